@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "support/endian.hpp"
+#include "support/error.hpp"
+
+namespace sframe_gen::elf {
+
+/// Contents of an SHF_COMPRESSED section: an Elf64_Chdr, then a zlib or zstd stream (gABI, chapter 4).
+/// Throws MalformedInput when the stream is damaged or gives another size than the header says, and Refused for
+/// other compression types.
+std::vector<std::byte> decompress(std::span<const std::byte> bytes, Endian endian, const Origin& origin);
+
+}  // namespace sframe_gen::elf

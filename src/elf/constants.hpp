@@ -1,0 +1,18 @@
+#pragma once
+
+#include <elf.h>
+
+#include <cstdint>
+
+namespace sframe_gen::elf {
+
+/// Section type of .sframe (SFrame V3, section 2; GNU ABI OS-specific range). Not in the <elf.h> of glibc 2.36.
+inline constexpr std::uint32_t section_type_gnu_sframe = 0x6ffffff4;
+/// Program header type that covers .sframe.
+inline constexpr std::uint32_t segment_type_gnu_sframe = 0x6474e554;
+/// SHT_X86_64_UNWIND (psABI, table 4.11): what gold and some assemblers give .eh_frame.
+inline constexpr std::uint32_t section_type_x86_64_unwind = 0x70000001;
+
+inline constexpr const char* sframe_section_name = ".sframe";
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,179 @@
+#include "elf/image.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "elf/compressed_section.hpp"
+#include "elf/note.hpp"
+#include "elf/records.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::elf {
+
+Image Image::open(const std::filesystem::path& path) {
+  Image image(MappedFile(path), path.string());
+  image.read_header();
+  image.read_sections();
+  image.read_segments();
+  image.find_code();
+  return image;
+}
+
+void Image::read_header() {
+  const auto bytes = file_.bytes();
+  const Origin origin{name_, "ELF header"};
+  if (bytes.size() < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
+    throw Refused(name_, "is not an ELF file");
+  if (bytes.size() < sizeof(Elf64_Ehdr)) {
+    throw MalformedInput(
+        origin, 0,
+        "the header needs " + hex(sizeof(Elf64_Ehdr)) + " bytes, but the file has only " + hex(bytes.size()));
+  }
+  const auto identity = [&](std::size_t index) { return std::to_integer<unsigned>(bytes[index]); };
+  if (identity(EI_CLASS) == ELFCLASS32) throw Refused(name_, "is a 32-bit ELF file, and SFrame has no 32-bit ABI");
+  if (identity(EI_CLASS) != ELFCLASS64)
+    throw MalformedInput(origin, EI_CLASS, "file class " + hex(identity(EI_CLASS)) + " is unknown");
+  if (identity(EI_DATA) != ELFDATA2LSB && identity(EI_DATA) != ELFDATA2MSB) {
+    throw MalformedInput(origin, EI_DATA, "data encoding " + hex(identity(EI_DATA)) + " is unknown");
+  }
+  endian_ = identity(EI_DATA) == ELFDATA2LSB ? Endian::Little : Endian::Big;
+  header_ = load_header(bytes, endian_);
+  if (header_.e_phnum != 0 && header_.e_phentsize != sizeof(Elf64_Phdr)) {
+    throw MalformedInput(origin, offsetof(Elf64_Ehdr, e_phentsize),
+                         "program header size is " + hex(header_.e_phentsize) + ", not 0x38");
+  }
+  if (header_.e_shoff != 0 && header_.e_shentsize != sizeof(Elf64_Shdr)) {
+    throw MalformedInput(origin, offsetof(Elf64_Ehdr, e_shentsize),
+                         "section header size is " + hex(header_.e_shentsize) + ", not 0x40");
+  }
+  segment_count_ = header_.e_phnum;
+  section_count_ = header_.e_shnum;
+  section_name_table_index_ = header_.e_shstrndx;
+  if (header_.e_shoff == 0) {
+    section_count_ = 0;
+    return;
+  }
+  // Counts beyond 16 bits stand in section header 0 (gABI, chapter 4).
+  const bool extended = header_.e_shnum == 0 || header_.e_shstrndx == SHN_XINDEX || header_.e_phnum == PN_XNUM;
+  if (!extended) return;
+  const Elf64_Shdr first = load_section(slice(header_.e_shoff, sizeof(Elf64_Shdr), "section header 0"), endian_);
+  if (header_.e_shnum == 0) section_count_ = first.sh_size;
+  if (header_.e_shstrndx == SHN_XINDEX) section_name_table_index_ = first.sh_link;
+  if (header_.e_phnum == PN_XNUM) segment_count_ = first.sh_info;
+}
+
+void Image::read_segments() {
+  if (segment_count_ == 0) return;
+  const auto table = slice(header_.e_phoff, segment_count_ * sizeof(Elf64_Phdr), "program header table");
+  segments_.reserve(segment_count_);
+  for (std::uint64_t i = 0; i < segment_count_; ++i) {
+    segments_.push_back(load_segment(table.subspan(i * sizeof(Elf64_Phdr)), endian_));
+  }
+}
+
+void Image::read_sections() {
+  if (section_count_ == 0) return;
+  const Origin origin{name_, "section header table"};
+  if (section_count_ > file_.bytes().size() / sizeof(Elf64_Shdr)) {
+    throw MalformedInput(origin, 0, count_of(section_count_, "section header") + " do not fit in the file");
+  }
+  const auto table = slice(header_.e_shoff, section_count_ * sizeof(Elf64_Shdr), "section header table");
+  sections_.reserve(section_count_);
+  for (std::uint32_t i = 0; i < section_count_; ++i) {
+    sections_.push_back({load_section(table.subspan(i * sizeof(Elf64_Shdr)), endian_), {}, i});
+  }
+  if (section_name_table_index_ == SHN_UNDEF) return;
+  if (section_name_table_index_ >= section_count_) {
+    throw MalformedInput({name_, "ELF header"}, offsetof(Elf64_Ehdr, e_shstrndx),
+                         "section name table is section " + std::to_string(section_name_table_index_) +
+                             ", but there are only " + std::to_string(section_count_));
+  }
+  const auto names = bytes_of(sections_[section_name_table_index_]);
+  for (Section& section : sections_) {
+    const auto end = section.header.sh_name < names.size()
+                         ? std::find(names.begin() + section.header.sh_name, names.end(), std::byte{0})
+                         : names.end();
+    if (end == names.end()) {
+      throw MalformedInput(origin, section.index * sizeof(Elf64_Shdr),
+                           "section name at " + hex(section.header.sh_name) +
+                               " has no end inside the name table (size " + hex(names.size()) + ")");
+    }
+    const auto* const text = reinterpret_cast<const char*>(names.data()) + section.header.sh_name;
+    section.name.assign(text, static_cast<std::size_t>(end - names.begin()) - section.header.sh_name);
+  }
+}
+
+std::span<const std::byte> Image::slice(std::uint64_t file_offset, std::uint64_t size, const char* what) const {
+  const auto bytes = file_.bytes();
+  if (file_offset > bytes.size() || size > bytes.size() - file_offset) {
+    throw MalformedInput(
+        {name_, "file"}, file_offset,
+        std::string(what) + " of " + hex(size) + " bytes does not fit in the file (size " + hex(bytes.size()) + ")");
+  }
+  return bytes.subspan(file_offset, size);
+}
+
+const Section* Image::find_section(std::string_view name) const {
+  const auto found = std::find_if(sections_.begin(), sections_.end(), [&](const Section& s) { return s.name == name; });
+  return found == sections_.end() ? nullptr : &*found;
+}
+
+const Elf64_Phdr* Image::find_segment(std::uint32_t type) const {
+  const auto found =
+      std::find_if(segments_.begin(), segments_.end(), [&](const Elf64_Phdr& s) { return s.p_type == type; });
+  return found == segments_.end() ? nullptr : &*found;
+}
+
+std::span<const std::byte> Image::bytes_of(const Section& section) const {
+  if (section.header.sh_type == SHT_NOBITS || section.header.sh_type == SHT_NULL) return {};
+  const std::string what = section.name.empty() ? "section " + std::to_string(section.index) : section.name;
+  return slice(section.header.sh_offset, section.header.sh_size, what.c_str());
+}
+
+std::span<const std::byte> Image::contents_of(const Section& section, std::vector<std::byte>& storage) const {
+  const auto bytes = bytes_of(section);
+  if ((section.header.sh_flags & SHF_COMPRESSED) == 0) return bytes;
+  storage = decompress(bytes, endian_, {name_, section.name});
+  return storage;
+}
+
+std::span<const std::byte> Image::build_id() const {
+  for (const Section& section : sections_) {
+    if (section.header.sh_type != SHT_NOTE) continue;
+    for (const Note& note :
+         read_notes(bytes_of(section), section.header.sh_addralign, endian_, {name_, section.name})) {
+      if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return note.descriptor;
+    }
+  }
+  return {};
+}
+
+void Image::find_code() {
+  std::vector<AddressRange> executable;
+  for (const Elf64_Phdr& segment : segments_) {
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0)
+      executable.push_back({segment.p_vaddr, segment.p_vaddr + segment.p_memsz});
+  }
+  for (const Section& section : sections_) {
+    constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
+    if ((section.header.sh_flags & wanted) != wanted || section.header.sh_size == 0) continue;
+    const AddressRange range{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
+    const bool loaded = std::any_of(executable.begin(), executable.end(), [&](const AddressRange& s) {
+      return s.begin <= range.begin && range.end <= s.end;
+    });
+    if (loaded && range.begin < range.end) code_.push_back(range);
+  }
+  if (sections_.empty()) code_ = executable;
+  std::sort(code_.begin(), code_.end(), [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
+}
+
+bool Image::is_code(std::uint64_t address, std::uint64_t size) const {
+  const auto after = std::upper_bound(code_.begin(), code_.end(), address,
+                                      [](std::uint64_t a, const AddressRange& r) { return a < r.begin; });
+  if (after == code_.begin()) return false;
+  const AddressRange& range = *std::prev(after);
+  return address < range.end && size <= range.end - address;
+}
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "elf/constants.hpp"
+#include "support/endian.hpp"
+#include "support/error.hpp"
+#include "support/mapped_file.hpp"
+
+namespace sframe_gen::elf {
+
+struct Section {
+  Elf64_Shdr header;  ///< in host byte order
+  std::string name;
+  std::uint32_t index;  ///< in the section header table
+};
+
+/// A 64-bit ELF file, mapped and with its tables read into host byte order.
+///
+/// The tables are checked to lie in the file; what they point at is checked where it is used (`bytes_of`). Throws
+/// MalformedInput or SystemFailure, and Refused for what is not a 64-bit ELF file. Extended numbering (e_shnum 0,
+/// e_shstrndx SHN_XINDEX, e_phnum PN_XNUM: gABI chapter 4) is resolved.
+class Image {
+ public:
+  static Image open(const std::filesystem::path& path);
+
+  const std::string& name() const { return name_; }
+  Endian endian() const { return endian_; }
+  const Elf64_Ehdr& header() const { return header_; }
+  const std::vector<Elf64_Phdr>& segments() const { return segments_; }
+  const std::vector<Section>& sections() const { return sections_; }
+  std::uint32_t section_name_table_index() const { return section_name_table_index_; }
+
+  std::span<const std::byte> file_bytes() const { return file_.bytes(); }
+  int descriptor() const { return file_.descriptor(); }
+
+  const Section* find_section(std::string_view name) const;
+  const Elf64_Phdr* find_segment(std::uint32_t type) const;
+
+  /// The section's bytes in the file; empty for SHT_NOBITS. Throws MalformedInput when they lie outside the file.
+  std::span<const std::byte> bytes_of(const Section& section) const;
+  /// As `bytes_of`, decompressed where SHF_COMPRESSED says so; `storage` then holds the bytes.
+  std::span<const std::byte> contents_of(const Section& section, std::vector<std::byte>& storage) const;
+
+  /// Bytes [file_offset, file_offset + size), or MalformedInput that names `what`.
+  std::span<const std::byte> slice(std::uint64_t file_offset, std::uint64_t size, const char* what) const;
+
+  /// Descriptor of the first NT_GNU_BUILD_ID note; empty if there is none.
+  std::span<const std::byte> build_id() const;
+
+  /// Whether [address, address + size) is code: inside one executable section (or, without section headers, inside
+  /// one executable PT_LOAD), and inside one executable PT_LOAD.
+  bool is_code(std::uint64_t address, std::uint64_t size) const;
+
+ private:
+  Image(MappedFile file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+  void read_header();
+  void read_segments();
+  void read_sections();
+  void find_code();
+
+  struct AddressRange {
+    std::uint64_t begin, end;
+  };
+
+  MappedFile file_;
+  std::string name_;
+  Endian endian_ = Endian::Little;
+  Elf64_Ehdr header_{};
+  std::uint64_t segment_count_ = 0;
+  std::uint64_t section_count_ = 0;
+  std::uint32_t section_name_table_index_ = 0;
+  std::vector<Elf64_Phdr> segments_;
+  std::vector<Section> sections_;
+  std::vector<AddressRange> code_;  ///< sorted, disjoint
+};
+
+}  // namespace sframe_gen::elf

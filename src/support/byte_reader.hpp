@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "support/endian.hpp"
+#include "support/error.hpp"
+
+namespace sframe_gen {
+
+/// Reads a section front to back. Every read is checked; one that does not fit throws MalformedInput, which names
+/// what was wanted ("number of functions needs 4 bytes, but only 2 are left").
+class ByteReader {
+ public:
+  /// `origin` must outlive the reader; `base_offset` is the place of bytes[0] in the section, for messages.
+  ByteReader(std::span<const std::byte> bytes, Endian endian, const Origin& origin, std::uint64_t base_offset = 0)
+      : bytes_(bytes), origin_(&origin), base_offset_(base_offset), endian_(endian) {}
+
+  std::uint8_t u8(const char* what) { return read<std::uint8_t>(what); }
+  std::uint16_t u16(const char* what) { return read<std::uint16_t>(what); }
+  std::uint32_t u32(const char* what) { return read<std::uint32_t>(what); }
+  std::uint64_t u64(const char* what) { return read<std::uint64_t>(what); }
+  std::int8_t i8(const char* what) { return static_cast<std::int8_t>(u8(what)); }
+  std::int16_t i16(const char* what) { return static_cast<std::int16_t>(u16(what)); }
+  std::int32_t i32(const char* what) { return static_cast<std::int32_t>(u32(what)); }
+  std::int64_t i64(const char* what) { return static_cast<std::int64_t>(u64(what)); }
+
+  /// DWARF 5, section 7.6. Values beyond 64 bits are malformed.
+  std::uint64_t uleb128(const char* what);
+  std::int64_t sleb128(const char* what);
+
+  std::span<const std::byte> take(std::uint64_t size, const char* what) {
+    need(size, what);
+    const auto taken = bytes_.subspan(position_, size);
+    position_ += size;
+    return taken;
+  }
+
+  bool at_end() const { return position_ == bytes_.size(); }
+  std::uint64_t left() const { return bytes_.size() - position_; }
+  /// Offset in the section of the next byte.
+  std::uint64_t offset() const { return base_offset_ + position_; }
+  Endian endian() const { return endian_; }
+
+  [[noreturn]] void fail(std::uint64_t offset, const std::string& what) const {
+    throw MalformedInput(*origin_, offset, what);
+  }
+  [[noreturn]] void fail(const std::string& what) const { fail(offset(), what); }
+
+ private:
+  template <std::unsigned_integral T>
+  T read(const char* what) {
+    need(sizeof(T), what);
+    const T value = load<T>(bytes_.subspan(position_, sizeof(T)), endian_);
+    position_ += sizeof(T);
+    return value;
+  }
+
+  void need(std::uint64_t size, const char* what) const {
+    if (size > left()) fail_short(size, what);
+  }
+  [[noreturn]] void fail_short(std::uint64_t size, const char* what) const;
+
+  std::span<const std::byte> bytes_;
+  const Origin* origin_;
+  std::uint64_t base_offset_;
+  std::size_t position_ = 0;
+  Endian endian_;
+};
+
+}  // namespace sframe_gen

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "support/endian.hpp"
+
+namespace sframe_gen {
+
+/// Appends integers of a fixed byte order to a buffer.
+class ByteWriter {
+ public:
+  explicit ByteWriter(Endian endian) : endian_(endian) {}
+
+  void u8(std::uint8_t value) { bytes_.push_back(static_cast<std::byte>(value)); }
+  void u16(std::uint16_t value) { append(value); }
+  void u32(std::uint32_t value) { append(value); }
+  void u64(std::uint64_t value) { append(value); }
+
+  /// The low `width` (1, 2, 4 or 8) bytes of `value`.
+  void unsigned_of_width(std::uint64_t value, unsigned width) {
+    switch (width) {
+      case 1:
+        return u8(static_cast<std::uint8_t>(value));
+      case 2:
+        return u16(static_cast<std::uint16_t>(value));
+      case 4:
+        return u32(static_cast<std::uint32_t>(value));
+      default:
+        return u64(value);
+    }
+  }
+
+  void append_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  void pad_to(std::size_t size) { bytes_.resize(size); }
+
+  std::size_t size() const { return bytes_.size(); }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+  std::vector<std::byte> release() { return std::move(bytes_); }
+
+ private:
+  template <std::unsigned_integral T>
+  void append(T value) {
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + sizeof(T));
+    store(std::span(bytes_).subspan(at), value, endian_);
+  }
+
+  std::vector<std::byte> bytes_;
+  Endian endian_;
+};
+
+}  // namespace sframe_gen

@@ -1,0 +1,17 @@
+#include "support/error.hpp"
+
+#include <system_error>
+
+#include "support/text.hpp"
+
+namespace sframe_gen {
+
+MalformedInput::MalformedInput(const Origin& origin, std::uint64_t offset, const std::string& what)
+    : Failure(origin.file + ": " + origin.section + "+" + hex(offset) + ": " + what) {}
+
+Refused::Refused(const std::string& file, const std::string& why) : Failure(file + ": " + why) {}
+
+SystemFailure::SystemFailure(const std::string& file, const std::string& action, int error_number)
+    : Failure(file + ": cannot " + action + ": " + std::generic_category().message(error_number)) {}
+
+}  // namespace sframe_gen

@@ -1,0 +1,52 @@
+#include "support/mapped_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "support/error.hpp"
+
+namespace sframe_gen {
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  // O_NONBLOCK: opening a FIFO by mistake must not hang.
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor_ < 0) throw SystemFailure(path.string(), "open", errno);
+  struct stat status {};
+  const bool known = ::fstat(descriptor_, &status) == 0;
+  const int error_number = errno;
+  if (!known || !S_ISREG(status.st_mode)) {
+    ::close(std::exchange(descriptor_, -1));
+    if (!known) throw SystemFailure(path.string(), "read", error_number);
+    throw Refused(path.string(), "is not a regular file");
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return;
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor_, 0);
+  if (address == MAP_FAILED) {
+    const int map_error = errno;
+    ::close(std::exchange(descriptor_, -1));
+    throw SystemFailure(path.string(), "map", map_error);
+  }
+  bytes_ = {static_cast<const std::byte*>(address), size};
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+}  // namespace sframe_gen

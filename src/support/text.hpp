@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sframe_gen {
+
+/// "0x1f": addresses, offsets and sizes in messages.
+std::string hex(std::uint64_t value);
+
+/// "1 row", "2 rows".
+std::string count_of(std::uint64_t count, std::string_view noun);
+
+}  // namespace sframe_gen
