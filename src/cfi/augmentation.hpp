@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "support/byte_reader.hpp"
+
+namespace sframe_gen::cfi {
+
+/// A CIE's augmentation string (LSB 5.0, section 10.6.1.1.1).
+struct Augmentation {
+  std::string_view letters;   ///< without the leading 'z'
+  bool has_data = false;      ///< 'z': an augmentation data block follows in CIE and FDEs
+  bool signal_frame = false;  ///< 'S'
+};
+
+struct AugmentationData {
+  std::uint8_t fde_pointer_encoding = 0;  ///< 'R'; DW_EH_PE_absptr without it
+};
+
+/// Reads the string at the reader. Throws MalformedInput for letters whose data cannot be measured; only "", "z…"
+/// with L, P, R, S, B and G are known ("eh", of gcc 2, is not).
+Augmentation read_augmentation_string(ByteReader& reader);
+Augmentation parse_augmentation(std::string_view text);
+/// Reads the CIE's augmentation data block.
+AugmentationData read_augmentation_data(const Augmentation& augmentation, ByteReader data);
+
+}  // namespace sframe_gen::cfi

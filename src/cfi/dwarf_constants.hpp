@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+
+/// DWARF numbers the machine interprets (DWARF 5, sections 7.24 and 7.7.1; LSB 5.0, section 10.5 for DW_EH_PE).
+/// <dwarf.h> is not used for them: its 2021 edition lacks some, and only dwarf_session.cpp may see libdwarf.
+namespace sframe_gen::cfi {
+
+enum class CfaOpcode : std::uint8_t {
+  Nop = 0x00,
+  SetLoc = 0x01,
+  AdvanceLoc1 = 0x02,
+  AdvanceLoc2 = 0x03,
+  AdvanceLoc4 = 0x04,
+  OffsetExtended = 0x05,
+  RestoreExtended = 0x06,
+  Undefined = 0x07,
+  SameValue = 0x08,
+  Register = 0x09,
+  RememberState = 0x0a,
+  RestoreState = 0x0b,
+  DefCfa = 0x0c,
+  DefCfaRegister = 0x0d,
+  DefCfaOffset = 0x0e,
+  DefCfaExpression = 0x0f,
+  Expression = 0x10,
+  OffsetExtendedSf = 0x11,
+  DefCfaSf = 0x12,
+  DefCfaOffsetSf = 0x13,
+  ValOffset = 0x14,
+  ValOffsetSf = 0x15,
+  ValExpression = 0x16,
+  MipsAdvanceLoc8 = 0x1d,            ///< GNU as uses it for advances beyond 4 GiB
+  GnuArgsSize = 0x2e,                ///< outgoing arguments on the stack; only exception handling cares
+  GnuNegativeOffsetExtended = 0x2f,  ///< obsolete form of offset_extended_sf
+  AdvanceLoc = 0x40,                 ///< low six bits: delta
+  Offset = 0x80,                     ///< low six bits: register
+  Restore = 0xc0,                    ///< low six bits: register
+};
+
+enum class Operation : std::uint8_t {
+  Addr = 0x03,
+  Deref = 0x06,
+  Const1u = 0x08,
+  Const1s = 0x09,
+  Const2u = 0x0a,
+  Const2s = 0x0b,
+  Const4u = 0x0c,
+  Const4s = 0x0d,
+  Const8u = 0x0e,
+  Const8s = 0x0f,
+  Constu = 0x10,
+  Consts = 0x11,
+  Dup = 0x12,
+  Drop = 0x13,
+  Over = 0x14,
+  Swap = 0x16,
+  And = 0x1a,
+  Minus = 0x1c,
+  Plus = 0x22,
+  PlusUconst = 0x23,
+  Shl = 0x24,
+  Ge = 0x2a,
+  Lit0 = 0x30,
+  Lit31 = 0x4f,
+  Breg0 = 0x70,
+  Breg31 = 0x8f,
+  Bregx = 0x92,
+  DerefSize = 0x94,
+  Nop = 0x96,
+};
+
+namespace pointer_encoding {
+inline constexpr std::uint8_t absptr = 0x00, uleb128 = 0x01, udata2 = 0x02, udata4 = 0x03, udata8 = 0x04,
+                              sleb128 = 0x09, sdata2 = 0x0a, sdata4 = 0x0b, sdata8 = 0x0c, format_mask = 0x0f;
+inline constexpr std::uint8_t pc_relative = 0x10, application_mask = 0x70, indirect = 0x80, omit = 0xff;
+}  // namespace pointer_encoding
+
+}  // namespace sframe_gen::cfi

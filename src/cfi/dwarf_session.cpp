@@ -1,0 +1,297 @@
+#include "cfi/dwarf_session.hpp"
+
+#include <dwarf.h>
+#include <libdwarf.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "cfi/augmentation.hpp"
+#include "cfi/frame_section_check.hpp"
+
+namespace sframe_gen::cfi {
+
+namespace {
+
+/// More columns than any x86-64 register number in use (psABI figure 3.36 ends at 130); libdwarf refuses rules for
+/// registers beyond it.
+constexpr Dwarf_Half rule_table_size = 1000;
+
+// Two generations of one interface: 20210528 (Debian 12) against 0.4 and later. Same calls, other types.
+#if SFRAME_GEN_LIBDWARF_INTERFACE_A
+using ObjectInterface = Dwarf_Obj_Access_Interface_a;
+using ObjectMethods = Dwarf_Obj_Access_Methods_a;
+using ObjectSection = Dwarf_Obj_Access_Section_a;
+using SectionIndex = Dwarf_Unsigned;
+using BytePointer = Dwarf_Small*;
+#else
+using ObjectInterface = Dwarf_Obj_Access_Interface;
+using ObjectMethods = Dwarf_Obj_Access_Methods;
+using ObjectSection = Dwarf_Obj_Access_Section;
+using SectionIndex = Dwarf_Half;
+using BytePointer = Dwarf_Ptr;
+#endif
+
+/// The object that libdwarf sees: section 0, which is nothing, and section 1, the CFI.
+struct OneSection {
+  const char* name;
+  std::span<const std::byte> bytes;
+  std::uint64_t address;
+  Endian endian;
+};
+
+const OneSection& section_of(void* object) {
+  return *static_cast<const OneSection*>(object);
+}
+
+int section_info(void* object, SectionIndex index, ObjectSection* result, int* /*error*/) {
+  *result = {};
+  if (index > 1) return DW_DLV_NO_ENTRY;
+  const OneSection& section = section_of(object);
+  const bool real = index == 1;
+#if SFRAME_GEN_LIBDWARF_INTERFACE_A
+  result->as_name = real ? section.name : "";
+  result->as_addr = real ? section.address : 0;
+  result->as_size = real ? section.bytes.size() : 0;
+  result->as_type = real ? 1 : 0;
+#else
+  result->name = real ? section.name : "";
+  result->addr = real ? section.address : 0;
+  result->size = real ? section.bytes.size() : 0;
+  result->type = real ? 1 : 0;
+#endif
+  return DW_DLV_OK;
+}
+
+int load_section(void* object, SectionIndex index, Dwarf_Small** data, int* /*error*/) {
+  if (index != 1) return DW_DLV_NO_ENTRY;
+  // libdwarf takes a pointer to non-const, and writes to it only to relocate, which is not asked for.
+  *data = reinterpret_cast<Dwarf_Small*>(const_cast<std::byte*>(section_of(object).bytes.data()));
+  return DW_DLV_OK;
+}
+
+Dwarf_Unsigned section_count(void* /*object*/) {
+  return 2;
+}
+Dwarf_Small eight(void* /*object*/) {
+  return 8;
+}
+Dwarf_Small four(void* /*object*/) {
+  return 4;
+}
+
+#if SFRAME_GEN_LIBDWARF_INTERFACE_A
+Dwarf_Small byte_order(void* object) {
+  return section_of(object).endian == Endian::Big ? DW_END_big : DW_END_little;
+}
+Dwarf_Unsigned file_size(void* object) {
+  return section_of(object).bytes.size();
+}
+constexpr ObjectMethods methods{section_info, byte_order, four, eight, file_size, section_count, load_section, nullptr};
+#else
+Dwarf_Endianness byte_order(void* object) {
+  return section_of(object).endian == Endian::Big ? DW_OBJECT_MSB : DW_OBJECT_LSB;
+}
+constexpr ObjectMethods methods{section_info, byte_order, four, eight, section_count, load_section, nullptr};
+#endif
+
+std::span<const std::byte> as_bytes(BytePointer data, Dwarf_Unsigned size) {
+  return {static_cast<const std::byte*>(static_cast<const void*>(data)), static_cast<std::size_t>(size)};
+}
+
+}  // namespace
+
+struct DwarfSession::Handle {
+  OneSection section;
+  ObjectInterface interface;
+  FrameTable table;
+  Dwarf_Debug debug = nullptr;
+  Dwarf_Cie* commons = nullptr;
+  Dwarf_Signed common_count = 0;
+  Dwarf_Fde* entries = nullptr;
+  Dwarf_Signed entry_count = 0;
+  std::vector<std::size_t> order;  ///< table index → libdwarf's index
+
+  Handle(FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian)
+      : section{kind == FrameSection::EhFrame ? ".eh_frame" : ".debug_frame", bytes, address, endian}, interface {
+    &section, &methods
+  } {
+  }
+
+  ~Handle() {
+    if (debug == nullptr) return;
+#if SFRAME_GEN_LIBDWARF_INTERFACE_A
+    dwarf_dealloc_fde_cie_list(debug, commons, common_count, entries, entry_count);
+    dwarf_object_finish(debug);
+#else
+    if (entries != nullptr) dwarf_fde_cie_list_dealloc(debug, commons, common_count, entries, entry_count);
+    Dwarf_Error error = nullptr;
+    dwarf_object_finish(debug, &error);
+#endif
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  /// Throws what libdwarf says, at `offset`.
+  [[noreturn]] void fail(Dwarf_Error error, std::uint64_t offset) const {
+    throw MalformedInput(
+        table.origin, offset,
+        std::string("libdwarf cannot read it: ") + (error != nullptr ? dwarf_errmsg(error) : "no entry"));
+  }
+
+  void check(int status, Dwarf_Error error, std::uint64_t offset) const {
+    if (status != DW_DLV_OK) fail(error, offset);
+  }
+
+  void open(FrameSection kind) {
+    Dwarf_Error error = nullptr;
+    check(dwarf_object_init_b(&interface, nullptr, nullptr, DW_GROUPNUMBER_ANY, &debug, &error), error, 0);
+    dwarf_set_frame_rule_table_size(debug, rule_table_size);
+    dwarf_set_frame_cfa_value(debug, cfa_column);
+    dwarf_set_frame_undefined_value(debug, undefined_column);
+    dwarf_set_frame_same_value(debug, same_value_column);
+    dwarf_set_frame_rule_initial_value(debug, same_value_column);
+    const auto list = kind == FrameSection::EhFrame ? dwarf_get_fde_list_eh : dwarf_get_fde_list;
+    const int status = list(debug, &commons, &common_count, &entries, &entry_count, &error);
+    if (status == DW_DLV_ERROR) fail(error, 0);
+  }
+
+  void read_commons() {
+    for (Dwarf_Signed i = 0; i < common_count; ++i) {
+      Dwarf_Unsigned size = 0, code_alignment = 0, instructions_size = 0;
+      Dwarf_Signed data_alignment = 0;
+      Dwarf_Small version = 0;
+      Dwarf_Half return_address = 0, offset_size = 0;
+      char* augmentation_text = nullptr;
+      BytePointer instructions = nullptr;
+      Dwarf_Error error = nullptr;
+      check(dwarf_get_cie_info_b(commons[i], &size, &version, &augmentation_text, &code_alignment, &data_alignment,
+                                 &return_address, &instructions, &instructions_size, &offset_size, &error),
+            error, 0);
+      const Augmentation augmentation = parse_augmentation(augmentation_text);
+      CommonInformation common{code_alignment,
+                               data_alignment,
+                               DwarfRegister{return_address},
+                               0,
+                               augmentation.signal_frame,
+                               as_bytes(instructions, instructions_size)};
+      if (augmentation.has_data) {
+        Dwarf_Small* data = nullptr;
+        Dwarf_Unsigned data_size = 0;
+        if (dwarf_get_cie_augmentation_data(commons[i], &data, &data_size, &error) == DW_DLV_OK) {
+          common.pointer_encoding =
+              read_augmentation_data(augmentation, ByteReader(as_bytes(data, data_size), section.endian, table.origin))
+                  .fde_pointer_encoding;
+        }
+      }
+      table.common.push_back(common);
+    }
+  }
+
+  void read_entries() {
+    std::vector<FrameEntry> unsorted;
+    unsorted.reserve(static_cast<std::size_t>(entry_count));
+    for (Dwarf_Signed i = 0; i < entry_count; ++i) unsorted.push_back(read_entry(entries[i]));
+    // libdwarf sorts by start alone; where two FDEs share one, the order must not depend on its sort.
+    order.resize(unsorted.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(unsorted[a].function_start, unsorted[a].section_offset) <
+             std::pair(unsorted[b].function_start, unsorted[b].section_offset);
+    });
+    table.entries.reserve(unsorted.size());
+    for (const std::size_t i : order) table.entries.push_back(unsorted[i]);
+  }
+
+  FrameEntry read_entry(Dwarf_Fde entry) const {
+    Dwarf_Addr start = 0;
+    Dwarf_Unsigned size = 0, record_size = 0, instructions_size = 0;
+    BytePointer record = nullptr, instructions = nullptr;
+    Dwarf_Off common_offset = 0, entry_offset = 0;
+    Dwarf_Signed common_index = 0;
+    Dwarf_Error error = nullptr;
+    check(dwarf_get_fde_range(entry, &start, &size, &record, &record_size, &common_offset, &common_index, &entry_offset,
+                              &error),
+          error, 0);
+    check(dwarf_get_fde_instr_bytes(entry, &instructions, &instructions_size, &error), error, entry_offset);
+    if (common_index < 0 || common_index >= common_count) {
+      throw MalformedInput(table.origin, entry_offset, "FDE has no CIE in the section");
+    }
+    return {start, size, entry_offset, static_cast<std::uint32_t>(common_index),
+            as_bytes(instructions, instructions_size)};
+  }
+};
+
+DwarfSession::DwarfSession(FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
+                           Endian endian, const Origin& origin) {
+  const std::uint64_t used = check_frame_section(kind, section_bytes, endian, origin);
+  // libdwarf would keep a tree of every block it hands out; the handle knows them all, and the tree is half the time.
+  dwarf_set_de_alloc_flag(0);
+  handle_ = std::make_unique<Handle>(kind, section_bytes.first(used), section_address, endian);
+  handle_->table.origin = origin;
+  handle_->table.endian = endian;
+  handle_->table.section_address = section_address;
+  handle_->table.section_bytes = section_bytes;
+  if (used == 0) return;
+  handle_->open(kind);
+  handle_->read_commons();
+  handle_->read_entries();
+}
+
+DwarfSession::~DwarfSession() = default;
+DwarfSession::DwarfSession(DwarfSession&&) noexcept = default;
+DwarfSession& DwarfSession::operator=(DwarfSession&&) noexcept = default;
+
+const FrameTable& DwarfSession::table() const {
+  return handle_->table;
+}
+FrameTable DwarfSession::release_table() && {
+  return std::move(handle_->table);
+}
+
+EvaluatedRule DwarfSession::evaluate(std::size_t entry_index, std::uint16_t column, std::uint64_t pc) const {
+  Dwarf_Fde entry = handle_->entries[handle_->order[entry_index]];
+  Dwarf_Small value_type = 0;
+  Dwarf_Addr row_pc = 0, next_pc = 0;
+  Dwarf_Bool has_more = 0;
+  Dwarf_Error error = nullptr;
+  EvaluatedRule rule;
+#if SFRAME_GEN_LIBDWARF_INTERFACE_A
+  Dwarf_Unsigned relevant = 0, base = 0;
+  Dwarf_Signed offset = 0;
+  Dwarf_Block block{};
+  const int status = column == cfa_column
+                         ? dwarf_get_fde_info_for_cfa_reg3_c(entry, pc, &value_type, &relevant, &base, &offset, &block,
+                                                             &row_pc, &has_more, &next_pc, &error)
+                         : dwarf_get_fde_info_for_reg3_c(entry, column, pc, &value_type, &relevant, &base, &offset,
+                                                         &block, &row_pc, &has_more, &next_pc, &error);
+  const auto block_bytes = std::span(static_cast<const std::byte*>(block.bl_data), block.bl_len);
+#else
+  Dwarf_Signed relevant = 0, base = 0, offset = 0;
+  Dwarf_Ptr block = nullptr;
+  const int status = column == cfa_column
+                         ? dwarf_get_fde_info_for_cfa_reg3_b(entry, pc, &value_type, &relevant, &base, &offset, &block,
+                                                             &row_pc, &has_more, &next_pc, &error)
+                         : dwarf_get_fde_info_for_reg3_b(entry, column, pc, &value_type, &relevant, &base, &offset,
+                                                         &block, &row_pc, &has_more, &next_pc, &error);
+  // For an expression this generation gives the block's length where an offset stands otherwise.
+  const auto block_bytes =
+      std::span(static_cast<const std::byte*>(block), static_cast<std::size_t>(block != nullptr ? offset : 0));
+#endif
+  handle_->check(status, error, handle_->table.entries[entry_index].section_offset);
+  rule.kind = static_cast<EvaluatedRule::Kind>(value_type);
+  const bool is_expression =
+      rule.kind == EvaluatedRule::Kind::Expression || rule.kind == EvaluatedRule::Kind::ValExpression;
+  rule.offset_relevant = relevant != 0;
+  rule.base = static_cast<std::uint64_t>(base);
+  if (has_more != 0) rule.next_row_pc = next_pc;
+  if (is_expression) {
+    rule.block = block_bytes;
+  } else {
+    rule.offset = offset;
+  }
+  return rule;
+}
+
+}  // namespace sframe_gen::cfi

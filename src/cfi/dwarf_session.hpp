@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "cfi/frame_table.hpp"
+
+namespace sframe_gen::cfi {
+
+/// The unwind table's rule for one column at one PC, as libdwarf's own row evaluation gives it. Nothing of it comes
+/// from row_machine.cpp: --verify holds the two against each other.
+struct EvaluatedRule {
+  enum class Kind : std::uint8_t { Offset, ValOffset, Expression, ValExpression };
+  Kind kind = Kind::Offset;
+  bool offset_relevant = false;  ///< with Kind::Offset: false means `base` itself is the value
+  std::uint64_t base = 0;        ///< DWARF register number, or one of DwarfSession's special columns
+  std::int64_t offset = 0;       ///< from `base`
+  std::span<const std::byte> block;
+  std::optional<std::uint64_t> next_row_pc;  ///< where the table's next row starts; none: this is the last
+};
+
+/// A libdwarf reader over one CFI section. The only user of libdwarf; its types do not leave dwarf_session.cpp.
+/// The section is handed over as bytes, so libdwarf never parses the ELF file itself.
+class DwarfSession {
+ public:
+  /// Columns that `EvaluatedRule::base` can name beside the machine's registers.
+  static constexpr std::uint16_t cfa_column = 1436, undefined_column = 1034, same_value_column = 1035;
+
+  /// `section_bytes` must outlive the session. Throws MalformedInput for a damaged section.
+  DwarfSession(FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
+               Endian endian, const Origin& origin);
+  ~DwarfSession();
+  DwarfSession(DwarfSession&&) noexcept;
+  DwarfSession& operator=(DwarfSession&&) noexcept;
+
+  const FrameTable& table() const;
+  /// Gives the table away; the session is of no more use.
+  FrameTable release_table() &&;
+
+  /// The rule of `column` (a register number or `cfa_column`) at `pc` in FDE `entry_index` of the table.
+  /// Throws MalformedInput when libdwarf cannot evaluate it.
+  EvaluatedRule evaluate(std::size_t entry_index, std::uint16_t column, std::uint64_t pc) const;
+
+ private:
+  struct Handle;
+  std::unique_ptr<Handle> handle_;
+};
+
+}  // namespace sframe_gen::cfi

@@ -1,0 +1,125 @@
+#include "cfi/frame_section_check.hpp"
+
+#include <unordered_map>
+
+#include "cfi/augmentation.hpp"
+#include "cfi/dwarf_constants.hpp"
+#include "cfi/pointer.hpp"
+#include "support/byte_reader.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::cfi {
+
+namespace {
+
+constexpr std::uint32_t extended_length = 0xffffffff;
+constexpr std::uint32_t first_reserved_length = 0xfffffff0;
+
+/// One record: its place, the place and value of its CIE id field, and its body.
+struct Record {
+  std::uint64_t offset;
+  std::uint64_t id_offset;
+  std::uint64_t id;
+  bool is_common;
+  ByteReader body;
+};
+
+/// What an FDE's check needs of its CIE.
+struct CommonSummary {
+  std::uint8_t pointer_encoding = pointer_encoding::absptr;
+  bool has_augmentation_data = false;
+};
+
+class SectionWalk {
+ public:
+  SectionWalk(FrameSection kind, std::span<const std::byte> bytes, Endian endian, const Origin& origin)
+      : kind_(kind), bytes_(bytes), endian_(endian), origin_(origin), reader_(bytes, endian, origin) {}
+
+  std::uint64_t run() {
+    while (!reader_.at_end()) {
+      const std::uint64_t offset = reader_.offset();
+      const std::uint32_t short_length = reader_.u32("record length");
+      if (short_length == 0 && kind_ == FrameSection::EhFrame) return offset;
+      Record record = read_record(offset, short_length);
+      record.is_common ? check_common(record) : check_entry(record);
+    }
+    return bytes_.size();
+  }
+
+ private:
+  Record read_record(std::uint64_t offset, std::uint32_t short_length) {
+    const bool wide = short_length == extended_length;
+    if (!wide && short_length >= first_reserved_length)
+      reader_.fail(offset, "record length " + hex(short_length) + " is reserved");
+    const std::uint64_t length = wide ? reader_.u64("64-bit record length") : short_length;
+    if (length > reader_.left()) {
+      reader_.fail(offset, "record of " + hex(length) + " bytes does not fit in the section (" + hex(reader_.left()) +
+                               " bytes left)");
+    }
+    const std::uint64_t body_offset = reader_.offset();
+    ByteReader body(reader_.take(length, "record"), endian_, origin_, body_offset);
+    // In .eh_frame the id is 4 bytes unless the length is extended, as binutils and libgcc have it.
+    const std::uint64_t id = wide ? body.u64("CIE id") : body.u32("CIE id");
+    const std::uint64_t common_id = kind_ == FrameSection::EhFrame ? 0 : wide ? UINT64_MAX : UINT32_MAX;
+    return {offset, body_offset, id, id == common_id, body};
+  }
+
+  void check_common(Record& record) {
+    ByteReader& body = record.body;
+    const std::uint64_t version_at = body.offset();
+    const std::uint8_t version = body.u8("CIE version");
+    if (version != 1 && version != 3 && version != 4)
+      body.fail(version_at, "CIE version is " + std::to_string(version) + ", not 1, 3 or 4");
+    const Augmentation augmentation = read_augmentation_string(body);
+    if (version == 4) {
+      const std::uint8_t address_size = body.u8("address size");
+      if (address_size != 8)
+        body.fail(body.offset() - 1, "address size is " + std::to_string(address_size) + ", not 8");
+      if (body.u8("segment selector size") != 0) body.fail(body.offset() - 1, "segment selectors are not supported");
+    }
+    body.uleb128("code alignment factor");
+    body.sleb128("data alignment factor");
+    version == 1 ? std::uint64_t{body.u8("return address register")} : body.uleb128("return address register");
+    CommonSummary summary;
+    summary.has_augmentation_data = augmentation.has_data;
+    if (augmentation.has_data) {
+      const std::uint64_t size = body.uleb128("augmentation data size");
+      const std::uint64_t data_offset = body.offset();
+      const auto data = body.take(size, "augmentation data");
+      summary.pointer_encoding =
+          read_augmentation_data(augmentation, ByteReader(data, endian_, origin_, data_offset)).fde_pointer_encoding;
+    }
+    commons_.emplace(record.offset, summary);
+  }
+
+  void check_entry(Record& record) {
+    const std::uint64_t common_offset = kind_ == FrameSection::EhFrame ? record.id_offset - record.id : record.id;
+    const auto common = commons_.find(common_offset);
+    if (common == commons_.end()) {
+      const bool beyond = common_offset >= bytes_.size();
+      record.body.fail(record.offset, "FDE refers to a CIE at " + hex(common_offset) +
+                                          (beyond ? ", which is outside the section" : ", which is no CIE before it"));
+    }
+    ByteReader& body = record.body;
+    // The place of a pc-relative start does not matter for whether it can be read.
+    read_pointer(body, common->second.pointer_encoding, 0, "function start");
+    read_pointer(body, common->second.pointer_encoding & pointer_encoding::format_mask, 0, "function size");
+    if (common->second.has_augmentation_data) body.take(body.uleb128("augmentation data size"), "augmentation data");
+  }
+
+  FrameSection kind_;
+  std::span<const std::byte> bytes_;
+  Endian endian_;
+  const Origin& origin_;
+  ByteReader reader_;
+  std::unordered_map<std::uint64_t, CommonSummary> commons_;  ///< by offset; only looked up, never walked
+};
+
+}  // namespace
+
+std::uint64_t check_frame_section(FrameSection kind, std::span<const std::byte> bytes, Endian endian,
+                                  const Origin& origin) {
+  return SectionWalk(kind, bytes, endian, origin).run();
+}
+
+}  // namespace sframe_gen::cfi

@@ -1,0 +1,109 @@
+#include "cfi/frame_source.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "cfi/dwarf_session.hpp"
+#include "cfi/overlap.hpp"
+#include "cfi/row_machine.hpp"
+#include "cfi/section_loader.hpp"
+
+namespace sframe_gen::cfi {
+
+FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image) : image_(image) {
+  std::size_t eh_frame_pieces = 0;
+  for (const elf::Image* const source : {&image, &cfi_image}) {
+    if (source == &cfi_image && &image == &cfi_image) break;
+    for (LoadedSection& section : load_frame_sections(*source)) {
+      // The running file's own .eh_frame is the truth; a debug file can only add .debug_frame.
+      const bool repeated = section.kind == FrameSection::EhFrame && !tables_.empty();
+      if (repeated) continue;
+      tables_.push_back(
+          DwarfSession(section.kind, section.bytes, section.address, source->endian(), section.origin).release_table());
+      decompressed_.push_back(std::move(section.storage));
+      collect();
+      if (section.kind == FrameSection::EhFrame) eh_frame_pieces = pieces_.size();
+    }
+  }
+  drop_shadowed(eh_frame_pieces);
+  std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
+    return std::tie(a.start, a.table, a.entry) < std::tie(b.start, b.table, b.entry);
+  });
+}
+
+/// Takes the entries of the last table that describe code of the image.
+void FrameSource::collect() {
+  const std::uint32_t table = static_cast<std::uint32_t>(tables_.size() - 1);
+  const std::vector<FrameEntry>& entries = tables_.back().entries;
+  for (std::uint32_t i = 0; i < entries.size(); ++i) {
+    const FrameEntry& entry = entries[i];
+    if (entry.function_size == 0) {
+      ++dropped_.empty;
+    } else if (!image_.is_code(entry.function_start, entry.function_size)) {
+      ++dropped_.outside_code;
+    } else {
+      pieces_.push_back({entry.function_start, entry.function_start + entry.function_size, table, i});
+    }
+  }
+}
+
+/// Removes .debug_frame's pieces that overlap one of .eh_frame's, which are the first `eh_frame_pieces`, sorted.
+void FrameSource::drop_shadowed(std::size_t eh_frame_pieces) {
+  std::vector<std::uint64_t> highest_end(eh_frame_pieces);
+  std::uint64_t highest = 0;
+  for (std::size_t i = 0; i < eh_frame_pieces; ++i) highest_end[i] = highest = std::max(highest, pieces_[i].end);
+  const auto first = pieces_.begin();
+  const auto eh_frame_end = first + static_cast<std::ptrdiff_t>(eh_frame_pieces);
+  const auto shadowed = [&](const Piece& piece) {
+    // The last .eh_frame piece that starts before this one ends; none of those before it may reach into it.
+    const auto after = std::lower_bound(first, eh_frame_end, piece.end,
+                                        [](const Piece& p, std::uint64_t end) { return p.start < end; });
+    return after != first && highest_end[static_cast<std::size_t>(after - first) - 1] > piece.start;
+  };
+  const auto kept = std::remove_if(eh_frame_end, pieces_.end(), shadowed);
+  dropped_.shadowed += static_cast<std::uint64_t>(pieces_.end() - kept);
+  pieces_.erase(kept, pieces_.end());
+}
+
+void FrameSource::for_each_function(const std::function<void(const FunctionFrames&)>& callback) {
+  std::vector<RowMachine> machines;
+  machines.reserve(tables_.size());
+  for (const FrameTable& table : tables_) machines.emplace_back(table, amd64::tracked);
+  const auto read = [&](const Piece& piece, FunctionFrames& function) {
+    const FrameEntry& entry = tables_[piece.table].entries[piece.entry];
+    function.start = piece.start;
+    function.size = piece.end - piece.start;
+    function.signal_frame = tables_[piece.table].common[entry.common_index].signal_frame;
+    machines[piece.table].run(entry, function.rows);
+  };
+
+  FunctionFrames function;
+  for (std::size_t i = 0; i < pieces_.size();) {
+    std::size_t next = i + 1;
+    std::uint64_t end = pieces_[i].end;
+    while (next < pieces_.size() && pieces_[next].start < end) end = std::max(end, pieces_[next++].end);
+    if (next == i + 1) {
+      read(pieces_[i], function);
+      callback(function);
+    } else {
+      std::vector<FunctionFrames> cluster;
+      for (std::size_t k = i; k < next; ++k) {
+        FunctionFrames member;
+        read(pieces_[k], member);
+        const auto same = [&](const FunctionFrames& f) {
+          return f.start == member.start && f.size == member.size && f.signal_frame == member.signal_frame &&
+                 f.rows == member.rows;
+        };
+        if (std::any_of(cluster.begin(), cluster.end(), same)) {
+          ++dropped_.duplicate;
+        } else {
+          cluster.push_back(std::move(member));
+        }
+      }
+      callback(merge_overlapping(cluster));
+    }
+    i = next;
+  }
+}
+
+}  // namespace sframe_gen::cfi

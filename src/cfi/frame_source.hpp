@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "cfi/frame_row.hpp"
+#include "cfi/frame_table.hpp"
+#include "elf/image.hpp"
+
+namespace sframe_gen::cfi {
+
+/// The unwind table of one function (of several, where their FDEs overlap).
+struct FunctionFrames {
+  std::uint64_t start = 0;  ///< virtual address
+  std::uint64_t size = 0;   ///< bytes, not zero
+  bool signal_frame = false;
+  std::vector<FrameRow> rows;  ///< ascending, the first at offset 0, neighbours differ
+};
+
+/// FDEs that describe nothing the program can run, by the reason they are dropped.
+struct DroppedEntries {
+  std::uint64_t empty = 0;         ///< size 0
+  std::uint64_t outside_code = 0;  ///< discarded functions (start 0 or another tombstone), or beyond their section
+  std::uint64_t duplicate = 0;     ///< same PCs and same rows as another FDE: counted once
+  std::uint64_t shadowed = 0;      ///< .debug_frame for PCs that .eh_frame describes
+};
+
+/// The sections that CFI comes from: .eh_frame and .debug_frame, of the file itself or of its separate debug file.
+class FrameSource {
+ public:
+  /// Reads the CFI of `cfi_image` about the code of `image` (often the same file). Throws MalformedInput.
+  FrameSource(const elf::Image& image, const elf::Image& cfi_image);
+
+  /// Whether there is any FDE at all.
+  bool empty() const { return tables_.empty(); }
+
+  /// Calls back with each function, by ascending start, PCs never overlapping.
+  ///
+  /// An FDE of .debug_frame counts only where no FDE of .eh_frame overlaps it. Where FDEs of one section overlap, the
+  /// rows they agree on stand; PCs they disagree on get Opaque::ConflictingEntries, as no reader of the file could
+  /// know which is right.
+  void for_each_function(const std::function<void(const FunctionFrames&)>& callback);
+
+  /// Complete after for_each_function.
+  const DroppedEntries& dropped() const { return dropped_; }
+
+ private:
+  /// One FDE that counts.
+  struct Piece {
+    std::uint64_t start, end;
+    std::uint32_t table, entry;
+  };
+
+  void collect();
+  void drop_shadowed(std::size_t eh_frame_pieces);
+
+  const elf::Image& image_;
+  std::vector<std::vector<std::byte>> decompressed_;
+  std::vector<FrameTable> tables_;
+  std::vector<Piece> pieces_;
+  DroppedEntries dropped_;
+};
+
+}  // namespace sframe_gen::cfi

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cfi/dwarf_register.hpp"
+#include "support/endian.hpp"
+#include "support/error.hpp"
+
+/// CIEs and FDEs as plain values. Spans point into the section's bytes.
+namespace sframe_gen::cfi {
+
+enum class FrameSection : std::uint8_t { EhFrame, DebugFrame };
+
+/// A common information entry (DWARF 5, section 6.4.1; LSB 5.0, section 10.6 for .eh_frame).
+struct CommonInformation {
+  std::uint64_t code_alignment = 1;
+  std::int64_t data_alignment = 1;
+  DwarfRegister return_address{};
+  std::uint8_t pointer_encoding = 0;  ///< DW_EH_PE_* of FDE addresses and set_loc ('R'); 0 is an absolute pointer
+  bool signal_frame = false;          ///< augmentation 'S'
+  std::span<const std::byte> initial_instructions;
+};
+
+/// A frame description entry.
+struct FrameEntry {
+  std::uint64_t function_start = 0;  ///< virtual address
+  std::uint64_t function_size = 0;   ///< bytes
+  std::uint64_t section_offset = 0;  ///< of the FDE
+  std::uint32_t common_index = 0;    ///< into FrameTable::common
+  std::span<const std::byte> instructions;
+};
+
+/// One section's entries, FDEs sorted by start, in section order where starts are equal.
+struct FrameTable {
+  Origin origin;
+  Endian endian = Endian::Little;
+  std::uint64_t section_address = 0;
+  std::span<const std::byte> section_bytes;
+  std::vector<CommonInformation> common;
+  std::vector<FrameEntry> entries;
+
+  /// Offset in the section of bytes that lie in it.
+  std::uint64_t offset_of(std::span<const std::byte> part) const {
+    return static_cast<std::uint64_t>(part.data() - section_bytes.data());
+  }
+};
+
+}  // namespace sframe_gen::cfi

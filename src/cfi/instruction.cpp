@@ -1,0 +1,158 @@
+#include "cfi/instruction.hpp"
+
+#include "cfi/pointer.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::cfi {
+
+namespace {
+
+/// Reads operands in the units of the CIE.
+class OperandReader {
+ public:
+  OperandReader(ByteReader& reader, const InstructionContext& context) : reader_(reader), context_(context) {}
+
+  DwarfRegister dwarf_register() {
+    const std::uint64_t at = reader_.offset();
+    const std::uint64_t number = reader_.uleb128("register number");
+    if (number > UINT32_MAX) reader_.fail(at, "register number " + hex(number) + " is beyond any machine's");
+    return DwarfRegister{static_cast<std::uint32_t>(number)};
+  }
+
+  std::int64_t plain_offset() { return to_signed(reader_.uleb128("offset")); }
+  std::int64_t factored_offset() { return factored(to_signed(reader_.uleb128("offset"))); }
+  std::int64_t factored_signed_offset() { return factored(reader_.sleb128("offset")); }
+  std::int64_t factored_negative_offset() {
+    const std::int64_t offset = factored_offset();
+    if (offset == INT64_MIN) reader_.fail("negated offset does not fit in 64 bits");
+    return -offset;
+  }
+
+  std::uint64_t advance(std::uint64_t delta) {
+    std::uint64_t bytes = 0;
+    if (__builtin_mul_overflow(delta, context_.code_alignment, &bytes))
+      reader_.fail("location advance does not fit in 64 bits");
+    return bytes;
+  }
+
+  void block(Instruction& instruction) {
+    const std::uint64_t size = reader_.uleb128("size of an expression");
+    instruction.block_offset = reader_.offset();
+    instruction.block = reader_.take(size, "expression");
+  }
+
+  std::uint64_t location() {
+    return read_pointer(reader_, context_.pointer_encoding, context_.section_address, "operand of DW_CFA_set_loc");
+  }
+
+ private:
+  std::int64_t to_signed(std::uint64_t value) {
+    if (value > INT64_MAX) reader_.fail("offset " + hex(value) + " does not fit in 63 bits");
+    return static_cast<std::int64_t>(value);
+  }
+
+  std::int64_t factored(std::int64_t value) {
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(value, context_.data_alignment, &bytes))
+      reader_.fail("factored offset does not fit in 64 bits");
+    return bytes;
+  }
+
+  ByteReader& reader_;
+  const InstructionContext& context_;
+};
+
+}  // namespace
+
+Instruction read_instruction(ByteReader& reader, const InstructionContext& context) {
+  const std::uint8_t byte = reader.u8("call frame instruction");
+  const std::uint8_t low_bits = byte & 0x3fU;
+  Instruction instruction;
+  // The three commonest opcodes keep an operand in their low six bits.
+  instruction.opcode = static_cast<CfaOpcode>((byte & 0xc0U) != 0 ? byte & 0xc0U : byte);
+  OperandReader operands(reader, context);
+
+  switch (instruction.opcode) {
+    case CfaOpcode::AdvanceLoc:
+      instruction.advance = operands.advance(low_bits);
+      break;
+    case CfaOpcode::Offset:
+      instruction.target = DwarfRegister{low_bits};
+      instruction.offset = operands.factored_offset();
+      break;
+    case CfaOpcode::Restore:
+      instruction.target = DwarfRegister{low_bits};
+      break;
+    case CfaOpcode::Nop:
+    case CfaOpcode::RememberState:
+    case CfaOpcode::RestoreState:
+      break;
+    case CfaOpcode::SetLoc:
+      instruction.location = operands.location();
+      break;
+    case CfaOpcode::AdvanceLoc1:
+      instruction.advance = operands.advance(reader.u8("location advance"));
+      break;
+    case CfaOpcode::AdvanceLoc2:
+      instruction.advance = operands.advance(reader.u16("location advance"));
+      break;
+    case CfaOpcode::AdvanceLoc4:
+      instruction.advance = operands.advance(reader.u32("location advance"));
+      break;
+    case CfaOpcode::MipsAdvanceLoc8:
+      instruction.advance = operands.advance(reader.u64("location advance"));
+      break;
+    case CfaOpcode::OffsetExtended:
+    case CfaOpcode::ValOffset:
+      instruction.target = operands.dwarf_register();
+      instruction.offset = operands.factored_offset();
+      break;
+    case CfaOpcode::OffsetExtendedSf:
+    case CfaOpcode::ValOffsetSf:
+    case CfaOpcode::DefCfaSf:
+      instruction.target = operands.dwarf_register();
+      instruction.offset = operands.factored_signed_offset();
+      break;
+    case CfaOpcode::GnuNegativeOffsetExtended:
+      instruction.target = operands.dwarf_register();
+      instruction.offset = operands.factored_negative_offset();
+      break;
+    case CfaOpcode::RestoreExtended:
+    case CfaOpcode::Undefined:
+    case CfaOpcode::SameValue:
+    case CfaOpcode::DefCfaRegister:
+      instruction.target = operands.dwarf_register();
+      break;
+    case CfaOpcode::Register:
+      instruction.target = operands.dwarf_register();
+      instruction.source = operands.dwarf_register();
+      break;
+    case CfaOpcode::DefCfa:
+      instruction.target = operands.dwarf_register();
+      instruction.offset = operands.plain_offset();
+      break;
+    case CfaOpcode::DefCfaOffset:
+      instruction.offset = operands.plain_offset();
+      break;
+    case CfaOpcode::DefCfaOffsetSf:
+      instruction.offset = operands.factored_signed_offset();
+      break;
+    case CfaOpcode::DefCfaExpression:
+      operands.block(instruction);
+      break;
+    case CfaOpcode::Expression:
+    case CfaOpcode::ValExpression:
+      instruction.target = operands.dwarf_register();
+      operands.block(instruction);
+      break;
+    case CfaOpcode::GnuArgsSize:
+      operands.plain_offset();
+      break;
+    default:
+      instruction.known = false;
+      break;  // the enum is open: any byte may come in
+  }
+  return instruction;
+}
+
+}  // namespace sframe_gen::cfi

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "cfi/dwarf_constants.hpp"
+#include "cfi/dwarf_register.hpp"
+#include "support/byte_reader.hpp"
+
+namespace sframe_gen::cfi {
+
+/// One decoded call frame instruction (DWARF 5, section 6.4.2). Which operands are set depends on the opcode.
+struct Instruction {
+  CfaOpcode opcode{};
+  DwarfRegister target{};            ///< the register the rule is for, or the CFA's
+  DwarfRegister source{};            ///< DW_CFA_register
+  std::int64_t offset = 0;           ///< already factored where the opcode factors
+  std::uint64_t advance = 0;         ///< bytes, already factored
+  std::uint64_t location = 0;        ///< DW_CFA_set_loc: virtual address
+  std::span<const std::byte> block;  ///< expressions
+  std::uint64_t block_offset = 0;    ///< in the section
+  bool known = true;                 ///< false: the opcode has no meaning here, and what follows cannot be read
+};
+
+/// What decoding needs from the CIE and the section.
+struct InstructionContext {
+  std::uint64_t code_alignment;
+  std::int64_t data_alignment;
+  std::uint8_t pointer_encoding;
+  std::uint64_t section_address;
+};
+
+/// Decodes the instruction at the reader and moves past it. Throws MalformedInput for operands that do not fit.
+Instruction read_instruction(ByteReader& reader, const InstructionContext& context);
+
+}  // namespace sframe_gen::cfi

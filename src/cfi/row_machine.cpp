@@ -1,0 +1,182 @@
+#include "cfi/row_machine.hpp"
+
+#include "cfi/expression.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::cfi {
+
+RowMachine::RowMachine(const FrameTable& table, const TrackedRegisters& tracked)
+    : table_(table), tracked_(tracked), initial_states_(table.common.size()), initial_known_(table.common.size()) {}
+
+void RowMachine::run(const FrameEntry& entry, std::vector<FrameRow>& rows) {
+  rows.clear();
+  const CommonInformation& common = table_.common[entry.common_index];
+  const State& initial = initial_state(entry.common_index);
+  state_ = initial;
+  remembered_.clear();
+  if (common.return_address != tracked_.return_address) {
+    rows.push_back({0, {Opaque::ForeignReturnColumn, {}, {}, {}}});
+    return;
+  }
+  Progress progress{entry.function_start, 0, false};
+  execute(entry.instructions, common, progress, &initial, &rows);
+  advance_to(entry.function_size, progress, &rows);
+  while (!rows.empty() && rows.back().pc_offset >= entry.function_size) rows.pop_back();
+}
+
+const RowMachine::State& RowMachine::initial_state(std::uint32_t common_index) {
+  if (!initial_known_[common_index]) {
+    const CommonInformation& common = table_.common[common_index];
+    state_ = {};
+    remembered_.clear();
+    Progress progress{0, 0, true};
+    execute(common.initial_instructions, common, progress, nullptr, nullptr);
+    initial_states_[common_index] = state_;
+    initial_known_[common_index] = true;
+  }
+  return initial_states_[common_index];
+}
+
+void RowMachine::execute(std::span<const std::byte> instructions, const CommonInformation& common, Progress& progress,
+                         const State* initial, std::vector<FrameRow>* rows) {
+  const InstructionContext context{common.code_alignment, common.data_alignment, common.pointer_encoding,
+                                   table_.section_address};
+  ByteReader reader(instructions, table_.endian, table_.origin, table_.offset_of(instructions));
+  while (!reader.at_end()) {
+    const std::uint64_t at = reader.offset();
+    const Instruction instruction = read_instruction(reader, context);
+    if (!instruction.known) {
+      state_.rules.cfa = Opaque::UnknownInstruction;
+      return;
+    }
+    switch (instruction.opcode) {
+      case CfaOpcode::AdvanceLoc:
+      case CfaOpcode::AdvanceLoc1:
+      case CfaOpcode::AdvanceLoc2:
+      case CfaOpcode::AdvanceLoc4:
+      case CfaOpcode::MipsAdvanceLoc8: {
+        std::uint64_t location = 0;
+        if (__builtin_add_overflow(progress.location, instruction.advance, &location))
+          reader.fail(at, "location advance does not fit in 64 bits");
+        if (progress.in_cie) reader.fail(at, "initial instructions advance the location");
+        advance_to(location, progress, rows);
+        break;
+      }
+      case CfaOpcode::SetLoc:
+        if (progress.in_cie) reader.fail(at, "initial instructions set the location");
+        if (instruction.location < progress.start + progress.location) {
+          reader.fail(at, "DW_CFA_set_loc goes back to " + hex(instruction.location) + " from " +
+                              hex(progress.start + progress.location));
+        }
+        advance_to(instruction.location - progress.start, progress, rows);
+        break;
+      default:
+        apply(instruction, reader, initial);
+    }
+  }
+}
+
+/// Closes the row at the current location. Several instructions at one location give one row.
+void RowMachine::advance_to(std::uint64_t location, Progress& progress, std::vector<FrameRow>* rows) const {
+  if (location == progress.location) return;
+  if (rows->empty() || rows->back().rules != state_.rules) rows->push_back({progress.location, state_.rules});
+  progress.location = location;
+}
+
+void RowMachine::apply(const Instruction& instruction, ByteReader& reader, const State* initial) {
+  switch (instruction.opcode) {
+    case CfaOpcode::Nop:
+    case CfaOpcode::GnuArgsSize:
+      return;
+    case CfaOpcode::Offset:
+    case CfaOpcode::OffsetExtended:
+    case CfaOpcode::OffsetExtendedSf:
+    case CfaOpcode::GnuNegativeOffsetExtended:
+      return set(instruction.target, Formula{std::nullopt, instruction.offset, true});
+    case CfaOpcode::ValOffset:
+    case CfaOpcode::ValOffsetSf:
+      return set(instruction.target, Formula{std::nullopt, instruction.offset, false});
+    case CfaOpcode::Register:
+      return set(instruction.target, Formula{instruction.source, 0, false});
+    case CfaOpcode::Undefined:
+      return set(instruction.target, Undefined{});
+    case CfaOpcode::SameValue:
+      return set(instruction.target, SameValue{});
+    case CfaOpcode::Restore:
+    case CfaOpcode::RestoreExtended:
+      if (initial == nullptr) reader.fail("initial instructions restore a register");
+      return restore(instruction.target, *initial);
+    case CfaOpcode::RememberState:
+      return remember();
+    case CfaOpcode::RestoreState:
+      return restore_state(reader);
+    case CfaOpcode::Expression:
+    case CfaOpcode::ValExpression:
+    case CfaOpcode::DefCfaExpression:
+      return apply_expression(instruction);
+    default:
+      return apply_cfa(instruction);
+  }
+}
+
+void RowMachine::apply_cfa(const Instruction& instruction) {
+  CfaRule& cfa = state_.rules.cfa;
+  if (instruction.opcode == CfaOpcode::DefCfa || instruction.opcode == CfaOpcode::DefCfaSf) {
+    cfa = Formula{instruction.target, instruction.offset, false};
+    state_.cfa_is_expression = false;
+    return;
+  }
+  // Both remaining opcodes are valid only while the rule is a register and an offset (DWARF 5, section 6.4.2.2).
+  auto* formula = std::get_if<Formula>(&cfa);
+  if (formula == nullptr || state_.cfa_is_expression) {
+    cfa = Opaque::CfaRuleWithoutRegister;
+  } else if (instruction.opcode == CfaOpcode::DefCfaRegister) {
+    formula->base = instruction.target;
+  } else {
+    formula->offset = instruction.offset;
+  }
+}
+
+void RowMachine::apply_expression(const Instruction& instruction) {
+  const ExpressionBytes expression{instruction.block, instruction.block_offset, table_.endian, table_.origin};
+  if (instruction.opcode == CfaOpcode::DefCfaExpression) {
+    state_.rules.cfa = evaluate_cfa_expression(expression);
+    state_.cfa_is_expression = true;
+    return;
+  }
+  if (column(instruction.target) == nullptr) return;
+  const auto value = evaluate_register_expression(expression);
+  const auto* formula = std::get_if<Formula>(&value);
+  const bool saved_there = instruction.opcode == CfaOpcode::Expression;
+  if (formula == nullptr || (saved_there && formula->dereferenced)) return set(instruction.target, OtherExpression{});
+  set(instruction.target, Formula{formula->base, formula->offset, formula->dereferenced || saved_there});
+}
+
+void RowMachine::remember() {
+  remembered_.push_back(state_);
+}
+
+void RowMachine::restore_state(ByteReader& reader) {
+  if (remembered_.empty()) reader.fail(reader.offset() - 1, "DW_CFA_restore_state has no state to restore");
+  state_ = remembered_.back();
+  remembered_.pop_back();
+}
+
+RegisterRule* RowMachine::column(DwarfRegister number) {
+  if (number == tracked_.frame_pointer) return &state_.rules.frame_pointer;
+  if (number == tracked_.return_address) return &state_.rules.return_address;
+  if (number == tracked_.stack_pointer) return &state_.rules.stack_pointer;
+  return nullptr;
+}
+
+void RowMachine::set(DwarfRegister number, const RegisterRule& rule) {
+  if (RegisterRule* const place = column(number)) *place = rule;
+}
+
+void RowMachine::restore(DwarfRegister number, const State& initial) {
+  if (number == tracked_.frame_pointer) state_.rules.frame_pointer = initial.rules.frame_pointer;
+  if (number == tracked_.return_address) state_.rules.return_address = initial.rules.return_address;
+  if (number == tracked_.stack_pointer) state_.rules.stack_pointer = initial.rules.stack_pointer;
+}
+
+}  // namespace sframe_gen::cfi

@@ -1,0 +1,28 @@
+#include "cfi/section_loader.hpp"
+
+namespace sframe_gen::cfi {
+
+namespace {
+
+bool has_bytes(const elf::Section* section) {
+  return section != nullptr && section->header.sh_type != SHT_NOBITS && section->header.sh_size != 0;
+}
+
+}  // namespace
+
+std::vector<LoadedSection> load_frame_sections(const elf::Image& image) {
+  std::vector<LoadedSection> loaded;
+  // A separate debug file keeps .eh_frame as SHT_NOBITS: its bytes are in the file that runs.
+  if (const elf::Section* section = image.find_section(".eh_frame"); has_bytes(section)) {
+    loaded.push_back(
+        {FrameSection::EhFrame, section->header.sh_addr, {image.name(), section->name}, {}, image.bytes_of(*section)});
+  }
+  if (const elf::Section* section = image.find_section(".debug_frame"); has_bytes(section)) {
+    LoadedSection debug_frame{FrameSection::DebugFrame, section->header.sh_addr, {image.name(), section->name}, {}, {}};
+    debug_frame.bytes = image.contents_of(*section, debug_frame.storage);
+    loaded.push_back(std::move(debug_frame));
+  }
+  return loaded;
+}
+
+}  // namespace sframe_gen::cfi
