@@ -10,6 +10,13 @@
 
 namespace sframe_gen::cfi {
 
+namespace {
+
+/// More FDEs than this in one heap that overlaps come from damage or malice; sorting them out costs the square.
+constexpr std::size_t largest_cluster = 256;
+
+}  // namespace
+
 FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image) : image_(image) {
   std::size_t eh_frame_pieces = 0;
   for (const elf::Image* const source : {&image, &cfi_image}) {
@@ -84,26 +91,28 @@ void FrameSource::for_each_function(const std::function<void(const FunctionFrame
     while (next < pieces_.size() && pieces_[next].start < end) end = std::max(end, pieces_[next++].end);
     if (next == i + 1) {
       read(pieces_[i], function);
-      callback(function);
+    } else if (next - i > largest_cluster) {
+      function = {pieces_[i].start, end - pieces_[i].start, false, {{0, {Opaque::ConflictingEntries, {}, {}, {}}}}};
     } else {
-      std::vector<FunctionFrames> cluster;
-      for (std::size_t k = i; k < next; ++k) {
-        FunctionFrames member;
-        read(pieces_[k], member);
-        const auto same = [&](const FunctionFrames& f) {
-          return f.start == member.start && f.size == member.size && f.signal_frame == member.signal_frame &&
-                 f.rows == member.rows;
-        };
-        if (std::any_of(cluster.begin(), cluster.end(), same)) {
-          ++dropped_.duplicate;
-        } else {
-          cluster.push_back(std::move(member));
-        }
-      }
-      callback(merge_overlapping(cluster));
+      function = merge_overlapping(distinct(i, next, read));
     }
+    callback(function);
     i = next;
   }
+}
+
+std::vector<FunctionFrames> FrameSource::distinct(std::size_t begin, std::size_t end, const PieceReader& read) {
+  std::vector<FunctionFrames> members;
+  for (std::size_t i = begin; i < end; ++i) {
+    FunctionFrames member;
+    read(pieces_[i], member);
+    if (std::find(members.begin(), members.end(), member) != members.end()) {
+      ++dropped_.duplicate;
+    } else {
+      members.push_back(std::move(member));
+    }
+  }
+  return members;
 }
 
 }  // namespace sframe_gen::cfi

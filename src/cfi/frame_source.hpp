@@ -17,6 +17,7 @@ struct FunctionFrames {
   std::uint64_t size = 0;   ///< bytes, not zero
   bool signal_frame = false;
   std::vector<FrameRow> rows;  ///< ascending, the first at offset 0, neighbours differ
+  friend bool operator==(const FunctionFrames&, const FunctionFrames&) = default;
 };
 
 /// FDEs that describe nothing the program can run, by the reason they are dropped.
@@ -53,8 +54,11 @@ class FrameSource {
     std::uint32_t table, entry;
   };
 
+  using PieceReader = std::function<void(const Piece&, FunctionFrames&)>;
+
   void collect();
   void drop_shadowed(std::size_t eh_frame_pieces);
+  std::vector<FunctionFrames> distinct(std::size_t begin, std::size_t end, const PieceReader& read);
 
   const elf::Image& image_;
   std::vector<std::vector<std::byte>> decompressed_;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "support/endian.hpp"
@@ -33,7 +34,7 @@ class ByteWriter {
   }
 
   void append_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
-  void pad_to(std::size_t size) { bytes_.resize(size); }
+  void reserve(std::size_t size) { bytes_.reserve(size); }
 
   std::size_t size() const { return bytes_.size(); }
   const std::vector<std::byte>& bytes() const { return bytes_; }

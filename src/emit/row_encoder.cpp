@@ -1,0 +1,102 @@
+#include "emit/row_encoder.hpp"
+
+#include <array>
+#include <cassert>
+#include <span>
+
+namespace sframe_gen::emit {
+
+namespace {
+
+using sframe::DataWordWidth;
+
+/// One data word and the width it asks for.
+struct DataWord {
+  std::uint32_t bits = 0;
+  DataWordWidth width = DataWordWidth::One;
+};
+
+DataWord signed_word(std::int32_t value) {
+  const DataWordWidth width = value >= INT8_MIN && value <= INT8_MAX     ? DataWordWidth::One
+                              : value >= INT16_MIN && value <= INT16_MAX ? DataWordWidth::Two
+                                                                         : DataWordWidth::Four;
+  return {static_cast<std::uint32_t>(value), width};
+}
+
+/// Control words are unsigned: register 31 still fits one byte.
+DataWord control_word(sframe::ControlWord control) {
+  const std::uint32_t bits = control.word();
+  return {bits, bits <= UINT8_MAX ? DataWordWidth::One : bits <= UINT16_MAX ? DataWordWidth::Two : DataWordWidth::Four};
+}
+
+/// A row's words: at most three pairs.
+class DataWords {
+ public:
+  void add(DataWord word) {
+    words_[count_++] = word;
+    if (word.width > width_) width_ = word.width;
+  }
+  std::span<const DataWord> words() const { return std::span(words_).first(count_); }
+  DataWordWidth width() const { return width_; }
+
+ private:
+  std::array<DataWord, 6> words_{};
+  std::size_t count_ = 0;
+  DataWordWidth width_ = DataWordWidth::One;
+};
+
+/// SFrame V3, section 3.1.1: CFA offset, then FP offset if there is an FP rule.
+DataWords default_words(const sframe::Recovery& recovery) {
+  DataWords words;
+  words.add(signed_word(recovery.cfa.offset));
+  if (recovery.frame_pointer) words.add(signed_word(recovery.frame_pointer->offset));
+  return words;
+}
+
+void add_pair(DataWords& words, const sframe::Rule& rule) {
+  const auto control = rule.base_register ? sframe::ControlWord::of_register(*rule.base_register, rule.dereferenced)
+                                          : sframe::ControlWord::of_cfa(rule.dereferenced);
+  assert(!control.is_padding());
+  words.add(control_word(control));
+  words.add(signed_word(rule.offset));
+}
+
+/// Section 3.2: pairs of control and offset for CFA, RA and FP; one padding word where FP has a rule and RA has none.
+DataWords flexible_words(const sframe::Recovery& recovery) {
+  DataWords words;
+  add_pair(words, recovery.cfa);
+  if (recovery.return_address) {
+    add_pair(words, *recovery.return_address);
+  } else if (recovery.frame_pointer) {
+    words.add({});
+  }
+  if (recovery.frame_pointer) add_pair(words, *recovery.frame_pointer);
+  return words;
+}
+
+}  // namespace
+
+sframe::RowAddressWidth row_address_width(std::uint32_t function_size) {
+  return function_size <= UINT8_MAX    ? sframe::RowAddressWidth::One
+         : function_size <= UINT16_MAX ? sframe::RowAddressWidth::Two
+                                       : sframe::RowAddressWidth::Four;
+}
+
+void encode_row(ByteWriter& writer, const sframe::Row& row, sframe::RowAddressWidth width, sframe::DescriptorType type,
+                const sframe::AbiTraits& traits) {
+  writer.unsigned_of_width(row.pc_offset, bytes_of(width));
+  if (!row.recovery) {
+    // No data words: RA undefined (section 2.4.1). GNU as leaves every other bit clear too.
+    writer.u8(sframe::RowInfo(false, 0, DataWordWidth::One, false).byte());
+    return;
+  }
+  const bool flexible = type == sframe::DescriptorType::Flexible;
+  const DataWords words = flexible ? flexible_words(*row.recovery) : default_words(*row.recovery);
+  const bool base_is_sp = !flexible && row.recovery->cfa.base_register == traits.stack_pointer;
+  writer.u8(
+      sframe::RowInfo(base_is_sp, static_cast<unsigned>(words.words().size()), words.width(), row.recovery->mangled_ra)
+          .byte());
+  for (const DataWord& word : words.words()) writer.unsigned_of_width(word.bits, bytes_of(words.width()));
+}
+
+}  // namespace sframe_gen::emit

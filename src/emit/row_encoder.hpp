@@ -1,0 +1,15 @@
+#pragma once
+
+#include "sframe/section.hpp"
+#include "support/byte_writer.hpp"
+
+namespace sframe_gen::emit {
+
+/// GNU as takes the width from the function's size, never from the largest row start: 255 → 1, 256 → 2, 65536 → 4.
+sframe::RowAddressWidth row_address_width(std::uint32_t function_size);
+
+/// Writes one row: start, info byte, data words of the narrowest width that holds them all.
+void encode_row(ByteWriter& writer, const sframe::Row& row, sframe::RowAddressWidth width, sframe::DescriptorType type,
+                const sframe::AbiTraits& traits);
+
+}  // namespace sframe_gen::emit

@@ -1,0 +1,111 @@
+#include "emit/select.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "emit/lower_amd64.hpp"
+
+namespace sframe_gen::emit {
+
+namespace {
+
+/// Collects descriptors and holes while the rows of a function go by in order.
+class Splitter {
+ public:
+  explicit Splitter(const cfi::FunctionFrames& frames) : frames_(frames) {}
+
+  Selected run() {
+    for (std::size_t i = 0; i < frames_.rows.size(); ++i) {
+      const std::uint64_t begin = frames_.start + frames_.rows[i].pc_offset;
+      const bool last = i + 1 == frames_.rows.size();
+      const std::uint64_t end = frames_.start + (last ? frames_.size : frames_.rows[i + 1].pc_offset);
+      add(begin, end, lower_amd64(frames_.rows[i].rules));
+    }
+    close();
+    return std::move(selected_);
+  }
+
+ private:
+  void add(std::uint64_t begin, std::uint64_t end, const Lowered& lowered) {
+    if (const auto* reason = std::get_if<Unrepresentable>(&lowered)) return add_hole(begin, end, *reason);
+    if (const auto* stub = std::get_if<cfi::PltStub>(&lowered)) return add_plt_entries(begin, end, *stub);
+    const auto* recovery = std::get_if<sframe::Recovery>(&lowered);
+    add_row(begin, end, recovery != nullptr ? std::optional(*recovery) : std::nullopt);
+  }
+
+  void add_hole(std::uint64_t begin, std::uint64_t end, Unrepresentable reason) {
+    close();
+    const bool continues =
+        !selected_.holes.empty() && selected_.holes.back().end == begin && selected_.holes.back().reason == reason;
+    if (continues) {
+      selected_.holes.back().end = end;
+    } else {
+      selected_.holes.push_back({begin, end, reason});
+    }
+  }
+
+  void add_row(std::uint64_t begin, std::uint64_t end, const std::optional<sframe::Recovery>& recovery) {
+    // A row of more than 4 GiB goes to as many descriptors as it takes.
+    while (begin < end) {
+      if (open_ && (open_->rows.size() == largest_row_count || begin - open_->start >= largest_size)) close();
+      if (!open_) open(begin);
+      const std::uint64_t reach = std::min(end, open_->start + largest_size);
+      const bool repeats = !open_->rows.empty() && open_->rows.back().recovery == recovery;
+      if (!repeats) open_->rows.push_back({static_cast<std::uint32_t>(begin - open_->start), recovery});
+      open_->size = static_cast<std::uint32_t>(reach - open_->start);
+      begin = reach;
+    }
+  }
+
+  /// Each 16-byte entry unwinds alike: sp+8 before its push, sp+16 after. DWARF looks at the low bits of rip, SFrame
+  /// at the distance from the descriptor's start, so the two agree only when the start is a multiple of 16.
+  void add_plt_entries(std::uint64_t begin, std::uint64_t end, const cfi::PltStub& stub) {
+    if (begin % cfi::plt_entry_size != 0 || end - begin > largest_size)
+      return add_hole(begin, end, Unrepresentable::PltEntriesMisaligned);
+    close();
+    open(begin);
+    open_->size = static_cast<std::uint32_t>(end - begin);
+    open_->pc_type = sframe::PcType::Mask;
+    open_->repeat_size = cfi::plt_entry_size;
+    const auto row = [&](std::uint32_t pc_offset, std::int64_t cfa_offset) {
+      return sframe::Row{
+          pc_offset,
+          sframe::Recovery{
+              {static_cast<std::uint32_t>(stub.base), static_cast<std::int32_t>(cfa_offset), false}, {}, {}, false}};
+    };
+    open_->rows = {row(0, stub.offset)};
+    // A table cut off before the push has no second row: a row may not start past the function's end.
+    if (open_->size > stub.threshold) open_->rows.push_back(row(stub.threshold, stub.offset + cfi::plt_push_size));
+    close();
+  }
+
+  void open(std::uint64_t begin) {
+    open_.emplace();
+    open_->start = begin;
+    open_->signal_frame = frames_.signal_frame;
+  }
+
+  void close() {
+    if (!open_) return;
+    const bool plain = std::all_of(open_->rows.begin(), open_->rows.end(), [](const sframe::Row& row) {
+      return !row.recovery || fits_default_descriptor(*row.recovery);
+    });
+    open_->type = plain ? sframe::DescriptorType::Default : sframe::DescriptorType::Flexible;
+    selected_.functions.push_back(std::move(*open_));
+    open_.reset();
+  }
+
+  static constexpr std::uint64_t largest_size = std::numeric_limits<std::uint32_t>::max();
+
+  const cfi::FunctionFrames& frames_;
+  Selected selected_;
+  std::optional<sframe::Function> open_;
+};
+
+}  // namespace
+
+Selected select(const cfi::FunctionFrames& frames) {
+  return Splitter(frames).run();
+}
+
+}  // namespace sframe_gen::emit
