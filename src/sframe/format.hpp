@@ -29,8 +29,15 @@ inline constexpr std::uint32_t version_at = 2, flags_at = 3, abi_at = 4, fixed_f
 
 /// sframe_func_desc_idx (2.3.1): start i64, size u32, offset of the attribute u32.
 inline constexpr std::uint32_t function_index_size = 16;
+namespace function_index {
+inline constexpr std::uint32_t start_at = 0, size_at = 8, attribute_at = 12;
+}  // namespace function_index
+
 /// sframe_func_desc_attr (2.3.2): row count u16, info u8, info2 u8, repeat size u8.
 inline constexpr std::uint32_t function_attribute_size = 5;
+namespace function_attribute {
+inline constexpr std::uint32_t row_count_at = 0, info_at = 2, info2_at = 3, repeat_size_at = 4;
+}  // namespace function_attribute
 
 enum class RowAddressWidth : std::uint8_t { One = 0, Two = 1, Four = 2 };  ///< SFRAME_FRE_TYPE_ADDR1/2/4 (2.3.3.3)
 enum class PcType : std::uint8_t { Increment = 0, Mask = 1 };              ///< SFRAME_FDE_PCTYPE_* (2.3.3.1)
@@ -60,6 +67,21 @@ class FunctionInfo {
   constexpr bool b_key() const { return (byte_ & 0x20U) != 0; }
   constexpr bool signal_frame() const { return (byte_ & 0x80U) != 0; }
   constexpr bool reserved_bits_set() const { return (byte_ & 0x40U) != 0; }
+
+ private:
+  std::uint8_t byte_;
+};
+
+/// sfda_func_info2 (2.3.3).
+class FunctionInfo2 {
+ public:
+  constexpr explicit FunctionInfo2(std::uint8_t byte) : byte_(byte) {}
+  constexpr explicit FunctionInfo2(DescriptorType type) : byte_(static_cast<std::uint8_t>(type)) {}
+
+  constexpr std::uint8_t byte() const { return byte_; }
+  /// The raw field: values above 1 are undefined.
+  constexpr unsigned descriptor_type() const { return byte_ & 0x1fU; }
+  constexpr bool reserved_bits_set() const { return (byte_ & 0xe0U) != 0; }
 
  private:
   std::uint8_t byte_;

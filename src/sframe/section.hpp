@@ -4,23 +4,12 @@
 #include <optional>
 #include <vector>
 
+#include "sframe/abi.hpp"
 #include "sframe/format.hpp"
 #include "support/endian.hpp"
 
 /// What a .sframe section says, free of how its bytes say it.
 namespace sframe_gen::sframe {
-
-/// What the ABI fixes (sections 2.2.1, 3.1): numbers are DWARF register numbers of the psABI.
-struct AbiTraits {
-  Abi abi;
-  Endian endian;
-  std::uint32_t stack_pointer;
-  std::uint32_t frame_pointer;
-  std::int8_t fixed_ra_offset;  ///< RA = *(CFA + this) where a row has no RA rule; 0: there is no such place
-};
-
-/// System V ABI, AMD64 Architecture Processor Supplement, figure 3.36: rsp 7, rbp 6.
-inline constexpr AbiTraits amd64_traits{Abi::Amd64, Endian::Little, 7, 6, -8};
 
 /// base + offset, or *(base + offset): the recovery rule of section 3.2. A default descriptor's words are the same
 /// rules: CFA = SP/FP + offset, FP = *(CFA + offset).

@@ -1,0 +1,155 @@
+#include "sframe/decoder.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "sframe/function_decoder.hpp"
+#include "sframe/header_decoder.hpp"
+#include "support/byte_reader.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::sframe {
+namespace {
+
+class SectionDecoder {
+ public:
+  SectionDecoder(std::span<const std::byte> bytes, std::uint64_t address, const Origin& origin, Strictness strictness)
+      : bytes_(bytes),
+        address_(address),
+        origin_(&origin),
+        strictness_(strictness),
+        header_(decode_header(bytes, origin)) {}
+
+  Section decode() {
+    check_padding(header_.end, header_.index_offset);
+    check_padding(header_.index_end, header_.rows_offset);
+    check_padding(header_.rows_end, bytes_.size());
+
+    Section section;
+    section.address = address_;
+    section.endian = header_.endian;
+    section.flags = header_.flags;
+    section.abi = header_.traits->abi;
+    section.fixed_fp_offset = header_.fixed_fp_offset;
+    section.fixed_ra_offset = header_.fixed_ra_offset;
+    section.functions = decode_functions();
+    if ((header_.flags & flag::sorted) != 0) check_sorted(section.functions);
+    if (!strictness_.allow_overlap) check_disjoint(section.functions);
+    return section;
+  }
+
+ private:
+  [[noreturn]] void fail(std::uint64_t offset, const std::string& what) const {
+    throw MalformedInput(*origin_, offset, what);
+  }
+
+  std::uint64_t entry_offset(std::size_t function) const {
+    return header_.index_offset + std::uint64_t{function} * function_index_size;
+  }
+
+  /// Sections are padded to their alignment; anything but zeros would be data that no field accounts for.
+  void check_padding(std::uint64_t begin, std::uint64_t end) const {
+    const auto gap = bytes_.subspan(begin, end - begin);
+    const auto stray = std::ranges::find_if(gap, [](std::byte byte) { return byte != std::byte{0}; });
+    if (stray == gap.end()) return;
+    fail(begin + static_cast<std::uint64_t>(stray - gap.begin()),
+         "byte " + hex(std::to_integer<std::uint8_t>(*stray)) + " belongs to neither the function index nor the rows");
+  }
+
+  std::vector<Function> decode_functions() const {
+    const auto index_bytes = bytes_.subspan(header_.index_offset, header_.index_end - header_.index_offset);
+    ByteReader index(index_bytes, header_.endian, *origin_, header_.index_offset);
+    std::vector<Function> functions;
+    functions.reserve(header_.function_count);
+    std::uint64_t row_count = 0;
+    while (!index.at_end()) {
+      functions.push_back(decode_function(index));
+      row_count += functions.back().rows.size();
+      if (row_count > header_.row_count) break;
+    }
+    if (row_count != header_.row_count) {
+      fail(header::row_count_at, "number of rows is " + std::to_string(header_.row_count) +
+                                     ", but the functions have " + (index.at_end() ? "" : "at least ") +
+                                     std::to_string(row_count));
+    }
+    return functions;
+  }
+
+  Function decode_function(ByteReader& index) const {
+    const std::uint64_t entry = index.offset();
+    Function function;
+    function.start = decode_start(index);
+    function.size = index.u32("function size");
+    if (function.start + function.size < function.start) {
+      fail(entry + function_index::size_at, "function at " + hex(function.start) + " with size " + hex(function.size) +
+                                                " ends outside the address space");
+    }
+    const std::uint32_t attribute = index.u32("offset of the function's rows");
+    const auto row_bytes = bytes_.subspan(header_.rows_offset, header_.rows_end - header_.rows_offset);
+    if (attribute >= row_bytes.size()) {
+      fail(entry + function_index::attribute_at, "function's rows are at " + hex(attribute) +
+                                                     ", but the rows have only " + count_of(row_bytes.size(), "byte"));
+    }
+    ByteReader rows(row_bytes.subspan(attribute), header_.endian, *origin_, header_.rows_offset + attribute);
+    decode_rows(rows, *header_.traits, strictness_, function);
+    return function;
+  }
+
+  /// The stored start counts from its own field or from the section (2.1.3).
+  std::uint64_t decode_start(ByteReader& index) const {
+    const std::uint64_t field = index.offset();
+    const bool from_field = (header_.flags & flag::function_start_pc_relative) != 0;
+    const std::uint64_t base = address_ + (from_field ? field : 0);
+    const std::int64_t distance = index.i64("function start");
+    const std::uint64_t start = base + static_cast<std::uint64_t>(distance);
+    if (distance < 0 ? start >= base : start < base) {
+      fail(field, "function start is " + std::to_string(distance) + " bytes from " + hex(base) +
+                      ", which is outside the address space");
+    }
+    return start;
+  }
+
+  void check_sorted(const std::vector<Function>& functions) const {
+    for (std::size_t i = 1; i < functions.size(); ++i) {
+      if (functions[i].start >= functions[i - 1].start) continue;
+      fail(entry_offset(i), "function at " + hex(functions[i].start) + " comes after the one at " +
+                                hex(functions[i - 1].start) + ", but the index is flagged as sorted");
+    }
+  }
+
+  /// A pc in two functions would be unwound by chance. Functions of no bytes hold no pc.
+  void check_disjoint(const std::vector<Function>& functions) const {
+    std::vector<std::uint32_t> by_start(functions.size());
+    std::iota(by_start.begin(), by_start.end(), 0U);
+    if ((header_.flags & flag::sorted) == 0) {
+      std::ranges::sort(by_start, {}, [&](std::uint32_t i) { return functions[i].start; });
+    }
+    const Function* before = nullptr;
+    for (const std::uint32_t i : by_start) {
+      const Function& function = functions[i];
+      if (function.size == 0) continue;
+      if (before != nullptr && function.start - before->start < before->size) {
+        fail(entry_offset(i), "function at " + hex(function.start) + " overlaps the one from " + hex(before->start) +
+                                  " to " + hex(before->start + before->size));
+      }
+      before = &function;
+    }
+  }
+
+  std::span<const std::byte> bytes_;
+  std::uint64_t address_;
+  const Origin* origin_;
+  Strictness strictness_;
+  Header header_;
+};
+
+}  // namespace
+
+Section decode(std::span<const std::byte> bytes, std::uint64_t section_address, const Origin& origin,
+               Strictness strictness) {
+  return SectionDecoder(bytes, section_address, origin, strictness).decode();
+}
+
+}  // namespace sframe_gen::sframe

@@ -1,0 +1,183 @@
+#include "sframe/dump.hpp"
+
+#include <array>
+#include <charconv>
+#include <ostream>
+#include <string>
+
+#include "support/text.hpp"
+
+namespace sframe_gen::sframe {
+namespace {
+
+constexpr std::size_t cfa_width = 10, fp_width = 10, ra_width = 13;
+
+void append_number(std::string& line, std::int64_t value) {
+  std::array<char, 20> digits{};
+  line.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+}
+
+void append_signed(std::string& line, std::int64_t value) {
+  if (value >= 0) line += '+';
+  append_number(line, value);
+}
+
+void append_address(std::string& line, std::uint64_t address) {
+  std::array<char, 16> digits{};
+  const auto* end = std::to_chars(digits.data(), digits.data() + digits.size(), address, 16).ptr;
+  const auto length = static_cast<std::size_t>(end - digits.data());
+  line.append(digits.size() - length, '0').append(digits.data(), length);
+}
+
+/// Fills up to the column's width; a text that is wider pushes the next column on, with no space between.
+void pad_column(std::string& line, std::size_t column_begin, std::size_t width) {
+  const std::size_t written = line.size() - column_begin;
+  if (written < width) line.append(width - written, ' ');
+}
+
+/// Builds one line after the other in one buffer.
+class Dumper {
+ public:
+  Dumper(const Section& section, std::ostream& out)
+      : section_(&section), traits_(&traits_of(section.abi)), out_(&out) {}
+
+  void header(std::string_view section_name) {
+    std::size_t row_count = 0;
+    for (const Function& function : section_->functions) row_count += function.rows.size();
+
+    line_ = "Contents of the SFrame section ";
+    line_.append(section_name).append(":\n  Header :\n\n    Version: SFRAME_VERSION_");
+    append_number(line_, section_->version);
+    line_.append("\n    Flags: ").append(flags()).append("\n");
+    append_fixed_offset("FP", section_->fixed_fp_offset);
+    append_fixed_offset("RA", section_->fixed_ra_offset);
+    line_.append("    Num FDEs: ").append(std::to_string(section_->functions.size()));
+    line_.append("\n    Num FREs: ").append(std::to_string(row_count));
+    line_.append("\n\n  Function Index :\n");
+    flush();
+  }
+
+  void function(std::size_t index, const Function& function) {
+    line_.append("\n    func idx [").append(std::to_string(index)).append("]: pc = ").append(hex(function.start));
+    line_.append(", size = ").append(std::to_string(function.size)).append(" bytes");
+    const bool flexible = function.type == DescriptorType::Flexible;
+    if (function.signal_frame || flexible) {
+      line_.append(", attr = \"").append(function.signal_frame ? "S" : "").append(flexible ? "F\"" : "\"");
+    }
+    if (function.b_key) line_.append(", pauth = B key");
+    line_.append(function.pc_type == PcType::Mask ? "\n    STARTPC[m]  " : "\n    STARTPC     ");
+    line_.append("    CFA       FP        RA           \n");
+    for (const Row& row : function.rows) append_row(function, row);
+    flush();
+  }
+
+ private:
+  std::string flags() const {
+    const bool sorted = (section_->flags & flag::sorted) != 0;
+    const bool pc_relative = (section_->flags & flag::function_start_pc_relative) != 0;
+    if (!sorted) return pc_relative ? "SFRAME_F_FDE_FUNC_START_PCREL" : "NONE";
+    return pc_relative ? "SFRAME_F_FDE_SORTED,\n           SFRAME_F_FDE_FUNC_START_PCREL" : "SFRAME_F_FDE_SORTED";
+  }
+
+  void append_fixed_offset(std::string_view name, std::int8_t offset) {
+    if (offset == 0) return;
+    line_.append("    CFA fixed ").append(name).append(" offset: ");
+    append_number(line_, offset);
+    line_ += '\n';
+  }
+
+  void append_row(const Function& function, const Row& row) {
+    line_.append("    ");
+    append_address(line_, function.pc_type == PcType::Mask ? row.pc_offset : function.start + row.pc_offset);
+    line_.append("  ");
+    if (!row.recovery) {
+      line_.append("RA undefined\n");
+      return;
+    }
+    const Recovery& recovery = *row.recovery;
+    std::size_t column = line_.size();
+    append_cfa(recovery.cfa, function.type);
+    pad_column(line_, column, cfa_width);
+    column = line_.size();
+    append_frame_pointer(recovery);
+    pad_column(line_, column, fp_width);
+    column = line_.size();
+    append_return_address(recovery, function.type);
+    line_.append(recovery.mangled_ra ? "[s]" : "   ");
+    pad_column(line_, column, ra_width);
+    line_ += '\n';
+  }
+
+  void append_cfa(const Rule& rule, DescriptorType type) {
+    if (type == DescriptorType::Flexible) {
+      append_rule(rule);
+      return;
+    }
+    append_base(rule);
+    // readelf puts a plus sign before the offset of a default descriptor, negative or not: "sp+-8".
+    line_ += '+';
+    append_number(line_, rule.offset);
+  }
+
+  void append_frame_pointer(const Recovery& recovery) {
+    if (recovery.frame_pointer) {
+      append_rule(*recovery.frame_pointer);
+    } else if (section_->fixed_fp_offset != 0) {
+      append_rule({.base_register = std::nullopt, .offset = section_->fixed_fp_offset, .dereferenced = true});
+    } else {
+      line_ += 'u';
+    }
+  }
+
+  void append_return_address(const Recovery& recovery, DescriptorType type) {
+    if (recovery.return_address) {
+      append_rule(*recovery.return_address);
+    } else if (type == DescriptorType::Flexible && recovery.frame_pointer) {
+      line_ += 'U';
+    } else {
+      line_ += section_->fixed_ra_offset != 0 ? 'f' : 'u';
+    }
+  }
+
+  void append_rule(const Rule& rule) {
+    // What is saved on the stack relative to the CFA goes without parentheses, as it can be nothing else.
+    const bool parentheses = rule.dereferenced && rule.base_register;
+    if (parentheses) line_ += '(';
+    append_base(rule);
+    append_signed(line_, rule.offset);
+    if (parentheses) line_ += ')';
+  }
+
+  void append_base(const Rule& rule) {
+    if (!rule.base_register) {
+      line_ += 'c';
+    } else if (*rule.base_register == traits_->stack_pointer) {
+      line_.append("sp");
+    } else if (*rule.base_register == traits_->frame_pointer) {
+      line_.append("fp");
+    } else {
+      line_ += 'r';
+      append_number(line_, *rule.base_register);
+    }
+  }
+
+  void flush() {
+    out_->write(line_.data(), static_cast<std::streamsize>(line_.size()));
+    line_.clear();
+  }
+
+  const Section* section_;
+  const AbiTraits* traits_;
+  std::ostream* out_;
+  std::string line_;
+};
+
+}  // namespace
+
+void dump(const Section& section, std::string_view section_name, std::ostream& out) {
+  Dumper dumper(section, out);
+  dumper.header(section_name);
+  for (std::size_t i = 0; i < section.functions.size(); ++i) dumper.function(i, section.functions[i]);
+}
+
+}  // namespace sframe_gen::sframe

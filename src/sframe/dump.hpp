@@ -1,0 +1,22 @@
+#pragma once
+
+#include <iosfwd>
+#include <string_view>
+
+#include "sframe/section.hpp"
+
+namespace sframe_gen::sframe {
+
+/// Writes the section in the notation of `readelf --sframe` (binutils 2.46 and 2.47), byte for byte:
+///
+///     func idx [1]: pc = 0x1010, size = 32 bytes, attr = "S"
+///     STARTPC[m]      CFA       FP        RA
+///     0000000000000000  sp+8      u         f
+///     000000000000000b  (fp-8)    c-16      U
+///
+/// attr: S signal frame, F flexible descriptor. [m]: offsets in a repeated block, not addresses. c: the CFA;
+/// parentheses: the value stored there; u: unchanged; f: the fixed place; U: unchanged, held open by a padding word;
+/// [s]: signed.
+void dump(const Section& section, std::string_view section_name, std::ostream& out);
+
+}  // namespace sframe_gen::sframe

@@ -1,0 +1,115 @@
+#include "sframe/header_decoder.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "support/byte_reader.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::sframe {
+namespace {
+
+// Functions may share one block of rows, so a few kilobytes could ask for billions of decoded rows. Sections of real
+// programs have one row for every three to six bytes; a section that shares well may reach a few rows a byte.
+constexpr std::uint64_t rows_always_allowed = 1U << 20U;
+constexpr std::uint64_t rows_allowed_per_byte = 4;
+
+/// The magic number doubles as the mark of the byte order (2.1.1).
+Endian byte_order_of(std::span<const std::byte> bytes, const Origin& origin) {
+  const std::uint16_t stored = ByteReader(bytes, Endian::Little, origin).u16("magic number");
+  if (stored == magic) return Endian::Little;
+  if (stored == static_cast<std::uint16_t>(magic << 8U | magic >> 8U)) return Endian::Big;
+  throw MalformedInput(origin, 0, "magic number is " + hex(stored) + ", but SFrame has " + hex(magic));
+}
+
+void check_version(std::uint8_t version, const Origin& origin) {
+  if (version == version_3) return;
+  throw Refused(origin.file, "SFrame version " + std::to_string(version) + " is not supported yet");
+}
+
+void check_flags(std::uint8_t flags, const ByteReader& reader) {
+  const unsigned unknown = flags & ~unsigned{flag::known_in_v3};
+  if (unknown != 0) reader.fail(header::flags_at, "flags " + hex(unknown) + " are not defined in version 3");
+}
+
+const AbiTraits& supported_abi(std::uint8_t identifier, const ByteReader& reader, const Origin& origin) {
+  const AbiIdentifier* abi = find_abi(identifier);
+  if (abi == nullptr) reader.fail(header::abi_at, "ABI is " + hex(identifier) + ", which is not defined");
+  if (abi->traits == nullptr) {
+    throw Refused(origin.file, "SFrame for " + std::string(abi->name) + " is not supported yet");
+  }
+  if (abi->traits->endian != reader.endian()) {
+    reader.fail(header::abi_at, "ABI is " + std::string(abi->name) + ", but the byte order is not that ABI's");
+  }
+  return *abi->traits;
+}
+
+void check_fixed_offsets(const Header& header, const ByteReader& reader) {
+  // No ABI of version 3 saves the frame pointer at a fixed place (3.1).
+  if (header.fixed_fp_offset != 0) {
+    reader.fail(header::fixed_fp_at, "fixed FP offset is " + std::to_string(header.fixed_fp_offset) + ", not 0");
+  }
+  if (header.fixed_ra_offset != header.traits->fixed_ra_offset) {
+    reader.fail(header::fixed_ra_at, "fixed RA offset is " + std::to_string(header.fixed_ra_offset) +
+                                         ", but the ABI's is " + std::to_string(header.traits->fixed_ra_offset));
+  }
+}
+
+void check_extents(const Header& header, std::uint64_t section_size, const ByteReader& reader) {
+  const std::string size_text = " (section size " + hex(section_size) + ")";
+  if (header.index_end > section_size) {
+    reader.fail(header::function_count_at, count_of(header.function_count, "function descriptor") + " at " +
+                                               hex(header.index_offset) + " end outside the section" + size_text);
+  }
+  if (header.rows_offset < header.index_end) {
+    reader.fail(header::rows_at, "rows start at " + hex(header.rows_offset) + ", but the function index ends at " +
+                                     hex(header.index_end));
+  }
+  if (header.rows_end > section_size) {
+    reader.fail(header::row_bytes_at, hex(header.rows_end - header.rows_offset) + " bytes of rows at " +
+                                          hex(header.rows_offset) + " end outside the section" + size_text);
+  }
+}
+
+void check_row_count(const Header& header, std::uint64_t section_size, const Origin& origin) {
+  if (header.row_count <= std::max(rows_always_allowed, rows_allowed_per_byte * section_size)) return;
+  throw Refused(origin.file, origin.section + " claims " + count_of(header.row_count, "row") + " in " +
+                                 count_of(section_size, "byte") + ", which no program has");
+}
+
+}  // namespace
+
+Header decode_header(std::span<const std::byte> bytes, const Origin& origin) {
+  ByteReader reader(bytes, byte_order_of(bytes, origin), origin);
+  reader.take(header::version_at, "magic number");
+  check_version(reader.u8("version"), origin);
+
+  Header header{};
+  header.endian = reader.endian();
+  header.flags = reader.u8("flags");
+  check_flags(header.flags, reader);
+  header.traits = &supported_abi(reader.u8("ABI"), reader, origin);
+  header.fixed_fp_offset = reader.i8("fixed FP offset");
+  header.fixed_ra_offset = reader.i8("fixed RA offset");
+  check_fixed_offsets(header, reader);
+
+  const std::uint8_t auxiliary_length = reader.u8("length of the auxiliary header");
+  header.function_count = reader.u32("number of functions");
+  header.row_count = reader.u32("number of rows");
+  const std::uint32_t row_bytes = reader.u32("size of the rows");
+  const std::uint32_t index_offset = reader.u32("offset of the function index");
+  const std::uint32_t rows_offset = reader.u32("offset of the rows");
+  // Version 3 defines no contents for it.
+  reader.take(auxiliary_length, "auxiliary header");
+
+  header.end = reader.offset();
+  header.index_offset = header.end + index_offset;
+  header.index_end = header.index_offset + std::uint64_t{header.function_count} * function_index_size;
+  header.rows_offset = header.end + rows_offset;
+  header.rows_end = header.rows_offset + row_bytes;
+  check_extents(header, bytes.size(), reader);
+  check_row_count(header, bytes.size(), origin);
+  return header;
+}
+
+}  // namespace sframe_gen::sframe

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "sframe/abi.hpp"
+#include "support/error.hpp"
+
+namespace sframe_gen::sframe {
+
+/// sframe_header (2.2) after its checks: the sub-sections lie in the section, in this order, none over another.
+///
+///     | header | auxiliary header | … | function index | … | rows | … |
+struct Header {
+  Endian endian;
+  std::uint8_t flags;
+  const AbiTraits* traits;
+  std::int8_t fixed_fp_offset;
+  std::int8_t fixed_ra_offset;
+  std::uint32_t function_count;
+  std::uint32_t row_count;
+  std::uint64_t end;           ///< offset in the section of the first byte after the auxiliary header
+  std::uint64_t index_offset;  ///< offset in the section of the function index
+  std::uint64_t index_end;
+  std::uint64_t rows_offset;  ///< offset in the section of the row sub-section
+  std::uint64_t rows_end;
+};
+
+/// Throws MalformedInput, and Refused for a version or an ABI that is sound but not supported.
+Header decode_header(std::span<const std::byte> bytes, const Origin& origin);
+
+}  // namespace sframe_gen::sframe
