@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cfi/dwarf_session.hpp"
+#include "sframe/section.hpp"
+#include "verify/machine.hpp"
+
+namespace sframe_gen::verify {
+
+/// The caller's registers, as numbers on the made-up machine, and how they came about in words.
+struct Caller {
+  bool exists = true;  ///< false: RA undefined, the rest means nothing
+  std::optional<std::uint64_t> stack_pointer;
+  std::optional<std::uint64_t> frame_pointer;
+  std::optional<std::uint64_t> return_address;
+  std::string cfa_text;  ///< "rsp+8", "*(rbp-8)", "expression"
+  std::string text;      ///< all of it: "CFA rsp+16, RA *(CFA-8), FP *(CFA-16)"
+};
+
+/// Whether both give the same caller. A value one side does not know makes them differ.
+bool same_caller(const Caller& a, const Caller& b);
+
+/// What libdwarf's evaluation of FDE `entry_index` says at `pc`.
+Caller dwarf_caller(const cfi::DwarfSession& session, std::size_t entry_index, std::uint64_t pc);
+
+/// What a row of .sframe says at `pc`.
+Caller sframe_caller(const std::optional<sframe::Recovery>& recovery, const sframe::AbiTraits& traits,
+                     std::int8_t fixed_ra_offset, std::uint64_t pc);
+
+}  // namespace sframe_gen::verify

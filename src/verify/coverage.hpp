@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace sframe_gen::verify {
+
+struct PcRange {
+  std::uint64_t begin, end;
+};
+
+/// Sorts, and joins what overlaps or touches.
+std::vector<PcRange> merged(std::vector<PcRange> ranges);
+
+std::uint64_t total_bytes(const std::vector<PcRange>& merged_ranges);
+
+/// How many stretches of `whole` no range of `part` covers. Both merged.
+std::uint64_t count_uncovered(const std::vector<PcRange>& whole, const std::vector<PcRange>& part);
+
+}  // namespace sframe_gen::verify

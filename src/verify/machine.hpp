@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+namespace sframe_gen::verify {
+
+/// A made-up machine at one PC: every register and every memory word has a value, unlike any other's but always the
+/// same. Both sides compute with it: two rules are equal when they give equal numbers, however they are spelled.
+class Machine {
+ public:
+  explicit Machine(std::uint64_t pc) : pc_(pc) {}
+
+  /// `number` is a DWARF register number; column 16 of AMD64 holds the PC, as GNU ld's PLT expression expects.
+  std::uint64_t register_value(std::uint64_t number) const {
+    return number == 16 ? pc_ : mix(number + 0x7265670000000000);
+  }
+  /// The 64-bit word at `address`.
+  std::uint64_t read_memory(std::uint64_t address) const { return mix(address ^ 0x6d656d0000000000); }
+
+ private:
+  /// splitmix64's finalizer: a bijection, so different inputs never give the same value.
+  static std::uint64_t mix(std::uint64_t value) {
+    value += 0x9e3779b97f4a7c15;
+    value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9;
+    value = (value ^ (value >> 27U)) * 0x94d049bb133111eb;
+    return value ^ (value >> 31U);
+  }
+
+  std::uint64_t pc_;
+};
+
+}  // namespace sframe_gen::verify

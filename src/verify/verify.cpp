@@ -1,0 +1,132 @@
+#include "verify/verify.hpp"
+
+#include <algorithm>
+
+#include "cfi/section_loader.hpp"
+#include "sframe/decoder.hpp"
+#include "sframe/lookup.hpp"
+#include "support/text.hpp"
+#include "verify/caller.hpp"
+#include "verify/entry_index.hpp"
+
+namespace sframe_gen::verify {
+
+namespace {
+
+constexpr std::size_t differences_kept = 20;
+constexpr std::uint64_t functions_per_progress = 256;
+
+class Verifier {
+ public:
+  Verifier(const elf::Image& image, const elf::Image& cfi_image) : image_(image) {
+    load(image);
+    if (&cfi_image != &image) load(cfi_image);
+    if (sessions_.empty()) throw Refused(image.name(), "has no call frame information to verify .sframe against");
+    for (const cfi::DwarfSession& session : sessions_) indices_.emplace_back(session, image);
+  }
+
+  Verification run(const sframe::Section& section, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+    std::vector<PcRange> claimed;
+    for (const sframe::Function& function : section.functions) {
+      if (result_.functions++ % functions_per_progress == 0) progress(result_.functions, section.functions.size());
+      result_.rows += function.rows.size();
+      if (function.size != 0 && !image_.is_code(function.start, function.size)) {
+        differ(function.start, ".sframe describes " + hex(function.size) + " bytes from here, which are not code");
+        continue;
+      }
+      sframe::for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const sframe::Row& row) {
+        claimed.push_back({function.start + begin, function.start + end});
+        check_interval(claimed.back(), row, section);
+      });
+    }
+    count_coverage(merged(std::move(claimed)));
+    return std::move(result_);
+  }
+
+ private:
+  void load(const elf::Image& image) {
+    for (cfi::LoadedSection& section : cfi::load_frame_sections(image)) {
+      const bool repeated = section.kind == cfi::FrameSection::EhFrame && !sessions_.empty();
+      if (repeated) continue;
+      sections_.push_back(std::move(section));
+      const cfi::LoadedSection& kept = sections_.back();
+      sessions_.emplace_back(kept.kind, kept.bytes, kept.address, image.endian(), kept.origin);
+    }
+  }
+
+  /// Walks the stretch [begin, end) of one row in steps over which the DWARF does not change either.
+  void check_interval(const PcRange& range, const sframe::Row& row, const sframe::Section& section) {
+    std::uint64_t pc = range.begin;
+    while (pc < range.end) {
+      const EntryIndex* const index = index_at(pc);
+      if (index == nullptr) {
+        differ(pc, ".sframe has a row, but no FDE describes this PC");
+        return;
+      }
+      std::uint64_t next = std::min(range.end, index->boundary_after(pc));
+      for (const std::size_t entry : index->entries_at(pc)) {
+        const auto row_end = index->session().evaluate(entry, cfi::DwarfSession::cfa_column, pc).next_row_pc;
+        if (row_end && *row_end > pc) next = std::min(next, *row_end);
+      }
+      for (const std::size_t entry : index->entries_at(pc)) {
+        if (!check_pc(*index, entry, pc, row, section)) break;
+        if (next - 1 != pc && !check_pc(*index, entry, next - 1, row, section)) break;
+      }
+      pc = next;
+    }
+  }
+
+  bool check_pc(const EntryIndex& index, std::size_t entry, std::uint64_t pc, const sframe::Row& row,
+                const sframe::Section& section) {
+    ++result_.checked_pcs;
+    const Caller expected = dwarf_caller(index.session(), entry, pc);
+    const Caller found = sframe_caller(row.recovery, sframe::amd64_traits, section.fixed_ra_offset, pc);
+    if (same_caller(expected, found)) return true;
+    differ(pc, ".sframe says " + found.text + "; DWARF says " + expected.text);
+    return false;
+  }
+
+  /// .eh_frame where it says anything, else .debug_frame.
+  const EntryIndex* index_at(std::uint64_t pc) const {
+    const auto holds = [&](const EntryIndex& index) { return !index.entries_at(pc).empty(); };
+    const auto found = std::find_if(indices_.begin(), indices_.end(), holds);
+    return found == indices_.end() ? nullptr : &*found;
+  }
+
+  void differ(std::uint64_t pc, const std::string& text) {
+    ++result_.difference_count;
+    if (result_.differences.size() < differences_kept)
+      result_.differences.push_back({pc, "pc " + hex(pc) + ": " + text});
+  }
+
+  void count_coverage(const std::vector<PcRange>& claimed) {
+    std::vector<PcRange> described;
+    for (const EntryIndex& index : indices_) {
+      const auto ranges = index.ranges();
+      described.insert(described.end(), ranges.begin(), ranges.end());
+    }
+    described = merged(std::move(described));
+    result_.described_bytes = total_bytes(described);
+    result_.claimed_bytes = total_bytes(claimed);
+    result_.left_out_rows = count_uncovered(described, claimed);
+  }
+
+  const elf::Image& image_;
+  std::vector<cfi::LoadedSection> sections_;
+  std::vector<cfi::DwarfSession> sessions_;
+  std::vector<EntryIndex> indices_;
+  Verification result_;
+};
+
+}  // namespace
+
+Verification verify(const elf::Image& image, const elf::Image& cfi_image,
+                    const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  const elf::Section* const section = image.find_section(elf::sframe_section_name);
+  if (section == nullptr) throw Refused(image.name(), "has no .sframe section to verify");
+  const sframe::Section decoded =
+      sframe::decode(image.bytes_of(*section), section->header.sh_addr, {image.name(), section->name});
+  return Verifier(image, cfi_image).run(decoded, progress);
+}
+
+}  // namespace sframe_gen::verify
