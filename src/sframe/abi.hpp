@@ -12,11 +12,11 @@ namespace sframe_gen::sframe {
 
 /// What the ABI fixes (sections 2.2.1, 3.1): numbers are DWARF register numbers of the psABI.
 struct AbiTraits {
-  Abi abi;
-  Endian endian;
-  std::uint32_t stack_pointer;
-  std::uint32_t frame_pointer;
-  std::int8_t fixed_ra_offset;         ///< RA = *(CFA + this) where a row has no RA rule; 0: there is no such place
+  Abi abi = Abi::Amd64;
+  Endian endian = Endian::Little;
+  std::uint32_t stack_pointer = 0;
+  std::uint32_t frame_pointer = 0;
+  std::int8_t fixed_ra_offset = 0;     ///< RA = *(CFA + this) where a row has no RA rule; 0: there is no such place
   bool tracks_return_address = false;  ///< a default row's second word is the RA's offset, the FP's is its third
   bool signs_return_address = false;   ///< has pointer authentication: the mangled bit and the B key mean something
 };

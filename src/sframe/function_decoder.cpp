@@ -58,7 +58,7 @@ Attribute decode_attribute(ByteReader& reader, const AbiTraits& traits, Function
   const std::uint64_t least_bytes = std::uint64_t{row_count} * (bytes_of(width) + 1U);
   if (least_bytes > reader.left()) {
     reader.fail(start, count_of(row_count, "row") + " need at least " + count_of(least_bytes, "byte") + ", but only " +
-                           std::to_string(reader.left()) + " are left of the rows");
+                           std::to_string(reader.left()) + " are left");
   }
   return {row_count, width};
 }

@@ -14,7 +14,7 @@ namespace sframe_gen::sframe {
 /// base + offset, or *(base + offset): the recovery rule of section 3.2. A default descriptor's words are the same
 /// rules: CFA = SP/FP + offset, FP = *(CFA + offset).
 struct Rule {
-  std::optional<std::uint32_t> base_register;  ///< without a value: the CFA
+  std::optional<std::uint32_t> base_register = std::nullopt;  ///< without a value: the CFA
   std::int32_t offset = 0;
   bool dereferenced = false;
   friend bool operator==(const Rule&, const Rule&) = default;
@@ -22,17 +22,17 @@ struct Rule {
 
 /// How to leave one frame.
 struct Recovery {
-  Rule cfa;
-  std::optional<Rule> return_address;  ///< without a value: the ABI's fixed place
-  std::optional<Rule> frame_pointer;   ///< without a value: unchanged
-  bool mangled_ra = false;             ///< aarch64: the return address is signed
+  Rule cfa = {};
+  std::optional<Rule> return_address = std::nullopt;  ///< without a value: the ABI's fixed place
+  std::optional<Rule> frame_pointer = std::nullopt;   ///< without a value: unchanged
+  bool mangled_ra = false;                            ///< aarch64: the return address is signed
   friend bool operator==(const Recovery&, const Recovery&) = default;
 };
 
 /// One frame row entry: from `pc_offset` to the next row, or to the end of the function or of the repeated block.
 struct Row {
-  std::uint32_t pc_offset = 0;       ///< bytes from the start of the function; with PcType::Mask, of the block
-  std::optional<Recovery> recovery;  ///< without a value: RA undefined, the outermost frame
+  std::uint32_t pc_offset = 0;  ///< bytes from the start of the function; with PcType::Mask, of the block
+  std::optional<Recovery> recovery = std::nullopt;  ///< without a value: RA undefined, the outermost frame
   friend bool operator==(const Row&, const Row&) = default;
 };
 
