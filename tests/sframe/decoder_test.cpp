@@ -1,0 +1,127 @@
+#include "sframe/decoder.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sframe/good_section.hpp"
+
+namespace sframe_gen::sframe {
+namespace {
+
+constexpr std::uint32_t rbp = 6, rsp = 7, r10 = 10;
+const Origin origin{"a.out", ".sframe"};
+
+Rule saved_at_cfa(std::int32_t offset) {
+  return {std::nullopt, offset, true};
+}
+
+Section decode_good(std::vector<std::byte> bytes = test::good_section()) {
+  return decode(bytes, test::good_address, origin);
+}
+
+TEST(Decoder, ReadsTheHeader) {
+  const Section section = decode_good();
+  EXPECT_EQ(section.address, 0x2000U);
+  EXPECT_EQ(section.endian, Endian::Little);
+  EXPECT_EQ(section.version, 3);
+  EXPECT_EQ(section.flags, flag::sorted | flag::function_start_pc_relative);
+  EXPECT_EQ(section.abi, Abi::Amd64);
+  EXPECT_EQ(section.fixed_fp_offset, 0);
+  EXPECT_EQ(section.fixed_ra_offset, -8);
+  EXPECT_EQ(section.functions.size(), 3U);
+}
+
+TEST(Decoder, ReadsDefaultRows) {
+  Function expected;
+  expected.start = 0x1000;
+  expected.size = 7;
+  expected.rows = {
+      {0, Recovery{.cfa = {rsp, 8, false}}},
+      {1, Recovery{.cfa = {rsp, 16, false}, .frame_pointer = saved_at_cfa(-16)}},
+      {4, Recovery{.cfa = {rbp, 16, false}, .frame_pointer = saved_at_cfa(-16)}},
+      {6, Recovery{.cfa = {rsp, 8, false}}},
+  };
+  EXPECT_EQ(decode_good().functions.at(0), expected);
+}
+
+TEST(Decoder, ReadsRepeatedRows) {
+  Function expected;
+  expected.start = 0x1010;
+  expected.size = 32;
+  expected.pc_type = PcType::Mask;
+  expected.repeat_size = 16;
+  expected.rows = {{0, Recovery{.cfa = {rsp, 8, false}}}, {11, Recovery{.cfa = {rsp, 16, false}}}};
+  EXPECT_EQ(decode_good().functions.at(1), expected);
+}
+
+TEST(Decoder, ReadsFlexibleRows) {
+  Function expected;
+  expected.start = 0x1040;
+  expected.size = 20;
+  expected.signal_frame = true;
+  expected.type = DescriptorType::Flexible;
+  expected.rows = {
+      {0, Recovery{.cfa = {rsp, 8, false}}},
+      {4, Recovery{.cfa = {r10, 0, false}, .frame_pointer = Rule{rbp, 0, true}}},
+      {8, Recovery{.cfa = {rbp, -8, true}, .return_address = saved_at_cfa(-16), .frame_pointer = saved_at_cfa(-24)}},
+      {16, std::nullopt},
+  };
+  EXPECT_EQ(decode_good().functions.at(2), expected);
+}
+
+TEST(Decoder, ReadsWordsOfEveryWidth) {
+  const Section section = decode(test::golden_section("default"), test::golden_address, origin);
+  EXPECT_EQ(section.functions.at(1).rows.at(1).recovery->cfa.offset, 4104);
+  EXPECT_EQ(section.functions.at(2).rows.at(1).recovery->cfa.offset, 10000008);
+  EXPECT_EQ(section.functions.at(2).rows.at(2).pc_offset, 0x1000eU);
+}
+
+TEST(Decoder, CountsStartsFromTheSectionWithoutThePcRelativeFlag) {
+  auto bytes = test::good_section();
+  bytes[3] = std::byte{flag::sorted};
+  // The first two have the same distance from their own fields, so they start together now.
+  const Section section = decode(bytes, test::good_address, origin, {.allow_overlap = true});
+  EXPECT_EQ(section.functions.at(0).start, 0x2000 - 0x101cU);
+  EXPECT_EQ(section.functions.at(2).start, 0x2000 - 0xffcU);
+}
+
+TEST(Decoder, SkipsTheAuxiliaryHeader) {
+  auto bytes = test::good_section();
+  bytes[7] = std::byte{4};
+  bytes.insert(bytes.begin() + header::size, 4, std::byte{0xaa});
+  // The fields lie four bytes further on now, and with them what they count from.
+  Section section = decode(bytes, test::good_address - 4, origin);
+  EXPECT_EQ(section.functions, decode_good().functions);
+}
+
+TEST(Decoder, LetsFunctionsShareRows) {
+  auto bytes = test::good_section();
+  bytes[0x0c] = std::byte{12};  // number of rows
+  bytes[0x38] = std::byte{0};   // offset of the second function's rows
+  const Section section = decode_good(bytes);
+  EXPECT_EQ(section.functions.at(1).rows, section.functions.at(0).rows);
+}
+
+TEST(Decoder, TakesARowAtTheEndUnlessToldOtherwise) {
+  auto bytes = test::good_section();
+  bytes[0x5c] = std::byte{7};
+  EXPECT_EQ(decode_good(bytes).functions.at(0).rows.back().pc_offset, 7U);
+  EXPECT_THROW(decode(bytes, test::good_address, origin, {.allow_row_at_end = false}), MalformedInput);
+}
+
+TEST(Decoder, TakesOverlapWhereStartsAreNotFinal) {
+  auto bytes = test::good_section();
+  bytes[0x24] = std::byte{0x20};
+  EXPECT_THROW(decode(bytes, test::good_address, origin), MalformedInput);
+  EXPECT_NO_THROW(decode(bytes, test::good_address, origin, {.allow_overlap = true}));
+}
+
+TEST(Decoder, ReadsWhatBinutilsWrote) {
+  for (const char* name : {"default", "flexible", "stubs"}) {
+    const auto bytes = test::golden_section(name);
+    ASSERT_FALSE(bytes.empty()) << name;
+    EXPECT_NO_THROW(decode(bytes, test::golden_address, origin)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace sframe_gen::sframe

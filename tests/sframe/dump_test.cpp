@@ -1,0 +1,96 @@
+#include "sframe/dump.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "sframe/decoder.hpp"
+#include "sframe/test_bytes.hpp"
+
+namespace sframe_gen::sframe {
+namespace {
+
+std::string dump_text(const Section& section) {
+  std::ostringstream out;
+  dump(section, ".sframe", out);
+  return out.str();
+}
+
+/// The line of a dump with `row` as the only row of a function at 0x1000.
+std::string line_of(const Recovery& recovery, DescriptorType type = DescriptorType::Flexible) {
+  Section section;
+  section.fixed_ra_offset = -8;
+  section.functions.resize(1);
+  section.functions[0].start = 0x1000;
+  section.functions[0].type = type;
+  section.functions[0].rows = {{0, recovery}};
+  const std::string text = dump_text(section);
+  return text.substr(text.rfind("    00000"));
+}
+
+class Golden : public testing::TestWithParam<const char*> {};
+
+TEST_P(Golden, EqualsReadelf) {
+  const std::string name = GetParam();
+  const Section section = decode(test::golden_section(name), test::golden_address, {name, ".sframe"});
+  EXPECT_EQ(dump_text(section), test::golden_text(name + ".txt"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Binutils, Golden, testing::Values("default", "flexible", "stubs"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+// The rest is what no assembler of today writes; the lines are readelf's on sections made by hand.
+
+TEST(Dump, Flags) {
+  Section section;
+  EXPECT_NE(dump_text(section).find("    Flags: NONE\n    Num FDEs: 0\n    Num FREs: 0\n\n  Function Index :\n"),
+            std::string::npos);
+  section.flags = flag::sorted;
+  EXPECT_NE(dump_text(section).find("    Flags: SFRAME_F_FDE_SORTED\n"), std::string::npos);
+  section.flags = flag::function_start_pc_relative;
+  EXPECT_NE(dump_text(section).find("    Flags: SFRAME_F_FDE_FUNC_START_PCREL\n"), std::string::npos);
+}
+
+TEST(Dump, FixedFramePointer) {
+  Section section;
+  section.fixed_fp_offset = -16;
+  section.functions.resize(1);
+  section.functions[0].rows = {{0, Recovery{.cfa = {7, 8, false}}}};
+  const std::string text = dump_text(section);
+  EXPECT_NE(text.find("    CFA fixed FP offset: -16\n"), std::string::npos);
+  EXPECT_NE(text.find("  sp+8      c-16      u            \n"), std::string::npos);
+}
+
+TEST(Dump, SigningKey) {
+  Section section;
+  section.functions.resize(1);
+  section.functions[0].signal_frame = true;
+  section.functions[0].b_key = true;
+  EXPECT_NE(dump_text(section).find(", size = 0 bytes, attr = \"S\", pauth = B key\n"), std::string::npos);
+}
+
+TEST(Dump, SignedReturnAddress) {
+  EXPECT_EQ(line_of({.cfa = {7, 8, false}, .mangled_ra = true}),
+            "    0000000000001000  sp+8      u         f[s]         \n");
+  EXPECT_EQ(line_of({.cfa = {7, 8, true}, .frame_pointer = Rule{6, 8, true}, .mangled_ra = true}),
+            "    0000000000001000  (sp+8)    (fp+8)    U[s]         \n");
+  EXPECT_EQ(line_of({.cfa = {7, -128, true},
+                     .return_address = Rule{3, 4, true},
+                     .frame_pointer = Rule{std::nullopt, 8, true},
+                     .mangled_ra = true}),
+            "    0000000000001000  (sp-128)  c+8       (r3+4)[s]    \n");
+}
+
+TEST(Dump, WideColumnsRunTogether) {
+  EXPECT_EQ(line_of({.cfa = {0, -2147483647 - 1, true}, .return_address = Rule{536870400, 2147483647, true}}),
+            "    0000000000001000  (r0-2147483648)u         (r536870400+2147483647)   \n");
+}
+
+TEST(Dump, NegativeCfaOffset) {
+  EXPECT_EQ(line_of({.cfa = {7, -240, false}}), "    0000000000001000  sp-240    u         f            \n");
+  EXPECT_EQ(line_of({.cfa = {7, -8, false}}, DescriptorType::Default),
+            "    0000000000001000  sp+-8     u         f            \n");
+}
+
+}  // namespace
+}  // namespace sframe_gen::sframe

@@ -1,0 +1,146 @@
+#include "sframe/lookup.hpp"
+
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "sframe/decoder.hpp"
+#include "sframe/test_bytes.hpp"
+
+namespace sframe_gen::sframe {
+namespace {
+
+Function function_at(std::uint64_t start, std::uint32_t size, const std::vector<std::uint32_t>& row_starts = {0}) {
+  Function function;
+  function.start = start;
+  function.size = size;
+  for (const std::uint32_t row_start : row_starts) function.rows.push_back({row_start, Recovery{}});
+  return function;
+}
+
+Function repeated(std::uint32_t size, std::uint8_t repeat_size, const std::vector<std::uint32_t>& row_starts) {
+  Function function = function_at(0x1000, size, row_starts);
+  function.pc_type = PcType::Mask;
+  function.repeat_size = repeat_size;
+  return function;
+}
+
+/// The start of the found function; 0 for none.
+std::uint64_t start_found(const Section& section, std::uint64_t pc) {
+  const Function* function = find_function(section, pc);
+  return function == nullptr ? 0 : function->start;
+}
+
+/// The number of the found row; -1 for none.
+std::ptrdiff_t row_found(const Function& function, std::uint64_t pc_offset) {
+  const Row* row = find_row(function, pc_offset);
+  return row == nullptr ? -1 : row - function.rows.data();
+}
+
+using Interval = std::tuple<std::uint64_t, std::uint64_t, std::ptrdiff_t>;
+std::vector<Interval> intervals_of(const Function& function) {
+  std::vector<Interval> intervals;
+  for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const Row& row) {
+    intervals.emplace_back(begin, end, &row - function.rows.data());
+  });
+  return intervals;
+}
+
+class FindFunction : public testing::TestWithParam<std::uint8_t> {};
+
+TEST_P(FindFunction, HitsAndMisses) {
+  Section section;
+  section.flags = GetParam();
+  section.functions = {function_at(0x1000, 0x10), function_at(0x1010, 0x10), function_at(0x1040, 0x10)};
+  EXPECT_EQ(start_found(section, 0xfff), 0U);
+  EXPECT_EQ(start_found(section, 0x1000), 0x1000U);
+  EXPECT_EQ(start_found(section, 0x100f), 0x1000U);
+  EXPECT_EQ(start_found(section, 0x1010), 0x1010U);
+  EXPECT_EQ(start_found(section, 0x1020), 0U);
+  EXPECT_EQ(start_found(section, 0x104f), 0x1040U);
+  EXPECT_EQ(start_found(section, 0x1050), 0U);
+  EXPECT_EQ(start_found(section, ~std::uint64_t{0}), 0U);
+  EXPECT_EQ(find_function(Section{}, 0), nullptr);
+}
+
+TEST_P(FindFunction, LooksPastFunctionsOfNoBytes) {
+  Section section;
+  section.flags = GetParam();
+  section.functions = {function_at(0x1000, 0), function_at(0x1000, 0x10), function_at(0x1000, 0),
+                       function_at(0x1008, 0)};
+  EXPECT_EQ(find_function(section, 0x1009), &section.functions[1]);
+  EXPECT_EQ(find_function(section, 0x1010), nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(Flags, FindFunction, testing::Values(flag::sorted, std::uint8_t{0}),
+                         [](const auto& tested) { return tested.param == flag::sorted ? "Sorted" : "Unsorted"; });
+
+TEST(FindFunction, LooksInAnUnsortedIndex) {
+  Section section;
+  section.functions = {function_at(0x2000, 0x10), function_at(0x1000, 0x10)};
+  EXPECT_EQ(start_found(section, 0x1008), 0x1000U);
+}
+
+TEST(FindRow, OfAPlainFunction) {
+  const Function function = function_at(0x1000, 7, {0, 1, 4});
+  EXPECT_EQ(row_found(function, 0), 0);
+  EXPECT_EQ(row_found(function, 1), 1);
+  EXPECT_EQ(row_found(function, 3), 1);
+  EXPECT_EQ(row_found(function, 6), 2);
+  EXPECT_EQ(row_found(function, 7), -1);
+}
+
+TEST(FindRow, WhereThereIsNone) {
+  EXPECT_EQ(row_found(function_at(0x1000, 8, {}), 0), -1);
+  EXPECT_EQ(row_found(function_at(0x1000, 8, {4}), 3), -1);
+  EXPECT_EQ(row_found(function_at(0x1000, 0, {0}), 0), -1);
+}
+
+TEST(FindRow, OfARepeatedBlock) {
+  const Function plt = repeated(40, 16, {0, 11});
+  EXPECT_EQ(row_found(plt, 10), 0);
+  EXPECT_EQ(row_found(plt, 11), 1);
+  EXPECT_EQ(row_found(plt, 16), 0);
+  EXPECT_EQ(row_found(plt, 31), 1);
+  EXPECT_EQ(row_found(plt, 39), 0);
+  EXPECT_EQ(row_found(plt, 40), -1);
+}
+
+TEST(FindRow, OfAFlexibleFunctionThatBinutilsWrote) {
+  const Section section = decode(test::golden_section("flexible"), test::golden_address, {"flexible", ".sframe"});
+  const Function* function = find_function(section, 0x2014);
+  ASSERT_NE(function, nullptr);
+  EXPECT_EQ(function->start, 0x2000U);
+  EXPECT_EQ(find_row(*function, 0x14)->recovery->cfa, (Rule{6, -8, true}));
+  EXPECT_EQ(find_row(*find_function(section, 0x2021), 6)->recovery, std::nullopt);
+}
+
+TEST(ForEachInterval, OfAPlainFunction) {
+  EXPECT_EQ(intervals_of(function_at(0x1000, 7, {0, 1, 4})), (std::vector<Interval>{{0, 1, 0}, {1, 4, 1}, {4, 7, 2}}));
+}
+
+TEST(ForEachInterval, LeavesOutWhatNoRowCovers) {
+  EXPECT_EQ(intervals_of(function_at(0x1000, 7, {2, 7})), (std::vector<Interval>{{2, 7, 0}}));
+  EXPECT_TRUE(intervals_of(function_at(0x1000, 7, {})).empty());
+  EXPECT_TRUE(intervals_of(function_at(0x1000, 0, {0})).empty());
+}
+
+TEST(ForEachInterval, UnrollsRepeatedBlocks) {
+  EXPECT_EQ(intervals_of(repeated(40, 16, {0, 11})),
+            (std::vector<Interval>{{0, 11, 0}, {11, 16, 1}, {16, 27, 0}, {27, 32, 1}, {32, 40, 0}}));
+  EXPECT_EQ(intervals_of(repeated(20, 8, {2})), (std::vector<Interval>{{2, 8, 0}, {10, 16, 0}, {18, 20, 0}}));
+}
+
+TEST(ForEachInterval, AgreesWithFindRow) {
+  const Function function = repeated(0x105, 16, {1, 4, 11});
+  std::uint64_t covered = 0;
+  for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const Row& row) {
+    for (std::uint64_t pc = begin; pc < end; ++pc) EXPECT_EQ(find_row(function, pc), &row) << pc;
+    covered += end - begin;
+  });
+  for (std::uint64_t pc = 0; pc < function.size; ++pc) covered += find_row(function, pc) == nullptr ? 1U : 0U;
+  EXPECT_EQ(covered, function.size);
+}
+
+}  // namespace
+}  // namespace sframe_gen::sframe
