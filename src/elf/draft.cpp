@@ -1,0 +1,201 @@
+#include "elf/draft.hpp"
+
+#include <algorithm>
+
+#include "elf/name_of.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::elf {
+
+Draft::Draft(const Image& image, const Movability& movability, const ExistingSframe& existing, const Attempt& attempt,
+             std::uint64_t section_size)
+    : image_(&image),
+      movability_(&movability),
+      existing_(&existing),
+      attempt_(attempt),
+      section_size_(section_size),
+      // Then a second run changes nothing but the section's own bytes.
+      keeps_section_table_(attempt.section == SectionPlan::Replace && existing.has_segment),
+      space_(image),
+      loads_(image) {
+  const std::uint64_t old_table_end = sizeof(Elf64_Ehdr) + image.segments().size() * sizeof(Elf64_Phdr);
+  space_.release({0, old_table_end});
+  space_.release(existing.bytes);
+  if (keeps_section_table_) return;
+  const std::uint64_t table = image.header().e_shoff;
+  space_.release({table, table + image.sections().size() * sizeof(Elf64_Shdr)});
+  const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;
+  space_.release({names.sh_offset, names.sh_offset + names.sh_size});
+}
+
+std::optional<Obstacle> Draft::work_out() {
+  if (attempt_.section == SectionPlan::Gap && existing_->is_last && existing_->load == attempt_.load)
+    loads_.shrink(attempt_.load, image_->sections()[*existing_->section].header.sh_addr);
+  if (auto obstacle = clear_table()) return obstacle;
+  if (auto obstacle = place_groups()) return obstacle;
+  // Last in its PT_LOAD: a later run can then extend it.
+  if (auto obstacle = place_section()) return obstacle;
+  return make_file_room();
+}
+
+std::uint64_t Draft::segment_count() const {
+  std::uint64_t kept = 0;
+  std::uint64_t unused = 0;
+  for (const Elf64_Phdr& segment : image_->segments()) {
+    unused += segment.p_type == PT_NULL ? 1 : 0;
+    kept += segment.p_type != PT_NULL && segment.p_type != segment_type_gnu_sframe ? 1 : 0;
+  }
+  const std::uint64_t used = kept + 1 + (attempt_.section == SectionPlan::Tail ? 1 : 0);
+  return std::max<std::uint64_t>(used, std::min<std::uint64_t>(kept + unused, image_->segments().size()));
+}
+
+std::uint64_t Draft::table_end() const {
+  return sizeof(Elf64_Ehdr) + segment_count() * sizeof(Elf64_Phdr);
+}
+
+std::optional<std::size_t> Draft::header_load() const {
+  for (std::size_t i = 0; i < image_->segments().size(); ++i) {
+    const Elf64_Phdr& segment = image_->segments()[i];
+    if (segment.p_type == PT_LOAD && segment.p_offset == 0 && segment.p_filesz >= table_end()) return i;
+  }
+  return {};
+}
+
+std::optional<Obstacle> Draft::clear_table() {
+  if (segment_count() <= image_->segments().size()) return {};
+  if (segment_count() * sizeof(Elf64_Phdr) > 4096) return Obstacle{true, "the table would exceed one page"};
+  const auto load = header_load();
+  if (!load) return Obstacle{true, "no PT_LOAD holds the headers"};
+  const Claim* in_the_way = nullptr;
+  while ((in_the_way = space_.next_claim(0)) != nullptr && in_the_way->range.begin < table_end()) {
+    const Claim claim = *in_the_way;
+    const auto found = movability_->group_at(claim.range.begin);
+    if (const auto* immovable = std::get_if<Immovable>(&found)) return Obstacle{true, immovable->why};
+    const Group& group = std::get<Group>(found);
+    if (claim.is_load || group.plan > attempt_.table || !group.range.contains(claim.range))
+      return Obstacle{true, claim.owner + " is in the way"};
+    space_.release(group.range);
+    groups_.push_back({group, false, *load, 0, 0});
+  }
+  if (!space_.is_zero({0, table_end()})) return Obstacle{true, "unknown bytes stand behind the table"};
+  const std::uint64_t free_end = in_the_way == nullptr ? UINT64_MAX : in_the_way->range.begin;
+  hole_ = {table_end(), std::min(free_end, image_->segments()[*load].p_filesz)};
+  if (hole_.empty() || !space_.is_zero(hole_)) hole_ = {};
+  return {};
+}
+
+std::optional<Obstacle> Draft::place_groups() {
+  // Linux in front of 6.12 looks for the build-id in the first page only: it has the first choice.
+  std::stable_sort(groups_.begin(), groups_.end(),
+                   [](const Placed& a, const Placed& b) { return a.group.has_build_id > b.group.has_build_id; });
+  for (Placed& placed : groups_) {
+    if (auto why = place_group(placed)) return Obstacle{true, *why};
+  }
+  return {};
+}
+
+std::optional<std::string> Draft::place_group(Placed& placed) {
+  const std::uint64_t size = placed.group.range.end - placed.group.range.begin;
+  const std::uint64_t base = image_->segments()[placed.load].p_vaddr;
+  const std::uint64_t in_hole = align_up(base + hole_.begin, placed.group.alignment) - base;
+  if (in_hole <= hole_.end && size <= hole_.end - in_hole) {
+    placed.address = base + in_hole;
+    hole_.begin = in_hole + size;
+    return {};
+  }
+  if (const auto address = loads_.take(placed.load, size, placed.group.alignment)) {
+    placed.address = *address;
+    return {};
+  }
+  if (attempt_.section != SectionPlan::Tail || placed.group.alignment > loads_.page()) {
+    return "there is no gap of " + hex(size) + " bytes for " +
+           describe(image_->sections()[placed.group.sections.front()]);
+  }
+  placed.in_tail = true;
+  placed.address = align_up(tail_.size, placed.group.alignment);
+  tail_.size = placed.address + size;
+  tail_.alignment = std::max(tail_.alignment, placed.group.alignment);
+  return {};
+}
+
+std::optional<Obstacle> Draft::place_section() {
+  switch (attempt_.section) {
+    case SectionPlan::Replace: {
+      if (!existing_->load || section_size_ > existing_->room)
+        return Obstacle{false, "the .sframe that is there has no room"};
+      section_.load = *existing_->load;
+      section_.address = image_->sections()[*existing_->section].header.sh_addr;
+      return {};
+    }
+    case SectionPlan::Gap: {
+      const auto address = loads_.take(attempt_.load, section_size_, 8);
+      if (!address) {
+        return Obstacle{false, "the gap behind the PT_LOAD at " + hex(image_->segments()[attempt_.load].p_vaddr) +
+                                   " is smaller than " + hex(section_size_) + " bytes"};
+      }
+      section_.load = attempt_.load;
+      section_.address = *address;
+      return {};
+    }
+    case SectionPlan::Tail:
+      section_.in_tail = true;
+      section_.address = align_up(tail_.size, 8);
+      tail_.size = section_.address + section_size_;
+      return {};
+  }
+  return {};
+}
+
+std::optional<Obstacle> Draft::make_file_room() {
+  if (auto why = loads_.make_file_room(space_, load_map_, attempt_.far)) return Obstacle{false, *why};
+  map_ = load_map_;
+  if (attempt_.section == SectionPlan::Tail) {
+    if (auto why = place_tail_in_file()) return Obstacle{false, *why};
+  }
+  for (Placed& placed : groups_) {
+    if (placed.in_tail) placed.address += tail_.address;
+    placed.offset = new_offset(placed);
+  }
+  if (section_.in_tail) section_.address += tail_.address;
+  section_.offset = new_offset(section_);
+  return {};
+}
+
+/// The file bytes follow those of the last PT_LOAD, as a linker would have it: tools warn about allocated sections
+/// behind others. The address is the next page boundary, so that the mapping stays contiguous.
+std::optional<std::string> Draft::place_tail_in_file() {
+  std::uint64_t kept_end = 0;
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < loads_.segments().size(); ++i) {
+    const Elf64_Phdr& segment = loads_.segments()[i];
+    if (segment.p_type != PT_LOAD) continue;
+    kept_end = std::max(kept_end, std::max<std::uint64_t>(loads_.kept_end(i), image_->segments()[i].p_offset +
+                                                                                  image_->segments()[i].p_filesz));
+    end = std::max<std::uint64_t>(end, load_map_(segment.p_offset) + segment.p_filesz);
+  }
+  // .bss's header names a place in the file too, and elflint takes the segment that begins there for its own.
+  for (const Section& section : image_->sections()) {
+    const bool unfilled = section.header.sh_type == SHT_NOBITS && (section.header.sh_flags & SHF_ALLOC) != 0;
+    if (unfilled && section.header.sh_offset <= kept_end + loads_.page())
+      end = std::max(end, load_map_(section.header.sh_offset));
+  }
+  tail_.offset = align_up(end + 1, tail_.alignment);
+  tail_.address = loads_.address_above() + tail_.offset % loads_.page();
+  if (const Claim* across = space_.claim_across(kept_end))
+    return across->owner + " reaches over the end of the last PT_LOAD";
+  const Claim* next = space_.next_claim(kept_end);
+  if (next == nullptr) return {};
+  const bool free = space_.is_zero({kept_end, next->range.begin});
+  const std::uint64_t next_offset = load_map_(free ? next->range.begin : kept_end);
+  const std::uint64_t tail_end = tail_.offset + tail_.size;
+  if (tail_end > next_offset) map_.insert({kept_end, align_up(tail_end - next_offset, 64)});
+  return {};
+}
+
+std::uint64_t Draft::new_offset(const Placed& placed) const {
+  if (placed.in_tail) return tail_.offset + (placed.address - tail_.address);
+  const Elf64_Phdr& load = loads_.segments()[placed.load];
+  return load_map_(load.p_offset) + (placed.address - load.p_vaddr);
+}
+
+}  // namespace sframe_gen::elf

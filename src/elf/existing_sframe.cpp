@@ -1,0 +1,77 @@
+#include "elf/existing_sframe.hpp"
+
+#include <algorithm>
+
+namespace sframe_gen::elf {
+
+namespace {
+
+/// GNU ld 2.43 sizes PT_GNU_SFRAME before it drops functions, so the segment may reach further than the section.
+std::uint64_t segment_end(const Image& image, const Elf64_Shdr& section) {
+  std::uint64_t end = 0;
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type == segment_type_gnu_sframe && segment.p_offset == section.sh_offset)
+      end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
+  }
+  return end;
+}
+
+bool holds(const Elf64_Phdr& segment, const Elf64_Shdr& section) {
+  return section.sh_offset >= segment.p_offset && section.sh_addr >= segment.p_vaddr &&
+         section.sh_offset - segment.p_offset == section.sh_addr - segment.p_vaddr &&
+         section.sh_offset + section.sh_size <= segment.p_offset + segment.p_filesz;
+}
+
+/// PT_LOAD that may keep it: readable, not writable, all of it in the file, and not made read-only after relocation.
+std::optional<std::size_t> usable_load(const Image& image, const Elf64_Shdr& section) {
+  if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type == SHT_NOBITS || section.sh_addr % 8 != 0) return {};
+  std::optional<std::size_t> load;
+  for (std::size_t i = 0; i < image.segments().size(); ++i) {
+    const Elf64_Phdr& segment = image.segments()[i];
+    if (!holds(segment, section)) continue;
+    if (segment.p_type == PT_GNU_RELRO || segment.p_type == PT_TLS) return {};
+    if (segment.p_type != PT_LOAD) continue;
+    if ((segment.p_flags & (PF_R | PF_W)) != PF_R || segment.p_filesz != segment.p_memsz) return {};
+    load = i;
+  }
+  return load;
+}
+
+}  // namespace
+
+ExistingSframe find_existing_sframe(const Image& image) {
+  ExistingSframe found;
+  found.has_segment = image.find_segment(segment_type_gnu_sframe) != nullptr;
+  for (const Section& section : image.sections()) {
+    if (section.name != sframe_section_name) continue;
+    if (found.section) throw Refused(image.name(), "has more than one .sframe section");
+    found.section = section.index;
+  }
+  if (!found.section) return found;
+  const Elf64_Shdr& section = image.sections()[*found.section].header;
+  const std::uint64_t size = image.bytes_of(image.sections()[*found.section]).size();
+  FileSpace space(image);
+  found.bytes = {section.sh_offset, section.sh_offset + size};
+  space.release(found.bytes);
+  found.load = usable_load(image, section);
+  if (!found.load) return found;
+  const Elf64_Phdr& load = image.segments()[*found.load];
+  // The PT_LOAD's own claim covers all of it: look at what starts behind the section.
+  std::uint64_t limit = load.p_offset + load.p_filesz;
+  found.is_last = true;
+  for (const Section& other : image.sections()) {
+    const std::uint64_t begin = other.header.sh_offset;
+    const bool occupies = other.index != *found.section && !image.bytes_of(other).empty();
+    if (!occupies || begin + other.header.sh_size <= section.sh_offset || begin >= limit) continue;
+    limit = std::max<std::uint64_t>(begin, section.sh_offset);
+    found.is_last = false;
+  }
+  found.bytes.end = std::min(limit, std::max(found.bytes.end, segment_end(image, section)));
+  space.release(found.bytes);
+  const bool rest_is_zero = space.is_zero({section.sh_offset, limit});
+  found.room = (rest_is_zero ? limit : found.bytes.end) - section.sh_offset;
+  found.is_last = found.is_last && rest_is_zero;
+  return found;
+}
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,77 @@
+#include "elf/file_space.hpp"
+
+#include <algorithm>
+
+#include "elf/name_of.hpp"
+
+namespace sframe_gen::elf {
+
+FileSpace::FileSpace(const Image& image) : image_(&image) {
+  claim(0, sizeof(Elf64_Ehdr) + image.segments().size() * sizeof(Elf64_Phdr), "the ELF header");
+  for (const Section& section : image.sections())
+    claim(section.header.sh_offset, image.bytes_of(section).size(), describe(section));
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type == PT_NULL || segment.p_type == PT_PHDR || segment.p_type == segment_type_gnu_sframe) continue;
+    if (segment.p_type == PT_LOAD && segment.p_offset == 0) {
+      first_segment_end_ = std::max<std::uint64_t>(first_segment_end_, segment.p_filesz);
+      continue;
+    }
+    claim(segment.p_offset, segment.p_filesz, segment_type_name(segment.p_type));
+    if (segment.p_filesz != 0) claims_.back().is_load = segment.p_type == PT_LOAD;
+  }
+  claim(image.header().e_shoff, image.sections().size() * sizeof(Elf64_Shdr), "the section header table");
+  std::stable_sort(claims_.begin(), claims_.end(),
+                   [](const Claim& a, const Claim& b) { return a.range.begin < b.range.begin; });
+}
+
+void FileSpace::claim(std::uint64_t begin, std::uint64_t size, const std::string& owner) {
+  if (size != 0) claims_.push_back({{begin, begin + size}, owner});
+}
+
+void FileSpace::release(FileRange range) {
+  if (range.empty()) return;
+  std::erase_if(claims_, [&](const Claim& claim) { return range.contains(claim.range); });
+  for (Claim& claim : claims_) {
+    if (claim.is_load && claim.range.overlaps(range) && claim.range.end <= range.end) claim.range.end = range.begin;
+  }
+  const auto place = std::upper_bound(released_.begin(), released_.end(), range,
+                                      [](const FileRange& a, const FileRange& b) { return a.begin < b.begin; });
+  released_.insert(place, range);
+}
+
+const Claim* FileSpace::next_claim(std::uint64_t offset) const {
+  const auto found =
+      std::find_if(claims_.begin(), claims_.end(), [&](const Claim& claim) { return claim.range.end > offset; });
+  return found == claims_.end() ? nullptr : &*found;
+}
+
+const Claim* FileSpace::claim_across(std::uint64_t offset) const {
+  const auto found = std::find_if(claims_.begin(), claims_.end(), [&](const Claim& claim) {
+    return claim.range.begin < offset && offset < claim.range.end;
+  });
+  return found == claims_.end() ? nullptr : &*found;
+}
+
+bool FileSpace::is_zero(FileRange range) const {
+  const auto bytes = image_->file_bytes();
+  const auto zero = [&](std::uint64_t begin, std::uint64_t end) {
+    end = std::min<std::uint64_t>(end, bytes.size());
+    return begin >= end ||
+           std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
+                       bytes.begin() + static_cast<std::ptrdiff_t>(end), [](std::byte b) { return b == std::byte{0}; });
+  };
+  for (const FileRange& free : released_) {
+    if (!free.overlaps(range)) continue;
+    if (!zero(range.begin, free.begin)) return false;
+    range.begin = std::max(range.begin, free.end);
+  }
+  return zero(range.begin, range.end);
+}
+
+std::uint64_t FileSpace::end() const {
+  std::uint64_t end = first_segment_end_;
+  for (const Claim& claim : claims_) end = std::max(end, claim.range.end);
+  return end;
+}
+
+}  // namespace sframe_gen::elf

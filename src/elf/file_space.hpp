@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elf/alignment.hpp"
+#include "elf/image.hpp"
+
+namespace sframe_gen::elf {
+
+/// A header that says "these bytes of the file are mine".
+struct Claim {
+  FileRange range;
+  std::string owner;  ///< for messages
+  bool is_load = false;
+};
+
+/// Who uses which byte of the input file.
+///
+/// The first PT_LOAD, which covers the headers themselves, claims nothing: what it holds are sections. All other
+/// PT_LOADs claim their bytes. A PT_GNU_SFRAME claims nothing, since it will be rewritten. Released bytes are free and
+/// count as zero, whatever the input has there: they are not copied to the output.
+class FileSpace {
+ public:
+  explicit FileSpace(const Image& image);
+
+  /// Drops the claims that lie inside `range`, and the part of a PT_LOAD's claim that ends with it.
+  void release(FileRange range);
+
+  /// The first claim that ends behind `offset`, by its beginning.
+  const Claim* next_claim(std::uint64_t offset) const;
+  /// A claim that `offset` would split.
+  const Claim* claim_across(std::uint64_t offset) const;
+  /// Whether the bytes are zero or released. Bytes behind the end of the file are.
+  bool is_zero(FileRange range) const;
+  /// End of the last byte that has to be kept.
+  std::uint64_t end() const;
+
+  const std::vector<FileRange>& released() const { return released_; }
+
+ private:
+  void claim(std::uint64_t begin, std::uint64_t size, const std::string& owner);
+
+  const Image* image_;
+  std::vector<Claim> claims_;        ///< sorted by their beginning
+  std::vector<FileRange> released_;  ///< sorted, may touch
+  std::uint64_t first_segment_end_ = 0;
+};
+
+}  // namespace sframe_gen::elf

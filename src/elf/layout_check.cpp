@@ -1,0 +1,189 @@
+#include "elf/layout_check.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "elf/alignment.hpp"
+#include "elf/content_check.hpp"
+#include "elf/name_of.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::elf {
+
+LayoutViolation::LayoutViolation(const std::string& file, const std::string& rule)
+    : std::logic_error(file + ": the output would be wrong: " + rule +
+                       "; this is a bug of this program, and the output was not kept") {}
+
+namespace {
+
+class Check {
+ public:
+  Check(const Image& input, const Image& output) : in_(input), out_(output) {
+    for (const Elf64_Phdr& segment : out_.segments()) {
+      if (segment.p_type != PT_LOAD) continue;
+      loads_.push_back(segment);
+      page_ = std::max(page_, segment.p_align);
+    }
+  }
+
+  void run(Contents contents) {
+    table();
+    loads();
+    kept_segments();
+    sframe();
+    check_sections(in_, out_, contents);
+  }
+
+ private:
+  void require(bool holds, const std::string& rule) const {
+    if (!holds) throw LayoutViolation(in_.name(), rule);
+  }
+
+  bool is_loaded(const Elf64_Phdr& segment) const {
+    return std::any_of(loads_.begin(), loads_.end(), [&](const Elf64_Phdr& load) {
+      return segment.p_vaddr >= load.p_vaddr && segment.p_vaddr + segment.p_memsz <= load.p_vaddr + load.p_memsz &&
+             segment.p_vaddr - load.p_vaddr == segment.p_offset - load.p_offset &&
+             segment.p_offset + segment.p_filesz <= load.p_offset + load.p_filesz;
+    });
+  }
+
+  /// Linux in front of 5.18 computes the table's address from the first PT_LOAD; strip and objcopy rewrite it
+  /// behind the ELF header.
+  void table() const {
+    const std::uint64_t size = out_.segments().size() * sizeof(Elf64_Phdr);
+    require(out_.header().e_phoff == sizeof(Elf64_Ehdr), "the program headers must stand behind the ELF header");
+    require(size <= 4096, "the program headers must fit into one page");
+    const bool grew = out_.segments().size() > in_.segments().size();
+    const bool held = std::any_of(loads_.begin(), loads_.end(), [&](const Elf64_Phdr& load) {
+      return load.p_offset == 0 && load.p_filesz >= sizeof(Elf64_Ehdr) + size;
+    });
+    require(held || !grew, "the program headers must lie in the PT_LOAD at file offset 0");
+    bool seen_load = false;
+    bool in_order = true;
+    for (const Elf64_Phdr& segment : out_.segments()) {
+      seen_load = seen_load || segment.p_type == PT_LOAD;
+      if (segment.p_type == PT_PHDR || segment.p_type == PT_INTERP) in_order = in_order && !seen_load;
+      if (segment.p_type == PT_PHDR)
+        require(segment.p_offset == sizeof(Elf64_Ehdr) && segment.p_filesz == size && segment.p_memsz == size &&
+                    is_loaded(segment),
+                "PT_PHDR must be the program headers");
+    }
+    require(in_order || !keeps_phdr_first(), "PT_PHDR and PT_INTERP must precede the PT_LOADs");
+  }
+
+  bool keeps_phdr_first() const {
+    bool seen_load = false;
+    for (const Elf64_Phdr& segment : in_.segments()) {
+      seen_load = seen_load || segment.p_type == PT_LOAD;
+      if (seen_load && (segment.p_type == PT_PHDR || segment.p_type == PT_INTERP)) return false;
+    }
+    return true;
+  }
+
+  void loads() const {
+    const Elf64_Phdr* previous = nullptr;
+    std::size_t zero_offset_loads = 0;
+    for (const Elf64_Phdr& load : loads_) {
+      const std::string name = "the PT_LOAD at " + hex(load.p_vaddr);
+      require(load.p_filesz <= load.p_memsz, name + " must not have more bytes in the file than in memory");
+      require(load.p_filesz == 0 || (load.p_offset <= out_.file_bytes().size() &&
+                                     load.p_filesz <= out_.file_bytes().size() - load.p_offset),
+              name + " must lie in the file");
+      require(is_power_of_two_or_zero(load.p_align), name + " must be aligned to a power of two");
+      require((load.p_vaddr - load.p_offset) % std::max<std::uint64_t>(load.p_align, 1) == 0,
+              name + " must have an address and a file offset that agree modulo its alignment");
+      if (previous != nullptr) {
+        require(load.p_vaddr >= previous->p_vaddr + previous->p_memsz, name + " must follow the one before it");
+        const bool was_so = is_original(load) && is_original(*previous);
+        require(was_so || align_down(load.p_vaddr, page_) >= align_up(previous->p_vaddr + previous->p_memsz, page_),
+                name + " must share no page with the one before it");
+      }
+      if (load.p_offset == 0) ++zero_offset_loads;
+      previous = &load;
+    }
+    // Static position independent programs find themselves by the one PT_LOAD at file offset 0.
+    require(zero_offset_loads <= 1 || in_.segments().size() == out_.segments().size(),
+            "only one PT_LOAD may have file offset 0");
+  }
+
+  bool is_original(const Elf64_Phdr& load) const {
+    return std::any_of(in_.segments().begin(), in_.segments().end(), [&](const Elf64_Phdr& old) {
+      return old.p_type == PT_LOAD && old.p_vaddr == load.p_vaddr && old.p_memsz == load.p_memsz;
+    });
+  }
+
+  /// Every program header of the input is there, in the same order, and describes the same bytes.
+  void kept_segments() const {
+    auto next = out_.segments().begin();
+    for (const Elf64_Phdr& old : in_.segments()) {
+      if (old.p_type == PT_NULL || old.p_type == segment_type_gnu_sframe) continue;
+      next = std::find_if(next, out_.segments().end(), [&](const Elf64_Phdr& s) {
+        return s.p_type == old.p_type && (old.p_type != PT_LOAD || s.p_vaddr == old.p_vaddr);
+      });
+      require(next != out_.segments().end(), "every program header of the input must be kept");
+      kept_segment(old, *next++);
+    }
+  }
+
+  void kept_segment(const Elf64_Phdr& old, const Elf64_Phdr& now) const {
+    const std::string name = segment_type_name(old.p_type);
+    require(old.p_flags == now.p_flags && old.p_align == now.p_align, name + " must keep its flags and alignment");
+    const bool may_move = old.p_type == PT_INTERP || old.p_type == PT_NOTE || old.p_type == PT_GNU_PROPERTY;
+    require(may_move || old.p_vaddr == now.p_vaddr, name + " must keep its address");
+    if (old.p_type == PT_PHDR) return;
+    const bool may_grow = old.p_type == PT_LOAD && old.p_filesz == old.p_memsz && (old.p_flags & PF_W) == 0;
+    require(may_grow || (old.p_filesz == now.p_filesz && old.p_memsz == now.p_memsz), name + " must keep its size");
+    if (may_move && old.p_filesz != 0) {
+      require(is_loaded(now), name + " must be loaded");
+      const auto was = in_.slice(old.p_offset, old.p_filesz, "segment");
+      const auto is = out_.slice(now.p_offset, now.p_filesz, "segment");
+      require(std::equal(was.begin(), was.end(), is.begin(), is.end()), name + " must keep its bytes");
+    }
+  }
+
+  /// Stack tracers read one PT_GNU_SFRAME, and want it in one mapping that never changes its protection.
+  void sframe() const {
+    const auto& segments = out_.segments();
+    require(std::count_if(segments.begin(), segments.end(),
+                          [](const Elf64_Phdr& s) { return s.p_type == segment_type_gnu_sframe; }) == 1,
+            "there must be one PT_GNU_SFRAME");
+    const Elf64_Phdr& segment = *out_.find_segment(segment_type_gnu_sframe);
+    const Section* section = out_.find_section(sframe_section_name);
+    require(section != nullptr, "there must be a .sframe");
+    const Elf64_Shdr& header = section->header;
+    require(header.sh_type == section_type_gnu_sframe && header.sh_flags == SHF_ALLOC && header.sh_addralign == 8 &&
+                header.sh_addr % 8 == 0,
+            ".sframe must be allocated, read-only and aligned to 8");
+    require(segment.p_flags == PF_R && segment.p_align == 8 && segment.p_vaddr == header.sh_addr &&
+                segment.p_offset == header.sh_offset && segment.p_filesz == header.sh_size &&
+                segment.p_memsz == header.sh_size,
+            "PT_GNU_SFRAME must be .sframe");
+    require(std::count_if(loads_.begin(), loads_.end(),
+                          [&](const Elf64_Phdr& load) {
+                            return (load.p_flags & (PF_R | PF_W)) == PF_R && segment.p_vaddr >= load.p_vaddr &&
+                                   segment.p_vaddr + segment.p_memsz <= load.p_vaddr + load.p_memsz;
+                          }) == 1 &&
+                is_loaded(segment),
+            ".sframe must lie in one read-only PT_LOAD");
+    for (const Elf64_Phdr& other : segments) {
+      const bool apart =
+          other.p_vaddr + other.p_memsz <= segment.p_vaddr || segment.p_vaddr + segment.p_memsz <= other.p_vaddr;
+      require(apart || other.p_memsz == 0 || other.p_type == PT_LOAD || other.p_type == PT_GNU_STACK ||
+                  other.p_type == segment_type_gnu_sframe,
+              ".sframe must not lie in " + segment_type_name(other.p_type));
+    }
+  }
+
+  const Image& in_;
+  const Image& out_;
+  std::vector<Elf64_Phdr> loads_;
+  std::uint64_t page_ = 0x1000;
+};
+
+}  // namespace
+
+void check_layout(const Image& input, const Image& output, Contents contents) {
+  Check(input, output).run(contents);
+}
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "elf/image.hpp"
+
+namespace sframe_gen::elf {
+
+/// A bug of this program: an output that breaks a rule. It was not kept.
+class LayoutViolation : public std::logic_error {
+ public:
+  LayoutViolation(const std::string& file, const std::string& rule);
+};
+
+/// How much of the sections' bytes to compare.
+enum class Contents : std::uint8_t {
+  Affected,  ///< what moved, and small sections: costs next to nothing
+  All,       ///< for tests
+};
+
+/// Compares the output with the input, without knowing how the layout was made. Throws LayoutViolation, which names
+/// the broken rule:
+///
+///   * the program headers stand behind the ELF header, inside the PT_LOAD at file offset 0, in one page; a PT_PHDR
+///     says exactly where they are; PT_PHDR and PT_INTERP precede the PT_LOADs
+///   * PT_LOADs ascend and share no page; address and file offset agree modulo the alignment; bytes lie in the file
+///   * no address of the input changes but those of moved .interp, note and dynamic linker sections
+///   * there is one .sframe and one PT_GNU_SFRAME; they agree; the section is aligned to 8, read-only, in one
+///     PT_LOAD, outside PT_GNU_RELRO and PT_TLS, and over nothing else
+///   * section bytes stay, apart from renumbered sections, moved symbols and pointers in .dynamic
+///   * links between sections still name the same sections
+void check_layout(const Image& input, const Image& output, Contents contents);
+
+}  // namespace sframe_gen::elf

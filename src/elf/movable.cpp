@@ -1,0 +1,156 @@
+#include "elf/movable.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "elf/name_of.hpp"
+#include "elf/note.hpp"
+#include "elf/symbols.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+constexpr std::uint32_t section_type_relr = 19;  // SHT_RELR and DT_RELR are in <elf.h> from glibc 2.36 on
+constexpr std::int64_t dynamic_tag_relr = 36;
+
+std::string located(const Section& section) {
+  return describe(section) + " at " + hex(section.header.sh_addr);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> tags_of_type(std::uint32_t section_type) {
+  switch (section_type) {
+    case SHT_GNU_HASH:
+      return {DT_GNU_HASH};
+    case SHT_HASH:
+      return {DT_HASH};
+    case SHT_DYNSYM:
+      return {DT_SYMTAB};
+    case SHT_STRTAB:
+      return {DT_STRTAB};
+    case SHT_GNU_versym:
+      return {DT_VERSYM};
+    case SHT_GNU_verdef:
+      return {DT_VERDEF};
+    case SHT_GNU_verneed:
+      return {DT_VERNEED};
+    case SHT_RELA:
+      return {DT_RELA, DT_JMPREL};
+    case section_type_relr:
+      return {dynamic_tag_relr};
+    default:
+      return {};
+  }
+}
+
+Movability::Movability(const Image& image) : image_(&image), dynamic_(read_dynamic(image)) {}
+
+std::variant<Group, Immovable> Movability::group_at(std::uint64_t offset) const {
+  Group group = collect(offset);
+  for (const std::size_t index : group.segments) {
+    const std::uint32_t type = image_->segments()[index].p_type;
+    if (type != PT_INTERP && type != PT_NOTE && type != PT_GNU_PROPERTY)
+      return Immovable{segment_type_name(type) + " at " + hex(group.address) + " cannot move"};
+  }
+  if (group.sections.empty()) return Immovable{"bytes at file offset " + hex(offset) + " belong to no section"};
+  for (const std::uint32_t index : group.sections) {
+    std::string why = why_section_stays(image_->sections()[index], group);
+    if (!why.empty()) return Immovable{std::move(why)};
+  }
+  return group;
+}
+
+Group Movability::collect(std::uint64_t offset) const {
+  Group group;
+  group.range = {offset, offset + 1};
+  const auto absorb = [&](std::uint64_t begin, std::uint64_t size, std::uint64_t address, std::uint64_t alignment) {
+    if (begin <= group.range.begin) group.address = address;
+    group.range = {std::min(group.range.begin, begin), std::max(group.range.end, begin + size)};
+    group.alignment = std::max(group.alignment, alignment);
+  };
+  for (FileRange before; before != group.range;) {
+    before = group.range;
+    group.sections.clear();
+    group.segments.clear();
+    for (const Section& section : image_->sections()) {
+      const std::uint64_t begin = section.header.sh_offset;
+      const std::uint64_t size = image_->bytes_of(section).size();
+      if (!FileRange{begin, begin + size}.overlaps(group.range)) continue;
+      absorb(begin, size, section.header.sh_addr, section.header.sh_addralign);
+      group.sections.push_back(section.index);
+    }
+    for (std::size_t i = 0; i < image_->segments().size(); ++i) {
+      const Elf64_Phdr& segment = image_->segments()[i];
+      const bool holds_others = segment.p_type == PT_LOAD || segment.p_type == PT_NULL || segment.p_type == PT_PHDR;
+      if (holds_others || !FileRange{segment.p_offset, segment.p_offset + segment.p_filesz}.overlaps(group.range))
+        continue;
+      absorb(segment.p_offset, segment.p_filesz, segment.p_vaddr, segment.p_align);
+      group.segments.push_back(i);
+    }
+  }
+  return group;
+}
+
+std::string Movability::why_section_stays(const Section& section, Group& group) const {
+  const Elf64_Shdr& header = section.header;
+  if ((header.sh_flags & SHF_ALLOC) == 0 || (header.sh_flags & (SHF_WRITE | SHF_TLS | SHF_EXECINSTR)) != 0)
+    return located(section) + " cannot move";
+  std::string why;
+  if (header.sh_type == SHT_NOTE) {
+    why = why_note_stays(section, group);
+  } else if (section.name == ".interp" && group.segments.size() == 1 && group.sections.size() == 1) {
+    why = {};
+  } else if (group.segments.empty() && group.sections.size() == 1) {
+    group.plan = TablePlan::DynamicTables;
+    why = why_table_stays(section);
+  } else {
+    why = located(section) + " cannot move";
+  }
+  if (!why.empty()) return why;
+  if (is_referred_to(section)) return located(section) + " cannot move: a symbol or relocation points into it";
+  return {};
+}
+
+/// Notes of other owners may hold addresses relative to themselves or be found by their own code: Xen's and
+/// SystemTap's do.
+std::string Movability::why_note_stays(const Section& section, Group& group) const {
+  constexpr std::array<std::string_view, 3> position_independent{"GNU", "FDO", "Go"};
+  if (group.segments.empty()) return located(section) + " cannot move: no PT_NOTE covers it";
+  const Origin origin{image_->name(), section.name};
+  for (const Note& note :
+       read_notes(image_->bytes_of(section), section.header.sh_addralign, image_->endian(), origin)) {
+    if (std::find(position_independent.begin(), position_independent.end(), note.owner) == position_independent.end())
+      return located(section) + " cannot move: its owner \"" + note.owner + "\" may depend on its place";
+    if (note.owner == "GNU" && note.type == NT_GNU_BUILD_ID) group.has_build_id = true;
+  }
+  return {};
+}
+
+std::string Movability::why_table_stays(const Section& section) const {
+  if (dynamic_.empty()) return located(section) + " cannot move in a file without PT_DYNAMIC";
+  const std::uint64_t address = section.header.sh_addr;
+  const auto names_it = [&](std::int64_t tag) { return find_dynamic(dynamic_, tag) == address; };
+  const auto tags = tags_of_type(section.header.sh_type);
+  if (std::none_of(tags.begin(), tags.end(), names_it)) return located(section) + " cannot move";
+  if (section.header.sh_type != SHT_RELA) return {};
+  // Some linkers let DT_RELASZ count the PLT's relocations as well: then the two sections are one table.
+  const auto size_is = [&](std::int64_t tag) { return find_dynamic(dynamic_, tag) == section.header.sh_size; };
+  if (names_it(DT_RELA) && !size_is(DT_RELASZ)) return located(section) + " cannot move: DT_RELASZ has another size";
+  if (names_it(DT_JMPREL) && !size_is(DT_PLTRELSZ))
+    return located(section) + " cannot move: DT_PLTRELSZ has another size";
+  const std::uint64_t table = find_dynamic(dynamic_, DT_RELA).value_or(0);
+  const std::uint64_t table_size = find_dynamic(dynamic_, DT_RELASZ).value_or(0);
+  if (names_it(DT_JMPREL) && address >= table && address - table < table_size)
+    return located(section) + " cannot move: DT_RELA covers it too";
+  return {};
+}
+
+bool Movability::is_referred_to(const Section& section) const {
+  return has_global_symbol_in(*image_, section) || has_relative_relocation_to(*image_, section);
+}
+
+}  // namespace sframe_gen::elf

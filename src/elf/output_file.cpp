@@ -1,0 +1,113 @@
+#include "elf/output_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/error.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+constexpr int most_links = 40;               // as the kernel follows
+constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
+
+std::filesystem::path follow_links(std::filesystem::path path) {
+  for (int i = 0; i < most_links; ++i) {
+    std::error_code error;
+    const auto next = std::filesystem::read_symlink(path, error);
+    if (error) return path;
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  throw SystemFailure(path.string(), "open", ELOOP);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+}  // namespace
+
+OutputFile::OutputFile(const std::filesystem::path& target) : target_(follow_links(target)) {
+  struct stat status {};
+  if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw Refused(target.string(), "is not a regular file");
+  const std::string name = "." + target_.filename().string().substr(0, longest_prefix) + ".sframe-gen-XXXXXX";
+  std::string pattern = (target_.parent_path() / name).string();
+  descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
+  if (descriptor_ < 0) throw SystemFailure(target.string(), "write", errno);
+  temporary_ = pattern;
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::take_attributes(int input) {
+  const Descriptor replaced(::open(target_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const int source = replaced.number() >= 0 ? replaced.number() : input;
+  struct stat status {};
+  if (::fstat(source, &status) != 0) throw SystemFailure(target_.string(), "read", errno);
+  mode_t mode = status.st_mode & 07777;
+  // Owner first: chown takes setuid bits away. Only root may give files to others; then the bits must not stay.
+  if (::fchown(descriptor_, status.st_uid, status.st_gid) != 0) {
+    if (errno != EPERM) throw SystemFailure(target_.string(), "set the owner", errno);
+    if (::fchown(descriptor_, static_cast<uid_t>(-1), status.st_gid) != 0) mode &= ~static_cast<mode_t>(S_ISGID);
+    mode &= ~static_cast<mode_t>(S_ISUID);
+  }
+  if (::fchmod(descriptor_, mode) != 0) throw SystemFailure(target_.string(), "set the mode", errno);
+  copy_extended_attributes(source);
+}
+
+void OutputFile::copy_extended_attributes(int source) const {
+  const ssize_t size = ::flistxattr(source, nullptr, 0);
+  if (size <= 0) return;
+  std::vector<char> names(static_cast<std::size_t>(size));
+  const ssize_t listed = ::flistxattr(source, names.data(), names.size());
+  if (listed <= 0) return;
+  std::string_view rest(names.data(), static_cast<std::size_t>(listed));
+  while (!rest.empty()) {
+    const std::string name(rest.substr(0, rest.find('\0')));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    // Hashes and signatures of the old contents.
+    if (name == "security.ima" || name == "security.evm") continue;
+    const ssize_t value_size = ::fgetxattr(source, name.c_str(), nullptr, 0);
+    if (value_size < 0) continue;
+    std::vector<char> value(static_cast<std::size_t>(value_size));
+    const ssize_t got = ::fgetxattr(source, name.c_str(), value.data(), value.size());
+    if (got < 0) continue;
+    const bool kept = ::fsetxattr(descriptor_, name.c_str(), value.data(), static_cast<std::size_t>(got), 0) == 0;
+    // A program that lost its capabilities would be broken in a way nobody looks for.
+    if (!kept && (name == "security.capability" || name.starts_with("system.posix_acl")))
+      throw SystemFailure(target_.string(), "keep the attribute " + name, errno);
+  }
+}
+
+void OutputFile::commit() {
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (::close(descriptor) != 0) throw SystemFailure(target_.string(), "write", errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw SystemFailure(target_.string(), "replace", errno);
+  temporary_.clear();
+}
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace sframe_gen::elf {
+
+/// A file that appears under its name complete or not at all: a temporary file in the same folder, renamed over the
+/// target by `commit` and removed if that never comes. The data are not forced to disk.
+class OutputFile {
+ public:
+  /// A symbolic link is followed. Throws Refused when `target` is there and not a regular file, or SystemFailure.
+  explicit OutputFile(const std::filesystem::path& target);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  OutputFile(OutputFile&&) = delete;
+  OutputFile& operator=(OutputFile&&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  const std::filesystem::path& temporary_path() const { return temporary_; }
+
+  /// Mode, owner, access control lists, file capabilities and other extended attributes of the file that is
+  /// replaced; where there is none, of `input`. To be called when the contents are written, since the kernel takes
+  /// setuid bits and capabilities away from a file that is written to.
+  void take_attributes(int input);
+  void commit();
+
+ private:
+  void copy_extended_attributes(int source) const;
+
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+}  // namespace sframe_gen::elf

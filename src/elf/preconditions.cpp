@@ -1,0 +1,178 @@
+#include "elf/preconditions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "elf/alignment.hpp"
+#include "elf/dynamic_table.hpp"
+#include "elf/name_of.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void check_kind(const Image& image) {
+  const Elf64_Ehdr& header = image.header();
+  if (header.e_machine != EM_X86_64) {
+    throw Refused(image.name(), "machine is " + machine_name(header.e_machine) +
+                                    ", but sections can be added to EM_X86_64 files only");
+  }
+  if (header.e_type == ET_EXEC || header.e_type == ET_DYN) return;
+  if (header.e_type == ET_REL) {
+    const bool intermediate = std::any_of(image.sections().begin(), image.sections().end(), [](const Section& s) {
+      return s.name.starts_with(".gnu.lto_") || s.name == ".llvmbc" || s.name == ".llvm.lto";
+    });
+    throw Refused(image.name(), intermediate ? "is a relocatable object with compiler intermediate code"
+                                             : "is a relocatable object, which is not supported yet");
+  }
+  if (header.e_type == ET_CORE) throw Refused(image.name(), "is a core file, not a program or library");
+  throw Refused(image.name(), "is an ELF file of type " + hex(header.e_type) + ", not a program or library");
+}
+
+/// UPX writes its l_info header, with this marker, right behind the program header table.
+void check_not_packed(const Image& image) {
+  const auto start = image.file_bytes().first(std::min<std::size_t>(image.file_bytes().size(), 4096));
+  if (image.sections().empty() && text_of(start).find("UPX!") != std::string_view::npos)
+    throw Refused(image.name(), "is packed by UPX; unpack it first (upx -d)");
+}
+
+void check_not_signed(const Image& image) {
+  if (text_of(image.file_bytes()).ends_with("~Module signature appended~\n"))
+    throw Refused(image.name(), "is a signed kernel module, and a change would break the signature");
+}
+
+void check_section_headers(const Image& image) {
+  if (image.sections().empty()) throw Refused(image.name(), "has no section headers");
+  if (image.section_name_table_index() == SHN_UNDEF) throw Refused(image.name(), "has no section names");
+  const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;
+  if ((names.sh_flags & SHF_ALLOC) != 0) throw Refused(image.name(), "has its section names in memory");
+  // Indices from SHN_LORESERVE on need extended numbering, which no linked file has been seen to use.
+  if (image.sections().size() + 1 >= SHN_LORESERVE) {
+    throw Refused(image.name(),
+                  "has " + count_of(image.sections().size(), "section header") + ", more than 65278 are not supported");
+  }
+  for (const Section& section : image.sections()) {
+    const Elf64_Shdr& header = section.header;
+    const Origin origin{image.name(), describe(section)};
+    if (header.sh_offset > largest_number || header.sh_size > largest_number)
+      throw MalformedInput(
+          origin, 0, "file offset " + hex(header.sh_offset) + " or size " + hex(header.sh_size) + " is impossible");
+    if (!is_power_of_two_or_zero(header.sh_addralign) || header.sh_addralign > largest_number)
+      throw MalformedInput(origin, 0, "alignment " + hex(header.sh_addralign) + " is not a power of two");
+    if ((header.sh_flags & SHF_ALLOC) != 0 && header.sh_addr > largest_number)
+      throw Refused(image.name(), describe(section) + " lies at " + hex(header.sh_addr) + ", outside user space");
+    image.bytes_of(section);  // throws when outside the file
+    constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+    if ((header.sh_flags & code) == code && header.sh_type == SHT_NOBITS && header.sh_size != 0)
+      throw Refused(image.name(), "is a separate debug file: " + describe(section) + " has no bytes");
+  }
+}
+
+void check_segment(const Image& image, std::size_t index) {
+  const Elf64_Phdr& segment = image.segments()[index];
+  const std::string name = "program header " + std::to_string(index);
+  const Origin origin{image.name(), name};
+  if (segment.p_type == PT_NULL) return;
+  if (segment.p_vaddr > largest_number && segment.p_type == PT_LOAD)
+    throw Refused(image.name(), name + " lies at " + hex(segment.p_vaddr) + ", outside user space");
+  if (segment.p_vaddr > largest_number || segment.p_memsz > largest_number || segment.p_align > largest_number)
+    throw MalformedInput(origin, 0,
+                         "address " + hex(segment.p_vaddr) + ", size " + hex(segment.p_memsz) + " or alignment " +
+                             hex(segment.p_align) + " is impossible");
+  if (!is_power_of_two_or_zero(segment.p_align))
+    throw MalformedInput(origin, offsetof(Elf64_Phdr, p_align),
+                         "alignment " + hex(segment.p_align) + " is not a power of two");
+  if (segment.p_filesz != 0) image.slice(segment.p_offset, segment.p_filesz, name.c_str());
+  if (segment.p_offset > largest_number)
+    throw MalformedInput(origin, offsetof(Elf64_Phdr, p_offset),
+                         "file offset " + hex(segment.p_offset) + " is impossible");
+  if (segment.p_type != PT_LOAD) return;
+  if (segment.p_filesz > segment.p_memsz)
+    throw MalformedInput(origin, offsetof(Elf64_Phdr, p_filesz),
+                         "file size " + hex(segment.p_filesz) + " is larger than memory size " + hex(segment.p_memsz));
+  const std::uint64_t alignment = std::max<std::uint64_t>(segment.p_align, 1);
+  if ((segment.p_vaddr - segment.p_offset) % alignment != 0)
+    throw MalformedInput(origin, offsetof(Elf64_Phdr, p_vaddr),
+                         "address " + hex(segment.p_vaddr) + " and file offset " + hex(segment.p_offset) +
+                             " differ modulo the alignment " + hex(segment.p_align));
+}
+
+void check_segments(const Image& image) {
+  const Elf64_Phdr* previous = nullptr;
+  if (image.header().e_phoff != sizeof(Elf64_Ehdr)) {
+    throw Refused(image.name(), "has its program headers at " + hex(image.header().e_phoff) +
+                                    " instead of behind the ELF header, as patchelf and BOLT leave them; "
+                                    "add the section before using such tools");
+  }
+  // One page is what kernels in front of 4.20 and gVisor read.
+  if (image.segments().size() * sizeof(Elf64_Phdr) > 4096)
+    throw Refused(image.name(),
+                  "has " + count_of(image.segments().size(), "program header") + ", which exceed one page");
+  for (std::size_t i = 0; i < image.segments().size(); ++i) {
+    check_segment(image, i);
+    const Elf64_Phdr& segment = image.segments()[i];
+    if (segment.p_type != PT_LOAD) continue;
+    if (previous != nullptr && segment.p_vaddr < previous->p_vaddr + previous->p_memsz)
+      throw Refused(image.name(), "has PT_LOAD program headers that overlap or are not sorted by address");
+    previous = &segment;
+  }
+  if (previous == nullptr) throw Refused(image.name(), "has no PT_LOAD program header");
+}
+
+void check_not_prelinked(const Image& image) {
+  if (image.find_section(".gnu.prelink_undo") != nullptr ||
+      find_dynamic(read_dynamic(image), DT_GNU_PRELINKED).has_value())
+    throw Refused(image.name(), "is prelinked; undo that first (prelink -u)");
+}
+
+/// AppImages, installers and self-extracting programs append data that they find by its place in the file.
+void check_nothing_appended(const Image& image) {
+  std::uint64_t end = image.header().e_shoff + image.sections().size() * sizeof(Elf64_Shdr);
+  for (const Elf64_Phdr& segment : image.segments())
+    if (segment.p_type != PT_NULL && segment.p_filesz != 0)
+      end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
+  for (const Section& section : image.sections())
+    if (!image.bytes_of(section).empty())
+      end = std::max<std::uint64_t>(end, section.header.sh_offset + section.header.sh_size);
+  const auto rest = image.file_bytes().subspan(end);
+  const auto used = std::find_if(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; });
+  if (used != rest.end()) {
+    throw Refused(image.name(),
+                  "has " + hex(rest.size()) + " bytes appended at " + hex(end) + " that no header describes");
+  }
+}
+
+bool is_loader_name(std::string_view name) {
+  constexpr std::array<std::string_view, 4> prefixes{"ld-", "ld.so", "ld64.so", "libc.musl"};
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return name.starts_with(p); });
+}
+
+}  // namespace
+
+void check_preconditions(const Image& image) {
+  check_not_signed(image);
+  check_kind(image);
+  check_not_packed(image);
+  check_section_headers(image);
+  check_segments(image);
+  check_not_prelinked(image);
+  check_nothing_appended(image);
+}
+
+bool is_dynamic_loader(const Image& image) {
+  if (image.header().e_type != ET_DYN || image.find_segment(PT_INTERP) != nullptr) return false;
+  const std::string soname = soname_of(image, read_dynamic(image));
+  const std::string file = std::filesystem::path(image.name()).filename().string();
+  // musl's loader is its C library; its own build gives it the plain name.
+  const bool musl = (file == "libc.so" || soname == "libc.so") && image.header().e_entry != 0;
+  return musl || is_loader_name(soname) || is_loader_name(file);
+}
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "elf/layout.hpp"
+
+namespace sframe_gen::elf {
+
+/// The section headers of the output. Sections keep their order; what moved and the new .sframe stand where their
+/// address puts them, since GNU strip and objcopy lay a file out in table order, and behind no unallocated section,
+/// which dwz refuses.
+class SectionTable {
+ public:
+  SectionTable(const Image& image, const OffsetMap& load_map, const OffsetMap& map);
+
+  void move(std::uint32_t index, std::uint64_t offset, std::uint64_t address);
+  /// `old_index`: the .sframe that it replaces, whose symbols it inherits. Without `reorder` that keeps its place.
+  void set_sframe(std::optional<std::uint32_t> old_index, std::uint64_t offset, std::uint64_t address,
+                  std::uint64_t size, bool reorder);
+
+  /// Fills in sections, new_index_of, section_names and the header's counts.
+  void build(Layout& layout) const;
+
+ private:
+  std::uint64_t new_offset(const Section& section) const;
+  void remap_links(Layout& layout) const;
+  void name_sections(Layout& layout) const;
+
+  const Image* image_;
+  const OffsetMap* load_map_;
+  const OffsetMap* map_;
+  std::vector<Section> sections_;  ///< a new .sframe has the index behind the last
+  std::vector<std::uint32_t> moved_;
+  std::uint32_t sframe_ = 0;
+};
+
+}  // namespace sframe_gen::elf

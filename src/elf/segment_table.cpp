@@ -1,0 +1,83 @@
+#include "elf/segment_table.hpp"
+
+#include <algorithm>
+
+namespace sframe_gen::elf {
+
+SegmentTable::SegmentTable(const Image& image, const std::vector<Elf64_Phdr>& segments, const OffsetMap& load_map,
+                           const OffsetMap& map)
+    : image_(&image), segments_(segments), load_map_(&load_map), map_(&map), moved_(segments.size(), false) {
+  for (std::size_t i = 0; i < segments_.size(); ++i) segments_[i].p_offset = new_offset(i);
+}
+
+std::uint64_t SegmentTable::new_offset(std::size_t index) const {
+  const Elf64_Phdr& segment = image_->segments()[index];
+  // PT_GNU_STACK and its like are all zero but for their flags.
+  if (segment.p_type == PT_NULL || segment.p_offset == 0) return segment.p_offset;
+  if (segment.p_type == PT_LOAD) return (*load_map_)(segment.p_offset);
+  const Elf64_Phdr* load = load_of(*image_, segment.p_vaddr, segment.p_memsz, segment.p_offset);
+  if (load == nullptr) return (*map_)(segment.p_offset);
+  return segment.p_offset + ((*load_map_)(load->p_offset) - load->p_offset);
+}
+
+void SegmentTable::move(std::size_t index, std::uint64_t offset, std::uint64_t address) {
+  Elf64_Phdr& segment = segments_[index];
+  segment.p_paddr += address - segment.p_vaddr;
+  segment.p_vaddr = address;
+  segment.p_offset = offset;
+  moved_[index] = true;
+}
+
+void SegmentTable::add_load(std::uint64_t offset, std::uint64_t address, std::uint64_t size, std::uint64_t alignment) {
+  new_loads_.push_back({PT_LOAD, PF_R, offset, address, address, size, size, alignment});
+}
+
+void SegmentTable::set_sframe(std::uint64_t offset, std::uint64_t address, std::uint64_t size) {
+  sframe_ = {segment_type_gnu_sframe, PF_R, offset, address, address, size, size, 8};
+}
+
+bool SegmentTable::is_last_load(std::size_t index) const {
+  return segments_[index].p_type == PT_LOAD &&
+         std::none_of(segments_.begin() + static_cast<std::ptrdiff_t>(index) + 1, segments_.end(),
+                      [](const Elf64_Phdr& later) { return later.p_type == PT_LOAD; });
+}
+
+std::vector<Elf64_Phdr> SegmentTable::build(std::size_t count) const {
+  std::vector<Elf64_Phdr> table;
+  bool has_sframe = false;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    if (segments_[i].p_type == PT_NULL) continue;
+    if (segments_[i].p_type != segment_type_gnu_sframe) {
+      table.push_back(segments_[i]);
+    } else if (!has_sframe) {
+      table.push_back(sframe_);
+      has_sframe = true;
+    }
+    if (is_last_load(i)) table.insert(table.end(), new_loads_.begin(), new_loads_.end());
+  }
+  if (!has_sframe) table.push_back(sframe_);
+  table.resize(std::max(count, table.size()));
+  for (Elf64_Phdr& segment : table) {
+    if (segment.p_type == PT_PHDR) segment.p_filesz = segment.p_memsz = table.size() * sizeof(Elf64_Phdr);
+  }
+  return table;
+}
+
+const Elf64_Phdr* load_of(const Image& image, std::uint64_t address, std::uint64_t size, std::uint64_t offset) {
+  for (const Elf64_Phdr& segment : image.segments()) {
+    const bool same_place = segment.p_type == PT_LOAD && address >= segment.p_vaddr && offset >= segment.p_offset &&
+                            address - segment.p_vaddr == offset - segment.p_offset;
+    if (same_place && address - segment.p_vaddr <= segment.p_memsz &&
+        size <= segment.p_memsz - (address - segment.p_vaddr))
+      return &segment;
+  }
+  // .bss's offset need not agree with its address.
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_memsz &&
+        size <= segment.p_memsz - (address - segment.p_vaddr))
+      return &segment;
+  }
+  return nullptr;
+}
+
+}  // namespace sframe_gen::elf
