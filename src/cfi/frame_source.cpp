@@ -18,24 +18,27 @@ constexpr std::size_t largest_cluster = 256;
 }  // namespace
 
 FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image) : image_(image) {
-  std::size_t eh_frame_pieces = 0;
-  for (const elf::Image* const source : {&image, &cfi_image}) {
-    if (source == &cfi_image && &image == &cfi_image) break;
-    for (LoadedSection& section : load_frame_sections(*source)) {
-      // The running file's own .eh_frame is the truth; a debug file can only add .debug_frame.
-      const bool repeated = section.kind == FrameSection::EhFrame && !tables_.empty();
-      if (repeated) continue;
-      tables_.push_back(
-          DwarfSession(section.kind, section.bytes, section.address, source->endian(), section.origin).release_table());
-      decompressed_.push_back(std::move(section.storage));
-      collect();
-      if (section.kind == FrameSection::EhFrame) eh_frame_pieces = pieces_.size();
-    }
-  }
+  const std::size_t eh_frame_pieces = load(image);
+  if (&cfi_image != &image) load(cfi_image);
   drop_shadowed(eh_frame_pieces);
   std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
     return std::tie(a.start, a.table, a.entry) < std::tie(b.start, b.table, b.entry);
   });
+}
+
+/// Reads the sections of one file; returns how many pieces .eh_frame has given, which come first.
+std::size_t FrameSource::load(const elf::Image& source) {
+  std::size_t eh_frame_pieces = 0;
+  for (LoadedSection& section : load_frame_sections(source)) {
+    // The running file's own .eh_frame is the truth; a debug file can only add .debug_frame.
+    if (section.kind == FrameSection::EhFrame && !tables_.empty()) continue;
+    tables_.push_back(
+        DwarfSession(section.kind, section.bytes, section.address, source.endian(), section.origin).release_table());
+    decompressed_.push_back(std::move(section.storage));
+    collect();
+    if (section.kind == FrameSection::EhFrame) eh_frame_pieces = pieces_.size();
+  }
+  return eh_frame_pieces;
 }
 
 /// Takes the entries of the last table that describe code of the image.

@@ -56,6 +56,7 @@ class FrameSource {
 
   using PieceReader = std::function<void(const Piece&, FunctionFrames&)>;
 
+  std::size_t load(const elf::Image& source);
   void collect();
   void drop_shadowed(std::size_t eh_frame_pieces);
   std::vector<FunctionFrames> distinct(std::size_t begin, std::size_t end, const PieceReader& read);

@@ -126,7 +126,12 @@ Verification verify(const elf::Image& image, const elf::Image& cfi_image,
   if (section == nullptr) throw Refused(image.name(), "has no .sframe section to verify");
   const sframe::Section decoded =
       sframe::decode(image.bytes_of(*section), section->header.sh_addr, {image.name(), section->name});
-  return Verifier(image, cfi_image).run(decoded, progress);
+  return verify(decoded, image, cfi_image, progress);
+}
+
+Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,
+                    const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  return Verifier(image, cfi_image).run(section, progress);
 }
 
 }  // namespace sframe_gen::verify

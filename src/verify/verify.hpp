@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "elf/image.hpp"
+#include "sframe/section.hpp"
 
 namespace sframe_gen::verify {
 
@@ -33,6 +34,10 @@ struct Verification {
 /// Throws MalformedInput for a damaged section, Refused when the file has no .sframe or no CFI. `progress` is called
 /// now and then with functions done and functions in all.
 Verification verify(const elf::Image& image, const elf::Image& cfi_image,
+                    const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+
+/// The same for a section that is not, or not yet, in the file.
+Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,
                     const std::function<void(std::uint64_t, std::uint64_t)>& progress);
 
 }  // namespace sframe_gen::verify

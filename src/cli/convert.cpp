@@ -1,0 +1,76 @@
+#include "cli/convert.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "cfi/frame_source.hpp"
+#include "cli/cfi_image.hpp"
+#include "cli/lower_functions.hpp"
+#include "elf/layout.hpp"
+#include "elf/preconditions.hpp"
+#include "elf/rewrite.hpp"
+#include "elf/symbol_names.hpp"
+
+namespace sframe_gen::cli {
+
+namespace {
+
+/// Kernels that validate .sframe register it for each executable segment and want every function inside that one.
+void warn_of_executable_segments(const elf::Image& image, const Warn& warn) {
+  const auto executable = [](const Elf64_Phdr& segment) {
+    return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
+  };
+  const auto count = std::count_if(image.segments().begin(), image.segments().end(), executable);
+  if (count > 1)
+    warn(image.name() + ": has " + std::to_string(count) +
+         " executable segments; a kernel that validates .sframe may not take it");
+}
+
+void name_holes(Report& report, const elf::Image& image) {
+  if (report.holes.empty()) return;
+  const elf::SymbolNames names(image);
+  for (NamedHole& named : report.holes) named.function = names.name_at(named.hole.begin);
+}
+
+void describe(Report& report, const elf::Layout& layout) {
+  report.section_address = layout.section_address;
+  report.section_size = layout.section_size;
+  report.section_plan = elf::short_name(layout.section_plan);
+  report.table_plan = elf::short_name(layout.table_plan);
+  report.evicted = layout.evicted;
+  report.growth = layout.growth;
+  report.build_id_moved = layout.build_id_left_first_page;
+}
+
+}  // namespace
+
+Report convert(const Options& options, const std::filesystem::path& file, const Warn& warn) {
+  const elf::Image image = elf::Image::open(file);
+  elf::check_preconditions(image);
+  std::optional<elf::Image> debug;
+  if (options.cfi_from) debug = open_debug_file(image, *options.cfi_from, options.ignore_build_id);
+
+  Report report;
+  report.file = file.string();
+  report.output = options.output.value_or(file).string();
+  const emit::SectionEncoder encoder = [&] {
+    cfi::FrameSource source(image, debug ? *debug : image);
+    if (source.empty()) {
+      throw Refused(image.name(),
+                    "has no call frame information (.eh_frame or .debug_frame); build it with "
+                    "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
+    }
+    return lower_functions(source, report);
+  }();
+  if (encoder.function_count() == 0) throw Refused(image.name(), "has no function that SFrame could describe");
+
+  warn_of_executable_segments(image, warn);
+  const elf::Layout layout = elf::plan_layout(image, encoder.encoded_size());
+  // Function starts are stored relative to the section: its place comes before its bytes.
+  if (!options.dry_run) elf::rewrite(image, layout, encoder.encode(layout.section_address), report.output);
+  describe(report, layout);
+  name_holes(report, image);
+  return report;
+}
+
+}  // namespace sframe_gen::cli

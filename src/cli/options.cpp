@@ -1,0 +1,123 @@
+#include "cli/options.hpp"
+
+#include <boost/program_options.hpp>
+
+#include <sstream>
+
+namespace po = boost::program_options;
+
+namespace sframe_gen::cli {
+
+namespace {
+
+po::options_description visible_options() {
+  po::options_description all("Options", 100, 60);
+  auto option = all.add_options();
+  option("output,o", po::value<std::string>()->value_name("OUT"),
+         "write to OUT and leave the input as it is (one FILE only)");
+  option("dump", "print what the .sframe section of each FILE says, in the notation of readelf --sframe");
+  option("verify", "check every row of each FILE's .sframe against its DWARF, PC by PC");
+  option("report", po::value<std::string>()->value_name("FORMAT")->default_value("summary"),
+         "summary: one line a file; json: one JSON object a line for each file, with the coverage and every reason");
+  option("cfi-from", po::value<std::string>()->value_name("DEBUG"),
+         "also read .debug_frame of DEBUG, a separate debug file with the same build-id");
+  option("ignore-build-id", "take the --cfi-from file even if its build-id differs or is missing");
+  option("skip-non-elf", "pass over files that are not ELF instead of failing on them");
+  option("dry-run,n", "convert and report, but write nothing");
+  option("quiet,q", "print errors only");
+  option("verbose,v", "name each function that is left out, and the plan of the rewrite");
+  option("help,h", "print this and exit");
+  option("version,V", "print the version and exit");
+  return all;
+}
+
+/// Paths are read as strings: with spaces in them, path's own extraction operator would stop at the first.
+po::variables_map parse(int argument_count, const char* const* arguments) {
+  po::options_description all = visible_options();
+  all.add_options()("file", po::value<std::vector<std::string>>());
+  po::positional_options_description positional;
+  positional.add("file", -1);
+  namespace style = po::command_line_style;
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(argument_count, arguments)
+                  .options(all)
+                  .positional(positional)
+                  .style(style::unix_style & ~style::allow_guessing)
+                  .run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  return values;
+}
+
+Action action_of(const po::variables_map& values) {
+  if (values.count("help") != 0) return Action::Help;
+  if (values.count("version") != 0) return Action::Version;
+  if (values.count("dump") != 0 && values.count("verify") != 0)
+    throw UsageError("--dump and --verify exclude each other");
+  if (values.count("dump") != 0) return Action::Dump;
+  return values.count("verify") != 0 ? Action::Verify : Action::Convert;
+}
+
+ReportFormat report_of(const std::string& name) {
+  if (name == "summary") return ReportFormat::Summary;
+  if (name == "json") return ReportFormat::Json;
+  throw UsageError("--report is 'summary' or 'json', not '" + name + "'");
+}
+
+void check(const Options& options) {
+  if (options.files.empty()) throw UsageError("no file given");
+  const bool converts = options.action == Action::Convert;
+  if (!converts && (options.output || options.dry_run))
+    throw UsageError("--output and --dry-run go with converting only");
+  if (options.output && options.files.size() != 1) throw UsageError("--output takes exactly one input file");
+  if (options.output && options.dry_run) throw UsageError("--output and --dry-run exclude each other");
+  if (options.action == Action::Dump && options.cfi_from) throw UsageError("--cfi-from does not go with --dump");
+  if (options.cfi_from && options.files.size() != 1) throw UsageError("--cfi-from takes exactly one input file");
+  if (options.ignore_build_id && !options.cfi_from) throw UsageError("--ignore-build-id goes with --cfi-from only");
+  if (options.quiet && options.verbose) throw UsageError("--quiet and --verbose exclude each other");
+}
+
+}  // namespace
+
+Options read_command_line(int argument_count, const char* const* arguments) {
+  const po::variables_map values = parse(argument_count, arguments);
+  Options options;
+  options.action = action_of(values);
+  if (options.action == Action::Help || options.action == Action::Version) return options;
+  if (values.count("file") != 0) {
+    for (const std::string& file : values["file"].as<std::vector<std::string>>()) options.files.emplace_back(file);
+  }
+  if (values.count("output") != 0) options.output = values["output"].as<std::string>();
+  if (values.count("cfi-from") != 0) options.cfi_from = values["cfi-from"].as<std::string>();
+  options.ignore_build_id = values.count("ignore-build-id") != 0;
+  options.skip_non_elf = values.count("skip-non-elf") != 0;
+  options.dry_run = values.count("dry-run") != 0;
+  options.quiet = values.count("quiet") != 0;
+  options.verbose = values.count("verbose") != 0;
+  options.report = report_of(values["report"].as<std::string>());
+  check(options);
+  return options;
+}
+
+std::string help_text() {
+  std::ostringstream text;
+  text << "Usage: sframe-gen [OPTION]... FILE...\n"
+          "Give linked x86-64 ELF files a loaded .sframe section (SFrame version 3), made from the call frame\n"
+          "information they carry in .eh_frame and .debug_frame, so that profilers can walk their stacks fast.\n"
+          "Each FILE is replaced atomically, or left exactly as it was and the reason given.\n\n"
+       << visible_options()
+       << "\nExamples:\n"
+          "  sframe-gen a.out                        in place\n"
+          "  sframe-gen -o b.out a.out               leave a.out as it is\n"
+          "  sframe-gen --skip-non-elf usr/bin/* usr/lib/*.so*   a whole package\n"
+          "  sframe-gen --verify b.out               does every row say what the DWARF says?\n"
+          "  sframe-gen --report=json -n a.out       what would be covered, and what not and why\n"
+          "\nExit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage.\n";
+  return text.str();
+}
+
+}  // namespace sframe_gen::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace sframe_gen::cli {
+
+enum class Action { Convert, Dump, Verify, Help, Version };
+enum class ReportFormat { Summary, Json };
+
+/// The command line, read.
+struct Options {
+  Action action = Action::Convert;
+  std::vector<std::filesystem::path> files;
+  std::optional<std::filesystem::path> output;    ///< -o
+  std::optional<std::filesystem::path> cfi_from;  ///< --cfi-from
+  bool ignore_build_id = false;
+  bool skip_non_elf = false;
+  bool dry_run = false;
+  bool quiet = false;
+  bool verbose = false;
+  ReportFormat report = ReportFormat::Summary;
+};
+
+/// Wrong usage: exit status 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws UsageError.
+Options read_command_line(int argument_count, const char* const* arguments);
+
+std::string help_text();
+
+}  // namespace sframe_gen::cli

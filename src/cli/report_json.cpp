@@ -1,0 +1,102 @@
+#include "cli/report_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <ostream>
+
+#include "support/text.hpp"
+
+namespace sframe_gen::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json reasons_of(const Report& report) {
+  ordered_json reasons = ordered_json::object();
+  for (std::size_t i = 0; i < report.reasons.size(); ++i) {
+    const auto& count = report.reasons[i];
+    if (count.functions == 0) continue;
+    const auto reason = static_cast<emit::Unrepresentable>(i);
+    reasons[std::string(emit::key_of(reason))] = {
+        {"functions", count.functions}, {"bytes", count.bytes}, {"meaning", emit::sentence_of(reason)}};
+  }
+  return reasons;
+}
+
+ordered_json holes_of(const Report& report) {
+  ordered_json holes = ordered_json::array();
+  for (const NamedHole& named : report.holes) {
+    ordered_json hole{
+        {"begin", hex(named.hole.begin)}, {"end", hex(named.hole.end)}, {"reason", emit::key_of(named.hole.reason)}};
+    if (!named.function.empty()) hole["function"] = named.function;
+    holes.push_back(std::move(hole));
+  }
+  return holes;
+}
+
+/// File names and symbols are bytes; what is not UTF-8 becomes U+FFFD.
+void write(const ordered_json& json, std::ostream& out) {
+  out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+void write_json(const Report& report, std::ostream& out) {
+  const ordered_json json{
+      {"file", report.file},
+      {"output", report.output},
+      {"status", "done"},
+      {"functions",
+       {{"total", report.functions},
+        {"whole", report.whole},
+        {"in_part", report.in_part},
+        {"left_out", report.left_out}}},
+      {"bytes", {{"described", report.described_bytes}, {"covered", report.covered_bytes}}},
+      {"reasons", reasons_of(report)},
+      {"left_out", holes_of(report)},
+      {"dropped_fdes",
+       {{"empty", report.dropped.empty},
+        {"outside_code", report.dropped.outside_code},
+        {"duplicate", report.dropped.duplicate},
+        {"shadowed", report.dropped.shadowed}}},
+      {"section",
+       {{"address", hex(report.section_address)},
+        {"size", report.section_size},
+        {"rows", report.rows},
+        {"default_descriptors", report.default_descriptors},
+        {"flexible_descriptors", report.flexible_descriptors},
+        {"repeating_descriptors", report.mask_descriptors}}},
+      {"rewrite",
+       {{"section_plan", report.section_plan},
+        {"table_plan", report.table_plan},
+        {"moved_sections", report.evicted},
+        {"file_growth", report.growth},
+        {"build_id_left_first_page", report.build_id_moved}}},
+  };
+  write(json, out);
+}
+
+void write_json(const std::string& file, const verify::Verification& result, std::ostream& out) {
+  ordered_json differences = ordered_json::array();
+  for (const verify::Difference& difference : result.differences)
+    differences.push_back({{"pc", hex(difference.pc)}, {"text", difference.text}});
+  const ordered_json json{
+      {"file", file},
+      {"status", result.difference_count == 0 ? "verified" : "different"},
+      {"functions", result.functions},
+      {"rows", result.rows},
+      {"checked_pcs", result.checked_pcs},
+      {"bytes", {{"described", result.described_bytes}, {"covered", result.claimed_bytes}}},
+      {"left_out_stretches", result.left_out_rows},
+      {"difference_count", result.difference_count},
+      {"differences", differences},
+  };
+  write(json, out);
+}
+
+void write_json_failure(const std::string& file, const std::string& error, std::ostream& out) {
+  write(ordered_json{{"file", file}, {"status", "failed"}, {"error", error}}, out);
+}
+
+}  // namespace sframe_gen::cli

@@ -1,0 +1,137 @@
+#include "cli/run.hpp"
+
+#include <cstring>
+#include <fstream>
+#include <iostream>
+
+#include "cli/cfi_image.hpp"
+#include "cli/convert.hpp"
+#include "cli/progress.hpp"
+#include "cli/report_json.hpp"
+#include "cli/report_text.hpp"
+#include "elf/image.hpp"
+#include "sframe/decoder.hpp"
+#include "sframe/dump.hpp"
+#include "support/text.hpp"
+#include "verify/verify.hpp"
+
+namespace sframe_gen::cli {
+
+namespace {
+
+bool is_elf(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  char magic[SELFMAG] = {};
+  stream.read(magic, sizeof magic);
+  return stream && std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
+/// The files of one command line, and the status they add up to.
+class Run {
+ public:
+  explicit Run(const Options& options) : options_(options), progress_(!options.quiet) {}
+
+  int all() {
+    std::uint64_t done = 0;
+    for (const std::filesystem::path& file : options_.files) {
+      if (options_.files.size() > 1) progress_.show(done, options_.files.size(), file.string());
+      ++done;
+      one(file);
+    }
+    progress_.clear();
+    std::cout.flush();
+    if (!std::cout) {
+      error("cannot write to standard output");
+    }
+    return status_;
+  }
+
+ private:
+  void one(const std::filesystem::path& file) try {
+    std::error_code ignored;
+    if (options_.skip_non_elf && std::filesystem::is_regular_file(file, ignored) && !is_elf(file)) return;
+    switch (options_.action) {
+      case Action::Convert:
+        return convert_one(file);
+      case Action::Dump:
+        return dump_one(file);
+      case Action::Verify:
+        return verify_one(file);
+      case Action::Help:
+      case Action::Version:
+        return;
+    }
+  } catch (const std::exception& failure) {
+    // Failure names the file itself; anything else (out of memory, a filesystem error) does not.
+    const bool named = dynamic_cast<const Failure*>(&failure) != nullptr;
+    const std::string text = named ? failure.what() : file.string() + ": " + failure.what();
+    error(text);
+    if (json()) write_json_failure(file.string(), text, std::cout);
+  }
+
+  void convert_one(const std::filesystem::path& file) {
+    const Report report = convert(options_, file, [this](const std::string& text) { message("warning", text); });
+    progress_.clear();
+    if (json()) return write_json(report, std::cout);
+    if (options_.quiet) return;
+    write_summary(report, std::cout);
+    if (options_.verbose) write_details(report, std::cout);
+  }
+
+  void dump_one(const std::filesystem::path& file) const {
+    const elf::Image image = elf::Image::open(file);
+    const elf::Section* const section = image.find_section(elf::sframe_section_name);
+    if (section == nullptr) throw Refused(image.name(), "has no .sframe section");
+    const sframe::Section decoded =
+        sframe::decode(image.bytes_of(*section), section->header.sh_addr, {image.name(), section->name});
+    if (options_.files.size() > 1) std::cout << "\nFile: " << file.string() << '\n';
+    sframe::dump(decoded, section->name, std::cout);
+  }
+
+  void verify_one(const std::filesystem::path& file) {
+    const elf::Image image = elf::Image::open(file);
+    std::optional<elf::Image> debug;
+    if (options_.cfi_from) debug = open_debug_file(image, *options_.cfi_from, options_.ignore_build_id);
+    const auto show = [&](std::uint64_t done, std::uint64_t functions) {
+      progress_.show(done, functions, file.string());
+    };
+    const verify::Verification result = verify::verify(image, debug ? *debug : image, show);
+    progress_.clear();
+    if (json()) {
+      write_json(file.string(), result, std::cout);
+    } else if (!options_.quiet) {
+      std::cout << file.string() << ": " << count_of(result.functions, "descriptor") << ", "
+                << count_of(result.rows, "row") << ", " << count_of(result.checked_pcs, "PC") << " checked: "
+                << (result.difference_count == 0 ? "no difference" : count_of(result.difference_count, "difference"))
+                << "; " << result.left_out_rows << " left out\n";
+    }
+    for (const verify::Difference& difference : result.differences) error(image.name() + ": " + difference.text);
+    if (result.difference_count > result.differences.size())
+      error(image.name() + ": and " + std::to_string(result.difference_count - result.differences.size()) + " more");
+  }
+
+  bool json() const { return options_.report == ReportFormat::Json; }
+
+  void error(const std::string& text) {
+    status_ = 1;
+    message("error", text);
+  }
+
+  void message(const char* severity, const std::string& text) {
+    progress_.clear();
+    std::cout.flush();
+    std::cerr << "sframe-gen: " << severity << ": " << text << '\n';
+  }
+
+  const Options& options_;
+  Progress progress_;
+  int status_ = 0;
+};
+
+}  // namespace
+
+int run(const Options& options) {
+  return Run(options).all();
+}
+
+}  // namespace sframe_gen::cli

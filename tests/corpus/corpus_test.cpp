@@ -1,0 +1,169 @@
+// Each case of corpus/amd64: plain.elf goes through the library, and the result is held against GNU's for the same
+// source, against libdwarf, and against the golden dump in the case's folder. SFRAME_GEN_UPDATE_GOLDEN=1 rewrites
+// the golden dumps.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cfi/frame_source.hpp"
+#include "cli/lower_functions.hpp"
+#include "corpus/pc_table.hpp"
+#include "elf/image.hpp"
+#include "sframe/decoder.hpp"
+#include "sframe/dump.hpp"
+#include "verify/verify.hpp"
+
+namespace sframe_gen::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path corpus_folder = fs::path(SFRAME_GEN_SOURCE_DIR) / "corpus" / "amd64";
+
+std::string read_text(const fs::path& path) {
+  std::ifstream stream(path);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// Value of `key` in case.txt.
+std::string case_value(const fs::path& folder, const std::string& key) {
+  std::istringstream lines(read_text(folder / "case.txt"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(key + ": ", 0) == 0) return line.substr(key.size() + 2);
+  }
+  return {};
+}
+
+/// GNU's section of a case: empty bytes where the assembler skipped every function.
+struct GnuSection {
+  std::vector<std::byte> bytes;
+  std::uint64_t address = 0x1000;
+  sframe::Section decoded;
+};
+
+GnuSection read_gnu(const fs::path& folder) {
+  const elf::Image image = elf::Image::open(folder / "gnu.elf");
+  const elf::Section* const section = image.find_section(".sframe");
+  GnuSection gnu;
+  if (section == nullptr) return gnu;
+  const auto bytes = image.bytes_of(*section);
+  gnu.bytes.assign(bytes.begin(), bytes.end());
+  gnu.address = section->header.sh_addr;
+  return gnu;
+}
+
+class Corpus : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    folder_ = corpus_folder / GetParam();
+    keyword_ = case_value(folder_, "gnu");
+    plain_.emplace(elf::Image::open(folder_ / "plain.elf"));
+    gnu_ = read_gnu(folder_);
+    cfi::FrameSource source(*plain_, *plain_);
+    const emit::SectionEncoder encoder = cli::lower_functions(source, report_);
+    bytes_ = encoder.encode(gnu_.address);
+    ours_ = sframe::decode(bytes_, gnu_.address, {"ours", ".sframe"}, {.allow_row_at_end = false});
+  }
+
+  /// GNU's table, where its bytes are sound.
+  std::vector<PcStretch> gnu_table() const {
+    if (gnu_.bytes.empty()) return {};
+    return pc_table(sframe::decode(gnu_.bytes, gnu_.address, {"gnu.elf", ".sframe"}));
+  }
+
+  fs::path folder_;
+  std::string keyword_;
+  std::optional<elf::Image> plain_;
+  GnuSection gnu_;
+  cli::Report report_;
+  std::vector<std::byte> bytes_;
+  sframe::Section ours_;
+};
+
+TEST_P(Corpus, SaysWhatTheDwarfSays) {
+  const verify::Verification result = verify::verify(ours_, *plain_, *plain_, [](std::uint64_t, std::uint64_t) {});
+  for (const verify::Difference& difference : result.differences) ADD_FAILURE() << difference.text;
+  EXPECT_EQ(result.claimed_bytes, report_.covered_bytes);
+  if (!ours_.functions.empty()) {
+    EXPECT_GT(result.checked_pcs, 0U);
+  }
+}
+
+TEST_P(Corpus, AgreesWithGnuAsFarAsGnuIsRight) {
+  const std::vector<PcStretch> ours = pc_table(ours_);
+  if (keyword_ == "identical") {
+    EXPECT_TRUE(bytes_ == gnu_.bytes) << "descriptors or rows differ from GNU's";
+    EXPECT_EQ(ours, gnu_table());
+  } else if (keyword_ == "same-rows" || keyword_ == "left-out") {
+    EXPECT_EQ(ours, gnu_table());
+  } else if (keyword_ == "more") {
+    const auto gnu = gnu_table();
+    for (const PcStretch& stretch : gnu) {
+      for (std::uint64_t pc = stretch.begin; pc < stretch.end; ++pc) {
+        const PcStretch* const our = find(ours, pc);
+        ASSERT_TRUE(our != nullptr) << hex(pc);
+        EXPECT_EQ(our->recovery, stretch.recovery) << hex(pc);
+      }
+    }
+    const auto size = [](const std::vector<PcStretch>& table) {
+      std::uint64_t bytes = 0;
+      for (const PcStretch& stretch : table) bytes += stretch.end - stretch.begin;
+      return bytes;
+    };
+    EXPECT_GT(size(ours), size(gnu));
+  } else {
+    ASSERT_EQ(keyword_, "wrong");
+    bool differs = false;
+    try {
+      differs = gnu_table() != ours;
+    } catch (const MalformedInput&) {
+      differs = true;  // not even well formed
+    }
+    EXPECT_TRUE(differs) << "GNU's rows are said to be wrong, but ours are the same";
+    EXPECT_FALSE(case_value(folder_, "why").empty());
+  }
+}
+
+TEST_P(Corpus, MatchesTheGoldenDump) {
+  std::ostringstream text;
+  sframe::dump(ours_, ".sframe", text);
+  text << "\nleft out:\n";
+  for (const cli::NamedHole& named : report_.holes) {
+    text << "  " << hex(named.hole.begin) << ".." << hex(named.hole.end) << ' ' << emit::sentence_of(named.hole.reason)
+         << '\n';
+  }
+  const fs::path golden = folder_ / "ours.txt";
+  if (std::getenv("SFRAME_GEN_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(golden) << text.str();
+  }
+  EXPECT_EQ(text.str(), read_text(golden)) << "SFRAME_GEN_UPDATE_GOLDEN=1 rewrites " << golden;
+}
+
+std::vector<std::string> case_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(corpus_folder)) {
+    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Amd64, Corpus, testing::ValuesIn(case_names()), [](const auto& instance) {
+  std::string name = instance.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+TEST(CorpusFolder, HoldsAllItsCases) {
+  EXPECT_GE(case_names().size(), 90U);
+}
+
+}  // namespace
+}  // namespace sframe_gen::test
