@@ -20,7 +20,14 @@ struct Case {
 std::ostream& operator<<(std::ostream& out, const Case& poked) {
   return out << poked.message;
 }
-return "decoded";
+
+std::string message_of(const std::vector<std::byte>& bytes, std::uint64_t address = test::good_address) {
+  try {
+    decode(bytes, address, {"a.out", ".sframe"});
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+  return "decoded";
 }
 
 class Malformed : public testing::TestWithParam<Case> {};
