@@ -56,7 +56,7 @@ std::uint64_t Draft::table_end() const {
 std::optional<std::size_t> Draft::header_load() const {
   for (std::size_t i = 0; i < image_->segments().size(); ++i) {
     const Elf64_Phdr& segment = image_->segments()[i];
-    if (segment.p_type == PT_LOAD && segment.p_offset == 0 && segment.p_filesz >= table_end()) return i;
+    if (segment.p_type == PT_LOAD && segment.p_offset == 0 && segment.p_filesz != 0) return i;
   }
   return {};
 }
@@ -66,6 +66,10 @@ std::optional<Obstacle> Draft::clear_table() {
   if (segment_count() * sizeof(Elf64_Phdr) > 4096) return Obstacle{true, "the table would exceed one page"};
   const auto load = header_load();
   if (!load) return Obstacle{true, "no PT_LOAD holds the headers"};
+  const std::uint64_t held = image_->segments()[*load].p_filesz;
+  // Free Pascal's first PT_LOAD holds nothing but the headers and a note.
+  if (held < table_end() && !loads_.take(*load, table_end() - held, 1))
+    return Obstacle{true, "the PT_LOAD of the headers cannot grow"};
   const Claim* in_the_way = nullptr;
   while ((in_the_way = space_.next_claim(0)) != nullptr && in_the_way->range.begin < table_end()) {
     const Claim claim = *in_the_way;
@@ -79,7 +83,7 @@ std::optional<Obstacle> Draft::clear_table() {
   }
   if (!space_.is_zero({0, table_end()})) return Obstacle{true, "unknown bytes stand behind the table"};
   const std::uint64_t free_end = in_the_way == nullptr ? UINT64_MAX : in_the_way->range.begin;
-  hole_ = {table_end(), std::min(free_end, image_->segments()[*load].p_filesz)};
+  hole_ = {table_end(), std::min(free_end, held)};
   if (hole_.empty() || !space_.is_zero(hole_)) hole_ = {};
   return {};
 }
