@@ -1,0 +1,150 @@
+#include "elf/preconditions.hpp"
+
+#include <gtest/gtest.h>
+
+#include "toolbox.hpp"
+
+namespace sframe_gen::elf::test {
+namespace {
+
+/// What is said about a small library after `edit`.
+std::string refusal_after(const std::function<void(Fields&)>& edit, const std::string& name = "file") {
+  const Folder folder;
+  change(small_library(), folder / name, edit);
+  const std::string message = failure_of([&] { inject(folder / name, folder / "output", 64); });
+  EXPECT_FALSE(std::filesystem::exists(folder / "output") && !message.empty());
+  const std::string prefix = (folder / name).string() + ": ";
+  return message.substr(0, prefix.size()) == prefix ? message.substr(prefix.size()) : message;
+}
+
+void expect_refusal(const std::string& part, const std::function<void(Fields&)>& edit) {
+  const std::string message = refusal_after(edit);
+  EXPECT_NE(message.find(part), std::string::npos) << "wanted: " << part << "\ngot: " << message;
+}
+
+TEST(Preconditions, AcceptAnOrdinaryLibrary) {
+  EXPECT_EQ(refusal_after([](Fields&) {}), "");
+}
+
+TEST(Preconditions, RefuseOtherKindsOfFiles) {
+  expect_refusal("is a relocatable object, which is not supported yet", [](Fields& f) { f.header.e_type = ET_REL; });
+  expect_refusal("is a core file", [](Fields& f) { f.header.e_type = ET_CORE; });
+  expect_refusal("is an ELF file of type 0xfe00", [](Fields& f) { f.header.e_type = ET_LOOS; });
+  expect_refusal("machine is EM_AARCH64 (183)", [](Fields& f) { f.header.e_machine = EM_AARCH64; });
+  expect_refusal("machine is 4660,", [](Fields& f) { f.header.e_machine = 0x1234; });
+}
+
+TEST(Preconditions, RefuseRelocatableObjectsOfACompilerByName) {
+  const Folder folder;
+  write_text(folder / "a.c", "int f(void) { return 1; }\n");
+  ASSERT_EQ(
+      run("gcc -flto -fno-fat-lto-objects -c -o " + (folder / "a.o").string() + " " + (folder / "a.c").string()).status,
+      0);
+  EXPECT_NE(failure_of([&] { inject(folder / "a.o", folder / "b.o", 64); }).find("compiler intermediate code"),
+            std::string::npos);
+}
+
+TEST(Preconditions, RefuseFilesWithoutSectionHeaders) {
+  const auto drop = [](Fields& f) {
+    f.header.e_shnum = f.header.e_shstrndx = 0;
+    f.header.e_shoff = 0;
+    f.sections.clear();
+  };
+  expect_refusal("has no section headers", drop);
+  expect_refusal("is packed by UPX", [&](Fields& f) {
+    drop(f);
+    f.bytes.replace(sizeof(Elf64_Ehdr) + f.segments.size() * sizeof(Elf64_Phdr) + 4, 4, "UPX!");
+  });
+  expect_refusal("has no section names", [](Fields& f) { f.header.e_shstrndx = 0; });
+}
+
+TEST(Preconditions, RefuseSeparateDebugFiles) {
+  const Folder folder;
+  ASSERT_EQ(run("objcopy --only-keep-debug " + small_library().string() + " " + (folder / "a.debug").string()).status,
+            0);
+  EXPECT_NE(failure_of([&] { inject(folder / "a.debug", folder / "b", 64); }).find("is a separate debug file"),
+            std::string::npos);
+}
+
+TEST(Preconditions, RefusePrelinkedFiles) {
+  const Folder folder;
+  write_text(folder / "undo", "undo");
+  ASSERT_EQ(run("objcopy --add-section .gnu.prelink_undo=" + (folder / "undo").string() + " " +
+                small_library().string() + " " + (folder / "a").string())
+                .status,
+            0);
+  EXPECT_NE(failure_of([&] { inject(folder / "a", folder / "b", 64); }).find("is prelinked"), std::string::npos);
+  expect_refusal("is prelinked", [](Fields& f) {
+    const std::uint64_t at = f.segment(PT_DYNAMIC).p_offset;
+    store<std::uint64_t>(std::as_writable_bytes(std::span(f.bytes)).subspan(at), DT_GNU_PRELINKED, Endian::Little);
+  });
+}
+
+TEST(Preconditions, RefuseAppendedData) {
+  expect_refusal("bytes appended at", [](Fields& f) { f.bytes += "payload of an installer"; });
+  expect_refusal("is a signed kernel module", [](Fields& f) { f.bytes += "~Module signature appended~\n"; });
+  EXPECT_EQ(refusal_after([](Fields& f) { f.bytes += std::string(100, '\0'); }), "");
+}
+
+TEST(Preconditions, RefuseMovedProgramHeaders) {
+  expect_refusal("instead of behind the ELF header", [](Fields& f) {
+    const std::string table = f.bytes.substr(f.header.e_phoff, f.segments.size() * sizeof(Elf64_Phdr));
+    f.header.e_phoff = 0x2f8;
+    f.bytes.replace(0x2f8, table.size(), table);
+    f.segments.clear();
+  });
+}
+
+TEST(Preconditions, RefuseOverlappingSegments) {
+  expect_refusal("overlap or are not sorted", [](Fields& f) { f.segment(PT_LOAD).p_memsz += 0x100000; });
+  expect_refusal("overlap or are not sorted", [](Fields& f) {
+    Elf64_Phdr& first = f.segment(PT_LOAD);
+    std::swap(first, *(&first + 1));
+  });
+  expect_refusal("has no PT_LOAD", [](Fields& f) {
+    for (Elf64_Phdr& s : f.segments) s.p_type = s.p_type == PT_LOAD ? PT_NOTE : s.p_type;
+  });
+}
+
+TEST(Preconditions, RefuseKernelAddresses) {
+  expect_refusal("outside user space",
+                 [](Fields& f) { f.segments.back().p_type = PT_LOAD, f.segments.back().p_vaddr = 0xffffffff81000000; });
+}
+
+TEST(Preconditions, NameTheMalformedHeader) {
+  expect_refusal("program header 0+0x30: alignment 0x1800 is not a power of two",
+                 [](Fields& f) { f.segments[0].p_align = 0x1800; });
+}
+
+TEST(Preconditions, HostileNumbersDoNotWrap) {
+  const std::array<std::uint64_t, 5> hostile{UINT64_MAX, UINT64_MAX - 7, std::uint64_t{1} << 63, std::uint64_t{1} << 61,
+                                             0x7fffffffffffULL};
+  for (const std::uint64_t number : hostile) {
+    for (const auto field : {&Elf64_Phdr::p_offset, &Elf64_Phdr::p_vaddr, &Elf64_Phdr::p_filesz, &Elf64_Phdr::p_memsz,
+                             &Elf64_Phdr::p_align}) {
+      for (std::size_t i = 0; i < Image::open(small_library()).segments().size(); ++i)
+        refusal_after([&](Fields& f) { f.segments[i].*field = number; });
+    }
+    for (const auto field :
+         {&Elf64_Shdr::sh_offset, &Elf64_Shdr::sh_addr, &Elf64_Shdr::sh_size, &Elf64_Shdr::sh_addralign}) {
+      for (std::size_t i = 1; i < Image::open(small_library()).sections().size(); ++i)
+        refusal_after([&](Fields& f) { f.sections[i].*field = number; });
+    }
+  }
+}
+
+TEST(Preconditions, KnowDynamicLoaders) {
+  const Folder folder;
+  for (const char* name :
+       {"ld-linux-x86-64.so.2", "ld.so.1", "ld64.so.2", "libc.musl-x86_64.so.1", "ld-musl-x86_64.so.1"}) {
+    std::filesystem::copy_file(small_library(), folder / name);
+    EXPECT_TRUE(is_dynamic_loader(Image::open(folder / name))) << name;
+  }
+  EXPECT_FALSE(is_dynamic_loader(Image::open(small_library())));
+  const std::string message = failure_of([&] { inject(folder / "ld.so.1", folder / "output", 0x12345); });
+  EXPECT_NE(message.find("is a dynamic loader"), std::string::npos) << message;
+  EXPECT_EQ(inject(folder / "ld.so.1", folder / "output", 64).section_plan, SectionPlan::Gap);
+}
+
+}  // namespace
+}  // namespace sframe_gen::elf::test

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "elf/layout.hpp"
+#include "elf/layout_check.hpp"
+#include "elf/records.hpp"
+#include "elf/rewrite.hpp"
+
+/// Compiling, running and damaging small ELF files.
+namespace sframe_gen::elf::test {
+
+/// A temporary folder that disappears with its owner.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "sframe-gen-test-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct Outcome {
+  int status;  ///< of the shell; -1: a signal
+  std::string output;
+};
+
+inline Outcome run(const std::string& command) {
+  Outcome outcome{-1, {}};
+  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return outcome;
+  std::array<char, 4096> buffer{};
+  for (std::size_t size = 0; (size = ::fread(buffer.data(), 1, buffer.size(), pipe)) != 0;)
+    outcome.output.append(buffer.data(), size);
+  const int status = ::pclose(pipe);
+  if (WIFEXITED(status)) outcome.status = WEXITSTATUS(status);
+  return outcome;
+}
+
+inline bool has_tool(const std::string& name) {
+  return run("command -v " + name).status == 0;
+}
+
+inline void write_text(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+inline std::string read_text(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Bytes that a program recognises in its own memory.
+inline std::vector<std::byte> payload(std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>((i * 7 + 1) & 0xff);
+  return bytes;
+}
+
+/// Rewrites `input` and checks all of the result.
+inline Layout inject(const std::filesystem::path& input, const std::filesystem::path& output, std::size_t size) {
+  const Image image = Image::open(input);
+  Layout layout = plan_layout(image, size);
+  rewrite(image, layout, payload(size), output);
+  check_layout(image, Image::open(output), Contents::All);
+  return layout;
+}
+
+/// A shared object of GNU ld with .text, .eh_frame, .data and .bss; linked once.
+inline const std::filesystem::path& small_library() {
+  static const Folder folder;
+  static const std::filesystem::path library = [] {
+    write_text(folder / "small.c",
+               "int data = 3; static int space[64]; int f(int i) { return space[i & 63] += data; }\n");
+    const auto path = folder / "libsmall.so";
+    run("gcc -O1 -shared -fPIC -nostdlib -fuse-ld=bfd -Wl,--build-id -o " + path.string() + " " +
+        (folder / "small.c").string());
+    return path;
+  }();
+  return library;
+}
+
+/// A copy of `input` with some fields of its headers changed.
+struct Fields {
+  Elf64_Ehdr header;
+  std::vector<Elf64_Phdr> segments;
+  std::vector<Elf64_Shdr> sections;
+  std::string bytes;  ///< of the whole file; the headers above are stored over it
+
+  Elf64_Phdr& segment(std::uint32_t type) {
+    for (Elf64_Phdr& s : segments)
+      if (s.p_type == type) return s;
+    return segments.at(segments.size());
+  }
+};
+
+inline void change(const std::filesystem::path& input, const std::filesystem::path& output,
+                   const std::function<void(Fields&)>& edit) {
+  const Image image = Image::open(input);
+  Fields fields{image.header(), image.segments(), {}, read_text(input)};
+  for (const Section& section : image.sections()) fields.sections.push_back(section.header);
+  const std::uint64_t segments_at = fields.header.e_phoff;
+  const std::uint64_t sections_at = fields.header.e_shoff;
+  edit(fields);
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(fields.bytes));
+  store_header(bytes, fields.header, Endian::Little);
+  for (std::size_t i = 0; i < fields.segments.size(); ++i)
+    store_segment(bytes.subspan(segments_at + i * sizeof(Elf64_Phdr)), fields.segments[i], Endian::Little);
+  for (std::size_t i = 0; i < fields.sections.size(); ++i)
+    store_section(bytes.subspan(sections_at + i * sizeof(Elf64_Shdr)), fields.sections[i], Endian::Little);
+  std::ofstream(output, std::ios::binary) << fields.bytes;
+}
+
+/// The message of the Failure that `action` throws; empty when it throws none.
+inline std::string failure_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::exception& failure) {
+    return failure.what();
+  }
+  return {};
+}
+
+}  // namespace sframe_gen::elf::test
