@@ -196,10 +196,11 @@ struct DwarfSession::Handle {
     // libdwarf sorts by start alone; where two FDEs share one, the order must not depend on its sort.
     order.resize(unsorted.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto before = [&](std::size_t a, std::size_t b) {
       return std::pair(unsorted[a].function_start, unsorted[a].section_offset) <
              std::pair(unsorted[b].function_start, unsorted[b].section_offset);
-    });
+    };
+    if (!std::is_sorted(order.begin(), order.end(), before)) std::sort(order.begin(), order.end(), before);
     table.entries.reserve(unsorted.size());
     for (const std::size_t i : order) table.entries.push_back(unsorted[i]);
   }

@@ -21,9 +21,10 @@ FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image) :
   const std::size_t eh_frame_pieces = load(image);
   if (&cfi_image != &image) load(cfi_image);
   drop_shadowed(eh_frame_pieces);
-  std::sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
+  const auto before = [](const Piece& a, const Piece& b) {
     return std::tie(a.start, a.table, a.entry) < std::tie(b.start, b.table, b.entry);
-  });
+  };
+  if (!std::is_sorted(pieces_.begin(), pieces_.end(), before)) std::sort(pieces_.begin(), pieces_.end(), before);
 }
 
 /// Reads the sections of one file; returns how many pieces .eh_frame has given, which come first.
@@ -39,6 +40,10 @@ std::size_t FrameSource::load(const elf::Image& source) {
     if (section.kind == FrameSection::EhFrame) eh_frame_pieces = pieces_.size();
   }
   return eh_frame_pieces;
+}
+
+bool FrameSource::empty() const {
+  return std::all_of(tables_.begin(), tables_.end(), [](const FrameTable& table) { return table.entries.empty(); });
 }
 
 /// Takes the entries of the last table that describe code of the image.
@@ -75,11 +80,29 @@ void FrameSource::drop_shadowed(std::size_t eh_frame_pieces) {
   pieces_.erase(kept, pieces_.end());
 }
 
-void FrameSource::for_each_function(const std::function<void(const FunctionFrames&)>& callback) {
+std::vector<FrameSource::Part> FrameSource::parts(std::size_t count) const {
+  std::vector<Part> parts;
+  std::size_t begin = 0;
+  std::uint64_t highest_end = 0;
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    // FDEs that overlap stay together.
+    const bool due = i * count >= pieces_.size() * (parts.size() + 1);
+    if (due && i != begin && pieces_[i].start >= highest_end) {
+      parts.push_back({begin, i});
+      begin = i;
+    }
+    highest_end = std::max(highest_end, pieces_[i].end);
+  }
+  if (begin != pieces_.size()) parts.push_back({begin, pieces_.size()});
+  return parts;
+}
+
+std::uint64_t FrameSource::for_each_function(const Part& part,
+                                             const std::function<void(const FunctionFrames&)>& callback) const {
   std::vector<RowMachine> machines;
   machines.reserve(tables_.size());
   for (const FrameTable& table : tables_) machines.emplace_back(table, amd64::tracked);
-  const auto read = [&](const Piece& piece, FunctionFrames& function) {
+  const PieceReader read = [&](const Piece& piece, FunctionFrames& function) {
     const FrameEntry& entry = tables_[piece.table].entries[piece.entry];
     function.start = piece.start;
     function.size = piece.end - piece.start;
@@ -87,33 +110,34 @@ void FrameSource::for_each_function(const std::function<void(const FunctionFrame
     machines[piece.table].run(entry, function.rows);
   };
 
+  std::uint64_t duplicates = 0;
   FunctionFrames function;
-  for (std::size_t i = 0; i < pieces_.size();) {
+  for (std::size_t i = part.begin; i < part.end;) {
     std::size_t next = i + 1;
     std::uint64_t end = pieces_[i].end;
-    while (next < pieces_.size() && pieces_[next].start < end) end = std::max(end, pieces_[next++].end);
+    while (next < part.end && pieces_[next].start < end) end = std::max(end, pieces_[next++].end);
     if (next == i + 1) {
       read(pieces_[i], function);
     } else if (next - i > largest_cluster) {
       function = {pieces_[i].start, end - pieces_[i].start, false, {{0, {Opaque::ConflictingEntries, {}, {}, {}}}}};
     } else {
-      function = merge_overlapping(distinct(i, next, read));
+      const std::vector<FunctionFrames> members = distinct({i, next}, read);
+      duplicates += next - i - members.size();
+      function = merge_overlapping(members);
     }
     callback(function);
     i = next;
   }
+  return duplicates;
 }
 
-std::vector<FunctionFrames> FrameSource::distinct(std::size_t begin, std::size_t end, const PieceReader& read) {
+/// The functions of one heap that overlaps, each once.
+std::vector<FunctionFrames> FrameSource::distinct(const Part& part, const PieceReader& read) const {
   std::vector<FunctionFrames> members;
-  for (std::size_t i = begin; i < end; ++i) {
+  for (std::size_t i = part.begin; i < part.end; ++i) {
     FunctionFrames member;
     read(pieces_[i], member);
-    if (std::find(members.begin(), members.end(), member) != members.end()) {
-      ++dropped_.duplicate;
-    } else {
-      members.push_back(std::move(member));
-    }
+    if (std::find(members.begin(), members.end(), member) == members.end()) members.push_back(std::move(member));
   }
   return members;
 }

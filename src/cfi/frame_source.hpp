@@ -35,16 +35,26 @@ class FrameSource {
   FrameSource(const elf::Image& image, const elf::Image& cfi_image);
 
   /// Whether there is any FDE at all.
-  bool empty() const { return tables_.empty(); }
+  bool empty() const;
+  /// FDEs that count: about as many as functions.
+  std::size_t size() const { return pieces_.size(); }
 
-  /// Calls back with each function, by ascending start, PCs never overlapping.
+  /// A run of functions, for work in parallel.
+  struct Part {
+    std::size_t begin, end;
+  };
+  /// At most `count` parts, ascending, that together hold every function; fewer where there are few.
+  std::vector<Part> parts(std::size_t count) const;
+
+  /// Calls back with each function of the part, by ascending start, PCs never overlapping. Returns how many FDEs were
+  /// duplicates of another. Different parts may go through different threads. Throws MalformedInput.
   ///
   /// An FDE of .debug_frame counts only where no FDE of .eh_frame overlaps it. Where FDEs of one section overlap, the
   /// rows they agree on stand; PCs they disagree on get Opaque::ConflictingEntries, as no reader of the file could
   /// know which is right.
-  void for_each_function(const std::function<void(const FunctionFrames&)>& callback);
+  std::uint64_t for_each_function(const Part& part, const std::function<void(const FunctionFrames&)>& callback) const;
 
-  /// Complete after for_each_function.
+  /// Without duplicates, which only for_each_function finds.
   const DroppedEntries& dropped() const { return dropped_; }
 
  private:
@@ -59,7 +69,7 @@ class FrameSource {
   std::size_t load(const elf::Image& source);
   void collect();
   void drop_shadowed(std::size_t eh_frame_pieces);
-  std::vector<FunctionFrames> distinct(std::size_t begin, std::size_t end, const PieceReader& read);
+  std::vector<FunctionFrames> distinct(const Part& part, const PieceReader& read) const;
 
   const elf::Image& image_;
   std::vector<std::vector<std::byte>> decompressed_;

@@ -13,6 +13,7 @@ void RowMachine::run(const FrameEntry& entry, std::vector<FrameRow>& rows) {
   const CommonInformation& common = table_.common[entry.common_index];
   const State& initial = initial_state(entry.common_index);
   state_ = initial;
+  changed_ = true;
   remembered_.clear();
   if (common.return_address != tracked_.return_address) {
     rows.push_back({0, {Opaque::ForeignReturnColumn, {}, {}, {}}});
@@ -47,6 +48,7 @@ void RowMachine::execute(std::span<const std::byte> instructions, const CommonIn
     const Instruction instruction = read_instruction(reader, context);
     if (!instruction.known) {
       state_.rules.cfa = Opaque::UnknownInstruction;
+      changed_ = true;
       return;
     }
     switch (instruction.opcode) {
@@ -77,9 +79,11 @@ void RowMachine::execute(std::span<const std::byte> instructions, const CommonIn
 }
 
 /// Closes the row at the current location. Several instructions at one location give one row.
-void RowMachine::advance_to(std::uint64_t location, Progress& progress, std::vector<FrameRow>* rows) const {
+void RowMachine::advance_to(std::uint64_t location, Progress& progress, std::vector<FrameRow>* rows) {
   if (location == progress.location) return;
-  if (rows->empty() || rows->back().rules != state_.rules) rows->push_back({progress.location, state_.rules});
+  if (changed_ && (rows->empty() || rows->back().rules != state_.rules))
+    rows->push_back({progress.location, state_.rules});
+  changed_ = false;
   progress.location = location;
 }
 
@@ -120,6 +124,7 @@ void RowMachine::apply(const Instruction& instruction, ByteReader& reader, const
 }
 
 void RowMachine::apply_cfa(const Instruction& instruction) {
+  changed_ = true;
   CfaRule& cfa = state_.rules.cfa;
   if (instruction.opcode == CfaOpcode::DefCfa || instruction.opcode == CfaOpcode::DefCfaSf) {
     cfa = Formula{instruction.target, instruction.offset, false};
@@ -140,6 +145,7 @@ void RowMachine::apply_cfa(const Instruction& instruction) {
 void RowMachine::apply_expression(const Instruction& instruction) {
   const ExpressionBytes expression{instruction.block, instruction.block_offset, table_.endian, table_.origin};
   if (instruction.opcode == CfaOpcode::DefCfaExpression) {
+    changed_ = true;
     state_.rules.cfa = evaluate_cfa_expression(expression);
     state_.cfa_is_expression = true;
     return;
@@ -158,6 +164,7 @@ void RowMachine::remember() {
 
 void RowMachine::restore_state(ByteReader& reader) {
   if (remembered_.empty()) reader.fail(reader.offset() - 1, "DW_CFA_restore_state has no state to restore");
+  changed_ = true;
   state_ = remembered_.back();
   remembered_.pop_back();
 }
@@ -170,10 +177,14 @@ RegisterRule* RowMachine::column(DwarfRegister number) {
 }
 
 void RowMachine::set(DwarfRegister number, const RegisterRule& rule) {
-  if (RegisterRule* const place = column(number)) *place = rule;
+  RegisterRule* const place = column(number);
+  if (place == nullptr) return;
+  *place = rule;
+  changed_ = true;
 }
 
 void RowMachine::restore(DwarfRegister number, const State& initial) {
+  changed_ = changed_ || column(number) != nullptr;
   if (number == tracked_.frame_pointer) state_.rules.frame_pointer = initial.rules.frame_pointer;
   if (number == tracked_.return_address) state_.rules.return_address = initial.rules.return_address;
   if (number == tracked_.stack_pointer) state_.rules.stack_pointer = initial.rules.stack_pointer;

@@ -42,7 +42,7 @@ class RowMachine {
   void apply_expression(const Instruction& instruction);
   void remember();
   void restore_state(ByteReader& reader);
-  void advance_to(std::uint64_t location, Progress& progress, std::vector<FrameRow>* rows) const;
+  void advance_to(std::uint64_t location, Progress& progress, std::vector<FrameRow>* rows);
   RegisterRule* column(DwarfRegister number);
   void set(DwarfRegister number, const RegisterRule& rule);
   void restore(DwarfRegister number, const State& initial);
@@ -52,6 +52,7 @@ class RowMachine {
   std::vector<State> initial_states_;
   std::vector<bool> initial_known_;
   State state_;
+  bool changed_ = false;  ///< state_ may differ from the last row; most instructions are about other registers
   std::vector<State> remembered_;
 };
 

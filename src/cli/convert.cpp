@@ -54,7 +54,7 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   report.file = file.string();
   report.output = options.output.value_or(file).string();
   const emit::SectionEncoder encoder = [&] {
-    cfi::FrameSource source(image, debug ? *debug : image);
+    const cfi::FrameSource source(image, debug ? *debug : image);
     if (source.empty()) {
       throw Refused(image.name(),
                     "has no call frame information (.eh_frame or .debug_frame); build it with "

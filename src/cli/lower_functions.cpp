@@ -1,17 +1,59 @@
 #include "cli/lower_functions.hpp"
 
+#include <algorithm>
+#include <future>
+#include <thread>
+#include <utility>
+#include <vector>
+
 #include "emit/select.hpp"
 
 namespace sframe_gen::cli {
 
-emit::SectionEncoder lower_functions(cfi::FrameSource& source, Report& report) {
-  emit::SectionEncoder encoder(sframe::amd64_traits);
-  source.for_each_function([&](const cfi::FunctionFrames& frames) {
+namespace {
+
+/// Below this a thread costs more than it saves.
+constexpr std::size_t functions_per_thread = 8192;
+constexpr std::size_t most_threads = 8;
+
+struct Lowered {
+  emit::SectionEncoder encoder{sframe::amd64_traits};
+  Report report;
+};
+
+Lowered lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part) {
+  Lowered lowered;
+  lowered.report.dropped.duplicate = source.for_each_function(part, [&](const cfi::FunctionFrames& frames) {
     const emit::Selected selected = emit::select(frames);
-    for (const sframe::Function& function : selected.functions) encoder.add(function);
-    report.add(frames, selected);
+    for (const sframe::Function& function : selected.functions) lowered.encoder.add(function);
+    lowered.report.add(frames, selected);
   });
+  return lowered;
+}
+
+std::size_t thread_count(std::size_t functions) {
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return std::clamp<std::size_t>(functions / functions_per_thread, 1, std::min(cores, most_threads));
+}
+
+}  // namespace
+
+emit::SectionEncoder lower_functions(const cfi::FrameSource& source, Report& report) {
   report.dropped = source.dropped();
+  const auto parts = source.parts(thread_count(source.size()));
+  std::vector<std::future<Lowered>> jobs;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto policy = i + 1 == parts.size() ? std::launch::deferred : std::launch::async;
+    jobs.push_back(std::async(policy, lower_part, std::cref(source), parts[i]));
+  }
+  // The last part runs in this thread.
+  if (!jobs.empty()) jobs.back().wait();
+  emit::SectionEncoder encoder{sframe::amd64_traits};
+  for (std::future<Lowered>& job : jobs) {
+    Lowered lowered = job.get();
+    report.append(lowered.report);
+    encoder.function_count() == 0 ? void(encoder = std::move(lowered.encoder)) : encoder.append(lowered.encoder);
+  }
   return encoder;
 }
 

@@ -25,4 +25,23 @@ void Report::add(const cfi::FunctionFrames& frames, const emit::Selected& select
   }
 }
 
+void Report::append(const Report& other) {
+  functions += other.functions;
+  whole += other.whole;
+  in_part += other.in_part;
+  left_out += other.left_out;
+  described_bytes += other.described_bytes;
+  covered_bytes += other.covered_bytes;
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    reasons[i].functions += other.reasons[i].functions;
+    reasons[i].bytes += other.reasons[i].bytes;
+  }
+  holes.insert(holes.end(), other.holes.begin(), other.holes.end());
+  dropped.duplicate += other.dropped.duplicate;
+  default_descriptors += other.default_descriptors;
+  flexible_descriptors += other.flexible_descriptors;
+  mask_descriptors += other.mask_descriptors;
+  rows += other.rows;
+}
+
 }  // namespace sframe_gen::cli

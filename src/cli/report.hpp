@@ -26,6 +26,8 @@ class Report {
   };
 
   void add(const cfi::FunctionFrames& frames, const emit::Selected& selected);
+  /// Adds the coverage of functions that come after this one's.
+  void append(const Report& other);
 
   std::string file, output;
   std::uint64_t functions = 0, whole = 0, in_part = 0, left_out = 0;

@@ -13,10 +13,7 @@ SectionEncoder::SectionEncoder(const sframe::AbiTraits& traits) : traits_(traits
 void SectionEncoder::add(const sframe::Function& function) {
   assert(!function.rows.empty() && function.rows.size() <= std::numeric_limits<std::uint16_t>::max());
   assert(index_.empty() || index_.back().start + index_.back().size <= function.start);
-  if (rows_.size() > std::numeric_limits<std::uint32_t>::max() ||
-      index_.size() == std::numeric_limits<std::uint32_t>::max()) {
-    throw std::length_error("more rows than the 32-bit offsets of an SFrame section can reach");
-  }
+  check_limits();
   index_.push_back({function.start, function.size, static_cast<std::uint32_t>(rows_.size())});
   const sframe::RowAddressWidth width = row_address_width(function.size);
   rows_.u16(static_cast<std::uint16_t>(function.rows.size()));
@@ -25,6 +22,26 @@ void SectionEncoder::add(const sframe::Function& function) {
   rows_.u8(function.repeat_size);
   for (const sframe::Row& row : function.rows) encode_row(rows_, row, width, function.type, traits_);
   row_count_ += function.rows.size();
+}
+
+void SectionEncoder::append(const SectionEncoder& other) {
+  check_limits();
+  const std::uint64_t shift = rows_.size();
+  rows_.append_bytes(other.rows_.bytes());
+  check_limits();
+  index_.reserve(index_.size() + other.index_.size());
+  for (const IndexEntry& entry : other.index_) {
+    index_.push_back({entry.start, entry.size, static_cast<std::uint32_t>(shift + entry.attribute_offset)});
+  }
+  row_count_ += other.row_count_;
+}
+
+/// Offsets into the rows and all counts of the header have 32 bits.
+void SectionEncoder::check_limits() const {
+  if (rows_.size() > std::numeric_limits<std::uint32_t>::max() ||
+      index_.size() >= std::numeric_limits<std::uint32_t>::max() / sframe::function_index_size) {
+    throw std::length_error("more rows than the 32-bit offsets of an SFrame section can reach");
+  }
 }
 
 std::uint64_t SectionEncoder::encoded_size() const {

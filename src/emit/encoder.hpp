@@ -26,6 +26,9 @@ class SectionEncoder {
   /// std::length_error when the row sub-section would pass 4 GiB.
   void add(const sframe::Function& function);
 
+  /// Adds all functions of `other`, which come after this one's.
+  void append(const SectionEncoder& other);
+
   std::uint64_t function_count() const { return index_.size(); }
   std::uint64_t row_count() const { return row_count_; }
   /// Bytes of the whole section.
@@ -39,6 +42,8 @@ class SectionEncoder {
     std::uint32_t size;
     std::uint32_t attribute_offset;
   };
+
+  void check_limits() const;
 
   sframe::AbiTraits traits_;
   ByteWriter rows_;

@@ -83,6 +83,7 @@ class Splitter {
     open_.emplace();
     open_->start = begin;
     open_->signal_frame = frames_.signal_frame;
+    open_->rows.reserve(frames_.rows.size());
   }
 
   void close() {

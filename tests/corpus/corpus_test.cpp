@@ -66,7 +66,7 @@ class Corpus : public testing::TestWithParam<std::string> {
     keyword_ = case_value(folder_, "gnu");
     plain_.emplace(elf::Image::open(folder_ / "plain.elf"));
     gnu_ = read_gnu(folder_);
-    cfi::FrameSource source(*plain_, *plain_);
+    const cfi::FrameSource source(*plain_, *plain_);
     const emit::SectionEncoder encoder = cli::lower_functions(source, report_);
     bytes_ = encoder.encode(gnu_.address);
     ours_ = sframe::decode(bytes_, gnu_.address, {"ours", ".sframe"}, {.allow_row_at_end = false});
