@@ -29,8 +29,8 @@ class Check {
   void run(Contents contents) {
     table();
     loads();
-    kept_segments();
     sframe();
+    kept_segments();
     check_sections(in_, out_, contents);
   }
 

@@ -51,10 +51,10 @@ std::uint64_t LoadGrowth::address_limit(std::size_t load) const {
     if (other.p_type == PT_LOAD && other.p_vaddr > segments_[load].p_vaddr)
       limit = std::min(limit, align_down(other.p_vaddr, page_));
   }
-  // An allocated section that no PT_LOAD covers keeps its addresses all the same.
+  // An allocated section that no PT_LOAD covers keeps its addresses all the same; an old .sframe does not.
   for (const Section& section : image_->sections()) {
     const bool occupies = (section.header.sh_flags & SHF_ALLOC) != 0 && (section.header.sh_flags & SHF_TLS) == 0 &&
-                          section.header.sh_size != 0;
+                          section.header.sh_size != 0 && section.name != sframe_section_name;
     if (occupies && section.header.sh_addr >= end) limit = std::min(limit, section.header.sh_addr);
   }
   return limit;
@@ -76,12 +76,15 @@ std::optional<std::string> LoadGrowth::make_file_room(const FileSpace& space, Of
       return across->owner + " reaches over the end of the PT_LOAD at " + hex(segments_[i].p_vaddr);
     const Claim* next = space.next_claim(end);
     std::uint64_t free = next == nullptr ? needed : std::min(needed, next->range.begin - end);
-    if (!space.is_zero({end, end + free})) free = 0;
+    // Unknown bytes stay in front of what follows. What a PT_LOAD gave up is free in any case.
+    const std::uint64_t given_up = image_->segments()[i].p_offset + image_->segments()[i].p_filesz - end;
+    if (!space.is_zero({end, end + free})) free = std::min(needed, given_up);
     if (free == needed) continue;
-    const std::uint64_t bytes = align_up(needed - free, insertion_unit(end));
+    const std::uint64_t at = end + free;
+    const std::uint64_t bytes = align_up(needed - free, insertion_unit(at));
     if (bytes >= far_insertion && bytes / 2 > needed && !far)
       return "the file would grow by " + hex(bytes) + " bytes behind the PT_LOAD at " + hex(segments_[i].p_vaddr);
-    map.insert({end, bytes});
+    map.insert({at, bytes});
   }
   return {};
 }

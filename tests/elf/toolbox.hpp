@@ -129,6 +129,7 @@ inline void change(const std::filesystem::path& input, const std::filesystem::pa
   for (std::size_t i = 0; i < fields.sections.size(); ++i)
     store_section(bytes.subspan(sections_at + i * sizeof(Elf64_Shdr)), fields.sections[i], Endian::Little);
   std::ofstream(output, std::ios::binary) << fields.bytes;
+  std::filesystem::permissions(output, std::filesystem::status(input).permissions());
 }
 
 /// The message of the Failure that `action` throws; empty when it throws none.

@@ -1,0 +1,189 @@
+#include "elf/layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/text.hpp"
+#include "toolbox.hpp"
+
+namespace sframe_gen::elf::test {
+namespace {
+
+constexpr std::size_t fits_a_gap = 64;
+constexpr std::size_t fits_no_gap = 0x2345;
+
+class LayoutOf : public testing::Test {
+ protected:
+  /// A program or library of `source`, linked by GNU ld with `options`.
+  std::filesystem::path link(const std::string& options, const std::string& source = "int main(void) { return 0; }\n") {
+    write_text(folder_ / "source.c", source);
+    const Outcome linked = run("gcc -O1 -fuse-ld=bfd " + options + " -o " + (folder_ / "linked").string() + " " +
+                               (folder_ / "source.c").string());
+    EXPECT_EQ(linked.status, 0) << linked.output;
+    return folder_ / "linked";
+  }
+
+  Layout inject_into(const std::filesystem::path& file, std::size_t size) {
+    return inject(file, folder_ / "output", size);
+  }
+
+  Image output() const { return Image::open(folder_ / "output"); }
+
+  Folder folder_;
+};
+
+void expect_plan(const Layout& layout, const std::string& section, const std::string& table) {
+  EXPECT_EQ(short_name(layout.section_plan), section);
+  EXPECT_EQ(short_name(layout.table_plan), table);
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+TEST_F(LayoutOf, PrefersTheGapBehindEhFrame) {
+  const auto file = link("-pie -Wl,--build-id");
+  const Layout layout = inject_into(file, fits_a_gap);
+  expect_plan(layout, "S1", "T1");
+  const Image image = output();
+  EXPECT_EQ(image.segments().size(), Image::open(file).segments().size() + 1);
+  const Section* sframe = image.find_section(".sframe");
+  ASSERT_NE(sframe, nullptr);
+  EXPECT_EQ(image.sections()[sframe->index - 1].name, ".eh_frame");
+  EXPECT_EQ(layout.section_address, sframe->header.sh_addr);
+  EXPECT_EQ(layout.growth, static_cast<std::int64_t>(image.file_bytes().size()) -
+                               static_cast<std::int64_t>(Image::open(file).file_bytes().size()));
+}
+
+TEST_F(LayoutOf, BuildIdStaysInTheFirstPageWhereOthersMakeRoom) {
+  const auto file = link("-pie -Wl,--build-id");
+  const Layout layout = inject_into(file, fits_a_gap);
+  EXPECT_TRUE(contains(layout.evicted, ".interp"));
+  EXPECT_FALSE(contains(layout.evicted, ".note.gnu.build-id"));
+  EXPECT_FALSE(layout.build_id_left_first_page);
+}
+
+TEST_F(LayoutOf, AddsASegmentWhereNoGapIsLargeEnough) {
+  const auto file = link("-pie");
+  const Layout layout = inject_into(file, fits_no_gap);
+  expect_plan(layout, "S2", "T1");
+  const Image image = output();
+  const Elf64_Phdr* last = nullptr;
+  for (const Elf64_Phdr& segment : image.segments())
+    if (segment.p_type == PT_LOAD) last = &segment;
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(last->p_flags, static_cast<std::uint32_t>(PF_R));
+  EXPECT_EQ(last->p_vaddr, layout.section_address);
+  // In front of the sections that are not loaded.
+  EXPECT_LT(layout.section_offset, image.find_section(".symtab")->header.sh_offset);
+  // elflint takes a segment that begins at .bss's place in the file for .bss's own.
+  EXPECT_GT(layout.section_offset, image.find_section(".bss")->header.sh_offset);
+}
+
+TEST_F(LayoutOf, UsesUnusedProgramHeaders) {
+  change(small_library(), folder_ / "null", [](Fields& f) {
+    f.segment(PT_GNU_STACK).p_type = PT_NULL;
+    f.segment(PT_GNU_RELRO).p_type = PT_NULL;
+  });
+  for (const std::size_t size : {fits_a_gap, fits_no_gap}) {
+    const Layout layout = inject_into(folder_ / "null", size);
+    EXPECT_STREQ(short_name(layout.table_plan), "T0");
+    EXPECT_EQ(layout.segments.size(), Image::open(folder_ / "null").segments().size());
+  }
+}
+
+TEST_F(LayoutOf, MovesTablesOfTheDynamicLinkerLast) {
+  const auto file = link("-shared -fPIC -Wl,--hash-style=both", "int f(void) { return 1; }\n");
+  const Layout layout = inject_into(file, fits_no_gap);
+  expect_plan(layout, "S2", "T2");
+  EXPECT_FALSE(layout.dynamic_patches.empty());
+  EXPECT_FALSE(layout.build_id_left_first_page);
+  EXPECT_EQ(
+      run("eu-elflint --gnu-ld " + (folder_ / "output").string() + " | grep -v -e 0x6474e554 -e unsupported").output,
+      "");
+}
+
+TEST_F(LayoutOf, ManyFunctionsStillHaveTheirSymbols) {
+  const auto file = link("-shared -fPIC", "int f(void) { return 1; }\nint g(void) { return f(); }\n");
+  inject_into(file, fits_no_gap);
+  EXPECT_EQ(run("nm " + file.string()).output, run("nm " + (folder_ / "output").string()).output);
+}
+
+TEST_F(LayoutOf, SymbolsMoveWithTheirSection) {
+  const auto file = link("-pie");
+  const Layout layout = inject_into(file, fits_no_gap);
+  ASSERT_TRUE(contains(layout.evicted, ".note.ABI-tag"));
+  const std::string address = hex(output().find_section(".note.ABI-tag")->header.sh_addr).substr(2);
+  EXPECT_NE(run("nm " + (folder_ / "output").string() + " | grep __abi_tag").output.find(address), std::string::npos);
+}
+
+TEST_F(LayoutOf, StaticProgramsKeepTheirRelocations) {
+  const auto file = link("-static");
+  EXPECT_EQ(failure_of([&] {
+              inject_into(file, fits_no_gap);
+            }).find(file.string() + ": no room for more program headers: section .rela.plt at 0x"),
+            0U);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "output"));
+}
+
+TEST_F(LayoutOf, NotesOfUnknownOwnersStay) {
+  const auto file =
+      link("-static-pie -nostdlib -nostartfiles -Wl,--build-id=none",
+           "__asm__(\".section .note.own, \\\"a\\\", @note\\n.long 4, 4, 1\\n.string \\\"Own\\\"\\n.long 1\\n\");\n"
+           "void _start(void) {}\n");
+  EXPECT_NE(failure_of([&] { inject_into(file, fits_no_gap); }).find("its owner \"Own\" may depend on its place"),
+            std::string::npos);
+}
+
+TEST_F(LayoutOf, NotesThatCodeRefersToStay) {
+  const auto file = link("-pie -Wl,--build-id=none",
+                         "__asm__(\".section .note.own, \\\"a\\\", @note\\n.globl own\\nown: .long 4, 4, 1\\n.string "
+                         "\\\"GNU\\\"\\n.long 1\\n\");\n"
+                         "extern int own; int main(void) { return own; }\n");
+  EXPECT_NE(failure_of([&] { inject_into(file, fits_no_gap); }).find("a symbol or relocation points into it"),
+            std::string::npos);
+}
+
+TEST_F(LayoutOf, LargePagesDoNotBlowUpTheFile) {
+  const auto file = link("-no-pie -Wl,-z,max-page-size=0x200000,-z,noseparate-code");
+  const Layout layout = inject_into(file, fits_no_gap);
+  EXPECT_LT(layout.growth, 0x10000);
+  EXPECT_EQ(run((folder_ / "output").string()).status, 0);
+  for (const Elf64_Phdr& segment : layout.segments) {
+    const bool agrees = (segment.p_vaddr - segment.p_offset) % 0x200000 == 0;
+    EXPECT_TRUE(agrees || segment.p_type != PT_LOAD);
+  }
+}
+
+TEST_F(LayoutOf, ImpossibleSizesAreRefused) {
+  EXPECT_THROW(plan_layout(Image::open(small_library()), 0), Refused);
+  EXPECT_THROW(plan_layout(Image::open(small_library()), std::uint64_t{1} << 40), Refused);
+}
+
+TEST_F(LayoutOf, SectionHeadersInFrontOfTheCodeAreNoObstacle) {
+  // Go writes its section header table right behind the program headers.
+  const auto file = link(
+      "-static -nostdlib -nostartfiles -Wl,--build-id=none,-z,noseparate-code,-Ttext-segment=0x400000,-Ttext=0x401000",
+      "void _start(void) { __asm__ volatile(\"mov $60, %eax; xor %edi, %edi; syscall\"); }\n");
+  const auto moved = folder_ / "moved";
+  change(file, moved, [](Fields& f) {
+    const std::uint64_t behind = f.header.e_phoff + f.segments.size() * sizeof(Elf64_Phdr);
+    std::string table(f.sections.size() * sizeof(Elf64_Shdr), '\0');
+    for (std::size_t i = 0; i < f.sections.size(); ++i)
+      store_section(std::as_writable_bytes(std::span(table)).subspan(i * sizeof(Elf64_Shdr)), f.sections[i],
+                    Endian::Little);
+    f.bytes.replace(behind, table.size(), table);
+    f.bytes.resize(f.header.e_shoff);
+    f.header.e_shoff = behind;
+    f.sections.clear();
+    f.segment(PT_LOAD).p_filesz = std::max<std::uint64_t>(f.segment(PT_LOAD).p_filesz, behind + table.size());
+    f.segment(PT_LOAD).p_memsz = f.segment(PT_LOAD).p_filesz;
+  });
+  const Layout layout = inject_into(moved, fits_no_gap);
+  EXPECT_STREQ(short_name(layout.table_plan), "T0");
+  EXPECT_EQ(run((folder_ / "output").string()).status, 0);
+}
+
+}  // namespace
+}  // namespace sframe_gen::elf::test
