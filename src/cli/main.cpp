@@ -1,22 +1,31 @@
+#include <csignal>
 #include <iostream>
+#include <string>
 
 #include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/version.hpp"
 
+namespace {
+
+int print(const std::string& text) {
+  std::cout << text << std::flush;
+  if (std::cout) return 0;
+  std::cerr << "sframe-gen: error: cannot write to standard output\n";
+  return 1;
+}
+
+}  // namespace
+
 int main(int argument_count, char** arguments) {
   using namespace sframe_gen::cli;
   std::ios::sync_with_stdio(false);
+  // A write beyond the limit on file sizes (ulimit -f) shall fail, not kill: the temporary file would be left.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const Options options = read_command_line(argument_count, arguments);
-    if (options.action == Action::Help) {
-      std::cout << help_text();
-      return 0;
-    }
-    if (options.action == Action::Version) {
-      std::cout << version_text() << '\n';
-      return 0;
-    }
+    if (options.action == Action::Help) return print(help_text());
+    if (options.action == Action::Version) return print(version_text() + '\n');
     return run(options);
   } catch (const UsageError& error) {
     std::cerr << "sframe-gen: error: " << error.what() << "\nTry 'sframe-gen --help'.\n";
