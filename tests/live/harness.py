@@ -1,0 +1,134 @@
+"""What the live tests share: running the program under test, scratch folders, reading a little of an ELF file."""
+import collections
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "corpus", "amd64")
+PT_GNU_SFRAME = 0x6474E554
+EHDR_SIZE, PHDR_SIZE, SHDR_SIZE = 64, 56, 64
+
+program = None  # path of sframe-gen, absolute; main() sets it
+
+Result = collections.namedtuple("Result", "status out err")
+Segment = collections.namedtuple("Segment", "type flags offset vaddr paddr filesz memsz align")
+Section = collections.namedtuple("Section", "name type flags addr offset size")
+
+
+def main():
+    """First argument: sframe-gen. The others are unittest's. A tool that is missing is an error, never a skip."""
+    global program
+    if len(sys.argv) < 2 or not os.access(sys.argv[1], os.X_OK):
+        sys.exit(f"usage: {sys.argv[0]} SFRAME-GEN [unittest's arguments]")
+    program = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)
+
+
+def tool(name):
+    path = shutil.which(name)
+    if path is None:
+        raise FileNotFoundError(f"this test needs {name}, which is not installed")
+    return path
+
+
+def run(*command, timeout=300, **options):
+    """Output is decoded so that any byte survives."""
+    options.setdefault("stdin", subprocess.DEVNULL)
+    done = subprocess.run([os.fspath(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=timeout, text=True, encoding="utf-8", errors="surrogateescape", check=False,
+                          **options)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def sframe_gen(*arguments, **options):
+    return run(program, *arguments, **options)
+
+
+def need(result):
+    """The output of a command that only prepares a test and so must work."""
+    if result.status != 0:
+        raise RuntimeError(f"status {result.status}: {result.err}{result.out}")
+    return result.out
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, content):
+    with open(path, "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def segments(content):
+    offset, count = struct.unpack_from("<Q", content, 32)[0], struct.unpack_from("<H", content, 56)[0]
+    return [Segment(*struct.unpack_from("<IIQQQQQQ", content, offset + i * PHDR_SIZE)) for i in range(count)]
+
+
+def sections(content):
+    offset = struct.unpack_from("<Q", content, 40)[0]
+    count, names_index = struct.unpack_from("<HH", content, 60)
+    headers = [struct.unpack_from("<IIQQQQ", content, offset + i * SHDR_SIZE) for i in range(count)]
+    names = headers[names_index][4]
+
+    def name_at(at):
+        return content[names + at:content.index(b"\0", names + at)].decode()
+
+    return {name_at(h[0]): Section(name_at(h[0]), *h[1:]) for h in headers}
+
+
+def section_bytes(content, name):
+    section = sections(content)[name]
+    return content[section.offset:section.offset + section.size]
+
+
+class Case(unittest.TestCase):
+    """A test with an empty folder of its own."""
+
+    maxDiff = 4000
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="sframe-gen-live-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def tiny(self, name="tiny", case="callee-saves"):
+        """A copy of a program of the corpus: some 5 KB, ready to be converted."""
+        return shutil.copy(os.path.join(CORPUS, case, "plain.elf"), self.path(name))
+
+    def compile(self, name, source, *options, compiler="gcc"):
+        suffix = ".cpp" if compiler.endswith("++") else ".c"
+        text = write(self.path(name + suffix), source)
+        need(run(tool(compiler), "-o", self.path(name), text, *options))
+        return self.path(name)
+
+    def assert_has_sframe(self, path):
+        """One .sframe section that one PT_GNU_SFRAME describes and a PT_LOAD loads."""
+        content = read(path)
+        section = sections(content).get(".sframe")
+        self.assertIsNotNone(section, f"{path} has no .sframe")
+        found = [s for s in segments(content) if s.type == PT_GNU_SFRAME]
+        self.assertEqual([(s.vaddr, s.offset, s.filesz, s.memsz) for s in found],
+                         [(section.addr, section.offset, section.size, section.size)], path)
+        self.assertTrue(any(s.type == 1 and s.offset <= section.offset and s.vaddr - s.offset ==
+                            section.addr - section.offset and section.offset + section.size <= s.offset + s.filesz
+                            for s in segments(content)), f"{path}: no PT_LOAD loads .sframe")
+
+    def assert_done(self, result):
+        self.assertEqual((result.status, result.err), (0, ""))
+
+    def assert_fails(self, result, file, *words):
+        """Status 1 and one clear line that names the file; no word of the program's own innards."""
+        self.assertEqual(result.status, 1, result)
+        self.assertRegex(result.err, r"\Asframe-gen: error: [^\n]+\n\Z")
+        self.assertIn(f"error: {file}: ", result.err)
+        for word in words:
+            self.assertIn(word, result.err)
