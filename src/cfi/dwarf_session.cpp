@@ -151,7 +151,8 @@ struct DwarfSession::Handle {
     dwarf_set_frame_cfa_value(debug, cfa_column);
     dwarf_set_frame_undefined_value(debug, undefined_column);
     dwarf_set_frame_same_value(debug, same_value_column);
-    dwarf_set_frame_rule_initial_value(debug, unspecified_column);
+    // No rule reads as "same value": libdwarf takes only this or "undefined" from 0.9 on.
+    dwarf_set_frame_rule_initial_value(debug, same_value_column);
     const auto list = kind == FrameSection::EhFrame ? dwarf_get_fde_list_eh : dwarf_get_fde_list;
     const int status = list(debug, &commons, &common_count, &entries, &entry_count, &error);
     if (status == DW_DLV_ERROR) fail(error, 0);

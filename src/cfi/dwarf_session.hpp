@@ -25,9 +25,9 @@ struct EvaluatedRule {
 /// The section is handed over as bytes, so libdwarf never parses the ELF file itself.
 class DwarfSession {
  public:
-  /// Columns that `EvaluatedRule::base` can name beside the machine's registers.
-  static constexpr std::uint16_t cfa_column = 1436, undefined_column = 1034, same_value_column = 1035,
-                                 unspecified_column = 1036;
+  /// Columns that `EvaluatedRule::base` can name beside the machine's registers. A register without a rule reads as
+  /// `same_value_column`.
+  static constexpr std::uint16_t cfa_column = 1436, undefined_column = 1034, same_value_column = 1035;
 
   /// `section_bytes` must outlive the session. Throws MalformedInput for a damaged section.
   DwarfSession(FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,

@@ -30,10 +30,11 @@ class DwarfFrame {
     std::string ra_text, fp_text, sp_text;
     caller.return_address = value(return_address_column, std::nullopt, ra_text);
     caller.frame_pointer = value(frame_pointer_column, machine_.register_value(frame_pointer_column), fp_text);
-    // The ABI: the CFA is the caller's stack pointer unless a rule says otherwise.
+    // The ABI: the CFA is the caller's stack pointer unless a rule says otherwise. (Nobody writes same_value for rsp;
+    // it would say that the call moved nothing.)
     caller.stack_pointer = value(stack_pointer_column, cfa_, sp_text);
     caller.text = "CFA " + caller.cfa_text + ", RA " + ra_text + ", FP " + fp_text;
-    if (!sp_text.empty() && sp_text != "unspecified") caller.text += ", SP " + sp_text;
+    if (sp_text != "same value") caller.text += ", SP " + sp_text;
     return caller;
   }
 
@@ -61,13 +62,13 @@ class DwarfFrame {
     return machine_.register_value(rule.base) + static_cast<std::uint64_t>(rule.offset);
   }
 
-  /// `if_unspecified`: the value where no instruction set a rule.
-  std::optional<std::uint64_t> value(std::uint16_t column, std::optional<std::uint64_t> if_unspecified,
+  /// `if_same`: the value where there is no rule, or the rule is "same value": libdwarf does not tell the two apart.
+  std::optional<std::uint64_t> value(std::uint16_t column, std::optional<std::uint64_t> if_same,
                                      std::string& text) const {
     const EvaluatedRule rule = this->rule(column);
     switch (rule.kind) {
       case Kind::Offset:
-        if (!rule.offset_relevant) return bare_value(column, rule.base, if_unspecified, text);
+        if (!rule.offset_relevant) return bare_value(rule.base, if_same, text);
         text = place_text("CFA", rule.offset, true);
         if (!cfa_) return std::nullopt;
         return machine_.read_memory(*cfa_ + static_cast<std::uint64_t>(rule.offset));
@@ -87,19 +88,15 @@ class DwarfFrame {
     return std::nullopt;
   }
 
-  std::optional<std::uint64_t> bare_value(std::uint16_t column, std::uint64_t base,
-                                          std::optional<std::uint64_t> if_unspecified, std::string& text) const {
-    if (base == DwarfSession::unspecified_column) {
-      text = "unspecified";
-      return if_unspecified;
-    }
+  std::optional<std::uint64_t> bare_value(std::uint64_t base, std::optional<std::uint64_t> if_same,
+                                          std::string& text) const {
     if (base == DwarfSession::undefined_column) {
       text = "undefined";
       return std::nullopt;
     }
     if (base == DwarfSession::same_value_column) {
       text = "same value";
-      return column == return_address_column ? std::nullopt : std::optional(machine_.register_value(column));
+      return if_same;
     }
     text = register_name(base);
     return machine_.register_value(base);
