@@ -1,0 +1,222 @@
+/* Looks up PCs with GNU's libsframe and holds each answer against the line that expected-rows
+   wrote for it.
+
+       libsframe-lookup SECTION <LINES
+
+   Prints the first differences and, at the end, the number of answers of each kind.  The
+   library comes without a header here: what is declared below is its public interface, as far
+   as it is used. */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct sframe_decoder_ctx decoder;
+
+/* sframe_frame_row_entry. */
+typedef struct {
+  uint32_t start;
+  unsigned char words[24];
+  unsigned char info;
+} row;
+
+enum { default_descriptor = 0, flexible_descriptor = 1 };
+
+static decoder* (*decode)(const char* bytes, size_t size, int* error);
+static uint32_t (*function_count)(decoder*);
+static int64_t (*start_field_offset)(decoder*, uint32_t function, int* error);
+static int (*function_descriptor)(decoder*, uint32_t function, uint32_t* row_count, uint32_t* size, int64_t* start,
+                                  unsigned char* info, unsigned char* info2, uint8_t* repeat_size);
+static int (*find_row)(decoder*, int64_t pc, row*);
+static int32_t (*cfa_offset)(decoder*, row*, uint32_t type, int* error);
+static int32_t (*fp_offset)(decoder*, row*, uint32_t type, int* error);
+static int32_t (*ra_offset)(decoder*, row*, uint32_t type, int* error);
+static uint8_t (*base_register)(row*, int* error);
+static bool (*ra_undefined)(decoder*, row*, int* error);
+static uint32_t (*data_word)(row*, int index, int* error);
+static const char* (*message_of)(int error);
+
+static void fail(const char* what, const char* why) {
+  printf("%s: %s\n", what, why);
+  exit(1);
+}
+
+static void load(void) {
+  void* library = dlopen("libsframe.so.3", RTLD_NOW);
+  if (!library) fail("libsframe", dlerror());
+  const struct {
+    const char* name;
+    void* place;
+  } symbols[] = {
+      {"sframe_decode", &decode},
+      {"sframe_decoder_get_num_fidx", &function_count},
+      {"sframe_decoder_get_offsetof_fde_start_addr", &start_field_offset},
+      {"sframe_decoder_get_funcdesc_v3", &function_descriptor},
+      {"sframe_find_fre", &find_row},
+      {"sframe_fre_get_cfa_offset", &cfa_offset},
+      {"sframe_fre_get_fp_offset", &fp_offset},
+      {"sframe_fre_get_ra_offset", &ra_offset},
+      {"sframe_fre_get_base_reg_id", &base_register},
+      {"sframe_fre_get_ra_undefined_p", &ra_undefined},
+      {"sframe_get_fre_udata", &data_word},
+      {"sframe_errmsg", &message_of},
+  };
+  for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+    void* symbol = dlsym(library, symbols[i].name);
+    if (!symbol) fail("libsframe", dlerror());
+    memcpy(symbols[i].place, &symbol, sizeof symbol);
+  }
+}
+
+/* Functions by start, as the library gives them: its lookup does not say which one it used. */
+struct function {
+  int64_t start;
+  uint32_t size;
+  unsigned char info, info2;
+};
+
+static struct function* functions;
+static uint32_t functions_read;
+
+static void read_functions(decoder* section) {
+  functions_read = function_count(section);
+  functions = calloc(functions_read + 1, sizeof *functions);
+  for (uint32_t i = 0; i < functions_read; i++) {
+    uint32_t row_count;
+    uint8_t repeat_size;
+    int error = 0;
+    struct function* f = &functions[i];
+    int status = function_descriptor(section, i, &row_count, &f->size, &f->start, &f->info, &f->info2, &repeat_size);
+    if (status != 0) fail("sframe_decoder_get_funcdesc_v3", "fails");
+    f->start += start_field_offset(section, i, &error);
+    if (error) fail("sframe_decoder_get_offsetof_fde_start_addr", message_of(error));
+  }
+}
+
+static const struct function* function_at(int64_t pc) {
+  uint32_t low = 0, high = functions_read;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (functions[middle].start <= pc) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low > 0 && pc - functions[low - 1].start < functions[low - 1].size ? &functions[low - 1] : NULL;
+}
+
+/* Control word and offset to "BASE OFFSET DEREFERENCED". */
+static void print_flexible(char** end, uint32_t control, int32_t offset) {
+  int base = control & 1 ? (int)(control >> 3) : -1;
+  *end += sprintf(*end, " %d %d %d", base, offset, (int)(control >> 1 & 1));
+}
+
+static void describe_flexible(decoder* section, row* found, char* text) {
+  int error = 0, missing = 0;
+  print_flexible(&text, data_word(found, 0, &error), cfa_offset(section, found, flexible_descriptor, &error));
+  /* A row without RA and FP ends here; a padding word stands for the RA where only the FP has a rule. */
+  uint32_t ra = data_word(found, 2, &missing);
+  if (missing || ra == 0) {
+    text += sprintf(text, " - 0 0");
+    if (!missing && ra_offset(section, found, flexible_descriptor, &error) != -8) sprintf(text, " (RA is not fixed)");
+  } else {
+    print_flexible(&text, ra, ra_offset(section, found, flexible_descriptor, &error));
+  }
+  int fp_at = !missing && ra == 0 ? 3 : 4;
+  missing = 0;
+  uint32_t fp = data_word(found, fp_at, &missing);
+  if (missing) {
+    text += sprintf(text, " - 0 0");
+  } else {
+    print_flexible(&text, fp, fp_offset(section, found, flexible_descriptor, &error));
+  }
+  if (error) sprintf(text, " (%s)", message_of(error));
+}
+
+static void describe_default(decoder* section, row* found, char* text) {
+  int error = 0, missing = 0;
+  int base = base_register(found, &error) == 1 ? 7 : 6;
+  text += sprintf(text, " %d %d 0", base, cfa_offset(section, found, default_descriptor, &error));
+  int ra = ra_offset(section, found, default_descriptor, &error);
+  if (ra != -8) text += sprintf(text, " (RA at %d)", ra);
+  text += sprintf(text, " - 0 0");
+  int fp = fp_offset(section, found, default_descriptor, &missing);
+  text += missing ? sprintf(text, " - 0 0") : sprintf(text, " -1 %d 1", fp);
+  if (error) sprintf(text, " (%s)", message_of(error));
+}
+
+/* The library's answer in the words of expected-rows. */
+static void describe(decoder* section, int64_t pc, char* text) {
+  row found;
+  memset(&found, 0, sizeof found);
+  if (find_row(section, pc, &found) != 0) {
+    strcpy(text, "none");
+    return;
+  }
+  int error = 0;
+  if (ra_undefined(section, &found, &error)) {
+    strcpy(text, error ? "ra_undefined fails" : "undefined");
+    return;
+  }
+  const struct function* function = function_at(pc);
+  if (!function) {
+    strcpy(text, "a row without a function");
+    return;
+  }
+  bool flexible = (function->info2 & 31) == flexible_descriptor;
+  bool mask = (function->info & 16) != 0;
+  strcpy(text, mask ? "mask" : flexible ? "flexible" : "default");
+  text += strlen(text);
+  if (flexible) {
+    describe_flexible(section, &found, text);
+  } else {
+    describe_default(section, &found, text);
+  }
+}
+
+static char* read_all(const char* path, size_t* size) {
+  FILE* file = fopen(path, "rb");
+  if (!file) fail(path, "cannot be opened");
+  fseek(file, 0, SEEK_END);
+  *size = (size_t)ftell(file);
+  rewind(file);
+  char* bytes = malloc(*size + 1);
+  if (!bytes || fread(bytes, 1, *size, file) != *size) fail(path, "cannot be read");
+  fclose(file);
+  return bytes;
+}
+
+int main(int count, char** arguments) {
+  static const char* const kinds[] = {"none", "undefined", "default", "flexible", "mask"};
+  enum { kind_count = sizeof kinds / sizeof kinds[0] };
+  long seen[kind_count] = {0}, differences = 0;
+  if (count != 2) return 2;
+  load();
+  size_t size;
+  int error = 0;
+  char* bytes = read_all(arguments[1], &size);
+  decoder* section = decode(bytes, size, &error);
+  if (!section) fail("sframe_decode", message_of(error));
+  read_functions(section);
+
+  char line[256], answer[256];
+  while (fgets(line, sizeof line, stdin)) {
+    char* expected;
+    int64_t pc = strtoll(line, &expected, 10);
+    expected++;
+    expected[strcspn(expected, "\n")] = 0;
+    describe(section, pc, answer);
+    if (strcmp(answer, expected) != 0) {
+      if (differences++ < 10)
+        printf("pc section%+ld: expected '%s', libsframe says '%s'\n", (long)pc, expected, answer);
+      continue;
+    }
+    for (int i = 0; i < kind_count; i++) seen[i] += strncmp(answer, kinds[i], strlen(kinds[i])) == 0;
+  }
+  for (int i = 0; i < kind_count; i++) printf("%s %ld\n", kinds[i], seen[i]);
+  printf("differences %ld\n", differences);
+  return differences != 0;
+}

@@ -1,0 +1,222 @@
+// Holds a file that sframe-gen converted against GNU's build of the same assembly, function by function and PC by PC.
+//
+//     same-source CONVERTED GNU
+//
+// Both have every function at the same address. Prints "NAME COUNT" lines; status 1 if they differ where libdwarf does
+// not say that GNU is wrong, or where GNU is wrong in a way that is not known.
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "cfi/section_loader.hpp"
+#include "corpus/pc_table.hpp"
+#include "elf/image.hpp"
+#include "sframe/decoder.hpp"
+#include "verify/caller.hpp"
+#include "verify/entry_index.hpp"
+
+namespace {
+
+using namespace sframe_gen;
+
+struct File {
+  explicit File(const char* path) : image(elf::Image::open(path)) {
+    const elf::Section* const header = image.find_section(".sframe");
+    if (header == nullptr) throw Refused(image.name(), "has no .sframe section");
+    bytes = image.bytes_of(*header);
+    section = sframe::decode(bytes, header->header.sh_addr, {image.name(), ".sframe"});
+    table = test::pc_table(section);
+    find_blocks();
+  }
+
+  /// Attribute and rows of each function that has any bytes: from its offset to where the next block starts.
+  void find_blocks() {
+    const auto word = [&](std::size_t at) {
+      std::uint32_t value = 0;
+      for (std::size_t i = 4; i-- > 0;) value = value << 8U | std::to_integer<std::uint32_t>(bytes[at + i]);
+      return value;
+    };
+    const auto rows_at = sframe::header::size + word(sframe::header::rows_at);
+    std::set<std::uint32_t> starts{word(sframe::header::row_bytes_at)};
+    const auto attribute_of = [&](std::size_t i) {
+      return word(sframe::header::size + word(sframe::header::functions_at) + i * sframe::function_index_size +
+                  sframe::function_index::attribute_at);
+    };
+    for (std::size_t i = 0; i < section.functions.size(); ++i) starts.insert(attribute_of(i));
+    for (std::size_t i = 0; i < section.functions.size(); ++i) {
+      const sframe::Function& function = section.functions[i];
+      if (function.size == 0) continue;
+      const std::uint32_t begin = attribute_of(i);
+      const std::uint32_t end = *starts.upper_bound(begin);
+      blocks[function.start] = {&function, bytes.subspan(rows_at + begin, end - begin)};
+    }
+  }
+
+  struct Block {
+    const sframe::Function* function;
+    std::span<const std::byte> bytes;
+  };
+
+  elf::Image image;
+  std::span<const std::byte> bytes;
+  sframe::Section section;
+  std::vector<test::PcStretch> table;
+  std::map<std::uint64_t, Block> blocks;  ///< by start
+};
+
+/// What libdwarf makes of the converted file's .eh_frame.
+class Dwarf {
+ public:
+  explicit Dwarf(const elf::Image& image)
+      : sections_(cfi::load_frame_sections(image)),
+        session_(sections_.at(0).kind, sections_[0].bytes, sections_[0].address, image.endian(), sections_[0].origin),
+        index_(session_, image) {}
+
+  bool agrees(const std::optional<sframe::Recovery>& recovery, std::int8_t fixed_ra_offset, std::uint64_t pc) const {
+    const auto entries = index_.entries_at(pc);
+    const verify::Caller found = verify::sframe_caller(recovery, sframe::amd64_traits, fixed_ra_offset, pc);
+    return !entries.empty() && std::all_of(entries.begin(), entries.end(), [&](std::size_t entry) {
+      return verify::same_caller(verify::dwarf_caller(session_, entry, pc), found);
+    });
+  }
+
+ private:
+  std::vector<cfi::LoadedSection> sections_;
+  cfi::DwarfSession session_;
+  verify::EntryIndex index_;
+};
+
+class Comparison {
+ public:
+  Comparison(const char* ours, const char* gnu) : ours_(ours), gnu_(gnu), dwarf_(ours_.image) {}
+
+  int run() {
+    compare_pcs();
+    compare_functions();
+    for (const auto& [name, count] : counts_) std::cout << name << ' ' << count << '\n';
+    return failures_ == 0 ? 0 : 1;
+  }
+
+ private:
+  void fail(std::uint64_t pc, const std::string& text) {
+    if (failures_++ < 20) std::cout << "pc " << hex(pc) << ": " << text << '\n';
+  }
+
+  /// Stretches over which neither side changes.
+  void compare_pcs() {
+    std::set<std::uint64_t> edges;
+    for (const auto* table : {&ours_.table, &gnu_.table})
+      for (const test::PcStretch& stretch : *table) edges.insert({stretch.begin, stretch.end});
+    auto our = ours_.table.begin();
+    auto gnu = gnu_.table.begin();
+    for (auto edge = edges.begin(); edge != edges.end() && std::next(edge) != edges.end(); ++edge) {
+      while (our != ours_.table.end() && our->end <= *edge) ++our;
+      while (gnu != gnu_.table.end() && gnu->end <= *edge) ++gnu;
+      const bool in_ours = our != ours_.table.end() && our->begin <= *edge;
+      const bool in_gnu = gnu != gnu_.table.end() && gnu->begin <= *edge;
+      const std::uint64_t length = *std::next(edge) - *edge;
+      if (in_ours && in_gnu) {
+        compare_rows(*edge, length, *our, *gnu);
+      } else if (in_gnu) {
+        fail(*edge, "GNU has a row, we have none");
+      } else if (in_ours) {
+        counts_["pcs-gnu-skipped"] += length;
+      }
+    }
+  }
+
+  void compare_rows(std::uint64_t pc, std::uint64_t length, const test::PcStretch& our, const test::PcStretch& gnu) {
+    counts_["pcs"] += length;
+    if (our.signal_frame != gnu.signal_frame) return fail(pc, "only one side says signal frame");
+    if (our.recovery == gnu.recovery) return;
+    if (!dwarf_.agrees(our.recovery, ours_.section.fixed_ra_offset, pc)) return fail(pc, "our row is not the DWARF's");
+    if (dwarf_.agrees(gnu.recovery, gnu_.section.fixed_ra_offset, pc))
+      return fail(pc, "the rows differ, but both say what the DWARF says");
+    const char* const reason = known_defect(pc, our, gnu);
+    if (reason == nullptr) return fail(pc, "GNU's row is wrong for no known reason");
+    counts_["pcs-gnu-wrong"] += length;
+    counts_[reason] += length;
+    wrong_.insert(pc);
+    std::cout << "gnu is wrong at " << hex(pc) << ".." << hex(pc + length) << ": " << reason << '\n';
+  }
+
+  /// Why GNU is wrong there, if it is one of the ways known.
+  const char* known_defect(std::uint64_t pc, const test::PcStretch& our, const test::PcStretch& gnu) const {
+    if (!our.recovery || !gnu.recovery) return nullptr;
+    // ld takes the entries of .plt.got for ones that push.
+    const bool pushes_less = our.recovery->cfa.offset == 8 && gnu.recovery->cfa.offset == 16;
+    if (is_in(".plt.got", pc) && pushes_less) return "plt-got-cfa";
+    // as restores a register to what the function's first row says. Where a part of a function is cut off, that row
+    // has it saved already.
+    const sframe::Function* const function = sframe::find_function(gnu_.section, pc);
+    const bool same_but_fp =
+        our.recovery->cfa == gnu.recovery->cfa && our.recovery->return_address == gnu.recovery->return_address;
+    const auto& first = function->rows.front().recovery;
+    if (same_but_fp && first && first->frame_pointer && gnu.recovery->frame_pointer == first->frame_pointer &&
+        !our.recovery->frame_pointer)
+      return "restored-to-first-row";
+    return nullptr;
+  }
+
+  bool is_in(std::string_view section, std::uint64_t pc) const {
+    const elf::Section* const header = ours_.image.find_section(section);
+    return header != nullptr && pc - header->header.sh_addr < header->header.sh_size;
+  }
+
+  bool gnu_is_wrong_in(const sframe::Function& function) const {
+    const auto found = wrong_.lower_bound(function.start);
+    return found != wrong_.end() && *found < function.start + function.size;
+  }
+
+  void compare_functions() {
+    for (const auto& [start, gnu] : gnu_.blocks) {
+      const auto found = ours_.blocks.find(start);
+      if (found == ours_.blocks.end() || found->second.function->size != gnu.function->size) {
+        fail(start, "GNU has a descriptor of " + hex(gnu.function->size) + " bytes, we have none like it");
+        continue;
+      }
+      ++counts_["functions"];
+      ++counts_[compare_blocks(found->second, gnu)];
+    }
+    for (const auto& [start, our] : ours_.blocks) counts_["gnu-skipped"] += gnu_.blocks.count(start) == 0;
+  }
+
+  const char* compare_blocks(const File::Block& our, const File::Block& gnu) {
+    if (std::ranges::equal(our.bytes, gnu.bytes)) return "identical";
+    if (gnu_is_wrong_in(*gnu.function)) return "gnu-wrong";
+    if (without_redundant_rows(*gnu.function) == *our.function && gnu.function->rows.size() > our.function->rows.size())
+      return "gnu-redundant";
+    // ld chooses the width of PLT0's row starts by the size of all of .plt.
+    if (*our.function == *gnu.function && is_in(".plt", our.function->start)) return "gnu-wider";
+    fail(our.function->start, "the descriptors differ, and not by redundant rows of GNU's");
+    return "different";
+  }
+
+  static sframe::Function without_redundant_rows(sframe::Function function) {
+    std::erase_if(function.rows, [&](const sframe::Row& row) { return row.pc_offset >= function.size; });
+    const auto same = [](const sframe::Row& a, const sframe::Row& b) { return a.recovery == b.recovery; };
+    function.rows.erase(std::unique(function.rows.begin(), function.rows.end(), same), function.rows.end());
+    return function;
+  }
+
+  File ours_, gnu_;
+  Dwarf dwarf_;
+  std::map<std::string, std::uint64_t> counts_;
+  std::set<std::uint64_t> wrong_;  ///< PCs from which GNU is wrong
+  std::uint64_t failures_ = 0;
+};
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  if (argument_count != 3) return 2;
+  try {
+    return Comparison(arguments[1], arguments[2]).run();
+  } catch (const std::exception& failure) {
+    std::cout << failure.what() << '\n';
+    return 1;
+  }
+}
