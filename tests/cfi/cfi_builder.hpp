@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "cfi/frame_table.hpp"
+#include "cfi/row_machine.hpp"
+
+namespace sframe_gen::test {
+
+/// Call frame instructions and expressions as a person writes them: bytes in order.
+class Bytes {
+ public:
+  Bytes(std::initializer_list<int> bytes) {
+    for (const int byte : bytes) bytes_.push_back(static_cast<std::byte>(byte));
+  }
+  std::span<const std::byte> span() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+/// One CIE and one FDE of 0x100 bytes at 0x1000, by hand: code alignment 1, data alignment -8, returns by column 16.
+class OneFunction {
+ public:
+  /// What gcc and clang start every x86-64 function with: CFA = rsp + 8, RA at CFA - 8.
+  static inline const std::vector<std::byte> usual_start{std::byte{0x0c}, std::byte{7}, std::byte{8}, std::byte{0x90},
+                                                         std::byte{1}};
+
+  explicit OneFunction(const Bytes& instructions) : OneFunction(instructions, usual_start) {}
+  OneFunction(const Bytes& instructions, std::span<const std::byte> initial) {
+    bytes_.assign(initial.begin(), initial.end());
+    bytes_.insert(bytes_.end(), instructions.span().begin(), instructions.span().end());
+    table_.origin = {"file", ".eh_frame"};
+    table_.section_address = 0x500000;
+    table_.section_bytes = bytes_;
+    table_.common.push_back({1, -8, cfi::amd64::return_address, 0, false, std::span(bytes_).first(initial.size())});
+    table_.entries.push_back({0x1000, 0x100, 0x20, 0, std::span(bytes_).subspan(initial.size())});
+  }
+
+  cfi::CommonInformation& common() { return table_.common[0]; }
+  cfi::FrameEntry& entry() { return table_.entries[0]; }
+
+  std::vector<cfi::FrameRow> rows() const {
+    std::vector<cfi::FrameRow> rows;
+    cfi::RowMachine(table_, cfi::amd64::tracked).run(table_.entries[0], rows);
+    return rows;
+  }
+  /// The rules in force at the function's end.
+  cfi::Rules last() const { return rows().back().rules; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  cfi::FrameTable table_;
+};
+
+inline cfi::Formula at_cfa(std::int64_t offset) {
+  return {std::nullopt, offset, true};
+}
+inline cfi::Formula cfa_plus(std::int64_t offset) {
+  return {std::nullopt, offset, false};
+}
+inline cfi::Formula reg(std::uint32_t number, std::int64_t offset) {
+  return {cfi::DwarfRegister{number}, offset, false};
+}
+inline cfi::Formula at_reg(std::uint32_t number, std::int64_t offset) {
+  return {cfi::DwarfRegister{number}, offset, true};
+}
+
+}  // namespace sframe_gen::test
