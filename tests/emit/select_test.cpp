@@ -1,0 +1,146 @@
+// Functions come apart around rows without a form, around PLT entries, and where a descriptor's counts end.
+
+#include "emit/select.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sframe_gen::test {
+namespace {
+
+using emit::Hole;
+using emit::Unrepresentable;
+using sframe::DescriptorType;
+using sframe::PcType;
+
+cfi::Rules sp_plus(std::int64_t offset) {
+  return {cfi::Formula{cfi::amd64::rsp, offset, false}, {}, {}, cfi::Formula{std::nullopt, -8, true}};
+}
+cfi::Rules on_r10() {
+  return {cfi::Formula{cfi::DwarfRegister{10}, 0, false}, {}, {}, cfi::Formula{std::nullopt, -8, true}};
+}
+cfi::Rules expression() {
+  return {cfi::OtherExpression{}, {}, {}, cfi::Formula{std::nullopt, -8, true}};
+}
+cfi::Rules outermost() {
+  return {cfi::Formula{cfi::amd64::rsp, 8, false}, {}, {}, cfi::Undefined{}};
+}
+cfi::Rules plt_entries() {
+  return {cfi::PltStub{cfi::amd64::rsp, 8, 11}, {}, {}, cfi::Formula{std::nullopt, -8, true}};
+}
+
+sframe::Row row(std::uint32_t pc_offset, std::int32_t sp_offset) {
+  return {pc_offset, sframe::Recovery{{7, sp_offset, false}, {}, {}, false}};
+}
+
+TEST(Select, WholeFunction) {
+  const auto selected = emit::select({0x1000, 0x20, false, {{0, sp_plus(8)}, {1, sp_plus(16)}}});
+  ASSERT_EQ(selected.functions.size(), 1U);
+  EXPECT_EQ(selected.functions[0],
+            (sframe::Function{
+                0x1000, 0x20, false, false, PcType::Increment, 0, DescriptorType::Default, {row(0, 8), row(1, 16)}}));
+  EXPECT_TRUE(selected.holes.empty());
+}
+
+TEST(Select, HoleInTheMiddle) {
+  const auto selected = emit::select({0x1000, 0x20, false, {{0, sp_plus(8)}, {8, expression()}, {0x10, sp_plus(16)}}});
+  ASSERT_EQ(selected.functions.size(), 2U);
+  EXPECT_EQ(selected.functions[0].start, 0x1000U);
+  EXPECT_EQ(selected.functions[0].size, 8U);
+  EXPECT_EQ(selected.functions[1].start, 0x1010U);
+  EXPECT_EQ(selected.functions[1].size, 0x10U);
+  EXPECT_EQ(selected.functions[1].rows, (std::vector<sframe::Row>{row(0, 16)}));
+  EXPECT_EQ(selected.holes, (std::vector<Hole>{{0x1008, 0x1010, Unrepresentable::CfaIsExpression}}));
+}
+
+TEST(Select, HoleAtTheStartAndAtTheEnd) {
+  const auto selected = emit::select({0x1000, 0x20, false, {{0, expression()}, {8, sp_plus(8)}, {0x10, expression()}}});
+  ASSERT_EQ(selected.functions.size(), 1U);
+  EXPECT_EQ(selected.functions[0].start, 0x1008U);
+  EXPECT_EQ(selected.functions[0].size, 8U);
+  EXPECT_EQ(selected.holes.size(), 2U);
+}
+
+TEST(Select, NeighbouringHolesOfOneReasonAreOne) {
+  cfi::Rules other = expression();
+  other.frame_pointer = cfi::Formula{std::nullopt, -16, true};
+  const auto selected = emit::select({0x1000, 0x20, false, {{0, expression()}, {8, other}}});
+  EXPECT_TRUE(selected.functions.empty());
+  EXPECT_EQ(selected.holes, (std::vector<Hole>{{0x1000, 0x1020, Unrepresentable::CfaIsExpression}}));
+}
+
+TEST(Select, OneFlexibleRowMakesItsDescriptorFlexible) {
+  const auto selected = emit::select({0x1000, 0x20, true, {{0, sp_plus(8)}, {8, on_r10()}}});
+  ASSERT_EQ(selected.functions.size(), 1U);
+  EXPECT_EQ(selected.functions[0].type, DescriptorType::Flexible);
+  EXPECT_TRUE(selected.functions[0].signal_frame);
+}
+
+TEST(Select, OnlyThePieceThatNeedsItIsFlexible) {
+  const auto selected = emit::select({0x1000, 0x20, false, {{0, sp_plus(8)}, {8, expression()}, {0x10, on_r10()}}});
+  ASSERT_EQ(selected.functions.size(), 2U);
+  EXPECT_EQ(selected.functions[0].type, DescriptorType::Default);
+  EXPECT_EQ(selected.functions[1].type, DescriptorType::Flexible);
+}
+
+TEST(Select, OutermostFrameNeedsNoFlexibleDescriptor) {
+  const auto selected = emit::select({0x1000, 0x20, false, {{0, outermost()}}});
+  ASSERT_EQ(selected.functions.size(), 1U);
+  EXPECT_EQ(selected.functions[0].type, DescriptorType::Default);
+  EXPECT_EQ(selected.functions[0].rows, (std::vector<sframe::Row>{{0, std::nullopt}}));
+}
+
+TEST(Select, RowsThatBecomeEqualMerge) {
+  // Both say that rbp is unchanged, one by saying nothing.
+  cfi::Rules same = sp_plus(8);
+  same.frame_pointer = cfi::SameValue{};
+  EXPECT_EQ(emit::select({0x1000, 0x20, false, {{0, sp_plus(8)}, {8, same}}}).functions[0].rows.size(), 1U);
+}
+
+// GNU ld's one FDE over a lazy PLT: PLT0 with its own rows, then 16-byte entries
+TEST(Select, LazyPlt) {
+  const auto selected = emit::select({0x1000, 0x40, false, {{0, sp_plus(16)}, {6, sp_plus(24)}, {16, plt_entries()}}});
+  ASSERT_EQ(selected.functions.size(), 2U);
+  EXPECT_EQ(selected.functions[0],
+            (sframe::Function{
+                0x1000, 0x10, false, false, PcType::Increment, 0, DescriptorType::Default, {row(0, 16), row(6, 24)}}));
+  EXPECT_EQ(selected.functions[1],
+            (sframe::Function{
+                0x1010, 0x30, false, false, PcType::Mask, 16, DescriptorType::Default, {row(0, 8), row(11, 16)}}));
+}
+
+TEST(Select, MisalignedPltIsLeftOut) {
+  const auto selected = emit::select({0x1008, 0x40, false, {{0, sp_plus(16)}, {16, plt_entries()}}});
+  EXPECT_EQ(selected.functions.size(), 1U);
+  EXPECT_EQ(selected.holes, (std::vector<Hole>{{0x1018, 0x1048, Unrepresentable::PltEntriesMisaligned}}));
+}
+
+TEST(Select, PltCutOffBeforeThePushHasOneRow) {
+  const auto selected = emit::select({0x1000, 0x18, false, {{0, sp_plus(16)}, {16, plt_entries()}}});
+  ASSERT_EQ(selected.functions.size(), 2U);
+  EXPECT_EQ(selected.functions[1].rows.size(), 1U);
+}
+
+TEST(Select, MoreRowsThanADescriptorCanCount) {
+  cfi::FunctionFrames frames{0x1000, 200000, false, {}};
+  for (std::uint64_t i = 0; i < 70000; ++i) frames.rows.push_back({i, sp_plus(i % 2 == 0 ? 8 : 16)});
+  const auto selected = emit::select(frames);
+  ASSERT_EQ(selected.functions.size(), 2U);
+  EXPECT_EQ(selected.functions[0].rows.size(), 65535U);
+  EXPECT_EQ(selected.functions[0].size, 65535U);
+  EXPECT_EQ(selected.functions[1].start, 0x1000U + 65535U);
+  EXPECT_EQ(selected.functions[1].rows.size(), 70000U - 65535U);
+  EXPECT_EQ(selected.functions[1].size, 200000U - 65535U);
+}
+
+TEST(Select, FunctionOfMoreThan4GiB) {
+  const std::uint64_t size = 0x180000000;
+  const auto selected = emit::select({0x1000, size, false, {{0, sp_plus(8)}, {4, sp_plus(16)}}});
+  ASSERT_EQ(selected.functions.size(), 2U);
+  EXPECT_EQ(selected.functions[0].size, 0xffffffffU);
+  EXPECT_EQ(selected.functions[1].start, std::uint64_t{0x1000} + 0xffffffff);
+  EXPECT_EQ(selected.functions[1].size, size - 0xffffffffU);
+  EXPECT_EQ(selected.functions[1].rows, (std::vector<sframe::Row>{row(0, 16)}));
+}
+
+}  // namespace
+}  // namespace sframe_gen::test

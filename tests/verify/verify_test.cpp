@@ -1,0 +1,155 @@
+// A verifier that cannot fail proves nothing: each wrong row below must be seen.
+
+#include "verify/verify.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace sframe_gen::test {
+namespace {
+
+using sframe::DescriptorType;
+using sframe::PcType;
+using sframe::Recovery;
+using sframe::Row;
+using sframe::Rule;
+
+elf::Image corpus_image(const std::string& name) {
+  return elf::Image::open(std::string(SFRAME_GEN_SOURCE_DIR) + "/corpus/amd64/" + name + "/plain.elf");
+}
+
+/// corpus/amd64/frame-pointer (14 bytes at 0x10000: push rbp; mov; …; pop rbp; ret), as its ours.txt has it.
+sframe::Section right_section() {
+  const Rule saved{std::nullopt, -16, true};
+  sframe::Section section;
+  section.fixed_ra_offset = -8;
+  section.functions = {{0x10000,
+                        14,
+                        false,
+                        false,
+                        PcType::Increment,
+                        0,
+                        DescriptorType::Default,
+                        {{0, Recovery{{7, 8, false}, {}, {}, false}},
+                         {1, Recovery{{7, 16, false}, {}, saved, false}},
+                         {4, Recovery{{6, 16, false}, {}, saved, false}},
+                         {13, Recovery{{7, 8, false}, {}, saved, false}}}}};
+  return section;
+}
+
+verify::Verification verified(const sframe::Section& section, const std::string& name = "frame-pointer") {
+  const elf::Image image = corpus_image(name);
+  return verify::verify(section, image, image, [](std::uint64_t, std::uint64_t) {});
+}
+
+/// The first difference after `change` to the right section.
+std::string difference(const std::function<void(sframe::Function&)>& change) {
+  sframe::Section section = right_section();
+  change(section.functions[0]);
+  const verify::Verification result = verified(section);
+  EXPECT_EQ(result.difference_count > 0, !result.differences.empty());
+  return result.differences.empty() ? "none" : result.differences[0].text;
+}
+
+TEST(Verify, TakesTheRightSection) {
+  const verify::Verification result = verified(right_section());
+  EXPECT_EQ(result.difference_count, 0U);
+  EXPECT_EQ(result.rows, 4U);
+  EXPECT_EQ(result.checked_pcs, 6U);  // two rows cover one byte each
+  EXPECT_EQ(result.claimed_bytes, 14U);
+  EXPECT_EQ(result.described_bytes, 14U);
+  EXPECT_EQ(result.left_out_rows, 0U);
+}
+
+TEST(Verify, SeesAWrongCfaOffset) {
+  EXPECT_EQ(difference([](auto& f) { f.rows[1].recovery->cfa.offset = 24; }),
+            "pc 0x10001: .sframe says CFA rsp+24, RA *(CFA-8), FP *(CFA-16); DWARF says CFA rsp+16, RA *(CFA-8), FP "
+            "*(CFA-16)");
+}
+TEST(Verify, SeesAWrongCfaBase) {
+  EXPECT_NE(difference([](auto& f) { f.rows[2].recovery->cfa.base_register = 7; }).find("CFA rsp+16"),
+            std::string::npos);
+}
+TEST(Verify, SeesALoadTooMany) {
+  EXPECT_NE(difference([](auto& f) { f.rows[2].recovery->cfa.dereferenced = true; }), "none");
+}
+TEST(Verify, SeesAMissingFpRule) {
+  EXPECT_NE(difference([](auto& f) { f.rows[1].recovery->frame_pointer.reset(); }), "none");
+}
+TEST(Verify, SeesAWrongFpRule) {
+  EXPECT_NE(difference([](auto& f) { f.rows[1].recovery->frame_pointer->offset = -24; }), "none");
+}
+TEST(Verify, SeesAnFpRuleTooMany) {
+  EXPECT_NE(difference([](auto& f) { f.rows[0].recovery->frame_pointer = Rule{std::nullopt, -16, true}; }), "none");
+}
+TEST(Verify, SeesAWrongRaRule) {
+  EXPECT_NE(difference([](auto& f) { f.rows[0].recovery->return_address = Rule{std::nullopt, -16, true}; }), "none");
+}
+TEST(Verify, TakesTheFixedRaSpelledOut) {
+  EXPECT_EQ(difference([](auto& f) { f.rows[0].recovery->return_address = Rule{std::nullopt, -8, true}; }), "none");
+}
+TEST(Verify, SeesAFalseOutermostFrame) {
+  EXPECT_NE(difference([](auto& f) { f.rows[2].recovery.reset(); }).find("RA undefined"), std::string::npos);
+}
+TEST(Verify, SeesARowThatStartsLate) {
+  EXPECT_NE(difference([](auto& f) { f.rows[1].pc_offset = 2; }).find("pc 0x10001"), std::string::npos);
+}
+TEST(Verify, SeesARowThatStartsEarly) {
+  EXPECT_NE(difference([](auto& f) { f.rows[2].pc_offset = 3; }).find("pc 0x10003"), std::string::npos);
+}
+TEST(Verify, SeesAMissingRow) {
+  EXPECT_NE(difference([](auto& f) { f.rows.pop_back(); }).find("pc 0x1000d"), std::string::npos);
+}
+TEST(Verify, SeesRowsWhereDwarfSaysNothing) {
+  EXPECT_EQ(difference([](auto& f) { f.start = 0x10000 - 14; }),
+            "pc 0xfff2: .sframe describes 0xe bytes from here, which are not code");
+}
+TEST(Verify, SeesAFunctionTooLong) {
+  EXPECT_NE(difference([](auto& f) { f.size = 15; }), "none");
+}
+
+TEST(Verify, SeesAWrongFixedRa) {
+  sframe::Section section = right_section();
+  section.fixed_ra_offset = -16;
+  EXPECT_GT(verified(section).difference_count, 0U);
+}
+
+TEST(Verify, CountsWhatIsLeftOut) {
+  sframe::Section section = right_section();
+  section.functions[0].size = 4;
+  section.functions[0].rows.resize(2);
+  const verify::Verification result = verified(section);
+  EXPECT_EQ(result.difference_count, 0U);
+  EXPECT_EQ(result.claimed_bytes, 4U);
+  EXPECT_EQ(result.described_bytes, 14U);
+  EXPECT_EQ(result.left_out_rows, 1U);
+}
+
+TEST(Verify, SeesAClaimWhereRaIsUndefined) {
+  sframe::Section section = right_section();
+  section.functions[0].size = 1;
+  section.functions[0].rows.resize(1);
+  const verify::Verification result = verified(section, "undefined-ra");
+  ASSERT_FALSE(result.differences.empty());
+  EXPECT_NE(result.differences[0].text.find("DWARF says RA undefined"), std::string::npos);
+}
+
+TEST(Verify, SeesAClaimWhereSpIsSavedElsewhere) {
+  sframe::Section section = right_section();
+  section.functions[0].start = 0x10009;
+  section.functions[0].size = 9;
+  section.functions[0].rows.resize(1);
+  section.functions[0].rows[0].recovery->cfa.offset = 32;
+  const verify::Verification result = verified(section, "offset-sp");
+  ASSERT_FALSE(result.differences.empty());
+  EXPECT_NE(result.differences[0].text.find("SP *(CFA"), std::string::npos) << result.differences[0].text;
+}
+
+TEST(Verify, RefusesAFileWithoutSframe) {
+  const elf::Image image = corpus_image("frame-pointer");
+  EXPECT_THROW(verify::verify(image, image, [](std::uint64_t, std::uint64_t) {}), Refused);
+}
+
+}  // namespace
+}  // namespace sframe_gen::test
