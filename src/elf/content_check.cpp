@@ -15,7 +15,7 @@ namespace sframe_gen::elf {
 namespace {
 
 /// Larger sections that kept their address are not compared in everyday runs.
-constexpr std::uint64_t small_section = 64 * 1024;
+constexpr std::uint64_t small_section = 0x10000;
 
 class SectionCheck {
  public:
@@ -112,7 +112,7 @@ class SectionCheck {
     check_links(old, now);
     const bool moved = a.sh_addr != b.sh_addr;
     require(!moved || may_move(old), name + " must keep its address");
-    if ((a.sh_flags & SHF_ALLOC) != 0 && a.sh_type != SHT_NOBITS && a.sh_size != 0) check_loaded(now);
+    if ((a.sh_flags & SHF_ALLOC) != 0 && a.sh_type != SHT_NOBITS && a.sh_size != 0) check_loaded(old, now);
     if (moved) {
       require(b.sh_addr % std::max<std::uint64_t>(b.sh_addralign, 1) == 0, name + " must stay aligned");
       check_dynamic_pointer(old, now);
@@ -139,17 +139,13 @@ class SectionCheck {
            header.sh_addr - load.p_vaddr == header.sh_offset - load.p_offset;
   }
 
-  void check_loaded(const Section& now) const {
-    const auto& segments = out_.segments();
-    const bool loaded =
-        std::any_of(segments.begin(), segments.end(), [&](const Elf64_Phdr& s) { return agrees(s, now.header); });
-    require(loaded || !was_loaded(now.name), describe(now) + " must be loaded at its address");
+  static bool is_loaded(const Image& image, const Section& section) {
+    return std::any_of(image.segments().begin(), image.segments().end(),
+                       [&](const Elf64_Phdr& segment) { return agrees(segment, section.header); });
   }
 
-  bool was_loaded(const std::string& name) const {
-    const Section* old = in_.find_section(name);
-    return old != nullptr && std::any_of(in_.segments().begin(), in_.segments().end(),
-                                         [&](const Elf64_Phdr& s) { return agrees(s, old->header); });
+  void check_loaded(const Section& old, const Section& now) const {
+    require(is_loaded(out_, now) || !is_loaded(in_, old), describe(now) + " must be loaded at its address");
   }
 
   void check_dynamic_pointer(const Section& old, const Section& now) const {

@@ -75,7 +75,7 @@ std::optional<Obstacle> Draft::clear_table() {
     const Claim claim = *in_the_way;
     const auto found = movability_->group_at(claim.range.begin);
     if (const auto* immovable = std::get_if<Immovable>(&found)) return Obstacle{true, immovable->why};
-    const Group& group = std::get<Group>(found);
+    const auto& group = std::get<Group>(found);
     if (claim.is_load || group.plan > attempt_.table || !group.range.contains(claim.range))
       return Obstacle{true, claim.owner + " is in the way"};
     space_.release(group.range);

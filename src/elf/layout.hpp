@@ -31,7 +31,7 @@ const char* short_name(TablePlan plan);
 /// Bytes of the input that lie elsewhere in the output, apart from the offset map.
 struct MovedBytes {
   FileRange from;
-  std::uint64_t to;
+  std::uint64_t to = 0;
 };
 
 /// A pointer in .dynamic that follows the table it names.

@@ -39,9 +39,10 @@ class Check {
     if (!holds) throw LayoutViolation(in_.name(), rule);
   }
 
-  bool is_loaded(const Elf64_Phdr& segment) const {
-    return std::any_of(loads_.begin(), loads_.end(), [&](const Elf64_Phdr& load) {
-      return segment.p_vaddr >= load.p_vaddr && segment.p_vaddr + segment.p_memsz <= load.p_vaddr + load.p_memsz &&
+  static bool is_loaded(const Image& image, const Elf64_Phdr& segment) {
+    return std::any_of(image.segments().begin(), image.segments().end(), [&](const Elf64_Phdr& load) {
+      return load.p_type == PT_LOAD && segment.p_vaddr >= load.p_vaddr &&
+             segment.p_vaddr + segment.p_memsz <= load.p_vaddr + load.p_memsz &&
              segment.p_vaddr - load.p_vaddr == segment.p_offset - load.p_offset &&
              segment.p_offset + segment.p_filesz <= load.p_offset + load.p_filesz;
     });
@@ -65,7 +66,7 @@ class Check {
       if (segment.p_type == PT_PHDR || segment.p_type == PT_INTERP) in_order = in_order && !seen_load;
       if (segment.p_type == PT_PHDR)
         require(segment.p_offset == sizeof(Elf64_Ehdr) && segment.p_filesz == size && segment.p_memsz == size &&
-                    is_loaded(segment),
+                    is_loaded(out_, segment),
                 "PT_PHDR must be the program headers");
     }
     require(in_order || !keeps_phdr_first(), "PT_PHDR and PT_INTERP must precede the PT_LOADs");
@@ -82,7 +83,6 @@ class Check {
 
   void loads() const {
     const Elf64_Phdr* previous = nullptr;
-    std::size_t zero_offset_loads = 0;
     for (const Elf64_Phdr& load : loads_) {
       const std::string name = "the PT_LOAD at " + hex(load.p_vaddr);
       require(load.p_filesz <= load.p_memsz, name + " must not have more bytes in the file than in memory");
@@ -98,11 +98,14 @@ class Check {
         require(was_so || align_down(load.p_vaddr, page_) >= align_up(previous->p_vaddr + previous->p_memsz, page_),
                 name + " must share no page with the one before it");
       }
-      if (load.p_offset == 0) ++zero_offset_loads;
       previous = &load;
     }
     // Static position independent programs find themselves by the one PT_LOAD at file offset 0.
-    require(zero_offset_loads <= 1 || in_.segments().size() == out_.segments().size(),
+    const auto first_loads = [](const Image& image) {
+      return std::count_if(image.segments().begin(), image.segments().end(),
+                           [](const Elf64_Phdr& s) { return s.p_type == PT_LOAD && s.p_offset == 0; });
+    };
+    require(first_loads(out_) <= std::max<std::ptrdiff_t>(1, first_loads(in_)),
             "only one PT_LOAD may have file offset 0");
   }
 
@@ -134,7 +137,7 @@ class Check {
     const bool may_grow = old.p_type == PT_LOAD && old.p_filesz == old.p_memsz && (old.p_flags & PF_W) == 0;
     require(may_grow || (old.p_filesz == now.p_filesz && old.p_memsz == now.p_memsz), name + " must keep its size");
     if (may_move && old.p_filesz != 0) {
-      require(is_loaded(now), name + " must be loaded");
+      require(is_loaded(out_, now) || !is_loaded(in_, old), name + " must be loaded");
       const auto was = in_.slice(old.p_offset, old.p_filesz, "segment");
       const auto is = out_.slice(now.p_offset, now.p_filesz, "segment");
       require(std::equal(was.begin(), was.end(), is.begin(), is.end()), name + " must keep its bytes");
@@ -163,14 +166,14 @@ class Check {
                             return (load.p_flags & (PF_R | PF_W)) == PF_R && segment.p_vaddr >= load.p_vaddr &&
                                    segment.p_vaddr + segment.p_memsz <= load.p_vaddr + load.p_memsz;
                           }) == 1 &&
-                is_loaded(segment),
+                is_loaded(out_, segment),
             ".sframe must lie in one read-only PT_LOAD");
     for (const Elf64_Phdr& other : segments) {
-      const bool apart =
-          other.p_vaddr + other.p_memsz <= segment.p_vaddr || segment.p_vaddr + segment.p_memsz <= other.p_vaddr;
-      require(apart || other.p_memsz == 0 || other.p_type == PT_LOAD || other.p_type == PT_GNU_STACK ||
-                  other.p_type == segment_type_gnu_sframe,
-              ".sframe must not lie in " + segment_type_name(other.p_type));
+      // .tbss, the rest of PT_TLS, occupies no addresses.
+      const std::uint64_t size = other.p_type == PT_TLS ? other.p_filesz : other.p_memsz;
+      const bool apart = other.p_vaddr + size <= segment.p_vaddr || segment.p_vaddr + segment.p_memsz <= other.p_vaddr;
+      const bool changes = other.p_type == PT_GNU_RELRO || other.p_type == PT_TLS;
+      require(apart || size == 0 || !changes, ".sframe must not lie in " + segment_type_name(other.p_type));
     }
   }
 

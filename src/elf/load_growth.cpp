@@ -14,6 +14,11 @@ constexpr std::uint64_t unloaded_alignment = 64;
 /// Files linked for 2 MiB pages (ld before 2.31, -z max-page-size) would grow by that much.
 constexpr std::uint64_t far_insertion = std::uint64_t{1} << 20;
 
+/// lld rounds PT_GNU_RELRO up to a page, beyond its PT_LOAD: what lies there changes its protection.
+bool holds_addresses(const Elf64_Phdr& segment) {
+  return segment.p_type == PT_LOAD || (segment.p_type == PT_GNU_RELRO && segment.p_memsz != 0);
+}
+
 }  // namespace
 
 LoadGrowth::LoadGrowth(const Image& image) : image_(&image), segments_(image.segments()) {
@@ -48,7 +53,7 @@ std::uint64_t LoadGrowth::address_limit(std::size_t load) const {
   const std::uint64_t end = segments_[load].p_vaddr + segments_[load].p_memsz;
   std::uint64_t limit = largest_number;
   for (const Elf64_Phdr& other : segments_) {
-    if (other.p_type == PT_LOAD && other.p_vaddr > segments_[load].p_vaddr)
+    if (holds_addresses(other) && other.p_vaddr > segments_[load].p_vaddr)
       limit = std::min(limit, align_down(other.p_vaddr, page_));
   }
   // An allocated section that no PT_LOAD covers keeps its addresses all the same; an old .sframe does not.
@@ -92,7 +97,7 @@ std::optional<std::string> LoadGrowth::make_file_room(const FileSpace& space, Of
 std::uint64_t LoadGrowth::address_above() const {
   std::uint64_t above = 0;
   for (const Elf64_Phdr& segment : segments_) {
-    if (segment.p_type == PT_LOAD) above = std::max(above, align_up(segment.p_vaddr + segment.p_memsz, page_));
+    if (holds_addresses(segment)) above = std::max(above, align_up(segment.p_vaddr + segment.p_memsz, page_));
   }
   return above;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "elf/alignment.hpp"
 #include "elf/dynamic_table.hpp"
@@ -75,6 +76,31 @@ void check_section_headers(const Image& image) {
   }
 }
 
+/// Moving one of two sections that share bytes would tear the other apart.
+void check_no_overlap(const Image& image) {
+  struct Claimed {
+    FileRange range;
+    std::string owner;
+  };
+  const auto range_of = [](std::uint64_t begin, std::uint64_t size) { return FileRange{begin, begin + size}; };
+  std::vector<Claimed> all;
+  all.push_back({range_of(0, sizeof(Elf64_Ehdr)), "the ELF header"});
+  all.push_back(
+      {range_of(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr)), "the program headers"});
+  all.push_back(
+      {range_of(image.header().e_shoff, image.sections().size() * sizeof(Elf64_Shdr)), "the section headers"});
+  for (const Section& section : image.sections()) {
+    const std::uint64_t size = image.bytes_of(section).size();
+    if (size != 0) all.push_back({range_of(section.header.sh_offset, size), describe(section)});
+  }
+  std::sort(all.begin(), all.end(), [](const Claimed& a, const Claimed& b) { return a.range.begin < b.range.begin; });
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].range.begin < all[i - 1].range.end)
+      throw MalformedInput({image.name(), "file"}, all[i].range.begin,
+                           all[i - 1].owner + " and " + all[i].owner + " overlap");
+  }
+}
+
 void check_segment(const Image& image, std::size_t index) {
   const Elf64_Phdr& segment = image.segments()[index];
   const std::string name = "program header " + std::to_string(index);
@@ -102,6 +128,18 @@ void check_segment(const Image& image, std::size_t index) {
     throw MalformedInput(origin, offsetof(Elf64_Phdr, p_vaddr),
                          "address " + hex(segment.p_vaddr) + " and file offset " + hex(segment.p_offset) +
                              " differ modulo the alignment " + hex(segment.p_align));
+}
+
+/// Pointers in it are changed, so it has to be what its section says it is.
+void check_dynamic_table(const Image& image) {
+  const Elf64_Phdr* segment = image.find_segment(PT_DYNAMIC);
+  if (segment == nullptr) return;
+  for (const Section& section : image.sections()) {
+    if (section.header.sh_type != SHT_DYNAMIC || section.header.sh_offset == segment->p_offset) continue;
+    throw MalformedInput({image.name(), "PT_DYNAMIC"}, 0,
+                         "file offset " + hex(segment->p_offset) + " is not that of " + describe(section) + " (" +
+                             hex(section.header.sh_offset) + ")");
+  }
 }
 
 void check_segments(const Image& image) {
@@ -162,6 +200,8 @@ void check_preconditions(const Image& image) {
   check_not_packed(image);
   check_section_headers(image);
   check_segments(image);
+  check_no_overlap(image);
+  check_dynamic_table(image);
   check_not_prelinked(image);
   check_nothing_appended(image);
 }

@@ -116,6 +116,14 @@ TEST(Preconditions, NameTheMalformedHeader) {
                  [](Fields& f) { f.segments[0].p_align = 0x1800; });
 }
 
+TEST(Preconditions, RefuseHeadersThatContradictEachOther) {
+  expect_refusal("file+0x40: the program headers and section 3 overlap", [](Fields& f) {
+    f.sections[3].sh_offset = 0x40;
+    f.sections[3].sh_name = 0;
+  });
+  expect_refusal("is not that of section .dynamic", [](Fields& f) { f.segment(PT_DYNAMIC).p_offset -= 16; });
+}
+
 TEST(Preconditions, HostileNumbersDoNotWrap) {
   const std::array<std::uint64_t, 5> hostile{UINT64_MAX, UINT64_MAX - 7, std::uint64_t{1} << 63, std::uint64_t{1} << 61,
                                              0x7fffffffffffULL};
