@@ -1,0 +1,88 @@
+#include "support/mapped_file.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "support/error.hpp"
+
+namespace sframe_gen {
+namespace {
+
+class MappedFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "sframe-gen-test-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path file(const std::string& name, const std::string& content) const {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+    return folder_ / name;
+  }
+
+  static std::string text_of(const MappedFile& file) {
+    return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+  }
+
+  static std::string failure_of(const std::filesystem::path& path) {
+    try {
+      const MappedFile file(path);
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+    return {};
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(MappedFileTest, HoldsTheContents) {
+  const MappedFile mapped(file("some", "contents"));
+  EXPECT_EQ(text_of(mapped), "contents");
+  EXPECT_GE(mapped.descriptor(), 0);
+}
+
+TEST_F(MappedFileTest, MayBeEmpty) {
+  EXPECT_TRUE(MappedFile(file("empty", "")).bytes().empty());
+}
+
+TEST_F(MappedFileTest, OutlivesTheName) {
+  const MappedFile mapped(file("some", "contents"));
+  std::filesystem::remove(folder_ / "some");
+  EXPECT_EQ(text_of(mapped), "contents");
+}
+
+TEST_F(MappedFileTest, Moves) {
+  MappedFile first(file("some", "contents"));
+  MappedFile second(std::move(first));
+  EXPECT_EQ(text_of(second), "contents");
+  MappedFile third(file("other", "else"));
+  third = std::move(second);
+  EXPECT_EQ(text_of(third), "contents");
+}
+
+TEST_F(MappedFileTest, RefusesWhatIsNoRegularFile) {
+  EXPECT_EQ(failure_of(folder_), folder_.string() + ": is not a regular file");
+  EXPECT_EQ(failure_of("/dev/null"), "/dev/null: is not a regular file");
+  const std::filesystem::path fifo = folder_ / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(failure_of(fifo), fifo.string() + ": is not a regular file");  // and does not wait for a writer
+}
+
+TEST_F(MappedFileTest, SaysWhyItCannotOpen) {
+  EXPECT_EQ(failure_of(folder_ / "no"), (folder_ / "no").string() + ": cannot open: No such file or directory");
+  EXPECT_EQ(failure_of(file("file", "") / "below"),
+            (folder_ / "file/below").string() + ": cannot open: Not a directory");
+}
+
+}  // namespace
+}  // namespace sframe_gen
