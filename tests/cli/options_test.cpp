@@ -1,0 +1,137 @@
+#include "cli/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/version.hpp"
+
+namespace sframe_gen::cli {
+namespace {
+
+Options read(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "sframe-gen");
+  return read_command_line(static_cast<int>(arguments.size()), arguments.data());
+}
+
+using Paths = std::vector<std::filesystem::path>;
+
+TEST(Options, OnlyAFile) {
+  const Options options = read({"a.out"});
+  EXPECT_EQ(options.action, Action::Convert);
+  EXPECT_EQ(options.files, Paths{"a.out"});
+  EXPECT_EQ(options.report, ReportFormat::Summary);
+  EXPECT_FALSE(options.output || options.cfi_from);
+  EXPECT_FALSE(options.ignore_build_id || options.skip_non_elf || options.dry_run || options.quiet || options.verbose);
+}
+
+TEST(Options, EachFlag) {
+  EXPECT_TRUE(read({"--skip-non-elf", "a"}).skip_non_elf);
+  EXPECT_TRUE(read({"--dry-run", "a"}).dry_run);
+  EXPECT_TRUE(read({"-n", "a"}).dry_run);
+  EXPECT_TRUE(read({"--quiet", "a"}).quiet);
+  EXPECT_TRUE(read({"-q", "a"}).quiet);
+  EXPECT_TRUE(read({"--verbose", "a"}).verbose);
+  EXPECT_TRUE(read({"-v", "a"}).verbose);
+  EXPECT_TRUE(read({"--cfi-from", "d", "--ignore-build-id", "a"}).ignore_build_id);
+}
+
+TEST(Options, EachAction) {
+  EXPECT_EQ(read({"--dump", "a"}).action, Action::Dump);
+  EXPECT_EQ(read({"--verify", "a"}).action, Action::Verify);
+  EXPECT_EQ(read({"--help"}).action, Action::Help);
+  EXPECT_EQ(read({"-h"}).action, Action::Help);
+  EXPECT_EQ(read({"--version"}).action, Action::Version);
+  EXPECT_EQ(read({"-V"}).action, Action::Version);
+}
+
+TEST(Options, HelpNeedsNothingElseToBeRight) {
+  EXPECT_EQ(read({"--help", "--dump", "--verify"}).action, Action::Help);
+  EXPECT_EQ(read({"--version", "--report=xml"}).action, Action::Version);
+}
+
+TEST(Options, ValuesInEachSpelling) {
+  EXPECT_EQ(read({"-o", "b", "a"}).output, "b");
+  EXPECT_EQ(read({"-ob", "a"}).output, "b");
+  EXPECT_EQ(read({"--output", "b", "a"}).output, "b");
+  EXPECT_EQ(read({"--output=b", "a"}).output, "b");
+  EXPECT_EQ(read({"a", "-o", "b"}).output, "b");
+  EXPECT_EQ(read({"--cfi-from=d", "a"}).cfi_from, "d");
+  EXPECT_EQ(read({"--report=json", "a"}).report, ReportFormat::Json);
+  EXPECT_EQ(read({"--report", "summary", "a"}).report, ReportFormat::Summary);
+}
+
+TEST(Options, ShortOptionsMayBeJoined) {
+  const Options options = read({"-nv", "a"});
+  EXPECT_TRUE(options.dry_run && options.verbose);
+}
+
+TEST(Options, ManyFilesInOrder) {
+  EXPECT_EQ(read({"c", "-q", "a", "b"}).files, (Paths{"c", "a", "b"}));
+}
+
+TEST(Options, FileNamesAreTakenAsTheyAre) {
+  EXPECT_EQ(read({"two words", "\xff\xfe", "a=b", "--", "-o"}).files, (Paths{"two words", "\xff\xfe", "a=b", "-o"}));
+  EXPECT_EQ(read({"-o", "two words", "a"}).output, "two words");
+  EXPECT_EQ(read({"--cfi-from=two words.debug", "a"}).cfi_from, "two words.debug");
+}
+
+struct Wrong {
+  std::vector<const char*> arguments;
+  const char* message;
+};
+
+void PrintTo(const Wrong& wrong, std::ostream* out) {
+  for (const char* argument : wrong.arguments) *out << argument << ' ';
+}
+
+class WrongUsage : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongUsage, IsNamed) {
+  try {
+    read(GetParam().arguments);
+    FAIL() << "was taken";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), GetParam().message);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Options, WrongUsage,
+    testing::Values(Wrong{{}, "no file given"},  //
+                    Wrong{{"-q"}, "no file given"}, Wrong{{"--dump"}, "no file given"},
+                    Wrong{{"--dump", "--verify", "a"}, "--dump and --verify exclude each other"},
+                    Wrong{{"--dump", "-o", "b", "a"}, "--output and --dry-run go with converting only"},
+                    Wrong{{"--verify", "--dry-run", "a"}, "--output and --dry-run go with converting only"},
+                    Wrong{{"-o", "c", "a", "b"}, "--output takes exactly one input file"},
+                    Wrong{{"-n", "-o", "b", "a"}, "--output and --dry-run exclude each other"},
+                    Wrong{{"--dump", "--cfi-from", "d", "a"}, "--cfi-from does not go with --dump"},
+                    Wrong{{"--cfi-from", "d", "a", "b"}, "--cfi-from takes exactly one input file"},
+                    Wrong{{"--ignore-build-id", "a"}, "--ignore-build-id goes with --cfi-from only"},
+                    Wrong{{"-q", "-v", "a"}, "--quiet and --verbose exclude each other"},
+                    Wrong{{"--report=xml", "a"}, "--report is 'summary' or 'json', not 'xml'"},
+                    Wrong{{"--nonsense", "a"}, "unrecognised option '--nonsense'"},
+                    Wrong{{"--verif", "a"}, "unrecognised option '--verif'"},
+                    Wrong{{"-x", "a"}, "unrecognised option '-x'"},
+                    Wrong{{"a", "-o"}, "the required argument for option '--output' is missing"},
+                    Wrong{{"--output", "b", "--output", "c", "a"},
+                          "option '--output' cannot be specified more than once"},
+                    Wrong{{"--quiet=yes", "a"}, "option '--quiet' does not take any arguments"}));
+
+TEST(Help, FitsAScreenAndNamesTheStatus) {
+  const std::string text = help_text();
+  EXPECT_EQ(text.rfind("Usage: sframe-gen [OPTION]... FILE...\n", 0), 0U);
+  EXPECT_NE(text.find("Exit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage.\n"),
+            std::string::npos);
+  EXPECT_EQ(text.find("--file"), std::string::npos) << "files are positional";
+}
+
+TEST(Version, NamesTheFormat) {
+  EXPECT_EQ(version_text().rfind("sframe-gen ", 0), 0U);
+  EXPECT_NE(version_text().find("SFrame 3"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sframe_gen::cli
