@@ -91,7 +91,7 @@ def section_bytes(content, name):
 class Case(unittest.TestCase):
     """A test with an empty folder of its own."""
 
-    maxDiff = 4000
+    maxDiff = 8000
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="sframe-gen-live-")
