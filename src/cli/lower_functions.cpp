@@ -23,8 +23,9 @@ struct Lowered {
 
 Lowered lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part) {
   Lowered lowered;
+  emit::LoweringCache cache;
   lowered.report.dropped.duplicate = source.for_each_function(part, [&](const cfi::FunctionFrames& frames) {
-    const emit::Selected selected = emit::select(frames);
+    const emit::Selected selected = emit::select(frames, cache);
     for (const sframe::Function& function : selected.functions) lowered.encoder.add(function);
     lowered.report.add(frames, selected);
   });

@@ -74,6 +74,35 @@ DataWords flexible_words(const sframe::Recovery& recovery) {
   return words;
 }
 
+/// One row on its way to the section, in place: rows are written by the million.
+class RowBytes {
+ public:
+  explicit RowBytes(Endian endian) : endian_(endian) {}
+
+  /// The low `width` bytes (1, 2 or 4) of `value`.
+  void add(std::uint32_t value, unsigned width) {
+    const std::span<std::byte> place = std::span(bytes_).subspan(size_);
+    switch (width) {
+      case 1:
+        place[0] = static_cast<std::byte>(value);
+        break;
+      case 2:
+        store(place, static_cast<std::uint16_t>(value), endian_);
+        break;
+      default:
+        store(place, value, endian_);
+        break;
+    }
+    size_ += width;
+  }
+  std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
+
+ private:
+  std::array<std::byte, 4 + 1 + 6 * 4> bytes_{};  ///< the longest row: start, info, three pairs of words
+  std::size_t size_ = 0;
+  Endian endian_;
+};
+
 }  // namespace
 
 sframe::RowAddressWidth row_address_width(std::uint32_t function_size) {
@@ -84,19 +113,20 @@ sframe::RowAddressWidth row_address_width(std::uint32_t function_size) {
 
 void encode_row(ByteWriter& writer, const sframe::Row& row, sframe::RowAddressWidth width, sframe::DescriptorType type,
                 const sframe::AbiTraits& traits) {
-  writer.unsigned_of_width(row.pc_offset, bytes_of(width));
+  RowBytes bytes(traits.endian);
+  bytes.add(row.pc_offset, bytes_of(width));
   if (!row.recovery) {
     // No data words: RA undefined (section 2.4.1). GNU as leaves every other bit clear too.
-    writer.u8(sframe::RowInfo(false, 0, DataWordWidth::One, false).byte());
-    return;
+    bytes.add(sframe::RowInfo(false, 0, DataWordWidth::One, false).byte(), 1);
+  } else {
+    const bool flexible = type == sframe::DescriptorType::Flexible;
+    const DataWords words = flexible ? flexible_words(*row.recovery) : default_words(*row.recovery);
+    const bool base_is_sp = !flexible && row.recovery->cfa.base_register == traits.stack_pointer;
+    const auto count = static_cast<unsigned>(words.words().size());
+    bytes.add(sframe::RowInfo(base_is_sp, count, words.width(), row.recovery->mangled_ra).byte(), 1);
+    for (const DataWord& word : words.words()) bytes.add(word.bits, bytes_of(words.width()));
   }
-  const bool flexible = type == sframe::DescriptorType::Flexible;
-  const DataWords words = flexible ? flexible_words(*row.recovery) : default_words(*row.recovery);
-  const bool base_is_sp = !flexible && row.recovery->cfa.base_register == traits.stack_pointer;
-  writer.u8(
-      sframe::RowInfo(base_is_sp, static_cast<unsigned>(words.words().size()), words.width(), row.recovery->mangled_ra)
-          .byte());
-  for (const DataWord& word : words.words()) writer.unsigned_of_width(word.bits, bytes_of(words.width()));
+  writer.append_bytes(bytes.bytes());
 }
 
 }  // namespace sframe_gen::emit

@@ -12,14 +12,14 @@ namespace {
 /// Collects descriptors and holes while the rows of a function go by in order.
 class Splitter {
  public:
-  explicit Splitter(const cfi::FunctionFrames& frames) : frames_(frames) {}
+  Splitter(const cfi::FunctionFrames& frames, LoweringCache& cache) : frames_(frames), cache_(cache) {}
 
   Selected run() {
     for (std::size_t i = 0; i < frames_.rows.size(); ++i) {
       const std::uint64_t begin = frames_.start + frames_.rows[i].pc_offset;
       const bool last = i + 1 == frames_.rows.size();
       const std::uint64_t end = frames_.start + (last ? frames_.size : frames_.rows[i + 1].pc_offset);
-      add(begin, end, lower_amd64(frames_.rows[i].rules));
+      add(begin, end, cache_.lower(frames_.rows[i].rules));
     }
     close();
     return std::move(selected_);
@@ -29,8 +29,7 @@ class Splitter {
   void add(std::uint64_t begin, std::uint64_t end, const Lowered& lowered) {
     if (const auto* reason = std::get_if<Unrepresentable>(&lowered)) return add_hole(begin, end, *reason);
     if (const auto* stub = std::get_if<cfi::PltStub>(&lowered)) return add_plt_entries(begin, end, *stub);
-    const auto* recovery = std::get_if<sframe::Recovery>(&lowered);
-    add_row(begin, end, recovery != nullptr ? std::optional(*recovery) : std::nullopt);
+    add_row(begin, end, std::get_if<sframe::Recovery>(&lowered));
   }
 
   void add_hole(std::uint64_t begin, std::uint64_t end, Unrepresentable reason) {
@@ -44,17 +43,27 @@ class Splitter {
     }
   }
 
-  void add_row(std::uint64_t begin, std::uint64_t end, const std::optional<sframe::Recovery>& recovery) {
+  /// `recovery` null: the outermost frame.
+  void add_row(std::uint64_t begin, std::uint64_t end, const sframe::Recovery* recovery) {
     // A row of more than 4 GiB goes to as many descriptors as it takes.
     while (begin < end) {
       if (open_ && (open_->rows.size() == largest_row_count || begin - open_->start >= largest_size)) close();
       if (!open_) open(begin);
       const std::uint64_t reach = std::min(end, open_->start + largest_size);
-      const bool repeats = !open_->rows.empty() && open_->rows.back().recovery == recovery;
-      if (!repeats) open_->rows.push_back({static_cast<std::uint32_t>(begin - open_->start), recovery});
+      if (!repeats_last_row(recovery)) {
+        sframe::Row& row = open_->rows.emplace_back();
+        row.pc_offset = static_cast<std::uint32_t>(begin - open_->start);
+        if (recovery != nullptr) row.recovery = *recovery;
+      }
       open_->size = static_cast<std::uint32_t>(reach - open_->start);
       begin = reach;
     }
+  }
+
+  bool repeats_last_row(const sframe::Recovery* recovery) const {
+    if (open_->rows.empty()) return false;
+    const auto& last = open_->rows.back().recovery;
+    return recovery == nullptr ? !last : last && *last == *recovery;
   }
 
   /// Each 16-byte entry unwinds alike: sp+8 before its push, sp+16 after. DWARF looks at the low bits of rip, SFrame
@@ -99,14 +108,20 @@ class Splitter {
   static constexpr std::uint64_t largest_size = std::numeric_limits<std::uint32_t>::max();
 
   const cfi::FunctionFrames& frames_;
+  LoweringCache& cache_;
   Selected selected_;
   std::optional<sframe::Function> open_;
 };
 
 }  // namespace
 
+Selected select(const cfi::FunctionFrames& frames, LoweringCache& cache) {
+  return Splitter(frames, cache).run();
+}
+
 Selected select(const cfi::FunctionFrames& frames) {
-  return Splitter(frames).run();
+  LoweringCache cache;
+  return select(frames, cache);
 }
 
 }  // namespace sframe_gen::emit

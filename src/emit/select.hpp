@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
+#include "emit/lowering_cache.hpp"
 #include "emit/unrepresentable.hpp"
 #include "sframe/section.hpp"
 
@@ -27,7 +28,8 @@ struct Selected {
 inline constexpr std::size_t largest_row_count = 65535;
 
 /// Lowers each row and splits the function around rows without a form, around PLT entries, and where a descriptor's
-/// counts would overflow.
+/// counts would overflow. `cache` may serve any number of functions, in one thread.
+Selected select(const cfi::FunctionFrames& frames, LoweringCache& cache);
 Selected select(const cfi::FunctionFrames& frames);
 
 }  // namespace sframe_gen::emit

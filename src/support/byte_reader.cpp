@@ -9,7 +9,7 @@ void ByteReader::fail_short(std::uint64_t size, const char* what) const {
        (left() == 1 ? " is" : " are") + " left");
 }
 
-std::uint64_t ByteReader::uleb128(const char* what) {
+std::uint64_t ByteReader::long_uleb128(const char* what) {
   const std::uint64_t start = offset();
   std::uint64_t value = 0;
   for (unsigned shift = 0;; shift += 7) {

@@ -27,7 +27,17 @@ class ByteReader {
   std::int64_t i64(const char* what) { return static_cast<std::int64_t>(u64(what)); }
 
   /// DWARF 5, section 7.6. Values beyond 64 bits are malformed.
-  std::uint64_t uleb128(const char* what);
+  std::uint64_t uleb128(const char* what) {
+    // Nearly all of call frame information's numbers are one byte.
+    if (position_ < bytes_.size()) {
+      const auto byte = std::to_integer<std::uint8_t>(bytes_[position_]);
+      if (byte < 0x80) {
+        ++position_;
+        return byte;
+      }
+    }
+    return long_uleb128(what);
+  }
   std::int64_t sleb128(const char* what);
 
   std::span<const std::byte> take(std::uint64_t size, const char* what) {
@@ -56,6 +66,8 @@ class ByteReader {
     position_ += sizeof(T);
     return value;
   }
+
+  std::uint64_t long_uleb128(const char* what);
 
   void need(std::uint64_t size, const char* what) const {
     if (size > left()) fail_short(size, what);

@@ -19,20 +19,6 @@ class ByteWriter {
   void u32(std::uint32_t value) { append(value); }
   void u64(std::uint64_t value) { append(value); }
 
-  /// The low `width` (1, 2, 4 or 8) bytes of `value`.
-  void unsigned_of_width(std::uint64_t value, unsigned width) {
-    switch (width) {
-      case 1:
-        return u8(static_cast<std::uint8_t>(value));
-      case 2:
-        return u16(static_cast<std::uint16_t>(value));
-      case 4:
-        return u32(static_cast<std::uint32_t>(value));
-      default:
-        return u64(value);
-    }
-  }
-
   void append_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
   void reserve(std::size_t size) { bytes_.reserve(size); }
 

@@ -45,17 +45,6 @@ TEST(ByteWriter, BigEndian) {
             "8899aabbccddeeff");
 }
 
-TEST(ByteWriter, LowBytesOfAWidth) {
-  ByteWriter writer(Endian::Little);
-  for (const unsigned width : {1U, 2U, 4U, 8U}) writer.unsigned_of_width(0x1122334455667788, width);
-  EXPECT_EQ(hex_of(writer.bytes()),
-            "88"
-            "8877"
-            "88776655"
-            "8877665544332211");
-  EXPECT_EQ(writer.size(), 15U);
-}
-
 TEST(ByteWriter, AppendsBytesAndHandsThemOver) {
   constexpr std::array more{std::byte{0xab}, std::byte{0xcd}};
   ByteWriter writer(Endian::Big);
