@@ -53,6 +53,8 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   Report report;
   report.file = file.string();
   report.output = options.output.value_or(file).string();
+  std::optional<elf::Rewrite> rewrite;
+  if (!options.dry_run) rewrite.emplace(image, report.output);
   const emit::SectionEncoder encoder = [&] {
     const cfi::FrameSource source(image, debug ? *debug : image);
     if (source.empty()) {
@@ -67,7 +69,7 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   warn_of_executable_segments(image, warn);
   const elf::Layout layout = elf::plan_layout(image, encoder.encoded_size());
   // Function starts are stored relative to the section: its place comes before its bytes.
-  if (!options.dry_run) elf::rewrite(image, layout, encoder.encode(layout.section_address), report.output);
+  if (rewrite) rewrite->finish(layout, encoder.encode(layout.section_address));
   describe(report, layout);
   name_holes(report, image);
   return report;

@@ -21,13 +21,17 @@ struct Copy {
 /// more than the copy that the kernel makes, and next to no memory.
 struct FileImage {
   std::uint64_t size = 0;
+  std::uint64_t early_size = 0;  ///< bytes at the start that the output has already, as they stand in the input
   std::vector<Copy> copies;
   std::vector<Patch> patches;
 };
 
 FileImage build_file_image(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes);
 
-/// Fills the empty file `output`; `name` is for messages. Throws SystemFailure.
+/// Fills the file `output`, empty but for its early bytes; `name` is for messages. Throws SystemFailure.
 void write_file_image(const FileImage& contents, int input, int output, const std::string& name);
+
+/// Copies one range; holes of the input stay holes. Throws SystemFailure.
+void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name);
 
 }  // namespace sframe_gen::elf

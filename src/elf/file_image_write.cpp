@@ -36,6 +36,16 @@ class FileWriter {
     }
   }
 
+  void clear(std::uint64_t to, std::uint64_t size) const {
+    const std::vector<std::byte> zeros(std::min(size, std::uint64_t{1} << 18));
+    while (size != 0) {
+      const std::uint64_t step = std::min<std::uint64_t>(size, zeros.size());
+      write(zeros.data(), step, to);
+      to += step;
+      size -= step;
+    }
+  }
+
   /// Holes of the input stay holes.
   void copy(Copy copy) {
     while (copy.size != 0) {
@@ -88,13 +98,41 @@ class FileWriter {
   std::vector<std::byte> buffer_;
 };
 
+/// Clears what the early copy brought and the file image wants elsewhere or not at all, and returns the copies still
+/// to be made.
+std::vector<Copy> after_early_copy(const FileImage& contents, const FileWriter& writer) {
+  std::vector<Copy> in_place, left;
+  for (const Copy& copy : contents.copies) {
+    const bool early = copy.from == copy.to && copy.to < contents.early_size;
+    if (!early) {
+      left.push_back(copy);
+      continue;
+    }
+    const std::uint64_t done = std::min(copy.size, contents.early_size - copy.to);
+    in_place.push_back({copy.from, copy.to, done});
+    if (done != copy.size) left.push_back({copy.from + done, copy.to + done, copy.size - done});
+  }
+  std::sort(in_place.begin(), in_place.end(), [](const Copy& a, const Copy& b) { return a.to < b.to; });
+  std::uint64_t end = 0;
+  for (const Copy& copy : in_place) {
+    if (copy.to > end) writer.clear(end, copy.to - end);
+    end = std::max(end, copy.to + copy.size);
+  }
+  if (end < contents.early_size) writer.clear(end, contents.early_size - end);
+  return left;
+}
+
 }  // namespace
 
 void write_file_image(const FileImage& contents, int input, int output, const std::string& name) {
   FileWriter writer(input, output, name);
   writer.resize(contents.size);
-  for (const Copy& copy : contents.copies) writer.copy(copy);
+  for (const Copy& copy : after_early_copy(contents, writer)) writer.copy(copy);
   for (const Patch& patch : contents.patches) writer.write(patch.bytes.data(), patch.bytes.size(), patch.offset);
+}
+
+void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name) {
+  FileWriter(input, output, name).copy(copy);
 }
 
 }  // namespace sframe_gen::elf

@@ -2,20 +2,45 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <future>
 #include <span>
-#include <string>
 
 #include "elf/image.hpp"
 #include "elf/layout.hpp"
+#include "elf/output_file.hpp"
 
 namespace sframe_gen::elf {
 
-/// Writes `image` with `section_bytes` as its .sframe, placed as `layout` says, to `output`.
+/// Writes `image` with a new .sframe to `output`, in two steps: the constructor starts to copy what no layout moves,
+/// so that the copy of a large file runs while the caller still computes the section; `finish` writes the rest.
 ///
 /// The bytes go to a temporary file beside `output`, which takes over mode, owner and extended attributes of the
 /// file it replaces (of the input, where `output` is new), is checked against the invariants of layout_check.hpp and
 /// only then renamed over it. `output` may be the input itself; a symbolic link is followed to the file it names.
-/// Throws Refused or SystemFailure: then `output` is as it was and no temporary file is left.
+/// Both steps throw Refused or SystemFailure: then, or when `finish` is never called, `output` stays as it was and no
+/// temporary file is left.
+class Rewrite {
+ public:
+  /// `image` must outlive the rewrite.
+  Rewrite(const Image& image, const std::filesystem::path& output);
+  ~Rewrite();
+  Rewrite(const Rewrite&) = delete;
+  Rewrite& operator=(const Rewrite&) = delete;
+  Rewrite(Rewrite&&) = delete;
+  Rewrite& operator=(Rewrite&&) = delete;
+
+  /// `section_bytes` become .sframe, placed as `layout` says.
+  void finish(const Layout& layout, std::span<const std::byte> section_bytes);
+
+ private:
+  const Image& image_;
+  std::filesystem::path output_;
+  OutputFile file_;
+  std::uint64_t early_size_;  ///< bytes from the start of the file that are copied early
+  std::future<void> early_copy_;
+};
+
+/// Both steps at once.
 void rewrite(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes,
              const std::filesystem::path& output);
 
