@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emit/select.hpp"
+#include "support/background.hpp"
 
 namespace sframe_gen::cli {
 
@@ -42,20 +43,19 @@ std::size_t thread_count(std::size_t functions) {
 emit::SectionEncoder lower_functions(const cfi::FrameSource& source, Report& report) {
   report.dropped = source.dropped();
   const auto parts = source.parts(thread_count(source.size()));
+  if (parts.empty()) return emit::SectionEncoder{sframe::amd64_traits};
   std::vector<std::future<Lowered>> jobs;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto policy = i + 1 == parts.size() ? std::launch::deferred : std::launch::async;
-    jobs.push_back(std::async(policy, lower_part, std::cref(source), parts[i]));
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    jobs.push_back(in_background([&source, part = parts[i]] { return lower_part(source, part); }));
   }
-  // The last part runs in this thread.
-  if (!jobs.empty()) jobs.back().wait();
-  emit::SectionEncoder encoder{sframe::amd64_traits};
+  Lowered first = lower_part(source, parts[0]);
+  report.append(first.report);
   for (std::future<Lowered>& job : jobs) {
-    Lowered lowered = job.get();
+    const Lowered lowered = job.get();
     report.append(lowered.report);
-    encoder.function_count() == 0 ? void(encoder = std::move(lowered.encoder)) : encoder.append(lowered.encoder);
+    first.encoder.append(lowered.encoder);
   }
-  return encoder;
+  return std::move(first.encoder);
 }
 
 }  // namespace sframe_gen::cli

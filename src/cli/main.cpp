@@ -5,6 +5,7 @@
 #include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/version.hpp"
+#include "elf/temporary_file.hpp"
 
 namespace {
 
@@ -22,6 +23,7 @@ int main(int argument_count, char** arguments) {
   std::ios::sync_with_stdio(false);
   // A write beyond the limit on file sizes (ulimit -f) shall fail, not kill: the temporary file would be left.
   std::signal(SIGXFSZ, SIG_IGN);
+  sframe_gen::elf::remove_temporary_files_on_signals();
   try {
     const Options options = read_command_line(argument_count, arguments);
     if (options.action == Action::Help) return print(help_text());

@@ -120,7 +120,7 @@ class Run {
   void message(const char* severity, const std::string& text) {
     progress_.clear();
     std::cout.flush();
-    std::cerr << "sframe-gen: " << severity << ": " << text << '\n';
+    std::cerr << "sframe-gen: " << severity << ": " << printable(text) << '\n';
   }
 
   const Options& options_;

@@ -11,8 +11,8 @@
 namespace sframe_gen::elf {
 
 LayoutViolation::LayoutViolation(const std::string& file, const std::string& rule)
-    : std::logic_error(file + ": the output would be wrong: " + rule +
-                       "; this is a bug of this program, and the output was not kept") {}
+    : Failure(file + ": cannot be rewritten safely, as the result would break a rule: " + rule +
+              " (its headers may contradict each other; if they are sound, this is a bug of sframe-gen)") {}
 
 namespace {
 

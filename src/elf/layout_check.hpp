@@ -1,15 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 
 #include "elf/image.hpp"
+#include "support/error.hpp"
 
 namespace sframe_gen::elf {
 
-/// A bug of this program: an output that breaks a rule. It was not kept.
-class LayoutViolation : public std::logic_error {
+/// An output that breaks a rule, and was not kept: the input's headers contradict each other in a way that the
+/// preconditions did not see, or the planner has a bug.
+class LayoutViolation : public Failure {
  public:
   LayoutViolation(const std::string& file, const std::string& rule);
 };

@@ -55,12 +55,11 @@ OutputFile::OutputFile(const std::filesystem::path& target) : target_(follow_lin
   std::string pattern = (target_.parent_path() / name).string();
   descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
   if (descriptor_ < 0) throw SystemFailure(target.string(), "write", errno);
-  temporary_ = pattern;
+  temporary_.emplace(pattern);
 }
 
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void OutputFile::take_attributes(int input) {
@@ -106,8 +105,9 @@ void OutputFile::copy_extended_attributes(int source) const {
 void OutputFile::commit() {
   const int descriptor = std::exchange(descriptor_, -1);
   if (::close(descriptor) != 0) throw SystemFailure(target_.string(), "write", errno);
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw SystemFailure(target_.string(), "replace", errno);
-  temporary_.clear();
+  if (::rename(temporary_->path().c_str(), target_.c_str()) != 0)
+    throw SystemFailure(target_.string(), "replace", errno);
+  temporary_->forget();
 }
 
 }  // namespace sframe_gen::elf

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
+#include <optional>
+
+#include "elf/temporary_file.hpp"
 
 namespace sframe_gen::elf {
 
@@ -18,7 +20,7 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
 
   int descriptor() const { return descriptor_; }
-  const std::filesystem::path& temporary_path() const { return temporary_; }
+  std::filesystem::path temporary_path() const { return temporary_->path(); }
 
   /// Mode, owner, access control lists, file capabilities and other extended attributes of the file that is
   /// replaced; where there is none, of `input`. To be called when the contents are written, since the kernel takes
@@ -30,7 +32,7 @@ class OutputFile {
   void copy_extended_attributes(int source) const;
 
   std::filesystem::path target_;
-  std::filesystem::path temporary_;
+  std::optional<TemporaryFile> temporary_;
   int descriptor_ = -1;
 };
 

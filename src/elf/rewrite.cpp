@@ -4,6 +4,7 @@
 
 #include "elf/file_image.hpp"
 #include "elf/layout_check.hpp"
+#include "support/background.hpp"
 
 namespace sframe_gen::elf {
 
@@ -33,7 +34,7 @@ Rewrite::Rewrite(const Image& image, const std::filesystem::path& output)
     early_size_ = 0;
     return;
   }
-  early_copy_ = std::async(std::launch::async, [this] {
+  early_copy_ = in_background([this] {
     copy_file_bytes({0, 0, early_size_}, image_.descriptor(), file_.descriptor(), output_.string());
   });
 }

@@ -11,6 +11,20 @@ std::string hex(std::uint64_t value) {
   return {digits.data(), end};
 }
 
+std::string printable(std::string_view text) {
+  static constexpr const char* digits = "0123456789abcdef";
+  std::string result;
+  for (const char character : text) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte >= 0x20 && byte != 0x7f) {
+      result += character;
+    } else {
+      result.append({'\\', 'x', digits[byte >> 4U], digits[byte & 15U]});
+    }
+  }
+  return result;
+}
+
 std::string count_of(std::uint64_t count, std::string_view noun) {
   std::string text = std::to_string(count) + ' ' + std::string(noun);
   return count == 1 ? text : text + 's';

@@ -9,6 +9,9 @@ namespace sframe_gen {
 /// "0x1f": addresses, offsets and sizes in messages.
 std::string hex(std::uint64_t value);
 
+/// `text` with control characters as \\xNN: a file's name must not be able to write on the terminal.
+std::string printable(std::string_view text);
+
 /// "1 row", "2 rows".
 std::string count_of(std::uint64_t count, std::string_view noun);
 

@@ -9,6 +9,12 @@
 namespace sframe_gen {
 namespace {
 
+TEST(Text, PrintableKeepsTextAndEscapesControls) {
+  EXPECT_EQ(printable("libc.so.6"), "libc.so.6");
+  EXPECT_EQ(printable("a\nb\x1b[2J"), "a\\x0ab\\x1b[2J");
+  EXPECT_EQ(printable("na\xc3\xafve"), "na\xc3\xafve");
+}
+
 TEST(Text, Hex) {
   EXPECT_EQ(hex(0), "0x0");
   EXPECT_EQ(hex(0x1f), "0x1f");

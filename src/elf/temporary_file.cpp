@@ -1,0 +1,47 @@
+#include "elf/temporary_file.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <utility>
+
+namespace sframe_gen::elf {
+
+namespace {
+
+/// One file is written at a time; a handler may do no more than read a pointer.
+std::atomic<const char*> current_path{nullptr};
+static_assert(std::atomic<const char*>::is_always_lock_free);
+
+void remove_and_die(int signal) {
+  if (const char* const path = current_path.load()) ::unlink(path);
+  std::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+}  // namespace
+
+TemporaryFile::TemporaryFile(std::string path) : path_(std::move(path)) {
+  current_path = path_.c_str();
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (path_.empty()) return;
+  current_path = nullptr;
+  ::unlink(path_.c_str());
+}
+
+void TemporaryFile::forget() {
+  current_path = nullptr;
+  path_.clear();
+}
+
+void remove_temporary_files_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // nohup and the like have it ignored on purpose.
+    if (std::signal(signal, remove_and_die) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
+}
+
+}  // namespace sframe_gen::elf

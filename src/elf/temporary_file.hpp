@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+namespace sframe_gen::elf {
+
+/// The name of a file that must not outlive the program: removed by the destructor, or by the handler of SIGINT,
+/// SIGTERM and SIGHUP where `remove_temporary_files_on_signals` was called.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  TemporaryFile(TemporaryFile&&) = delete;
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// The file is gone or has another name: there is nothing to remove any more.
+  void forget();
+
+ private:
+  std::string path_;
+};
+
+/// Installs the handlers; the signal then ends the program as it would have.
+void remove_temporary_files_on_signals();
+
+}  // namespace sframe_gen::elf
