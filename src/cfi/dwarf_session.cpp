@@ -111,7 +111,7 @@ struct DwarfSession::Handle {
   Dwarf_Signed common_count = 0;
   Dwarf_Fde* entries = nullptr;
   Dwarf_Signed entry_count = 0;
-  std::vector<std::size_t> order;  ///< table index → libdwarf's index
+  std::vector<std::size_t> order;  ///< table index → libdwarf's index; empty: they are the same
 
   Handle(FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian)
       : section{kind == FrameSection::EhFrame ? ".eh_frame" : ".debug_frame", bytes, address, endian}, interface {
@@ -191,19 +191,22 @@ struct DwarfSession::Handle {
   }
 
   void read_entries() {
-    std::vector<FrameEntry> unsorted;
-    unsorted.reserve(static_cast<std::size_t>(entry_count));
-    for (Dwarf_Signed i = 0; i < entry_count; ++i) unsorted.push_back(read_entry(entries[i]));
+    table.entries.reserve(static_cast<std::size_t>(entry_count));
+    for (Dwarf_Signed i = 0; i < entry_count; ++i) table.entries.push_back(read_entry(entries[i]));
     // libdwarf sorts by start alone; where two FDEs share one, the order must not depend on its sort.
-    order.resize(unsorted.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const auto before = [&](std::size_t a, std::size_t b) {
-      return std::pair(unsorted[a].function_start, unsorted[a].section_offset) <
-             std::pair(unsorted[b].function_start, unsorted[b].section_offset);
+    const auto before = [](const FrameEntry& a, const FrameEntry& b) {
+      return std::pair(a.function_start, a.section_offset) < std::pair(b.function_start, b.section_offset);
     };
-    if (!std::is_sorted(order.begin(), order.end(), before)) std::sort(order.begin(), order.end(), before);
-    table.entries.reserve(unsorted.size());
-    for (const std::size_t i : order) table.entries.push_back(unsorted[i]);
+    if (std::is_sorted(table.entries.begin(), table.entries.end(), before)) return;
+    order.resize(table.entries.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return before(table.entries[a], table.entries[b]); });
+    std::sort(table.entries.begin(), table.entries.end(), before);
+  }
+
+  Dwarf_Fde entry_at(std::size_t table_index) const {
+    return entries[order.empty() ? table_index : order[table_index]];
   }
 
   FrameEntry read_entry(Dwarf_Fde entry) const {
@@ -253,7 +256,7 @@ FrameTable DwarfSession::release_table() && {
 }
 
 EvaluatedRule DwarfSession::evaluate(std::size_t entry_index, std::uint16_t column, std::uint64_t pc) const {
-  Dwarf_Fde entry = handle_->entries[handle_->order[entry_index]];
+  Dwarf_Fde entry = handle_->entry_at(entry_index);
   Dwarf_Small value_type = 0;
   Dwarf_Addr row_pc = 0, next_pc = 0;
   Dwarf_Bool has_more = 0;

@@ -10,6 +10,7 @@
 #include "elf/preconditions.hpp"
 #include "elf/rewrite.hpp"
 #include "elf/symbol_names.hpp"
+#include "support/heap.hpp"
 
 namespace sframe_gen::cli {
 
@@ -24,6 +25,14 @@ void warn_of_executable_segments(const elf::Image& image, const Warn& warn) {
   if (count > 1)
     warn(image.name() + ": has " + std::to_string(count) +
          " executable segments; a kernel that validates .sframe may not take it");
+}
+
+/// libdwarf's blocks, our tables and the section together take about eight times the size of .eh_frame.
+void prepare_heap(const elf::Image& image) {
+  constexpr std::uint64_t worth_it = 1 << 20;
+  const elf::Section* const eh_frame = image.find_section(".eh_frame");
+  if (eh_frame == nullptr || eh_frame->header.sh_size < worth_it) return;
+  expect_allocations(8 * std::min<std::uint64_t>(eh_frame->header.sh_size, image.file_bytes().size()));
 }
 
 void name_holes(Report& report, const elf::Image& image) {
@@ -50,6 +59,7 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   std::optional<elf::Image> debug;
   if (options.cfi_from) debug = open_debug_file(image, *options.cfi_from, options.ignore_build_id);
 
+  prepare_heap(image);
   Report report;
   report.file = file.string();
   report.output = options.output.value_or(file).string();

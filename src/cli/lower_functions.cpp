@@ -24,9 +24,9 @@ struct Lowered {
 
 Lowered lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part) {
   Lowered lowered;
-  emit::LoweringCache cache;
+  emit::Selector selector;
   lowered.report.dropped.duplicate = source.for_each_function(part, [&](const cfi::FunctionFrames& frames) {
-    const emit::Selected selected = emit::select(frames, cache);
+    const emit::Selected& selected = selector.select(frames);
     for (const sframe::Function& function : selected.functions) lowered.encoder.add(function);
     lowered.report.add(frames, selected);
   });

@@ -12,9 +12,15 @@ namespace {
 /// Collects descriptors and holes while the rows of a function go by in order.
 class Splitter {
  public:
-  Splitter(const cfi::FunctionFrames& frames, LoweringCache& cache) : frames_(frames), cache_(cache) {}
+  /// `selected` holds the result of another function, whose memory is used again.
+  Splitter(const cfi::FunctionFrames& frames, LoweringCache& cache, Selected& selected)
+      : frames_(frames), cache_(cache), selected_(selected) {
+    if (!selected.functions.empty()) spare_rows_ = std::move(selected.functions.front().rows);
+    selected.functions.clear();
+    selected.holes.clear();
+  }
 
-  Selected run() {
+  void run() {
     for (std::size_t i = 0; i < frames_.rows.size(); ++i) {
       const std::uint64_t begin = frames_.start + frames_.rows[i].pc_offset;
       const bool last = i + 1 == frames_.rows.size();
@@ -22,7 +28,6 @@ class Splitter {
       add(begin, end, cache_.lower(frames_.rows[i].rules));
     }
     close();
-    return std::move(selected_);
   }
 
  private:
@@ -92,7 +97,8 @@ class Splitter {
     open_.emplace();
     open_->start = begin;
     open_->signal_frame = frames_.signal_frame;
-    open_->rows.reserve(frames_.rows.size());
+    open_->rows = std::move(spare_rows_);
+    open_->rows.clear();
   }
 
   void close() {
@@ -109,19 +115,20 @@ class Splitter {
 
   const cfi::FunctionFrames& frames_;
   LoweringCache& cache_;
-  Selected selected_;
+  Selected& selected_;
+  std::vector<sframe::Row> spare_rows_;
   std::optional<sframe::Function> open_;
 };
 
 }  // namespace
 
-Selected select(const cfi::FunctionFrames& frames, LoweringCache& cache) {
-  return Splitter(frames, cache).run();
+const Selected& Selector::select(const cfi::FunctionFrames& frames) {
+  Splitter(frames, cache_, selected_).run();
+  return selected_;
 }
 
 Selected select(const cfi::FunctionFrames& frames) {
-  LoweringCache cache;
-  return select(frames, cache);
+  return Selector().select(frames);
 }
 
 }  // namespace sframe_gen::emit

@@ -27,9 +27,19 @@ struct Selected {
 /// Rows of one descriptor: sfda_func_num_fres has 16 bits (SFrame V3, section 2.3.2).
 inline constexpr std::size_t largest_row_count = 65535;
 
-/// Lowers each row and splits the function around rows without a form, around PLT entries, and where a descriptor's
-/// counts would overflow. `cache` may serve any number of functions, in one thread.
-Selected select(const cfi::FunctionFrames& frames, LoweringCache& cache);
+/// Lowers each row and splits functions around rows without a form, around PLT entries, and where a descriptor's
+/// counts would overflow. One selector serves any number of functions, in one thread, and reuses its memory.
+class Selector {
+ public:
+  /// The result is valid until the next call.
+  const Selected& select(const cfi::FunctionFrames& frames);
+
+ private:
+  LoweringCache cache_;
+  Selected selected_;
+};
+
+/// For one function.
 Selected select(const cfi::FunctionFrames& frames);
 
 }  // namespace sframe_gen::emit
