@@ -17,10 +17,10 @@ constexpr std::uint32_t first_reserved_length = 0xfffffff0;
 
 /// One record: its place, the place and value of its CIE id field, and its body.
 struct Record {
-  std::uint64_t offset;
-  std::uint64_t id_offset;
-  std::uint64_t id;
-  bool is_common;
+  std::uint64_t offset = 0;
+  std::uint64_t id_offset = 0;
+  std::uint64_t id = 0;
+  bool is_common = false;
   ByteReader body;
 };
 

@@ -48,7 +48,7 @@ bool FrameSource::empty() const {
 
 /// Takes the entries of the last table that describe code of the image.
 void FrameSource::collect() {
-  const std::uint32_t table = static_cast<std::uint32_t>(tables_.size() - 1);
+  const auto table = static_cast<std::uint32_t>(tables_.size() - 1);
   const std::vector<FrameEntry>& entries = tables_.back().entries;
   for (std::uint32_t i = 0; i < entries.size(); ++i) {
     const FrameEntry& entry = entries[i];

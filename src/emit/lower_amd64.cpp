@@ -121,11 +121,11 @@ Lowered lower_amd64(const cfi::Rules& rules) {
 
 bool fits_default_descriptor(const sframe::Recovery& recovery) {
   const sframe::Rule& cfa = recovery.cfa;
-  const bool plain_cfa = !cfa.dereferenced && (cfa.base_register == sframe::amd64_traits.stack_pointer ||
-                                               cfa.base_register == sframe::amd64_traits.frame_pointer);
+  const bool on_sp = cfa.base_register == sframe::amd64_traits.stack_pointer;
+  const bool on_fp = cfa.base_register == sframe::amd64_traits.frame_pointer;
   const auto& fp = recovery.frame_pointer;
   const bool plain_fp = !fp || (!fp->base_register && fp->dereferenced);
-  return plain_cfa && plain_fp && !recovery.return_address;
+  return (on_sp || on_fp) && !cfa.dereferenced && plain_fp && !recovery.return_address;
 }
 
 }  // namespace sframe_gen::emit

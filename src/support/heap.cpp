@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <climits>
-#include <cstdint>
 #include <cstdlib>
 
 namespace sframe_gen {
@@ -15,12 +14,12 @@ void expect_allocations(std::size_t bytes) {
   // The next growth of the heap brings this much at once, and nothing is given back before the end.
   ::mallopt(M_TOP_PAD, static_cast<int>(bytes));
   ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  const auto before = reinterpret_cast<std::uintptr_t>(::sbrk(0));
+  auto* const before = static_cast<std::byte*>(::sbrk(0));
   // Larger than any free block of a young heap, smaller than what malloc maps on its own.
   void* volatile block = std::malloc(120 << 10);  // volatile: or the compiler sees that nobody uses it
   std::free(block);
-  const auto after = reinterpret_cast<std::uintptr_t>(::sbrk(0));
-  if (after > before) ::madvise(reinterpret_cast<void*>(before), after - before, MADV_HUGEPAGE);
+  auto* const after = static_cast<std::byte*>(::sbrk(0));
+  if (after > before) ::madvise(before, static_cast<std::size_t>(after - before), MADV_HUGEPAGE);
 }
 
 }  // namespace sframe_gen
