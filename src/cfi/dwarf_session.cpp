@@ -15,10 +15,10 @@ namespace sframe_gen::cfi {
 namespace {
 
 /// More columns than any x86-64 register number in use (psABI figure 3.36 ends at 130); libdwarf refuses rules for
-/// registers beyond it.
-constexpr Dwarf_Half rule_table_size = 1000;
+/// registers beyond it. It fills the whole table for every rule asked for, so more costs time.
+constexpr Dwarf_Half rule_table_size = 160;
 
-// Two generations of one interface: 20210528 (Debian 12) against 0.4 and later. Same calls, other types.
+// Two generations of one object: 20210528 (Debian 12) against 0.4 and later. Same calls, other types.
 #if SFRAME_GEN_LIBDWARF_INTERFACE_A
 using ObjectInterface = Dwarf_Obj_Access_Interface_a;
 using ObjectMethods = Dwarf_Obj_Access_Methods_a;
@@ -103,8 +103,9 @@ std::span<const std::byte> as_bytes(BytePointer data, Dwarf_Unsigned size) {
 }  // namespace
 
 struct DwarfSession::Handle {
+  FrameSection kind;
   OneSection section;
-  ObjectInterface interface;
+  ObjectInterface object;
   FrameTable table;
   Dwarf_Debug debug = nullptr;
   Dwarf_Cie* commons = nullptr;
@@ -113,13 +114,14 @@ struct DwarfSession::Handle {
   Dwarf_Signed entry_count = 0;
   std::vector<std::size_t> order;  ///< table index → libdwarf's index; empty: they are the same
 
-  Handle(FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian)
-      : section{kind == FrameSection::EhFrame ? ".eh_frame" : ".debug_frame", bytes, address, endian}, interface {
-    &section, &methods
-  } {
-  }
+  Handle(FrameSection section_kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian)
+      : kind(section_kind),
+        section{kind == FrameSection::EhFrame ? ".eh_frame" : ".debug_frame", bytes, address, endian},
+        object{&section, &methods} {}
 
-  ~Handle() {
+  ~Handle() { close(); }
+
+  void close() {
     if (debug == nullptr) return;
 #if SFRAME_GEN_LIBDWARF_INTERFACE_A
     dwarf_dealloc_fde_cie_list(debug, commons, common_count, entries, entry_count);
@@ -129,6 +131,8 @@ struct DwarfSession::Handle {
     Dwarf_Error error = nullptr;
     dwarf_object_finish(debug, &error);
 #endif
+    debug = nullptr;
+    entries = nullptr;
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -144,9 +148,9 @@ struct DwarfSession::Handle {
     if (status != DW_DLV_OK) fail(error, offset);
   }
 
-  void open(FrameSection kind) {
+  void open() {
     Dwarf_Error error = nullptr;
-    check(dwarf_object_init_b(&interface, nullptr, nullptr, DW_GROUPNUMBER_ANY, &debug, &error), error, 0);
+    check(dwarf_object_init_b(&object, nullptr, nullptr, DW_GROUPNUMBER_ANY, &debug, &error), error, 0);
     dwarf_set_frame_rule_table_size(debug, rule_table_size);
     dwarf_set_frame_cfa_value(debug, cfa_column);
     dwarf_set_frame_undefined_value(debug, undefined_column);
@@ -239,7 +243,7 @@ DwarfSession::DwarfSession(FrameSection kind, std::span<const std::byte> section
   handle_->table.section_address = section_address;
   handle_->table.section_bytes = section_bytes;
   if (used == 0) return;
-  handle_->open(kind);
+  handle_->open();
   handle_->read_commons();
   handle_->read_entries();
 }
@@ -253,6 +257,12 @@ const FrameTable& DwarfSession::table() const {
 }
 FrameTable DwarfSession::release_table() && {
   return std::move(handle_->table);
+}
+
+void DwarfSession::release_memory() {
+  if (handle_->debug == nullptr) return;
+  handle_->close();
+  handle_->open();
 }
 
 EvaluatedRule DwarfSession::evaluate(std::size_t entry_index, std::uint16_t column, std::uint64_t pc) const {

@@ -44,6 +44,9 @@ class DwarfSession {
   /// Throws MalformedInput when libdwarf cannot evaluate it.
   EvaluatedRule evaluate(std::size_t entry_index, std::uint16_t column, std::uint64_t pc) const;
 
+  /// libdwarf keeps a table for every FDE it has evaluated, some kilobytes each. This gives them back.
+  void release_memory();
+
  private:
   struct Handle;
   std::unique_ptr<Handle> handle_;

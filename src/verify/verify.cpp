@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t differences_kept = 20;
 constexpr std::uint64_t functions_per_progress = 256;
+constexpr std::uint64_t functions_per_release = 8192;  ///< bounds libdwarf's memory
 
 class Verifier {
  public:
@@ -29,6 +30,9 @@ class Verifier {
     std::vector<PcRange> claimed;
     for (const sframe::Function& function : section.functions) {
       if (result_.functions++ % functions_per_progress == 0) progress(result_.functions, section.functions.size());
+      if (result_.functions % functions_per_release == 0) {
+        for (cfi::DwarfSession& open_session : sessions_) open_session.release_memory();
+      }
       result_.rows += function.rows.size();
       if (function.size != 0 && !image_.is_code(function.start, function.size)) {
         differ(function.start, ".sframe describes " + hex(function.size) + " bytes from here, which are not code");
