@@ -18,7 +18,7 @@ namespace {
 /// registers beyond it. It fills the whole table for every rule asked for, so more costs time.
 constexpr Dwarf_Half rule_table_size = 160;
 
-// Two generations of one object: 20210528 (Debian 12) against 0.4 and later. Same calls, other types.
+// Two generations of one interface: 20210528 (Debian 12) against 0.4 and later. Same calls, other types.
 #if SFRAME_GEN_LIBDWARF_INTERFACE_A
 using ObjectInterface = Dwarf_Obj_Access_Interface_a;
 using ObjectMethods = Dwarf_Obj_Access_Methods_a;
