@@ -26,7 +26,15 @@ const Section* symbol_section(const Image& image) {
 
 }  // namespace
 
-SymbolNames::SymbolNames(const Image& image) try {
+SymbolNames::SymbolNames(const Image& image) {
+  try {
+    read(image);
+  } catch (const Failure&) {
+    symbols_.clear();
+  }
+}
+
+void SymbolNames::read(const Image& image) {
   const Section* const table = symbol_section(image);
   if (table == nullptr || table->header.sh_link >= image.sections().size()) return;
   const Origin origin{image.name(), table->name};
@@ -45,8 +53,6 @@ SymbolNames::SymbolNames(const Image& image) try {
   }
   std::stable_sort(symbols_.begin(), symbols_.end(),
                    [](const Symbol& a, const Symbol& b) { return a.begin < b.begin; });
-} catch (const Failure&) {
-  symbols_.clear();
 }
 
 std::string SymbolNames::name_at(std::uint64_t address) const {

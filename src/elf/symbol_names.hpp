@@ -18,6 +18,8 @@ class SymbolNames {
   std::string name_at(std::uint64_t address) const;
 
  private:
+  void read(const Image& image);
+
   struct Symbol {
     std::uint64_t begin, end;
     std::string name;
