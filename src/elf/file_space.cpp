@@ -6,12 +6,22 @@
 
 namespace sframe_gen::elf {
 
+namespace {
+
+/// The bytes of PT_GNU_RELRO are a PT_LOAD's. Recent lld counts padding in its file size that is in no file.
+bool has_no_bytes_of_its_own(std::uint32_t segment_type) {
+  return segment_type == PT_NULL || segment_type == PT_PHDR || segment_type == PT_GNU_RELRO ||
+         segment_type == segment_type_gnu_sframe;
+}
+
+}  // namespace
+
 FileSpace::FileSpace(const Image& image) : image_(&image) {
   claim(0, sizeof(Elf64_Ehdr) + image.segments().size() * sizeof(Elf64_Phdr), "the ELF header");
   for (const Section& section : image.sections())
     claim(section.header.sh_offset, image.bytes_of(section).size(), describe(section));
   for (const Elf64_Phdr& segment : image.segments()) {
-    if (segment.p_type == PT_NULL || segment.p_type == PT_PHDR || segment.p_type == segment_type_gnu_sframe) continue;
+    if (has_no_bytes_of_its_own(segment.p_type)) continue;
     if (segment.p_type == PT_LOAD && segment.p_offset == 0) {
       first_segment_end_ = std::max<std::uint64_t>(first_segment_end_, segment.p_filesz);
       continue;

@@ -20,8 +20,9 @@ struct Claim {
 /// Who uses which byte of the input file.
 ///
 /// The first PT_LOAD, which covers the headers themselves, claims nothing: what it holds are sections. All other
-/// PT_LOADs claim their bytes. A PT_GNU_SFRAME claims nothing, since it will be rewritten. Released bytes are free and
-/// count as zero, whatever the input has there: they are not copied to the output.
+/// PT_LOADs claim their bytes. A PT_GNU_SFRAME claims nothing, since it will be rewritten, and PT_GNU_RELRO nothing,
+/// since it describes bytes of a PT_LOAD. Released bytes are free and count as zero, whatever the input has there:
+/// they are not copied to the output.
 class FileSpace {
  public:
   explicit FileSpace(const Image& image);

@@ -101,6 +101,11 @@ void check_no_overlap(const Image& image) {
   }
 }
 
+/// Recent lld counts padding in the file size of PT_GNU_RELRO that may lie behind the end of the file.
+bool has_file_bytes(const Elf64_Phdr& segment) {
+  return segment.p_type != PT_NULL && segment.p_type != PT_GNU_RELRO && segment.p_filesz != 0;
+}
+
 void check_segment(const Image& image, std::size_t index) {
   const Elf64_Phdr& segment = image.segments()[index];
   const std::string name = "program header " + std::to_string(index);
@@ -115,10 +120,11 @@ void check_segment(const Image& image, std::size_t index) {
   if (!is_power_of_two_or_zero(segment.p_align))
     throw MalformedInput(origin, offsetof(Elf64_Phdr, p_align),
                          "alignment " + hex(segment.p_align) + " is not a power of two");
-  if (segment.p_filesz != 0) image.slice(segment.p_offset, segment.p_filesz, name.c_str());
-  if (segment.p_offset > largest_number)
-    throw MalformedInput(origin, offsetof(Elf64_Phdr, p_offset),
-                         "file offset " + hex(segment.p_offset) + " is impossible");
+  if (has_file_bytes(segment)) image.slice(segment.p_offset, segment.p_filesz, name.c_str());
+  if (segment.p_offset > largest_number || segment.p_filesz > largest_number)
+    throw MalformedInput(
+        origin, offsetof(Elf64_Phdr, p_offset),
+        "file offset " + hex(segment.p_offset) + " or size " + hex(segment.p_filesz) + " is impossible");
   if (segment.p_type != PT_LOAD) return;
   if (segment.p_filesz > segment.p_memsz)
     throw MalformedInput(origin, offsetof(Elf64_Phdr, p_filesz),
@@ -174,8 +180,7 @@ void check_not_prelinked(const Image& image) {
 void check_nothing_appended(const Image& image) {
   std::uint64_t end = image.header().e_shoff + image.sections().size() * sizeof(Elf64_Shdr);
   for (const Elf64_Phdr& segment : image.segments())
-    if (segment.p_type != PT_NULL && segment.p_filesz != 0)
-      end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
+    if (has_file_bytes(segment)) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
   for (const Section& section : image.sections())
     if (!image.bytes_of(section).empty())
       end = std::max<std::uint64_t>(end, section.header.sh_offset + section.header.sh_size);

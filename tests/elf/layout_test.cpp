@@ -156,6 +156,16 @@ TEST_F(LayoutOf, LargePagesDoNotBlowUpTheFile) {
   }
 }
 
+// LLD 17 and later give PT_GNU_RELRO a file size that counts .relro_padding, which is in no file.
+TEST_F(LayoutOf, PaddingOfRelroIsNoObstacle) {
+  const auto file = link("-pie -Wl,-z,relro");
+  for (const std::uint64_t beyond : {std::uint64_t{0x800}, std::uint64_t{0x100000}}) {
+    change(file, folder_ / "padded", [&](Fields& f) { f.segment(PT_GNU_RELRO).p_filesz += beyond; });
+    expect_plan(inject_into(folder_ / "padded", fits_no_gap), "S2", "T1");
+    EXPECT_EQ(run((folder_ / "output").string()).status, 0);
+  }
+}
+
 TEST_F(LayoutOf, ImpossibleSizesAreRefused) {
   EXPECT_THROW(plan_layout(Image::open(small_library()), 0), Refused);
   EXPECT_THROW(plan_layout(Image::open(small_library()), std::uint64_t{1} << 40), Refused);
