@@ -4,17 +4,15 @@
 #include <array>
 #include <string_view>
 
+#include "elf/constants.hpp"
 #include "elf/name_of.hpp"
 #include "elf/note.hpp"
-#include "elf/symbols.hpp"
+#include "elf/references.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
 
 namespace {
-
-constexpr std::uint32_t section_type_relr = 19;  // SHT_RELR and DT_RELR are in <elf.h> from glibc 2.36 on
-constexpr std::int64_t dynamic_tag_relr = 36;
 
 std::string located(const Section& section) {
   return describe(section) + " at " + hex(section.header.sh_addr);
@@ -111,7 +109,8 @@ std::string Movability::why_section_stays(const Section& section, Group& group) 
     why = located(section) + " cannot move";
   }
   if (!why.empty()) return why;
-  if (is_referred_to(section)) return located(section) + " cannot move: a symbol or relocation points into it";
+  if (is_referred_to(section, group.plan))
+    return located(section) + " cannot move: a symbol, a relocation or code points into it";
   return {};
 }
 
@@ -149,8 +148,14 @@ std::string Movability::why_table_stays(const Section& section) const {
   return {};
 }
 
-bool Movability::is_referred_to(const Section& section) const {
-  return has_global_symbol_in(*image_, section) || has_relative_relocation_to(*image_, section);
+bool Movability::is_referred_to(const Section& section, TablePlan plan) const {
+  const auto known = is_referred_to_.find(section.index);
+  if (known != is_referred_to_.end()) return known->second;
+  // Nobody but the dynamic linker reads its tables, and in large ones a chance hit would be likely.
+  const bool found = has_global_symbol_in(*image_, section) || has_relative_relocation_to(*image_, section) ||
+                     (plan == TablePlan::Notes && has_direct_reference_to(*image_, section));
+  is_referred_to_.emplace(section.index, found);
+  return found;
 }
 
 }  // namespace sframe_gen::elf

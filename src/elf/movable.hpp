@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,10 +43,11 @@ class Movability {
   std::string why_section_stays(const Section& section, Group& group) const;
   std::string why_note_stays(const Section& section, Group& group) const;
   std::string why_table_stays(const Section& section) const;
-  bool is_referred_to(const Section& section) const;
+  bool is_referred_to(const Section& section, TablePlan plan) const;
 
   const Image* image_;
   std::vector<DynamicEntry> dynamic_;
+  mutable std::map<std::uint32_t, bool> is_referred_to_;  ///< by section index: each plan asks again
 };
 
 /// The tags whose value is the address of a section of this type; empty for types that .dynamic does not name.

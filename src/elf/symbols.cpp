@@ -93,37 +93,6 @@ std::vector<Patch> fix_index_table(const Image& image, const Layout& layout, std
 
 }  // namespace
 
-bool has_global_symbol_in(const Image& image, const Section& section) {
-  for (const Section& table : image.sections()) {
-    if (!is_symbol_table(table)) continue;
-    const auto symbols = image.bytes_of(table);
-    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
-      const auto symbol = symbols.subspan(at, sizeof(Elf64_Sym));
-      const auto info = std::to_integer<unsigned>(symbol[offsetof(Elf64_Sym, st_info)]);
-      if (ELF64_ST_BIND(info) != STB_LOCAL && index_of(symbol, image.endian()) == section.index &&
-          points_into(value_of(symbol, image.endian()), section))
-        return true;
-    }
-  }
-  return false;
-}
-
-bool has_relative_relocation_to(const Image& image, const Section& section) {
-  for (const Section& table : image.sections()) {
-    if (table.header.sh_type != SHT_RELA || (table.header.sh_flags & SHF_ALLOC) == 0) continue;
-    const auto relocations = image.bytes_of(table);
-    for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= relocations.size(); at += sizeof(Elf64_Rela)) {
-      const auto relocation = relocations.subspan(at, sizeof(Elf64_Rela));
-      const auto addend = load<std::uint64_t>(relocation.subspan(offsetof(Elf64_Rela, r_addend)), image.endian());
-      if (!points_into(addend, section)) continue;
-      const auto info = load<std::uint64_t>(relocation.subspan(offsetof(Elf64_Rela, r_info)), image.endian());
-      const std::uint64_t type = ELF64_R_TYPE(info);
-      if (type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE) return true;
-    }
-  }
-  return false;
-}
-
 std::vector<Patch> fix_symbols(const Image& image, const Layout& layout) {
   std::vector<Patch> all;
   for (const Section& section : image.sections()) {

@@ -8,13 +8,6 @@
 
 namespace sframe_gen::elf {
 
-/// Whether a global or weak symbol of .symtab or .dynsym has its value inside `section`. Linkers' own symbols for
-/// notes (__abi_tag) are local: code that refers to them does not exist outside of the C library's start files.
-bool has_global_symbol_in(const Image& image, const Section& section);
-
-/// Whether the dynamic linker computes a pointer into `section` (R_X86_64_RELATIVE, R_X86_64_IRELATIVE).
-bool has_relative_relocation_to(const Image& image, const Section& section);
-
 /// New bytes at an offset of the output.
 struct Patch {
   std::uint64_t offset;

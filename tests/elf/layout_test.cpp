@@ -141,8 +141,29 @@ TEST_F(LayoutOf, NotesThatCodeRefersToStay) {
                          "__asm__(\".section .note.own, \\\"a\\\", @note\\n.globl own\\nown: .long 4, 4, 1\\n.string "
                          "\\\"GNU\\\"\\n.long 1\\n\");\n"
                          "extern int own; int main(void) { return own; }\n");
-  EXPECT_NE(failure_of([&] { inject_into(file, fits_no_gap); }).find("a symbol or relocation points into it"),
+  EXPECT_NE(failure_of([&] { inject_into(file, fits_no_gap); }).find("a symbol, a relocation or code points into it"),
             std::string::npos);
+}
+
+// A note of C code has a local symbol at most, and stripping takes that away: what points at it are code, packed
+// relocations and, at fixed addresses, data.
+TEST_F(LayoutOf, NotesThatStrippedProgramsReferToStay) {
+  const std::string note =
+      "static const struct { unsigned sizes[2], type; char owner[4], text[8]; } note __attribute__((section("
+      "\".note.gnu.own\"), used, aligned(4))) = {{4, 8}, 0xcafe1a7e, \"FDO\", \"{1}\"};\n";
+  const std::string by_code =
+      note + "int main(void) { const char *p = note.text; __asm__(\"\" : \"+r\"(p)); return p[1] - '1'; }\n";
+  const std::string by_pointer = note + "const char *volatile p[70] = {[1] = note.text, [65] = note.text};\n" +
+                                 "int main(void) { return p[1][1] - '1' + p[65][1] - '1'; }\n";
+  for (const std::string& source : {by_code, by_pointer}) {
+    for (const std::string options : {"-static", "-static-pie", "-fPIE -pie -Wl,-z,pack-relative-relocs", "-no-pie"}) {
+      const auto file = link("-s " + options + " -Wl,--build-id=none", source);
+      ASSERT_EQ(run(file.string()).status, 0) << options;
+      const std::string failure = failure_of([&] { inject_into(file, fits_no_gap); });
+      EXPECT_NE(failure.find("section .note.gnu.own at 0x"), std::string::npos) << options << failure;
+      EXPECT_NE(failure.find("code points into it"), std::string::npos) << options << failure;
+    }
+  }
 }
 
 TEST_F(LayoutOf, LargePagesDoNotBlowUpTheFile) {

@@ -1,0 +1,157 @@
+#include "elf/references.hpp"
+
+#include <cstddef>
+#include <optional>
+
+#include "elf/constants.hpp"
+#include "elf/segment_table.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+bool points_into(std::uint64_t address, const Section& section) {
+  return address - section.header.sh_addr < section.header.sh_size;
+}
+
+template <typename T>
+T number_at(std::span<const std::byte> bytes, std::size_t at, Endian endian) {
+  return load<T>(bytes.subspan(at, sizeof(T)), endian);
+}
+
+bool rela_points_into(const Image& image, const Section& table, const Section& section) {
+  const auto relocations = image.bytes_of(table);
+  for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= relocations.size(); at += sizeof(Elf64_Rela)) {
+    const auto addend = number_at<std::uint64_t>(relocations, at + offsetof(Elf64_Rela, r_addend), image.endian());
+    if (!points_into(addend, section)) continue;
+    const auto info = number_at<std::uint64_t>(relocations, at + offsetof(Elf64_Rela, r_info), image.endian());
+    const std::uint64_t type = ELF64_R_TYPE(info);
+    if (type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE) return true;
+  }
+  return false;
+}
+
+/// The word at an address of the input, where the file has it.
+std::optional<std::uint64_t> word_at(const Image& image, std::uint64_t address) {
+  const auto file = image.file_bytes();
+  for (const Elf64_Phdr& segment : image.segments()) {
+    const std::uint64_t within = address - segment.p_vaddr;
+    const bool holds =
+        segment.p_type == PT_LOAD && within < segment.p_filesz && sizeof(std::uint64_t) <= segment.p_filesz - within;
+    if (holds) return number_at<std::uint64_t>(file, segment.p_offset + within, image.endian());
+  }
+  return {};
+}
+
+/// gABI, "Relative Relocation Table": an even entry is the address of a word to relocate; an odd one has a bit for each
+/// of the 63 words that follow. The addend is what stands there.
+bool relr_points_into(const Image& image, const Section& table, const Section& section) {
+  constexpr std::uint64_t words_of_a_bitmap = 63;
+  const auto entries = image.bytes_of(table);
+  const auto word_points = [&](std::uint64_t address) {
+    const auto word = word_at(image, address);
+    return word && points_into(*word, section);
+  };
+  std::uint64_t next = 0;
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= entries.size(); at += sizeof(std::uint64_t)) {
+    const auto entry = number_at<std::uint64_t>(entries, at, image.endian());
+    if (entry % 2 == 0) {
+      if (word_points(entry)) return true;
+      next = entry + sizeof(std::uint64_t);
+      continue;
+    }
+    for (std::uint64_t bit = 0; bit < words_of_a_bitmap; ++bit) {
+      if ((entry >> (bit + 1) & 1) != 0 && word_points(next + bit * sizeof(std::uint64_t))) return true;
+    }
+    next += words_of_a_bitmap * sizeof(std::uint64_t);
+  }
+  return false;
+}
+
+/// A ModRM byte with mod 00 and rm 101 says that the next four bytes are the distance from the end of the instruction
+/// (AMD64 Architecture Programmer's Manual, volume 3, table A-34), which an immediate of up to four bytes may follow.
+bool has_relative_operand(std::span<const std::byte> code, std::uint64_t address, const Section& section,
+                          Endian endian) {
+  constexpr std::byte mask{0xc7};
+  constexpr std::byte relative{0x05};
+  constexpr std::uint64_t longest_immediate = 4;
+  const std::uint64_t begin = section.header.sh_addr - longest_immediate;
+  const std::uint64_t size = section.header.sh_size + longest_immediate;
+  for (std::size_t at = 1; at + sizeof(std::int32_t) <= code.size(); ++at) {
+    if ((code[at - 1] & mask) != relative) continue;
+    const auto distance = static_cast<std::int32_t>(number_at<std::uint32_t>(code, at, endian));
+    if (address + at + sizeof(std::int32_t) + static_cast<std::uint64_t>(distance) - begin < size) return true;
+  }
+  return false;
+}
+
+/// Whether the bytes in front of a 32-bit number make it an operand: what compilers use to load, push, compare or store
+/// an address below 4 GiB (AMD64 Architecture Programmer's Manual, volume 3, appendix A). Any four bytes would give
+/// chance hits in most programs.
+bool is_operand(std::span<const std::byte> code, std::size_t at) {
+  const auto before = [&](std::size_t distance) {
+    return distance <= at ? std::to_integer<unsigned>(code[at - distance]) : 0U;
+  };
+  const unsigned last = before(1);
+  if ((last & 0xf8) == 0xb8 || last == 0x68 || last == 0x3d) return true;              // mov, push, cmp
+  if (last == 0x25 && (before(2) & 0xc7) == 0x04) return true;                         // [address]
+  if ((before(2) == 0xc7 || before(2) == 0x81) && (last & 0xc0) != 0x80) return true;  // mov, cmp: register, [r]
+  if (before(3) == 0xc7 && (before(2) & 0xc0) == 0x40) return true;                    // mov [r + 8 bits]
+  if (before(4) == 0xc7 && (before(3) & 0xc7) == 0x44) return true;                    // mov [r + r + 8 bits]
+  return before(6) == 0xc7 && (before(5) & 0xc7) == 0x05;                              // mov [rip + 32 bits]
+}
+
+bool has_address_in_code(std::span<const std::byte> code, const Section& section, Endian endian) {
+  for (std::size_t at = 1; at + sizeof(std::uint32_t) <= code.size(); ++at)
+    if (points_into(number_at<std::uint32_t>(code, at, endian), section) && is_operand(code, at)) return true;
+  return false;
+}
+
+bool has_address_in_data(std::span<const std::byte> data, const Section& section, Endian endian) {
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= data.size(); at += sizeof(std::uint64_t))
+    if (points_into(number_at<std::uint64_t>(data, at, endian), section)) return true;
+  return false;
+}
+
+}  // namespace
+
+bool has_global_symbol_in(const Image& image, const Section& section) {
+  for (const Section& table : image.sections()) {
+    if (table.header.sh_type != SHT_SYMTAB && table.header.sh_type != SHT_DYNSYM) continue;
+    const auto symbols = image.bytes_of(table);
+    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
+      const auto info = std::to_integer<unsigned>(symbols[at + offsetof(Elf64_Sym, st_info)]);
+      const auto index = number_at<std::uint16_t>(symbols, at + offsetof(Elf64_Sym, st_shndx), image.endian());
+      const auto value = number_at<std::uint64_t>(symbols, at + offsetof(Elf64_Sym, st_value), image.endian());
+      if (ELF64_ST_BIND(info) != STB_LOCAL && index == section.index && points_into(value, section)) return true;
+    }
+  }
+  return false;
+}
+
+bool has_relative_relocation_to(const Image& image, const Section& section) {
+  for (const Section& table : image.sections()) {
+    if ((table.header.sh_flags & SHF_ALLOC) == 0) continue;
+    if (table.header.sh_type == SHT_RELA && rela_points_into(image, table, section)) return true;
+    if (table.header.sh_type == section_type_relr && relr_points_into(image, table, section)) return true;
+  }
+  return false;
+}
+
+bool has_direct_reference_to(const Image& image, const Section& section) {
+  const bool fixed = image.header().e_type == ET_EXEC;
+  for (const Section& other : image.sections()) {
+    const Elf64_Shdr& header = other.header;
+    if ((header.sh_flags & SHF_ALLOC) == 0) continue;
+    const auto bytes = image.bytes_of(other);
+    if ((header.sh_flags & SHF_EXECINSTR) != 0) {
+      if (has_relative_operand(bytes, header.sh_addr, section, image.endian())) return true;
+      if (fixed && has_address_in_code(bytes, section, image.endian())) return true;
+    } else if (fixed && (header.sh_type == SHT_PROGBITS || header.sh_type == SHT_INIT_ARRAY)) {
+      if (has_address_in_data(bytes, section, image.endian())) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace sframe_gen::elf

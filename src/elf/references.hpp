@@ -1,0 +1,19 @@
+#pragma once
+
+#include "elf/image.hpp"
+
+/// Who would notice that a section got another address. Symbols may be stripped, so code and data are searched as well:
+/// that may find a reference where there is none, but not miss one of the usual forms.
+namespace sframe_gen::elf {
+
+/// Whether a global or weak symbol of .symtab or .dynsym has its value inside `section`.
+bool has_global_symbol_in(const Image& image, const Section& section);
+
+/// Whether the dynamic linker computes a pointer into `section` (R_X86_64_RELATIVE, R_X86_64_IRELATIVE, SHT_RELR).
+bool has_relative_relocation_to(const Image& image, const Section& section);
+
+/// Whether an instruction may address `section` by its distance; in files with fixed addresses, whether the section's
+/// address stands in code or data.
+bool has_direct_reference_to(const Image& image, const Section& section);
+
+}  // namespace sframe_gen::elf
