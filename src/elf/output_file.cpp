@@ -18,6 +18,7 @@ namespace sframe_gen::elf {
 
 namespace {
 
+constexpr const char* access_list = "system.posix_acl_access";
 constexpr int most_links = 40;               // as the kernel follows
 constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
 
@@ -72,8 +73,10 @@ void OutputFile::take_attributes(int input) {
   if (::fchown(descriptor_, status.st_uid, status.st_gid) != 0) {
     if (errno != EPERM) throw SystemFailure(target_.string(), "set the owner", errno);
     if (::fchown(descriptor_, static_cast<uid_t>(-1), status.st_gid) != 0) mode &= ~static_cast<mode_t>(S_ISGID);
-    mode &= ~static_cast<mode_t>(S_ISUID);
+    if (status.st_uid != ::geteuid()) mode &= ~static_cast<mode_t>(S_ISUID);
   }
+  // A folder's default list must not let in whom the old file kept out; its own list, if any, is copied below.
+  ::fremovexattr(descriptor_, access_list);
   if (::fchmod(descriptor_, mode) != 0) throw SystemFailure(target_.string(), "set the mode", errno);
   copy_extended_attributes(source);
 }

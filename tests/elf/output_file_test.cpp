@@ -1,9 +1,12 @@
 #include "elf/output_file.hpp"
 
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
 
 #include "toolbox.hpp"
 
@@ -70,6 +73,44 @@ TEST_F(OutputFileTest, ExtendedAttributesAreKept) {
   write("output");
   std::array<char, 8> value{};
   EXPECT_EQ(::getxattr((folder_ / "output").c_str(), "user.note", value.data(), value.size()), 4);
+}
+
+// Who the input kept out must not come in by the list that new files of a folder get.
+TEST_F(OutputFileTest, DefaultAccessListOfTheFolderDoesNotApply) {
+  struct Entry {
+    std::uint16_t tag, permissions;
+    std::uint32_t id;
+  };
+  struct List {
+    std::uint32_t version;
+    std::array<Entry, 5> entries;
+  };
+  const List list{2,
+                  {{{1, 7, UINT32_MAX}, {2, 7, 65534}, {4, 5, UINT32_MAX}, {16, 7, UINT32_MAX}, {32, 0, UINT32_MAX}}}};
+  if (::setxattr(folder_.path().c_str(), "system.posix_acl_default", &list, sizeof list, 0) != 0)
+    GTEST_SKIP() << "no access control lists";
+  write("input");
+  EXPECT_EQ(mode_of("input"), 0750U);
+  EXPECT_EQ(::getxattr((folder_ / "input").c_str(), "system.posix_acl_access", nullptr, 0), -1);
+}
+
+TEST_F(OutputFileTest, OwnersKeepTheirSetuidBitInAForeignGroup) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make such a file";
+  constexpr uid_t other = 65534;
+  const std::string input = folder_ / "input";
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);
+  ASSERT_EQ(::chown(input.c_str(), other, 0), 0);
+  ASSERT_EQ(::chmod(input.c_str(), 06755), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool changed = ::setgroups(0, nullptr) == 0 && ::setgid(other) == 0 && ::setuid(other) == 0;
+    const std::string failure = failure_of([&] { write("input"); });
+    ::_exit(changed && failure.empty() ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(mode_of("input"), 04755U);
 }
 
 TEST_F(OutputFileTest, FoldersAndMissingFoldersAreRefused) {
