@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <string_view>
 #include <utility>
 
 namespace sframe_gen::elf {
@@ -14,8 +15,21 @@ namespace {
 std::atomic<const char*> current_path{nullptr};
 static_assert(std::atomic<const char*>::is_always_lock_free);
 
-void remove_and_die(int signal) {
+void remove_current() {
   if (const char* const path = current_path.load()) ::unlink(path);
+}
+
+/// A mapped file got shorter, or its disk failed: the only way to tell is this signal.
+void remove_and_fail(int) {
+  remove_current();
+  constexpr std::string_view message =
+      "sframe-gen: error: a file was cut short, or its disk failed, while it was read\n";
+  static_cast<void>(!::write(STDERR_FILENO, message.data(), message.size()));
+  ::_exit(1);
+}
+
+void remove_and_die(int signal) {
+  remove_current();
   std::signal(signal, SIG_DFL);
   ::raise(signal);
 }
@@ -38,10 +52,11 @@ void TemporaryFile::forget() {
 }
 
 void remove_temporary_files_on_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2}) {
     // nohup and the like have it ignored on purpose.
     if (std::signal(signal, remove_and_die) == SIG_IGN) std::signal(signal, SIG_IGN);
   }
+  std::signal(SIGBUS, remove_and_fail);
 }
 
 }  // namespace sframe_gen::elf

@@ -4,8 +4,8 @@
 
 namespace sframe_gen::elf {
 
-/// The name of a file that must not outlive the program: removed by the destructor, or by the handler of SIGINT,
-/// SIGTERM and SIGHUP where `remove_temporary_files_on_signals` was called.
+/// The name of a file that must not outlive the program: removed by the destructor, or by a signal handler where
+/// `remove_temporary_files_on_signals` was called.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string path);
@@ -23,7 +23,8 @@ class TemporaryFile {
   std::string path_;
 };
 
-/// Installs the handlers; the signal then ends the program as it would have.
+/// Installs handlers for the signals that end programs from outside; the signal then ends this one as it would have.
+/// SIGBUS, which reading a mapped file gives when that gets shorter, is reported and ends it with status 1.
 void remove_temporary_files_on_signals();
 
 }  // namespace sframe_gen::elf

@@ -7,7 +7,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <csignal>
 
+#include "elf/temporary_file.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
@@ -111,6 +113,32 @@ TEST_F(OutputFileTest, OwnersKeepTheirSetuidBitInAForeignGroup) {
   ::waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(mode_of("input"), 04755U);
+}
+
+TEST_F(OutputFileTest, NoSignalLeavesATemporaryFile) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2}) {
+    EXPECT_EXIT(
+        {
+          remove_temporary_files_on_signals();
+          const OutputFile file(folder_ / "target");
+          ::raise(signal);
+        },
+        testing::KilledBySignal(signal), "");
+  }
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFileTest, FilesThatGetShorterAreAnErrorNotACrash) {
+  EXPECT_EXIT(
+      {
+        remove_temporary_files_on_signals();
+        const OutputFile file(folder_ / "target");
+        const MappedFile mapped(folder_ / "input");
+        std::filesystem::resize_file(folder_ / "input", 0);
+        ::_exit(std::to_integer<int>(mapped.bytes()[0]));
+      },
+      testing::ExitedWithCode(1), "^sframe-gen: error: a file was cut short.*\n$");
+  EXPECT_EQ(files(), 1U);
 }
 
 TEST_F(OutputFileTest, FoldersAndMissingFoldersAreRefused) {
