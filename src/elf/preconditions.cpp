@@ -148,6 +148,20 @@ void check_dynamic_table(const Image& image) {
   }
 }
 
+/// Tables of section indices are rewritten by their type, which must not be that of code or data.
+void check_index_tables(const Image& image) {
+  const auto symbols = find_dynamic(read_dynamic(image), DT_SYMTAB);
+  for (const Section& section : image.sections()) {
+    const Elf64_Shdr& header = section.header;
+    if ((header.sh_flags & SHF_ALLOC) == 0) continue;
+    const Origin origin{image.name(), describe(section)};
+    if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_SYMTAB_SHNDX || header.sh_type == SHT_GROUP)
+      throw MalformedInput(origin, 0, "is loaded, but its type " + hex(header.sh_type) + " is not for loaded sections");
+    if (header.sh_type == SHT_DYNSYM && symbols && *symbols != header.sh_addr)
+      throw MalformedInput(origin, 0, "address " + hex(header.sh_addr) + " is not DT_SYMTAB's " + hex(*symbols));
+  }
+}
+
 void check_segments(const Image& image) {
   const Elf64_Phdr* previous = nullptr;
   if (image.header().e_phoff != sizeof(Elf64_Ehdr)) {
@@ -207,6 +221,7 @@ void check_preconditions(const Image& image) {
   check_segments(image);
   check_no_overlap(image);
   check_dynamic_table(image);
+  check_index_tables(image);
   check_not_prelinked(image);
   check_nothing_appended(image);
 }

@@ -141,6 +141,19 @@ TEST(Preconditions, HostileNumbersDoNotWrap) {
   }
 }
 
+TEST(Preconditions, RefuseCodeAndDataThatSeemToBeTablesOfIndices) {
+  for (const std::uint32_t type : {SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT_GROUP}) {
+    expect_refusal("is loaded, but its type", [type](Fields& f) {
+      for (Elf64_Shdr& s : f.sections)
+        if ((s.sh_flags & SHF_WRITE) != 0 && s.sh_type == SHT_PROGBITS) s.sh_type = type;
+    });
+  }
+  expect_refusal("is not DT_SYMTAB's", [](Fields& f) {
+    for (Elf64_Shdr& s : f.sections)
+      if ((s.sh_flags & SHF_WRITE) != 0 && s.sh_type == SHT_PROGBITS) s.sh_type = SHT_DYNSYM;
+  });
+}
+
 TEST(Preconditions, KnowDynamicLoaders) {
   const Folder folder;
   for (const char* name :
