@@ -81,7 +81,7 @@ std::optional<Obstacle> Draft::clear_table() {
     space_.release(group.range);
     groups_.push_back({group, false, *load, 0, 0});
   }
-  if (!space_.is_zero({0, table_end()})) return Obstacle{true, "unknown bytes stand behind the table"};
+  if (!space_.is_filler({0, table_end()})) return Obstacle{true, "unknown bytes stand behind the table"};
   const std::uint64_t free_end = in_the_way == nullptr ? UINT64_MAX : in_the_way->range.begin;
   hole_ = {table_end(), std::min(free_end, held)};
   if (hole_.empty() || !space_.is_zero(hole_)) hole_ = {};

@@ -62,20 +62,28 @@ const Claim* FileSpace::claim_across(std::uint64_t offset) const {
   return found == claims_.end() ? nullptr : &*found;
 }
 
-bool FileSpace::is_zero(FileRange range) const {
+template <typename Predicate>
+bool FileSpace::all_are(FileRange range, Predicate predicate) const {
   const auto bytes = image_->file_bytes();
-  const auto zero = [&](std::uint64_t begin, std::uint64_t end) {
+  const auto check = [&](std::uint64_t begin, std::uint64_t end) {
     end = std::min<std::uint64_t>(end, bytes.size());
-    return begin >= end ||
-           std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
-                       bytes.begin() + static_cast<std::ptrdiff_t>(end), [](std::byte b) { return b == std::byte{0}; });
+    return begin >= end || std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
+                                       bytes.begin() + static_cast<std::ptrdiff_t>(end), predicate);
   };
   for (const FileRange& free : released_) {
     if (!free.overlaps(range)) continue;
-    if (!zero(range.begin, free.begin)) return false;
+    if (!check(range.begin, free.begin)) return false;
     range.begin = std::max(range.begin, free.end);
   }
-  return zero(range.begin, range.end);
+  return check(range.begin, range.end);
+}
+
+bool FileSpace::is_zero(FileRange range) const {
+  return all_are(range, [](std::byte b) { return b == std::byte{0}; });
+}
+
+bool FileSpace::is_filler(FileRange range) const {
+  return all_are(range, [](std::byte b) { return b == std::byte{0} || b == std::byte{'X'}; });
 }
 
 std::uint64_t FileSpace::end() const {

@@ -36,12 +36,16 @@ class FileSpace {
   const Claim* claim_across(std::uint64_t offset) const;
   /// Whether the bytes are zero or released. Bytes behind the end of the file are.
   bool is_zero(FileRange range) const;
+  /// As `is_zero`, but patchelf writes X where something stood that it moved.
+  bool is_filler(FileRange range) const;
   /// End of the last byte that has to be kept.
   std::uint64_t end() const;
 
   const std::vector<FileRange>& released() const { return released_; }
 
  private:
+  template <typename Predicate>
+  bool all_are(FileRange range, Predicate predicate) const;
   void claim(std::uint64_t begin, std::uint64_t size, const std::string& owner);
 
   const Image* image_;

@@ -177,6 +177,26 @@ TEST_F(LayoutOf, LargePagesDoNotBlowUpTheFile) {
   }
 }
 
+// patchelf fills the place of what it moved with X, in every wheel of Python with libraries of its own.
+TEST_F(LayoutOf, FillerOfPatchelfIsRoom) {
+  const auto file = link("-shared -fPIC -nostdlib -Wl,--build-id");
+  change(file, folder_ / "patched", [](Fields& f) {
+    const std::size_t end = sizeof(Elf64_Ehdr) + f.segments.size() * sizeof(Elf64_Phdr);
+    for (Elf64_Phdr& s : f.segments) s.p_type = s.p_type == PT_NOTE || s.p_type == PT_GNU_PROPERTY ? PT_NULL : s.p_type;
+    for (std::size_t i = 0; i < f.segments.size(); ++i)
+      if (f.segments[i].p_type == PT_NULL) f.segments.erase(f.segments.begin() + static_cast<std::ptrdiff_t>(i--));
+    f.header.e_phnum = static_cast<std::uint16_t>(f.segments.size());
+    for (Elf64_Shdr& s : f.sections) {
+      if (s.sh_type != SHT_NOTE) continue;
+      f.bytes.replace(s.sh_offset, s.sh_size, s.sh_size, 'X');
+      s = {s.sh_name, SHT_NOBITS, 0, 0, 0, 0, 0, 0, 1, 0};
+    }
+    const std::size_t begin = sizeof(Elf64_Ehdr) + f.segments.size() * sizeof(Elf64_Phdr);
+    f.bytes.replace(begin, end - begin, end - begin, 'X');
+  });
+  expect_plan(inject_into(folder_ / "patched", fits_a_gap), "S1", "T0");
+}
+
 // LLD 17 and later give PT_GNU_RELRO a file size that counts .relro_padding, which is in no file.
 TEST_F(LayoutOf, PaddingOfRelroIsNoObstacle) {
   const auto file = link("-pie -Wl,-z,relro");
