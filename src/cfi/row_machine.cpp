@@ -19,6 +19,11 @@ void RowMachine::run(const FrameEntry& entry, std::vector<FrameRow>& rows) {
     rows.push_back({0, {Opaque::ForeignReturnColumn, {}, {}, {}}});
     return;
   }
+  // What the rest of the CIE says is lost, so the FDE's own rules, even a new CFA, are not all there is.
+  if (initial.rules.cfa == CfaRule(Opaque::UnknownInstruction)) {
+    rows.push_back({0, {Opaque::UnknownInstruction, {}, {}, {}}});
+    return;
+  }
   Progress progress{entry.function_start, 0, false};
   execute(entry.instructions, common, progress, &initial, &rows);
   advance_to(entry.function_size, progress, &rows);

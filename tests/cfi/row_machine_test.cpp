@@ -203,6 +203,14 @@ TEST(RowMachine, RowsAtOrPastTheEndAreDropped) {
 }
 
 // What cannot be known
+TEST(RowMachine, UnknownInstructionOfTheCieHidesTheFunction) {
+  // A new CFA cannot bring back what the rest of the CIE says.
+  const Bytes initial{0x0c, 7, 8, 0x90, 1, 0x2d, 0x07, 6};
+  const auto rows = OneFunction({0x0c, 7, 16, 0x41, 0x0e, 24}, initial.span()).rows();
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0], (cfi::FrameRow{0, {Opaque::UnknownInstruction, {}, {}, {}}}));
+}
+
 TEST(RowMachine, UnknownInstructionHidesTheRest) {
   const auto rows = OneFunction({0x41, 0x3f, 0x41, 0x0e, 16}).rows();
   ASSERT_EQ(rows.size(), 2U);
