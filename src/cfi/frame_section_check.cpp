@@ -1,6 +1,7 @@
 #include "cfi/frame_section_check.hpp"
 
 #include <unordered_map>
+#include <vector>
 
 #include "cfi/augmentation.hpp"
 #include "cfi/dwarf_constants.hpp"
@@ -43,6 +44,7 @@ class SectionWalk {
       Record record = read_record(offset, short_length);
       record.is_common ? check_common(record) : check_entry(record);
     }
+    for (Record& record : early_entries_) check_entry(record);
     return bytes_.size();
   }
 
@@ -95,10 +97,16 @@ class SectionWalk {
   void check_entry(Record& record) {
     const std::uint64_t common_offset = kind_ == FrameSection::EhFrame ? record.id_offset - record.id : record.id;
     const auto common = commons_.find(common_offset);
+    // .debug_frame names its CIE by place, which may be behind the FDE (DWARF 5, section 6.4.1).
+    const bool early = kind_ == FrameSection::DebugFrame && !reader_.at_end() && common_offset > record.offset;
+    if (common == commons_.end() && early && common_offset < bytes_.size()) {
+      early_entries_.push_back(record);
+      return;
+    }
     if (common == commons_.end()) {
       const bool beyond = common_offset >= bytes_.size();
       record.body.fail(record.offset, "FDE refers to a CIE at " + hex(common_offset) +
-                                          (beyond ? ", which is outside the section" : ", which is no CIE before it"));
+                                          (beyond ? ", which is outside the section" : missing_common()));
     }
     ByteReader& body = record.body;
     // The place of a pc-relative start does not matter for whether it can be read.
@@ -107,11 +115,16 @@ class SectionWalk {
     if (common->second.has_augmentation_data) body.take(body.uleb128("augmentation data size"), "augmentation data");
   }
 
+  const char* missing_common() const {
+    return kind_ == FrameSection::EhFrame ? ", which is no CIE before it" : ", which is no CIE";
+  }
+
   FrameSection kind_;
   std::span<const std::byte> bytes_;
   Endian endian_;
   const Origin& origin_;
   ByteReader reader_;
+  std::vector<Record> early_entries_;                         ///< FDEs whose CIE had not come by
   std::unordered_map<std::uint64_t, CommonSummary> commons_;  ///< by offset; only looked up, never walked
 };
 

@@ -101,6 +101,35 @@ TEST(DwarfSession, ReadsTheGoodOne) {
   EXPECT_EQ(session.table().entries[0].section_offset, 0x18U);
 }
 
+/// .debug_frame: FDE at 0 for 0x100..0x110, its CIE behind it at 0x18.
+std::vector<std::byte> entry_before_its_common() {
+  // clang-format off
+  const Bytes bytes{0x14, 0, 0, 0, 0x18, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0,
+                    0x10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0};
+  // clang-format on
+  return {bytes.span().begin(), bytes.span().end()};
+}
+
+TEST(DwarfSession, ReadsACieBehindItsFdeInDebugFrame) {
+  const auto bytes = entry_before_its_common();
+  const cfi::DwarfSession session(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+  ASSERT_EQ(session.table().common.size(), 1U);
+  ASSERT_EQ(session.table().entries.size(), 1U);
+  EXPECT_EQ(session.table().entries[0].function_start, 0x100U);
+  EXPECT_EQ(session.table().common[0].initial_instructions.size(), 7U);
+}
+
+TEST(FrameSectionCheck, NamesAnFdeOfDebugFrameWithoutACie) {
+  auto bytes = entry_before_its_common();
+  bytes[4] = std::byte{0x1c};
+  try {
+    cfi::check_frame_section(cfi::FrameSection::DebugFrame, bytes, Endian::Little, origin);
+    FAIL();
+  } catch (const MalformedInput& error) {
+    EXPECT_STREQ(error.what(), "file: .eh_frame+0x0: FDE refers to a CIE at 0x1c, which is no CIE");
+  }
+}
+
 TEST(DwarfSession, EvaluatesRows) {
   const auto bytes = good_section();
   const cfi::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
