@@ -1,13 +1,13 @@
 #include "elf/content_check.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <set>
 #include <vector>
 
 #include "elf/alignment.hpp"
 #include "elf/dynamic_table.hpp"
 #include "elf/name_of.hpp"
+#include "elf/section_order_check.hpp"
+#include "elf/section_pairs.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -19,55 +19,16 @@ constexpr std::uint64_t small_section = 0x10000;
 
 class SectionCheck {
  public:
-  SectionCheck(const Image& input, const Image& output) : in_(input), out_(output) {}
+  SectionCheck(const Image& input, const Image& output, const SectionPairs& pairs)
+      : in_(input), out_(output), partner_(pairs) {}
 
   void run(Contents contents) {
-    pair_up();
     for (const Section& old : in_.sections()) check_one(old, contents);
-    check_space();
-    check_order();
   }
 
  private:
   void require(bool holds, const std::string& rule) const {
     if (!holds) throw LayoutViolation(in_.name(), rule);
-  }
-
-  /// The output has the input's sections and .sframe. What did not move stands in the same order, so walking both
-  /// tables finds the pairs; what moved is found by its name and size.
-  void pair_up() {
-    partner_.assign(in_.sections().size(), std::nullopt);
-    std::set<std::uint32_t> taken;
-    const auto pair = [&](auto&& matches) {
-      std::uint32_t next = 0;
-      for (const Section& old : in_.sections()) {
-        if (partner_[old.index]) continue;
-        for (std::uint32_t i = next; i < out_.sections().size(); ++i) {
-          if (taken.contains(i) || !matches(old, out_.sections()[i])) continue;
-          partner_[old.index] = i;
-          taken.insert(i);
-          next = i + 1;
-          break;
-        }
-      }
-    };
-    pair([](const Section& a, const Section& b) {
-      return a.name == b.name && a.name != sframe_section_name && a.header.sh_addr == b.header.sh_addr &&
-             a.header.sh_type == b.header.sh_type && a.header.sh_flags == b.header.sh_flags;
-    });
-    for (const Section& old : in_.sections()) {
-      if (partner_[old.index]) continue;
-      for (const Section& now : out_.sections()) {
-        if (taken.contains(now.index) || old.name != now.name) continue;
-        partner_[old.index] = now.index;
-        taken.insert(now.index);
-        break;
-      }
-      require(partner_[old.index].has_value(), describe(old) + " must be kept");
-    }
-    const bool had_sframe = in_.find_section(sframe_section_name) != nullptr;
-    require(out_.sections().size() == in_.sections().size() + (had_sframe ? 0 : 1),
-            "no section but .sframe may be added");
   }
 
   static bool may_move(const Section& section) {
@@ -101,7 +62,7 @@ class SectionCheck {
 
   void check_one(const Section& old, Contents contents) const {
     if (old.name == sframe_section_name) return;
-    const Section& now = out_.sections()[*partner_[old.index]];
+    const Section& now = out_.sections()[partner_[old.index]];
     const Elf64_Shdr& a = old.header;
     const Elf64_Shdr& b = now.header;
     const std::string name = describe(old);
@@ -208,7 +169,7 @@ class SectionCheck {
     require(before.size() == after.size(), "PT_DYNAMIC must keep its entries");
     for (std::size_t i = 0; i < before.size(); ++i) {
       const bool follows = std::any_of(in_.sections().begin(), in_.sections().end(), [&](const Section& old) {
-        const Section& now = out_.sections()[*partner_[old.index]];
+        const Section& now = out_.sections()[partner_[old.index]];
         return old.header.sh_addr == before[i].value && now.header.sh_addr == after[i].value;
       });
       require(before[i].tag == after[i].tag && (before[i].value == after[i].value || follows),
@@ -216,72 +177,17 @@ class SectionCheck {
     }
   }
 
-  /// Nothing that did not overlap before may do so now.
-  void check_space() const {
-    struct Item {
-      FileRange range;
-      std::string name;
-      std::optional<std::uint32_t> old;
-    };
-    std::vector<Item> items;
-    items.push_back({{0, sizeof(Elf64_Ehdr) + out_.segments().size() * sizeof(Elf64_Phdr)}, "the headers", {}});
-    const std::uint64_t table = out_.header().e_shoff;
-    items.push_back({{table, table + out_.sections().size() * sizeof(Elf64_Shdr)}, "the section header table", {}});
-    for (const Section& section : out_.sections()) {
-      const std::uint64_t size = out_.bytes_of(section).size();
-      if (size == 0) continue;
-      const auto partner = std::find(partner_.begin(), partner_.end(), section.index);
-      std::optional<std::uint32_t> old;
-      if (partner != partner_.end()) old = static_cast<std::uint32_t>(partner - partner_.begin());
-      items.push_back({{section.header.sh_offset, section.header.sh_offset + size}, describe(section), old});
-    }
-    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.range.begin < b.range.begin; });
-    for (std::size_t i = 1; i < items.size(); ++i) {
-      const Item& a = items[i - 1];
-      const Item& b = items[i];
-      if (!a.range.overlaps(b.range)) continue;
-      require(a.old && b.old && overlapped(*a.old, *b.old), a.name + " and " + b.name + " must not overlap");
-    }
-  }
-
-  bool overlapped(std::uint32_t a, std::uint32_t b) const {
-    const auto range = [&](std::uint32_t index) {
-      const Elf64_Shdr& header = in_.sections()[index].header;
-      return FileRange{header.sh_offset, header.sh_offset + header.sh_size};
-    };
-    return range(a).overlaps(range(b));
-  }
-
-  static bool is_sorted(const Image& image) {
-    std::uint64_t previous = 0;
-    bool sorted = true;
-    bool unallocated = false;
-    for (const Section& section : image.sections()) {
-      const bool allocated = (section.header.sh_flags & SHF_ALLOC) != 0;
-      const bool is_space = (section.header.sh_flags & SHF_TLS) != 0 && section.header.sh_type == SHT_NOBITS;
-      if (allocated) sorted = sorted && !unallocated && (is_space || section.header.sh_addr >= previous);
-      if (allocated && !is_space) previous = section.header.sh_addr;
-      unallocated = unallocated || (!allocated && section.header.sh_type != SHT_NULL);
-    }
-    return sorted;
-  }
-
-  void check_order() const {
-    require(is_sorted(out_) || !is_sorted(in_), "section headers must be sorted by address");
-    require(out_.section_name_table_index() < out_.sections().size() &&
-                partner_[in_.section_name_table_index()] == out_.section_name_table_index(),
-            "section names must stay in their table");
-  }
-
   const Image& in_;
   const Image& out_;
-  std::vector<std::optional<std::uint32_t>> partner_;  ///< index in the output, by index in the input
+  const SectionPairs& partner_;
 };
 
 }  // namespace
 
 void check_sections(const Image& input, const Image& output, Contents contents) {
-  SectionCheck(input, output).run(contents);
+  const SectionPairs pairs = pair_sections(input, output);
+  SectionCheck(input, output, pairs).run(contents);
+  check_section_order(input, output, pairs);
 }
 
 }  // namespace sframe_gen::elf

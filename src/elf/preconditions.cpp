@@ -8,6 +8,7 @@
 
 #include "elf/alignment.hpp"
 #include "elf/dynamic_table.hpp"
+#include "elf/header_check.hpp"
 #include "elf/name_of.hpp"
 #include "support/text.hpp"
 
@@ -49,141 +50,6 @@ void check_not_signed(const Image& image) {
     throw Refused(image.name(), "is a signed kernel module, and a change would break the signature");
 }
 
-void check_section_headers(const Image& image) {
-  if (image.sections().empty()) throw Refused(image.name(), "has no section headers");
-  if (image.section_name_table_index() == SHN_UNDEF) throw Refused(image.name(), "has no section names");
-  const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;
-  if ((names.sh_flags & SHF_ALLOC) != 0) throw Refused(image.name(), "has its section names in memory");
-  // Indices from SHN_LORESERVE on need extended numbering, which no linked file has been seen to use.
-  if (image.sections().size() + 1 >= SHN_LORESERVE) {
-    throw Refused(image.name(),
-                  "has " + count_of(image.sections().size(), "section header") + ", more than 65278 are not supported");
-  }
-  for (const Section& section : image.sections()) {
-    const Elf64_Shdr& header = section.header;
-    const Origin origin{image.name(), describe(section)};
-    if (header.sh_offset > largest_number || header.sh_size > largest_number)
-      throw MalformedInput(
-          origin, 0, "file offset " + hex(header.sh_offset) + " or size " + hex(header.sh_size) + " is impossible");
-    if (!is_power_of_two_or_zero(header.sh_addralign) || header.sh_addralign > largest_number)
-      throw MalformedInput(origin, 0, "alignment " + hex(header.sh_addralign) + " is not a power of two");
-    if ((header.sh_flags & SHF_ALLOC) != 0 && header.sh_addr > largest_number)
-      throw Refused(image.name(), describe(section) + " lies at " + hex(header.sh_addr) + ", outside user space");
-    image.bytes_of(section);  // throws when outside the file
-    constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
-    if ((header.sh_flags & code) == code && header.sh_type == SHT_NOBITS && header.sh_size != 0)
-      throw Refused(image.name(), "is a separate debug file: " + describe(section) + " has no bytes");
-  }
-}
-
-/// Moving one of two sections that share bytes would tear the other apart.
-void check_no_overlap(const Image& image) {
-  struct Claimed {
-    FileRange range;
-    std::string owner;
-  };
-  const auto range_of = [](std::uint64_t begin, std::uint64_t size) { return FileRange{begin, begin + size}; };
-  std::vector<Claimed> all;
-  all.push_back({range_of(0, sizeof(Elf64_Ehdr)), "the ELF header"});
-  all.push_back(
-      {range_of(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr)), "the program headers"});
-  all.push_back(
-      {range_of(image.header().e_shoff, image.sections().size() * sizeof(Elf64_Shdr)), "the section headers"});
-  for (const Section& section : image.sections()) {
-    const std::uint64_t size = image.bytes_of(section).size();
-    if (size != 0) all.push_back({range_of(section.header.sh_offset, size), describe(section)});
-  }
-  std::sort(all.begin(), all.end(), [](const Claimed& a, const Claimed& b) { return a.range.begin < b.range.begin; });
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    if (all[i].range.begin < all[i - 1].range.end)
-      throw MalformedInput({image.name(), "file"}, all[i].range.begin,
-                           all[i - 1].owner + " and " + all[i].owner + " overlap");
-  }
-}
-
-/// Recent lld counts padding in the file size of PT_GNU_RELRO that may lie behind the end of the file.
-bool has_file_bytes(const Elf64_Phdr& segment) {
-  return segment.p_type != PT_NULL && segment.p_type != PT_GNU_RELRO && segment.p_filesz != 0;
-}
-
-void check_segment(const Image& image, std::size_t index) {
-  const Elf64_Phdr& segment = image.segments()[index];
-  const std::string name = "program header " + std::to_string(index);
-  const Origin origin{image.name(), name};
-  if (segment.p_type == PT_NULL) return;
-  if (segment.p_vaddr > largest_number && segment.p_type == PT_LOAD)
-    throw Refused(image.name(), name + " lies at " + hex(segment.p_vaddr) + ", outside user space");
-  if (segment.p_vaddr > largest_number || segment.p_memsz > largest_number || segment.p_align > largest_number)
-    throw MalformedInput(origin, 0,
-                         "address " + hex(segment.p_vaddr) + ", size " + hex(segment.p_memsz) + " or alignment " +
-                             hex(segment.p_align) + " is impossible");
-  if (!is_power_of_two_or_zero(segment.p_align))
-    throw MalformedInput(origin, offsetof(Elf64_Phdr, p_align),
-                         "alignment " + hex(segment.p_align) + " is not a power of two");
-  if (has_file_bytes(segment)) image.slice(segment.p_offset, segment.p_filesz, name.c_str());
-  if (segment.p_offset > largest_number || segment.p_filesz > largest_number)
-    throw MalformedInput(
-        origin, offsetof(Elf64_Phdr, p_offset),
-        "file offset " + hex(segment.p_offset) + " or size " + hex(segment.p_filesz) + " is impossible");
-  if (segment.p_type != PT_LOAD) return;
-  if (segment.p_filesz > segment.p_memsz)
-    throw MalformedInput(origin, offsetof(Elf64_Phdr, p_filesz),
-                         "file size " + hex(segment.p_filesz) + " is larger than memory size " + hex(segment.p_memsz));
-  const std::uint64_t alignment = std::max<std::uint64_t>(segment.p_align, 1);
-  if ((segment.p_vaddr - segment.p_offset) % alignment != 0)
-    throw MalformedInput(origin, offsetof(Elf64_Phdr, p_vaddr),
-                         "address " + hex(segment.p_vaddr) + " and file offset " + hex(segment.p_offset) +
-                             " differ modulo the alignment " + hex(segment.p_align));
-}
-
-/// Pointers in it are changed, so it has to be what its section says it is.
-void check_dynamic_table(const Image& image) {
-  const Elf64_Phdr* segment = image.find_segment(PT_DYNAMIC);
-  if (segment == nullptr) return;
-  for (const Section& section : image.sections()) {
-    if (section.header.sh_type != SHT_DYNAMIC || section.header.sh_offset == segment->p_offset) continue;
-    throw MalformedInput({image.name(), "PT_DYNAMIC"}, 0,
-                         "file offset " + hex(segment->p_offset) + " is not that of " + describe(section) + " (" +
-                             hex(section.header.sh_offset) + ")");
-  }
-}
-
-/// Tables of section indices are rewritten by their type, which must not be that of code or data.
-void check_index_tables(const Image& image) {
-  const auto symbols = find_dynamic(read_dynamic(image), DT_SYMTAB);
-  for (const Section& section : image.sections()) {
-    const Elf64_Shdr& header = section.header;
-    if ((header.sh_flags & SHF_ALLOC) == 0) continue;
-    const Origin origin{image.name(), describe(section)};
-    if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_SYMTAB_SHNDX || header.sh_type == SHT_GROUP)
-      throw MalformedInput(origin, 0, "is loaded, but its type " + hex(header.sh_type) + " is not for loaded sections");
-    if (header.sh_type == SHT_DYNSYM && symbols && *symbols != header.sh_addr)
-      throw MalformedInput(origin, 0, "address " + hex(header.sh_addr) + " is not DT_SYMTAB's " + hex(*symbols));
-  }
-}
-
-void check_segments(const Image& image) {
-  const Elf64_Phdr* previous = nullptr;
-  if (image.header().e_phoff != sizeof(Elf64_Ehdr)) {
-    throw Refused(image.name(), "has its program headers at " + hex(image.header().e_phoff) +
-                                    " instead of behind the ELF header, as patchelf and BOLT leave them; "
-                                    "add the section before using such tools");
-  }
-  // One page is what kernels in front of 4.20 and gVisor read.
-  if (image.segments().size() * sizeof(Elf64_Phdr) > 4096)
-    throw Refused(image.name(),
-                  "has " + count_of(image.segments().size(), "program header") + ", which exceed one page");
-  for (std::size_t i = 0; i < image.segments().size(); ++i) {
-    check_segment(image, i);
-    const Elf64_Phdr& segment = image.segments()[i];
-    if (segment.p_type != PT_LOAD) continue;
-    if (previous != nullptr && segment.p_vaddr < previous->p_vaddr + previous->p_memsz)
-      throw Refused(image.name(), "has PT_LOAD program headers that overlap or are not sorted by address");
-    previous = &segment;
-  }
-  if (previous == nullptr) throw Refused(image.name(), "has no PT_LOAD program header");
-}
-
 void check_not_prelinked(const Image& image) {
   if (image.find_section(".gnu.prelink_undo") != nullptr ||
       find_dynamic(read_dynamic(image), DT_GNU_PRELINKED).has_value())
@@ -217,11 +83,7 @@ void check_preconditions(const Image& image) {
   check_not_signed(image);
   check_kind(image);
   check_not_packed(image);
-  check_section_headers(image);
-  check_segments(image);
-  check_no_overlap(image);
-  check_dynamic_table(image);
-  check_index_tables(image);
+  check_headers(image);
   check_not_prelinked(image);
   check_nothing_appended(image);
 }
