@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "elf/name_of.hpp"
+#include "elf/segment_table.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -19,6 +20,7 @@ Draft::Draft(const Image& image, const Movability& movability, const ExistingSfr
       space_(image),
       loads_(image) {
   const std::uint64_t old_table_end = sizeof(Elf64_Ehdr) + image.segments().size() * sizeof(Elf64_Phdr);
+  if (attempt.drops_note) dropped_note_ = redundant_note(image);
   space_.release({0, old_table_end});
   space_.release(existing.bytes);
   if (keeps_section_table_) return;
@@ -45,6 +47,7 @@ std::uint64_t Draft::segment_count() const {
     unused += segment.p_type == PT_NULL ? 1 : 0;
     kept += segment.p_type != PT_NULL && segment.p_type != segment_type_gnu_sframe ? 1 : 0;
   }
+  if (dropped_note_) --kept;
   const std::uint64_t used = kept + 1 + (attempt_.section == SectionPlan::Tail ? 1 : 0);
   return std::max<std::uint64_t>(used, std::min<std::uint64_t>(kept + unused, image_->segments().size()));
 }

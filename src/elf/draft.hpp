@@ -18,8 +18,9 @@ namespace sframe_gen::elf {
 struct Attempt {
   SectionPlan section = SectionPlan::Gap;
   TablePlan table = TablePlan::Free;
-  std::size_t load = 0;  ///< SectionPlan::Gap: which PT_LOAD grows
-  bool far = false;      ///< allow file insertions of a MiB and more
+  std::size_t load = 0;     ///< SectionPlan::Gap: which PT_LOAD grows
+  bool far = false;         ///< allow file insertions of a MiB and more
+  bool drops_note = false;  ///< a PT_NOTE that says what PT_GNU_PROPERTY says gives its program header away
 };
 
 /// Why an attempt does not work.
@@ -76,6 +77,7 @@ class Draft {
   const ExistingSframe* existing_;
   Attempt attempt_;
   std::uint64_t section_size_;
+  std::optional<std::size_t> dropped_note_;  ///< index of a program header
   bool keeps_section_table_;
   FileSpace space_;
   LoadGrowth loads_;

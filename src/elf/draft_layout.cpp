@@ -53,6 +53,7 @@ void Draft::lay_out_segments(Layout& layout) const {
   }
   if (attempt_.section == SectionPlan::Tail) table.add_load(tail_.offset, tail_.address, tail_.size, loads_.page());
   table.set_sframe(section_.offset, section_.address, section_size_);
+  if (dropped_note_) table.drop(*dropped_note_);
   layout.segments = table.build(segment_count());
   layout.header.e_phnum = static_cast<std::uint16_t>(layout.segments.size());
 }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "elf/draft.hpp"
 #include "elf/preconditions.hpp"
+#include "elf/segment_table.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -52,9 +54,12 @@ std::vector<Attempt> attempts_for(const Image& image, const ExistingSframe& exis
   const bool only_gaps = is_dynamic_loader(image);
   const auto loads = gap_candidates(image, existing, only_gaps);
   std::vector<Attempt> attempts;
-  for (const bool far : {false, true}) {
+  // Last: whoever reads notes through program headers no longer finds the properties.
+  for (const auto& [drops_note, far] : {std::pair{false, false}, {false, true}, {true, false}, {true, true}}) {
+    if (drops_note && !redundant_note(image)) continue;
     for (Attempt attempt : preference) {
       attempt.far = far;
+      attempt.drops_note = drops_note;
       if (attempt.section == SectionPlan::Tail && only_gaps) continue;
       if (attempt.section == SectionPlan::Replace && !existing.section) continue;
       if (attempt.section != SectionPlan::Gap) {

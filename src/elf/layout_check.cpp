@@ -115,17 +115,30 @@ class Check {
     });
   }
 
-  /// Every program header of the input is there, in the same order, and describes the same bytes.
+  /// Every program header of the input is there but for a redundant PT_NOTE, in the same order, and describes the same
+  /// bytes.
   void kept_segments() const {
     auto next = out_.segments().begin();
     for (const Elf64_Phdr& old : in_.segments()) {
-      if (old.p_type == PT_NULL || old.p_type == segment_type_gnu_sframe) continue;
+      if (old.p_type == PT_NULL || old.p_type == segment_type_gnu_sframe || is_spared(old)) continue;
       next = std::find_if(next, out_.segments().end(), [&](const Elf64_Phdr& s) {
         return s.p_type == old.p_type && (old.p_type != PT_LOAD || s.p_vaddr == old.p_vaddr);
       });
       require(next != out_.segments().end(), "every program header of the input must be kept");
       kept_segment(old, *next++);
     }
+  }
+
+  /// PT_GNU_PROPERTY says the same as this PT_NOTE, and there is one PT_NOTE less.
+  bool is_spared(const Elf64_Phdr& old) const {
+    const Elf64_Phdr* const property = in_.find_segment(PT_GNU_PROPERTY);
+    const auto notes = [](const Image& image) {
+      return std::count_if(image.segments().begin(), image.segments().end(),
+                           [](const Elf64_Phdr& s) { return s.p_type == PT_NOTE; });
+    };
+    return old.p_type == PT_NOTE && property != nullptr && old.p_vaddr == property->p_vaddr &&
+           old.p_offset == property->p_offset && old.p_memsz == property->p_memsz &&
+           old.p_filesz == property->p_filesz && notes(out_) + 1 == notes(in_);
   }
 
   void kept_segment(const Elf64_Phdr& old, const Elf64_Phdr& now) const {

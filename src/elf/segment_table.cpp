@@ -63,6 +63,17 @@ std::vector<Elf64_Phdr> SegmentTable::build(std::size_t count) const {
   return table;
 }
 
+std::optional<std::size_t> redundant_note(const Image& image) {
+  const Elf64_Phdr* const property = image.find_segment(PT_GNU_PROPERTY);
+  for (std::size_t i = 0; property != nullptr && i < image.segments().size(); ++i) {
+    const Elf64_Phdr& note = image.segments()[i];
+    if (note.p_type == PT_NOTE && note.p_offset == property->p_offset && note.p_vaddr == property->p_vaddr &&
+        note.p_filesz == property->p_filesz && note.p_memsz == property->p_memsz)
+      return i;
+  }
+  return {};
+}
+
 const Elf64_Phdr* load_of(const Image& image, std::uint64_t address, std::uint64_t size, std::uint64_t offset) {
   for (const Elf64_Phdr& segment : image.segments()) {
     const bool same_place = segment.p_type == PT_LOAD && address >= segment.p_vaddr && offset >= segment.p_offset &&

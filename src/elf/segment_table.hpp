@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "elf/image.hpp"
@@ -16,6 +17,8 @@ class SegmentTable {
                const OffsetMap& map);
 
   void move(std::size_t index, std::uint64_t offset, std::uint64_t address);
+  /// The program header becomes unused.
+  void drop(std::size_t index) { segments_[index].p_type = PT_NULL; }
   void add_load(std::uint64_t offset, std::uint64_t address, std::uint64_t size, std::uint64_t alignment);
   void set_sframe(std::uint64_t offset, std::uint64_t address, std::uint64_t size);
 
@@ -35,6 +38,10 @@ class SegmentTable {
   std::vector<Elf64_Phdr> new_loads_;
   Elf64_Phdr sframe_{};
 };
+
+/// A PT_NOTE that covers what PT_GNU_PROPERTY covers. On x86-64 glibc reads the latter since 2.32 and before that
+/// either, and the kernel neither.
+std::optional<std::size_t> redundant_note(const Image& image);
 
 /// The PT_LOAD of the input that holds an address whose bytes stand at `offset`: at the border of two PT_LOADs both
 /// may hold the address, and the offset decides. Null where there is none.
