@@ -14,6 +14,13 @@ namespace sframe_gen::elf {
 
 namespace {
 
+/// .interp and the notes that the linker and crt1.o write.
+bool is_made_by_linker(std::string_view name) {
+  constexpr std::array<std::string_view, 5> names{".interp", ".note.gnu.property", ".note.gnu.build-id",
+                                                  ".note.ABI-tag", ".note.package"};
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::string located(const Section& section) {
   return describe(section) + " at " + hex(section.header.sh_addr);
 }
@@ -151,9 +158,14 @@ std::string Movability::why_table_stays(const Section& section) const {
 bool Movability::is_referred_to(const Section& section, TablePlan plan) const {
   const auto known = is_referred_to_.find(section.index);
   if (known != is_referred_to_.end()) return known->second;
-  // Nobody but the dynamic linker reads its tables, and in large ones a chance hit would be likely.
-  const bool found = has_global_symbol_in(*image_, section) || has_relative_relocation_to(*image_, section) ||
-                     (plan == TablePlan::Notes && has_direct_reference_to(*image_, section));
+  // Nobody but the dynamic linker reads its tables, and in large ones a chance hit would be likely. What the linker and
+  // crt1.o make has no name for C code to refer to, unless a linker script gives it one; all of libLLVM's code would
+  // be searched for each conversion, which doubles its time.
+  const bool search_code = plan == TablePlan::Notes && !is_made_by_linker(section.name);
+  const bool found =
+      has_relative_relocation_to(*image_, section) ||
+      (plan == TablePlan::Notes ? has_named_symbol_in(*image_, section) : has_global_symbol_in(*image_, section)) ||
+      (search_code && has_direct_reference_to(*image_, section));
   is_referred_to_.emplace(section.index, found);
   return found;
 }

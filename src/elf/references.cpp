@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string_view>
 
 #include "elf/constants.hpp"
 #include "elf/segment_table.hpp"
@@ -130,20 +131,47 @@ bool has_address_in_data(std::span<const std::byte> data, const Section& section
   return false;
 }
 
-}  // namespace
-
-bool has_global_symbol_in(const Image& image, const Section& section) {
+/// Whether `counts` says so of a symbol whose value lies in the section.
+template <typename Counts>
+bool any_symbol_in(const Image& image, const Section& section, Counts counts) {
   for (const Section& table : image.sections()) {
     if (table.header.sh_type != SHT_SYMTAB && table.header.sh_type != SHT_DYNSYM) continue;
     const auto symbols = image.bytes_of(table);
     for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
-      const auto info = std::to_integer<unsigned>(symbols[at + offsetof(Elf64_Sym, st_info)]);
-      const auto index = number_at<std::uint16_t>(symbols, at + offsetof(Elf64_Sym, st_shndx), image.endian());
-      const auto value = number_at<std::uint64_t>(symbols, at + offsetof(Elf64_Sym, st_value), image.endian());
-      if (ELF64_ST_BIND(info) != STB_LOCAL && index == section.index && points_into(value, section)) return true;
+      const auto symbol = symbols.subspan(at, sizeof(Elf64_Sym));
+      const auto info = std::to_integer<unsigned>(symbol[offsetof(Elf64_Sym, st_info)]);
+      const auto index = number_at<std::uint16_t>(symbol, offsetof(Elf64_Sym, st_shndx), image.endian());
+      const auto value = number_at<std::uint64_t>(symbol, offsetof(Elf64_Sym, st_value), image.endian());
+      if (index == section.index && points_into(value, section) && counts(table, symbol, info)) return true;
     }
   }
   return false;
+}
+
+/// crt1.o names its ABI note so, and nothing refers to it.
+bool is_abi_tag(const Image& image, const Section& symbol_table, std::uint32_t name) {
+  constexpr std::string_view abi_tag = "__abi_tag";
+  if (symbol_table.header.sh_link >= image.sections().size()) return false;
+  const auto names = image.bytes_of(image.sections()[symbol_table.header.sh_link]);
+  if (name >= names.size() || abi_tag.size() >= names.size() - name) return false;
+  const auto found = std::string_view(reinterpret_cast<const char*>(names.data()) + name, abi_tag.size() + 1);
+  return found == std::string_view(abi_tag.data(), abi_tag.size() + 1);
+}
+
+}  // namespace
+
+bool has_global_symbol_in(const Image& image, const Section& section) {
+  return any_symbol_in(image, section, [](const Section&, std::span<const std::byte>, unsigned info) {
+    return ELF64_ST_BIND(info) != STB_LOCAL;
+  });
+}
+
+bool has_named_symbol_in(const Image& image, const Section& section) {
+  return any_symbol_in(image, section, [&](const Section& table, std::span<const std::byte> symbol, unsigned info) {
+    if (ELF64_ST_TYPE(info) == STT_SECTION || ELF64_ST_TYPE(info) == STT_FILE) return false;
+    const auto name = number_at<std::uint32_t>(symbol, offsetof(Elf64_Sym, st_name), image.endian());
+    return name != 0 && !is_abi_tag(image, table, name);
+  });
 }
 
 bool has_relative_relocation_to(const Image& image, const Section& section) {

@@ -9,6 +9,10 @@ namespace sframe_gen::elf {
 /// Whether a global or weak symbol of .symtab or .dynsym has its value inside `section`.
 bool has_global_symbol_in(const Image& image, const Section& section);
 
+/// As above, for local symbols too: a linker script's hidden symbol is local in the file. crt1.o's own name for its
+/// note does not count, nor do section and file symbols.
+bool has_named_symbol_in(const Image& image, const Section& section);
+
 /// Whether the dynamic linker computes a pointer into `section` (R_X86_64_RELATIVE, R_X86_64_IRELATIVE, SHT_RELR).
 bool has_relative_relocation_to(const Image& image, const Section& section);
 

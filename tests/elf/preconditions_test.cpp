@@ -142,7 +142,7 @@ TEST(Preconditions, HostileNumbersDoNotWrap) {
 }
 
 TEST(Preconditions, RefuseCodeAndDataThatSeemToBeTablesOfIndices) {
-  for (const std::uint32_t type : {SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT_GROUP}) {
+  for (const std::uint32_t type : std::initializer_list<std::uint32_t>{SHT_SYMTAB, SHT_SYMTAB_SHNDX, SHT_GROUP}) {
     expect_refusal("is loaded, but its type", [type](Fields& f) {
       for (Elf64_Shdr& s : f.sections)
         if ((s.sh_flags & SHF_WRITE) != 0 && s.sh_type == SHT_PROGBITS) s.sh_type = type;
