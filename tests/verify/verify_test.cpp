@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 
 namespace sframe_gen::test {
 namespace {
@@ -144,6 +147,26 @@ TEST(Verify, SeesAClaimWhereSpIsSavedElsewhere) {
   const verify::Verification result = verified(section, "offset-sp");
   ASSERT_FALSE(result.differences.empty());
   EXPECT_NE(result.differences[0].text.find("SP *(CFA"), std::string::npos) << result.differences[0].text;
+}
+
+TEST(Verify, GoesOnWhereLibdwarfCannotEvaluate) {
+  // An FDE with a register beyond libdwarf's table, patched into the corpus file: DW_CFA_undefined of register 999.
+  std::ifstream stream(std::string(SFRAME_GEN_SOURCE_DIR) + "/corpus/amd64/frame-pointer/plain.elf", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(stream)), {});
+  const std::size_t saves_rbp = bytes.find("\x0e\x10\x86\x02");  // def_cfa_offset 16; offset rbp
+  ASSERT_NE(saves_rbp, std::string::npos);
+  bytes.replace(saves_rbp, 3, "\x07\xe7\x07", 3);
+  bytes[saves_rbp + 3] = 0;
+  const std::string path = testing::TempDir() + "/sframe-gen-verify-test.elf";
+  std::ofstream(path, std::ios::binary) << bytes;
+  const elf::Image image = elf::Image::open(path);
+  const verify::Verification result =
+      verify::verify(right_section(), image, image, [](std::uint64_t, std::uint64_t) {});
+  std::filesystem::remove(path);
+  EXPECT_EQ(result.rows, 4U);
+  ASSERT_FALSE(result.differences.empty());
+  EXPECT_NE(result.differences[0].text.find("cannot be checked"), std::string::npos) << result.differences[0].text;
+  EXPECT_EQ(result.claimed_bytes, 14U);
 }
 
 TEST(Verify, RefusesAFileWithoutSframe) {
