@@ -83,13 +83,16 @@ void write_json(const std::string& file, const verify::Verification& result, std
     differences.push_back({{"pc", hex(difference.pc)}, {"text", difference.text}});
   const ordered_json json{
       {"file", file},
-      {"status", result.difference_count == 0 ? "verified" : "different"},
+      {"status", result.difference_count != 0  ? "different"
+                 : result.unchecked_count != 0 ? "unchecked"
+                                               : "verified"},
       {"functions", result.functions},
       {"rows", result.rows},
       {"checked_pcs", result.checked_pcs},
       {"bytes", {{"described", result.described_bytes}, {"covered", result.claimed_bytes}}},
       {"left_out_stretches", result.left_out_rows},
       {"difference_count", result.difference_count},
+      {"unchecked_count", result.unchecked_count},
       {"differences", differences},
   };
   write(json, out);

@@ -103,11 +103,15 @@ class Run {
       std::cout << file.string() << ": " << count_of(result.functions, "descriptor") << ", "
                 << count_of(result.rows, "row") << ", " << count_of(result.checked_pcs, "PC") << " checked: "
                 << (result.difference_count == 0 ? "no difference" : count_of(result.difference_count, "difference"))
-                << "; " << result.left_out_rows << " left out\n";
+                << "; " << result.left_out_rows << " left out";
+      if (result.unchecked_count != 0) std::cout << ", " << count_of(result.unchecked_count, "row") << " unchecked";
+      std::cout << '\n';
     }
     for (const verify::Difference& difference : result.differences) error(image.name() + ": " + difference.text);
-    if (result.difference_count > result.differences.size())
-      error(image.name() + ": and " + std::to_string(result.difference_count - result.differences.size()) + " more");
+    const std::uint64_t problems = result.difference_count + result.unchecked_count;
+    if (problems > result.differences.size()) {
+      error(image.name() + ": and " + std::to_string(problems - result.differences.size()) + " more");
+    }
   }
 
   bool json() const { return options_.report == ReportFormat::Json; }

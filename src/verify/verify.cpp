@@ -45,7 +45,8 @@ class Verifier {
         } catch (const MalformedInput& failure) {
           // libdwarf 20210528 does not know every opcode (DW_CFA_GNU_negative_offset_extended), nor registers beyond
           // its table. What it cannot evaluate is not verified, but the rest can be.
-          differ(claimed.back().begin, std::string("cannot be checked: ") + failure.what());
+          ++result_.unchecked_count;
+          keep(claimed.back().begin, std::string("cannot be checked: ") + failure.what());
         }
       });
     }
@@ -105,8 +106,13 @@ class Verifier {
 
   void differ(std::uint64_t pc, const std::string& text) {
     ++result_.difference_count;
-    if (result_.differences.size() < differences_kept)
+    keep(pc, text);
+  }
+
+  void keep(std::uint64_t pc, const std::string& text) {
+    if (result_.differences.size() < differences_kept) {
       result_.differences.push_back({pc, "pc " + hex(pc) + ": " + text});
+    }
   }
 
   void count_coverage(const std::vector<PcRange>& claimed) {

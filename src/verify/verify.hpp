@@ -23,7 +23,8 @@ struct Verification {
   std::uint64_t claimed_bytes = 0;      ///< code that some row of .sframe covers
   std::uint64_t left_out_rows = 0;      ///< stretches that an FDE describes and no row covers
   std::uint64_t difference_count = 0;   ///< wrong rows, by stretch
-  std::vector<Difference> differences;  ///< the first of them
+  std::uint64_t unchecked_count = 0;    ///< rows whose FDE libdwarf cannot evaluate
+  std::vector<Difference> differences;  ///< the first of both
 };
 
 /// Holds .sframe against the DWARF of `cfi_image` (often `image` itself), PC by PC: the decoder's reading of the bytes
