@@ -47,7 +47,7 @@ void write_details(const Report& report, std::ostream& out) {
   out << "  plan " << report.section_plan << '+' << report.table_plan << ", file grows by " << report.growth
       << " bytes";
   for (const std::string& name : report.evicted) out << ", " << name << " moved";
-  if (report.build_id_moved) out << ", build-id left the first page (kernels before 6.12 no longer find it)";
+  if (report.build_id_moved) out << ", build-id left the first page (older kernels look for it only there)";
   out << '\n';
 }
 
