@@ -114,12 +114,12 @@ constexpr std::array linkages{
 class Live : public testing::TestWithParam<Linkage> {
  protected:
   void SetUp() override {
-    if (!has_tool(GetParam().compiler)) GTEST_SKIP() << GetParam().compiler << " is not installed";
+    if (!has_tool(GetParam().compiler)) FAIL() << GetParam().compiler << " is not installed";
     const std::string options = GetParam().options;
     for (const char* linker : {"gold", "lld"}) {
       if (options.find(std::string("-fuse-ld=") + linker) != std::string::npos &&
           !has_tool(std::string("ld.") + linker))
-        GTEST_SKIP() << linker << " is not installed";
+        FAIL() << linker << " is not installed";
     }
   }
 
