@@ -139,9 +139,10 @@ struct DwarfSession::Handle {
 
   /// Throws what libdwarf says, at `offset`.
   [[noreturn]] void fail(Dwarf_Error error, std::uint64_t offset) const {
-    throw MalformedInput(
-        table.origin, offset,
-        std::string("libdwarf cannot read it: ") + (error != nullptr ? dwarf_errmsg(error) : "no entry"));
+    const std::string why = error != nullptr ? dwarf_errmsg(error) : "no entry";
+    // Errors are blocks like any other, and libdwarf was told not to remember its blocks.
+    if (error != nullptr) dwarf_dealloc_error(debug, error);
+    throw MalformedInput(table.origin, offset, "libdwarf cannot read it: " + why);
   }
 
   void check(int status, Dwarf_Error error, std::uint64_t offset) const {
@@ -184,7 +185,9 @@ struct DwarfSession::Handle {
       if (augmentation.has_data) {
         Dwarf_Small* data = nullptr;
         Dwarf_Unsigned data_size = 0;
-        if (dwarf_get_cie_augmentation_data(commons[i], &data, &data_size, &error) == DW_DLV_OK) {
+        const int status = dwarf_get_cie_augmentation_data(commons[i], &data, &data_size, &error);
+        if (status == DW_DLV_ERROR) fail(error, 0);
+        if (status == DW_DLV_OK) {
           common.pointer_encoding =
               read_augmentation_data(augmentation, ByteReader(as_bytes(data, data_size), section.endian, table.origin))
                   .fde_pointer_encoding;
