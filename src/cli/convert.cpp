@@ -56,6 +56,8 @@ void describe(Report& report, const elf::Layout& layout) {
 Report convert(const Options& options, const std::filesystem::path& file, const Warn& warn) {
   const elf::Image image = elf::Image::open(file);
   elf::check_preconditions(image);
+  if (image.header().e_machine != EM_X86_64)
+    throw Refused(image.name(), "conversion for this machine is not wired yet");
   std::optional<elf::Image> debug;
   if (options.cfi_from) debug = open_debug_file(image, *options.cfi_from, options.ignore_build_id);
 

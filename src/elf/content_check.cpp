@@ -19,8 +19,8 @@ constexpr std::uint64_t small_section = 0x10000;
 
 class SectionCheck {
  public:
-  SectionCheck(const Image& input, const Image& output, const SectionPairs& pairs)
-      : in_(input), out_(output), partner_(pairs) {}
+  SectionCheck(const Image& input, const Image& output, const SectionPairs& pairs, const NewSection& added)
+      : in_(input), out_(output), partner_(pairs), added_(added) {}
 
   void run(Contents contents) {
     for (const Section& old : in_.sections()) check_one(old, contents);
@@ -61,7 +61,7 @@ class SectionCheck {
   }
 
   void check_one(const Section& old, Contents contents) const {
-    if (old.name == sframe_section_name) return;
+    if (old.name == added_.name) return;
     const Section& now = out_.sections()[partner_[old.index]];
     const Elf64_Shdr& a = old.header;
     const Elf64_Shdr& b = now.header;
@@ -180,13 +180,14 @@ class SectionCheck {
   const Image& in_;
   const Image& out_;
   const SectionPairs& partner_;
+  const NewSection& added_;
 };
 
 }  // namespace
 
-void check_sections(const Image& input, const Image& output, Contents contents) {
-  const SectionPairs pairs = pair_sections(input, output);
-  SectionCheck(input, output, pairs).run(contents);
+void check_sections(const Image& input, const Image& output, Contents contents, const NewSection& added) {
+  const SectionPairs pairs = pair_sections(input, output, added);
+  SectionCheck(input, output, pairs, added).run(contents);
   check_section_order(input, output, pairs);
 }
 

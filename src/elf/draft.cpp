@@ -9,16 +9,18 @@
 namespace sframe_gen::elf {
 
 Draft::Draft(const Image& image, const Movability& movability, const ExistingSframe& existing, const Attempt& attempt,
-             std::uint64_t section_size)
+             const NewSection& section, std::uint64_t section_size)
     : image_(&image),
       movability_(&movability),
       existing_(&existing),
       attempt_(attempt),
+      new_section_(section),
       section_size_(section_size),
       // Then a second run changes nothing but the section's own bytes.
-      keeps_section_table_(attempt.section == SectionPlan::Replace && existing.has_segment),
+      keeps_section_table_(attempt.section == SectionPlan::Replace &&
+                           existing.has_segment == section.segment_type.has_value()),
       space_(image),
-      loads_(image) {
+      loads_(image, section.name) {
   const std::uint64_t old_table_end = sizeof(Elf64_Ehdr) + image.segments().size() * sizeof(Elf64_Phdr);
   if (attempt.drops_note) dropped_note_ = redundant_note(image);
   space_.release({0, old_table_end});
@@ -45,10 +47,11 @@ std::uint64_t Draft::segment_count() const {
   std::uint64_t unused = 0;
   for (const Elf64_Phdr& segment : image_->segments()) {
     unused += segment.p_type == PT_NULL ? 1 : 0;
-    kept += segment.p_type != PT_NULL && segment.p_type != segment_type_gnu_sframe ? 1 : 0;
+    kept += segment.p_type != PT_NULL && segment.p_type != new_section_.segment_type ? 1U : 0U;
   }
   if (dropped_note_) --kept;
-  const std::uint64_t used = kept + 1 + (attempt_.section == SectionPlan::Tail ? 1 : 0);
+  const std::uint64_t used =
+      kept + (new_section_.segment_type ? 1U : 0U) + (attempt_.section == SectionPlan::Tail ? 1U : 0U);
   return std::max<std::uint64_t>(used, std::min<std::uint64_t>(kept + unused, image_->segments().size()));
 }
 
@@ -129,13 +132,13 @@ std::optional<Obstacle> Draft::place_section() {
   switch (attempt_.section) {
     case SectionPlan::Replace: {
       if (!existing_->load || section_size_ > existing_->room)
-        return Obstacle{false, "the .sframe that is there has no room"};
+        return Obstacle{false, "the " + std::string(new_section_.name) + " that is there has no room"};
       section_.load = *existing_->load;
       section_.address = image_->sections()[*existing_->section].header.sh_addr;
       return {};
     }
     case SectionPlan::Gap: {
-      const auto address = loads_.take(attempt_.load, section_size_, 8);
+      const auto address = loads_.take(attempt_.load, section_size_, new_section_.alignment);
       if (!address) {
         return Obstacle{false, "the gap behind the PT_LOAD at " + hex(image_->segments()[attempt_.load].p_vaddr) +
                                    " is smaller than " + hex(section_size_) + " bytes"};
@@ -146,7 +149,7 @@ std::optional<Obstacle> Draft::place_section() {
     }
     case SectionPlan::Tail:
       section_.in_tail = true;
-      section_.address = align_up(tail_.size, 8);
+      section_.address = align_up(tail_.size, new_section_.alignment);
       tail_.size = section_.address + section_size_;
       return {};
   }

@@ -29,9 +29,9 @@ struct Obstacle {
   std::string why;
 };
 
-/// A group or .sframe at its new place.
+/// A group or the new section at its place.
 struct Placed {
-  Group group;  ///< empty for .sframe
+  Group group;  ///< empty for the new section
   bool in_tail = false;
   std::size_t load = 0;       ///< unless in the tail
   std::uint64_t address = 0;  ///< in the tail, until that is placed: offset from its beginning
@@ -50,7 +50,7 @@ struct Tail {
 class Draft {
  public:
   Draft(const Image& image, const Movability& movability, const ExistingSframe& existing, const Attempt& attempt,
-        std::uint64_t section_size);
+        const NewSection& section, std::uint64_t section_size);
 
   std::optional<Obstacle> work_out();
   Layout layout() const;
@@ -76,6 +76,7 @@ class Draft {
   const Movability* movability_;
   const ExistingSframe* existing_;
   Attempt attempt_;
+  NewSection new_section_;
   std::uint64_t section_size_;
   std::optional<std::size_t> dropped_note_;  ///< index of a program header
   bool keeps_section_table_;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "elf/draft.hpp"
+#include "elf/machine.hpp"
 #include "elf/section_table.hpp"
 #include "elf/segment_table.hpp"
 
@@ -8,6 +9,7 @@ namespace sframe_gen::elf {
 
 Layout Draft::layout() const {
   Layout layout;
+  layout.section = new_section_;
   layout.section_address = section_.address;
   layout.section_size = section_size_;
   layout.section_offset = section_.offset;
@@ -51,8 +53,9 @@ void Draft::lay_out_segments(Layout& layout) const {
       table.move(index, placed.offset + within, placed.address + within);
     }
   }
-  if (attempt_.section == SectionPlan::Tail) table.add_load(tail_.offset, tail_.address, tail_.size, loads_.page());
-  table.set_sframe(section_.offset, section_.address, section_size_);
+  if (attempt_.section == SectionPlan::Tail)
+    table.add_load(tail_.offset, tail_.address, tail_.size, load_alignment(*image_));
+  table.set_section(new_section_, section_.offset, section_.address, section_size_);
   if (dropped_note_) table.drop(*dropped_note_);
   layout.segments = table.build(segment_count());
   layout.header.e_phnum = static_cast<std::uint16_t>(layout.segments.size());
@@ -66,7 +69,8 @@ void Draft::lay_out_sections(Layout& layout) const {
       table.move(index, placed.offset + within, placed.address + within);
     }
   }
-  table.set_sframe(existing_->section, section_.offset, section_.address, section_size_, !keeps_section_table_);
+  table.set_section(new_section_, existing_->section, section_.offset, section_.address, section_size_,
+                    !keeps_section_table_);
   table.build(layout);
 }
 

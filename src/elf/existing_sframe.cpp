@@ -7,10 +7,10 @@ namespace sframe_gen::elf {
 namespace {
 
 /// GNU ld 2.43 sizes PT_GNU_SFRAME before it drops functions, so the segment may reach further than the section.
-std::uint64_t segment_end(const Image& image, const Elf64_Shdr& section) {
+std::uint64_t segment_end(const Image& image, const Elf64_Shdr& section, const NewSection& wanted) {
   std::uint64_t end = 0;
   for (const Elf64_Phdr& segment : image.segments()) {
-    if (segment.p_type == segment_type_gnu_sframe && segment.p_offset == section.sh_offset)
+    if (segment.p_type == wanted.segment_type && segment.p_offset == section.sh_offset)
       end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
   }
   return end;
@@ -23,8 +23,9 @@ bool holds(const Elf64_Phdr& segment, const Elf64_Shdr& section) {
 }
 
 /// PT_LOAD that may keep it: readable, not writable, all of it in the file, and not made read-only after relocation.
-std::optional<std::size_t> usable_load(const Image& image, const Elf64_Shdr& section) {
-  if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type == SHT_NOBITS || section.sh_addr % 8 != 0) return {};
+std::optional<std::size_t> usable_load(const Image& image, const Elf64_Shdr& section, const NewSection& wanted) {
+  if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type == SHT_NOBITS || section.sh_addr % wanted.alignment != 0)
+    return {};
   std::optional<std::size_t> load;
   for (std::size_t i = 0; i < image.segments().size(); ++i) {
     const Elf64_Phdr& segment = image.segments()[i];
@@ -39,12 +40,12 @@ std::optional<std::size_t> usable_load(const Image& image, const Elf64_Shdr& sec
 
 }  // namespace
 
-ExistingSframe find_existing_sframe(const Image& image) {
+ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted) {
   ExistingSframe found;
-  found.has_segment = image.find_segment(segment_type_gnu_sframe) != nullptr;
+  found.has_segment = wanted.segment_type && image.find_segment(*wanted.segment_type) != nullptr;
   for (const Section& section : image.sections()) {
-    if (section.name != sframe_section_name) continue;
-    if (found.section) throw Refused(image.name(), "has more than one .sframe section");
+    if (section.name != wanted.name) continue;
+    if (found.section) throw Refused(image.name(), "has more than one " + section.name + " section");
     found.section = section.index;
   }
   if (!found.section) return found;
@@ -53,7 +54,7 @@ ExistingSframe find_existing_sframe(const Image& image) {
   FileSpace space(image);
   found.bytes = {section.sh_offset, section.sh_offset + size};
   space.release(found.bytes);
-  found.load = usable_load(image, section);
+  found.load = usable_load(image, section, wanted);
   if (!found.load) return found;
   const Elf64_Phdr& load = image.segments()[*found.load];
   // The PT_LOAD's own claim covers all of it: look at what starts behind the section.
@@ -66,7 +67,7 @@ ExistingSframe find_existing_sframe(const Image& image) {
     limit = std::max<std::uint64_t>(begin, section.sh_offset);
     found.is_last = false;
   }
-  found.bytes.end = std::min(limit, std::max(found.bytes.end, segment_end(image, section)));
+  found.bytes.end = std::min(limit, std::max(found.bytes.end, segment_end(image, section, wanted)));
   space.release(found.bytes);
   const bool rest_is_zero = space.is_zero({section.sh_offset, limit});
   found.room = (rest_is_zero ? limit : found.bytes.end) - section.sh_offset;

@@ -5,20 +5,21 @@
 
 #include "elf/file_space.hpp"
 #include "elf/image.hpp"
+#include "elf/new_section.hpp"
 
 namespace sframe_gen::elf {
 
-/// The .sframe the input has already: an earlier run's, or GNU ld's.
+/// The section of this name that the input has already: an earlier run's, or GNU ld's.
 struct ExistingSframe {
   std::optional<std::uint32_t> section;  ///< index
-  bool has_segment = false;              ///< there is a PT_GNU_SFRAME
+  bool has_segment = false;              ///< there is the program header that belongs to it
   FileRange bytes;                       ///< what may be overwritten
   std::optional<std::size_t> load;       ///< the read-only PT_LOAD that holds it, if it is usable in place
   std::uint64_t room = 0;                ///< bytes from its beginning to the next claim or the end of that PT_LOAD
   bool is_last = false;                  ///< nothing follows it in that PT_LOAD
 };
 
-/// Throws Refused when there is more than one .sframe.
-ExistingSframe find_existing_sframe(const Image& image);
+/// Throws Refused when there is more than one.
+ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted = sframe_section);
 
 }  // namespace sframe_gen::elf

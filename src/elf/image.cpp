@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "elf/compressed_section.hpp"
+#include "elf/name_of.hpp"
 #include "elf/note.hpp"
 #include "elf/records.hpp"
 #include "support/text.hpp"
@@ -31,13 +32,17 @@ void Image::read_header() {
         "the header needs " + hex(sizeof(Elf64_Ehdr)) + " bytes, but the file has only " + hex(bytes.size()));
   }
   const auto identity = [&](std::size_t index) { return std::to_integer<unsigned>(bytes[index]); };
-  if (identity(EI_CLASS) == ELFCLASS32) throw Refused(name_, "is a 32-bit ELF file, and SFrame has no 32-bit ABI");
-  if (identity(EI_CLASS) != ELFCLASS64)
-    throw MalformedInput(origin, EI_CLASS, "file class " + hex(identity(EI_CLASS)) + " is unknown");
   if (identity(EI_DATA) != ELFDATA2LSB && identity(EI_DATA) != ELFDATA2MSB) {
     throw MalformedInput(origin, EI_DATA, "data encoding " + hex(identity(EI_DATA)) + " is unknown");
   }
   endian_ = identity(EI_DATA) == ELFDATA2LSB ? Endian::Little : Endian::Big;
+  if (identity(EI_CLASS) == ELFCLASS32) {
+    // The machine stands at the same offset in both classes. x32 and ILP32 are 32-bit files of 64-bit machines.
+    const auto machine = load<std::uint16_t>(bytes.subspan(offsetof(Elf64_Ehdr, e_machine)), endian_);
+    throw Refused(name_, "is a 32-bit ELF file for " + machine_name(machine) + ", and SFrame has no 32-bit ABI");
+  }
+  if (identity(EI_CLASS) != ELFCLASS64)
+    throw MalformedInput(origin, EI_CLASS, "file class " + hex(identity(EI_CLASS)) + " is unknown");
   header_ = load_header(bytes, endian_);
   if (header_.e_phnum != 0 && header_.e_phentsize != sizeof(Elf64_Phdr)) {
     throw MalformedInput(origin, offsetof(Elf64_Ehdr, e_phentsize),

@@ -101,15 +101,15 @@ const char* short_name(TablePlan plan) {
   return "";
 }
 
-Layout plan_layout(const Image& image, std::uint64_t section_size) {
+Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section) {
   check_preconditions(image);
   if (section_size == 0 || section_size > largest_section)
-    throw Refused(image.name(), "a .sframe of " + hex(section_size) + " bytes is impossible");
+    throw Refused(image.name(), "a " + std::string(section.name) + " of " + hex(section_size) + " bytes is impossible");
   const Movability movability(image);
-  const ExistingSframe existing = find_existing_sframe(image);
+  const ExistingSframe existing = find_existing_sframe(image, section);
   Obstacle obstacle;
   for (const Attempt& attempt : attempts_for(image, existing)) {
-    Draft draft(image, movability, existing, attempt, section_size);
+    Draft draft(image, movability, existing, attempt, section, section_size);
     const auto found = draft.work_out();
     if (!found) return draft.layout();
     // The last and most permissive plan's obstacle says best what is wrong.

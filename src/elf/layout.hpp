@@ -6,13 +6,14 @@
 
 #include "elf/alignment.hpp"
 #include "elf/image.hpp"
+#include "elf/new_section.hpp"
 #include "elf/offset_map.hpp"
 
 namespace sframe_gen::elf {
 
-/// Where .sframe goes.
+/// Where the new section goes.
 enum class SectionPlan : std::uint8_t {
-  Replace,  ///< over the .sframe that is there
+  Replace,  ///< over the one that is there
   Gap,      ///< behind a read-only PT_LOAD's last byte, in front of the next PT_LOAD: where ld would put it
   Tail,     ///< a PT_LOAD of its own above all others
 };
@@ -40,9 +41,10 @@ struct DynamicPatch {
   std::uint64_t value;
 };
 
-/// Where the new .sframe and its headers go: every decision of the rewrite, before a byte is written.
+/// Where the new section and its headers go: every decision of the rewrite, before a byte is written.
 struct Layout {
-  std::uint64_t section_address = 0;  ///< virtual address of .sframe
+  NewSection section = sframe_section;
+  std::uint64_t section_address = 0;  ///< virtual address
   std::uint64_t section_size = 0;     ///< bytes
   std::uint64_t section_offset = 0;   ///< in the output
 
@@ -68,7 +70,7 @@ struct Layout {
   std::vector<std::string> evicted;  ///< names of the sections that made room for program headers
 };
 
-/// Plans room for `section_size` bytes of .sframe. Throws Refused with the reason when no plan keeps the file sound.
-Layout plan_layout(const Image& image, std::uint64_t section_size);
+/// Plans room for `section_size` bytes of `section`. Throws Refused with the reason when no plan keeps the file sound.
+Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section = sframe_section);
 
 }  // namespace sframe_gen::elf

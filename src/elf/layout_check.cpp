@@ -5,6 +5,7 @@
 
 #include "elf/alignment.hpp"
 #include "elf/content_check.hpp"
+#include "elf/machine.hpp"
 #include "elf/name_of.hpp"
 #include "support/text.hpp"
 
@@ -18,7 +19,8 @@ namespace {
 
 class Check {
  public:
-  Check(const Image& input, const Image& output) : in_(input), out_(output) {
+  Check(const Image& input, const Image& output, const NewSection& added)
+      : in_(input), out_(output), added_(added), page_(layout_page(input)) {
     for (const Elf64_Phdr& segment : out_.segments()) {
       if (segment.p_type != PT_LOAD) continue;
       loads_.push_back(segment);
@@ -26,12 +28,13 @@ class Check {
     }
   }
 
-  void run(Contents contents) {
+  void run(Contents contents) const {
     table();
     loads();
-    sframe();
+    if (added_.segment_type) segment_of_section();
+    section();
     kept_segments();
-    check_sections(in_, out_, contents);
+    check_sections(in_, out_, contents, added_);
   }
 
  private:
@@ -120,7 +123,7 @@ class Check {
   void kept_segments() const {
     auto next = out_.segments().begin();
     for (const Elf64_Phdr& old : in_.segments()) {
-      if (old.p_type == PT_NULL || old.p_type == segment_type_gnu_sframe || is_spared(old)) continue;
+      if (old.p_type == PT_NULL || old.p_type == added_.segment_type || is_spared(old)) continue;
       next = std::find_if(next, out_.segments().end(), [&](const Elf64_Phdr& s) {
         return s.p_type == old.p_type && (old.p_type != PT_LOAD || s.p_vaddr == old.p_vaddr);
       });
@@ -157,49 +160,61 @@ class Check {
     }
   }
 
-  /// Stack tracers read one PT_GNU_SFRAME, and want it in one mapping that never changes its protection.
-  void sframe() const {
+  const Elf64_Shdr& section_header() const {
+    const Section* const section = out_.find_section(added_.name);
+    require(section != nullptr, "there must be a " + std::string(added_.name));
+    return section->header;
+  }
+
+  /// Stack tracers read one PT_GNU_SFRAME.
+  void segment_of_section() const {
     const auto& segments = out_.segments();
     require(std::count_if(segments.begin(), segments.end(),
-                          [](const Elf64_Phdr& s) { return s.p_type == segment_type_gnu_sframe; }) == 1,
-            "there must be one PT_GNU_SFRAME");
-    const Elf64_Phdr& segment = *out_.find_segment(segment_type_gnu_sframe);
-    const Section* section = out_.find_section(sframe_section_name);
-    require(section != nullptr, "there must be a .sframe");
-    const Elf64_Shdr& header = section->header;
-    require(header.sh_type == section_type_gnu_sframe && header.sh_flags == SHF_ALLOC && header.sh_addralign == 8 &&
-                header.sh_addr % 8 == 0,
-            ".sframe must be allocated, read-only and aligned to 8");
-    require(segment.p_flags == PF_R && segment.p_align == 8 && segment.p_vaddr == header.sh_addr &&
+                          [&](const Elf64_Phdr& s) { return s.p_type == added_.segment_type; }) == 1,
+            "there must be one " + segment_type_name(*added_.segment_type));
+    const Elf64_Phdr& segment = *out_.find_segment(*added_.segment_type);
+    const Elf64_Shdr& header = section_header();
+    require(segment.p_flags == PF_R && segment.p_align == added_.alignment && segment.p_vaddr == header.sh_addr &&
                 segment.p_offset == header.sh_offset && segment.p_filesz == header.sh_size &&
                 segment.p_memsz == header.sh_size,
-            "PT_GNU_SFRAME must be .sframe");
+            segment_type_name(*added_.segment_type) + " must be " + std::string(added_.name));
+  }
+
+  /// Stack tracers want it in one mapping that never changes its protection.
+  void section() const {
+    const std::string name(added_.name);
+    const Elf64_Shdr& header = section_header();
+    require(header.sh_type == added_.type && header.sh_flags == SHF_ALLOC && header.sh_addralign == added_.alignment &&
+                header.sh_addr % added_.alignment == 0,
+            name + " must be allocated, read-only and aligned to " + std::to_string(added_.alignment));
+    const std::uint64_t end = header.sh_addr + header.sh_size;
     require(std::count_if(loads_.begin(), loads_.end(),
                           [&](const Elf64_Phdr& load) {
-                            return (load.p_flags & (PF_R | PF_W)) == PF_R && segment.p_vaddr >= load.p_vaddr &&
-                                   segment.p_vaddr + segment.p_memsz <= load.p_vaddr + load.p_memsz;
-                          }) == 1 &&
-                is_loaded(out_, segment),
-            ".sframe must lie in one read-only PT_LOAD");
-    for (const Elf64_Phdr& other : segments) {
+                            return (load.p_flags & (PF_R | PF_W)) == PF_R && header.sh_addr >= load.p_vaddr &&
+                                   end <= load.p_vaddr + load.p_filesz &&
+                                   header.sh_addr - load.p_vaddr == header.sh_offset - load.p_offset;
+                          }) == 1,
+            name + " must lie in one read-only PT_LOAD");
+    for (const Elf64_Phdr& other : out_.segments()) {
       // .tbss, the rest of PT_TLS, occupies no addresses.
       const std::uint64_t size = other.p_type == PT_TLS ? other.p_filesz : other.p_memsz;
-      const bool apart = other.p_vaddr + size <= segment.p_vaddr || segment.p_vaddr + segment.p_memsz <= other.p_vaddr;
+      const bool apart = other.p_vaddr + size <= header.sh_addr || end <= other.p_vaddr;
       const bool changes = other.p_type == PT_GNU_RELRO || other.p_type == PT_TLS;
-      require(apart || size == 0 || !changes, ".sframe must not lie in " + segment_type_name(other.p_type));
+      require(apart || size == 0 || !changes, name + " must not lie in " + segment_type_name(other.p_type));
     }
   }
 
   const Image& in_;
   const Image& out_;
+  const NewSection& added_;
   std::vector<Elf64_Phdr> loads_;
-  std::uint64_t page_ = 0x1000;
+  std::uint64_t page_;
 };
 
 }  // namespace
 
-void check_layout(const Image& input, const Image& output, Contents contents) {
-  Check(input, output).run(contents);
+void check_layout(const Image& input, const Image& output, Contents contents, const NewSection& added) {
+  Check(input, output, added).run(contents);
 }
 
 }  // namespace sframe_gen::elf

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "elf/image.hpp"
+#include "elf/new_section.hpp"
 #include "support/error.hpp"
 
 namespace sframe_gen::elf {
@@ -28,10 +29,10 @@ enum class Contents : std::uint8_t {
 ///     says exactly where they are; PT_PHDR and PT_INTERP precede the PT_LOADs
 ///   * PT_LOADs ascend and share no page; address and file offset agree modulo the alignment; bytes lie in the file
 ///   * no address of the input changes but those of moved .interp, note and dynamic linker sections
-///   * there is one .sframe and one PT_GNU_SFRAME; they agree; the section is aligned to 8, read-only, in one
-///     PT_LOAD, outside PT_GNU_RELRO and PT_TLS, and over nothing else
+///   * there is one .sframe and one PT_GNU_SFRAME (or what else was added); they agree; the section is aligned to 8,
+///     read-only, in one PT_LOAD, outside PT_GNU_RELRO and PT_TLS, and over nothing else
 ///   * section bytes stay, apart from renumbered sections, moved symbols and pointers in .dynamic
 ///   * links between sections still name the same sections
-void check_layout(const Image& input, const Image& output, Contents contents);
+void check_layout(const Image& input, const Image& output, Contents contents, const NewSection& added = sframe_section);
 
 }  // namespace sframe_gen::elf

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "elf/alignment.hpp"
+#include "elf/machine.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -21,12 +22,10 @@ bool holds_addresses(const Elf64_Phdr& segment) {
 
 }  // namespace
 
-LoadGrowth::LoadGrowth(const Image& image) : image_(&image), segments_(image.segments()) {
+LoadGrowth::LoadGrowth(const Image& image, std::string_view replaced)
+    : image_(&image), segments_(image.segments()), replaced_(replaced), page_(layout_page(image)) {
   kept_size_.reserve(segments_.size());
-  for (const Elf64_Phdr& segment : segments_) {
-    kept_size_.push_back(segment.p_filesz);
-    if (segment.p_type == PT_LOAD) page_ = std::max(page_, segment.p_align);
-  }
+  for (const Elf64_Phdr& segment : segments_) kept_size_.push_back(segment.p_filesz);
 }
 
 std::uint64_t LoadGrowth::kept_end(std::size_t load) const {
@@ -56,10 +55,10 @@ std::uint64_t LoadGrowth::address_limit(std::size_t load) const {
     if (holds_addresses(other) && other.p_vaddr > segments_[load].p_vaddr)
       limit = std::min(limit, align_down(other.p_vaddr, page_));
   }
-  // An allocated section that no PT_LOAD covers keeps its addresses all the same; an old .sframe does not.
+  // An allocated section that no PT_LOAD covers keeps its addresses all the same; the old section does not.
   for (const Section& section : image_->sections()) {
     const bool occupies = (section.header.sh_flags & SHF_ALLOC) != 0 && (section.header.sh_flags & SHF_TLS) == 0 &&
-                          section.header.sh_size != 0 && section.name != sframe_section_name;
+                          section.header.sh_size != 0 && section.name != replaced_;
     if (occupies && section.header.sh_addr >= end) limit = std::min(limit, section.header.sh_addr);
   }
   return limit;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "elf/file_space.hpp"
@@ -18,9 +19,10 @@ namespace sframe_gen::elf {
 ///     file        [R......][RX......]...                  where the file has no gap there, bytes are inserted
 class LoadGrowth {
  public:
-  explicit LoadGrowth(const Image& image);
+  /// `replaced` names the section whose old addresses are free.
+  LoadGrowth(const Image& image, std::string_view replaced);
 
-  /// Largest alignment of a PT_LOAD, at least a page: what addresses and file offsets have to agree in.
+  /// `layout_page`: what addresses and file offsets have to agree in.
   std::uint64_t page() const { return page_; }
   /// With their new sizes, still at the file offsets of the input.
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
@@ -45,7 +47,8 @@ class LoadGrowth {
   const Image* image_;
   std::vector<Elf64_Phdr> segments_;
   std::vector<std::uint64_t> kept_size_;  ///< bytes of the input, by segment
-  std::uint64_t page_ = 0x1000;
+  std::string_view replaced_;
+  std::uint64_t page_;
 };
 
 }  // namespace sframe_gen::elf

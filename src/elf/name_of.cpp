@@ -16,10 +16,20 @@ const char* known_machine(std::uint16_t machine) {
       return "EM_AARCH64";
     case EM_S390:
       return "EM_S390";
+    case EM_PPC:
+      return "EM_PPC";
     case EM_PPC64:
       return "EM_PPC64";
     case EM_RISCV:
       return "EM_RISCV";
+    case EM_SPARCV9:
+      return "EM_SPARCV9";
+    case EM_IA_64:
+      return "EM_IA_64";
+    case EM_ALPHA:
+      return "EM_ALPHA";
+    case EM_68K:
+      return "EM_68K";
     case EM_MIPS:
       return "EM_MIPS";
     case EM_LOONGARCH:
@@ -61,6 +71,8 @@ std::string segment_type_name(std::uint32_t type) {
       return "PT_GNU_EH_FRAME";
     case PT_GNU_RELRO:
       return "PT_GNU_RELRO";
+    case segment_type_gnu_sframe:
+      return "PT_GNU_SFRAME";
     case PT_GNU_PROPERTY:
       return "PT_GNU_PROPERTY";
     default:

@@ -9,7 +9,7 @@
 #include "elf/alignment.hpp"
 #include "elf/dynamic_table.hpp"
 #include "elf/header_check.hpp"
-#include "elf/name_of.hpp"
+#include "elf/machine.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -22,10 +22,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 
 void check_kind(const Image& image) {
   const Elf64_Ehdr& header = image.header();
-  if (header.e_machine != EM_X86_64) {
-    throw Refused(image.name(), "machine is " + machine_name(header.e_machine) +
-                                    ", but sections can be added to EM_X86_64 files only");
-  }
+  machine_of(image);
   if (header.e_type == ET_EXEC || header.e_type == ET_DYN) return;
   if (header.e_type == ET_REL) {
     const bool intermediate = std::any_of(image.sections().begin(), image.sections().end(), [](const Section& s) {

@@ -1,10 +1,12 @@
 #include "elf/references.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string_view>
 
 #include "elf/constants.hpp"
+#include "elf/machine.hpp"
 #include "elf/segment_table.hpp"
 
 namespace sframe_gen::elf {
@@ -21,13 +23,13 @@ T number_at(std::span<const std::byte> bytes, std::size_t at, Endian endian) {
 }
 
 bool rela_points_into(const Image& image, const Section& table, const Section& section) {
+  const auto pointers = machine_of(image).pointer_relocations;
   const auto relocations = image.bytes_of(table);
   for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= relocations.size(); at += sizeof(Elf64_Rela)) {
     const auto addend = number_at<std::uint64_t>(relocations, at + offsetof(Elf64_Rela, r_addend), image.endian());
     if (!points_into(addend, section)) continue;
     const auto info = number_at<std::uint64_t>(relocations, at + offsetof(Elf64_Rela, r_info), image.endian());
-    const std::uint64_t type = ELF64_R_TYPE(info);
-    if (type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE) return true;
+    if (std::find(pointers.begin(), pointers.end(), ELF64_R_TYPE(info)) != pointers.end()) return true;
   }
   return false;
 }

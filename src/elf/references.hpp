@@ -13,7 +13,7 @@ bool has_global_symbol_in(const Image& image, const Section& section);
 /// note does not count, nor do section and file symbols.
 bool has_named_symbol_in(const Image& image, const Section& section);
 
-/// Whether the dynamic linker computes a pointer into `section` (R_X86_64_RELATIVE, R_X86_64_IRELATIVE, SHT_RELR).
+/// Whether the dynamic linker computes a pointer into `section` (Machine::pointer_relocations, SHT_RELR).
 bool has_relative_relocation_to(const Image& image, const Section& section);
 
 /// Whether an instruction may address `section` by its distance; in files with fixed addresses, whether the section's

@@ -52,7 +52,7 @@ void Rewrite::finish(const Layout& layout, std::span<const std::byte> section_by
   if (early_copy_.valid()) early_copy_.get();
   contents.early_size = early_size_;
   write_file_image(contents, image_.descriptor(), file_.descriptor(), output_.string());
-  check_layout(image_, Image::open(file_.temporary_path()), Contents::Affected);
+  check_layout(image_, Image::open(file_.temporary_path()), Contents::Affected, layout.section);
   file_.take_attributes(image_.descriptor());
   file_.commit();
 }

@@ -11,7 +11,7 @@
 
 namespace sframe_gen::elf {
 
-/// Writes `image` with a new .sframe to `output`, in two steps: the constructor starts to copy what no layout moves,
+/// Writes `image` with a new section to `output`, in two steps: the constructor starts to copy what no layout moves,
 /// so that the copy of a large file runs while the caller still computes the section; `finish` writes the rest.
 ///
 /// The bytes go to a temporary file beside `output`, which takes over mode, owner and extended attributes of the
@@ -29,7 +29,7 @@ class Rewrite {
   Rewrite(Rewrite&&) = delete;
   Rewrite& operator=(Rewrite&&) = delete;
 
-  /// `section_bytes` become .sframe, placed as `layout` says.
+  /// `section_bytes` become `layout.section`, placed as `layout` says.
   void finish(const Layout& layout, std::span<const std::byte> section_bytes);
 
  private:

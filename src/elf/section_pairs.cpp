@@ -60,16 +60,16 @@ class Pairing {
 
 }  // namespace
 
-SectionPairs pair_sections(const Image& input, const Image& output) {
+SectionPairs pair_sections(const Image& input, const Image& output, const NewSection& added) {
   Pairing pairing(input, output);
-  pairing.pair_in_order([](const Section& a, const Section& b) {
-    return a.name == b.name && a.name != sframe_section_name && a.header.sh_addr == b.header.sh_addr &&
+  pairing.pair_in_order([&](const Section& a, const Section& b) {
+    return a.name == b.name && a.name != added.name && a.header.sh_addr == b.header.sh_addr &&
            a.header.sh_type == b.header.sh_type && a.header.sh_flags == b.header.sh_flags;
   });
   pairing.pair_by_name();
-  const bool had_sframe = input.find_section(sframe_section_name) != nullptr;
-  if (output.sections().size() != input.sections().size() + (had_sframe ? 0 : 1))
-    throw LayoutViolation(input.name(), "no section but .sframe may be added");
+  const bool had_it = input.find_section(added.name) != nullptr;
+  if (output.sections().size() != input.sections().size() + (had_it ? 0 : 1))
+    throw LayoutViolation(input.name(), "no section but " + std::string(added.name) + " may be added");
   return pairing.release();
 }
 

@@ -52,14 +52,14 @@ void SectionTable::move(std::uint32_t index, std::uint64_t offset, std::uint64_t
   moved_.push_back(index);
 }
 
-void SectionTable::set_sframe(std::optional<std::uint32_t> old_index, std::uint64_t offset, std::uint64_t address,
-                              std::uint64_t size, bool reorder) {
-  sframe_ = old_index.value_or(static_cast<std::uint32_t>(sections_.size()));
-  if (!old_index) sections_.push_back({{}, sframe_section_name, sframe_});
-  Elf64_Shdr& header = sections_[sframe_].header;
+void SectionTable::set_section(const NewSection& section, std::optional<std::uint32_t> old_index, std::uint64_t offset,
+                               std::uint64_t address, std::uint64_t size, bool reorder) {
+  added_ = old_index.value_or(static_cast<std::uint32_t>(sections_.size()));
+  if (!old_index) sections_.push_back({{}, std::string(section.name), added_});
+  Elf64_Shdr& header = sections_[added_].header;
   const std::uint32_t name = header.sh_name;
-  header = {name, section_type_gnu_sframe, SHF_ALLOC, address, offset, size, 0, 0, 8, 0};
-  if (reorder) moved_.push_back(sframe_);
+  header = {name, section.type, SHF_ALLOC, address, offset, size, 0, 0, section.alignment, 0};
+  if (reorder) moved_.push_back(added_);
 }
 
 void SectionTable::build(Layout& layout) const {
@@ -98,9 +98,9 @@ void SectionTable::remap_links(Layout& layout) const {
 void SectionTable::name_sections(Layout& layout) const {
   const auto old_names = image_->bytes_of(image_->sections()[image_->section_name_table_index()]);
   layout.section_names.assign(reinterpret_cast<const char*>(old_names.data()), old_names.size());
-  if (sframe_ < image_->sections().size()) return;
-  layout.sections[layout.new_index_of[sframe_]].header.sh_name = static_cast<std::uint32_t>(old_names.size());
-  layout.section_names += sframe_section_name;
+  if (added_ < image_->sections().size()) return;
+  layout.sections[layout.new_index_of[added_]].header.sh_name = static_cast<std::uint32_t>(old_names.size());
+  layout.section_names += sections_[added_].name;
   layout.section_names += '\0';
 }
 

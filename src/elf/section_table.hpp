@@ -9,7 +9,7 @@
 
 namespace sframe_gen::elf {
 
-/// The section headers of the output. Sections keep their order; what moved and the new .sframe stand where their
+/// The section headers of the output. Sections keep their order; what moved and the new section stand where their
 /// address puts them, since GNU strip and objcopy lay a file out in table order, and behind no unallocated section,
 /// which dwz refuses.
 class SectionTable {
@@ -17,9 +17,9 @@ class SectionTable {
   SectionTable(const Image& image, const OffsetMap& load_map, const OffsetMap& map);
 
   void move(std::uint32_t index, std::uint64_t offset, std::uint64_t address);
-  /// `old_index`: the .sframe that it replaces, whose symbols it inherits. Without `reorder` that keeps its place.
-  void set_sframe(std::optional<std::uint32_t> old_index, std::uint64_t offset, std::uint64_t address,
-                  std::uint64_t size, bool reorder);
+  /// `old_index`: the section that it replaces, whose symbols it inherits. Without `reorder` that keeps its place.
+  void set_section(const NewSection& section, std::optional<std::uint32_t> old_index, std::uint64_t offset,
+                   std::uint64_t address, std::uint64_t size, bool reorder);
 
   /// Fills in sections, new_index_of, section_names and the header's counts.
   void build(Layout& layout) const;
@@ -32,9 +32,9 @@ class SectionTable {
   const Image* image_;
   const OffsetMap* load_map_;
   const OffsetMap* map_;
-  std::vector<Section> sections_;  ///< a new .sframe has the index behind the last
+  std::vector<Section> sections_;  ///< a new one has the index behind the last
   std::vector<std::uint32_t> moved_;
-  std::uint32_t sframe_ = 0;
+  std::uint32_t added_ = 0;
 };
 
 }  // namespace sframe_gen::elf

@@ -32,8 +32,10 @@ void SegmentTable::add_load(std::uint64_t offset, std::uint64_t address, std::ui
   new_loads_.push_back({PT_LOAD, PF_R, offset, address, address, size, size, alignment});
 }
 
-void SegmentTable::set_sframe(std::uint64_t offset, std::uint64_t address, std::uint64_t size) {
-  sframe_ = {segment_type_gnu_sframe, PF_R, offset, address, address, size, size, 8};
+void SegmentTable::set_section(const NewSection& section, std::uint64_t offset, std::uint64_t address,
+                               std::uint64_t size) {
+  if (section.segment_type)
+    section_ = {*section.segment_type, PF_R, offset, address, address, size, size, section.alignment};
 }
 
 bool SegmentTable::is_last_load(std::size_t index) const {
@@ -44,18 +46,18 @@ bool SegmentTable::is_last_load(std::size_t index) const {
 
 std::vector<Elf64_Phdr> SegmentTable::build(std::size_t count) const {
   std::vector<Elf64_Phdr> table;
-  bool has_sframe = false;
+  bool has_section = !section_;
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     if (segments_[i].p_type == PT_NULL) continue;
-    if (segments_[i].p_type != segment_type_gnu_sframe) {
+    if (!section_ || segments_[i].p_type != section_->p_type) {
       table.push_back(segments_[i]);
-    } else if (!has_sframe) {
-      table.push_back(sframe_);
-      has_sframe = true;
+    } else if (!has_section) {
+      table.push_back(*section_);
+      has_section = true;
     }
     if (is_last_load(i)) table.insert(table.end(), new_loads_.begin(), new_loads_.end());
   }
-  if (!has_sframe) table.push_back(sframe_);
+  if (!has_section) table.push_back(*section_);
   table.resize(std::max(count, table.size()));
   for (Elf64_Phdr& segment : table) {
     if (segment.p_type == PT_PHDR) segment.p_filesz = segment.p_memsz = table.size() * sizeof(Elf64_Phdr);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "elf/image.hpp"
+#include "elf/new_section.hpp"
 #include "elf/offset_map.hpp"
 
 namespace sframe_gen::elf {
@@ -20,10 +21,10 @@ class SegmentTable {
   /// The program header becomes unused.
   void drop(std::size_t index) { segments_[index].p_type = PT_NULL; }
   void add_load(std::uint64_t offset, std::uint64_t address, std::uint64_t size, std::uint64_t alignment);
-  void set_sframe(std::uint64_t offset, std::uint64_t address, std::uint64_t size);
+  void set_section(const NewSection& section, std::uint64_t offset, std::uint64_t address, std::uint64_t size);
 
-  /// In the order of the input; a new PT_LOAD follows the last one, since they have to ascend, and PT_GNU_SFRAME
-  /// takes the place of an old one or the last place. Has `count` entries; unused ones are PT_NULL.
+  /// In the order of the input; a new PT_LOAD follows the last one, since they have to ascend, and the section's
+  /// own takes the place of an old one or the last place. Has `count` entries; unused ones are PT_NULL.
   std::vector<Elf64_Phdr> build(std::size_t count) const;
 
  private:
@@ -36,11 +37,12 @@ class SegmentTable {
   const OffsetMap* map_;
   std::vector<bool> moved_;
   std::vector<Elf64_Phdr> new_loads_;
-  Elf64_Phdr sframe_{};
+  std::optional<Elf64_Phdr> section_;
 };
 
 /// A PT_NOTE that covers what PT_GNU_PROPERTY covers. On x86-64 glibc reads the latter since 2.32 and before that
-/// either, and the kernel neither.
+/// either, and the kernel neither. On AArch64 both read the latter only, which says whether code wants branch target
+/// checks. On s390x nothing reads either.
 std::optional<std::size_t> redundant_note(const Image& image);
 
 /// The PT_LOAD of the input that holds an address whose bytes stand at `offset`: at the border of two PT_LOADs both

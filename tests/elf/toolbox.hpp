@@ -78,11 +78,12 @@ inline std::vector<std::byte> payload(std::size_t size) {
 }
 
 /// Rewrites `input` and checks all of the result.
-inline Layout inject(const std::filesystem::path& input, const std::filesystem::path& output, std::size_t size) {
+inline Layout inject(const std::filesystem::path& input, const std::filesystem::path& output, std::size_t size,
+                     const NewSection& section = sframe_section) {
   const Image image = Image::open(input);
-  Layout layout = plan_layout(image, size);
+  Layout layout = plan_layout(image, size, section);
   rewrite(image, layout, payload(size), output);
-  check_layout(image, Image::open(output), Contents::All);
+  check_layout(image, Image::open(output), Contents::All, section);
   return layout;
 }
 
@@ -122,12 +123,13 @@ inline void change(const std::filesystem::path& input, const std::filesystem::pa
   const std::uint64_t segments_at = fields.header.e_phoff;
   const std::uint64_t sections_at = fields.header.e_shoff;
   edit(fields);
+  const Endian endian = image.endian();
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(fields.bytes));
-  store_header(bytes, fields.header, Endian::Little);
+  store_header(bytes, fields.header, endian);
   for (std::size_t i = 0; i < fields.segments.size(); ++i)
-    store_segment(bytes.subspan(segments_at + i * sizeof(Elf64_Phdr)), fields.segments[i], Endian::Little);
+    store_segment(bytes.subspan(segments_at + i * sizeof(Elf64_Phdr)), fields.segments[i], endian);
   for (std::size_t i = 0; i < fields.sections.size(); ++i)
-    store_section(bytes.subspan(sections_at + i * sizeof(Elf64_Shdr)), fields.sections[i], Endian::Little);
+    store_section(bytes.subspan(sections_at + i * sizeof(Elf64_Shdr)), fields.sections[i], endian);
   std::ofstream(output, std::ios::binary) << fields.bytes;
   std::filesystem::permissions(output, std::filesystem::status(input).permissions());
 }

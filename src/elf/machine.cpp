@@ -1,0 +1,88 @@
+#include "elf/machine.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "elf/alignment.hpp"
+#include "elf/name_of.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+constexpr std::uint64_t smallest_page = 0x1000;
+
+/// AMD64 psABI, table 4.9.
+constexpr std::array<std::uint32_t, 2> amd64_pointers{R_X86_64_RELATIVE, R_X86_64_IRELATIVE};
+/// ELF for the Arm 64-bit Architecture, "Dynamic relocations"; the last one signs the pointer (PAuth ABI extension).
+constexpr std::uint32_t relocation_aarch64_auth_relative = 0x411;
+constexpr std::array<std::uint32_t, 3> aarch64_pointers{R_AARCH64_RELATIVE, R_AARCH64_IRELATIVE,
+                                                        relocation_aarch64_auth_relative};
+/// ELF Application Binary Interface s390x Supplement, "Relocation types".
+constexpr std::array<std::uint32_t, 2> s390x_pointers{R_390_RELATIVE, R_390_IRELATIVE};
+
+struct Known {
+  Machine machine;
+  bool little, big;  ///< byte orders
+};
+
+constexpr std::array<Known, 3> known_machines{{
+    {{Architecture::Amd64, EM_X86_64, 0x1000, amd64_pointers}, true, false},
+    // Kernels with pages of 4, 16 and 64 KiB are in use, and linkers lay files out for the largest.
+    {{Architecture::AArch64, EM_AARCH64, 0x10000, aarch64_pointers}, true, true},
+    {{Architecture::S390x, EM_S390, 0x1000, s390x_pointers}, false, true},
+}};
+
+const Known* find_known(const Image& image) {
+  const auto found = std::find_if(known_machines.begin(), known_machines.end(),
+                                  [&](const Known& known) { return known.machine.number == image.header().e_machine; });
+  return found == known_machines.end() ? nullptr : &*found;
+}
+
+bool has_byte_order(const Known& known, Endian endian) {
+  return endian == Endian::Little ? known.little : known.big;
+}
+
+bool loads_share(const Image& image, std::uint64_t page) {
+  const Elf64_Phdr* previous = nullptr;
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type != PT_LOAD) continue;
+    if (previous != nullptr &&
+        align_down(segment.p_vaddr, page) < align_up(previous->p_vaddr + previous->p_memsz, page))
+      return true;
+    previous = &segment;
+  }
+  return false;
+}
+
+}  // namespace
+
+const Machine* find_machine(const Image& image) {
+  const Known* const known = find_known(image);
+  return known != nullptr && has_byte_order(*known, image.endian()) ? &known->machine : nullptr;
+}
+
+const Machine& machine_of(const Image& image) {
+  const Machine* const machine = find_machine(image);
+  if (machine != nullptr) return *machine;
+  const char* const order = find_known(image) == nullptr       ? ""
+                            : image.endian() == Endian::Little ? " in little-endian byte order"
+                                                               : " in big-endian byte order";
+  throw Refused(image.name(),
+                "machine is " + machine_name(image.header().e_machine) + order + ", but SFrame has no ABI for it");
+}
+
+std::uint64_t load_alignment(const Image& image) {
+  std::uint64_t alignment = smallest_page;
+  for (const Elf64_Phdr& segment : image.segments())
+    if (segment.p_type == PT_LOAD) alignment = std::max(alignment, segment.p_align);
+  return alignment;
+}
+
+std::uint64_t layout_page(const Image& image) {
+  const std::uint64_t own = load_alignment(image);
+  const std::uint64_t page = std::max(own, machine_of(image).largest_page);
+  return loads_share(image, page) ? own : page;
+}
+
+}  // namespace sframe_gen::elf

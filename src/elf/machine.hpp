@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "elf/image.hpp"
+
+namespace sframe_gen::elf {
+
+/// The instruction sets that SFrame has an ABI for (SFrame V3, section 3.1). All of them in 64-bit ELF files only.
+enum class Architecture : std::uint8_t { Amd64, AArch64, S390x };
+
+/// What rewriting a file has to know of its processor.
+struct Machine {
+  Architecture architecture;
+  std::uint16_t number;  ///< e_machine
+  /// Bytes of the largest page that a kernel for it may use: PT_LOADs must not share one.
+  std::uint64_t largest_page;
+  /// Relocations that store base + addend: the dynamic linker's pointers into the file itself.
+  std::span<const std::uint32_t> pointer_relocations;
+};
+
+/// Null where SFrame has no ABI for the file's machine in its byte order.
+const Machine* find_machine(const Image& image);
+
+/// As above; throws Refused, which names the machine.
+const Machine& machine_of(const Image& image);
+
+/// What addresses of PT_LOADs and their file offsets have to agree in, and what two PT_LOADs must not share, in bytes:
+/// the machine's largest page or, if larger, the largest p_align. A file whose PT_LOADs share such pages already was
+/// linked for smaller ones; there its own p_align counts, but at least 0x1000.
+std::uint64_t layout_page(const Image& image);
+
+/// The largest p_align of the PT_LOADs, at least 0x1000. A new PT_LOAD gets the same, as one that asks for more would
+/// change where all of them are mapped.
+std::uint64_t load_alignment(const Image& image);
+
+}  // namespace sframe_gen::elf
