@@ -1,0 +1,12 @@
+# A program start, as the C library marks it.
+	.text
+	.type	f, @function
+f:
+	.cfi_startproc
+	.cfi_undefined 30
+	mov	x29, 0
+	mov	x30, 0
+	bl	f
+	brk	1
+	.cfi_endproc
+	.size	f, .-f
