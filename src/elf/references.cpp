@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "elf/code_references.hpp"
 #include "elf/constants.hpp"
 #include "elf/machine.hpp"
 #include "elf/segment_table.hpp"
@@ -71,66 +72,28 @@ bool relr_points_into(const Image& image, const Section& table, const Section& s
   return false;
 }
 
-/// Bytes in front of an operand; 0 where the code begins.
-unsigned byte_before(std::span<const std::byte> code, std::size_t at, std::size_t distance) {
-  return distance <= at ? std::to_integer<unsigned>(code[at - distance]) : 0U;
-}
-
-/// Whether the four bytes at `at` may be a distance from the end of the instruction: they follow a ModRM byte with
-/// mod 00 and rm 101 (AMD64 Architecture Programmer's Manual, volume 3, table A-34), and that an opcode with memory
-/// operands. Without a look at the opcode, chance hits in large programs would be likely.
-bool is_distance(std::span<const std::byte> code, std::size_t at) {
-  if ((byte_before(code, at, 1) & 0xc7) != 0x05) return false;
-  const unsigned opcode = byte_before(code, at, 2);
-  if ((opcode & 0xc4) == 0 || (opcode & 0xf0) == 0x80 || (opcode & 0xfc) == 0xd0)
-    return true;                                                        // add … cmp, mov, shifts
-  if (opcode == 0x63 || opcode == 0x69 || opcode == 0x6b) return true;  // movsxd, imul
-  if ((opcode & 0xfe) == 0xc0 || (opcode & 0xfe) == 0xc6 || (opcode & 0xf6) == 0xf6)
-    return true;  // groups 2, 11, 3 … 5
-  // The two- and three-byte opcodes: 0f, VEX and EVEX.
-  return byte_before(code, at, 3) == 0x0f || byte_before(code, at, 4) == 0x0f || byte_before(code, at, 4) == 0xc5 ||
-         byte_before(code, at, 5) == 0xc4 || byte_before(code, at, 6) == 0x62;
-}
-
-/// An immediate of up to four bytes may stand between the distance and the end of the instruction.
-bool has_relative_operand(std::span<const std::byte> code, std::uint64_t address, const Section& section,
-                          Endian endian) {
-  constexpr std::uint64_t longest_immediate = 4;
-  const std::uint64_t begin = section.header.sh_addr - longest_immediate;
-  const std::uint64_t size = section.header.sh_size + longest_immediate;
-  for (std::size_t at = 1; at + sizeof(std::int32_t) <= code.size(); ++at) {
-    const auto distance = static_cast<std::int32_t>(number_at<std::uint32_t>(code, at, endian));
-    if (address + at + sizeof(std::int32_t) + static_cast<std::uint64_t>(distance) - begin < size &&
-        is_distance(code, at))
-      return true;
+bool has_relative_operand(const Image& image, const Code& code, const AddressRange& wanted) {
+  switch (machine_of(image).architecture) {
+    case Architecture::Amd64:
+      return has_relative_operand_amd64(code, wanted);
+    case Architecture::AArch64:
+      return has_relative_operand_aarch64(code, wanted);
+    case Architecture::S390x:
+      return has_relative_operand_s390x(code, wanted);
   }
-  return false;
+  return true;
 }
 
-/// Whether the bytes in front of a 32-bit number make it an operand: what compilers use to load, push, compare or store
-/// an address below 4 GiB (AMD64 Architecture Programmer's Manual, volume 3, appendix A). Any four bytes would give
-/// chance hits in most programs.
-bool is_operand(std::span<const std::byte> code, std::size_t at) {
-  const auto before = [&](std::size_t distance) { return byte_before(code, at, distance); };
-  const unsigned last = before(1);
-  if ((last & 0xf8) == 0xb8 || last == 0x68 || last == 0x3d) return true;              // mov, push, cmp
-  if (last == 0x25 && (before(2) & 0xc7) == 0x04) return true;                         // [address]
-  if ((before(2) == 0xc7 || before(2) == 0x81) && (last & 0xc0) != 0x80) return true;  // mov, cmp: register, [r]
-  if (before(3) == 0xc7 && (before(2) & 0xc0) == 0x40) return true;                    // mov [r + 8 bits]
-  if (before(4) == 0xc7 && (before(3) & 0xc7) == 0x44) return true;                    // mov [r + r + 8 bits]
-  return before(6) == 0xc7 && (before(5) & 0xc7) == 0x05;                              // mov [rip + 32 bits]
-}
-
-bool has_address_in_code(std::span<const std::byte> code, const Section& section, Endian endian) {
-  for (std::size_t at = 1; at + sizeof(std::uint32_t) <= code.size(); ++at)
-    if (points_into(number_at<std::uint32_t>(code, at, endian), section) && is_operand(code, at)) return true;
-  return false;
-}
-
-bool has_address_in_data(std::span<const std::byte> data, const Section& section, Endian endian) {
-  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= data.size(); at += sizeof(std::uint64_t))
-    if (points_into(number_at<std::uint64_t>(data, at, endian), section)) return true;
-  return false;
+bool has_absolute_operand(const Image& image, const Code& code, const AddressRange& wanted) {
+  switch (machine_of(image).architecture) {
+    case Architecture::Amd64:
+      return has_absolute_operand_amd64(code, wanted);
+    case Architecture::AArch64:
+      return has_absolute_operand_aarch64(code, wanted);
+    case Architecture::S390x:
+      return has_absolute_operand_s390x(code, wanted);
+  }
+  return true;
 }
 
 /// Whether `counts` says so of a symbol whose value lies in the section.
@@ -150,14 +113,21 @@ bool any_symbol_in(const Image& image, const Section& section, Counts counts) {
   return false;
 }
 
-/// crt1.o names its ABI note so, and nothing refers to it.
-bool is_abi_tag(const Image& image, const Section& symbol_table, std::uint32_t name) {
-  constexpr std::string_view abi_tag = "__abi_tag";
-  if (symbol_table.header.sh_link >= image.sections().size()) return false;
-  const auto names = image.bytes_of(image.sections()[symbol_table.header.sh_link]);
-  if (name >= names.size() || abi_tag.size() >= names.size() - name) return false;
-  const auto found = std::string_view(reinterpret_cast<const char*>(names.data()) + name, abi_tag.size() + 1);
-  return found == std::string_view(abi_tag.data(), abi_tag.size() + 1);
+/// Empty where the name has no end or no table.
+std::string_view name_of(const Image& image, const Section& symbol_table, std::uint32_t name) {
+  if (symbol_table.header.sh_link >= image.sections().size()) return {};
+  const auto bytes = image.bytes_of(image.sections()[symbol_table.header.sh_link]);
+  const std::string_view names(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t end = name < names.size() ? names.find('\0', name) : std::string_view::npos;
+  return end == std::string_view::npos ? std::string_view{} : names.substr(name, end - name);
+}
+
+/// Names of local symbols to which nothing refers: crt1.o's for its ABI note, and AArch64's mapping symbols, which tell
+/// code from data (ELF for the Arm 64-bit Architecture, "Mapping symbols").
+bool is_mere_mark(std::string_view name, std::uint16_t machine) {
+  if (name == "__abi_tag") return true;
+  const bool is_mapping = name == "$d" || name == "$x" || name.starts_with("$d.") || name.starts_with("$x.");
+  return machine == EM_AARCH64 && is_mapping;
 }
 
 }  // namespace
@@ -172,7 +142,7 @@ bool has_named_symbol_in(const Image& image, const Section& section) {
   return any_symbol_in(image, section, [&](const Section& table, std::span<const std::byte> symbol, unsigned info) {
     if (ELF64_ST_TYPE(info) == STT_SECTION || ELF64_ST_TYPE(info) == STT_FILE) return false;
     const auto name = number_at<std::uint32_t>(symbol, offsetof(Elf64_Sym, st_name), image.endian());
-    return name != 0 && !is_abi_tag(image, table, name);
+    return name != 0 && !is_mere_mark(name_of(image, table, name), image.header().e_machine);
   });
 }
 
@@ -185,17 +155,25 @@ bool has_relative_relocation_to(const Image& image, const Section& section) {
   return false;
 }
 
+bool has_address_word(const Code& code, const AddressRange& wanted) {
+  const std::size_t first = (0 - code.address) % sizeof(std::uint64_t);
+  for (std::size_t at = first; at + sizeof(std::uint64_t) <= code.bytes.size(); at += sizeof(std::uint64_t))
+    if (wanted.contains(number_at<std::uint64_t>(code.bytes, at, code.endian))) return true;
+  return false;
+}
+
 bool has_direct_reference_to(const Image& image, const Section& section) {
   const bool fixed = image.header().e_type == ET_EXEC;
+  const AddressRange wanted{section.header.sh_addr, section.header.sh_size};
   for (const Section& other : image.sections()) {
     const Elf64_Shdr& header = other.header;
     if ((header.sh_flags & SHF_ALLOC) == 0) continue;
-    const auto bytes = image.bytes_of(other);
+    const Code code{image.bytes_of(other), header.sh_addr, image.endian()};
     if ((header.sh_flags & SHF_EXECINSTR) != 0) {
-      if (has_relative_operand(bytes, header.sh_addr, section, image.endian())) return true;
-      if (fixed && has_address_in_code(bytes, section, image.endian())) return true;
+      if (has_relative_operand(image, code, wanted)) return true;
+      if (fixed && has_absolute_operand(image, code, wanted)) return true;
     } else if (fixed && (header.sh_type == SHT_PROGBITS || header.sh_type == SHT_INIT_ARRAY)) {
-      if (has_address_in_data(bytes, section, image.endian())) return true;
+      if (has_address_word(code, wanted)) return true;
     }
   }
   return false;
