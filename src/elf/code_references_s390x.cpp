@@ -25,37 +25,25 @@ constexpr bool is_relative(unsigned opcode) {
   return opcode == 0xc00 || opcode == 0xc04 || opcode == 0xc05 || opcode >> 4 == 0xc4 || opcode >> 4 == 0xc6;
 }
 
-/// LGFI, IILF, LLILF.
-constexpr bool loads_immediate(unsigned opcode) {
-  return opcode == 0xc01 || opcode == 0xc09 || opcode == 0xc0f;
-}
+}  // namespace
 
-/// Whether `counts` says so of what may be an instruction with its address: of every even place, as literals stand
-/// between instructions, and the length of one does not tell where the next begins.
-template <typename Counts>
-bool any_ril(const Code& code, Counts counts) {
+/// Every even place is taken for an instruction's, as literals stand between them, and the length of one does not tell
+/// where the next begins.
+bool has_relative_operand_s390x(const Code& code, const AddressRange& wanted) {
   constexpr std::size_t length = 6;
   for (std::size_t at = 0; at + length <= code.bytes.size(); at += 2) {
     if ((code.bytes[at] & std::byte{0xf0}) != std::byte{0xc0}) continue;
-    if (counts(ril_at(code.bytes.subspan(at, length)), code.address + at)) return true;
+    const RilInstruction instruction = ril_at(code.bytes.subspan(at, length));
+    const auto halfwords = static_cast<std::int64_t>(static_cast<std::int32_t>(instruction.immediate));
+    const std::uint64_t target = code.address + at + 2 * static_cast<std::uint64_t>(halfwords);
+    if (is_relative(instruction.opcode) && wanted.contains(target)) return true;
   }
   return false;
 }
 
-}  // namespace
-
-bool has_relative_operand_s390x(const Code& code, const AddressRange& wanted) {
-  return any_ril(code, [&](const RilInstruction& instruction, std::uint64_t address) {
-    const auto halfwords = static_cast<std::int64_t>(static_cast<std::int32_t>(instruction.immediate));
-    return is_relative(instruction.opcode) && wanted.contains(address + 2 * static_cast<std::uint64_t>(halfwords));
-  });
-}
-
-/// Addresses of fixed files stand in the literal pool or, below 4 GiB, in an instruction.
+/// No relocation lets an instruction hold an address: it stands in the literal pool.
 bool has_absolute_operand_s390x(const Code& code, const AddressRange& wanted) {
-  return has_address_word(code, wanted) || any_ril(code, [&](const RilInstruction& instruction, std::uint64_t) {
-           return loads_immediate(instruction.opcode) && wanted.contains(instruction.immediate);
-         });
+  return has_address_word(code, wanted);
 }
 
 }  // namespace sframe_gen::elf

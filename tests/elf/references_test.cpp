@@ -1,0 +1,171 @@
+#include "elf/references.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "toolbox.hpp"
+
+namespace sframe_gen::elf::test {
+namespace {
+
+struct Tools {
+  const char* compiler;
+  const char* strip;
+};
+
+constexpr Tools amd64{"gcc", "strip"};
+constexpr Tools aarch64{"aarch64-linux-gnu-gcc", "aarch64-linux-gnu-strip"};
+constexpr Tools aarch64_be{"aarch64-linux-gnu-gcc -mbig-endian", "aarch64-linux-gnu-strip"};
+// GNU ld packs relative relocations for x86 only.
+constexpr Tools aarch64_lld{"clang --target=aarch64-linux-gnu -fuse-ld=lld", "aarch64-linux-gnu-strip"};
+constexpr Tools s390x{"s390x-linux-gnu-gcc", "s390x-linux-gnu-strip"};
+
+/// Assembler text; TARGET stands for the symbol that it addresses.
+using Form = std::string;
+
+/// A note and, as far from each other as in real files, constants that are no note; stripped of their names.
+class ReferencesOf : public testing::Test {
+ protected:
+  bool finds(const Tools& tools, const std::string& options, Form code, const std::string& target) {
+    for (std::size_t at = 0; (at = code.find("TARGET", at)) != std::string::npos;) code.replace(at, 6, target);
+    write_text(folder_ / "a.s",
+               "  .section .note.gnu.own, \"a\", %note\n  .balign 16\nnote: .4byte 4, 32, 1\n  .asciz \"FDO\"\n"
+               "payload: .skip 32, 7\n"
+               "  .section .rodata\n  .balign 16\nothers: .skip 48, 7\n"
+               "  .text\n  .globl _start\n_start:\n" +
+                   code + "\n");
+    const std::string file = (folder_ / "a").string();
+    const Outcome linked = run(std::string(tools.compiler) + " -nostdlib -Wl,--build-id=none " + options + " -o " +
+                               file + " " + (folder_ / "a.s").string() + " && " + tools.strip + " " + file);
+    EXPECT_EQ(linked.status, 0) << code << linked.output;
+    const Image image = Image::open(file);
+    const Section* const note = image.find_section(".note.gnu.own");
+    EXPECT_NE(note, nullptr);
+    return note != nullptr && (has_direct_reference_to(image, *note) || has_relative_relocation_to(image, *note));
+  }
+
+  void expect_found(const Tools& tools, const std::string& options, const std::vector<Form>& forms) {
+    for (const Form& form : forms) {
+      EXPECT_TRUE(finds(tools, options, form, "note")) << options << '\n' << form;
+      EXPECT_TRUE(finds(tools, options, form, "payload")) << options << '\n' << form;
+      EXPECT_FALSE(finds(tools, options, form, "others")) << options << '\n' << form;
+    }
+  }
+
+  Folder folder_;
+};
+
+constexpr const char* anywhere = "-pie";
+constexpr const char* fixed = "-no-pie -static";
+
+const std::vector<Form> relative_amd64{" lea TARGET(%rip), %rax", " movzbl TARGET(%rip), %eax",
+                                       " vmovdqu TARGET(%rip), %ymm1", " cmpl $7, TARGET(%rip)"};
+const std::vector<Form> absolute_amd64{" movl $TARGET, %edi",
+                                       " pushq $TARGET",
+                                       " movl TARGET, %eax",
+                                       " movsbl TARGET(%rdi), %eax",
+                                       " movl TARGET(,%rdi,4), %eax",
+                                       " movzbl TARGET(%rbx,%rdi), %eax",
+                                       " movq TARGET(%r12), %rax",
+                                       " vmovdqu TARGET(%rax), %ymm1",
+                                       " addq $TARGET, %rax",
+                                       " addq $TARGET, %rdi",
+                                       " .data\n .balign 8\n .8byte TARGET"};
+
+const std::vector<Form> relative_aarch64{
+    " adrp x3, TARGET\n add x3, x3, :lo12:TARGET", " adrp x3, TARGET\n add x9, x3, :lo12:TARGET",
+    " adrp x3, TARGET\n ldrb w4, [x3, :lo12:TARGET]", " adrp x3, TARGET\n ldr w4, [x3, :lo12:TARGET]",
+    " adrp x3, TARGET\n ldr x4, [x3, :lo12:TARGET]", " adrp x3, TARGET\n ldr q4, [x3, :lo12:TARGET]",
+    // Scheduled apart, and used in front of its own place by a loop.
+    " adrp x3, TARGET\n .rept 60\n nop\n .endr\n ldrh w4, [x3, :lo12:TARGET]",
+    " b 2f\n1: add x9, x3, :lo12:TARGET\n ret\n2: adrp x3, TARGET\n b 1b", " adr x3, TARGET", " ldr x3, TARGET",
+    " ldr w3, TARGET", " ldrsw x3, TARGET", " ldr q3, TARGET"};
+const std::vector<Form> absolute_aarch64{" ldr x3, =TARGET", " .data\n .balign 8\n .8byte TARGET",
+                                         " movz x3, #:abs_g0_nc:TARGET\n movk x3, #:abs_g1_nc:TARGET",
+                                         " movz x3, #:abs_g1:TARGET\n movk x3, #:abs_g0_nc:TARGET",
+                                         " movz x3, #:abs_g3:TARGET\n movk x3, #:abs_g2_nc:TARGET\n movk x3, "
+                                         "#:abs_g1_nc:TARGET\n movk x3, #:abs_g0_nc:TARGET"};
+
+const std::vector<Form> relative_s390x{" larl %r1, TARGET",   " lgrl %r1, TARGET",       " lrl %r1, TARGET",
+                                       " llgfrl %r1, TARGET", " lghrl %r1, TARGET",      " strl %r1, TARGET",
+                                       " exrl %r1, TARGET",   " clgrl %r1, TARGET",      " brasl %r14, TARGET",
+                                       " jg TARGET",          " nopr\n larl %r1, TARGET"};
+const std::vector<Form> absolute_s390x{" nopr\n .balign 8\n .8byte TARGET", " .data\n .balign 8\n .8byte TARGET"};
+
+TEST_F(ReferencesOf, Amd64Code) {
+  expect_found(amd64, anywhere, relative_amd64);
+  expect_found(amd64, fixed, relative_amd64);
+  expect_found(amd64, fixed, absolute_amd64);
+}
+
+TEST_F(ReferencesOf, AArch64Code) {
+  expect_found(aarch64, anywhere, relative_aarch64);
+  expect_found(aarch64, fixed, relative_aarch64);
+  expect_found(aarch64, fixed, absolute_aarch64);
+}
+
+// Code is little-endian here too, literals and data are not.
+TEST_F(ReferencesOf, BigEndianAArch64Code) {
+  expect_found(aarch64_be, anywhere, relative_aarch64);
+  expect_found(aarch64_be, fixed, absolute_aarch64);
+}
+
+TEST_F(ReferencesOf, S390xCode) {
+  expect_found(s390x, anywhere, relative_s390x);
+  expect_found(s390x, fixed, relative_s390x);
+  expect_found(s390x, fixed, absolute_s390x);
+}
+
+TEST_F(ReferencesOf, RelocatedPointers) {
+  const std::vector<Form> pointer{" nop\n .data\n .balign 8\n .8byte TARGET"};
+  for (const Tools& tools : {amd64, aarch64, aarch64_be, s390x}) expect_found(tools, anywhere, pointer);
+  expect_found(amd64, "-pie -Wl,-z,pack-relative-relocs", pointer);
+  expect_found(aarch64_lld, "-pie -Wl,--pack-dyn-relocs=relr", pointer);
+}
+
+// What compilers make of C, where the section's name gives no symbol away.
+TEST_F(ReferencesOf, CompiledCode) {
+  write_text(folder_ / "a.c",
+             "static const struct { unsigned sizes[2], type; char owner[4], text[8]; } note __attribute__((section("
+             "\".note.gnu.own\"), used, aligned(4))) = {{4, 8}, 1, \"FDO\", \"{1}\"};\n"
+             "static const struct { unsigned sizes[2], type; char owner[4], text[8]; } other __attribute__((section("
+             "\".note.gnu.two\"), used, aligned(4))) = {{4, 8}, 1, \"FDO\", \"{1}\"};\n"
+             "int _start(int i) { return note.text[i] + note.type + (int)note.sizes[1]; }\n");
+  for (const Tools& tools : {amd64, aarch64, aarch64_be, s390x}) {
+    for (const std::string options : {"-O0", "-O2", "-Os"}) {
+      for (const std::string kind : {"-fPIE -pie", "-fPIC -shared", "-fno-pie -no-pie -static"}) {
+        const std::string file = (folder_ / "a").string();
+        const Outcome linked = run(std::string(tools.compiler) + " -nostdlib " + options + " " + kind + " -o " + file +
+                                   " " + (folder_ / "a.c").string() + " && " + tools.strip + " " + file);
+        ASSERT_EQ(linked.status, 0) << linked.output;
+        const Image image = Image::open(file);
+        EXPECT_TRUE(has_direct_reference_to(image, *image.find_section(".note.gnu.own"))) << options << kind;
+        EXPECT_FALSE(has_direct_reference_to(image, *image.find_section(".note.gnu.two"))) << options << kind;
+      }
+    }
+  }
+}
+
+TEST_F(ReferencesOf, MappingSymbolsAreNoNames) {
+  write_text(
+      folder_ / "a.s",
+      "  .section .note.gnu.own, \"a\", %note\n .p2align 2\n.word 4, 4, 1\n .asciz \"FDO\"\n .word 1\n .text\n nop\n");
+  const auto link = [&](const std::string& more) {
+    EXPECT_EQ(run("aarch64-linux-gnu-gcc -shared -nostdlib " + more + " -o " + (folder_ / "a").string() + " " +
+                  (folder_ / "a.s").string())
+                  .status,
+              0);
+    return Image::open(folder_ / "a");
+  };
+  const Image image = link("");
+  ASSERT_NE(run("aarch64-linux-gnu-readelf -sW " + (folder_ / "a").string()).output.find(" $d"), std::string::npos);
+  EXPECT_FALSE(has_named_symbol_in(image, *image.find_section(".note.gnu.own")));
+  write_text(folder_ / "a.s", read_text(folder_ / "a.s") + " .section .note.gnu.own\nname: .4byte 4\n");
+  const Image named = link("");
+  EXPECT_TRUE(has_named_symbol_in(named, *named.find_section(".note.gnu.own")));
+}
+
+}  // namespace
+}  // namespace sframe_gen::elf::test
