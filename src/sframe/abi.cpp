@@ -1,31 +1,74 @@
 #include "sframe/abi.hpp"
 
+#include <elf.h>
+
 #include <array>
 #include <cassert>
+
+#include "sframe/format.hpp"
 
 namespace sframe_gen::sframe {
 namespace {
 
-constexpr std::array identifiers{
-    AbiIdentifier{Abi::Aarch64Big, "AArch64 (big-endian)", nullptr},
-    AbiIdentifier{Abi::Aarch64Little, "AArch64 (little-endian)", nullptr},
-    AbiIdentifier{Abi::Amd64, "AMD64", &amd64_traits},
-    AbiIdentifier{Abi::S390x, "s390x", nullptr},
-};
+constexpr std::array all{aarch64_big_traits, aarch64_traits, amd64_traits, s390x_traits};
 
 }  // namespace
 
-const AbiIdentifier* find_abi(std::uint8_t identifier) {
-  for (const AbiIdentifier& candidate : identifiers) {
+const AbiTraits* find_abi(std::uint8_t identifier) {
+  for (const AbiTraits& candidate : all) {
     if (static_cast<std::uint8_t>(candidate.abi) == identifier) return &candidate;
   }
   return nullptr;
 }
 
+const AbiTraits* find_abi(std::uint16_t elf_machine, Endian endian) {
+  const bool big = endian == Endian::Big;
+  switch (elf_machine) {
+    case EM_X86_64:
+      return big ? nullptr : &traits_of(Abi::Amd64);
+    case EM_AARCH64:
+      return &traits_of(big ? Abi::Aarch64Big : Abi::Aarch64Little);
+    case EM_S390:
+      return big ? &traits_of(Abi::S390x) : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
 const AbiTraits& traits_of(Abi abi) {
-  const AbiIdentifier* identifier = find_abi(static_cast<std::uint8_t>(abi));
-  assert(identifier != nullptr && identifier->traits != nullptr);
-  return *identifier->traits;
+  const AbiTraits* traits = find_abi(static_cast<std::uint8_t>(abi));
+  assert(traits != nullptr);
+  return *traits;
+}
+
+std::string_view name_of(Abi abi) {
+  switch (abi) {
+    case Abi::Aarch64Big:
+      return "AArch64 (big-endian)";
+    case Abi::Aarch64Little:
+      return "AArch64";
+    case Abi::Amd64:
+      return "AMD64";
+    case Abi::S390x:
+      return "s390x";
+  }
+  return {};
+}
+
+bool is_machine_register(Abi abi, std::uint32_t number) {
+  switch (abi) {
+    case Abi::Amd64:
+      // 16 is the return address column, which stands for rip by convention only.
+      return number != amd64_traits.return_address && number < register_number_limit;
+    case Abi::Aarch64Big:
+    case Abi::Aarch64Little:
+      // x0 to x30 and sp, v0 to v31; between them pc, ELR_mode, RA_SIGN_STATE, TPIDRRO, VG, FFR, predicates.
+      return number <= 31 || (number >= 64 && number <= 95);
+    case Abi::S390x:
+      // General, floating-point, control and access registers, vector registers; 64 and 65 are the PSW.
+      return number <= 63 || (number >= 68 && number <= 83);
+  }
+  return false;
 }
 
 }  // namespace sframe_gen::sframe

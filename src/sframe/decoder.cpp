@@ -15,12 +15,13 @@ namespace {
 
 class SectionDecoder {
  public:
-  SectionDecoder(std::span<const std::byte> bytes, std::uint64_t address, const Origin& origin, Strictness strictness)
+  SectionDecoder(std::span<const std::byte> bytes, std::uint64_t address, const Origin& origin, Strictness strictness,
+                 Family family)
       : bytes_(bytes),
         address_(address),
         origin_(&origin),
-        strictness_(strictness),
-        header_(decode_header(bytes, origin)) {}
+        header_(decode_header(bytes, family, origin)),
+        rules_{*header_.version, *header_.traits, strictness} {}
 
   Section decode() {
     check_padding(header_.end, header_.index_offset);
@@ -30,13 +31,14 @@ class SectionDecoder {
     Section section;
     section.address = address_;
     section.endian = header_.endian;
+    section.version = header_.version->version;
     section.flags = header_.flags;
     section.abi = header_.traits->abi;
     section.fixed_fp_offset = header_.fixed_fp_offset;
     section.fixed_ra_offset = header_.fixed_ra_offset;
     section.functions = decode_functions();
     if ((header_.flags & flag::sorted) != 0) check_sorted(section.functions);
-    if (!strictness_.allow_overlap) check_disjoint(section.functions);
+    if (!rules_.strictness.allow_overlap) check_disjoint(section.functions);
     return section;
   }
 
@@ -46,7 +48,7 @@ class SectionDecoder {
   }
 
   std::uint64_t entry_offset(std::size_t function) const {
-    return header_.index_offset + std::uint64_t{function} * function_index_size;
+    return header_.index_offset + std::uint64_t{function} * header_.version->descriptor_size;
   }
 
   /// Sections are padded to their alignment; anything but zeros would be data that no field accounts for.
@@ -70,39 +72,51 @@ class SectionDecoder {
       if (row_count > header_.row_count) break;
     }
     if (row_count != header_.row_count) {
-      fail(header::row_count_at, "number of rows is " + std::to_string(header_.row_count) +
-                                     ", but the functions have " + (index.at_end() ? "" : "at least ") +
-                                     std::to_string(row_count));
+      fail(HeaderFields(*header_.version).row_count_at(),
+           "number of rows is " + std::to_string(header_.row_count) + ", but the functions have " +
+               (index.at_end() ? "" : "at least ") + std::to_string(row_count));
     }
     return functions;
   }
 
   Function decode_function(ByteReader& index) const {
-    const std::uint64_t entry = index.offset();
     Function function;
     function.start = decode_start(index);
     function.size = index.u32("function size");
     if (function.start + function.size < function.start) {
-      fail(entry + function_index::size_at, "function at " + hex(function.start) + " with size " + hex(function.size) +
-                                                " ends outside the address space");
+      fail(index.offset() - 4, "function at " + hex(function.start) + " with size " + hex(function.size) +
+                                   " ends outside the address space");
     }
-    const std::uint32_t attribute = index.u32("offset of the function's rows");
+    const std::uint64_t rows_field = index.offset();
+    const std::uint32_t rows_at = index.u32("offset of the function's rows");
+    const bool in_descriptor = !header_.version->has_attributes;
+    RowShape shape{};
+    if (in_descriptor) {
+      const std::uint32_t row_count = index.u32("number of rows of the function");
+      shape = decode_descriptor_tail(index, row_count, rules_, function);
+    }
+
     const auto row_bytes = bytes_.subspan(header_.rows_offset, header_.rows_end - header_.rows_offset);
-    if (attribute >= row_bytes.size()) {
-      fail(entry + function_index::attribute_at, "function's rows are at " + hex(attribute) +
-                                                     ", but the rows have only " + count_of(row_bytes.size(), "byte"));
+    const bool nothing_there = in_descriptor && shape.row_count == 0;
+    if (rows_at > row_bytes.size() || (rows_at == row_bytes.size() && !nothing_there)) {
+      fail(rows_field,
+           "function's rows are at " + hex(rows_at) + ", but the rows have only " + count_of(row_bytes.size(), "byte"));
     }
-    ByteReader rows(row_bytes.subspan(attribute), header_.endian, *origin_, header_.rows_offset + attribute);
-    decode_rows(rows, *header_.traits, strictness_, function);
+    ByteReader rows(row_bytes.subspan(rows_at), header_.endian, *origin_, header_.rows_offset + rows_at);
+    if (!in_descriptor) shape = decode_attribute(rows, rules_, function);
+    decode_rows(rows, shape, rules_, function);
     return function;
   }
 
-  /// The stored start counts from its own field or from the section (2.1.3).
+  /// The stored start counts from its own field or from the section (2.1.3); in CTF Frame from the descriptor, whose
+  /// first field it is.
   std::uint64_t decode_start(ByteReader& index) const {
     const std::uint64_t field = index.offset();
-    const bool from_field = (header_.flags & flag::function_start_pc_relative) != 0;
+    const bool from_field =
+        (header_.flags & flag::function_start_pc_relative) != 0 || header_.version->version == Version::CtfFrame;
     const std::uint64_t base = address_ + (from_field ? field : 0);
-    const std::int64_t distance = index.i64("function start");
+    const std::int64_t distance =
+        header_.version->has_attributes ? index.i64("function start") : index.i32("function start");
     const std::uint64_t start = base + static_cast<std::uint64_t>(distance);
     if (distance < 0 ? start >= base : start < base) {
       fail(field, "function start is " + std::to_string(distance) + " bytes from " + hex(base) +
@@ -141,15 +155,15 @@ class SectionDecoder {
   std::span<const std::byte> bytes_;
   std::uint64_t address_;
   const Origin* origin_;
-  Strictness strictness_;
   Header header_;
+  DecodingRules rules_;
 };
 
 }  // namespace
 
 Section decode(std::span<const std::byte> bytes, std::uint64_t section_address, const Origin& origin,
-               Strictness strictness) {
-  return SectionDecoder(bytes, section_address, origin, strictness).decode();
+               Strictness strictness, Family family) {
+  return SectionDecoder(bytes, section_address, origin, strictness, family).decode();
 }
 
 }  // namespace sframe_gen::sframe

@@ -45,9 +45,12 @@ class Dumper {
     std::size_t row_count = 0;
     for (const Function& function : section_->functions) row_count += function.rows.size();
 
-    line_ = "Contents of the SFrame section ";
-    line_.append(section_name).append(":\n  Header :\n\n    Version: SFRAME_VERSION_");
-    append_number(line_, section_->version);
+    const VersionTraits& version = traits_of(section_->version);
+    const bool ctf_frame = section_->version == Version::CtfFrame;
+    line_ = ctf_frame ? "Contents of the CTF Frame section " : "Contents of the SFrame section ";
+    line_.append(section_name).append(":\n  Header :\n\n    Version: ");
+    line_.append(ctf_frame ? "CTF_FRAME_VERSION_" : "SFRAME_VERSION_");
+    append_number(line_, version.number);
     line_.append("\n    Flags: ").append(flags()).append("\n");
     append_fixed_offset("FP", section_->fixed_fp_offset);
     append_fixed_offset("RA", section_->fixed_ra_offset);
@@ -73,10 +76,16 @@ class Dumper {
 
  private:
   std::string flags() const {
-    const bool sorted = (section_->flags & flag::sorted) != 0;
-    const bool pc_relative = (section_->flags & flag::function_start_pc_relative) != 0;
-    if (!sorted) return pc_relative ? "SFRAME_F_FDE_FUNC_START_PCREL" : "NONE";
-    return pc_relative ? "SFRAME_F_FDE_SORTED,\n           SFRAME_F_FDE_FUNC_START_PCREL" : "SFRAME_F_FDE_SORTED";
+    const std::string prefix = section_->version == Version::CtfFrame ? "CTF_FRAME_F_" : "SFRAME_F_";
+    std::string text;
+    const auto add = [&](std::uint8_t flag, const char* name) {
+      if ((section_->flags & flag) == 0) return;
+      text.append(text.empty() ? "" : ",\n           ").append(prefix).append(name);
+    };
+    add(flag::sorted, "FDE_SORTED");
+    add(flag::frame_pointer, "FRAME_POINTER");
+    add(flag::function_start_pc_relative, "FDE_FUNC_START_PCREL");
+    return text.empty() ? "NONE" : text;
   }
 
   void append_fixed_offset(std::string_view name, std::int8_t offset) {
@@ -132,7 +141,7 @@ class Dumper {
   void append_return_address(const Recovery& recovery, DescriptorType type) {
     if (recovery.return_address) {
       append_rule(*recovery.return_address);
-    } else if (type == DescriptorType::Flexible && recovery.frame_pointer) {
+    } else if ((type == DescriptorType::Flexible || traits_->pads_return_address) && recovery.frame_pointer) {
       line_ += 'U';
     } else {
       line_ += section_->fixed_ra_offset != 0 ? 'f' : 'u';
@@ -144,7 +153,9 @@ class Dumper {
     const bool parentheses = rule.dereferenced && rule.base_register;
     if (parentheses) line_ += '(';
     append_base(rule);
-    append_signed(line_, rule.offset);
+    // Up to version 2 a value is in a register as it is, or nowhere near it.
+    const bool bare = rule.base_register && !rule.dereferenced && !traits_of(section_->version).has_attributes;
+    if (!bare) append_signed(line_, rule.offset);
     if (parentheses) line_ += ')';
   }
 

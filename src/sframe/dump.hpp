@@ -7,7 +7,8 @@
 
 namespace sframe_gen::sframe {
 
-/// Writes the section in the notation of `readelf --sframe` (binutils 2.46 and 2.47), byte for byte:
+/// Writes the section in the notation of `readelf --sframe` (binutils 2.46 and 2.47), byte for byte for the versions
+/// these know, 2 and 3:
 ///
 ///     func idx [1]: pc = 0x1010, size = 32 bytes, attr = "S"
 ///     STARTPC[m]      CFA       FP        RA
@@ -16,7 +17,7 @@ namespace sframe_gen::sframe {
 ///
 /// attr: S signal frame, F flexible descriptor. [m]: offsets in a repeated block, not addresses. c: the CFA;
 /// parentheses: the value stored there; u: unchanged; f: the fixed place; U: unchanged, held open by a padding word;
-/// [s]: signed.
+/// [s]: signed. r16, on s390x in version 2: in that register.
 void dump(const Section& section, std::string_view section_name, std::ostream& out);
 
 }  // namespace sframe_gen::sframe

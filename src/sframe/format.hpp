@@ -2,42 +2,41 @@
 
 #include <cstdint>
 
-/// The SFrame format version 3 on disk ("The SFrame format", February 2026). The only place that knows its numbers,
-/// its bit positions and its record layouts; encoder, decoder and dump share it.
+/// The SFrame format on disk ("The SFrame format", version 3, February 2026; section numbers are that text's). The only
+/// place that knows its numbers, its bit positions and its record layouts; encoder, decoder and dump share it.
+/// version.hpp has what differs between versions.
 namespace sframe_gen::sframe {
 
 inline constexpr std::uint16_t magic = 0xdee2;  ///< section 2.1.1
-inline constexpr std::uint8_t version_3 = 3;
 
 /// Section-wide flags (2.1.3).
 namespace flag {
 inline constexpr std::uint8_t sorted = 0x1;
-inline constexpr std::uint8_t function_start_pc_relative = 0x4;
-inline constexpr std::uint8_t known_in_v3 = sorted | function_start_pc_relative;
+inline constexpr std::uint8_t frame_pointer = 0x2;               ///< all functions preserve it; up to version 2
+inline constexpr std::uint8_t function_start_pc_relative = 0x4;  ///< version 2 errata 1, version 3
 }  // namespace flag
 
 /// ABI/arch identifiers (2.2.1).
 enum class Abi : std::uint8_t { Aarch64Big = 1, Aarch64Little = 2, Amd64 = 3, S390x = 4 };
 
-/// sframe_header (2.2): byte offsets of its fields.
+/// sframe_header (2.2): byte offsets of the fields that every version has in one place.
 namespace header {
-inline constexpr std::uint32_t size = 28;
 inline constexpr std::uint32_t version_at = 2, flags_at = 3, abi_at = 4, fixed_fp_at = 5, fixed_ra_at = 6,
-                               auxiliary_length_at = 7, function_count_at = 8, row_count_at = 12, row_bytes_at = 16,
-                               functions_at = 20, rows_at = 24;
+                               auxiliary_length_at = 7;
 }  // namespace header
 
 /// sframe_func_desc_idx (2.3.1): start i64, size u32, offset of the attribute u32.
-inline constexpr std::uint32_t function_index_size = 16;
 namespace function_index {
-inline constexpr std::uint32_t start_at = 0, size_at = 8, attribute_at = 12;
+inline constexpr std::uint32_t attribute_at = 12;
 }  // namespace function_index
 
 /// sframe_func_desc_attr (2.3.2): row count u16, info u8, info2 u8, repeat size u8.
-inline constexpr std::uint32_t function_attribute_size = 5;
 namespace function_attribute {
-inline constexpr std::uint32_t row_count_at = 0, info_at = 2, info2_at = 3, repeat_size_at = 4;
+inline constexpr std::uint32_t info_at = 2, info2_at = 3, repeat_size_at = 4;
 }  // namespace function_attribute
+
+/// sframe_func_desc_entry of versions 1 and 2, and CTF Frame's: start i32, size u32, offset of the rows u32, row
+/// count u32, info u8; version 2 goes on with repeat size u8 and two bytes of padding.
 
 enum class RowAddressWidth : std::uint8_t { One = 0, Two = 1, Four = 2 };  ///< SFRAME_FRE_TYPE_ADDR1/2/4 (2.3.3.3)
 enum class PcType : std::uint8_t { Increment = 0, Mask = 1 };              ///< SFRAME_FDE_PCTYPE_* (2.3.3.1)
@@ -52,13 +51,14 @@ constexpr unsigned bytes_of(DataWordWidth width) {
   return 1U << static_cast<unsigned>(width);
 }
 
-/// sfda_func_info (2.3.3).
+/// sfda_func_info (2.3.3). Versions 1 and 2 and CTF Frame have the same byte without the signal bit; CTF Frame numbers
+/// its row types from 1.
 class FunctionInfo {
  public:
   constexpr explicit FunctionInfo(std::uint8_t byte) : byte_(byte) {}
-  constexpr FunctionInfo(RowAddressWidth width, PcType pc_type, bool b_key, bool signal_frame)
-      : byte_(static_cast<std::uint8_t>(static_cast<unsigned>(width) | static_cast<unsigned>(pc_type) << 4U |
-                                        (b_key ? 0x20U : 0U) | (signal_frame ? 0x80U : 0U))) {}
+  constexpr FunctionInfo(unsigned row_type, PcType pc_type, bool b_key, bool signal_frame)
+      : byte_(static_cast<std::uint8_t>(row_type | static_cast<unsigned>(pc_type) << 4U | (b_key ? 0x20U : 0U) |
+                                        (signal_frame ? 0x80U : 0U))) {}
 
   constexpr std::uint8_t byte() const { return byte_; }
   /// The raw field: values above 2 are undefined.
@@ -66,7 +66,6 @@ class FunctionInfo {
   constexpr PcType pc_type() const { return static_cast<PcType>(byte_ >> 4U & 1U); }
   constexpr bool b_key() const { return (byte_ & 0x20U) != 0; }
   constexpr bool signal_frame() const { return (byte_ & 0x80U) != 0; }
-  constexpr bool reserved_bits_set() const { return (byte_ & 0x40U) != 0; }
 
  private:
   std::uint8_t byte_;

@@ -22,30 +22,32 @@ Endian byte_order_of(std::span<const std::byte> bytes, const Origin& origin) {
   throw MalformedInput(origin, 0, "magic number is " + hex(stored) + ", but SFrame has " + hex(magic));
 }
 
-void check_version(std::uint8_t version, const Origin& origin) {
-  if (version == version_3) return;
-  throw Refused(origin.file, "SFrame version " + std::to_string(version) + " is not supported yet");
+const VersionTraits& known_version(std::uint8_t number, Family family, const Origin& origin) {
+  const VersionTraits* const version =
+      family == Family::CtfFrame ? &traits_of(Version::CtfFrame) : find_version(number);
+  if (version != nullptr && version->number == number) return *version;
+  throw Refused(origin.file, origin.section + " has version " + std::to_string(number) + ", which is not known");
 }
 
-void check_flags(std::uint8_t flags, const ByteReader& reader) {
-  const unsigned unknown = flags & ~unsigned{flag::known_in_v3};
-  if (unknown != 0) reader.fail(header::flags_at, "flags " + hex(unknown) + " are not defined in version 3");
+void check_flags(std::uint8_t flags, const VersionTraits& version, const ByteReader& reader) {
+  const unsigned unknown = flags & ~unsigned{version.known_flags};
+  if (unknown == 0) return;
+  reader.fail(header::flags_at, "flags " + hex(unknown) + " are not defined in " + std::string(version.name));
 }
 
-const AbiTraits& supported_abi(std::uint8_t identifier, const ByteReader& reader, const Origin& origin) {
-  const AbiIdentifier* abi = find_abi(identifier);
-  if (abi == nullptr) reader.fail(header::abi_at, "ABI is " + hex(identifier) + ", which is not defined");
-  if (abi->traits == nullptr) {
-    throw Refused(origin.file, "SFrame for " + std::string(abi->name) + " is not supported yet");
+const AbiTraits& known_abi(std::uint8_t identifier, const VersionTraits& version, const ByteReader& reader) {
+  const AbiTraits* abi = find_abi(identifier);
+  if (abi == nullptr || (abi->abi == Abi::S390x && !version.has_s390x)) {
+    reader.fail(header::abi_at, "ABI is " + hex(identifier) + ", which is not defined in " + std::string(version.name));
   }
-  if (abi->traits->endian != reader.endian()) {
-    reader.fail(header::abi_at, "ABI is " + std::string(abi->name) + ", but the byte order is not that ABI's");
+  if (abi->endian != reader.endian()) {
+    reader.fail(header::abi_at, "ABI is " + std::string(name_of(abi->abi)) + ", but the byte order is not that ABI's");
   }
-  return *abi->traits;
+  return *abi;
 }
 
 void check_fixed_offsets(const Header& header, const ByteReader& reader) {
-  // No ABI of version 3 saves the frame pointer at a fixed place (3.1).
+  // No ABI saves the frame pointer at a fixed place (3.1).
   if (header.fixed_fp_offset != 0) {
     reader.fail(header::fixed_fp_at, "fixed FP offset is " + std::to_string(header.fixed_fp_offset) + ", not 0");
   }
@@ -56,18 +58,19 @@ void check_fixed_offsets(const Header& header, const ByteReader& reader) {
 }
 
 void check_extents(const Header& header, std::uint64_t section_size, const ByteReader& reader) {
+  const HeaderFields fields(*header.version);
   const std::string size_text = " (section size " + hex(section_size) + ")";
   if (header.index_end > section_size) {
-    reader.fail(header::function_count_at, count_of(header.function_count, "function descriptor") + " at " +
-                                               hex(header.index_offset) + " end outside the section" + size_text);
+    reader.fail(fields.function_count_at(), count_of(header.function_count, "function descriptor") + " at " +
+                                                hex(header.index_offset) + " end outside the section" + size_text);
   }
   if (header.rows_offset < header.index_end) {
-    reader.fail(header::rows_at, "rows start at " + hex(header.rows_offset) + ", but the function index ends at " +
-                                     hex(header.index_end));
+    reader.fail(fields.rows_at(), "rows start at " + hex(header.rows_offset) + ", but the function index ends at " +
+                                      hex(header.index_end));
   }
   if (header.rows_end > section_size) {
-    reader.fail(header::row_bytes_at, hex(header.rows_end - header.rows_offset) + " bytes of rows at " +
-                                          hex(header.rows_offset) + " end outside the section" + size_text);
+    reader.fail(fields.row_bytes_at(), hex(header.rows_end - header.rows_offset) + " bytes of rows at " +
+                                           hex(header.rows_offset) + " end outside the section" + size_text);
   }
 }
 
@@ -79,32 +82,33 @@ void check_row_count(const Header& header, std::uint64_t section_size, const Ori
 
 }  // namespace
 
-Header decode_header(std::span<const std::byte> bytes, const Origin& origin) {
+Header decode_header(std::span<const std::byte> bytes, Family family, const Origin& origin) {
   ByteReader reader(bytes, byte_order_of(bytes, origin), origin);
   reader.take(header::version_at, "magic number");
-  check_version(reader.u8("version"), origin);
 
   Header header{};
   header.endian = reader.endian();
+  header.version = &known_version(reader.u8("version"), family, origin);
   header.flags = reader.u8("flags");
-  check_flags(header.flags, reader);
-  header.traits = &supported_abi(reader.u8("ABI"), reader, origin);
+  check_flags(header.flags, *header.version, reader);
+  header.traits = &known_abi(reader.u8("ABI"), *header.version, reader);
   header.fixed_fp_offset = reader.i8("fixed FP offset");
   header.fixed_ra_offset = reader.i8("fixed RA offset");
   check_fixed_offsets(header, reader);
 
-  const std::uint8_t auxiliary_length = reader.u8("length of the auxiliary header");
+  const std::uint8_t auxiliary_length =
+      header.version->has_auxiliary_header ? reader.u8("length of the auxiliary header") : std::uint8_t{0};
   header.function_count = reader.u32("number of functions");
   header.row_count = reader.u32("number of rows");
   const std::uint32_t row_bytes = reader.u32("size of the rows");
   const std::uint32_t index_offset = reader.u32("offset of the function index");
   const std::uint32_t rows_offset = reader.u32("offset of the rows");
-  // Version 3 defines no contents for it.
+  // No version defines contents for it.
   reader.take(auxiliary_length, "auxiliary header");
 
   header.end = reader.offset();
   header.index_offset = header.end + index_offset;
-  header.index_end = header.index_offset + std::uint64_t{header.function_count} * function_index_size;
+  header.index_end = header.index_offset + std::uint64_t{header.function_count} * header.version->descriptor_size;
   header.rows_offset = header.end + rows_offset;
   header.rows_end = header.rows_offset + row_bytes;
   check_extents(header, bytes.size(), reader);

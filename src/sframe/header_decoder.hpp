@@ -4,6 +4,8 @@
 #include <span>
 
 #include "sframe/abi.hpp"
+#include "sframe/decoder.hpp"
+#include "sframe/version.hpp"
 #include "support/error.hpp"
 
 namespace sframe_gen::sframe {
@@ -13,6 +15,7 @@ namespace sframe_gen::sframe {
 ///     | header | auxiliary header | … | function index | … | rows | … |
 struct Header {
   Endian endian;
+  const VersionTraits* version;
   std::uint8_t flags;
   const AbiTraits* traits;
   std::int8_t fixed_fp_offset;
@@ -26,7 +29,7 @@ struct Header {
   std::uint64_t rows_end;
 };
 
-/// Throws MalformedInput, and Refused for a version or an ABI that is sound but not supported.
-Header decode_header(std::span<const std::byte> bytes, const Origin& origin);
+/// Throws MalformedInput, and Refused for a version that is not known.
+Header decode_header(std::span<const std::byte> bytes, Family family, const Origin& origin);
 
 }  // namespace sframe_gen::sframe

@@ -1,5 +1,6 @@
 #include "sframe/lookup.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <iterator>
 
@@ -26,14 +27,23 @@ const Function* find_function(const Section& section, std::uint64_t pc) {
   return holds(*found, pc) ? &*found : nullptr;
 }
 
+bool has_bit_mask_rows(const Function& function) {
+  return function.pc_type == PcType::Mask && function.repeat_size == 0;
+}
+
 std::uint64_t block_size(const Function& function) {
   if (function.pc_type == PcType::Increment) return function.size;
-  assert(function.repeat_size != 0);
+  assert(!has_bit_mask_rows(function));
   return function.repeat_size;
 }
 
 const Row* find_row(const Function& function, std::uint64_t pc_offset) {
   if (pc_offset >= function.size) return nullptr;
+  if (has_bit_mask_rows(function)) {
+    const auto found = std::find_if(function.rows.rbegin(), function.rows.rend(),
+                                    [&](const Row& row) { return (pc_offset & row.pc_offset) >= row.pc_offset; });
+    return found == function.rows.rend() ? nullptr : &*found;
+  }
   const auto behind = std::ranges::upper_bound(function.rows, pc_offset % block_size(function), {}, &Row::pc_offset);
   return behind == function.rows.begin() ? nullptr : &*std::prev(behind);
 }

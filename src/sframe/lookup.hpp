@@ -15,8 +15,25 @@ const Function* find_function(const Section& section, std::uint64_t pc);
 /// no rows at all. (A default descriptor without rows means the outermost frame, section 1.2 of the format.)
 const Row* find_row(const Function& function, std::uint64_t pc_offset);
 
+/// Whether the starts of the function's rows are bit masks (CTF Frame and SFrame version 1).
+bool has_bit_mask_rows(const Function& function);
+
 /// Bytes after which the rows start over: the repeated block, or the whole function.
 std::uint64_t block_size(const Function& function);
+
+/// As for_each_interval, where row starts are bit masks.
+template <typename Callback>
+void for_each_masked_interval(const Function& function, Callback&& callback) {
+  std::uint64_t begin = 0;
+  const Row* row = find_row(function, 0);
+  for (std::uint64_t pc_offset = 1; pc_offset <= function.size; ++pc_offset) {
+    const Row* const next = find_row(function, pc_offset);  // null at the end
+    if (next == row) continue;
+    if (row != nullptr) callback(begin, pc_offset, *row);
+    begin = pc_offset;
+    row = next;
+  }
+}
 
 /// Calls `callback(begin_offset, end_offset, row)` for each range of the function that one row covers, ascending and
 /// never empty. Repeated blocks are written out, the last as far as the function goes:
@@ -24,8 +41,9 @@ std::uint64_t block_size(const Function& function);
 ///     MASK, repeat size 16, size 40, rows 0 and 11    →    [0,11) [11,16) [16,27) [27,32) [32,40)
 template <typename Callback>
 void for_each_interval(const Function& function, Callback&& callback) {
-  const std::uint64_t block = block_size(function);
   if (function.rows.empty()) return;
+  if (has_bit_mask_rows(function)) return for_each_masked_interval(function, callback);
+  const std::uint64_t block = block_size(function);
   for (std::uint64_t block_begin = 0; block_begin < function.size; block_begin += block) {
     const std::uint64_t block_end = std::min<std::uint64_t>(block_begin + block, function.size);
     for (std::size_t i = 0; i < function.rows.size(); ++i) {

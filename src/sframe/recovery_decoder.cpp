@@ -52,29 +52,52 @@ class WordReader {
   DataWordWidth width_;
 };
 
-Rule saved_at_cfa(std::int32_t offset) {
-  return {.base_register = std::nullopt, .offset = offset, .dereferenced = true};
+/// The CFA's offset as its ABI stores it: s390x shifts it by 160 and counts in units of 8 (3.1.3).
+std::int32_t cfa_offset(WordReader& words, const AbiTraits& abi) {
+  const std::uint64_t at = words.offset();
+  const std::int64_t offset = std::int64_t{words.offset_word("CFA offset")} * abi.cfa_offset_unit + abi.cfa_offset_bias;
+  if (offset != static_cast<std::int32_t>(offset)) {
+    words.fail(at, "CFA offset " + std::to_string(offset) + " does not fit in 32 bits");
+  }
+  return static_cast<std::int32_t>(offset);
 }
 
-/// CFA, then where the ABI tracks it the RA, then the FP, each an offset (3.1).
-Recovery decode_default(WordReader& words, RowInfo info, const AbiTraits& traits) {
-  const unsigned most = traits.tracks_return_address ? 3 : 2;
+/// Where an FP or RA word of a default row says the value is: at an offset from the CFA, or on s390x up to version 2,
+/// whose rows have no other way to say it, in the register whose number is in the word's upper bits.
+Rule saved_where(std::int32_t word, const DecodingRules& rules) {
+  const bool register_words = rules.abi.abi == Abi::S390x && !rules.version.has_attributes;
+  if (register_words && (word & 1) != 0) {
+    return {.base_register = static_cast<std::uint32_t>(word) >> 1U, .offset = 0, .dereferenced = false};
+  }
+  return {.base_register = std::nullopt, .offset = word, .dereferenced = true};
+}
+
+/// CFA, then where the ABI tracks it the RA, then the FP, each an offset (3.1); CTF Frame has the FP before the RA.
+Recovery decode_default(WordReader& words, RowInfo info, const DecodingRules& rules) {
+  const AbiTraits& abi = rules.abi;
+  const unsigned most = abi.tracks_return_address ? 3 : 2;
   if (words.left() > most) {
     words.fail(words.offset(), "row has " + count_of(words.left(), "data word") +
                                    ", but a default descriptor has 1 to " + std::to_string(most));
   }
   Recovery recovery;
-  recovery.cfa.base_register = info.base_is_sp() ? traits.stack_pointer : traits.frame_pointer;
-  recovery.cfa.offset = words.offset_word("CFA offset");
-  if (traits.tracks_return_address && words.left() != 0) {
-    recovery.return_address = saved_at_cfa(words.offset_word("RA offset"));
+  recovery.cfa.base_register = info.base_is_sp() ? abi.stack_pointer : abi.frame_pointer;
+  recovery.cfa.offset = cfa_offset(words, abi);
+  const auto read_frame_pointer = [&] {
+    if (words.left() != 0) recovery.frame_pointer = saved_where(words.offset_word("FP offset"), rules);
+  };
+  if (rules.version.frame_pointer_first) read_frame_pointer();
+  if (abi.tracks_return_address && words.left() != 0) {
+    const std::int32_t word = words.offset_word("RA offset");
+    if (word != 0 || !abi.pads_return_address) recovery.return_address = saved_where(word, rules);
   }
-  if (words.left() != 0) recovery.frame_pointer = saved_at_cfa(words.offset_word("FP offset"));
+  read_frame_pointer();
   return recovery;
 }
 
-/// A control word and its offset, or the one word 0 that stands for both where there is no rule (3.2).
-std::optional<Rule> decode_rule(WordReader& words, const std::string& name) {
+/// A control word and its offset, or the one word 0 that stands for both where there is no rule (3.2). `cfa_abi` is
+/// given for the CFA's rule, whose offset the ABI may store in a way of its own.
+std::optional<Rule> decode_rule(WordReader& words, const std::string& name, const AbiTraits* cfa_abi = nullptr) {
   const std::uint64_t start = words.offset();
   const ControlWord control = words.control_word("control word");
   if (control.is_padding()) return std::nullopt;
@@ -87,14 +110,14 @@ std::optional<Rule> decode_rule(WordReader& words, const std::string& name) {
   Rule rule;
   if (control.register_based()) rule.base_register = control.register_number();
   rule.dereferenced = control.dereferenced();
-  rule.offset = words.offset_word("offset word");
+  rule.offset = cfa_abi != nullptr ? cfa_offset(words, *cfa_abi) : words.offset_word("offset word");
   return rule;
 }
 
-Recovery decode_flexible(WordReader& words) {
+Recovery decode_flexible(WordReader& words, const AbiTraits& abi) {
   const std::uint64_t start = words.offset();
   Recovery recovery;
-  const std::optional<Rule> cfa = decode_rule(words, "CFA");
+  const std::optional<Rule> cfa = decode_rule(words, "CFA", &abi);
   if (!cfa || !cfa->base_register) words.fail(start, "CFA rule of a flexible row has no base register");
   recovery.cfa = *cfa;
   if (words.left() == 0) return recovery;
@@ -118,10 +141,11 @@ Recovery decode_flexible(WordReader& words) {
 }  // namespace
 
 std::optional<Recovery> decode_recovery(ByteReader& reader, RowInfo info, DescriptorType type,
-                                        const AbiTraits& traits) {
+                                        const DecodingRules& rules) {
   if (info.word_count() == 0) return std::nullopt;
   WordReader words(reader, info);
-  Recovery recovery = type == DescriptorType::Flexible ? decode_flexible(words) : decode_default(words, info, traits);
+  Recovery recovery =
+      type == DescriptorType::Flexible ? decode_flexible(words, rules.abi) : decode_default(words, info, rules);
   recovery.mangled_ra = info.mangled_ra();
   return recovery;
 }

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "sframe/function_decoder.hpp"
 #include "sframe/section.hpp"
 #include "support/byte_reader.hpp"
 
@@ -9,6 +10,7 @@ namespace sframe_gen::sframe {
 
 /// Reads the data words behind a row's info byte (chapter 3): `reader` stands at the first of them. No value where
 /// the row has no words: the return address is undefined.
-std::optional<Recovery> decode_recovery(ByteReader& reader, RowInfo info, DescriptorType type, const AbiTraits& traits);
+std::optional<Recovery> decode_recovery(ByteReader& reader, RowInfo info, DescriptorType type,
+                                        const DecodingRules& rules);
 
 }  // namespace sframe_gen::sframe

@@ -6,6 +6,7 @@
 
 #include "sframe/abi.hpp"
 #include "sframe/format.hpp"
+#include "sframe/version.hpp"
 #include "support/endian.hpp"
 
 /// What a .sframe section says, free of how its bytes say it.
@@ -23,7 +24,7 @@ struct Rule {
 /// How to leave one frame.
 struct Recovery {
   Rule cfa = {};
-  std::optional<Rule> return_address = std::nullopt;  ///< without a value: the ABI's fixed place
+  std::optional<Rule> return_address = std::nullopt;  ///< without a value: the ABI's fixed place, or unchanged
   std::optional<Rule> frame_pointer = std::nullopt;   ///< without a value: unchanged
   bool mangled_ra = false;                            ///< aarch64: the return address is signed
   friend bool operator==(const Recovery&, const Recovery&) = default;
@@ -43,7 +44,9 @@ struct Function {
   bool signal_frame = false;
   bool b_key = false;  ///< aarch64: return addresses are signed with key B
   PcType pc_type = PcType::Increment;
-  std::uint8_t repeat_size = 0;  ///< bytes of the repeated block with PcType::Mask, else 0
+  /// Bytes of the repeated block with PcType::Mask; else 0. 0 with Mask too in CTF Frame and SFrame version 1, whose
+  /// row starts are bit masks: a row holds for the PC offsets that have all of its bits set or more.
+  std::uint8_t repeat_size = 0;
   DescriptorType type = DescriptorType::Default;
   std::vector<Row> rows;  ///< ascending by pc_offset
   friend bool operator==(const Function&, const Function&) = default;
@@ -53,7 +56,7 @@ struct Function {
 struct Section {
   std::uint64_t address = 0;  ///< virtual address of the section
   Endian endian = Endian::Little;
-  std::uint8_t version = version_3;
+  Version version = Version::V3;
   std::uint8_t flags = 0;
   Abi abi = Abi::Amd64;
   std::int8_t fixed_fp_offset = 0;

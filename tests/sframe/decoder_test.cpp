@@ -22,7 +22,7 @@ TEST(Decoder, ReadsTheHeader) {
   const Section section = decode_good();
   EXPECT_EQ(section.address, 0x2000U);
   EXPECT_EQ(section.endian, Endian::Little);
-  EXPECT_EQ(section.version, 3);
+  EXPECT_EQ(section.version, Version::V3);
   EXPECT_EQ(section.flags, flag::sorted | flag::function_start_pc_relative);
   EXPECT_EQ(section.abi, Abi::Amd64);
   EXPECT_EQ(section.fixed_fp_offset, 0);
@@ -87,7 +87,7 @@ TEST(Decoder, CountsStartsFromTheSectionWithoutThePcRelativeFlag) {
 TEST(Decoder, SkipsTheAuxiliaryHeader) {
   auto bytes = test::good_section();
   bytes[7] = std::byte{4};
-  bytes.insert(bytes.begin() + header::size, 4, std::byte{0xaa});
+  bytes.insert(bytes.begin() + traits_of(Version::V3).header_size(), 4, std::byte{0xaa});
   // The fields lie four bytes further on now, and with them what they count from.
   Section section = decode(bytes, test::good_address - 4, origin);
   EXPECT_EQ(section.functions, decode_good().functions);

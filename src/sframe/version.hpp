@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sframe/format.hpp"
+
+/// What tells the versions of the format apart, apart from the contents of rows.
+namespace sframe_gen::sframe {
+
+/// The formats by age. CTF Frame is what SFrame grew from; it counts its own versions and stands at 1 as well, with
+/// the same magic number: only the section's name tells it from SFrame version 1.
+enum class Version : std::uint8_t { CtfFrame, V1, V2, V3 };
+
+/// Byte layout and vocabulary of one version. The sources are the specifications of SFrame versions 1, 2 (with errata
+/// 1 and 2) and 3, and ctf-frame.h of the sixth CTF Frame patch series.
+struct VersionTraits {
+  Version version = Version::V3;
+  std::string_view name;          ///< "SFrame version 3"
+  std::string_view section_name;  ///< ".sframe"
+  std::uint8_t number = 3;        ///< in the preamble
+  std::uint8_t known_flags = 0;
+  std::uint8_t reserved_function_info = 0;  ///< bits of a function's info byte that must be clear
+  bool has_auxiliary_header = true;         ///< CTF Frame's header lacks the length byte
+  std::uint8_t first_row_type = 0;          ///< number of the row type with one-byte starts
+  std::uint32_t descriptor_size = 0;        ///< bytes of an entry of the function sub-section
+
+  // What the version can say.
+  bool has_attributes = false;  ///< descriptor split in index and attribute (V3); flexible type, signal bit, i64 starts
+  bool has_repeat_size = false;  ///< PCMASK functions name the size of their block; else row starts are bit masks
+  /// aarch64: a bit for rows with a signed return address, and one for functions that sign with key B. The text of
+  /// version 1 lacks the latter; binutils 2.40 writes and reads it.
+  bool has_mangled_ra = false;
+  bool has_s390x = false;
+  bool frame_pointer_first = false;  ///< data words CFA, FP, RA instead of CFA, RA, FP
+
+  constexpr std::uint32_t header_size() const { return has_auxiliary_header ? 28 : 27; }
+};
+
+/// Where the fields of a header lie: the same in all versions, but for the byte that CTF Frame lacks.
+class HeaderFields {
+ public:
+  constexpr explicit HeaderFields(const VersionTraits& traits) : counts_at_(traits.has_auxiliary_header ? 8 : 7) {}
+  constexpr std::uint32_t function_count_at() const { return counts_at_; }
+  constexpr std::uint32_t row_count_at() const { return counts_at_ + 4; }
+  constexpr std::uint32_t row_bytes_at() const { return counts_at_ + 8; }
+  constexpr std::uint32_t functions_at() const { return counts_at_ + 12; }
+  constexpr std::uint32_t rows_at() const { return counts_at_ + 16; }
+
+ private:
+  std::uint32_t counts_at_;
+};
+
+const VersionTraits& traits_of(Version version);
+
+/// The version with this number, of SFrame. Null: there is none.
+const VersionTraits* find_version(std::uint8_t number);
+
+}  // namespace sframe_gen::sframe
