@@ -10,6 +10,7 @@ Augmentation parse_augmentation(std::string_view text) {
   augmentation.has_data = text.substr(0, 1) == "z";
   augmentation.letters = augmentation.has_data ? text.substr(1) : text;
   augmentation.signal_frame = augmentation.letters.find('S') != std::string_view::npos;
+  augmentation.b_key = augmentation.letters.find('B') != std::string_view::npos;
   return augmentation;
 }
 

@@ -12,6 +12,7 @@ struct Augmentation {
   std::string_view letters;   ///< without the leading 'z'
   bool has_data = false;      ///< 'z': an augmentation data block follows in CIE and FDEs
   bool signal_frame = false;  ///< 'S'
+  bool b_key = false;         ///< 'B'
 };
 
 struct AugmentationData {

@@ -30,7 +30,9 @@ enum class CfaOpcode : std::uint8_t {
   ValOffset = 0x14,
   ValOffsetSf = 0x15,
   ValExpression = 0x16,
-  MipsAdvanceLoc8 = 0x1d,            ///< GNU as uses it for advances beyond 4 GiB
+  MipsAdvanceLoc8 = 0x1d,             ///< GNU as uses it for advances beyond 4 GiB
+  AArch64NegateRaStateWithPc = 0x2c,  ///< the same, and the PC goes into the signature (PAuth_LR)
+  AArch64NegateRaState = 0x2d,       ///< the return address is signed from here on, or no longer; not on other machines
   GnuArgsSize = 0x2e,                ///< outgoing arguments on the stack; only exception handling cares
   GnuNegativeOffsetExtended = 0x2f,  ///< obsolete form of offset_extended_sf
   AdvanceLoc = 0x40,                 ///< low six bits: delta

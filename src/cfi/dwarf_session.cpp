@@ -14,8 +14,8 @@ namespace sframe_gen::cfi {
 
 namespace {
 
-/// More columns than any x86-64 register number in use (psABI figure 3.36 ends at 130); libdwarf refuses rules for
-/// registers beyond it. It fills the whole table for every rule asked for, so more costs time.
+/// More columns than any register number in use (x86-64's end at 130, aarch64's at 127, s390x's at 83); libdwarf
+/// refuses rules for registers beyond it. It fills the whole table for every rule asked for, so more costs time.
 constexpr Dwarf_Half rule_table_size = 160;
 
 // Two generations of one interface: 20210528 (Debian 12) against 0.4 and later. Same calls, other types.
@@ -100,6 +100,16 @@ std::span<const std::byte> as_bytes(BytePointer data, Dwarf_Unsigned size) {
   return {static_cast<const std::byte*>(static_cast<const void*>(data)), static_cast<std::size_t>(size)};
 }
 
+/// A copy with each letter of aarch64 changed to 'S', which has no data either and which every libdwarf knows; null
+/// where there is none.
+std::shared_ptr<const std::vector<std::byte>> without_aarch64_letters(std::span<const std::byte> bytes,
+                                                                      const std::vector<std::uint64_t>& places) {
+  if (places.empty()) return nullptr;
+  const auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+  for (const std::uint64_t place : places) (*copy)[place] = std::byte{'S'};
+  return copy;
+}
+
 }  // namespace
 
 struct DwarfSession::Handle {
@@ -112,6 +122,7 @@ struct DwarfSession::Handle {
   Dwarf_Signed common_count = 0;
   Dwarf_Fde* entries = nullptr;
   Dwarf_Signed entry_count = 0;
+  CheckedFrameSection checked;
   std::vector<std::size_t> order;  ///< table index → libdwarf's index; empty: they are the same
 
   Handle(FrameSection section_kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian)
@@ -182,6 +193,7 @@ struct DwarfSession::Handle {
                                0,
                                augmentation.signal_frame,
                                as_bytes(instructions, instructions_size)};
+      read_aarch64_marks(commons[i], common);
       if (augmentation.has_data) {
         Dwarf_Small* data = nullptr;
         Dwarf_Unsigned data_size = 0;
@@ -195,6 +207,18 @@ struct DwarfSession::Handle {
       }
       table.common.push_back(common);
     }
+  }
+
+  /// Where letters were edited, the text that libdwarf has read is not the file's.
+  void read_aarch64_marks(Dwarf_Cie cie, CommonInformation& common) const {
+    if (checked.aarch64_commons.empty()) return;
+    Dwarf_Off offset = 0;
+    Dwarf_Error error = nullptr;
+    check(dwarf_cie_section_offset(debug, cie, &offset, &error), error, 0);
+    const auto marks = checked.aarch64_commons.find(offset);
+    if (marks == checked.aarch64_commons.end()) return;
+    common.signal_frame = marks->second.signal_frame;
+    common.b_key = marks->second.b_key;
   }
 
   void read_entries() {
@@ -237,15 +261,19 @@ struct DwarfSession::Handle {
 
 DwarfSession::DwarfSession(FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
                            Endian endian, const Origin& origin) {
-  const std::uint64_t used = check_frame_section(kind, section_bytes, endian, origin);
+  CheckedFrameSection checked = check_frame_section(kind, section_bytes, endian, origin);
+  const auto edited = without_aarch64_letters(section_bytes, checked.aarch64_letters);
+  if (edited) section_bytes = *edited;
   // libdwarf would keep a tree of every block it hands out; the handle knows them all, and the tree is half the time.
   dwarf_set_de_alloc_flag(0);
-  handle_ = std::make_unique<Handle>(kind, section_bytes.first(used), section_address, endian);
+  handle_ = std::make_unique<Handle>(kind, section_bytes.first(checked.used), section_address, endian);
   handle_->table.origin = origin;
   handle_->table.endian = endian;
   handle_->table.section_address = section_address;
   handle_->table.section_bytes = section_bytes;
-  if (used == 0) return;
+  handle_->table.edited_bytes = edited;
+  handle_->checked = std::move(checked);
+  if (handle_->checked.used == 0) return;
   handle_->open();
   handle_->read_commons();
   handle_->read_entries();

@@ -59,12 +59,20 @@ enum class Opaque : std::uint8_t {
 using CfaRule = std::variant<Unspecified, Formula, PltStub, OtherExpression, Opaque>;
 using RegisterRule = std::variant<Unspecified, Undefined, SameValue, Formula, OtherExpression>;
 
+/// Whether the return address is signed (DWARF for the Arm 64-bit Architecture, section 4.1).
+enum class Signing : std::uint8_t {
+  Plain,
+  Signed,
+  Unknown,  ///< signed with the PC, or an expression says whether: SFrame has no word for either
+};
+
 struct Rules {
   CfaRule cfa;
   RegisterRule stack_pointer, frame_pointer, return_address;
+  Signing signing = Signing::Plain;
   friend bool operator==(const Rules& a, const Rules& b) {
-    return same(a.cfa, b.cfa) && same(a.frame_pointer, b.frame_pointer) && same(a.return_address, b.return_address) &&
-           same(a.stack_pointer, b.stack_pointer);
+    return a.signing == b.signing && same(a.cfa, b.cfa) && same(a.frame_pointer, b.frame_pointer) &&
+           same(a.return_address, b.return_address) && same(a.stack_pointer, b.stack_pointer);
   }
 
  private:

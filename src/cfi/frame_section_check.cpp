@@ -36,7 +36,13 @@ class SectionWalk {
   SectionWalk(FrameSection kind, std::span<const std::byte> bytes, Endian endian, const Origin& origin)
       : kind_(kind), bytes_(bytes), endian_(endian), origin_(origin), reader_(bytes, endian, origin) {}
 
-  std::uint64_t run() {
+  CheckedFrameSection run() {
+    result_.used = walk();
+    return std::move(result_);
+  }
+
+ private:
+  std::uint64_t walk() {
     while (!reader_.at_end()) {
       const std::uint64_t offset = reader_.offset();
       const std::uint32_t short_length = reader_.u32("record length");
@@ -48,7 +54,6 @@ class SectionWalk {
     return bytes_.size();
   }
 
- private:
   Record read_record(std::uint64_t offset, std::uint32_t short_length) {
     const bool wide = short_length == extended_length;
     if (!wide && short_length >= first_reserved_length)
@@ -72,7 +77,9 @@ class SectionWalk {
     const std::uint8_t version = body.u8("CIE version");
     if (version != 1 && version != 3 && version != 4)
       body.fail(version_at, "CIE version is " + std::to_string(version) + ", not 1, 3 or 4");
+    const std::uint64_t augmentation_at = body.offset();
     const Augmentation augmentation = read_augmentation_string(body);
+    note_aarch64_letters(augmentation, augmentation_at, record.offset);
     if (version == 4) {
       const std::uint8_t address_size = body.u8("address size");
       if (address_size != 8)
@@ -92,6 +99,16 @@ class SectionWalk {
           read_augmentation_data(augmentation, ByteReader(data, endian_, origin_, data_offset)).fde_pointer_encoding;
     }
     commons_.emplace(record.offset, summary);
+  }
+
+  void note_aarch64_letters(const Augmentation& augmentation, std::uint64_t string_at, std::uint64_t common_offset) {
+    if (augmentation.letters.find_first_of("BG") == std::string_view::npos) return;
+    const std::uint64_t letters_at = string_at + (augmentation.has_data ? 1 : 0);
+    for (std::size_t i = 0; i < augmentation.letters.size(); ++i) {
+      const char letter = augmentation.letters[i];
+      if (letter == 'B' || letter == 'G') result_.aarch64_letters.push_back(letters_at + i);
+    }
+    result_.aarch64_commons[common_offset] = {augmentation.signal_frame, augmentation.b_key};
   }
 
   void check_entry(Record& record) {
@@ -124,14 +141,15 @@ class SectionWalk {
   Endian endian_;
   const Origin& origin_;
   ByteReader reader_;
-  std::vector<Record> early_entries_;                         ///< FDEs whose CIE had not come by
+  std::vector<Record> early_entries_;  ///< FDEs whose CIE had not come by
+  CheckedFrameSection result_;
   std::unordered_map<std::uint64_t, CommonSummary> commons_;  ///< by offset; only looked up, never walked
 };
 
 }  // namespace
 
-std::uint64_t check_frame_section(FrameSection kind, std::span<const std::byte> bytes, Endian endian,
-                                  const Origin& origin) {
+CheckedFrameSection check_frame_section(FrameSection kind, std::span<const std::byte> bytes, Endian endian,
+                                        const Origin& origin) {
   return SectionWalk(kind, bytes, endian, origin).run();
 }
 

@@ -1,6 +1,7 @@
 #include "cfi/frame_source.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <tuple>
 
 #include "cfi/dwarf_session.hpp"
@@ -17,7 +18,9 @@ constexpr std::size_t largest_cluster = 256;
 
 }  // namespace
 
-FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image) : image_(image) {
+FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image)
+    : image_(image), tracked_(find_tracked_registers(image.header().e_machine)) {
+  assert(tracked_ != nullptr);
   const std::size_t eh_frame_pieces = load(image);
   if (&cfi_image != &image) load(cfi_image);
   drop_shadowed(eh_frame_pieces);
@@ -101,12 +104,14 @@ std::uint64_t FrameSource::for_each_function(const Part& part,
                                              const std::function<void(const FunctionFrames&)>& callback) const {
   std::vector<RowMachine> machines;
   machines.reserve(tables_.size());
-  for (const FrameTable& table : tables_) machines.emplace_back(table, amd64::tracked);
+  for (const FrameTable& table : tables_) machines.emplace_back(table, *tracked_);
   const PieceReader read = [&](const Piece& piece, FunctionFrames& function) {
     const FrameEntry& entry = tables_[piece.table].entries[piece.entry];
     function.start = piece.start;
     function.size = piece.end - piece.start;
-    function.signal_frame = tables_[piece.table].common[entry.common_index].signal_frame;
+    const CommonInformation& common = tables_[piece.table].common[entry.common_index];
+    function.signal_frame = common.signal_frame;
+    function.b_key = common.b_key;
     machines[piece.table].run(entry, function.rows);
   };
 

@@ -17,6 +17,7 @@ struct FunctionFrames {
   std::uint64_t size = 0;   ///< bytes, not zero
   bool signal_frame = false;
   std::vector<FrameRow> rows;  ///< ascending, the first at offset 0, neighbours differ
+  bool b_key = false;          ///< return addresses are signed with key B (aarch64)
   friend bool operator==(const FunctionFrames&, const FunctionFrames&) = default;
 };
 
@@ -31,7 +32,8 @@ struct DroppedEntries {
 /// The sections that CFI comes from: .eh_frame and .debug_frame, of the file itself or of its separate debug file.
 class FrameSource {
  public:
-  /// Reads the CFI of `cfi_image` about the code of `image` (often the same file). Throws MalformedInput.
+  /// Reads the CFI of `cfi_image` about the code of `image` (often the same file), which is for a machine that
+  /// find_tracked_registers knows. Throws MalformedInput.
   FrameSource(const elf::Image& image, const elf::Image& cfi_image);
 
   /// Whether there is any FDE at all.
@@ -72,6 +74,7 @@ class FrameSource {
   std::vector<FunctionFrames> distinct(const Part& part, const PieceReader& read) const;
 
   const elf::Image& image_;
+  const TrackedRegisters* tracked_;
   std::vector<std::vector<std::byte>> decompressed_;
   std::vector<FrameTable> tables_;
   std::vector<Piece> pieces_;

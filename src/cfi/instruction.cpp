@@ -148,6 +148,10 @@ Instruction read_instruction(ByteReader& reader, const InstructionContext& conte
     case CfaOpcode::GnuArgsSize:
       operands.plain_offset();
       break;
+    case CfaOpcode::AArch64NegateRaState:
+    case CfaOpcode::AArch64NegateRaStateWithPc:
+      instruction.known = context.signs_return_addresses;
+      break;
     default:
       instruction.known = false;
       break;  // the enum is open: any byte may come in

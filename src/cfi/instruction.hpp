@@ -28,6 +28,7 @@ struct InstructionContext {
   std::int64_t data_alignment;
   std::uint8_t pointer_encoding;
   std::uint64_t section_address;
+  bool signs_return_addresses = false;  ///< the machine is aarch64: opcodes 0x2c and 0x2d have a meaning
 };
 
 /// Decodes the instruction at the reader and moves past it. Throws MalformedInput for operands that do not fit.

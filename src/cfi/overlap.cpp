@@ -22,14 +22,16 @@ FunctionFrames merge_overlapping(const std::vector<FunctionFrames>& functions) {
   FunctionFrames merged;
   merged.start = functions.front().start;
   merged.signal_frame = functions.front().signal_frame;
+  merged.b_key = functions.front().b_key;
   std::set<std::uint64_t> boundaries;
   for (const FunctionFrames& function : functions) {
     merged.size = std::max(merged.size, function.start + function.size - merged.start);
     boundaries.insert(function.start + function.size);
     for (const FrameRow& row : function.rows) boundaries.insert(function.start + row.pc_offset);
   }
-  const bool mixed = std::any_of(functions.begin(), functions.end(),
-                                 [&](const FunctionFrames& f) { return f.signal_frame != merged.signal_frame; });
+  const bool mixed = std::any_of(functions.begin(), functions.end(), [&](const FunctionFrames& f) {
+    return f.signal_frame != merged.signal_frame || f.b_key != merged.b_key;
+  });
   for (const std::uint64_t pc : boundaries) {
     if (pc - merged.start >= merged.size) continue;
     const Rules* agreed = nullptr;

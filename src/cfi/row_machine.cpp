@@ -46,7 +46,7 @@ const RowMachine::State& RowMachine::initial_state(std::uint32_t common_index) {
 void RowMachine::execute(std::span<const std::byte> instructions, const CommonInformation& common, Progress& progress,
                          const State* initial, std::vector<FrameRow>* rows) {
   const InstructionContext context{common.code_alignment, common.data_alignment, common.pointer_encoding,
-                                   table_.section_address};
+                                   table_.section_address, tracked_.signing_state.has_value()};
   ByteReader reader(instructions, table_.endian, table_.origin, table_.offset_of(instructions));
   while (!reader.at_end()) {
     const std::uint64_t at = reader.offset();
@@ -115,6 +115,12 @@ void RowMachine::apply(const Instruction& instruction, ByteReader& reader, const
     case CfaOpcode::RestoreExtended:
       if (initial == nullptr) reader.fail("initial instructions restore a register");
       return restore(instruction.target, *initial);
+    case CfaOpcode::AArch64NegateRaState:
+      // Toggles a known state only: what an unknown one becomes is unknown too.
+      if (state_.rules.signing == Signing::Unknown) return;
+      return set_signing(state_.rules.signing == Signing::Plain ? Signing::Signed : Signing::Plain);
+    case CfaOpcode::AArch64NegateRaStateWithPc:
+      return set_signing(Signing::Unknown);
     case CfaOpcode::RememberState:
       return remember();
     case CfaOpcode::RestoreState:
@@ -155,6 +161,7 @@ void RowMachine::apply_expression(const Instruction& instruction) {
     state_.cfa_is_expression = true;
     return;
   }
+  if (instruction.target == tracked_.signing_state) return set_signing(Signing::Unknown);
   if (column(instruction.target) == nullptr) return;
   const auto value = evaluate_register_expression(expression);
   const auto* formula = std::get_if<Formula>(&value);
@@ -181,7 +188,14 @@ RegisterRule* RowMachine::column(DwarfRegister number) {
   return nullptr;
 }
 
+void RowMachine::set_signing(Signing signing) {
+  state_.rules.signing = signing;
+  changed_ = true;
+}
+
 void RowMachine::set(DwarfRegister number, const RegisterRule& rule) {
+  // Compilers toggle the state; a rule of any other kind for it has not been seen.
+  if (number == tracked_.signing_state) return set_signing(Signing::Unknown);
   RegisterRule* const place = column(number);
   if (place == nullptr) return;
   *place = rule;
@@ -193,6 +207,7 @@ void RowMachine::restore(DwarfRegister number, const State& initial) {
   if (number == tracked_.frame_pointer) state_.rules.frame_pointer = initial.rules.frame_pointer;
   if (number == tracked_.return_address) state_.rules.return_address = initial.rules.return_address;
   if (number == tracked_.stack_pointer) state_.rules.stack_pointer = initial.rules.stack_pointer;
+  if (number == tracked_.signing_state) set_signing(initial.rules.signing);
 }
 
 }  // namespace sframe_gen::cfi

@@ -45,6 +45,7 @@ class RowMachine {
   void advance_to(std::uint64_t location, Progress& progress, std::vector<FrameRow>* rows);
   RegisterRule* column(DwarfRegister number);
   void set(DwarfRegister number, const RegisterRule& rule);
+  void set_signing(Signing signing);
   void restore(DwarfRegister number, const State& initial);
 
   const FrameTable& table_;

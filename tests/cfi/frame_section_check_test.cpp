@@ -76,7 +76,7 @@ TEST(FrameSectionCheck, TakesTheGoodOne) {
 }
 
 TEST(FrameSectionCheck, StopsAtTheTerminator) {
-  EXPECT_EQ(cfi::check_frame_section(cfi::FrameSection::EhFrame, good_section(), Endian::Little, origin), 0x2cU);
+  EXPECT_EQ(cfi::check_frame_section(cfi::FrameSection::EhFrame, good_section(), Endian::Little, origin).used, 0x2cU);
 }
 
 TEST(FrameSectionCheck, EveryTruncationIsSoundOrNamed) {
