@@ -3,24 +3,31 @@
 #include <cassert>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include "emit/row_encoder.hpp"
+#include "support/text.hpp"
 
 namespace sframe_gen::emit {
 
-SectionEncoder::SectionEncoder(const sframe::AbiTraits& traits) : traits_(traits), rows_(traits.endian) {}
+SectionEncoder::SectionEncoder(const Dialect& dialect) : dialect_(dialect), rows_(dialect.abi->endian) {}
 
 void SectionEncoder::add(const sframe::Function& function) {
-  assert(!function.rows.empty() && function.rows.size() <= std::numeric_limits<std::uint16_t>::max());
-  assert(index_.empty() || index_.back().start + index_.back().size <= function.start);
+  assert(!function.rows.empty() && function.rows.size() <= dialect_.largest_row_count());
+  assert(functions_.empty() || functions_.back().start + functions_.back().size <= function.start);
   check_limits();
-  index_.push_back({function.start, function.size, static_cast<std::uint32_t>(rows_.size())});
   const sframe::RowAddressWidth width = row_address_width(function.size);
-  rows_.u16(static_cast<std::uint16_t>(function.rows.size()));
-  rows_.u8(sframe::FunctionInfo(width, function.pc_type, function.b_key, function.signal_frame).byte());
-  rows_.u8(static_cast<std::uint8_t>(function.type));
-  rows_.u8(function.repeat_size);
-  for (const sframe::Row& row : function.rows) encode_row(rows_, row, width, function.type, traits_);
+  const unsigned row_type = static_cast<unsigned>(width) + dialect_.version->first_row_type;
+  const sframe::FunctionInfo info(row_type, function.pc_type, function.b_key, function.signal_frame);
+  functions_.push_back({function.start, function.size, static_cast<std::uint32_t>(rows_.size()),
+                        static_cast<std::uint32_t>(function.rows.size()), info, function.repeat_size});
+  if (dialect_.version->has_attributes) {
+    rows_.u16(static_cast<std::uint16_t>(function.rows.size()));
+    rows_.u8(info.byte());
+    rows_.u8(static_cast<std::uint8_t>(function.type));
+    rows_.u8(function.repeat_size);
+  }
+  for (const sframe::Row& row : function.rows) encode_row(rows_, row, width, function.type, dialect_);
   row_count_ += function.rows.size();
 }
 
@@ -29,9 +36,10 @@ void SectionEncoder::append(const SectionEncoder& other) {
   const std::uint64_t shift = rows_.size();
   rows_.append_bytes(other.rows_.bytes());
   check_limits();
-  index_.reserve(index_.size() + other.index_.size());
-  for (const IndexEntry& entry : other.index_) {
-    index_.push_back({entry.start, entry.size, static_cast<std::uint32_t>(shift + entry.attribute_offset)});
+  functions_.reserve(functions_.size() + other.functions_.size());
+  for (Entry entry : other.functions_) {
+    entry.rows_offset = static_cast<std::uint32_t>(shift + entry.rows_offset);
+    functions_.push_back(entry);
   }
   row_count_ += other.row_count_;
 }
@@ -39,40 +47,69 @@ void SectionEncoder::append(const SectionEncoder& other) {
 /// Offsets into the rows and all counts of the header have 32 bits.
 void SectionEncoder::check_limits() const {
   if (rows_.size() > std::numeric_limits<std::uint32_t>::max() ||
-      index_.size() >= std::numeric_limits<std::uint32_t>::max() / sframe::function_index_size) {
+      functions_.size() >= std::numeric_limits<std::uint32_t>::max() / dialect_.version->descriptor_size) {
     throw std::length_error("more rows than the 32-bit offsets of an SFrame section can reach");
   }
 }
 
 std::uint64_t SectionEncoder::encoded_size() const {
-  return sframe::header::size + index_.size() * sframe::function_index_size + rows_.size();
+  return dialect_.version->header_size() + functions_.size() * dialect_.version->descriptor_size + rows_.size();
 }
 
 std::vector<std::byte> SectionEncoder::encode(std::uint64_t section_address) const {
-  ByteWriter writer(traits_.endian);
+  ByteWriter writer(dialect_.abi->endian);
   writer.reserve(encoded_size());
-  const auto index_bytes = static_cast<std::uint32_t>(index_.size() * sframe::function_index_size);
-  writer.u16(sframe::magic);
-  writer.u8(sframe::version_3);
-  writer.u8(sframe::flag::sorted | sframe::flag::function_start_pc_relative);
-  writer.u8(static_cast<std::uint8_t>(traits_.abi));
-  writer.u8(0);  // no fixed FP offset on any ABI
-  writer.u8(static_cast<std::uint8_t>(traits_.fixed_ra_offset));
-  writer.u8(0);  // auxiliary header: the kernel refuses any
-  writer.u32(static_cast<std::uint32_t>(index_.size()));
-  writer.u32(static_cast<std::uint32_t>(row_count_));
-  writer.u32(static_cast<std::uint32_t>(rows_.size()));
-  writer.u32(0);            // the index follows the header
-  writer.u32(index_bytes);  // the rows follow the index
-  for (const IndexEntry& entry : index_) {
-    // Relative to the field itself (section 2.3.1).
-    const std::uint64_t field_address = section_address + writer.size();
-    writer.u64(entry.start - field_address);
-    writer.u32(entry.size);
-    writer.u32(entry.attribute_offset);
-  }
+  write_header(writer);
+  for (const Entry& entry : functions_) write_entry(writer, entry, section_address);
   writer.append_bytes(rows_.bytes());
   return writer.release();
+}
+
+void SectionEncoder::write_header(ByteWriter& writer) const {
+  const bool flagged = dialect_.pc_relative_starts;
+  writer.u16(sframe::magic);
+  writer.u8(dialect_.version->number);
+  writer.u8(sframe::flag::sorted | (flagged ? sframe::flag::function_start_pc_relative : 0U));
+  writer.u8(static_cast<std::uint8_t>(dialect_.abi->abi));
+  writer.u8(0);  // no fixed FP offset on any ABI
+  writer.u8(static_cast<std::uint8_t>(dialect_.abi->fixed_ra_offset));
+  if (dialect_.version->has_auxiliary_header) writer.u8(0);  // the kernel refuses any
+  writer.u32(static_cast<std::uint32_t>(functions_.size()));
+  writer.u32(static_cast<std::uint32_t>(row_count_));
+  writer.u32(static_cast<std::uint32_t>(rows_.size()));
+  writer.u32(0);  // the functions follow the header
+  writer.u32(
+      static_cast<std::uint32_t>(functions_.size() * dialect_.version->descriptor_size));  // the rows follow them
+}
+
+void SectionEncoder::write_entry(ByteWriter& writer, const Entry& entry, std::uint64_t section_address) const {
+  const sframe::VersionTraits& version = *dialect_.version;
+  // Relative to the field itself (section 2.3.1), which is also how CTF Frame counts; else to the section.
+  const bool from_field = dialect_.pc_relative_starts || version.version == sframe::Version::CtfFrame;
+  const std::uint64_t base = section_address + (from_field ? writer.size() : 0);
+  if (version.has_attributes) {
+    writer.u64(entry.start - base);
+  } else {
+    writer.u32(reach(entry.start, base));
+  }
+  writer.u32(entry.size);
+  writer.u32(entry.rows_offset);
+  if (version.has_attributes) return;
+  writer.u32(entry.row_count);
+  writer.u8(entry.info.byte());
+  if (!version.has_repeat_size) return;
+  writer.u8(entry.repeat_size);
+  writer.u16(0);  // padding
+}
+
+std::uint32_t SectionEncoder::reach(std::uint64_t start, std::uint64_t base) const {
+  const auto distance = static_cast<std::int64_t>(start - base);
+  if (distance != static_cast<std::int32_t>(distance)) {
+    throw std::range_error("function at " + hex(start) + " is further from " + hex(base) +
+                           " than the 32-bit starts of " + std::string(dialect_.version->name) +
+                           " reach; use --sframe-version=3");
+  }
+  return static_cast<std::uint32_t>(distance);
 }
 
 }  // namespace sframe_gen::emit

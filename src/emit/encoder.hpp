@@ -4,50 +4,58 @@
 #include <span>
 #include <vector>
 
+#include "emit/dialect.hpp"
 #include "sframe/section.hpp"
 #include "support/byte_writer.hpp"
 
 namespace sframe_gen::emit {
 
-/// Builds the bytes of an SFrame V3 section, function by function, the way GNU as chooses widths and every reader
-/// accepts:
+/// Builds the bytes of a section, function by function, the way GNU as chooses widths and every reader accepts:
 ///
-///   header (28 bytes: sorted and pc-relative, no auxiliary header)
-///   index, 16 bytes a function, ascending by start
-///   attribute and rows of each function, in the same order, directly after the index
+///   header: sorted, starts pc-relative as the dialect says, no auxiliary header
+///   one index entry (version 3) or descriptor (its elders) a function, ascending by start
+///   rows of each function, in the same order, directly after them; in version 3 with the function's attribute in front
 ///
 /// Functions come in ascending order and do not overlap. Their bytes do not depend on the section's address; only
-/// the index does, so the size is known before the place.
+/// the starts do, so the size is known before the place.
 class SectionEncoder {
  public:
-  explicit SectionEncoder(const sframe::AbiTraits& traits);
+  /// `dialect` must outlive the encoder.
+  explicit SectionEncoder(const Dialect& dialect);
 
-  /// `function` has at least one row and at most 65535; a row's offset is below the function's size. Throws
-  /// std::length_error when the row sub-section would pass 4 GiB.
+  /// `function` has at least one row and at most the dialect's largest count; a row's offset is below the function's
+  /// size. Throws std::length_error when the row sub-section would pass 4 GiB.
   void add(const sframe::Function& function);
 
   /// Adds all functions of `other`, which come after this one's.
   void append(const SectionEncoder& other);
 
-  std::uint64_t function_count() const { return index_.size(); }
+  std::uint64_t function_count() const { return functions_.size(); }
   std::uint64_t row_count() const { return row_count_; }
   /// Bytes of the whole section.
   std::uint64_t encoded_size() const;
-  /// The section's bytes for a section at virtual address `section_address`.
+  /// The section's bytes for a section at virtual address `section_address`. Throws std::range_error where a version
+  /// with 32-bit starts cannot reach a function.
   std::vector<std::byte> encode(std::uint64_t section_address) const;
 
  private:
-  struct IndexEntry {
+  struct Entry {
     std::uint64_t start;
     std::uint32_t size;
-    std::uint32_t attribute_offset;
+    std::uint32_t rows_offset;  ///< of the attribute in version 3, else of the first row
+    std::uint32_t row_count;
+    sframe::FunctionInfo info;
+    std::uint8_t repeat_size;
   };
 
   void check_limits() const;
+  void write_header(ByteWriter& writer) const;
+  void write_entry(ByteWriter& writer, const Entry& entry, std::uint64_t section_address) const;
+  std::uint32_t reach(std::uint64_t start, std::uint64_t base) const;
 
-  sframe::AbiTraits traits_;
+  const Dialect& dialect_;
   ByteWriter rows_;
-  std::vector<IndexEntry> index_;
+  std::vector<Entry> functions_;
   std::uint64_t row_count_ = 0;
 };
 

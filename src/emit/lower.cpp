@@ -1,4 +1,4 @@
-#include "emit/lower_amd64.hpp"
+#include "emit/lower.hpp"
 
 #include <limits>
 
@@ -13,17 +13,8 @@ bool fits_in_word(std::int64_t offset) {
   return offset >= std::numeric_limits<std::int32_t>::min() && offset <= std::numeric_limits<std::int32_t>::max();
 }
 
-/// rip stands in column 16 only by convention: a reader has no register of that number to add to.
-bool is_machine_register(cfi::DwarfRegister number) {
-  return number != cfi::amd64::return_address && static_cast<std::uint32_t>(number) < sframe::register_number_limit;
-}
-
-std::variant<sframe::Rule, Unrepresentable> lower_formula(const cfi::Formula& formula, Unrepresentable bad_base) {
-  if (formula.base && !is_machine_register(*formula.base)) return bad_base;
-  if (!fits_in_word(formula.offset)) return Unrepresentable::OffsetTooLarge;
-  sframe::Rule rule{std::nullopt, static_cast<std::int32_t>(formula.offset), formula.dereferenced};
-  if (formula.base) rule.base_register = static_cast<std::uint32_t>(*formula.base);
-  return rule;
+cfi::DwarfRegister column(std::uint32_t number) {
+  return static_cast<cfi::DwarfRegister>(number);
 }
 
 /// CFA + N has no control word of its own (it would be 0, which is padding), but where the CFA is itself a register
@@ -33,42 +24,6 @@ std::optional<cfi::Formula> without_cfa_value(const cfi::Formula& formula, const
   std::int64_t offset = 0;
   if (cfa.dereferenced || __builtin_add_overflow(formula.offset, cfa.offset, &offset)) return std::nullopt;
   return cfi::Formula{cfa.base, offset, false};
-}
-
-LoweredRule lower_saved(const cfi::Formula& formula, const cfi::Formula& cfa) {
-  const auto based = without_cfa_value(formula, cfa);
-  if (!based) return Unrepresentable::ValueIsCfaPlusOffset;
-  const auto rule = lower_formula(*based, Unrepresentable::RuleBaseIsNoRegister);
-  if (const auto* reason = std::get_if<Unrepresentable>(&rule)) return *reason;
-  return std::get<sframe::Rule>(rule);
-}
-
-LoweredRule lower_return_address(const cfi::RegisterRule& rule, const cfi::Formula& cfa) {
-  if (std::holds_alternative<cfi::OtherExpression>(rule)) return Unrepresentable::ReturnAddressIsExpression;
-  const auto* formula = std::get_if<cfi::Formula>(&rule);
-  if (formula == nullptr) return Unrepresentable::ReturnAddressUnspecified;
-  const cfi::Formula fixed_place{std::nullopt, sframe::amd64_traits.fixed_ra_offset, true};
-  if (*formula == fixed_place) return std::nullopt;
-  return lower_saved(*formula, cfa);
-}
-
-LoweredRule lower_frame_pointer(const cfi::RegisterRule& rule, const cfi::Formula& cfa) {
-  if (std::holds_alternative<cfi::Undefined>(rule)) return Unrepresentable::FramePointerUndefined;
-  if (std::holds_alternative<cfi::OtherExpression>(rule)) return Unrepresentable::FramePointerIsExpression;
-  const auto* formula = std::get_if<cfi::Formula>(&rule);
-  const cfi::Formula itself{cfi::amd64::rbp, 0, false};
-  if (formula == nullptr || *formula == itself) return std::nullopt;
-  return lower_saved(*formula, cfa);
-}
-
-/// SFrame takes the caller's SP to be the CFA. An explicit rule is fine when it says the same, as in glibc's
-/// __restore_rt, where both are *(rsp + 160).
-bool caller_sp_is_cfa(const cfi::RegisterRule& rule, const cfi::Formula& cfa) {
-  if (std::holds_alternative<cfi::Unspecified>(rule)) return true;
-  if (std::holds_alternative<cfi::SameValue>(rule)) return cfa == cfi::Formula{cfi::amd64::rsp, 0, false};
-  const auto* formula = std::get_if<cfi::Formula>(&rule);
-  if (formula == nullptr) return false;
-  return *formula == cfa || *formula == cfi::Formula{std::nullopt, 0, false};
 }
 
 Unrepresentable reason_of(cfi::Opaque opaque) {
@@ -85,47 +40,128 @@ Unrepresentable reason_of(cfi::Opaque opaque) {
   return Unrepresentable::UnknownInstruction;
 }
 
-Lowered lower_with_cfa(const cfi::Formula& cfa, const cfi::Rules& rules) {
-  const auto lowered_cfa = lower_formula(cfa, Unrepresentable::CfaBaseIsNoRegister);
-  if (const auto* reason = std::get_if<Unrepresentable>(&lowered_cfa)) return *reason;
-  if (!caller_sp_is_cfa(rules.stack_pointer, cfa)) return Unrepresentable::StackPointerRestoredElsewhere;
-  const LoweredRule return_address = lower_return_address(rules.return_address, cfa);
-  if (const auto* reason = std::get_if<Unrepresentable>(&return_address)) return *reason;
-  const LoweredRule frame_pointer = lower_frame_pointer(rules.frame_pointer, cfa);
-  if (const auto* reason = std::get_if<Unrepresentable>(&frame_pointer)) return *reason;
-  return sframe::Recovery{std::get<sframe::Rule>(lowered_cfa), std::get<std::optional<sframe::Rule>>(return_address),
-                          std::get<std::optional<sframe::Rule>>(frame_pointer), false};
-}
+/// Lowers the rules of one row whose CFA is a formula.
+class RowLowerer {
+ public:
+  RowLowerer(const cfi::Formula& cfa, const cfi::Rules& rules, const Dialect& dialect)
+      : cfa_(cfa), rules_(rules), dialect_(dialect), abi_(*dialect.abi) {}
+
+  Lowered lower() const {
+    const auto cfa = lower_cfa();
+    if (const auto* reason = std::get_if<Unrepresentable>(&cfa)) return *reason;
+    if (!caller_sp_follows_cfa()) return Unrepresentable::StackPointerRestoredElsewhere;
+    if (rules_.signing == cfi::Signing::Unknown) return Unrepresentable::SigningUnknown;
+    const bool is_signed = rules_.signing == cfi::Signing::Signed;
+    if (is_signed && !dialect_.version->has_mangled_ra) return Unrepresentable::SignedReturnAddress;
+    const LoweredRule return_address = lower_return_address();
+    if (const auto* reason = std::get_if<Unrepresentable>(&return_address)) return *reason;
+    const LoweredRule frame_pointer = lower_frame_pointer();
+    if (const auto* reason = std::get_if<Unrepresentable>(&frame_pointer)) return *reason;
+    const sframe::Recovery recovery{std::get<sframe::Rule>(cfa), std::get<std::optional<sframe::Rule>>(return_address),
+                                    std::get<std::optional<sframe::Rule>>(frame_pointer), is_signed};
+    if (dialect_.flexible_descriptors) return recovery;
+    const auto obstacle = obstacle_to_default(recovery, dialect_);
+    return obstacle ? Lowered(*obstacle) : Lowered(recovery);
+  }
+
+ private:
+  std::variant<sframe::Rule, Unrepresentable> lower_formula(const cfi::Formula& formula,
+                                                            Unrepresentable bad_base) const {
+    if (formula.base && !sframe::is_machine_register(abi_.abi, static_cast<std::uint32_t>(*formula.base)))
+      return bad_base;
+    if (!fits_in_word(formula.offset)) return Unrepresentable::OffsetTooLarge;
+    sframe::Rule rule{std::nullopt, static_cast<std::int32_t>(formula.offset), formula.dereferenced};
+    if (formula.base) rule.base_register = static_cast<std::uint32_t>(*formula.base);
+    return rule;
+  }
+
+  /// Default and flexible rows store the CFA's offset in the ABI's unit alike.
+  std::variant<sframe::Rule, Unrepresentable> lower_cfa() const {
+    const auto rule = lower_formula(cfa_, Unrepresentable::CfaBaseIsNoRegister);
+    const bool exact = (cfa_.offset - abi_.cfa_offset_bias) % abi_.cfa_offset_unit == 0;
+    return exact || std::holds_alternative<Unrepresentable>(rule) ? rule : Unrepresentable::OffsetUnaligned;
+  }
+
+  LoweredRule lower_saved(const cfi::Formula& formula) const {
+    const auto based = without_cfa_value(formula, cfa_);
+    if (!based) return Unrepresentable::ValueIsCfaPlusOffset;
+    const auto rule = lower_formula(*based, Unrepresentable::RuleBaseIsNoRegister);
+    if (const auto* reason = std::get_if<Unrepresentable>(&rule)) return *reason;
+    return std::get<sframe::Rule>(rule);
+  }
+
+  LoweredRule lower_return_address() const {
+    const cfi::RegisterRule& rule = rules_.return_address;
+    if (std::holds_alternative<cfi::OtherExpression>(rule)) return Unrepresentable::ReturnAddressIsExpression;
+    const auto* formula = std::get_if<cfi::Formula>(&rule);
+    if (abi_.tracks_return_address) {
+      const cfi::Formula itself{column(abi_.return_address), 0, false};
+      if (formula == nullptr || *formula == itself) return std::nullopt;
+      return lower_saved(*formula);
+    }
+    if (formula == nullptr) return Unrepresentable::ReturnAddressUnspecified;
+    const cfi::Formula fixed_place{std::nullopt, abi_.fixed_ra_offset, true};
+    if (*formula == fixed_place) return std::nullopt;
+    return lower_saved(*formula);
+  }
+
+  LoweredRule lower_frame_pointer() const {
+    const cfi::RegisterRule& rule = rules_.frame_pointer;
+    if (std::holds_alternative<cfi::Undefined>(rule)) return Unrepresentable::FramePointerUndefined;
+    if (std::holds_alternative<cfi::OtherExpression>(rule)) return Unrepresentable::FramePointerIsExpression;
+    const auto* formula = std::get_if<cfi::Formula>(&rule);
+    const cfi::Formula itself{column(abi_.frame_pointer), 0, false};
+    if (formula == nullptr || *formula == itself) return std::nullopt;
+    return lower_saved(*formula);
+  }
+
+  /// SFrame takes the caller's SP to be the CFA (on s390x, CFA - 160). An explicit rule is fine when it says the same,
+  /// as in glibc's __restore_rt for x86-64, where both are *(rsp + 160), or names the slot the ABI keeps it in.
+  bool caller_sp_follows_cfa() const {
+    const std::int64_t bias = abi_.stack_pointer_bias;
+    if (std::holds_alternative<cfi::Unspecified>(rules_.stack_pointer)) return true;
+    const cfi::Formula itself{column(abi_.stack_pointer), 0, false};
+    const auto* rule = std::get_if<cfi::Formula>(&rules_.stack_pointer);
+    if (rule == nullptr && !std::holds_alternative<cfi::SameValue>(rules_.stack_pointer)) return false;
+    const cfi::Formula formula = rule != nullptr ? *rule : itself;
+    if (formula == cfi::Formula{std::nullopt, bias, false}) return true;
+    if (abi_.stack_pointer_slot != 0 && formula == cfi::Formula{std::nullopt, abi_.stack_pointer_slot, true})
+      return true;
+    cfi::Formula value = cfa_;
+    if (value.dereferenced && bias != 0) return false;
+    return !__builtin_add_overflow(value.offset, bias, &value.offset) && formula == value;
+  }
+
+  const cfi::Formula& cfa_;
+  const cfi::Rules& rules_;
+  const Dialect& dialect_;
+  const sframe::AbiTraits& abi_;
+};
 
 /// The expression stands for two plain rows, so all other columns must be as at a function's entry.
-Lowered lower_plt(const cfi::PltStub& stub, const cfi::Rules& rules) {
-  const Lowered entry = lower_with_cfa({stub.base, stub.offset, false}, rules);
+Lowered lower_plt(const cfi::PltStub& stub, const cfi::Rules& rules, const Dialect& dialect) {
+  if (dialect.abi->abi != sframe::Abi::Amd64) return Unrepresentable::CfaIsExpression;
+  const cfi::Formula base{stub.base, stub.offset, false};
+  const Lowered entry = RowLowerer(base, rules, dialect).lower();
   const auto* recovery = std::get_if<sframe::Recovery>(&entry);
   if (recovery == nullptr) return entry;
-  const bool plain = fits_default_descriptor(*recovery) && stub.base == cfi::amd64::rsp && !recovery->frame_pointer &&
-                     fits_in_word(stub.offset + cfi::plt_push_size);
+  const bool plain = !obstacle_to_default(*recovery, dialect) && stub.base == column(dialect.abi->stack_pointer) &&
+                     !recovery->frame_pointer && fits_in_word(stub.offset + cfi::plt_push_size);
   return plain ? Lowered(stub) : Lowered(Unrepresentable::CfaIsExpression);
 }
 
 }  // namespace
 
-Lowered lower_amd64(const cfi::Rules& rules) {
+Lowered lower(const cfi::Rules& rules, const Dialect& dialect) {
   if (const auto* opaque = std::get_if<cfi::Opaque>(&rules.cfa)) return reason_of(*opaque);
   // Nothing else matters where there is no caller.
-  if (std::holds_alternative<cfi::Undefined>(rules.return_address)) return Outermost{};
+  if (std::holds_alternative<cfi::Undefined>(rules.return_address)) {
+    return dialect.undefined_ra_rows ? Lowered(Outermost{}) : Lowered(Unrepresentable::ReturnAddressUndefined);
+  }
   if (std::holds_alternative<cfi::Unspecified>(rules.cfa)) return Unrepresentable::CfaUnspecified;
   if (std::holds_alternative<cfi::OtherExpression>(rules.cfa)) return Unrepresentable::CfaIsExpression;
-  if (const auto* stub = std::get_if<cfi::PltStub>(&rules.cfa)) return lower_plt(*stub, rules);
-  return lower_with_cfa(std::get<cfi::Formula>(rules.cfa), rules);
-}
-
-bool fits_default_descriptor(const sframe::Recovery& recovery) {
-  const sframe::Rule& cfa = recovery.cfa;
-  const bool on_sp = cfa.base_register == sframe::amd64_traits.stack_pointer;
-  const bool on_fp = cfa.base_register == sframe::amd64_traits.frame_pointer;
-  const auto& fp = recovery.frame_pointer;
-  const bool plain_fp = !fp || (!fp->base_register && fp->dereferenced);
-  return (on_sp || on_fp) && !cfa.dereferenced && plain_fp && !recovery.return_address;
+  if (const auto* stub = std::get_if<cfi::PltStub>(&rules.cfa)) return lower_plt(*stub, rules, dialect);
+  return RowLowerer(std::get<cfi::Formula>(rules.cfa), rules, dialect).lower();
 }
 
 }  // namespace sframe_gen::emit

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "cfi/frame_row.hpp"
+#include "emit/dialect.hpp"
 #include "emit/unrepresentable.hpp"
 #include "sframe/section.hpp"
 
@@ -14,14 +15,15 @@ struct Outermost {
   friend bool operator==(const Outermost&, const Outermost&) = default;
 };
 
-/// What SFrame V3 says of one row of the unwind table, or why it cannot.
+/// What SFrame says of one row of the unwind table, or why it cannot.
 using Lowered = std::variant<sframe::Recovery, Outermost, cfi::PltStub, Unrepresentable>;
 
-/// AMD64: SP 7, FP 6, RA at *(CFA - 8) unless a rule says otherwise (SFrame V3, sections 3.1.1 and 3.2; psABI,
-/// figure 3.36). A PltStub comes back as it is: it takes a descriptor of its own.
-Lowered lower_amd64(const cfi::Rules& rules);
+/// SFrame V3, chapter 3. A PltStub comes back as it is: it takes rows of its own. Whether a function is a signal frame
+/// or signs with key B is not the row's concern.
+Lowered lower(const cfi::Rules& rules, const Dialect& dialect);
 
-/// Whether a default descriptor can hold it: CFA = SP/FP + offset, RA at its fixed place, FP on the stack.
-bool fits_default_descriptor(const sframe::Recovery& recovery);
+/// Why a default descriptor cannot hold the row (sections 3.1.1 to 3.1.3; the shorter repertoire of older versions).
+/// No value: it can.
+std::optional<Unrepresentable> obstacle_to_default(const sframe::Recovery& recovery, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit

@@ -12,19 +12,20 @@ constexpr std::size_t slot_count = 256;
 std::size_t slot_of(const cfi::Rules& rules) {
   const auto* cfa = std::get_if<cfi::Formula>(&rules.cfa);
   const auto* fp = std::get_if<cfi::Formula>(&rules.frame_pointer);
-  const bool on_fp = cfa != nullptr && cfa->base == cfi::amd64::rbp;
-  const std::uint64_t cfa_part = cfa == nullptr ? 0 : static_cast<std::uint64_t>(cfa->offset) / 4 + (on_fp ? 1 : 0);
+  const std::uint64_t base = cfa == nullptr || !cfa->base ? 0 : static_cast<std::uint64_t>(*cfa->base);
+  const std::uint64_t cfa_part = cfa == nullptr ? 0 : static_cast<std::uint64_t>(cfa->offset) / 4 + base;
   const std::uint64_t fp_part = fp == nullptr ? 0 : static_cast<std::uint64_t>(fp->offset) / 8 * 37 + 1;
   return (cfa_part + fp_part) % slot_count;
 }
 
 }  // namespace
 
-LoweringCache::LoweringCache() : slots_(slot_count, Slot{{}, lower_amd64({})}) {}
+LoweringCache::LoweringCache(const Dialect& dialect)
+    : dialect_(dialect), slots_(slot_count, Slot{{}, emit::lower({}, dialect)}) {}
 
 const Lowered& LoweringCache::lower(const cfi::Rules& rules) {
   Slot& slot = slots_[slot_of(rules)];
-  if (slot.rules != rules) slot = {rules, lower_amd64(rules)};
+  if (slot.rules != rules) slot = {rules, emit::lower(rules, dialect_)};
   return slot.lowered;
 }
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cfi/frame_row.hpp"
-#include "emit/lower_amd64.hpp"
+#include "emit/lower.hpp"
 
 namespace sframe_gen::emit {
 
@@ -11,9 +11,10 @@ namespace sframe_gen::emit {
 /// of lowering libLLVM.
 class LoweringCache {
  public:
-  LoweringCache();
+  /// `dialect` must outlive the cache.
+  explicit LoweringCache(const Dialect& dialect);
 
-  /// As lower_amd64. The result is valid until the next call.
+  /// As emit::lower. The result is valid until the next call.
   const Lowered& lower(const cfi::Rules& rules);
 
  private:
@@ -21,6 +22,7 @@ class LoweringCache {
     cfi::Rules rules;
     Lowered lowered;
   };
+  const Dialect& dialect_;
   std::vector<Slot> slots_;
 };
 

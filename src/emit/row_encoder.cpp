@@ -45,32 +45,59 @@ class DataWords {
   DataWordWidth width_ = DataWordWidth::One;
 };
 
-/// SFrame V3, section 3.1.1: CFA offset, then FP offset if there is an FP rule.
-DataWords default_words(const sframe::Recovery& recovery) {
+/// The CFA's offset in the ABI's unit: lowering lets only exact ones through.
+DataWord cfa_offset_word(std::int32_t offset, const sframe::AbiTraits& abi) {
+  const std::int64_t shifted = std::int64_t{offset} - abi.cfa_offset_bias;
+  assert(shifted % abi.cfa_offset_unit == 0);
+  return signed_word(static_cast<std::int32_t>(shifted / abi.cfa_offset_unit));
+}
+
+/// Where a default row has RA or FP: its distance from the CFA, or a register in the odd words of s390x.
+DataWord place_word(const sframe::Rule& rule) {
+  if (rule.base_register) return signed_word(static_cast<std::int32_t>(*rule.base_register << 1U | 1U));
+  return signed_word(rule.offset);
+}
+
+/// Sections 3.1.1 to 3.1.3: CFA, then RA if the ABI tracks it, then FP. A word of 0 keeps the RA's place.
+DataWords default_words(const sframe::Recovery& recovery, const Dialect& dialect) {
   DataWords words;
-  words.add(signed_word(recovery.cfa.offset));
-  if (recovery.frame_pointer) words.add(signed_word(recovery.frame_pointer->offset));
+  words.add(cfa_offset_word(recovery.cfa.offset, *dialect.abi));
+  const auto& return_address = recovery.return_address;
+  const auto& frame_pointer = recovery.frame_pointer;
+  if (dialect.version->frame_pointer_first) {
+    if (frame_pointer) words.add(place_word(*frame_pointer));
+    if (return_address) words.add(place_word(*return_address));
+    return words;
+  }
+  if (return_address) {
+    words.add(place_word(*return_address));
+  } else if (frame_pointer && dialect.abi->tracks_return_address) {
+    words.add({});
+  }
+  if (frame_pointer) words.add(place_word(*frame_pointer));
   return words;
 }
 
-void add_pair(DataWords& words, const sframe::Rule& rule) {
+void add_pair(DataWords& words, const sframe::Rule& rule, DataWord offset) {
   const auto control = rule.base_register ? sframe::ControlWord::of_register(*rule.base_register, rule.dereferenced)
                                           : sframe::ControlWord::of_cfa(rule.dereferenced);
   assert(!control.is_padding());
   words.add(control_word(control));
-  words.add(signed_word(rule.offset));
+  words.add(offset);
 }
 
 /// Section 3.2: pairs of control and offset for CFA, RA and FP; one padding word where FP has a rule and RA has none.
-DataWords flexible_words(const sframe::Recovery& recovery) {
+DataWords flexible_words(const sframe::Recovery& recovery, const Dialect& dialect) {
   DataWords words;
-  add_pair(words, recovery.cfa);
+  add_pair(words, recovery.cfa, cfa_offset_word(recovery.cfa.offset, *dialect.abi));
   if (recovery.return_address) {
-    add_pair(words, *recovery.return_address);
+    add_pair(words, *recovery.return_address, signed_word(recovery.return_address->offset));
   } else if (recovery.frame_pointer) {
     words.add({});
   }
-  if (recovery.frame_pointer) add_pair(words, *recovery.frame_pointer);
+  if (recovery.frame_pointer) {
+    add_pair(words, *recovery.frame_pointer, signed_word(recovery.frame_pointer->offset));
+  }
   return words;
 }
 
@@ -112,16 +139,16 @@ sframe::RowAddressWidth row_address_width(std::uint32_t function_size) {
 }
 
 void encode_row(ByteWriter& writer, const sframe::Row& row, sframe::RowAddressWidth width, sframe::DescriptorType type,
-                const sframe::AbiTraits& traits) {
-  RowBytes bytes(traits.endian);
+                const Dialect& dialect) {
+  RowBytes bytes(dialect.abi->endian);
   bytes.add(row.pc_offset, bytes_of(width));
   if (!row.recovery) {
     // No data words: RA undefined (section 2.4.1). GNU as leaves every other bit clear too.
     bytes.add(sframe::RowInfo(false, 0, DataWordWidth::One, false).byte(), 1);
   } else {
     const bool flexible = type == sframe::DescriptorType::Flexible;
-    const DataWords words = flexible ? flexible_words(*row.recovery) : default_words(*row.recovery);
-    const bool base_is_sp = !flexible && row.recovery->cfa.base_register == traits.stack_pointer;
+    const DataWords words = flexible ? flexible_words(*row.recovery, dialect) : default_words(*row.recovery, dialect);
+    const bool base_is_sp = !flexible && row.recovery->cfa.base_register == dialect.abi->stack_pointer;
     const auto count = static_cast<unsigned>(words.words().size());
     bytes.add(sframe::RowInfo(base_is_sp, count, words.width(), row.recovery->mangled_ra).byte(), 1);
     for (const DataWord& word : words.words()) bytes.add(word.bits, bytes_of(words.width()));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "emit/dialect.hpp"
 #include "sframe/section.hpp"
 #include "support/byte_writer.hpp"
 
@@ -10,6 +11,6 @@ sframe::RowAddressWidth row_address_width(std::uint32_t function_size);
 
 /// Writes one row: start, info byte, data words of the narrowest width that holds them all.
 void encode_row(ByteWriter& writer, const sframe::Row& row, sframe::RowAddressWidth width, sframe::DescriptorType type,
-                const sframe::AbiTraits& traits);
+                const Dialect& dialect);
 
 }  // namespace sframe_gen::emit

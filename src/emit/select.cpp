@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "emit/lower_amd64.hpp"
+#include "emit/lower.hpp"
 
 namespace sframe_gen::emit {
 
@@ -13,14 +13,17 @@ namespace {
 class Splitter {
  public:
   /// `selected` holds the result of another function, whose memory is used again.
-  Splitter(const cfi::FunctionFrames& frames, LoweringCache& cache, Selected& selected)
-      : frames_(frames), cache_(cache), selected_(selected) {
+  Splitter(const cfi::FunctionFrames& frames, const Dialect& dialect, LoweringCache& cache, Selected& selected)
+      : frames_(frames), dialect_(dialect), cache_(cache), selected_(selected) {
     if (!selected.functions.empty()) spare_rows_ = std::move(selected.functions.front().rows);
     selected.functions.clear();
     selected.holes.clear();
   }
 
   void run() {
+    // Without the mark a tracer would look one byte before the interrupted instruction.
+    if (frames_.signal_frame && !dialect_.version->has_attributes)
+      return add_hole(frames_.start, frames_.start + frames_.size, Unrepresentable::SignalFrame);
     for (std::size_t i = 0; i < frames_.rows.size(); ++i) {
       const std::uint64_t begin = frames_.start + frames_.rows[i].pc_offset;
       const bool last = i + 1 == frames_.rows.size();
@@ -52,7 +55,8 @@ class Splitter {
   void add_row(std::uint64_t begin, std::uint64_t end, const sframe::Recovery* recovery) {
     // A row of more than 4 GiB goes to as many descriptors as it takes.
     while (begin < end) {
-      if (open_ && (open_->rows.size() == largest_row_count || begin - open_->start >= largest_size)) close();
+      if (open_ && (open_->rows.size() == dialect_.largest_row_count() || begin - open_->start >= largest_size))
+        close();
       if (!open_) open(begin);
       const std::uint64_t reach = std::min(end, open_->start + largest_size);
       if (!repeats_last_row(recovery)) {
@@ -71,40 +75,53 @@ class Splitter {
     return recovery == nullptr ? !last : last && *last == *recovery;
   }
 
-  /// Each 16-byte entry unwinds alike: sp+8 before its push, sp+16 after. DWARF looks at the low bits of rip, SFrame
-  /// at the distance from the descriptor's start, so the two agree only when the start is a multiple of 16.
+  /// Each 16-byte entry unwinds alike: sp+8 before its push, sp+16 after.
   void add_plt_entries(std::uint64_t begin, std::uint64_t end, const cfi::PltStub& stub) {
-    if (begin % cfi::plt_entry_size != 0 || end - begin > largest_size)
-      return add_hole(begin, end, Unrepresentable::PltEntriesMisaligned);
+    const auto recovery = [&](std::int64_t cfa_offset) {
+      return sframe::Recovery{
+          {static_cast<std::uint32_t>(stub.base), static_cast<std::int32_t>(cfa_offset), false}, {}, {}, false};
+    };
+    const sframe::Recovery before = recovery(stub.offset), after = recovery(stub.offset + cfi::plt_push_size);
+    // DWARF looks at the low bits of rip, SFrame at the distance from the descriptor's start: the two agree only when
+    // the start is a multiple of 16. Up to version 1 row starts are bit masks, which fit by chance at best.
+    const bool repeats =
+        dialect_.version->has_repeat_size && begin % cfi::plt_entry_size == 0 && end - begin <= largest_size;
+    if (!repeats) return write_out_plt_entries(begin, end, stub.threshold, before, after);
     close();
     open(begin);
     open_->size = static_cast<std::uint32_t>(end - begin);
     open_->pc_type = sframe::PcType::Mask;
     open_->repeat_size = cfi::plt_entry_size;
-    const auto row = [&](std::uint32_t pc_offset, std::int64_t cfa_offset) {
-      return sframe::Row{
-          pc_offset,
-          sframe::Recovery{
-              {static_cast<std::uint32_t>(stub.base), static_cast<std::int32_t>(cfa_offset), false}, {}, {}, false}};
-    };
-    open_->rows = {row(0, stub.offset)};
+    open_->rows = {{0, before}};
     // A table cut off before the push has no second row: a row may not start past the function's end.
-    if (open_->size > stub.threshold) open_->rows.push_back(row(stub.threshold, stub.offset + cfi::plt_push_size));
+    if (open_->size > stub.threshold) open_->rows.push_back({stub.threshold, after});
     close();
+  }
+
+  void write_out_plt_entries(std::uint64_t begin, std::uint64_t end, std::uint8_t threshold,
+                             const sframe::Recovery& before, const sframe::Recovery& after) {
+    while (begin < end) {
+      const std::uint64_t entry = begin - begin % cfi::plt_entry_size;
+      const bool pushed = begin - entry >= threshold;
+      const std::uint64_t next = std::min(end, entry + (pushed ? cfi::plt_entry_size : threshold));
+      add_row(begin, next, pushed ? &after : &before);
+      begin = next;
+    }
   }
 
   void open(std::uint64_t begin) {
     open_.emplace();
     open_->start = begin;
     open_->signal_frame = frames_.signal_frame;
+    open_->b_key = frames_.b_key && dialect_.version->has_mangled_ra;
     open_->rows = std::move(spare_rows_);
     open_->rows.clear();
   }
 
   void close() {
     if (!open_) return;
-    const bool plain = std::all_of(open_->rows.begin(), open_->rows.end(), [](const sframe::Row& row) {
-      return !row.recovery || fits_default_descriptor(*row.recovery);
+    const bool plain = std::all_of(open_->rows.begin(), open_->rows.end(), [&](const sframe::Row& row) {
+      return !row.recovery || !obstacle_to_default(*row.recovery, dialect_);
     });
     open_->type = plain ? sframe::DescriptorType::Default : sframe::DescriptorType::Flexible;
     selected_.functions.push_back(std::move(*open_));
@@ -114,6 +131,7 @@ class Splitter {
   static constexpr std::uint64_t largest_size = std::numeric_limits<std::uint32_t>::max();
 
   const cfi::FunctionFrames& frames_;
+  const Dialect& dialect_;
   LoweringCache& cache_;
   Selected& selected_;
   std::vector<sframe::Row> spare_rows_;
@@ -123,12 +141,12 @@ class Splitter {
 }  // namespace
 
 const Selected& Selector::select(const cfi::FunctionFrames& frames) {
-  Splitter(frames, cache_, selected_).run();
+  Splitter(frames, dialect_, cache_, selected_).run();
   return selected_;
 }
 
-Selected select(const cfi::FunctionFrames& frames) {
-  return Selector().select(frames);
+Selected select(const cfi::FunctionFrames& frames, const Dialect& dialect) {
+  return Selector(dialect).select(frames);
 }
 
 }  // namespace sframe_gen::emit

@@ -24,22 +24,23 @@ struct Selected {
   std::vector<Hole> holes;
 };
 
-/// Rows of one descriptor: sfda_func_num_fres has 16 bits (SFrame V3, section 2.3.2).
-inline constexpr std::size_t largest_row_count = 65535;
-
 /// Lowers each row and splits functions around rows without a form, around PLT entries, and where a descriptor's
 /// counts would overflow. One selector serves any number of functions, in one thread, and reuses its memory.
 class Selector {
  public:
+  /// `dialect` must outlive the selector.
+  explicit Selector(const Dialect& dialect) : dialect_(dialect), cache_(dialect) {}
+
   /// The result is valid until the next call.
   const Selected& select(const cfi::FunctionFrames& frames);
 
  private:
+  const Dialect& dialect_;
   LoweringCache cache_;
   Selected selected_;
 };
 
 /// For one function.
-Selected select(const cfi::FunctionFrames& frames);
+Selected select(const cfi::FunctionFrames& frames, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit

@@ -26,8 +26,6 @@ std::string_view key_of(Unrepresentable reason) {
       return "rule-base-is-no-register";
     case Unrepresentable::StackPointerRestoredElsewhere:
       return "stack-pointer-restored-elsewhere";
-    case Unrepresentable::PltEntriesMisaligned:
-      return "plt-entries-misaligned";
     case Unrepresentable::UnknownInstruction:
       return "unknown-instruction";
     case Unrepresentable::CfaRuleWithoutRegister:
@@ -36,6 +34,26 @@ std::string_view key_of(Unrepresentable reason) {
       return "foreign-return-column";
     case Unrepresentable::ConflictingEntries:
       return "conflicting-entries";
+    case Unrepresentable::CfaNeedsFlexible:
+      return "cfa-needs-flexible";
+    case Unrepresentable::ReturnAddressNeedsFlexible:
+      return "return-address-needs-flexible";
+    case Unrepresentable::FramePointerNeedsFlexible:
+      return "frame-pointer-needs-flexible";
+    case Unrepresentable::FramePointerWithoutReturnAddress:
+      return "frame-pointer-without-return-address";
+    case Unrepresentable::ReturnAddressWithoutFramePointer:
+      return "return-address-without-frame-pointer";
+    case Unrepresentable::ReturnAddressUndefined:
+      return "return-address-undefined";
+    case Unrepresentable::OffsetUnaligned:
+      return "offset-unaligned";
+    case Unrepresentable::SignalFrame:
+      return "signal-frame";
+    case Unrepresentable::SignedReturnAddress:
+      return "signed-return-address";
+    case Unrepresentable::SigningUnknown:
+      return "signing-unknown";
   }
   return {};
 }
@@ -64,8 +82,6 @@ std::string_view sentence_of(Unrepresentable reason) {
       return "rule is based on a DWARF column that is no register";
     case Unrepresentable::StackPointerRestoredElsewhere:
       return "caller's stack pointer is not the CFA";
-    case Unrepresentable::PltEntriesMisaligned:
-      return "PLT entries do not start at a multiple of their size";
     case Unrepresentable::UnknownInstruction:
       return "call frame instruction is unknown";
     case Unrepresentable::CfaRuleWithoutRegister:
@@ -74,6 +90,26 @@ std::string_view sentence_of(Unrepresentable reason) {
       return "CIE returns by a column that is not the ABI's";
     case Unrepresentable::ConflictingEntries:
       return "FDEs that overlap disagree";
+    case Unrepresentable::CfaNeedsFlexible:
+      return "CFA is not SP or FP plus an offset, which takes a flexible descriptor";
+    case Unrepresentable::ReturnAddressNeedsFlexible:
+      return "return address is somewhere that takes a flexible descriptor";
+    case Unrepresentable::FramePointerNeedsFlexible:
+      return "frame pointer is somewhere that takes a flexible descriptor";
+    case Unrepresentable::FramePointerWithoutReturnAddress:
+      return "frame pointer is saved without the return address, which takes a flexible descriptor";
+    case Unrepresentable::ReturnAddressWithoutFramePointer:
+      return "return address is saved without the frame pointer, which CTF Frame cannot say";
+    case Unrepresentable::ReturnAddressUndefined:
+      return "outermost frame, which the version or its readers have no row for";
+    case Unrepresentable::OffsetUnaligned:
+      return "offset is not a multiple of the unit that s390x rows store";
+    case Unrepresentable::SignalFrame:
+      return "signal frame, which only version 3 can mark";
+    case Unrepresentable::SignedReturnAddress:
+      return "return address is signed, which CTF Frame cannot mark";
+    case Unrepresentable::SigningUnknown:
+      return "whether the return address is signed cannot be said (signed with the PC, or by an expression)";
   }
   return {};
 }

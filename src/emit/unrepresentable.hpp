@@ -18,13 +18,23 @@ enum class Unrepresentable : std::uint8_t {
   ValueIsCfaPlusOffset,
   RuleBaseIsNoRegister,
   StackPointerRestoredElsewhere,
-  PltEntriesMisaligned,
   UnknownInstruction,
   CfaRuleWithoutRegister,
   ForeignReturnColumn,
   ConflictingEntries,
+  // What the version, or its readers on that machine, leave no form for.
+  CfaNeedsFlexible,
+  ReturnAddressNeedsFlexible,
+  FramePointerNeedsFlexible,
+  FramePointerWithoutReturnAddress,
+  ReturnAddressWithoutFramePointer,
+  ReturnAddressUndefined,
+  OffsetUnaligned,
+  SignalFrame,
+  SignedReturnAddress,
+  SigningUnknown,
 };
-inline constexpr std::size_t unrepresentable_count = 16;
+inline constexpr std::size_t unrepresentable_count = 25;
 
 /// Stable name for data ("cfa-is-expression").
 std::string_view key_of(Unrepresentable reason);

@@ -16,6 +16,7 @@ struct Caller {
   std::optional<std::uint64_t> stack_pointer;
   std::optional<std::uint64_t> frame_pointer;
   std::optional<std::uint64_t> return_address;
+  enum class Signing : std::uint8_t { None, KeyA, KeyB, Unknown } signing = Signing::None;  ///< of the return address
   std::string cfa_text;  ///< "rsp+8", "*(rbp-8)", "expression"
   std::string text;      ///< all of it: "CFA rsp+16, RA *(CFA-8), FP *(CFA-16)"
 };
@@ -23,11 +24,15 @@ struct Caller {
 /// Whether both give the same caller. A value one side does not know makes them differ.
 bool same_caller(const Caller& a, const Caller& b);
 
-/// What libdwarf's evaluation of FDE `entry_index` says at `pc`.
-Caller dwarf_caller(const cfi::DwarfSession& session, std::size_t entry_index, std::uint64_t pc);
+/// " (signed with key A)", or nothing.
+std::string text_of(Caller::Signing signing);
 
-/// What a row of .sframe says at `pc`.
-Caller sframe_caller(const std::optional<sframe::Recovery>& recovery, const sframe::AbiTraits& traits,
-                     std::int8_t fixed_ra_offset, std::uint64_t pc);
+/// What libdwarf's evaluation of FDE `entry_index` says at `pc`.
+Caller dwarf_caller(const cfi::DwarfSession& session, std::size_t entry_index, std::uint64_t pc,
+                    const sframe::AbiTraits& abi);
+
+/// What a row of `function` in `section` says at `pc`.
+Caller sframe_caller(const std::optional<sframe::Recovery>& recovery, const sframe::Function& function,
+                     const sframe::Section& section, std::uint64_t pc);
 
 }  // namespace sframe_gen::verify

@@ -1,6 +1,7 @@
 #include "verify/caller.hpp"
 #include "verify/expression_value.hpp"
 #include "verify/rule_text.hpp"
+#include "verify/signing_state.hpp"
 
 namespace sframe_gen::verify {
 
@@ -10,36 +11,60 @@ using cfi::DwarfSession;
 using cfi::EvaluatedRule;
 using Kind = EvaluatedRule::Kind;
 
-/// AMD64 psABI, figure 3.36.
-constexpr std::uint16_t frame_pointer_column = 6, stack_pointer_column = 7, return_address_column = 16;
-
 /// One FDE at one PC, evaluated by libdwarf.
 class DwarfFrame {
  public:
-  DwarfFrame(const DwarfSession& session, std::size_t entry_index, std::uint64_t pc)
-      : session_(session), entry_index_(entry_index), pc_(pc), machine_(pc) {}
+  DwarfFrame(const DwarfSession& session, std::size_t entry_index, std::uint64_t pc, const sframe::AbiTraits& abi)
+      : session_(session), entry_index_(entry_index), pc_(pc), abi_(abi), machine_(pc, abi) {}
 
   Caller caller() {
     Caller caller;
-    if (is_bare(rule(return_address_column), DwarfSession::undefined_column)) {
+    if (is_bare(rule(abi_.return_address), DwarfSession::undefined_column)) {
       caller.exists = false;
       caller.text = "RA undefined";
       return caller;
     }
     cfa_ = cfa(rule(DwarfSession::cfa_column), caller.cfa_text);
     std::string ra_text, fp_text, sp_text;
-    caller.return_address = value(return_address_column, std::nullopt, ra_text);
-    caller.frame_pointer = value(frame_pointer_column, machine_.register_value(frame_pointer_column), fp_text);
-    // The ABI: the CFA is the caller's stack pointer unless a rule says otherwise. (Nobody writes same_value for rsp;
-    // it would say that the call moved nothing.)
-    caller.stack_pointer = value(stack_pointer_column, cfa_, sp_text);
-    caller.text = "CFA " + caller.cfa_text + ", RA " + ra_text + ", FP " + fp_text;
+    // Where calls push the RA, a register that still held it would be no register of the machine.
+    const bool ra_has_register = abi_.fixed_ra_offset == 0;
+    caller.return_address =
+        value(abi_.return_address, ra_has_register ? own_value(abi_.return_address) : std::nullopt, ra_text);
+    caller.frame_pointer = value(abi_.frame_pointer, own_value(abi_.frame_pointer), fp_text);
+    caller.stack_pointer = stack_pointer(sp_text);
+    if (abi_.signs_return_address) caller.signing = signing();
+    caller.text = "CFA " + caller.cfa_text + ", RA " + ra_text + text_of(caller.signing) + ", FP " + fp_text;
     if (sp_text != "same value") caller.text += ", SP " + sp_text;
     return caller;
   }
 
  private:
-  EvaluatedRule rule(std::uint16_t column) const { return session_.evaluate(entry_index_, column, pc_); }
+  EvaluatedRule rule(std::uint32_t column) const {
+    return session_.evaluate(entry_index_, static_cast<std::uint16_t>(column), pc_);
+  }
+
+  std::optional<std::uint64_t> own_value(std::uint32_t column) const { return machine_.register_value(column); }
+
+  /// The ABI: the CFA is the caller's stack pointer (plus a constant) unless a rule says otherwise. (Nobody writes
+  /// same_value for it; it would say that the call moved nothing.) The slot that the ABI keeps it in holds that value.
+  std::optional<std::uint64_t> stack_pointer(std::string& text) const {
+    auto usual = cfa_;
+    if (usual) *usual += static_cast<std::uint64_t>(std::int64_t{abi_.stack_pointer_bias});
+    const EvaluatedRule saved = rule(abi_.stack_pointer);
+    const bool in_slot = abi_.stack_pointer_slot != 0 && saved.kind == Kind::Offset && saved.offset_relevant &&
+                         saved.offset == abi_.stack_pointer_slot;
+    const auto found = value(abi_.stack_pointer, usual, text);
+    return in_slot ? usual : found;
+  }
+
+  Caller::Signing signing() const {
+    const auto state = signed_at(session_.table(), entry_index_, pc_);
+    if (!state) return Caller::Signing::Unknown;
+    if (!*state) return Caller::Signing::None;
+    const cfi::FrameTable& table = session_.table();
+    const bool b_key = table.common[table.entries[entry_index_].common_index].b_key;
+    return b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
+  }
 
   static bool is_bare(const EvaluatedRule& rule, std::uint64_t column) {
     return rule.kind == Kind::Offset && !rule.offset_relevant && rule.base == column;
@@ -58,12 +83,12 @@ class DwarfFrame {
       text = "unspecified";
       return std::nullopt;
     }
-    text = place_text(register_name(rule.base), rule.offset, false);
+    text = place_text(register_name(abi_.abi, rule.base), rule.offset, false);
     return machine_.register_value(rule.base) + static_cast<std::uint64_t>(rule.offset);
   }
 
   /// `if_same`: the value where there is no rule, or the rule is "same value": libdwarf does not tell the two apart.
-  std::optional<std::uint64_t> value(std::uint16_t column, std::optional<std::uint64_t> if_same,
+  std::optional<std::uint64_t> value(std::uint32_t column, std::optional<std::uint64_t> if_same,
                                      std::string& text) const {
     const EvaluatedRule rule = this->rule(column);
     switch (rule.kind) {
@@ -98,21 +123,23 @@ class DwarfFrame {
       text = "same value";
       return if_same;
     }
-    text = register_name(base);
+    text = register_name(abi_.abi, base);
     return machine_.register_value(base);
   }
 
   const DwarfSession& session_;
   std::size_t entry_index_;
   std::uint64_t pc_;
+  const sframe::AbiTraits& abi_;
   Machine machine_;
   std::optional<std::uint64_t> cfa_;
 };
 
 }  // namespace
 
-Caller dwarf_caller(const DwarfSession& session, std::size_t entry_index, std::uint64_t pc) {
-  return DwarfFrame(session, entry_index, pc).caller();
+Caller dwarf_caller(const DwarfSession& session, std::size_t entry_index, std::uint64_t pc,
+                    const sframe::AbiTraits& abi) {
+  return DwarfFrame(session, entry_index, pc, abi).caller();
 }
 
 }  // namespace sframe_gen::verify

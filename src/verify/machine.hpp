@@ -2,17 +2,20 @@
 
 #include <cstdint>
 
+#include "sframe/abi.hpp"
+
 namespace sframe_gen::verify {
 
 /// A made-up machine at one PC: every register and every memory word has a value, unlike any other's but always the
 /// same. Both sides compute with it: two rules are equal when they give equal numbers, however they are spelled.
 class Machine {
  public:
-  explicit Machine(std::uint64_t pc) : pc_(pc) {}
+  Machine(std::uint64_t pc, const sframe::AbiTraits& abi)
+      : pc_(pc), pc_column_(abi.abi == sframe::Abi::Amd64 ? abi.return_address : no_column) {}
 
   /// `number` is a DWARF register number; column 16 of AMD64 holds the PC, as GNU ld's PLT expression expects.
   std::uint64_t register_value(std::uint64_t number) const {
-    return number == 16 ? pc_ : mix(number + 0x7265670000000000);
+    return number == pc_column_ ? pc_ : mix(number + 0x7265670000000000);
   }
   /// The 64-bit word at `address`.
   std::uint64_t read_memory(std::uint64_t address) const { return mix(address ^ 0x6d656d0000000000); }
@@ -26,7 +29,10 @@ class Machine {
     return value ^ (value >> 31U);
   }
 
+  static constexpr std::uint64_t no_column = ~std::uint64_t{0};
+
   std::uint64_t pc_;
+  std::uint64_t pc_column_;
 };
 
 }  // namespace sframe_gen::verify

@@ -4,11 +4,44 @@
 
 namespace sframe_gen::verify {
 
-std::string register_name(std::uint64_t number) {
+namespace {
+
+std::string amd64_name(std::uint64_t number) {
   // psABI, figure 3.36.
   static constexpr std::array<const char*, 17> names{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
                                                      "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
   return number < names.size() ? names[number] : "r" + std::to_string(number);
+}
+
+/// DWARF for the Arm 64-bit Architecture, table 1.
+std::string aarch64_name(std::uint64_t number) {
+  if (number < 31) return "x" + std::to_string(number);
+  if (number == 31) return "sp";
+  if (number >= 64 && number <= 95) return "v" + std::to_string(number - 64);
+  return "column " + std::to_string(number);
+}
+
+/// s390x ABI supplement, table 1.7: the floating-point registers are not in order.
+std::string s390x_name(std::uint64_t number) {
+  static constexpr std::array<int, 16> floating_point{0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
+  if (number < 16) return "r" + std::to_string(number);
+  if (number < 32) return "f" + std::to_string(floating_point[number - 16]);
+  return "column " + std::to_string(number);
+}
+
+}  // namespace
+
+std::string register_name(sframe::Abi abi, std::uint64_t number) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return amd64_name(number);
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
+      return aarch64_name(number);
+    case sframe::Abi::S390x:
+      return s390x_name(number);
+  }
+  return {};
 }
 
 std::string place_text(const std::string& base, std::int64_t offset, bool dereferenced) {

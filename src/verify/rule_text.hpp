@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <string>
 
+#include "sframe/abi.hpp"
+
 namespace sframe_gen::verify {
 
-/// Name of an AMD64 DWARF register ("rsp"), or "r" and the number beyond the general ones.
-std::string register_name(std::uint64_t number);
+/// What the psABI calls a DWARF register: "rsp", "x29", "r15"; "column 34" where it is no register of the machine.
+std::string register_name(sframe::Abi abi, std::uint64_t number);
 
 /// "rsp+8", "*(CFA-16)".
 std::string place_text(const std::string& base, std::int64_t offset, bool dereferenced);

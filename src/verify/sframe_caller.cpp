@@ -12,30 +12,37 @@ std::uint64_t apply(const sframe::Rule& rule, std::uint64_t cfa, const Machine& 
   return rule.dereferenced ? machine.read_memory(place) : place;
 }
 
-std::string text_of(const sframe::Rule& rule) {
-  return place_text(rule.base_register ? register_name(*rule.base_register) : "CFA", rule.offset, rule.dereferenced);
+std::string text_of(const sframe::Rule& rule, const sframe::AbiTraits& abi) {
+  const std::string base = rule.base_register ? register_name(abi.abi, *rule.base_register) : "CFA";
+  return place_text(base, rule.offset, rule.dereferenced);
 }
 
 }  // namespace
 
-Caller sframe_caller(const std::optional<sframe::Recovery>& recovery, const sframe::AbiTraits& traits,
-                     std::int8_t fixed_ra_offset, std::uint64_t pc) {
+Caller sframe_caller(const std::optional<sframe::Recovery>& recovery, const sframe::Function& function,
+                     const sframe::Section& section, std::uint64_t pc) {
   Caller caller;
   if (!recovery) {
     caller.exists = false;
     caller.text = "RA undefined";
     return caller;
   }
-  const Machine machine(pc);
+  const sframe::AbiTraits& abi = sframe::traits_of(section.abi);
+  const Machine machine(pc, abi);
   const std::uint64_t cfa = apply(recovery->cfa, 0, machine);
-  const sframe::Rule return_address =
-      recovery->return_address.value_or(sframe::Rule{std::nullopt, fixed_ra_offset, true});
-  const sframe::Rule frame_pointer = recovery->frame_pointer.value_or(sframe::Rule{traits.frame_pointer, 0, false});
-  caller.stack_pointer = cfa;
+  // Where the RA has no fixed place it is still in its register.
+  const sframe::Rule default_place = section.fixed_ra_offset != 0
+                                         ? sframe::Rule{std::nullopt, section.fixed_ra_offset, true}
+                                         : sframe::Rule{abi.return_address, 0, false};
+  const sframe::Rule return_address = recovery->return_address.value_or(default_place);
+  const sframe::Rule frame_pointer = recovery->frame_pointer.value_or(sframe::Rule{abi.frame_pointer, 0, false});
+  caller.stack_pointer = cfa + static_cast<std::uint64_t>(std::int64_t{abi.stack_pointer_bias});
   caller.return_address = apply(return_address, cfa, machine);
   caller.frame_pointer = apply(frame_pointer, cfa, machine);
-  caller.cfa_text = text_of(recovery->cfa);
-  caller.text = "CFA " + caller.cfa_text + ", RA " + text_of(return_address) + ", FP " + text_of(frame_pointer);
+  if (recovery->mangled_ra) caller.signing = function.b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
+  caller.cfa_text = text_of(recovery->cfa, abi);
+  caller.text = "CFA " + caller.cfa_text + ", RA " + text_of(return_address, abi) + text_of(caller.signing) + ", FP " +
+                text_of(frame_pointer, abi);
   return caller;
 }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "cfi/section_loader.hpp"
-#include "sframe/decoder.hpp"
 #include "sframe/lookup.hpp"
 #include "support/text.hpp"
 #include "verify/caller.hpp"
 #include "verify/entry_index.hpp"
+#include "verify/file_section.hpp"
 
 namespace sframe_gen::verify {
 
@@ -41,7 +41,7 @@ class Verifier {
       sframe::for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const sframe::Row& row) {
         claimed.push_back({function.start + begin, function.start + end});
         try {
-          check_interval(claimed.back(), row, section);
+          check_interval(claimed.back(), row, function, section);
         } catch (const MalformedInput& failure) {
           // libdwarf 20210528 does not know every opcode (DW_CFA_GNU_negative_offset_extended), nor registers beyond
           // its table. What it cannot evaluate is not verified, but the rest can be.
@@ -66,7 +66,8 @@ class Verifier {
   }
 
   /// Walks the stretch [begin, end) of one row in steps over which the DWARF does not change either.
-  void check_interval(const PcRange& range, const sframe::Row& row, const sframe::Section& section) {
+  void check_interval(const PcRange& range, const sframe::Row& row, const sframe::Function& function,
+                      const sframe::Section& section) {
     std::uint64_t pc = range.begin;
     while (pc < range.end) {
       const EntryIndex* const index = index_at(pc);
@@ -80,18 +81,26 @@ class Verifier {
         if (row_end && *row_end > pc) next = std::min(next, *row_end);
       }
       for (const std::size_t entry : index->entries_at(pc)) {
-        if (!check_pc(*index, entry, pc, row, section)) break;
-        if (next - 1 != pc && !check_pc(*index, entry, next - 1, row, section)) break;
+        if (!check_pc(*index, entry, pc, row, function, section)) break;
+        if (next - 1 != pc && !check_pc(*index, entry, next - 1, row, function, section)) break;
       }
       pc = next;
     }
   }
 
   bool check_pc(const EntryIndex& index, std::size_t entry, std::uint64_t pc, const sframe::Row& row,
-                const sframe::Section& section) {
+                const sframe::Function& function, const sframe::Section& section) {
     ++result_.checked_pcs;
-    const Caller expected = dwarf_caller(index.session(), entry, pc);
-    const Caller found = sframe_caller(row.recovery, sframe::amd64_traits, section.fixed_ra_offset, pc);
+    const cfi::FrameTable& table = index.session().table();
+    const bool signal_frame = table.common[table.entries[entry].common_index].signal_frame;
+    const bool can_mark_it = sframe::traits_of(section.version).has_attributes;
+    if (signal_frame != function.signal_frame && can_mark_it) {
+      differ(pc, std::string(".sframe says that it is ") + (function.signal_frame ? "a" : "no") +
+                     " signal frame; DWARF says the opposite");
+      return false;
+    }
+    const Caller expected = dwarf_caller(index.session(), entry, pc, sframe::traits_of(section.abi));
+    const Caller found = sframe_caller(row.recovery, function, section, pc);
     if (same_caller(expected, found)) return true;
     differ(pc, ".sframe says " + found.text + "; DWARF says " + expected.text);
     return false;
@@ -138,11 +147,7 @@ class Verifier {
 
 Verification verify(const elf::Image& image, const elf::Image& cfi_image,
                     const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
-  const elf::Section* const section = image.find_section(elf::sframe_section_name);
-  if (section == nullptr) throw Refused(image.name(), "has no .sframe section to verify");
-  const sframe::Section decoded =
-      sframe::decode(image.bytes_of(*section), section->header.sh_addr, {image.name(), section->name});
-  return verify(decoded, image, cfi_image, progress);
+  return verify(read_file_section(image).section, image, cfi_image, progress);
 }
 
 Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "emit/dialects.hpp"
 #include "emit/row_encoder.hpp"
 
 namespace sframe_gen::test {
@@ -28,7 +29,7 @@ std::string hex_bytes(std::span<const std::byte> bytes) {
 
 std::string encoded(const Row& row, DescriptorType type, sframe::RowAddressWidth width = sframe::RowAddressWidth::One) {
   ByteWriter writer(Endian::Little);
-  emit::encode_row(writer, row, width, type, sframe::amd64_traits);
+  emit::encode_row(writer, row, width, type, amd64_v3);
   return hex_bytes(writer.bytes());
 }
 std::string encoded_default(const Recovery& recovery) {
@@ -125,7 +126,7 @@ sframe::Function leaf(std::uint64_t start, std::uint32_t size) {
 }
 
 TEST(SectionEncoder, HeaderIndexAndRows) {
-  emit::SectionEncoder encoder(sframe::amd64_traits);
+  emit::SectionEncoder encoder(amd64_v3);
   encoder.add(leaf(0x1000, 5));
   sframe::Function plt{0x1010,
                        0x20,
@@ -147,7 +148,7 @@ TEST(SectionEncoder, HeaderIndexAndRows) {
 }
 
 TEST(SectionEncoder, SignalBitAndFlexibleType) {
-  emit::SectionEncoder encoder(sframe::amd64_traits);
+  emit::SectionEncoder encoder(amd64_v3);
   sframe::Function function = leaf(0x1000, 5);
   function.signal_frame = true;
   function.type = DescriptorType::Flexible;
@@ -157,7 +158,7 @@ TEST(SectionEncoder, SignalBitAndFlexibleType) {
 }
 
 TEST(SectionEncoder, AppendEqualsAddingInOrder) {
-  emit::SectionEncoder whole(sframe::amd64_traits), first(sframe::amd64_traits), second(sframe::amd64_traits);
+  emit::SectionEncoder whole(amd64_v3), first(amd64_v3), second(amd64_v3);
   for (const std::uint64_t start : {0x1000U, 0x1010U, 0x1020U}) whole.add(leaf(start, 5));
   first.add(leaf(0x1000, 5));
   second.add(leaf(0x1010, 5));

@@ -1,8 +1,10 @@
 // What SFrame V3 says of each rule, and each reason why it cannot.
 
-#include "emit/lower_amd64.hpp"
+#include "emit/lower.hpp"
 
 #include <gtest/gtest.h>
+
+#include "emit/dialects.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -52,28 +54,32 @@ cfi::Rules with_sp(const cfi::RegisterRule& rule) {
 }
 
 sframe::Recovery recovery(const cfi::Rules& rules) {
-  const Lowered lowered = emit::lower_amd64(rules);
+  const Lowered lowered = emit::lower(rules, amd64_v3);
   EXPECT_TRUE(std::holds_alternative<sframe::Recovery>(lowered));
   return std::holds_alternative<sframe::Recovery>(lowered) ? std::get<sframe::Recovery>(lowered) : sframe::Recovery{};
 }
 
 std::string reason(const cfi::Rules& rules) {
-  const Lowered lowered = emit::lower_amd64(rules);
+  const Lowered lowered = emit::lower(rules, amd64_v3);
   const auto* why = std::get_if<Unrepresentable>(&lowered);
   return why != nullptr ? std::string(emit::key_of(*why)) : "none";
+}
+
+bool fits_default(const sframe::Recovery& recovery) {
+  return !emit::obstacle_to_default(recovery, amd64_v3);
 }
 
 // Default descriptors
 TEST(LowerAmd64, Entry) {
   const sframe::Recovery entry = recovery(at_entry());
   EXPECT_EQ(entry, (sframe::Recovery{{rsp, 8, false}, {}, {}, false}));
-  EXPECT_TRUE(emit::fits_default_descriptor(entry));
+  EXPECT_TRUE(fits_default(entry));
 }
 TEST(LowerAmd64, FrameWithSavedFp) {
   cfi::Rules rules = with_cfa(reg(rbp, 16));
   rules.frame_pointer = at_cfa(-16);
   EXPECT_EQ(recovery(rules), (sframe::Recovery{{rbp, 16, false}, {}, sframe::Rule{std::nullopt, -16, true}, false}));
-  EXPECT_TRUE(emit::fits_default_descriptor(recovery(rules)));
+  EXPECT_TRUE(fits_default(recovery(rules)));
 }
 TEST(LowerAmd64, FpInItselfIsUnchanged) {
   EXPECT_EQ(recovery(with_fp(reg(rbp, 0))), recovery(at_entry()));
@@ -84,7 +90,7 @@ TEST(LowerAmd64, FpSameValueIsUnchanged) {
 
 // Flexible descriptors
 TEST(LowerAmd64, CfaOnAnotherRegister) {
-  EXPECT_FALSE(emit::fits_default_descriptor(recovery(with_cfa(reg(r10, 0)))));
+  EXPECT_FALSE(fits_default(recovery(with_cfa(reg(r10, 0)))));
 }
 TEST(LowerAmd64, CfaInMemory) {
   EXPECT_EQ(recovery(with_cfa(at_reg(rbp, -8))).cfa, (sframe::Rule{rbp, -8, true}));
@@ -116,7 +122,7 @@ TEST(LowerAmd64, UndefinedRaIsTheOutermostFrameWhateverElseIsSaid) {
   cfi::Rules rules = with_ra(cfi::Undefined{});
   rules.cfa = cfi::OtherExpression{};
   rules.frame_pointer = cfi::Undefined{};
-  EXPECT_TRUE(std::holds_alternative<emit::Outermost>(emit::lower_amd64(rules)));
+  EXPECT_TRUE(std::holds_alternative<emit::Outermost>(emit::lower(rules, amd64_v3)));
 }
 
 // The caller's SP
@@ -197,7 +203,7 @@ TEST(LowerAmd64, OpaqueRowIsNotOutermost) {
 }
 
 TEST(LowerAmd64, PltStub) {
-  EXPECT_TRUE(std::holds_alternative<cfi::PltStub>(emit::lower_amd64(with_cfa(cfi::PltStub{cfi::amd64::rsp, 8, 11}))));
+  EXPECT_TRUE(std::holds_alternative<cfi::PltStub>(emit::lower(with_cfa(cfi::PltStub{cfi::amd64::rsp, 8, 11}), amd64_v3)));
 }
 TEST(LowerAmd64, PltStubWithASavedFpIsJustAnExpression) {
   cfi::Rules rules = with_cfa(cfi::PltStub{cfi::amd64::rsp, 8, 11});

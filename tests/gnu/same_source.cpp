@@ -39,10 +39,12 @@ struct File {
       for (std::size_t i = 4; i-- > 0;) value = value << 8U | std::to_integer<std::uint32_t>(bytes[at + i]);
       return value;
     };
-    const auto rows_at = sframe::header::size + word(sframe::header::rows_at);
-    std::set<std::uint32_t> starts{word(sframe::header::row_bytes_at)};
+    const sframe::VersionTraits& version = sframe::traits_of(section.version);
+    const sframe::HeaderFields fields(version);
+    const auto rows_at = version.header_size() + word(fields.rows_at());
+    std::set<std::uint32_t> starts{word(fields.row_bytes_at())};
     const auto attribute_of = [&](std::size_t i) {
-      return word(sframe::header::size + word(sframe::header::functions_at) + i * sframe::function_index_size +
+      return word(version.header_size() + word(fields.functions_at()) + i * version.descriptor_size +
                   sframe::function_index::attribute_at);
     };
     for (std::size_t i = 0; i < section.functions.size(); ++i) starts.insert(attribute_of(i));
@@ -75,11 +77,12 @@ class Dwarf {
         session_(sections_.at(0).kind, sections_[0].bytes, sections_[0].address, image.endian(), sections_[0].origin),
         index_(session_, image) {}
 
-  bool agrees(const std::optional<sframe::Recovery>& recovery, std::int8_t fixed_ra_offset, std::uint64_t pc) const {
+  /// Whether the row of `section` at `pc` says what every FDE there says.
+  bool agrees(const std::optional<sframe::Recovery>& recovery, const sframe::Section& section, std::uint64_t pc) const {
     const auto entries = index_.entries_at(pc);
-    const verify::Caller found = verify::sframe_caller(recovery, sframe::amd64_traits, fixed_ra_offset, pc);
+    const verify::Caller found = verify::sframe_caller(recovery, *sframe::find_function(section, pc), section, pc);
     return !entries.empty() && std::all_of(entries.begin(), entries.end(), [&](std::size_t entry) {
-      return verify::same_caller(verify::dwarf_caller(session_, entry, pc), found);
+      return verify::same_caller(verify::dwarf_caller(session_, entry, pc, sframe::traits_of(section.abi)), found);
     });
   }
 
@@ -132,8 +135,8 @@ class Comparison {
     counts_["pcs"] += length;
     if (our.signal_frame != gnu.signal_frame) return fail(pc, "only one side says signal frame");
     if (our.recovery == gnu.recovery) return;
-    if (!dwarf_.agrees(our.recovery, ours_.section.fixed_ra_offset, pc)) return fail(pc, "our row is not the DWARF's");
-    if (dwarf_.agrees(gnu.recovery, gnu_.section.fixed_ra_offset, pc))
+    if (!dwarf_.agrees(our.recovery, ours_.section, pc)) return fail(pc, "our row is not the DWARF's");
+    if (dwarf_.agrees(gnu.recovery, gnu_.section, pc))
       return fail(pc, "the rows differ, but both say what the DWARF says");
     const char* const reason = known_defect(pc, our, gnu);
     if (reason == nullptr) return fail(pc, "GNU's row is wrong for no known reason");

@@ -1,0 +1,33 @@
+#include "emit/dialect.hpp"
+
+#include "support/error.hpp"
+
+namespace sframe_gen::emit {
+
+namespace {
+
+bool writes_flexible(const OutputFormat& format, sframe::Abi abi) {
+  if (format.version != sframe::Version::V3) return false;
+  const bool aarch64 = abi == sframe::Abi::Aarch64Big || abi == sframe::Abi::Aarch64Little;
+  return format.flexible == FlexibleDescriptors::Auto ? !aarch64 : format.flexible == FlexibleDescriptors::Always;
+}
+
+}  // namespace
+
+Dialect make_dialect(const OutputFormat& format, sframe::Abi abi, const std::string& file) {
+  const sframe::VersionTraits& version = sframe::traits_of(format.version);
+  if (abi == sframe::Abi::S390x && !version.has_s390x) {
+    throw Refused(file, "is for s390x, which " + std::string(version.name) + " has no identifier for");
+  }
+  Dialect dialect;
+  dialect.abi = &sframe::traits_of(abi);
+  dialect.version = &version;
+  dialect.pc_relative_starts =
+      version.version == sframe::Version::V3 || (version.version == sframe::Version::V2 && format.pc_relative_starts);
+  // Version 1 and CTF Frame never gave a row without words a meaning.
+  dialect.undefined_ra_rows = version.has_repeat_size && format.undefined_ra_rows;
+  dialect.flexible_descriptors = writes_flexible(format, abi);
+  return dialect;
+}
+
+}  // namespace sframe_gen::emit

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sframe/abi.hpp"
+#include "sframe/version.hpp"
+
+namespace sframe_gen::emit {
+
+/// Whether flexible descriptors are written. Readers of aarch64 sections have never met one (GNU as writes none), so
+/// `Auto` means all other machines.
+enum class FlexibleDescriptors : std::uint8_t { Auto, Always, Never };
+
+/// What the user asks for: a version, and what its readers are known to take.
+struct OutputFormat {
+  sframe::Version version = sframe::Version::V3;
+  bool pc_relative_starts = true;  ///< version 2: erratum 1; clear for readers older than it
+  bool undefined_ra_rows = true;   ///< version 2: erratum 2, rows without words for the outermost frame
+  FlexibleDescriptors flexible = FlexibleDescriptors::Auto;
+};
+
+/// What one section may say: ABI, version and its readers' habits.
+struct Dialect {
+  const sframe::AbiTraits* abi = &sframe::amd64_traits;
+  const sframe::VersionTraits* version = nullptr;
+  bool pc_relative_starts = true;
+  bool undefined_ra_rows = true;
+  bool flexible_descriptors = true;
+
+  /// Rows of one descriptor: sfda_func_num_fres of version 3 has 16 bits (section 2.3.2), its elders' field 32.
+  std::size_t largest_row_count() const { return version->has_attributes ? UINT16_MAX : UINT32_MAX; }
+};
+
+/// Throws Refused, naming `file`, where the version has no identifier for the ABI (s390x came with version 2).
+Dialect make_dialect(const OutputFormat& format, sframe::Abi abi, const std::string& file);
+
+}  // namespace sframe_gen::emit
