@@ -56,13 +56,17 @@ void describe(Report& report, const elf::Layout& layout) {
 Report convert(const Options& options, const std::filesystem::path& file, const Warn& warn) {
   const elf::Image image = elf::Image::open(file);
   elf::check_preconditions(image);
-  if (image.header().e_machine != EM_X86_64)
-    throw Refused(image.name(), "conversion for this machine is not wired yet");
   std::optional<elf::Image> debug;
   if (options.cfi_from) debug = open_debug_file(image, *options.cfi_from, options.ignore_build_id);
 
+  const sframe::AbiTraits* const abi = sframe::find_abi(image.header().e_machine, image.endian());
+  if (abi == nullptr) throw Refused(image.name(), "is for a machine that SFrame has no identifier for");
+  const emit::Dialect dialect = emit::make_dialect(options.format, abi->abi, image.name());
+
   prepare_heap(image);
   Report report;
+  report.format = dialect.version->name;
+  report.abi = sframe::name_of(abi->abi);
   report.file = file.string();
   report.output = options.output.value_or(file).string();
   std::optional<elf::Rewrite> rewrite;
@@ -74,14 +78,17 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
                     "has no call frame information (.eh_frame or .debug_frame); build it with "
                     "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
     }
-    return lower_functions(source, report);
+    return lower_functions(source, dialect, report);
   }();
   if (encoder.function_count() == 0) throw Refused(image.name(), "has no function that SFrame could describe");
 
   warn_of_executable_segments(image, warn);
-  const elf::Layout layout = elf::plan_layout(image, encoder.encoded_size());
+  const bool ctf_frame = dialect.version->version == sframe::Version::CtfFrame;
+  const elf::Layout layout =
+      elf::plan_layout(image, encoder.encoded_size(), ctf_frame ? elf::ctf_frame_section : elf::sframe_section);
   // Function starts are stored relative to the section: its place comes before its bytes.
-  if (rewrite) rewrite->finish(layout, encoder.encode(layout.section_address));
+  const std::vector<std::byte> bytes = encoder.encode(layout.section_address);
+  if (rewrite) rewrite->finish(layout, bytes);
   describe(report, layout);
   name_holes(report, image);
   return report;

@@ -18,13 +18,13 @@ constexpr std::size_t functions_per_thread = 8192;
 constexpr std::size_t most_threads = 8;
 
 struct Lowered {
-  emit::SectionEncoder encoder{sframe::amd64_traits};
+  emit::SectionEncoder encoder;
   Report report;
 };
 
-Lowered lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part) {
-  Lowered lowered;
-  emit::Selector selector;
+Lowered lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part, const emit::Dialect& dialect) {
+  Lowered lowered{emit::SectionEncoder(dialect), {}};
+  emit::Selector selector(dialect);
   lowered.report.dropped.duplicate = source.for_each_function(part, [&](const cfi::FunctionFrames& frames) {
     const emit::Selected& selected = selector.select(frames);
     for (const sframe::Function& function : selected.functions) lowered.encoder.add(function);
@@ -40,15 +40,15 @@ std::size_t thread_count(std::size_t functions) {
 
 }  // namespace
 
-emit::SectionEncoder lower_functions(const cfi::FrameSource& source, Report& report) {
+emit::SectionEncoder lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect, Report& report) {
   report.dropped = source.dropped();
   const auto parts = source.parts(thread_count(source.size()));
-  if (parts.empty()) return emit::SectionEncoder{sframe::amd64_traits};
+  if (parts.empty()) return emit::SectionEncoder(dialect);
   std::vector<std::future<Lowered>> jobs;
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    jobs.push_back(in_background([&source, part = parts[i]] { return lower_part(source, part); }));
+    jobs.push_back(in_background([&source, &dialect, part = parts[i]] { return lower_part(source, part, dialect); }));
   }
-  Lowered first = lower_part(source, parts[0]);
+  Lowered first = lower_part(source, parts[0], dialect);
   report.append(first.report);
   for (std::future<Lowered>& job : jobs) {
     const Lowered lowered = job.get();

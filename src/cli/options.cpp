@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "cli/format_options.hpp"
+
 namespace po = boost::program_options;
 
 namespace sframe_gen::cli {
@@ -23,6 +25,7 @@ po::options_description visible_options() {
          "also read .debug_frame of DEBUG, a separate debug file with the same build-id");
   option("ignore-build-id", "take the --cfi-from file even if its build-id differs or is missing");
   option("skip-non-elf", "pass over files that are not ELF instead of failing on them");
+  add_format_options(all);
   option("dry-run,n", "convert and report, but write nothing");
   option("quiet,q", "print errors only");
   option("verbose,v", "name each function that is left out, and the plan of the rewrite");
@@ -98,6 +101,9 @@ Options read_command_line(int argument_count, const char* const* arguments) {
   options.dry_run = values.count("dry-run") != 0;
   options.quiet = values.count("quiet") != 0;
   options.verbose = values.count("verbose") != 0;
+  if (has_format_options(values) && options.action != Action::Convert)
+    throw UsageError("options that choose a format go with converting only");
+  options.format = format_of(values);
   options.report = report_of(values["report"].as<std::string>());
   check(options);
   return options;
@@ -106,14 +112,16 @@ Options read_command_line(int argument_count, const char* const* arguments) {
 std::string help_text() {
   std::ostringstream text;
   text << "Usage: sframe-gen [OPTION]... FILE...\n"
-          "Give linked x86-64 ELF files a loaded .sframe section (SFrame version 3), made from the call frame\n"
+          "Give linked ELF files for x86-64, aarch64 and s390x a loaded .sframe section, made from the call frame\n"
           "information they carry in .eh_frame and .debug_frame, so that profilers can walk their stacks fast.\n"
           "Each FILE is replaced atomically, or left exactly as it was and the reason given.\n\n"
-       << visible_options()
+       << visible_options() << "\nReaders that --for knows:\n"
+       << reader_target_help()
        << "\nExamples:\n"
           "  sframe-gen a.out                        in place\n"
           "  sframe-gen -o b.out a.out               leave a.out as it is\n"
           "  sframe-gen --skip-non-elf usr/bin/* usr/lib/*.so*   a whole package\n"
+          "  sframe-gen --for=glibc a.out            for backtrace() of glibc 2.42 instead of the kernel\n"
           "  sframe-gen --verify b.out               does every row say what the DWARF says?\n"
           "  sframe-gen --report=json -n a.out       what would be covered, and what not and why\n"
           "\nExit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage.\n";

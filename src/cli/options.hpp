@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "emit/dialect.hpp"
+
 namespace sframe_gen::cli {
 
 enum class Action { Convert, Dump, Verify, Help, Version };
@@ -22,6 +24,7 @@ struct Options {
   bool dry_run = false;
   bool quiet = false;
   bool verbose = false;
+  emit::OutputFormat format;
   ReportFormat report = ReportFormat::Summary;
 };
 

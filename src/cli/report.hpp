@@ -30,6 +30,7 @@ class Report {
   void append(const Report& other);
 
   std::string file, output;
+  std::string format, abi;  ///< "SFrame version 3", "AMD64"
   std::uint64_t functions = 0, whole = 0, in_part = 0, left_out = 0;
   std::uint64_t described_bytes = 0;  ///< of code, by FDEs
   std::uint64_t covered_bytes = 0;    ///< of code, by rows

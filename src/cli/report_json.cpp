@@ -47,6 +47,8 @@ void write_json(const Report& report, std::ostream& out) {
       {"file", report.file},
       {"output", report.output},
       {"status", "done"},
+      {"format", report.format},
+      {"abi", report.abi},
       {"functions",
        {{"total", report.functions},
         {"whole", report.whole},

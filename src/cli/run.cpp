@@ -10,9 +10,9 @@
 #include "cli/report_json.hpp"
 #include "cli/report_text.hpp"
 #include "elf/image.hpp"
-#include "sframe/decoder.hpp"
 #include "sframe/dump.hpp"
 #include "support/text.hpp"
+#include "verify/file_section.hpp"
 #include "verify/verify.hpp"
 
 namespace sframe_gen::cli {
@@ -80,12 +80,9 @@ class Run {
 
   void dump_one(const std::filesystem::path& file) const {
     const elf::Image image = elf::Image::open(file);
-    const elf::Section* const section = image.find_section(elf::sframe_section_name);
-    if (section == nullptr) throw Refused(image.name(), "has no .sframe section");
-    const sframe::Section decoded =
-        sframe::decode(image.bytes_of(*section), section->header.sh_addr, {image.name(), section->name});
+    const verify::FileSection found = verify::read_file_section(image);
     if (options_.files.size() > 1) std::cout << "\nFile: " << file.string() << '\n';
-    sframe::dump(decoded, section->name, std::cout);
+    sframe::dump(found.section, found.name, std::cout);
   }
 
   void verify_one(const std::filesystem::path& file) {
