@@ -1,4 +1,4 @@
-// Each case of corpus/amd64: plain.elf goes through the library, and the result is held against GNU's for the same
+// Each case of corpus/: plain.elf goes through the library, and the result is held against GNU's for the same
 // source, against libdwarf, and against the golden dump in the case's folder. SFRAME_GEN_UPDATE_GOLDEN=1 rewrites
 // the golden dumps.
 
@@ -12,6 +12,7 @@
 
 #include "cfi/frame_source.hpp"
 #include "cli/lower_functions.hpp"
+#include "cli/options.hpp"
 #include "corpus/pc_table.hpp"
 #include "elf/image.hpp"
 #include "sframe/decoder.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path corpus_folder = fs::path(SFRAME_GEN_SOURCE_DIR) / "corpus" / "amd64";
+const fs::path corpus_folder = fs::path(SFRAME_GEN_SOURCE_DIR) / "corpus";
 
 std::string read_text(const fs::path& path) {
   std::ifstream stream(path);
@@ -41,6 +42,16 @@ std::string case_value(const fs::path& folder, const std::string& key) {
   return {};
 }
 
+/// The format that the case's `options:` choose, as the command line reads them.
+emit::OutputFormat format_of(const fs::path& folder) {
+  std::vector<std::string> words{"sframe-gen", "plain.elf"};
+  std::istringstream options(case_value(folder, "options"));
+  for (std::string word; options >> word;) words.push_back(word);
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  return cli::read_command_line(static_cast<int>(arguments.size()), arguments.data()).format;
+}
+
 /// GNU's section of a case: empty bytes where the assembler skipped every function.
 struct GnuSection {
   std::vector<std::byte> bytes;
@@ -49,14 +60,33 @@ struct GnuSection {
 };
 
 GnuSection read_gnu(const fs::path& folder) {
+  GnuSection gnu;
+  if (!fs::exists(folder / "gnu.elf")) return gnu;
   const elf::Image image = elf::Image::open(folder / "gnu.elf");
   const elf::Section* const section = image.find_section(".sframe");
-  GnuSection gnu;
   if (section == nullptr) return gnu;
   const auto bytes = image.bytes_of(*section);
   gnu.bytes.assign(bytes.begin(), bytes.end());
   gnu.address = section->header.sh_addr;
   return gnu;
+}
+
+/// The bytes that expected.txt says by hand, for a section at GnuSection's default address: hex, '#' starts a comment.
+std::vector<std::byte> read_expected(const fs::path& folder) {
+  std::istringstream lines(read_text(folder / "expected.txt"));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "at 0x1000");
+  std::vector<std::byte> bytes;
+  while (std::getline(lines, line)) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    for (std::string word; words >> word;) {
+      for (std::size_t i = 0; i + 1 < word.size(); i += 2) {
+        bytes.push_back(static_cast<std::byte>(std::stoi(word.substr(i, 2), nullptr, 16)));
+      }
+    }
+  }
+  return bytes;
 }
 
 class Corpus : public testing::TestWithParam<std::string> {
@@ -67,10 +97,17 @@ class Corpus : public testing::TestWithParam<std::string> {
     plain_.emplace(elf::Image::open(folder_ / "plain.elf"));
     gnu_ = read_gnu(folder_);
     const cfi::FrameSource source(*plain_, *plain_);
-    const emit::SectionEncoder encoder = cli::lower_functions(source, report_);
+    const sframe::AbiTraits* const abi = sframe::find_abi(plain_->header().e_machine, plain_->endian());
+    ASSERT_TRUE(abi != nullptr);
+    dialect_ = emit::make_dialect(format_of(folder_), abi->abi, "plain.elf");
+    const emit::SectionEncoder encoder = cli::lower_functions(source, dialect_, report_);
     bytes_ = encoder.encode(gnu_.address);
-    ours_ = sframe::decode(bytes_, gnu_.address, {"ours", ".sframe"}, {.allow_row_at_end = false});
+    const bool ctf_frame = dialect_.version->version == sframe::Version::CtfFrame;
+    ours_ = sframe::decode(bytes_, gnu_.address, {"ours", name()}, {.allow_row_at_end = false},
+                           ctf_frame ? sframe::Family::CtfFrame : sframe::Family::SFrame);
   }
+
+  std::string name() const { return std::string(dialect_.version->section_name); }
 
   /// GNU's table, where its bytes are sound.
   std::vector<PcStretch> gnu_table() const {
@@ -81,6 +118,7 @@ class Corpus : public testing::TestWithParam<std::string> {
   fs::path folder_;
   std::string keyword_;
   std::optional<elf::Image> plain_;
+  emit::Dialect dialect_;
   GnuSection gnu_;
   cli::Report report_;
   std::vector<std::byte> bytes_;
@@ -118,6 +156,9 @@ TEST_P(Corpus, AgreesWithGnuAsFarAsGnuIsRight) {
       return bytes;
     };
     EXPECT_GT(size(ours), size(gnu));
+  } else if (keyword_ == "none") {
+    EXPECT_FALSE(fs::exists(folder_ / "gnu.elf"));
+    EXPECT_EQ(bytes_, read_expected(folder_));
   } else {
     ASSERT_EQ(keyword_, "wrong");
     bool differs = false;
@@ -131,9 +172,27 @@ TEST_P(Corpus, AgreesWithGnuAsFarAsGnuIsRight) {
   }
 }
 
+/// Readelf's text of a dump, without what the assembler said.
+std::string readelf_text(const fs::path& file) {
+  const std::string text = read_text(file);
+  return text.substr(0, text.find("\nas said:"));
+}
+
+TEST_P(Corpus, DumpsAsReadelfDoes) {
+  std::ostringstream ours;
+  if (fs::exists(folder_ / "expected-2.47.txt")) {
+    sframe::dump(ours_, name(), ours);
+    EXPECT_EQ(ours.str(), readelf_text(folder_ / "expected-2.47.txt"));
+  } else if (fs::exists(folder_ / "gnu-2.47.txt") && !gnu_.bytes.empty() && keyword_ != "wrong") {
+    const Origin origin{"gnu.elf", ".sframe"};
+    sframe::dump(sframe::decode(gnu_.bytes, gnu_.address, origin), ".sframe", ours);
+    EXPECT_EQ(ours.str(), readelf_text(folder_ / "gnu-2.47.txt"));
+  }
+}
+
 TEST_P(Corpus, MatchesTheGoldenDump) {
   std::ostringstream text;
-  sframe::dump(ours_, ".sframe", text);
+  sframe::dump(ours_, name(), text);
   text << "\nleft out:\n";
   for (const cli::NamedHole& named : report_.holes) {
     text << "  " << hex(named.hole.begin) << ".." << hex(named.hole.end) << ' ' << emit::sentence_of(named.hole.reason)
@@ -146,23 +205,31 @@ TEST_P(Corpus, MatchesTheGoldenDump) {
   EXPECT_EQ(text.str(), read_text(golden)) << "SFRAME_GEN_UPDATE_GOLDEN=1 rewrites " << golden;
 }
 
+/// "amd64/leaf", …
 std::vector<std::string> case_names() {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(corpus_folder)) {
-    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::recursive_directory_iterator(corpus_folder)) {
+    if (entry.path().filename() != "case.txt") continue;
+    names.push_back(fs::relative(entry.path().parent_path(), corpus_folder).string());
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Amd64, Corpus, testing::ValuesIn(case_names()), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(Case, Corpus, testing::ValuesIn(case_names()), [](const auto& instance) {
   std::string name = instance.param;
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '/'; }, '_');
   return name;
 });
 
 TEST(CorpusFolder, HoldsAllItsCases) {
-  EXPECT_GE(case_names().size(), 90U);
+  const std::vector<std::pair<std::string, std::size_t>> least{{"amd64/", 90}, {"aarch64/", 12}, {"s390x/", 12}};
+  for (const auto& [folder, count] : least) {
+    const auto names = case_names();
+    const auto found = std::count_if(names.begin(), names.end(), [&](const auto& n) { return n.starts_with(folder); });
+    EXPECT_GE(static_cast<std::size_t>(found), count) << folder;
+  }
 }
 
 }  // namespace

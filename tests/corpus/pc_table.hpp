@@ -16,6 +16,7 @@ struct PcStretch {
   std::uint64_t begin, end;
   bool signal_frame;
   std::optional<sframe::Recovery> recovery;
+  bool b_key = false;  ///< of a signed return address
   friend bool operator==(const PcStretch&, const PcStretch&) = default;
 };
 
@@ -28,8 +29,9 @@ inline std::vector<PcStretch> pc_table(const sframe::Section& section) {
       table.push_back({function.start, function.start + function.size, function.signal_frame, std::nullopt});
     }
     sframe::for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const sframe::Row& row) {
-      const PcStretch next{function.start + begin, function.start + end, function.signal_frame, row.recovery};
-      const bool joins = !table.empty() && table.back().end == next.begin &&
+      const bool b_key = function.b_key && row.recovery && row.recovery->mangled_ra;
+      const PcStretch next{function.start + begin, function.start + end, function.signal_frame, row.recovery, b_key};
+      const bool joins = !table.empty() && table.back().end == next.begin && table.back().b_key == next.b_key &&
                          table.back().signal_frame == next.signal_frame && table.back().recovery == next.recovery;
       if (joins) {
         table.back().end = next.end;
