@@ -203,7 +203,8 @@ TEST(LowerAmd64, OpaqueRowIsNotOutermost) {
 }
 
 TEST(LowerAmd64, PltStub) {
-  EXPECT_TRUE(std::holds_alternative<cfi::PltStub>(emit::lower(with_cfa(cfi::PltStub{cfi::amd64::rsp, 8, 11}), amd64_v3)));
+  EXPECT_TRUE(
+      std::holds_alternative<cfi::PltStub>(emit::lower(with_cfa(cfi::PltStub{cfi::amd64::rsp, 8, 11}), amd64_v3)));
 }
 TEST(LowerAmd64, PltStubWithASavedFpIsJustAnExpression) {
   cfi::Rules rules = with_cfa(cfi::PltStub{cfi::amd64::rsp, 8, 11});

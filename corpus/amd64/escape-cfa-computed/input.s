@@ -1,4 +1,4 @@
-# rsp + 8 + ((rip & 15) >= 11) * 8: only the part before it can be said.
+# rsp + 8 + ((rip & 15) >= 11) * 8: no PCMASK descriptor fits the start, so each stretch gets its row.
 	.text
 	.type	f, @function
 f:
