@@ -1,0 +1,32 @@
+#include "support/digest.hpp"
+
+#include <xxhash.h>
+
+#include <cstring>
+#include <new>
+
+namespace sframe_gen {
+
+void Digester::Free::operator()(XXH3_state_s* state) const {
+  ::XXH3_freeState(state);
+}
+
+// The library's own allocation: the state wants an alignment of 64.
+Digester::Digester() : state_(::XXH3_createState()) {
+  if (state_ == nullptr || ::XXH3_128bits_reset(state_.get()) != XXH_OK) throw std::bad_alloc();
+}
+
+void Digester::update(std::span<const std::byte> bytes) {
+  ::XXH3_128bits_update(state_.get(), bytes.data(), bytes.size());
+}
+
+Digest Digester::digest() const {
+  XXH128_canonical_t canonical;
+  ::XXH128_canonicalFromHash(&canonical, ::XXH3_128bits_digest(state_.get()));
+  Digest digest;
+  static_assert(sizeof canonical.digest == sizeof digest);
+  std::memcpy(digest.data(), canonical.digest, sizeof digest);
+  return digest;
+}
+
+}  // namespace sframe_gen

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+struct XXH3_state_s;
+
+namespace sframe_gen {
+
+/// XXH3, 128 bits, in its canonical byte order: tells accidents from identity at the speed of memory, and is what
+/// `xxh128sum` prints. It is no protection against somebody who wants two files to look alike.
+using Digest = std::array<std::byte, 16>;
+
+/// Bytes that come in pieces.
+class Digester {
+ public:
+  Digester();
+  void update(std::span<const std::byte> bytes);
+  Digest digest() const;
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_s* state) const;
+  };
+  std::unique_ptr<XXH3_state_s, Free> state_;
+};
+
+}  // namespace sframe_gen

@@ -1,0 +1,41 @@
+#include "support/digest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace sframe_gen {
+namespace {
+
+std::string text_of(const Digest& digest) {
+  std::string text;
+  for (const std::byte b : digest) {
+    std::array<char, 3> digits{};
+    std::snprintf(digits.data(), digits.size(), "%02x", std::to_integer<unsigned>(b));
+    text += digits.data();
+  }
+  return text;
+}
+
+TEST(Digest, IsWhatXxh128sumPrints) {
+  EXPECT_EQ(text_of(Digester().digest()), "99aa06d3014798d86001c324468d497f");
+  Digester digester;
+  const std::string text = "The quick brown fox jumps over the lazy dog";
+  digester.update(std::as_bytes(std::span(text)));
+  EXPECT_EQ(text_of(digester.digest()), "ddd650205ca3e7fa24a1cc2e3a8a7651");
+}
+
+TEST(Digest, DoesNotDependOnThePieces) {
+  std::vector<std::byte> bytes(10000);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * i);
+  Digester whole, pieces;
+  whole.update(bytes);
+  for (std::size_t at = 0; at < bytes.size(); at += 7)
+    pieces.update(std::span(bytes).subspan(at, std::min<std::size_t>(7, bytes.size() - at)));
+  EXPECT_EQ(whole.digest(), pieces.digest());
+}
+
+}  // namespace
+}  // namespace sframe_gen
