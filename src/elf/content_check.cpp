@@ -61,7 +61,7 @@ class SectionCheck {
   }
 
   void check_one(const Section& old, Contents contents) const {
-    if (old.name == added_.name) return;
+    if (old.name == added_.name || old.name == added_.undo_name) return;
     const Section& now = out_.sections()[partner_[old.index]];
     const Elf64_Shdr& a = old.header;
     const Elf64_Shdr& b = now.header;

@@ -16,16 +16,13 @@ Draft::Draft(const Image& image, const Movability& movability, const ExistingSfr
       attempt_(attempt),
       new_section_(section),
       section_size_(section_size),
-      // Then a second run changes nothing but the section's own bytes.
-      keeps_section_table_(attempt.section == SectionPlan::Replace &&
-                           existing.has_segment == section.segment_type.has_value()),
       space_(image),
       loads_(image, section.name) {
   const std::uint64_t old_table_end = sizeof(Elf64_Ehdr) + image.segments().size() * sizeof(Elf64_Phdr);
   if (attempt.drops_note) dropped_note_ = redundant_note(image);
   space_.release({0, old_table_end});
   space_.release(existing.bytes);
-  if (keeps_section_table_) return;
+  space_.release(existing.undo_bytes);
   const std::uint64_t table = image.header().e_shoff;
   space_.release({table, table + image.sections().size() * sizeof(Elf64_Shdr)});
   const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;

@@ -79,7 +79,6 @@ class Draft {
   NewSection new_section_;
   std::uint64_t section_size_;
   std::optional<std::size_t> dropped_note_;  ///< index of a program header
-  bool keeps_section_table_;
   FileSpace space_;
   LoadGrowth loads_;
   FileRange hole_;  ///< free bytes behind the program headers, cleared by what was evicted

@@ -69,17 +69,13 @@ void Draft::lay_out_sections(Layout& layout) const {
       table.move(index, placed.offset + within, placed.address + within);
     }
   }
-  table.set_section(new_section_, existing_->section, section_.offset, section_.address, section_size_,
-                    !keeps_section_table_);
+  table.set_section(new_section_, existing_->section, section_.offset, section_.address, section_size_);
+  table.set_undo(new_section_, existing_->undo_section);
   table.build(layout);
 }
 
 void Draft::lay_out_end_of_file(Layout& layout) const {
   const std::uint64_t old_size = image_->file_bytes().size();
-  if (keeps_section_table_) {
-    layout.copied_size = layout.file_size = old_size;
-    return;
-  }
   layout.copied_size = space_.end();
   std::uint64_t end = map_(layout.copied_size - 1) + 1;
   for (const Elf64_Phdr& segment : layout.segments) {
@@ -90,6 +86,8 @@ void Draft::lay_out_end_of_file(Layout& layout) const {
   names.sh_size = layout.section_names.size();
   layout.header.e_shoff = align_up(end + layout.section_names.size(), 8);
   layout.file_size = layout.header.e_shoff + layout.sections.size() * sizeof(Elf64_Shdr);
+  // The record stands behind the table: nothing but its own header depends on its size.
+  layout.sections.back().header.sh_offset = layout.file_size;
   layout.growth = static_cast<std::int64_t>(layout.file_size) - static_cast<std::int64_t>(old_size);
 }
 

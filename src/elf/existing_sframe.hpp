@@ -17,9 +17,12 @@ struct ExistingSframe {
   std::optional<std::size_t> load;       ///< the read-only PT_LOAD that holds it, if it is usable in place
   std::uint64_t room = 0;                ///< bytes from its beginning to the next claim or the end of that PT_LOAD
   bool is_last = false;                  ///< nothing follows it in that PT_LOAD
+
+  std::optional<std::uint32_t> undo_section;  ///< index of the record that an earlier run left
+  FileRange undo_bytes;
 };
 
-/// Throws Refused when there is more than one.
+/// Throws Refused when there is more than one of either.
 ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted = sframe_section);
 
 }  // namespace sframe_gen::elf

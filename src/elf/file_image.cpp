@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "elf/records.hpp"
+#include "elf/undo.hpp"
 
 namespace sframe_gen::elf {
 
@@ -54,7 +55,8 @@ Patch names_patch(const Layout& layout) {
 
 }  // namespace
 
-FileImage build_file_image(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes) {
+FileImage build_file_image(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes,
+                           Digester original) {
   FileImage contents;
   contents.size = layout.file_size;
   contents.copies = list_copies(layout);
@@ -68,6 +70,7 @@ FileImage build_file_image(const Image& image, const Layout& layout, std::span<c
   contents.patches.push_back(headers_patch(layout, image.endian()));
   if (!layout.section_names.empty()) contents.patches.push_back(names_patch(layout));
   contents.patches.push_back(section_table_patch(layout, image.endian()));
+  append_undo(image, layout, std::move(original), contents);
   return contents;
 }
 

@@ -8,6 +8,7 @@
 #include "elf/image.hpp"
 #include "elf/layout.hpp"
 #include "elf/symbols.hpp"
+#include "support/digest.hpp"
 
 namespace sframe_gen::elf {
 
@@ -26,10 +27,15 @@ struct FileImage {
   std::vector<Patch> patches;
 };
 
-FileImage build_file_image(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes);
+/// `original` has seen the bytes of `image`: the output keeps what gives them back.
+FileImage build_file_image(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes,
+                           Digester original);
 
 /// Fills the file `output`, empty but for its early bytes; `name` is for messages. Throws SystemFailure.
 void write_file_image(const FileImage& contents, int input, int output, const std::string& name);
+
+/// Throws SystemFailure.
+void write_patches(const std::vector<Patch>& patches, int output, const std::string& name);
 
 /// Copies one range; holes of the input stay holes. Throws SystemFailure.
 void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name);

@@ -128,7 +128,12 @@ void write_file_image(const FileImage& contents, int input, int output, const st
   FileWriter writer(input, output, name);
   writer.resize(contents.size);
   for (const Copy& copy : after_early_copy(contents, writer)) writer.copy(copy);
-  for (const Patch& patch : contents.patches) writer.write(patch.bytes.data(), patch.bytes.size(), patch.offset);
+  write_patches(contents.patches, output, name);
+}
+
+void write_patches(const std::vector<Patch>& patches, int output, const std::string& name) {
+  const FileWriter writer(-1, output, name);
+  for (const Patch& patch : patches) writer.write(patch.bytes.data(), patch.bytes.size(), patch.offset);
 }
 
 void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name) {

@@ -18,9 +18,9 @@ void check_section_headers(const Image& image) {
   const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;
   if ((names.sh_flags & SHF_ALLOC) != 0) throw Refused(image.name(), "has its section names in memory");
   // Indices from SHN_LORESERVE on need extended numbering, which no linked file has been seen to use.
-  if (image.sections().size() + 1 >= SHN_LORESERVE) {
+  if (image.sections().size() + 2 >= SHN_LORESERVE) {
     throw Refused(image.name(),
-                  "has " + count_of(image.sections().size(), "section header") + ", more than 65278 are not supported");
+                  "has " + count_of(image.sections().size(), "section header") + ", more than 65277 are not supported");
   }
   for (const Section& section : image.sections()) {
     const Elf64_Shdr& header = section.header;

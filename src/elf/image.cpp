@@ -13,7 +13,15 @@
 namespace sframe_gen::elf {
 
 Image Image::open(const std::filesystem::path& path) {
-  Image image(MappedFile(path), path.string());
+  return read(MappedFile(path), path.string());
+}
+
+Image Image::open(int descriptor, const std::string& name) {
+  return read(MappedFile(descriptor, name), name);
+}
+
+Image Image::read(MappedFile file, std::string name) {
+  Image image(std::move(file), std::move(name));
   image.read_header();
   image.read_sections();
   image.read_segments();

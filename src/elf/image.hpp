@@ -29,6 +29,8 @@ struct Section {
 class Image {
  public:
   static Image open(const std::filesystem::path& path);
+  /// A file that is open already; `name` is for messages.
+  static Image open(int descriptor, const std::string& name);
 
   const std::string& name() const { return name_; }
   Endian endian() const { return endian_; }
@@ -39,6 +41,8 @@ class Image {
 
   std::span<const std::byte> file_bytes() const { return file_.bytes(); }
   int descriptor() const { return file_.descriptor(); }
+  /// The file, as it was when it was opened.
+  const FileIdentity& identity() const { return file_.identity(); }
 
   const Section* find_section(std::string_view name) const;
   const Elf64_Phdr* find_segment(std::uint32_t type) const;
@@ -60,6 +64,7 @@ class Image {
 
  private:
   Image(MappedFile file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+  static Image read(MappedFile file, std::string name);
   void read_header();
   void read_segments();
   void read_sections();

@@ -65,7 +65,7 @@ struct Layout {
   // For the report.
   SectionPlan section_plan = SectionPlan::Gap;
   TablePlan table_plan = TablePlan::Free;
-  std::int64_t growth = 0;  ///< bytes of the file
+  std::int64_t growth = 0;  ///< bytes of the file, without the record for undoing
   bool build_id_left_first_page = false;
   std::vector<std::string> evicted;  ///< names of the sections that made room for program headers
 };

@@ -14,11 +14,13 @@ struct NewSection {
   std::uint32_t type;       ///< sh_type
   std::uint64_t alignment;  ///< bytes, of its address
   std::optional<std::uint32_t> segment_type;
+  std::string_view undo_name;  ///< of the section that holds what gives back the original (undo_record.hpp)
 };
 
 /// SFrame V3, section 2.
-inline constexpr NewSection sframe_section{sframe_section_name, section_type_gnu_sframe, 8, segment_type_gnu_sframe};
+inline constexpr NewSection sframe_section{sframe_section_name, section_type_gnu_sframe, 8, segment_type_gnu_sframe,
+                                           ".sframe_undo"};
 /// The format that came before SFrame was never given types of its own.
-inline constexpr NewSection ctf_frame_section{".ctf_frame", SHT_PROGBITS, 8, std::nullopt};
+inline constexpr NewSection ctf_frame_section{".ctf_frame", SHT_PROGBITS, 8, std::nullopt, ".ctf_frame_undo"};
 
 }  // namespace sframe_gen::elf

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "elf/replaceable.hpp"
 #include "support/error.hpp"
 
 namespace sframe_gen::elf {
@@ -46,12 +47,20 @@ class Descriptor {
   int number_;
 };
 
+int open_target(const std::filesystem::path& target) {
+  return ::open(target.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 }  // namespace
 
-OutputFile::OutputFile(const std::filesystem::path& target) : target_(follow_links(target)) {
+OutputFile::OutputFile(const std::filesystem::path& target, const Image& input)
+    : input_(input), target_(follow_links(target)), target_before_(target_now()) {
   struct stat status {};
   if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw Refused(target.string(), "is not a regular file");
+  if (const Descriptor replaced(open_target(target_)); replaced.number() >= 0)
+    check_replaceable(replaced.number(), target);
+  check_unchanged();
   const std::string name = "." + target_.filename().string().substr(0, longest_prefix) + ".sframe-gen-XXXXXX";
   std::string pattern = (target_.parent_path() / name).string();
   descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
@@ -63,9 +72,9 @@ OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void OutputFile::take_attributes(int input) {
-  const Descriptor replaced(::open(target_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  const int source = replaced.number() >= 0 ? replaced.number() : input;
+void OutputFile::take_attributes() {
+  const Descriptor replaced(open_target(target_));
+  const int source = replaced.number() >= 0 ? replaced.number() : input_.descriptor();
   struct stat status {};
   if (::fstat(source, &status) != 0) throw SystemFailure(target_.string(), "read", errno);
   mode_t mode = status.st_mode & 07777;
@@ -105,7 +114,22 @@ void OutputFile::copy_extended_attributes(int source) const {
   }
 }
 
+std::optional<FileIdentity> OutputFile::target_now() const {
+  struct stat status {};
+  if (::stat(target_.c_str(), &status) != 0) return {};
+  return FileIdentity(status);
+}
+
+/// Between this and the rename remains a moment in which nobody looks; no system call does both at once.
+void OutputFile::check_unchanged() const {
+  struct stat status {};
+  if (::fstat(input_.descriptor(), &status) != 0) throw SystemFailure(input_.name(), "read", errno);
+  if (FileIdentity(status) != input_.identity()) throw Refused(input_.name(), "was changed while it was read");
+  if (target_now() != target_before_) throw Refused(target_.string(), "was changed by somebody else meanwhile");
+}
+
 void OutputFile::commit() {
+  check_unchanged();
   const int descriptor = std::exchange(descriptor_, -1);
   if (::close(descriptor) != 0) throw SystemFailure(target_.string(), "write", errno);
   if (::rename(temporary_->path().c_str(), target_.c_str()) != 0)

@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "elf/image.hpp"
 #include "elf/temporary_file.hpp"
+#include "support/file_identity.hpp"
 
 namespace sframe_gen::elf {
 
@@ -11,8 +13,9 @@ namespace sframe_gen::elf {
 /// target by `commit` and removed if that never comes. The data are not forced to disk.
 class OutputFile {
  public:
-  /// A symbolic link is followed. Throws Refused when `target` is there and not a regular file, or SystemFailure.
-  explicit OutputFile(const std::filesystem::path& target);
+  /// `input` is what the contents are made from, and may be the target itself. A symbolic link is followed. Throws
+  /// Refused when `target` is there and not a regular file or must not change, or SystemFailure.
+  OutputFile(const std::filesystem::path& target, const Image& input);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -23,15 +26,20 @@ class OutputFile {
   std::filesystem::path temporary_path() const { return temporary_->path(); }
 
   /// Mode, owner, access control lists, file capabilities and other extended attributes of the file that is
-  /// replaced; where there is none, of `input`. To be called when the contents are written, since the kernel takes
+  /// replaced; where there is none, of the input. To be called when the contents are written, since the kernel takes
   /// setuid bits and capabilities away from a file that is written to.
-  void take_attributes(int input);
+  void take_attributes();
+  /// Throws Refused when somebody changed input or target meanwhile: their change would be lost.
   void commit();
 
  private:
+  std::optional<FileIdentity> target_now() const;
+  void check_unchanged() const;
   void copy_extended_attributes(int source) const;
 
+  const Image& input_;
   std::filesystem::path target_;
+  std::optional<FileIdentity> target_before_;
   std::optional<TemporaryFile> temporary_;
   int descriptor_ = -1;
 };

@@ -1,9 +1,15 @@
 #include "elf/rewrite.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <stdexcept>
+#include <vector>
 
 #include "elf/file_image.hpp"
 #include "elf/layout_check.hpp"
+#include "elf/original.hpp"
 #include "support/background.hpp"
 
 namespace sframe_gen::elf {
@@ -26,10 +32,24 @@ std::uint64_t unmoved_size(const Image& image) {
   return 0;
 }
 
+/// Reads instead of looking at the mapping: pages that nobody else looks at need not stay in memory.
+Digester digester_of(const Image& image) {
+  Digester digester;
+  std::vector<std::byte> buffer(std::min<std::size_t>(image.file_bytes().size(), std::size_t{1} << 18));
+  for (std::size_t done = 0; done < image.file_bytes().size();) {
+    const ssize_t size = ::pread(image.descriptor(), buffer.data(), buffer.size(), static_cast<off_t>(done));
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) throw SystemFailure(image.name(), "read", size < 0 ? errno : EIO);
+    digester.update(std::span(buffer).first(static_cast<std::size_t>(size)));
+    done += static_cast<std::size_t>(size);
+  }
+  return digester;
+}
+
 }  // namespace
 
-Rewrite::Rewrite(const Image& image, const std::filesystem::path& output)
-    : image_(image), output_(output), file_(output), early_size_(unmoved_size(image)) {
+Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output)
+    : image_(image), output_(output), file_(output, opened), early_size_(unmoved_size(image)) {
   if (early_size_ < smallest_early_copy) {
     early_size_ = 0;
     return;
@@ -37,29 +57,45 @@ Rewrite::Rewrite(const Image& image, const std::filesystem::path& output)
   early_copy_ = in_background([this] {
     copy_file_bytes({0, 0, early_size_}, image_.descriptor(), file_.descriptor(), output_.string());
   });
+  digester_ = in_background([this] { return digester_of(image_); });
 }
 
 Rewrite::~Rewrite() {
-  // The copy uses the temporary file, which goes away after this.
+  // They use the files, which go away after this.
   if (early_copy_.valid()) early_copy_.wait();
+  if (digester_.valid()) digester_.wait();
 }
 
-void Rewrite::finish(const Layout& layout, std::span<const std::byte> section_bytes) {
+std::uint64_t Rewrite::finish(const Layout& layout, std::span<const std::byte> section_bytes) {
   if (section_bytes.size() != layout.section_size) {
     throw std::logic_error("the layout was planned for another section size");
   }
-  FileImage contents = build_file_image(image_, layout, section_bytes);
+  Digester original = digester_.valid() ? digester_.get() : digester_of(image_);
+  FileImage contents = build_file_image(image_, layout, section_bytes, std::move(original));
   if (early_copy_.valid()) early_copy_.get();
   contents.early_size = early_size_;
   write_file_image(contents, image_.descriptor(), file_.descriptor(), output_.string());
-  check_layout(image_, Image::open(file_.temporary_path()), Contents::Affected, layout.section);
-  file_.take_attributes(image_.descriptor());
+  check_layout(image_, Image::open(file_.descriptor(), output_.string()), Contents::Affected, layout.section);
+  file_.take_attributes();
   file_.commit();
+  return contents.size;
 }
 
 void rewrite(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes,
              const std::filesystem::path& output) {
-  Rewrite(image, output).finish(layout, section_bytes);
+  Rewrite(image, image, output).finish(layout, section_bytes);
+}
+
+std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes) {
+  return build_file_image(image, layout, section_bytes, Digester()).size;
+}
+
+std::uint64_t write_original(const Image& image, const NewSection& added, const std::filesystem::path& output) {
+  OutputFile file(output, image);
+  const std::uint64_t size = restore_original(image, added, file.descriptor(), output.string());
+  file.take_attributes();
+  file.commit();
+  return size;
 }
 
 }  // namespace sframe_gen::elf

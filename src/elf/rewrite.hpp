@@ -8,6 +8,7 @@
 #include "elf/image.hpp"
 #include "elf/layout.hpp"
 #include "elf/output_file.hpp"
+#include "support/digest.hpp"
 
 namespace sframe_gen::elf {
 
@@ -21,16 +22,17 @@ namespace sframe_gen::elf {
 /// temporary file is left.
 class Rewrite {
  public:
-  /// `image` must outlive the rewrite.
-  Rewrite(const Image& image, const std::filesystem::path& output);
+  /// Both must outlive the rewrite. `opened`: the file that `image` was read from, or that was converted before and
+  /// `image` is the original of.
+  Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output);
   ~Rewrite();
   Rewrite(const Rewrite&) = delete;
   Rewrite& operator=(const Rewrite&) = delete;
   Rewrite(Rewrite&&) = delete;
   Rewrite& operator=(Rewrite&&) = delete;
 
-  /// `section_bytes` become `layout.section`, placed as `layout` says.
-  void finish(const Layout& layout, std::span<const std::byte> section_bytes);
+  /// `section_bytes` become `layout.section`, placed as `layout` says. Returns the size of the file.
+  std::uint64_t finish(const Layout& layout, std::span<const std::byte> section_bytes);
 
  private:
   const Image& image_;
@@ -38,10 +40,18 @@ class Rewrite {
   OutputFile file_;
   std::uint64_t early_size_;  ///< bytes from the start of the file that are copied early
   std::future<void> early_copy_;
+  std::future<Digester> digester_;  ///< that has seen the image's bytes
 };
 
 /// Both steps at once.
 void rewrite(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes,
              const std::filesystem::path& output);
+
+/// Bytes of the file that a rewrite would make.
+std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes);
+
+/// Writes what `image` was made from when it got `added` to `output`, as carefully as a Rewrite does. Returns
+/// its size. Throws as `restore_original` does.
+std::uint64_t write_original(const Image& image, const NewSection& added, const std::filesystem::path& output);
 
 }  // namespace sframe_gen::elf

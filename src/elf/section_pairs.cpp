@@ -63,13 +63,18 @@ class Pairing {
 SectionPairs pair_sections(const Image& input, const Image& output, const NewSection& added) {
   Pairing pairing(input, output);
   pairing.pair_in_order([&](const Section& a, const Section& b) {
-    return a.name == b.name && a.name != added.name && a.header.sh_addr == b.header.sh_addr &&
-           a.header.sh_type == b.header.sh_type && a.header.sh_flags == b.header.sh_flags;
+    return a.name == b.name && a.name != added.name && a.name != added.undo_name &&
+           a.header.sh_addr == b.header.sh_addr && a.header.sh_type == b.header.sh_type &&
+           a.header.sh_flags == b.header.sh_flags;
   });
   pairing.pair_by_name();
-  const bool had_it = input.find_section(added.name) != nullptr;
-  if (output.sections().size() != input.sections().size() + (had_it ? 0 : 1))
-    throw LayoutViolation(input.name(), "no section but " + std::string(added.name) + " may be added");
+  std::size_t count = input.sections().size();
+  for (const std::string_view name : {added.name, added.undo_name})
+    if (input.find_section(name) == nullptr) ++count;
+  if (output.sections().size() != count) {
+    throw LayoutViolation(input.name(), "no section but " + std::string(added.name) + " and " +
+                                            std::string(added.undo_name) + " may be added");
+  }
   return pairing.release();
 }
 

@@ -53,22 +53,31 @@ void SectionTable::move(std::uint32_t index, std::uint64_t offset, std::uint64_t
 }
 
 void SectionTable::set_section(const NewSection& section, std::optional<std::uint32_t> old_index, std::uint64_t offset,
-                               std::uint64_t address, std::uint64_t size, bool reorder) {
+                               std::uint64_t address, std::uint64_t size) {
   added_ = old_index.value_or(static_cast<std::uint32_t>(sections_.size()));
   if (!old_index) sections_.push_back({{}, std::string(section.name), added_});
   Elf64_Shdr& header = sections_[added_].header;
   const std::uint32_t name = header.sh_name;
   header = {name, section.type, SHF_ALLOC, address, offset, size, 0, 0, section.alignment, 0};
-  if (reorder) moved_.push_back(added_);
+  moved_.push_back(added_);
+}
+
+void SectionTable::set_undo(const NewSection& section, std::optional<std::uint32_t> old_index) {
+  undo_ = old_index.value_or(static_cast<std::uint32_t>(sections_.size()));
+  if (!old_index) sections_.push_back({{}, std::string(section.undo_name), undo_});
+  Elf64_Shdr& header = sections_[undo_].header;
+  header = {header.sh_name, SHT_PROGBITS, 0, 0, 0, 0, 0, 0, 1, 0};
 }
 
 void SectionTable::build(Layout& layout) const {
   std::vector<Section> movers;
   for (const Section& section : sections_) {
+    if (section.index == undo_) continue;
     const bool moves = std::find(moved_.begin(), moved_.end(), section.index) != moved_.end();
     (moves ? movers : layout.sections).push_back(section);
   }
   for (const Section& section : movers) insert_by_address(layout.sections, section);
+  layout.sections.push_back(sections_[undo_]);
   layout.new_index_of.resize(sections_.size());
   for (std::uint32_t i = 0; i < layout.sections.size(); ++i) {
     layout.new_index_of[layout.sections[i].index] = i;
@@ -77,7 +86,7 @@ void SectionTable::build(Layout& layout) const {
   remap_links(layout);
   layout.header.e_shstrndx = static_cast<std::uint16_t>(layout.new_index_of[image_->section_name_table_index()]);
   layout.header.e_shnum = static_cast<std::uint16_t>(layout.sections.size());
-  if (!moved_.empty()) name_sections(layout);
+  name_sections(layout);
 }
 
 void SectionTable::remap_links(Layout& layout) const {
@@ -98,9 +107,14 @@ void SectionTable::remap_links(Layout& layout) const {
 void SectionTable::name_sections(Layout& layout) const {
   const auto old_names = image_->bytes_of(image_->sections()[image_->section_name_table_index()]);
   layout.section_names.assign(reinterpret_cast<const char*>(old_names.data()), old_names.size());
-  if (added_ < image_->sections().size()) return;
-  layout.sections[layout.new_index_of[added_]].header.sh_name = static_cast<std::uint32_t>(old_names.size());
-  layout.section_names += sections_[added_].name;
+  for (const std::uint32_t index : {added_, undo_}) name_new_section(index, layout);
+}
+
+void SectionTable::name_new_section(std::uint32_t index, Layout& layout) const {
+  if (index < image_->sections().size()) return;
+  Section& section = layout.sections[layout.new_index_of[index]];
+  section.header.sh_name = static_cast<std::uint32_t>(layout.section_names.size());
+  layout.section_names += section.name;
   layout.section_names += '\0';
 }
 

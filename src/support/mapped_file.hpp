@@ -2,6 +2,9 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
+
+#include "support/file_identity.hpp"
 
 namespace sframe_gen {
 
@@ -9,6 +12,8 @@ namespace sframe_gen {
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
+  /// An open file, of which it takes a descriptor of its own; `name` is for messages.
+  MappedFile(int descriptor, const std::string& name);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -18,10 +23,15 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return bytes_; }
   /// Open for reading as long as this object lives.
   int descriptor() const { return descriptor_; }
+  /// When it was opened.
+  const FileIdentity& identity() const { return identity_; }
 
  private:
+  void map(const std::string& name);
+
   std::span<const std::byte> bytes_;
   int descriptor_ = -1;
+  FileIdentity identity_{};
 };
 
 }  // namespace sframe_gen

@@ -63,7 +63,8 @@ TEST_F(LayoutOf, PrefersTheGapBehindEhFrame) {
   ASSERT_NE(sframe, nullptr);
   EXPECT_EQ(image.sections()[sframe->index - 1].name, ".eh_frame");
   EXPECT_EQ(layout.section_address, sframe->header.sh_addr);
-  EXPECT_EQ(layout.growth, static_cast<std::int64_t>(image.file_bytes().size()) -
+  const std::uint64_t record = image.find_section(".sframe_undo")->header.sh_size;
+  EXPECT_EQ(layout.growth, static_cast<std::int64_t>(image.file_bytes().size() - record) -
                                static_cast<std::int64_t>(Image::open(file).file_bytes().size()));
 }
 

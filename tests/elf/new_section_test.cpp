@@ -46,6 +46,7 @@ TEST(NewSection, EachReplacesItsOwnKindAndLeavesTheOther) {
   EXPECT_EQ(bytes_in(both, ".sframe"), text_of_payload(0x80));
   EXPECT_EQ(bytes_in(both, ".ctf_frame"), text_of_payload(0x100));
 
+  drop_record(folder / "both");
   EXPECT_EQ(inject(folder / "both", folder / "less", 0x40, ctf_frame_section).section_plan, SectionPlan::Replace);
   EXPECT_EQ(inject(folder / "less", folder / "least", 0x20).section_plan, SectionPlan::Replace);
   const Image least = Image::open(folder / "least");

@@ -7,7 +7,10 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <memory>
+#include <thread>
 
 #include "elf/temporary_file.hpp"
 #include "toolbox.hpp"
@@ -120,7 +123,8 @@ TEST_F(OutputFileTest, NoSignalLeavesATemporaryFile) {
     EXPECT_EXIT(
         {
           remove_temporary_files_on_signals();
-          const OutputFile file(folder_ / "target");
+          const Image input = Image::open(folder_ / "input");
+          const OutputFile file(folder_ / "target", input);
           ::raise(signal);
         },
         testing::KilledBySignal(signal), "");
@@ -132,7 +136,8 @@ TEST_F(OutputFileTest, FilesThatGetShorterAreAnErrorNotACrash) {
   EXPECT_EXIT(
       {
         remove_temporary_files_on_signals();
-        const OutputFile file(folder_ / "target");
+        const Image input = Image::open(folder_ / "input");
+        const OutputFile file(folder_ / "target", input);
         const MappedFile mapped(folder_ / "input");
         std::filesystem::resize_file(folder_ / "input", 0);
         ::_exit(std::to_integer<int>(mapped.bytes()[0]));
@@ -151,12 +156,102 @@ TEST_F(OutputFileTest, FoldersAndMissingFoldersAreRefused) {
 TEST_F(OutputFileTest, WithoutCommitNothingStays) {
   write_text(folder_ / "target", "as it was");
   {
-    const OutputFile file(folder_ / "target");
+    const Image input = Image::open(folder_ / "input");
+    const OutputFile file(folder_ / "target", input);
     EXPECT_EQ(::write(file.descriptor(), "x", 1), 1);
     EXPECT_EQ(files(), 3U);
   }
   EXPECT_EQ(files(), 2U);
   EXPECT_EQ(read_text(folder_ / "target"), "as it was");
+}
+
+// Another one's work must not be lost.
+TEST_F(OutputFileTest, TargetThatSomebodyChangesMeanwhileIsLeftAlone) {
+  const auto target = folder_ / "target";
+  const std::vector<std::function<void()>> changes{
+      [&] { write_text(target, "new"); },
+      [&] { std::filesystem::remove(target), write_text(target, "old"); },
+      [&] { ::chmod(target.c_str(), 0700); },
+      [&] { std::filesystem::remove(target); },
+  };
+  const Image input = Image::open(folder_ / "input");
+  for (const auto& change_target : changes) {
+    write_text(target, "old");
+    OutputFile file(target, input);
+    change_target();
+    const bool is_there = std::filesystem::exists(target);
+    const std::string text = read_text(target);
+    EXPECT_NE(failure_of([&] { file.commit(); }).find("was changed by somebody else meanwhile"), std::string::npos);
+    EXPECT_EQ(std::filesystem::exists(target), is_there);
+    EXPECT_EQ(read_text(target), text);
+  }
+  OutputFile file(target, input);
+  write_text(target, "came up");
+  EXPECT_NE(failure_of([&] { file.commit(); }).find("was changed by somebody else meanwhile"), std::string::npos);
+  EXPECT_EQ(read_text(target), "came up");
+}
+
+TEST_F(OutputFileTest, InputThatChangesWhileItIsReadIsRefused) {
+  const Image input = Image::open(folder_ / "input");
+  OutputFile file(folder_ / "target", input);
+  ::chmod((folder_ / "input").c_str(), 0755);
+  EXPECT_NE(failure_of([&] { file.commit(); }).find("input: was changed while it was read"), std::string::npos);
+  EXPECT_NE(failure_of([&] { OutputFile(folder_ / "input", input); }).find("was changed while it was read"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "target"));
+}
+
+TEST_F(OutputFileTest, FileThatIsOpenForWritingIsRefused) {
+  const std::string before = read_text(folder_ / "input");
+  {
+    const std::ofstream writer(folder_ / "input", std::ios::app);
+    EXPECT_NE(failure_of([&] { write("input"); }).find("input: is open for writing in another process"),
+              std::string::npos);
+    EXPECT_EQ(read_text(folder_ / "input"), before);
+    EXPECT_EQ(files(), 1U);
+    EXPECT_EQ(failure_of([&] { write("output"); }), "");
+  }
+  EXPECT_EQ(failure_of([&] { write("input"); }), "");
+}
+
+// A shell that starts a program has the files of all others open for a moment.
+TEST_F(OutputFileTest, FileThatIsOpenForWritingForAMomentIsWaitedFor) {
+  auto writer = std::make_unique<std::ofstream>(folder_ / "input", std::ios::app);
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    writer.reset();
+  });
+  EXPECT_EQ(failure_of([&] { write("input"); }), "");
+  later.join();
+}
+
+TEST_F(OutputFileTest, ImmutableFilesAreRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make such a file";
+  const std::string input = folder_ / "input";
+  const std::string before = read_text(input);
+  for (const auto& [attribute, words] : {std::pair{"i", "is immutable"}, {"a", "can only be appended to"}}) {
+    ASSERT_EQ(run(std::string("chattr +") + attribute + " " + input).output, "");
+    EXPECT_NE(failure_of([&] { write("input"); }).find(words), std::string::npos);
+    ASSERT_EQ(run(std::string("chattr -") + attribute + " " + input).output, "");
+    EXPECT_EQ(read_text(input), before);
+    EXPECT_EQ(files(), 1U);
+  }
+}
+
+TEST_F(OutputFileTest, SignedFilesAreRefusedAndDigestsAreLeftOut) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can set such attributes";
+  const std::string input = folder_ / "input";
+  const std::string before = read_text(input);
+  for (const char kind : {'\3', '\6'}) {
+    const std::string value = std::string(1, kind) + std::string(40, 's');
+    ASSERT_EQ(::setxattr(input.c_str(), "security.ima", value.data(), value.size(), 0), 0);
+    EXPECT_NE(failure_of([&] { write("input"); }).find("is signed (security.ima)"), std::string::npos);
+    EXPECT_EQ(read_text(input), before);
+  }
+  const std::string digest = std::string(1, '\1') + std::string(20, 'd');
+  ASSERT_EQ(::setxattr(input.c_str(), "security.ima", digest.data(), digest.size(), 0), 0);
+  EXPECT_EQ(failure_of([&] { write("input"); }), "");
+  EXPECT_EQ(::getxattr(input.c_str(), "security.ima", nullptr, 0), -1);
 }
 
 TEST_F(OutputFileTest, LongNamesDoNotOverflow) {

@@ -3,16 +3,19 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "elf/layout.hpp"
 #include "elf/layout_check.hpp"
+#include "elf/original.hpp"
 #include "elf/records.hpp"
 #include "elf/rewrite.hpp"
 
@@ -77,13 +80,23 @@ inline std::vector<std::byte> payload(std::size_t size) {
   return bytes;
 }
 
-/// Rewrites `input` and checks all of the result.
+/// Rewrites `input`, or what it was made from, as the program does. Checks all of the result, and that it can be
+/// undone.
 inline Layout inject(const std::filesystem::path& input, const std::filesystem::path& output, std::size_t size,
                      const NewSection& section = sframe_section) {
-  const Image image = Image::open(input);
+  const Image opened = Image::open(input);
+  const auto original = find_original(opened, section, {});
+  const Image& image = original ? *original : opened;
   Layout layout = plan_layout(image, size, section);
-  rewrite(image, layout, payload(size), output);
-  check_layout(image, Image::open(output), Contents::All, section);
+  Rewrite(image, opened, output).finish(layout, payload(size));
+  const Image converted = Image::open(output);
+  check_layout(image, converted, Contents::All, section);
+  const auto restored = find_original(converted, section, {});
+  const auto same = [](std::span<const std::byte> a, std::span<const std::byte> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  };
+  if (!restored || !same(restored->file_bytes(), image.file_bytes()))
+    throw std::logic_error(output.string() + ": cannot be undone");
   return layout;
 }
 
@@ -132,6 +145,15 @@ inline void change(const std::filesystem::path& input, const std::filesystem::pa
     store_section(bytes.subspan(sections_at + i * sizeof(Elf64_Shdr)), fields.sections[i], endian);
   std::ofstream(output, std::ios::binary) << fields.bytes;
   std::filesystem::permissions(output, std::filesystem::status(input).permissions());
+}
+
+/// Takes the record for undoing out of a file that was just converted, so that it looks like somebody else's work.
+inline void drop_record(const std::filesystem::path& file) {
+  change(file, file, [](Fields& f) {
+    f.bytes.resize(f.sections.back().sh_offset - sizeof(Elf64_Shdr));
+    f.sections.pop_back();
+    --f.header.e_shnum;
+  });
 }
 
 /// The message of the Failure that `action` throws; empty when it throws none.

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "support/digest.hpp"
+#include "support/error.hpp"
+
+/// What a converted file keeps so that `--remove` can give back the original, in an unloaded section behind everything
+/// else:
+///
+///     "SFU" 01    format of the record
+///     digest      of the original, followed by what the converted file does not share with it
+///     uleb128     size of the body
+///     body        a zlib stream; its dictionary is what the converted file says in its headers and section names
+///
+/// The body, all numbers ULEB128, signed ones SLEB128:
+///
+///     count of pieces; each: literal bytes, where the copy begins less where the last one ended (signed), copied bytes
+///     count of sections of the original; each: index in the converted file less that of the one before, less 1
+///     (signed) count of corrections; each: offset less the end of the one before, bytes the literal bytes of all
+///     pieces, the bytes of all corrections
+namespace sframe_gen::elf {
+
+/// The original is made of these in turn: literal bytes, then bytes of the converted file.
+struct UndoPiece {
+  std::uint64_t literals;
+  std::uint64_t from;  ///< in the converted file
+  std::uint64_t size;
+  friend bool operator==(const UndoPiece&, const UndoPiece&) = default;
+};
+
+/// Bytes that the steps before it get wrong.
+struct UndoCorrection {
+  std::uint64_t offset;  ///< in the original
+  std::vector<std::byte> bytes;
+  friend bool operator==(const UndoCorrection&, const UndoCorrection&) = default;
+};
+
+struct UndoRecord {
+  std::vector<UndoPiece> pieces;
+  std::vector<std::byte> literals;
+  std::vector<std::uint32_t> new_index_of;  ///< of a section, by its index in the original
+  std::vector<UndoCorrection> corrections;
+  friend bool operator==(const UndoRecord&, const UndoRecord&) = default;
+};
+
+/// Everything but the digest, which is all zero and depends on the size of this.
+std::vector<std::byte> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary);
+
+/// The digest's place in those bytes.
+std::span<std::byte> digest_of(std::vector<std::byte>& encoded);
+
+struct DecodedUndo {
+  UndoRecord record;
+  Digest digest;
+};
+
+/// Nothing when the dictionary is another. Throws Refused for a record of another format, MalformedInput for a damaged
+/// one. Pieces and corrections still have to be checked against the file.
+std::optional<DecodedUndo> decode_undo(std::span<const std::byte> bytes, std::span<const std::byte> dictionary,
+                                       const Origin& origin);
+
+}  // namespace sframe_gen::elf
