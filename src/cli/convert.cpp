@@ -7,6 +7,7 @@
 #include "cli/cfi_image.hpp"
 #include "cli/lower_functions.hpp"
 #include "elf/layout.hpp"
+#include "elf/original.hpp"
 #include "elf/preconditions.hpp"
 #include "elf/rewrite.hpp"
 #include "elf/symbol_names.hpp"
@@ -47,14 +48,23 @@ void describe(Report& report, const elf::Layout& layout) {
   report.section_plan = elf::short_name(layout.section_plan);
   report.table_plan = elf::short_name(layout.table_plan);
   report.evicted = layout.evicted;
-  report.growth = layout.growth;
   report.build_id_moved = layout.build_id_left_first_page;
+}
+
+const elf::NewSection& section_for(const emit::OutputFormat& format) {
+  return format.version == sframe::Version::CtfFrame ? elf::ctf_frame_section : elf::sframe_section;
 }
 
 }  // namespace
 
 Report convert(const Options& options, const std::filesystem::path& file, const Warn& warn) {
-  const elf::Image image = elf::Image::open(file);
+  const elf::Image opened = elf::Image::open(file);
+  const std::filesystem::path output = options.output.value_or(file);
+  const elf::NewSection& added = section_for(options.format);
+  // What was converted before is converted anew, so that a second run, or one of another version, adds nothing to the
+  // first, and both can be undone alike.
+  const auto original = elf::find_original(opened, added, output.parent_path());
+  const elf::Image& image = original ? *original : opened;
   elf::check_preconditions(image);
   std::optional<elf::Image> debug;
   if (options.cfi_from) debug = open_debug_file(image, *options.cfi_from, options.ignore_build_id);
@@ -68,9 +78,9 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   report.format = dialect.version->name;
   report.abi = sframe::name_of(abi->abi);
   report.file = file.string();
-  report.output = options.output.value_or(file).string();
+  report.output = output.string();
   std::optional<elf::Rewrite> rewrite;
-  if (!options.dry_run) rewrite.emplace(image, report.output);
+  if (!options.dry_run) rewrite.emplace(image, opened, output);
   const emit::SectionEncoder encoder = [&] {
     const cfi::FrameSource source(image, debug ? *debug : image);
     if (source.empty()) {
@@ -83,13 +93,12 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   if (encoder.function_count() == 0) throw Refused(image.name(), "has no function that SFrame could describe");
 
   warn_of_executable_segments(image, warn);
-  const bool ctf_frame = dialect.version->version == sframe::Version::CtfFrame;
-  const elf::Layout layout =
-      elf::plan_layout(image, encoder.encoded_size(), ctf_frame ? elf::ctf_frame_section : elf::sframe_section);
+  const elf::Layout layout = elf::plan_layout(image, encoder.encoded_size(), added);
   // Function starts are stored relative to the section: its place comes before its bytes.
   const std::vector<std::byte> bytes = encoder.encode(layout.section_address);
-  if (rewrite) rewrite->finish(layout, bytes);
+  const std::uint64_t size = rewrite ? rewrite->finish(layout, bytes) : elf::rewritten_size(image, layout, bytes);
   describe(report, layout);
+  report.growth = static_cast<std::int64_t>(size - opened.file_bytes().size());
   name_holes(report, image);
   return report;
 }

@@ -17,6 +17,7 @@ po::options_description visible_options() {
   auto option = all.add_options();
   option("output,o", po::value<std::string>()->value_name("OUT"),
          "write to OUT and leave the input as it is (one FILE only)");
+  option("remove", "take the section out again: gives back, byte for byte, the file that was converted");
   option("dump", "print what the .sframe section of each FILE says, in the notation of readelf --sframe");
   option("verify", "check every row of each FILE's .sframe against its DWARF, PC by PC");
   option("report", po::value<std::string>()->value_name("FORMAT")->default_value("summary"),
@@ -59,10 +60,16 @@ po::variables_map parse(int argument_count, const char* const* arguments) {
 Action action_of(const po::variables_map& values) {
   if (values.count("help") != 0) return Action::Help;
   if (values.count("version") != 0) return Action::Version;
-  if (values.count("dump") != 0 && values.count("verify") != 0)
-    throw UsageError("--dump and --verify exclude each other");
-  if (values.count("dump") != 0) return Action::Dump;
-  return values.count("verify") != 0 ? Action::Verify : Action::Convert;
+  Action action = Action::Convert;
+  std::string chosen;
+  for (const auto& [name, its_action] :
+       {std::pair{"remove", Action::Remove}, {"dump", Action::Dump}, {"verify", Action::Verify}}) {
+    if (values.count(name) == 0) continue;
+    if (!chosen.empty()) throw UsageError("--" + chosen + " and --" + name + " exclude each other");
+    chosen = name;
+    action = its_action;
+  }
+  return action;
 }
 
 ReportFormat report_of(const std::string& name) {
@@ -73,12 +80,13 @@ ReportFormat report_of(const std::string& name) {
 
 void check(const Options& options) {
   if (options.files.empty()) throw UsageError("no file given");
-  const bool converts = options.action == Action::Convert;
-  if (!converts && (options.output || options.dry_run))
-    throw UsageError("--output and --dry-run go with converting only");
+  const bool writes = options.action == Action::Convert || options.action == Action::Remove;
+  if (!writes && (options.output || options.dry_run))
+    throw UsageError("--output and --dry-run go with converting and removing only");
   if (options.output && options.files.size() != 1) throw UsageError("--output takes exactly one input file");
   if (options.output && options.dry_run) throw UsageError("--output and --dry-run exclude each other");
   if (options.action == Action::Dump && options.cfi_from) throw UsageError("--cfi-from does not go with --dump");
+  if (options.action == Action::Remove && options.cfi_from) throw UsageError("--cfi-from does not go with --remove");
   if (options.cfi_from && options.files.size() != 1) throw UsageError("--cfi-from takes exactly one input file");
   if (options.ignore_build_id && !options.cfi_from) throw UsageError("--ignore-build-id goes with --cfi-from only");
   if (options.quiet && options.verbose) throw UsageError("--quiet and --verbose exclude each other");
@@ -122,6 +130,7 @@ std::string help_text() {
           "  sframe-gen -o b.out a.out               leave a.out as it is\n"
           "  sframe-gen --skip-non-elf usr/bin/* usr/lib/*.so*   a whole package\n"
           "  sframe-gen --for=glibc a.out            for backtrace() of glibc 2.42 instead of the kernel\n"
+          "  sframe-gen --remove a.out               a.out as it was\n"
           "  sframe-gen --verify b.out               does every row say what the DWARF says?\n"
           "  sframe-gen --report=json -n a.out       what would be covered, and what not and why\n"
           "\nExit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage.\n";

@@ -10,7 +10,7 @@
 
 namespace sframe_gen::cli {
 
-enum class Action { Convert, Dump, Verify, Help, Version };
+enum class Action { Convert, Remove, Dump, Verify, Help, Version };
 enum class ReportFormat { Summary, Json };
 
 /// The command line, read.

@@ -46,4 +46,10 @@ class Report {
   bool build_id_moved = false;
 };
 
+/// A section that was taken out again.
+struct Removal {
+  std::string file, output, section;
+  std::uint64_t converted_size = 0, original_size = 0;  ///< bytes of the file
+};
+
 }  // namespace sframe_gen::cli

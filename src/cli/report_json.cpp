@@ -79,6 +79,15 @@ void write_json(const Report& report, std::ostream& out) {
   write(json, out);
 }
 
+void write_json(const Removal& removal, std::ostream& out) {
+  write(ordered_json{{"file", removal.file},
+                     {"output", removal.output},
+                     {"status", "removed"},
+                     {"section", removal.section},
+                     {"size", {{"converted", removal.converted_size}, {"original", removal.original_size}}}},
+        out);
+}
+
 void write_json(const std::string& file, const verify::Verification& result, std::ostream& out) {
   ordered_json differences = ordered_json::array();
   for (const verify::Difference& difference : result.differences)

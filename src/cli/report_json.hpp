@@ -10,6 +10,7 @@ namespace sframe_gen::cli {
 
 /// One JSON object on one line. Keys keep their order; addresses are strings in hex, as JSON's numbers lose bits.
 void write_json(const Report& report, std::ostream& out);
+void write_json(const Removal& removal, std::ostream& out);
 void write_json(const std::string& file, const verify::Verification& result, std::ostream& out);
 /// A file that failed.
 void write_json_failure(const std::string& file, const std::string& error, std::ostream& out);

@@ -31,6 +31,11 @@ void write_summary(const Report& report, std::ostream& out) {
   out << '\n';
 }
 
+void write_summary(const Removal& removal, std::ostream& out) {
+  out << removal.file << ": " << removal.section << " removed, " << removal.original_size << " bytes as before, were "
+      << removal.converted_size << '\n';
+}
+
 void write_details(const Report& report, std::ostream& out) {
   for (const NamedHole& named : report.holes) {
     out << "  " << hex(named.hole.begin) << ".." << hex(named.hole.end) << ' '

@@ -8,6 +8,7 @@ namespace sframe_gen::cli {
 
 /// "libc.so.6: 3812 functions: 3790 whole, 12 in part, 10 left out (9 CFA is a DWARF expression …)".
 void write_summary(const Report& report, std::ostream& out);
+void write_summary(const Removal& removal, std::ostream& out);
 
 /// After the summary: each function left out, what was dropped, and the plan of the rewrite.
 void write_details(const Report& report, std::ostream& out);

@@ -7,6 +7,7 @@
 #include "cli/cfi_image.hpp"
 #include "cli/convert.hpp"
 #include "cli/progress.hpp"
+#include "cli/remove.hpp"
 #include "cli/report_json.hpp"
 #include "cli/report_text.hpp"
 #include "elf/image.hpp"
@@ -53,6 +54,8 @@ class Run {
     switch (options_.action) {
       case Action::Convert:
         return convert_one(file);
+      case Action::Remove:
+        return remove_one(file);
       case Action::Dump:
         return dump_one(file);
       case Action::Verify:
@@ -76,6 +79,13 @@ class Run {
     if (options_.quiet) return;
     write_summary(report, std::cout);
     if (options_.verbose) write_details(report, std::cout);
+  }
+
+  void remove_one(const std::filesystem::path& file) {
+    const Removal removal = remove_section(options_, file);
+    progress_.clear();
+    if (json()) return write_json(removal, std::cout);
+    if (!options_.quiet) write_summary(removal, std::cout);
   }
 
   void dump_one(const std::filesystem::path& file) const {

@@ -39,6 +39,9 @@ TEST(Options, EachFlag) {
 }
 
 TEST(Options, EachAction) {
+  EXPECT_EQ(read({"--remove", "a"}).action, Action::Remove);
+  EXPECT_EQ(read({"--remove", "-n", "a"}).action, Action::Remove);
+  EXPECT_EQ(read({"--remove", "-o", "b", "a"}).output, "b");
   EXPECT_EQ(read({"--dump", "a"}).action, Action::Dump);
   EXPECT_EQ(read({"--verify", "a"}).action, Action::Verify);
   EXPECT_EQ(read({"--help"}).action, Action::Help);
@@ -103,8 +106,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Wrong{{}, "no file given"},  //
                     Wrong{{"-q"}, "no file given"}, Wrong{{"--dump"}, "no file given"},
                     Wrong{{"--dump", "--verify", "a"}, "--dump and --verify exclude each other"},
-                    Wrong{{"--dump", "-o", "b", "a"}, "--output and --dry-run go with converting only"},
-                    Wrong{{"--verify", "--dry-run", "a"}, "--output and --dry-run go with converting only"},
+                    Wrong{{"--dump", "--remove", "a"}, "--remove and --dump exclude each other"},
+                    Wrong{{"--remove", "--cfi-from", "d", "a"}, "--cfi-from does not go with --remove"},
+                    Wrong{{"--dump", "-o", "b", "a"}, "--output and --dry-run go with converting and removing only"},
+                    Wrong{{"--verify", "--dry-run", "a"}, "--output and --dry-run go with converting and removing only"},
                     Wrong{{"-o", "c", "a", "b"}, "--output takes exactly one input file"},
                     Wrong{{"-n", "-o", "b", "a"}, "--output and --dry-run exclude each other"},
                     Wrong{{"--dump", "--cfi-from", "d", "a"}, "--cfi-from does not go with --dump"},
