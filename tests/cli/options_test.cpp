@@ -103,27 +103,26 @@ TEST_P(WrongUsage, IsNamed) {
 
 INSTANTIATE_TEST_SUITE_P(
     Options, WrongUsage,
-    testing::Values(Wrong{{}, "no file given"},  //
-                    Wrong{{"-q"}, "no file given"}, Wrong{{"--dump"}, "no file given"},
-                    Wrong{{"--dump", "--verify", "a"}, "--dump and --verify exclude each other"},
-                    Wrong{{"--dump", "--remove", "a"}, "--remove and --dump exclude each other"},
-                    Wrong{{"--remove", "--cfi-from", "d", "a"}, "--cfi-from does not go with --remove"},
-                    Wrong{{"--dump", "-o", "b", "a"}, "--output and --dry-run go with converting and removing only"},
-                    Wrong{{"--verify", "--dry-run", "a"}, "--output and --dry-run go with converting and removing only"},
-                    Wrong{{"-o", "c", "a", "b"}, "--output takes exactly one input file"},
-                    Wrong{{"-n", "-o", "b", "a"}, "--output and --dry-run exclude each other"},
-                    Wrong{{"--dump", "--cfi-from", "d", "a"}, "--cfi-from does not go with --dump"},
-                    Wrong{{"--cfi-from", "d", "a", "b"}, "--cfi-from takes exactly one input file"},
-                    Wrong{{"--ignore-build-id", "a"}, "--ignore-build-id goes with --cfi-from only"},
-                    Wrong{{"-q", "-v", "a"}, "--quiet and --verbose exclude each other"},
-                    Wrong{{"--report=xml", "a"}, "--report is 'summary' or 'json', not 'xml'"},
-                    Wrong{{"--nonsense", "a"}, "unrecognised option '--nonsense'"},
-                    Wrong{{"--verif", "a"}, "unrecognised option '--verif'"},
-                    Wrong{{"-x", "a"}, "unrecognised option '-x'"},
-                    Wrong{{"a", "-o"}, "the required argument for option '--output' is missing"},
-                    Wrong{{"--output", "b", "--output", "c", "a"},
-                          "option '--output' cannot be specified more than once"},
-                    Wrong{{"--quiet=yes", "a"}, "option '--quiet' does not take any arguments"}));
+    testing::Values(
+        Wrong{{}, "no file given"},  //
+        Wrong{{"-q"}, "no file given"}, Wrong{{"--dump"}, "no file given"},
+        Wrong{{"--dump", "--verify", "a"}, "--dump and --verify exclude each other"},
+        Wrong{{"--dump", "--remove", "a"}, "--remove and --dump exclude each other"},
+        Wrong{{"--remove", "--cfi-from", "d", "a"}, "--cfi-from does not go with --remove"},
+        Wrong{{"--dump", "-o", "b", "a"}, "--output and --dry-run go with converting and removing only"},
+        Wrong{{"--verify", "--dry-run", "a"}, "--output and --dry-run go with converting and removing only"},
+        Wrong{{"-o", "c", "a", "b"}, "--output takes exactly one input file"},
+        Wrong{{"-n", "-o", "b", "a"}, "--output and --dry-run exclude each other"},
+        Wrong{{"--dump", "--cfi-from", "d", "a"}, "--cfi-from does not go with --dump"},
+        Wrong{{"--cfi-from", "d", "a", "b"}, "--cfi-from takes exactly one input file"},
+        Wrong{{"--ignore-build-id", "a"}, "--ignore-build-id goes with --cfi-from only"},
+        Wrong{{"-q", "-v", "a"}, "--quiet and --verbose exclude each other"},
+        Wrong{{"--report=xml", "a"}, "--report is 'summary' or 'json', not 'xml'"},
+        Wrong{{"--nonsense", "a"}, "unrecognised option '--nonsense'"},
+        Wrong{{"--verif", "a"}, "unrecognised option '--verif'"}, Wrong{{"-x", "a"}, "unrecognised option '-x'"},
+        Wrong{{"a", "-o"}, "the required argument for option '--output' is missing"},
+        Wrong{{"--output", "b", "--output", "c", "a"}, "option '--output' cannot be specified more than once"},
+        Wrong{{"--quiet=yes", "a"}, "option '--quiet' does not take any arguments"}));
 
 TEST(Help, FitsAScreenAndNamesTheStatus) {
   const std::string text = help_text();
