@@ -16,7 +16,9 @@ std::uint64_t SegmentTable::new_offset(std::size_t index) const {
   if (segment.p_type == PT_NULL || segment.p_offset == 0) return segment.p_offset;
   if (segment.p_type == PT_LOAD) return (*load_map_)(segment.p_offset);
   const Elf64_Phdr* load = load_of(*image_, segment.p_vaddr, segment.p_memsz, segment.p_offset);
-  if (load == nullptr) return (*map_)(segment.p_offset);
+  // GNU ld gives a PT_GNU_PROPERTY to a note that is not loaded, too.
+  const bool not_loaded = segment.p_memsz == 0 && segment.p_filesz != 0;
+  if (load == nullptr || not_loaded) return (*map_)(segment.p_offset);
   return segment.p_offset + ((*load_map_)(load->p_offset) - load->p_offset);
 }
 
