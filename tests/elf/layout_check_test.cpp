@@ -115,5 +115,27 @@ TEST_F(LayoutCheck, ViolationsLeaveTheTargetAlone) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
 }
 
+// Nothing on this machine would notice: qemu's pages have 4 KiB.
+TEST_F(LayoutCheck, SeesSegmentsThatShareAPageOf64KOnAArch64) {
+  const auto input = folder_ / "input";
+  write_text(folder_ / "a.c", "int data = 3; int f(int i) { return data += i; }\n");
+  ASSERT_EQ(run("aarch64-linux-gnu-gcc -shared -fPIC -nostdlib -o " + input.string() + " " + (folder_ / "a.c").string())
+                .status,
+            0);
+  const Layout layout = inject(input, folder_ / "good", 0x23456);
+  ASSERT_EQ(layout.section_plan, SectionPlan::Tail);
+  change(folder_ / "good", folder_ / "bad", [](Fields& f) {
+    Elf64_Phdr& tail = last_load(f);
+    std::uint64_t end = 0;
+    for (const Elf64_Phdr& s : f.segments)
+      if (s.p_type == PT_LOAD && s.p_vaddr < tail.p_vaddr) end = s.p_vaddr + s.p_memsz;
+    tail.p_vaddr = align_up(end, 0x1000) + tail.p_offset % 0x1000;
+    tail.p_align = 0x1000;
+  });
+  const std::string message =
+      failure_of([&] { check_layout(Image::open(input), Image::open(folder_ / "bad"), Contents::All); });
+  EXPECT_NE(message.find("must share no page with the one before it"), std::string::npos) << message;
+}
+
 }  // namespace
 }  // namespace sframe_gen::elf::test
