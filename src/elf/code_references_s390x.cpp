@@ -15,8 +15,8 @@ struct RilInstruction {
 };
 
 RilInstruction ril_at(std::span<const std::byte> bytes) {
-  const unsigned first = std::to_integer<unsigned>(bytes[0]);
-  const unsigned second = std::to_integer<unsigned>(bytes[1]);
+  const auto first = std::to_integer<unsigned>(bytes[0]);
+  const auto second = std::to_integer<unsigned>(bytes[1]);
   return {first << 4 | (second & 15), load<std::uint32_t>(bytes.subspan(2), Endian::Big)};
 }
 

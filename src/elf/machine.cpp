@@ -23,7 +23,8 @@ constexpr std::array<std::uint32_t, 2> s390x_pointers{R_390_RELATIVE, R_390_IREL
 
 struct Known {
   Machine machine;
-  bool little, big;  ///< byte orders
+  bool little = false;  ///< byte orders
+  bool big = false;
 };
 
 constexpr std::array<Known, 3> known_machines{{
