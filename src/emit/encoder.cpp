@@ -57,6 +57,7 @@ std::uint64_t SectionEncoder::encoded_size() const {
 }
 
 std::vector<std::byte> SectionEncoder::encode(std::uint64_t section_address) const {
+  check_limits();
   ByteWriter writer(dialect_.abi->endian);
   writer.reserve(encoded_size());
   write_header(writer);

@@ -113,7 +113,8 @@ class Splitter {
     open_.emplace();
     open_->start = begin;
     open_->signal_frame = frames_.signal_frame;
-    open_->b_key = frames_.b_key && dialect_.version->has_mangled_ra;
+    // 'B' in an augmentation means nothing on machines that sign no return address.
+    open_->b_key = frames_.b_key && dialect_.abi->signs_return_address && dialect_.version->has_mangled_ra;
     open_->rows = std::move(spare_rows_);
     open_->rows.clear();
   }

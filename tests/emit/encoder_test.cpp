@@ -1,11 +1,13 @@
-// Bytes by hand: what a reader sees (SFrame V3, sections 2.2 to 2.4 and 3).
+// Bytes of sections by hand: what a reader sees (SFrame V3, sections 2.2 and 2.3; V2, V1 and CTF Frame likewise).
 
 #include "emit/encoder.hpp"
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "emit/dialects.hpp"
-#include "emit/row_encoder.hpp"
+#include "emit/hex_bytes.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -13,105 +15,10 @@ namespace {
 using sframe::DescriptorType;
 using sframe::PcType;
 using sframe::Recovery;
-using sframe::Row;
 using sframe::Rule;
-
-std::string hex_bytes(std::span<const std::byte> bytes) {
-  static constexpr const char* digits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    if (!text.empty()) text += ' ';
-    text += digits[std::to_integer<unsigned>(byte) >> 4U];
-    text += digits[std::to_integer<unsigned>(byte) & 15U];
-  }
-  return text;
-}
-
-std::string encoded(const Row& row, DescriptorType type, sframe::RowAddressWidth width = sframe::RowAddressWidth::One) {
-  ByteWriter writer(Endian::Little);
-  emit::encode_row(writer, row, width, type, amd64_v3);
-  return hex_bytes(writer.bytes());
-}
-std::string encoded_default(const Recovery& recovery) {
-  return encoded({0, recovery}, DescriptorType::Default);
-}
-std::string encoded_flexible(const Recovery& recovery) {
-  return encoded({0, recovery}, DescriptorType::Flexible);
-}
 
 Rule on(std::uint32_t base, std::int32_t offset) {
   return {base, offset, false};
-}
-Rule at(std::uint32_t base, std::int32_t offset) {
-  return {base, offset, true};
-}
-Rule at_cfa(std::int32_t offset) {
-  return {std::nullopt, offset, true};
-}
-
-TEST(EncodeRow, SpBase) {
-  EXPECT_EQ(encoded_default({on(7, 8), {}, {}, false}), "00 03 08");
-}
-TEST(EncodeRow, FpBaseWithSavedFp) {
-  EXPECT_EQ(encoded_default({on(6, 16), {}, at_cfa(-16), false}), "00 04 10 f0");
-}
-TEST(EncodeRow, RaUndefined) {
-  EXPECT_EQ(encoded({4, std::nullopt}, DescriptorType::Default), "04 00");
-}
-TEST(EncodeRow, RaUndefinedInAFlexibleDescriptor) {
-  EXPECT_EQ(encoded({4, std::nullopt}, DescriptorType::Flexible), "04 00");
-}
-
-// The narrowest width that holds every word of the row
-TEST(EncodeRow, WordWidths) {
-  EXPECT_EQ(encoded_default({on(7, 127), {}, {}, false}), "00 03 7f");
-  EXPECT_EQ(encoded_default({on(7, 128), {}, {}, false}), "00 23 80 00");
-  EXPECT_EQ(encoded_default({on(7, -128), {}, {}, false}), "00 03 80");
-  EXPECT_EQ(encoded_default({on(7, -129), {}, {}, false}), "00 23 7f ff");
-  EXPECT_EQ(encoded_default({on(7, 32767), {}, {}, false}), "00 23 ff 7f");
-  EXPECT_EQ(encoded_default({on(7, 32768), {}, {}, false}), "00 43 00 80 00 00");
-  EXPECT_EQ(encoded_default({on(7, -32768), {}, {}, false}), "00 23 00 80");
-  EXPECT_EQ(encoded_default({on(7, -32769), {}, {}, false}), "00 43 ff 7f ff ff");
-  EXPECT_EQ(encoded_default({on(7, 8), {}, at_cfa(-136), false}), "00 25 08 00 78 ff");
-}
-
-TEST(EncodeRow, RowAddressWidths) {
-  const Row row{0x34, Recovery{on(7, 8), {}, {}, false}};
-  EXPECT_EQ(encoded(row, DescriptorType::Default, sframe::RowAddressWidth::Two), "34 00 03 08");
-  EXPECT_EQ(encoded(row, DescriptorType::Default, sframe::RowAddressWidth::Four), "34 00 00 00 03 08");
-}
-
-// Flexible: pairs of control and offset for CFA, RA, FP
-TEST(EncodeRow, FlexibleCfaOnly) {
-  EXPECT_EQ(encoded_flexible({on(7, 8), {}, {}, false}), "00 04 39 08");
-}
-TEST(EncodeRow, FlexibleCfaInMemory) {
-  EXPECT_EQ(encoded_flexible({at(6, -8), {}, {}, false}), "00 04 33 f8");
-}
-TEST(EncodeRow, FlexibleRaInRegister) {
-  EXPECT_EQ(encoded_flexible({on(7, 8), on(3, 0), {}, false}), "00 08 39 08 19 00");
-}
-TEST(EncodeRow, FlexibleFpAloneHasPaddingForRa) {
-  EXPECT_EQ(encoded_flexible({on(10, 0), {}, at(6, 0), false}), "00 0a 51 00 00 33 00");
-}
-TEST(EncodeRow, FlexibleAllThree) {
-  EXPECT_EQ(encoded_flexible({on(7, 8), at_cfa(-24), at_cfa(-16), false}), "00 0c 39 08 02 e8 02 f0");
-}
-TEST(EncodeRow, ControlWordsAreUnsigned) {
-  EXPECT_EQ(encoded_flexible({on(31, 8), {}, {}, false}), "00 04 f9 08");
-  EXPECT_EQ(encoded_flexible({on(40, 8), {}, {}, false}), "00 24 41 01 08 00");
-  EXPECT_EQ(encoded_flexible({on((1U << 29U) - 1, 8), {}, {}, false}), "00 44 f9 ff ff ff 08 00 00 00");
-}
-TEST(EncodeRow, SignalTrampoline) {
-  EXPECT_EQ(encoded_flexible({at(7, 160), at(7, 168), at(7, 120), false}), "00 2c 3b 00 a0 00 3b 00 a8 00 3b 00 78 00");
-}
-
-TEST(RowAddressWidth, FollowsTheFunctionsSize) {
-  EXPECT_EQ(emit::row_address_width(1), sframe::RowAddressWidth::One);
-  EXPECT_EQ(emit::row_address_width(255), sframe::RowAddressWidth::One);
-  EXPECT_EQ(emit::row_address_width(256), sframe::RowAddressWidth::Two);
-  EXPECT_EQ(emit::row_address_width(65535), sframe::RowAddressWidth::Two);
-  EXPECT_EQ(emit::row_address_width(65536), sframe::RowAddressWidth::Four);
 }
 
 sframe::Function leaf(std::uint64_t start, std::uint32_t size) {
@@ -166,6 +73,156 @@ TEST(SectionEncoder, AppendEqualsAddingInOrder) {
   first.append(second);
   EXPECT_EQ(first.encode(0x3000), whole.encode(0x3000));
   EXPECT_EQ(first.row_count(), 3U);
+}
+
+/// A function with a row of one word and, at `second`, one of two.
+sframe::Function two_rows(sframe::Abi abi, std::uint32_t size, std::uint32_t second) {
+  const sframe::AbiTraits& traits = sframe::traits_of(abi);
+  const Rule cfa = on(traits.stack_pointer, 160), saved{std::nullopt, -48, true};
+  const bool tracked = traits.tracks_return_address;
+  sframe::Function function{0x1000, size, false, false, PcType::Increment, 0, DescriptorType::Default, {}};
+  function.rows = {{0, Recovery{cfa, {}, {}, false}},
+                   {second, Recovery{cfa, tracked ? std::optional(saved) : std::nullopt,
+                                     tracked ? std::nullopt : std::optional(saved), false}}};
+  return function;
+}
+
+/// The bytes of a section at 0x2000 with that function and one byte of code at 0x40000, an entry of a PLT.
+std::string section_bytes(sframe::Abi abi, const emit::OutputFormat& format, const sframe::Function& function) {
+  const emit::Dialect dialect = dialect_of(abi, format);
+  emit::SectionEncoder encoder(dialect);
+  encoder.add(function);
+  sframe::Function entry = two_rows(abi, 1, 0);
+  entry.start = 0x40000;
+  entry.rows.resize(1);
+  entry.pc_type = PcType::Mask;
+  entry.repeat_size = dialect.version->has_repeat_size ? 16 : 0;
+  encoder.add(entry);
+  const auto bytes = encoder.encode(0x2000);
+  EXPECT_EQ(bytes.size(), encoder.encoded_size());
+  return hex_bytes(bytes);
+}
+
+TEST(SectionEncoderV2, Amd64) {
+  EXPECT_EQ(section_bytes(sframe::Abi::Amd64, v2, two_rows(sframe::Abi::Amd64, 7, 1)),
+            "e2 de 02 05 03 00 f8 00 02 00 00 00 03 00 00 00 0e 00 00 00 00 00 00 00 28 00 00 00 "
+            "e4 ef ff ff 07 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00 "
+            "d0 df 03 00 01 00 00 00 0a 00 00 00 01 00 00 00 10 10 00 00 "
+            "00 23 a0 00 01 25 a0 00 d0 ff 00 23 a0 00");
+}
+TEST(SectionEncoderV2, Amd64FromTheSection) {
+  EXPECT_EQ(section_bytes(sframe::Abi::Amd64, v2_from_section, two_rows(sframe::Abi::Amd64, 0x100, 1)),
+            "e2 de 02 01 03 00 f8 00 02 00 00 00 03 00 00 00 10 00 00 00 00 00 00 00 28 00 00 00 "
+            "00 f0 ff ff 00 01 00 00 00 00 00 00 02 00 00 00 01 00 00 00 "
+            "00 e0 03 00 01 00 00 00 0c 00 00 00 01 00 00 00 10 10 00 00 "
+            "00 00 23 a0 00 01 00 25 a0 00 d0 ff 00 23 a0 00");
+}
+TEST(SectionEncoderV2, Aarch64WithKeyB) {
+  sframe::Function function = two_rows(sframe::Abi::Aarch64Little, 0x10000, 0x8000);
+  function.b_key = true;
+  function.rows[1].recovery->mangled_ra = true;
+  EXPECT_EQ(section_bytes(sframe::Abi::Aarch64Little, v2, function),
+            "e2 de 02 05 02 00 00 00 02 00 00 00 03 00 00 00 14 00 00 00 00 00 00 00 28 00 00 00 "
+            "e4 ef ff ff 00 00 01 00 00 00 00 00 02 00 00 00 22 00 00 00 "
+            "d0 df 03 00 01 00 00 00 10 00 00 00 01 00 00 00 10 10 00 00 "
+            "00 00 00 00 23 a0 00 00 80 00 00 a5 a0 00 d0 ff 00 23 a0 00");
+}
+TEST(SectionEncoderV2, S390x) {
+  EXPECT_EQ(section_bytes(sframe::Abi::S390x, v2, two_rows(sframe::Abi::S390x, 0x100, 0x80)),
+            "de e2 02 05 04 00 00 00 00 00 00 02 00 00 00 03 00 00 00 0c 00 00 00 00 00 00 00 28 "
+            "ff ff ef e4 00 00 01 00 00 00 00 00 00 00 00 02 01 00 00 00 "
+            "00 03 df d0 00 00 00 01 00 00 00 09 00 00 00 01 10 10 00 00 "
+            "00 00 03 00 00 80 05 00 d0 00 03 00");
+}
+
+TEST(SectionEncoderV1, Amd64) {
+  EXPECT_EQ(section_bytes(sframe::Abi::Amd64, v1, two_rows(sframe::Abi::Amd64, 7, 1)),
+            "e2 de 01 01 03 00 f8 00 02 00 00 00 03 00 00 00 0e 00 00 00 00 00 00 00 22 00 00 00 "
+            "00 f0 ff ff 07 00 00 00 00 00 00 00 02 00 00 00 00 "
+            "00 e0 03 00 01 00 00 00 0a 00 00 00 01 00 00 00 10 "
+            "00 23 a0 00 01 25 a0 00 d0 ff 00 23 a0 00");
+}
+TEST(SectionEncoderV1, Aarch64BigEndian) {
+  sframe::Function function = two_rows(sframe::Abi::Aarch64Big, 7, 4);
+  function.b_key = true;
+  function.rows[1].recovery->mangled_ra = true;
+  EXPECT_EQ(section_bytes(sframe::Abi::Aarch64Big, v1, function),
+            "de e2 01 01 01 00 00 00 00 00 00 02 00 00 00 03 00 00 00 0e 00 00 00 00 00 00 00 22 "
+            "ff ff f0 00 00 00 00 07 00 00 00 00 00 00 00 02 20 "
+            "00 03 e0 00 00 00 00 01 00 00 00 0a 00 00 00 01 10 "
+            "00 23 00 a0 04 a5 00 a0 ff d0 00 23 00 a0");
+}
+
+// 27 bytes of header; starts count from the descriptor; row types count from 1
+TEST(SectionEncoderCtfFrame, Amd64) {
+  EXPECT_EQ(section_bytes(sframe::Abi::Amd64, ctf_frame, two_rows(sframe::Abi::Amd64, 0x100, 1)),
+            "e2 de 01 01 03 00 f8 02 00 00 00 03 00 00 00 10 00 00 00 00 00 00 00 22 00 00 00 "
+            "e5 ef ff ff 00 01 00 00 00 00 00 00 02 00 00 00 02 "
+            "d4 df 03 00 01 00 00 00 0c 00 00 00 01 00 00 00 11 "
+            "00 00 23 a0 00 01 00 25 a0 00 d0 ff 00 23 a0 00");
+}
+TEST(SectionEncoderCtfFrame, Aarch64BigEndian) {
+  sframe::Function function = two_rows(sframe::Abi::Aarch64Big, 0x10000, 4);
+  function.rows[1].recovery = Recovery{on(29, 32), Rule{std::nullopt, -24, true}, Rule{std::nullopt, -32, true}, false};
+  EXPECT_EQ(section_bytes(sframe::Abi::Aarch64Big, ctf_frame, function),
+            "de e2 01 01 01 00 00 00 00 00 02 00 00 00 03 00 00 00 13 00 00 00 00 00 00 00 22 "
+            "ff ff ef e5 00 01 00 00 00 00 00 00 00 00 00 02 03 "
+            "00 03 df d4 00 00 00 01 00 00 00 0f 00 00 00 01 11 "
+            "00 00 00 00 23 00 a0 00 00 00 04 06 20 e0 e8 00 23 00 a0");
+}
+
+TEST(SectionEncoderV3, Aarch64BigEndian) {
+  sframe::Function function = two_rows(sframe::Abi::Aarch64Big, 0x100, 4);
+  function.b_key = true;
+  function.signal_frame = true;
+  EXPECT_EQ(section_bytes(sframe::Abi::Aarch64Big, v3, function),
+            "de e2 03 05 01 00 00 00 00 00 00 02 00 00 00 03 00 00 00 1a 00 00 00 00 00 00 00 20 "
+            "ff ff ff ff ff ff ef e4 00 00 01 00 00 00 00 00 "
+            "00 00 00 00 00 03 df d4 00 00 00 01 00 00 00 11 "
+            "00 02 a1 00 00 00 00 23 00 a0 00 04 25 00 a0 ff d0 00 01 10 00 10 00 23 00 a0");
+}
+TEST(SectionEncoderV3, S390x) {
+  EXPECT_EQ(section_bytes(sframe::Abi::S390x, v3, two_rows(sframe::Abi::S390x, 7, 4)),
+            "de e2 03 05 04 00 00 00 00 00 00 02 00 00 00 03 00 00 00 14 00 00 00 00 00 00 00 20 "
+            "ff ff ff ff ff ff ef e4 00 00 00 07 00 00 00 00 "
+            "00 00 00 00 00 03 df d4 00 00 00 01 00 00 00 0c "
+            "00 02 00 00 00 00 03 00 04 05 00 d0 00 01 10 00 10 00 03 00");
+}
+
+// Starts
+std::string failure_of(const emit::OutputFormat& format, std::uint64_t start, std::uint64_t section_address) {
+  const emit::Dialect dialect = dialect_of(sframe::Abi::Amd64, format);
+  emit::SectionEncoder encoder(dialect);
+  encoder.add(leaf(start, 5));
+  try {
+    encoder.encode(section_address);
+  } catch (const std::range_error& error) {
+    return error.what();
+  }
+  return "reaches";
+}
+
+TEST(SectionEncoder, StartsOf64BitsReachEverything) {
+  EXPECT_EQ(failure_of(v3, 0x1000, 0xffffffff80000000), "reaches");
+  EXPECT_EQ(failure_of(v3, 0x7fffffff00000000, 0x1000), "reaches");
+}
+TEST(SectionEncoder, StartsOf32BitsReach2GiBAndNoByteMore) {
+  EXPECT_EQ(failure_of(v1, 0x1000, 0x80001000), "reaches");
+  EXPECT_EQ(failure_of(v2, 0x1000, 0x80001000 - 28), "reaches");
+  EXPECT_EQ(failure_of(ctf_frame, 0x1000, 0x80001000 - 27), "reaches");
+  EXPECT_EQ(failure_of(v1, 0x80000fff, 0x1000), "reaches");
+  EXPECT_EQ(failure_of(v1, 0x1000, 0x80001001),
+            "function at 0x1000 is further from 0x80001001 than the 32-bit starts of SFrame version 1 reach; use "
+            "--sframe-version=3");
+  EXPECT_EQ(failure_of(v2, 0x1000, 0x80001001 - 28),
+            "function at 0x1000 is further from 0x80001001 than the 32-bit starts of SFrame version 2 reach; use "
+            "--sframe-version=3");
+  EXPECT_EQ(failure_of(v2_from_section, 0x80001000, 0x1000),
+            "function at 0x80001000 is further from 0x1000 than the 32-bit starts of SFrame version 2 reach; use "
+            "--sframe-version=3");
+  EXPECT_EQ(failure_of(ctf_frame, 0x1000, 0x80001001 - 27),
+            "function at 0x1000 is further from 0x80001001 than the 32-bit starts of CTF Frame reach; use "
+            "--sframe-version=3");
 }
 
 }  // namespace

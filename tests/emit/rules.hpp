@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+
+#include "emit/dialects.hpp"
+#include "emit/lower.hpp"
+
+/// Rules as a person writes them, and what becomes of them.
+namespace sframe_gen::test {
+
+// offset(N), val_offset(N), register or breg with an offset, and what is stored there
+inline cfi::Formula at_cfa(std::int64_t offset) {
+  return {std::nullopt, offset, true};
+}
+inline cfi::Formula cfa_plus(std::int64_t offset) {
+  return {std::nullopt, offset, false};
+}
+inline cfi::Formula reg(std::uint32_t number, std::int64_t offset) {
+  return {cfi::DwarfRegister{number}, offset, false};
+}
+inline cfi::Formula at_reg(std::uint32_t number, std::int64_t offset) {
+  return {cfi::DwarfRegister{number}, offset, true};
+}
+
+/// The rules at a function's entry by the ABI; tests change one or two.
+inline cfi::Rules entry_rules(sframe::Abi abi) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return {reg(7, 8), cfi::Unspecified{}, cfi::Unspecified{}, at_cfa(-8)};
+    case sframe::Abi::Aarch64Little:
+    case sframe::Abi::Aarch64Big:
+      return {reg(31, 0), {}, {}, {}};
+    case sframe::Abi::S390x:
+      return {reg(15, 160), {}, {}, {}};
+  }
+  return {};
+}
+
+/// "default" or "flexible" by the descriptor that the row takes; "no words" for the outermost frame; "plt"; or the key
+/// of the reason.
+inline std::string form_of(const cfi::Rules& rules, const emit::Dialect& dialect) {
+  const emit::Lowered lowered = emit::lower(rules, dialect);
+  if (const auto* reason = std::get_if<emit::Unrepresentable>(&lowered)) return std::string(emit::key_of(*reason));
+  if (std::holds_alternative<emit::Outermost>(lowered)) return "no words";
+  if (std::holds_alternative<cfi::PltStub>(lowered)) return "plt";
+  return emit::obstacle_to_default(std::get<sframe::Recovery>(lowered), dialect) ? "flexible" : "default";
+}
+
+/// What SFrame says of rules that it can say.
+inline sframe::Recovery recovery_of(const cfi::Rules& rules, const emit::Dialect& dialect) {
+  const emit::Lowered lowered = emit::lower(rules, dialect);
+  const auto* recovery = std::get_if<sframe::Recovery>(&lowered);
+  if (recovery == nullptr) throw std::logic_error("has no recovery, but: " + form_of(rules, dialect));
+  return *recovery;
+}
+
+}  // namespace sframe_gen::test
