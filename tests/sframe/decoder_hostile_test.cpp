@@ -5,6 +5,7 @@
 #include "sframe/decoder.hpp"
 #include "sframe/dump.hpp"
 #include "sframe/good_section.hpp"
+#include "sframe/good_versions.hpp"
 
 /// Damaged sections: decoding returns or throws Failure. Each copy is allocated at its exact size, so that
 /// AddressSanitizer sees a read past the end.
@@ -12,9 +13,9 @@ namespace sframe_gen::sframe {
 namespace {
 
 /// Whether it decodes; what does can also be dumped.
-bool survives(const std::vector<std::byte>& bytes) {
+bool survives(const std::vector<std::byte>& bytes, Family family) {
   try {
-    const Section section = decode(bytes, test::golden_address, {"a.out", ".sframe"}, {.allow_overlap = true});
+    const Section section = decode(bytes, test::golden_address, {"a.out", ".sframe"}, {.allow_overlap = true}, family);
     std::ostringstream out;
     dump(section, ".sframe", out);
     return true;
@@ -27,7 +28,12 @@ class Hostile : public testing::TestWithParam<const char*> {
  protected:
   static std::vector<std::byte> section() {
     const std::string name = GetParam();
-    return name == "good" ? test::good_section() : test::golden_section(name);
+    if (name == "good") return test::good_section();
+    const auto golden = test::golden_section(name);
+    return golden.empty() ? test::good_version(name) : golden;
+  }
+  static bool survives(const std::vector<std::byte>& bytes) {
+    return sframe::survives(bytes, test::family_of(GetParam()));
   }
 };
 
@@ -61,8 +67,11 @@ TEST_P(Hostile, EveryLength) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sections, Hostile, testing::Values("good", "default", "flexible", "stubs"),
-                         [](const auto& tested) { return std::string(tested.param); });
+std::string name_of(const testing::TestParamInfo<const char*>& tested) {
+  return tested.param;
+}
+INSTANTIATE_TEST_SUITE_P(Sections, Hostile, testing::Values("good", "default", "flexible", "stubs"), name_of);
+INSTANTIATE_TEST_SUITE_P(Versions, Hostile, testing::ValuesIn(test::good_versions), name_of);
 
 }  // namespace
 }  // namespace sframe_gen::sframe

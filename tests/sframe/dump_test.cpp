@@ -5,7 +5,8 @@
 #include <sstream>
 
 #include "sframe/decoder.hpp"
-#include "sframe/test_bytes.hpp"
+#include "sframe/good_section.hpp"
+#include "sframe/good_versions.hpp"
 
 namespace sframe_gen::sframe {
 namespace {
@@ -39,6 +40,40 @@ TEST_P(Golden, EqualsReadelf) {
 INSTANTIATE_TEST_SUITE_P(Binutils, Golden, testing::Values("default", "flexible", "stubs"),
                          [](const auto& tested) { return std::string(tested.param); });
 
+class GoldenVersion : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenVersion, EqualsReadelf) {
+  const std::string name = GetParam();
+  const Section section = decode(test::good_version(name), test::good_address, {name, ".sframe"});
+  EXPECT_EQ(dump_text(section), test::golden_text(name + ".txt"));
+}
+
+INSTANTIATE_TEST_SUITE_P(ByHand, GoldenVersion,
+                         testing::Values("v2_amd64", "v2_s390x", "v1_aarch64_be", "v3_aarch64_be", "v3_s390x"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+// No tool ever read it: in readelf's notation, with the names of its own header file.
+TEST(Dump, CtfFrame) {
+  const Section section =
+      decode(test::good_version("ctf_aarch64"), test::good_address, {"a.out", ".ctf_frame"}, {}, Family::CtfFrame);
+  std::ostringstream out;
+  dump(section, ".ctf_frame", out);
+  EXPECT_EQ(out.str(),
+            "Contents of the CTF Frame section .ctf_frame:\n  Header :\n\n"
+            "    Version: CTF_FRAME_VERSION_1\n"
+            "    Flags: CTF_FRAME_F_FDE_SORTED,\n           CTF_FRAME_F_FRAME_POINTER\n"
+            "    Num FDEs: 2\n    Num FREs: 5\n\n  Function Index :\n\n"
+            "    func idx [0]: pc = 0x1000, size = 24 bytes\n"
+            "    STARTPC         CFA       FP        RA           \n"
+            "    0000000000001000  sp+0      u         u            \n"
+            "    0000000000001004  sp+16     c-16      u            \n"
+            "    0000000000001008  fp+32     c-32      c-24         \n\n"
+            "    func idx [1]: pc = 0x1040, size = 512 bytes\n"
+            "    STARTPC         CFA       FP        RA           \n"
+            "    0000000000001040  sp+0      u         u            \n"
+            "    0000000000001150  sp+320    u         u            \n");
+}
+
 // The rest is what no assembler of today writes; the lines are readelf's on sections made by hand.
 
 TEST(Dump, Flags) {
@@ -47,6 +82,8 @@ TEST(Dump, Flags) {
             std::string::npos);
   section.flags = flag::sorted;
   EXPECT_NE(dump_text(section).find("    Flags: SFRAME_F_FDE_SORTED\n"), std::string::npos);
+  section.flags = flag::frame_pointer;
+  EXPECT_NE(dump_text(section).find("    Flags: SFRAME_F_FRAME_POINTER\n"), std::string::npos);
   section.flags = flag::function_start_pc_relative;
   EXPECT_NE(dump_text(section).find("    Flags: SFRAME_F_FDE_FUNC_START_PCREL\n"), std::string::npos);
 }

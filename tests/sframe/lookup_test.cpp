@@ -106,6 +106,22 @@ TEST(FindRow, OfARepeatedBlock) {
   EXPECT_EQ(row_found(plt, 40), -1);
 }
 
+// CTF Frame and version 1: a row holds where (pc & start) >= start; of several the last
+TEST(FindRow, ByBitMasks) {
+  const Function plt = repeated(0x30, 0, {0, 11});
+  for (std::uint64_t pc = 0; pc < 0x30; ++pc) EXPECT_EQ(row_found(plt, pc), (pc & 11U) == 11U ? 1 : 0) << pc;
+  EXPECT_EQ(row_found(plt, 0x30), -1);
+}
+TEST(FindRow, ByBitMasksWithNoRowForZero) {
+  const Function function = repeated(0x20, 0, {4, 8, 12});
+  EXPECT_EQ(row_found(function, 3), -1);
+  EXPECT_EQ(row_found(function, 4), 0);
+  EXPECT_EQ(row_found(function, 8), 1);
+  EXPECT_EQ(row_found(function, 12), 2);
+  EXPECT_EQ(row_found(function, 0x10), -1);
+  EXPECT_EQ(row_found(function, 0x1f), 2);
+}
+
 TEST(FindRow, OfAFlexibleFunctionThatBinutilsWrote) {
   const Section section = decode(test::golden_section("flexible"), test::golden_address, {"flexible", ".sframe"});
   const Function* function = find_function(section, 0x2014);
@@ -131,8 +147,16 @@ TEST(ForEachInterval, UnrollsRepeatedBlocks) {
   EXPECT_EQ(intervals_of(repeated(20, 8, {2})), (std::vector<Interval>{{2, 8, 0}, {10, 16, 0}, {18, 20, 0}}));
 }
 
-TEST(ForEachInterval, AgreesWithFindRow) {
-  const Function function = repeated(0x105, 16, {1, 4, 11});
+TEST(ForEachInterval, OfBitMasks) {
+  EXPECT_EQ(intervals_of(repeated(16, 0, {0, 11})),
+            (std::vector<Interval>{{0, 11, 0}, {11, 12, 1}, {12, 15, 0}, {15, 16, 1}}));
+  EXPECT_EQ(intervals_of(repeated(16, 0, {8})), (std::vector<Interval>{{8, 16, 0}}));
+}
+
+class AgreesWithFindRow : public testing::TestWithParam<std::uint8_t> {};
+
+TEST_P(AgreesWithFindRow, AtEveryPc) {
+  const Function function = repeated(0x105, GetParam(), {1, 4, 11});
   std::uint64_t covered = 0;
   for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const Row& row) {
     for (std::uint64_t pc = begin; pc < end; ++pc) EXPECT_EQ(find_row(function, pc), &row) << pc;
@@ -141,6 +165,8 @@ TEST(ForEachInterval, AgreesWithFindRow) {
   for (std::uint64_t pc = 0; pc < function.size; ++pc) covered += find_row(function, pc) == nullptr ? 1U : 0U;
   EXPECT_EQ(covered, function.size);
 }
+
+INSTANTIATE_TEST_SUITE_P(RepeatSizes, AgreesWithFindRow, testing::Values(std::uint8_t{16}, std::uint8_t{0}));
 
 }  // namespace
 }  // namespace sframe_gen::sframe

@@ -1,0 +1,193 @@
+// The other versions, ABIs and byte orders: what each byte of the sections by hand means.
+
+#include <gtest/gtest.h>
+
+#include "sframe/good_section.hpp"
+#include "sframe/good_versions.hpp"
+
+namespace sframe_gen::sframe {
+namespace {
+
+Section decode_good(const std::string& name) {
+  return decode(test::good_version(name), test::good_address, {name, ".sframe"}, {}, test::family_of(name));
+}
+
+Rule on(std::uint32_t base, std::int32_t offset) {
+  return {base, offset, false};
+}
+Rule at_cfa(std::int32_t offset) {
+  return {std::nullopt, offset, true};
+}
+
+struct HeaderCase {
+  const char* name;
+  Version version;
+  Endian endian;
+  Abi abi;
+  std::uint8_t flags;
+  std::size_t functions;
+};
+
+class GoodVersion : public testing::TestWithParam<HeaderCase> {};
+
+TEST_P(GoodVersion, SaysWhatItIs) {
+  const HeaderCase& expected = GetParam();
+  const Section section = decode_good(expected.name);
+  EXPECT_EQ(section.version, expected.version);
+  EXPECT_EQ(section.endian, expected.endian);
+  EXPECT_EQ(section.abi, expected.abi);
+  EXPECT_EQ(section.flags, expected.flags);
+  EXPECT_EQ(section.functions.size(), expected.functions);
+  EXPECT_EQ(section.functions[0].start, 0x1000U);
+  if (expected.functions > 1) {
+    EXPECT_EQ(section.functions.back().start, 0x1040U);
+  }
+}
+
+constexpr HeaderCase header_cases[]{
+    {"v2_amd64", Version::V2, Endian::Little, Abi::Amd64, 5, 3},
+    {"v2_s390x", Version::V2, Endian::Big, Abi::S390x, 5, 2},
+    {"v1_aarch64_be", Version::V1, Endian::Big, Abi::Aarch64Big, 1, 2},
+    {"ctf_aarch64", Version::CtfFrame, Endian::Little, Abi::Aarch64Little, 3, 2},
+    {"v3_aarch64_be", Version::V3, Endian::Big, Abi::Aarch64Big, 5, 2},
+    {"v3_s390x", Version::V3, Endian::Big, Abi::S390x, 5, 1},
+};
+INSTANTIATE_TEST_SUITE_P(Sections, GoodVersion, testing::ValuesIn(header_cases),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(DecoderV2, ReadsDescriptorsAndRows) {
+  const Section section = decode_good("v2_amd64");
+  Function expected;
+  expected.start = 0x1000;
+  expected.size = 7;
+  expected.rows = {{0, Recovery{.cfa = on(7, 8)}},
+                   {1, Recovery{.cfa = on(7, 16), .frame_pointer = at_cfa(-16)}},
+                   {4, Recovery{.cfa = on(6, 16), .frame_pointer = at_cfa(-16)}},
+                   {6, Recovery{.cfa = on(7, 8)}}};
+  EXPECT_EQ(section.functions.at(0), expected);
+  EXPECT_EQ(section.functions.at(1).pc_type, PcType::Mask);
+  EXPECT_EQ(section.functions.at(1).repeat_size, 16);
+  EXPECT_EQ(section.functions.at(2).rows.at(1), (Row{0x134, std::nullopt}));
+}
+
+TEST(DecoderV2, CountsStartsFromTheSectionWithoutTheFlagOfErratum1) {
+  auto bytes = test::good_version("v2_amd64");
+  bytes[3] = std::byte{1};
+  bytes[0x44] = std::byte{0x40};
+  bytes[0x45] = std::byte{0xf0};
+  bytes[0x30] = std::byte{0xf0};
+  const Section section = decode(bytes, test::good_address, {"a.out", ".sframe"});
+  EXPECT_EQ(section.functions.at(0).start, 0x0fe4U);
+  EXPECT_EQ(section.functions.at(1).start, 0x0ff0U);
+  EXPECT_EQ(section.functions.at(2).start, 0x1040U);
+}
+
+TEST(DecoderV2, TakesAFunctionWithoutRows) {
+  auto bytes = test::good_version("v2_amd64");
+  bytes[0x50] = std::byte{0};     // the last function's
+  bytes[0x4c] = std::byte{0x1b};  // which stand at the end
+  bytes[0x0c] = std::byte{6};
+  EXPECT_TRUE(decode(bytes, test::good_address, {"a.out", ".sframe"}).functions.at(2).rows.empty());
+}
+
+TEST(DecoderV2, KnowsTheFlagThatAllFunctionsPreserveTheFramePointer) {
+  for (const char* name : {"v2_amd64", "v2_s390x", "v1_aarch64_be"}) {
+    auto bytes = test::good_version(name);
+    bytes[3] |= std::byte{flag::frame_pointer};
+    EXPECT_NE(decode(bytes, test::good_address, {name, ".sframe"}).flags & flag::frame_pointer, 0) << name;
+  }
+}
+
+TEST(DecoderS390x, UnscalesTheCfaAndReadsRegistersFromOddWords) {
+  const Section section = decode_good("v2_s390x");
+  EXPECT_EQ(
+      section.functions.at(0).rows,
+      (std::vector<Row>{{0, Recovery{.cfa = on(15, 160)}},
+                        {6, Recovery{.cfa = on(15, 168), .return_address = at_cfa(-48)}},
+                        {0x0a, Recovery{.cfa = on(15, 336), .frame_pointer = at_cfa(-72)}},
+                        {0x0e, Recovery{.cfa = on(11, 336), .return_address = on(16, 0), .frame_pointer = on(17, 0)}},
+                        {0x12, Recovery{.cfa = on(15, 1184), .return_address = on(68, 0)}}}));
+  EXPECT_EQ(section.functions.at(1).repeat_size, 32);
+}
+
+TEST(DecoderS390x, UnscalesTheCfaOfFlexibleRowsToo) {
+  EXPECT_EQ(decode_good("v3_s390x").functions.at(0).rows,
+            (std::vector<Row>{
+                {0, Recovery{.cfa = on(15, 160)}},
+                {4, Recovery{.cfa = on(15, 168), .return_address = on(16, 0)}},
+                {8, Recovery{.cfa = on(10, 320), .frame_pointer = Rule{70, -8, true}}},
+                {0x0c, Recovery{.cfa = Rule{11, 0, true}, .return_address = at_cfa(-48), .frame_pointer = at_cfa(-72)}},
+            }));
+}
+
+TEST(DecoderS390x, OddWordsOfVersion3AreOffsets) {
+  auto bytes = test::good_version("v3_s390x");
+  bytes[0x49] = std::byte{0x5b};  // CFA control: *(r11 + …) stays
+  bytes[0x4c] = std::byte{0xd1};  // RA at CFA-47
+  const Section section = decode(bytes, test::good_address, {"a.out", ".sframe"});
+  EXPECT_EQ(section.functions.at(0).rows.at(3).recovery->return_address, at_cfa(-47));
+}
+
+TEST(DecoderAarch64, ReadsSignedRowsAndTheKey) {
+  for (const char* name : {"v1_aarch64_be", "v3_aarch64_be"}) {
+    const Section section = decode_good(name);
+    EXPECT_TRUE(section.functions.at(0).b_key) << name;
+    EXPECT_FALSE(section.functions.at(1).b_key) << name;
+    EXPECT_FALSE(section.functions.at(0).rows.at(0).recovery->mangled_ra) << name;
+    EXPECT_EQ(section.functions.at(0).rows.at(1).recovery, (Recovery{.cfa = on(31, 0), .mangled_ra = true})) << name;
+    EXPECT_TRUE(section.functions.at(0).rows.at(2).recovery->mangled_ra) << name;
+  }
+}
+
+TEST(DecoderAarch64, ReadsWideBigEndianWords) {
+  EXPECT_EQ(
+      decode_good("v1_aarch64_be").functions.at(0).rows.at(2).recovery,
+      (Recovery{.cfa = on(29, 320), .return_address = at_cfa(-24), .frame_pointer = at_cfa(-32), .mangled_ra = true}));
+  EXPECT_EQ(decode_good("v3_aarch64_be").functions.at(1).rows.at(0).recovery,
+            (Recovery{.cfa = on(31, 288), .frame_pointer = at_cfa(-16)}));
+}
+
+TEST(DecoderAarch64, ReturnAddressAtTheCfaIsNoPadding) {
+  auto bytes = test::good_version("v1_aarch64_be");
+  bytes[0x51] = std::byte{0};
+  bytes[0x50] = std::byte{0};
+  EXPECT_EQ(decode(bytes, test::good_address, {"a.out", ".sframe"}).functions.at(0).rows.at(3).recovery->return_address,
+            at_cfa(0));
+}
+
+TEST(DecoderV1, RowStartsOfRepeatedFunctionsAreBitMasks) {
+  const Function function = decode_good("v1_aarch64_be").functions.at(1);
+  EXPECT_EQ(function.pc_type, PcType::Mask);
+  EXPECT_EQ(function.repeat_size, 0);
+  EXPECT_EQ(function.rows.at(1).pc_offset, 8U);
+}
+
+TEST(DecoderCtfFrame, HasTheFramePointerFirst) {
+  const Section section = decode_good("ctf_aarch64");
+  EXPECT_EQ(section.functions.at(0).rows,
+            (std::vector<Row>{
+                {0, Recovery{.cfa = on(31, 0)}},
+                {4, Recovery{.cfa = on(31, 16), .frame_pointer = at_cfa(-16)}},
+                {8, Recovery{.cfa = on(29, 32), .return_address = at_cfa(-24), .frame_pointer = at_cfa(-32)}}}));
+  EXPECT_EQ(section.functions.at(1).rows.at(1).pc_offset, 0x110U);
+  EXPECT_EQ(section.functions.at(1).rows.at(1).recovery->cfa, on(31, 320));
+}
+
+// Nothing in the bytes tells the two apart but for what they make of them.
+TEST(DecoderCtfFrame, IsToldFromVersion1ByItsNameOnly) {
+  EXPECT_THROW(decode(test::good_version("ctf_aarch64"), test::good_address, {"a.out", ".sframe"}), MalformedInput);
+  EXPECT_THROW(
+      decode(test::good_version("v1_aarch64_be"), test::good_address, {"a.out", ".ctf_frame"}, {}, Family::CtfFrame),
+      MalformedInput);
+}
+
+TEST(DecoderCtfFrame, HasOneVersion) {
+  for (const unsigned number : {0U, 2U, 3U}) {
+    auto bytes = test::good_version("ctf_aarch64");
+    bytes[2] = static_cast<std::byte>(number);
+    EXPECT_THROW(decode(bytes, test::good_address, {"a.out", ".ctf_frame"}, {}, Family::CtfFrame), Refused) << number;
+  }
+}
+
+}  // namespace
+}  // namespace sframe_gen::sframe
