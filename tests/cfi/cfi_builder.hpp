@@ -22,7 +22,8 @@ class Bytes {
   std::vector<std::byte> bytes_;
 };
 
-/// One CIE and one FDE of 0x100 bytes at 0x1000, by hand: code alignment 1, data alignment -8, returns by column 16.
+/// One CIE and one FDE of 0x100 bytes at 0x1000, by hand: code alignment 1, data alignment -8, returns by the machine's
+/// column (16 of x86-64, where nothing else is said).
 class OneFunction {
  public:
   /// What gcc and clang start every x86-64 function with: CFA = rsp + 8, RA at CFA - 8.
@@ -30,22 +31,25 @@ class OneFunction {
                                                          std::byte{1}};
 
   explicit OneFunction(const Bytes& instructions) : OneFunction(instructions, usual_start) {}
-  OneFunction(const Bytes& instructions, std::span<const std::byte> initial) {
+  OneFunction(const Bytes& instructions, std::span<const std::byte> initial,
+              const cfi::TrackedRegisters& tracked = cfi::amd64::tracked)
+      : tracked_(tracked) {
     bytes_.assign(initial.begin(), initial.end());
     bytes_.insert(bytes_.end(), instructions.span().begin(), instructions.span().end());
     table_.origin = {"file", ".eh_frame"};
     table_.section_address = 0x500000;
     table_.section_bytes = bytes_;
-    table_.common.push_back({1, -8, cfi::amd64::return_address, 0, false, std::span(bytes_).first(initial.size())});
+    table_.common.push_back({1, -8, tracked.return_address, 0, false, std::span(bytes_).first(initial.size())});
     table_.entries.push_back({0x1000, 0x100, 0x20, 0, std::span(bytes_).subspan(initial.size())});
   }
 
+  cfi::FrameTable& table() { return table_; }
   cfi::CommonInformation& common() { return table_.common[0]; }
   cfi::FrameEntry& entry() { return table_.entries[0]; }
 
   std::vector<cfi::FrameRow> rows() const {
     std::vector<cfi::FrameRow> rows;
-    cfi::RowMachine(table_, cfi::amd64::tracked).run(table_.entries[0], rows);
+    cfi::RowMachine(table_, tracked_).run(table_.entries[0], rows);
     return rows;
   }
   /// The rules in force at the function's end.
@@ -53,6 +57,7 @@ class OneFunction {
 
  private:
   std::vector<std::byte> bytes_;
+  cfi::TrackedRegisters tracked_;
   cfi::FrameTable table_;
 };
 

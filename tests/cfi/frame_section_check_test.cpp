@@ -101,6 +101,48 @@ TEST(DwarfSession, ReadsTheGoodOne) {
   EXPECT_EQ(session.table().entries[0].section_offset, 0x18U);
 }
 
+/// The good one with another letter behind 'R', in place of a nop at the CIE's end.
+std::vector<std::byte> with_letters(const std::string& letters) {
+  auto bytes = good_section();
+  for (const char letter : letters) {
+    bytes.insert(bytes.begin() + 11, static_cast<std::byte>(letter));
+    bytes.erase(bytes.begin() + 0x17);
+  }
+  return bytes;
+}
+
+struct Letters {
+  const char* name;
+  const char* letters;  ///< each is inserted before the ones already there
+  std::vector<std::uint64_t> places;
+  bool signal_frame, b_key;
+};
+
+class AugmentationLetters : public testing::TestWithParam<Letters> {};
+
+// libdwarf 20210528 gives up on a CIE with 'B' or 'G': it gets a copy with other letters.
+TEST_P(AugmentationLetters, AreReadPastLibdwarf) {
+  const Letters& tested = GetParam();
+  const auto bytes = with_letters(tested.letters);
+  EXPECT_EQ(cfi::check_frame_section(cfi::FrameSection::EhFrame, bytes, Endian::Little, origin).aarch64_letters,
+            tested.places);
+  const cfi::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  ASSERT_EQ(session.table().common.size(), 1U);
+  EXPECT_EQ(session.table().common[0].signal_frame, tested.signal_frame);
+  EXPECT_EQ(session.table().common[0].b_key, tested.b_key);
+  EXPECT_EQ(session.table().common[0].pointer_encoding, 0x1b);
+  ASSERT_EQ(session.table().entries.size(), 1U);
+  EXPECT_EQ(session.table().entries[0].function_start, 0x100U);
+}
+
+INSTANTIATE_TEST_SUITE_P(EhFrame, AugmentationLetters,
+                         testing::Values(Letters{"SignalFrame", "S", {}, true, false},
+                                         Letters{"KeyB", "B", {11}, false, true},
+                                         Letters{"MemoryTagging", "G", {11}, false, false},
+                                         Letters{"KeyBInASignalFrame", "SB", {11}, true, true},
+                                         Letters{"SignalFrameBehindMemoryTagging", "SG", {11}, true, false}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
 /// .debug_frame: FDE at 0 for 0x100..0x110, its CIE behind it at 0x18.
 std::vector<std::byte> entry_before_its_common() {
   // clang-format off
