@@ -1,0 +1,154 @@
+// The options that choose a format: what each makes of it, and each wrong use.
+
+#include "cli/format_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "cli/reader_target.hpp"
+
+namespace sframe_gen::cli {
+namespace {
+
+using emit::FlexibleDescriptors;
+using sframe::Version;
+
+emit::OutputFormat format(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "sframe-gen");
+  arguments.push_back("a");
+  return read_command_line(static_cast<int>(arguments.size()), arguments.data()).format;
+}
+
+TEST(FormatOptions, NewestVersionByDefault) {
+  const emit::OutputFormat chosen = format({});
+  EXPECT_EQ(chosen.version, Version::V3);
+  EXPECT_TRUE(chosen.pc_relative_starts);
+  EXPECT_TRUE(chosen.undefined_ra_rows);
+  EXPECT_EQ(chosen.flexible, FlexibleDescriptors::Auto);
+}
+
+TEST(FormatOptions, EachVersion) {
+  EXPECT_EQ(format({"--sframe-version=3"}).version, Version::V3);
+  EXPECT_EQ(format({"--sframe-version=2"}).version, Version::V2);
+  EXPECT_EQ(format({"--sframe-version", "1"}).version, Version::V1);
+  EXPECT_EQ(format({"--sframe-version=ctf"}).version, Version::CtfFrame);
+}
+
+TEST(FormatOptions, Erratum1IsOlderThanErratum2) {
+  const emit::OutputFormat both = format({"--sframe-version=2"});
+  EXPECT_TRUE(both.pc_relative_starts);
+  EXPECT_TRUE(both.undefined_ra_rows);
+  const emit::OutputFormat first = format({"--sframe-version=2", "--no-ra-undefined"});
+  EXPECT_TRUE(first.pc_relative_starts);
+  EXPECT_FALSE(first.undefined_ra_rows);
+  const emit::OutputFormat none = format({"--sframe-version=2", "--no-pcrel"});
+  EXPECT_FALSE(none.pc_relative_starts);
+  EXPECT_FALSE(none.undefined_ra_rows);
+}
+
+TEST(FormatOptions, OutermostFramesCanBeLeftOutOfVersion3) {
+  EXPECT_FALSE(format({"--no-ra-undefined"}).undefined_ra_rows);
+}
+
+TEST(FormatOptions, FlexibleDescriptors) {
+  EXPECT_EQ(format({"--flexible=always"}).flexible, FlexibleDescriptors::Always);
+  EXPECT_EQ(format({"--flexible=never"}).flexible, FlexibleDescriptors::Never);
+  EXPECT_EQ(format({"--flexible", "auto"}).flexible, FlexibleDescriptors::Auto);
+  EXPECT_EQ(format({"--flexible=never", "--sframe-version=2"}).flexible, FlexibleDescriptors::Never);
+}
+
+struct Target {
+  const char* name;
+  Version version;
+  bool pc_relative_starts, undefined_ra_rows;
+};
+
+class EachTarget : public testing::TestWithParam<Target> {};
+
+TEST_P(EachTarget, IsAFormat) {
+  const Target& expected = GetParam();
+  const emit::OutputFormat chosen = format({"--for", expected.name});
+  EXPECT_EQ(chosen.version, expected.version);
+  EXPECT_EQ(chosen.flexible, FlexibleDescriptors::Auto);
+  if (expected.version == Version::V2) {
+    EXPECT_EQ(chosen.pc_relative_starts, expected.pc_relative_starts);
+  }
+  if (expected.version != Version::V1) {
+    EXPECT_EQ(chosen.undefined_ra_rows, expected.undefined_ra_rows);
+  }
+}
+
+constexpr Target targets[]{
+    {"kernel", Version::V3, true, true},          {"glibc", Version::V2, true, false},
+    {"gnu-ld", Version::V3, true, true},          {"gnu-ld-2.45", Version::V2, true, false},
+    {"gnu-ld-2.44", Version::V2, false, false},   {"gnu-ld-2.40", Version::V1, false, false},
+    {"java-profiler", Version::V2, false, false},
+};
+INSTANTIATE_TEST_SUITE_P(Readers, EachTarget, testing::ValuesIn(targets));
+
+TEST(ReaderTargets, AreTheOnesTestedHere) {
+  ASSERT_EQ(reader_targets().size(), std::size(targets));
+  for (std::size_t i = 0; i < std::size(targets); ++i) EXPECT_EQ(reader_targets()[i].name, targets[i].name);
+}
+
+TEST(ReaderTargets, TakeAWordAboutFlexibleDescriptors) {
+  EXPECT_EQ(format({"--for=kernel", "--flexible=always"}).flexible, FlexibleDescriptors::Always);
+  EXPECT_EQ(format({"--for=kernel", "--flexible=never"}).flexible, FlexibleDescriptors::Never);
+}
+
+struct Wrong {
+  std::vector<const char*> arguments;
+  const char* message;
+};
+
+void PrintTo(const Wrong& wrong, std::ostream* out) {
+  for (const char* argument : wrong.arguments) *out << argument << ' ';
+}
+
+class WrongFormat : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongFormat, IsNamed) {
+  try {
+    format(GetParam().arguments);
+    FAIL() << "was taken";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), GetParam().message);
+  }
+}
+
+constexpr const char* converting_only = "options that choose a format go with converting only";
+
+INSTANTIATE_TEST_SUITE_P(
+    Options, WrongFormat,
+    testing::Values(
+        Wrong{{"--sframe-version=4"}, "--sframe-version is 3, 2, 1 or ctf, not '4'"},
+        Wrong{{"--sframe-version=V3"}, "--sframe-version is 3, 2, 1 or ctf, not 'V3'"},
+        Wrong{{"--sframe-version="},
+              "the argument for option '--sframe-version' should follow immediately after the equal sign"},
+        Wrong{{"--sframe-version=2", "--sframe-version=3"},
+              "option '--sframe-version' cannot be specified more than once"},
+        Wrong{{"--flexible=yes"}, "--flexible is 'auto', 'always' or 'never', not 'yes'"},
+        Wrong{{"--flexible=always", "--sframe-version=2"},
+              "--flexible=always goes with --sframe-version=3 only: its elders have no flexible descriptors"},
+        Wrong{{"--flexible=always", "--for=glibc"},
+              "--flexible=always goes with --sframe-version=3 only: its elders have no flexible descriptors"},
+        Wrong{{"--no-pcrel"}, "--no-pcrel goes with --sframe-version=2 only"},
+        Wrong{{"--no-pcrel", "--sframe-version=1"}, "--no-pcrel goes with --sframe-version=2 only"},
+        Wrong{{"--no-ra-undefined", "--sframe-version=1"},
+              "--no-ra-undefined goes with --sframe-version=2 and 3 only: its elders have no such rows"},
+        Wrong{{"--no-ra-undefined", "--sframe-version=ctf"},
+              "--no-ra-undefined goes with --sframe-version=2 and 3 only: its elders have no such rows"},
+        Wrong{{"--for=windows"}, "--for knows no 'windows'; --help lists what it knows"},
+        Wrong{{"--for=kernel", "--sframe-version=3"}, "--for and --sframe-version exclude each other"},
+        Wrong{{"--for=glibc", "--no-pcrel"}, "--for and --no-pcrel exclude each other"},
+        Wrong{{"--for=glibc", "--no-ra-undefined"}, "--for and --no-ra-undefined exclude each other"},
+        Wrong{{"--dump", "--sframe-version=3"}, converting_only}, Wrong{{"--dump", "--for=kernel"}, converting_only},
+        Wrong{{"--verify", "--flexible=auto"}, converting_only}, Wrong{{"--verify", "--no-pcrel"}, converting_only},
+        Wrong{{"--remove", "--no-ra-undefined"}, converting_only}));
+
+}  // namespace
+}  // namespace sframe_gen::cli
