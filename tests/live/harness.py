@@ -66,15 +66,20 @@ def write(path, content):
     return path
 
 
+def fields(form, content, offset):
+    """In the byte order of the ELF file."""
+    return struct.unpack_from((">" if content[5] == 2 else "<") + form, content, offset)
+
+
 def segments(content):
-    offset, count = struct.unpack_from("<Q", content, 32)[0], struct.unpack_from("<H", content, 56)[0]
-    return [Segment(*struct.unpack_from("<IIQQQQQQ", content, offset + i * PHDR_SIZE)) for i in range(count)]
+    offset, count = fields("Q", content, 32)[0], fields("H", content, 56)[0]
+    return [Segment(*fields("IIQQQQQQ", content, offset + i * PHDR_SIZE)) for i in range(count)]
 
 
 def sections(content):
-    offset = struct.unpack_from("<Q", content, 40)[0]
-    count, names_index = struct.unpack_from("<HH", content, 60)
-    headers = [struct.unpack_from("<IIQQQQ", content, offset + i * SHDR_SIZE) for i in range(count)]
+    offset = fields("Q", content, 40)[0]
+    count, names_index = fields("HH", content, 60)
+    headers = [fields("IIQQQQ", content, offset + i * SHDR_SIZE) for i in range(count)]
     names = headers[names_index][4]
 
     def name_at(at):

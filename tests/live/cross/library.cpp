@@ -6,7 +6,9 @@
 #include <vector>
 
 thread_local int unwound = 0;
-int unwound_here() { return unwound; }
+int unwound_here() {
+  return unwound;
+}
 
 struct Guard {
   std::string text;

@@ -15,7 +15,9 @@ std::string throw_through_libc();
 
 namespace {
 
-void thrower(int i) { throw std::runtime_error(std::to_string(i * 6)); }
+void thrower(int i) {
+  throw std::runtime_error(std::to_string(i * 6));
+}
 
 struct Base {
   virtual ~Base() = default;
@@ -68,5 +70,6 @@ int main() {
   }
   std::map<std::string, std::vector<int>> all;
   for (int i = 0; i < 1000; ++i) all[std::to_string(i % 7)].push_back(i);
-  for (const auto& [key, values] : all) std::cout << key << ' ' << std::accumulate(values.begin(), values.end(), 0) << '\n';
+  for (const auto& [key, values] : all)
+    std::cout << key << ' ' << std::accumulate(values.begin(), values.end(), 0) << '\n';
 }
