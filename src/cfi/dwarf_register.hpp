@@ -10,9 +10,9 @@ enum class DwarfRegister : std::uint32_t {};
 
 /// The columns of the unwind table that SFrame can speak of, and the column the CIE must return by.
 struct TrackedRegisters {
-  DwarfRegister stack_pointer;
-  DwarfRegister frame_pointer;
-  DwarfRegister return_address;
+  DwarfRegister stack_pointer{};
+  DwarfRegister frame_pointer{};
+  DwarfRegister return_address{};
   /// RA_SIGN_STATE, a column that holds whether the return address is signed. No value: the machine signs none.
   std::optional<DwarfRegister> signing_state = std::nullopt;
 };
