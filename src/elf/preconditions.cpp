@@ -42,9 +42,22 @@ void check_not_packed(const Image& image) {
     throw Refused(image.name(), "is packed by UPX; unpack it first (upx -d)");
 }
 
+/// What is signed as a whole. The kernel's marker stands behind modules, and behind kernels that are signed alike.
 void check_not_signed(const Image& image) {
   if (text_of(image.file_bytes()).ends_with("~Module signature appended~\n"))
     throw Refused(image.name(), "is a signed kernel module, and a change would break the signature");
+  // libgcrypt's own HMAC, for FIPS mode; bsign; elfsign.
+  constexpr std::array<std::string_view, 3> names{".note.fdo.integrity", "signature", ".SUNW_signature"};
+  for (const Section& section : image.sections()) {
+    if (std::find(names.begin(), names.end(), section.name) != names.end())
+      throw Refused(image.name(), "is signed (section " + section.name + "), and a change would break the signature");
+  }
+}
+
+/// The kernel maps it from its own image: in a file, there are only copies, which nobody loads.
+void check_not_vdso(const Image& image) {
+  if (soname_of(image, read_dynamic(image)).starts_with("linux-vdso"))
+    throw Refused(image.name(), "is a vDSO, which the kernel builds into itself");
 }
 
 void check_not_prelinked(const Image& image) {
@@ -81,6 +94,7 @@ void check_preconditions(const Image& image) {
   check_kind(image);
   check_not_packed(image);
   check_headers(image);
+  check_not_vdso(image);
   check_not_prelinked(image);
   check_nothing_appended(image);
 }

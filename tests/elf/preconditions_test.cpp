@@ -1,6 +1,7 @@
 #include "elf/preconditions.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/auxv.h>
 
 #include "toolbox.hpp"
 
@@ -87,6 +88,31 @@ TEST(Preconditions, RefuseAppendedData) {
   expect_refusal("bytes appended at", [](Fields& f) { f.bytes += "payload of an installer"; });
   expect_refusal("is a signed kernel module", [](Fields& f) { f.bytes += "~Module signature appended~\n"; });
   EXPECT_EQ(refusal_after([](Fields& f) { f.bytes += std::string(100, '\0'); }), "");
+}
+
+TEST(Preconditions, RefuseSignedFiles) {
+  const Folder folder;
+  write_text(folder / "signature", "of all bytes but these");
+  for (const std::string name : {"signature", ".SUNW_signature", ".note.fdo.integrity"}) {
+    ASSERT_EQ(run("objcopy --add-section " + name + "=" + (folder / "signature").string() + " " +
+                  small_library().string() + " " + (folder / "signed").string())
+                  .status,
+              0);
+    EXPECT_NE(failure_of([&] { inject(folder / "signed", folder / "output", 64); }).find("is signed (section " + name),
+              std::string::npos);
+  }
+}
+
+// The one that this very process has.
+TEST(Preconditions, RefuseTheVdso) {
+  const Folder folder;
+  const auto* const start = reinterpret_cast<const char*>(::getauxval(AT_SYSINFO_EHDR));
+  ASSERT_NE(start, nullptr);
+  const auto* const header = reinterpret_cast<const Elf64_Ehdr*>(start);
+  const std::size_t size = header->e_shoff + header->e_shnum * sizeof(Elf64_Shdr);
+  std::ofstream(folder / "vdso.so", std::ios::binary).write(start, static_cast<std::streamsize>(size));
+  EXPECT_NE(failure_of([&] { inject(folder / "vdso.so", folder / "output", 64); }).find("is a vDSO"),
+            std::string::npos);
 }
 
 TEST(Preconditions, RefuseMovedProgramHeaders) {
