@@ -85,7 +85,13 @@ std::optional<Obstacle> Draft::clear_table() {
     groups_.push_back({group, false, *load, 0, 0});
   }
   if (!space_.is_filler({0, table_end()})) return Obstacle{true, "unknown bytes stand behind the table"};
-  const std::uint64_t free_end = in_the_way == nullptr ? UINT64_MAX : in_the_way->range.begin;
+  std::uint64_t free_end = in_the_way == nullptr ? UINT64_MAX : in_the_way->range.begin;
+  if (attempt_.section == SectionPlan::Replace && existing_->load) {
+    // Its old bytes are free, but it comes back to the same place. lld puts it near the headers.
+    const std::uint64_t section = image_->sections()[*existing_->section].header.sh_offset;
+    if (section < table_end()) return Obstacle{true, "the section that is there is in the way"};
+    free_end = std::min(free_end, section);
+  }
   hole_ = {table_end(), std::min(free_end, held)};
   if (hole_.empty() || !space_.is_zero(hole_)) hole_ = {};
   return {};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "elf/references.hpp"
+
 namespace sframe_gen::elf {
 
 namespace {
@@ -38,6 +40,16 @@ std::optional<std::size_t> usable_load(const Image& image, const Elf64_Shdr& sec
   return load;
 }
 
+/// Its size changes, and mostly its place: whoever finds it by an address, as kernels do by symbols of their linker
+/// script, would read something else. Only GNU's and other tools' sections have such readers.
+void check_not_referred_to(const Image& image, const Section& section) {
+  if ((section.header.sh_flags & SHF_ALLOC) == 0) return;
+  if (has_named_symbol_in(image, section) || has_relative_relocation_to(image, section) ||
+      has_direct_reference_to(image, section))
+    throw Refused(image.name(),
+                  "cannot get another " + section.name + ": a symbol, a relocation or code points into the one it has");
+}
+
 }  // namespace
 
 ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted) {
@@ -54,6 +66,7 @@ ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted
     found.section = section.index;
   }
   if (!found.section) return found;
+  if (!found.undo_section) check_not_referred_to(image, image.sections()[*found.section]);
   const Elf64_Shdr& section = image.sections()[*found.section].header;
   const std::uint64_t size = image.bytes_of(image.sections()[*found.section]).size();
   FileSpace space(image);

@@ -22,7 +22,7 @@ struct ExistingSframe {
   FileRange undo_bytes;
 };
 
-/// Throws Refused when there is more than one of either.
+/// Throws Refused when there is more than one of either, or when something points into the section.
 ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted = sframe_section);
 
 }  // namespace sframe_gen::elf
