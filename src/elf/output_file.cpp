@@ -51,6 +51,11 @@ int open_target(const std::filesystem::path& target) {
   return ::open(target.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
+/// The rights, or the file system, do not go so far.
+bool is_not_allowed(int error) {
+  return error == EPERM || error == EACCES || error == ENOTSUP || error == EINVAL || error == ENODATA;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(const std::filesystem::path& target, const Image& input)
@@ -74,6 +79,7 @@ OutputFile::~OutputFile() {
 
 void OutputFile::take_attributes() {
   const Descriptor replaced(open_target(target_));
+  if (replaced.number() < 0 && target_before_) throw SystemFailure(target_.string(), "read the attributes", errno);
   const int source = replaced.number() >= 0 ? replaced.number() : input_.descriptor();
   struct stat status {};
   if (::fstat(source, &status) != 0) throw SystemFailure(target_.string(), "read", errno);
@@ -92,10 +98,11 @@ void OutputFile::take_attributes() {
 
 void OutputFile::copy_extended_attributes(int source) const {
   const ssize_t size = ::flistxattr(source, nullptr, 0);
+  if (size < 0 && errno != ENOTSUP) throw SystemFailure(target_.string(), "read the attributes", errno);
   if (size <= 0) return;
   std::vector<char> names(static_cast<std::size_t>(size));
   const ssize_t listed = ::flistxattr(source, names.data(), names.size());
-  if (listed <= 0) return;
+  if (listed < 0) throw SystemFailure(target_.string(), "read the attributes", errno);
   std::string_view rest(names.data(), static_cast<std::size_t>(listed));
   while (!rest.empty()) {
     const std::string name(rest.substr(0, rest.find('\0')));
@@ -103,13 +110,15 @@ void OutputFile::copy_extended_attributes(int source) const {
     // Hashes and signatures of the old contents.
     if (name == "security.ima" || name == "security.evm") continue;
     const ssize_t value_size = ::fgetxattr(source, name.c_str(), nullptr, 0);
-    if (value_size < 0) continue;
-    std::vector<char> value(static_cast<std::size_t>(value_size));
-    const ssize_t got = ::fgetxattr(source, name.c_str(), value.data(), value.size());
-    if (got < 0) continue;
+    std::vector<char> value(static_cast<std::size_t>(std::max<ssize_t>(value_size, 0)));
+    const ssize_t got = value_size < 0 ? -1 : ::fgetxattr(source, name.c_str(), value.data(), value.size());
+    // Security modules may list what they do not show.
+    if (got < 0 && is_not_allowed(errno)) continue;
+    if (got < 0) throw SystemFailure(target_.string(), "read the attribute " + name, errno);
     const bool kept = ::fsetxattr(descriptor_, name.c_str(), value.data(), static_cast<std::size_t>(got), 0) == 0;
     // A program that lost its capabilities would be broken in a way nobody looks for.
-    if (!kept && (name == "security.capability" || name.starts_with("system.posix_acl")))
+    const bool must_stay = name == "security.capability" || name.starts_with("system.posix_acl");
+    if (!kept && (must_stay || !is_not_allowed(errno)))
       throw SystemFailure(target_.string(), "keep the attribute " + name, errno);
   }
 }
