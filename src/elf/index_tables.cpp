@@ -23,7 +23,7 @@ void restore_each(std::span<std::byte> table, std::size_t first, std::size_t ste
                   const std::vector<std::uint32_t>& old_index_of) {
   for (std::size_t at = first; at + sizeof(Index) <= table.size(); at += step) {
     const auto place = table.subspan(at, sizeof(Index));
-    const std::uint32_t index = load<Index>(place, endian);
+    const auto index = load<Index>(place, endian);
     if (index < old_index_of.size() && old_index_of[index] != index)
       store<Index>(place, static_cast<Index>(old_index_of[index]), endian);
   }

@@ -149,6 +149,7 @@ UndoDictionary::UndoDictionary(std::span<const std::byte> headers, std::span<con
 
 std::vector<FileRange> uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size) {
   std::vector<FileRange> copied;
+  copied.reserve(pieces.size());
   for (const UndoPiece& piece : pieces) copied.push_back({piece.from, piece.from + piece.size});
   std::sort(copied.begin(), copied.end(), [](const FileRange& a, const FileRange& b) { return a.begin < b.begin; });
   std::vector<FileRange> rest;

@@ -34,7 +34,7 @@ struct UndoPiece {
 
 /// Bytes that the steps before it get wrong.
 struct UndoCorrection {
-  std::uint64_t offset;  ///< in the original
+  std::uint64_t offset = 0;  ///< in the original
   std::vector<std::byte> bytes;
   friend bool operator==(const UndoCorrection&, const UndoCorrection&) = default;
 };
@@ -55,7 +55,7 @@ std::span<std::byte> digest_of(std::vector<std::byte>& encoded);
 
 struct DecodedUndo {
   UndoRecord record;
-  Digest digest;
+  Digest digest{};
 };
 
 /// Nothing when the dictionary is another. Throws Refused for a record of another format, MalformedInput for a damaged
