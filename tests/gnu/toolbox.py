@@ -38,14 +38,14 @@ class Toolbox:
         self.scratch = scratch
         self.suite = os.path.join(arguments.toolchains, "forky")
 
-    def gnu(self, tool):
-        path = os.path.join(self.suite, "bin", tool)
+    def gnu(self, tool, suite="forky"):
+        path = os.path.join(self.arguments.toolchains, suite, "bin", tool)
         expect(os.access(path, os.X_OK),
-               f"{path} is missing; 'tools/gnu-toolchains {self.arguments.toolchains} forky' fetches it")
+               f"{path} is missing; 'tools/gnu-toolchains {self.arguments.toolchains} {suite}' fetches it")
         return path
 
-    def gnu_version(self):
-        return run(self.gnu("readelf"), "--version").splitlines()[0]
+    def gnu_version(self, suite="forky"):
+        return run(self.gnu("readelf", suite), "--version").splitlines()[0]
 
     def file(self, name):
         return os.path.join(self.scratch, name)

@@ -1,4 +1,4 @@
-/* One program with every kind of stack frame a compiler makes on x86-64: the CFI of its
+/* One program with every kind of stack frame a compiler makes, on x86-64 above all: the CFI of its
    functions is what the tests translate, and the program itself shows that the file still
    works afterwards.  gcc -O2; prints "ok" and returns 0. */
 #define _GNU_SOURCE
@@ -95,6 +95,7 @@ BIG_FRAME(frame_of_32k, 32700)
 BIG_FRAME(frame_of_40k, 40000)
 BIG_FRAME(frame_of_1m, 1 << 20)
 
+#ifdef __x86_64__
 /* Locals aligned beyond the ABI's 16 bytes, with arguments on the stack: the compiler keeps
    a pointer to them, and the CFA goes through that pointer. */
 __attribute__((target("avx2"))) NOINLINE static long realigned(const int* values, int count, long a, long b, long c,
@@ -119,6 +120,7 @@ __attribute__((force_align_arg_pointer)) NOINLINE static long forced_alignment(l
   CHECK(main_is_below());
   return (long)(pair[0] + pair[1]) + c;
 }
+#endif
 
 __attribute__((optimize("no-omit-frame-pointer"))) NOINLINE static long with_frame_pointer(long depth) {
   if (depth == 0) return main_is_below();
@@ -212,7 +214,6 @@ NOINLINE static int with_signal(void) {
 }
 
 int main(void) {
-  static const int values[] = {1, 2, 3, 4, 5};
   static const unsigned char code[] = {1, 2, 3, 1, 0};
 
   CHECK(with_alloca(1000) == 2000);
@@ -222,8 +223,11 @@ int main(void) {
   CHECK(frame_of_32k(1) == 32700);
   CHECK(frame_of_40k(2) == 80000);
   CHECK(frame_of_1m(1) == 1 << 20);
+#ifdef __x86_64__
+  static const int values[] = {1, 2, 3, 4, 5};
   if (__builtin_cpu_supports("avx2")) CHECK(realigned(values, 5, 1, 2, 3, 4, 5, 6) == 365 + 39);
   CHECK(forced_alignment(40, 2, 7) == 49);
+#endif
   CHECK(with_frame_pointer(4) == 31);
   CHECK(many_registers(1, 2, 3, 4, 5, 6, 7, 8) == 542);
   CHECK(nested(10) == 55);
