@@ -112,6 +112,8 @@ RowShape decode_descriptor_tail(ByteReader& reader, std::uint32_t row_count, con
   const RowAddressWidth width = decode_info(info, start, reader, rules, function);
   if (!rules.version.has_repeat_size) return {row_count, width};
   function.repeat_size = reader.u8("repeat size");
+  // GNU ld writes the size of a PLT's entries for its head too, which does not repeat (seen with 2.44).
+  if (function.pc_type == PcType::Increment) function.repeat_size = 0;
   check_repeat_size(function, start + 1, reader);
   const std::uint64_t padding_at = reader.offset();
   if (reader.u16("padding") != 0) reader.fail(padding_at, "padding of the function descriptor is not zero");
