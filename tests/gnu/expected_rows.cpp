@@ -6,9 +6,10 @@
 //
 //     PC none                    PC counts from the section's start, as libsframe wants it
 //     PC undefined
-//     PC TYPE CFA RA FP          TYPE: default, flexible or mask; a rule: BASE OFFSET DEREFERENCED
+//     PC TYPE CFA RA FP [KEY]    TYPE: default, flexible or mask; a rule: BASE OFFSET DEREFERENCED
 //
-// BASE is a register's number or -1 for the CFA; "- 0 0" stands for no rule.
+// BASE is a register's number or -1 for the CFA; "- 0 0" stands for no rule; KEY is signed-a or signed-b where the
+// return address is signed.
 
 #include <fstream>
 #include <iostream>
@@ -49,6 +50,7 @@ void write_pc(const sframe::Section& section, std::uint64_t pc) {
     write_rule(row->recovery->cfa);
     write_rule(row->recovery->return_address);
     write_rule(row->recovery->frame_pointer);
+    if (row->recovery->mangled_ra) std::cout << (function->b_key ? " signed-b" : " signed-a");
     std::cout << '\n';
   }
 }

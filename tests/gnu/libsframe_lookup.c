@@ -24,17 +24,33 @@ typedef struct {
 
 enum { default_descriptor = 0, flexible_descriptor = 1 };
 
+/* What the section says of itself. */
+static struct {
+  uint8_t abi; /* SFRAME_ABI_* */
+  uint8_t version;
+  int fixed_ra; /* 0: none */
+  int stack_pointer, frame_pointer;
+} header;
+
+enum { aarch64_big = 1, aarch64_little = 2, amd64 = 3, s390x = 4 };
+
 static decoder* (*decode)(const char* bytes, size_t size, int* error);
 static uint32_t (*function_count)(decoder*);
+static uint8_t (*abi_of)(decoder*);
+static uint8_t (*version_of)(decoder*);
+static int8_t (*fixed_ra_offset)(decoder*);
 static int64_t (*start_field_offset)(decoder*, uint32_t function, int* error);
-static int (*function_descriptor)(decoder*, uint32_t function, uint32_t* row_count, uint32_t* size, int64_t* start,
-                                  unsigned char* info, unsigned char* info2, uint8_t* repeat_size);
+static int (*function_of_v2)(decoder*, uint32_t function, uint32_t* row_count, uint32_t* size, int32_t* start,
+                             unsigned char* info, uint8_t* repeat_size);
+static int (*function_of_v3)(decoder*, uint32_t function, uint32_t* row_count, uint32_t* size, int64_t* start,
+                             unsigned char* info, unsigned char* info2, uint8_t* repeat_size);
 static int (*find_row)(decoder*, int64_t pc, row*);
 static int32_t (*cfa_offset)(decoder*, row*, uint32_t type, int* error);
 static int32_t (*fp_offset)(decoder*, row*, uint32_t type, int* error);
 static int32_t (*ra_offset)(decoder*, row*, uint32_t type, int* error);
 static uint8_t (*base_register)(row*, int* error);
 static bool (*ra_undefined)(decoder*, row*, int* error);
+static bool (*ra_mangled)(decoder*, row*, int* error);
 static uint32_t (*data_word)(row*, int index, int* error);
 static const char* (*message_of)(int error);
 
@@ -52,14 +68,19 @@ static void load(void) {
   } symbols[] = {
       {"sframe_decode", &decode},
       {"sframe_decoder_get_num_fidx", &function_count},
+      {"sframe_decoder_get_abi_arch", &abi_of},
+      {"sframe_decoder_get_version", &version_of},
+      {"sframe_decoder_get_fixed_ra_offset", &fixed_ra_offset},
       {"sframe_decoder_get_offsetof_fde_start_addr", &start_field_offset},
-      {"sframe_decoder_get_funcdesc_v3", &function_descriptor},
+      {"sframe_decoder_get_funcdesc_v2", &function_of_v2},
+      {"sframe_decoder_get_funcdesc_v3", &function_of_v3},
       {"sframe_find_fre", &find_row},
       {"sframe_fre_get_cfa_offset", &cfa_offset},
       {"sframe_fre_get_fp_offset", &fp_offset},
       {"sframe_fre_get_ra_offset", &ra_offset},
       {"sframe_fre_get_base_reg_id", &base_register},
       {"sframe_fre_get_ra_undefined_p", &ra_undefined},
+      {"sframe_fre_get_ra_mangled_p", &ra_mangled},
       {"sframe_get_fre_udata", &data_word},
       {"sframe_errmsg", &message_of},
   };
@@ -67,6 +88,27 @@ static void load(void) {
     void* symbol = dlsym(library, symbols[i].name);
     if (!symbol) fail("libsframe", dlerror());
     memcpy(symbols[i].place, &symbol, sizeof symbol);
+  }
+}
+
+/* Numbers of SP and FP: the psABI documents. */
+static void read_header(decoder* section) {
+  header.abi = abi_of(section);
+  header.version = version_of(section);
+  header.fixed_ra = fixed_ra_offset(section);
+  switch (header.abi) {
+    case amd64:
+      header.stack_pointer = 7, header.frame_pointer = 6;
+      break;
+    case aarch64_big:
+    case aarch64_little:
+      header.stack_pointer = 31, header.frame_pointer = 29;
+      break;
+    case s390x:
+      header.stack_pointer = 15, header.frame_pointer = 11;
+      break;
+    default:
+      fail("sframe_decoder_get_abi_arch", "unknown ABI");
   }
 }
 
@@ -80,16 +122,25 @@ struct function {
 static struct function* functions;
 static uint32_t functions_read;
 
+static int read_function(decoder* section, uint32_t i, struct function* f) {
+  uint32_t row_count;
+  uint8_t repeat_size;
+  if (header.version != 2)
+    return function_of_v3(section, i, &row_count, &f->size, &f->start, &f->info, &f->info2, &repeat_size);
+  int32_t start;
+  int status = function_of_v2(section, i, &row_count, &f->size, &start, &f->info, &repeat_size);
+  f->start = start;
+  f->info2 = default_descriptor;
+  return status;
+}
+
 static void read_functions(decoder* section) {
   functions_read = function_count(section);
   functions = calloc(functions_read + 1, sizeof *functions);
   for (uint32_t i = 0; i < functions_read; i++) {
-    uint32_t row_count;
-    uint8_t repeat_size;
     int error = 0;
     struct function* f = &functions[i];
-    int status = function_descriptor(section, i, &row_count, &f->size, &f->start, &f->info, &f->info2, &repeat_size);
-    if (status != 0) fail("sframe_decoder_get_funcdesc_v3", "fails");
+    if (read_function(section, i, f) != 0) fail("sframe_decoder_get_funcdesc", "fails");
     f->start += start_field_offset(section, i, &error);
     if (error) fail("sframe_decoder_get_offsetof_fde_start_addr", message_of(error));
   }
@@ -114,38 +165,66 @@ static void print_flexible(char** end, uint32_t control, int32_t offset) {
   *end += sprintf(*end, " %d %d %d", base, offset, (int)(control >> 1 & 1));
 }
 
-static void describe_flexible(decoder* section, row* found, char* text) {
-  int error = 0, missing = 0;
-  print_flexible(&text, data_word(found, 0, &error), cfa_offset(section, found, flexible_descriptor, &error));
-  /* A row without RA and FP ends here; a padding word stands for the RA where only the FP has a rule. */
+/* What stands for a return address without a rule: its fixed place, where the ABI has one. */
+static void print_no_ra(char** end, int offset, int missing) {
+  *end += sprintf(*end, " - 0 0");
+  if (header.fixed_ra ? missing || offset != header.fixed_ra : !missing && offset != 0)
+    *end += sprintf(*end, " (RA at %d)", offset);
+}
+
+static void describe_flexible(decoder* section, row* found, char** text) {
+  int error = 0, missing = 0, no_ra = 0;
+  print_flexible(text, data_word(found, 0, &error), cfa_offset(section, found, flexible_descriptor, &error));
+  /* A row without RA and FP ends here; a padding word stands for the RA where only the FP has a rule, and then the
+     library's RA offset is the word behind the padding and means nothing. */
   uint32_t ra = data_word(found, 2, &missing);
-  if (missing || ra == 0) {
-    text += sprintf(text, " - 0 0");
-    if (!missing && ra_offset(section, found, flexible_descriptor, &error) != -8) sprintf(text, " (RA is not fixed)");
+  int at = ra_offset(section, found, flexible_descriptor, &no_ra);
+  if (missing) {
+    print_no_ra(text, at, no_ra);
+  } else if (ra == 0) {
+    *text += sprintf(*text, " - 0 0");
   } else {
-    print_flexible(&text, ra, ra_offset(section, found, flexible_descriptor, &error));
+    print_flexible(text, ra, at);
+    error |= no_ra;
   }
   int fp_at = !missing && ra == 0 ? 3 : 4;
   missing = 0;
   uint32_t fp = data_word(found, fp_at, &missing);
   if (missing) {
-    text += sprintf(text, " - 0 0");
+    *text += sprintf(*text, " - 0 0");
   } else {
-    print_flexible(&text, fp, fp_offset(section, found, flexible_descriptor, &error));
+    print_flexible(text, fp, fp_offset(section, found, flexible_descriptor, &error));
   }
-  if (error) sprintf(text, " (%s)", message_of(error));
+  if (error) *text += sprintf(*text, " (%s)", message_of(error));
 }
 
-static void describe_default(decoder* section, row* found, char* text) {
-  int error = 0, missing = 0;
-  int base = base_register(found, &error) == 1 ? 7 : 6;
-  text += sprintf(text, " %d %d 0", base, cfa_offset(section, found, default_descriptor, &error));
-  int ra = ra_offset(section, found, default_descriptor, &error);
-  if (ra != -8) text += sprintf(text, " (RA at %d)", ra);
-  text += sprintf(text, " - 0 0");
-  int fp = fp_offset(section, found, default_descriptor, &missing);
-  text += missing ? sprintf(text, " - 0 0") : sprintf(text, " -1 %d 1", fp);
-  if (error) sprintf(text, " (%s)", message_of(error));
+/* In a slot of the frame; in version 2 on s390x an odd number names a register. */
+static void print_saved(char** end, int offset) {
+  if (header.abi == s390x && header.version == 2 && (offset & 1)) {
+    *end += sprintf(*end, " %d 0 0", offset >> 1);
+  } else {
+    *end += sprintf(*end, " -1 %d 1", offset);
+  }
+}
+
+static void describe_default(decoder* section, row* found, char** text) {
+  int error = 0, no_ra = 0, no_fp = 0;
+  int base = base_register(found, &error) == 1 ? header.stack_pointer : header.frame_pointer;
+  *text += sprintf(*text, " %d %d 0", base, cfa_offset(section, found, default_descriptor, &error));
+  int ra = ra_offset(section, found, default_descriptor, &no_ra);
+  /* s390x pads with an RA offset of 0. */
+  if (header.fixed_ra || no_ra || (header.abi == s390x && ra == 0)) {
+    print_no_ra(text, ra, no_ra);
+  } else {
+    print_saved(text, ra);
+  }
+  int fp = fp_offset(section, found, default_descriptor, &no_fp);
+  if (no_fp) {
+    *text += sprintf(*text, " - 0 0");
+  } else {
+    print_saved(text, fp);
+  }
+  if (error) *text += sprintf(*text, " (%s)", message_of(error));
 }
 
 /* The library's answer in the words of expected-rows. */
@@ -171,10 +250,11 @@ static void describe(decoder* section, int64_t pc, char* text) {
   strcpy(text, mask ? "mask" : flexible ? "flexible" : "default");
   text += strlen(text);
   if (flexible) {
-    describe_flexible(section, &found, text);
+    describe_flexible(section, &found, &text);
   } else {
-    describe_default(section, &found, text);
+    describe_default(section, &found, &text);
   }
+  if (ra_mangled(section, &found, &error)) strcpy(text, function->info & 32 ? " signed-b" : " signed-a");
 }
 
 static char* read_all(const char* path, size_t* size) {
@@ -192,7 +272,7 @@ static char* read_all(const char* path, size_t* size) {
 int main(int count, char** arguments) {
   static const char* const kinds[] = {"none", "undefined", "default", "flexible", "mask"};
   enum { kind_count = sizeof kinds / sizeof kinds[0] };
-  long seen[kind_count] = {0}, differences = 0;
+  long seen[kind_count] = {0}, is_signed = 0, differences = 0;
   if (count != 2) return 2;
   load();
   size_t size;
@@ -200,6 +280,7 @@ int main(int count, char** arguments) {
   char* bytes = read_all(arguments[1], &size);
   decoder* section = decode(bytes, size, &error);
   if (!section) fail("sframe_decode", message_of(error));
+  read_header(section);
   read_functions(section);
 
   char line[256], answer[256];
@@ -214,9 +295,11 @@ int main(int count, char** arguments) {
         printf("pc section%+ld: expected '%s', libsframe says '%s'\n", (long)pc, expected, answer);
       continue;
     }
+    is_signed += strstr(answer, " signed-") != NULL;
     for (int i = 0; i < kind_count; i++) seen[i] += strncmp(answer, kinds[i], strlen(kinds[i])) == 0;
   }
   for (int i = 0; i < kind_count; i++) printf("%s %ld\n", kinds[i], seen[i]);
+  printf("signed %ld\n", is_signed);
   printf("differences %ld\n", differences);
   return differences != 0;
 }
