@@ -69,7 +69,6 @@ constexpr Case v2_cases[]{
     {"ReservedBit6", 0x2c, "40", "+0x2c: function info 0x40 has reserved bits set"},
     {"SigningKey", 0x2c, "20", "+0x2c: function info 0x20 names a signing key, but the ABI has none"},
     {"RepeatSizeMissing", 0x41, "00", "+0x41: repeat size of a MASK function is 0"},
-    {"RepeatSizeStray", 0x2d, "10", "+0x2d: repeat size is 0x10, but the function does not repeat"},
     {"Padding", 0x2e, "01", "+0x2e: padding of the function descriptor is not zero"},
     {"PaddingsOtherByte", 0x57, "01", "+0x56: padding of the function descriptor is not zero"},
     {"StartTwice", 0x5b, "00", "+0x5b: row starts at 0x0, not after the row before it, which starts at 0x0"},
