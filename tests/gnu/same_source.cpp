@@ -63,7 +63,7 @@ struct File {
   }
 
   struct Block {
-    const sframe::Function* function;
+    const sframe::Function* function = nullptr;
     std::span<const std::byte> bytes;
   };
 
