@@ -1,0 +1,70 @@
+"""Converts one file and looks at the result: verified, taken out again, held against eu-elflint."""
+import dataclasses
+import filecmp
+import json
+import os
+import re
+import subprocess
+
+from sweeping import elflint
+
+
+@dataclasses.dataclass
+class Outcome:
+    path: str
+    report: dict  # of the conversion
+    output: str | None = None  # the converted file, if there is one
+    verified: dict = dataclasses.field(default_factory=dict)
+    phases: dict = dataclasses.field(default_factory=dict)  # name of the phase to what failed, or None
+
+
+def run(program, *arguments):
+    result = subprocess.run([program, "--report=json", *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                            text=True, errors="replace")
+    lines = [line for line in result.stdout.splitlines() if line]
+    report = json.loads(lines[-1]) if lines else {"status": f"ended with status {result.returncode} and no report"}
+    return result.returncode, report, result.stderr.strip()
+
+
+def reason_of(report, path):
+    """The refusal without what differs from file to file."""
+    text = report.get("error", report["status"]).removeprefix(path + ": ")
+    return re.sub(r"(0x[0-9a-f]+|'[^']*'|\.[a-z_.]+[a-z_]|\b\d+\b)", "…", text)
+
+
+def verify(program, outcome):
+    status, outcome.verified, error = run(program, "--verify", outcome.output)
+    return None if status == 0 and outcome.verified["status"] == "verified" else error or str(outcome.verified)
+
+
+def remove(program, outcome):
+    original = outcome.output + ".removed"
+    try:
+        status, _, error = run(program, "--remove", "-o", original, outcome.output)
+        if status != 0:
+            return error
+        return None if filecmp.cmp(original, outcome.path, shallow=False) else "gives back other bytes"
+    finally:
+        if os.path.exists(original):
+            os.unlink(original)
+
+
+def examine(options, scratch, path):
+    """What becomes of one file. The converted one stays in `scratch` under its own path; others may want it."""
+    output = os.path.join(scratch, path.lstrip("/"))
+    os.makedirs(os.path.dirname(output), exist_ok=True)
+    status, report, error = run(options.program, "-o", output, path)
+    outcome = Outcome(path, report)
+    if report["status"] != "done":
+        refused = report["status"] == "failed" and status == 1 and not os.path.exists(output)
+        outcome.phases["convert"] = None if refused else f"status {status}: {error or report['status']}"
+        return outcome
+    outcome.output = output
+    outcome.phases["convert"] = None if status == 0 else f"status {status}: {error}"
+    if options.verify:
+        outcome.phases["verify"] = verify(options.program, outcome)
+    if options.remove:
+        outcome.phases["remove"] = remove(options.program, outcome)
+    if options.elflint:
+        outcome.phases["elflint"] = elflint.new_complaints(path, output)
+    return outcome
