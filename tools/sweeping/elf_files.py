@@ -7,8 +7,8 @@ PT_DYNAMIC, PT_INTERP = 2, 3
 DT_FLAGS_1, DF_1_PIE = 0x6FFFFFFB, 0x08000000
 
 
-def elf_files(folders):
-    """Regular ELF files of any kind, each inode once, in a stable order."""
+def elf_files(folders, every_name=False):
+    """Regular ELF files of any kind, in a stable order: each once, unless every name of a file is asked for."""
     seen = set()
     for folder in folders:
         for root, directories, names in os.walk(folder):
@@ -18,7 +18,7 @@ def elf_files(folders):
                 if os.path.islink(path) or not os.path.isfile(path):
                     continue
                 status = os.stat(path)
-                if (status.st_dev, status.st_ino) in seen:
+                if (status.st_dev, status.st_ino) in seen and not every_name:
                     continue
                 try:
                     with open(path, "rb") as file:
