@@ -1,4 +1,4 @@
-"""Finds the ELF files below some folders, and says which of them are programs."""
+"""Finds the ELF files in some places, and says which of them are programs."""
 import os
 import struct
 
@@ -7,27 +7,32 @@ PT_DYNAMIC, PT_INTERP = 2, 3
 DT_FLAGS_1, DF_1_PIE = 0x6FFFFFFB, 0x08000000
 
 
-def elf_files(folders, every_name=False):
-    """Regular ELF files of any kind, in a stable order: each once, unless every name of a file is asked for."""
+def paths_below(place):
+    """A file itself, or all below a folder, in a stable order."""
+    if not os.path.isdir(place):
+        yield place
+    for root, directories, names in os.walk(place):
+        directories.sort()
+        yield from (os.path.join(root, name) for name in sorted(names))
+
+
+def elf_files(places, every_name=False):
+    """Regular ELF files of any kind: each once, unless every name of a file is asked for."""
     seen = set()
-    for folder in folders:
-        for root, directories, names in os.walk(folder):
-            directories.sort()
-            for name in sorted(names):
-                path = os.path.join(root, name)
-                if os.path.islink(path) or not os.path.isfile(path):
-                    continue
-                status = os.stat(path)
-                if (status.st_dev, status.st_ino) in seen and not every_name:
-                    continue
-                try:
-                    with open(path, "rb") as file:
-                        magic = file.read(4)
-                except OSError:
-                    continue
-                if magic == b"\x7fELF":
-                    seen.add((status.st_dev, status.st_ino))
-                    yield path
+    for path in (path for place in places for path in paths_below(place)):
+        if os.path.islink(path) or not os.path.isfile(path):
+            continue
+        status = os.stat(path)
+        if (status.st_dev, status.st_ino) in seen and not every_name:
+            continue
+        try:
+            with open(path, "rb") as file:
+                magic = file.read(4)
+        except OSError:
+            continue
+        if magic == b"\x7fELF":
+            seen.add((status.st_dev, status.st_ino))
+            yield path
 
 
 def is_program(path):
