@@ -60,7 +60,7 @@ def check_worlds(layer, empty, path):
 
 
 def original_answer(empty, path):
-    """The option to ask for and what the original says: --version or --help if it knows one, else what it says to --help."""
+    """The option it knows, --version or --help or None, and what it says to that; if to none, then to --help."""
     answer = None
     for option in OPTIONS:
         answer = ask(empty, path, option)
