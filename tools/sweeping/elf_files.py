@@ -3,6 +3,7 @@ import os
 import struct
 
 ET_EXEC, ET_DYN = 2, 3
+EM_X86_64 = 62
 PT_DYNAMIC, PT_INTERP = 2, 3
 DT_FLAGS_1, DF_1_PIE = 0x6FFFFFFB, 0x08000000
 
@@ -35,23 +36,31 @@ def elf_files(places, every_name=False):
             yield path
 
 
+def segments(file):
+    """Its program headers as (type, flags, offset, vaddr, paddr, filesz, memsz, align); 64-bit little-endian only."""
+    file.seek(32)
+    table = struct.unpack("<Q", file.read(8))[0]
+    file.seek(54)
+    entry_size, count = struct.unpack("<HH", file.read(4))
+    file.seek(table)
+    return list(struct.iter_unpack("<IIQQQQQQ", file.read(entry_size * count)))
+
+
 def is_program(path):
-    """Whether the kernel can start it: executable bit, and fixed-address, with an interpreter, or static-pie."""
+    """Whether this machine can start it: executable, x86-64, at a fixed address, with an interpreter or static-pie."""
     if not os.access(path, os.X_OK):
         return False
     with open(path, "rb") as file:
         header = file.read(64)
         if len(header) < 64 or header[4:6] != b"\x02\x01":
             return False
-        kind, _, _, _, table = struct.unpack_from("<HHIQQ", header, 16)
-        entry_size, entries = struct.unpack_from("<HH", header, 54)
-        if kind == ET_EXEC or kind != ET_DYN or entry_size != 56:
-            return kind == ET_EXEC
-        file.seek(table)
-        segments = [struct.unpack("<IIQQQQQQ", file.read(56)) for _ in range(entries)]
-        if any(segment[0] == PT_INTERP for segment in segments):
+        kind, machine = struct.unpack_from("<HH", header, 16)
+        if machine != EM_X86_64 or kind != ET_DYN:
+            return machine == EM_X86_64 and kind == ET_EXEC
+        headers = segments(file)
+        if any(segment[0] == PT_INTERP for segment in headers):
             return True
-        for segment in segments:
+        for segment in headers:
             if segment[0] == PT_DYNAMIC:
                 file.seek(segment[2])
                 entries = struct.iter_unpack("<QQ", file.read(segment[5] // 16 * 16))

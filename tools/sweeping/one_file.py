@@ -29,7 +29,7 @@ def run(program, *arguments):
 def reason_of(report, path):
     """The refusal without what differs from file to file."""
     text = report.get("error", report["status"]).removeprefix(path + ": ")
-    return re.sub(r"(0x[0-9a-f]+|'[^']*'|\.[a-z_.]+[a-z_]|\b\d+\b)", "…", text)
+    return re.sub(r"0x[0-9a-f]+|'[^']*'|\.(?!eh_frame|debug_frame)[a-z_.]+[a-z_]|\b\d+\b(?!-bit)", "…", text)
 
 
 def verify(program, outcome):
