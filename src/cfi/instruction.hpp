@@ -24,10 +24,10 @@ struct Instruction {
 
 /// What decoding needs from the CIE and the section.
 struct InstructionContext {
-  std::uint64_t code_alignment;
-  std::int64_t data_alignment;
-  std::uint8_t pointer_encoding;
-  std::uint64_t section_address;
+  std::uint64_t code_alignment = 1;
+  std::int64_t data_alignment = 1;
+  std::uint8_t pointer_encoding = 0;
+  std::uint64_t section_address = 0;
   bool signs_return_addresses = false;  ///< the machine is aarch64: opcodes 0x2c and 0x2d have a meaning
 };
 
