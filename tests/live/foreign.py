@@ -8,7 +8,7 @@ from harness import run, tool
 Machine = collections.namedtuple("Machine", "name debian triplet emulator versions")
 AARCH64 = Machine("aarch64", "arm64", "aarch64-linux-gnu", "qemu-aarch64", ("3", "2", "1", "ctf"))
 S390X = Machine("s390x", "s390x", "s390x-linux-gnu", "qemu-s390x", ("3", "2"))
-MACHINES = (AARCH64, S390X)
+AARCH64_BIG = AARCH64._replace(name="aarch64_be", emulator="qemu-aarch64_be")
 READERS = {"kernel": "3", "glibc": "2", "gnu-ld": "3", "gnu-ld-2.45": "2", "gnu-ld-2.44": "2", "gnu-ld-2.40": "1",
            "java-profiler": "2"}
 # Programs whose output is the same on each machine.
@@ -20,6 +20,6 @@ def compiler(machine, language="gcc"):
     return tool(f"{machine.triplet}-{language}")
 
 
-def run_on(machine, program, *arguments, root=None, **options):
+def run_on(machine, program, *arguments, root=None, emulator=(), **options):
     """Under the emulator, with the loader and libraries below `root`; the cross compiler's without."""
-    return run(tool(machine.emulator), "-L", root or f"/usr/{machine.triplet}", program, *arguments, **options)
+    return run(tool(machine.emulator), *emulator, "-L", root or f"/usr/{machine.triplet}", program, *arguments, **options)
