@@ -50,7 +50,7 @@ struct OtherExpression {
 
 /// Why a row cannot be known at all, whatever the format could say.
 enum class Opaque : std::uint8_t {
-  UnknownInstruction,      ///< an opcode without meaning on this machine; its length is unknown too
+  UnknownInstruction,      ///< an opcode without meaning on this machine, or a restore in a CIE; what follows is lost
   CfaRuleWithoutRegister,  ///< def_cfa_offset or def_cfa_register while the CFA rule is no register and offset
   ForeignReturnColumn,     ///< the CIE returns by another column than the ABI's
   ConflictingEntries,      ///< several FDEs describe the PCs and disagree

@@ -1,5 +1,7 @@
 #include "cfi/row_machine.hpp"
 
+#include <cassert>
+
 #include "cfi/expression.hpp"
 #include "support/text.hpp"
 
@@ -51,7 +53,11 @@ void RowMachine::execute(std::span<const std::byte> instructions, const CommonIn
   while (!reader.at_end()) {
     const std::uint64_t at = reader.offset();
     const Instruction instruction = read_instruction(reader, context);
-    if (!instruction.known) {
+    // DW_CFA_restore goes back to what the CIE says, which says nothing inside the CIE: libgcc takes it for "same
+    // value" and others for other things. Seen in libnvrtc of CUDA 13.
+    const bool restores_nothing = progress.in_cie && (instruction.opcode == CfaOpcode::Restore ||
+                                                      instruction.opcode == CfaOpcode::RestoreExtended);
+    if (!instruction.known || restores_nothing) {
       state_.rules.cfa = Opaque::UnknownInstruction;
       changed_ = true;
       return;
@@ -113,7 +119,7 @@ void RowMachine::apply(const Instruction& instruction, ByteReader& reader, const
       return set(instruction.target, SameValue{});
     case CfaOpcode::Restore:
     case CfaOpcode::RestoreExtended:
-      if (initial == nullptr) reader.fail("initial instructions restore a register");
+      assert(initial != nullptr);  // execute() has stopped at it in a CIE
       return restore(instruction.target, *initial);
     case CfaOpcode::AArch64NegateRaState:
       // Toggles a known state only: what an unknown one becomes is unknown too.
