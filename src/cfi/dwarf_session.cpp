@@ -100,13 +100,28 @@ std::span<const std::byte> as_bytes(BytePointer data, Dwarf_Unsigned size) {
   return {static_cast<const std::byte*>(static_cast<const void*>(data)), static_cast<std::size_t>(size)};
 }
 
-/// A copy with each letter of aarch64 changed to 'S', which has no data either and which every libdwarf knows; null
-/// where there is none.
-std::shared_ptr<const std::vector<std::byte>> without_aarch64_letters(std::span<const std::byte> bytes,
-                                                                      const std::vector<std::uint64_t>& places) {
-  if (places.empty()) return nullptr;
+constexpr std::size_t zero_length_size = 4;
+
+/// Makes the record longer by what stands behind it.
+void take_in_zero_length(std::span<std::byte> section, std::uint64_t record, Endian endian) {
+  const bool wide = load<std::uint32_t>(section.subspan(record), endian) == UINT32_MAX;
+  if (wide) {
+    const auto length = section.subspan(record + 4);
+    store(length, load<std::uint64_t>(length, endian) + zero_length_size, endian);
+  } else {
+    const auto length = section.subspan(record);
+    store(length, static_cast<std::uint32_t>(load<std::uint32_t>(length, endian) + zero_length_size), endian);
+  }
+}
+
+/// A copy that every libdwarf reads; null where the section is one. Each letter of aarch64 becomes 'S', which has no
+/// data either, and each zero length four DW_CFA_nop of the record before.
+std::shared_ptr<const std::vector<std::byte>> readable_copy(std::span<const std::byte> bytes, Endian endian,
+                                                            const CheckedFrameSection& checked) {
+  if (checked.aarch64_letters.empty() && checked.before_zero.empty()) return nullptr;
   const auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
-  for (const std::uint64_t place : places) (*copy)[place] = std::byte{'S'};
+  for (const std::uint64_t place : checked.aarch64_letters) (*copy)[place] = std::byte{'S'};
+  for (const std::uint64_t record : checked.before_zero) take_in_zero_length(*copy, record, endian);
   return copy;
 }
 
@@ -193,7 +208,7 @@ struct DwarfSession::Handle {
                                0,
                                augmentation.signal_frame,
                                as_bytes(instructions, instructions_size)};
-      read_aarch64_marks(commons[i], common);
+      read_what_was_edited(commons[i], common);
       if (augmentation.has_data) {
         Dwarf_Small* data = nullptr;
         Dwarf_Unsigned data_size = 0;
@@ -209,16 +224,22 @@ struct DwarfSession::Handle {
     }
   }
 
-  /// Where letters were edited, the text that libdwarf has read is not the file's.
-  void read_aarch64_marks(Dwarf_Cie cie, CommonInformation& common) const {
-    if (checked.aarch64_commons.empty()) return;
+  /// Where letters were edited, the text that libdwarf has read is not the file's, nor are zero lengths instructions.
+  void read_what_was_edited(Dwarf_Cie cie, CommonInformation& common) const {
+    if (checked.aarch64_commons.empty() && checked.before_zero.empty()) return;
     Dwarf_Off offset = 0;
     Dwarf_Error error = nullptr;
     check(dwarf_cie_section_offset(debug, cie, &offset, &error), error, 0);
+    common.initial_instructions = without_zero_lengths(common.initial_instructions, offset);
     const auto marks = checked.aarch64_commons.find(offset);
     if (marks == checked.aarch64_commons.end()) return;
     common.signal_frame = marks->second.signal_frame;
     common.b_key = marks->second.b_key;
+  }
+
+  std::span<const std::byte> without_zero_lengths(std::span<const std::byte> instructions, std::uint64_t record) const {
+    const auto [first, last] = std::equal_range(checked.before_zero.begin(), checked.before_zero.end(), record);
+    return instructions.first(instructions.size() - zero_length_size * static_cast<std::size_t>(last - first));
   }
 
   void read_entries() {
@@ -255,14 +276,14 @@ struct DwarfSession::Handle {
       throw MalformedInput(table.origin, entry_offset, "FDE has no CIE in the section");
     }
     return {start, size, entry_offset, static_cast<std::uint32_t>(common_index),
-            as_bytes(instructions, instructions_size)};
+            without_zero_lengths(as_bytes(instructions, instructions_size), entry_offset)};
   }
 };
 
 DwarfSession::DwarfSession(FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
                            Endian endian, const Origin& origin) {
   CheckedFrameSection checked = check_frame_section(kind, section_bytes, endian, origin);
-  const auto edited = without_aarch64_letters(section_bytes, checked.aarch64_letters);
+  const auto edited = readable_copy(section_bytes, endian, checked);
   if (edited) section_bytes = *edited;
   // libdwarf would keep a tree of every block it hands out; the handle knows them all, and the tree is half the time.
   dwarf_set_de_alloc_flag(0);

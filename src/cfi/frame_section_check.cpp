@@ -1,5 +1,6 @@
 #include "cfi/frame_section_check.hpp"
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -43,10 +44,17 @@ class SectionWalk {
 
  private:
   std::uint64_t walk() {
+    std::optional<std::uint64_t> previous;
     while (!reader_.at_end()) {
       const std::uint64_t offset = reader_.offset();
       const std::uint32_t short_length = reader_.u32("record length");
       if (short_length == 0 && kind_ == FrameSection::EhFrame) return offset;
+      if (short_length == 0) {
+        if (!previous) reader_.fail(offset, "length of the first record is zero");
+        result_.before_zero.push_back(*previous);
+        continue;
+      }
+      previous = offset;
       Record record = read_record(offset, short_length);
       record.is_common ? check_common(record) : check_entry(record);
     }

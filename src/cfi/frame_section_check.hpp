@@ -9,7 +9,11 @@ namespace sframe_gen::cfi {
 
 /// What the walk has seen that libdwarf will not tell.
 struct CheckedFrameSection {
-  std::uint64_t used = 0;  ///< bytes up to the terminator (a zero length), or the whole size when there is none
+  /// Bytes up to the terminator of .eh_frame (a zero length), or the whole size when there is none.
+  std::uint64_t used = 0;
+  /// Records of .debug_frame that a zero length follows, by offset, once for each. Go ends its own part with one, a
+  /// linker puts that of C behind, and libdwarf would read no further.
+  std::vector<std::uint64_t> before_zero;
   /// Places in the section of augmentation letters without data that some libdwarf does not know: 'B' and 'G' of
   /// aarch64, on which 20210528 gives up.
   std::vector<std::uint64_t> aarch64_letters;

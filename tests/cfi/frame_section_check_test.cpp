@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cfi/cfi_builder.hpp"
 #include "cfi/dwarf_session.hpp"
 
@@ -159,6 +161,49 @@ TEST(DwarfSession, ReadsACieBehindItsFdeInDebugFrame) {
   ASSERT_EQ(session.table().entries.size(), 1U);
   EXPECT_EQ(session.table().entries[0].function_start, 0x100U);
   EXPECT_EQ(session.table().common[0].initial_instructions.size(), 7U);
+}
+
+/// .debug_frame as linkers join it: `front`, terminators, and behind them a CIE and an FDE for 0x200..0x210.
+std::vector<std::byte> joined_sections(std::vector<std::byte> front, std::size_t zero_lengths) {
+  front.resize(front.size() + 4 * zero_lengths);
+  const auto common = static_cast<int>(front.size());
+  // clang-format off
+  const Bytes behind{0x10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,
+                     0x14, 0, 0, 0, common, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0};
+  // clang-format on
+  front.insert(front.end(), behind.span().begin(), behind.span().end());
+  return front;
+}
+
+TEST(DwarfSession, ReadsBehindZeroLengthsInDebugFrame) {
+  for (const std::size_t zero_lengths : {1U, 3U}) {
+    // The record before them ends in its CIE's instructions, then in an FDE's.
+    for (const bool entry_last : {false, true}) {
+      auto front = entry_before_its_common();
+      if (entry_last) {
+        std::rotate(front.begin(), front.begin() + 0x18, front.end());
+        front[0x14 + 4] = std::byte{0};
+      }
+      const auto bytes = joined_sections(front, zero_lengths);
+      const cfi::DwarfSession session(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+      ASSERT_EQ(session.table().entries.size(), 2U);
+      EXPECT_EQ(session.table().entries[0].function_start, 0x100U);
+      EXPECT_EQ(session.table().entries[0].instructions.size(), 0U);
+      EXPECT_EQ(session.table().entries[1].function_start, 0x200U);
+      ASSERT_EQ(session.table().common.size(), 2U);
+      EXPECT_EQ(session.table().common[0].initial_instructions.size(), 7U);
+      EXPECT_EQ(session.evaluate(1, cfi::DwarfSession::cfa_column, 0x20f).offset, 8);
+    }
+  }
+}
+
+TEST(FrameSectionCheck, NamesAZeroLengthBeforeAllOfDebugFrame) {
+  try {
+    cfi::check_frame_section(cfi::FrameSection::DebugFrame, joined_sections({}, 1), Endian::Little, origin);
+    FAIL();
+  } catch (const MalformedInput& error) {
+    EXPECT_STREQ(error.what(), "file: .eh_frame+0x0: length of the first record is zero");
+  }
 }
 
 TEST(FrameSectionCheck, NamesAnFdeOfDebugFrameWithoutACie) {
