@@ -1,0 +1,146 @@
+"""What the matrix converts: the probe, linked in many ways."""
+import dataclasses
+import itertools
+import os
+
+from harness import run, tool
+from matrix.targets import PROBE
+
+# Values of each factor, the usual one first, with the options that give it. A linker that is not named cannot do it.
+ALL = ("bfd", "gold", "lld", "mold")
+FACTORS = {
+    "code": {"": dict.fromkeys(ALL, ""),
+             "separate": {"bfd": "-z separate-code", "lld": "-z separate-code", "mold": "-z separate-code"},
+             "noseparate": {"bfd": "-z noseparate-code", "lld": "-z noseparate-code", "mold": "-z noseparate-code"},
+             "rosegment": {"gold": "--rosegment"},
+             "norosegment": {"lld": "--no-rosegment", "mold": "--no-rosegment"}},
+    "page": {"": dict.fromkeys(ALL, ""),
+             **{size: dict.fromkeys(ALL, f"-z max-page-size={number}")
+                for size, number in (("4k", 0x1000), ("16k", 0x4000), ("64k", 0x10000), ("2m", 0x200000))}},
+    "relro": {"": dict.fromkeys(ALL, ""), "norelro": dict.fromkeys(ALL, "-z norelro"),
+              "now": dict.fromkeys(ALL, "-z now")},
+    "hash": {"": dict.fromkeys(ALL, ""), "sysv": dict.fromkeys(ALL, "--hash-style=sysv"),
+             "both": dict.fromkeys(ALL, "--hash-style=both")},
+    "id": {"": dict.fromkeys(ALL, "--build-id"), "noid": dict.fromkeys(ALL, "--build-id=none")},
+    "relr": {"": dict.fromkeys(ALL, ""),
+             "relr": {"bfd": "-z pack-relative-relocs", "mold": "-z pack-relative-relocs"}},
+    "extra": {"": dict.fromkeys(ALL, ""), "gc": dict.fromkeys(ALL, "--gc-sections"),
+              "omagic": {"bfd": "-N", "gold": "-N", "lld": "-N", "mold": "-N"}},
+    # More than the gaps hold: another plan.
+    "size": {"": "", "many": "-DMANY"},
+    "bss": {"": "", "hugebss": "-DHUGE_BSS"},
+    "tls": {"": "", "notls": "-DNO_TLS"},
+    # What another tool did to the program before it came to us.
+    "before": {"": (), "stripped": ("strip",), "patchelf": ("patchelf", "--set-rpath", "$ORIGIN/" + "x" * 300),
+               "nonotes": ("objcopy", "-R", ".note.*"), "dwz": ("dwz",)},
+}
+LINKER_FACTORS = ("code", "page", "relro", "hash", "id", "relr", "extra")
+KINDS = {"pie": ["-fPIE", "-pie"], "exec": ["-fno-pie", "-no-pie"], "static": ["-fno-pie", "-no-pie", "-static"],
+         "static-pie": ["-fPIE", "-static-pie"], "dso": ["-fPIC", "-shared", "-DLIBRARY", "-Wl,-soname,libprobe.so"]}
+
+
+@dataclasses.dataclass(frozen=True)
+class Build:
+    linker: str  # or the name of a program that is built otherwise
+    kind: str
+    factors: tuple = ()  # (factor, value), the unusual ones
+
+    def __str__(self):
+        return " ".join(part for part in (self.linker, self.kind, *(value for _, value in self.factors)) if part)
+
+    def value(self, factor):
+        return dict(self.factors).get(factor, "")
+
+
+def is_possible(linker, kind, factors):
+    values = dict(factors)
+    if any(linker not in FACTORS[name][value] for name, value in values.items() if name in LINKER_FACTORS):
+        return False
+    static = kind in ("static", "static-pie")
+    if static and (values.get("before") == "patchelf" or values.get("hash") or values.get("relr")):
+        return False
+    return not (kind == "exec" and values.get("relr"))
+
+
+def all_builds(target):
+    names = list(FACTORS)
+    for linker, kind in itertools.product(target.linkers, target.kinds):
+        for values in itertools.product(*(FACTORS[name] for name in names)):
+            factors = tuple((n, v) for n, v in zip(names, values) if v)
+            if is_possible(linker, kind, factors):
+                yield Build(linker, kind, factors)
+
+
+def plain_builds(target):
+    sizes = [(("size", value),) if value else () for value in FACTORS["size"]]
+    return [Build(linker, kind, size) for size, linker, kind in itertools.product(sizes, target.linkers, target.kinds)]
+
+
+def single_builds(target):
+    """One factor at a time, for each linker; kinds take turns."""
+    builds = []
+    for linker in target.linkers:
+        turn = itertools.count()
+        for name, values in FACTORS.items():
+            for value in values:
+                kinds = [k for k in target.kinds if value and is_possible(linker, k, ((name, value),))]
+                if kinds:
+                    builds.append(Build(linker, kinds[next(turn) % len(kinds)], ((name, value),)))
+    return builds
+
+
+def pairs_of(values):
+    return set(itertools.combinations(sorted(values.items()), 2))
+
+
+def values_of(build):
+    return {"linker": build.linker, "kind": build.kind, **{name: build.value(name) for name in FACTORS}}
+
+
+def pairwise_builds(target, known):
+    """More builds, until every pair of values that can come together has been seen. Each begins with the first pair
+    missing; the other factors take the value that adds most. The same for each run."""
+    choices = {"linker": target.linkers, "kind": target.kinds, **{name: tuple(FACTORS[name]) for name in FACTORS}}
+
+    def possible(values):
+        factors = tuple((n, v) for n, v in values.items() if n in FACTORS and v)
+        return any(is_possible(linker, kind, factors)
+                   for linker in ([values["linker"]] if "linker" in values else target.linkers)
+                   for kind in ([values["kind"]] if "kind" in values else target.kinds))
+
+    missing = {((a, x), (b, y)) for a, b in itertools.combinations(sorted(choices), 2)
+               for x in choices[a] for y in choices[b] if possible({a: x, b: y})}
+    for build in known:
+        missing -= pairs_of(values_of(build))
+    builds = []
+    while missing:
+        values = dict(min(missing))
+        for name in choices:
+            if name in values:
+                continue
+            allowed = [v for v in choices[name] if possible({**values, name: v})]
+            values[name] = max(allowed, key=lambda v: len(pairs_of({**values, name: v}) & missing))  # the first of equals
+        builds.append(Build(values["linker"], values["kind"], tuple((n, values[n]) for n in FACTORS if values[n])))
+        missing -= pairs_of(values)
+    return builds
+
+
+def compile_and_link(target, build, folder):
+    """Returns the result of the last command; the program, or libprobe.so beside program, lies in `folder`."""
+    flags = [*(FACTORS[name][build.value(name)] for name in ("size", "bss", "tls")), *KINDS[build.kind]]
+    for name in LINKER_FACTORS:
+        options = FACTORS[name][build.value(name)][build.linker]
+        flags += ["-Wl," + options.replace("-z ", "-z,").replace(" ", ",")] if options else []
+    output = os.path.join(folder, "libprobe.so" if build.kind == "dso" else "program")
+    sources = [os.path.join(PROBE, "probe.c"), os.path.join(PROBE, "throw.cpp")]
+    # gcc takes .c and .cpp, g++ would compile both as C++.
+    result = run(tool(target.cc), "-g", "-O1", "-pthread", f"-fuse-ld={build.linker}", *filter(None, flags), *sources,
+                 "-o", output, "-lstdc++", cwd=folder)
+    if result.status == 0 and build.kind == "dso":
+        result = run(tool(target.cc), "-g", os.path.join(PROBE, "main.c"), output, "-o", os.path.join(folder, "program"),
+                     "-Wl,-rpath,$ORIGIN", "-ldl", cwd=folder)
+    before = FACTORS["before"][build.value("before")]
+    if result.status == 0 and before:
+        name = target.tool(before[0]) if before[0] in ("strip", "objcopy") else before[0]
+        result = run(tool(name), *before[1:], output, cwd=folder)
+    return output, result

@@ -1,0 +1,28 @@
+"""The machines that the matrix can build for. Another machine is another Target: a cross compiler, the cross binutils
+and, in front of each program, what runs it."""
+import dataclasses
+import os
+
+PROBE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "programs", "probe")
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    name: str
+    cc: str
+    cxx: str
+    linkers: tuple
+    kinds: tuple = ("pie", "exec", "static", "static-pie", "dso")
+    binutils: str = ""  # prefix of strip, objcopy and readelf
+    runner: tuple = ()  # qemu-user and its options
+    has_gdb: bool = True
+    others: tuple = ()  # programs that are not built from the probe's C and C++
+
+    def tool(self, name):
+        return self.binutils + name
+
+
+AMD64 = Target("amd64", "gcc", "g++", linkers=("bfd", "gold", "lld", "mold"),
+               others=("go-exec", "go-pie", "rust-pie", "rust-exec", "rust-static", "rust-lld", "musl-pie", "musl-exec",
+                       "musl-static", "musl-static-pie", "bolt-exec", "bolt-pie"))
+TARGETS = {target.name: target for target in (AMD64,)}
