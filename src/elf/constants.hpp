@@ -18,5 +18,7 @@ inline constexpr std::uint32_t section_type_relr = 19;
 inline constexpr std::int64_t dynamic_tag_relr = 36;
 
 inline constexpr const char* sframe_section_name = ".sframe";
+/// What covers the input's ELF header in memory where another stands in front of it.
+inline constexpr const char* old_headers_name = ".orig_headers";
 
 }  // namespace sframe_gen::elf

@@ -18,9 +18,9 @@ Draft::Draft(const Image& image, const Movability& movability, const ExistingSfr
       section_size_(section_size),
       space_(image),
       loads_(image, section.name) {
-  const std::uint64_t old_table_end = sizeof(Elf64_Ehdr) + image.segments().size() * sizeof(Elf64_Phdr);
   if (attempt.drops_note) dropped_note_ = redundant_note(image);
-  space_.release({0, old_table_end});
+  // The old headers stay in memory where others come below them.
+  if (attempt.table != TablePlan::Below) space_.release({0, old_table_end()});
   space_.release(existing.bytes);
   space_.release(existing.undo_bytes);
   const std::uint64_t table = image.header().e_shoff;
@@ -32,11 +32,18 @@ Draft::Draft(const Image& image, const Movability& movability, const ExistingSfr
 std::optional<Obstacle> Draft::work_out() {
   if (attempt_.section == SectionPlan::Gap && existing_->is_last && existing_->load == attempt_.load)
     loads_.shrink(attempt_.load, image_->sections()[*existing_->section].header.sh_addr);
-  if (auto obstacle = clear_table()) return obstacle;
-  if (auto obstacle = place_groups()) return obstacle;
+  if (attempt_.table == TablePlan::Below) {
+    if (auto obstacle = put_pages_below()) return obstacle;
+  } else {
+    if (auto obstacle = clear_table()) return obstacle;
+    if (auto obstacle = place_groups()) return obstacle;
+  }
   // Last in its PT_LOAD: a later run can then extend it.
   if (auto obstacle = place_section()) return obstacle;
-  return make_file_room();
+  if (auto obstacle = make_file_room()) return obstacle;
+  // Then a cheaper attempt is the same.
+  if (table_plan() != attempt_.table) return Obstacle{false, std::string("it would be ") + short_name(table_plan())};
+  return {};
 }
 
 std::uint64_t Draft::segment_count() const {
@@ -47,13 +54,26 @@ std::uint64_t Draft::segment_count() const {
     kept += segment.p_type != PT_NULL && segment.p_type != new_section_.segment_type ? 1U : 0U;
   }
   if (dropped_note_) --kept;
-  const std::uint64_t used =
-      kept + (new_section_.segment_type ? 1U : 0U) + (attempt_.section == SectionPlan::Tail ? 1U : 0U);
+  const std::uint64_t used = kept + (new_section_.segment_type ? 1U : 0U) +
+                             (attempt_.section == SectionPlan::Tail ? 1U : 0U) +
+                             (attempt_.table == TablePlan::Below ? 1U : 0U);
   return std::max<std::uint64_t>(used, std::min<std::uint64_t>(kept + unused, image_->segments().size()));
+}
+
+std::uint64_t Draft::old_table_end() const {
+  return sizeof(Elf64_Ehdr) + image_->segments().size() * sizeof(Elf64_Phdr);
 }
 
 std::uint64_t Draft::table_end() const {
   return sizeof(Elf64_Ehdr) + segment_count() * sizeof(Elf64_Phdr);
+}
+
+/// What had to move, which may be less than the attempt allows.
+TablePlan Draft::table_plan() const {
+  if (attempt_.table == TablePlan::Below) return attempt_.table;
+  TablePlan plan = TablePlan::Free;
+  for (const Placed& placed : groups_) plan = std::max(plan, std::max(placed.group.plan, TablePlan::Notes));
+  return plan;
 }
 
 std::optional<std::size_t> Draft::header_load() const {
@@ -82,7 +102,7 @@ std::optional<Obstacle> Draft::clear_table() {
     if (claim.is_load || group.plan > attempt_.table || !group.range.contains(claim.range))
       return Obstacle{true, claim.owner + " is in the way"};
     space_.release(group.range);
-    groups_.push_back({group, false, *load, 0, 0});
+    groups_.push_back({group, false, false, *load, 0, 0});
   }
   if (!space_.is_filler({0, table_end()})) return Obstacle{true, "unknown bytes stand behind the table"};
   std::uint64_t free_end = in_the_way == nullptr ? UINT64_MAX : in_the_way->range.begin;
@@ -110,6 +130,7 @@ std::optional<Obstacle> Draft::place_groups() {
 std::optional<std::string> Draft::place_group(Placed& placed) {
   const std::uint64_t size = placed.group.range.end - placed.group.range.begin;
   const std::uint64_t base = image_->segments()[placed.load].p_vaddr;
+  if (attempt_.groups_in_tail) return place_in_tail(placed);
   const std::uint64_t in_hole = align_up(base + hole_.begin, placed.group.alignment) - base;
   if (in_hole <= hole_.end && size <= hole_.end - in_hole) {
     placed.address = base + in_hole;
@@ -120,6 +141,11 @@ std::optional<std::string> Draft::place_group(Placed& placed) {
     placed.address = *address;
     return {};
   }
+  return place_in_tail(placed);
+}
+
+std::optional<std::string> Draft::place_in_tail(Placed& placed) {
+  const std::uint64_t size = placed.group.range.end - placed.group.range.begin;
   if (attempt_.section != SectionPlan::Tail || placed.group.alignment > loads_.page()) {
     return "there is no gap of " + hex(size) + " bytes for " +
            describe(image_->sections()[placed.group.sections.front()]);
@@ -155,12 +181,14 @@ std::optional<Obstacle> Draft::place_section() {
       section_.address = align_up(tail_.size, new_section_.alignment);
       tail_.size = section_.address + section_size_;
       return {};
+    case SectionPlan::Head:
+      return {};  // put_pages_below has placed it
   }
   return {};
 }
 
 std::optional<Obstacle> Draft::make_file_room() {
-  if (auto why = loads_.make_file_room(space_, load_map_, attempt_.far)) return Obstacle{false, *why};
+  if (auto why = loads_.make_file_room(space_, load_map_, wastes_)) return Obstacle{false, *why};
   map_ = load_map_;
   if (attempt_.section == SectionPlan::Tail) {
     if (auto why = place_tail_in_file()) return Obstacle{false, *why};
@@ -207,6 +235,7 @@ std::optional<std::string> Draft::place_tail_in_file() {
 
 std::uint64_t Draft::new_offset(const Placed& placed) const {
   if (placed.in_tail) return tail_.offset + (placed.address - tail_.address);
+  if (placed.in_head) return placed.address - head_.address;
   const Elf64_Phdr& load = loads_.segments()[placed.load];
   return load_map_(load.p_offset) + (placed.address - load.p_vaddr);
 }

@@ -18,6 +18,7 @@ Layout Draft::layout() const {
   layout.header = image_->header();
   lay_out_moves(layout);
   lay_out_segments(layout);
+  lay_out_old_headers(layout);
   lay_out_sections(layout);
   lay_out_end_of_file(layout);
   return layout;
@@ -25,13 +26,11 @@ Layout Draft::layout() const {
 
 void Draft::lay_out_moves(Layout& layout) const {
   layout.dropped = space_.released();
+  layout.table_plan = table_plan();
+  layout.build_id_left_first_page = moves_build_id();
   const auto dynamic = read_dynamic(*image_);
   for (const Placed& placed : groups_) {
-    layout.table_plan = std::max(layout.table_plan, std::max(placed.group.plan, TablePlan::Notes));
     layout.moved.push_back({placed.group.range, placed.offset});
-    const std::uint64_t first_page = 4096;
-    if (placed.group.has_build_id && placed.group.range.begin < first_page && placed.offset >= first_page)
-      layout.build_id_left_first_page = true;
     for (const std::uint32_t index : placed.group.sections) {
       const Section& section = image_->sections()[index];
       layout.evicted.push_back(section.name);
@@ -53,6 +52,7 @@ void Draft::lay_out_segments(Layout& layout) const {
       table.move(index, placed.offset + within, placed.address + within);
     }
   }
+  if (attempt_.table == TablePlan::Below) table.add_first_load(head_.address, head_.size, load_alignment(*image_));
   if (attempt_.section == SectionPlan::Tail)
     table.add_load(tail_.offset, tail_.address, tail_.size, load_alignment(*image_));
   table.set_section(new_section_, section_.offset, section_.address, section_size_);
@@ -71,6 +71,7 @@ void Draft::lay_out_sections(Layout& layout) const {
   }
   table.set_section(new_section_, existing_->section, section_.offset, section_.address, section_size_);
   table.set_undo(new_section_, existing_->undo_section);
+  if (layout.old_headers && layout.old_headers->size != 0) table.cover_old_headers(*layout.old_headers);
   table.build(layout);
 }
 

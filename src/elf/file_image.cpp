@@ -41,6 +41,12 @@ Patch headers_patch(const Layout& layout, Endian endian) {
   return patch;
 }
 
+Patch old_header_patch(const OldHeaders& old, Endian endian) {
+  Patch patch{old.offset, std::vector<std::byte>(sizeof(Elf64_Ehdr))};
+  store_header(patch.bytes, old.header, endian);
+  return patch;
+}
+
 Patch section_table_patch(const Layout& layout, Endian endian) {
   Patch patch{layout.header.e_shoff, std::vector<std::byte>(layout.sections.size() * sizeof(Elf64_Shdr))};
   for (std::size_t i = 0; i < layout.sections.size(); ++i)
@@ -68,6 +74,7 @@ FileImage build_file_image(const Image& image, const Layout& layout, std::span<c
   }
   contents.patches.push_back({layout.section_offset, {section_bytes.begin(), section_bytes.end()}});
   contents.patches.push_back(headers_patch(layout, image.endian()));
+  if (layout.old_headers) contents.patches.push_back(old_header_patch(*layout.old_headers, image.endian()));
   if (!layout.section_names.empty()) contents.patches.push_back(names_patch(layout));
   contents.patches.push_back(section_table_patch(layout, image.endian()));
   append_undo(image, layout, std::move(original), contents);

@@ -7,6 +7,7 @@
 #include "elf/content_check.hpp"
 #include "elf/machine.hpp"
 #include "elf/name_of.hpp"
+#include "elf/records.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -30,6 +31,7 @@ class Check {
 
   void run(Contents contents) const {
     table();
+    if (has_pages_below()) pages_below();
     loads();
     if (added_.segment_type) segment_of_section();
     section();
@@ -73,6 +75,39 @@ class Check {
                 "PT_PHDR must be the program headers");
     }
     require(in_order || !keeps_phdr_first(), "PT_PHDR and PT_INTERP must precede the PT_LOADs");
+  }
+
+  static const Elf64_Phdr* lowest_load(const Image& image) {
+    const Elf64_Phdr* lowest = nullptr;
+    for (const Elf64_Phdr& segment : image.segments())
+      if (segment.p_type == PT_LOAD && (lowest == nullptr || segment.p_vaddr < lowest->p_vaddr)) lowest = &segment;
+    return lowest;
+  }
+
+  bool has_pages_below() const {
+    const Elf64_Phdr* const old = lowest_load(in_);
+    const Elf64_Phdr* const now = lowest_load(out_);
+    return old != nullptr && now != nullptr && now->p_vaddr < old->p_vaddr;
+  }
+
+  /// vm.mmap_min_addr is 0x10000. Static programs linked with glibc 2.36 as first released find their program headers by
+  /// the ELF header that the linker left in memory; GNU strip clears bytes of no section.
+  void pages_below() const {
+    const Elf64_Phdr& first = *lowest_load(out_);
+    require(out_.header().e_type == ET_EXEC, "only a program at fixed addresses may have pages below its own");
+    require(first.p_vaddr >= 0x10000 && first.p_flags == PF_R && first.p_offset == 0,
+            "pages below the program's must be read-only, hold the headers, and not begin below 0x10000");
+    for (const Elf64_Phdr& old : in_.segments()) {
+      if (old.p_type != PT_LOAD || old.p_offset != 0 || old.p_filesz < sizeof(Elf64_Ehdr)) continue;
+      const Section* const section = out_.find_section(old_headers_name);
+      require(section != nullptr && section->header.sh_flags == SHF_ALLOC && section->header.sh_addr == old.p_vaddr &&
+                  section->header.sh_size >= sizeof(Elf64_Ehdr),
+              std::string(old_headers_name) + " must cover the ELF header that stays in memory");
+      const Elf64_Ehdr header = load_header(out_.bytes_of(*section), out_.endian());
+      require(old.p_vaddr + header.e_phoff == first.p_vaddr + out_.header().e_phoff &&
+                  header.e_phnum == out_.header().e_phnum,
+              "the ELF header that stays in memory must lead to the program headers");
+    }
   }
 
   bool keeps_phdr_first() const {
@@ -148,6 +183,7 @@ class Check {
     const std::string name = segment_type_name(old.p_type);
     require(old.p_flags == now.p_flags && old.p_align == now.p_align, name + " must keep its flags and alignment");
     const bool may_move = old.p_type == PT_INTERP || old.p_type == PT_NOTE || old.p_type == PT_GNU_PROPERTY;
+    if (old.p_type == PT_PHDR && has_pages_below()) return;  // table() says where it is
     require(may_move || old.p_vaddr == now.p_vaddr, name + " must keep its address");
     if (old.p_type == PT_PHDR) return;
     const bool may_grow = old.p_type == PT_LOAD && old.p_filesz == old.p_memsz && (old.p_flags & PF_W) == 0;

@@ -12,8 +12,6 @@ namespace {
 
 /// Section contents that are not loaded need no page, but their own alignment.
 constexpr std::uint64_t unloaded_alignment = 64;
-/// Files linked for 2 MiB pages (ld before 2.31, -z max-page-size) would grow by that much.
-constexpr std::uint64_t far_insertion = std::uint64_t{1} << 20;
 
 /// lld rounds PT_GNU_RELRO up to a page, beyond its PT_LOAD: what lies there changes its protection.
 bool holds_addresses(const Elf64_Phdr& segment) {
@@ -21,6 +19,10 @@ bool holds_addresses(const Elf64_Phdr& segment) {
 }
 
 }  // namespace
+
+bool is_wasteful(std::uint64_t bytes, std::uint64_t needed) {
+  return bytes >= std::uint64_t{1} << 20 && bytes / 2 > needed;
+}
 
 LoadGrowth::LoadGrowth(const Image& image, std::string_view replaced)
     : image_(&image), segments_(image.segments()), replaced_(replaced), page_(layout_page(image)) {
@@ -71,7 +73,7 @@ std::uint64_t LoadGrowth::insertion_unit(std::uint64_t at) const {
   return loads_follow ? page_ : unloaded_alignment;
 }
 
-std::optional<std::string> LoadGrowth::make_file_room(const FileSpace& space, OffsetMap& map, bool far) const {
+std::optional<std::string> LoadGrowth::make_file_room(const FileSpace& space, OffsetMap& map, bool& wastes) const {
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     const std::uint64_t needed = segments_[i].p_filesz - std::min(kept_size_[i], segments_[i].p_filesz);
     if (needed == 0) continue;
@@ -86,8 +88,7 @@ std::optional<std::string> LoadGrowth::make_file_room(const FileSpace& space, Of
     if (free == needed) continue;
     const std::uint64_t at = end + free;
     const std::uint64_t bytes = align_up(needed - free, insertion_unit(at));
-    if (bytes >= far_insertion && bytes / 2 > needed && !far)
-      return "the file would grow by " + hex(bytes) + " bytes behind the PT_LOAD at " + hex(segments_[i].p_vaddr);
+    wastes = wastes || is_wasteful(bytes, needed);
     map.insert({at, bytes});
   }
   return {};

@@ -12,6 +12,10 @@
 
 namespace sframe_gen::elf {
 
+/// Whether most of `bytes` inserted for `needed` ones are a hole of a MiB and more, as in files linked for 2 MiB pages
+/// (ld before 2.31, -z max-page-size).
+bool is_wasteful(std::uint64_t bytes, std::uint64_t needed);
+
 /// The PT_LOADs of the input, which may grow into the unused addresses behind them.
 ///
 ///     addresses   [R......]....|[RX......]..|[RW...       | next page boundary: another PT_LOAD's page starts here
@@ -34,8 +38,8 @@ class LoadGrowth {
   /// An address behind the end of `load`, if it is read-only and has the room.
   std::optional<std::uint64_t> take(std::size_t load, std::uint64_t size, std::uint64_t alignment);
 
-  /// Plans file bytes for everything taken. `far` allows insertions of a MiB and more. Returns why it does not work.
-  std::optional<std::string> make_file_room(const FileSpace& space, OffsetMap& map, bool far) const;
+  /// Plans file bytes for everything taken; sets `wastes` where an insertion is_wasteful. Returns why it does not work.
+  std::optional<std::string> make_file_room(const FileSpace& space, OffsetMap& map, bool& wastes) const;
 
   /// First multiple of the page above every PT_LOAD.
   std::uint64_t address_above() const;

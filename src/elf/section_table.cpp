@@ -42,6 +42,9 @@ std::uint64_t SectionTable::new_offset(const Section& section) const {
       is_allocated(section) ? load_of(*image_, header.sh_addr, header.sh_size, header.sh_offset) : nullptr;
   // A .tbss may lie outside every PT_LOAD, but it stands behind .tdata.
   if (load == nullptr && is_allocated(section)) load = image_->find_segment(PT_TLS);
+  // mold gives sections without bytes no place in the file.
+  const bool has_place = header.sh_offset != 0 && (load == nullptr || header.sh_offset >= load->p_offset);
+  if (header.sh_type == SHT_NOBITS && !has_place) return header.sh_offset;
   if (load == nullptr || (load->p_type == PT_TLS && !is_thread_local_space(section))) return (*map_)(header.sh_offset);
   return header.sh_offset + ((*load_map_)(load->p_offset) - load->p_offset);
 }
@@ -67,6 +70,13 @@ void SectionTable::set_undo(const NewSection& section, std::optional<std::uint32
   if (!old_index) sections_.push_back({{}, std::string(section.undo_name), undo_});
   Elf64_Shdr& header = sections_[undo_].header;
   header = {header.sh_name, SHT_PROGBITS, 0, 0, 0, 0, 0, 0, 1, 0};
+}
+
+void SectionTable::cover_old_headers(const OldHeaders& headers) {
+  const auto index = static_cast<std::uint32_t>(sections_.size());
+  sections_.push_back({{0, SHT_PROGBITS, SHF_ALLOC, headers.address, headers.offset, headers.size, 0, 0, 8, 0},
+                       old_headers_name, index});
+  moved_.push_back(index);
 }
 
 void SectionTable::build(Layout& layout) const {
@@ -103,19 +113,15 @@ void SectionTable::remap_links(Layout& layout) const {
   }
 }
 
-/// The old table with the new name behind it: it may be shared with symbol names, so nothing is taken out.
+/// The old table with the new names behind it: it may be shared with symbol names, so nothing is taken out.
 void SectionTable::name_sections(Layout& layout) const {
   const auto old_names = image_->bytes_of(image_->sections()[image_->section_name_table_index()]);
   layout.section_names.assign(reinterpret_cast<const char*>(old_names.data()), old_names.size());
-  for (const std::uint32_t index : {added_, undo_}) name_new_section(index, layout);
-}
-
-void SectionTable::name_new_section(std::uint32_t index, Layout& layout) const {
-  if (index < image_->sections().size()) return;
-  Section& section = layout.sections[layout.new_index_of[index]];
-  section.header.sh_name = static_cast<std::uint32_t>(layout.section_names.size());
-  layout.section_names += section.name;
-  layout.section_names += '\0';
+  for (std::size_t i = image_->sections().size(); i < sections_.size(); ++i) {
+    layout.sections[layout.new_index_of[i]].header.sh_name = static_cast<std::uint32_t>(layout.section_names.size());
+    layout.section_names += sections_[i].name;
+    layout.section_names += '\0';
+  }
 }
 
 }  // namespace sframe_gen::elf

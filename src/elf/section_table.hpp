@@ -23,6 +23,9 @@ class SectionTable {
   /// The record for undoing all this becomes the last section; its size comes later. To be called after `set_section`.
   void set_undo(const NewSection& section, std::optional<std::uint32_t> old_index);
 
+  /// Gives the ELF header and program headers that stay in memory a section of their own.
+  void cover_old_headers(const OldHeaders& headers);
+
   /// Fills in sections, new_index_of, section_names and the header's counts.
   void build(Layout& layout) const;
 
@@ -30,7 +33,6 @@ class SectionTable {
   std::uint64_t new_offset(const Section& section) const;
   void remap_links(Layout& layout) const;
   void name_sections(Layout& layout) const;
-  void name_new_section(std::uint32_t index, Layout& layout) const;
 
   const Image* image_;
   const OffsetMap* load_map_;

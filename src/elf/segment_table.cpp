@@ -1,6 +1,7 @@
 #include "elf/segment_table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sframe_gen::elf {
 
@@ -13,8 +14,8 @@ SegmentTable::SegmentTable(const Image& image, const std::vector<Elf64_Phdr>& se
 std::uint64_t SegmentTable::new_offset(std::size_t index) const {
   const Elf64_Phdr& segment = image_->segments()[index];
   // PT_GNU_STACK and its like are all zero but for their flags.
-  if (segment.p_type == PT_NULL || segment.p_offset == 0) return segment.p_offset;
   if (segment.p_type == PT_LOAD) return (*load_map_)(segment.p_offset);
+  if (segment.p_type == PT_NULL || segment.p_offset == 0) return segment.p_offset;
   const Elf64_Phdr* load = load_of(*image_, segment.p_vaddr, segment.p_memsz, segment.p_offset);
   // GNU ld gives a PT_GNU_PROPERTY to a note that is not loaded, too.
   const bool not_loaded = segment.p_memsz == 0 && segment.p_filesz != 0;
@@ -28,6 +29,10 @@ void SegmentTable::move(std::size_t index, std::uint64_t offset, std::uint64_t a
   segment.p_vaddr = address;
   segment.p_offset = offset;
   moved_[index] = true;
+}
+
+void SegmentTable::add_first_load(std::uint64_t address, std::uint64_t size, std::uint64_t alignment) {
+  first_load_ = {PT_LOAD, PF_R, 0, address, address, size, size, alignment};
 }
 
 void SegmentTable::add_load(std::uint64_t offset, std::uint64_t address, std::uint64_t size, std::uint64_t alignment) {
@@ -49,8 +54,10 @@ bool SegmentTable::is_last_load(std::size_t index) const {
 std::vector<Elf64_Phdr> SegmentTable::build(std::size_t count) const {
   std::vector<Elf64_Phdr> table;
   bool has_section = !section_;
+  const Elf64_Phdr* first_load = first_load_ ? &*first_load_ : nullptr;
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     if (segments_[i].p_type == PT_NULL) continue;
+    if (segments_[i].p_type == PT_LOAD && first_load != nullptr) table.push_back(*std::exchange(first_load, nullptr));
     if (!section_ || segments_[i].p_type != section_->p_type) {
       table.push_back(segments_[i]);
     } else if (!has_section) {
@@ -62,7 +69,11 @@ std::vector<Elf64_Phdr> SegmentTable::build(std::size_t count) const {
   if (!has_section) table.push_back(*section_);
   table.resize(std::max(count, table.size()));
   for (Elf64_Phdr& segment : table) {
-    if (segment.p_type == PT_PHDR) segment.p_filesz = segment.p_memsz = table.size() * sizeof(Elf64_Phdr);
+    if (segment.p_type != PT_PHDR) continue;
+    segment.p_filesz = segment.p_memsz = table.size() * sizeof(Elf64_Phdr);
+    if (!first_load_) continue;
+    segment.p_offset = sizeof(Elf64_Ehdr);
+    segment.p_vaddr = segment.p_paddr = first_load_->p_vaddr + sizeof(Elf64_Ehdr);
   }
   return table;
 }

@@ -20,6 +20,8 @@ class SegmentTable {
   void move(std::size_t index, std::uint64_t offset, std::uint64_t address);
   /// The program header becomes unused.
   void drop(std::size_t index) { segments_[index].p_type = PT_NULL; }
+  /// In front of all others, at file offset 0, with the ELF header and the program headers.
+  void add_first_load(std::uint64_t address, std::uint64_t size, std::uint64_t alignment);
   void add_load(std::uint64_t offset, std::uint64_t address, std::uint64_t size, std::uint64_t alignment);
   void set_section(const NewSection& section, std::uint64_t offset, std::uint64_t address, std::uint64_t size);
 
@@ -36,6 +38,7 @@ class SegmentTable {
   const OffsetMap* load_map_;
   const OffsetMap* map_;
   std::vector<bool> moved_;
+  std::optional<Elf64_Phdr> first_load_;
   std::vector<Elf64_Phdr> new_loads_;
   std::optional<Elf64_Phdr> section_;
 };
