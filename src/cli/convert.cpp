@@ -57,7 +57,8 @@ const elf::NewSection& section_for(const emit::OutputFormat& format) {
 
 }  // namespace
 
-Report convert(const Options& options, const std::filesystem::path& file, const Warn& warn) {
+Report convert(const Options& options, const std::filesystem::path& file, const Warn& warn,
+               std::vector<elf::Trial>& trials) {
   const elf::Image opened = elf::Image::open(file);
   const std::filesystem::path output = options.output.value_or(file);
   const elf::NewSection& added = section_for(options.format);
@@ -93,7 +94,8 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   if (encoder.function_count() == 0) throw Refused(image.name(), "has no function that SFrame could describe");
 
   warn_of_executable_segments(image, warn);
-  const elf::Layout layout = elf::plan_layout(image, encoder.encoded_size(), added);
+  const elf::Layout layout =
+      elf::plan_layout(image, encoder.encoded_size(), added, options.explain ? &trials : nullptr);
   // Function starts are stored relative to the section: its place comes before its bytes.
   const std::vector<std::byte> bytes = encoder.encode(layout.section_address);
   const std::uint64_t size = rewrite ? rewrite->finish(layout, bytes) : elf::rewritten_size(image, layout, bytes);

@@ -28,6 +28,7 @@ po::options_description visible_options() {
   option("skip-non-elf", "pass over files that are not ELF instead of failing on them");
   add_format_options(all);
   option("dry-run,n", "convert and report, but write nothing");
+  option("explain", "name each plan for the rewrite with what it would do or why it does not work, and the one taken");
   option("quiet,q", "print errors only");
   option("verbose,v", "name each function that is left out, and the plan of the rewrite");
   option("help,h", "print this and exit");
@@ -83,6 +84,7 @@ void check(const Options& options) {
   const bool writes = options.action == Action::Convert || options.action == Action::Remove;
   if (!writes && (options.output || options.dry_run))
     throw UsageError("--output and --dry-run go with converting and removing only");
+  if (options.action != Action::Convert && options.explain) throw UsageError("--explain goes with converting only");
   if (options.output && options.files.size() != 1) throw UsageError("--output takes exactly one input file");
   if (options.output && options.dry_run) throw UsageError("--output and --dry-run exclude each other");
   if (options.action == Action::Dump && options.cfi_from) throw UsageError("--cfi-from does not go with --dump");
@@ -90,6 +92,7 @@ void check(const Options& options) {
   if (options.cfi_from && options.files.size() != 1) throw UsageError("--cfi-from takes exactly one input file");
   if (options.ignore_build_id && !options.cfi_from) throw UsageError("--ignore-build-id goes with --cfi-from only");
   if (options.quiet && options.verbose) throw UsageError("--quiet and --verbose exclude each other");
+  if (options.quiet && options.explain) throw UsageError("--quiet and --explain exclude each other");
 }
 
 }  // namespace
@@ -106,6 +109,7 @@ Options read_command_line(int argument_count, const char* const* arguments) {
   if (values.count("cfi-from") != 0) options.cfi_from = values["cfi-from"].as<std::string>();
   options.ignore_build_id = values.count("ignore-build-id") != 0;
   options.skip_non_elf = values.count("skip-non-elf") != 0;
+  options.explain = values.count("explain") != 0;
   options.dry_run = values.count("dry-run") != 0;
   options.quiet = values.count("quiet") != 0;
   options.verbose = values.count("verbose") != 0;

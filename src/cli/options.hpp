@@ -22,6 +22,7 @@ struct Options {
   bool ignore_build_id = false;
   bool skip_non_elf = false;
   bool dry_run = false;
+  bool explain = false;
   bool quiet = false;
   bool verbose = false;
   emit::OutputFormat format;

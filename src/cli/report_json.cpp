@@ -35,6 +35,15 @@ ordered_json holes_of(const Report& report) {
   return holes;
 }
 
+void add_plans(ordered_json& json, const std::vector<elf::Trial>& plans) {
+  if (plans.empty()) return;
+  ordered_json list = ordered_json::array();
+  for (const elf::Trial& plan : plans)
+    list.push_back(
+        {{"plan", plan.plan}, {"possible", plan.possible}, {"taken", plan.taken}, {"outcome", plan.outcome}});
+  json["plans"] = std::move(list);
+}
+
 /// File names and symbols are bytes; what is not UTF-8 becomes U+FFFD.
 void write(const ordered_json& json, std::ostream& out) {
   out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
@@ -42,8 +51,8 @@ void write(const ordered_json& json, std::ostream& out) {
 
 }  // namespace
 
-void write_json(const Report& report, std::ostream& out) {
-  const ordered_json json{
+void write_json(const Report& report, std::ostream& out, const std::vector<elf::Trial>& plans) {
+  ordered_json json{
       {"file", report.file},
       {"output", report.output},
       {"status", "done"},
@@ -76,6 +85,7 @@ void write_json(const Report& report, std::ostream& out) {
         {"file_growth", report.growth},
         {"build_id_left_first_page", report.build_id_moved}}},
   };
+  add_plans(json, plans);
   write(json, out);
 }
 
@@ -109,8 +119,11 @@ void write_json(const std::string& file, const verify::Verification& result, std
   write(json, out);
 }
 
-void write_json_failure(const std::string& file, const std::string& error, std::ostream& out) {
-  write(ordered_json{{"file", file}, {"status", "failed"}, {"error", error}}, out);
+void write_json_failure(const std::string& file, const std::string& error, std::ostream& out,
+                        const std::vector<elf::Trial>& plans) {
+  ordered_json json{{"file", file}, {"status", "failed"}, {"error", error}};
+  add_plans(json, plans);
+  write(json, out);
 }
 
 }  // namespace sframe_gen::cli

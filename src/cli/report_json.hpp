@@ -2,17 +2,21 @@
 
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 #include "cli/report.hpp"
+#include "elf/layout.hpp"
 #include "verify/verify.hpp"
 
 namespace sframe_gen::cli {
 
-/// One JSON object on one line. Keys keep their order; addresses are strings in hex, as JSON's numbers lose bits.
-void write_json(const Report& report, std::ostream& out);
+/// One JSON object on one line. Keys keep their order; addresses are strings in hex, as JSON's numbers lose bits. Plans
+/// are named where there are any.
+void write_json(const Report& report, std::ostream& out, const std::vector<elf::Trial>& plans = {});
 void write_json(const Removal& removal, std::ostream& out);
 void write_json(const std::string& file, const verify::Verification& result, std::ostream& out);
 /// A file that failed.
-void write_json_failure(const std::string& file, const std::string& error, std::ostream& out);
+void write_json_failure(const std::string& file, const std::string& error, std::ostream& out,
+                        const std::vector<elf::Trial>& plans = {});
 
 }  // namespace sframe_gen::cli

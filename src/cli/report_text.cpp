@@ -36,6 +36,15 @@ void write_summary(const Removal& removal, std::ostream& out) {
       << removal.converted_size << '\n';
 }
 
+void write_plans(const std::vector<elf::Trial>& plans, std::ostream& out) {
+  for (const elf::Trial& plan : plans) {
+    out << (plan.taken      ? "  taken: "
+            : plan.possible ? "  would do: "
+                            : "  impossible: ")
+        << plan.plan << ": " << plan.outcome << '\n';
+  }
+}
+
 void write_details(const Report& report, std::ostream& out) {
   for (const NamedHole& named : report.holes) {
     out << "  " << hex(named.hole.begin) << ".." << hex(named.hole.end) << ' '

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <iosfwd>
+#include <vector>
 
 #include "cli/report.hpp"
+#include "elf/layout.hpp"
 
 namespace sframe_gen::cli {
 
@@ -12,5 +14,8 @@ void write_summary(const Removal& removal, std::ostream& out);
 
 /// After the summary: each function left out, what was dropped, and the plan of the rewrite.
 void write_details(const Report& report, std::ostream& out);
+
+/// One line for each plan, the cheapest first.
+void write_plans(const std::vector<elf::Trial>& plans, std::ostream& out);
 
 }  // namespace sframe_gen::cli

@@ -37,6 +37,7 @@ class Run {
     for (const std::filesystem::path& file : options_.files) {
       if (options_.files.size() > 1) progress_.show(done, options_.files.size(), file.string());
       ++done;
+      trials_.clear();
       one(file);
     }
     progress_.clear();
@@ -69,16 +70,19 @@ class Run {
     const bool named = dynamic_cast<const Failure*>(&failure) != nullptr;
     const std::string text = named ? failure.what() : file.string() + ": " + failure.what();
     error(text);
-    if (json()) write_json_failure(file.string(), text, std::cout);
+    if (json()) return write_json_failure(file.string(), text, std::cout, trials_);
+    write_plans(trials_, std::cout);
   }
 
   void convert_one(const std::filesystem::path& file) {
-    const Report report = convert(options_, file, [this](const std::string& text) { message("warning", text); });
+    const Report report = convert(
+        options_, file, [this](const std::string& text) { message("warning", text); }, trials_);
     progress_.clear();
-    if (json()) return write_json(report, std::cout);
+    if (json()) return write_json(report, std::cout, trials_);
     if (options_.quiet) return;
     write_summary(report, std::cout);
     if (options_.verbose) write_details(report, std::cout);
+    write_plans(trials_, std::cout);
   }
 
   void remove_one(const std::filesystem::path& file) {
@@ -136,6 +140,7 @@ class Run {
 
   const Options& options_;
   Progress progress_;
+  std::vector<elf::Trial> trials_;  ///< of the file at work
   int status_ = 0;
 };
 

@@ -111,6 +111,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"--remove", "--cfi-from", "d", "a"}, "--cfi-from does not go with --remove"},
         Wrong{{"--dump", "-o", "b", "a"}, "--output and --dry-run go with converting and removing only"},
         Wrong{{"--verify", "--dry-run", "a"}, "--output and --dry-run go with converting and removing only"},
+        Wrong{{"--verify", "--explain", "a"}, "--explain goes with converting only"},
+        Wrong{{"--quiet", "--explain", "a"}, "--quiet and --explain exclude each other"},
         Wrong{{"-o", "c", "a", "b"}, "--output takes exactly one input file"},
         Wrong{{"-n", "-o", "b", "a"}, "--output and --dry-run exclude each other"},
         Wrong{{"--dump", "--cfi-from", "d", "a"}, "--cfi-from does not go with --dump"},
