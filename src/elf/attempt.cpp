@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "elf/machine.hpp"
 #include "elf/preconditions.hpp"
 #include "elf/segment_table.hpp"
 #include "support/text.hpp"
@@ -11,9 +10,6 @@
 namespace sframe_gen::elf {
 
 namespace {
-
-/// Moving something inside the PT_LOADs of a file with such pages may take a whole one.
-constexpr std::uint64_t large_page = std::uint64_t{1} << 20;
 
 /// PT_LOADs to try for SectionPlan::Gap, best first: the one whose old section can be extended, the one that holds
 /// .eh_frame, other read-only ones. Executable ones only where nothing else is possible.
@@ -38,15 +34,12 @@ std::vector<std::size_t> gap_candidates(const Image& image, const ExistingSframe
   return candidates;
 }
 
-void add_attempts(SectionPlan section, const Attempt& base, const std::vector<std::size_t>& loads, bool large_pages,
+void add_attempts(SectionPlan section, const Attempt& base, const std::vector<std::size_t>& loads,
                   std::vector<Attempt>& attempts) {
   Attempt attempt = base;
   attempt.section = section;
   if (section != SectionPlan::Gap) {
     attempts.push_back(attempt);
-    attempt.groups_in_tail = true;
-    const bool moves = base.table == TablePlan::Notes || base.table == TablePlan::DynamicTables;
-    if (section == SectionPlan::Tail && moves && large_pages) attempts.push_back(attempt);
     return;
   }
   for (const std::size_t load : loads) {
@@ -72,7 +65,6 @@ Cost least_cost(const Attempt& attempt) {
 std::vector<Attempt> attempts_for(const Image& image, const ExistingSframe& existing) {
   const bool only_gaps = is_dynamic_loader(image);
   const auto loads = gap_candidates(image, existing, only_gaps);
-  const bool large_pages = layout_page(image) >= large_page;
   std::vector<SectionPlan> sections{SectionPlan::Gap};
   if (existing.section) sections.push_back(SectionPlan::Replace);
   if (!only_gaps) sections.push_back(SectionPlan::Tail);
@@ -83,14 +75,14 @@ std::vector<Attempt> attempts_for(const Image& image, const ExistingSframe& exis
     attempt.drops_note = drops_note;
     for (const TablePlan table : {TablePlan::Free, TablePlan::Notes, TablePlan::DynamicTables}) {
       attempt.table = table;
-      for (const SectionPlan section : sections) add_attempts(section, attempt, loads, large_pages, attempts);
+      for (const SectionPlan section : sections) add_attempts(section, attempt, loads, attempts);
     }
   }
   if (image.header().e_type == ET_EXEC) {
     Attempt attempt;
     attempt.table = TablePlan::Below;
     for (const SectionPlan section : {SectionPlan::Head, SectionPlan::Tail})
-      add_attempts(section, attempt, loads, large_pages, attempts);
+      add_attempts(section, attempt, loads, attempts);
   }
   std::stable_sort(attempts.begin(), attempts.end(),
                    [](const Attempt& a, const Attempt& b) { return least_cost(a) < least_cost(b); });
@@ -100,7 +92,6 @@ std::vector<Attempt> attempts_for(const Image& image, const ExistingSframe& exis
 std::string name_of(const Attempt& attempt, const Image& image) {
   std::string name = std::string(short_name(attempt.section)) + "+" + short_name(attempt.table);
   if (attempt.section == SectionPlan::Gap) name += " behind " + hex(image.segments()[attempt.load].p_vaddr);
-  if (attempt.groups_in_tail) name += ", all moved there";
   if (attempt.drops_note) name += ", a PT_NOTE less";
   return name;
 }

@@ -18,16 +18,16 @@ struct Attempt {
   std::size_t load = 0;         ///< SectionPlan::Gap: which PT_LOAD grows
   std::uint32_t load_rank = 0;  ///< of the PT_LOADs that could, 0 is the best
   bool drops_note = false;      ///< a PT_NOTE that says what PT_GNU_PROPERTY says gives its program header away
-  bool groups_in_tail = false;  ///< SectionPlan::Tail: what moves goes there even where a gap would do
 };
 
 /// What a plan costs those who use the file, the worst first: compared in this order.
 struct Cost {
-  bool waste = false;        ///< the file grows by a MiB and more that nobody uses
-  bool below = false;        ///< Debian 12's patchelf breaks a dynamic program with pages in front of its headers
-  bool build_id = false;     ///< leaves the first page, where Linux in front of 6.12 looks for it
-  bool tables = false;       ///< of the dynamic linker move
-  bool drops_note = false;   ///< whoever reads notes through program headers no longer finds the properties
+  bool waste = false;       ///< the file grows by a MiB and more that nobody uses
+  bool in_tail = false;     ///< program at fixed addresses with .interp or notes above .bss: old patchelf may break it
+  bool below = false;       ///< new pages below the program's own
+  bool build_id = false;    ///< leaves the first page, where Linux in front of 6.12 looks for it
+  bool tables = false;      ///< of the dynamic linker move
+  bool drops_note = false;  ///< whoever reads notes through program headers no longer finds the properties
   SectionPlan section = SectionPlan::Replace;
   std::uint32_t load_rank = 0;
   bool notes = false;        ///< .interp or notes move

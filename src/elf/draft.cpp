@@ -20,7 +20,10 @@ Draft::Draft(const Image& image, const Movability& movability, const ExistingSfr
       loads_(image, section.name) {
   if (attempt.drops_note) dropped_note_ = redundant_note(image);
   // The old headers stay in memory where others come below them.
-  if (attempt.table != TablePlan::Below) space_.release({0, old_table_end()});
+  if (attempt.table != TablePlan::Below) {
+    space_.release({0, sizeof(Elf64_Ehdr)});
+    space_.release(old_table());
+  }
   space_.release(existing.bytes);
   space_.release(existing.undo_bytes);
   const std::uint64_t table = image.header().e_shoff;
@@ -60,12 +63,13 @@ std::uint64_t Draft::segment_count() const {
   return std::max<std::uint64_t>(used, std::min<std::uint64_t>(kept + unused, image_->segments().size()));
 }
 
-std::uint64_t Draft::old_table_end() const {
-  return sizeof(Elf64_Ehdr) + image_->segments().size() * sizeof(Elf64_Phdr);
+FileRange Draft::old_table() const {
+  const std::uint64_t begin = image_->header().e_phoff;
+  return {begin, begin + image_->segments().size() * sizeof(Elf64_Phdr)};
 }
 
 std::uint64_t Draft::table_end() const {
-  return sizeof(Elf64_Ehdr) + segment_count() * sizeof(Elf64_Phdr);
+  return image_->header().e_phoff + segment_count() * sizeof(Elf64_Phdr);
 }
 
 /// What had to move, which may be less than the attempt allows.
@@ -79,7 +83,9 @@ TablePlan Draft::table_plan() const {
 std::optional<std::size_t> Draft::header_load() const {
   for (std::size_t i = 0; i < image_->segments().size(); ++i) {
     const Elf64_Phdr& segment = image_->segments()[i];
-    if (segment.p_type == PT_LOAD && segment.p_offset == 0 && segment.p_filesz != 0) return i;
+    const std::uint64_t table = image_->header().e_phoff;
+    const bool holds = segment.p_offset <= table && table < segment.p_offset + segment.p_filesz;
+    if (segment.p_type == PT_LOAD && holds) return i;
   }
   return {};
 }
@@ -89,12 +95,12 @@ std::optional<Obstacle> Draft::clear_table() {
   if (segment_count() * sizeof(Elf64_Phdr) > 4096) return Obstacle{true, "the table would exceed one page"};
   const auto load = header_load();
   if (!load) return Obstacle{true, "no PT_LOAD holds the headers"};
-  const std::uint64_t held = image_->segments()[*load].p_filesz;
+  const std::uint64_t held = image_->segments()[*load].p_offset + image_->segments()[*load].p_filesz;
   // Free Pascal's first PT_LOAD holds nothing but the headers and a note.
   if (held < table_end() && !loads_.take(*load, table_end() - held, 1))
     return Obstacle{true, "the PT_LOAD of the headers cannot grow"};
   const Claim* in_the_way = nullptr;
-  while ((in_the_way = space_.next_claim(0)) != nullptr && in_the_way->range.begin < table_end()) {
+  while ((in_the_way = space_.next_claim(old_table().begin)) != nullptr && in_the_way->range.begin < table_end()) {
     const Claim claim = *in_the_way;
     const auto found = movability_->group_at(claim.range.begin);
     if (const auto* immovable = std::get_if<Immovable>(&found)) return Obstacle{true, immovable->why};
@@ -104,13 +110,15 @@ std::optional<Obstacle> Draft::clear_table() {
     space_.release(group.range);
     groups_.push_back({group, false, false, *load, 0, 0});
   }
-  if (!space_.is_filler({0, table_end()})) return Obstacle{true, "unknown bytes stand behind the table"};
+  if (!space_.is_filler({old_table().begin, table_end()}))
+    return Obstacle{true, "unknown bytes stand behind the table"};
   std::uint64_t free_end = in_the_way == nullptr ? UINT64_MAX : in_the_way->range.begin;
   if (attempt_.section == SectionPlan::Replace && existing_->load) {
     // Its old bytes are free, but it comes back to the same place. lld puts it near the headers.
     const std::uint64_t section = image_->sections()[*existing_->section].header.sh_offset;
-    if (section < table_end()) return Obstacle{true, "the section that is there is in the way"};
-    free_end = std::min(free_end, section);
+    const bool behind = section >= old_table().begin;
+    if (behind && section < table_end()) return Obstacle{true, "the section that is there is in the way"};
+    if (behind) free_end = std::min(free_end, section);
   }
   hole_ = {table_end(), std::min(free_end, held)};
   if (hole_.empty() || !space_.is_zero(hole_)) hole_ = {};
@@ -129,8 +137,7 @@ std::optional<Obstacle> Draft::place_groups() {
 
 std::optional<std::string> Draft::place_group(Placed& placed) {
   const std::uint64_t size = placed.group.range.end - placed.group.range.begin;
-  const std::uint64_t base = image_->segments()[placed.load].p_vaddr;
-  if (attempt_.groups_in_tail) return place_in_tail(placed);
+  const std::uint64_t base = image_->segments()[placed.load].p_vaddr - image_->segments()[placed.load].p_offset;
   const std::uint64_t in_hole = align_up(base + hole_.begin, placed.group.alignment) - base;
   if (in_hole <= hole_.end && size <= hole_.end - in_hole) {
     placed.address = base + in_hole;
@@ -151,6 +158,9 @@ std::optional<std::string> Draft::place_in_tail(Placed& placed) {
            describe(image_->sections()[placed.group.sections.front()]);
   }
   placed.in_tail = true;
+  // LLVM's strip and objcopy take the first of two segments that begin at one file offset for the outer one, and
+  // PT_INTERP stands in front of the PT_LOADs, as do mold's PT_NOTEs. So the PT_LOAD has to begin before them.
+  if (tail_.size == 0 && !placed.group.segments.empty()) tail_.size = tail_.alignment;
   placed.address = align_up(tail_.size, placed.group.alignment);
   tail_.size = placed.address + size;
   tail_.alignment = std::max(tail_.alignment, placed.group.alignment);
@@ -189,6 +199,9 @@ std::optional<Obstacle> Draft::place_section() {
 
 std::optional<Obstacle> Draft::make_file_room() {
   if (auto why = loads_.make_file_room(space_, load_map_, wastes_)) return Obstacle{false, *why};
+  // Kernels in front of 5.18 take the table's address from its file offset.
+  if (attempt_.table != TablePlan::Below && load_map_(old_table().begin) != old_table().begin)
+    return Obstacle{false, "the program headers would move in the file"};
   map_ = load_map_;
   if (attempt_.section == SectionPlan::Tail) {
     if (auto why = place_tail_in_file()) return Obstacle{false, *why};

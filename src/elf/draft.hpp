@@ -39,11 +39,11 @@ struct Tail {
   std::uint64_t offset = 0;  ///< in the output
 };
 
-/// The new first PT_LOAD of TablePlan::Below, at file offset 0. What stood there follows at file offset `pages`, with the
-/// address it had.
+/// The new first PT_LOAD of TablePlan::Below, at file offset 0. What stood there follows at file offset `pages`, with
+/// the address it had.
 struct Head {
-  std::uint64_t size = 0;     ///< bytes that it holds; until the section is placed, without that
-  std::uint64_t pages = 0;    ///< bytes inserted in front of all others, a multiple of the page
+  std::uint64_t size = 0;   ///< bytes that it holds; until the section is placed, without that
+  std::uint64_t pages = 0;  ///< bytes inserted in front of all others, a multiple of the page
   std::uint64_t address = 0;
 };
 
@@ -70,7 +70,7 @@ class Draft {
   std::optional<std::string> place_group(Placed& placed);
   std::optional<std::string> place_in_tail(Placed& placed);
   std::uint64_t segment_count() const;
-  std::uint64_t old_table_end() const;
+  FileRange old_table() const;
   std::uint64_t table_end() const;
   std::optional<std::size_t> header_load() const;
   std::uint64_t new_offset(const Placed& placed) const;
@@ -99,7 +99,7 @@ class Draft {
   Tail tail_;
   Head head_;
   bool wastes_ = false;  ///< a MiB and more, see load_growth.hpp
-  OffsetMap load_map_;  ///< without the insertion for the tail, which lies behind all PT_LOADs
+  OffsetMap load_map_;   ///< without the insertion for the tail, which lies behind all PT_LOADs
   OffsetMap map_;
 };
 

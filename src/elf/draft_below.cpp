@@ -22,8 +22,11 @@ const Elf64_Phdr* lowest_load(const Image& image) {
 
 /// Every kernel finds the table there: those in front of 5.18 look for it in the first PT_LOAD.
 std::optional<Obstacle> Draft::put_pages_below() {
-  if (image_->find_section(old_headers_name) != nullptr)
-    return Obstacle{true, "pages have been put there before"};
+  if (image_->find_section(old_headers_name) != nullptr) return Obstacle{true, "pages have been put there before"};
+  // patchelf in front of 0.19 moves the sections of a dynamic program by what stands at its lowest address.
+  if (image_->find_segment(PT_INTERP) != nullptr)
+    return Obstacle{true, "it has a dynamic loader, and patchelf would break it"};
+  if (old_table().begin != sizeof(Elf64_Ehdr)) return Obstacle{true, "its program headers have been moved"};
   if (segment_count() * sizeof(Elf64_Phdr) > 4096) return Obstacle{true, "the table would exceed one page"};
   const std::uint64_t begin = align_down(lowest_load(*image_)->p_vaddr, loads_.page());
   head_.size = table_end();
@@ -71,7 +74,7 @@ void Draft::lay_out_old_headers(Layout& layout) const {
   if (const auto load = header_load()) {
     const Elf64_Phdr& segment = image_->segments()[*load];
     old.address = segment.p_vaddr;
-    old.size = std::min(segment.p_filesz, old_table_end());
+    old.size = std::min(segment.p_filesz, old_table().end);
     // From the old header to the new table, modulo 2^64.
     old.header.e_phoff = head_.address + sizeof(Elf64_Ehdr) - old.address;
   }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "elf/draft.hpp"
 #include "support/text.hpp"
 
@@ -32,19 +34,23 @@ bool Draft::moves_build_id() const {
 Cost Draft::cost() const {
   Cost cost = least_cost(attempt_);
   cost.waste = wastes_;
+  const bool fixed = image_->header().e_type == ET_EXEC;
+  cost.in_tail =
+      fixed && std::any_of(groups_.begin(), groups_.end(), [](const Placed& placed) { return placed.in_tail; });
   cost.build_id = moves_build_id();
   for (const Insertion& insertion : map_.insertions()) cost.growth += insertion.bytes;
   return cost;
 }
 
 std::string Draft::description() const {
+  const Cost costs = cost();
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   for (const Placed& placed : groups_) {
     for (const std::uint32_t index : placed.group.sections) add(image_->sections()[index].name + " moves");
   }
-  if (moves_build_id()) add("the build-id leaves the first page");
-  const Cost costs = cost();
+  if (costs.in_tail) add("the new segment holds them too");
+  if (costs.build_id) add("the build-id leaves the first page");
   add("inserts " + std::to_string(costs.growth) + " bytes" + (costs.waste ? ", most of them unused" : ""));
   return text;
 }

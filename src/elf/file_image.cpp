@@ -32,18 +32,16 @@ std::vector<Copy> list_copies(const Layout& layout) {
   return copies;
 }
 
-Patch headers_patch(const Layout& layout, Endian endian) {
-  Patch patch{0, std::vector<std::byte>(sizeof(Elf64_Ehdr) + layout.segments.size() * sizeof(Elf64_Phdr))};
-  const std::span<std::byte> bytes(patch.bytes);
-  store_header(bytes, layout.header, endian);
-  for (std::size_t i = 0; i < layout.segments.size(); ++i)
-    store_segment(bytes.subspan(sizeof(Elf64_Ehdr) + i * sizeof(Elf64_Phdr)), layout.segments[i], endian);
+Patch header_patch(std::uint64_t offset, const Elf64_Ehdr& header, Endian endian) {
+  Patch patch{offset, std::vector<std::byte>(sizeof(Elf64_Ehdr))};
+  store_header(patch.bytes, header, endian);
   return patch;
 }
 
-Patch old_header_patch(const OldHeaders& old, Endian endian) {
-  Patch patch{old.offset, std::vector<std::byte>(sizeof(Elf64_Ehdr))};
-  store_header(patch.bytes, old.header, endian);
+Patch segment_table_patch(const Layout& layout, Endian endian) {
+  Patch patch{layout.header.e_phoff, std::vector<std::byte>(layout.segments.size() * sizeof(Elf64_Phdr))};
+  for (std::size_t i = 0; i < layout.segments.size(); ++i)
+    store_segment(std::span(patch.bytes).subspan(i * sizeof(Elf64_Phdr)), layout.segments[i], endian);
   return patch;
 }
 
@@ -73,8 +71,11 @@ FileImage build_file_image(const Image& image, const Layout& layout, std::span<c
     contents.patches.push_back(std::move(patch));
   }
   contents.patches.push_back({layout.section_offset, {section_bytes.begin(), section_bytes.end()}});
-  contents.patches.push_back(headers_patch(layout, image.endian()));
-  if (layout.old_headers) contents.patches.push_back(old_header_patch(*layout.old_headers, image.endian()));
+  contents.patches.push_back(header_patch(0, layout.header, image.endian()));
+  contents.patches.push_back(segment_table_patch(layout, image.endian()));
+  if (layout.old_headers) {
+    contents.patches.push_back(header_patch(layout.old_headers->offset, layout.old_headers->header, image.endian()));
+  }
   if (!layout.section_names.empty()) contents.patches.push_back(names_patch(layout));
   contents.patches.push_back(section_table_patch(layout, image.endian()));
   append_undo(image, layout, std::move(original), contents);

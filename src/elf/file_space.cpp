@@ -14,16 +14,22 @@ bool has_no_bytes_of_its_own(std::uint32_t segment_type) {
          segment_type == segment_type_gnu_sframe;
 }
 
+bool holds_headers(const Image& image, const Elf64_Phdr& segment) {
+  const std::uint64_t table = image.header().e_phoff;
+  return segment.p_offset == 0 || (segment.p_offset <= table && table < segment.p_offset + segment.p_filesz);
+}
+
 }  // namespace
 
 FileSpace::FileSpace(const Image& image) : image_(&image) {
-  claim(0, sizeof(Elf64_Ehdr) + image.segments().size() * sizeof(Elf64_Phdr), "the ELF header");
+  claim(0, sizeof(Elf64_Ehdr), "the ELF header");
+  claim(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr), "the program headers");
   for (const Section& section : image.sections())
     claim(section.header.sh_offset, image.bytes_of(section).size(), describe(section));
   for (const Elf64_Phdr& segment : image.segments()) {
     if (has_no_bytes_of_its_own(segment.p_type)) continue;
-    if (segment.p_type == PT_LOAD && segment.p_offset == 0) {
-      first_segment_end_ = std::max<std::uint64_t>(first_segment_end_, segment.p_filesz);
+    if (segment.p_type == PT_LOAD && holds_headers(image, segment)) {
+      header_segments_end_ = std::max(header_segments_end_, segment.p_offset + segment.p_filesz);
       continue;
     }
     claim(segment.p_offset, segment.p_filesz, segment_type_name(segment.p_type));
@@ -87,7 +93,7 @@ bool FileSpace::is_filler(FileRange range) const {
 }
 
 std::uint64_t FileSpace::end() const {
-  std::uint64_t end = first_segment_end_;
+  std::uint64_t end = header_segments_end_;
   for (const Claim& claim : claims_) end = std::max(end, claim.range.end);
   return end;
 }

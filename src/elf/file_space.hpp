@@ -19,7 +19,7 @@ struct Claim {
 
 /// Who uses which byte of the input file.
 ///
-/// The first PT_LOAD, which covers the headers themselves, claims nothing: what it holds are sections. All other
+/// A PT_LOAD that covers the ELF header or the program headers claims nothing: what it holds are sections. All other
 /// PT_LOADs claim their bytes. A PT_GNU_SFRAME claims nothing, since it will be rewritten, and PT_GNU_RELRO nothing,
 /// since it describes bytes of a PT_LOAD. Released bytes are free and count as zero, whatever the input has there:
 /// they are not copied to the output.
@@ -51,7 +51,7 @@ class FileSpace {
   const Image* image_;
   std::vector<Claim> claims_;        ///< sorted by their beginning
   std::vector<FileRange> released_;  ///< sorted, may touch
-  std::uint64_t first_segment_end_ = 0;
+  std::uint64_t header_segments_end_ = 0;
 };
 
 }  // namespace sframe_gen::elf

@@ -94,13 +94,26 @@ void check_segment(const Image& image, std::size_t index) {
                              " differ modulo the alignment " + hex(segment.p_align));
 }
 
+/// BOLT and patchelf move the program headers into a segment of their own. They stay there, and have to be in memory.
+void check_moved_table(const Image& image) {
+  const std::uint64_t begin = image.header().e_phoff;
+  if (begin == sizeof(Elf64_Ehdr)) return;
+  const std::uint64_t size = image.segments().size() * sizeof(Elf64_Phdr);
+  const bool loaded = std::any_of(image.segments().begin(), image.segments().end(), [&](const Elf64_Phdr& segment) {
+    return segment.p_type == PT_LOAD && begin >= segment.p_offset && begin - segment.p_offset <= segment.p_filesz &&
+           size <= segment.p_filesz - (begin - segment.p_offset);
+  });
+  if (begin < sizeof(Elf64_Ehdr) || !loaded)
+    throw Refused(image.name(),
+                  "has its program headers at file offset " + hex(begin) + ", where no PT_LOAD loads them");
+  const Elf64_Phdr* const table = image.find_segment(PT_PHDR);
+  if (table != nullptr && table->p_offset != begin)
+    throw MalformedInput({image.name(), "PT_PHDR"}, offsetof(Elf64_Phdr, p_offset),
+                         "file offset " + hex(table->p_offset) + " is not the program headers' " + hex(begin));
+}
+
 void check_segments(const Image& image) {
   const Elf64_Phdr* previous = nullptr;
-  if (image.header().e_phoff != sizeof(Elf64_Ehdr)) {
-    throw Refused(image.name(), "has its program headers at " + hex(image.header().e_phoff) +
-                                    " instead of behind the ELF header, as patchelf and BOLT leave them; "
-                                    "add the section before using such tools");
-  }
   // One page is what kernels in front of 4.20 and gVisor read.
   if (image.segments().size() * sizeof(Elf64_Phdr) > 4096)
     throw Refused(image.name(),
@@ -114,6 +127,7 @@ void check_segments(const Image& image) {
     previous = &segment;
   }
   if (previous == nullptr) throw Refused(image.name(), "has no PT_LOAD program header");
+  check_moved_table(image);
 }
 
 /// Pointers in it are changed, so it has to be what its section says it is.

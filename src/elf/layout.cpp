@@ -25,7 +25,10 @@ class Choice {
     if (obstacle) {
       tell(attempt, obstacle->in_table ? "no room for more program headers: " + obstacle->why : obstacle->why, false);
       // The most permissive plan's obstacle says best what is wrong.
-      (attempt.table == TablePlan::Below ? below_ : obstacle_) = *obstacle;
+      if (attempt.table == TablePlan::Below)
+        below_ = obstacle;
+      else
+        obstacle_ = *obstacle;
       return;
     }
     tell(attempt, draft.description(), true);

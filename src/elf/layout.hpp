@@ -44,13 +44,13 @@ struct DynamicPatch {
   std::uint64_t value;
 };
 
-/// TablePlan::Below: the ELF header that the input has in memory. Programs linked with glibc 2.36 as first released find
-/// their program headers by it, so it has to lead to the new ones. A section covers it and the old table: GNU strip
-/// clears what no section claims.
+/// TablePlan::Below: the ELF header that the input has in memory. Programs linked with glibc 2.36 as first released
+/// find their program headers by it, so it has to lead to the new ones. A section covers it and the old table: GNU
+/// strip clears what no section claims.
 struct OldHeaders {
-  std::uint64_t offset = 0;   ///< in the output
+  std::uint64_t offset = 0;  ///< in the output
   std::uint64_t address = 0;
-  std::uint64_t size = 0;     ///< bytes, with the program headers; 0: they are not in memory
+  std::uint64_t size = 0;  ///< bytes, with the program headers; 0: they are not in memory
   Elf64_Ehdr header{};
 };
 

@@ -25,10 +25,11 @@ enum class Contents : std::uint8_t {
 /// Compares the output with the input, without knowing how the layout was made. Throws LayoutViolation, which names
 /// the broken rule:
 ///
-///   * the program headers stand behind the ELF header, inside the PT_LOAD at file offset 0, in one page; a PT_PHDR
-///     says exactly where they are; PT_PHDR and PT_INTERP precede the PT_LOADs
+///   * the program headers stay at their file offset, inside a PT_LOAD, in one page; a PT_PHDR says exactly where they
+///     are, and old kernels find them there; PT_PHDR and PT_INTERP precede the PT_LOADs
 ///   * PT_LOADs ascend and share no page; address and file offset agree modulo the alignment; bytes lie in the file
-///   * a program at fixed addresses may have new pages below its own, from 0x10000 on; then the ELF header that stays in
+///   * a program at fixed addresses may have new pages below its own, from 0x10000 on; then the ELF header that stays
+///   in
 ///     memory leads to the program headers, and a section covers it
 ///   * no address of the input changes but those of moved .interp, note and dynamic linker sections
 ///   * there is one .sframe and one PT_GNU_SFRAME (or what else was added); they agree; the section is aligned to 8,

@@ -35,7 +35,9 @@ class OrderCheck {
       std::optional<std::uint32_t> old;
     };
     std::vector<Item> items;
-    items.push_back({{0, sizeof(Elf64_Ehdr) + out_.segments().size() * sizeof(Elf64_Phdr)}, "the headers", {}});
+    items.push_back({{0, sizeof(Elf64_Ehdr)}, "the ELF header", {}});
+    const std::uint64_t segments = out_.header().e_phoff;
+    items.push_back({{segments, segments + out_.segments().size() * sizeof(Elf64_Phdr)}, "the program headers", {}});
     const std::uint64_t table = out_.header().e_shoff;
     items.push_back({{table, table + out_.sections().size() * sizeof(Elf64_Shdr)}, "the section header table", {}});
     for (const Section& section : out_.sections()) {

@@ -75,7 +75,8 @@ void SectionTable::set_undo(const NewSection& section, std::optional<std::uint32
 void SectionTable::cover_old_headers(const OldHeaders& headers) {
   const auto index = static_cast<std::uint32_t>(sections_.size());
   sections_.push_back({{0, SHT_PROGBITS, SHF_ALLOC, headers.address, headers.offset, headers.size, 0, 0, 8, 0},
-                       old_headers_name, index});
+                       old_headers_name,
+                       index});
   moved_.push_back(index);
 }
 

@@ -115,8 +115,8 @@ TEST(Preconditions, RefuseTheVdso) {
             std::string::npos);
 }
 
-TEST(Preconditions, RefuseMovedProgramHeaders) {
-  expect_refusal("instead of behind the ELF header", [](Fields& f) {
+TEST(Preconditions, RefuseProgramHeadersOutsideMemory) {
+  expect_refusal("at file offset 0x2f8, where no PT_LOAD loads them", [](Fields& f) {
     const std::string table = f.bytes.substr(f.header.e_phoff, f.segments.size() * sizeof(Elf64_Phdr));
     f.header.e_phoff = 0x2f8;
     f.bytes.replace(0x2f8, table.size(), table);

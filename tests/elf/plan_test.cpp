@@ -1,0 +1,92 @@
+// Which of the plans that work is taken, and what is said of the others.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "elf/attempt.hpp"
+#include "toolbox.hpp"
+
+namespace sframe_gen::elf::test {
+namespace {
+
+std::vector<Trial> trials_of(const std::filesystem::path& file, std::size_t size) {
+  std::vector<Trial> trials;
+  failure_of([&] { plan_layout(Image::open(file), size, sframe_section, &trials); });
+  return trials;
+}
+
+const Trial* find_taken(const std::vector<Trial>& trials) {
+  const auto found = std::find_if(trials.begin(), trials.end(), [](const Trial& t) { return t.taken; });
+  return found == trials.end() ? nullptr : &*found;
+}
+
+TEST(Plans, AreOrderedByTheirLeastCost) {
+  const Image image = Image::open(small_library());
+  const auto attempts = attempts_for(image, find_existing_sframe(image));
+  EXPECT_GT(attempts.size(), 5U);
+  EXPECT_TRUE(std::is_sorted(attempts.begin(), attempts.end(),
+                             [](const Attempt& a, const Attempt& b) { return least_cost(a) < least_cost(b); }));
+}
+
+TEST(Plans, WorseCostsOutweighAllLesserOnes) {
+  Cost cheap;
+  cheap.tables = true;
+  cheap.drops_note = true;
+  cheap.section = SectionPlan::Tail;
+  cheap.growth = 1 << 30;
+  Cost dear;
+  dear.build_id = true;
+  EXPECT_LT(cheap, dear);
+}
+
+TEST(Plans, EachIsTriedAndOneIsTaken) {
+  for (const std::size_t size : {std::size_t{64}, std::size_t{0x2345}}) {
+    const auto trials = trials_of(small_library(), size);
+    EXPECT_EQ(std::count_if(trials.begin(), trials.end(), [](const Trial& t) { return t.taken; }), 1);
+    for (const Trial& trial : trials) EXPECT_FALSE(trial.outcome.empty()) << trial.plan;
+    ASSERT_NE(find_taken(trials), nullptr);
+    EXPECT_TRUE(find_taken(trials)->possible);
+  }
+}
+
+// Without `trials` the search ends as soon as no plan left can be cheaper: that must not change the choice.
+TEST(Plans, AreTheSameWhetherAllAreTriedOrNot) {
+  const Image image = Image::open(small_library());
+  for (std::size_t size = 8; size < 0x3000; size = size * 2 + 8) {
+    std::vector<Trial> trials;
+    const Layout with = plan_layout(image, size, sframe_section, &trials);
+    const Layout without = plan_layout(image, size);
+    EXPECT_EQ(with.section_address, without.section_address);
+    EXPECT_EQ(with.file_size, without.file_size);
+    EXPECT_EQ(with.evicted, without.evicted);
+  }
+}
+
+TEST(Plans, AreToldWhereNoneWorks) {
+  const Folder folder;
+  std::filesystem::copy_file(small_library(), folder / "ld.so.1");
+  const auto trials = trials_of(folder / "ld.so.1", 0x12345);
+  EXPECT_FALSE(trials.empty());
+  for (const Trial& trial : trials) {
+    EXPECT_FALSE(trial.possible) << trial.plan;
+    EXPECT_NE(trial.plan.substr(0, 2), "S2");
+  }
+}
+
+// PT_GNU_PROPERTY says what one PT_NOTE says: without that there is room for both headers, and the build-id stays.
+TEST(Plans, GiveARepeatedNoteAwayBeforeTheBuildIdLeavesTheFirstPage) {
+  const Folder folder;
+  write_text(folder / "a.c", "int main(void) { return 0; }\n");
+  ASSERT_EQ(run("gcc -pie -fuse-ld=bfd -Wl,--build-id -o " + (folder / "a").string() + " " + (folder / "a.c").string())
+                .status,
+            0);
+  const Layout layout = inject(folder / "a", folder / "b", 0x2345);
+  EXPECT_STREQ(short_name(layout.section_plan), "S2");
+  EXPECT_FALSE(layout.build_id_left_first_page);
+  EXPECT_LT(Image::open(folder / "b").find_section(".note.gnu.build-id")->header.sh_offset, 0x1000U);
+  EXPECT_EQ(run((folder / "b").string()).status, 0);
+}
+
+}  // namespace
+}  // namespace sframe_gen::elf::test
