@@ -1,5 +1,6 @@
 """What is done to a converted file by those who come after us. Each must leave a file that still works."""
 import os
+import re
 
 from harness import run, tool
 from matrix.subject import Problem
@@ -31,6 +32,7 @@ def apply_tool(subject, name):
     program = subject.target.tool(command[0]) if command[0] in CROSS_TOOLS else command[0]
     done = run(tool(program), *command[1:], subject.path)
     said = (done.err + done.out).replace(subject.path, "…").replace(subject.folder, "…").strip()
+    said = re.sub(r"…/st\w{6}\b", "…", said)  # their temporary files
     if done.status != 0:
         raise Problem(f"{name}: status {done.status}: {said.splitlines()[-1] if said else ''}")
     return said
