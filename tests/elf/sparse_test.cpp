@@ -5,14 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ctime>
-
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
 namespace {
 
-constexpr std::uint64_t far = std::uint64_t{5} << 30;
+constexpr std::uint64_t far = (std::uint64_t{1} << 32) + (1 << 20);
 constexpr std::uint64_t largest_use = 4 << 20;  ///< bytes on disk
 
 std::uint64_t bytes_on_disk(const std::filesystem::path& path) {
@@ -58,27 +56,22 @@ std::filesystem::path far_program(const Folder& folder, const std::function<void
   return folder / "far";
 }
 
-void convert_fast(const std::filesystem::path& input, const std::filesystem::path& output, std::size_t size) {
+void convert_sparse(const std::filesystem::path& input, const std::filesystem::path& output, std::size_t size) {
   ASSERT_LT(bytes_on_disk(input), largest_use) << "the file system of the temporary folder keeps no holes";
-  const std::clock_t begin = std::clock();
   const Image image = Image::open(input);
   rewrite(image, plan_layout(image, size), payload(size), output);
-  // Processor time: reading 5 GiB of hole takes longer.
-  EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC / 2);
   EXPECT_LT(bytes_on_disk(output), largest_use);
 }
 
 TEST(SparseFiles, SectionsFarAwayStayThere) {
-  for (const std::size_t size : {std::size_t{64}, std::size_t{0x2345}}) {
-    const Folder folder;
-    const auto input = far_program(folder, [](Fields&) {});
-    convert_fast(input, folder / "output", size);
-    const Image output = Image::open(folder / "output");
-    EXPECT_GE(output.find_section(".comment")->header.sh_offset, far);
-    EXPECT_GT(output.header().e_shoff, far);
-    check_layout(Image::open(input), output, Contents::All);
-    EXPECT_EQ(run((folder / "output").string()).status, 0);
-  }
+  const Folder folder;
+  const auto input = far_program(folder, [](Fields&) {});
+  convert_sparse(input, folder / "output", 0x2345);
+  const Image output = Image::open(folder / "output");
+  EXPECT_GE(output.find_section(".comment")->header.sh_offset, far);
+  EXPECT_GT(output.header().e_shoff, far);
+  check_layout(Image::open(input), output, Contents::All);
+  EXPECT_EQ(run((folder / "output").string()).status, 0);
 }
 
 // Its .bss has bytes in the file, all of them a hole. Not run: the machine may have less memory than it asks for.
@@ -96,7 +89,7 @@ TEST(SparseFiles, LoadedHolesStayHoles) {
       s.sh_size = far - s.sh_offset;
     }
   });
-  convert_fast(input, folder / "output", 0x2345);
+  convert_sparse(input, folder / "output", 0x2345);
   const Image output = Image::open(folder / "output");
   const Section& section = *output.find_section(sframe_section_name);
   EXPECT_GT(section.header.sh_addr, far);
