@@ -3,9 +3,6 @@ import collections
 
 from sweeping import one_file
 
-BEGIN, END = "<!-- tools/sweep -->\n", "<!-- end of tools/sweep -->\n"
-
-
 class Totals:
     def __init__(self):
         self.counts = collections.Counter()
@@ -78,13 +75,13 @@ def table(head, rows):
     return lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows] + [""]
 
 
-def replace_between_marks(path, text):
-    """Puts the tables into a document, in place of those that it has."""
+def replace_between_marks(path, tool, text):
+    """Puts a tool's tables into a document, in place of those that it has."""
+    begin, end = f"<!-- {tool} -->\n", f"<!-- end of {tool} -->\n"
     with open(path) as file:
-        document = file.read()
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"sweep: {path} has no lines '{BEGIN.strip()}' and '{END.strip()}'")
+        before, found, rest = file.read().partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not found or not found_end:
+        raise SystemExit(f"{path} has no lines '{begin.strip()}' and '{end.strip()}'")
     with open(path, "w") as file:
         file.write(before + begin + text + end + after)
