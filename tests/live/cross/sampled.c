@@ -103,8 +103,8 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argu
 }
 
 static void complain(const char *what, uint64_t interrupted_at, int depth, struct frame ours, struct frame theirs) {
-  printf("%s: interrupted at %#lx, frame %d: pc %#lx cfa %#lx, libgcc says pc %#lx cfa %#lx\n", what, (long)interrupted_at, depth,
-         (long)ours.pc, (long)ours.cfa, (long)theirs.pc, (long)theirs.cfa);
+  fprintf(stderr, "%s: interrupted at %#lx, frame %d: pc %#lx cfa %#lx, libgcc says pc %#lx cfa %#lx\n", what,
+          (long)interrupted_at, depth, (long)ours.pc, (long)ours.cfa, (long)theirs.pc, (long)theirs.cfa);
   _exit(1);
 }
 
