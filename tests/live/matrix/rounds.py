@@ -2,7 +2,7 @@
 import os
 import re
 
-from harness import run, tool
+from harness import read, run, tool, write
 from matrix.subject import Problem
 
 # Each changes the file in place.
@@ -22,6 +22,15 @@ def is_only_talk(said):
     return all(any(part in line for part in ONLY_TALK) for line in said.splitlines())
 
 
+class Died(Problem):
+    """A tool was ended by a signal. patchelf 0.14 reads outside its memory on what mold links without PIE, and lives or
+    dies by where the kernel has put it: of one file, 21 times of 100."""
+
+
+# So many that a tool which dies one time in five is not taken for one that never does.
+TRIES = 50
+
+
 class Talk(Exception):
     """A tool has done its work, and printed a warning that it does not print without us."""
 
@@ -34,8 +43,29 @@ def apply_tool(subject, name):
     said = (done.err + done.out).replace(subject.path, "…").replace(subject.folder, "…").strip()
     said = re.sub(r"…/st\w{6}\b", "…", said)  # their temporary files
     if done.status != 0:
-        raise Problem(f"{name}: status {done.status}: {said.splitlines()[-1] if said else ''}")
+        kind = Died if done.status < 0 else Problem
+        raise kind(f"{name}: status {done.status}: {said.splitlines()[-1] if said else ''}")
     return said
+
+
+def apply_until_it_lives(subject, name):
+    """As apply_tool, but a tool that dies gets more tries, each on the file as it was."""
+    before = read(subject.path)
+    for _ in range(TRIES - 1):
+        try:
+            return apply_tool(subject, name)
+        except Died:
+            write(subject.path, before)
+    return apply_tool(subject, name)
+
+
+def apply_until_it_dies(subject, name):
+    """As apply_tool, but a tool that lives has to do so each time."""
+    before = read(subject.path)
+    for _ in range(TRIES - 1):
+        apply_tool(subject, name)
+        write(subject.path, before)
+    return apply_tool(subject, name)
 
 
 def split_debug(subject):
