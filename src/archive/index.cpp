@@ -41,7 +41,7 @@ std::vector<std::byte> index_bytes(const Index& index, std::span<const std::uint
       writer.u64(offset);
       continue;
     }
-    // GNU ar and llvm-ar write /SYM64/ from there on, but not all linkers read it; ranlib is the user's to call.
+    // A wider index would move every member once more; who has such an archive can make one with ranlib first.
     if (offset > std::numeric_limits<std::uint32_t>::max())
       throw Refused(file, "would grow beyond 4 GiB, where the 32-bit offsets of its symbol index do not reach");
     writer.u32(static_cast<std::uint32_t>(offset));
