@@ -22,6 +22,8 @@ FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image)
     : image_(image), tracked_(find_tracked_registers(image.header().e_machine)) {
   assert(tracked_ != nullptr);
   const std::size_t eh_frame_pieces = load(image);
+  // Of several .eh_frame, which objects may have, each is sorted for itself.
+  if (image.is_object()) std::ranges::stable_sort(std::span(pieces_).first(eh_frame_pieces), {}, &Piece::start);
   if (&cfi_image != &image) load(cfi_image);
   drop_shadowed(eh_frame_pieces);
   const auto before = [](const Piece& a, const Piece& b) {
@@ -35,10 +37,11 @@ std::size_t FrameSource::load(const elf::Image& source) {
   std::size_t eh_frame_pieces = 0;
   for (LoadedSection& section : load_frame_sections(source)) {
     // The running file's own .eh_frame is the truth; a debug file can only add .debug_frame.
-    if (section.kind == FrameSection::EhFrame && !tables_.empty()) continue;
+    if (section.kind == FrameSection::EhFrame && &source != &image_) continue;
     tables_.push_back(
         DwarfSession(section.kind, section.bytes, section.address, source.endian(), section.origin).release_table());
     decompressed_.push_back(std::move(section.storage));
+    references_.push_back(std::move(section.code_references));
     collect();
     if (section.kind == FrameSection::EhFrame) eh_frame_pieces = pieces_.size();
   }
@@ -57,12 +60,39 @@ void FrameSource::collect() {
     const FrameEntry& entry = entries[i];
     if (entry.function_size == 0) {
       ++dropped_.empty;
-    } else if (!image_.is_code(entry.function_start, entry.function_size)) {
+    } else if (!image_.is_code(entry.function_start, entry.function_size) || !is_relocated(table, i)) {
       ++dropped_.outside_code;
     } else {
       pieces_.push_back({entry.function_start, entry.function_start + entry.function_size, table, i});
     }
   }
+}
+
+const object::CodeReference* FrameSource::reference_of(std::uint32_t table, std::uint32_t entry) const {
+  const std::uint64_t field = tables_[table].start_field_of(tables_[table].entries[entry]);
+  const auto found = std::ranges::lower_bound(references_[table], field, {}, &object::CodeReference::field_offset);
+  return found != references_[table].end() && found->field_offset == field ? &*found : nullptr;
+}
+
+/// A number in an object's FDE that no relocation has made is the address of nothing, whatever section has it by chance.
+bool FrameSource::is_relocated(std::uint32_t table, std::uint32_t entry) const {
+  if (!image_.is_object()) return true;
+  const object::CodeReference* const reference = reference_of(table, entry);
+  return reference != nullptr && reference->address == tables_[table].entries[entry].function_start;
+}
+
+FrameSource::Start FrameSource::start_at(std::uint64_t address) const {
+  const auto after = std::ranges::upper_bound(pieces_, address, {}, &Piece::start);
+  assert(after != pieces_.begin());
+  // Of several that start alike the first counts, as it does for order.
+  const std::uint64_t start = std::prev(after)->start;
+  const Piece& piece = *std::ranges::lower_bound(pieces_, start, {}, &Piece::start);
+  const object::CodeReference* const reference = reference_of(piece.table, piece.entry);
+  assert(reference != nullptr);
+  Start result{*reference, piece.table};
+  result.reference.addend += static_cast<std::int64_t>(address - start);
+  result.reference.address = address;
+  return result;
 }
 
 /// Removes .debug_frame's pieces that overlap one of .eh_frame's, which are the first `eh_frame_pieces`, sorted.

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "cfi/frame_row.hpp"
 #include "cfi/frame_table.hpp"
 #include "elf/image.hpp"
+#include "object/relocated_section.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -56,6 +58,18 @@ class FrameSource {
   /// know which is right.
   std::uint64_t for_each_function(const Part& part, const std::function<void(const FunctionFrames&)>& callback) const;
 
+  /// Of an object: how a relocation names a function that starts at `address`, which an FDE describes, and where that
+  /// FDE stands: places order functions as the sections do.
+  struct Start {
+    object::CodeReference reference;  ///< of the last FDE that starts here or before; the rest goes to the addend
+    std::uint32_t table;              ///< which section
+    friend bool operator<(const Start& a, const Start& b) {
+      return std::tie(a.table, a.reference.field_offset, a.reference.address) <
+             std::tie(b.table, b.reference.field_offset, b.reference.address);
+    }
+  };
+  Start start_at(std::uint64_t address) const;
+
   /// Without duplicates, which only for_each_function finds.
   const DroppedEntries& dropped() const { return dropped_; }
 
@@ -70,6 +84,8 @@ class FrameSource {
 
   std::size_t load(const elf::Image& source);
   void collect();
+  const object::CodeReference* reference_of(std::uint32_t table, std::uint32_t entry) const;
+  bool is_relocated(std::uint32_t table, std::uint32_t entry) const;
   void drop_shadowed(std::size_t eh_frame_pieces);
   std::vector<FunctionFrames> distinct(const Part& part, const PieceReader& read) const;
 
@@ -77,6 +93,7 @@ class FrameSource {
   const TrackedRegisters* tracked_;
   std::vector<std::vector<std::byte>> decompressed_;
   std::vector<FrameTable> tables_;
+  std::vector<std::vector<object::CodeReference>> references_;  ///< of each table; empty where it is not an object's
   std::vector<Piece> pieces_;
   DroppedEntries dropped_;
 };

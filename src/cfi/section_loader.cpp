@@ -1,5 +1,7 @@
 #include "cfi/section_loader.hpp"
 
+#include <utility>
+
 namespace sframe_gen::cfi {
 
 namespace {
@@ -8,17 +10,37 @@ bool has_bytes(const elf::Section* section) {
   return section != nullptr && section->header.sh_type != SHT_NOBITS && section->header.sh_size != 0;
 }
 
+std::vector<LoadedSection> load_object_sections(const elf::Image& object) {
+  std::vector<LoadedSection> loaded;
+  for (const auto& [kind, name] : {std::pair{FrameSection::EhFrame, ".eh_frame"},
+                                   std::pair{FrameSection::DebugFrame, ".debug_frame"}}) {
+    for (const elf::Section& section : object.sections()) {
+      if (section.name != name || !has_bytes(&section)) continue;
+      object::RelocatedSection relocated = object::relocate(object, section);
+      loaded.push_back({kind,
+                        section.header.sh_addr,
+                        {object.name(), section.name},
+                        std::move(relocated.bytes),
+                        {},
+                        std::move(relocated.code)});
+      loaded.back().bytes = loaded.back().storage;
+    }
+  }
+  return loaded;
+}
+
 }  // namespace
 
 std::vector<LoadedSection> load_frame_sections(const elf::Image& image) {
+  if (image.is_object()) return load_object_sections(image);
   std::vector<LoadedSection> loaded;
   // A separate debug file keeps .eh_frame as SHT_NOBITS: its bytes are in the file that runs.
   if (const elf::Section* section = image.find_section(".eh_frame"); has_bytes(section)) {
     loaded.push_back(
-        {FrameSection::EhFrame, section->header.sh_addr, {image.name(), section->name}, {}, image.bytes_of(*section)});
+        {FrameSection::EhFrame, section->header.sh_addr, {image.name(), section->name}, {}, image.bytes_of(*section), {}});
   }
   if (const elf::Section* section = image.find_section(".debug_frame"); has_bytes(section)) {
-    LoadedSection debug_frame{FrameSection::DebugFrame, section->header.sh_addr, {image.name(), section->name}, {}, {}};
+    LoadedSection debug_frame{FrameSection::DebugFrame, section->header.sh_addr, {image.name(), section->name}, {}, {}, {}};
     debug_frame.bytes = image.contents_of(*section, debug_frame.storage);
     loaded.push_back(std::move(debug_frame));
   }

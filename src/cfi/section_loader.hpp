@@ -6,6 +6,7 @@
 
 #include "cfi/frame_table.hpp"
 #include "elf/image.hpp"
+#include "object/relocated_section.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -14,11 +15,14 @@ struct LoadedSection {
   FrameSection kind;
   std::uint64_t address;
   Origin origin;
-  std::vector<std::byte> storage;    ///< holds the bytes of a compressed section
+  std::vector<std::byte> storage;    ///< holds the bytes of a compressed or relocated section
   std::span<const std::byte> bytes;  ///< into the image or `storage`
+  /// Of an object: its relocations against code.
+  std::vector<object::CodeReference> code_references;
 };
 
-/// .eh_frame (if it is loaded and has bytes), then .debug_frame (decompressed where needed).
+/// .eh_frame (if it is loaded and has bytes), then .debug_frame (decompressed where needed). Of an object all sections of
+/// these names, which groups may have given it, relocated.
 std::vector<LoadedSection> load_frame_sections(const elf::Image& image);
 
 }  // namespace sframe_gen::cfi

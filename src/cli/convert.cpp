@@ -5,6 +5,7 @@
 
 #include "cfi/frame_source.hpp"
 #include "cli/cfi_image.hpp"
+#include "cli/convert_object.hpp"
 #include "cli/lower_functions.hpp"
 #include "elf/layout.hpp"
 #include "elf/original.hpp"
@@ -61,6 +62,7 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
                std::vector<elf::Trial>& trials) {
   const elf::Image opened = elf::Image::open(file);
   const std::filesystem::path output = options.output.value_or(file);
+  if (opened.is_object()) return convert_object_file(options, opened, output);
   const elf::NewSection& added = section_for(options.format);
   // What was converted before is converted anew, so that a second run, or one of another version, adds nothing to the
   // first, and both can be undone alike.
@@ -70,28 +72,15 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   std::optional<elf::Image> debug;
   if (options.cfi_from) debug = open_debug_file(image, *options.cfi_from, options.ignore_build_id);
 
-  const sframe::AbiTraits* const abi = sframe::find_abi(image.header().e_machine, image.endian());
-  if (abi == nullptr) throw Refused(image.name(), "is for a machine that SFrame has no identifier for");
-  const emit::Dialect dialect = emit::make_dialect(options.format, abi->abi, image.name());
-
+  const emit::Dialect dialect = dialect_for(image, options.format);
   prepare_heap(image);
-  Report report;
-  report.format = dialect.version->name;
-  report.abi = sframe::name_of(abi->abi);
-  report.file = file.string();
-  report.output = output.string();
+  Report report = new_report(file, output, dialect);
   std::optional<elf::Rewrite> rewrite;
   if (!options.dry_run) rewrite.emplace(image, opened, output);
   const emit::SectionEncoder encoder = [&] {
     const cfi::FrameSource source(image, debug ? *debug : image);
-    if (source.empty()) {
-      throw Refused(image.name(),
-                    "has no call frame information (.eh_frame or .debug_frame); build it with "
-                    "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
-    }
-    return lower_functions(source, dialect, report);
+    return lower_functions(source, dialect, image.name(), report);
   }();
-  if (encoder.function_count() == 0) throw Refused(image.name(), "has no function that SFrame could describe");
 
   warn_of_executable_segments(image, warn);
   const elf::Layout layout =

@@ -40,10 +40,32 @@ std::size_t thread_count(std::size_t functions) {
 
 }  // namespace
 
-emit::SectionEncoder lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect, Report& report) {
+emit::Dialect dialect_for(const elf::Image& image, const emit::OutputFormat& format) {
+  const sframe::AbiTraits* const abi = sframe::find_abi(image.header().e_machine, image.endian());
+  if (abi == nullptr) throw Refused(image.name(), "is for a machine that SFrame has no identifier for");
+  return emit::make_dialect(format, abi->abi, image.name());
+}
+
+Report new_report(const std::filesystem::path& file, const std::filesystem::path& output,
+                  const emit::Dialect& dialect) {
+  Report report;
+  report.format = dialect.version->name;
+  report.abi = sframe::name_of(dialect.abi->abi);
+  report.file = file.string();
+  report.output = output.string();
+  return report;
+}
+
+emit::SectionEncoder lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect,
+                                     const std::string& file, Report& report) {
+  if (source.empty()) {
+    throw Refused(file,
+                  "has no call frame information (.eh_frame or .debug_frame); build it with "
+                  "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
+  }
   report.dropped = source.dropped();
   const auto parts = source.parts(thread_count(source.size()));
-  if (parts.empty()) return emit::SectionEncoder(dialect);
+  if (parts.empty()) throw Refused(file, "has no function that SFrame could describe");
   std::vector<std::future<Lowered>> jobs;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     jobs.push_back(in_background([&source, &dialect, part = parts[i]] { return lower_part(source, part, dialect); }));
@@ -55,6 +77,7 @@ emit::SectionEncoder lower_functions(const cfi::FrameSource& source, const emit:
     report.append(lowered.report);
     first.encoder.append(lowered.encoder);
   }
+  if (first.encoder.function_count() == 0) throw Refused(file, "has no function that SFrame could describe");
   return std::move(first.encoder);
 }
 

@@ -1,13 +1,24 @@
 #pragma once
 
+#include <filesystem>
+#include <string>
+
 #include "cfi/frame_source.hpp"
 #include "cli/report.hpp"
 #include "emit/encoder.hpp"
 
 namespace sframe_gen::cli {
 
+/// How the section for `image` is to be written. Throws Refused where the format cannot say anything of its machine.
+emit::Dialect dialect_for(const elf::Image& image, const emit::OutputFormat& format);
+
+/// With what is known before the work begins.
+Report new_report(const std::filesystem::path& file, const std::filesystem::path& output, const emit::Dialect& dialect);
+
 /// Every function of the source, lowered and encoded in `dialect`, which must outlive the encoder; the report counts on
-/// the way. Large files go through several threads; the bytes do not depend on how many. Throws MalformedInput.
-emit::SectionEncoder lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect, Report& report);
+/// the way. Large files go through several threads; the bytes do not depend on how many. Throws MalformedInput, and
+/// Refused, naming `file`, where that leaves nothing.
+emit::SectionEncoder lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect,
+                                     const std::string& file, Report& report);
 
 }  // namespace sframe_gen::cli

@@ -27,6 +27,7 @@ po::options_description visible_options() {
   option("ignore-build-id", "take the --cfi-from file even if its build-id differs or is missing");
   option("skip-non-elf", "pass over files that are not ELF instead of failing on them");
   add_format_options(all);
+  option("drop-signature", "convert signed kernel modules, and take the signature away, which would be wrong then");
   option("dry-run,n", "convert and report, but write nothing");
   option("explain", "name each plan for the rewrite with what it would do or why it does not work, and the one taken");
   option("quiet,q", "print errors only");
@@ -85,6 +86,8 @@ void check(const Options& options) {
   if (!writes && (options.output || options.dry_run))
     throw UsageError("--output and --dry-run go with converting and removing only");
   if (options.action != Action::Convert && options.explain) throw UsageError("--explain goes with converting only");
+  if (options.action != Action::Convert && options.drop_signature)
+    throw UsageError("--drop-signature goes with converting only");
   if (options.output && options.files.size() != 1) throw UsageError("--output takes exactly one input file");
   if (options.output && options.dry_run) throw UsageError("--output and --dry-run exclude each other");
   if (options.action == Action::Dump && options.cfi_from) throw UsageError("--cfi-from does not go with --dump");
@@ -109,6 +112,7 @@ Options read_command_line(int argument_count, const char* const* arguments) {
   if (values.count("cfi-from") != 0) options.cfi_from = values["cfi-from"].as<std::string>();
   options.ignore_build_id = values.count("ignore-build-id") != 0;
   options.skip_non_elf = values.count("skip-non-elf") != 0;
+  options.drop_signature = values.count("drop-signature") != 0;
   options.explain = values.count("explain") != 0;
   options.dry_run = values.count("dry-run") != 0;
   options.quiet = values.count("quiet") != 0;

@@ -23,6 +23,7 @@ struct Options {
   bool skip_non_elf = false;
   bool dry_run = false;
   bool explain = false;
+  bool drop_signature = false;
   bool quiet = false;
   bool verbose = false;
   emit::OutputFormat format;

@@ -15,7 +15,7 @@ void Report::add(const cfi::FunctionFrames& frames, const emit::Selected& select
     if (seen.insert(hole.reason).second) ++count.functions;
     count.bytes += hole.end - hole.begin;
     covered_bytes -= hole.end - hole.begin;
-    holes.push_back({hole, {}});
+    holes.push_back({hole, {}, {}});
   }
   for (const sframe::Function& function : selected.functions) {
     ++(function.pc_type == sframe::PcType::Mask            ? mask_descriptors

@@ -12,8 +12,9 @@ namespace sframe_gen::cli {
 
 /// PCs of one function that no row covers, for people.
 struct NamedHole {
-  emit::Hole hole;
+  emit::Hole hole;       ///< PCs count from the section's start where one is named
   std::string function;  ///< empty: no symbol says
+  std::string section;   ///< of an object, whose code has no addresses yet; else empty
 };
 
 /// What became of one file: coverage, every reason, and where the section went. Numbers only; report_text.hpp and
@@ -44,6 +45,7 @@ class Report {
   std::vector<std::string> evicted;
   std::int64_t growth = 0;  ///< bytes of the file
   bool build_id_moved = false;
+  bool is_object = false;  ///< no addresses and no plans then
 };
 
 /// A section that was taken out again.

@@ -29,10 +29,31 @@ ordered_json holes_of(const Report& report) {
   for (const NamedHole& named : report.holes) {
     ordered_json hole{
         {"begin", hex(named.hole.begin)}, {"end", hex(named.hole.end)}, {"reason", emit::key_of(named.hole.reason)}};
+    if (!named.section.empty()) hole["section"] = named.section;
     if (!named.function.empty()) hole["function"] = named.function;
     holes.push_back(std::move(hole));
   }
   return holes;
+}
+
+ordered_json section_of(const Report& report) {
+  ordered_json section = ordered_json::object();
+  if (!report.is_object) section["address"] = hex(report.section_address);
+  section.update({{"size", report.section_size},
+                  {"rows", report.rows},
+                  {"default_descriptors", report.default_descriptors},
+                  {"flexible_descriptors", report.flexible_descriptors},
+                  {"repeating_descriptors", report.mask_descriptors}});
+  return section;
+}
+
+ordered_json rewrite_of(const Report& report) {
+  if (report.is_object) return {{"file_growth", report.growth}};
+  return {{"section_plan", report.section_plan},
+          {"table_plan", report.table_plan},
+          {"moved_sections", report.evicted},
+          {"file_growth", report.growth},
+          {"build_id_left_first_page", report.build_id_moved}};
 }
 
 void add_plans(ordered_json& json, const std::vector<elf::Trial>& plans) {
@@ -71,19 +92,8 @@ void write_json(const Report& report, std::ostream& out, const std::vector<elf::
         {"outside_code", report.dropped.outside_code},
         {"duplicate", report.dropped.duplicate},
         {"shadowed", report.dropped.shadowed}}},
-      {"section",
-       {{"address", hex(report.section_address)},
-        {"size", report.section_size},
-        {"rows", report.rows},
-        {"default_descriptors", report.default_descriptors},
-        {"flexible_descriptors", report.flexible_descriptors},
-        {"repeating_descriptors", report.mask_descriptors}}},
-      {"rewrite",
-       {{"section_plan", report.section_plan},
-        {"table_plan", report.table_plan},
-        {"moved_sections", report.evicted},
-        {"file_growth", report.growth},
-        {"build_id_left_first_page", report.build_id_moved}}},
+      {"section", section_of(report)},
+      {"rewrite", rewrite_of(report)},
   };
   add_plans(json, plans);
   write(json, out);

@@ -47,7 +47,7 @@ void write_plans(const std::vector<elf::Trial>& plans, std::ostream& out) {
 
 void write_details(const Report& report, std::ostream& out) {
   for (const NamedHole& named : report.holes) {
-    out << "  " << hex(named.hole.begin) << ".." << hex(named.hole.end) << ' '
+    out << "  " << named.section << (named.section.empty() ? "" : "+") << hex(named.hole.begin) << ".." << hex(named.hole.end) << ' '
         << (named.function.empty() ? "(no symbol)" : named.function) << ": " << emit::sentence_of(named.hole.reason)
         << '\n';
   }
@@ -55,9 +55,11 @@ void write_details(const Report& report, std::ostream& out) {
   write_count("of discarded or no code dropped", report.dropped.outside_code, out);
   write_count("said twice, counted once", report.dropped.duplicate, out);
   write_count("of .debug_frame dropped for .eh_frame's", report.dropped.shadowed, out);
-  out << "  .sframe: " << hex(report.section_size) << " bytes at " << hex(report.section_address) << ", "
-      << count_of(report.rows, "row") << ", descriptors: " << report.default_descriptors << " default, "
+  out << "  .sframe: " << hex(report.section_size) << " bytes";
+  if (!report.is_object) out << " at " << hex(report.section_address);
+  out << ", " << count_of(report.rows, "row") << ", descriptors: " << report.default_descriptors << " default, "
       << report.flexible_descriptors << " flexible, " << report.mask_descriptors << " repeating\n";
+  if (report.is_object) return;
   out << "  plan " << report.section_plan << '+' << report.table_plan << ", file grows by " << report.growth
       << " bytes";
   for (const std::string& name : report.evicted) out << ", " << name << " moved";

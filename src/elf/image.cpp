@@ -7,30 +7,40 @@
 #include "elf/compressed_section.hpp"
 #include "elf/name_of.hpp"
 #include "elf/note.hpp"
+#include "elf/object_addresses.hpp"
 #include "elf/records.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
 
 Image Image::open(const std::filesystem::path& path) {
-  return read(MappedFile(path), path.string());
+  return of_file(MappedFile(path));
 }
 
 Image Image::open(int descriptor, const std::string& name) {
-  return read(MappedFile(descriptor, name), name);
+  return of_file(MappedFile(descriptor, name));
 }
 
-Image Image::read(MappedFile file, std::string name) {
-  Image image(std::move(file), std::move(name));
+Image Image::of_file(MappedFile file) {
+  Image image = of_bytes(file.bytes(), file.name());
+  image.file_ = std::move(file);
+  return image;
+}
+
+Image Image::of_bytes(std::span<const std::byte> bytes, std::string name) {
+  Image image;
+  image.bytes_ = bytes;
+  image.name_ = std::move(name);
   image.read_header();
   image.read_sections();
+  if (image.is_object()) assign_addresses(image.sections_, image.name_);
   image.read_segments();
   image.find_code();
   return image;
 }
 
 void Image::read_header() {
-  const auto bytes = file_.bytes();
+  const auto bytes = bytes_;
   const Origin origin{name_, "ELF header"};
   if (bytes.size() < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
     throw Refused(name_, "is not an ELF file");
@@ -88,7 +98,7 @@ void Image::read_segments() {
 void Image::read_sections() {
   if (section_count_ == 0) return;
   const Origin origin{name_, "section header table"};
-  if (section_count_ > file_.bytes().size() / sizeof(Elf64_Shdr)) {
+  if (section_count_ > bytes_.size() / sizeof(Elf64_Shdr)) {
     throw MalformedInput(origin, 0, count_of(section_count_, "section header") + " do not fit in the file");
   }
   const auto table = slice(header_.e_shoff, section_count_ * sizeof(Elf64_Shdr), "section header table");
@@ -118,13 +128,18 @@ void Image::read_sections() {
 }
 
 std::span<const std::byte> Image::slice(std::uint64_t file_offset, std::uint64_t size, const char* what) const {
-  const auto bytes = file_.bytes();
+  const auto bytes = bytes_;
   if (file_offset > bytes.size() || size > bytes.size() - file_offset) {
     throw MalformedInput(
         {name_, "file"}, file_offset,
         std::string(what) + " of " + hex(size) + " bytes does not fit in the file (size " + hex(bytes.size()) + ")");
   }
   return bytes.subspan(file_offset, size);
+}
+
+Elf64_Shdr Image::header_in_file(std::uint32_t index) const {
+  const auto place = slice(header_.e_shoff + index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr), "section header");
+  return load_section(place, endian_);
 }
 
 const Section* Image::find_section(std::string_view name) const {
@@ -172,7 +187,7 @@ void Image::find_code() {
     constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
     if ((section.header.sh_flags & wanted) != wanted || section.header.sh_size == 0) continue;
     const AddressRange range{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
-    const bool loaded = std::any_of(executable.begin(), executable.end(), [&](const AddressRange& s) {
+    const bool loaded = is_object() || std::any_of(executable.begin(), executable.end(), [&](const AddressRange& s) {
       return s.begin <= range.begin && range.end <= s.end;
     });
     if (loaded && range.begin < range.end) code_.push_back(range);

@@ -31,6 +31,8 @@ class Image {
   static Image open(const std::filesystem::path& path);
   /// A file that is open already; `name` is for messages.
   static Image open(int descriptor, const std::string& name);
+  /// Bytes in memory that outlive the image: a member of an archive, an output that is not written yet.
+  static Image of_bytes(std::span<const std::byte> bytes, std::string name);
 
   const std::string& name() const { return name_; }
   Endian endian() const { return endian_; }
@@ -39,10 +41,15 @@ class Image {
   const std::vector<Section>& sections() const { return sections_; }
   std::uint32_t section_name_table_index() const { return section_name_table_index_; }
 
-  std::span<const std::byte> file_bytes() const { return file_.bytes(); }
-  int descriptor() const { return file_.descriptor(); }
-  /// The file, as it was when it was opened.
-  const FileIdentity& identity() const { return file_.identity(); }
+  std::span<const std::byte> file_bytes() const { return bytes_; }
+  /// The file that was opened; not for bytes in memory.
+  const MappedFile& file() const { return file_.value(); }
+  int descriptor() const { return file().descriptor(); }
+
+  /// Whether it is for a linker yet (ET_REL). Its sections then have the addresses of object_addresses.hpp.
+  bool is_object() const { return header_.e_type == ET_REL; }
+  /// Section header `index` as it stands in the file.
+  Elf64_Shdr header_in_file(std::uint32_t index) const;
 
   const Section* find_section(std::string_view name) const;
   const Elf64_Phdr* find_segment(std::uint32_t type) const;
@@ -59,12 +66,12 @@ class Image {
   std::span<const std::byte> build_id() const;
 
   /// Whether [address, address + size) is code: inside one executable section (or, without section headers, inside
-  /// one executable PT_LOAD), and inside one executable PT_LOAD.
+  /// one executable PT_LOAD), and, except in an object, inside one executable PT_LOAD.
   bool is_code(std::uint64_t address, std::uint64_t size) const;
 
  private:
-  Image(MappedFile file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
-  static Image read(MappedFile file, std::string name);
+  Image() = default;
+  static Image of_file(MappedFile file);
   void read_header();
   void read_segments();
   void read_sections();
@@ -74,7 +81,8 @@ class Image {
     std::uint64_t begin, end;
   };
 
-  MappedFile file_;
+  std::optional<MappedFile> file_;
+  std::span<const std::byte> bytes_;
   std::string name_;
   Endian endian_ = Endian::Little;
   Elf64_Ehdr header_{};

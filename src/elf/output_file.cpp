@@ -58,7 +58,7 @@ bool is_not_allowed(int error) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::filesystem::path& target, const Image& input)
+OutputFile::OutputFile(const std::filesystem::path& target, const MappedFile& input)
     : input_(input), target_(follow_links(target)), target_before_(target_now()) {
   struct stat status {};
   if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))

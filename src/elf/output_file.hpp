@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "elf/image.hpp"
 #include "elf/temporary_file.hpp"
 #include "support/file_identity.hpp"
+#include "support/mapped_file.hpp"
 
 namespace sframe_gen::elf {
 
@@ -15,7 +15,7 @@ class OutputFile {
  public:
   /// `input` is what the contents are made from, and may be the target itself. A symbolic link is followed. Throws
   /// Refused when `target` is there and not a regular file or must not change, or SystemFailure.
-  OutputFile(const std::filesystem::path& target, const Image& input);
+  OutputFile(const std::filesystem::path& target, const MappedFile& input);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -37,7 +37,7 @@ class OutputFile {
   void check_unchanged() const;
   void copy_extended_attributes(int source) const;
 
-  const Image& input_;
+  const MappedFile& input_;
   std::filesystem::path target_;
   std::optional<FileIdentity> target_before_;
   std::optional<TemporaryFile> temporary_;

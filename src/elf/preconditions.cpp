@@ -24,13 +24,7 @@ void check_kind(const Image& image) {
   const Elf64_Ehdr& header = image.header();
   machine_of(image);
   if (header.e_type == ET_EXEC || header.e_type == ET_DYN) return;
-  if (header.e_type == ET_REL) {
-    const bool intermediate = std::any_of(image.sections().begin(), image.sections().end(), [](const Section& s) {
-      return s.name.starts_with(".gnu.lto_") || s.name == ".llvmbc" || s.name == ".llvm.lto";
-    });
-    throw Refused(image.name(), intermediate ? "is a relocatable object with compiler intermediate code"
-                                             : "is a relocatable object, which is not supported yet");
-  }
+  if (header.e_type == ET_REL) throw Refused(image.name(), "is a relocatable object, not a program or library");
   if (header.e_type == ET_CORE) throw Refused(image.name(), "is a core file, not a program or library");
   throw Refused(image.name(), "is an ELF file of type " + hex(header.e_type) + ", not a program or library");
 }
@@ -42,10 +36,33 @@ void check_not_packed(const Image& image) {
     throw Refused(image.name(), "is packed by UPX; unpack it first (upx -d)");
 }
 
-/// What is signed as a whole. The kernel's marker stands behind modules, and behind kernels that are signed alike.
+/// Where the file ends by its headers.
+std::uint64_t described_end(const Image& image) {
+  std::uint64_t end = image.header().e_shoff + image.sections().size() * sizeof(Elf64_Shdr);
+  for (const Elf64_Phdr& segment : image.segments())
+    if (has_file_bytes(segment)) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
+  for (const Section& section : image.sections())
+    if (!image.bytes_of(section).empty())
+      end = std::max<std::uint64_t>(end, section.header.sh_offset + section.header.sh_size);
+  return end;
+}
+
+constexpr std::string_view module_marker = "~Module signature appended~\n";
+
+}  // namespace
+
+bool has_module_signature(const Image& image) {
+  return text_of(image.file_bytes()).ends_with(module_marker);
+}
+
+/// The kernel's marker stands behind modules, and behind kernels that are signed alike.
 void check_not_signed(const Image& image) {
-  if (text_of(image.file_bytes()).ends_with("~Module signature appended~\n"))
-    throw Refused(image.name(), "is a signed kernel module, and a change would break the signature");
+  if (has_module_signature(image)) {
+    throw Refused(image.name(), image.is_object()
+                                    ? "is a signed kernel module, and a change would break the signature "
+                                      "(--drop-signature takes it away)"
+                                    : "is a signed kernel module, and a change would break the signature");
+  }
   // libgcrypt's own HMAC, for FIPS mode; bsign; elfsign.
   constexpr std::array<std::string_view, 3> names{".note.fdo.integrity", "signature", ".SUNW_signature"};
   for (const Section& section : image.sections()) {
@@ -53,6 +70,8 @@ void check_not_signed(const Image& image) {
       throw Refused(image.name(), "is signed (section " + section.name + "), and a change would break the signature");
   }
 }
+
+namespace {
 
 /// The kernel maps it from its own image: in a file, there are only copies, which nobody loads.
 void check_not_vdso(const Image& image) {
@@ -66,14 +85,11 @@ void check_not_prelinked(const Image& image) {
     throw Refused(image.name(), "is prelinked; undo that first (prelink -u)");
 }
 
+}  // namespace
+
 /// AppImages, installers and self-extracting programs append data that they find by its place in the file.
 void check_nothing_appended(const Image& image) {
-  std::uint64_t end = image.header().e_shoff + image.sections().size() * sizeof(Elf64_Shdr);
-  for (const Elf64_Phdr& segment : image.segments())
-    if (has_file_bytes(segment)) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
-  for (const Section& section : image.sections())
-    if (!image.bytes_of(section).empty())
-      end = std::max<std::uint64_t>(end, section.header.sh_offset + section.header.sh_size);
+  const std::uint64_t end = described_end(image);
   const auto rest = image.file_bytes().subspan(end);
   const auto used = std::find_if(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; });
   if (used != rest.end()) {
@@ -81,6 +97,8 @@ void check_nothing_appended(const Image& image) {
                   "has " + hex(rest.size()) + " bytes appended at " + hex(end) + " that no header describes");
   }
 }
+
+namespace {
 
 bool is_loader_name(std::string_view name) {
   constexpr std::array<std::string_view, 4> prefixes{"ld-", "ld.so", "ld64.so", "libc.musl"};

@@ -8,6 +8,14 @@ namespace sframe_gen::elf {
 /// (`largest_number`). Throws Refused or MalformedInput.
 void check_preconditions(const Image& image);
 
+/// Throws Refused for what is signed as a whole, in one of the ways that leave a trace.
+void check_not_signed(const Image& image);
+/// Whether the file ends as a signed kernel module does: signature, its struct module_signature, and a marker
+/// (include/linux/module_signature.h), which no header describes.
+bool has_module_signature(const Image& image);
+/// Throws Refused where bytes that no header describes stand at the end of the file.
+void check_nothing_appended(const Image& image);
+
 /// Whether the kernel or a user starts programs through this file. Kernels in front of 6.7 cannot load an interpreter
 /// that has a read-only PT_LOAD behind its .bss: they kept one end of file bytes for all segments and cleared from
 /// there on, which faults in a read-only page.

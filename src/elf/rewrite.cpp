@@ -49,7 +49,7 @@ Digester digester_of(const Image& image) {
 }  // namespace
 
 Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output)
-    : image_(image), output_(output), file_(output, opened), early_size_(unmoved_size(image)) {
+    : image_(image), output_(output), file_(output, opened.file()), early_size_(unmoved_size(image)) {
   if (early_size_ < smallest_early_copy) {
     early_size_ = 0;
     return;
@@ -91,7 +91,7 @@ std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::span
 }
 
 std::uint64_t write_original(const Image& image, const NewSection& added, const std::filesystem::path& output) {
-  OutputFile file(output, image);
+  OutputFile file(output, image.file());
   const std::uint64_t size = restore_original(image, added, file.descriptor(), output.string());
   file.take_attributes();
   file.commit();

@@ -45,7 +45,9 @@ void SymbolNames::read(const Image& image) {
     const unsigned type = ELF64_ST_TYPE(reader.u8("symbol info"));
     reader.u8("symbol visibility");
     const std::uint16_t section = reader.u16("symbol section");
-    const std::uint64_t value = reader.u64("symbol value");
+    std::uint64_t value = reader.u64("symbol value");
+    // An object's symbols count from their sections.
+    if (image.is_object() && section < image.sections().size()) value += image.sections()[section].header.sh_addr;
     const std::uint64_t size = reader.u64("symbol size");
     const bool function = (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && section != SHN_UNDEF;
     if (function && name != 0 && value != 0)

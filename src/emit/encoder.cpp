@@ -60,17 +60,52 @@ std::vector<std::byte> SectionEncoder::encode(std::uint64_t section_address) con
   check_limits();
   ByteWriter writer(dialect_.abi->endian);
   writer.reserve(encoded_size());
-  write_header(writer);
+  write_header(writer, sframe::flag::sorted | start_flag());
   for (const Entry& entry : functions_) write_entry(writer, entry, section_address);
   writer.append_bytes(rows_.bytes());
   return writer.release();
 }
 
-void SectionEncoder::write_header(ByteWriter& writer) const {
-  const bool flagged = dialect_.pc_relative_starts;
+std::vector<std::uint64_t> SectionEncoder::starts() const {
+  std::vector<std::uint64_t> starts;
+  starts.reserve(functions_.size());
+  for (const Entry& entry : functions_) starts.push_back(entry.start);
+  return starts;
+}
+
+std::uint64_t SectionEncoder::start_field(std::size_t index) const {
+  return dialect_.version->header_size() + index * dialect_.version->descriptor_size;
+}
+
+std::vector<std::byte> SectionEncoder::encode_for_object(std::span<const std::size_t> order) const {
+  assert(order.size() == functions_.size() && dialect_.version->version != sframe::Version::CtfFrame);
+  check_limits();
+  ByteWriter writer(dialect_.abi->endian);
+  ByteWriter rows(dialect_.abi->endian);
+  writer.reserve(encoded_size());
+  rows.reserve(rows_.size());
+  write_header(writer, start_flag());
+  for (const std::size_t index : order) {
+    Entry entry = functions_[index];
+    const std::size_t end = index + 1 < functions_.size() ? functions_[index + 1].rows_offset : rows_.size();
+    const auto block = std::span(rows_.bytes()).subspan(entry.rows_offset, end - entry.rows_offset);
+    entry.rows_offset = static_cast<std::uint32_t>(rows.size());
+    rows.append_bytes(block);
+    dialect_.version->has_attributes ? writer.u64(0) : writer.u32(0);
+    write_limits(writer, entry);
+  }
+  writer.append_bytes(rows.bytes());
+  return writer.release();
+}
+
+std::uint8_t SectionEncoder::start_flag() const {
+  return dialect_.pc_relative_starts ? sframe::flag::function_start_pc_relative : std::uint8_t{0};
+}
+
+void SectionEncoder::write_header(ByteWriter& writer, std::uint8_t flags) const {
   writer.u16(sframe::magic);
   writer.u8(dialect_.version->number);
-  writer.u8(sframe::flag::sorted | (flagged ? sframe::flag::function_start_pc_relative : 0U));
+  writer.u8(flags);
   writer.u8(static_cast<std::uint8_t>(dialect_.abi->abi));
   writer.u8(0);  // no fixed FP offset on any ABI
   writer.u8(static_cast<std::uint8_t>(dialect_.abi->fixed_ra_offset));
@@ -93,6 +128,12 @@ void SectionEncoder::write_entry(ByteWriter& writer, const Entry& entry, std::ui
   } else {
     writer.u32(reach(entry.start, base));
   }
+  write_limits(writer, entry);
+}
+
+/// What follows the start.
+void SectionEncoder::write_limits(ByteWriter& writer, const Entry& entry) const {
+  const sframe::VersionTraits& version = *dialect_.version;
   writer.u32(entry.size);
   writer.u32(entry.rows_offset);
   if (version.has_attributes) return;

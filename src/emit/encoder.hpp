@@ -38,6 +38,15 @@ class SectionEncoder {
   /// with 32-bit starts cannot reach a function.
   std::vector<std::byte> encode(std::uint64_t section_address) const;
 
+  /// Virtual addresses of the functions, in the order they were added.
+  std::vector<std::uint64_t> starts() const;
+  /// The section's bytes for an object: functions in `order` (indices into `starts()`, each once), not sorted, and all
+  /// starts 0, for the linker to fill in. The i-th start stands at `start_field(i)`. Not for CTF Frame, which no linker
+  /// knows.
+  std::vector<std::byte> encode_for_object(std::span<const std::size_t> order) const;
+  /// Bytes from the start of the section.
+  std::uint64_t start_field(std::size_t index) const;
+
  private:
   struct Entry {
     std::uint64_t start;
@@ -49,7 +58,9 @@ class SectionEncoder {
   };
 
   void check_limits() const;
-  void write_header(ByteWriter& writer) const;
+  void write_header(ByteWriter& writer, std::uint8_t flags) const;
+  std::uint8_t start_flag() const;
+  void write_limits(ByteWriter& writer, const Entry& entry) const;
   void write_entry(ByteWriter& writer, const Entry& entry, std::uint64_t section_address) const;
   std::uint32_t reach(std::uint64_t start, std::uint64_t base) const;
 

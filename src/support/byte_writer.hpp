@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -20,6 +22,10 @@ class ByteWriter {
   void u64(std::uint64_t value) { append(value); }
 
   void append_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  /// What stands at `place` already.
+  void overwrite(std::size_t place, std::span<const std::byte> bytes) {
+    std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(place));
+  }
   void reserve(std::size_t size) { bytes_.reserve(size); }
 
   std::size_t size() const { return bytes_.size(); }

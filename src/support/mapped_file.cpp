@@ -12,26 +12,27 @@
 
 namespace sframe_gen {
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
+MappedFile::MappedFile(const std::filesystem::path& path) : name_(path.string()) {
   // O_NONBLOCK: opening a FIFO by mistake must not hang.
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0) throw SystemFailure(path.string(), "open", errno);
-  map(path.string());
+  if (descriptor_ < 0) throw SystemFailure(name_, "open", errno);
+  map();
 }
 
-MappedFile::MappedFile(int descriptor, const std::string& name) : descriptor_(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) {
-  if (descriptor_ < 0) throw SystemFailure(name, "open", errno);
-  map(name);
+MappedFile::MappedFile(int descriptor, const std::string& name)
+    : name_(name), descriptor_(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) {
+  if (descriptor_ < 0) throw SystemFailure(name_, "open", errno);
+  map();
 }
 
-void MappedFile::map(const std::string& name) {
+void MappedFile::map() {
   struct stat status {};
   const bool known = ::fstat(descriptor_, &status) == 0;
   const int error_number = errno;
   if (!known || !S_ISREG(status.st_mode)) {
     ::close(std::exchange(descriptor_, -1));
-    if (!known) throw SystemFailure(name, "read", error_number);
-    throw Refused(name, "is not a regular file");
+    if (!known) throw SystemFailure(name_, "read", error_number);
+    throw Refused(name_, "is not a regular file");
   }
   identity_ = FileIdentity(status);
   const auto size = static_cast<std::size_t>(status.st_size);
@@ -40,7 +41,7 @@ void MappedFile::map(const std::string& name) {
   if (address == MAP_FAILED) {
     const int map_error = errno;
     ::close(std::exchange(descriptor_, -1));
-    throw SystemFailure(name, "map", map_error);
+    throw SystemFailure(name_, "map", map_error);
   }
   bytes_ = {static_cast<const std::byte*>(address), size};
 }
@@ -51,11 +52,13 @@ MappedFile::~MappedFile() {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})),
+    : name_(std::move(other.name_)),
+      bytes_(std::exchange(other.bytes_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
       identity_(other.identity_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(name_, other.name_);
   std::swap(bytes_, other.bytes_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(identity_, other.identity_);

@@ -21,14 +21,17 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  /// For messages.
+  const std::string& name() const { return name_; }
   /// Open for reading as long as this object lives.
   int descriptor() const { return descriptor_; }
   /// When it was opened.
   const FileIdentity& identity() const { return identity_; }
 
  private:
-  void map(const std::string& name);
+  void map();
 
+  std::string name_;
   std::span<const std::byte> bytes_;
   int descriptor_ = -1;
   FileIdentity identity_{};

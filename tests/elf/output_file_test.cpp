@@ -124,7 +124,7 @@ TEST_F(OutputFileTest, NoSignalLeavesATemporaryFile) {
         {
           remove_temporary_files_on_signals();
           const Image input = Image::open(folder_ / "input");
-          const OutputFile file(folder_ / "target", input);
+          const OutputFile file(folder_ / "target", input.file());
           ::raise(signal);
         },
         testing::KilledBySignal(signal), "");
@@ -137,7 +137,7 @@ TEST_F(OutputFileTest, FilesThatGetShorterAreAnErrorNotACrash) {
       {
         remove_temporary_files_on_signals();
         const Image input = Image::open(folder_ / "input");
-        const OutputFile file(folder_ / "target", input);
+        const OutputFile file(folder_ / "target", input.file());
         const MappedFile mapped(folder_ / "input");
         std::filesystem::resize_file(folder_ / "input", 0);
         ::_exit(std::to_integer<int>(mapped.bytes()[0]));
@@ -157,7 +157,7 @@ TEST_F(OutputFileTest, WithoutCommitNothingStays) {
   write_text(folder_ / "target", "as it was");
   {
     const Image input = Image::open(folder_ / "input");
-    const OutputFile file(folder_ / "target", input);
+    const OutputFile file(folder_ / "target", input.file());
     EXPECT_EQ(::write(file.descriptor(), "x", 1), 1);
     EXPECT_EQ(files(), 3U);
   }
@@ -177,7 +177,7 @@ TEST_F(OutputFileTest, TargetThatSomebodyChangesMeanwhileIsLeftAlone) {
   const Image input = Image::open(folder_ / "input");
   for (const auto& change_target : changes) {
     write_text(target, "old");
-    OutputFile file(target, input);
+    OutputFile file(target, input.file());
     change_target();
     const bool is_there = std::filesystem::exists(target);
     const std::string text = read_text(target);
@@ -185,7 +185,7 @@ TEST_F(OutputFileTest, TargetThatSomebodyChangesMeanwhileIsLeftAlone) {
     EXPECT_EQ(std::filesystem::exists(target), is_there);
     EXPECT_EQ(read_text(target), text);
   }
-  OutputFile file(target, input);
+  OutputFile file(target, input.file());
   write_text(target, "came up");
   EXPECT_NE(failure_of([&] { file.commit(); }).find("was changed by somebody else meanwhile"), std::string::npos);
   EXPECT_EQ(read_text(target), "came up");
@@ -193,7 +193,7 @@ TEST_F(OutputFileTest, TargetThatSomebodyChangesMeanwhileIsLeftAlone) {
 
 TEST_F(OutputFileTest, InputThatChangesWhileItIsReadIsRefused) {
   const Image input = Image::open(folder_ / "input");
-  OutputFile file(folder_ / "target", input);
+  OutputFile file(folder_ / "target", input.file());
   ::chmod((folder_ / "input").c_str(), 0755);
   EXPECT_NE(failure_of([&] { file.commit(); }).find("input: was changed while it was read"), std::string::npos);
   EXPECT_NE(failure_of([&] { OutputFile(folder_ / "input", input); }).find("was changed while it was read"),

@@ -1,0 +1,165 @@
+#include "object/object_writer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "elf/alignment.hpp"
+#include "elf/records.hpp"
+#include "object/section_names.hpp"
+#include "object/symbol_table.hpp"
+#include "support/byte_writer.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::object {
+
+namespace {
+
+using elf::align_up;
+
+/// One object on the way to its new form: the headers as they will be, and the contents as they are laid down.
+class Writer {
+ public:
+  Writer(const elf::Image& object, const NewObjectSection& added)
+      : object_(object), added_(added), names_(object), output_(object.endian()) {
+    for (const elf::Section& section : object.sections()) headers_.push_back(object.header_in_file(section.index));
+  }
+
+  std::vector<std::byte> run() {
+    // First the longer name, which ends in the other.
+    names_.place_of(".rela" + added_.name);
+    section_ = find_or_add(added_.name, {SHT_PROGBITS, elf::section_type_gnu_sframe});
+    relocations_ = find_or_add(".rela" + added_.name, {SHT_RELA});
+    check_replaceable();
+    output_.append_bytes(object_.slice(0, sizeof(Elf64_Ehdr), "ELF header"));
+    keep_contents();
+    add_section();
+    add_relocations();
+    add_names();
+    add_headers();
+    return output_.release();
+  }
+
+ private:
+  std::uint32_t find_or_add(const std::string& name, std::initializer_list<std::uint32_t> types) {
+    std::optional<std::uint32_t> found;
+    for (const elf::Section& section : object_.sections()) {
+      if (section.name != name) continue;
+      if (found) throw Refused(object_.name(), "has more than one section named " + name);
+      if (std::ranges::find(types, section.header.sh_type) == types.end())
+        throw Refused(object_.name(), "has a section named " + name + " of type " + hex(section.header.sh_type));
+      found = section.index;
+    }
+    if (found) return *found;
+    headers_.push_back({});
+    headers_.back().sh_name = names_.place_of(name);
+    return static_cast<std::uint32_t>(headers_.size() - 1);
+  }
+
+  /// Whether what stands in the section so far is nobody else's.
+  void check_replaceable() const {
+    if (section_ >= object_.sections().size()) return;
+    if ((headers_[section_].sh_flags & SHF_GROUP) != 0)
+      throw Refused(object_.name(), "has a " + added_.name + " that belongs to a group");
+    const SymbolTable symbols(object_, added_.symbol_table);
+    for (std::size_t i = 0; i < symbols.size(); ++i) {
+      const Symbol symbol = symbols.at(i);
+      if (symbol.section == section_ && symbol.type != STT_SECTION)
+        throw Refused(object_.name(), "has a symbol in its " + added_.name + " section");
+    }
+  }
+
+  bool is_new(std::uint32_t index) const {
+    return index == section_ || index == relocations_ || index == object_.section_name_table_index();
+  }
+
+  void keep_contents() {
+    std::vector<std::uint32_t> order;
+    std::uint64_t total = 0;
+    for (const elf::Section& section : object_.sections()) {
+      if (section.header.sh_type == SHT_NULL || is_new(section.index)) continue;
+      order.push_back(section.index);
+      total += object_.bytes_of(section).size();
+      if (total > object_.file_bytes().size()) throw Refused(object_.name(), "has sections that share bytes");
+    }
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t index) { return headers_[index].sh_offset; });
+    for (const std::uint32_t index : order) {
+      Elf64_Shdr& header = headers_[index];
+      const auto bytes = object_.bytes_of(object_.sections()[index]);
+      // Nobody needs them aligned in the file; what is, as assemblers do it, stays so.
+      const bool is_aligned = elf::is_power_of_two_or_zero(header.sh_addralign) &&
+                              elf::align_down(header.sh_offset, header.sh_addralign) == header.sh_offset;
+      header.sh_offset = pad_to(is_aligned && !bytes.empty() ? header.sh_addralign : 1);
+      output_.append_bytes(bytes);
+    }
+  }
+
+  void add_section() {
+    Elf64_Shdr& header = headers_[section_];
+    header = {header.sh_name, added_.type, SHF_ALLOC, 0, pad_to(added_.alignment), added_.bytes.size(), 0, 0,
+              added_.alignment, 0};
+    output_.append_bytes(added_.bytes);
+  }
+
+  void add_relocations() {
+    Elf64_Shdr& header = headers_[relocations_];
+    constexpr std::uint64_t alignment = 8;
+    header = {header.sh_name, SHT_RELA, SHF_INFO_LINK, 0, pad_to(alignment),
+              added_.relocations.size() * sizeof(Elf64_Rela), added_.symbol_table, section_, alignment,
+              sizeof(Elf64_Rela)};
+    for (const Relocation& relocation : added_.relocations) {
+      output_.u64(relocation.offset);
+      output_.u64(ELF64_R_INFO(std::uint64_t{relocation.symbol}, std::uint64_t{added_.relocation_type}));
+      output_.u64(static_cast<std::uint64_t>(relocation.addend));
+    }
+  }
+
+  void add_names() {
+    Elf64_Shdr& header = headers_[object_.section_name_table_index()];
+    header.sh_offset = output_.size();
+    header.sh_size = names_.bytes().size();
+    output_.append_bytes(names_.bytes());
+  }
+
+  void add_headers() {
+    Elf64_Ehdr header = object_.header();
+    header.e_shoff = pad_to(alignof(Elf64_Shdr));
+    // Counts beyond 16 bits stand in section header 0 (gABI, chapter 4).
+    const bool extended = headers_.size() >= SHN_LORESERVE;
+    header.e_shnum = extended ? Elf64_Half{0} : static_cast<Elf64_Half>(headers_.size());
+    if (extended) headers_[0].sh_size = headers_.size();
+    for (const Elf64_Shdr& section : headers_) {
+      std::array<std::byte, sizeof(Elf64_Shdr)> bytes{};
+      elf::store_section(bytes, section, object_.endian());
+      output_.append_bytes(bytes);
+    }
+    std::array<std::byte, sizeof(Elf64_Ehdr)> bytes{};
+    elf::store_header(bytes, header, object_.endian());
+    output_.overwrite(0, bytes);
+  }
+
+  /// The offset where the next byte comes to stand.
+  std::uint64_t pad_to(std::uint64_t alignment) {
+    while (output_.size() != align_up(output_.size(), alignment)) output_.u8(0);
+    return output_.size();
+  }
+
+  const elf::Image& object_;
+  const NewObjectSection& added_;
+  SectionNames names_;
+  ByteWriter output_;
+  std::vector<Elf64_Shdr> headers_;
+  std::uint32_t section_ = 0, relocations_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::byte> with_section(const elf::Image& object, const NewObjectSection& added) {
+  return Writer(object, added).run();
+}
+
+}  // namespace sframe_gen::object

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "elf/image.hpp"
+
+namespace sframe_gen::object {
+
+/// Throws Refused for objects whose contents cannot be laid down anew: other machines, compiler intermediate code in
+/// place of machine code, program headers, bytes appended, signatures (unless `drop_signature`: then what follows the
+/// section headers goes).
+void check_preconditions(const elf::Image& object, bool drop_signature);
+
+}  // namespace sframe_gen::object

@@ -1,0 +1,106 @@
+#include "object/relocated_section.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "elf/machine.hpp"
+#include "object/relocation_type.hpp"
+#include "object/symbol_table.hpp"
+#include "support/byte_reader.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::object {
+
+namespace {
+
+/// Relocations packed with LEB128, experimental in LLVM 19 and later; not in any <elf.h>.
+constexpr std::uint32_t section_type_crel = 0x40000014;
+
+/// One section on the way to its linked form.
+class Relocator {
+ public:
+  Relocator(const elf::Image& object, const elf::Section& section, PcBase base)
+      : object_(object), section_(section), base_(base), architecture_(elf::machine_of(object).architecture) {
+    std::vector<std::byte> storage;
+    const auto contents = object.contents_of(section, storage);
+    result_.bytes.assign(contents.begin(), contents.end());
+  }
+
+  RelocatedSection run() {
+    for (const elf::Section& relocations : object_.sections()) {
+      if (relocations.header.sh_info != section_.index) continue;
+      if (relocations.header.sh_type == SHT_RELA) apply_all(relocations);
+      if (relocations.header.sh_type == SHT_REL || relocations.header.sh_type == section_type_crel)
+        throw Refused(object_.name(), "has relocations without addends, or packed ones, for " + section_.name);
+    }
+    const auto place_of = [](const CodeReference& reference) { return reference.field_offset; };
+    std::ranges::stable_sort(result_.code, {}, place_of);
+    const auto repeated = std::ranges::adjacent_find(result_.code, {}, place_of);
+    if (repeated != result_.code.end()) {
+      throw MalformedInput({object_.name(), section_.name}, repeated->field_offset,
+                           "two relocations are for the same place");
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void apply_all(const elf::Section& relocations) {
+    const SymbolTable symbols(object_, relocations.header.sh_link);
+    const Origin origin{object_.name(), relocations.name};
+    ByteReader reader(object_.bytes_of(relocations), object_.endian(), origin);
+    while (!reader.at_end()) {
+      const std::uint64_t record = reader.offset();
+      const std::uint64_t field_offset = reader.u64("relocation offset");
+      const std::uint64_t info = reader.u64("relocation info");
+      const std::int64_t addend = reader.i64("relocation addend");
+      const auto number = static_cast<std::uint32_t>(ELF64_R_TYPE(info));
+      const auto type = find_relocation_type(architecture_, number);
+      if (!type) {
+        throw Refused(object_.name(), "has a relocation of type " + hex(number) + " for " + section_.name + "+" +
+                                          hex(field_offset) + ", whose meaning for it is not known");
+      }
+      if (type->form == Form::Nothing) continue;
+      if (field_offset > result_.bytes.size() || result_.bytes.size() - field_offset < type->size) {
+        reader.fail(record, "the relocation is for " + section_.name + "+" + hex(field_offset) +
+                                ", which has only " + hex(result_.bytes.size()) + " bytes");
+      }
+      apply(*type, {field_offset, 0, symbols.index(), static_cast<std::uint32_t>(ELF64_R_SYM(info)), addend}, symbols);
+    }
+  }
+
+  void apply(const RelocationType& type, CodeReference reference, const SymbolTable& symbols) {
+    const Symbol symbol = symbols.at(reference.symbol);
+    const auto place = symbols.address_of(symbol);
+    // An undefined symbol's addend must not make it the address of something.
+    reference.address = place ? *place + static_cast<std::uint64_t>(reference.addend) : 0;
+    if (place && is_in_code(*symbol.section, reference.address)) result_.code.push_back(reference);
+    const std::uint64_t origin = section_.header.sh_addr + (base_ == PcBase::Field ? reference.field_offset : 0);
+    const std::uint64_t value = reference.address - (type.form == Form::PcRelative ? origin : 0);
+    const auto field = std::span(result_.bytes).subspan(reference.field_offset);
+    if (type.size == sizeof(std::uint64_t)) {
+      store(field, value, object_.endian());
+    } else {
+      store(field, static_cast<std::uint32_t>(value), object_.endian());
+    }
+  }
+
+  bool is_in_code(std::uint32_t section, std::uint64_t address) const {
+    const Elf64_Shdr& header = object_.sections()[section].header;
+    constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+    return (header.sh_flags & code) == code && address >= header.sh_addr && address - header.sh_addr <= header.sh_size;
+  }
+
+  const elf::Image& object_;
+  const elf::Section& section_;
+  PcBase base_;
+  elf::Architecture architecture_;
+  RelocatedSection result_;
+};
+
+}  // namespace
+
+RelocatedSection relocate(const elf::Image& object, const elf::Section& section, PcBase base) {
+  return Relocator(object, section, base).run();
+}
+
+}  // namespace sframe_gen::object

@@ -1,0 +1,62 @@
+#include "object/symbol_table.hpp"
+
+#include <string>
+
+namespace sframe_gen::object {
+
+SymbolTable::SymbolTable(const elf::Image& image, std::uint32_t index) : image_(image), index_(index) {
+  const auto& sections = image.sections();
+  if (index >= sections.size() || sections[index].header.sh_type != SHT_SYMTAB) {
+    throw MalformedInput({image.name(), "section header table"}, 0,
+                         "relocations name section " + std::to_string(index) + " as symbol table, which is none");
+  }
+  symbols_ = image.bytes_of(sections[index]);
+  for (const elf::Section& section : sections) {
+    if (section.header.sh_type == SHT_SYMTAB_SHNDX && section.header.sh_link == index)
+      wide_indices_ = image.bytes_of(section);
+  }
+}
+
+std::size_t SymbolTable::size() const {
+  return symbols_.size() / sizeof(Elf64_Sym);
+}
+
+Symbol SymbolTable::at(std::uint64_t number) const {
+  const Origin origin{image_.name(), image_.sections()[index_].name};
+  if (number >= size()) {
+    throw MalformedInput(origin, symbols_.size(),
+                         "a relocation is against symbol " + std::to_string(number) + ", but there are only " +
+                             std::to_string(size()));
+  }
+  const auto record = symbols_.subspan(number * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
+  const Endian endian = image_.endian();
+  Symbol symbol;
+  symbol.name = load<std::uint32_t>(record.subspan(offsetof(Elf64_Sym, st_name)), endian);
+  symbol.type = ELF64_ST_TYPE(std::to_integer<unsigned>(record[offsetof(Elf64_Sym, st_info)]));
+  symbol.value = load<std::uint64_t>(record.subspan(offsetof(Elf64_Sym, st_value)), endian);
+  std::uint32_t section = load<std::uint16_t>(record.subspan(offsetof(Elf64_Sym, st_shndx)), endian);
+  if (section == SHN_XINDEX) {
+    const std::uint64_t place = number * sizeof(std::uint32_t);
+    if (place + sizeof(std::uint32_t) > wide_indices_.size()) {
+      throw MalformedInput(origin, number * sizeof(Elf64_Sym),
+                           "the symbol's section is in a table that is missing or too short (SHT_SYMTAB_SHNDX)");
+    }
+    section = load<std::uint32_t>(wide_indices_.subspan(place), endian);
+  } else if (section == SHN_UNDEF || section >= SHN_LORESERVE) {
+    return symbol;
+  }
+  if (section >= image_.sections().size()) {
+    throw MalformedInput(origin, number * sizeof(Elf64_Sym),
+                         "the symbol is in section " + std::to_string(section) + ", but there are only " +
+                             std::to_string(image_.sections().size()));
+  }
+  symbol.section = section;
+  return symbol;
+}
+
+std::optional<std::uint64_t> SymbolTable::address_of(const Symbol& symbol) const {
+  if (!symbol.section) return {};
+  return image_.sections()[*symbol.section].header.sh_addr + symbol.value;
+}
+
+}  // namespace sframe_gen::object
