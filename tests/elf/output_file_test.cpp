@@ -196,7 +196,7 @@ TEST_F(OutputFileTest, InputThatChangesWhileItIsReadIsRefused) {
   OutputFile file(folder_ / "target", input.file());
   ::chmod((folder_ / "input").c_str(), 0755);
   EXPECT_NE(failure_of([&] { file.commit(); }).find("input: was changed while it was read"), std::string::npos);
-  EXPECT_NE(failure_of([&] { OutputFile(folder_ / "input", input); }).find("was changed while it was read"),
+  EXPECT_NE(failure_of([&] { OutputFile(folder_ / "input", input.file()); }).find("was changed while it was read"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "target"));
 }

@@ -28,7 +28,7 @@ TEST(Preconditions, AcceptAnOrdinaryLibrary) {
 }
 
 TEST(Preconditions, RefuseOtherKindsOfFiles) {
-  expect_refusal("is a relocatable object, which is not supported yet", [](Fields& f) { f.header.e_type = ET_REL; });
+  expect_refusal("is a relocatable object, not a program or library", [](Fields& f) { f.header.e_type = ET_REL; });
   expect_refusal("is a core file", [](Fields& f) { f.header.e_type = ET_CORE; });
   expect_refusal("is an ELF file of type 0xfe00", [](Fields& f) { f.header.e_type = ET_LOOS; });
   expect_refusal("machine is EM_RISCV (243), but SFrame has no ABI for it",
