@@ -74,7 +74,8 @@ const object::CodeReference* FrameSource::reference_of(std::uint32_t table, std:
   return found != references_[table].end() && found->field_offset == field ? &*found : nullptr;
 }
 
-/// A number in an object's FDE that no relocation has made is the address of nothing, whatever section has it by chance.
+/// A number in an object's FDE that no relocation has made is the address of nothing, whatever section has it by
+/// chance.
 bool FrameSource::is_relocated(std::uint32_t table, std::uint32_t entry) const {
   if (!image_.is_object()) return true;
   const object::CodeReference* const reference = reference_of(table, entry);

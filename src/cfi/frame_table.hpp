@@ -45,8 +45,8 @@ struct FrameTable {
   std::vector<CommonInformation> common;
   std::vector<FrameEntry> entries;
 
-  /// Offset in the section of the entry's function start: behind its length and the place of its CIE, which have 4 bytes
-  /// each, or 4 + 8 and 8 (DWARF 5, section 7.2.2).
+  /// Offset in the section of the entry's function start: behind its length and the place of its CIE, which have 4
+  /// bytes each, or 4 + 8 and 8 (DWARF 5, section 7.2.2).
   std::uint64_t start_field_of(const FrameEntry& entry) const {
     const bool wide = load<std::uint32_t>(section_bytes.subspan(entry.section_offset), endian) == UINT32_MAX;
     return entry.section_offset + (wide ? 20 : 8);

@@ -12,8 +12,8 @@ bool has_bytes(const elf::Section* section) {
 
 std::vector<LoadedSection> load_object_sections(const elf::Image& object) {
   std::vector<LoadedSection> loaded;
-  for (const auto& [kind, name] : {std::pair{FrameSection::EhFrame, ".eh_frame"},
-                                   std::pair{FrameSection::DebugFrame, ".debug_frame"}}) {
+  for (const auto& [kind, name] :
+       {std::pair{FrameSection::EhFrame, ".eh_frame"}, std::pair{FrameSection::DebugFrame, ".debug_frame"}}) {
     for (const elf::Section& section : object.sections()) {
       if (section.name != name || !has_bytes(&section)) continue;
       object::RelocatedSection relocated = object::relocate(object, section);
@@ -36,11 +36,16 @@ std::vector<LoadedSection> load_frame_sections(const elf::Image& image) {
   std::vector<LoadedSection> loaded;
   // A separate debug file keeps .eh_frame as SHT_NOBITS: its bytes are in the file that runs.
   if (const elf::Section* section = image.find_section(".eh_frame"); has_bytes(section)) {
-    loaded.push_back(
-        {FrameSection::EhFrame, section->header.sh_addr, {image.name(), section->name}, {}, image.bytes_of(*section), {}});
+    loaded.push_back({FrameSection::EhFrame,
+                      section->header.sh_addr,
+                      {image.name(), section->name},
+                      {},
+                      image.bytes_of(*section),
+                      {}});
   }
   if (const elf::Section* section = image.find_section(".debug_frame"); has_bytes(section)) {
-    LoadedSection debug_frame{FrameSection::DebugFrame, section->header.sh_addr, {image.name(), section->name}, {}, {}, {}};
+    LoadedSection debug_frame{
+        FrameSection::DebugFrame, section->header.sh_addr, {image.name(), section->name}, {}, {}, {}};
     debug_frame.bytes = image.contents_of(*section, debug_frame.storage);
     loaded.push_back(std::move(debug_frame));
   }

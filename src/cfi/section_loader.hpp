@@ -21,8 +21,8 @@ struct LoadedSection {
   std::vector<object::CodeReference> code_references;
 };
 
-/// .eh_frame (if it is loaded and has bytes), then .debug_frame (decompressed where needed). Of an object all sections of
-/// these names, which groups may have given it, relocated.
+/// .eh_frame (if it is loaded and has bytes), then .debug_frame (decompressed where needed). Of an object all sections
+/// of these names, which groups may have given it, relocated.
 std::vector<LoadedSection> load_frame_sections(const elf::Image& image);
 
 }  // namespace sframe_gen::cfi

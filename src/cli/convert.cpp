@@ -79,7 +79,7 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   if (!options.dry_run) rewrite.emplace(image, opened, output);
   const emit::SectionEncoder encoder = [&] {
     const cfi::FrameSource source(image, debug ? *debug : image);
-    return lower_functions(source, dialect, image.name(), report);
+    return lower_functions_of(image.name(), source, dialect, report);
   }();
 
   warn_of_executable_segments(image, warn);

@@ -93,7 +93,7 @@ ConvertedObject convert_object(const Options& options, const elf::Image& object)
   ConvertedObject converted{{}, new_report(object.name(), object.name(), dialect)};
   Report& report = converted.report;
   const cfi::FrameSource source(object, object);
-  const emit::SectionEncoder encoder = lower_functions(source, dialect, object.name(), report);
+  const emit::SectionEncoder encoder = lower_functions_of(object.name(), source, dialect, report);
   const object::NewObjectSection section = make_section(encoder, source, dialect, object);
   converted.bytes = object::with_section(object, section);
   object::check_object(object, elf::Image::of_bytes(converted.bytes, object.name()));

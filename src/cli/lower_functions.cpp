@@ -56,16 +56,10 @@ Report new_report(const std::filesystem::path& file, const std::filesystem::path
   return report;
 }
 
-emit::SectionEncoder lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect,
-                                     const std::string& file, Report& report) {
-  if (source.empty()) {
-    throw Refused(file,
-                  "has no call frame information (.eh_frame or .debug_frame); build it with "
-                  "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
-  }
+emit::SectionEncoder lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect, Report& report) {
   report.dropped = source.dropped();
   const auto parts = source.parts(thread_count(source.size()));
-  if (parts.empty()) throw Refused(file, "has no function that SFrame could describe");
+  if (parts.empty()) return emit::SectionEncoder(dialect);
   std::vector<std::future<Lowered>> jobs;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     jobs.push_back(in_background([&source, &dialect, part = parts[i]] { return lower_part(source, part, dialect); }));
@@ -77,8 +71,19 @@ emit::SectionEncoder lower_functions(const cfi::FrameSource& source, const emit:
     report.append(lowered.report);
     first.encoder.append(lowered.encoder);
   }
-  if (first.encoder.function_count() == 0) throw Refused(file, "has no function that SFrame could describe");
   return std::move(first.encoder);
+}
+
+emit::SectionEncoder lower_functions_of(const std::string& file, const cfi::FrameSource& source,
+                                        const emit::Dialect& dialect, Report& report) {
+  if (source.empty()) {
+    throw Refused(file,
+                  "has no call frame information (.eh_frame or .debug_frame); build it with "
+                  "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
+  }
+  emit::SectionEncoder encoder = lower_functions(source, dialect, report);
+  if (encoder.function_count() == 0) throw Refused(file, "has no function that SFrame could describe");
+  return encoder;
 }
 
 }  // namespace sframe_gen::cli

@@ -16,9 +16,11 @@ emit::Dialect dialect_for(const elf::Image& image, const emit::OutputFormat& for
 Report new_report(const std::filesystem::path& file, const std::filesystem::path& output, const emit::Dialect& dialect);
 
 /// Every function of the source, lowered and encoded in `dialect`, which must outlive the encoder; the report counts on
-/// the way. Large files go through several threads; the bytes do not depend on how many. Throws MalformedInput, and
-/// Refused, naming `file`, where that leaves nothing.
-emit::SectionEncoder lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect,
-                                     const std::string& file, Report& report);
+/// the way. Large files go through several threads; the bytes do not depend on how many. Throws MalformedInput.
+emit::SectionEncoder lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect, Report& report);
+
+/// The same; throws Refused, naming `file`, where there is nothing to say.
+emit::SectionEncoder lower_functions_of(const std::string& file, const cfi::FrameSource& source,
+                                        const emit::Dialect& dialect, Report& report);
 
 }  // namespace sframe_gen::cli

@@ -128,8 +128,9 @@ Options read_command_line(int argument_count, const char* const* arguments) {
 std::string help_text() {
   std::ostringstream text;
   text << "Usage: sframe-gen [OPTION]... FILE...\n"
-          "Give linked ELF files for x86-64, aarch64 and s390x a loaded .sframe section, made from the call frame\n"
+          "Give ELF files for x86-64, aarch64 and s390x a loaded .sframe section, made from the call frame\n"
           "information they carry in .eh_frame and .debug_frame, so that profilers can walk their stacks fast.\n"
+          "Programs and libraries are ready then; an object's section is merged by the linker.\n"
           "Each FILE is replaced atomically, or left exactly as it was and the reason given.\n\n"
        << visible_options() << "\nReaders that --for knows:\n"
        << reader_target_help()
@@ -138,6 +139,7 @@ std::string help_text() {
           "  sframe-gen -o b.out a.out               leave a.out as it is\n"
           "  sframe-gen --skip-non-elf usr/bin/* usr/lib/*.so*   a whole package\n"
           "  sframe-gen --for=glibc a.out            for backtrace() of glibc 2.42 instead of the kernel\n"
+          "  sframe-gen a.o                          an object, for GNU ld 2.46 or mold 2.42 or later\n"
           "  sframe-gen --remove a.out               a.out as it was\n"
           "  sframe-gen --verify b.out               does every row say what the DWARF says?\n"
           "  sframe-gen --report=json -n a.out       what would be covered, and what not and why\n"

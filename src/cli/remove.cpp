@@ -17,6 +17,7 @@ const elf::NewSection& last_added(const elf::Image& image) {
 
 Removal remove_section(const Options& options, const std::filesystem::path& file) {
   const elf::Image image = elf::Image::open(file);
+  if (image.is_object()) throw Refused(image.name(), "is a relocatable object, which keeps no way back; make it anew");
   Removal removal;
   removal.file = file.string();
   removal.output = options.output.value_or(file).string();

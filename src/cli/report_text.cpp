@@ -47,9 +47,9 @@ void write_plans(const std::vector<elf::Trial>& plans, std::ostream& out) {
 
 void write_details(const Report& report, std::ostream& out) {
   for (const NamedHole& named : report.holes) {
-    out << "  " << named.section << (named.section.empty() ? "" : "+") << hex(named.hole.begin) << ".." << hex(named.hole.end) << ' '
-        << (named.function.empty() ? "(no symbol)" : named.function) << ": " << emit::sentence_of(named.hole.reason)
-        << '\n';
+    out << "  " << named.section << (named.section.empty() ? "" : "+") << hex(named.hole.begin) << ".."
+        << hex(named.hole.end) << ' ' << (named.function.empty() ? "(no symbol)" : named.function) << ": "
+        << emit::sentence_of(named.hole.reason) << '\n';
   }
   write_count("without bytes dropped", report.dropped.empty, out);
   write_count("of discarded or no code dropped", report.dropped.outside_code, out);

@@ -188,8 +188,8 @@ void Image::find_code() {
     if ((section.header.sh_flags & wanted) != wanted || section.header.sh_size == 0) continue;
     const AddressRange range{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
     const bool loaded = is_object() || std::any_of(executable.begin(), executable.end(), [&](const AddressRange& s) {
-      return s.begin <= range.begin && range.end <= s.end;
-    });
+                          return s.begin <= range.begin && range.end <= s.end;
+                        });
     if (loaded && range.begin < range.end) code_.push_back(range);
   }
   if (sections_.empty()) code_ = executable;

@@ -7,8 +7,8 @@
 
 namespace sframe_gen::elf {
 
-/// Writes `bytes`, made from `input`, to `output` as OutputFile does: complete or not at all, with the attributes of the
-/// file it replaces, which may be the input. Throws Refused or SystemFailure.
+/// Writes `bytes`, made from `input`, to `output` as OutputFile does: complete or not at all, with the attributes of
+/// the file it replaces, which may be the input. Throws Refused or SystemFailure.
 void replace_file(const std::filesystem::path& output, std::span<const std::byte> bytes, const MappedFile& input);
 
 }  // namespace sframe_gen::elf

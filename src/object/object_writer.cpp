@@ -100,17 +100,27 @@ class Writer {
 
   void add_section() {
     Elf64_Shdr& header = headers_[section_];
-    header = {header.sh_name, added_.type, SHF_ALLOC, 0, pad_to(added_.alignment), added_.bytes.size(), 0, 0,
-              added_.alignment, 0};
+    header = {header.sh_name,
+              added_.type,
+              SHF_ALLOC,
+              0,
+              pad_to(added_.alignment),
+              added_.bytes.size(),
+              0,
+              0,
+              added_.alignment,
+              0};
     output_.append_bytes(added_.bytes);
   }
 
   void add_relocations() {
     Elf64_Shdr& header = headers_[relocations_];
     constexpr std::uint64_t alignment = 8;
-    header = {header.sh_name, SHT_RELA, SHF_INFO_LINK, 0, pad_to(alignment),
-              added_.relocations.size() * sizeof(Elf64_Rela), added_.symbol_table, section_, alignment,
-              sizeof(Elf64_Rela)};
+    header = {header.sh_name,      SHT_RELA,
+              SHF_INFO_LINK,       0,
+              pad_to(alignment),   added_.relocations.size() * sizeof(Elf64_Rela),
+              added_.symbol_table, section_,
+              alignment,           sizeof(Elf64_Rela)};
     for (const Relocation& relocation : added_.relocations) {
       output_.u64(relocation.offset);
       output_.u64(ELF64_R_INFO(std::uint64_t{relocation.symbol}, std::uint64_t{added_.relocation_type}));

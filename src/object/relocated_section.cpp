@@ -61,8 +61,8 @@ class Relocator {
       }
       if (type->form == Form::Nothing) continue;
       if (field_offset > result_.bytes.size() || result_.bytes.size() - field_offset < type->size) {
-        reader.fail(record, "the relocation is for " + section_.name + "+" + hex(field_offset) +
-                                ", which has only " + hex(result_.bytes.size()) + " bytes");
+        reader.fail(record, "the relocation is for " + section_.name + "+" + hex(field_offset) + ", which has only " +
+                                hex(result_.bytes.size()) + " bytes");
       }
       apply(*type, {field_offset, 0, symbols.index(), static_cast<std::uint32_t>(ELF64_R_SYM(info)), addend}, symbols);
     }

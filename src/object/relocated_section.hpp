@@ -29,8 +29,8 @@ struct RelocatedSection {
 /// that when it links.
 enum class PcBase : std::uint8_t { Field, Section };
 
-/// `section` of an object, decompressed and relocated. Fields that do not end up at code stay without meaning: undefined
-/// symbols count as 0. Throws MalformedInput, and Refused for relocations that are not known.
+/// `section` of an object, decompressed and relocated. Fields that do not end up at code stay without meaning:
+/// undefined symbols count as 0. Throws MalformedInput, and Refused for relocations that are not known.
 RelocatedSection relocate(const elf::Image& object, const elf::Section& section, PcBase base = PcBase::Field);
 
 }  // namespace sframe_gen::object

@@ -24,9 +24,9 @@ std::size_t SymbolTable::size() const {
 Symbol SymbolTable::at(std::uint64_t number) const {
   const Origin origin{image_.name(), image_.sections()[index_].name};
   if (number >= size()) {
-    throw MalformedInput(origin, symbols_.size(),
-                         "a relocation is against symbol " + std::to_string(number) + ", but there are only " +
-                             std::to_string(size()));
+    throw MalformedInput(
+        origin, symbols_.size(),
+        "a relocation is against symbol " + std::to_string(number) + ", but there are only " + std::to_string(size()));
   }
   const auto record = symbols_.subspan(number * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
   const Endian endian = image_.endian();

@@ -38,16 +38,6 @@ TEST(Preconditions, RefuseOtherKindsOfFiles) {
                  [](Fields& f) { f.header.e_machine = EM_S390; });
 }
 
-TEST(Preconditions, RefuseRelocatableObjectsOfACompilerByName) {
-  const Folder folder;
-  write_text(folder / "a.c", "int f(void) { return 1; }\n");
-  ASSERT_EQ(
-      run("gcc -flto -fno-fat-lto-objects -c -o " + (folder / "a.o").string() + " " + (folder / "a.c").string()).status,
-      0);
-  EXPECT_NE(failure_of([&] { inject(folder / "a.o", folder / "b.o", 64); }).find("compiler intermediate code"),
-            std::string::npos);
-}
-
 TEST(Preconditions, RefuseFilesWithoutSectionHeaders) {
   const auto drop = [](Fields& f) {
     f.header.e_shnum = f.header.e_shstrndx = 0;

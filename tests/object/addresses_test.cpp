@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include "elf/object_addresses.hpp"
+#include "object/toolbox.hpp"
+
+namespace sframe_gen::object::test {
+namespace {
+
+Section section(std::uint32_t index, std::uint64_t flags, std::uint64_t size, std::uint32_t type = SHT_PROGBITS) {
+  Section section{{}, "s" + std::to_string(index), index};
+  section.header.sh_flags = flags;
+  section.header.sh_size = size;
+  section.header.sh_type = type;
+  section.header.sh_addr = 0x1234;
+  return section;
+}
+
+constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+
+TEST(ObjectAddresses, NoTwoTouch) {
+  std::vector<Section> sections{section(1, code, 0), section(2, code, 7), section(3, code, 16),
+                                section(4, SHF_ALLOC, 32)};
+  elf::assign_addresses(sections, "a.o");
+  for (std::size_t i = 1; i < sections.size(); ++i)
+    EXPECT_GT(sections[i].header.sh_addr, sections[i - 1].header.sh_addr + sections[i - 1].header.sh_size);
+  EXPECT_GT(sections[0].header.sh_addr, 0U);
+}
+
+TEST(ObjectAddresses, WhatIsNotLoadedHasNone) {
+  std::vector<Section> sections{section(1, 0, 100)};
+  elf::assign_addresses(sections, "a.o");
+  EXPECT_EQ(sections[0].header.sh_addr, 0U);
+}
+
+TEST(ObjectAddresses, HugeBssIsOutOfTheWay) {
+  std::vector<Section> sections{section(1, SHF_ALLOC | SHF_WRITE, std::uint64_t{1} << 40, SHT_NOBITS),
+                                section(2, code, 100), section(3, SHF_ALLOC, 100)};
+  elf::assign_addresses(sections, "a.o");
+  EXPECT_LT(sections[1].header.sh_addr, sections[2].header.sh_addr);
+  EXPECT_LT(sections[2].header.sh_addr, 0x20000U);
+  EXPECT_GT(sections[0].header.sh_addr, sections[2].header.sh_addr);
+}
+
+TEST(ObjectAddresses, DebugFileAgrees) {
+  std::vector<Section> sections{section(1, code, 100), section(2, SHF_ALLOC, 50), section(3, code, 10)};
+  std::vector<Section> debug{section(1, code, 100, SHT_NOBITS), section(2, SHF_ALLOC, 50, SHT_NOBITS),
+                             section(3, code, 10, SHT_NOBITS)};
+  elf::assign_addresses(sections, "a.o");
+  elf::assign_addresses(debug, "a.o.debug");
+  EXPECT_EQ(sections[0].header.sh_addr, debug[0].header.sh_addr);
+  EXPECT_EQ(sections[2].header.sh_addr, debug[2].header.sh_addr);
+}
+
+TEST(ObjectAddresses, SizesBeyondTheAddressSpaceAreMalformed) {
+  std::vector<Section> sections{section(1, code, 100), section(2, SHF_ALLOC, UINT64_MAX - 100)};
+  EXPECT_EQ(failure_of([&] { elf::assign_addresses(sections, "a.o"); }),
+            "a.o: section header table+0x80: section of 0xffffffffffffff9b bytes does not fit in the address space");
+}
+
+}  // namespace
+}  // namespace sframe_gen::object::test

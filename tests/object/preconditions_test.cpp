@@ -1,0 +1,59 @@
+#include "object/preconditions.hpp"
+
+#include <gtest/gtest.h>
+
+#include "object/toolbox.hpp"
+
+namespace sframe_gen::object::test {
+namespace {
+
+std::string refusal_of(const Bytes& bytes, bool drop_signature = false) {
+  return failure_of([&] { check_preconditions(open(bytes), drop_signature); });
+}
+
+Bytes compile(const std::string& options) {
+  const Folder folder;
+  elf::test::write_text(folder / "a.c", "int f(void) { return 1; }\n");
+  const auto done =
+      elf::test::run("gcc " + options + " -c -o " + (folder / "a.o").string() + " " + (folder / "a.c").string());
+  if (done.status != 0) throw std::runtime_error(done.output);
+  return bytes_of_file(folder / "a.o");
+}
+
+TEST(ObjectPreconditions, AcceptOrdinaryObjects) {
+  EXPECT_EQ(refusal_of(assemble(two_functions)), "");
+}
+
+TEST(ObjectPreconditions, RefuseIntermediateCodeAlone) {
+  EXPECT_EQ(refusal_of(compile("-flto -ffat-lto-objects")), "");
+  EXPECT_EQ(refusal_of(compile("-flto -fno-fat-lto-objects")),
+            "a.o: holds compiler intermediate code (LTO) and no machine code that call frame information describes; "
+            "convert what it is linked into");
+}
+
+TEST(ObjectPreconditions, RefuseSignaturesUnlessToldToDropThem) {
+  Bytes bytes = assemble(two_functions);
+  for (const char c : std::string_view("signature, and its length~Module signature appended~\n"))
+    bytes.push_back(static_cast<std::byte>(c));
+  EXPECT_EQ(refusal_of(bytes),
+            "a.o: is a signed kernel module, and a change would break the signature (--drop-signature takes it away)");
+  EXPECT_EQ(refusal_of(bytes, true), "");
+}
+
+TEST(ObjectPreconditions, RefuseWhatIsAppended) {
+  Bytes bytes = assemble(two_functions);
+  bytes.resize(bytes.size() + 8);
+  EXPECT_EQ(refusal_of(bytes), "");
+  bytes.push_back(std::byte{1});
+  EXPECT_NE(refusal_of(bytes).find("bytes appended at"), std::string::npos);
+  EXPECT_NE(refusal_of(bytes, true).find("bytes appended at"), std::string::npos);
+}
+
+TEST(ObjectPreconditions, RefuseOtherMachines) {
+  Bytes bytes = assemble(two_functions);
+  bytes[offsetof(Elf64_Ehdr, e_machine)] = std::byte{EM_RISCV};
+  EXPECT_EQ(refusal_of(bytes), "a.o: machine is EM_RISCV (243), but SFrame has no ABI for it");
+}
+
+}  // namespace
+}  // namespace sframe_gen::object::test
