@@ -11,7 +11,6 @@
 #include "elf/original.hpp"
 #include "elf/preconditions.hpp"
 #include "elf/rewrite.hpp"
-#include "elf/symbol_names.hpp"
 #include "support/heap.hpp"
 
 namespace sframe_gen::cli {
@@ -37,12 +36,6 @@ void prepare_heap(const elf::Image& image) {
   expect_allocations(8 * std::min<std::uint64_t>(eh_frame->header.sh_size, image.file_bytes().size()));
 }
 
-void name_holes(Report& report, const elf::Image& image) {
-  if (report.holes.empty()) return;
-  const elf::SymbolNames names(image);
-  for (NamedHole& named : report.holes) named.function = names.name_at(named.hole.begin);
-}
-
 void describe(Report& report, const elf::Layout& layout) {
   report.section_address = layout.section_address;
   report.section_size = layout.section_size;
@@ -50,10 +43,6 @@ void describe(Report& report, const elf::Layout& layout) {
   report.table_plan = elf::short_name(layout.table_plan);
   report.evicted = layout.evicted;
   report.build_id_moved = layout.build_id_left_first_page;
-}
-
-const elf::NewSection& section_for(const emit::OutputFormat& format) {
-  return format.version == sframe::Version::CtfFrame ? elf::ctf_frame_section : elf::sframe_section;
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
 #include "elf/replace_file.hpp"
-#include "elf/symbol_names.hpp"
 #include "object/object_check.hpp"
 #include "object/object_writer.hpp"
 #include "object/preconditions.hpp"
@@ -63,44 +62,30 @@ object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const
   return section;
 }
 
-/// The addresses are our own: people know places by section.
-void name_holes(Report& report, const elf::Image& object) {
-  if (report.holes.empty()) return;
-  const elf::SymbolNames names(object);
-  for (NamedHole& named : report.holes) {
-    named.function = names.name_at(named.hole.begin);
-    for (const elf::Section& section : object.sections()) {
-      const Elf64_Shdr& header = section.header;
-      const bool holds = (header.sh_flags & SHF_ALLOC) != 0 && named.hole.begin >= header.sh_addr &&
-                         named.hole.begin - header.sh_addr < header.sh_size;
-      if (!holds) continue;
-      named.section = section.name;
-      named.hole.begin -= header.sh_addr;
-      named.hole.end -= header.sh_addr;
-      break;
-    }
-  }
-}
-
 }  // namespace
 
-ConvertedObject convert_object(const Options& options, const elf::Image& object) {
-  object::check_preconditions(object, options.drop_signature);
+LoweredObject lower_object(const Options& options, const elf::Image& object) {
   if (options.cfi_from) throw Refused(object.name(), "is a relocatable object, for which --cfi-from does not work");
   if (options.format.version == sframe::Version::CtfFrame)
     throw Refused(object.name(), "is a relocatable object, and no linker knows how to merge .ctf_frame");
   const emit::Dialect dialect = dialect_for(object, options.format);
-  ConvertedObject converted{{}, new_report(object.name(), object.name(), dialect)};
-  Report& report = converted.report;
+  LoweredObject lowered{{}, new_report(object.name(), object.name(), dialect)};
+  Report& report = lowered.report;
   const cfi::FrameSource source(object, object);
   const emit::SectionEncoder encoder = lower_functions_of(object.name(), source, dialect, report);
-  const object::NewObjectSection section = make_section(encoder, source, dialect, object);
-  converted.bytes = object::with_section(object, section);
-  object::check_object(object, elf::Image::of_bytes(converted.bytes, object.name()));
+  lowered.section = make_section(encoder, source, dialect, object);
   report.is_object = true;
-  report.section_size = section.bytes.size();
-  report.growth = static_cast<std::int64_t>(converted.bytes.size() - object.file_bytes().size());
+  report.section_size = lowered.section.bytes.size();
   name_holes(report, object);
+  return lowered;
+}
+
+ConvertedObject convert_object(const Options& options, const elf::Image& object) {
+  object::check_preconditions(object, options.drop_signature);
+  LoweredObject lowered = lower_object(options, object);
+  ConvertedObject converted{object::with_section(object, lowered.section), std::move(lowered.report)};
+  object::check_object(object, elf::Image::of_bytes(converted.bytes, object.name()));
+  converted.report.growth = static_cast<std::int64_t>(converted.bytes.size() - object.file_bytes().size());
   return converted;
 }
 

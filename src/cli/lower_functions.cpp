@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "elf/symbol_names.hpp"
 #include "emit/select.hpp"
 #include "support/background.hpp"
 
@@ -46,6 +47,10 @@ emit::Dialect dialect_for(const elf::Image& image, const emit::OutputFormat& for
   return emit::make_dialect(format, abi->abi, image.name());
 }
 
+const elf::NewSection& section_for(const emit::OutputFormat& format) {
+  return format.version == sframe::Version::CtfFrame ? elf::ctf_frame_section : elf::sframe_section;
+}
+
 Report new_report(const std::filesystem::path& file, const std::filesystem::path& output,
                   const emit::Dialect& dialect) {
   Report report;
@@ -84,6 +89,26 @@ emit::SectionEncoder lower_functions_of(const std::string& file, const cfi::Fram
   emit::SectionEncoder encoder = lower_functions(source, dialect, report);
   if (encoder.function_count() == 0) throw Refused(file, "has no function that SFrame could describe");
   return encoder;
+}
+
+void name_holes(Report& report, const elf::Image& image) {
+  if (report.holes.empty()) return;
+  const elf::SymbolNames names(image);
+  for (NamedHole& named : report.holes) {
+    named.function = names.name_at(named.hole.begin);
+    if (!image.is_object()) continue;
+    // The addresses are our own: people know places by section.
+    for (const elf::Section& section : image.sections()) {
+      const Elf64_Shdr& header = section.header;
+      const bool holds = (header.sh_flags & SHF_ALLOC) != 0 && named.hole.begin >= header.sh_addr &&
+                         named.hole.begin - header.sh_addr < header.sh_size;
+      if (!holds) continue;
+      named.section = section.name;
+      named.hole.begin -= header.sh_addr;
+      named.hole.end -= header.sh_addr;
+      break;
+    }
+  }
 }
 
 }  // namespace sframe_gen::cli

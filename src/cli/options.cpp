@@ -2,6 +2,7 @@
 
 #include <boost/program_options.hpp>
 
+#include <charconv>
 #include <sstream>
 
 #include "cli/format_options.hpp"
@@ -17,6 +18,13 @@ po::options_description visible_options() {
   auto option = all.add_options();
   option("output,o", po::value<std::string>()->value_name("OUT"),
          "write to OUT and leave the input as it is (one FILE only)");
+  option(
+      "emit", po::value<std::string>()->value_name("FORM"),
+      "write the section itself, to OUT or standard output, and leave FILE as it is: 'section', its bytes, or 'asm', "
+      "an assembly file for any assembler");
+  option("section-address", po::value<std::string>()->value_name("ADDRESS"),
+         "with --emit: where the section of a linked file will be; the default is where FILE has one, else where a "
+         "conversion would put it");
   option("remove", "take the section out again: gives back, byte for byte, the file that was converted");
   option("dump", "print what the .sframe section of each FILE says, in the notation of readelf --sframe");
   option("verify", "check every row of each FILE's .sframe against its DWARF, PC by PC");
@@ -64,8 +72,10 @@ Action action_of(const po::variables_map& values) {
   if (values.count("version") != 0) return Action::Version;
   Action action = Action::Convert;
   std::string chosen;
-  for (const auto& [name, its_action] :
-       {std::pair{"remove", Action::Remove}, {"dump", Action::Dump}, {"verify", Action::Verify}}) {
+  for (const auto& [name, its_action] : {std::pair{"emit", Action::Emit},
+                                         {"remove", Action::Remove},
+                                         {"dump", Action::Dump},
+                                         {"verify", Action::Verify}}) {
     if (values.count(name) == 0) continue;
     if (!chosen.empty()) throw UsageError("--" + chosen + " and --" + name + " exclude each other");
     chosen = name;
@@ -80,11 +90,41 @@ ReportFormat report_of(const std::string& name) {
   throw UsageError("--report is 'summary' or 'json', not '" + name + "'");
 }
 
+EmitForm emit_form_of(const std::string& name) {
+  if (name == "section") return EmitForm::Section;
+  if (name == "asm") return EmitForm::Assembly;
+  throw UsageError("--emit is 'section' or 'asm', not '" + name + "'");
+}
+
+/// Decimal, or hexadecimal with 0x.
+std::uint64_t address_of(const std::string& text) {
+  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  const char* const begin = text.data() + (hexadecimal ? 2 : 0);
+  const char* const end = text.data() + text.size();
+  std::uint64_t address = 0;
+  const auto [stop, error] = std::from_chars(begin, end, address, hexadecimal ? 16 : 10);
+  if (error != std::errc() || stop != end) throw UsageError("--section-address is a number, not '" + text + "'");
+  constexpr std::uint64_t alignment = 8;
+  if (address % alignment != 0) throw UsageError("--section-address is a multiple of 8, not " + text);
+  return address;
+}
+
+void check_emit(const Options& options) {
+  if (options.action != Action::Emit) {
+    if (options.section_address) throw UsageError("--section-address goes with --emit only");
+    return;
+  }
+  if (options.files.size() != 1) throw UsageError("--emit takes exactly one input file");
+  if (options.skip_non_elf) throw UsageError("--emit and --skip-non-elf exclude each other");
+}
+
 void check(const Options& options) {
   if (options.files.empty()) throw UsageError("no file given");
-  const bool writes = options.action == Action::Convert || options.action == Action::Remove;
+  check_emit(options);
+  const bool writes =
+      options.action == Action::Convert || options.action == Action::Emit || options.action == Action::Remove;
   if (!writes && (options.output || options.dry_run))
-    throw UsageError("--output and --dry-run go with converting and removing only");
+    throw UsageError("--output and --dry-run go with converting, --emit and --remove only");
   if (options.action != Action::Convert && options.explain) throw UsageError("--explain goes with converting only");
   if (options.action != Action::Convert && options.drop_signature)
     throw UsageError("--drop-signature goes with converting only");
@@ -117,8 +157,11 @@ Options read_command_line(int argument_count, const char* const* arguments) {
   options.dry_run = values.count("dry-run") != 0;
   options.quiet = values.count("quiet") != 0;
   options.verbose = values.count("verbose") != 0;
-  if (has_format_options(values) && options.action != Action::Convert)
-    throw UsageError("options that choose a format go with converting only");
+  if (has_format_options(values) && options.action != Action::Convert && options.action != Action::Emit)
+    throw UsageError("options that choose a format go with converting and --emit only");
+  if (options.action == Action::Emit) options.emit = emit_form_of(values["emit"].as<std::string>());
+  if (values.count("section-address") != 0)
+    options.section_address = address_of(values["section-address"].as<std::string>());
   options.format = format_of(values);
   options.report = report_of(values["report"].as<std::string>());
   check(options);
@@ -141,6 +184,7 @@ std::string help_text() {
           "  sframe-gen --for=glibc a.out            for backtrace() of glibc 2.42 instead of the kernel\n"
           "  sframe-gen a.o                          an object, for GNU ld 2.46 or mold 2.42 or later\n"
           "  sframe-gen --remove a.out               a.out as it was\n"
+          "  sframe-gen --emit=asm foo.o | cat foo.s - | as -o foo.o   .sframe for an assembler that writes none\n"
           "  sframe-gen --verify b.out               does every row say what the DWARF says?\n"
           "  sframe-gen --report=json -n a.out       what would be covered, and what not and why\n"
           "\nExit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage.\n";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -10,7 +11,8 @@
 
 namespace sframe_gen::cli {
 
-enum class Action { Convert, Remove, Dump, Verify, Help, Version };
+enum class Action { Convert, Emit, Remove, Dump, Verify, Help, Version };
+enum class EmitForm { Section, Assembly };
 enum class ReportFormat { Summary, Json };
 
 /// The command line, read.
@@ -19,6 +21,8 @@ struct Options {
   std::vector<std::filesystem::path> files;
   std::optional<std::filesystem::path> output;    ///< -o
   std::optional<std::filesystem::path> cfi_from;  ///< --cfi-from
+  EmitForm emit = EmitForm::Section;              ///< --emit
+  std::optional<std::uint64_t> section_address;   ///< --section-address: virtual, a multiple of 8
   bool ignore_build_id = false;
   bool skip_non_elf = false;
   bool dry_run = false;

@@ -46,6 +46,9 @@ class Report {
   std::int64_t growth = 0;  ///< bytes of the file
   bool build_id_moved = false;
   bool is_object = false;  ///< no addresses and no plans then
+  /// With --emit, where the section's address is from: "option", "section" (the one that the file has), or "plan" (of a
+  /// conversion); "none" for an object. Empty: the file was converted.
+  std::string address_from;
 };
 
 /// A section that was taken out again.

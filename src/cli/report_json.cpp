@@ -39,6 +39,7 @@ ordered_json holes_of(const Report& report) {
 ordered_json section_of(const Report& report) {
   ordered_json section = ordered_json::object();
   if (!report.is_object) section["address"] = hex(report.section_address);
+  if (!report.is_object && !report.address_from.empty()) section["address_from"] = report.address_from;
   section.update({{"size", report.section_size},
                   {"rows", report.rows},
                   {"default_descriptors", report.default_descriptors},
@@ -76,7 +77,7 @@ void write_json(const Report& report, std::ostream& out, const std::vector<elf::
   ordered_json json{
       {"file", report.file},
       {"output", report.output},
-      {"status", "done"},
+      {"status", report.address_from.empty() ? "done" : "emitted"},
       {"format", report.format},
       {"abi", report.abi},
       {"functions",
@@ -93,8 +94,8 @@ void write_json(const Report& report, std::ostream& out, const std::vector<elf::
         {"duplicate", report.dropped.duplicate},
         {"shadowed", report.dropped.shadowed}}},
       {"section", section_of(report)},
-      {"rewrite", rewrite_of(report)},
   };
+  if (report.address_from.empty()) json["rewrite"] = rewrite_of(report);
   add_plans(json, plans);
   write(json, out);
 }

@@ -1,6 +1,7 @@
 #include "cli/report_text.hpp"
 
 #include <ostream>
+#include <string_view>
 
 #include "support/text.hpp"
 
@@ -20,6 +21,13 @@ void write_reasons(const Report& report, std::ostream& out) {
 
 void write_count(const char* what, std::uint64_t count, std::ostream& out) {
   if (count != 0) out << "  " << count_of(count, "FDE") << ' ' << what << '\n';
+}
+
+std::string_view origin_of_address(std::string_view from) {
+  if (from == "option") return " (as --section-address says)";
+  if (from == "section") return " (where the file has one)";
+  if (from == "plan") return " (where a conversion would put it)";
+  return "";
 }
 
 }  // namespace
@@ -56,10 +64,10 @@ void write_details(const Report& report, std::ostream& out) {
   write_count("said twice, counted once", report.dropped.duplicate, out);
   write_count("of .debug_frame dropped for .eh_frame's", report.dropped.shadowed, out);
   out << "  .sframe: " << hex(report.section_size) << " bytes";
-  if (!report.is_object) out << " at " << hex(report.section_address);
+  if (!report.is_object) out << " at " << hex(report.section_address) << origin_of_address(report.address_from);
   out << ", " << count_of(report.rows, "row") << ", descriptors: " << report.default_descriptors << " default, "
       << report.flexible_descriptors << " flexible, " << report.mask_descriptors << " repeating\n";
-  if (report.is_object) return;
+  if (report.is_object || !report.address_from.empty()) return;
   out << "  plan " << report.section_plan << '+' << report.table_plan << ", file grows by " << report.growth
       << " bytes";
   for (const std::string& name : report.evicted) out << ", " << name << " moved";

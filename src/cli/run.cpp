@@ -6,6 +6,7 @@
 
 #include "cli/cfi_image.hpp"
 #include "cli/convert.hpp"
+#include "cli/emit.hpp"
 #include "cli/progress.hpp"
 #include "cli/remove.hpp"
 #include "cli/report_json.hpp"
@@ -55,6 +56,8 @@ class Run {
     switch (options_.action) {
       case Action::Convert:
         return convert_one(file);
+      case Action::Emit:
+        return emit_one(file);
       case Action::Remove:
         return remove_one(file);
       case Action::Dump:
@@ -70,7 +73,7 @@ class Run {
     const bool named = dynamic_cast<const Failure*>(&failure) != nullptr;
     const std::string text = named ? failure.what() : file.string() + ": " + failure.what();
     error(text);
-    if (json()) return write_json_failure(file.string(), text, std::cout, trials_);
+    if (json()) return write_json_failure(file.string(), text, report(), trials_);
     write_plans(trials_, std::cout);
   }
 
@@ -83,6 +86,19 @@ class Run {
     write_summary(report, std::cout);
     if (options_.verbose) write_details(report, std::cout);
     write_plans(trials_, std::cout);
+  }
+
+  /// With standard output taken, the report goes to standard error, and only if it was asked for.
+  void emit_one(const std::filesystem::path& file) {
+    if (is_piped()) check_standard_output(options_);
+    const Emitted emitted = emit_section(options_, file, [this](const std::string& text) { message("warning", text); });
+    progress_.clear();
+    if (options_.output) write_emitted(emitted.contents, file, *options_.output);
+    if (is_piped()) std::cout << emitted.contents;
+    if (json()) return write_json(emitted.report, report());
+    if (options_.quiet || (is_piped() && !options_.verbose)) return;
+    write_summary(emitted.report, report());
+    if (options_.verbose) write_details(emitted.report, report());
   }
 
   void remove_one(const std::filesystem::path& file) {
@@ -125,6 +141,9 @@ class Run {
     }
   }
 
+  /// Whether standard output is for a section.
+  bool is_piped() const { return options_.action == Action::Emit && !options_.output && !options_.dry_run; }
+  std::ostream& report() const { return is_piped() ? std::cerr : std::cout; }
   bool json() const { return options_.report == ReportFormat::Json; }
 
   void error(const std::string& text) {

@@ -96,6 +96,16 @@ void OutputFile::take_attributes() {
   copy_extended_attributes(source);
 }
 
+void OutputFile::take_attributes_of_target() {
+  if (target_before_) return take_attributes();
+  // There is no way to read it but to set it.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  constexpr mode_t readable_and_writable = 0666;
+  if (::fchmod(descriptor_, readable_and_writable & ~mask) != 0)
+    throw SystemFailure(target_.string(), "set the mode", errno);
+}
+
 void OutputFile::copy_extended_attributes(int source) const {
   const ssize_t size = ::flistxattr(source, nullptr, 0);
   if (size < 0 && errno != ENOTSUP) throw SystemFailure(target_.string(), "read the attributes", errno);

@@ -29,6 +29,8 @@ class OutputFile {
   /// replaced; where there is none, of the input. To be called when the contents are written, since the kernel takes
   /// setuid bits and capabilities away from a file that is written to.
   void take_attributes();
+  /// For contents of another kind than the input's: a new file has the mode that any new file has.
+  void take_attributes_of_target();
   /// Throws Refused when somebody changed input or target meanwhile: their change would be lost.
   void commit();
 

@@ -11,4 +11,7 @@ namespace sframe_gen::elf {
 /// the file it replaces, which may be the input. Throws Refused or SystemFailure.
 void replace_file(const std::filesystem::path& output, std::span<const std::byte> bytes, const MappedFile& input);
 
+/// The same for contents that are not a new form of `input`, from which nothing is taken over.
+void write_new_file(const std::filesystem::path& output, std::span<const std::byte> bytes, const MappedFile& input);
+
 }  // namespace sframe_gen::elf

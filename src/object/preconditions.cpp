@@ -25,11 +25,15 @@ void check_has_code(const elf::Image& object) {
 
 }  // namespace
 
-void check_preconditions(const elf::Image& object, bool drop_signature) {
+void check_describable(const elf::Image& object) {
   elf::machine_of(object);
   if (object.sections().empty()) throw Refused(object.name(), "is a relocatable object without sections");
   if (!object.segments().empty()) throw Refused(object.name(), "is a relocatable object with program headers");
   check_has_code(object);
+}
+
+void check_preconditions(const elf::Image& object, bool drop_signature) {
+  check_describable(object);
   if (drop_signature && elf::has_module_signature(object)) return;
   elf::check_not_signed(object);
   elf::check_nothing_appended(object);

@@ -1,5 +1,7 @@
 #include "object/symbol_table.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <string>
 
 namespace sframe_gen::object {
@@ -32,7 +34,9 @@ Symbol SymbolTable::at(std::uint64_t number) const {
   const Endian endian = image_.endian();
   Symbol symbol;
   symbol.name = load<std::uint32_t>(record.subspan(offsetof(Elf64_Sym, st_name)), endian);
-  symbol.type = ELF64_ST_TYPE(std::to_integer<unsigned>(record[offsetof(Elf64_Sym, st_info)]));
+  const auto info = std::to_integer<unsigned>(record[offsetof(Elf64_Sym, st_info)]);
+  symbol.type = ELF64_ST_TYPE(info);
+  symbol.binding = ELF64_ST_BIND(info);
   symbol.value = load<std::uint64_t>(record.subspan(offsetof(Elf64_Sym, st_value)), endian);
   std::uint32_t section = load<std::uint16_t>(record.subspan(offsetof(Elf64_Sym, st_shndx)), endian);
   if (section == SHN_XINDEX) {
@@ -57,6 +61,19 @@ Symbol SymbolTable::at(std::uint64_t number) const {
 std::optional<std::uint64_t> SymbolTable::address_of(const Symbol& symbol) const {
   if (!symbol.section) return {};
   return image_.sections()[*symbol.section].header.sh_addr + symbol.value;
+}
+
+std::string SymbolTable::name_of(const Symbol& symbol) const {
+  const std::uint32_t strings = image_.sections()[index_].header.sh_link;
+  const auto text =
+      strings < image_.sections().size() ? image_.bytes_of(image_.sections()[strings]) : std::span<const std::byte>();
+  const auto begin = text.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(symbol.name, text.size()));
+  const auto end = std::find(begin, text.end(), std::byte{0});
+  if (end == text.end()) {
+    throw MalformedInput({image_.name(), image_.sections()[index_].name}, 0,
+                         "a symbol's name at " + std::to_string(symbol.name) + " does not end in its table");
+  }
+  return {reinterpret_cast<const char*>(std::to_address(begin)), static_cast<std::size_t>(end - begin)};
 }
 
 }  // namespace sframe_gen::object

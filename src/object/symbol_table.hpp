@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "elf/image.hpp"
 
@@ -13,6 +14,7 @@ struct Symbol {
   std::optional<std::uint32_t> section;  ///< index; none: undefined, absolute or common
   std::uint64_t value = 0;               ///< bytes from the start of the section
   unsigned type = 0;                     ///< STT_*
+  unsigned binding = 0;                  ///< STB_*
   std::uint32_t name = 0;                ///< in the string table
 };
 
@@ -28,6 +30,8 @@ class SymbolTable {
   Symbol at(std::uint64_t number) const;
   /// Where the symbol points, by the addresses that the image's sections have; none: undefined, absolute or common.
   std::optional<std::uint64_t> address_of(const Symbol& symbol) const;
+  /// Throws MalformedInput where the name is not in its table. Empty for symbols that stand for their section.
+  std::string name_of(const Symbol& symbol) const;
 
  private:
   const elf::Image& image_;

@@ -5,22 +5,13 @@
 #include <ostream>
 #include <string>
 
+#include "sframe/rule_text.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::sframe {
 namespace {
 
 constexpr std::size_t cfa_width = 10, fp_width = 10, ra_width = 13;
-
-void append_number(std::string& line, std::int64_t value) {
-  std::array<char, 20> digits{};
-  line.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
-}
-
-void append_signed(std::string& line, std::int64_t value) {
-  if (value >= 0) line += '+';
-  append_number(line, value);
-}
 
 void append_address(std::string& line, std::uint64_t address) {
   std::array<char, 16> digits{};
@@ -38,8 +29,7 @@ void pad_column(std::string& line, std::size_t column_begin, std::size_t width) 
 /// Builds one line after the other in one buffer.
 class Dumper {
  public:
-  Dumper(const Section& section, std::ostream& out)
-      : section_(&section), traits_(&traits_of(section.abi)), out_(&out) {}
+  Dumper(const Section& section, std::ostream& out) : section_(&section), text_(section), out_(&out) {}
 
   void header(std::string_view section_name) {
     std::size_t row_count = 0;
@@ -50,7 +40,7 @@ class Dumper {
     line_ = ctf_frame ? "Contents of the CTF Frame section " : "Contents of the SFrame section ";
     line_.append(section_name).append(":\n  Header :\n\n    Version: ");
     line_.append(ctf_frame ? "CTF_FRAME_VERSION_" : "SFRAME_VERSION_");
-    append_number(line_, version.number);
+    line_.append(std::to_string(version.number));
     line_.append("\n    Flags: ").append(flags()).append("\n");
     append_fixed_offset("FP", section_->fixed_fp_offset);
     append_fixed_offset("RA", section_->fixed_ra_offset);
@@ -91,7 +81,7 @@ class Dumper {
   void append_fixed_offset(std::string_view name, std::int8_t offset) {
     if (offset == 0) return;
     line_.append("    CFA fixed ").append(name).append(" offset: ");
-    append_number(line_, offset);
+    line_.append(std::to_string(offset));
     line_ += '\n';
   }
 
@@ -105,71 +95,16 @@ class Dumper {
     }
     const Recovery& recovery = *row.recovery;
     std::size_t column = line_.size();
-    append_cfa(recovery.cfa, function.type);
+    text_.append_cfa(line_, recovery.cfa, function.type);
     pad_column(line_, column, cfa_width);
     column = line_.size();
-    append_frame_pointer(recovery);
+    text_.append_frame_pointer(line_, recovery);
     pad_column(line_, column, fp_width);
     column = line_.size();
-    append_return_address(recovery, function.type);
+    text_.append_return_address(line_, recovery, function.type);
     line_.append(recovery.mangled_ra ? "[s]" : "   ");
     pad_column(line_, column, ra_width);
     line_ += '\n';
-  }
-
-  void append_cfa(const Rule& rule, DescriptorType type) {
-    if (type == DescriptorType::Flexible) {
-      append_rule(rule);
-      return;
-    }
-    append_base(rule);
-    // readelf puts a plus sign before the offset of a default descriptor, negative or not: "sp+-8".
-    line_ += '+';
-    append_number(line_, rule.offset);
-  }
-
-  void append_frame_pointer(const Recovery& recovery) {
-    if (recovery.frame_pointer) {
-      append_rule(*recovery.frame_pointer);
-    } else if (section_->fixed_fp_offset != 0) {
-      append_rule({.base_register = std::nullopt, .offset = section_->fixed_fp_offset, .dereferenced = true});
-    } else {
-      line_ += 'u';
-    }
-  }
-
-  void append_return_address(const Recovery& recovery, DescriptorType type) {
-    if (recovery.return_address) {
-      append_rule(*recovery.return_address);
-    } else if ((type == DescriptorType::Flexible || traits_->pads_return_address) && recovery.frame_pointer) {
-      line_ += 'U';
-    } else {
-      line_ += section_->fixed_ra_offset != 0 ? 'f' : 'u';
-    }
-  }
-
-  void append_rule(const Rule& rule) {
-    // What is saved on the stack relative to the CFA goes without parentheses, as it can be nothing else.
-    const bool parentheses = rule.dereferenced && rule.base_register;
-    if (parentheses) line_ += '(';
-    append_base(rule);
-    // Up to version 2 a value is in a register as it is, or nowhere near it.
-    const bool bare = rule.base_register && !rule.dereferenced && !traits_of(section_->version).has_attributes;
-    if (!bare) append_signed(line_, rule.offset);
-    if (parentheses) line_ += ')';
-  }
-
-  void append_base(const Rule& rule) {
-    if (!rule.base_register) {
-      line_ += 'c';
-    } else if (*rule.base_register == traits_->stack_pointer) {
-      line_.append("sp");
-    } else if (*rule.base_register == traits_->frame_pointer) {
-      line_.append("fp");
-    } else {
-      line_ += 'r';
-      append_number(line_, *rule.base_register);
-    }
   }
 
   void flush() {
@@ -178,7 +113,7 @@ class Dumper {
   }
 
   const Section* section_;
-  const AbiTraits* traits_;
+  RuleText text_;
   std::ostream* out_;
   std::string line_;
 };

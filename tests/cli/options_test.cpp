@@ -50,6 +50,16 @@ TEST(Options, EachAction) {
   EXPECT_EQ(read({"-V"}).action, Action::Version);
 }
 
+TEST(Options, Emit) {
+  EXPECT_EQ(read({"--emit=asm", "a"}).action, Action::Emit);
+  EXPECT_EQ(read({"--emit=asm", "a"}).emit, EmitForm::Assembly);
+  EXPECT_EQ(read({"--emit", "section", "a", "-o", "b"}).emit, EmitForm::Section);
+  EXPECT_FALSE(read({"--emit=asm", "a"}).section_address);
+  EXPECT_EQ(read({"--emit=asm", "--section-address=0xffffffff82000000", "a"}).section_address, 0xffffffff82000000);
+  EXPECT_EQ(read({"--emit=asm", "--section-address=4096", "a"}).section_address, 4096U);
+  EXPECT_EQ(read({"--emit=asm", "--sframe-version=2", "-n", "a"}).format.version, sframe::Version::V2);
+}
+
 TEST(Options, HelpNeedsNothingElseToBeRight) {
   EXPECT_EQ(read({"--help", "--dump", "--verify"}).action, Action::Help);
   EXPECT_EQ(read({"--version", "--report=xml"}).action, Action::Version);
@@ -109,8 +119,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"--dump", "--verify", "a"}, "--dump and --verify exclude each other"},
         Wrong{{"--dump", "--remove", "a"}, "--remove and --dump exclude each other"},
         Wrong{{"--remove", "--cfi-from", "d", "a"}, "--cfi-from does not go with --remove"},
-        Wrong{{"--dump", "-o", "b", "a"}, "--output and --dry-run go with converting and removing only"},
-        Wrong{{"--verify", "--dry-run", "a"}, "--output and --dry-run go with converting and removing only"},
+        Wrong{{"--dump", "-o", "b", "a"}, "--output and --dry-run go with converting, --emit and --remove only"},
+        Wrong{{"--verify", "--dry-run", "a"}, "--output and --dry-run go with converting, --emit and --remove only"},
         Wrong{{"--verify", "--explain", "a"}, "--explain goes with converting only"},
         Wrong{{"--quiet", "--explain", "a"}, "--quiet and --explain exclude each other"},
         Wrong{{"-o", "c", "a", "b"}, "--output takes exactly one input file"},
@@ -124,6 +134,22 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"--verif", "a"}, "unrecognised option '--verif'"}, Wrong{{"-x", "a"}, "unrecognised option '-x'"},
         Wrong{{"a", "-o"}, "the required argument for option '--output' is missing"},
         Wrong{{"--output", "b", "--output", "c", "a"}, "option '--output' cannot be specified more than once"},
+        Wrong{{"--emit=bytes", "a"}, "--emit is 'section' or 'asm', not 'bytes'"},
+        Wrong{{"--emit", "asm"}, "no file given"},
+        Wrong{{"--emit=asm", "a", "b"}, "--emit takes exactly one input file"},
+        Wrong{{"--emit=asm", "--skip-non-elf", "a"}, "--emit and --skip-non-elf exclude each other"},
+        Wrong{{"--emit=asm", "--remove", "a"}, "--emit and --remove exclude each other"},
+        Wrong{{"--emit=asm", "--verify", "a"}, "--emit and --verify exclude each other"},
+        Wrong{{"--emit=asm", "--explain", "a"}, "--explain goes with converting only"},
+        Wrong{{"--emit=asm", "--drop-signature", "a"}, "--drop-signature goes with converting only"},
+        Wrong{{"--section-address=0x10", "a"}, "--section-address goes with --emit only"},
+        Wrong{{"--emit=asm", "--section-address", "", "a"}, "--section-address is a number, not ''"},
+        Wrong{{"--emit=asm", "--section-address=0x", "a"}, "--section-address is a number, not '0x'"},
+        Wrong{{"--emit=asm", "--section-address=-8", "a"}, "--section-address is a number, not '-8'"},
+        Wrong{{"--emit=asm", "--section-address=0x8k", "a"}, "--section-address is a number, not '0x8k'"},
+        Wrong{{"--emit=asm", "--section-address=0x10000000000000000", "a"},
+              "--section-address is a number, not '0x10000000000000000'"},
+        Wrong{{"--emit=asm", "--section-address=0x1001", "a"}, "--section-address is a multiple of 8, not 0x1001"},
         Wrong{{"--quiet=yes", "a"}, "option '--quiet' does not take any arguments"}));
 
 TEST(Help, FitsAScreenAndNamesTheStatus) {

@@ -1,0 +1,210 @@
+#include "sframe/assembly.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <string_view>
+
+#include "sframe/rule_text.hpp"
+#include "support/byte_reader.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::sframe {
+namespace {
+
+/// Columns of a value that a comment follows.
+constexpr std::size_t value_width = 20;
+
+/// Bytes of a name that would end the comment, or the line, become something harmless.
+std::string comment(std::string_view text) {
+  std::string inner = printable(text);
+  for (auto end = inner.find("*/"); end != std::string::npos; end = inner.find("*/", end + 1))
+    inner.insert(end + 1, " ");
+  return "/* " + inner + " */";
+}
+
+const char* directive(unsigned size) {
+  switch (size) {
+    case 1:
+      return ".byte";
+    case 2:
+      return ".2byte";
+    case 4:
+      return ".4byte";
+    default:
+      return ".8byte";
+  }
+}
+
+/// Goes through the section's bytes front to back and writes a line for each field.
+class Assembler {
+ public:
+  Assembler(std::span<const std::byte> bytes, const Section& section, std::span<const AssemblyFunction> functions)
+      : section_(section),
+        version_(traits_of(section.version)),
+        rules_(section),
+        functions_(functions),
+        origin_{{}, std::string(version_.section_name)},
+        reader_(bytes, section.endian, origin_) {}
+
+  std::string run(const AssemblyFrame& frame) {
+    for (const std::string& line : frame.comments) text_.append(comment(line)).append("\n");
+    for (const std::string& line : frame.prologue) text_.append("\t").append(line).append("\n");
+    text_.append("\t.pushsection ").append(version_.section_name).append(",\"a\",%").append(frame.section_type);
+    text_.append("\n\t.balign 8\n");
+    header();
+    for (std::size_t i = 0; i < section_.functions.size(); ++i) index_entry(i);
+    for (std::size_t i = 0; i < section_.functions.size(); ++i) rows_of(i);
+    if (!reader_.at_end()) line(".zero", std::to_string(reader_.left()), "padding");
+    text_.append("\t.popsection\n");
+    return std::move(text_);
+  }
+
+ private:
+  void line(const char* name, const std::string& value, const char* meaning) {
+    text_.append("\t").append(name).append("\t").append(value);
+    if (*meaning != '\0') {
+      text_.append(std::max(value_width, value.size() + 1) - value.size(), ' ');
+      text_.append("/* ").append(meaning).append(" */");
+    }
+    text_ += '\n';
+  }
+
+  std::uint64_t take(unsigned size, const char* what) {
+    switch (size) {
+      case 1:
+        return reader_.u8(what);
+      case 2:
+        return reader_.u16(what);
+      case 4:
+        return reader_.u32(what);
+      default:
+        return reader_.u64(what);
+    }
+  }
+
+  void field(unsigned size, const char* meaning) { line(directive(size), hex(take(size, meaning)), meaning); }
+  void count(unsigned size, const char* meaning) {
+    line(directive(size), std::to_string(take(size, meaning)), meaning);
+  }
+  void signed_field(unsigned size, const char* meaning) {
+    const std::int64_t value = size == 1   ? reader_.i8(meaning)
+                               : size == 2 ? reader_.i16(meaning)
+                                           : reader_.i32(meaning);
+    line(directive(size), std::to_string(value), meaning);
+  }
+
+  void header() {
+    field(2, "magic");
+    field(1, "version");
+    field(1, "flags");
+    field(1, "ABI");
+    signed_field(1, "fixed offset of FP");
+    signed_field(1, "fixed offset of RA");
+    if (version_.has_auxiliary_header) count(1, "length of the auxiliary header");
+    count(4, "number of functions");
+    count(4, "number of rows");
+    count(4, "bytes of rows");
+    field(4, "functions at");
+    field(4, "rows at");
+  }
+
+  std::string title(std::size_t index) const {
+    const Function& function = section_.functions[index];
+    std::string text = "func idx [" + std::to_string(index) + "]: ";
+    text.append(functions_[index].name.empty() ? "(no symbol)" : functions_[index].name);
+    text.append(", size = ").append(std::to_string(function.size)).append(" bytes");
+    const bool flexible = function.type == DescriptorType::Flexible;
+    if (function.signal_frame || flexible)
+      text.append(", attr = \"").append(function.signal_frame ? "S" : "").append(flexible ? "F\"" : "\"");
+    if (function.b_key) text.append(", pauth = B key");
+    if (function.pc_type == PcType::Mask) text.append(", repeating");
+    return text;
+  }
+
+  /// Which also says how wide row starts are.
+  void info() {
+    const FunctionInfo info(static_cast<std::uint8_t>(take(1, "info")));
+    line(directive(1), hex(info.byte()), "info");
+    start_sizes_.push_back(1U << (info.row_type() - version_.first_row_type));
+  }
+
+  void index_entry(std::size_t index) {
+    text_.append(comment(title(index))).append("\n");
+    const unsigned size = version_.has_attributes ? 8 : 4;
+    take(size, "start");
+    line(directive(size), functions_[index].start, "start");
+    field(4, "size");
+    field(4, "rows at");
+    if (version_.has_attributes) return;
+    count(4, "number of rows");
+    info();
+    if (!version_.has_repeat_size) return;
+    count(1, "size of the block that repeats");
+    count(2, "padding");
+  }
+
+  void rows_of(std::size_t index) {
+    text_.append(comment("rows of " + title(index))).append("\n");
+    const Function& function = section_.functions[index];
+    if (version_.has_attributes) {
+      count(2, "number of rows");
+      info();
+      field(1, "info 2");
+      count(1, "size of the block that repeats");
+    }
+    for (const Row& row : function.rows) {
+      text_.append("/* ").append(row_text(function, row)).append(" */\n");
+      field(start_sizes_[index], "");
+      const RowInfo info(static_cast<std::uint8_t>(take(1, "info")));
+      line(directive(1), hex(info.byte()), "");
+      const unsigned word = 1U << info.word_width();
+      for (unsigned i = 0; i < info.word_count(); ++i) signed_field(word, "");
+    }
+  }
+
+  /// "+0x4: sp+16 c-16 f": CFA, FP, RA.
+  std::string row_text(const Function& function, const Row& row) const {
+    std::string text = "+" + hex(row.pc_offset) + ": ";
+    if (!row.recovery) return text + "RA undefined";
+    rules_.append_cfa(text, row.recovery->cfa, function.type);
+    text += ' ';
+    rules_.append_frame_pointer(text, *row.recovery);
+    text += ' ';
+    rules_.append_return_address(text, *row.recovery, function.type);
+    if (row.recovery->mangled_ra) text.append("[s]");
+    return text;
+  }
+
+  const Section& section_;
+  const VersionTraits& version_;
+  RuleText rules_;
+  std::span<const AssemblyFunction> functions_;
+  Origin origin_;
+  ByteReader reader_;
+  std::vector<unsigned> start_sizes_;  ///< bytes of a row's start, by function
+  std::string text_;
+};
+
+}  // namespace
+
+std::string assembly_text(std::span<const std::byte> bytes, const Section& section,
+                          std::span<const AssemblyFunction> functions, const AssemblyFrame& frame) {
+  assert(functions.size() == section.functions.size());
+  return Assembler(bytes, section, functions).run(frame);
+}
+
+std::string assembly_name(const std::string& name) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  const bool starts_plain = !name.empty() && !(name.front() >= '0' && name.front() <= '9');
+  if (starts_plain && std::ranges::all_of(name, is_plain)) return name;
+  std::string quoted = "\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+}  // namespace sframe_gen::sframe

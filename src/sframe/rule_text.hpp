@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "sframe/section.hpp"
+
+namespace sframe_gen::sframe {
+
+/// The rules of one section's rows in the notation of readelf --sframe, appended to a line: "sp+16", "c-16", "(r10-8)";
+/// "u" is unchanged, "f" at the ABI's fixed place, "U" not saved where the frame pointer is.
+class RuleText {
+ public:
+  /// `section` must outlive it.
+  explicit RuleText(const Section& section) : section_(&section), traits_(&traits_of(section.abi)) {}
+
+  void append_cfa(std::string& line, const Rule& rule, DescriptorType type) const;
+  void append_frame_pointer(std::string& line, const Recovery& recovery) const;
+  /// Without the mark of a signed address.
+  void append_return_address(std::string& line, const Recovery& recovery, DescriptorType type) const;
+
+ private:
+  void append_rule(std::string& line, const Rule& rule) const;
+  void append_base(std::string& line, const Rule& rule) const;
+
+  const Section* section_;
+  const AbiTraits* traits_;
+};
+
+}  // namespace sframe_gen::sframe
