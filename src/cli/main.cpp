@@ -2,6 +2,7 @@
 #include <iostream>
 #include <string>
 
+#include "cli/launch.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/version.hpp"
@@ -16,18 +17,23 @@ int print(const std::string& text) {
   return 1;
 }
 
+void prepare_to_write() {
+  // A write beyond the limit on file sizes (ulimit -f) shall fail, not kill: the temporary file would be left.
+  std::signal(SIGXFSZ, SIG_IGN);
+  sframe_gen::elf::remove_temporary_files_on_signals();
+}
+
 }  // namespace
 
 int main(int argument_count, char** arguments) {
   using namespace sframe_gen::cli;
   std::ios::sync_with_stdio(false);
-  // A write beyond the limit on file sizes (ulimit -f) shall fail, not kill: the temporary file would be left.
-  std::signal(SIGXFSZ, SIG_IGN);
-  sframe_gen::elf::remove_temporary_files_on_signals();
   try {
     const Options options = read_command_line(argument_count, arguments);
     if (options.action == Action::Help) return print(help_text());
     if (options.action == Action::Version) return print(version_text() + '\n');
+    if (options.action == Action::Launch) return launch(options, prepare_to_write);
+    prepare_to_write();
     return run(options);
   } catch (const UsageError& error) {
     std::cerr << "sframe-gen: error: " << error.what() << "\nTry 'sframe-gen --help'.\n";

@@ -2,8 +2,10 @@
 
 #include <boost/program_options.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <string_view>
 
 #include "cli/format_options.hpp"
 
@@ -38,6 +40,7 @@ po::options_description visible_options() {
   option("drop-signature", "convert signed kernel modules, and take the signature away, which would be wrong then");
   option("dry-run,n", "convert and report, but write nothing");
   option("explain", "name each plan for the rewrite with what it would do or why it does not work, and the one taken");
+  option("launch", "run the compiler command behind -- and, if it made objects, convert them in place");
   option("quiet,q", "print errors only");
   option("verbose,v", "name each function that is left out, and the plan of the rewrite");
   option("help,h", "print this and exit");
@@ -75,7 +78,8 @@ Action action_of(const po::variables_map& values) {
   for (const auto& [name, its_action] : {std::pair{"emit", Action::Emit},
                                          {"remove", Action::Remove},
                                          {"dump", Action::Dump},
-                                         {"verify", Action::Verify}}) {
+                                         {"verify", Action::Verify},
+                                         {"launch", Action::Launch}}) {
     if (values.count(name) == 0) continue;
     if (!chosen.empty()) throw UsageError("--" + chosen + " and --" + name + " exclude each other");
     chosen = name;
@@ -138,10 +142,28 @@ void check(const Options& options) {
   if (options.quiet && options.explain) throw UsageError("--quiet and --explain exclude each other");
 }
 
+/// The command's own options say what it reads and writes.
+void check_launch(const po::variables_map& values, const Options& options) {
+  if (options.command.empty())
+    throw UsageError("--launch takes a command behind --: --launch [OPTION]... -- COMPILER ARGUMENT...");
+  if (!options.files.empty()) throw UsageError("--launch takes no file, only a command behind --");
+  for (const char* other :
+       {"output", "cfi-from", "ignore-build-id", "skip-non-elf", "dry-run", "explain", "section-address"}) {
+    if (values.count(other) != 0) throw UsageError("--launch and --" + std::string(other) + " exclude each other");
+  }
+  if (!values["report"].defaulted()) throw UsageError("--launch and --report exclude each other");
+  if (options.quiet && options.verbose) throw UsageError("--quiet and --verbose exclude each other");
+}
+
 }  // namespace
 
 Options read_command_line(int argument_count, const char* const* arguments) {
-  const po::variables_map values = parse(argument_count, arguments);
+  // A command behind --launch ... -- has options of its own, and empty arguments, which Boost would not keep.
+  const char* const* const end = arguments + argument_count;
+  const char* const* const separator = std::find(arguments, end, std::string_view("--"));
+  const bool launches = std::find(arguments, separator, std::string_view("--launch")) != separator;
+  const char* const* const own_end = launches ? separator : end;
+  const po::variables_map values = parse(static_cast<int>(own_end - arguments), arguments);
   Options options;
   options.action = action_of(values);
   if (options.action == Action::Help || options.action == Action::Version) return options;
@@ -157,20 +179,28 @@ Options read_command_line(int argument_count, const char* const* arguments) {
   options.dry_run = values.count("dry-run") != 0;
   options.quiet = values.count("quiet") != 0;
   options.verbose = values.count("verbose") != 0;
-  if (has_format_options(values) && options.action != Action::Convert && options.action != Action::Emit)
-    throw UsageError("options that choose a format go with converting and --emit only");
+  const bool makes_rows =
+      options.action == Action::Convert || options.action == Action::Emit || options.action == Action::Launch;
+  if (has_format_options(values) && !makes_rows)
+    throw UsageError("options that choose a format go with converting, --emit and --launch only");
   if (options.action == Action::Emit) options.emit = emit_form_of(values["emit"].as<std::string>());
   if (values.count("section-address") != 0)
     options.section_address = address_of(values["section-address"].as<std::string>());
   options.format = format_of(values);
   options.report = report_of(values["report"].as<std::string>());
-  check(options);
+  if (options.action == Action::Launch) {
+    if (separator != end) options.command.assign(separator + 1, end);
+    check_launch(values, options);
+  } else {
+    check(options);
+  }
   return options;
 }
 
 std::string help_text() {
   std::ostringstream text;
   text << "Usage: sframe-gen [OPTION]... FILE...\n"
+          "       sframe-gen --launch [OPTION]... -- COMPILER ARGUMENT...\n"
           "Give ELF files for x86-64, aarch64 and s390x a loaded .sframe section, made from the call frame\n"
           "information they carry in .eh_frame and .debug_frame, so that profilers can walk their stacks fast.\n"
           "Programs and libraries are ready then; an object's section is merged by the linker.\n"
@@ -186,6 +216,7 @@ std::string help_text() {
           "  sframe-gen --remove a.out               a.out as it was\n"
           "  sframe-gen --emit=asm foo.o | cat foo.s - | as -o foo.o   .sframe for an assembler that writes none\n"
           "  sframe-gen --verify b.out               does every row say what the DWARF says?\n"
+          "  sframe-gen --launch -- gcc -c a.c       compile, and convert a.o\n"
           "  sframe-gen --report=json -n a.out       what would be covered, and what not and why\n"
           "\nExit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage.\n";
   return text.str();

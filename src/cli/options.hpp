@@ -11,7 +11,7 @@
 
 namespace sframe_gen::cli {
 
-enum class Action { Convert, Emit, Remove, Dump, Verify, Help, Version };
+enum class Action { Convert, Emit, Remove, Dump, Verify, Launch, Help, Version };
 enum class EmitForm { Section, Assembly };
 enum class ReportFormat { Summary, Json };
 
@@ -19,6 +19,7 @@ enum class ReportFormat { Summary, Json };
 struct Options {
   Action action = Action::Convert;
   std::vector<std::filesystem::path> files;
+  std::vector<std::string> command;               ///< behind --launch ... --
   std::optional<std::filesystem::path> output;    ///< -o
   std::optional<std::filesystem::path> cfi_from;  ///< --cfi-from
   EmitForm emit = EmitForm::Section;              ///< --emit

@@ -1,12 +1,11 @@
 #include "cli/run.hpp"
 
-#include <cstring>
-#include <fstream>
 #include <iostream>
 
 #include "cli/cfi_image.hpp"
 #include "cli/convert.hpp"
 #include "cli/emit.hpp"
+#include "cli/magic.hpp"
 #include "cli/progress.hpp"
 #include "cli/remove.hpp"
 #include "cli/report_json.hpp"
@@ -20,13 +19,6 @@
 namespace sframe_gen::cli {
 
 namespace {
-
-bool is_elf(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  char magic[SELFMAG] = {};
-  stream.read(magic, sizeof magic);
-  return stream && std::memcmp(magic, ELFMAG, SELFMAG) == 0;
-}
 
 /// The files of one command line, and the status they add up to.
 class Run {
@@ -64,6 +56,7 @@ class Run {
         return dump_one(file);
       case Action::Verify:
         return verify_one(file);
+      case Action::Launch:
       case Action::Help:
       case Action::Version:
         return;

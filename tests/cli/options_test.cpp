@@ -58,6 +58,19 @@ TEST(Options, Emit) {
   EXPECT_EQ(read({"--emit=asm", "--section-address=0xffffffff82000000", "a"}).section_address, 0xffffffff82000000);
   EXPECT_EQ(read({"--emit=asm", "--section-address=4096", "a"}).section_address, 4096U);
   EXPECT_EQ(read({"--emit=asm", "--sframe-version=2", "-n", "a"}).format.version, sframe::Version::V2);
+TEST(Options, LaunchTakesACommandAsItIs) {
+  const Options options = read({"--launch", "-q", "--for=glibc", "--", "cc", "-c", "", "--", "--remove", "a b.c"});
+  EXPECT_EQ(options.action, Action::Launch);
+  EXPECT_TRUE(options.quiet);
+  EXPECT_EQ(options.format.version, sframe::Version::V2);
+  EXPECT_EQ(options.command, (std::vector<std::string>{"cc", "-c", "", "--", "--remove", "a b.c"}));
+  EXPECT_TRUE(options.files.empty());
+}
+
+TEST(Options, LaunchBehindTheSeparatorIsAFile) {
+  const Options options = read({"--", "--launch", "a"});
+  EXPECT_EQ(options.action, Action::Convert);
+  EXPECT_EQ(options.files, (Paths{"--launch", "a"}));
 }
 
 TEST(Options, HelpNeedsNothingElseToBeRight) {

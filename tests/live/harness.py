@@ -60,6 +60,11 @@ def read(path):
         return file.read()
 
 
+def scratch(prefix):
+    """An empty folder: whoever asks for it removes it."""
+    return tempfile.mkdtemp(prefix=prefix)
+
+
 def write(path, content):
     with open(path, "wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)

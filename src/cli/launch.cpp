@@ -1,0 +1,110 @@
+#include "cli/launch.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <iostream>
+#include <optional>
+
+#include "cli/convert.hpp"
+#include "cli/magic.hpp"
+#include "cli/report_text.hpp"
+#include "launch/compilation.hpp"
+#include "launch/process.hpp"
+#include "support/error.hpp"
+#include "support/file_identity.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::cli {
+
+namespace {
+
+void message(const char* severity, const std::string& text) {
+  std::cerr << "sframe-gen: " << severity << ": " << printable(text) << '\n';
+}
+
+/// The file as it is now; none if there is none, or it is no regular file (/dev/null).
+std::optional<struct stat> regular_file(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return status;
+}
+
+/// A file that a command line names as its object.
+class Object {
+ public:
+  explicit Object(std::filesystem::path path) : path_(std::move(path)), before_(regular_file(path_)) {}
+
+  /// What the command left alone was not made by it: -v and --help with -c compile nothing.
+  bool was_made() const {
+    const auto now = regular_file(path_);
+    return now && (!before_ || FileIdentity(*now) != FileIdentity(*before_));
+  }
+
+  /// Throws Failure.
+  void convert(const Options& options) const {
+    const auto compiled = regular_file(path_);
+    if (!is_elf(path_)) throw Refused(path_.string(), "is not an ELF file (a compiler's intermediate code, perhaps)");
+    const Warn warn = [&](const std::string& text) {
+      if (!options.quiet) message("warning", text);
+    };
+    std::vector<elf::Trial> trials;
+    const Report report = cli::convert(options, path_, warn, trials);
+    if (options.verbose) {
+      // Standard output is the compiler's.
+      write_summary(report, std::cerr);
+      write_details(report, std::cerr);
+    }
+    if (compiled) keep_time(*compiled);
+  }
+
+  void remove() const {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  /// A source that somebody edits from now on shall be newer than its object, as it would be without us.
+  void keep_time(const struct stat& compiled) const {
+    const timespec times[] = {compiled.st_atim, compiled.st_mtim};
+    ::utimensat(AT_FDCWD, path_.c_str(), times, 0);
+  }
+
+  std::filesystem::path path_;
+  std::optional<struct stat> before_;
+};
+
+bool convert(const Object& object, const Options& options) try {
+  object.convert(options);
+  return true;
+} catch (const Refused& refused) {
+  if (!options.quiet) message("note", std::string(refused.what()) + "; it stays as the compiler made it");
+  return true;
+} catch (const std::exception& failure) {
+  const bool named = dynamic_cast<const Failure*>(&failure) != nullptr;
+  message("error", named ? failure.what() : object.path().string() + ": " + failure.what());
+  object.remove();
+  return false;
+}
+
+}  // namespace
+
+int launch(const Options& options, void (*prepare_to_write)()) try {
+  std::vector<Object> objects;
+  for (auto& path : launch::objects_made_by(options.command)) objects.emplace_back(std::move(path));
+  if (objects.empty()) launch::become(options.command);
+  int status = launch::run(options.command);
+  if (status != 0) return status;
+  prepare_to_write();
+  for (const Object& object : objects) {
+    if (object.was_made() && !convert(object, options)) status = 1;
+  }
+  return status;
+} catch (const launch::CannotStart& failure) {
+  message("error", failure.what());
+  return failure.exit_status();
+}
+
+}  // namespace sframe_gen::cli

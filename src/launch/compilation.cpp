@@ -1,0 +1,126 @@
+#include "launch/compilation.hpp"
+
+#include <optional>
+#include <string_view>
+
+#include "launch/response_file.hpp"
+
+namespace sframe_gen::launch {
+
+namespace {
+
+using std::string_view;
+
+/// Options whose value is the next argument, of gcc 12 (gcc/common.opt, c.opt, fortran/lang.opt and the driver's specs)
+/// and clang 14 (clang/Driver/Options.td). Only such values matter that could be taken for a source or for an option.
+constexpr string_view separate_values =
+    " --assert --define-macro --dump --dumpbase --dumpdir --entry --for-assembler --for-linker "
+    "--force-link --imacros --include --include-directory --include-directory-after --include-prefix "
+    "--include-with-prefix --include-with-prefix-after --include-with-prefix-before --library-directory "
+    "--output-class-directory --param --prefix --print-file-name --print-prog-name --specs --sysroot "
+    "--undefine-macro -A -B -D -F -G -I -J -L -MF -MJ -MQ -MT -T -Tbss -Tdata -Ttext -U -Xanalyzer "
+    "-Xarch_device -Xarch_host -Xassembler -Xclang -Xclang-as -Xflang -Xlinker -Xopenmp-target "
+    "-Xpreprocessor -arch -aux-info -auxbase -auxbase-strip -cxx-isystem -dependency-file -dumpbase "
+    "-dumpbase-ext -dumpdir -e -fmodule-mapper -framework -gcc-toolchain -idirafter -iframework "
+    "-iframeworkwithsysroot -imacros -imultiarch -imultilib -include -include-pch -iplugindir -iprefix "
+    "-iquote -isysroot -isystem -isystem-after -ivfsoverlay -iwithprefix -iwithprefixbefore "
+    "-iwithsysroot -l -mllvm -serialize-diagnostics -specs -target -target-feature -u -working-directory "
+    "-wrapper -z ";
+
+/// They end the work before there is an object.
+constexpr string_view earlier_ends =
+    " -E -S -M -MM -fsyntax-only --preprocess --assemble --dependencies --user-dependencies -### ";
+
+/// The suffixes that gcc and clang compile or assemble; anything else they leave to the linker.
+constexpr string_view source_suffixes =
+    " .c .i .ii .m .mi .mm .M .mii .cc .cp .cxx .cpp .CPP .c++ .C .CC .CXX .c++m .cppm .ixx .s .S .asm "
+    ".sx .f .for .ftn .F .FOR .fpp .FPP .FTN .f77 .F77 .f90 .f95 .f03 .f08 .F90 .F95 .F03 .F08 .go .d "
+    ".di .dd .adb .ads .cu .cl .ll .bc .hip .mod ";
+
+/// Whether it is one of the words of a list that has a space before and behind each.
+bool is_among(string_view list, const std::string& word) {
+  return !word.empty() && word.find(' ') == std::string::npos && list.find(' ' + word + ' ') != string_view::npos;
+}
+
+/// The command line of one run of a compiler, read from left to right.
+class CommandLine {
+ public:
+  explicit CommandLine(const std::vector<std::string>& arguments) {
+    for (auto next = arguments.begin(); next != arguments.end(); ++next) {
+      // The name of an option with its value in the next argument: both are read here.
+      const auto value = [&]() -> string_view {
+        return next + 1 == arguments.end() ? string_view() : string_view(*++next);
+      };
+      if (only_inputs_) {
+        take_input(*next);
+      } else if (*next == "-o" || *next == "--output") {
+        output_ = value();
+      } else if (*next == "-x" || *next == "--language") {
+        take_language(value());
+      } else if (is_among(separate_values, *next)) {
+        value();
+      } else {
+        take(*next);
+      }
+    }
+  }
+
+  std::vector<std::filesystem::path> objects() const {
+    if (!compiles_ || ends_earlier_) return {};
+    if (!output_) return objects_of_sources_;
+    if (header_ || is_stream(*output_)) return {};
+    return {std::filesystem::path(*output_)};
+  }
+
+ private:
+  void take(const std::string& argument) {
+    if (argument == "-c" || argument == "--compile") {
+      compiles_ = true;
+    } else if (is_among(earlier_ends, argument)) {
+      ends_earlier_ = true;
+    } else if (argument == "--") {
+      only_inputs_ = true;
+    } else if (argument.starts_with("--output=")) {
+      output_ = argument.substr(argument.find('=') + 1);
+    } else if (argument.starts_with("--language=")) {
+      take_language(string_view(argument).substr(argument.find('=') + 1));
+    } else if (argument.starts_with("-x")) {
+      take_language(string_view(argument).substr(2));
+    } else if (argument.starts_with("-o") && !argument.starts_with("-objcmt-")) {  // clang's migrator of Objective-C
+      output_ = argument.substr(2);
+    } else if (argument == "-" || !argument.starts_with('-')) {
+      take_input(argument);
+    }
+  }
+
+  void take_language(string_view language) {
+    given_language_ = language != "none";
+    header_ = language.ends_with("-header");
+  }
+
+  void take_input(const std::string& name) {
+    const std::filesystem::path path(name);
+    if (header_ || !(given_language_ || is_among(source_suffixes, path.extension().native()))) return;
+    objects_of_sources_.push_back(path.filename().replace_extension(".o"));
+  }
+
+  /// A name that stands for whatever is open already. A file behind it must not be renamed over.
+  static bool is_stream(string_view name) {
+    return name.empty() || name == "-" || name.starts_with("/dev/") || name.starts_with("/proc/");
+  }
+
+  bool compiles_ = false, ends_earlier_ = false, only_inputs_ = false;
+  bool given_language_ = false;  ///< by -x: suffixes say nothing
+  bool header_ = false;          ///< by -x: the output is a precompiled header
+  std::optional<std::string> output_;
+  std::vector<std::filesystem::path> objects_of_sources_;
+};
+
+}  // namespace
+
+std::vector<std::filesystem::path> objects_made_by(const std::vector<std::string>& command) {
+  if (command.empty()) return {};
+  return CommandLine(expand_response_files({command.begin() + 1, command.end()})).objects();
+}
+
+}  // namespace sframe_gen::launch
