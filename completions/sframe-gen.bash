@@ -1,0 +1,56 @@
+# bash completion for sframe-gen. It needs nothing but bash: bash-completion's functions are used where they are there.
+
+_sframe_gen_options='-o --output --remove --dump --verify --report --cfi-from --ignore-build-id --skip-non-elf
+  --sframe-version --for --no-pcrel --no-ra-undefined --flexible -n --dry-run --explain --launch -q --quiet -v --verbose
+  -h --help -V --version'
+
+# Prints the values that option $1 takes, or nothing if they are files.
+_sframe_gen_values() {
+  case $1 in
+    --report) echo summary json ;;
+    --sframe-version) echo 3 2 1 ctf ;;
+    --for) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 java-profiler ;;
+    --flexible) echo auto always never ;;
+  esac
+}
+
+_sframe_gen() {
+  local current=${COMP_WORDS[COMP_CWORD]} option='' values='' i launches=''
+  # Behind --launch ... -- stands another command.
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    [[ ${COMP_WORDS[i]} == --launch ]] && launches=yes
+    [[ ${COMP_WORDS[i]} == -- ]] || continue
+    if [[ -n $launches ]]; then
+      if declare -F _command_offset >/dev/null; then
+        _command_offset $((i + 1))
+      elif ((i + 1 == COMP_CWORD)); then
+        mapfile -t COMPREPLY < <(compgen -c -- "$current")
+      else
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      fi
+      return
+    fi
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    return
+  done
+  # "=" is a word of its own: --for = gl.
+  if [[ $current == = ]]; then
+    option=${COMP_WORDS[COMP_CWORD - 1]}
+    current=''
+  elif ((COMP_CWORD >= 2)) && [[ ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then
+    option=${COMP_WORDS[COMP_CWORD - 2]}
+  elif ((COMP_CWORD >= 1)); then
+    option=${COMP_WORDS[COMP_CWORD - 1]}
+  fi
+  values=$(_sframe_gen_values "$option")
+  if [[ -n $values ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
+  elif [[ $current == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$_sframe_gen_options" -- "$current")
+  else
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  fi
+}
+complete -F _sframe_gen sframe-gen
