@@ -1,10 +1,18 @@
 # Finds libdwarf, which ships no CMake package on Debian 12, and tells its two interface generations apart.
+# LibDwarf_USE_STATIC_LIBS asks for the static library.
 #
 # LibDwarf::LibDwarf              the imported library
 # LIBDWARF_OBJECT_INTERFACE_A     true when object access goes through Dwarf_Obj_Access_Interface_a (0.4 and later),
 #                                 false for Dwarf_Obj_Access_Interface (20210528 and before)
 find_path(LIBDWARF_INCLUDE_DIR NAMES libdwarf.h PATH_SUFFIXES libdwarf-2 libdwarf-0 libdwarf)
-find_library(LIBDWARF_LIBRARY NAMES dwarf)
+if(LibDwarf_USE_STATIC_LIBS)
+  if(LIBDWARF_LIBRARY AND NOT LIBDWARF_LIBRARY MATCHES "\\.a$")  # found before it was asked for
+    unset(LIBDWARF_LIBRARY CACHE)
+  endif()
+  find_library(LIBDWARF_LIBRARY NAMES libdwarf.a)
+else()
+  find_library(LIBDWARF_LIBRARY NAMES dwarf)
+endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(LibDwarf REQUIRED_VARS LIBDWARF_LIBRARY LIBDWARF_INCLUDE_DIR)

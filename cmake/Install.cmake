@@ -1,0 +1,72 @@
+# What `cmake --install` puts where: the program with its manual and completions, the library, and the CMake package
+# by which others find both.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(SFRAME_GEN_ZSH_COMPLETIONS share/zsh/site-functions CACHE STRING "Folder for zsh's completions below the prefix")
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/sframe_gen)
+set(package_work ${CMAKE_CURRENT_BINARY_DIR}/package)
+
+install(TARGETS sframe-gen EXPORT sframe_gen_program RUNTIME COMPONENT program)
+install(EXPORT sframe_gen_program NAMESPACE sframe_gen:: FILE sframe_genProgram.cmake DESTINATION ${package_folder}
+        COMPONENT program)
+install(FILES docs/sframe-gen.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(FILES completions/sframe-gen.bash DESTINATION share/bash-completion/completions RENAME sframe-gen
+        COMPONENT program)
+install(FILES completions/_sframe-gen DESTINATION ${SFRAME_GEN_ZSH_COMPLETIONS} COMPONENT program)
+install(FILES completions/sframe-gen.fish DESTINATION share/fish/vendor_completions.d COMPONENT program)
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  # Debian wants the licence under this name.
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)
+endif()
+install(FILES README.md LICENSE docs/rules.md docs/design.md docs/coverage.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        COMPONENT program)
+
+configure_package_config_file(cmake/package/sframe_genConfig.cmake.in ${package_work}/sframe_genConfig.cmake
+                              INSTALL_DESTINATION ${package_folder} PATH_VARS CMAKE_INSTALL_BINDIR)
+# The program's machine need not be that of the files it converts: a build for another one may use it.
+write_basic_package_version_file(${package_work}/sframe_genConfigVersion.cmake COMPATIBILITY SameMinorVersion
+                                 ARCH_INDEPENDENT)
+install(FILES ${package_work}/sframe_genConfig.cmake ${package_work}/sframe_genConfigVersion.cmake
+              cmake/package/sframe_gen_target.cmake
+        DESTINATION ${package_folder} COMPONENT program)
+
+if(NOT SFRAME_GEN_LIBRARY)
+  return()
+endif()
+install(TARGETS sframe_gen EXPORT sframe_gen_library
+        ARCHIVE COMPONENT library
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sframe-gen)
+# CMake strips programs, but no archives.
+install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+  execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsframe_gen.a\" COMMAND_ERROR_IS_FATAL ANY)
+endif()" COMPONENT library)
+install(EXPORT sframe_gen_library NAMESPACE sframe_gen:: FILE sframe_genLibraryTarget.cmake DESTINATION ${package_folder}
+        COMPONENT library)
+foreach(layer support elf cfi sframe emit verify)
+  install(DIRECTORY src/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sframe-gen COMPONENT library
+          FILES_MATCHING PATTERN "*.hpp")
+endforeach()
+
+# libdwarf has two interfaces under one name, and no Debian has both. A library that shall link on any takes the static
+# one that it was made for along.
+if(SFRAME_GEN_STATIC_DEPENDENCIES)
+  set(private_folder ${CMAKE_INSTALL_LIBDIR}/sframe-gen)
+  install(FILES ${LIBDWARF_LIBRARY} DESTINATION ${private_folder} COMPONENT library)
+  cmake_path(GET LIBDWARF_LIBRARY FILENAME libdwarf_name)
+  set(SFRAME_GEN_LIBDWARF_FLAGS "\${libdir}/sframe-gen/${libdwarf_name}")
+else()
+  set(private_folder "")
+  set(SFRAME_GEN_LIBDWARF_FLAGS -ldwarf)
+endif()
+configure_package_config_file(cmake/package/sframe_genLibrary.cmake.in ${package_work}/sframe_genLibrary.cmake
+                              INSTALL_DESTINATION ${package_folder} PATH_VARS private_folder
+                              NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+install(FILES ${package_work}/sframe_genLibrary.cmake cmake/FindLibDwarf.cmake cmake/FindXxHash.cmake
+              cmake/FindZstd.cmake
+        DESTINATION ${package_folder} COMPONENT library)
+
+set(pkgconfig_folder ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH SFRAME_GEN_PREFIX_FROM_PC ${pkgconfig_folder} ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/package/sframe-gen.pc.in ${package_work}/sframe-gen.pc @ONLY)
+install(FILES ${package_work}/sframe-gen.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
