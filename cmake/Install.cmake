@@ -43,7 +43,7 @@ install(CODE "if(CMAKE_INSTALL_DO_STRIP)
 endif()" COMPONENT library)
 install(EXPORT sframe_gen_library NAMESPACE sframe_gen:: FILE sframe_genLibraryTarget.cmake DESTINATION ${package_folder}
         COMPONENT library)
-foreach(layer support archive elf cfi sframe emit verify)
+foreach(layer ${SFRAME_GEN_LIBRARY_LAYERS})
   install(DIRECTORY src/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sframe-gen COMPONENT library
           FILES_MATCHING PATTERN "*.hpp")
 endforeach()

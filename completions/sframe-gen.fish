@@ -16,6 +16,8 @@ end
 complete -c sframe-gen -n __sframe_gen_launched -f -a '(__sframe_gen_launched_command)'
 
 complete -c sframe-gen -s o -l output -r -F -d 'Write to another file'
+complete -c sframe-gen -l emit -x -a 'section asm' -d 'Write the section by itself'
+complete -c sframe-gen -l section-address -x -d 'The address that the section is for'
 complete -c sframe-gen -l remove -d 'Take the section out again'
 complete -c sframe-gen -l dump -d 'Print what the section says'
 complete -c sframe-gen -l verify -d 'Check every row against the DWARF'
@@ -35,6 +37,7 @@ java-profiler\t'Java profiler of DataDog'"
 complete -c sframe-gen -l no-pcrel -d 'Version 2 for readers older than its errata'
 complete -c sframe-gen -l no-ra-undefined -d 'Leave outermost frames out'
 complete -c sframe-gen -l flexible -x -a 'auto always never' -d 'Use flexible descriptors'
+complete -c sframe-gen -l drop-signature -d 'Convert signed kernel modules, without signature'
 complete -c sframe-gen -s n -l dry-run -d 'Write nothing'
 complete -c sframe-gen -l explain -d 'Name each plan for the rewrite'
 complete -c sframe-gen -s q -l quiet -d 'Print errors only'

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
 
 #include "cli/convert.hpp"
 #include "cli/magic.hpp"
 #include "cli/report_text.hpp"
+#include "elf/image.hpp"
 #include "launch/compilation.hpp"
 #include "launch/process.hpp"
 #include "support/error.hpp"
@@ -30,6 +32,14 @@ std::optional<struct stat> regular_file(const std::filesystem::path& path) {
   return status;
 }
 
+/// Tables of data are objects too, which nobody unwinds through. Intermediate code (gcc's) may become machine code.
+bool has_code(const elf::Image& image) {
+  return std::ranges::any_of(image.sections(), [](const elf::Section& section) {
+    const bool machine_code = (section.header.sh_flags & SHF_EXECINSTR) != 0 && section.header.sh_size != 0;
+    return machine_code || section.name.starts_with(".gnu.lto_");
+  });
+}
+
 /// A file that a command line names as its object.
 class Object {
  public:
@@ -45,6 +55,7 @@ class Object {
   void convert(const Options& options) const {
     const auto compiled = regular_file(path_);
     if (!is_elf(path_)) throw Refused(path_.string(), "is not an ELF file (a compiler's intermediate code, perhaps)");
+    if (!has_code(elf::Image::open(path_))) return;
     const Warn warn = [&](const std::string& text) {
       if (!options.quiet) message("warning", text);
     };
