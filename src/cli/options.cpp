@@ -147,7 +147,6 @@ void check_launch(const po::variables_map& values, const Options& options) {
   if (options.command.empty())
     throw UsageError("--launch takes a command behind --: --launch [OPTION]... -- COMPILER ARGUMENT...");
   if (!options.files.empty()) throw UsageError("--launch takes no file, only a command behind --");
-  for (const char* other :
   for (const char* other : {"output", "cfi-from", "ignore-build-id", "skip-non-elf", "drop-signature", "dry-run",
                             "explain", "section-address"}) {
     if (values.count(other) != 0) throw UsageError("--launch and --" + std::string(other) + " exclude each other");

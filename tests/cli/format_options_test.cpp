@@ -120,7 +120,7 @@ TEST_P(WrongFormat, IsNamed) {
   }
 }
 
-constexpr const char* converting_only = "options that choose a format go with converting and --emit only";
+constexpr const char* converting_only = "options that choose a format go with converting, --emit and --launch only";
 
 INSTANTIATE_TEST_SUITE_P(
     Options, WrongFormat,

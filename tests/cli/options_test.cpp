@@ -58,6 +58,8 @@ TEST(Options, Emit) {
   EXPECT_EQ(read({"--emit=asm", "--section-address=0xffffffff82000000", "a"}).section_address, 0xffffffff82000000);
   EXPECT_EQ(read({"--emit=asm", "--section-address=4096", "a"}).section_address, 4096U);
   EXPECT_EQ(read({"--emit=asm", "--sframe-version=2", "-n", "a"}).format.version, sframe::Version::V2);
+}
+
 TEST(Options, LaunchTakesACommandAsItIs) {
   const Options options = read({"--launch", "-q", "--for=glibc", "--", "cc", "-c", "", "--", "--remove", "a b.c"});
   EXPECT_EQ(options.action, Action::Launch);
