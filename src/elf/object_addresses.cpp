@@ -31,7 +31,7 @@ void assign_addresses(std::vector<Section>& sections, const std::string& name) {
     for (Section& section : sections) {
       if ((section.header.sh_flags & SHF_ALLOC) == 0) section.header.sh_addr = 0;
       if ((section.header.sh_flags & SHF_ALLOC) == 0 || !belongs(section.header)) continue;
-      if (section.header.sh_size > largest_number - next) {
+      if (next > largest_number || section.header.sh_size > largest_number - next) {
         throw MalformedInput({name, "section header table"}, section.index * sizeof(Elf64_Shdr),
                              "section of " + hex(section.header.sh_size) + " bytes does not fit in the address space");
       }

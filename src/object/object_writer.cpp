@@ -62,9 +62,14 @@ class Writer {
 
   /// Whether what stands in the section so far is nobody else's.
   void check_replaceable() const {
+    for (const elf::Section& section : object_.sections()) {
+      const std::uint32_t type = section.header.sh_type;
+      if ((type == SHT_RELA || type == SHT_REL) && section.header.sh_info == section_ && section.index != relocations_)
+        throw Refused(object_.name(), "has other relocations for " + added_.name + ", in " + section.name);
+      if ((section.index == section_ || section.index == relocations_) && (section.header.sh_flags & SHF_GROUP) != 0)
+        throw Refused(object_.name(), "has a " + section.name + " that belongs to a group");
+    }
     if (section_ >= object_.sections().size()) return;
-    if ((headers_[section_].sh_flags & SHF_GROUP) != 0)
-      throw Refused(object_.name(), "has a " + added_.name + " that belongs to a group");
     const SymbolTable symbols(object_, added_.symbol_table);
     for (std::size_t i = 0; i < symbols.size(); ++i) {
       const Symbol symbol = symbols.at(i);
@@ -79,14 +84,12 @@ class Writer {
 
   void keep_contents() {
     std::vector<std::uint32_t> order;
-    std::uint64_t total = 0;
-    for (const elf::Section& section : object_.sections()) {
-      if (section.header.sh_type == SHT_NULL || is_new(section.index)) continue;
-      order.push_back(section.index);
-      total += object_.bytes_of(section).size();
-      if (total > object_.file_bytes().size()) throw Refused(object_.name(), "has sections that share bytes");
-    }
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t index) { return headers_[index].sh_offset; });
+    for (const elf::Section& section : object_.sections())
+      if (section.header.sh_type != SHT_NULL && !is_new(section.index)) order.push_back(section.index);
+    // What is empty goes first among equals: a gap that closes in front of a section must not turn the two around.
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t index) {
+      return std::pair(headers_[index].sh_offset, !object_.bytes_of(object_.sections()[index]).empty());
+    });
     for (const std::uint32_t index : order) {
       Elf64_Shdr& header = headers_[index];
       const auto bytes = object_.bytes_of(object_.sections()[index]);

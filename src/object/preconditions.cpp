@@ -1,7 +1,9 @@
 #include "object/preconditions.hpp"
 
 #include <algorithm>
+#include <vector>
 
+#include "elf/alignment.hpp"
 #include "elf/machine.hpp"
 #include "elf/preconditions.hpp"
 
@@ -23,12 +25,28 @@ void check_has_code(const elf::Image& object) {
   }
 }
 
+/// Each section is laid down anew, in a place of its own. Without this, a small file could name the same megabytes by
+/// thousands of headers.
+void check_contents_apart(const elf::Image& object) {
+  const std::uint64_t headers = object.header().e_shoff;
+  std::vector<elf::FileRange> used{{0, sizeof(Elf64_Ehdr)},
+                                   {headers, headers + object.sections().size() * sizeof(Elf64_Shdr)}};
+  for (const elf::Section& section : object.sections()) {
+    if (object.bytes_of(section).empty()) continue;
+    used.push_back({section.header.sh_offset, section.header.sh_offset + section.header.sh_size});
+  }
+  std::ranges::sort(used, {}, &elf::FileRange::begin);
+  for (std::size_t i = 1; i < used.size(); ++i)
+    if (used[i - 1].overlaps(used[i])) throw Refused(object.name(), "has sections that share bytes");
+}
+
 }  // namespace
 
 void check_describable(const elf::Image& object) {
   elf::machine_of(object);
   if (object.sections().empty()) throw Refused(object.name(), "is a relocatable object without sections");
   if (!object.segments().empty()) throw Refused(object.name(), "is a relocatable object with program headers");
+  check_contents_apart(object);
   check_has_code(object);
 }
 

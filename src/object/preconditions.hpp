@@ -5,7 +5,7 @@
 namespace sframe_gen::object {
 
 /// Throws Refused for objects of which no section can be made: other machines, compiler intermediate code in place of
-/// machine code, program headers.
+/// machine code, program headers, sections that share bytes.
 void check_describable(const elf::Image& object);
 
 /// As above, and for objects whose contents cannot be laid down anew: bytes appended, signatures (unless

@@ -57,8 +57,8 @@ class Verifier {
  private:
   void load(const elf::Image& image) {
     for (cfi::LoadedSection& section : cfi::load_frame_sections(image)) {
-      const bool repeated = section.kind == cfi::FrameSection::EhFrame && !sessions_.empty();
-      if (repeated) continue;
+      // Not that of a debug file beside the file's own; an object may have several.
+      if (section.kind == cfi::FrameSection::EhFrame && &image != &image_) continue;
       sections_.push_back(std::move(section));
       const cfi::LoadedSection& kept = sections_.back();
       sessions_.emplace_back(kept.kind, kept.bytes, kept.address, image.endian(), kept.origin);

@@ -96,12 +96,23 @@ TEST(ObjectWriter, WhatCannotBeReplacedIsRefused) {
   EXPECT_EQ(failure_with(".section .sframe,\"aw\",@nobits\n.zero 8\n"), "a.o: has a section named .sframe of type 0x8");
 }
 
-TEST(ObjectWriter, SectionsThatShareBytesAreRefused) {
-  Bytes bytes = assemble(two_functions + ".data\n.zero 8192\n.section .more,\"aw\"\n.zero 8192\n");
+// ld would apply both.
+TEST(ObjectWriter, OtherRelocationsForTheSectionAreRefused) {
+  Bytes bytes = assemble(two_functions + ".section .sframe,\"a\",@progbits\n.quad 1\n");
   const Image image = open(bytes);
-  set_header(bytes, ".more", &Elf64_Shdr::sh_offset, image.find_section(".data")->header.sh_offset);
-  set_header<Elf64_Xword>(bytes, ".more", &Elf64_Shdr::sh_size, 10000);
-  EXPECT_EQ(failure_of([&] { with(bytes, 100); }), "a.o: has sections that share bytes");
+  set_header(bytes, ".rela.eh_frame", &Elf64_Shdr::sh_info, image.find_section(".sframe")->index);
+  EXPECT_EQ(failure_of([&] { with(bytes, 100); }), "a.o: has other relocations for .sframe, in .rela.eh_frame");
+  // Nor may they be for a section that was not there, and now is.
+  bytes = assemble(two_functions);
+  set_header(bytes, ".rela.eh_frame", &Elf64_Shdr::sh_info, static_cast<Elf64_Word>(open(bytes).sections().size()));
+  EXPECT_EQ(failure_of([&] { with(bytes, 100); }), "a.o: has other relocations for .sframe, in .rela.eh_frame");
+}
+
+TEST(ObjectWriter, EmptySectionsStayInFrontOfWhatMovesUpToThem) {
+  Bytes bytes = assemble(two_functions);
+  set_header<Elf64_Off>(bytes, ".note.GNU-stack", &Elf64_Shdr::sh_offset, 1);
+  const Bytes output = with(bytes, 100);
+  EXPECT_EQ(with(output, 100), output);
 }
 
 TEST(ObjectCheck, NamesTheRuleThatIsBroken) {

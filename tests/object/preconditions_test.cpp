@@ -49,6 +49,23 @@ TEST(ObjectPreconditions, RefuseWhatIsAppended) {
   EXPECT_NE(refusal_of(bytes, true).find("bytes appended at"), std::string::npos);
 }
 
+TEST(ObjectPreconditions, RefuseSectionsThatShareBytes) {
+  const Bytes good = assemble(two_functions + ".data\n.zero 8192\n.section .more,\"aw\"\n.zero 8192\n");
+  const auto refusal_with_offset = [&](std::uint64_t offset) {
+    Bytes bytes = good;
+    // Laid down anew at its alignment, it would fill the disk.
+    set_header<Elf64_Xword>(bytes, ".more", &Elf64_Shdr::sh_addralign, std::uint64_t{1} << 40);
+    set_header<Elf64_Off>(bytes, ".more", &Elf64_Shdr::sh_offset, offset);
+    return refusal_of(bytes);
+  };
+  const Image image = open(good);
+  const std::string refusal = "a.o: has sections that share bytes";
+  EXPECT_EQ(refusal_with_offset(image.find_section(".data")->header.sh_offset + 8191), refusal);
+  EXPECT_EQ(refusal_with_offset(0), refusal);  // with the ELF header
+  EXPECT_EQ(refusal_with_offset(image.header().e_shoff - 8191), refusal);
+  EXPECT_EQ(refusal_with_offset(image.find_section(".more")->header.sh_offset), "");
+}
+
 TEST(ObjectPreconditions, RefuseOtherMachines) {
   Bytes bytes = assemble(two_functions);
   bytes[offsetof(Elf64_Ehdr, e_machine)] = std::byte{EM_RISCV};
