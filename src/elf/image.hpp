@@ -73,6 +73,7 @@ class Image {
   Image() = default;
   static Image of_file(MappedFile file);
   void read_header();
+  [[noreturn]] void refuse_other_format() const;
   void read_segments();
   void read_sections();
   void find_code();
