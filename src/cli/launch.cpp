@@ -54,7 +54,8 @@ class Object {
   /// Throws Failure.
   void convert(const Options& options) const {
     const auto compiled = regular_file(path_);
-    if (!is_elf(path_)) throw Refused(path_.string(), "is not an ELF file (a compiler's intermediate code, perhaps)");
+    if (kind_of(path_) != FileKind::Elf)
+      throw Refused(path_.string(), "is not an ELF file (a compiler's intermediate code, perhaps)");
     if (!has_code(elf::Image::open(path_))) return;
     const Warn warn = [&](const std::string& text) {
       if (!options.quiet) message("warning", text);

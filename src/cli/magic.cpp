@@ -2,16 +2,25 @@
 
 #include <elf.h>
 
-#include <cstring>
+#include <array>
 #include <fstream>
+#include <span>
+#include <string_view>
+
+#include "archive/archive.hpp"
+#include "archive/format.hpp"
 
 namespace sframe_gen::cli {
 
-bool is_elf(const std::filesystem::path& file) {
+FileKind kind_of(const std::filesystem::path& file) {
+  std::error_code ignored;
+  // To look into a FIFO would be to take from it.
+  if (!std::filesystem::is_regular_file(file, ignored)) return FileKind::Other;
   std::ifstream stream(file, std::ios::binary);
-  char magic[SELFMAG] = {};
-  stream.read(magic, sizeof magic);
-  return stream && std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+  std::array<char, archive::regular_magic.size()> magic{};
+  stream.read(magic.data(), static_cast<std::streamsize>(magic.size()));
+  if (std::string_view(magic.data(), SELFMAG) == std::string_view(ELFMAG, SELFMAG)) return FileKind::Elf;
+  return archive::is_archive(std::as_bytes(std::span(magic))) ? FileKind::Archive : FileKind::Other;
 }
 
 }  // namespace sframe_gen::cli

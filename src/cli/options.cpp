@@ -35,7 +35,7 @@ po::options_description visible_options() {
   option("cfi-from", po::value<std::string>()->value_name("DEBUG"),
          "also read .debug_frame of DEBUG, a separate debug file with the same build-id");
   option("ignore-build-id", "take the --cfi-from file even if its build-id differs or is missing");
-  option("skip-non-elf", "pass over files that are not ELF instead of failing on them");
+  option("skip-non-elf", "pass over files that are neither ELF nor archives instead of failing on them");
   add_format_options(all);
   option("drop-signature", "convert signed kernel modules, and take the signature away, which would be wrong then");
   option("dry-run,n", "convert and report, but write nothing");
@@ -211,6 +211,7 @@ std::string help_text() {
           "  sframe-gen a.out                        in place\n"
           "  sframe-gen -o b.out a.out               leave a.out as it is\n"
           "  sframe-gen --skip-non-elf usr/bin/* usr/lib/*.so*   a whole package\n"
+          "  sframe-gen libfoo.a                     each member of a static library\n"
           "  sframe-gen --for=glibc a.out            for backtrace() of glibc 2.42 instead of the kernel\n"
           "  sframe-gen a.o                          an object, for GNU ld 2.46 or mold 2.42 or later\n"
           "  sframe-gen --remove a.out               a.out as it was\n"

@@ -57,27 +57,9 @@ ordered_json rewrite_of(const Report& report) {
           {"build_id_left_first_page", report.build_id_moved}};
 }
 
-void add_plans(ordered_json& json, const std::vector<elf::Trial>& plans) {
-  if (plans.empty()) return;
-  ordered_json list = ordered_json::array();
-  for (const elf::Trial& plan : plans)
-    list.push_back(
-        {{"plan", plan.plan}, {"possible", plan.possible}, {"taken", plan.taken}, {"outcome", plan.outcome}});
-  json["plans"] = std::move(list);
-}
-
-/// File names and symbols are bytes; what is not UTF-8 becomes U+FFFD.
-void write(const ordered_json& json, std::ostream& out) {
-  out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
-}
-
-}  // namespace
-
-void write_json(const Report& report, std::ostream& out, const std::vector<elf::Trial>& plans) {
+/// All that is said of a conversion but for the file's name.
+ordered_json coverage_of(const Report& report) {
   ordered_json json{
-      {"file", report.file},
-      {"output", report.output},
-      {"status", report.address_from.empty() ? "done" : "emitted"},
       {"format", report.format},
       {"abi", report.abi},
       {"functions",
@@ -96,25 +78,25 @@ void write_json(const Report& report, std::ostream& out, const std::vector<elf::
       {"section", section_of(report)},
   };
   if (report.address_from.empty()) json["rewrite"] = rewrite_of(report);
-  add_plans(json, plans);
-  write(json, out);
+  return json;
 }
 
-void write_json(const Removal& removal, std::ostream& out) {
-  write(ordered_json{{"file", removal.file},
-                     {"output", removal.output},
-                     {"status", "removed"},
-                     {"section", removal.section},
-                     {"size", {{"converted", removal.converted_size}, {"original", removal.original_size}}}},
-        out);
+ordered_json json_of(const MemberReport& member) {
+  ordered_json json{{"name", member.name}};
+  if (!member.converted) {
+    json.update({{"status", "left alone"}, {"reason", member.why_not}});
+    return json;
+  }
+  json["status"] = "done";
+  json.update(coverage_of(*member.converted));
+  return json;
 }
 
-void write_json(const std::string& file, const verify::Verification& result, std::ostream& out) {
+ordered_json json_of(const verify::Verification& result) {
   ordered_json differences = ordered_json::array();
   for (const verify::Difference& difference : result.differences)
     differences.push_back({{"pc", hex(difference.pc)}, {"text", difference.text}});
-  const ordered_json json{
-      {"file", file},
+  return {
       {"status", result.difference_count != 0  ? "different"
                  : result.unchecked_count != 0 ? "unchecked"
                                                : "verified"},
@@ -127,6 +109,75 @@ void write_json(const std::string& file, const verify::Verification& result, std
       {"unchecked_count", result.unchecked_count},
       {"differences", differences},
   };
+}
+
+void add_plans(ordered_json& json, const std::vector<elf::Trial>& plans) {
+  if (plans.empty()) return;
+  ordered_json list = ordered_json::array();
+  for (const elf::Trial& plan : plans)
+    list.push_back(
+        {{"plan", plan.plan}, {"possible", plan.possible}, {"taken", plan.taken}, {"outcome", plan.outcome}});
+  json["plans"] = std::move(list);
+}
+
+/// File names and symbols are bytes; what is not UTF-8 becomes U+FFFD.
+void write(const ordered_json& json, std::ostream& out) {
+  out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+void write_json(const Report& report, std::ostream& out, const std::vector<elf::Trial>& plans) {
+  ordered_json json{
+      {"file", report.file}, {"output", report.output}, {"status", report.address_from.empty() ? "done" : "emitted"}};
+  json.update(coverage_of(report));
+  add_plans(json, plans);
+  write(json, out);
+}
+
+void write_json(const ArchiveReport& report, std::ostream& out) {
+  ordered_json members = ordered_json::array();
+  std::uint64_t converted = 0;
+  for (const MemberReport& member : report.members) {
+    if (member.converted) ++converted;
+    members.push_back(json_of(member));
+  }
+  write(ordered_json{{"file", report.file},
+                     {"output", report.output},
+                     {"status", "done"},
+                     {"archive", report.is_thin ? "thin" : "regular"},
+                     {"converted", converted},
+                     {"left_alone", report.members.size() - converted},
+                     {"file_growth", report.growth},
+                     {"members", std::move(members)}},
+        out);
+}
+
+void write_json(const Removal& removal, std::ostream& out) {
+  write(ordered_json{{"file", removal.file},
+                     {"output", removal.output},
+                     {"status", "removed"},
+                     {"section", removal.section},
+                     {"size", {{"converted", removal.converted_size}, {"original", removal.original_size}}}},
+        out);
+}
+
+void write_json(const std::string& file, const verify::Verification& result, std::ostream& out) {
+  ordered_json json{{"file", file}};
+  json.update(json_of(result));
+  write(json, out);
+}
+
+void write_json(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out) {
+  ordered_json list = ordered_json::array();
+  for (const auto& [name, result] : members) {
+    ordered_json member{{"name", name}};
+    member.update(json_of(result));
+    list.push_back(std::move(member));
+  }
+  ordered_json json{{"file", file}};
+  json.update(json_of(sum_of(members)));
+  json["members"] = std::move(list);
   write(json, out);
 }
 

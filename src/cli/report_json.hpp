@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/archive_report.hpp"
 #include "cli/report.hpp"
+#include "cli/verify_report.hpp"
 #include "elf/layout.hpp"
 #include "verify/verify.hpp"
 
@@ -13,8 +15,11 @@ namespace sframe_gen::cli {
 /// One JSON object on one line. Keys keep their order; addresses are strings in hex, as JSON's numbers lose bits. Plans
 /// are named where there are any.
 void write_json(const Report& report, std::ostream& out, const std::vector<elf::Trial>& plans = {});
+/// One object for the archive, with one for each member in "members".
+void write_json(const ArchiveReport& report, std::ostream& out);
 void write_json(const Removal& removal, std::ostream& out);
 void write_json(const std::string& file, const verify::Verification& result, std::ostream& out);
+void write_json(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
 /// A file that failed.
 void write_json_failure(const std::string& file, const std::string& error, std::ostream& out,
                         const std::vector<elf::Trial>& plans = {});

@@ -2,14 +2,18 @@
 
 #include <iostream>
 
+#include "archive/archive.hpp"
+#include "cli/archive_members.hpp"
 #include "cli/cfi_image.hpp"
 #include "cli/convert.hpp"
+#include "cli/convert_archive.hpp"
 #include "cli/emit.hpp"
 #include "cli/magic.hpp"
 #include "cli/progress.hpp"
 #include "cli/remove.hpp"
 #include "cli/report_json.hpp"
 #include "cli/report_text.hpp"
+#include "cli/verify_report.hpp"
 #include "elf/image.hpp"
 #include "sframe/dump.hpp"
 #include "support/text.hpp"
@@ -44,18 +48,23 @@ class Run {
  private:
   void one(const std::filesystem::path& file) try {
     std::error_code ignored;
-    if (options_.skip_non_elf && std::filesystem::is_regular_file(file, ignored) && !is_elf(file)) return;
+    const FileKind kind = kind_of(file);
+    // What is no regular file has to be complained of.
+    if (options_.skip_non_elf && kind == FileKind::Other && std::filesystem::is_regular_file(file, ignored)) return;
+    const bool archive = kind == FileKind::Archive;
     switch (options_.action) {
       case Action::Convert:
-        return convert_one(file);
+        return archive ? convert_archive_one(file) : convert_one(file);
       case Action::Emit:
+        if (archive) throw Refused(file.string(), "is an archive: --emit takes one file of code");
         return emit_one(file);
       case Action::Remove:
+        if (archive) throw Refused(file.string(), "is an archive: --remove is for linked files only");
         return remove_one(file);
       case Action::Dump:
-        return dump_one(file);
+        return archive ? dump_archive(file) : dump_one(file);
       case Action::Verify:
-        return verify_one(file);
+        return archive ? verify_archive(file) : verify_one(file);
       case Action::Launch:
       case Action::Help:
       case Action::Version:
@@ -94,6 +103,16 @@ class Run {
     if (options_.verbose) write_details(emitted.report, report());
   }
 
+  void convert_archive_one(const std::filesystem::path& file) {
+    const ArchiveReport report = convert_archive(
+        options_, file, [&](std::uint64_t done, std::uint64_t all) { progress_.show(done, all, file.string()); });
+    progress_.clear();
+    if (json()) return write_json(report, std::cout);
+    if (options_.quiet) return;
+    write_summary(report, std::cout);
+    if (options_.verbose) write_details(report, std::cout);
+  }
+
   void remove_one(const std::filesystem::path& file) {
     const Removal removal = remove_section(options_, file);
     progress_.clear();
@@ -103,35 +122,72 @@ class Run {
 
   void dump_one(const std::filesystem::path& file) const {
     const elf::Image image = elf::Image::open(file);
+    dump(image, options_.files.size() > 1);
+  }
+
+  static void dump(const elf::Image& image, bool with_name) {
     const verify::FileSection found = verify::read_file_section(image);
-    if (options_.files.size() > 1) std::cout << "\nFile: " << file.string() << '\n';
+    if (with_name) std::cout << "\nFile: " << image.name() << '\n';
     sframe::dump(found.section, found.name, std::cout);
+  }
+
+  void dump_archive(const std::filesystem::path& file) {
+    for_each_member_of(file, [](const elf::Image& member) { dump(member, true); });
   }
 
   void verify_one(const std::filesystem::path& file) {
     const elf::Image image = elf::Image::open(file);
     std::optional<elf::Image> debug;
     if (options_.cfi_from) debug = open_debug_file(image, *options_.cfi_from, options_.ignore_build_id);
-    const auto show = [&](std::uint64_t done, std::uint64_t functions) {
-      progress_.show(done, functions, file.string());
-    };
-    const verify::Verification result = verify::verify(image, debug ? *debug : image, show);
-    progress_.clear();
+    const verify::Verification result = verify(image, debug ? *debug : image);
     if (json()) {
       write_json(file.string(), result, std::cout);
     } else if (!options_.quiet) {
-      std::cout << file.string() << ": " << count_of(result.functions, "descriptor") << ", "
-                << count_of(result.rows, "row") << ", " << count_of(result.checked_pcs, "PC") << " checked: "
-                << (result.difference_count == 0 ? "no difference" : count_of(result.difference_count, "difference"))
-                << "; " << result.left_out_rows << " left out";
-      if (result.unchecked_count != 0) std::cout << ", " << count_of(result.unchecked_count, "row") << " unchecked";
-      std::cout << '\n';
+      write_summary(file.string(), result, std::cout);
     }
-    for (const verify::Difference& difference : result.differences) error(image.name() + ": " + difference.text);
+    complain_of_differences(file.string(), result);
+  }
+
+  /// A line for the archive, and with --verbose one for each member.
+  void verify_archive(const std::filesystem::path& file) {
+    if (options_.cfi_from) throw Refused(file.string(), "is an archive, for which --cfi-from does not work");
+    std::vector<MemberVerification> members;
+    for_each_member_of(file, [&](const elf::Image& member) {
+      members.push_back({member.name(), verify(member, member)});
+    });
+    if (json()) {
+      write_json(file.string(), members, std::cout);
+    } else if (!options_.quiet) {
+      write_summary(file.string(), members, std::cout);
+    }
+    for (const auto& [name, result] : members) {
+      if (!json() && options_.verbose) write_summary(name, result, std::cout);
+      complain_of_differences(name, result);
+    }
+  }
+
+  verify::Verification verify(const elf::Image& image, const elf::Image& cfi_image) {
+    verify::Verification result = verify::verify(image, cfi_image, [&](std::uint64_t done, std::uint64_t functions) {
+      progress_.show(done, functions, image.name());
+    });
+    progress_.clear();
+    return result;
+  }
+
+  void complain_of_differences(const std::string& name, const verify::Verification& result) {
+    for (const verify::Difference& difference : result.differences) error(name + ": " + difference.text);
     const std::uint64_t problems = result.difference_count + result.unchecked_count;
-    if (problems > result.differences.size()) {
-      error(image.name() + ": and " + std::to_string(problems - result.differences.size()) + " more");
-    }
+    if (problems > result.differences.size())
+      error(name + ": and " + std::to_string(problems - result.differences.size()) + " more");
+  }
+
+  /// Members with a stack trace section; one that fails does not keep the others from it.
+  void for_each_member_of(const std::filesystem::path& file, const std::function<void(const elf::Image&)>& visit) {
+    const MappedFile mapped(file);
+    const archive::Archive archive(mapped.bytes(), file.string());
+    const auto failed = [&](const Failure& failure) { error(failure.what()); };
+    if (for_each_converted(archive, visit, failed) == 0)
+      throw Refused(file.string(), "has no member with a .sframe or .ctf_frame section");
   }
 
   /// Whether standard output is for a section.

@@ -22,9 +22,10 @@ void write_all(int descriptor, std::span<const std::byte> bytes, const std::file
 
 }  // namespace
 
-void replace_file(const std::filesystem::path& output, std::span<const std::byte> bytes, const MappedFile& input) {
+void replace_file(const std::filesystem::path& output, std::span<const std::span<const std::byte>> pieces,
+                  const MappedFile& input) {
   OutputFile file(output, input);
-  write_all(file.descriptor(), bytes, output);
+  for (const auto piece : pieces) write_all(file.descriptor(), piece, output);
   file.take_attributes();
   file.commit();
 }

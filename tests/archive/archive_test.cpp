@@ -219,5 +219,33 @@ TEST(MalformedArchive, AnyPrefixIsReadOrRefused) {
   EXPECT_EQ(read, 3U);
 }
 
+/// Each byte in turn is another one: what is read then still lies in the bytes.
+TEST(MalformedArchive, AnyByteMayBeWrong) {
+  const std::string whole = regular + member("/", index_data({8 + 60 + 10 + 60 + 16}, "f\0"s)) +
+                            member("//", "a_long_name.o/\n\n") + member("/0", "some data") + member("#1/4", "name");
+  std::size_t read = 0, refused = 0;
+  for (const char value : {'\0', '0', '9', ' ', '/', '\n', '\xff'}) {
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      std::vector<char> changed(whole.begin(), whole.end());
+      changed[i] = value;
+      const auto bytes = std::as_bytes(std::span(changed));
+      try {
+        const Archive archive(bytes, "x.a");
+        for (const Member& found : archive.members()) {
+          if (archive.is_thin()) continue;
+          const auto data = archive.data_of(found);
+          EXPECT_GE(data.data(), bytes.data());
+          EXPECT_LE(data.data() + data.size(), bytes.data() + bytes.size());
+        }
+        ++read;
+      } catch (const Failure&) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(read, 500U);  // names, dates, owners, data
+  EXPECT_GT(refused, 100U);
+}
+
 }  // namespace
 }  // namespace sframe_gen::archive::test
