@@ -62,7 +62,7 @@ class FrameSource {
   /// FDE stands: places order functions as the sections do.
   struct Start {
     object::CodeReference reference;  ///< of the last FDE that starts here or before; the rest goes to the addend
-    std::uint32_t table;              ///< which section
+    std::uint32_t table = 0;          ///< which section
     friend bool operator<(const Start& a, const Start& b) {
       return std::tie(a.table, a.reference.field_offset, a.reference.address) <
              std::tie(b.table, b.reference.field_offset, b.reference.address);
