@@ -84,6 +84,8 @@ def segments(content):
 def sections(content):
     offset = fields("Q", content, 40)[0]
     count, names_index = fields("HH", content, 60)
+    first = fields("IIQQQQI", content, offset)
+    count, names_index = count or first[5], names_index if names_index != 0xFFFF else first[6]  # SHN_XINDEX
     headers = [fields("IIQQQQ", content, offset + i * SHDR_SIZE) for i in range(count)]
     names = headers[names_index][4]
 
