@@ -1,12 +1,18 @@
-#include "shared.hpp"
-
 #include <cstdio>
 #include <string>
 #include <vector>
 
-static __attribute__((noinline)) int local(int i) { return i ^ 5; }
-__attribute__((cold, noinline)) int seldom(int i) { return twice(i) + local(i); }
-int unused_part(int i) { return seldom(i) + never_called(i); }
+#include "shared.hpp"
+
+static __attribute__((noinline)) int local(int i) {
+  return i ^ 5;
+}
+__attribute__((cold, noinline)) int seldom(int i) {
+  return twice(i) + local(i);
+}
+int unused_part(int i) {
+  return seldom(i) + never_called(i);
+}
 static std::vector<int> made_before_main{1, 2, 3};
 
 int main() {

@@ -1,6 +1,8 @@
 #include <stdlib.h>
 
-static int compare(const void* a, const void* b) { return *(const int*)a - *(const int*)b; }
+static int compare(const void* a, const void* b) {
+  return *(const int*)a - *(const int*)b;
+}
 
 int plain(int i) {
   int numbers[] = {5, i, 3};
@@ -9,4 +11,6 @@ int plain(int i) {
   return numbers[1];
 }
 
-int unused_in_c(int i) { return plain(i) + 1; }
+int unused_in_c(int i) {
+  return plain(i) + 1;
+}

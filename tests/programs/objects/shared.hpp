@@ -3,8 +3,12 @@
 
 #include <stdexcept>
 
-inline __attribute__((noinline)) int twice(int i) { return 2 * i; }
-inline __attribute__((noinline)) int never_called(int i) { return twice(i) + 7; }
+inline __attribute__((noinline)) int twice(int i) {
+  return 2 * i;
+}
+inline __attribute__((noinline)) int never_called(int i) {
+  return twice(i) + 7;
+}
 
 template <typename Number>
 struct Limited {

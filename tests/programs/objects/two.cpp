@@ -1,6 +1,8 @@
 #include "shared.hpp"
 
-static __attribute__((noinline)) int local(int i) { return i + 9; }
+static __attribute__((noinline)) int local(int i) {
+  return i + 9;
+}
 
 int other_part(int i) {
   try {
@@ -10,4 +12,6 @@ int other_part(int i) {
   }
 }
 
-int unused_part_of_two(int i) { return never_called(i) - 1; }
+int unused_part_of_two(int i) {
+  return never_called(i) - 1;
+}
