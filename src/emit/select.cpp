@@ -58,7 +58,8 @@ class Splitter {
       if (open_ && (open_->rows.size() == dialect_.largest_row_count() || begin - open_->start >= largest_size))
         close();
       if (!open_) open(begin);
-      const std::uint64_t reach = std::min(end, open_->start + largest_size);
+      // The sum may not fit: Linux for x86-64 runs in the last 2 GiB of the address space.
+      const std::uint64_t reach = end - open_->start > largest_size ? open_->start + largest_size : end;
       if (!repeats_last_row(recovery)) {
         sframe::Row& row = open_->rows.emplace_back();
         row.pc_offset = static_cast<std::uint32_t>(begin - open_->start);

@@ -152,5 +152,15 @@ TEST(Select, FunctionOfMoreThan4GiB) {
   EXPECT_EQ(selected.functions[1].rows, (std::vector<sframe::Row>{row(0, 16)}));
 }
 
+// The Linux kernel for x86-64: the end of the address space is less than 4 GiB away.
+TEST(Select, FunctionInTheLast4GiB) {
+  const std::uint64_t start = 0xffffffff81000000;
+  const auto selected = emit::select({start, 0x20, false, {{0, sp_plus(8)}, {4, sp_plus(16)}}}, amd64_v3);
+  ASSERT_EQ(selected.functions.size(), 1U);
+  EXPECT_EQ(selected.functions[0].start, start);
+  EXPECT_EQ(selected.functions[0].size, 0x20U);
+  EXPECT_EQ(selected.functions[0].rows, (std::vector<sframe::Row>{row(0, 8), row(4, 16)}));
+}
+
 }  // namespace
 }  // namespace sframe_gen::test
