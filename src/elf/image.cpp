@@ -8,6 +8,7 @@
 #include "elf/name_of.hpp"
 #include "elf/note.hpp"
 #include "elf/object_addresses.hpp"
+#include "elf/other_format.hpp"
 #include "elf/records.hpp"
 #include "support/text.hpp"
 
@@ -42,7 +43,8 @@ Image Image::of_bytes(std::span<const std::byte> bytes, std::string name) {
 void Image::read_header() {
   const auto bytes = bytes_;
   const Origin origin{name_, "ELF header"};
-  if (bytes.size() < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) refuse_other_format();
+  if (bytes.size() < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
+    throw Refused(name_, why_not_elf(bytes));
   if (bytes.size() < sizeof(Elf64_Ehdr)) {
     throw MalformedInput(
         origin, 0,
@@ -83,16 +85,6 @@ void Image::read_header() {
   if (header_.e_shnum == 0) section_count_ = first.sh_size;
   if (header_.e_shstrndx == SHN_XINDEX) section_name_table_index_ = first.sh_link;
   if (header_.e_phnum == PN_XNUM) segment_count_ = first.sh_info;
-}
-
-void Image::refuse_other_format() const {
-  // LLVM Bitcode File Format: "BC", and a wrapper around it. clang -flto names such files .o.
-  constexpr std::array<std::uint32_t, 2> bitcode{0xdec04342, 0x0b17c0de};
-  const bool has_number = bytes_.size() >= sizeof(std::uint32_t);
-  const std::uint32_t number = has_number ? load<std::uint32_t>(bytes_, Endian::Little) : 0;
-  if (std::find(bitcode.begin(), bitcode.end(), number) != bitcode.end())
-    throw Refused(name_, "is LLVM bitcode, which is no machine code yet; convert what it is linked into");
-  throw Refused(name_, "is not an ELF file");
 }
 
 void Image::read_segments() {

@@ -73,7 +73,6 @@ class Image {
   Image() = default;
   static Image of_file(MappedFile file);
   void read_header();
-  [[noreturn]] void refuse_other_format() const;
   void read_segments();
   void read_sections();
   void find_code();

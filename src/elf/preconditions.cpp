@@ -10,6 +10,7 @@
 #include "elf/dynamic_table.hpp"
 #include "elf/header_check.hpp"
 #include "elf/machine.hpp"
+#include "elf/module_signature.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -36,7 +37,8 @@ void check_not_packed(const Image& image) {
     throw Refused(image.name(), "is packed by UPX; unpack it first (upx -d)");
 }
 
-/// Where the file ends by its headers.
+}  // namespace
+
 std::uint64_t described_end(const Image& image) {
   std::uint64_t end = image.header().e_shoff + image.sections().size() * sizeof(Elf64_Shdr);
   for (const Elf64_Phdr& segment : image.segments())
@@ -45,14 +47,6 @@ std::uint64_t described_end(const Image& image) {
     if (!image.bytes_of(section).empty())
       end = std::max<std::uint64_t>(end, section.header.sh_offset + section.header.sh_size);
   return end;
-}
-
-constexpr std::string_view module_marker = "~Module signature appended~\n";
-
-}  // namespace
-
-bool has_module_signature(const Image& image) {
-  return text_of(image.file_bytes()).ends_with(module_marker);
 }
 
 /// The kernel's marker stands behind modules, and behind kernels that are signed alike.

@@ -10,9 +10,8 @@ void check_preconditions(const Image& image);
 
 /// Throws Refused for what is signed as a whole, in one of the ways that leave a trace.
 void check_not_signed(const Image& image);
-/// Whether the file ends as a signed kernel module does: signature, its struct module_signature, and a marker
-/// (include/linux/module_signature.h), which no header describes.
-bool has_module_signature(const Image& image);
+/// Where the file ends by its headers.
+std::uint64_t described_end(const Image& image);
 /// Throws Refused where bytes that no header describes stand at the end of the file.
 void check_nothing_appended(const Image& image);
 

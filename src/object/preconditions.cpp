@@ -5,6 +5,7 @@
 
 #include "elf/alignment.hpp"
 #include "elf/machine.hpp"
+#include "elf/module_signature.hpp"
 #include "elf/preconditions.hpp"
 
 namespace sframe_gen::object {
@@ -52,7 +53,7 @@ void check_describable(const elf::Image& object) {
 
 void check_preconditions(const elf::Image& object, bool drop_signature) {
   check_describable(object);
-  if (drop_signature && elf::has_module_signature(object)) return;
+  if (drop_signature && elf::has_module_signature(object)) return elf::check_only_signature_appended(object);
   elf::check_not_signed(object);
   elf::check_nothing_appended(object);
 }

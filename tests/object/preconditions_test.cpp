@@ -31,13 +31,25 @@ TEST(ObjectPreconditions, RefuseIntermediateCodeAlone) {
             "convert what it is linked into");
 }
 
+void append(Bytes& bytes, std::string_view text) {
+  for (const char c : text) bytes.push_back(static_cast<std::byte>(c));
+}
+
 TEST(ObjectPreconditions, RefuseSignaturesUnlessToldToDropThem) {
+  using namespace std::string_view_literals;
   Bytes bytes = assemble(two_functions);
-  for (const char c : std::string_view("signature, and its length~Module signature appended~\n"))
-    bytes.push_back(static_cast<std::byte>(c));
+  // struct module_signature: PKCS#7, 9 bytes.
+  append(bytes, "signature\0\0\2\0\0\0\0\0\0\0\0\x09~Module signature appended~\n"sv);
   EXPECT_EQ(refusal_of(bytes),
             "a.o: is a signed kernel module, and a change would break the signature (--drop-signature takes it away)");
   EXPECT_EQ(refusal_of(bytes, true), "");
+}
+
+TEST(ObjectPreconditions, DropNothingButASignature) {
+  Bytes bytes = assemble(two_functions);
+  append(bytes, "payload of somebody, and no signature~Module signature appended~\n");
+  EXPECT_EQ(refusal_of(bytes, true),
+            "a.o: ends as a signed kernel module does, but without a signature that the kernel would take");
 }
 
 TEST(ObjectPreconditions, RefuseWhatIsAppended) {
