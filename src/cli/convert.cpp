@@ -5,8 +5,10 @@
 
 #include "cfi/frame_source.hpp"
 #include "cli/cfi_image.hpp"
+#include "cli/convert_kernel.hpp"
 #include "cli/convert_object.hpp"
 #include "cli/lower_functions.hpp"
+#include "elf/kernel_image.hpp"
 #include "elf/layout.hpp"
 #include "elf/original.hpp"
 #include "elf/preconditions.hpp"
@@ -52,6 +54,7 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   const elf::Image opened = elf::Image::open(file);
   const std::filesystem::path output = options.output.value_or(file);
   if (opened.is_object()) return convert_object_file(options, opened, output);
+  if (elf::is_kernel(opened)) return convert_kernel(options, opened, output, trials);
   const elf::NewSection& added = section_for(options.format);
   // What was converted before is converted anew, so that a second run, or one of another version, adds nothing to the
   // first, and both can be undone alike.

@@ -10,6 +10,7 @@
 #include "cli/cfi_image.hpp"
 #include "cli/convert_object.hpp"
 #include "cli/lower_functions.hpp"
+#include "elf/kernel_image.hpp"
 #include "elf/layout.hpp"
 #include "elf/machine.hpp"
 #include "elf/replace_file.hpp"
@@ -95,6 +96,10 @@ void choose_address(const Options& options, const elf::Image& image, const elf::
       warn(image.name() + ": its " + existing->name + " has room for " + hex(existing->header.sh_size) +
            " bytes, and this needs " + hex(report.section_size));
     }
+  } else if (elf::is_kernel(image)) {
+    throw Refused(image.name(), "is a Linux kernel without a " + std::string(added.name) +
+                                    " section, and only its linker script can say where one goes: say so with "
+                                    "--section-address");
   } else {
     report.section_address = elf::plan_layout(image, report.section_size, added).section_address;
     report.address_from = "plan";

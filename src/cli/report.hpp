@@ -45,7 +45,8 @@ class Report {
   std::vector<std::string> evicted;
   std::int64_t growth = 0;  ///< bytes of the file
   bool build_id_moved = false;
-  bool is_object = false;  ///< no addresses and no plans then
+  std::uint64_t reserved_size = 0;  ///< bytes of the section that was filled, of which some are free; 0: none was
+  bool is_object = false;           ///< no addresses and no plans then
   /// With --emit, where the section's address is from: "option", "section" (the one that the file has), or "plan" (of a
   /// conversion); "none" for an object. Empty: the file was converted.
   std::string address_from;

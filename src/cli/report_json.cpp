@@ -50,6 +50,8 @@ ordered_json section_of(const Report& report) {
 
 ordered_json rewrite_of(const Report& report) {
   if (report.is_object) return {{"file_growth", report.growth}};
+  if (report.reserved_size != 0)
+    return {{"section_plan", report.section_plan}, {"reserved_size", report.reserved_size}, {"file_growth", 0}};
   return {{"section_plan", report.section_plan},
           {"table_plan", report.table_plan},
           {"moved_sections", report.evicted},

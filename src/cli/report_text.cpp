@@ -68,6 +68,10 @@ void write_details(const Report& report, std::ostream& out) {
   out << ", " << count_of(report.rows, "row") << ", descriptors: " << report.default_descriptors << " default, "
       << report.flexible_descriptors << " flexible, " << report.mask_descriptors << " repeating\n";
   if (report.is_object || !report.address_from.empty()) return;
+  if (report.reserved_size != 0) {
+    out << "  fills " << hex(report.reserved_size) << " bytes that were reserved; nothing else changes\n";
+    return;
+  }
   out << "  plan " << report.section_plan << '+' << report.table_plan << ", file grows by " << report.growth
       << " bytes";
   for (const std::string& name : report.evicted) out << ", " << name << " moved";

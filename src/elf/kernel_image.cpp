@@ -1,0 +1,79 @@
+#include "elf/kernel_image.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace sframe_gen::elf {
+
+namespace {
+
+/// As every version of the format starts with (SFrame V3, section 2.1.1).
+constexpr std::uint16_t section_magic = 0xdee2;
+
+bool has_loaded(const Image& image, std::string_view name, std::uint64_t flags = SHF_ALLOC) {
+  const Section* const section = image.find_section(name);
+  return section != nullptr && (section->header.sh_flags & flags) == flags && section->header.sh_size != 0;
+}
+
+bool is_loaded_from_file(const Image& image, const Elf64_Shdr& section) {
+  return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& segment) {
+    return segment.p_type == PT_LOAD && section.sh_addr >= segment.p_vaddr && section.sh_offset >= segment.p_offset &&
+           section.sh_addr - segment.p_vaddr == section.sh_offset - segment.p_offset &&
+           section.sh_offset + section.sh_size <= segment.p_offset + segment.p_filesz;
+  });
+}
+
+bool is_filler_or_section(std::span<const std::byte> bytes, Endian endian) {
+  if (bytes.size() >= sizeof section_magic && load<std::uint16_t>(bytes, endian) == section_magic) return true;
+  return std::ranges::adjacent_find(bytes, std::ranges::not_equal_to()) == bytes.end();
+}
+
+bool has_relocations(const Image& image, const Section& section) {
+  return std::ranges::any_of(image.sections(), [&](const Section& other) {
+    return (other.header.sh_type == SHT_RELA || other.header.sh_type == SHT_REL) &&
+           other.header.sh_info == section.index && other.header.sh_size != 0;
+  });
+}
+
+/// Empty: none.
+std::string obstacle_to_filling(const Image& kernel, const Section& section, const NewSection& wanted) {
+  const Elf64_Shdr& header = section.header;
+  if ((header.sh_flags & SHF_ALLOC) == 0) return "is not loaded";
+  if (header.sh_type != SHT_PROGBITS && header.sh_type != wanted.type) return "has no bytes in the file";
+  if ((header.sh_flags & SHF_COMPRESSED) != 0) return "is compressed";
+  if (header.sh_addr % wanted.alignment != 0) return "is not aligned to " + std::to_string(wanted.alignment) + " bytes";
+  if (!is_loaded_from_file(kernel, header)) return "is not loaded from the file";
+  if (!is_filler_or_section(kernel.bytes_of(section), kernel.endian()))
+    return "holds something else than free room or an older section";
+  if (has_relocations(kernel, section)) return "has relocations of its own (ld --emit-relocs)";
+  return {};
+}
+
+}  // namespace
+
+bool is_kernel(const Image& image) {
+  if (image.header().e_type != ET_EXEC && image.header().e_type != ET_DYN) return false;
+  for (const auto type : {std::uint32_t{PT_INTERP}, std::uint32_t{PT_DYNAMIC}, std::uint32_t{PT_TLS}})
+    if (image.find_segment(type) != nullptr) return false;
+  constexpr std::array<std::string_view, 3> tables{"__param", "__ksymtab", "__ksymtab_gpl"};
+  return has_loaded(image, ".init.text", SHF_ALLOC | SHF_EXECINSTR) && has_loaded(image, "__ex_table") &&
+         std::ranges::any_of(tables, [&](std::string_view name) { return has_loaded(image, name); });
+}
+
+const Section* find_reserved(const Image& kernel, const NewSection& wanted) {
+  const Section* found = nullptr;
+  for (const Section& section : kernel.sections()) {
+    if (section.name != wanted.name) continue;
+    if (found != nullptr) throw Refused(kernel.name(), "has more than one " + section.name + " section");
+    found = &section;
+  }
+  if (found == nullptr) return nullptr;
+  const std::string obstacle = obstacle_to_filling(kernel, *found, wanted);
+  if (!obstacle.empty())
+    throw Refused(kernel.name(),
+                  "is a Linux kernel whose " + found->name + " section cannot be filled: it " + obstacle);
+  return found;
+}
+
+}  // namespace sframe_gen::elf
