@@ -1,6 +1,6 @@
 # bash completion for sframe-gen. It needs nothing but bash: bash-completion's functions are used where they are there.
 
-_sframe_gen_options='-o --output --emit --section-address --remove --dump --verify --report --cfi-from --ignore-build-id --skip-non-elf
+_sframe_gen_options='-o --output --emit --section-address --remove --dump --verify --report --cfi-from --ignore-build-id --skip-non-elf --skip-refused
   --sframe-version --for --no-pcrel --no-ra-undefined --flexible --drop-signature -n --dry-run --explain --launch -q --quiet -v --verbose
   -h --help -V --version'
 

@@ -36,6 +36,7 @@ po::options_description visible_options() {
          "also read .debug_frame of DEBUG, a separate debug file with the same build-id");
   option("ignore-build-id", "take the --cfi-from file even if its build-id differs or is missing");
   option("skip-non-elf", "pass over files that are neither ELF nor archives instead of failing on them");
+  option("skip-refused", "pass over files that cannot be done for a stated reason, with a note, instead of failing");
   add_format_options(all);
   option("drop-signature", "convert signed kernel modules, and take the signature away, which would be wrong then");
   option("dry-run,n", "convert and report, but write nothing");
@@ -147,8 +148,8 @@ void check_launch(const po::variables_map& values, const Options& options) {
   if (options.command.empty())
     throw UsageError("--launch takes a command behind --: --launch [OPTION]... -- COMPILER ARGUMENT...");
   if (!options.files.empty()) throw UsageError("--launch takes no file, only a command behind --");
-  for (const char* other : {"output", "cfi-from", "ignore-build-id", "skip-non-elf", "drop-signature", "dry-run",
-                            "explain", "section-address"}) {
+  for (const char* other : {"output", "cfi-from", "ignore-build-id", "skip-non-elf", "skip-refused", "drop-signature",
+                            "dry-run", "explain", "section-address"}) {
     if (values.count(other) != 0) throw UsageError("--launch and --" + std::string(other) + " exclude each other");
   }
   if (!values["report"].defaulted()) throw UsageError("--launch and --report exclude each other");
@@ -174,6 +175,7 @@ Options read_command_line(int argument_count, const char* const* arguments) {
   if (values.count("cfi-from") != 0) options.cfi_from = values["cfi-from"].as<std::string>();
   options.ignore_build_id = values.count("ignore-build-id") != 0;
   options.skip_non_elf = values.count("skip-non-elf") != 0;
+  options.skip_refused = values.count("skip-refused") != 0;
   options.drop_signature = values.count("drop-signature") != 0;
   options.explain = values.count("explain") != 0;
   options.dry_run = values.count("dry-run") != 0;

@@ -26,6 +26,7 @@ struct Options {
   std::optional<std::uint64_t> section_address;   ///< --section-address: virtual, a multiple of 8
   bool ignore_build_id = false;
   bool skip_non_elf = false;
+  bool skip_refused = false;
   bool dry_run = false;
   bool explain = false;
   bool drop_signature = false;

@@ -183,9 +183,9 @@ void write_json(const std::string& file, const std::vector<MemberVerification>& 
   write(json, out);
 }
 
-void write_json_failure(const std::string& file, const std::string& error, std::ostream& out,
+void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
                         const std::vector<elf::Trial>& plans) {
-  ordered_json json{{"file", file}, {"status", "failed"}, {"error", error}};
+  ordered_json json{{"file", file}, {"status", status}, {"error", error}};
   add_plans(json, plans);
   write(json, out);
 }

@@ -20,8 +20,8 @@ void write_json(const ArchiveReport& report, std::ostream& out);
 void write_json(const Removal& removal, std::ostream& out);
 void write_json(const std::string& file, const verify::Verification& result, std::ostream& out);
 void write_json(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
-/// A file that failed.
-void write_json_failure(const std::string& file, const std::string& error, std::ostream& out,
+/// A file that "failed", or was "refused" and passed over.
+void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
                         const std::vector<elf::Trial>& plans = {});
 
 }  // namespace sframe_gen::cli

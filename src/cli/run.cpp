@@ -74,8 +74,13 @@ class Run {
     // Failure names the file itself; anything else (out of memory, a filesystem error) does not.
     const bool named = dynamic_cast<const Failure*>(&failure) != nullptr;
     const std::string text = named ? failure.what() : file.string() + ": " + failure.what();
-    error(text);
-    if (json()) return write_json_failure(file.string(), text, report(), trials_);
+    const bool passed_over = options_.skip_refused && dynamic_cast<const Refused*>(&failure) != nullptr;
+    if (!passed_over) {
+      error(text);
+    } else if (!options_.quiet) {
+      message("note", text);
+    }
+    if (json()) return write_json_failure(file.string(), passed_over ? "refused" : "failed", text, report(), trials_);
     write_plans(trials_, std::cout);
   }
 

@@ -29,6 +29,7 @@ TEST(Options, OnlyAFile) {
 
 TEST(Options, EachFlag) {
   EXPECT_TRUE(read({"--skip-non-elf", "a"}).skip_non_elf);
+  EXPECT_TRUE(read({"--skip-refused", "a"}).skip_refused);
   EXPECT_TRUE(read({"--dry-run", "a"}).dry_run);
   EXPECT_TRUE(read({"-n", "a"}).dry_run);
   EXPECT_TRUE(read({"--quiet", "a"}).quiet);

@@ -189,7 +189,7 @@ TEST(Json, IsOneLineWhateverTheNames) {
 
 TEST(Json, Failure) {
   std::ostringstream out;
-  write_json_failure("a.out", "a.out: is not an ELF file", out);
+  write_json_failure("a.out", "failed", "a.out: is not an ELF file", out);
   EXPECT_EQ(out.str(), "{\"file\":\"a.out\",\"status\":\"failed\",\"error\":\"a.out: is not an ELF file\"}\n");
 }
 
