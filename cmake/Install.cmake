@@ -19,7 +19,7 @@ if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   # Debian wants the licence under this name.
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)
 endif()
-install(FILES README.md LICENSE docs/rules.md docs/design.md docs/coverage.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
+install(FILES README.md LICENSE docs/building-with-sframe.md docs/rules.md docs/design.md docs/coverage.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
         COMPONENT program)
 
 configure_package_config_file(cmake/package/sframe_genConfig.cmake.in ${package_work}/sframe_genConfig.cmake
@@ -30,6 +30,13 @@ write_basic_package_version_file(${package_work}/sframe_genConfigVersion.cmake C
 install(FILES ${package_work}/sframe_genConfig.cmake ${package_work}/sframe_genConfigVersion.cmake
               cmake/package/sframe_gen_target.cmake
         DESTINATION ${package_folder} COMPONENT program)
+
+# For those who build packages of others' programs: with rpmbuild, and with debhelper.
+install(PROGRAMS packaging/convert-tree DESTINATION libexec/sframe-gen COMPONENT program)
+install(PROGRAMS packaging/brp-sframe DESTINATION lib/rpm COMPONENT program)
+install(FILES packaging/macros.sframe DESTINATION lib/rpm/macros.d COMPONENT program)
+install(PROGRAMS packaging/dh_sframe DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(FILES packaging/sframe.pm DESTINATION share/perl5/Debian/Debhelper/Sequence COMPONENT program)
 
 if(NOT SFRAME_GEN_LIBRARY)
   return()

@@ -13,6 +13,7 @@ The package has the program, its CMake package for use in a build, and the libra
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_PROVIDES dh-sequence-sframe)
 # What the library needs of others' headers is the business of those who link it.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "cmake, pkg-config, libxxhash-dev, libzstd-dev, zlib1g-dev")
 set(CPACK_STRIP_FILES ON)
