@@ -8,6 +8,7 @@
 #include "cfi/overlap.hpp"
 #include "cfi/row_machine.hpp"
 #include "cfi/section_loader.hpp"
+#include "object/foreign_reference.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -41,6 +42,7 @@ std::size_t FrameSource::load(const elf::Image& source) {
     tables_.push_back(
         DwarfSession(section.kind, section.bytes, section.address, source.endian(), section.origin).release_table());
     decompressed_.push_back(std::move(section.storage));
+    if (&source != &image_ && image_.is_object()) object::name_by_symbols_of(image_, section.code_references);
     references_.push_back(std::move(section.code_references));
     collect();
     if (section.kind == FrameSection::EhFrame) eh_frame_pieces = pieces_.size();

@@ -46,6 +46,11 @@ elf::Image open_debug_file(const elf::Image& image, const std::filesystem::path&
   if (debug.header().e_machine != image.header().e_machine || debug.endian() != image.endian()) {
     throw Refused(path.string(), "is for another machine than " + image.name());
   }
+  // What an object's call frame information says of places, relocations have yet to tell.
+  if (debug.is_object() != image.is_object()) {
+    throw Refused(path.string(), debug.is_object() ? "is a relocatable object, but " + image.name() + " is linked"
+                                                   : "is linked, but " + image.name() + " is a relocatable object");
+  }
   if (!ignore_build_id) check_build_id(image, debug);
   check_same_addresses(image, debug);
   return debug;

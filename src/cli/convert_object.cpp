@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
+#include "cli/cfi_image.hpp"
 #include "cli/lower_functions.hpp"
 #include "elf/alignment.hpp"
 #include "elf/machine.hpp"
@@ -65,13 +67,14 @@ object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const
 }  // namespace
 
 LoweredObject lower_object(const Options& options, const elf::Image& object) {
-  if (options.cfi_from) throw Refused(object.name(), "is a relocatable object, for which --cfi-from does not work");
   if (options.format.version == sframe::Version::CtfFrame)
     throw Refused(object.name(), "is a relocatable object, and no linker knows how to merge .ctf_frame");
   const emit::Dialect dialect = dialect_for(object, options.format);
   LoweredObject lowered{{}, new_report(object.name(), object.name(), dialect)};
   Report& report = lowered.report;
-  const cfi::FrameSource source(object, object);
+  std::optional<elf::Image> debug;
+  if (options.cfi_from) debug = open_debug_file(object, *options.cfi_from, options.ignore_build_id);
+  const cfi::FrameSource source(object, debug ? *debug : object);
   const emit::SectionEncoder encoder = lower_functions_of(object.name(), source, dialect, report);
   lowered.section = make_section(encoder, source, dialect, object);
   report.is_object = true;
