@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <csignal>
 
-extern char** environ;
-
 namespace sframe_gen::launch {
 
 namespace {
@@ -53,6 +51,7 @@ class PassingOn {
 
 std::vector<char*> pointers_to(const std::vector<std::string>& command) {
   std::vector<char*> pointers;
+  pointers.reserve(command.size() + 1);
   // exec's argument is not const for reasons of history: it changes nothing.
   for (const std::string& argument : command) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
