@@ -14,6 +14,10 @@ void check_same_addresses(const elf::Image& image, const elf::Image& debug) {
   constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
   for (const elf::Section& section : debug.sections()) {
     if ((section.header.sh_flags & code) != code || section.header.sh_size == 0) continue;
+    if (!image.has_section_headers() && !image.is_code(section.header.sh_addr, section.header.sh_size)) {
+      throw Refused(debug.name(), "has " + section.name + " at " + hex(section.header.sh_addr) + ", but " +
+                                      image.name() + " has no code there");
+    }
     const elf::Section* elsewhere = nullptr;
     bool in_place = false;
     for (const elf::Section& other : image.sections()) {

@@ -71,6 +71,8 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   if (!options.dry_run) rewrite.emplace(image, opened, output);
   const emit::SectionEncoder encoder = [&] {
     const cfi::FrameSource source(image, debug ? *debug : image);
+    if (source.empty() && !image.has_section_headers())
+      throw Refused(image.name(), "has no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
     return lower_functions_of(image.name(), source, dialect, report);
   }();
 

@@ -32,32 +32,7 @@ class SectionCheck {
   }
 
   static bool may_move(const Section& section) {
-    return section.name == ".interp" || section.header.sh_type == SHT_NOTE || !moves_with(section).empty();
-  }
-
-  static std::vector<std::int64_t> moves_with(const Section& section) {
-    switch (section.header.sh_type) {
-      case SHT_GNU_HASH:
-        return {DT_GNU_HASH};
-      case SHT_HASH:
-        return {DT_HASH};
-      case SHT_DYNSYM:
-        return {DT_SYMTAB};
-      case SHT_STRTAB:
-        return {DT_STRTAB};
-      case SHT_GNU_versym:
-        return {DT_VERSYM};
-      case SHT_GNU_verdef:
-        return {DT_VERDEF};
-      case SHT_GNU_verneed:
-        return {DT_VERNEED};
-      case SHT_RELA:
-        return {DT_RELA, DT_JMPREL};
-      case 19:  // SHT_RELR
-        return {36};
-      default:
-        return {};
-    }
+    return section.name == ".interp" || section.header.sh_type == SHT_NOTE || !pointers_to(section).empty();
   }
 
   void check_one(const Section& old, Contents contents) const {
@@ -110,7 +85,7 @@ class SectionCheck {
   }
 
   void check_dynamic_pointer(const Section& old, const Section& now) const {
-    const auto tags = moves_with(old);
+    const auto tags = pointers_to(old);
     const auto before = read_dynamic(in_);
     const auto after = read_dynamic(out_);
     require(before.size() == after.size(), "PT_DYNAMIC must keep its entries");
@@ -184,6 +159,31 @@ class SectionCheck {
 };
 
 }  // namespace
+
+std::vector<std::int64_t> pointers_to(const Section& section) {
+  switch (section.header.sh_type) {
+    case SHT_GNU_HASH:
+      return {DT_GNU_HASH};
+    case SHT_HASH:
+      return {DT_HASH};
+    case SHT_DYNSYM:
+      return {DT_SYMTAB};
+    case SHT_STRTAB:
+      return {DT_STRTAB};
+    case SHT_GNU_versym:
+      return {DT_VERSYM};
+    case SHT_GNU_verdef:
+      return {DT_VERDEF};
+    case SHT_GNU_verneed:
+      return {DT_VERNEED};
+    case SHT_RELA:
+      return {DT_RELA, DT_JMPREL};
+    case 19:  // SHT_RELR
+      return {36};
+    default:
+      return {};
+  }
+}
 
 void check_sections(const Image& input, const Image& output, Contents contents, const NewSection& added) {
   const SectionPairs pairs = pair_sections(input, output, added);

@@ -26,8 +26,8 @@ Draft::Draft(const Image& image, const Movability& movability, const ExistingSfr
   }
   space_.release(existing.bytes);
   space_.release(existing.undo_bytes);
-  const std::uint64_t table = image.header().e_shoff;
-  space_.release({table, table + image.sections().size() * sizeof(Elf64_Shdr)});
+  space_.release(image.section_table());
+  if (!image.has_section_headers()) return;
   const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;
   space_.release({names.sh_offset, names.sh_offset + names.sh_size});
 }

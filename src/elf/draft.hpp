@@ -83,6 +83,7 @@ class Draft {
   void lay_out_moves(Layout& layout) const;
   void lay_out_old_headers(Layout& layout) const;
   void lay_out_end_of_file(Layout& layout) const;
+  void lay_out_no_sections(Layout& layout, std::uint64_t end) const;
 
   const Image* image_;
   const Movability* movability_;

@@ -62,6 +62,7 @@ void Draft::lay_out_segments(Layout& layout) const {
 }
 
 void Draft::lay_out_sections(Layout& layout) const {
+  if (!image_->has_section_headers()) return;
   SectionTable table(*image_, load_map_, map_);
   for (const Placed& placed : groups_) {
     for (const std::uint32_t index : placed.group.sections) {
@@ -82,6 +83,7 @@ void Draft::lay_out_end_of_file(Layout& layout) const {
   for (const Elf64_Phdr& segment : layout.segments) {
     if (segment.p_type == PT_LOAD) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
   }
+  if (!image_->has_section_headers()) return lay_out_no_sections(layout, end);
   Elf64_Shdr& names = layout.sections[layout.header.e_shstrndx].header;
   names.sh_offset = end;
   names.sh_size = layout.section_names.size();
@@ -90,6 +92,15 @@ void Draft::lay_out_end_of_file(Layout& layout) const {
   // The record stands behind the table: nothing but its own header depends on its size.
   layout.sections.back().header.sh_offset = layout.file_size;
   layout.growth = static_cast<std::int64_t>(layout.file_size) - static_cast<std::int64_t>(old_size);
+}
+
+/// What e_shoff says may be stale; the record must not come to stand where it points.
+void Draft::lay_out_no_sections(Layout& layout, std::uint64_t end) const {
+  layout.header.e_shoff = 0;
+  layout.header.e_shnum = 0;
+  layout.header.e_shstrndx = SHN_UNDEF;
+  layout.file_size = end;
+  layout.growth = static_cast<std::int64_t>(end) - static_cast<std::int64_t>(image_->file_bytes().size());
 }
 
 }  // namespace sframe_gen::elf

@@ -64,7 +64,8 @@ FileImage build_file_image(const Image& image, const Layout& layout, std::span<c
   FileImage contents;
   contents.size = layout.file_size;
   contents.copies = list_copies(layout);
-  contents.patches = fix_symbols(image, layout);
+  // Without section headers, their indices mean nothing, and no symbol moves.
+  if (image.has_section_headers()) contents.patches = fix_symbols(image, layout);
   for (const DynamicPatch& dynamic : layout.dynamic_patches) {
     Patch patch{dynamic.offset, std::vector<std::byte>(sizeof(std::uint64_t))};
     store<std::uint64_t>(std::span(patch.bytes), dynamic.value, image.endian());
@@ -77,7 +78,7 @@ FileImage build_file_image(const Image& image, const Layout& layout, std::span<c
     contents.patches.push_back(header_patch(layout.old_headers->offset, layout.old_headers->header, image.endian()));
   }
   if (!layout.section_names.empty()) contents.patches.push_back(names_patch(layout));
-  contents.patches.push_back(section_table_patch(layout, image.endian()));
+  if (image.has_section_headers()) contents.patches.push_back(section_table_patch(layout, image.endian()));
   append_undo(image, layout, std::move(original), contents);
   return contents;
 }

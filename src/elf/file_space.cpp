@@ -35,7 +35,8 @@ FileSpace::FileSpace(const Image& image) : image_(&image) {
     claim(segment.p_offset, segment.p_filesz, segment_type_name(segment.p_type));
     if (segment.p_filesz != 0) claims_.back().is_load = segment.p_type == PT_LOAD;
   }
-  claim(image.header().e_shoff, image.sections().size() * sizeof(Elf64_Shdr), "the section header table");
+  const FileRange table = image.section_table();
+  claim(table.begin, table.end - table.begin, "the section header table");
   std::stable_sort(claims_.begin(), claims_.end(),
                    [](const Claim& a, const Claim& b) { return a.range.begin < b.range.begin; });
 }

@@ -5,6 +5,7 @@
 
 #include "elf/alignment.hpp"
 #include "elf/dynamic_table.hpp"
+#include "elf/eh_frame_finder.hpp"
 #include "elf/name_of.hpp"
 #include "support/text.hpp"
 
@@ -12,8 +13,13 @@ namespace sframe_gen::elf {
 
 namespace {
 
+/// What has been made up for it fits in the file. It lacks .eh_frame if PT_GNU_EH_FRAME is damaged.
+void check_without_section_headers(const Image& image) {
+  if (image.find_section(".eh_frame") == nullptr) find_eh_frame(image);  // throws
+}
+
 void check_section_headers(const Image& image) {
-  if (image.sections().empty()) throw Refused(image.name(), "has no section headers");
+  if (!image.has_section_headers()) return check_without_section_headers(image);
   if (image.section_name_table_index() == SHN_UNDEF) throw Refused(image.name(), "has no section names");
   const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;
   if ((names.sh_flags & SHF_ALLOC) != 0) throw Refused(image.name(), "has its section names in memory");
@@ -50,8 +56,7 @@ void check_no_overlap(const Image& image) {
   all.push_back({range_of(0, sizeof(Elf64_Ehdr)), "the ELF header"});
   all.push_back(
       {range_of(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr)), "the program headers"});
-  all.push_back(
-      {range_of(image.header().e_shoff, image.sections().size() * sizeof(Elf64_Shdr)), "the section headers"});
+  if (image.has_section_headers()) all.push_back({image.section_table(), "the section headers"});
   for (const Section& section : image.sections()) {
     const std::uint64_t size = image.bytes_of(section).size();
     if (size != 0) all.push_back({range_of(section.header.sh_offset, size), describe(section)});

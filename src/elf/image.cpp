@@ -9,6 +9,7 @@
 #include "elf/note.hpp"
 #include "elf/object_addresses.hpp"
 #include "elf/other_format.hpp"
+#include "elf/reconstruct.hpp"
 #include "elf/records.hpp"
 #include "support/text.hpp"
 
@@ -36,6 +37,7 @@ Image Image::of_bytes(std::span<const std::byte> bytes, std::string name) {
   image.read_sections();
   if (image.is_object()) assign_addresses(image.sections_, image.name_);
   image.read_segments();
+  if (!image.has_section_headers()) image.sections_ = reconstruct_sections(image);
   image.find_code();
   return image;
 }
@@ -67,24 +69,35 @@ void Image::read_header() {
     throw MalformedInput(origin, offsetof(Elf64_Ehdr, e_phentsize),
                          "program header size is " + hex(header_.e_phentsize) + ", not 0x38");
   }
-  if (header_.e_shoff != 0 && header_.e_shentsize != sizeof(Elf64_Shdr)) {
+  segment_count_ = header_.e_phnum;
+  count_sections();
+  if (has_section_headers() && header_.e_shentsize != sizeof(Elf64_Shdr)) {
     throw MalformedInput(origin, offsetof(Elf64_Ehdr, e_shentsize),
                          "section header size is " + hex(header_.e_shentsize) + ", not 0x40");
   }
-  segment_count_ = header_.e_phnum;
+}
+
+/// Counts beyond 16 bits stand in section header 0 (gABI, chapter 4).
+void Image::count_sections() {
+  if (header_.e_shoff == 0) return;
   section_count_ = header_.e_shnum;
   section_name_table_index_ = header_.e_shstrndx;
-  if (header_.e_shoff == 0) {
-    section_count_ = 0;
-    return;
-  }
-  // Counts beyond 16 bits stand in section header 0 (gABI, chapter 4).
   const bool extended = header_.e_shnum == 0 || header_.e_shstrndx == SHN_XINDEX || header_.e_phnum == PN_XNUM;
   if (!extended) return;
+  // What takes section headers away may leave e_shoff as it was, with anything or nothing there.
+  const std::uint64_t size = bytes_.size();
+  const bool fits = header_.e_shoff <= size && size - header_.e_shoff >= sizeof(Elf64_Shdr);
+  if (header_.e_shnum == 0 && !fits) return;
   const Elf64_Shdr first = load_section(slice(header_.e_shoff, sizeof(Elf64_Shdr), "section header 0"), endian_);
+  if (header_.e_shnum == 0 && first.sh_type != SHT_NULL) return;
   if (header_.e_shnum == 0) section_count_ = first.sh_size;
   if (header_.e_shstrndx == SHN_XINDEX) section_name_table_index_ = first.sh_link;
   if (header_.e_phnum == PN_XNUM) segment_count_ = first.sh_info;
+}
+
+FileRange Image::section_table() const {
+  if (!has_section_headers()) return {};
+  return {header_.e_shoff, header_.e_shoff + section_count_ * sizeof(Elf64_Shdr)};
 }
 
 void Image::read_segments() {
@@ -186,14 +199,14 @@ void Image::find_code() {
   }
   for (const Section& section : sections_) {
     constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
-    if ((section.header.sh_flags & wanted) != wanted || section.header.sh_size == 0) continue;
+    if (!has_section_headers() || (section.header.sh_flags & wanted) != wanted || section.header.sh_size == 0) continue;
     const AddressRange range{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
     const bool loaded = is_object() || std::any_of(executable.begin(), executable.end(), [&](const AddressRange& s) {
                           return s.begin <= range.begin && range.end <= s.end;
                         });
     if (loaded && range.begin < range.end) code_.push_back(range);
   }
-  if (sections_.empty()) code_ = executable;
+  if (!has_section_headers()) code_ = executable;
   std::sort(code_.begin(), code_.end(), [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
 }
 

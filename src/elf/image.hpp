@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "elf/alignment.hpp"
 #include "elf/constants.hpp"
 #include "support/endian.hpp"
 #include "support/error.hpp"
@@ -25,7 +26,8 @@ struct Section {
 ///
 /// The tables are checked to lie in the file; what they point at is checked where it is used (`bytes_of`). Throws
 /// MalformedInput or SystemFailure, and Refused for what is not a 64-bit ELF file. Extended numbering (e_shnum 0,
-/// e_shstrndx SHN_XINDEX, e_phnum PN_XNUM: gABI chapter 4) is resolved.
+/// e_shstrndx SHN_XINDEX, e_phnum PN_XNUM: gABI chapter 4) is resolved. A program or library without section headers
+/// gets sections all the same, which reconstruct.hpp makes up.
 class Image {
  public:
   static Image open(const std::filesystem::path& path);
@@ -40,6 +42,9 @@ class Image {
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   const std::vector<Section>& sections() const { return sections_; }
   std::uint32_t section_name_table_index() const { return section_name_table_index_; }
+  bool has_section_headers() const { return section_count_ != 0; }
+  /// Empty where there is none, whatever e_shoff says.
+  FileRange section_table() const;
 
   std::span<const std::byte> file_bytes() const { return bytes_; }
   /// The file that was opened; not for bytes in memory.
@@ -73,6 +78,7 @@ class Image {
   Image() = default;
   static Image of_file(MappedFile file);
   void read_header();
+  void count_sections();
   void read_segments();
   void read_sections();
   void find_code();

@@ -99,6 +99,10 @@ Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSect
   check_preconditions(image);
   if (section_size == 0 || section_size > largest_section)
     throw Refused(image.name(), "a " + std::string(section.name) + " of " + hex(section_size) + " bytes is impossible");
+  if (!image.has_section_headers() && !section.segment_type) {
+    throw Refused(image.name(),
+                  "has no section headers, and no program header could lead to " + std::string(section.name));
+  }
   const Movability movability(image);
   const ExistingSframe existing = find_existing_sframe(image, section);
   Choice choice(image, trials);

@@ -71,8 +71,8 @@ struct Layout {
 
   Elf64_Ehdr header{};
   std::vector<Elf64_Phdr> segments;
-  std::vector<Section> sections;            ///< in their new order
-  std::vector<std::uint32_t> new_index_of;  ///< by the index in the input
+  std::vector<Section> sections;            ///< in their new order; none if the input has no section headers
+  std::vector<std::uint32_t> new_index_of;  ///< by the index in the input; none either
 
   OffsetMap offset_map;
   std::uint64_t copied_size = 0;   ///< bytes of the input up to here are copied, unless dropped

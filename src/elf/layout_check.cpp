@@ -6,6 +6,7 @@
 #include "elf/alignment.hpp"
 #include "elf/content_check.hpp"
 #include "elf/machine.hpp"
+#include "elf/memory_check.hpp"
 #include "elf/name_of.hpp"
 #include "elf/records.hpp"
 #include "support/text.hpp"
@@ -36,7 +37,11 @@ class Check {
     if (added_.segment_type) segment_of_section();
     section();
     kept_segments();
-    check_sections(in_, out_, contents, added_);
+    require(in_.has_section_headers() == out_.has_section_headers(), "section headers must neither come nor go");
+    if (in_.has_section_headers())
+      check_sections(in_, out_, contents, added_);
+    else
+      check_memory(in_, out_, added_);
   }
 
  private:

@@ -36,6 +36,8 @@ enum class Contents : std::uint8_t {
 ///     read-only, in one PT_LOAD, outside PT_GNU_RELRO and PT_TLS, and over nothing else
 ///   * section bytes stay, apart from renumbered sections, moved symbols and pointers in .dynamic
 ///   * links between sections still name the same sections
+///   * a file without section headers gets none; every loaded byte stays, at its address, but for what may move, which
+///     overlaps with nothing
 void check_layout(const Image& input, const Image& output, Contents contents, const NewSection& added = sframe_section);
 
 }  // namespace sframe_gen::elf

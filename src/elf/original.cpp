@@ -8,6 +8,7 @@
 #include "elf/file_image.hpp"
 #include "elf/index_tables.hpp"
 #include "elf/undo.hpp"
+#include "elf/undo_trailer.hpp"
 #include "elf/unnamed_file.hpp"
 
 namespace sframe_gen::elf {
@@ -19,8 +20,9 @@ const Section* find_record(const Image& converted, const NewSection& added) {
   const Section* const section = converted.find_section(added.undo_name);
   if (section == nullptr || converted.find_section(added.name) == nullptr)
     throw Refused(converted.name(), "has no " + std::string(added.name) + " section that sframe-gen made");
-  const Elf64_Ehdr& header = converted.header();
-  const std::uint64_t table_end = header.e_shoff + converted.sections().size() * sizeof(Elf64_Shdr);
+  // Then reconstruct.hpp has found it at the end.
+  if (!converted.has_section_headers()) return section;
+  const std::uint64_t table_end = converted.section_table().end;
   const bool is_last = section == &converted.sections().back() && section->header.sh_type == SHT_PROGBITS &&
                        section->header.sh_offset == table_end &&
                        converted.file_bytes().size() - table_end == section->header.sh_size;
@@ -30,12 +32,18 @@ const Section* find_record(const Image& converted, const NewSection& added) {
 std::optional<DecodedUndo> read_record(const Image& converted, const NewSection& added) {
   const Section* const section = find_record(converted, added);
   if (section == nullptr) return {};
-  const Elf64_Ehdr& header = converted.header();
-  const UndoDictionary dictionary(
-      converted.slice(0, sizeof(Elf64_Ehdr) + converted.segments().size() * sizeof(Elf64_Phdr), "program headers"),
-      converted.bytes_of(converted.sections()[converted.section_name_table_index()]),
-      converted.slice(header.e_shoff, converted.sections().size() * sizeof(Elf64_Shdr), "section headers"));
-  return decode_undo(converted.bytes_of(*section), dictionary.bytes(), {converted.name(), section->name});
+  const auto headers =
+      converted.slice(0, sizeof(Elf64_Ehdr) + converted.segments().size() * sizeof(Elf64_Phdr), "program headers");
+  const Origin origin{converted.name(), section->name};
+  if (!converted.has_section_headers()) {
+    const auto record = without_trailer(converted.bytes_of(*section), added);
+    return decode_undo(record, UndoDictionary(headers).bytes(), origin);
+  }
+  const FileRange table = converted.section_table();
+  const UndoDictionary dictionary(headers,
+                                  converted.bytes_of(converted.sections()[converted.section_name_table_index()]),
+                                  converted.slice(table.begin, table.end - table.begin, "section headers"));
+  return decode_undo(converted.bytes_of(*section), dictionary.bytes(), origin);
 }
 
 /// The original but for section indices and corrections. Nothing where the record does not fit the file.

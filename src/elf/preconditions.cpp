@@ -33,14 +33,14 @@ void check_kind(const Image& image) {
 /// UPX writes its l_info header, with this marker, right behind the program header table.
 void check_not_packed(const Image& image) {
   const auto start = image.file_bytes().first(std::min<std::size_t>(image.file_bytes().size(), 4096));
-  if (image.sections().empty() && text_of(start).find("UPX!") != std::string_view::npos)
+  if (!image.has_section_headers() && text_of(start).find("UPX!") != std::string_view::npos)
     throw Refused(image.name(), "is packed by UPX; unpack it first (upx -d)");
 }
 
 }  // namespace
 
 std::uint64_t described_end(const Image& image) {
-  std::uint64_t end = image.header().e_shoff + image.sections().size() * sizeof(Elf64_Shdr);
+  std::uint64_t end = image.section_table().end;
   for (const Elf64_Phdr& segment : image.segments())
     if (has_file_bytes(segment)) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
   for (const Section& section : image.sections())

@@ -107,7 +107,9 @@ bool any_symbol_in(const Image& image, const Section& section, Counts counts) {
       const auto info = std::to_integer<unsigned>(symbol[offsetof(Elf64_Sym, st_info)]);
       const auto index = number_at<std::uint16_t>(symbol, offsetof(Elf64_Sym, st_shndx), image.endian());
       const auto value = number_at<std::uint64_t>(symbol, offsetof(Elf64_Sym, st_value), image.endian());
-      if (index == section.index && points_into(value, section) && counts(table, symbol, info)) return true;
+      // Without section headers, the index is that of a section that once was.
+      const bool may_be = index == section.index || (!image.has_section_headers() && index != SHN_UNDEF);
+      if (may_be && points_into(value, section) && counts(table, symbol, info)) return true;
     }
   }
   return false;

@@ -6,6 +6,7 @@
 #include "elf/index_tables.hpp"
 #include "elf/output_bytes.hpp"
 #include "elf/records.hpp"
+#include "elf/undo_trailer.hpp"
 
 namespace sframe_gen::elf {
 
@@ -34,7 +35,8 @@ class Reversal {
     UndoRecord record;
     make_pieces(record);
     const auto& all = layout_.new_index_of;
-    record.new_index_of.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(input_.sections().size()));
+    if (input_.has_section_headers())
+      record.new_index_of.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(input_.sections().size()));
     for (const Section& section : input_.sections())
       if (has_section_indices(section.header.sh_type)) correct_table(section, record);
     std::sort(record.corrections.begin(), record.corrections.end(),
@@ -129,9 +131,10 @@ UndoDictionary dictionary_of(const Image& input, const Layout& layout, const Fil
   const auto bytes = [&](std::uint64_t begin, std::uint64_t size) {
     return output_bytes(input, contents, {begin, begin + size});
   };
+  const auto headers = bytes(0, sizeof(Elf64_Ehdr) + layout.segments.size() * sizeof(Elf64_Phdr));
+  if (!input.has_section_headers()) return UndoDictionary(headers);
   const Elf64_Shdr& names = layout.sections[layout.header.e_shstrndx].header;
-  return {bytes(0, sizeof(Elf64_Ehdr) + layout.segments.size() * sizeof(Elf64_Phdr)),
-          bytes(names.sh_offset, names.sh_size),
+  return {headers, bytes(names.sh_offset, names.sh_size),
           bytes(layout.header.e_shoff, layout.sections.size() * sizeof(Elf64_Shdr))};
 }
 
@@ -140,6 +143,8 @@ UndoDictionary dictionary_of(const Image& input, const Layout& layout, const Fil
 UndoRecord make_undo(const Image& input, const Layout& layout, const FileImage& contents) {
   return Reversal(input, layout, contents).record();
 }
+
+UndoDictionary::UndoDictionary(std::span<const std::byte> headers) : bytes_(headers.begin(), headers.end()) {}
 
 UndoDictionary::UndoDictionary(std::span<const std::byte> headers, std::span<const std::byte> section_names,
                                std::span<const std::byte> section_table) {
@@ -162,21 +167,34 @@ std::vector<FileRange> uncopied(const std::vector<UndoPiece>& pieces, std::uint6
   return rest;
 }
 
+namespace {
+
+/// The last of the section headers is the record's.
+Patch undo_header(const Layout& layout, std::uint64_t size, std::uint64_t begin, Endian endian) {
+  Elf64_Shdr header = layout.sections.back().header;
+  header.sh_offset = begin;
+  header.sh_size = size;
+  Patch patch{begin - sizeof(Elf64_Shdr), std::vector<std::byte>(sizeof(Elf64_Shdr))};
+  store_section(patch.bytes, header, endian);
+  return patch;
+}
+
+}  // namespace
+
 void append_undo(const Image& input, const Layout& layout, Digester original, FileImage& contents) {
   const UndoRecord record = make_undo(input, layout, contents);
   std::vector<std::byte> encoded = encode_undo(record, dictionary_of(input, layout, contents).bytes());
 
   const std::uint64_t begin = contents.size;
-  Elf64_Shdr header = layout.sections.back().header;
-  header.sh_offset = begin;
-  header.sh_size = encoded.size();
-  Patch header_patch{begin - sizeof(Elf64_Shdr), std::vector<std::byte>(sizeof(Elf64_Shdr))};
-  store_section(header_patch.bytes, header, input.endian());
-  contents.patches.push_back(std::move(header_patch));
-
+  if (input.has_section_headers())
+    contents.patches.push_back(undo_header(layout, encoded.size(), begin, input.endian()));
   for (const FileRange& range : uncopied(record.pieces, begin)) original.update(output_bytes(input, contents, range));
   const Digest digest = original.digest();
   std::copy(digest.begin(), digest.end(), digest_of(encoded).begin());
+  if (!input.has_section_headers()) {
+    const auto trailer = undo_trailer(encoded.size(), layout.section);
+    encoded.insert(encoded.end(), trailer.begin(), trailer.end());
+  }
   contents.patches.push_back({begin, std::move(encoded)});
   contents.size = contents.patches.back().offset + contents.patches.back().bytes.size();
 }

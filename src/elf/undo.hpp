@@ -21,6 +21,8 @@ class UndoDictionary {
   /// `section_table` ends with the header of the record's own section, which does not count.
   UndoDictionary(std::span<const std::byte> headers, std::span<const std::byte> section_names,
                  std::span<const std::byte> section_table);
+  /// Of a file without section headers.
+  explicit UndoDictionary(std::span<const std::byte> headers);
   const std::vector<std::byte>& bytes() const { return bytes_; }
 
  private:

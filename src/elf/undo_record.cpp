@@ -111,6 +111,10 @@ std::vector<std::byte> encode_undo(const UndoRecord& record, std::span<const std
   return writer.release();
 }
 
+bool begins_undo_record(std::span<const std::byte> bytes) {
+  return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
+}
+
 std::span<std::byte> digest_of(std::vector<std::byte>& encoded) {
   return std::span(encoded).subspan(magic.size(), sizeof(Digest));
 }

@@ -9,7 +9,7 @@
 #include "support/error.hpp"
 
 /// What a converted file keeps so that `--remove` can give back the original, in an unloaded section behind everything
-/// else:
+/// else (undo_trailer.hpp has what a file without section headers gets):
 ///
 ///     "SFU" 01    format of the record
 ///     digest      of the original, followed by what the converted file does not share with it
@@ -49,6 +49,9 @@ struct UndoRecord {
 
 /// Everything but the digest, which is all zero and depends on the size of this.
 std::vector<std::byte> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary);
+
+/// Whether they begin as a record of this format does.
+bool begins_undo_record(std::span<const std::byte> bytes);
 
 /// The digest's place in those bytes.
 std::span<std::byte> digest_of(std::vector<std::byte>& encoded);

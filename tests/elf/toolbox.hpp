@@ -132,7 +132,8 @@ inline void change(const std::filesystem::path& input, const std::filesystem::pa
                    const std::function<void(Fields&)>& edit) {
   const Image image = Image::open(input);
   Fields fields{image.header(), image.segments(), {}, read_text(input)};
-  for (const Section& section : image.sections()) fields.sections.push_back(section.header);
+  if (image.has_section_headers())
+    for (const Section& section : image.sections()) fields.sections.push_back(section.header);
   const std::uint64_t segments_at = fields.header.e_phoff;
   const std::uint64_t sections_at = fields.header.e_shoff;
   edit(fields);
@@ -145,6 +146,16 @@ inline void change(const std::filesystem::path& input, const std::filesystem::pa
     store_section(bytes.subspan(sections_at + i * sizeof(Elf64_Shdr)), fields.sections[i], endian);
   std::ofstream(output, std::ios::binary) << fields.bytes;
   std::filesystem::permissions(output, std::filesystem::status(input).permissions());
+}
+
+/// As sstrip does: the file ends with the last byte that a program header names.
+inline void drop_section_headers(Fields& f) {
+  std::uint64_t end = sizeof(Elf64_Ehdr) + f.segments.size() * sizeof(Elf64_Phdr);
+  for (const Elf64_Phdr& s : f.segments)
+    if (s.p_type != PT_GNU_RELRO) end = std::max<std::uint64_t>(end, s.p_offset + s.p_filesz);
+  f.header.e_shoff = f.header.e_shnum = f.header.e_shstrndx = 0;
+  f.sections.clear();
+  f.bytes.resize(end);
 }
 
 /// Takes the record for undoing out of a file that was just converted, so that it looks like somebody else's work.

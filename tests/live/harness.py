@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "corpus", "amd64")
-PT_GNU_SFRAME = 0x6474E554
+PT_GNU_SFRAME, PT_GNU_RELRO = 0x6474E554, 0x6474E552
 EHDR_SIZE, PHDR_SIZE, SHDR_SIZE = 64, 56, 64
 
 program = None  # path of sframe-gen, absolute; main() sets it
@@ -84,6 +84,8 @@ def segments(content):
 def sections(content):
     offset = fields("Q", content, 40)[0]
     count, names_index = fields("HH", content, 60)
+    if offset == 0:  # there are none
+        return {}
     first = fields("IIQQQQI", content, offset)
     count, names_index = count or first[5], names_index if names_index != 0xFFFF else first[6]  # SHN_XINDEX
     headers = [fields("IIQQQQ", content, offset + i * SHDR_SIZE) for i in range(count)]
@@ -93,6 +95,15 @@ def sections(content):
         return content[names + at:content.index(b"\0", names + at)].decode()
 
     return {name_at(h[0]): Section(name_at(h[0]), *h[1:]) for h in headers}
+
+
+def without_section_headers(content):
+    """As sstrip makes it: what no program header names is cut off behind the last that one does."""
+    kept = [s for s in segments(content) if s.type not in (0, PT_GNU_RELRO)]
+    end = max([EHDR_SIZE + len(segments(content)) * PHDR_SIZE] + [s.offset + s.filesz for s in kept])
+    stripped = bytearray(content[:end])
+    stripped[40:48], stripped[60:64] = bytes(8), bytes(4)
+    return bytes(stripped)
 
 
 def section_bytes(content, name):

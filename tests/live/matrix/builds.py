@@ -3,7 +3,7 @@ import dataclasses
 import itertools
 import os
 
-from harness import run, tool
+from harness import read, run, tool, without_section_headers, write
 from matrix.targets import PROBE
 
 # Values of each factor, the usual one first, with the options that give it. A linker that is not named cannot do it.
@@ -32,8 +32,11 @@ FACTORS = {
     "tls": {"": "", "notls": "-DNO_TLS"},
     # What another tool did to the program before it came to us.
     "before": {"": (), "stripped": ("strip",), "patchelf": ("patchelf", "--set-rpath", "$ORIGIN/" + "x" * 300),
-               "nonotes": ("objcopy", "-R", ".note.*"), "dwz": ("dwz",)},
+               "nonotes": ("objcopy", "-R", ".note.*"), "dwz": ("dwz",), "sstripped": ("sstrip",),
+               "nosections": ("llvm-objcopy", "--strip-sections")},
 }
+# Without section headers, PT_GNU_EH_FRAME leads to .eh_frame, and gcc does not ask for one in static programs.
+WITHOUT_SECTIONS = ("sstripped", "nosections")
 LINKER_FACTORS = ("code", "page", "relro", "hash", "id", "relr", "extra")
 KINDS = {"pie": ["-fPIE", "-pie"], "exec": ["-fno-pie", "-no-pie"], "static": ["-fno-pie", "-no-pie", "-static"],
          "static-pie": ["-fPIE", "-static-pie"], "dso": ["-fPIC", "-shared", "-DLIBRARY", "-Wl,-soname,libprobe.so"]}
@@ -72,8 +75,9 @@ def all_builds(target):
 
 
 def plain_builds(target):
-    sizes = [(("size", value),) if value else () for value in FACTORS["size"]]
-    return [Build(linker, kind, size) for size, linker, kind in itertools.product(sizes, target.linkers, target.kinds)]
+    plain = [(("size", value),) if value else () for value in FACTORS["size"]] + [(("before", "sstripped"),)]
+    return [Build(linker, kind, factor)
+            for factor, linker, kind in itertools.product(plain, target.linkers, target.kinds)]
 
 
 def single_builds(target):
@@ -131,6 +135,8 @@ def compile_and_link(target, build, folder):
     for name in LINKER_FACTORS:
         options = FACTORS[name][build.value(name)][build.linker]
         flags += ["-Wl," + options.replace("-z ", "-z,").replace(" ", ",")] if options else []
+    if build.value("before") in WITHOUT_SECTIONS:
+        flags += ["-Wl,--eh-frame-hdr"]
     output = os.path.join(folder, "libprobe.so" if build.kind == "dso" else "program")
     sources = [os.path.join(PROBE, "probe.c"), os.path.join(PROBE, "throw.cpp")]
     # gcc takes .c and .cpp, g++ would compile both as C++.
@@ -140,7 +146,9 @@ def compile_and_link(target, build, folder):
         result = run(tool(target.cc), "-g", os.path.join(PROBE, "main.c"), output, "-o", os.path.join(folder, "program"),
                      "-Wl,-rpath,$ORIGIN", "-ldl", cwd=folder)
     before = FACTORS["before"][build.value("before")]
-    if result.status == 0 and before:
+    if result.status == 0 and before == ("sstrip",):
+        write(output, without_section_headers(read(output)))
+    elif result.status == 0 and before:
         name = target.tool(before[0]) if before[0] in ("strip", "objcopy") else before[0]
         result = run(tool(name), *before[1:], output, cwd=folder)
     return output, result
