@@ -2,6 +2,7 @@
 import dataclasses
 import itertools
 import os
+import random
 
 from harness import read, run, tool, without_section_headers, write
 from matrix.targets import PROBE
@@ -72,6 +73,18 @@ def all_builds(target):
             factors = tuple((n, v) for n, v in zip(names, values) if v)
             if is_possible(linker, kind, factors):
                 yield Build(linker, kind, factors)
+
+
+def sample_of_all(target, count):
+    """So many of all builds, drawn without making their list, of nearly a million: the same for each run."""
+    chosen = random.Random(4)
+    drawn = {}
+    while len(drawn) < count:
+        factors = tuple((name, chosen.choice(list(values))) for name, values in FACTORS.items())
+        build = Build(chosen.choice(target.linkers), chosen.choice(target.kinds), tuple(f for f in factors if f[1]))
+        if is_possible(build.linker, build.kind, build.factors):
+            drawn[build] = None
+    return list(drawn)
 
 
 def plain_builds(target):
