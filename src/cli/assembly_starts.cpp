@@ -1,6 +1,7 @@
 #include "cli/assembly_starts.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "elf/symbol_names.hpp"
 #include "object/symbol_table.hpp"
@@ -68,9 +69,11 @@ std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image
   for (std::size_t i = 0; i < section.functions.size(); ++i) {
     const std::uint64_t field = version.header_size() + std::uint64_t{i} * version.descriptor_size;
     const std::uint64_t start = section.functions[i].start;
-    std::string base = section_address_symbol;
-    if (from_field) base = "(" + base + "+" + std::to_string(field) + ")";
-    functions.push_back({hex(start) + " - " + base, names.name_at(start)});
+    std::string expression = hex(start) + " - ";
+    expression += from_field ? "(" : "";
+    expression += section_address_symbol;
+    if (from_field) expression.append("+").append(std::to_string(field)).append(")");
+    functions.push_back({std::move(expression), names.name_at(start)});
   }
   return functions;
 }
@@ -91,7 +94,7 @@ std::string symbol_of_source(const elf::Image& object, const object::NewObjectSe
   for (std::size_t i = 0; i < symbols.size(); ++i) {
     const object::Symbol symbol = symbols.at(i);
     if (!symbol.section || (symbol.type != STT_FUNC && symbol.type != STT_NOTYPE)) continue;
-    const std::string name = symbols.name_of(symbol);
+    std::string name = symbols.name_of(symbol);
     // Assemblers leave labels with ".L" out; "$x" and the like mark what the bytes are, and are nobody's names.
     if (!name.empty() && name[0] != '.' && name[0] != '$' && sframe::assembly_name(name) == name) return name;
   }
