@@ -91,7 +91,12 @@ Group Movability::collect(std::uint64_t offset) const {
     for (std::size_t i = 0; i < image_->segments().size(); ++i) {
       const Elf64_Phdr& segment = image_->segments()[i];
       const bool holds_others = segment.p_type == PT_LOAD || segment.p_type == PT_NULL || segment.p_type == PT_PHDR;
-      if (holds_others || !FileRange{segment.p_offset, segment.p_offset + segment.p_filesz}.overlaps(group.range))
+      // mold may give PT_GNU_RELRO the file offset 0. Only its addresses mean something.
+      const bool is_elsewhere =
+          segment.p_type == PT_GNU_RELRO && !FileRange{segment.p_vaddr, segment.p_vaddr + segment.p_memsz}.overlaps(
+                                                {group.address, group.address + (group.range.end - group.range.begin)});
+      if (holds_others || is_elsewhere ||
+          !FileRange{segment.p_offset, segment.p_offset + segment.p_filesz}.overlaps(group.range))
         continue;
       absorb(segment.p_offset, segment.p_filesz, segment.p_vaddr, segment.p_align);
       group.segments.push_back(i);

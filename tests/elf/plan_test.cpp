@@ -50,6 +50,18 @@ TEST(Plans, EachIsTriedAndOneIsTaken) {
   }
 }
 
+// mold gives PT_GNU_RELRO the file offset 0 where its first bytes are in no file: those at the front are not its own.
+TEST(Plans, NotesMoveUnderARelroThatNamesOtherBytes) {
+  const Folder folder;
+  change(small_library(), folder / "library", [](Fields& f) {
+    f.segment(PT_GNU_RELRO).p_offset = 0;
+    f.segment(PT_GNU_RELRO).p_filesz = 0x400;
+  });
+  const Layout expected = inject(small_library(), folder / "expected", 64);
+  EXPECT_GT(expected.table_plan, TablePlan::Free);
+  EXPECT_EQ(inject(folder / "library", folder / "output", 64).evicted, expected.evicted);
+}
+
 // Without `trials` the search ends as soon as no plan left can be cheaper: that must not change the choice.
 TEST(Plans, AreTheSameWhetherAllAreTriedOrNot) {
   const Image image = Image::open(small_library());
