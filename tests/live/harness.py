@@ -29,7 +29,8 @@ def main():
 
 
 def tool(name):
-    path = shutil.which(name)
+    """What Debian's packages bring, whatever else there is: a rustc of rustup does not run without its user's settings."""
+    path = shutil.which(name, path="/usr/bin:/usr/sbin:" + os.environ.get("PATH", ""))
     if path is None:
         raise FileNotFoundError(f"this test needs {name}, which is not installed")
     return path

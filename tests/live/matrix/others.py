@@ -19,8 +19,7 @@ def build_go(name, output, folder):
 
 def build_rust(name, output, folder):
     del folder
-    # The distribution's own, not one that a user installed in front of it.
-    compiler = "/usr/bin/rustc" if os.path.exists("/usr/bin/rustc") else tool("rustc")
+    compiler = tool("rustc")
     return run(compiler, "-g", "-O", *RUSTC[name], "-o", output, os.path.join(PROBE, "probe.rs"))
 
 
