@@ -49,35 +49,37 @@ void expect_same_place(const Image& with, const Image& without, const std::strin
   EXPECT_EQ(found->header.sh_flags & SHF_ALLOC, SHF_ALLOC) << name;
 }
 
-// The linker's own headers are the judge. Without symbols to hash, GNU ld does not say how many there are.
-TEST_F(NoHeaders, SectionsAreWhereTheLinkerHadThem) {
-  write_text(folder_ / "a.c",
-             "#include <stdio.h>\nint data = 3; __thread int tls; int f(int i) { return tls += data + i; }\n"
-             "int main(int c, char** v) { return printf(\"%d %s\", f(c), *v) < 0; }\n");
-  for (const std::string linker : {"bfd", "gold", "lld", "mold"}) {
-    if (!has_tool(linker == "lld" ? "ld.lld" : linker == "bfd" ? "ld" : linker)) ADD_FAILURE() << "no " << linker;
-    for (const std::string options :
-         {"-fPIE -pie", "-fno-pie -no-pie -rdynamic", "-fPIC -shared", "-static -Wl,--eh-frame-hdr",
-          "-fPIC -shared -Wl,--hash-style=sysv", "-fPIC -shared -Wl,--hash-style=both"}) {
-      const auto path = folder_ / "program";
-      ASSERT_EQ(run("gcc -O1 -Wl,--build-id -fuse-ld=" + linker + " " + options + " -o " + path.string() + " " +
-                    (folder_ / "a.c").string())
-                    .status,
-                0);
-      SCOPED_TRACE(linker + " " + options);
-      const Image with = Image::open(path);
-      const Image without = Image::open(stripped(path));
-      EXPECT_FALSE(without.has_section_headers());
-      for (const char* name :
-           {".interp", ".note.gnu.property", ".note.gnu.build-id", ".note.ABI-tag", ".dynamic", ".gnu.hash", ".hash",
-            ".dynsym", ".dynstr", ".gnu.version", ".eh_frame_hdr", ".eh_frame"})
-        expect_same_place(with, without, name);
-      EXPECT_TRUE(std::equal(with.build_id().begin(), with.build_id().end(), without.build_id().begin(),
-                             without.build_id().end()));
-      convert(folder_ / "stripped");
-    }
+class LinkedBy : public NoHeaders, public testing::WithParamInterface<const char*> {
+ protected:
+  void expect_same_sections(const std::string& options) {
+    write_text(folder_ / "a.c",
+               "#include <stdio.h>\nint data = 3; __thread int tls; int f(int i) { return tls += data + i; }\n"
+               "int main(int c, char** v) { return printf(\"%d %s\", f(c), *v) < 0; }\n");
+    const auto path = folder_ / "program";
+    const std::string command = "gcc -O1 -Wl,--build-id -fuse-ld=" + std::string(GetParam()) + " " + options + " -o " +
+                                path.string() + " " + (folder_ / "a.c").string();
+    ASSERT_EQ(run(command).status, 0) << command;
+    SCOPED_TRACE(command);
+    const Image with = Image::open(path);
+    const Image without = Image::open(stripped(path));
+    EXPECT_FALSE(without.has_section_headers());
+    for (const char* name : {".interp", ".note.gnu.property", ".note.gnu.build-id", ".note.ABI-tag", ".dynamic",
+                             ".gnu.hash", ".hash", ".dynsym", ".dynstr", ".gnu.version", ".eh_frame_hdr", ".eh_frame"})
+      expect_same_place(with, without, name);
+    EXPECT_TRUE(std::equal(with.build_id().begin(), with.build_id().end(), without.build_id().begin(),
+                           without.build_id().end()));
+    convert(folder_ / "stripped");
   }
+};
+
+// The linker's own headers are the judge. Without symbols to hash, GNU ld does not say how many there are.
+TEST_P(LinkedBy, SectionsAreWhereTheLinkerHadThem) {
+  for (const char* options : {"-fPIE -pie", "-fno-pie -no-pie -rdynamic", "-fPIC -shared", "-static -Wl,--eh-frame-hdr",
+                              "-fPIC -shared -Wl,--hash-style=sysv", "-fPIC -shared -Wl,--hash-style=both"})
+    expect_same_sections(options);
 }
+
+INSTANTIATE_TEST_SUITE_P(Linkers, LinkedBy, testing::Values("bfd", "gold", "lld", "mold"));
 
 TEST_F(NoHeaders, EveryLoadedByteBelongsToOneSection) {
   const Image image = Image::open(stripped(small_library()));
