@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint32_t relocation_aarch64_plt32 = 314, relocation_aarch64_gotpcrel32 = 315;
 
 struct Known {
-  elf::Architecture architecture;
-  std::uint32_t number;
+  elf::Architecture architecture = elf::Architecture::Amd64;
+  std::uint32_t number = 0;
   RelocationType type;
 };
 
