@@ -19,8 +19,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) : name_(path.string())
   map();
 }
 
-MappedFile::MappedFile(int descriptor, const std::string& name)
-    : name_(name), descriptor_(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) {
+MappedFile::MappedFile(int descriptor, std::string name)
+    : name_(std::move(name)), descriptor_(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) {
   if (descriptor_ < 0) throw SystemFailure(name_, "open", errno);
   map();
 }

@@ -13,7 +13,7 @@ class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);
   /// An open file, of which it takes a descriptor of its own; `name` is for messages.
-  MappedFile(int descriptor, const std::string& name);
+  MappedFile(int descriptor, std::string name);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
