@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/report_text.hpp"
 #include "elf/symbol_names.hpp"
 #include "emit/select.hpp"
 #include "support/background.hpp"
@@ -87,7 +88,7 @@ emit::SectionEncoder lower_functions_of(const std::string& file, const cfi::Fram
                   "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
   }
   emit::SectionEncoder encoder = lower_functions(source, dialect, report);
-  if (encoder.function_count() == 0) throw Refused(file, "has no function that SFrame could describe");
+  if (encoder.function_count() == 0) throw Refused(file, why_no_function(report));
   return encoder;
 }
 

@@ -2,6 +2,7 @@
 
 #include <ostream>
 #include <string_view>
+#include <utility>
 
 #include "support/text.hpp"
 
@@ -9,18 +10,37 @@ namespace sframe_gen::cli {
 
 namespace {
 
-void write_reasons(const Report& report, std::ostream& out) {
-  const char* separator = " (";
+/// "9 CFA is a DWARF expression …", the number of functions first.
+std::vector<std::string> reasons_of(const Report& report) {
+  std::vector<std::string> reasons;
   for (std::size_t i = 0; i < report.reasons.size(); ++i) {
     if (report.reasons[i].functions == 0) continue;
-    out << separator << report.reasons[i].functions << ' ' << emit::sentence_of(static_cast<emit::Unrepresentable>(i));
-    separator = ", ";
+    reasons.push_back(std::to_string(report.reasons[i].functions) + ' ' +
+                      std::string(emit::sentence_of(static_cast<emit::Unrepresentable>(i))));
   }
-  if (*separator == ',') out << ')';
+  return reasons;
 }
 
-void write_count(const char* what, std::uint64_t count, std::ostream& out) {
-  if (count != 0) out << "  " << count_of(count, "FDE") << ' ' << what << '\n';
+/// "9 FDEs without bytes", for each kind of FDE that gives no function.
+std::vector<std::string> dropped_of(const cfi::DroppedEntries& dropped) {
+  const std::pair<std::uint64_t, const char*> kinds[] = {
+      {dropped.empty, " without bytes"},
+      {dropped.outside_code, " of discarded or no code"},
+      {dropped.duplicate, " said twice"},
+      {dropped.shadowed, " of .debug_frame for what .eh_frame describes"},
+  };
+  std::vector<std::string> sentences;
+  for (const auto& [count, what] : kinds) {
+    if (count != 0) sentences.push_back(count_of(count, "FDE") + what);
+  }
+  return sentences;
+}
+
+/// " (one, another)", or nothing.
+std::string in_parentheses(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) text += (text.empty() ? " (" : ", ") + sentence;
+  return text.empty() ? text : text + ')';
 }
 
 std::string_view origin_of_address(std::string_view from) {
@@ -34,9 +54,13 @@ std::string_view origin_of_address(std::string_view from) {
 
 void write_summary(const Report& report, std::ostream& out) {
   out << report.file << ": " << count_of(report.functions, "function") << ": " << report.whole << " whole, "
-      << report.in_part << " in part, " << report.left_out << " left out";
-  write_reasons(report, out);
-  out << '\n';
+      << report.in_part << " in part, " << report.left_out << " left out" << in_parentheses(reasons_of(report)) << '\n';
+}
+
+std::string why_no_function(const Report& report) {
+  std::vector<std::string> sentences = dropped_of(report.dropped);
+  for (const std::string& reason : reasons_of(report)) sentences.push_back(reason);
+  return "has no function that SFrame could describe" + in_parentheses(sentences);
 }
 
 void write_summary(const Removal& removal, std::ostream& out) {
@@ -59,10 +83,7 @@ void write_details(const Report& report, std::ostream& out) {
         << hex(named.hole.end) << ' ' << (named.function.empty() ? "(no symbol)" : named.function) << ": "
         << emit::sentence_of(named.hole.reason) << '\n';
   }
-  write_count("without bytes dropped", report.dropped.empty, out);
-  write_count("of discarded or no code dropped", report.dropped.outside_code, out);
-  write_count("said twice, counted once", report.dropped.duplicate, out);
-  write_count("of .debug_frame dropped for .eh_frame's", report.dropped.shadowed, out);
+  for (const std::string& sentence : dropped_of(report.dropped)) out << "  dropped: " << sentence << '\n';
   out << "  .sframe: " << hex(report.section_size) << " bytes";
   if (!report.is_object) out << " at " << hex(report.section_address) << origin_of_address(report.address_from);
   out << ", " << count_of(report.rows, "row") << ", descriptors: " << report.default_descriptors << " default, "

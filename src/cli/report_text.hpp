@@ -1,6 +1,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 #include <vector>
 
 #include "cli/report.hpp"
@@ -11,6 +12,9 @@ namespace sframe_gen::cli {
 /// "libc.so.6: 3812 functions: 3790 whole, 12 in part, 10 left out (9 CFA is a DWARF expression …)".
 void write_summary(const Report& report, std::ostream& out);
 void write_summary(const Removal& removal, std::ostream& out);
+
+/// Why a file with FDEs gets no section: "has no function that SFrame could describe (2 FDEs of discarded or no code)".
+std::string why_no_function(const Report& report);
 
 /// After the summary: each function left out, what was dropped, and the plan of the rewrite.
 void write_details(const Report& report, std::ostream& out);

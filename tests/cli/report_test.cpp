@@ -136,10 +136,20 @@ TEST(Details, DroppedEntriesOnlyWhereThereAreAny) {
   EXPECT_EQ(details_of(report).find("FDE"), std::string::npos);
   report.dropped = {.empty = 1, .outside_code = 2, .duplicate = 3, .shadowed = 4};
   const std::string text = details_of(report);
-  EXPECT_NE(text.find("  1 FDE without bytes dropped\n"), std::string::npos);
-  EXPECT_NE(text.find("  2 FDEs of discarded or no code dropped\n"), std::string::npos);
-  EXPECT_NE(text.find("  3 FDEs said twice, counted once\n"), std::string::npos);
-  EXPECT_NE(text.find("  4 FDEs of .debug_frame dropped for .eh_frame's\n"), std::string::npos);
+  EXPECT_NE(text.find("  dropped: 1 FDE without bytes\n"), std::string::npos);
+  EXPECT_NE(text.find("  dropped: 2 FDEs of discarded or no code\n"), std::string::npos);
+  EXPECT_NE(text.find("  dropped: 3 FDEs said twice\n"), std::string::npos);
+  EXPECT_NE(text.find("  dropped: 4 FDEs of .debug_frame for what .eh_frame describes\n"), std::string::npos);
+}
+
+TEST(NoFunction, SaysWhatBecameOfTheFdes) {
+  Report report;
+  EXPECT_EQ(why_no_function(report), "has no function that SFrame could describe");
+  report.reasons = four_functions().reasons;
+  report.dropped.outside_code = 2;
+  EXPECT_EQ(why_no_function(report),
+            "has no function that SFrame could describe (2 FDEs of discarded or no code, 2 CFA is a DWARF expression "
+            "SFrame cannot say, 1 offset does not fit in 32 bits)");
 }
 
 TEST(Details, SectionAndPlan) {

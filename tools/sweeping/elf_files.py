@@ -2,7 +2,7 @@
 import os
 import struct
 
-ET_EXEC, ET_DYN = 2, 3
+ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
 EM_X86_64 = 62
 PT_DYNAMIC, PT_INTERP = 2, 3
 DT_FLAGS_1, DF_1_PIE = 0x6FFFFFFB, 0x08000000
@@ -34,6 +34,13 @@ def elf_files(places, every_name=False):
         if magic == b"\x7fELF":
             seen.add((status.st_dev, status.st_ino))
             yield path
+
+
+def is_object(path):
+    """Whether the file is relocatable: an object or a kernel module, of any class and byte order."""
+    with open(path, "rb") as file:
+        header = file.read(18)
+    return len(header) == 18 and int.from_bytes(header[16:], "big" if header[5] == 2 else "little") == ET_REL
 
 
 def segments(file):

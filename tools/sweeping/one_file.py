@@ -6,12 +6,13 @@ import os
 import re
 import subprocess
 
-from sweeping import elflint
+from sweeping import elf_files, elflint
 
 
 @dataclasses.dataclass
 class Outcome:
     path: str
+    is_object: bool
     report: dict  # of the conversion
     output: str | None = None  # the converted file, if there is one
     verified: dict = dataclasses.field(default_factory=dict)
@@ -29,6 +30,7 @@ def run(program, *arguments):
 def reason_of(report, path):
     """The refusal without what differs from file to file."""
     text = report.get("error", report["status"]).removeprefix(path + ": ")
+    text = text.replace("1 FDE ", "1 FDEs ")
     return re.sub(r"0x[0-9a-f]+|'[^']*'|\.(?!eh_frame|debug_frame)[a-z_.]+[a-z_]|\b\d+\b(?!-bit)", "…", text)
 
 
@@ -54,7 +56,7 @@ def examine(options, scratch, path):
     output = os.path.join(scratch, path.lstrip("/"))
     os.makedirs(os.path.dirname(output), exist_ok=True)
     status, report, error = run(options.program, "-o", output, path)
-    outcome = Outcome(path, report)
+    outcome = Outcome(path, elf_files.is_object(path), report)
     if report["status"] != "done":
         refused = report["status"] == "failed" and status == 1 and not os.path.exists(output)
         outcome.phases["convert"] = None if refused else f"status {status}: {error or report['status']}"
@@ -63,7 +65,7 @@ def examine(options, scratch, path):
     outcome.phases["convert"] = None if status == 0 else f"status {status}: {error}"
     if options.verify:
         outcome.phases["verify"] = verify(options.program, outcome)
-    if options.remove:
+    if options.remove and not outcome.is_object:  # an object keeps no way back: its compiler makes it anew
         outcome.phases["remove"] = remove(options.program, outcome)
     if options.elflint:
         outcome.phases["elflint"] = elflint.new_complaints(path, output)

@@ -3,9 +3,10 @@ import collections
 
 from sweeping import one_file
 
+
 class Totals:
     def __init__(self):
-        self.counts = collections.Counter()
+        self.counts = {kind: collections.Counter() for kind in ("linked", "objects")}
         self.reasons = collections.defaultdict(collections.Counter)
         self.refusals = collections.defaultdict(list)
         self.plans = collections.Counter()
@@ -14,7 +15,8 @@ class Totals:
         self.problems = []
 
     def add(self, outcome):
-        self.counts["files"] += 1
+        counts = self.counts["objects" if outcome.is_object else "linked"]
+        counts["files"] += 1
         for phase, problem in outcome.phases.items():
             self.phases[phase]["failed" if problem else "passed"] += 1
             if problem:
@@ -22,10 +24,9 @@ class Totals:
         if outcome.output is None:
             self.refusals[one_file.reason_of(outcome.report, outcome.path)].append(outcome.path)
         else:
-            self.add_converted(outcome.report, outcome.verified)
+            self.add_converted(counts, outcome.report, outcome.verified)
 
-    def add_converted(self, report, verified):
-        counts = self.counts
+    def add_converted(self, counts, report, verified):
         counts["converted"] += 1
         for key in ("total", "whole", "in_part", "left_out"):
             counts["functions " + key.replace("_", " ")] += report["functions"][key]
@@ -40,8 +41,10 @@ class Totals:
         for value in report["reasons"].values():
             self.reasons[value["meaning"]]["functions"] += value["functions"]
             self.reasons[value["meaning"]]["bytes"] += value["bytes"]
-        self.plans[report["rewrite"]["section_plan"] + "+" + report["rewrite"]["table_plan"]] += 1
-        counts["build-id left the first page"] += report["rewrite"]["build_id_left_first_page"]
+        rewrite = report["rewrite"]
+        if "section_plan" in rewrite:  # objects have neither segments nor a first page
+            self.plans[rewrite["section_plan"] + "+" + rewrite["table_plan"]] += 1
+            counts["build-id left the first page"] += rewrite["build_id_left_first_page"]
         counts["PCs checked"] += verified.get("checked_pcs", 0)
         counts["wrong rows"] += verified.get("difference_count", 0)
 
@@ -52,8 +55,15 @@ class Totals:
         if problem or not kind.startswith("not "):  # neither run nor comparable is neither passed nor failed
             self.phases["answers"]["failed" if problem else "passed"] += 1
 
+    def converted(self):
+        return sum(counts["converted"] for counts in self.counts.values())
+
+    def count_rows(self):
+        keys = dict.fromkeys(key for counts in self.counts.values() for key in counts)
+        return [(key, *(counts[key] for counts in self.counts.values())) for key in keys]
+
     def markdown(self):
-        lines = table(["what", "count"], self.counts.items())
+        lines = table(["what", *self.counts], self.count_rows())
         lines += table(["left out because", "functions", "bytes"],
                        [(key, value["functions"], value["bytes"]) for key, value in sorted(self.reasons.items())])
         lines += table(["plan", "files"], sorted(self.plans.items()))
