@@ -19,6 +19,9 @@ namespace {
 /// A smaller file is copied in less time than a thread takes to start.
 constexpr std::uint64_t smallest_early_copy = 4 << 20;
 
+/// So much is copied and then digested while the processor's cache still has it.
+constexpr std::uint64_t early_step = 1 << 20;
+
 /// Up to where bytes of the input keep their offset under nearly every plan: .sframe goes behind the segment that
 /// holds .eh_frame, or behind all of them. A plan that inserts before is right all the same, only not faster.
 std::uint64_t unmoved_size(const Image& image) {
@@ -32,18 +35,18 @@ std::uint64_t unmoved_size(const Image& image) {
   return 0;
 }
 
-/// Reads instead of looking at the mapping: pages that nobody else looks at need not stay in memory.
-Digester digester_of(const Image& image) {
-  Digester digester;
-  std::vector<std::byte> buffer(std::min<std::size_t>(image.file_bytes().size(), std::size_t{1} << 18));
-  for (std::size_t done = 0; done < image.file_bytes().size();) {
-    const ssize_t size = ::pread(image.descriptor(), buffer.data(), buffer.size(), static_cast<off_t>(done));
+/// Adds [from, to) of the image. Reads instead of looking at the mapping: pages that nobody else looks at need not stay
+/// in memory.
+void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Digester& digester) {
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(to - from, std::uint64_t{1} << 18));
+  while (from < to) {
+    const std::size_t wanted = std::min<std::uint64_t>(to - from, buffer.size());
+    const ssize_t size = ::pread(image.descriptor(), buffer.data(), wanted, static_cast<off_t>(from));
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) throw SystemFailure(image.name(), "read", size < 0 ? errno : EIO);
     digester.update(std::span(buffer).first(static_cast<std::size_t>(size)));
-    done += static_cast<std::size_t>(size);
+    from += static_cast<std::uint64_t>(size);
   }
-  return digester;
 }
 
 }  // namespace
@@ -54,25 +57,31 @@ Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem:
     early_size_ = 0;
     return;
   }
-  early_copy_ = in_background([this] {
-    copy_file_bytes({0, 0, early_size_}, image_.descriptor(), file_.descriptor(), output_.string());
-  });
-  digester_ = in_background([this] { return digester_of(image_); });
+  early_work_ = in_background([this] { return copy_and_digest(); });
 }
 
 Rewrite::~Rewrite() {
-  // They use the files, which go away after this.
-  if (early_copy_.valid()) early_copy_.wait();
-  if (digester_.valid()) digester_.wait();
+  // It uses the files, which go away after this.
+  if (early_work_.valid()) early_work_.wait();
+}
+
+Digester Rewrite::copy_and_digest() const {
+  Digester digester;
+  for (std::uint64_t from = 0; from < early_size_; from += early_step) {
+    const std::uint64_t size = std::min(early_step, early_size_ - from);
+    copy_file_bytes({from, from, size}, image_.descriptor(), file_.descriptor(), output_.string());
+    digest_bytes(image_, from, from + size, digester);
+  }
+  digest_bytes(image_, early_size_, image_.file_bytes().size(), digester);
+  return digester;
 }
 
 std::uint64_t Rewrite::finish(const Layout& layout, std::span<const std::byte> section_bytes) {
   if (section_bytes.size() != layout.section_size) {
     throw std::logic_error("the layout was planned for another section size");
   }
-  Digester original = digester_.valid() ? digester_.get() : digester_of(image_);
+  Digester original = early_work_.valid() ? early_work_.get() : copy_and_digest();
   FileImage contents = build_file_image(image_, layout, section_bytes, std::move(original));
-  if (early_copy_.valid()) early_copy_.get();
   contents.early_size = early_size_;
   write_file_image(contents, image_.descriptor(), file_.descriptor(), output_.string());
   check_layout(image_, Image::open(file_.descriptor(), output_.string()), Contents::Affected, layout.section);

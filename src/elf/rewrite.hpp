@@ -35,12 +35,14 @@ class Rewrite {
   std::uint64_t finish(const Layout& layout, std::span<const std::byte> section_bytes);
 
  private:
+  /// What has seen all bytes of the image.
+  Digester copy_and_digest() const;
+
   const Image& image_;
   std::filesystem::path output_;
   OutputFile file_;
   std::uint64_t early_size_;  ///< bytes from the start of the file that are copied early
-  std::future<void> early_copy_;
-  std::future<Digester> digester_;  ///< that has seen the image's bytes
+  std::future<Digester> early_work_;
 };
 
 /// Both steps at once.
