@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "cfi/frame_source.hpp"
 #include "cli/cfi_image.hpp"
@@ -80,8 +82,9 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
   const elf::Layout layout =
       elf::plan_layout(image, encoder.encoded_size(), added, options.explain ? &trials : nullptr);
   // Function starts are stored relative to the section: its place comes before its bytes.
-  const std::vector<std::byte> bytes = encoder.encode(layout.section_address);
-  const std::uint64_t size = rewrite ? rewrite->finish(layout, bytes) : elf::rewritten_size(image, layout, bytes);
+  std::vector<std::byte> bytes = encoder.encode(layout.section_address);
+  const std::uint64_t size =
+      rewrite ? rewrite->finish(layout, std::move(bytes)) : elf::rewritten_size(image, layout, std::move(bytes));
   describe(report, layout);
   report.growth = static_cast<std::int64_t>(size - opened.file_bytes().size());
   name_holes(report, image);

@@ -1,6 +1,7 @@
 #include "elf/file_image.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "elf/records.hpp"
 #include "elf/undo.hpp"
@@ -59,7 +60,7 @@ Patch names_patch(const Layout& layout) {
 
 }  // namespace
 
-FileImage build_file_image(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes,
+FileImage build_file_image(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes,
                            Digester original) {
   FileImage contents;
   contents.size = layout.file_size;
@@ -71,7 +72,7 @@ FileImage build_file_image(const Image& image, const Layout& layout, std::span<c
     store<std::uint64_t>(std::span(patch.bytes), dynamic.value, image.endian());
     contents.patches.push_back(std::move(patch));
   }
-  contents.patches.push_back({layout.section_offset, {section_bytes.begin(), section_bytes.end()}});
+  contents.patches.push_back({layout.section_offset, std::move(section_bytes)});
   contents.patches.push_back(header_patch(0, layout.header, image.endian()));
   contents.patches.push_back(segment_table_patch(layout, image.endian()));
   if (layout.old_headers) {

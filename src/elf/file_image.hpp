@@ -28,7 +28,7 @@ struct FileImage {
 };
 
 /// `original` has seen the bytes of `image`: the output keeps what gives them back.
-FileImage build_file_image(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes,
+FileImage build_file_image(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes,
                            Digester original);
 
 /// Fills the file `output`, empty but for its early bytes; `name` is for messages. Throws SystemFailure.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "elf/file_image.hpp"
@@ -76,12 +78,12 @@ Digester Rewrite::copy_and_digest() const {
   return digester;
 }
 
-std::uint64_t Rewrite::finish(const Layout& layout, std::span<const std::byte> section_bytes) {
+std::uint64_t Rewrite::finish(const Layout& layout, std::vector<std::byte> section_bytes) {
   if (section_bytes.size() != layout.section_size) {
     throw std::logic_error("the layout was planned for another section size");
   }
   Digester original = early_work_.valid() ? early_work_.get() : copy_and_digest();
-  FileImage contents = build_file_image(image_, layout, section_bytes, std::move(original));
+  FileImage contents = build_file_image(image_, layout, std::move(section_bytes), std::move(original));
   contents.early_size = early_size_;
   write_file_image(contents, image_.descriptor(), file_.descriptor(), output_.string());
   check_layout(image_, Image::open(file_.descriptor(), output_.string()), Contents::Affected, layout.section);
@@ -90,13 +92,13 @@ std::uint64_t Rewrite::finish(const Layout& layout, std::span<const std::byte> s
   return contents.size;
 }
 
-void rewrite(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes,
+void rewrite(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes,
              const std::filesystem::path& output) {
-  Rewrite(image, image, output).finish(layout, section_bytes);
+  Rewrite(image, image, output).finish(layout, std::move(section_bytes));
 }
 
-std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes) {
-  return build_file_image(image, layout, section_bytes, Digester()).size;
+std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes) {
+  return build_file_image(image, layout, std::move(section_bytes), Digester()).size;
 }
 
 std::uint64_t write_original(const Image& image, const NewSection& added, const std::filesystem::path& output) {

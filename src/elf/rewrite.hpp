@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <future>
-#include <span>
+#include <vector>
 
 #include "elf/image.hpp"
 #include "elf/layout.hpp"
@@ -32,7 +32,7 @@ class Rewrite {
   Rewrite& operator=(Rewrite&&) = delete;
 
   /// `section_bytes` become `layout.section`, placed as `layout` says. Returns the size of the file.
-  std::uint64_t finish(const Layout& layout, std::span<const std::byte> section_bytes);
+  std::uint64_t finish(const Layout& layout, std::vector<std::byte> section_bytes);
 
  private:
   /// What has seen all bytes of the image.
@@ -46,11 +46,11 @@ class Rewrite {
 };
 
 /// Both steps at once.
-void rewrite(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes,
+void rewrite(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes,
              const std::filesystem::path& output);
 
 /// Bytes of the file that a rewrite would make.
-std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::span<const std::byte> section_bytes);
+std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes);
 
 /// Writes what `image` was made from when it got `added` to `output`, as carefully as a Rewrite does. Returns
 /// its size. Throws as `restore_original` does.

@@ -1,6 +1,7 @@
 #include "elf/undo.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "elf/alignment.hpp"
 #include "elf/index_tables.hpp"
@@ -104,6 +105,7 @@ class Reversal {
 
   static void add_corrections(std::uint64_t offset, std::span<const std::byte> restored,
                               std::span<const std::byte> right, UndoRecord& record) {
+    if (std::memcmp(restored.data(), right.data(), right.size()) == 0) return;
     constexpr std::size_t close = 4;  // a correction of its own costs about as much
     std::size_t end = 0;
     bool extends = false;
@@ -169,6 +171,8 @@ std::vector<FileRange> uncopied(const std::vector<UndoPiece>& pieces, std::uint6
 
 namespace {
 
+constexpr std::uint64_t digest_step = 1 << 18;
+
 /// The last of the section headers is the record's.
 Patch undo_header(const Layout& layout, std::uint64_t size, std::uint64_t begin, Endian endian) {
   Elf64_Shdr header = layout.sections.back().header;
@@ -188,7 +192,10 @@ void append_undo(const Image& input, const Layout& layout, Digester original, Fi
   const std::uint64_t begin = contents.size;
   if (input.has_section_headers())
     contents.patches.push_back(undo_header(layout, encoded.size(), begin, input.endian()));
-  for (const FileRange& range : uncopied(record.pieces, begin)) original.update(output_bytes(input, contents, range));
+  for (const FileRange& range : uncopied(record.pieces, begin)) {
+    for (std::uint64_t at = range.begin; at < range.end; at += digest_step)
+      original.update(output_bytes(input, contents, {at, std::min(at + digest_step, range.end)}));
+  }
   const Digest digest = original.digest();
   std::copy(digest.begin(), digest.end(), digest_of(encoded).begin());
   if (!input.has_section_headers()) {
