@@ -12,11 +12,12 @@ bool has_bytes(const elf::Section* section) {
 
 std::vector<LoadedSection> load_object_sections(const elf::Image& object) {
   std::vector<LoadedSection> loaded;
+  object::RelocationTables tables(object);
   for (const auto& [kind, name] :
        {std::pair{FrameSection::EhFrame, ".eh_frame"}, std::pair{FrameSection::DebugFrame, ".debug_frame"}}) {
     for (const elf::Section& section : object.sections()) {
       if (section.name != name || !has_bytes(&section)) continue;
-      object::RelocatedSection relocated = object::relocate(object, section);
+      object::RelocatedSection relocated = object::relocate(tables, section);
       loaded.push_back({kind,
                         section.header.sh_addr,
                         {object.name(), section.name},

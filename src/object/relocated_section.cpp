@@ -13,25 +13,26 @@ namespace sframe_gen::object {
 
 namespace {
 
-/// Relocations packed with LEB128, experimental in LLVM 19 and later; not in any <elf.h>.
-constexpr std::uint32_t section_type_crel = 0x40000014;
-
 /// One section on the way to its linked form.
 class Relocator {
  public:
-  Relocator(const elf::Image& object, const elf::Section& section, PcBase base)
-      : object_(object), section_(section), base_(base), architecture_(elf::machine_of(object).architecture) {
+  Relocator(RelocationTables& tables, const elf::Section& section, PcBase base)
+      : object_(tables.object()),
+        tables_(tables),
+        section_(section),
+        base_(base),
+        architecture_(elf::machine_of(object_).architecture) {
     std::vector<std::byte> storage;
-    const auto contents = object.contents_of(section, storage);
+    const auto contents = object_.contents_of(section, storage);
     result_.bytes.assign(contents.begin(), contents.end());
   }
 
   RelocatedSection run() {
-    for (const elf::Section& relocations : object_.sections()) {
-      if (relocations.header.sh_info != section_.index) continue;
-      if (relocations.header.sh_type == SHT_RELA) apply_all(relocations);
-      if (relocations.header.sh_type == SHT_REL || relocations.header.sh_type == section_type_crel)
+    for (const std::uint32_t index : tables_.for_section(section_.index)) {
+      const elf::Section& relocations = object_.sections()[index];
+      if (relocations.header.sh_type != SHT_RELA)
         throw Refused(object_.name(), "has relocations without addends, or packed ones, for " + section_.name);
+      apply_all(relocations);
     }
     const auto place_of = [](const CodeReference& reference) { return reference.field_offset; };
     std::ranges::stable_sort(result_.code, {}, place_of);
@@ -45,7 +46,7 @@ class Relocator {
 
  private:
   void apply_all(const elf::Section& relocations) {
-    const SymbolTable symbols(object_, relocations.header.sh_link);
+    const SymbolTable& symbols = tables_.symbols(relocations.header.sh_link);
     const Origin origin{object_.name(), relocations.name};
     ByteReader reader(object_.bytes_of(relocations), object_.endian(), origin);
     while (!reader.at_end()) {
@@ -91,6 +92,7 @@ class Relocator {
   }
 
   const elf::Image& object_;
+  RelocationTables& tables_;
   const elf::Section& section_;
   PcBase base_;
   elf::Architecture architecture_;
@@ -99,8 +101,13 @@ class Relocator {
 
 }  // namespace
 
+RelocatedSection relocate(RelocationTables& tables, const elf::Section& section, PcBase base) {
+  return Relocator(tables, section, base).run();
+}
+
 RelocatedSection relocate(const elf::Image& object, const elf::Section& section, PcBase base) {
-  return Relocator(object, section, base).run();
+  RelocationTables tables(object);
+  return relocate(tables, section, base);
 }
 
 }  // namespace sframe_gen::object

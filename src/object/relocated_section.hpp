@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "elf/image.hpp"
+#include "object/relocation_tables.hpp"
 
 namespace sframe_gen::object {
 
@@ -29,8 +30,10 @@ struct RelocatedSection {
 /// that when it links.
 enum class PcBase : std::uint8_t { Field, Section };
 
-/// `section` of an object, decompressed and relocated. Fields that do not end up at code stay without meaning:
+/// `section` of the tables' object, decompressed and relocated. Fields that do not end up at code stay without meaning:
 /// undefined symbols count as 0. Throws MalformedInput, and Refused for relocations that are not known.
+RelocatedSection relocate(RelocationTables& tables, const elf::Section& section, PcBase base = PcBase::Field);
+/// The same for one section alone.
 RelocatedSection relocate(const elf::Image& object, const elf::Section& section, PcBase base = PcBase::Field);
 
 }  // namespace sframe_gen::object
