@@ -37,6 +37,15 @@ install(PROGRAMS packaging/brp-sframe DESTINATION lib/rpm COMPONENT program)
 install(FILES packaging/macros.sframe DESTINATION lib/rpm/macros.d COMPONENT program)
 install(PROGRAMS packaging/dh_sframe DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(FILES packaging/sframe.pm DESTINATION share/perl5/Debian/Debhelper/Sequence COMPONENT program)
+find_program(POD2MAN pod2man)
+if(POD2MAN)
+  # The date is a fixed one, or the page would have that of the checkout.
+  add_custom_command(OUTPUT dh_sframe.1 DEPENDS packaging/dh_sframe VERBATIM
+                     COMMAND ${POD2MAN} --section=1 --center=Debhelper "--release=sframe-gen ${PROJECT_VERSION}"
+                             "--date=November 2026" ${CMAKE_CURRENT_SOURCE_DIR}/packaging/dh_sframe dh_sframe.1)
+  add_custom_target(dh_sframe_manual ALL DEPENDS dh_sframe.1)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/dh_sframe.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+endif()
 
 if(NOT SFRAME_GEN_LIBRARY)
   return()
