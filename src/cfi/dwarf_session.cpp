@@ -1,6 +1,5 @@
 #include "cfi/dwarf_session.hpp"
 
-#include <dwarf.h>
 #include <libdwarf.h>
 
 #include <algorithm>
@@ -8,7 +7,8 @@
 #include <utility>
 
 #include "cfi/augmentation.hpp"
-#include "cfi/frame_section_check.hpp"
+#include "cfi/dwarf_object.hpp"
+#include "cfi/readable_copy.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -18,119 +18,21 @@ namespace {
 /// refuses rules for registers beyond it. It fills the whole table for every rule asked for, so more costs time.
 constexpr Dwarf_Half rule_table_size = 160;
 
-// Two generations of one interface: 20210528 (Debian 12) against 0.4 and later. Same calls, other types.
 #if SFRAME_GEN_LIBDWARF_INTERFACE_A
-using ObjectInterface = Dwarf_Obj_Access_Interface_a;
-using ObjectMethods = Dwarf_Obj_Access_Methods_a;
-using ObjectSection = Dwarf_Obj_Access_Section_a;
-using SectionIndex = Dwarf_Unsigned;
 using BytePointer = Dwarf_Small*;
 #else
-using ObjectInterface = Dwarf_Obj_Access_Interface;
-using ObjectMethods = Dwarf_Obj_Access_Methods;
-using ObjectSection = Dwarf_Obj_Access_Section;
-using SectionIndex = Dwarf_Half;
 using BytePointer = Dwarf_Ptr;
-#endif
-
-/// The object that libdwarf sees: section 0, which is nothing, and section 1, the CFI.
-struct OneSection {
-  const char* name;
-  std::span<const std::byte> bytes;
-  std::uint64_t address;
-  Endian endian;
-};
-
-const OneSection& section_of(void* object) {
-  return *static_cast<const OneSection*>(object);
-}
-
-int section_info(void* object, SectionIndex index, ObjectSection* result, int* /*error*/) {
-  *result = {};
-  if (index > 1) return DW_DLV_NO_ENTRY;
-  const OneSection& section = section_of(object);
-  const bool real = index == 1;
-#if SFRAME_GEN_LIBDWARF_INTERFACE_A
-  result->as_name = real ? section.name : "";
-  result->as_addr = real ? section.address : 0;
-  result->as_size = real ? section.bytes.size() : 0;
-  result->as_type = real ? 1 : 0;
-#else
-  result->name = real ? section.name : "";
-  result->addr = real ? section.address : 0;
-  result->size = real ? section.bytes.size() : 0;
-  result->type = real ? 1 : 0;
-#endif
-  return DW_DLV_OK;
-}
-
-int load_section(void* object, SectionIndex index, Dwarf_Small** data, int* /*error*/) {
-  if (index != 1) return DW_DLV_NO_ENTRY;
-  // libdwarf takes a pointer to non-const, and writes to it only to relocate, which is not asked for.
-  *data = reinterpret_cast<Dwarf_Small*>(const_cast<std::byte*>(section_of(object).bytes.data()));
-  return DW_DLV_OK;
-}
-
-Dwarf_Unsigned section_count(void* /*object*/) {
-  return 2;
-}
-Dwarf_Small eight(void* /*object*/) {
-  return 8;
-}
-Dwarf_Small four(void* /*object*/) {
-  return 4;
-}
-
-#if SFRAME_GEN_LIBDWARF_INTERFACE_A
-Dwarf_Small byte_order(void* object) {
-  return section_of(object).endian == Endian::Big ? DW_END_big : DW_END_little;
-}
-Dwarf_Unsigned file_size(void* object) {
-  return section_of(object).bytes.size();
-}
-constexpr ObjectMethods methods{section_info, byte_order, four, eight, file_size, section_count, load_section, nullptr};
-#else
-Dwarf_Endianness byte_order(void* object) {
-  return section_of(object).endian == Endian::Big ? DW_OBJECT_MSB : DW_OBJECT_LSB;
-}
-constexpr ObjectMethods methods{section_info, byte_order, four, eight, section_count, load_section, nullptr};
 #endif
 
 std::span<const std::byte> as_bytes(BytePointer data, Dwarf_Unsigned size) {
   return {static_cast<const std::byte*>(static_cast<const void*>(data)), static_cast<std::size_t>(size)};
 }
 
-constexpr std::size_t zero_length_size = 4;
-
-/// Makes the record longer by what stands behind it.
-void take_in_zero_length(std::span<std::byte> section, std::uint64_t record, Endian endian) {
-  const bool wide = load<std::uint32_t>(section.subspan(record), endian) == UINT32_MAX;
-  if (wide) {
-    const auto length = section.subspan(record + 4);
-    store(length, load<std::uint64_t>(length, endian) + zero_length_size, endian);
-  } else {
-    const auto length = section.subspan(record);
-    store(length, static_cast<std::uint32_t>(load<std::uint32_t>(length, endian) + zero_length_size), endian);
-  }
-}
-
-/// A copy that every libdwarf reads; null where the section is one. Each letter of aarch64 becomes 'S', which has no
-/// data either, and each zero length four DW_CFA_nop of the record before.
-std::shared_ptr<const std::vector<std::byte>> readable_copy(std::span<const std::byte> bytes, Endian endian,
-                                                            const CheckedFrameSection& checked) {
-  if (checked.aarch64_letters.empty() && checked.before_zero.empty()) return nullptr;
-  const auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
-  for (const std::uint64_t place : checked.aarch64_letters) (*copy)[place] = std::byte{'S'};
-  for (const std::uint64_t record : checked.before_zero) take_in_zero_length(*copy, record, endian);
-  return copy;
-}
-
 }  // namespace
 
 struct DwarfSession::Handle {
   FrameSection kind;
-  OneSection section;
-  ObjectInterface object;
+  DwarfObject object;
   FrameTable table;
   Dwarf_Debug debug = nullptr;
   Dwarf_Cie* commons = nullptr;
@@ -142,8 +44,7 @@ struct DwarfSession::Handle {
 
   Handle(FrameSection section_kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian)
       : kind(section_kind),
-        section{kind == FrameSection::EhFrame ? ".eh_frame" : ".debug_frame", bytes, address, endian},
-        object{&section, &methods} {}
+        object(kind == FrameSection::EhFrame ? ".eh_frame" : ".debug_frame", bytes, address, endian) {}
 
   ~Handle() { close(); }
 
@@ -177,7 +78,7 @@ struct DwarfSession::Handle {
 
   void open() {
     Dwarf_Error error = nullptr;
-    check(dwarf_object_init_b(&object, nullptr, nullptr, DW_GROUPNUMBER_ANY, &debug, &error), error, 0);
+    check(dwarf_object_init_b(object.interface(), nullptr, nullptr, DW_GROUPNUMBER_ANY, &debug, &error), error, 0);
     dwarf_set_frame_rule_table_size(debug, rule_table_size);
     dwarf_set_frame_cfa_value(debug, cfa_column);
     dwarf_set_frame_undefined_value(debug, undefined_column);
@@ -216,7 +117,7 @@ struct DwarfSession::Handle {
         if (status == DW_DLV_ERROR) fail(error, 0);
         if (status == DW_DLV_OK) {
           common.pointer_encoding =
-              read_augmentation_data(augmentation, ByteReader(as_bytes(data, data_size), section.endian, table.origin))
+              read_augmentation_data(augmentation, ByteReader(as_bytes(data, data_size), table.endian, table.origin))
                   .fde_pointer_encoding;
         }
       }
@@ -230,16 +131,11 @@ struct DwarfSession::Handle {
     Dwarf_Off offset = 0;
     Dwarf_Error error = nullptr;
     check(dwarf_cie_section_offset(debug, cie, &offset, &error), error, 0);
-    common.initial_instructions = without_zero_lengths(common.initial_instructions, offset);
+    common.initial_instructions = without_zero_lengths(checked, offset, common.initial_instructions);
     const auto marks = checked.aarch64_commons.find(offset);
     if (marks == checked.aarch64_commons.end()) return;
     common.signal_frame = marks->second.signal_frame;
     common.b_key = marks->second.b_key;
-  }
-
-  std::span<const std::byte> without_zero_lengths(std::span<const std::byte> instructions, std::uint64_t record) const {
-    const auto [first, last] = std::equal_range(checked.before_zero.begin(), checked.before_zero.end(), record);
-    return instructions.first(instructions.size() - zero_length_size * static_cast<std::size_t>(last - first));
   }
 
   void read_entries() {
@@ -276,7 +172,7 @@ struct DwarfSession::Handle {
       throw MalformedInput(table.origin, entry_offset, "FDE has no CIE in the section");
     }
     return {start, size, entry_offset, static_cast<std::uint32_t>(common_index),
-            without_zero_lengths(as_bytes(instructions, instructions_size), entry_offset)};
+            without_zero_lengths(checked, entry_offset, as_bytes(instructions, instructions_size))};
   }
 };
 

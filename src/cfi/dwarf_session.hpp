@@ -21,7 +21,7 @@ struct EvaluatedRule {
   std::optional<std::uint64_t> next_row_pc;  ///< where the table's next row starts; none: this is the last
 };
 
-/// A libdwarf reader over one CFI section. The only user of libdwarf; its types do not leave dwarf_session.cpp.
+/// A libdwarf reader over one CFI section. The only user of libdwarf; its types do not leave this and dwarf_object.cpp.
 /// The section is handed over as bytes, so libdwarf never parses the ELF file itself.
 class DwarfSession {
  public:

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cfi/frame_section_check.hpp"
+#include "support/endian.hpp"
+
+namespace sframe_gen::cfi {
+
+/// A copy of a CFI section that every libdwarf reads; null where the section is one. Each letter of aarch64 becomes
+/// 'S', which has no data either, and each zero length four DW_CFA_nop of the record before.
+std::shared_ptr<const std::vector<std::byte>> readable_copy(std::span<const std::byte> bytes, Endian endian,
+                                                            const CheckedFrameSection& checked);
+
+/// The instructions of the record at `record`, in bytes from the section's start, without those that the copy made of
+/// zero lengths.
+std::span<const std::byte> without_zero_lengths(const CheckedFrameSection& checked, std::uint64_t record,
+                                                std::span<const std::byte> instructions);
+
+}  // namespace sframe_gen::cfi
