@@ -27,6 +27,10 @@ const Function* find_function(const Section& section, std::uint64_t pc) {
   return holds(*found, pc) ? &*found : nullptr;
 }
 
+bool is_outermost_throughout(const Function& function, Version version) {
+  return version == Version::V3 && function.type == DescriptorType::Default && function.rows.empty();
+}
+
 bool has_bit_mask_rows(const Function& function) {
   return function.pc_type == PcType::Mask && function.repeat_size == 0;
 }

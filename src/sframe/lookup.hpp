@@ -11,8 +11,12 @@ namespace sframe_gen::sframe {
 /// The function that holds `pc`, or null. A binary search if the section is flagged as sorted, else a scan.
 const Function* find_function(const Section& section, std::uint64_t pc);
 
+/// Whether the function has no caller at any PC: a default descriptor of version 3 without rows (section 1.2 of the
+/// format; GNU as writes one for a function that it cannot describe).
+bool is_outermost_throughout(const Function& function, Version version);
+
 /// The row for the instruction `pc_offset` bytes into the function, or null: beyond the end, before the first row, or
-/// no rows at all. (A default descriptor without rows means the outermost frame, section 1.2 of the format.)
+/// no rows at all.
 const Row* find_row(const Function& function, std::uint64_t pc_offset);
 
 /// Whether the starts of the function's rows are bit masks (CTF Frame and SFrame version 1).

@@ -17,8 +17,9 @@ struct Caller {
   std::optional<std::uint64_t> frame_pointer;
   std::optional<std::uint64_t> return_address;
   enum class Signing : std::uint8_t { None, KeyA, KeyB, Unknown } signing = Signing::None;  ///< of the return address
-  std::string cfa_text;  ///< "rsp+8", "*(rbp-8)", "expression"
-  std::string text;      ///< all of it: "CFA rsp+16, RA *(CFA-8), FP *(CFA-16)"
+  bool depends_on_pc = false;  ///< a rule reads the PC: at the next one the caller may be another, in the same row
+  std::string cfa_text;        ///< "rsp+8", "*(rbp-8)", "expression"
+  std::string text;            ///< all of it: "CFA rsp+16, RA *(CFA-8), FP *(CFA-16)"
 };
 
 /// Whether both give the same caller. A value one side does not know makes them differ.

@@ -33,6 +33,7 @@ class DwarfFrame {
     caller.frame_pointer = value(abi_.frame_pointer, own_value(abi_.frame_pointer), fp_text);
     caller.stack_pointer = stack_pointer(sp_text);
     if (abi_.signs_return_address) caller.signing = signing();
+    caller.depends_on_pc = machine_.pc_was_read();
     caller.text = "CFA " + caller.cfa_text + ", RA " + ra_text + text_of(caller.signing) + ", FP " + fp_text;
     if (sp_text != "same value") caller.text += ", SP " + sp_text;
     return caller;

@@ -15,8 +15,12 @@ class Machine {
 
   /// `number` is a DWARF register number; column 16 of AMD64 holds the PC, as GNU ld's PLT expression expects.
   std::uint64_t register_value(std::uint64_t number) const {
-    return number == pc_column_ ? pc_ : mix(number + 0x7265670000000000);
+    if (number != pc_column_) return mix(number + 0x7265670000000000);
+    pc_was_read_ = true;
+    return pc_;
   }
+  /// Whether anything that was computed may be otherwise at the next PC.
+  bool pc_was_read() const { return pc_was_read_; }
   /// The 64-bit word at `address`.
   std::uint64_t read_memory(std::uint64_t address) const { return mix(address ^ 0x6d656d0000000000); }
 
@@ -33,6 +37,7 @@ class Machine {
 
   std::uint64_t pc_;
   std::uint64_t pc_column_;
+  mutable bool pc_was_read_ = false;
 };
 
 }  // namespace sframe_gen::verify

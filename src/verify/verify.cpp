@@ -38,7 +38,7 @@ class Verifier {
         differ(function.start, ".sframe describes " + hex(function.size) + " bytes from here, which are not code");
         continue;
       }
-      sframe::for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const sframe::Row& row) {
+      const auto check = [&](std::uint64_t begin, std::uint64_t end, const sframe::Row& row) {
         claimed.push_back({function.start + begin, function.start + end});
         try {
           check_interval(claimed.back(), row, function, section);
@@ -48,7 +48,12 @@ class Verifier {
           ++result_.unchecked_count;
           keep(claimed.back().begin, std::string("cannot be checked: ") + failure.what());
         }
-      });
+      };
+      if (sframe::is_outermost_throughout(function, section.version)) {
+        check(0, function.size, sframe::Row{});
+      } else {
+        sframe::for_each_interval(function, check);
+      }
     }
     count_coverage(merged(std::move(claimed)));
     return std::move(result_);
@@ -81,15 +86,21 @@ class Verifier {
         if (row_end && *row_end > pc) next = std::min(next, *row_end);
       }
       for (const std::size_t entry : index->entries_at(pc)) {
-        if (!check_pc(*index, entry, pc, row, function, section)) break;
-        if (next - 1 != pc && !check_pc(*index, entry, next - 1, row, function, section)) break;
+        const Outcome outcome = check_pc(*index, entry, pc, row, function, section);
+        if (outcome == Outcome::Different) break;
+        if (outcome == Outcome::SameHere) next = pc + 1;
+        if (next - 1 == pc) continue;
+        if (check_pc(*index, entry, next - 1, row, function, section) == Outcome::Different) break;
       }
       pc = next;
     }
   }
 
-  bool check_pc(const EntryIndex& index, std::size_t entry, std::uint64_t pc, const sframe::Row& row,
-                const sframe::Function& function, const sframe::Section& section) {
+  /// SameHere: nothing is known of the next PC, though it is in the same row of the DWARF's table.
+  enum class Outcome : std::uint8_t { Same, SameHere, Different };
+
+  Outcome check_pc(const EntryIndex& index, std::size_t entry, std::uint64_t pc, const sframe::Row& row,
+                   const sframe::Function& function, const sframe::Section& section) {
     ++result_.checked_pcs;
     const cfi::FrameTable& table = index.session().table();
     const bool signal_frame = table.common[table.entries[entry].common_index].signal_frame;
@@ -97,13 +108,13 @@ class Verifier {
     if (signal_frame != function.signal_frame && can_mark_it) {
       differ(pc, std::string(".sframe says that it is ") + (function.signal_frame ? "a" : "no") +
                      " signal frame; DWARF says the opposite");
-      return false;
+      return Outcome::Different;
     }
     const Caller expected = dwarf_caller(index.session(), entry, pc, sframe::traits_of(section.abi));
     const Caller found = sframe_caller(row.recovery, function, section, pc);
-    if (same_caller(expected, found)) return true;
+    if (same_caller(expected, found)) return expected.depends_on_pc ? Outcome::SameHere : Outcome::Same;
     differ(pc, ".sframe says " + found.text + "; DWARF says " + expected.text);
-    return false;
+    return Outcome::Different;
   }
 
   /// .eh_frame where it says anything, else .debug_frame.

@@ -118,6 +118,34 @@ TEST(Verify, SeesAWrongFixedRa) {
   EXPECT_GT(verified(section).difference_count, 0U);
 }
 
+TEST(Verify, SeesAFalseOutermostFrameWithoutRows) {
+  EXPECT_NE(difference([](auto& f) { f.rows.clear(); }), "none");
+}
+
+/// corpus/amd64/plt-entries: three entries at 0x10000, whose CFA depends on the PC. Between their ends it changes.
+sframe::Section plt_section(PcType pc_type, std::uint8_t repeat_size, std::vector<Row> rows) {
+  sframe::Section section;
+  section.fixed_ra_offset = -8;
+  section.functions = {{0x10000, 48, false, false, pc_type, repeat_size, DescriptorType::Default, std::move(rows)}};
+  return section;
+}
+const Row before_push{0, Recovery{{7, 8, false}, {}, {}, false}};
+const Row behind_push{11, Recovery{{7, 16, false}, {}, {}, false}};
+
+TEST(VerifyPlt, TakesTheRightBlock) {
+  const auto result = verified(plt_section(PcType::Mask, 16, {before_push, behind_push}), "plt-entries");
+  EXPECT_EQ(result.difference_count, 0U);
+  EXPECT_EQ(result.checked_pcs, 48U);
+}
+TEST(VerifyPlt, SeesABlockOfAnotherSize) {
+  EXPECT_GT(verified(plt_section(PcType::Mask, 32, {before_push, behind_push}), "plt-entries").difference_count, 0U);
+}
+TEST(VerifyPlt, SeesARowThatIsRightAtBothEnds) {
+  sframe::Section section = plt_section(PcType::Increment, 0, {before_push});
+  section.functions[0].size = 21;
+  EXPECT_GT(verified(section, "plt-entries").difference_count, 0U);
+}
+
 TEST(Verify, CountsWhatIsLeftOut) {
   sframe::Section section = right_section();
   section.functions[0].size = 4;
