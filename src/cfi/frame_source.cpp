@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <tuple>
+#include <variant>
 
 #include "cfi/dwarf_session.hpp"
 #include "cfi/overlap.hpp"
@@ -16,6 +17,26 @@ namespace {
 
 /// More FDEs than this in one heap that overlaps come from damage or malice; sorting them out costs the square.
 constexpr std::size_t largest_cluster = 256;
+
+/// What a linker makes addresses in the section at `address` multiples of.
+std::uint64_t alignment_at(const elf::Image& object, std::uint64_t address) {
+  for (const elf::Section& section : object.sections()) {
+    const Elf64_Shdr& header = section.header;
+    const bool holds =
+        (header.sh_flags & SHF_ALLOC) != 0 && address >= header.sh_addr && address - header.sh_addr < header.sh_size;
+    if (holds) return header.sh_addralign;
+  }
+  return 0;
+}
+
+/// The expression over PLT entries looks at the low bits of the PC. In an object these are known only as far as the
+/// section's alignment keeps them; elsewhere it is an expression like any other.
+void forget_unaligned_stubs(const elf::Image& object, FunctionFrames& function) {
+  for (FrameRow& row : function.rows) {
+    const bool is_stub = std::holds_alternative<PltStub>(row.rules.cfa);
+    if (is_stub && alignment_at(object, function.start) < plt_entry_size) row.rules.cfa = OtherExpression{};
+  }
+}
 
 }  // namespace
 
@@ -146,6 +167,7 @@ std::uint64_t FrameSource::for_each_function(const Part& part,
     function.signal_frame = common.signal_frame;
     function.b_key = common.b_key;
     machines[piece.table].run(entry, function.rows);
+    if (image_.is_object()) forget_unaligned_stubs(image_, function);
   };
 
   std::uint64_t duplicates = 0;

@@ -19,6 +19,10 @@ Dialect make_dialect(const OutputFormat& format, sframe::Abi abi, const std::str
   if (abi == sframe::Abi::S390x && !version.has_s390x) {
     throw Refused(file, "is for s390x, which " + std::string(version.name) + " has no identifier for");
   }
+  if (abi == sframe::Abi::S390x && version.version == sframe::Version::V2 && !format.pc_relative_starts) {
+    throw Refused(file, "is for s390x, which readers of " + std::string(version.name) +
+                            " know since the errata that made function starts relative to their own field");
+  }
   Dialect dialect;
   dialect.abi = &sframe::traits_of(abi);
   dialect.version = &version;

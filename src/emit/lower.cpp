@@ -138,16 +138,20 @@ class RowLowerer {
   const sframe::AbiTraits& abi_;
 };
 
-/// The expression stands for two plain rows, so all other columns must be as at a function's entry.
+/// The expression stands for two plain rows, so all other columns must be as at a function's entry, and mean the same
+/// in front of the push and behind it.
 Lowered lower_plt(const cfi::PltStub& stub, const cfi::Rules& rules, const Dialect& dialect) {
-  if (dialect.abi->abi != sframe::Abi::Amd64) return Unrepresentable::CfaIsExpression;
-  const cfi::Formula base{stub.base, stub.offset, false};
-  const Lowered entry = RowLowerer(base, rules, dialect).lower();
-  const auto* recovery = std::get_if<sframe::Recovery>(&entry);
-  if (recovery == nullptr) return entry;
-  const bool plain = !obstacle_to_default(*recovery, dialect) && stub.base == column(dialect.abi->stack_pointer) &&
-                     !recovery->frame_pointer && fits_in_word(stub.offset + cfi::plt_push_size);
-  return plain ? Lowered(stub) : Lowered(Unrepresentable::CfaIsExpression);
+  if (dialect.abi->abi != sframe::Abi::Amd64 || stub.base != column(dialect.abi->stack_pointer))
+    return Unrepresentable::CfaIsExpression;
+  for (const std::int64_t pushed : {std::int64_t{0}, cfi::plt_push_size}) {
+    cfi::Formula cfa{stub.base, stub.offset, false};
+    if (__builtin_add_overflow(cfa.offset, pushed, &cfa.offset)) return Unrepresentable::OffsetTooLarge;
+    const Lowered lowered = RowLowerer(cfa, rules, dialect).lower();
+    const auto* recovery = std::get_if<sframe::Recovery>(&lowered);
+    if (recovery == nullptr) return lowered;
+    if (obstacle_to_default(*recovery, dialect) || recovery->frame_pointer) return Unrepresentable::CfaIsExpression;
+  }
+  return stub;
 }
 
 }  // namespace

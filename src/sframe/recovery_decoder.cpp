@@ -64,9 +64,11 @@ std::int32_t cfa_offset(WordReader& words, const AbiTraits& abi) {
 
 /// Where an FP or RA word of a default row says the value is: at an offset from the CFA, or on s390x up to version 2,
 /// whose rows have no other way to say it, in the register whose number is in the word's upper bits.
-Rule saved_where(std::int32_t word, const DecodingRules& rules) {
+/// The word is at `start`.
+Rule saved_where(std::int32_t word, const WordReader& words, std::uint64_t start, const DecodingRules& rules) {
   const bool register_words = rules.abi.abi == Abi::S390x && !rules.version.has_attributes;
   if (register_words && (word & 1) != 0) {
+    if (word < 0) words.fail(start, "offset " + std::to_string(word) + " is odd, but names no register");
     return {.base_register = static_cast<std::uint32_t>(word) >> 1U, .offset = 0, .dereferenced = false};
   }
   return {.base_register = std::nullopt, .offset = word, .dereferenced = true};
@@ -84,12 +86,15 @@ Recovery decode_default(WordReader& words, RowInfo info, const DecodingRules& ru
   recovery.cfa.base_register = info.base_is_sp() ? abi.stack_pointer : abi.frame_pointer;
   recovery.cfa.offset = cfa_offset(words, abi);
   const auto read_frame_pointer = [&] {
-    if (words.left() != 0) recovery.frame_pointer = saved_where(words.offset_word("FP offset"), rules);
+    if (words.left() == 0) return;
+    const std::uint64_t start = words.offset();
+    recovery.frame_pointer = saved_where(words.offset_word("FP offset"), words, start, rules);
   };
   if (rules.version.frame_pointer_first) read_frame_pointer();
   if (abi.tracks_return_address && words.left() != 0) {
+    const std::uint64_t start = words.offset();
     const std::int32_t word = words.offset_word("RA offset");
-    if (word != 0 || !abi.pads_return_address) recovery.return_address = saved_where(word, rules);
+    if (word != 0 || !abi.pads_return_address) recovery.return_address = saved_where(word, words, start, rules);
   }
   read_frame_pointer();
   return recovery;

@@ -63,6 +63,18 @@ TEST(Dialect, S390xCameWithVersion2) {
   EXPECT_THROW(dialect_of(Abi::S390x, ctf_frame), Refused);
 }
 
+TEST(Dialect, S390xCameWithTheErrataOfVersion2) {
+  try {
+    emit::make_dialect(v2_from_section, Abi::S390x, "a.out");
+    FAIL();
+  } catch (const Refused& refusal) {
+    EXPECT_STREQ(
+        refusal.what(),
+        "a.out: is for s390x, which readers of SFrame version 2 know since the errata that made function starts "
+        "relative to their own field");
+  }
+}
+
 TEST(Dialect, RowsOfADescriptor) {
   EXPECT_EQ(dialect_of(Abi::Amd64, v3).largest_row_count(), 65535U);
   EXPECT_EQ(dialect_of(Abi::Amd64, v2).largest_row_count(), 4294967295U);

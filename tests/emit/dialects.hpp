@@ -16,6 +16,7 @@ inline constexpr emit::OutputFormat v3{};
 inline constexpr emit::OutputFormat v3_flexible{.flexible = FlexibleDescriptors::Always};
 inline constexpr emit::OutputFormat v3_plain{.flexible = FlexibleDescriptors::Never};
 inline constexpr emit::OutputFormat v2{.version = Version::V2};
+inline constexpr emit::OutputFormat v2_without_outermost{.version = Version::V2, .undefined_ra_rows = false};
 inline constexpr emit::OutputFormat v2_from_section{
     .version = Version::V2, .pc_relative_starts = false, .undefined_ra_rows = false};
 inline constexpr emit::OutputFormat v1{.version = Version::V1};

@@ -188,7 +188,15 @@ TEST(LowerAmd64, PltStubOnAnotherRegisterIsJustAnExpression) {
   EXPECT_EQ(form(with_cfa(cfi::PltStub{cfi::DwarfRegister{r10}, 8, 11})), "cfa-is-expression");
 }
 TEST(LowerAmd64, PltStubWhoseSecondRowDoesNotFit) {
-  EXPECT_EQ(form(with_cfa(cfi::PltStub{cfi::amd64::rsp, (std::int64_t{1} << 31U) - 1, 11})), "cfa-is-expression");
+  EXPECT_EQ(form(with_cfa(cfi::PltStub{cfi::amd64::rsp, (std::int64_t{1} << 31U) - 1, 11})), "offset-too-large");
+}
+// The CFA is 8 more behind the push; a value in rsp's own terms is not.
+TEST(LowerAmd64, PltStubWithAStackPointerThatIsTheCfaInFrontOfThePushOnly) {
+  cfi::Rules rules = with_cfa(cfi::PltStub{cfi::amd64::rsp, 8, 11});
+  rules.stack_pointer = cfi::Formula{cfi::amd64::rsp, 8, false};
+  EXPECT_EQ(form(rules), "stack-pointer-restored-elsewhere");
+  rules.stack_pointer = cfi::Formula{std::nullopt, 0, false};
+  EXPECT_EQ(form(rules), form(with_cfa(cfi::PltStub{cfi::amd64::rsp, 8, 11})));
 }
 TEST(LowerAmd64, PltStubWithoutAReturnAddressKeepsThatReason) {
   cfi::Rules rules = with_cfa(cfi::PltStub{cfi::amd64::rsp, 8, 11});

@@ -87,7 +87,7 @@ TEST_P(S390xForms, OfEachVersion) {
   EXPECT_EQ(form_of(tested.rules, dialect_of(sframe::Abi::S390x, v3_flexible)), tested.forms.newest);
   EXPECT_EQ(form_of(tested.rules, dialect_of(sframe::Abi::S390x, v3_plain)), tested.forms.plain);
   EXPECT_EQ(form_of(tested.rules, s390x_v2), tested.forms.version_2);
-  EXPECT_EQ(form_of(tested.rules, dialect_of(sframe::Abi::S390x, v2_from_section)), tested.forms.version_2);
+  EXPECT_EQ(form_of(tested.rules, dialect_of(sframe::Abi::S390x, v2_without_outermost)), tested.forms.version_2);
 }
 
 constexpr const char* sp_elsewhere = "stack-pointer-restored-elsewhere";
@@ -151,7 +151,7 @@ TEST(LowerS390x, OutermostFrameOfEachVersion) {
   for (const emit::OutputFormat& format : {v3, v3_plain, v2}) {
     EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::S390x, format)), "no words");
   }
-  EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::S390x, v2_from_section)), "return-address-undefined");
+  EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::S390x, v2_without_outermost)), "return-address-undefined");
 }
 
 }  // namespace

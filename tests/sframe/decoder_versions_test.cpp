@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
 
@@ -108,6 +111,15 @@ TEST(DecoderS390x, UnscalesTheCfaAndReadsRegistersFromOddWords) {
                         {0x0e, Recovery{.cfa = on(11, 336), .return_address = on(16, 0), .frame_pointer = on(17, 0)}},
                         {0x12, Recovery{.cfa = on(15, 1184), .return_address = on(68, 0)}}}));
   EXPECT_EQ(section.functions.at(1).repeat_size, 32);
+}
+
+TEST(DecoderS390x, NegativeOddWordsNameNoRegister) {
+  auto bytes = test::good_version("v2_s390x");
+  const std::array<std::byte, 2> registers{std::byte{0x21}, std::byte{0x23}};  // RA in f0, FP in f2
+  const auto place = std::search(bytes.begin(), bytes.end(), registers.begin(), registers.end());
+  ASSERT_NE(place, bytes.end());
+  *place |= std::byte{0x80};
+  EXPECT_THROW(decode(bytes, test::good_address, {"a.out", ".sframe"}), MalformedInput);
 }
 
 TEST(DecoderS390x, UnscalesTheCfaOfFlexibleRowsToo) {
