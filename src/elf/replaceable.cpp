@@ -1,7 +1,9 @@
 #include "elf/replaceable.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -37,12 +39,33 @@ void check_not_signed(int descriptor, const std::filesystem::path& file) {
     throw Refused(file.string(), "is signed (security.ima), and a change would break the signature");
 }
 
-/// A lease for reading is given only while nobody has the file open for writing; file systems without leases, and files
-/// of others, get no answer.
+/// There a lease needs the leave of a server as well (a delegation, an oplock), and without it the kernel answers as it
+/// does for a file with a writer: Linux, nfs4_setlease in fs/nfs/nfs4file.c, cifs_setlease in fs/smb/client/cifsfs.c.
+bool is_on_a_server(int descriptor) {
+  struct statfs status {};
+  if (::fstatfs(descriptor, &status) != 0) return false;
+  switch (static_cast<std::uint32_t>(status.f_type)) {
+    case NFS_SUPER_MAGIC:
+    case CIFS_SUPER_MAGIC:
+    case SMB2_SUPER_MAGIC:
+    case SMB_SUPER_MAGIC:
+    case AFS_SUPER_MAGIC:
+    case AFS_FS_MAGIC:
+    case CEPH_SUPER_MAGIC:
+    case FUSE_SUPER_MAGIC:
+    case V9FS_MAGIC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// A lease for reading is given only while nobody has the file open for writing; file systems without leases, those of
+/// a server, and files of others, get no answer.
 bool is_open_for_writing(int descriptor) {
   // Its default action is none: SIGIO, which says otherwise that somebody wants the lease back, would end the program.
   ::fcntl(descriptor, F_SETSIG, SIGURG);
-  if (::fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
+  if (::fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN && !is_on_a_server(descriptor);
   ::fcntl(descriptor, F_SETLEASE, F_UNLCK);
   return false;
 }
