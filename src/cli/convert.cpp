@@ -83,11 +83,12 @@ Report convert(const Options& options, const std::filesystem::path& file, const 
       elf::plan_layout(image, encoder.encoded_size(), added, options.explain ? &trials : nullptr);
   // Function starts are stored relative to the section: its place comes before its bytes.
   std::vector<std::byte> bytes = encoder.encode(layout.section_address);
+  // What can fail comes before the file is replaced.
+  describe(report, layout);
+  name_holes(report, image);
   const std::uint64_t size =
       rewrite ? rewrite->finish(layout, std::move(bytes)) : elf::rewritten_size(image, layout, std::move(bytes));
-  describe(report, layout);
   report.growth = static_cast<std::int64_t>(size - opened.file_bytes().size());
-  name_holes(report, image);
   return report;
 }
 

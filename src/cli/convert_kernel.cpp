@@ -50,8 +50,9 @@ Report convert_kernel(const Options& options, const elf::Image& kernel, const st
   report.reserved_size = reserved->header.sh_size;
   report.section_plan = "filled";
   const std::vector<std::byte> bytes = encoder.encode(report.section_address);
-  if (!options.dry_run) elf::fill_section(kernel, *reserved, bytes, output);
+  // What can fail comes before the file is replaced.
   name_holes(report, kernel);
+  if (!options.dry_run) elf::fill_section(kernel, *reserved, bytes, output);
   return report;
 }
 
