@@ -60,7 +60,7 @@ class ObjectNames {
 }  // namespace
 
 std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image, const sframe::Section& section) {
-  const elf::SymbolNames names(image);
+  elf::SymbolNames names(image);
   const sframe::VersionTraits& version = sframe::traits_of(section.version);
   const bool from_field =
       (section.flags & sframe::flag::function_start_pc_relative) != 0 || section.version == sframe::Version::CtfFrame;
@@ -81,7 +81,7 @@ std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image
 std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& object,
                                                          const object::NewObjectSection& section) {
   const ObjectNames object_names(object, section.symbol_table);
-  const elf::SymbolNames names(object);
+  elf::SymbolNames names(object);
   std::vector<sframe::AssemblyFunction> functions;
   functions.reserve(section.relocations.size());
   for (const object::Relocation& relocation : section.relocations)

@@ -10,6 +10,7 @@
 #include "elf/symbol_names.hpp"
 #include "emit/select.hpp"
 #include "support/background.hpp"
+#include "support/name_budget.hpp"
 
 namespace sframe_gen::cli {
 
@@ -94,7 +95,8 @@ emit::SectionEncoder lower_functions_of(const std::string& file, const cfi::Fram
 
 void name_holes(Report& report, const elf::Image& image) {
   if (report.holes.empty()) return;
-  const elf::SymbolNames names(image);
+  elf::SymbolNames names(image);
+  NameBudget section_names(image.file_bytes().size());
   for (NamedHole& named : report.holes) {
     named.function = names.name_at(named.hole.begin);
     if (!image.is_object()) continue;
@@ -104,7 +106,7 @@ void name_holes(Report& report, const elf::Image& image) {
       const bool holds = (header.sh_flags & SHF_ALLOC) != 0 && named.hole.begin >= header.sh_addr &&
                          named.hole.begin - header.sh_addr < header.sh_size;
       if (!holds) continue;
-      named.section = section.name;
+      if (section_names.take(section.name.size())) named.section = section.name;
       named.hole.begin -= header.sh_addr;
       named.hole.end -= header.sh_addr;
       break;

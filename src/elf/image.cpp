@@ -11,6 +11,7 @@
 #include "elf/other_format.hpp"
 #include "elf/reconstruct.hpp"
 #include "elf/records.hpp"
+#include "support/name_budget.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -127,17 +128,20 @@ void Image::read_sections() {
                              ", but there are only " + std::to_string(section_count_));
   }
   const auto names = bytes_of(sections_[section_name_table_index_]);
+  NameBudget budget(bytes_.size());
   for (Section& section : sections_) {
-    const auto end = section.header.sh_name < names.size()
-                         ? std::find(names.begin() + section.header.sh_name, names.end(), std::byte{0})
-                         : names.end();
-    if (end == names.end()) {
+    const auto rest = names.subspan(std::min<std::uint64_t>(section.header.sh_name, names.size()));
+    const auto looked_at = rest.first(std::min<std::uint64_t>(rest.size(), budget.left() + 1));
+    const auto end = std::find(looked_at.begin(), looked_at.end(), std::byte{0});
+    const auto size = static_cast<std::size_t>(end - looked_at.begin());
+    if (!budget.take(size))
+      throw Refused(name_, "has section names that, put together, are more than four times its size");
+    if (end == looked_at.end()) {
       throw MalformedInput(origin, section.index * sizeof(Elf64_Shdr),
                            "section name at " + hex(section.header.sh_name) +
                                " has no end inside the name table (size " + hex(names.size()) + ")");
     }
-    const auto* const text = reinterpret_cast<const char*>(names.data()) + section.header.sh_name;
-    section.name.assign(text, static_cast<std::size_t>(end - names.begin()) - section.header.sh_name);
+    section.name.assign(reinterpret_cast<const char*>(rest.data()), size);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "elf/symbol_names.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "support/byte_reader.hpp"
 
@@ -8,11 +9,12 @@ namespace sframe_gen::elf {
 
 namespace {
 
-std::string text_at(std::span<const std::byte> strings, std::uint64_t offset) {
+/// No more of it than `most` bytes.
+std::string_view text_at(std::span<const std::byte> strings, std::uint64_t offset, std::uint64_t most) {
   if (offset >= strings.size()) return {};
-  const auto begin = strings.begin() + static_cast<std::ptrdiff_t>(offset);
-  const auto end = std::find(begin, strings.end(), std::byte{0});
-  return {reinterpret_cast<const char*>(strings.data()) + offset, static_cast<std::size_t>(end - begin)};
+  const auto rest = strings.subspan(offset, std::min<std::uint64_t>(strings.size() - offset, most));
+  const auto end = std::find(rest.begin(), rest.end(), std::byte{0});
+  return {reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(end - rest.begin())};
 }
 
 const Section* symbol_section(const Image& image) {
@@ -26,7 +28,7 @@ const Section* symbol_section(const Image& image) {
 
 }  // namespace
 
-SymbolNames::SymbolNames(const Image& image) {
+SymbolNames::SymbolNames(const Image& image) : budget_(image.file_bytes().size()) {
   try {
     read(image);
   } catch (const Failure&) {
@@ -38,7 +40,7 @@ void SymbolNames::read(const Image& image) {
   const Section* const table = symbol_section(image);
   if (table == nullptr || table->header.sh_link >= image.sections().size()) return;
   const Origin origin{image.name(), table->name};
-  const auto strings = image.bytes_of(image.sections()[table->header.sh_link]);
+  strings_ = image.bytes_of(image.sections()[table->header.sh_link]);
   ByteReader reader(image.bytes_of(*table), image.endian(), origin);
   while (reader.left() >= sizeof(Elf64_Sym)) {
     const std::uint32_t name = reader.u32("symbol name");
@@ -51,19 +53,21 @@ void SymbolNames::read(const Image& image) {
     const std::uint64_t size = reader.u64("symbol size");
     const bool function = (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && section != SHN_UNDEF;
     if (function && name != 0 && value != 0)
-      symbols_.push_back({value, value + std::max<std::uint64_t>(size, 1), text_at(strings, name)});
+      symbols_.push_back({value, value + std::max<std::uint64_t>(size, 1), name});
   }
   std::stable_sort(symbols_.begin(), symbols_.end(),
                    [](const Symbol& a, const Symbol& b) { return a.begin < b.begin; });
 }
 
-std::string SymbolNames::name_at(std::uint64_t address) const {
+std::string SymbolNames::name_at(std::uint64_t address) {
   auto it = std::upper_bound(symbols_.begin(), symbols_.end(), address,
                              [](std::uint64_t a, const Symbol& s) { return a < s.begin; });
   // Aliases and inner labels stand before; the first whose size reaches the address is the one meant.
   for (int tries = 0; it != symbols_.begin() && tries < 16; ++tries) {
     --it;
-    if (address < it->end) return it->name;
+    if (address >= it->end) continue;
+    const std::string_view name = text_at(strings_, it->name, budget_.left() + 1);
+    return budget_.take(name.size()) ? std::string(name) : std::string();
   }
   return {};
 }

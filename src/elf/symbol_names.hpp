@@ -1,29 +1,35 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "elf/image.hpp"
+#include "support/name_budget.hpp"
 
 namespace sframe_gen::elf {
 
 /// Function names for reports, from .symtab or else .dynsym. A damaged table gives no names rather than an error:
-/// nothing but the report's wording depends on it.
+/// nothing but the report's wording depends on it. For the same reason a table gives no more names once those it gave
+/// are together longer than its NameBudget.
 class SymbolNames {
  public:
+  /// The image must outlive it.
   explicit SymbolNames(const Image& image);
 
   /// Name of the function symbol at or closest before `address` whose size reaches it; empty if none does.
-  std::string name_at(std::uint64_t address) const;
+  std::string name_at(std::uint64_t address);
 
  private:
   void read(const Image& image);
 
   struct Symbol {
     std::uint64_t begin, end;
-    std::string name;
+    std::uint32_t name;  ///< where it stands in strings_
   };
+  std::span<const std::byte> strings_;
+  NameBudget budget_;
   std::vector<Symbol> symbols_;  ///< by begin
 };
 

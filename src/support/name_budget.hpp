@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+namespace sframe_gen {
+
+/// How many bytes of names may be copied out of one file. Any number of headers or symbols may share one long name, so
+/// a file of 5 MB could ask for 60 GB of copies. In files of linkers and assemblers long names are shared by a few at
+/// most
+/// (".text.f" is the end of ".rela.text.f", and a function has a few holes), so that four times the file's size is
+/// beyond what any of them needs. 1 MiB more is for small files.
+class NameBudget {
+ public:
+  explicit NameBudget(std::uint64_t file_size) : left_(4 * file_size + (std::uint64_t{1} << 20U)) {}
+
+  /// Bytes: a name is looked at no further than this.
+  std::uint64_t left() const { return left_; }
+
+  /// False, from then on for every name but the empty one, where the name is longer than what is left.
+  bool take(std::uint64_t name_size) {
+    const bool fits = name_size <= left_;
+    left_ = fits ? left_ - name_size : 0;
+    return fits;
+  }
+
+ private:
+  std::uint64_t left_;
+};
+
+}  // namespace sframe_gen
