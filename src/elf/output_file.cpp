@@ -1,7 +1,9 @@
 #include "elf/output_file.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -23,14 +25,28 @@ constexpr const char* access_list = "system.posix_acl_access";
 constexpr int most_links = 40;               // as the kernel follows
 constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
 
-std::filesystem::path follow_links(std::filesystem::path path) {
+/// /dev/stdout leads to /proc/self/fd/1, and that to a pipe, which nothing can replace, or to a file that is written
+/// at.
+bool is_an_open_stream(const std::filesystem::path& path) {
+  struct statfs status {};
+  return path.parent_path().filename() == "fd" && ::statfs(path.parent_path().c_str(), &status) == 0 &&
+         status.f_type == PROC_SUPER_MAGIC;
+}
+
+std::filesystem::path follow_links(const std::filesystem::path& target) {
+  std::filesystem::path path = target;
   for (int i = 0; i < most_links; ++i) {
+    if (is_an_open_stream(path)) {
+      throw Refused(target.string(),
+                    "is a stream, and the result takes the place of a regular file; --emit without --output writes to "
+                    "standard output");
+    }
     std::error_code error;
     const auto next = std::filesystem::read_symlink(path, error);
     if (error) return path;
     path = next.is_absolute() ? next : path.parent_path() / next;
   }
-  throw SystemFailure(path.string(), "open", ELOOP);
+  throw SystemFailure(target.string(), "open", ELOOP);
 }
 
 class Descriptor {
