@@ -6,6 +6,7 @@
 #include "elf/alignment.hpp"
 #include "elf/dynamic_table.hpp"
 #include "elf/name_of.hpp"
+#include "elf/section_address_check.hpp"
 #include "elf/section_order_check.hpp"
 #include "elf/section_pairs.hpp"
 #include "support/text.hpp"
@@ -188,6 +189,7 @@ std::vector<std::int64_t> pointers_to(const Section& section) {
 void check_sections(const Image& input, const Image& output, Contents contents, const NewSection& added) {
   const SectionPairs pairs = pair_sections(input, output, added);
   SectionCheck(input, output, pairs, added).run(contents);
+  check_section_addresses(input, output, pairs, added);
   check_section_order(input, output, pairs);
 }
 

@@ -79,10 +79,10 @@ ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted
   std::uint64_t limit = load.p_offset + load.p_filesz;
   found.is_last = true;
   for (const Section& other : image.sections()) {
-    const std::uint64_t begin = other.header.sh_offset;
-    const bool occupies = other.index != *found.section && !image.bytes_of(other).empty();
-    if (!occupies || begin + other.header.sh_size <= section.sh_offset || begin >= limit) continue;
-    limit = std::max<std::uint64_t>(begin, section.sh_offset);
+    const FileRange bytes = file_bytes_under(image, other);
+    const bool occupies = other.index != *found.section && !bytes.empty();
+    if (!occupies || bytes.end <= section.sh_offset || bytes.begin >= limit) continue;
+    limit = std::max<std::uint64_t>(bytes.begin, section.sh_offset);
     found.is_last = false;
   }
   found.bytes.end = std::min(limit, std::max(found.bytes.end, segment_end(image, section, wanted)));

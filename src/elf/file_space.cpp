@@ -19,13 +19,35 @@ bool holds_headers(const Image& image, const Elf64_Phdr& segment) {
   return segment.p_offset == 0 || (segment.p_offset <= table && table < segment.p_offset + segment.p_filesz);
 }
 
+/// A linker script may put .bss in front of .data: its zeros are then in the file, though not by its own header.
+FileRange bytes_under_space(const Image& image, const Elf64_Shdr& space) {
+  constexpr std::uint64_t kind = SHF_ALLOC | SHF_TLS;
+  if ((space.sh_flags & kind) != SHF_ALLOC) return {};
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type != PT_LOAD) continue;
+    const std::uint64_t begin = std::max<std::uint64_t>(space.sh_addr, segment.p_vaddr);
+    const std::uint64_t end =
+        std::min<std::uint64_t>(space.sh_addr + space.sh_size, segment.p_vaddr + segment.p_filesz);
+    if (begin < end) return {segment.p_offset + (begin - segment.p_vaddr), segment.p_offset + (end - segment.p_vaddr)};
+  }
+  return {};
+}
+
 }  // namespace
+
+FileRange file_bytes_under(const Image& image, const Section& section) {
+  const Elf64_Shdr& header = section.header;
+  if (header.sh_type == SHT_NOBITS) return bytes_under_space(image, header);
+  return {header.sh_offset, header.sh_offset + image.bytes_of(section).size()};
+}
 
 FileSpace::FileSpace(const Image& image) : image_(&image) {
   claim(0, sizeof(Elf64_Ehdr), "the ELF header");
   claim(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr), "the program headers");
-  for (const Section& section : image.sections())
-    claim(section.header.sh_offset, image.bytes_of(section).size(), describe(section));
+  for (const Section& section : image.sections()) {
+    const FileRange bytes = file_bytes_under(image, section);
+    claim(bytes.begin, bytes.end - bytes.begin, describe(section));
+  }
   for (const Elf64_Phdr& segment : image.segments()) {
     if (has_no_bytes_of_its_own(segment.p_type)) continue;
     if (segment.p_type == PT_LOAD && holds_headers(image, segment)) {

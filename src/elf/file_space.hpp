@@ -17,6 +17,10 @@ struct Claim {
   bool is_load = false;
 };
 
+/// The bytes of the file that become the section's contents in memory. Of .bss: those that a PT_LOAD brings to its
+/// addresses, which are zero; empty where that is nothing but memory.
+FileRange file_bytes_under(const Image& image, const Section& section);
+
 /// Who uses which byte of the input file.
 ///
 /// A PT_LOAD that covers the ELF header or the program headers claims nothing: what it holds are sections. All other

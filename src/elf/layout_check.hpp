@@ -34,6 +34,7 @@ enum class Contents : std::uint8_t {
 ///   * no address of the input changes but those of moved .interp, note and dynamic linker sections
 ///   * there is one .sframe and one PT_GNU_SFRAME (or what else was added); they agree; the section is aligned to 8,
 ///     read-only, in one PT_LOAD, outside PT_GNU_RELRO and PT_TLS, and over nothing else
+///   * the program headers, the section and what moved share no address with another section, .bss included
 ///   * section bytes stay, apart from renumbered sections, moved symbols and pointers in .dynamic
 ///   * links between sections still name the same sections
 ///   * a file without section headers gets none; every loaded byte stays, at its address, but for what may move, which
