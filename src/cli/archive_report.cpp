@@ -49,7 +49,7 @@ void write_summary(const ArchiveReport& report, std::ostream& out) {
     text += ')';
   }
   if (converted == 0) {
-    out << text << '\n';
+    out << printable(text) << '\n';
     return;
   }
   Report sum;
@@ -62,7 +62,7 @@ void write_summary(const ArchiveReport& report, std::ostream& out) {
 void write_details(const ArchiveReport& report, std::ostream& out) {
   for (const MemberReport& member : report.members) {
     if (!member.converted) {
-      out << report.file << '(' << member.name << "): left alone: " << member.why_not << '\n';
+      out << printable(report.file + '(' + member.name + "): left alone: " + member.why_not) << '\n';
       continue;
     }
     write_summary(*member.converted, out);

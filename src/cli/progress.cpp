@@ -5,6 +5,8 @@
 #include <chrono>
 #include <iostream>
 
+#include "support/text.hpp"
+
 namespace sframe_gen::cli {
 
 namespace {
@@ -32,7 +34,7 @@ void Progress::show(std::uint64_t done, std::uint64_t all, const std::string& wh
   if (now - last_shown_ms_ < interval_ms) return;
   last_shown_ms_ = now;
   shown_anything_ = true;
-  std::cerr << "\r\033[K[" << done << '/' << all << "] " << what << std::flush;
+  std::cerr << "\r\033[K[" << done << '/' << all << "] " << printable(what) << std::flush;
 }
 
 void Progress::clear() {

@@ -64,8 +64,8 @@ std::string why_no_function(const Report& report) {
 }
 
 void write_summary(const Removal& removal, std::ostream& out) {
-  out << removal.file << ": " << removal.section << " removed, " << removal.original_size << " bytes as before, were "
-      << removal.converted_size << '\n';
+  out << printable(removal.file) << ": " << removal.section << " removed, " << removal.original_size
+      << " bytes as before, were " << removal.converted_size << '\n';
 }
 
 void write_plans(const std::vector<elf::Trial>& plans, std::ostream& out) {
@@ -73,14 +73,14 @@ void write_plans(const std::vector<elf::Trial>& plans, std::ostream& out) {
     out << (plan.taken      ? "  taken: "
             : plan.possible ? "  would do: "
                             : "  impossible: ")
-        << plan.plan << ": " << plan.outcome << '\n';
+        << plan.plan << ": " << printable(plan.outcome) << '\n';
   }
 }
 
 void write_details(const Report& report, std::ostream& out) {
   for (const NamedHole& named : report.holes) {
-    out << "  " << named.section << (named.section.empty() ? "" : "+") << hex(named.hole.begin) << ".."
-        << hex(named.hole.end) << ' ' << (named.function.empty() ? "(no symbol)" : named.function) << ": "
+    out << "  " << printable(named.section) << (named.section.empty() ? "" : "+") << hex(named.hole.begin) << ".."
+        << hex(named.hole.end) << ' ' << (named.function.empty() ? "(no symbol)" : printable(named.function)) << ": "
         << emit::sentence_of(named.hole.reason) << '\n';
   }
   for (const std::string& sentence : dropped_of(report.dropped)) out << "  dropped: " << sentence << '\n';
@@ -95,7 +95,7 @@ void write_details(const Report& report, std::ostream& out) {
   }
   out << "  plan " << report.section_plan << '+' << report.table_plan << ", file grows by " << report.growth
       << " bytes";
-  for (const std::string& name : report.evicted) out << ", " << name << " moved";
+  for (const std::string& name : report.evicted) out << ", " << printable(name) << " moved";
   if (report.build_id_moved) out << ", build-id left the first page (older kernels look for it only there)";
   out << '\n';
 }

@@ -14,10 +14,14 @@ std::string hex(std::uint64_t value) {
 std::string printable(std::string_view text) {
   static constexpr const char* digits = "0123456789abcdef";
   std::string result;
-  for (const char character : text) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte >= 0x20 && byte != 0x7f) {
-      result += character;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte_at = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
+    const unsigned byte = byte_at(i);
+    // U+0080 to U+009F are control characters too; U+009B begins what ESC [ begins.
+    const bool begins_c1 = byte == 0xc2 && byte_at(i + 1) >= 0x80 && byte_at(i + 1) < 0xa0;
+    const bool ends_c1 = byte >= 0x80 && byte < 0xa0 && i > 0 && byte_at(i - 1) == 0xc2;
+    if (byte >= 0x20 && byte != 0x7f && !begins_c1 && !ends_c1) {
+      result += text[i];
     } else {
       result.append({'\\', 'x', digits[byte >> 4U], digits[byte & 15U]});
     }

@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "cli/archive_report.hpp"
 #include "cli/report_json.hpp"
 #include "cli/report_text.hpp"
 
@@ -60,6 +61,36 @@ ordered_json json_of(const Report& report) {
   std::ostringstream out;
   write_json(report, out);
   return ordered_json::parse(out.str());
+}
+
+// What a file is called, and what it calls its symbols and sections, must not write on the terminal nor fake a line.
+TEST(Report, ControlCharactersAreEscaped) {
+  Report report = four_functions();
+  report.file = "file\n1";
+  report.holes[0].function = "function\n2";
+  report.holes[0].section = ".section\n3";
+  report.evicted = {".moved\n4"};
+  Removal removal;
+  removal.file = "file\n5";
+  ArchiveReport left_alone{"archive\n6", {}, {}, {}, {}};
+  left_alone.members.push_back({"member\n7", {}, "reason\n8"});
+  ArchiveReport converted{"archive\n9", {}, {}, {}, {}};
+  converted.members.push_back({"member", report, {}});
+  std::ostringstream out;
+  write_summary(report, out);
+  write_details(report, out);
+  write_summary(removal, out);
+  write_plans({{"plan", "outcome\n10", false, false}}, out);
+  for (const ArchiveReport* const archive : {&left_alone, &converted}) {
+    write_summary(*archive, out);
+    write_details(*archive, out);
+  }
+  const std::string text = out.str();
+  for (int i = 1; i <= 10; ++i) {
+    if (i == 1 || i == 9) continue;
+    EXPECT_NE(text.find("\\x0a" + std::to_string(i)), std::string::npos) << i;
+    EXPECT_EQ(text.find('\n' + std::to_string(i)), std::string::npos) << i;
+  }
 }
 
 TEST(Report, CountsFunctionsOnce) {

@@ -12,7 +12,11 @@ namespace {
 TEST(Text, PrintableKeepsTextAndEscapesControls) {
   EXPECT_EQ(printable("libc.so.6"), "libc.so.6");
   EXPECT_EQ(printable("a\nb\x1b[2J"), "a\\x0ab\\x1b[2J");
-  EXPECT_EQ(printable("na\xc3\xafve"), "na\xc3\xafve");
+  EXPECT_EQ(printable("na\xc3\xafve \xc2\xa0 \xe2\x82\xac \xc4\x9b \x9b"),
+            "na\xc3\xafve \xc2\xa0 \xe2\x82\xac \xc4\x9b \x9b");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J \xc2"),
+            "\\xc2\\x9b2J \xc2");
 }
 
 TEST(Text, Hex) {
