@@ -1,6 +1,7 @@
 #include "cli/run.hpp"
 
 #include <iostream>
+#include <vector>
 
 #include "archive/archive.hpp"
 #include "cli/archive_members.hpp"
@@ -131,9 +132,9 @@ class Run {
   }
 
   static void dump(const elf::Image& image, bool with_name) {
-    const verify::FileSection found = verify::read_file_section(image);
+    const std::vector<verify::FileSection> sections = verify::read_file_sections(image);
     if (with_name) std::cout << "\nFile: " << image.name() << '\n';
-    sframe::dump(found.section, found.name, std::cout);
+    for (const verify::FileSection& found : sections) sframe::dump(found.section, found.name, std::cout);
   }
 
   void dump_archive(const std::filesystem::path& file) {

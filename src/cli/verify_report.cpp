@@ -8,17 +8,7 @@ namespace sframe_gen::cli {
 
 verify::Verification sum_of(const std::vector<MemberVerification>& members) {
   verify::Verification sum;
-  for (const MemberVerification& member : members) {
-    const verify::Verification& result = member.result;
-    sum.functions += result.functions;
-    sum.rows += result.rows;
-    sum.checked_pcs += result.checked_pcs;
-    sum.described_bytes += result.described_bytes;
-    sum.claimed_bytes += result.claimed_bytes;
-    sum.left_out_rows += result.left_out_rows;
-    sum.difference_count += result.difference_count;
-    sum.unchecked_count += result.unchecked_count;
-  }
+  for (const MemberVerification& member : members) sum += member.result;
   return sum;
 }
 

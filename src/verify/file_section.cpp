@@ -1,5 +1,7 @@
 #include "verify/file_section.hpp"
 
+#include <utility>
+
 #include "object/relocated_section.hpp"
 #include "sframe/decoder.hpp"
 #include "support/text.hpp"
@@ -25,26 +27,29 @@ sframe::Section decode_section(const elf::Image& image, const elf::Section& sect
   return sframe::decode(image.bytes_of(section), section.header.sh_addr, origin, {}, family);
 }
 
+void check_machine(const elf::Image& image, sframe::Abi abi, const Origin& origin) {
+  const sframe::AbiTraits* const expected = sframe::find_abi(image.header().e_machine, image.endian());
+  if (expected != nullptr && expected->abi == abi) return;
+  throw MalformedInput(origin, sframe::header::abi_at,
+                       "ABI is " + std::string(sframe::name_of(abi)) + ", but the file is for " +
+                           (expected == nullptr ? "another machine" : std::string(sframe::name_of(expected->abi))));
+}
+
 }  // namespace
 
-FileSection read_file_section(const elf::Image& image) {
-  const auto name_in = [](sframe::Version version) { return std::string(sframe::traits_of(version).section_name); };
-  sframe::Family family = sframe::Family::SFrame;
-  const elf::Section* section = image.find_section(name_in(sframe::Version::V3));
-  if (section == nullptr) {
-    family = sframe::Family::CtfFrame;
-    section = image.find_section(name_in(sframe::Version::CtfFrame));
+std::vector<FileSection> read_file_sections(const elf::Image& image) {
+  std::vector<FileSection> found;
+  for (const auto& [version, family] : {std::pair(sframe::Version::V3, sframe::Family::SFrame),
+                                        std::pair(sframe::Version::CtfFrame, sframe::Family::CtfFrame)}) {
+    const std::string name(sframe::traits_of(version).section_name);
+    const elf::Section* const section = image.find_section(name);
+    if (section == nullptr) continue;
+    const Origin origin{image.name(), name};
+    found.push_back({name, decode_section(image, *section, origin, family)});
+    check_machine(image, found.back().section.abi, origin);
   }
-  if (section == nullptr) throw Refused(image.name(), "has no .sframe section");
-  const Origin origin{image.name(), section->name};
-  FileSection result{section->name, decode_section(image, *section, origin, family)};
-  const sframe::AbiTraits* const expected = sframe::find_abi(image.header().e_machine, image.endian());
-  if (expected == nullptr || expected->abi != result.section.abi) {
-    throw MalformedInput(origin, sframe::header::abi_at,
-                         "ABI is " + std::string(sframe::name_of(result.section.abi)) + ", but the file is for " +
-                             (expected == nullptr ? "another machine" : std::string(sframe::name_of(expected->abi))));
-  }
-  return result;
+  if (found.empty()) throw Refused(image.name(), "has no .sframe section");
+  return found;
 }
 
 }  // namespace sframe_gen::verify

@@ -156,9 +156,24 @@ class Verifier {
 
 }  // namespace
 
+Verification& Verification::operator+=(const Verification& other) {
+  functions += other.functions;
+  rows += other.rows;
+  checked_pcs += other.checked_pcs;
+  described_bytes += other.described_bytes;
+  claimed_bytes += other.claimed_bytes;
+  left_out_rows += other.left_out_rows;
+  difference_count += other.difference_count;
+  unchecked_count += other.unchecked_count;
+  differences.insert(differences.end(), other.differences.begin(), other.differences.end());
+  return *this;
+}
+
 Verification verify(const elf::Image& image, const elf::Image& cfi_image,
                     const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
-  return verify(read_file_section(image).section, image, cfi_image, progress);
+  Verification all;
+  for (const FileSection& found : read_file_sections(image)) all += verify(found.section, image, cfi_image, progress);
+  return all;
 }
 
 Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,

@@ -25,6 +25,9 @@ struct Verification {
   std::uint64_t difference_count = 0;   ///< wrong rows, by stretch
   std::uint64_t unchecked_count = 0;    ///< rows whose FDE libdwarf cannot evaluate
   std::vector<Difference> differences;  ///< the first of both
+
+  /// For the file's other section: a file may have .sframe and .ctf_frame.
+  Verification& operator+=(const Verification& other);
 };
 
 /// Holds .sframe against the DWARF of `cfi_image` (often `image` itself), PC by PC: the decoder's reading of the bytes
