@@ -53,7 +53,7 @@ std::string_view origin_of_address(std::string_view from) {
 }  // namespace
 
 void write_summary(const Report& report, std::ostream& out) {
-  out << report.file << ": " << count_of(report.functions, "function") << ": " << report.whole << " whole, "
+  out << printable(report.file) << ": " << count_of(report.functions, "function") << ": " << report.whole << " whole, "
       << report.in_part << " in part, " << report.left_out << " left out" << in_parentheses(reasons_of(report)) << '\n';
 }
 

@@ -133,7 +133,7 @@ class Run {
 
   static void dump(const elf::Image& image, bool with_name) {
     const std::vector<verify::FileSection> sections = verify::read_file_sections(image);
-    if (with_name) std::cout << "\nFile: " << image.name() << '\n';
+    if (with_name) std::cout << "\nFile: " << printable(image.name()) << '\n';
     for (const verify::FileSection& found : sections) sframe::dump(found.section, found.name, std::cout);
   }
 

@@ -13,8 +13,8 @@ verify::Verification sum_of(const std::vector<MemberVerification>& members) {
 }
 
 void write_summary(const std::string& file, const verify::Verification& result, std::ostream& out) {
-  out << file << ": " << count_of(result.functions, "descriptor") << ", " << count_of(result.rows, "row") << ", "
-      << count_of(result.checked_pcs, "PC") << " checked: "
+  out << printable(file) << ": " << count_of(result.functions, "descriptor") << ", " << count_of(result.rows, "row")
+      << ", " << count_of(result.checked_pcs, "PC") << " checked: "
       << (result.difference_count == 0 ? "no difference" : count_of(result.difference_count, "difference")) << "; "
       << result.left_out_rows << " left out";
   if (result.unchecked_count != 0) out << ", " << count_of(result.unchecked_count, "row") << " unchecked";

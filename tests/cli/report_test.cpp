@@ -8,6 +8,7 @@
 #include "cli/archive_report.hpp"
 #include "cli/report_json.hpp"
 #include "cli/report_text.hpp"
+#include "cli/verify_report.hpp"
 
 namespace sframe_gen::cli {
 namespace {
@@ -85,9 +86,10 @@ TEST(Report, ControlCharactersAreEscaped) {
     write_summary(*archive, out);
     write_details(*archive, out);
   }
+  write_summary("file\n11", verify::Verification(), out);
+  write_summary("file\n12", std::vector<MemberVerification>(), out);
   const std::string text = out.str();
-  for (int i = 1; i <= 10; ++i) {
-    if (i == 1 || i == 9) continue;
+  for (int i = 1; i <= 12; ++i) {
     EXPECT_NE(text.find("\\x0a" + std::to_string(i)), std::string::npos) << i;
     EXPECT_EQ(text.find('\n' + std::to_string(i)), std::string::npos) << i;
   }
