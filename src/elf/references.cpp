@@ -14,6 +14,8 @@ namespace sframe_gen::elf {
 
 namespace {
 
+constexpr std::string_view library_mark = "__dso_handle";
+
 bool points_into(std::uint64_t address, const Section& section) {
   return address - section.header.sh_addr < section.header.sh_size;
 }
@@ -116,7 +118,8 @@ bool any_symbol_in(const Image& image, const Section& section, Counts counts) {
 }
 
 /// Empty where the name has no end or no table.
-std::string_view name_of(const Image& image, const Section& symbol_table, std::uint32_t name) {
+std::string_view name_of(const Image& image, const Section& symbol_table, std::span<const std::byte> symbol) {
+  const auto name = number_at<std::uint32_t>(symbol, offsetof(Elf64_Sym, st_name), image.endian());
   if (symbol_table.header.sh_link >= image.sections().size()) return {};
   const auto bytes = image.bytes_of(image.sections()[symbol_table.header.sh_link]);
   const std::string_view names(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -124,10 +127,10 @@ std::string_view name_of(const Image& image, const Section& symbol_table, std::u
   return end == std::string_view::npos ? std::string_view{} : names.substr(name, end - name);
 }
 
-/// Names of local symbols to which nothing refers: crt1.o's for its ABI note, and AArch64's mapping symbols, which tell
-/// code from data (ELF for the Arm 64-bit Architecture, "Mapping symbols").
+/// Names of symbols whose bytes nobody reads: crt1.o's for its ABI note; a library's mark; and AArch64's mapping
+/// symbols, which tell code from data (ELF for the Arm 64-bit Architecture, "Mapping symbols").
 bool is_mere_mark(std::string_view name, std::uint16_t machine) {
-  if (name == "__abi_tag") return true;
+  if (name == "__abi_tag" || name == library_mark) return true;
   const bool is_mapping = name == "$d" || name == "$x" || name.starts_with("$d.") || name.starts_with("$x.");
   return machine == EM_AARCH64 && is_mapping;
 }
@@ -143,9 +146,13 @@ bool has_global_symbol_in(const Image& image, const Section& section) {
 bool has_named_symbol_in(const Image& image, const Section& section) {
   return any_symbol_in(image, section, [&](const Section& table, std::span<const std::byte> symbol, unsigned info) {
     if (ELF64_ST_TYPE(info) == STT_SECTION || ELF64_ST_TYPE(info) == STT_FILE) return false;
-    const auto name = number_at<std::uint32_t>(symbol, offsetof(Elf64_Sym, st_name), image.endian());
-    return name != 0 && !is_mere_mark(name_of(image, table, name), image.header().e_machine);
+    const bool has_name = number_at<std::uint32_t>(symbol, offsetof(Elf64_Sym, st_name), image.endian()) != 0;
+    return has_name && !is_mere_mark(name_of(image, table, symbol), image.header().e_machine);
   });
+}
+
+bool is_library_mark(const Image& image, const Section& symbol_table, std::span<const std::byte> symbol) {
+  return name_of(image, symbol_table, symbol) == library_mark;
 }
 
 bool has_relative_relocation_to(const Image& image, const Section& section) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 #include "elf/image.hpp"
 
 /// Who would notice that a section got another address. Symbols may be stripped, so code and data are searched as well:
@@ -12,6 +15,10 @@ bool has_global_symbol_in(const Image& image, const Section& section);
 /// As above, for local symbols too: a linker script's hidden symbol is local in the file. crt1.o's own name for its
 /// note does not count, nor do section and file symbols.
 bool has_named_symbol_in(const Image& image, const Section& section);
+
+/// Whether an entry of `symbol_table` is the one whose address tells a library from others (__dso_handle). Nobody reads
+/// what stands there; mold puts it at the first section where crtbegin.o has not defined it.
+bool is_library_mark(const Image& image, const Section& symbol_table, std::span<const std::byte> symbol);
 
 /// Whether the dynamic linker computes a pointer into `section` (Machine::pointer_relocations, SHT_RELR).
 bool has_relative_relocation_to(const Image& image, const Section& section);

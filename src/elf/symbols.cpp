@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "elf/name_of.hpp"
+#include "elf/references.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -57,8 +58,9 @@ class TablePatches {
   std::vector<Patch> patches_;
 };
 
-std::vector<Patch> fix_symbol_table(const Image& image, const Layout& layout, std::span<const std::byte> table,
+std::vector<Patch> fix_symbol_table(const Image& image, const Layout& layout, const Section& symbols,
                                     std::uint64_t output_offset) {
+  const auto table = image.bytes_of(symbols);
   TablePatches patches(table, output_offset);
   for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
     const auto symbol = table.subspan(at, sizeof(Elf64_Sym));
@@ -73,7 +75,9 @@ std::vector<Patch> fix_symbol_table(const Image& image, const Layout& layout, st
     const Section& section = image.sections()[old_index];
     // __ehdr_start belongs to the first section by its index, but not by its value.
     const std::uint64_t delta = layout.sections[layout.new_index_of[old_index]].header.sh_addr - section.header.sh_addr;
-    if (delta != 0 && (points_into(value, section) || value == section.header.sh_addr))
+    // The code goes on using the old address of a library's mark.
+    if (delta != 0 && (points_into(value, section) || value == section.header.sh_addr) &&
+        !is_library_mark(image, symbols, symbol))
       patches.set(at + offsetof(Elf64_Sym, st_value), value + delta, image.endian());
   }
   return patches.release();
@@ -100,7 +104,7 @@ std::vector<Patch> fix_symbols(const Image& image, const Layout& layout) {
     const std::uint64_t offset = layout.sections[layout.new_index_of[section.index]].header.sh_offset;
     std::vector<Patch> patches;
     if (is_symbol_table(section))
-      patches = fix_symbol_table(image, layout, table, offset);
+      patches = fix_symbol_table(image, layout, section, offset);
     else if (section.header.sh_type == SHT_SYMTAB_SHNDX)
       patches = fix_index_table(image, layout, table, offset, 0);
     else if (section.header.sh_type == SHT_GROUP)
