@@ -25,6 +25,27 @@ std::string located(const Section& section) {
   return describe(section) + " at " + hex(section.header.sh_addr);
 }
 
+/// A program that no dynamic linker loads relocates itself, and a linker script may name the tables for it. Some
+/// linkers give libraries an entry point too; to take those for programs costs time only. A dynamic linker is no
+/// program by this, as it has a name: all of them find their tables by .dynamic.
+bool may_relocate_itself(const Image& image, const std::vector<DynamicEntry>& dynamic) {
+  if (dynamic.empty() || image.find_segment(PT_INTERP) != nullptr) return false;
+  const bool is_marked = (find_dynamic(dynamic, DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0;
+  return is_marked || (image.header().e_entry != 0 && soname_of(image, dynamic).empty());
+}
+
+/// The only tables that such a program needs.
+bool is_relocations(const Section& section) {
+  return section.header.sh_type == SHT_RELA || section.header.sh_type == section_type_relr;
+}
+
+/// Whoever walks a table starts at its first entry. In all of a large table, a chance hit would be likely.
+Section first_entry_of(const Section& table) {
+  Section first = table;
+  first.header.sh_size = std::min<std::uint64_t>(table.header.sh_size, sizeof(Elf64_Rela));
+  return first;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> tags_of_type(std::uint32_t section_type) {
@@ -52,7 +73,8 @@ std::vector<std::int64_t> tags_of_type(std::uint32_t section_type) {
   }
 }
 
-Movability::Movability(const Image& image) : image_(&image), dynamic_(read_dynamic(image)) {}
+Movability::Movability(const Image& image)
+    : image_(&image), dynamic_(read_dynamic(image)), relocates_itself_(may_relocate_itself(image, dynamic_)) {}
 
 std::variant<Group, Immovable> Movability::group_at(std::uint64_t offset) const {
   Group group = collect(offset);
@@ -163,14 +185,13 @@ std::string Movability::why_table_stays(const Section& section) const {
 bool Movability::is_referred_to(const Section& section, TablePlan plan) const {
   const auto known = is_referred_to_.find(section.index);
   if (known != is_referred_to_.end()) return known->second;
-  // Nobody but the dynamic linker reads its tables, and in large ones a chance hit would be likely. What the linker and
-  // crt1.o make has no name for C code to refer to, unless a linker script gives it one; all of libLLVM's code would
-  // be searched for each conversion, which doubles its time.
-  const bool search_code = plan == TablePlan::Notes && !is_made_by_linker(section.name);
+  // What the linker and crt1.o make has no name for C code to refer to, unless a linker script gives it one; all of
+  // libLLVM's code would be searched for each conversion, which doubles its time.
   const bool found =
-      has_relative_relocation_to(*image_, section) ||
-      (plan == TablePlan::Notes ? has_named_symbol_in(*image_, section) : has_global_symbol_in(*image_, section)) ||
-      (search_code && has_direct_reference_to(*image_, section));
+      has_relative_relocation_to(*image_, section) || has_named_symbol_in(*image_, section) ||
+      (plan == TablePlan::Notes
+           ? !is_made_by_linker(section.name) && has_direct_reference_to(*image_, section)
+           : relocates_itself_ && is_relocations(section) && has_direct_reference_to(*image_, first_entry_of(section)));
   is_referred_to_.emplace(section.index, found);
   return found;
 }

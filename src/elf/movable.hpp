@@ -47,6 +47,7 @@ class Movability {
 
   const Image* image_;
   std::vector<DynamicEntry> dynamic_;
+  bool relocates_itself_;                                 ///< by its own code, without a dynamic linker
   mutable std::map<std::uint32_t, bool> is_referred_to_;  ///< by section index: each plan asks again
 };
 

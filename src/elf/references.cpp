@@ -137,12 +137,6 @@ bool is_mere_mark(std::string_view name, std::uint16_t machine) {
 
 }  // namespace
 
-bool has_global_symbol_in(const Image& image, const Section& section) {
-  return any_symbol_in(image, section, [](const Section&, std::span<const std::byte>, unsigned info) {
-    return ELF64_ST_BIND(info) != STB_LOCAL;
-  });
-}
-
 bool has_named_symbol_in(const Image& image, const Section& section) {
   return any_symbol_in(image, section, [&](const Section& table, std::span<const std::byte> symbol, unsigned info) {
     if (ELF64_ST_TYPE(info) == STT_SECTION || ELF64_ST_TYPE(info) == STT_FILE) return false;

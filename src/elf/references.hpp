@@ -9,11 +9,8 @@
 /// that may find a reference where there is none, but not miss one of the usual forms.
 namespace sframe_gen::elf {
 
-/// Whether a global or weak symbol of .symtab or .dynsym has its value inside `section`.
-bool has_global_symbol_in(const Image& image, const Section& section);
-
-/// As above, for local symbols too: a linker script's hidden symbol is local in the file. crt1.o's own name for its
-/// note does not count, nor do section and file symbols.
+/// Whether a symbol of .symtab or .dynsym has its value inside `section`: local ones as well, since a linker script's
+/// hidden symbol is local in the file. crt1.o's own name for its note does not count, nor do section and file symbols.
 bool has_named_symbol_in(const Image& image, const Section& section);
 
 /// Whether an entry of `symbol_table` is the one whose address tells a library from others (__dso_handle). Nobody reads
