@@ -5,6 +5,17 @@
 
 namespace sframe_gen::elf {
 
+namespace {
+
+/// ld -n and -N align to less than a page. Tools that write the file anew may then put the bytes at an offset that
+/// agrees with the address in no more than that; behind a PT_LOAD that was added they do, and the kernel cannot map it.
+void raise_to_page(Elf64_Phdr& load) {
+  constexpr std::uint64_t smallest_page = 0x1000;
+  if (load.p_align < smallest_page && (load.p_vaddr - load.p_offset) % smallest_page == 0) load.p_align = smallest_page;
+}
+
+}  // namespace
+
 SegmentTable::SegmentTable(const Image& image, const std::vector<Elf64_Phdr>& segments, const OffsetMap& load_map,
                            const OffsetMap& map)
     : image_(&image), segments_(segments), load_map_(&load_map), map_(&map), moved_(segments.size(), false) {
@@ -69,6 +80,7 @@ std::vector<Elf64_Phdr> SegmentTable::build(std::size_t count) const {
   if (!has_section) table.push_back(*section_);
   table.resize(std::max(count, table.size()));
   for (Elf64_Phdr& segment : table) {
+    if (segment.p_type == PT_LOAD) raise_to_page(segment);
     if (segment.p_type != PT_PHDR) continue;
     segment.p_filesz = segment.p_memsz = table.size() * sizeof(Elf64_Phdr);
     if (!first_load_) continue;
