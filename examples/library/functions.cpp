@@ -21,7 +21,8 @@ void print(const char* file) {
   }
   std::cout << file << ": " << functions << " functions, " << rows << " rows";
   if (image.find_section(".sframe") != nullptr)
-    std::cout << ", " << sframe_gen::verify::read_file_sections(image).front().section.functions.size() << " in .sframe";
+    std::cout << ", " << sframe_gen::verify::read_file_sections(image).front().section.functions.size()
+              << " in .sframe";
   std::cout << '\n';
 }
 
