@@ -105,7 +105,8 @@ class Reversal {
 
   static void add_corrections(std::uint64_t offset, std::span<const std::byte> restored,
                               std::span<const std::byte> right, UndoRecord& record) {
-    if (std::memcmp(restored.data(), right.data(), right.size()) == 0) return;
+    // Nearly always, and a byte at a time would take milliseconds for a large symbol table.
+    if (right.empty() || std::memcmp(restored.data(), right.data(), right.size()) == 0) return;
     constexpr std::size_t close = 4;  // a correction of its own costs about as much
     std::size_t end = 0;
     bool extends = false;
