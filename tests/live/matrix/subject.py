@@ -2,7 +2,6 @@
 import os
 import re
 import shutil
-import struct
 
 import harness
 from harness import read, run, sections, segments, sframe_gen
@@ -70,7 +69,7 @@ class Subject:
         content = read(self.path)
         found = [s for s in segments(content) if s.type == harness.PT_GNU_SFRAME]
         lines = [f"sframe {s.memsz} {hash_of(content[s.offset:s.offset + s.filesz]):016x}" for s in found]
-        offset, count = struct.unpack_from("<Q", content, 32)[0], struct.unpack_from("<H", content, 56)[0]
+        offset, count = harness.fields("Q", content, 32)[0], harness.fields("H", content, 56)[0]
         return (lines or ["sframe none"]) + [
             f"table {count} {hash_of(content[offset:offset + count * harness.PHDR_SIZE]):016x}"]
 
