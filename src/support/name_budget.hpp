@@ -5,10 +5,9 @@
 namespace sframe_gen {
 
 /// How many bytes of names may be copied out of one file. Any number of headers or symbols may share one long name, so
-/// a file of 5 MB could ask for 60 GB of copies. In files of linkers and assemblers long names are shared by a few at
-/// most
-/// (".text.f" is the end of ".rela.text.f", and a function has a few holes), so that four times the file's size is
-/// beyond what any of them needs. 1 MiB more is for small files.
+/// a file of 5 MB could ask for 60 GB of copies. Linkers and assemblers let few share one (".text.f" is the end of
+/// ".rela.text.f", and a function has a few holes), so four times the file's size is beyond what any of them needs.
+/// 1 MiB more is for small files.
 class NameBudget {
  public:
   explicit NameBudget(std::uint64_t file_size) : left_(4 * file_size + (std::uint64_t{1} << 20U)) {}
