@@ -11,10 +11,10 @@
 #include "cli/convert_object.hpp"
 #include "cli/lower_functions.hpp"
 #include "elf/kernel_image.hpp"
-#include "elf/layout.hpp"
-#include "elf/original.hpp"
+#include "elf/plan/layout.hpp"
 #include "elf/preconditions.hpp"
-#include "elf/rewrite.hpp"
+#include "elf/undo/original.hpp"
+#include "elf/write/rewrite.hpp"
 #include "support/heap.hpp"
 
 namespace sframe_gen::cli {

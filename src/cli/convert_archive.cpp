@@ -7,7 +7,7 @@
 #include "archive/rebuild.hpp"
 #include "cli/archive_members.hpp"
 #include "cli/convert_object.hpp"
-#include "elf/replace_file.hpp"
+#include "files/replace_file.hpp"
 
 namespace sframe_gen::cli {
 
@@ -82,13 +82,13 @@ class ArchiveConversion {
     const MappedFile file(path_of(archive_, archive_.members()[place]));
     if (std::ranges::equal(file.bytes(), bytes)) return;
     if (file.identity() != read_as_[place]) throw Refused(file.name(), "was changed while it was read");
-    elf::replace_file(file.name(), bytes, file);
+    files::replace_file(file.name(), bytes, file);
   }
 
   /// An archive in which nothing changes is not written again.
   void write(const archive::Rebuilt& rebuilt) {
     if (options_.dry_run || (rebuilt.is_unchanged() && !options_.output)) return;
-    elf::replace_file(report_.output, rebuilt.pieces(), input_);
+    files::replace_file(report_.output, rebuilt.pieces(), input_);
   }
 
   const Options& options_;

@@ -6,10 +6,10 @@
 #include "cfi/frame_source.hpp"
 #include "cli/cfi_image.hpp"
 #include "cli/lower_functions.hpp"
-#include "elf/fill_section.hpp"
 #include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
 #include "elf/preconditions.hpp"
+#include "elf/write/fill_section.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::cli {

@@ -6,7 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/report.hpp"
 #include "elf/image.hpp"
-#include "elf/layout.hpp"
+#include "elf/plan/layout.hpp"
 
 namespace sframe_gen::cli {
 

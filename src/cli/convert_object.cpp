@@ -10,7 +10,7 @@
 #include "elf/alignment.hpp"
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
-#include "elf/replace_file.hpp"
+#include "files/replace_file.hpp"
 #include "object/object_check.hpp"
 #include "object/object_writer.hpp"
 #include "object/preconditions.hpp"
@@ -95,7 +95,7 @@ ConvertedObject convert_object(const Options& options, const elf::Image& object)
 Report convert_object_file(const Options& options, const elf::Image& object, const std::filesystem::path& output) {
   ConvertedObject converted = convert_object(options, object);
   converted.report.output = output.string();
-  if (!options.dry_run) elf::replace_file(output, converted.bytes, object.file());
+  if (!options.dry_run) files::replace_file(output, converted.bytes, object.file());
   return std::move(converted.report);
 }
 

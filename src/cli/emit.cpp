@@ -11,9 +11,9 @@
 #include "cli/convert_object.hpp"
 #include "cli/lower_functions.hpp"
 #include "elf/kernel_image.hpp"
-#include "elf/layout.hpp"
 #include "elf/machine.hpp"
-#include "elf/replace_file.hpp"
+#include "elf/plan/layout.hpp"
+#include "files/replace_file.hpp"
 #include "object/preconditions.hpp"
 #include "sframe/decoder.hpp"
 #include "support/text.hpp"
@@ -161,7 +161,7 @@ void write_emitted(const std::string& contents, const std::filesystem::path& fil
   std::error_code ignored;
   if (std::filesystem::equivalent(file, output, ignored))
     throw Refused(output.string(), "is the input itself, and --emit leaves that as it is");
-  elf::write_new_file(output, std::as_bytes(std::span(contents)), MappedFile(file));
+  files::write_new_file(output, std::as_bytes(std::span(contents)), MappedFile(file));
 }
 
 }  // namespace sframe_gen::cli

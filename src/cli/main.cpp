@@ -6,7 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/version.hpp"
-#include "elf/temporary_file.hpp"
+#include "files/temporary_file.hpp"
 
 namespace {
 
@@ -20,7 +20,7 @@ int print(const std::string& text) {
 void prepare_to_write() {
   // A write beyond the limit on file sizes (ulimit -f) shall fail, not kill: the temporary file would be left.
   std::signal(SIGXFSZ, SIG_IGN);
-  sframe_gen::elf::remove_temporary_files_on_signals();
+  sframe_gen::files::remove_temporary_files_on_signals();
 }
 
 }  // namespace

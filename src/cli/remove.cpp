@@ -1,7 +1,7 @@
 #include "cli/remove.hpp"
 
-#include "elf/original.hpp"
-#include "elf/rewrite.hpp"
+#include "elf/undo/original.hpp"
+#include "elf/write/rewrite.hpp"
 
 namespace sframe_gen::cli {
 

@@ -7,7 +7,7 @@
 #include "cli/archive_report.hpp"
 #include "cli/report.hpp"
 #include "cli/verify_report.hpp"
-#include "elf/layout.hpp"
+#include "elf/plan/layout.hpp"
 #include "verify/verify.hpp"
 
 namespace sframe_gen::cli {

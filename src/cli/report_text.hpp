@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/report.hpp"
-#include "elf/layout.hpp"
+#include "elf/plan/layout.hpp"
 
 namespace sframe_gen::cli {
 

@@ -5,8 +5,8 @@
 
 #include "elf/alignment.hpp"
 #include "elf/dynamic_table.hpp"
-#include "elf/eh_frame_finder.hpp"
-#include "elf/name_of.hpp"
+#include "elf/headerless/eh_frame_finder.hpp"
+#include "elf/type_names.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {

@@ -5,12 +5,12 @@
 #include <cstring>
 
 #include "elf/compressed_section.hpp"
-#include "elf/name_of.hpp"
+#include "elf/headerless/reconstruct.hpp"
+#include "elf/not_elf.hpp"
 #include "elf/note.hpp"
 #include "elf/object_addresses.hpp"
-#include "elf/other_format.hpp"
-#include "elf/reconstruct.hpp"
 #include "elf/records.hpp"
+#include "elf/type_names.hpp"
 #include "support/name_budget.hpp"
 #include "support/text.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "elf/alignment.hpp"
-#include "elf/name_of.hpp"
+#include "elf/type_names.hpp"
 
 namespace sframe_gen::elf {
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "elf/alignment.hpp"
-#include "elf/layout_check.hpp"
 #include "object/symbol_table.hpp"
 #include "support/byte_reader.hpp"
 
@@ -30,7 +29,7 @@ class Check {
 
  private:
   void require(bool holds, const std::string& rule) const {
-    if (!holds) throw elf::LayoutViolation(output_.name(), rule);
+    if (!holds) throw LayoutViolation(output_.name(), rule);
   }
 
   void check_elf_header() const {

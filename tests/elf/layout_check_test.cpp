@@ -1,6 +1,6 @@
 // The check must see each rule broken: outputs are damaged one field at a time.
 
-#include "elf/layout_check.hpp"
+#include "elf/check/layout_check.hpp"
 
 #include <gtest/gtest.h>
 

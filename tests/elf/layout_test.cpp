@@ -1,4 +1,4 @@
-#include "elf/layout.hpp"
+#include "elf/plan/layout.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "elf/eh_frame_finder.hpp"
-#include "elf/reconstruct.hpp"
-#include "elf/undo_trailer.hpp"
+#include "elf/headerless/eh_frame_finder.hpp"
+#include "elf/headerless/reconstruct.hpp"
+#include "elf/undo/undo_trailer.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {

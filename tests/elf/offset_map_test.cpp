@@ -1,9 +1,9 @@
-#include "elf/offset_map.hpp"
+#include "elf/plan/offset_map.hpp"
 
 #include <gtest/gtest.h>
 
 #include "elf/alignment.hpp"
-#include "elf/file_image.hpp"
+#include "elf/edit/file_image.hpp"
 
 namespace sframe_gen::elf {
 namespace {

@@ -1,8 +1,8 @@
-#include "elf/other_format.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string_view>
+
+#include "elf/not_elf.hpp"
 
 namespace sframe_gen::elf {
 namespace {

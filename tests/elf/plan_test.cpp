@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "elf/attempt.hpp"
+#include "elf/plan/attempt.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {

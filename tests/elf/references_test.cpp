@@ -1,4 +1,4 @@
-#include "elf/references.hpp"
+#include "elf/plan/references.hpp"
 
 #include <gtest/gtest.h>
 

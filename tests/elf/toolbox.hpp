@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "elf/layout.hpp"
-#include "elf/layout_check.hpp"
-#include "elf/original.hpp"
+#include "elf/check/layout_check.hpp"
+#include "elf/plan/layout.hpp"
 #include "elf/records.hpp"
-#include "elf/rewrite.hpp"
+#include "elf/undo/original.hpp"
+#include "elf/write/rewrite.hpp"
 
 /// Compiling, running and damaging small ELF files.
 namespace sframe_gen::elf::test {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "elf/deflate.hpp"
-#include "elf/index_tables.hpp"
 #include "elf/records.hpp"
-#include "elf/undo_record.hpp"
+#include "elf/undo/deflate.hpp"
+#include "elf/undo/index_tables.hpp"
+#include "elf/undo/undo_record.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {

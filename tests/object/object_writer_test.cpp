@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "elf/layout_check.hpp"
+#include "elf/check/layout_check.hpp"
 #include "object/object_check.hpp"
 #include "object/toolbox.hpp"
 

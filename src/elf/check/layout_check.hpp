@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "elf/image.hpp"
+#include "elf/new_section.hpp"
+#include "support/error.hpp"
+
+namespace sframe_gen::elf {
+
+/// How much of the sections' bytes to compare.
+enum class Contents : std::uint8_t {
+  Affected,  ///< what moved, and small sections: costs next to nothing
+  All,       ///< for tests
+};
+
+/// Compares the output with the input, without knowing how the layout was made. Throws LayoutViolation, which names
+/// the broken rule:
+///
+///   * the program headers stay at their file offset, inside a PT_LOAD, in one page; a PT_PHDR says exactly where they
+///     are, and old kernels find them there; PT_PHDR and PT_INTERP precede the PT_LOADs
+///   * PT_LOADs ascend and share no page; address and file offset agree modulo the alignment; bytes lie in the file
+///   * a program at fixed addresses may have new pages below its own, from 0x10000 on; then the ELF header that stays
+///     in memory leads to the program headers, and a section covers it
+///   * no address of the input changes but those of moved .interp, note and dynamic linker sections
+///   * there is one .sframe and one PT_GNU_SFRAME (or what else was added); they agree; the section is aligned to 8,
+///     read-only, in one PT_LOAD, outside PT_GNU_RELRO and PT_TLS, and over nothing else
+///   * the program headers, the section and what moved share no address with another section, .bss included
+///   * section bytes stay, apart from renumbered sections, moved symbols and pointers in .dynamic
+///   * links between sections still name the same sections
+///   * a file without section headers gets none; every loaded byte stays, at its address, but for what may move, which
+///     overlaps with nothing
+void check_layout(const Image& input, const Image& output, Contents contents, const NewSection& added = sframe_section);
+
+}  // namespace sframe_gen::elf

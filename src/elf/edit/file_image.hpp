@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "elf/edit/symbol_patches.hpp"
+#include "elf/image.hpp"
+#include "elf/plan/layout.hpp"
+
+namespace sframe_gen::elf {
+
+struct Copy {
+  std::uint64_t from;
+  std::uint64_t to;
+  std::uint64_t size;
+};
+
+/// The output as ranges of the input and patches over them; what neither names is zero. A large file costs little
+/// more than the copy that the kernel makes, and next to no memory.
+struct FileImage {
+  std::uint64_t size = 0;
+  std::uint64_t early_size = 0;  ///< bytes at the start that the output has already, as they stand in the input
+  std::vector<Copy> copies;
+  std::vector<Patch> patches;
+};
+
+/// All of it but what gives the input back (undo/undo.hpp).
+FileImage build_file_image(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes);
+
+/// Fills the file `output`, empty but for its early bytes; `name` is for messages. Throws SystemFailure.
+void write_file_image(const FileImage& contents, int input, int output, const std::string& name);
+
+/// Throws SystemFailure.
+void write_patches(const std::vector<Patch>& patches, int output, const std::string& name);
+
+/// Copies one range; holes of the input stay holes. Throws SystemFailure.
+void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name);
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,143 @@
+#include <fcntl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "elf/edit/file_image.hpp"
+#include "support/error.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+off_t offset_of(std::uint64_t value) {
+  return static_cast<off_t>(value);
+}
+
+class FileWriter {
+ public:
+  FileWriter(int input, int output, const std::string& name) : input_(input), output_(output), name_(name) {}
+
+  void resize(std::uint64_t size) const {
+    if (::ftruncate(output_, offset_of(size)) != 0) fail(errno);
+  }
+
+  void write(const std::byte* bytes, std::size_t size, std::uint64_t to) const {
+    while (size != 0) {
+      const ssize_t done = ::pwrite(output_, bytes, size, offset_of(to));
+      if (done < 0 && errno == EINTR) continue;
+      if (done <= 0) fail(done < 0 ? errno : EIO);
+      bytes += done;
+      size -= static_cast<std::size_t>(done);
+      to += static_cast<std::uint64_t>(done);
+    }
+  }
+
+  void clear(std::uint64_t to, std::uint64_t size) const {
+    const std::vector<std::byte> zeros(std::min(size, std::uint64_t{1} << 18));
+    while (size != 0) {
+      const std::uint64_t step = std::min<std::uint64_t>(size, zeros.size());
+      write(zeros.data(), step, to);
+      to += step;
+      size -= step;
+    }
+  }
+
+  /// Holes of the input stay holes.
+  void copy(Copy copy) {
+    while (copy.size != 0) {
+      const off_t data = ::lseek(input_, offset_of(copy.from), SEEK_DATA);
+      if (data < 0 && errno == ENXIO) return;
+      const off_t hole = data < 0 ? -1 : ::lseek(input_, data, SEEK_HOLE);
+      const std::uint64_t end = copy.from + copy.size;
+      // File systems without holes answer EINVAL: then everything is data.
+      const std::uint64_t data_begin = data < 0 ? copy.from : std::min(static_cast<std::uint64_t>(data), end);
+      const std::uint64_t data_end = hole < 0 ? end : std::min(static_cast<std::uint64_t>(hole), end);
+      copy_data({data_begin, copy.to + (data_begin - copy.from), data_end - data_begin});
+      copy = {data_end, copy.to + (data_end - copy.from), end - data_end};
+    }
+  }
+
+ private:
+  void copy_data(Copy copy) {
+    while (copy.size != 0) {
+      const std::uint64_t done = kernel_copies_ ? copy_in_kernel(copy) : copy_through_buffer(copy);
+      copy = {copy.from + done, copy.to + done, copy.size - done};
+    }
+  }
+
+  std::uint64_t copy_in_kernel(const Copy& copy) {
+    off64_t from = offset_of(copy.from);
+    off64_t to = offset_of(copy.to);
+    const ssize_t done = ::copy_file_range(input_, &from, output_, &to, copy.size, 0);
+    // EXDEV, EOPNOTSUPP, ENOSYS, EINVAL, and 0 on some file systems in front of Linux 5.19: the plain way tells
+    // whether there is a real error.
+    if (done <= 0) kernel_copies_ = false;
+    return done > 0 ? static_cast<std::uint64_t>(done) : 0;
+  }
+
+  std::uint64_t copy_through_buffer(const Copy& copy) {
+    if (buffer_.empty()) buffer_.resize(std::size_t{1} << 18);
+    const std::size_t size = std::min<std::uint64_t>(copy.size, buffer_.size());
+    const ssize_t done = ::pread(input_, buffer_.data(), size, offset_of(copy.from));
+    if (done < 0 && errno == EINTR) return 0;
+    if (done <= 0) fail(done < 0 ? errno : EIO);
+    write(buffer_.data(), static_cast<std::size_t>(done), copy.to);
+    return static_cast<std::uint64_t>(done);
+  }
+
+  [[noreturn]] void fail(int error_number) const { throw SystemFailure(name_, "write", error_number); }
+
+  int input_;
+  int output_;
+  const std::string& name_;
+  bool kernel_copies_ = true;
+  std::vector<std::byte> buffer_;
+};
+
+/// Clears what the early copy brought and the file image wants elsewhere or not at all, and returns the copies still
+/// to be made.
+std::vector<Copy> after_early_copy(const FileImage& contents, const FileWriter& writer) {
+  std::vector<Copy> in_place, left;
+  for (const Copy& copy : contents.copies) {
+    const bool early = copy.from == copy.to && copy.to < contents.early_size;
+    if (!early) {
+      left.push_back(copy);
+      continue;
+    }
+    const std::uint64_t done = std::min(copy.size, contents.early_size - copy.to);
+    in_place.push_back({copy.from, copy.to, done});
+    if (done != copy.size) left.push_back({copy.from + done, copy.to + done, copy.size - done});
+  }
+  std::sort(in_place.begin(), in_place.end(), [](const Copy& a, const Copy& b) { return a.to < b.to; });
+  std::uint64_t end = 0;
+  for (const Copy& copy : in_place) {
+    if (copy.to > end) writer.clear(end, copy.to - end);
+    end = std::max(end, copy.to + copy.size);
+  }
+  if (end < contents.early_size) writer.clear(end, contents.early_size - end);
+  return left;
+}
+
+}  // namespace
+
+void write_file_image(const FileImage& contents, int input, int output, const std::string& name) {
+  FileWriter writer(input, output, name);
+  writer.resize(contents.size);
+  for (const Copy& copy : after_early_copy(contents, writer)) writer.copy(copy);
+  write_patches(contents.patches, output, name);
+}
+
+void write_patches(const std::vector<Patch>& patches, int output, const std::string& name) {
+  const FileWriter writer(-1, output, name);
+  for (const Patch& patch : patches) writer.write(patch.bytes.data(), patch.bytes.size(), patch.offset);
+}
+
+void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name) {
+  FileWriter(input, output, name).copy(copy);
+}
+
+}  // namespace sframe_gen::elf

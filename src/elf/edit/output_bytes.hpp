@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "elf/alignment.hpp"
+#include "elf/edit/file_image.hpp"
+#include "elf/image.hpp"
+
+namespace sframe_gen::elf {
+
+/// The bytes of an output that is not written yet. `range` may reach beyond its end, where all is zero.
+std::vector<std::byte> output_bytes(const Image& input, const FileImage& contents, FileRange range);
+
+}  // namespace sframe_gen::elf

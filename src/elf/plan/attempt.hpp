@@ -1,0 +1,49 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "elf/plan/existing_sframe.hpp"
+#include "elf/plan/layout.hpp"
+
+namespace sframe_gen::elf {
+
+/// A combination of plans to try.
+struct Attempt {
+  SectionPlan section = SectionPlan::Gap;
+  TablePlan table = TablePlan::Free;
+  std::size_t load = 0;         ///< SectionPlan::Gap: which PT_LOAD grows
+  std::uint32_t load_rank = 0;  ///< of the PT_LOADs that could, 0 is the best
+  bool drops_note = false;      ///< a PT_NOTE that says what PT_GNU_PROPERTY says gives its program header away
+};
+
+/// What a plan costs those who use the file, the worst first: compared in this order.
+struct Cost {
+  bool waste = false;       ///< the file grows by a MiB and more that nobody uses
+  bool in_tail = false;     ///< program at fixed addresses with .interp or notes above .bss: old patchelf may break it
+  bool below = false;       ///< new pages below the program's own
+  bool build_id = false;    ///< leaves the first page, where Linux in front of 6.12 looks for it
+  bool tables = false;      ///< of the dynamic linker move
+  bool drops_note = false;  ///< whoever reads notes through program headers no longer finds the properties
+  SectionPlan section = SectionPlan::Replace;
+  std::uint32_t load_rank = 0;
+  bool notes = false;        ///< .interp or notes move
+  std::uint64_t growth = 0;  ///< bytes inserted into the file
+
+  // clang-tidy 14 takes the zero that a rewritten comparison compares with for a pointer.
+  friend auto operator<=>(const Cost&, const Cost&) = default;  // NOLINT(modernize-use-nullptr)
+};
+
+/// What `attempt` costs at least.
+Cost least_cost(const Attempt& attempt);
+
+/// All that may be tried, in the order of their least cost.
+std::vector<Attempt> attempts_for(const Image& image, const ExistingSframe& existing);
+
+/// "S2+T1, a PT_NOTE less"
+std::string name_of(const Attempt& attempt, const Image& image);
+
+}  // namespace sframe_gen::elf

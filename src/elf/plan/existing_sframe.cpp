@@ -1,0 +1,108 @@
+#include "elf/plan/existing_sframe.hpp"
+
+#include <algorithm>
+
+#include "elf/plan/references.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+/// GNU ld 2.43 sizes PT_GNU_SFRAME before it drops functions, so the segment may reach further than the section.
+std::uint64_t segment_end(const Image& image, const Elf64_Shdr& section, const NewSection& wanted) {
+  std::uint64_t end = 0;
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type == wanted.segment_type && segment.p_offset == section.sh_offset)
+      end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
+  }
+  return end;
+}
+
+bool holds(const Elf64_Phdr& segment, const Elf64_Shdr& section) {
+  return section.sh_offset >= segment.p_offset && section.sh_addr >= segment.p_vaddr &&
+         section.sh_offset - segment.p_offset == section.sh_addr - segment.p_vaddr &&
+         section.sh_offset + section.sh_size <= segment.p_offset + segment.p_filesz;
+}
+
+/// PT_LOAD that may keep it: readable, not writable, all of it in the file, and not made read-only after relocation.
+std::optional<std::size_t> usable_load(const Image& image, const Elf64_Shdr& section, const NewSection& wanted) {
+  if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type == SHT_NOBITS || section.sh_addr % wanted.alignment != 0)
+    return {};
+  std::optional<std::size_t> load;
+  for (std::size_t i = 0; i < image.segments().size(); ++i) {
+    const Elf64_Phdr& segment = image.segments()[i];
+    if (!holds(segment, section)) continue;
+    if (segment.p_type == PT_GNU_RELRO || segment.p_type == PT_TLS) return {};
+    if (segment.p_type != PT_LOAD) continue;
+    if ((segment.p_flags & (PF_R | PF_W)) != PF_R || segment.p_filesz != segment.p_memsz) return {};
+    load = i;
+  }
+  return load;
+}
+
+/// Its size changes, and mostly its place: whoever finds it by an address, as kernels do by symbols of their linker
+/// script, would read something else. Only GNU's and other tools' sections have such readers.
+void check_not_referred_to(const Image& image, const Section& section) {
+  if ((section.header.sh_flags & SHF_ALLOC) == 0) return;
+  if (has_named_symbol_in(image, section) || has_relative_relocation_to(image, section) ||
+      has_direct_reference_to(image, section))
+    throw Refused(image.name(),
+                  "cannot get another " + section.name + ": a symbol, a relocation or code points into the one it has");
+}
+
+/// Kept by ld --emit-relocs for tools that lay code out anew; they would say of the new contents what was true of the
+/// old.
+void check_has_no_relocations(const Image& image, const Section& section) {
+  for (const Section& other : image.sections()) {
+    const bool holds_relocations = other.header.sh_type == SHT_RELA || other.header.sh_type == SHT_REL;
+    if (holds_relocations && other.header.sh_info == section.index && other.header.sh_size != 0)
+      throw Refused(image.name(), "cannot get another " + section.name +
+                                      ": the one it has has relocations of its own (ld --emit-relocs)");
+  }
+}
+
+}  // namespace
+
+ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted) {
+  ExistingSframe found;
+  found.has_segment = wanted.segment_type && image.find_segment(*wanted.segment_type) != nullptr;
+  for (const Section& section : image.sections()) {
+    if (section.name == wanted.undo_name) {
+      if (found.undo_section) throw Refused(image.name(), "has more than one " + section.name + " section");
+      found.undo_section = section.index;
+      found.undo_bytes = {section.header.sh_offset, section.header.sh_offset + image.bytes_of(section).size()};
+    }
+    if (section.name != wanted.name) continue;
+    if (found.section) throw Refused(image.name(), "has more than one " + section.name + " section");
+    found.section = section.index;
+  }
+  if (!found.section) return found;
+  check_has_no_relocations(image, image.sections()[*found.section]);
+  if (!found.undo_section) check_not_referred_to(image, image.sections()[*found.section]);
+  const Elf64_Shdr& section = image.sections()[*found.section].header;
+  const std::uint64_t size = image.bytes_of(image.sections()[*found.section]).size();
+  FileSpace space(image);
+  found.bytes = {section.sh_offset, section.sh_offset + size};
+  space.release(found.bytes);
+  found.load = usable_load(image, section, wanted);
+  if (!found.load) return found;
+  const Elf64_Phdr& load = image.segments()[*found.load];
+  // The PT_LOAD's own claim covers all of it: look at what starts behind the section.
+  std::uint64_t limit = load.p_offset + load.p_filesz;
+  found.is_last = true;
+  for (const Section& other : image.sections()) {
+    const FileRange bytes = file_bytes_under(image, other);
+    const bool occupies = other.index != *found.section && !bytes.empty();
+    if (!occupies || bytes.end <= section.sh_offset || bytes.begin >= limit) continue;
+    limit = std::max<std::uint64_t>(bytes.begin, section.sh_offset);
+    found.is_last = false;
+  }
+  found.bytes.end = std::min(limit, std::max(found.bytes.end, segment_end(image, section, wanted)));
+  space.release(found.bytes);
+  const bool rest_is_zero = space.is_zero({section.sh_offset, limit});
+  found.room = (rest_is_zero ? limit : found.bytes.end) - section.sh_offset;
+  found.is_last = found.is_last && rest_is_zero;
+  return found;
+}
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elf/alignment.hpp"
+#include "elf/image.hpp"
+#include "elf/new_section.hpp"
+#include "elf/plan/offset_map.hpp"
+
+namespace sframe_gen::elf {
+
+/// Where the new section goes.
+enum class SectionPlan : std::uint8_t {
+  Replace,  ///< over the one that is there
+  Gap,      ///< behind a read-only PT_LOAD's last byte, in front of the next PT_LOAD: where ld would put it
+  Head,     ///< behind the program headers of TablePlan::Below
+  Tail,     ///< a PT_LOAD of its own above all others
+};
+
+/// Where the new program headers go. The table always grows at the file offset where it is.
+enum class TablePlan : std::uint8_t {
+  Free,           ///< PT_NULL entries, or zero bytes behind the table
+  Notes,          ///< .interp and notes make room
+  DynamicTables,  ///< .gnu.hash, .dynsym, … make room as well, and .dynamic says where they went
+  Below,          ///< new pages below those of a program at fixed addresses: all that is there stays in memory
+};
+
+/// "replaced", "S1", "S2", "S3"; "T0", "T1", "T2", "T3": the short names used in reports.
+const char* short_name(SectionPlan plan);
+const char* short_name(TablePlan plan);
+
+/// Bytes of the input that lie elsewhere in the output, apart from the offset map.
+struct MovedBytes {
+  FileRange from;
+  std::uint64_t to = 0;
+};
+
+/// A pointer in .dynamic that follows the table it names.
+struct DynamicPatch {
+  std::uint64_t offset;  ///< of d_un, in the output
+  std::uint64_t value;
+};
+
+/// TablePlan::Below: the ELF header that the input has in memory. Programs linked with glibc 2.36 as first released
+/// find their program headers by it, so it has to lead to the new ones. A section covers it and the old table: GNU
+/// strip clears what no section claims.
+struct OldHeaders {
+  std::uint64_t offset = 0;  ///< in the output
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;  ///< bytes, with the program headers; 0: they are not in memory
+  Elf64_Ehdr header{};
+};
+
+/// One plan that was tried, for people.
+struct Trial {
+  std::string plan;
+  std::string outcome;  ///< what it would do, or why it does not work
+  bool possible = false;
+  bool taken = false;
+};
+
+/// Where the new section and its headers go: every decision of the rewrite, before a byte is written.
+struct Layout {
+  NewSection section = sframe_section;
+  std::uint64_t section_address = 0;  ///< virtual address
+  std::uint64_t section_size = 0;     ///< bytes
+  std::uint64_t section_offset = 0;   ///< in the output
+
+  Elf64_Ehdr header{};
+  std::vector<Elf64_Phdr> segments;
+  std::vector<Section> sections;            ///< in their new order; none if the input has no section headers
+  std::vector<std::uint32_t> new_index_of;  ///< by the index in the input; none either
+
+  OffsetMap offset_map;
+  std::uint64_t copied_size = 0;   ///< bytes of the input up to here are copied, unless dropped
+  std::vector<FileRange> dropped;  ///< of the input: not copied, zero in the output; sorted
+  std::vector<MovedBytes> moved;   ///< copied to another place; their old place is among the dropped
+  std::vector<DynamicPatch> dynamic_patches;
+  std::optional<OldHeaders> old_headers;
+
+  std::string section_names;  ///< of the new name table; empty: the old one stays
+  std::uint64_t file_size = 0;
+
+  // For the report.
+  SectionPlan section_plan = SectionPlan::Gap;
+  TablePlan table_plan = TablePlan::Free;
+  std::int64_t growth = 0;  ///< bytes of the file, without the record for undoing
+  bool build_id_left_first_page = false;
+  std::vector<std::string> evicted;  ///< names of the sections that made room for program headers
+};
+
+/// Plans room for `section_size` bytes of `section`: of the plans that keep the file sound, the cheapest (attempt.hpp).
+/// Throws Refused with the reason when there is none. With `trials` all plans are worked out, and told there even then;
+/// without, only as many as it takes.
+Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section = sframe_section,
+                   std::vector<Trial>* trials = nullptr);
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,199 @@
+#include "elf/plan/movable.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "elf/constants.hpp"
+#include "elf/note.hpp"
+#include "elf/plan/references.hpp"
+#include "elf/type_names.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+/// .interp and the notes that the linker and crt1.o write.
+bool is_made_by_linker(std::string_view name) {
+  constexpr std::array<std::string_view, 5> names{".interp", ".note.gnu.property", ".note.gnu.build-id",
+                                                  ".note.ABI-tag", ".note.package"};
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string located(const Section& section) {
+  return describe(section) + " at " + hex(section.header.sh_addr);
+}
+
+/// A program that no dynamic linker loads relocates itself, and a linker script may name the tables for it. Some
+/// linkers give libraries an entry point too; to take those for programs costs time only. A dynamic linker is no
+/// program by this, as it has a name: all of them find their tables by .dynamic.
+bool may_relocate_itself(const Image& image, const std::vector<DynamicEntry>& dynamic) {
+  if (dynamic.empty() || image.find_segment(PT_INTERP) != nullptr) return false;
+  const bool is_marked = (find_dynamic(dynamic, DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0;
+  return is_marked || (image.header().e_entry != 0 && soname_of(image, dynamic).empty());
+}
+
+/// The only tables that such a program needs.
+bool is_relocations(const Section& section) {
+  return section.header.sh_type == SHT_RELA || section.header.sh_type == section_type_relr;
+}
+
+/// Whoever walks a table starts at its first entry. In all of a large table, a chance hit would be likely.
+Section first_entry_of(const Section& table) {
+  Section first = table;
+  first.header.sh_size = std::min<std::uint64_t>(table.header.sh_size, sizeof(Elf64_Rela));
+  return first;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> tags_of_type(std::uint32_t section_type) {
+  switch (section_type) {
+    case SHT_GNU_HASH:
+      return {DT_GNU_HASH};
+    case SHT_HASH:
+      return {DT_HASH};
+    case SHT_DYNSYM:
+      return {DT_SYMTAB};
+    case SHT_STRTAB:
+      return {DT_STRTAB};
+    case SHT_GNU_versym:
+      return {DT_VERSYM};
+    case SHT_GNU_verdef:
+      return {DT_VERDEF};
+    case SHT_GNU_verneed:
+      return {DT_VERNEED};
+    case SHT_RELA:
+      return {DT_RELA, DT_JMPREL};
+    case section_type_relr:
+      return {dynamic_tag_relr};
+    default:
+      return {};
+  }
+}
+
+Movability::Movability(const Image& image)
+    : image_(&image), dynamic_(read_dynamic(image)), relocates_itself_(may_relocate_itself(image, dynamic_)) {}
+
+std::variant<Group, Immovable> Movability::group_at(std::uint64_t offset) const {
+  Group group = collect(offset);
+  for (const std::size_t index : group.segments) {
+    const std::uint32_t type = image_->segments()[index].p_type;
+    if (type != PT_INTERP && type != PT_NOTE && type != PT_GNU_PROPERTY)
+      return Immovable{segment_type_name(type) + " at " + hex(group.address) + " cannot move"};
+  }
+  if (group.sections.empty()) return Immovable{"bytes at file offset " + hex(offset) + " belong to no section"};
+  for (const std::uint32_t index : group.sections) {
+    std::string why = why_section_stays(image_->sections()[index], group);
+    if (!why.empty()) return Immovable{std::move(why)};
+  }
+  return group;
+}
+
+Group Movability::collect(std::uint64_t offset) const {
+  Group group;
+  group.range = {offset, offset + 1};
+  const auto absorb = [&](std::uint64_t begin, std::uint64_t size, std::uint64_t address, std::uint64_t alignment) {
+    if (begin <= group.range.begin) group.address = address;
+    group.range = {std::min(group.range.begin, begin), std::max(group.range.end, begin + size)};
+    group.alignment = std::max(group.alignment, alignment);
+  };
+  for (FileRange before; before != group.range;) {
+    before = group.range;
+    group.sections.clear();
+    group.segments.clear();
+    for (const Section& section : image_->sections()) {
+      const std::uint64_t begin = section.header.sh_offset;
+      const std::uint64_t size = image_->bytes_of(section).size();
+      if (!FileRange{begin, begin + size}.overlaps(group.range)) continue;
+      absorb(begin, size, section.header.sh_addr, section.header.sh_addralign);
+      group.sections.push_back(section.index);
+    }
+    for (std::size_t i = 0; i < image_->segments().size(); ++i) {
+      const Elf64_Phdr& segment = image_->segments()[i];
+      const bool holds_others = segment.p_type == PT_LOAD || segment.p_type == PT_NULL || segment.p_type == PT_PHDR;
+      // mold may give PT_GNU_RELRO the file offset 0. Only its addresses mean something.
+      const bool is_elsewhere =
+          segment.p_type == PT_GNU_RELRO && !FileRange{segment.p_vaddr, segment.p_vaddr + segment.p_memsz}.overlaps(
+                                                {group.address, group.address + (group.range.end - group.range.begin)});
+      if (holds_others || is_elsewhere ||
+          !FileRange{segment.p_offset, segment.p_offset + segment.p_filesz}.overlaps(group.range))
+        continue;
+      absorb(segment.p_offset, segment.p_filesz, segment.p_vaddr, segment.p_align);
+      group.segments.push_back(i);
+    }
+  }
+  return group;
+}
+
+std::string Movability::why_section_stays(const Section& section, Group& group) const {
+  const Elf64_Shdr& header = section.header;
+  if ((header.sh_flags & SHF_ALLOC) == 0 || (header.sh_flags & (SHF_WRITE | SHF_TLS | SHF_EXECINSTR)) != 0)
+    return located(section) + " cannot move";
+  std::string why;
+  if (header.sh_type == SHT_NOTE) {
+    why = why_note_stays(section, group);
+  } else if (section.name == ".interp" && group.segments.size() == 1 && group.sections.size() == 1) {
+    why = {};
+  } else if (group.segments.empty() && group.sections.size() == 1) {
+    group.plan = TablePlan::DynamicTables;
+    why = why_table_stays(section);
+  } else {
+    why = located(section) + " cannot move";
+  }
+  if (!why.empty()) return why;
+  if (is_referred_to(section, group.plan))
+    return located(section) + " cannot move: a symbol, a relocation or code points into it";
+  return {};
+}
+
+/// Notes of other owners may hold addresses relative to themselves or be found by their own code: Xen's and
+/// SystemTap's do.
+std::string Movability::why_note_stays(const Section& section, Group& group) const {
+  constexpr std::array<std::string_view, 3> position_independent{"GNU", "FDO", "Go"};
+  if (group.segments.empty()) return located(section) + " cannot move: no PT_NOTE covers it";
+  const Origin origin{image_->name(), section.name};
+  for (const Note& note :
+       read_notes(image_->bytes_of(section), section.header.sh_addralign, image_->endian(), origin)) {
+    if (std::find(position_independent.begin(), position_independent.end(), note.owner) == position_independent.end())
+      return located(section) + " cannot move: its owner \"" + note.owner + "\" may depend on its place";
+    if (note.owner == "GNU" && note.type == NT_GNU_BUILD_ID) group.has_build_id = true;
+  }
+  return {};
+}
+
+std::string Movability::why_table_stays(const Section& section) const {
+  if (dynamic_.empty()) return located(section) + " cannot move in a file without PT_DYNAMIC";
+  const std::uint64_t address = section.header.sh_addr;
+  const auto names_it = [&](std::int64_t tag) { return find_dynamic(dynamic_, tag) == address; };
+  const auto tags = tags_of_type(section.header.sh_type);
+  if (std::none_of(tags.begin(), tags.end(), names_it)) return located(section) + " cannot move";
+  if (section.header.sh_type != SHT_RELA) return {};
+  // Some linkers let DT_RELASZ count the PLT's relocations as well: then the two sections are one table.
+  const auto size_is = [&](std::int64_t tag) { return find_dynamic(dynamic_, tag) == section.header.sh_size; };
+  if (names_it(DT_RELA) && !size_is(DT_RELASZ)) return located(section) + " cannot move: DT_RELASZ has another size";
+  if (names_it(DT_JMPREL) && !size_is(DT_PLTRELSZ))
+    return located(section) + " cannot move: DT_PLTRELSZ has another size";
+  const std::uint64_t table = find_dynamic(dynamic_, DT_RELA).value_or(0);
+  const std::uint64_t table_size = find_dynamic(dynamic_, DT_RELASZ).value_or(0);
+  if (names_it(DT_JMPREL) && address >= table && address - table < table_size)
+    return located(section) + " cannot move: DT_RELA covers it too";
+  return {};
+}
+
+bool Movability::is_referred_to(const Section& section, TablePlan plan) const {
+  const auto known = is_referred_to_.find(section.index);
+  if (known != is_referred_to_.end()) return known->second;
+  // What the linker and crt1.o make has no name for C code to refer to, unless a linker script gives it one; all of
+  // libLLVM's code would be searched for each conversion, which doubles its time.
+  const bool found =
+      has_relative_relocation_to(*image_, section) || has_named_symbol_in(*image_, section) ||
+      (plan == TablePlan::Notes
+           ? !is_made_by_linker(section.name) && has_direct_reference_to(*image_, section)
+           : relocates_itself_ && is_relocations(section) && has_direct_reference_to(*image_, first_entry_of(section)));
+  is_referred_to_.emplace(section.index, found);
+  return found;
+}
+
+}  // namespace sframe_gen::elf

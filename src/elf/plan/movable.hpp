@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "elf/alignment.hpp"
+#include "elf/dynamic_table.hpp"
+#include "elf/image.hpp"
+#include "elf/plan/layout.hpp"
+
+namespace sframe_gen::elf {
+
+/// Sections and program headers that overlap and so have to move together, e.g. a PT_NOTE and its two notes.
+struct Group {
+  FileRange range;
+  std::uint64_t address = 0;
+  std::uint64_t alignment = 1;
+  std::vector<std::uint32_t> sections;  ///< indices, in the input
+  std::vector<std::size_t> segments;    ///< indices, in the input
+  TablePlan plan = TablePlan::Notes;    ///< the least plan that may move it
+  bool has_build_id = false;
+};
+
+/// Why bytes have to stay, as the end of a sentence: "section .init at 0x1000 cannot move".
+struct Immovable {
+  std::string why;
+};
+
+/// Knows which sections at the front of a file can get another address without anyone noticing: .interp and notes,
+/// which are found through program headers, and the tables of the dynamic linker, which are found through .dynamic.
+class Movability {
+ public:
+  explicit Movability(const Image& image);
+
+  /// The group that holds the byte at `offset`.
+  std::variant<Group, Immovable> group_at(std::uint64_t offset) const;
+
+ private:
+  Group collect(std::uint64_t offset) const;
+  std::string why_section_stays(const Section& section, Group& group) const;
+  std::string why_note_stays(const Section& section, Group& group) const;
+  std::string why_table_stays(const Section& section) const;
+  bool is_referred_to(const Section& section, TablePlan plan) const;
+
+  const Image* image_;
+  std::vector<DynamicEntry> dynamic_;
+  bool relocates_itself_;                                 ///< by its own code, without a dynamic linker
+  mutable std::map<std::uint32_t, bool> is_referred_to_;  ///< by section index: each plan asks again
+};
+
+/// The tags whose value is the address of a section of this type; empty for types that .dynamic does not name.
+std::vector<std::int64_t> tags_of_type(std::uint32_t section_type);
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,138 @@
+#include "elf/undo/undo_record.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "elf/undo/deflate.hpp"
+#include "support/byte_reader.hpp"
+#include "support/byte_writer.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+constexpr std::array magic{std::byte{'S'}, std::byte{'F'}, std::byte{'U'}, std::byte{1}};
+
+void uleb128(ByteWriter& writer, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) writer.u8(static_cast<std::uint8_t>(value | 0x80));
+  writer.u8(static_cast<std::uint8_t>(value));
+}
+
+/// `value` is a difference modulo 2^64.
+void sleb128(ByteWriter& writer, std::uint64_t value) {
+  auto rest = static_cast<std::int64_t>(value);
+  for (; rest < -64 || rest >= 64; rest >>= 7) writer.u8(static_cast<std::uint8_t>(rest | 0x80));
+  writer.u8(static_cast<std::uint8_t>(rest & 0x7f));
+}
+
+std::vector<std::byte> encode_body(const UndoRecord& record) {
+  ByteWriter body(Endian::Little);
+  uleb128(body, record.pieces.size());
+  std::uint64_t end = 0;
+  for (const UndoPiece& piece : record.pieces) {
+    uleb128(body, piece.literals);
+    sleb128(body, piece.from - end);
+    uleb128(body, piece.size);
+    end = piece.from + piece.size;
+  }
+  uleb128(body, record.new_index_of.size());
+  std::uint64_t next = 0;
+  for (const std::uint32_t index : record.new_index_of) {
+    sleb128(body, index - next);
+    next = std::uint64_t{index} + 1;
+  }
+  uleb128(body, record.corrections.size());
+  end = 0;
+  for (const UndoCorrection& correction : record.corrections) {
+    uleb128(body, correction.offset - end);
+    uleb128(body, correction.bytes.size());
+    end = correction.offset + correction.bytes.size();
+  }
+  body.append_bytes(record.literals);
+  for (const UndoCorrection& correction : record.corrections) body.append_bytes(correction.bytes);
+  return body.release();
+}
+
+/// A count of things that take at least `size` bytes each.
+std::uint64_t count(ByteReader& body, std::uint64_t size, const char* what) {
+  const std::uint64_t number = body.uleb128(what);
+  if (number > body.left() / size) body.fail(std::string(what) + " is impossible");
+  return number;
+}
+
+UndoRecord decode_body(ByteReader body) {
+  UndoRecord record;
+  std::uint64_t end = 0;
+  std::uint64_t literals = 0;
+  record.pieces.resize(count(body, 3, "number of pieces"));
+  for (UndoPiece& piece : record.pieces) {
+    piece.literals = body.uleb128("literal bytes");
+    piece.from = end + static_cast<std::uint64_t>(body.sleb128("beginning of a copy"));
+    piece.size = body.uleb128("size of a copy");
+    end = piece.from + piece.size;
+    literals += std::min(piece.literals, body.left() + 1);
+  }
+  record.new_index_of.resize(count(body, 1, "number of sections"));
+  std::uint64_t next = 0;
+  for (std::uint32_t& index : record.new_index_of) {
+    index = static_cast<std::uint32_t>(next + static_cast<std::uint64_t>(body.sleb128("section index")));
+    next = std::uint64_t{index} + 1;
+  }
+  record.corrections.resize(count(body, 2, "number of corrections"));
+  end = 0;
+  std::uint64_t corrected = 0;
+  for (UndoCorrection& correction : record.corrections) {
+    correction.offset = end + body.uleb128("offset of a correction");
+    const std::uint64_t size = body.uleb128("size of a correction");
+    corrected += std::min(size, body.left() + 1);
+    if (corrected > body.left()) body.fail("size of a correction is impossible");
+    correction.bytes.resize(size);
+    end = correction.offset + size;
+  }
+  const auto bytes = body.take(literals, "literal bytes");
+  record.literals.assign(bytes.begin(), bytes.end());
+  for (UndoCorrection& correction : record.corrections) {
+    const auto right = body.take(correction.bytes.size(), "bytes of a correction");
+    std::copy(right.begin(), right.end(), correction.bytes.begin());
+  }
+  if (!body.at_end()) body.fail("bytes follow the last correction");
+  return record;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary) {
+  const std::vector<std::byte> body = encode_body(record);
+  ByteWriter writer(Endian::Little);
+  writer.append_bytes(magic);
+  writer.append_bytes(Digest{});
+  uleb128(writer, body.size());
+  writer.append_bytes(deflate(body, dictionary));
+  return writer.release();
+}
+
+bool begins_undo_record(std::span<const std::byte> bytes) {
+  return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
+}
+
+std::span<std::byte> digest_of(std::vector<std::byte>& encoded) {
+  return std::span(encoded).subspan(magic.size(), sizeof(Digest));
+}
+
+std::optional<DecodedUndo> decode_undo(std::span<const std::byte> bytes, std::span<const std::byte> dictionary,
+                                       const Origin& origin) {
+  ByteReader reader(bytes, Endian::Little, origin);
+  if (const auto found = reader.take(magic.size(), "format of the record");
+      !std::equal(found.begin(), found.end(), magic.begin()))
+    throw Refused(origin.file, "was converted by another version of sframe-gen, which has to undo it");
+  DecodedUndo undo;
+  const auto digest = reader.take(undo.digest.size(), "digest");
+  std::copy(digest.begin(), digest.end(), undo.digest.begin());
+  const std::uint64_t size = reader.uleb128("size of the body");
+  const auto body = inflate(reader.take(reader.left(), "body"), size, dictionary);
+  if (!body) return {};
+  undo.record = decode_body(ByteReader(*body, Endian::Little, origin));
+  return undo;
+}
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,120 @@
+#include "elf/write/rewrite.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "elf/check/layout_check.hpp"
+#include "elf/edit/file_image.hpp"
+#include "elf/undo/original.hpp"
+#include "elf/undo/undo.hpp"
+#include "support/background.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+/// A smaller file is copied in less time than a thread takes to start.
+constexpr std::uint64_t smallest_early_copy = 4 << 20;
+
+/// So much is copied and then digested while the processor's cache still has it.
+constexpr std::uint64_t early_step = 1 << 20;
+
+/// Up to where bytes of the input keep their offset under nearly every plan: .sframe goes behind the segment that
+/// holds .eh_frame, or behind all of them. A plan that inserts before is right all the same, only not faster.
+std::uint64_t unmoved_size(const Image& image) {
+  const Section* const eh_frame = image.find_section(".eh_frame");
+  if (eh_frame == nullptr) return 0;
+  for (const Elf64_Phdr& segment : image.segments()) {
+    const std::uint64_t end = segment.p_offset + segment.p_filesz;
+    const bool holds = segment.p_offset <= eh_frame->header.sh_offset && eh_frame->header.sh_offset < end;
+    if (segment.p_type == PT_LOAD && holds && end <= image.file_bytes().size()) return end;
+  }
+  return 0;
+}
+
+/// Adds [from, to) of the image. Reads instead of looking at the mapping: pages that nobody else looks at need not stay
+/// in memory.
+void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Digester& digester) {
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(to - from, std::uint64_t{1} << 18));
+  while (from < to) {
+    const std::size_t wanted = std::min<std::uint64_t>(to - from, buffer.size());
+    const ssize_t size = ::pread(image.descriptor(), buffer.data(), wanted, static_cast<off_t>(from));
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) throw SystemFailure(image.name(), "read", size < 0 ? errno : EIO);
+    digester.update(std::span(buffer).first(static_cast<std::size_t>(size)));
+    from += static_cast<std::uint64_t>(size);
+  }
+}
+
+/// `original` has seen the bytes of `image`: the output keeps what gives them back.
+FileImage output_of(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes, Digester original) {
+  FileImage contents = build_file_image(image, layout, std::move(section_bytes));
+  append_undo(image, layout, std::move(original), contents);
+  return contents;
+}
+
+}  // namespace
+
+Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output)
+    : image_(image), output_(output), file_(output, opened.file()), early_size_(unmoved_size(image)) {
+  if (early_size_ < smallest_early_copy) {
+    early_size_ = 0;
+    return;
+  }
+  early_work_ = in_background([this] { return copy_and_digest(); });
+}
+
+Rewrite::~Rewrite() {
+  // It uses the files, which go away after this.
+  if (early_work_.valid()) early_work_.wait();
+}
+
+Digester Rewrite::copy_and_digest() const {
+  Digester digester;
+  for (std::uint64_t from = 0; from < early_size_; from += early_step) {
+    const std::uint64_t size = std::min(early_step, early_size_ - from);
+    copy_file_bytes({from, from, size}, image_.descriptor(), file_.descriptor(), output_.string());
+    digest_bytes(image_, from, from + size, digester);
+  }
+  digest_bytes(image_, early_size_, image_.file_bytes().size(), digester);
+  return digester;
+}
+
+std::uint64_t Rewrite::finish(const Layout& layout, std::vector<std::byte> section_bytes) {
+  if (section_bytes.size() != layout.section_size) {
+    throw std::logic_error("the layout was planned for another section size");
+  }
+  Digester original = early_work_.valid() ? early_work_.get() : copy_and_digest();
+  FileImage contents = output_of(image_, layout, std::move(section_bytes), std::move(original));
+  contents.early_size = early_size_;
+  write_file_image(contents, image_.descriptor(), file_.descriptor(), output_.string());
+  check_layout(image_, Image::open(file_.descriptor(), output_.string()), Contents::Affected, layout.section);
+  file_.take_attributes();
+  file_.commit();
+  return contents.size;
+}
+
+void rewrite(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes,
+             const std::filesystem::path& output) {
+  Rewrite(image, image, output).finish(layout, std::move(section_bytes));
+}
+
+std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes) {
+  return output_of(image, layout, std::move(section_bytes), Digester()).size;
+}
+
+std::uint64_t write_original(const Image& image, const NewSection& added, const std::filesystem::path& output) {
+  files::OutputFile file(output, image.file());
+  const std::uint64_t size = restore_original(image, added, file.descriptor(), output.string());
+  file.take_attributes();
+  file.commit();
+  return size;
+}
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <future>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "elf/plan/layout.hpp"
+#include "files/output_file.hpp"
+#include "support/digest.hpp"
+
+namespace sframe_gen::elf {
+
+/// Writes `image` with a new section to `output`, in two steps: the constructor starts to copy what no layout moves,
+/// so that the copy of a large file runs while the caller still computes the section; `finish` writes the rest.
+///
+/// The bytes go to a temporary file beside `output`, which takes over mode, owner and extended attributes of the
+/// file it replaces (of the input, where `output` is new), is checked against the invariants of layout_check.hpp and
+/// only then renamed over it. `output` may be the input itself; a symbolic link is followed to the file it names.
+/// Both steps throw Refused or SystemFailure: then, or when `finish` is never called, `output` stays as it was and no
+/// temporary file is left.
+class Rewrite {
+ public:
+  /// Both must outlive the rewrite. `opened`: the file that `image` was read from, or that was converted before and
+  /// `image` is the original of.
+  Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output);
+  ~Rewrite();
+  Rewrite(const Rewrite&) = delete;
+  Rewrite& operator=(const Rewrite&) = delete;
+  Rewrite(Rewrite&&) = delete;
+  Rewrite& operator=(Rewrite&&) = delete;
+
+  /// `section_bytes` become `layout.section`, placed as `layout` says. Returns the size of the file.
+  std::uint64_t finish(const Layout& layout, std::vector<std::byte> section_bytes);
+
+ private:
+  /// What has seen all bytes of the image.
+  Digester copy_and_digest() const;
+
+  const Image& image_;
+  std::filesystem::path output_;
+  files::OutputFile file_;
+  std::uint64_t early_size_;  ///< bytes from the start of the file that are copied early
+  std::future<Digester> early_work_;
+};
+
+/// Both steps at once.
+void rewrite(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes,
+             const std::filesystem::path& output);
+
+/// Bytes of the file that a rewrite would make.
+std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes);
+
+/// Writes what `image` was made from when it got `added` to `output`, as carefully as a Rewrite does. Returns
+/// its size. Throws as `restore_original` does.
+std::uint64_t write_original(const Image& image, const NewSection& added, const std::filesystem::path& output);
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,175 @@
+#include "files/output_file.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "files/replaceable.hpp"
+#include "support/error.hpp"
+
+namespace sframe_gen::files {
+
+namespace {
+
+constexpr const char* access_list = "system.posix_acl_access";
+constexpr int most_links = 40;               // as the kernel follows
+constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
+
+/// /dev/stdout leads to /proc/self/fd/1, and that to a pipe, which nothing can replace, or to a file that is written
+/// at.
+bool is_an_open_stream(const std::filesystem::path& path) {
+  struct statfs status {};
+  return path.parent_path().filename() == "fd" && ::statfs(path.parent_path().c_str(), &status) == 0 &&
+         status.f_type == PROC_SUPER_MAGIC;
+}
+
+std::filesystem::path follow_links(const std::filesystem::path& target) {
+  std::filesystem::path path = target;
+  for (int i = 0; i < most_links; ++i) {
+    if (is_an_open_stream(path)) {
+      throw Refused(target.string(),
+                    "is a stream, and the result takes the place of a regular file; --emit without --output writes to "
+                    "standard output");
+    }
+    std::error_code error;
+    const auto next = std::filesystem::read_symlink(path, error);
+    if (error) return path;
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  throw SystemFailure(target.string(), "open", ELOOP);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+int open_target(const std::filesystem::path& target) {
+  return ::open(target.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/// The rights, or the file system, do not go so far.
+bool is_not_allowed(int error) {
+  return error == EPERM || error == EACCES || error == ENOTSUP || error == EINVAL || error == ENODATA;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::filesystem::path& target, const MappedFile& input)
+    : input_(input), target_(follow_links(target)), target_before_(target_now()) {
+  struct stat status {};
+  if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    throw Refused(target.string(), "is not a regular file");
+  if (const Descriptor replaced(open_target(target_)); replaced.number() >= 0)
+    check_replaceable(replaced.number(), target);
+  check_unchanged();
+  const std::string name = "." + target_.filename().string().substr(0, longest_prefix) + ".sframe-gen-XXXXXX";
+  std::string pattern = (target_.parent_path() / name).string();
+  descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
+  if (descriptor_ < 0) throw SystemFailure(target.string(), "write", errno);
+  temporary_.emplace(pattern);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void OutputFile::take_attributes() {
+  const Descriptor replaced(open_target(target_));
+  if (replaced.number() < 0 && target_before_) throw SystemFailure(target_.string(), "read the attributes", errno);
+  const int source = replaced.number() >= 0 ? replaced.number() : input_.descriptor();
+  struct stat status {};
+  if (::fstat(source, &status) != 0) throw SystemFailure(target_.string(), "read", errno);
+  mode_t mode = status.st_mode & 07777;
+  // Owner first: chown takes setuid bits away. Only root may give files to others; then the bits must not stay.
+  if (::fchown(descriptor_, status.st_uid, status.st_gid) != 0) {
+    if (errno != EPERM) throw SystemFailure(target_.string(), "set the owner", errno);
+    if (::fchown(descriptor_, static_cast<uid_t>(-1), status.st_gid) != 0) mode &= ~static_cast<mode_t>(S_ISGID);
+    if (status.st_uid != ::geteuid()) mode &= ~static_cast<mode_t>(S_ISUID);
+  }
+  // A folder's default list must not let in whom the old file kept out; its own list, if any, is copied below.
+  ::fremovexattr(descriptor_, access_list);
+  if (::fchmod(descriptor_, mode) != 0) throw SystemFailure(target_.string(), "set the mode", errno);
+  copy_extended_attributes(source);
+}
+
+void OutputFile::take_attributes_of_target() {
+  if (target_before_) return take_attributes();
+  // There is no way to read it but to set it.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  constexpr mode_t readable_and_writable = 0666;
+  if (::fchmod(descriptor_, readable_and_writable & ~mask) != 0)
+    throw SystemFailure(target_.string(), "set the mode", errno);
+}
+
+void OutputFile::copy_extended_attributes(int source) const {
+  const ssize_t size = ::flistxattr(source, nullptr, 0);
+  if (size < 0 && errno != ENOTSUP) throw SystemFailure(target_.string(), "read the attributes", errno);
+  if (size <= 0) return;
+  std::vector<char> names(static_cast<std::size_t>(size));
+  const ssize_t listed = ::flistxattr(source, names.data(), names.size());
+  if (listed < 0) throw SystemFailure(target_.string(), "read the attributes", errno);
+  std::string_view rest(names.data(), static_cast<std::size_t>(listed));
+  while (!rest.empty()) {
+    const std::string name(rest.substr(0, rest.find('\0')));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    // Hashes and signatures of the old contents.
+    if (name == "security.ima" || name == "security.evm") continue;
+    const ssize_t value_size = ::fgetxattr(source, name.c_str(), nullptr, 0);
+    std::vector<char> value(static_cast<std::size_t>(std::max<ssize_t>(value_size, 0)));
+    const ssize_t got = value_size < 0 ? -1 : ::fgetxattr(source, name.c_str(), value.data(), value.size());
+    // Security modules may list what they do not show.
+    if (got < 0 && is_not_allowed(errno)) continue;
+    if (got < 0) throw SystemFailure(target_.string(), "read the attribute " + name, errno);
+    const bool kept = ::fsetxattr(descriptor_, name.c_str(), value.data(), static_cast<std::size_t>(got), 0) == 0;
+    // A program that lost its capabilities would be broken in a way nobody looks for.
+    const bool must_stay = name == "security.capability" || name.starts_with("system.posix_acl");
+    if (!kept && (must_stay || !is_not_allowed(errno)))
+      throw SystemFailure(target_.string(), "keep the attribute " + name, errno);
+  }
+}
+
+std::optional<FileIdentity> OutputFile::target_now() const {
+  struct stat status {};
+  if (::stat(target_.c_str(), &status) != 0) return {};
+  return FileIdentity(status);
+}
+
+/// Between this and the rename remains a moment in which nobody looks; no system call does both at once.
+void OutputFile::check_unchanged() const {
+  struct stat status {};
+  if (::fstat(input_.descriptor(), &status) != 0) throw SystemFailure(input_.name(), "read", errno);
+  if (FileIdentity(status) != input_.identity()) throw Refused(input_.name(), "was changed while it was read");
+  if (target_now() != target_before_) throw Refused(target_.string(), "was changed by somebody else meanwhile");
+}
+
+void OutputFile::commit() {
+  check_unchanged();
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (::close(descriptor) != 0) throw SystemFailure(target_.string(), "write", errno);
+  if (::rename(temporary_->path().c_str(), target_.c_str()) != 0)
+    throw SystemFailure(target_.string(), "replace", errno);
+  temporary_->forget();
+}
+
+}  // namespace sframe_gen::files

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "files/temporary_file.hpp"
+#include "support/file_identity.hpp"
+#include "support/mapped_file.hpp"
+
+namespace sframe_gen::files {
+
+/// A file that appears under its name complete or not at all: a temporary file in the same folder, renamed over the
+/// target by `commit` and removed if that never comes. The data are not forced to disk.
+class OutputFile {
+ public:
+  /// `input` is what the contents are made from, and may be the target itself. A symbolic link is followed. Throws
+  /// Refused when `target` is there and not a regular file or must not change, or SystemFailure.
+  OutputFile(const std::filesystem::path& target, const MappedFile& input);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  OutputFile(OutputFile&&) = delete;
+  OutputFile& operator=(OutputFile&&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  std::filesystem::path temporary_path() const { return temporary_->path(); }
+
+  /// Mode, owner, access control lists, file capabilities and other extended attributes of the file that is
+  /// replaced; where there is none, of the input. To be called when the contents are written, since the kernel takes
+  /// setuid bits and capabilities away from a file that is written to.
+  void take_attributes();
+  /// For contents of another kind than the input's: a new file has the mode that any new file has.
+  void take_attributes_of_target();
+  /// Throws Refused when somebody changed input or target meanwhile: their change would be lost.
+  void commit();
+
+ private:
+  std::optional<FileIdentity> target_now() const;
+  void check_unchanged() const;
+  void copy_extended_attributes(int source) const;
+
+  const MappedFile& input_;
+  std::filesystem::path target_;
+  std::optional<FileIdentity> target_before_;
+  std::optional<TemporaryFile> temporary_;
+  int descriptor_ = -1;
+};
+
+}  // namespace sframe_gen::files

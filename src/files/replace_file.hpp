@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+
+#include "support/mapped_file.hpp"
+
+namespace sframe_gen::files {
+
+/// Writes `pieces` one after the other, made from `input`, to `output` as OutputFile does: complete or not at all, with
+/// the attributes of the file it replaces, which may be the input. Throws Refused or SystemFailure.
+void replace_file(const std::filesystem::path& output, std::span<const std::span<const std::byte>> pieces,
+                  const MappedFile& input);
+
+/// The same for contents in one piece.
+inline void replace_file(const std::filesystem::path& output, std::span<const std::byte> bytes,
+                         const MappedFile& input) {
+  replace_file(output, {&bytes, 1}, input);
+}
+
+/// The same for contents that are not a new form of `input`, from which nothing is taken over.
+void write_new_file(const std::filesystem::path& output, std::span<const std::byte> bytes, const MappedFile& input);
+
+}  // namespace sframe_gen::files

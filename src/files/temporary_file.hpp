@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+namespace sframe_gen::files {
+
+/// The name of a file that must not outlive the program: removed by the destructor, or by a signal handler where
+/// `remove_temporary_files_on_signals` was called.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  TemporaryFile(TemporaryFile&&) = delete;
+  TemporaryFile& operator=(TemporaryFile&&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// The file is gone or has another name: there is nothing to remove any more.
+  void forget();
+
+ private:
+  std::string path_;
+};
+
+/// Installs handlers for the signals that end programs from outside; the signal then ends this one as it would have.
+/// SIGBUS, which reading a mapped file gives when that gets shorter, is reported and ends it with status 1.
+void remove_temporary_files_on_signals();
+
+}  // namespace sframe_gen::files
