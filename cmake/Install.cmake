@@ -52,17 +52,14 @@ if(NOT SFRAME_GEN_LIBRARY)
 endif()
 install(TARGETS sframe_gen EXPORT sframe_gen_library
         ARCHIVE COMPONENT library
-        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sframe-gen)
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # CMake strips programs, but no archives.
 install(CODE "if(CMAKE_INSTALL_DO_STRIP)
   execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsframe_gen.a\" COMMAND_ERROR_IS_FATAL ANY)
 endif()" COMPONENT library)
 install(EXPORT sframe_gen_library NAMESPACE sframe_gen:: FILE sframe_genLibraryTarget.cmake DESTINATION ${package_folder}
         COMPONENT library)
-foreach(layer ${SFRAME_GEN_LIBRARY_LAYERS})
-  install(DIRECTORY src/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sframe-gen COMPONENT library
-          FILES_MATCHING PATTERN "*.hpp")
-endforeach()
+install(DIRECTORY include/sframe_gen DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 
 # libdwarf has two interfaces under one name, and no Debian has both. A library that shall link on any takes the static
 # one that it was made for along.

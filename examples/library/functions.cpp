@@ -1,10 +1,11 @@
 // Prints how many functions and rows the call frame information of each file has, and how many descriptors its .sframe.
+#include <sframe_gen/error.hpp>
+
 #include <cstdint>
 #include <iostream>
 
 #include "cfi/frame_source.hpp"
 #include "elf/image.hpp"
-#include "support/error.hpp"
 #include "verify/file_section.hpp"
 
 namespace {

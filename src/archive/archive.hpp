@@ -9,7 +9,7 @@
 
 #include "archive/index.hpp"
 #include "archive/member_header.hpp"
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::archive {
 

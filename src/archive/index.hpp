@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::archive {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::archive {
 

@@ -181,8 +181,6 @@ DwarfSession::DwarfSession(FrameSection kind, std::span<const std::byte> section
   CheckedFrameSection checked = check_frame_section(kind, section_bytes, endian, origin);
   const auto edited = readable_copy(section_bytes, endian, checked);
   if (edited) section_bytes = *edited;
-  // libdwarf would keep a tree of every block it hands out; the handle knows them all, and the tree is half the time.
-  dwarf_set_de_alloc_flag(0);
   handle_ = std::make_unique<Handle>(kind, section_bytes.first(checked.used), section_address, endian);
   handle_->table.origin = origin;
   handle_->table.endian = endian;
@@ -194,6 +192,10 @@ DwarfSession::DwarfSession(FrameSection kind, std::span<const std::byte> section
   handle_->open();
   handle_->read_commons();
   handle_->read_entries();
+}
+
+void skip_bookkeeping_of_libdwarf() {
+  dwarf_set_de_alloc_flag(0);
 }
 
 DwarfSession::~DwarfSession() = default;

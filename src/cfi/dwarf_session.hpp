@@ -52,4 +52,9 @@ class DwarfSession {
   std::unique_ptr<Handle> handle_;
 };
 
+/// For a program of its own, not for a library, as it changes libdwarf for the whole process: libdwarf no longer keeps
+/// a tree of every block it hands out, so that who forgets one can free all. A session knows its own, and the tree is
+/// half the time.
+void skip_bookkeeping_of_libdwarf();
+
 }  // namespace sframe_gen::cfi

@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "cfi/frame_row.hpp"
+#include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
-#include "support/error.hpp"
 
 namespace sframe_gen::cfi {
 

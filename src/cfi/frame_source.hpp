@@ -10,6 +10,7 @@
 #include "cfi/frame_table.hpp"
 #include "elf/image.hpp"
 #include "object/relocated_section.hpp"
+#include "sframe_gen/coverage.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -21,14 +22,6 @@ struct FunctionFrames {
   std::vector<FrameRow> rows;  ///< ascending, the first at offset 0, neighbours differ
   bool b_key = false;          ///< return addresses are signed with key B (aarch64)
   friend bool operator==(const FunctionFrames&, const FunctionFrames&) = default;
-};
-
-/// FDEs that describe nothing the program can run, by the reason they are dropped.
-struct DroppedEntries {
-  std::uint64_t empty = 0;         ///< size 0
-  std::uint64_t outside_code = 0;  ///< discarded functions (start 0 or another tombstone), or beyond their section
-  std::uint64_t duplicate = 0;     ///< same PCs and same rows as another FDE: counted once
-  std::uint64_t shadowed = 0;      ///< .debug_frame for PCs that .eh_frame describes
 };
 
 /// The sections that CFI comes from: .eh_frame and .debug_frame, of the file itself or of its separate debug file.
@@ -71,7 +64,7 @@ class FrameSource {
   Start start_at(std::uint64_t address) const;
 
   /// Without duplicates, which only for_each_function finds.
-  const DroppedEntries& dropped() const { return dropped_; }
+  const DroppedFdes& dropped() const { return dropped_; }
 
  private:
   /// One FDE that counts.
@@ -95,7 +88,7 @@ class FrameSource {
   std::vector<FrameTable> tables_;
   std::vector<std::vector<object::CodeReference>> references_;  ///< of each table; empty where it is not an object's
   std::vector<Piece> pieces_;
-  DroppedEntries dropped_;
+  DroppedFdes dropped_;
 };
 
 }  // namespace sframe_gen::cfi

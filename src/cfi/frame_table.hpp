@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cfi/dwarf_register.hpp"
+#include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
-#include "support/error.hpp"
 
 /// CIEs and FDEs as plain values. Spans point into the section's bytes.
 namespace sframe_gen::cfi {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "cli/options.hpp"
-#include "cli/reader_target.hpp"
+#include "sframe_gen/format.hpp"
 
 namespace po = boost::program_options;
 
@@ -23,10 +23,10 @@ sframe::Version version_of(const std::string& name) {
   throw UsageError("--sframe-version is 3, 2, 1 or ctf, not '" + name + "'");
 }
 
-emit::FlexibleDescriptors flexible_of(const std::string& name) {
-  if (name == "auto") return emit::FlexibleDescriptors::Auto;
-  if (name == "always") return emit::FlexibleDescriptors::Always;
-  if (name == "never") return emit::FlexibleDescriptors::Never;
+FlexibleDescriptors flexible_of(const std::string& name) {
+  if (name == "auto") return FlexibleDescriptors::Auto;
+  if (name == "always") return FlexibleDescriptors::Always;
+  if (name == "never") return FlexibleDescriptors::Never;
   throw UsageError("--flexible is 'auto', 'always' or 'never', not '" + name + "'");
 }
 
@@ -40,12 +40,12 @@ const ReaderTarget& target_of(const po::variables_map& values) {
   return *target;
 }
 
-void check(const emit::OutputFormat& format) {
+void check(const OutputFormat& format) {
   if (format.version != sframe::Version::V2 && !format.pc_relative_starts)
     throw UsageError("--no-pcrel goes with --sframe-version=2 only");
   if (format.version != sframe::Version::V2 && format.version != sframe::Version::V3 && !format.undefined_ra_rows)
     throw UsageError("--no-ra-undefined goes with --sframe-version=2 and 3 only: its elders have no such rows");
-  if (format.version != sframe::Version::V3 && format.flexible == emit::FlexibleDescriptors::Always)
+  if (format.version != sframe::Version::V3 && format.flexible == FlexibleDescriptors::Always)
     throw UsageError("--flexible=always goes with --sframe-version=3 only: its elders have no flexible descriptors");
 }
 
@@ -70,8 +70,8 @@ bool has_format_options(const po::variables_map& values) {
                      [&](const char* name) { return values.count(name) != 0; });
 }
 
-emit::OutputFormat format_of(const po::variables_map& values) {
-  emit::OutputFormat format;
+OutputFormat format_of(const po::variables_map& values) {
+  OutputFormat format;
   if (values.count("for") != 0) {
     format = target_of(values).format;
   } else {

@@ -2,7 +2,7 @@
 
 #include <boost/program_options.hpp>
 
-#include "emit/dialect.hpp"
+#include "sframe_gen/format.hpp"
 
 /// The options that say which format is written.
 namespace sframe_gen::cli {
@@ -13,7 +13,7 @@ void add_format_options(boost::program_options::options_description& options);
 bool has_format_options(const boost::program_options::variables_map& values);
 
 /// Throws UsageError.
-emit::OutputFormat format_of(const boost::program_options::variables_map& values);
+OutputFormat format_of(const boost::program_options::variables_map& values);
 
 /// The names --for takes, one line each.
 std::string reader_target_help();

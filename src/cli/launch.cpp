@@ -7,13 +7,12 @@
 #include <iostream>
 #include <optional>
 
-#include "cli/convert.hpp"
-#include "cli/magic.hpp"
-#include "cli/report_text.hpp"
+#include "cli/report/text.hpp"
+#include "convert/file_kind.hpp"
 #include "elf/image.hpp"
 #include "launch/compilation.hpp"
 #include "launch/process.hpp"
-#include "support/error.hpp"
+#include "sframe_gen/convert.hpp"
 #include "support/file_identity.hpp"
 #include "support/text.hpp"
 
@@ -54,18 +53,18 @@ class Object {
   /// Throws Failure.
   void convert(const Options& options) const {
     const auto compiled = regular_file(path_);
-    if (kind_of(path_) != FileKind::Elf)
+    if (convert::kind_of(path_) != convert::FileKind::Elf)
       throw Refused(path_.string(), "is not an ELF file (a compiler's intermediate code, perhaps)");
     if (!has_code(elf::Image::open(path_))) return;
-    const Warn warn = [&](const std::string& text) {
+    Observer observer;
+    observer.warn = [&](const std::string& text) {
       if (!options.quiet) message("warning", text);
     };
-    std::vector<elf::Trial> trials;
-    const Report report = cli::convert(options, path_, warn, trials);
+    const Outcome outcome = convert_file(path_, path_, options.convert, observer);
     if (options.verbose) {
       // Standard output is the compiler's.
-      write_summary(report, std::cerr);
-      write_details(report, std::cerr);
+      write_summary(path_.string(), outcome, std::cerr);
+      write_details(path_.string(), outcome, std::cerr);
     }
     if (compiled) keep_time(*compiled);
   }

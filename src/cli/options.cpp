@@ -128,17 +128,21 @@ void check(const Options& options) {
   check_emit(options);
   const bool writes =
       options.action == Action::Convert || options.action == Action::Emit || options.action == Action::Remove;
-  if (!writes && (options.output || options.dry_run))
+  if (!writes && (options.output || options.convert.dry_run))
     throw UsageError("--output and --dry-run go with converting, --emit and --remove only");
   if (options.action != Action::Convert && options.explain) throw UsageError("--explain goes with converting only");
-  if (options.action != Action::Convert && options.drop_signature)
+  if (options.action != Action::Convert && options.convert.drop_signature)
     throw UsageError("--drop-signature goes with converting only");
   if (options.output && options.files.size() != 1) throw UsageError("--output takes exactly one input file");
-  if (options.output && options.dry_run) throw UsageError("--output and --dry-run exclude each other");
-  if (options.action == Action::Dump && options.cfi_from) throw UsageError("--cfi-from does not go with --dump");
-  if (options.action == Action::Remove && options.cfi_from) throw UsageError("--cfi-from does not go with --remove");
-  if (options.cfi_from && options.files.size() != 1) throw UsageError("--cfi-from takes exactly one input file");
-  if (options.ignore_build_id && !options.cfi_from) throw UsageError("--ignore-build-id goes with --cfi-from only");
+  if (options.output && options.convert.dry_run) throw UsageError("--output and --dry-run exclude each other");
+  if (options.action == Action::Dump && options.convert.debug_file)
+    throw UsageError("--cfi-from does not go with --dump");
+  if (options.action == Action::Remove && options.convert.debug_file)
+    throw UsageError("--cfi-from does not go with --remove");
+  if (options.convert.debug_file && options.files.size() != 1)
+    throw UsageError("--cfi-from takes exactly one input file");
+  if (options.convert.ignore_build_id && !options.convert.debug_file)
+    throw UsageError("--ignore-build-id goes with --cfi-from only");
   if (options.quiet && options.verbose) throw UsageError("--quiet and --verbose exclude each other");
   if (options.quiet && options.explain) throw UsageError("--quiet and --explain exclude each other");
 }
@@ -172,13 +176,13 @@ Options read_command_line(int argument_count, const char* const* arguments) {
     for (const std::string& file : values["file"].as<std::vector<std::string>>()) options.files.emplace_back(file);
   }
   if (values.count("output") != 0) options.output = values["output"].as<std::string>();
-  if (values.count("cfi-from") != 0) options.cfi_from = values["cfi-from"].as<std::string>();
-  options.ignore_build_id = values.count("ignore-build-id") != 0;
+  if (values.count("cfi-from") != 0) options.convert.debug_file = values["cfi-from"].as<std::string>();
+  options.convert.ignore_build_id = values.count("ignore-build-id") != 0;
   options.skip_non_elf = values.count("skip-non-elf") != 0;
   options.skip_refused = values.count("skip-refused") != 0;
-  options.drop_signature = values.count("drop-signature") != 0;
+  options.convert.drop_signature = values.count("drop-signature") != 0;
   options.explain = values.count("explain") != 0;
-  options.dry_run = values.count("dry-run") != 0;
+  options.convert.dry_run = values.count("dry-run") != 0;
   options.quiet = values.count("quiet") != 0;
   options.verbose = values.count("verbose") != 0;
   const bool makes_rows =
@@ -188,7 +192,7 @@ Options read_command_line(int argument_count, const char* const* arguments) {
   if (options.action == Action::Emit) options.emit = emit_form_of(values["emit"].as<std::string>());
   if (values.count("section-address") != 0)
     options.section_address = address_of(values["section-address"].as<std::string>());
-  options.format = format_of(values);
+  options.convert.format = format_of(values);
   options.report = report_of(values["report"].as<std::string>());
   if (options.action == Action::Launch) {
     if (separator != end) options.command.assign(separator + 1, end);

@@ -7,32 +7,27 @@
 #include <string>
 #include <vector>
 
-#include "emit/dialect.hpp"
+#include "sframe_gen/convert.hpp"
 
 namespace sframe_gen::cli {
 
 enum class Action { Convert, Emit, Remove, Dump, Verify, Launch, Help, Version };
-enum class EmitForm { Section, Assembly };
 enum class ReportFormat { Summary, Json };
 
 /// The command line, read.
 struct Options {
   Action action = Action::Convert;
   std::vector<std::filesystem::path> files;
-  std::vector<std::string> command;               ///< behind --launch ... --
-  std::optional<std::filesystem::path> output;    ///< -o
-  std::optional<std::filesystem::path> cfi_from;  ///< --cfi-from
-  EmitForm emit = EmitForm::Section;              ///< --emit
-  std::optional<std::uint64_t> section_address;   ///< --section-address: virtual, a multiple of 8
-  bool ignore_build_id = false;
+  std::vector<std::string> command;              ///< behind --launch ... --
+  std::optional<std::filesystem::path> output;   ///< -o
+  ConvertOptions convert;                        ///< what the library is asked for
+  EmitForm emit = EmitForm::Section;             ///< --emit
+  std::optional<std::uint64_t> section_address;  ///< --section-address: virtual, a multiple of 8
   bool skip_non_elf = false;
   bool skip_refused = false;
-  bool dry_run = false;
   bool explain = false;
-  bool drop_signature = false;
   bool quiet = false;
   bool verbose = false;
-  emit::OutputFormat format;
   ReportFormat report = ReportFormat::Summary;
 };
 

@@ -1,27 +1,24 @@
 #include "cli/run.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <vector>
 
-#include "archive/archive.hpp"
-#include "cli/archive_members.hpp"
-#include "cli/cfi_image.hpp"
-#include "cli/convert.hpp"
-#include "cli/convert_archive.hpp"
-#include "cli/emit.hpp"
-#include "cli/magic.hpp"
+#include "cli/emitted_file.hpp"
+#include "cli/heap.hpp"
 #include "cli/progress.hpp"
-#include "cli/remove.hpp"
-#include "cli/report_json.hpp"
-#include "cli/report_text.hpp"
-#include "cli/verify_report.hpp"
-#include "elf/image.hpp"
+#include "cli/report/json.hpp"
+#include "cli/report/text.hpp"
+#include "convert/file_kind.hpp"
 #include "sframe/dump.hpp"
+#include "sframe_gen/section.hpp"
+#include "sframe_gen/verify.hpp"
 #include "support/text.hpp"
-#include "verify/file_section.hpp"
-#include "verify/verify.hpp"
 
 namespace sframe_gen::cli {
+
+using convert::FileKind;
 
 namespace {
 
@@ -35,7 +32,7 @@ class Run {
     for (const std::filesystem::path& file : options_.files) {
       if (options_.files.size() > 1) progress_.show(done, options_.files.size(), file.string());
       ++done;
-      trials_.clear();
+      plans_.clear();
       one(file);
     }
     progress_.clear();
@@ -49,23 +46,21 @@ class Run {
  private:
   void one(const std::filesystem::path& file) try {
     std::error_code ignored;
-    const FileKind kind = kind_of(file);
+    const FileKind kind = convert::kind_of(file);
     // What is no regular file has to be complained of.
     if (options_.skip_non_elf && kind == FileKind::Other && std::filesystem::is_regular_file(file, ignored)) return;
     const bool archive = kind == FileKind::Archive;
     switch (options_.action) {
       case Action::Convert:
-        return archive ? convert_archive_one(file) : convert_one(file);
+        return convert_one(file);
       case Action::Emit:
-        if (archive) throw Refused(file.string(), "is an archive: --emit takes one file of code");
         return emit_one(file);
       case Action::Remove:
-        if (archive) throw Refused(file.string(), "is an archive: --remove is for linked files only");
         return remove_one(file);
       case Action::Dump:
         return archive ? dump_archive(file) : dump_one(file);
       case Action::Verify:
-        return archive ? verify_archive(file) : verify_one(file);
+        return archive ? verify_archive_one(file) : verify_one(file);
       case Action::Launch:
       case Action::Help:
       case Action::Version:
@@ -81,71 +76,65 @@ class Run {
     } else if (!options_.quiet) {
       message("note", text);
     }
-    if (json()) return write_json_failure(file.string(), passed_over ? "refused" : "failed", text, report(), trials_);
-    write_plans(trials_, std::cout);
+    if (json()) return write_json_failure(file.string(), passed_over ? "refused" : "failed", text, report(), plans_);
+    write_plans(plans_, std::cout);
   }
 
   void convert_one(const std::filesystem::path& file) {
-    const Report report = convert(
-        options_, file, [this](const std::string& text) { message("warning", text); }, trials_);
+    prepare_heap(file);
+    const std::filesystem::path output = options_.output.value_or(file);
+    const Outcome outcome = convert_file(file, output, options_.convert, observer(file.string()));
     progress_.clear();
-    if (json()) return write_json(report, std::cout, trials_);
+    if (json()) return write_json(file.string(), output.string(), outcome, plans_, std::cout);
     if (options_.quiet) return;
-    write_summary(report, std::cout);
-    if (options_.verbose) write_details(report, std::cout);
-    write_plans(trials_, std::cout);
+    write_summary(file.string(), outcome, std::cout);
+    if (options_.verbose) write_details(file.string(), outcome, std::cout);
+    write_plans(plans_, std::cout);
   }
 
   /// With standard output taken, the report goes to standard error, and only if it was asked for.
   void emit_one(const std::filesystem::path& file) {
-    if (is_piped()) check_standard_output(options_);
-    const Emitted emitted = emit_section(options_, file, [this](const std::string& text) { message("warning", text); });
+    if (is_piped()) check_standard_output(options_.emit);
+    const Emitted emitted =
+        emit_section(file, options_.emit, options_.convert, options_.section_address, observer(file.string()));
     progress_.clear();
     if (options_.output) write_emitted(emitted.contents, file, *options_.output);
     if (is_piped()) std::cout << emitted.contents;
-    if (json()) return write_json(emitted.report, report());
+    const std::string output = options_.output ? options_.output->string() : "-";
+    if (json()) return write_json(file.string(), output, emitted, report());
     if (options_.quiet || (is_piped() && !options_.verbose)) return;
-    write_summary(emitted.report, report());
-    if (options_.verbose) write_details(emitted.report, report());
-  }
-
-  void convert_archive_one(const std::filesystem::path& file) {
-    const ArchiveReport report = convert_archive(
-        options_, file, [&](std::uint64_t done, std::uint64_t all) { progress_.show(done, all, file.string()); });
-    progress_.clear();
-    if (json()) return write_json(report, std::cout);
-    if (options_.quiet) return;
-    write_summary(report, std::cout);
-    if (options_.verbose) write_details(report, std::cout);
+    write_summary(file.string(), emitted, report());
+    if (options_.verbose) write_details(emitted, report());
   }
 
   void remove_one(const std::filesystem::path& file) {
-    const Removal removal = remove_section(options_, file);
+    const std::filesystem::path output = options_.output.value_or(file);
+    const Removed removed = remove_section(file, output, options_.convert.dry_run);
     progress_.clear();
-    if (json()) return write_json(removal, std::cout);
-    if (!options_.quiet) write_summary(removal, std::cout);
+    if (json()) return write_json(file.string(), output.string(), removed, std::cout);
+    if (!options_.quiet) write_summary(file.string(), removed, std::cout);
   }
 
   void dump_one(const std::filesystem::path& file) const {
-    const elf::Image image = elf::Image::open(file);
-    dump(image, options_.files.size() > 1);
+    dump(file.string(), read_sections(file), options_.files.size() > 1);
   }
 
-  static void dump(const elf::Image& image, bool with_name) {
-    const std::vector<verify::FileSection> sections = verify::read_file_sections(image);
-    if (with_name) std::cout << "\nFile: " << printable(image.name()) << '\n';
-    for (const verify::FileSection& found : sections) sframe::dump(found.section, found.name, std::cout);
+  static void dump(const std::string& name, const std::vector<FileSection>& sections, bool with_name) {
+    if (with_name) std::cout << "\nFile: " << printable(name) << '\n';
+    for (const FileSection& found : sections) sframe::dump(found.section, found.name, std::cout);
   }
 
+  /// A member that fails does not keep the others from it.
   void dump_archive(const std::filesystem::path& file) {
-    for_each_member_of(file, [](const elf::Image& member) { dump(member, true); });
+    read_archive_sections(
+        file, [](const std::string& name, const std::vector<FileSection>& sections) { dump(name, sections, true); },
+        [&](const Failure& failure) { error(failure.what()); });
   }
 
   void verify_one(const std::filesystem::path& file) {
-    const elf::Image image = elf::Image::open(file);
-    std::optional<elf::Image> debug;
-    if (options_.cfi_from) debug = open_debug_file(image, *options_.cfi_from, options_.ignore_build_id);
-    const verify::Verification result = verify(image, debug ? *debug : image);
+    const Verification result =
+        verify_file(file, options_.convert.debug_file, options_.convert.ignore_build_id, observer(file.string()));
+    progress_.clear();
     if (json()) {
       write_json(file.string(), result, std::cout);
     } else if (!options_.quiet) {
@@ -155,49 +144,41 @@ class Run {
   }
 
   /// A line for the archive, and with --verbose one for each member.
-  void verify_archive(const std::filesystem::path& file) {
-    if (options_.cfi_from) throw Refused(file.string(), "is an archive, for which --cfi-from does not work");
-    std::vector<MemberVerification> members;
-    for_each_member_of(file, [&](const elf::Image& member) {
-      members.push_back({member.name(), verify(member, member)});
-    });
+  void verify_archive_one(const std::filesystem::path& file) {
+    if (options_.convert.debug_file) throw Refused(file.string(), "is an archive, for which --cfi-from does not work");
+    const std::vector<MemberVerification> members = verify_archive(file, observer(file.string()));
+    progress_.clear();
+    for (const MemberVerification& member : members)
+      if (!member.failure.empty()) error(member.failure);
     if (json()) {
       write_json(file.string(), members, std::cout);
     } else if (!options_.quiet) {
       write_summary(file.string(), members, std::cout);
     }
-    for (const auto& [name, result] : members) {
-      if (!json() && options_.verbose) write_summary(name, result, std::cout);
-      complain_of_differences(name, result);
+    for (const MemberVerification& member : members) {
+      if (!member.failure.empty()) continue;
+      if (!json() && options_.verbose) write_summary(member.name, member.result, std::cout);
+      complain_of_differences(member.name, member.result);
     }
   }
 
-  verify::Verification verify(const elf::Image& image, const elf::Image& cfi_image) {
-    verify::Verification result = verify::verify(image, cfi_image, [&](std::uint64_t done, std::uint64_t functions) {
-      progress_.show(done, functions, image.name());
-    });
-    progress_.clear();
-    return result;
-  }
-
-  void complain_of_differences(const std::string& name, const verify::Verification& result) {
-    for (const verify::Difference& difference : result.differences) error(name + ": " + difference.text);
+  void complain_of_differences(const std::string& name, const Verification& result) {
+    for (const Difference& difference : result.differences) error(name + ": " + difference.text);
     const std::uint64_t problems = result.difference_count + result.unchecked_count;
     if (problems > result.differences.size())
       error(name + ": and " + std::to_string(problems - result.differences.size()) + " more");
   }
 
-  /// Members with a stack trace section; one that fails does not keep the others from it.
-  void for_each_member_of(const std::filesystem::path& file, const std::function<void(const elf::Image&)>& visit) {
-    const MappedFile mapped(file);
-    const archive::Archive archive(mapped.bytes(), file.string());
-    const auto failed = [&](const Failure& failure) { error(failure.what()); };
-    if (for_each_converted(archive, visit, failed) == 0)
-      throw Refused(file.string(), "has no member with a .sframe or .ctf_frame section");
+  Observer observer(const std::string& file) {
+    Observer observer;
+    observer.warn = [this](const std::string& text) { message("warning", text); };
+    observer.progress = [this, file](std::uint64_t done, std::uint64_t all) { progress_.show(done, all, file); };
+    if (options_.explain) observer.plan = [this](const TriedPlan& plan) { plans_.push_back(plan); };
+    return observer;
   }
 
   /// Whether standard output is for a section.
-  bool is_piped() const { return options_.action == Action::Emit && !options_.output && !options_.dry_run; }
+  bool is_piped() const { return options_.action == Action::Emit && !options_.output && !options_.convert.dry_run; }
   std::ostream& report() const { return is_piped() ? std::cerr : std::cout; }
   bool json() const { return options_.report == ReportFormat::Json; }
 
@@ -214,7 +195,7 @@ class Run {
 
   const Options& options_;
   Progress progress_;
-  std::vector<elf::Trial> trials_;  ///< of the file at work
+  std::vector<TriedPlan> plans_;  ///< of the file at work
   int status_ = 0;
 };
 

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
-#include "support/error.hpp"
 
 namespace sframe_gen::elf {
 

@@ -10,8 +10,8 @@
 
 #include "elf/alignment.hpp"
 #include "elf/constants.hpp"
+#include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
-#include "support/error.hpp"
 #include "support/mapped_file.hpp"
 
 namespace sframe_gen::elf {

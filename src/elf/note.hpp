@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
-#include "support/error.hpp"
 
 namespace sframe_gen::elf {
 

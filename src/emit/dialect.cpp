@@ -1,6 +1,6 @@
 #include "emit/dialect.hpp"
 
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::emit {
 

@@ -5,20 +5,9 @@
 
 #include "sframe/abi.hpp"
 #include "sframe/version.hpp"
+#include "sframe_gen/format.hpp"
 
 namespace sframe_gen::emit {
-
-/// Whether flexible descriptors are written. Readers of aarch64 sections have never met one (GNU as writes none), so
-/// `Auto` means all other machines.
-enum class FlexibleDescriptors : std::uint8_t { Auto, Always, Never };
-
-/// What the user asks for: a version, and what its readers are known to take.
-struct OutputFormat {
-  sframe::Version version = sframe::Version::V3;
-  bool pc_relative_starts = true;  ///< version 2: erratum 1; clear for readers older than it
-  bool undefined_ra_rows = true;   ///< version 2: erratum 2, rows without words for the outermost frame
-  FlexibleDescriptors flexible = FlexibleDescriptors::Auto;
-};
 
 /// What one section may say: ABI, version and its readers' habits.
 struct Dialect {

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "emit/row_encoder.hpp"
+#include "sframe/format.hpp"
+#include "sframe/version.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::emit {

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "emit/dialect.hpp"
-#include "sframe/section.hpp"
+#include "sframe/format.hpp"
+#include "sframe_gen/section.hpp"
 #include "support/byte_writer.hpp"
 
 namespace sframe_gen::emit {
@@ -20,7 +21,6 @@ namespace sframe_gen::emit {
 /// the starts do, so the size is known before the place.
 class SectionEncoder {
  public:
-  /// `dialect` must outlive the encoder.
   explicit SectionEncoder(const Dialect& dialect);
 
   /// `function` has at least one row and at most the dialect's largest count; a row's offset is below the function's
@@ -64,7 +64,7 @@ class SectionEncoder {
   void write_entry(ByteWriter& writer, const Entry& entry, std::uint64_t section_address) const;
   std::uint32_t reach(std::uint64_t start, std::uint64_t base) const;
 
-  const Dialect& dialect_;
+  Dialect dialect_;
   ByteWriter rows_;
   std::vector<Entry> functions_;
   std::uint64_t row_count_ = 0;

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "sframe/abi.hpp"
+
 namespace sframe_gen::emit {
 
 namespace {

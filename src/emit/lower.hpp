@@ -5,8 +5,8 @@
 
 #include "cfi/frame_row.hpp"
 #include "emit/dialect.hpp"
-#include "emit/unrepresentable.hpp"
-#include "sframe/section.hpp"
+#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::emit {
 

@@ -11,7 +11,6 @@ namespace sframe_gen::emit {
 /// of lowering libLLVM.
 class LoweringCache {
  public:
-  /// `dialect` must outlive the cache.
   explicit LoweringCache(const Dialect& dialect);
 
   /// As emit::lower. The result is valid until the next call.
@@ -22,7 +21,7 @@ class LoweringCache {
     cfi::Rules rules;
     Lowered lowered;
   };
-  const Dialect& dialect_;
+  Dialect dialect_;
   std::vector<Slot> slots_;
 };
 

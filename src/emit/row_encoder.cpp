@@ -4,6 +4,9 @@
 #include <cassert>
 #include <span>
 
+#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
+
 namespace sframe_gen::emit {
 
 namespace {

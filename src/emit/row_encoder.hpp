@@ -1,7 +1,8 @@
 #pragma once
 
 #include "emit/dialect.hpp"
-#include "sframe/section.hpp"
+#include "sframe/format.hpp"
+#include "sframe_gen/section.hpp"
 #include "support/byte_writer.hpp"
 
 namespace sframe_gen::emit {

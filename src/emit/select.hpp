@@ -5,17 +5,10 @@
 
 #include "cfi/frame_source.hpp"
 #include "emit/lowering_cache.hpp"
-#include "emit/unrepresentable.hpp"
-#include "sframe/section.hpp"
+#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::emit {
-
-/// PCs of a function that no row covers.
-struct Hole {
-  std::uint64_t begin, end;  ///< virtual addresses
-  Unrepresentable reason;
-  friend bool operator==(const Hole&, const Hole&) = default;
-};
 
 /// What becomes of one function: descriptors for the PCs that SFrame can describe, holes for the rest. Together they
 /// cover the function exactly.
@@ -28,14 +21,13 @@ struct Selected {
 /// counts would overflow. One selector serves any number of functions, in one thread, and reuses its memory.
 class Selector {
  public:
-  /// `dialect` must outlive the selector.
   explicit Selector(const Dialect& dialect) : dialect_(dialect), cache_(dialect) {}
 
   /// The result is valid until the next call.
   const Selected& select(const cfi::FunctionFrames& frames);
 
  private:
-  const Dialect& dialect_;
+  Dialect dialect_;
   LoweringCache cache_;
   Selected selected_;
 };

@@ -1,6 +1,6 @@
-#include "emit/unrepresentable.hpp"
+#include "sframe_gen/coverage.hpp"
 
-namespace sframe_gen::emit {
+namespace sframe_gen {
 
 std::string_view key_of(Unrepresentable reason) {
   switch (reason) {
@@ -114,4 +114,4 @@ std::string_view sentence_of(Unrepresentable reason) {
   return {};
 }
 
-}  // namespace sframe_gen::emit
+}  // namespace sframe_gen

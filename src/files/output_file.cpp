@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "files/replaceable.hpp"
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::files {
 

@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "files/output_file.hpp"
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::files {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::files {
 

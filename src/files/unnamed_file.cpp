@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::files {
 

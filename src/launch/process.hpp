@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::launch {
 

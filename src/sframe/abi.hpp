@@ -69,9 +69,6 @@ const AbiTraits* find_abi(std::uint16_t elf_machine, Endian endian);
 
 const AbiTraits& traits_of(Abi abi);
 
-/// "AArch64 (big-endian)".
-std::string_view name_of(Abi abi);
-
 /// Whether `number` is a register that a reader can know the value of, not a column that only DWARF has: the PC, the
 /// state of signing.
 bool is_machine_register(Abi abi, std::uint32_t number);

@@ -4,7 +4,10 @@
 #include <cassert>
 #include <string_view>
 
+#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 #include "sframe/rule_text.hpp"
+#include "sframe/version.hpp"
 #include "support/byte_reader.hpp"
 #include "support/text.hpp"
 

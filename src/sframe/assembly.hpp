@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sframe/section.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::sframe {
 

@@ -1,12 +1,13 @@
-#include "sframe/decoder.hpp"
-
 #include <algorithm>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "sframe/format.hpp"
 #include "sframe/function_decoder.hpp"
 #include "sframe/header_decoder.hpp"
+#include "sframe/version.hpp"
+#include "sframe_gen/section.hpp"
 #include "support/byte_reader.hpp"
 #include "support/text.hpp"
 

@@ -5,7 +5,10 @@
 #include <ostream>
 #include <string>
 
+#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 #include "sframe/rule_text.hpp"
+#include "sframe/version.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::sframe {

@@ -3,7 +3,7 @@
 #include <iosfwd>
 #include <string_view>
 
-#include "sframe/section.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::sframe {
 

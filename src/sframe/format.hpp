@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "sframe_gen/format.hpp"
+
 /// The SFrame format on disk ("The SFrame format", version 3, February 2026; section numbers are that text's). The only
 /// place that knows its numbers, its bit positions and its record layouts; encoder, decoder and dump share it.
 /// version.hpp has what differs between versions.
@@ -15,9 +17,6 @@ inline constexpr std::uint8_t sorted = 0x1;
 inline constexpr std::uint8_t frame_pointer = 0x2;               ///< all functions preserve it; up to version 2
 inline constexpr std::uint8_t function_start_pc_relative = 0x4;  ///< version 2 errata 1, version 3
 }  // namespace flag
-
-/// ABI/arch identifiers (2.2.1).
-enum class Abi : std::uint8_t { Aarch64Big = 1, Aarch64Little = 2, Amd64 = 3, S390x = 4 };
 
 /// sframe_header (2.2): byte offsets of the fields that every version has in one place.
 namespace header {
@@ -39,8 +38,6 @@ inline constexpr std::uint32_t info_at = 2, info2_at = 3, repeat_size_at = 4;
 /// count u32, info u8; version 2 goes on with repeat size u8 and two bytes of padding.
 
 enum class RowAddressWidth : std::uint8_t { One = 0, Two = 1, Four = 2 };  ///< SFRAME_FRE_TYPE_ADDR1/2/4 (2.3.3.3)
-enum class PcType : std::uint8_t { Increment = 0, Mask = 1 };              ///< SFRAME_FDE_PCTYPE_* (2.3.3.1)
-enum class DescriptorType : std::uint8_t { Default = 0, Flexible = 1 };    ///< SFRAME_FDE_TYPE_* (2.3.3.2)
 enum class DataWordWidth : std::uint8_t { One = 0, Two = 1, Four = 2 };    ///< SFRAME_FRE_DATAWORD_* (2.4.1)
 
 /// 1, 2 or 4.

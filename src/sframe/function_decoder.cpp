@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "sframe/format.hpp"
 #include "sframe/recovery_decoder.hpp"
 #include "support/text.hpp"
 

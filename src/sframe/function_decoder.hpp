@@ -1,7 +1,9 @@
 #pragma once
 
-#include "sframe/section.hpp"
-#include "sframe/strictness.hpp"
+#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
+#include "sframe/version.hpp"
+#include "sframe_gen/section.hpp"
 #include "support/byte_reader.hpp"
 
 namespace sframe_gen::sframe {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sframe/format.hpp"
 #include "support/byte_reader.hpp"
 #include "support/text.hpp"
 

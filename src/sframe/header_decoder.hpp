@@ -4,9 +4,9 @@
 #include <span>
 
 #include "sframe/abi.hpp"
-#include "sframe/decoder.hpp"
 #include "sframe/version.hpp"
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::sframe {
 

@@ -1,8 +1,10 @@
-#include "sframe/lookup.hpp"
+#include "sframe_gen/lookup.hpp"
 
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+
+#include "sframe/format.hpp"
 
 namespace sframe_gen::sframe {
 namespace {

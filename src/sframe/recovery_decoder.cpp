@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::sframe {

@@ -2,8 +2,9 @@
 
 #include <optional>
 
+#include "sframe/format.hpp"
 #include "sframe/function_decoder.hpp"
-#include "sframe/section.hpp"
+#include "sframe_gen/section.hpp"
 #include "support/byte_reader.hpp"
 
 namespace sframe_gen::sframe {

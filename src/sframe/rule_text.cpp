@@ -3,6 +3,9 @@
 #include <array>
 #include <charconv>
 
+#include "sframe/abi.hpp"
+#include "sframe/version.hpp"
+
 namespace sframe_gen::sframe {
 namespace {
 

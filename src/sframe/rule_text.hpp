@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "sframe/section.hpp"
+#include "sframe/abi.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::sframe {
 

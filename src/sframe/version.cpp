@@ -74,4 +74,8 @@ const VersionTraits* find_version(std::uint8_t number) {
   return found == all.end() ? nullptr : &*found;
 }
 
+std::string_view name_of(Version version) {
+  return traits_of(version).name;
+}
+
 }  // namespace sframe_gen::sframe

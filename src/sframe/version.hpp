@@ -8,10 +8,6 @@
 /// What tells the versions of the format apart, apart from the contents of rows.
 namespace sframe_gen::sframe {
 
-/// The formats by age. CTF Frame is what SFrame grew from; it counts its own versions and stands at 1 as well, with
-/// the same magic number: only the section's name tells it from SFrame version 1.
-enum class Version : std::uint8_t { CtfFrame, V1, V2, V3 };
-
 /// Byte layout and vocabulary of one version. The sources are the specifications of SFrame versions 1, 2 (with errata
 /// 1 and 2) and 3, and ctf-frame.h of the sixth CTF Frame patch series.
 struct VersionTraits {

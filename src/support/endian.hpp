@@ -7,10 +7,9 @@
 #include <cstring>
 #include <span>
 
-namespace sframe_gen {
+#include "sframe_gen/format.hpp"
 
-/// Byte order of the file, which need not be the host's.
-enum class Endian : std::uint8_t { Little, Big };
+namespace sframe_gen {
 
 inline constexpr Endian host_endian = std::endian::native == std::endian::little ? Endian::Little : Endian::Big;
 

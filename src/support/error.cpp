@@ -1,4 +1,4 @@
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 #include <system_error>
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen {
 

@@ -29,6 +29,12 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string in_parentheses(const std::vector<std::string>& clauses) {
+  std::string text;
+  for (const std::string& clause : clauses) text += (text.empty() ? " (" : ", ") + clause;
+  return text.empty() ? text : text + ')';
+}
+
 std::string count_of(std::uint64_t count, std::string_view noun) {
   std::string text = std::to_string(count) + ' ' + std::string(noun);
   return count == 1 ? text : text + 's';

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "cfi/dwarf_session.hpp"
-#include "sframe/section.hpp"
+#include "sframe/abi.hpp"
+#include "sframe_gen/section.hpp"
 #include "verify/machine.hpp"
 
 namespace sframe_gen::verify {

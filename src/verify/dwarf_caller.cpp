@@ -1,3 +1,4 @@
+#include "sframe/abi.hpp"
 #include "verify/caller.hpp"
 #include "verify/expression_value.hpp"
 #include "verify/rule_text.hpp"

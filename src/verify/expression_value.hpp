@@ -4,8 +4,8 @@
 #include <optional>
 #include <span>
 
+#include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
-#include "support/error.hpp"
 #include "verify/machine.hpp"
 
 namespace sframe_gen::verify {

@@ -3,7 +3,10 @@
 #include <utility>
 
 #include "object/relocated_section.hpp"
-#include "sframe/decoder.hpp"
+#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
+#include "sframe/version.hpp"
+#include "sframe_gen/section.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::verify {

@@ -4,15 +4,9 @@
 #include <vector>
 
 #include "elf/image.hpp"
-#include "sframe/section.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::verify {
-
-/// A stack trace section of a file, decoded.
-struct FileSection {
-  std::string name;  ///< ".sframe" or ".ctf_frame"
-  sframe::Section section;
-};
 
 /// .sframe, then .ctf_frame: one of them, or both. Throws Refused where there is neither, MalformedInput for a damaged
 /// one and one for another machine than the file's.

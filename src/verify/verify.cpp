@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "cfi/section_loader.hpp"
-#include "sframe/lookup.hpp"
+#include "sframe/abi.hpp"
+#include "sframe/version.hpp"
+#include "sframe_gen/lookup.hpp"
 #include "support/text.hpp"
 #include "verify/caller.hpp"
 #include "verify/entry_index.hpp"
@@ -29,7 +31,8 @@ class Verifier {
   Verification run(const sframe::Section& section, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
     std::vector<PcRange> claimed;
     for (const sframe::Function& function : section.functions) {
-      if (result_.functions++ % functions_per_progress == 0) progress(result_.functions, section.functions.size());
+      if (result_.functions++ % functions_per_progress == 0 && progress)
+        progress(result_.functions, section.functions.size());
       if (result_.functions % functions_per_release == 0) {
         for (cfi::DwarfSession& open_session : sessions_) open_session.release_memory();
       }
@@ -156,19 +159,6 @@ class Verifier {
 
 }  // namespace
 
-Verification& Verification::operator+=(const Verification& other) {
-  functions += other.functions;
-  rows += other.rows;
-  checked_pcs += other.checked_pcs;
-  described_bytes += other.described_bytes;
-  claimed_bytes += other.claimed_bytes;
-  left_out_rows += other.left_out_rows;
-  difference_count += other.difference_count;
-  unchecked_count += other.unchecked_count;
-  differences.insert(differences.end(), other.differences.begin(), other.differences.end());
-  return *this;
-}
-
 Verification verify(const elf::Image& image, const elf::Image& cfi_image,
                     const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   Verification all;
@@ -182,3 +172,20 @@ Verification verify(const sframe::Section& section, const elf::Image& image, con
 }
 
 }  // namespace sframe_gen::verify
+
+namespace sframe_gen {
+
+Verification& Verification::operator+=(const Verification& other) {
+  functions += other.functions;
+  rows += other.rows;
+  checked_pcs += other.checked_pcs;
+  described_bytes += other.described_bytes;
+  claimed_bytes += other.claimed_bytes;
+  left_out_rows += other.left_out_rows;
+  difference_count += other.difference_count;
+  unchecked_count += other.unchecked_count;
+  differences.insert(differences.end(), other.differences.begin(), other.differences.end());
+  return *this;
+}
+
+}  // namespace sframe_gen

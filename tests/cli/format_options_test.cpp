@@ -9,22 +9,21 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "cli/reader_target.hpp"
+#include "sframe_gen/format.hpp"
 
 namespace sframe_gen::cli {
 namespace {
 
-using emit::FlexibleDescriptors;
 using sframe::Version;
 
-emit::OutputFormat format(std::vector<const char*> arguments) {
+OutputFormat format(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "sframe-gen");
   arguments.push_back("a");
-  return read_command_line(static_cast<int>(arguments.size()), arguments.data()).format;
+  return read_command_line(static_cast<int>(arguments.size()), arguments.data()).convert.format;
 }
 
 TEST(FormatOptions, NewestVersionByDefault) {
-  const emit::OutputFormat chosen = format({});
+  const OutputFormat chosen = format({});
   EXPECT_EQ(chosen.version, Version::V3);
   EXPECT_TRUE(chosen.pc_relative_starts);
   EXPECT_TRUE(chosen.undefined_ra_rows);
@@ -39,13 +38,13 @@ TEST(FormatOptions, EachVersion) {
 }
 
 TEST(FormatOptions, Erratum1IsOlderThanErratum2) {
-  const emit::OutputFormat both = format({"--sframe-version=2"});
+  const OutputFormat both = format({"--sframe-version=2"});
   EXPECT_TRUE(both.pc_relative_starts);
   EXPECT_TRUE(both.undefined_ra_rows);
-  const emit::OutputFormat first = format({"--sframe-version=2", "--no-ra-undefined"});
+  const OutputFormat first = format({"--sframe-version=2", "--no-ra-undefined"});
   EXPECT_TRUE(first.pc_relative_starts);
   EXPECT_FALSE(first.undefined_ra_rows);
-  const emit::OutputFormat none = format({"--sframe-version=2", "--no-pcrel"});
+  const OutputFormat none = format({"--sframe-version=2", "--no-pcrel"});
   EXPECT_FALSE(none.pc_relative_starts);
   EXPECT_FALSE(none.undefined_ra_rows);
 }
@@ -71,7 +70,7 @@ class EachTarget : public testing::TestWithParam<Target> {};
 
 TEST_P(EachTarget, IsAFormat) {
   const Target& expected = GetParam();
-  const emit::OutputFormat chosen = format({"--for", expected.name});
+  const OutputFormat chosen = format({"--for", expected.name});
   EXPECT_EQ(chosen.version, expected.version);
   EXPECT_EQ(chosen.flexible, FlexibleDescriptors::Auto);
   if (expected.version == Version::V2) {

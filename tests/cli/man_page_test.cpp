@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cli/options.hpp"
-#include "cli/reader_target.hpp"
+#include "sframe_gen/format.hpp"
 
 namespace sframe_gen::cli {
 namespace {

@@ -23,20 +23,21 @@ TEST(Options, OnlyAFile) {
   EXPECT_EQ(options.action, Action::Convert);
   EXPECT_EQ(options.files, Paths{"a.out"});
   EXPECT_EQ(options.report, ReportFormat::Summary);
-  EXPECT_FALSE(options.output || options.cfi_from);
-  EXPECT_FALSE(options.ignore_build_id || options.skip_non_elf || options.dry_run || options.quiet || options.verbose);
+  EXPECT_FALSE(options.output || options.convert.debug_file);
+  EXPECT_FALSE(options.convert.ignore_build_id || options.skip_non_elf || options.convert.dry_run || options.quiet ||
+               options.verbose);
 }
 
 TEST(Options, EachFlag) {
   EXPECT_TRUE(read({"--skip-non-elf", "a"}).skip_non_elf);
   EXPECT_TRUE(read({"--skip-refused", "a"}).skip_refused);
-  EXPECT_TRUE(read({"--dry-run", "a"}).dry_run);
-  EXPECT_TRUE(read({"-n", "a"}).dry_run);
+  EXPECT_TRUE(read({"--dry-run", "a"}).convert.dry_run);
+  EXPECT_TRUE(read({"-n", "a"}).convert.dry_run);
   EXPECT_TRUE(read({"--quiet", "a"}).quiet);
   EXPECT_TRUE(read({"-q", "a"}).quiet);
   EXPECT_TRUE(read({"--verbose", "a"}).verbose);
   EXPECT_TRUE(read({"-v", "a"}).verbose);
-  EXPECT_TRUE(read({"--cfi-from", "d", "--ignore-build-id", "a"}).ignore_build_id);
+  EXPECT_TRUE(read({"--cfi-from", "d", "--ignore-build-id", "a"}).convert.ignore_build_id);
 }
 
 TEST(Options, EachAction) {
@@ -58,14 +59,14 @@ TEST(Options, Emit) {
   EXPECT_FALSE(read({"--emit=asm", "a"}).section_address);
   EXPECT_EQ(read({"--emit=asm", "--section-address=0xffffffff82000000", "a"}).section_address, 0xffffffff82000000);
   EXPECT_EQ(read({"--emit=asm", "--section-address=4096", "a"}).section_address, 4096U);
-  EXPECT_EQ(read({"--emit=asm", "--sframe-version=2", "-n", "a"}).format.version, sframe::Version::V2);
+  EXPECT_EQ(read({"--emit=asm", "--sframe-version=2", "-n", "a"}).convert.format.version, sframe::Version::V2);
 }
 
 TEST(Options, LaunchTakesACommandAsItIs) {
   const Options options = read({"--launch", "-q", "--for=glibc", "--", "cc", "-c", "", "--", "--remove", "a b.c"});
   EXPECT_EQ(options.action, Action::Launch);
   EXPECT_TRUE(options.quiet);
-  EXPECT_EQ(options.format.version, sframe::Version::V2);
+  EXPECT_EQ(options.convert.format.version, sframe::Version::V2);
   EXPECT_EQ(options.command, (std::vector<std::string>{"cc", "-c", "", "--", "--remove", "a b.c"}));
   EXPECT_TRUE(options.files.empty());
 }
@@ -87,14 +88,14 @@ TEST(Options, ValuesInEachSpelling) {
   EXPECT_EQ(read({"--output", "b", "a"}).output, "b");
   EXPECT_EQ(read({"--output=b", "a"}).output, "b");
   EXPECT_EQ(read({"a", "-o", "b"}).output, "b");
-  EXPECT_EQ(read({"--cfi-from=d", "a"}).cfi_from, "d");
+  EXPECT_EQ(read({"--cfi-from=d", "a"}).convert.debug_file, "d");
   EXPECT_EQ(read({"--report=json", "a"}).report, ReportFormat::Json);
   EXPECT_EQ(read({"--report", "summary", "a"}).report, ReportFormat::Summary);
 }
 
 TEST(Options, ShortOptionsMayBeJoined) {
   const Options options = read({"-nv", "a"});
-  EXPECT_TRUE(options.dry_run && options.verbose);
+  EXPECT_TRUE(options.convert.dry_run && options.verbose);
 }
 
 TEST(Options, ManyFilesInOrder) {
@@ -104,7 +105,7 @@ TEST(Options, ManyFilesInOrder) {
 TEST(Options, FileNamesAreTakenAsTheyAre) {
   EXPECT_EQ(read({"two words", "\xff\xfe", "a=b", "--", "-o"}).files, (Paths{"two words", "\xff\xfe", "a=b", "-o"}));
   EXPECT_EQ(read({"-o", "two words", "a"}).output, "two words");
-  EXPECT_EQ(read({"--cfi-from=two words.debug", "a"}).cfi_from, "two words.debug");
+  EXPECT_EQ(read({"--cfi-from=two words.debug", "a"}).convert.debug_file, "two words.debug");
 }
 
 struct Wrong {

@@ -70,7 +70,7 @@ TEST_F(RunTest, QuietIsSilent) {
 
 TEST_F(RunTest, DryRunWritesNothing) {
   Options options = of({program_});
-  options.dry_run = true;
+  options.convert.dry_run = true;
   const auto size = std::filesystem::file_size(program_);
   EXPECT_EQ(run_with(options), 0);
   EXPECT_EQ(std::filesystem::file_size(program_), size);
@@ -107,10 +107,10 @@ TEST_F(RunTest, Verifies) {
 
 TEST_F(RunTest, RefusesADebugFileOfAnotherProgram) {
   Options options = of({program_});
-  options.cfi_from = program_;
+  options.convert.debug_file = program_;
   EXPECT_EQ(run_with(options), 1);
   EXPECT_NE(err_.find("has no build-id to match"), std::string::npos);
-  options.ignore_build_id = true;
+  options.convert.ignore_build_id = true;
   EXPECT_EQ(run_with(options), 0);
 }
 

@@ -11,12 +11,13 @@
 #include <sstream>
 
 #include "cfi/frame_source.hpp"
-#include "cli/lower_functions.hpp"
 #include "cli/options.hpp"
+#include "convert/lower_functions.hpp"
 #include "corpus/pc_table.hpp"
 #include "elf/image.hpp"
-#include "sframe/decoder.hpp"
+#include "sframe/abi.hpp"
 #include "sframe/dump.hpp"
+#include "sframe_gen/section.hpp"
 #include "verify/verify.hpp"
 
 namespace sframe_gen::test {
@@ -43,13 +44,13 @@ std::string case_value(const fs::path& folder, const std::string& key) {
 }
 
 /// The format that the case's `options:` choose, as the command line reads them.
-emit::OutputFormat format_of(const fs::path& folder) {
+OutputFormat format_of(const fs::path& folder) {
   std::vector<std::string> words{"sframe-gen", "plain.elf"};
   std::istringstream options(case_value(folder, "options"));
   for (std::string word; options >> word;) words.push_back(word);
   std::vector<const char*> arguments;
   for (const std::string& word : words) arguments.push_back(word.c_str());
-  return cli::read_command_line(static_cast<int>(arguments.size()), arguments.data()).format;
+  return cli::read_command_line(static_cast<int>(arguments.size()), arguments.data()).convert.format;
 }
 
 /// GNU's section of a case: empty bytes where the assembler skipped every function.
@@ -100,7 +101,9 @@ class Corpus : public testing::TestWithParam<std::string> {
     const sframe::AbiTraits* const abi = sframe::find_abi(plain_->header().e_machine, plain_->endian());
     ASSERT_TRUE(abi != nullptr);
     dialect_ = emit::make_dialect(format_of(folder_), abi->abi, "plain.elf");
-    const emit::SectionEncoder encoder = cli::lower_functions(source, dialect_, report_);
+    const convert::LoweredFunctions lowered = convert::lower_functions(source, dialect_);
+    const emit::SectionEncoder& encoder = lowered.encoder;
+    coverage_ = lowered.coverage;
     bytes_ = encoder.encode(gnu_.address);
     const bool ctf_frame = dialect_.version->version == sframe::Version::CtfFrame;
     ours_ = sframe::decode(bytes_, gnu_.address, {"ours", name()}, {.allow_row_at_end = false},
@@ -120,15 +123,15 @@ class Corpus : public testing::TestWithParam<std::string> {
   std::optional<elf::Image> plain_;
   emit::Dialect dialect_;
   GnuSection gnu_;
-  cli::Report report_;
+  Coverage coverage_;
   std::vector<std::byte> bytes_;
   sframe::Section ours_;
 };
 
 TEST_P(Corpus, SaysWhatTheDwarfSays) {
-  const verify::Verification result = verify::verify(ours_, *plain_, *plain_, [](std::uint64_t, std::uint64_t) {});
-  for (const verify::Difference& difference : result.differences) ADD_FAILURE() << difference.text;
-  EXPECT_EQ(result.claimed_bytes, report_.covered_bytes);
+  const Verification result = verify::verify(ours_, *plain_, *plain_, [](std::uint64_t, std::uint64_t) {});
+  for (const Difference& difference : result.differences) ADD_FAILURE() << difference.text;
+  EXPECT_EQ(result.claimed_bytes, coverage_.covered_bytes);
   if (!ours_.functions.empty()) {
     EXPECT_GT(result.checked_pcs, 0U);
   }
@@ -194,8 +197,8 @@ TEST_P(Corpus, MatchesTheGoldenDump) {
   std::ostringstream text;
   sframe::dump(ours_, name(), text);
   text << "\nleft out:\n";
-  for (const cli::NamedHole& named : report_.holes) {
-    text << "  " << hex(named.hole.begin) << ".." << hex(named.hole.end) << ' ' << emit::sentence_of(named.hole.reason)
+  for (const NamedHole& named : coverage_.holes) {
+    text << "  " << hex(named.hole.begin) << ".." << hex(named.hole.end) << ' ' << sentence_of(named.hole.reason)
          << '\n';
   }
   const fs::path golden = folder_ / "ours.txt";

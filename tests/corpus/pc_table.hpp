@@ -5,8 +5,8 @@
 #include <ostream>
 #include <vector>
 
-#include "sframe/lookup.hpp"
-#include "sframe/section.hpp"
+#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/section.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::test {

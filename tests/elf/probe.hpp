@@ -14,7 +14,6 @@ inline constexpr const char* probe_body = R"(
 #include <string.h>
 #include <unistd.h>
 #include <stdexcept>
-#include <string>
 #include <thread>
 
 static thread_local int initialised_tls = 42;

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "emit/dialects.hpp"
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -26,7 +26,7 @@ TEST(Dialect, FlexibleDescriptorsAreOnExceptOnAarch64) {
 
 TEST(Dialect, OlderVersionsHaveNoFlexibleDescriptorsWhateverIsAsked) {
   for (const Version version : {Version::V2, Version::V1, Version::CtfFrame}) {
-    const emit::OutputFormat asked{.version = version, .flexible = FlexibleDescriptors::Always};
+    const OutputFormat asked{.version = version, .flexible = FlexibleDescriptors::Always};
     EXPECT_FALSE(dialect_of(Abi::Amd64, asked).flexible_descriptors);
   }
 }

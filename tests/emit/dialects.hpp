@@ -5,22 +5,21 @@
 namespace sframe_gen::test {
 
 /// What the command line makes of --sframe-version and --flexible for one machine.
-inline emit::Dialect dialect_of(sframe::Abi abi, const emit::OutputFormat& format = {}) {
+inline emit::Dialect dialect_of(sframe::Abi abi, const OutputFormat& format = {}) {
   return emit::make_dialect(format, abi, "test");
 }
 
-using emit::FlexibleDescriptors;
 using sframe::Version;
 
-inline constexpr emit::OutputFormat v3{};
-inline constexpr emit::OutputFormat v3_flexible{.flexible = FlexibleDescriptors::Always};
-inline constexpr emit::OutputFormat v3_plain{.flexible = FlexibleDescriptors::Never};
-inline constexpr emit::OutputFormat v2{.version = Version::V2};
-inline constexpr emit::OutputFormat v2_without_outermost{.version = Version::V2, .undefined_ra_rows = false};
-inline constexpr emit::OutputFormat v2_from_section{
+inline constexpr OutputFormat v3{};
+inline constexpr OutputFormat v3_flexible{.flexible = FlexibleDescriptors::Always};
+inline constexpr OutputFormat v3_plain{.flexible = FlexibleDescriptors::Never};
+inline constexpr OutputFormat v2{.version = Version::V2};
+inline constexpr OutputFormat v2_without_outermost{.version = Version::V2, .undefined_ra_rows = false};
+inline constexpr OutputFormat v2_from_section{
     .version = Version::V2, .pc_relative_starts = false, .undefined_ra_rows = false};
-inline constexpr emit::OutputFormat v1{.version = Version::V1};
-inline constexpr emit::OutputFormat ctf_frame{.version = Version::CtfFrame};
+inline constexpr OutputFormat v1{.version = Version::V1};
+inline constexpr OutputFormat ctf_frame{.version = Version::CtfFrame};
 
 inline const emit::Dialect amd64_v3 = dialect_of(sframe::Abi::Amd64);
 

@@ -8,6 +8,7 @@
 
 #include "emit/dialects.hpp"
 #include "emit/hex_bytes.hpp"
+#include "sframe/abi.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -88,7 +89,7 @@ sframe::Function two_rows(sframe::Abi abi, std::uint32_t size, std::uint32_t sec
 }
 
 /// The bytes of a section at 0x2000 with that function and one byte of code at 0x40000, an entry of a PLT.
-std::string section_bytes(sframe::Abi abi, const emit::OutputFormat& format, const sframe::Function& function) {
+std::string section_bytes(sframe::Abi abi, const OutputFormat& format, const sframe::Function& function) {
   const emit::Dialect dialect = dialect_of(abi, format);
   emit::SectionEncoder encoder(dialect);
   encoder.add(function);
@@ -190,7 +191,7 @@ TEST(SectionEncoderV3, S390x) {
 }
 
 // Starts
-std::string failure_of(const emit::OutputFormat& format, std::uint64_t start, std::uint64_t section_address) {
+std::string failure_of(const OutputFormat& format, std::uint64_t start, std::uint64_t section_address) {
   const emit::Dialect dialect = dialect_of(sframe::Abi::Amd64, format);
   emit::SectionEncoder encoder(dialect);
   encoder.add(leaf(start, 5));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "emit/rules.hpp"
+#include "sframe/abi.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -109,7 +110,7 @@ TEST_P(Aarch64Forms, OfEachVersionInBothByteOrders) {
   const Aarch64Form& tested = GetParam();
   for (const sframe::Abi abi : {sframe::Abi::Aarch64Little, sframe::Abi::Aarch64Big}) {
     EXPECT_EQ(form_of(tested.rules, dialect_of(abi, v3_flexible)), tested.forms.flexible);
-    for (const emit::OutputFormat& format : {v3, v3_plain, v2, v2_from_section, v1}) {
+    for (const OutputFormat& format : {v3, v3_plain, v2, v2_from_section, v1}) {
       EXPECT_EQ(form_of(tested.rules, dialect_of(abi, format)), tested.forms.plain)
           << sframe::traits_of(format.version).name;
     }
@@ -168,10 +169,10 @@ INSTANTIATE_TEST_SUITE_P(Rules, Aarch64Forms, testing::ValuesIn(aarch64_forms),
 
 TEST(LowerAarch64, OutermostFrameOfEachVersion) {
   const cfi::Rules rules = with_ra(cfi::Undefined{});
-  for (const emit::OutputFormat& format : {v3, v3_flexible, v2}) {
+  for (const OutputFormat& format : {v3, v3_flexible, v2}) {
     EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::Aarch64Little, format)), "no words");
   }
-  for (const emit::OutputFormat& format : {v2_from_section, v1, ctf_frame}) {
+  for (const OutputFormat& format : {v2_from_section, v1, ctf_frame}) {
     EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::Aarch64Little, format)), "return-address-undefined");
   }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "emit/rules.hpp"
+#include "sframe/abi.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -221,7 +222,7 @@ class Amd64Forms : public testing::TestWithParam<Amd64Form> {};
 TEST_P(Amd64Forms, OfEachVersion) {
   const Amd64Form& tested = GetParam();
   EXPECT_EQ(form(tested.rules), tested.newest);
-  for (const emit::OutputFormat& format : {v3_plain, v2, v2_from_section, v1, ctf_frame}) {
+  for (const OutputFormat& format : {v3_plain, v2, v2_from_section, v1, ctf_frame}) {
     EXPECT_EQ(form_of(tested.rules, dialect_of(sframe::Abi::Amd64, format)), tested.plain)
         << sframe::traits_of(format.version).name;
   }
@@ -256,7 +257,7 @@ TEST(LowerAmd64, OutermostFrameOfEachVersion) {
   EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::Amd64, v3)), "no words");
   EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::Amd64, v3_plain)), "no words");
   EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::Amd64, v2)), "no words");
-  for (const emit::OutputFormat& format : {v2_from_section, v1, ctf_frame}) {
+  for (const OutputFormat& format : {v2_from_section, v1, ctf_frame}) {
     EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::Amd64, format)), "return-address-undefined")
         << sframe::traits_of(format.version).name;
   }

@@ -148,7 +148,7 @@ TEST(LowerS390x, SpAsTheCfaInMemoryIsNotTheCfaLess160) {
 
 TEST(LowerS390x, OutermostFrameOfEachVersion) {
   const cfi::Rules rules = with_ra(cfi::Undefined{});
-  for (const emit::OutputFormat& format : {v3, v3_plain, v2}) {
+  for (const OutputFormat& format : {v3, v3_plain, v2}) {
     EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::S390x, format)), "no words");
   }
   EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::S390x, v2_without_outermost)), "return-address-undefined");

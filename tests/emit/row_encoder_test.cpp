@@ -6,6 +6,7 @@
 
 #include "emit/dialects.hpp"
 #include "emit/hex_bytes.hpp"
+#include "sframe/format.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -104,7 +105,7 @@ TEST(RowAddressWidth, FollowsTheFunctionsSize) {
 }
 
 // The other ABIs: CFA, RA, FP
-std::string encoded_for(sframe::Abi abi, const Recovery& recovery, const emit::OutputFormat& format = v3,
+std::string encoded_for(sframe::Abi abi, const Recovery& recovery, const OutputFormat& format = v3,
                         DescriptorType type = DescriptorType::Default,
                         sframe::RowAddressWidth width = sframe::RowAddressWidth::One) {
   return encoded({4, recovery}, type, width, dialect_of(abi, format));
@@ -114,14 +115,14 @@ constexpr sframe::Abi aarch64 = sframe::Abi::Aarch64Little, aarch64_be = sframe:
                       s390x = sframe::Abi::S390x;
 
 TEST(EncodeRowAarch64, OneToThreeWords) {
-  for (const emit::OutputFormat& format : {v3, v2, v1}) {
+  for (const OutputFormat& format : {v3, v2, v1}) {
     EXPECT_EQ(encoded_for(aarch64, {on(31, 0), {}, {}, false}, format), "04 03 00");
     EXPECT_EQ(encoded_for(aarch64, {on(31, 16), at_cfa(-8), {}, false}, format), "04 05 10 f8");
     EXPECT_EQ(encoded_for(aarch64, {on(29, 32), at_cfa(-24), at_cfa(-32), false}, format), "04 06 20 e8 e0");
   }
 }
 TEST(EncodeRowAarch64, SignedRowsHaveTheTopBit) {
-  for (const emit::OutputFormat& format : {v3, v2, v1}) {
+  for (const OutputFormat& format : {v3, v2, v1}) {
     EXPECT_EQ(encoded_for(aarch64, {on(31, 0), {}, {}, true}, format), "04 83 00");
     EXPECT_EQ(encoded_for(aarch64, {on(31, 32), at_cfa(-24), at_cfa(-32), true}, format), "04 87 20 e8 e0");
   }
@@ -150,7 +151,7 @@ TEST(EncodeRowAarch64, CtfFrameHasTheFramePointerFirst) {
 }
 
 TEST(EncodeRowS390x, CfaInUnitsOf8From160) {
-  for (const emit::OutputFormat& format : {v3, v2}) {
+  for (const OutputFormat& format : {v3, v2}) {
     EXPECT_EQ(encoded_for(s390x, {on(15, 160), {}, {}, false}, format), "04 03 00");
     EXPECT_EQ(encoded_for(s390x, {on(15, 0), {}, {}, false}, format), "04 03 ec");
     EXPECT_EQ(encoded_for(s390x, {on(11, 336), {}, {}, false}, format), "04 02 16");
@@ -159,7 +160,7 @@ TEST(EncodeRowS390x, CfaInUnitsOf8From160) {
   }
 }
 TEST(EncodeRowS390x, AWordKeepsTheReturnAddressesPlace) {
-  for (const emit::OutputFormat& format : {v3, v2}) {
+  for (const OutputFormat& format : {v3, v2}) {
     EXPECT_EQ(encoded_for(s390x, {on(15, 160), at_cfa(-48), {}, false}, format), "04 05 00 d0");
     EXPECT_EQ(encoded_for(s390x, {on(15, 160), {}, at_cfa(-72), false}, format), "04 07 00 00 b8");
     EXPECT_EQ(encoded_for(s390x, {on(15, 336), at_cfa(-48), at_cfa(-72), false}, format), "04 07 16 d0 b8");

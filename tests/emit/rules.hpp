@@ -41,7 +41,7 @@ inline cfi::Rules entry_rules(sframe::Abi abi) {
 /// of the reason.
 inline std::string form_of(const cfi::Rules& rules, const emit::Dialect& dialect) {
   const emit::Lowered lowered = emit::lower(rules, dialect);
-  if (const auto* reason = std::get_if<emit::Unrepresentable>(&lowered)) return std::string(emit::key_of(*reason));
+  if (const auto* reason = std::get_if<Unrepresentable>(&lowered)) return std::string(key_of(*reason));
   if (std::holds_alternative<emit::Outermost>(lowered)) return "no words";
   if (std::holds_alternative<cfi::PltStub>(lowered)) return "plt";
   return emit::obstacle_to_default(std::get<sframe::Recovery>(lowered), dialect) ? "flexible" : "default";

@@ -6,6 +6,7 @@
 
 #include "emit/rules.hpp"
 #include "emit/select.hpp"
+#include "sframe/abi.hpp"
 
 /// Every rule that DWARF can give, machine by machine, for the table of docs/rules.md and the tests around it.
 namespace sframe_gen::test {
@@ -111,7 +112,7 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
 /// One column of the table.
 struct FormatColumn {
   const char* text;
-  emit::OutputFormat format;
+  OutputFormat format;
 };
 
 inline std::vector<FormatColumn> format_columns(sframe::Abi abi) {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "emit/encoder.hpp"
-#include "sframe/decoder.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -31,7 +31,7 @@ emit::Selected selected(const DwarfRule& rule, Abi abi, const emit::Dialect& dia
 }
 
 std::string cell(const emit::Selected& result) {
-  if (!result.holes.empty()) return std::string(emit::key_of(result.holes[0].reason));
+  if (!result.holes.empty()) return std::string(key_of(result.holes[0].reason));
   const sframe::Function& function = result.functions.at(0);
   if (!function.rows[0].recovery) return "**no words**";
   if (function.pc_type == sframe::PcType::Mask) return "**default**, repeating";
@@ -84,9 +84,9 @@ std::string table_of_the_rest(Abi abi) {
 
 std::string reasons() {
   std::string text = "| key | meaning |\n|---|---|\n";
-  for (std::size_t i = 0; i < emit::unrepresentable_count; ++i) {
-    const auto reason = static_cast<emit::Unrepresentable>(i);
-    text += "| " + std::string(emit::key_of(reason)) + " | " + std::string(emit::sentence_of(reason)) + " |\n";
+  for (std::size_t i = 0; i < unrepresentable_count; ++i) {
+    const auto reason = static_cast<Unrepresentable>(i);
+    text += "| " + std::string(key_of(reason)) + " | " + std::string(sentence_of(reason)) + " |\n";
   }
   return text;
 }
@@ -144,8 +144,8 @@ TEST(RulesTable, HasEveryTable) {
 TEST(RulesTable, ReachesEveryReason) {
   std::string tables;
   for (const auto& [name, abi] : machines) tables += table_by_version(abi) + table_of_the_rest(abi);
-  for (std::size_t i = 0; i < emit::unrepresentable_count; ++i) {
-    const std::string key(emit::key_of(static_cast<emit::Unrepresentable>(i)));
+  for (std::size_t i = 0; i < unrepresentable_count; ++i) {
+    const std::string key(key_of(static_cast<Unrepresentable>(i)));
     EXPECT_NE(tables.find(" " + key + " |"), std::string::npos) << key;
   }
 }

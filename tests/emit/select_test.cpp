@@ -9,8 +9,6 @@
 namespace sframe_gen::test {
 namespace {
 
-using emit::Hole;
-using emit::Unrepresentable;
 using sframe::DescriptorType;
 using sframe::PcType;
 

@@ -8,8 +8,6 @@
 namespace sframe_gen::test {
 namespace {
 
-using emit::Hole;
-using emit::Unrepresentable;
 using sframe::Abi;
 using sframe::PcType;
 
@@ -17,7 +15,7 @@ cfi::FunctionFrames function_of(Abi abi) {
   return {0x1000, 0x20, false, {{0, entry_rules(abi)}}};
 }
 
-emit::Selected selected(const cfi::FunctionFrames& frames, Abi abi, const emit::OutputFormat& format) {
+emit::Selected selected(const cfi::FunctionFrames& frames, Abi abi, const OutputFormat& format) {
   const emit::Dialect dialect = dialect_of(abi, format);
   return emit::select(frames, dialect);
 }
@@ -32,7 +30,7 @@ TEST(SelectSignalFrame, IsMarkedInVersion3) {
 TEST(SelectSignalFrame, HasNoRowWhereNothingCouldMarkIt) {
   cfi::FunctionFrames frames = function_of(Abi::Amd64);
   frames.signal_frame = true;
-  for (const emit::OutputFormat& format : {v2, v2_from_section, v1, ctf_frame}) {
+  for (const OutputFormat& format : {v2, v2_from_section, v1, ctf_frame}) {
     const emit::Selected result = selected(frames, Abi::Amd64, format);
     EXPECT_TRUE(result.functions.empty());
     EXPECT_EQ(result.holes, (std::vector<Hole>{{0x1000, 0x1020, Unrepresentable::SignalFrame}}));
@@ -47,7 +45,7 @@ cfi::FunctionFrames with_b_key(Abi abi) {
 
 TEST(SelectBKey, IsNamedWhereTheVersionHasABitForIt) {
   for (const Abi abi : {Abi::Aarch64Little, Abi::Aarch64Big}) {
-    for (const emit::OutputFormat& format : {v3, v3_flexible, v2, v1}) {
+    for (const OutputFormat& format : {v3, v3_flexible, v2, v1}) {
       EXPECT_TRUE(selected(with_b_key(abi), abi, format).functions.at(0).b_key);
     }
     EXPECT_FALSE(selected(with_b_key(abi), abi, ctf_frame).functions.at(0).b_key);
@@ -84,7 +82,7 @@ cfi::FunctionFrames plt() {
 }
 
 TEST(SelectPlt, RepeatsWhereTheVersionNamesTheBlocksSize) {
-  for (const emit::OutputFormat& format : {v3, v3_plain, v2, v2_from_section}) {
+  for (const OutputFormat& format : {v3, v3_plain, v2, v2_from_section}) {
     const emit::Selected result = selected(plt(), Abi::Amd64, format);
     ASSERT_EQ(result.functions.size(), 2U);
     EXPECT_EQ(result.functions[1].pc_type, PcType::Mask);
@@ -93,7 +91,7 @@ TEST(SelectPlt, RepeatsWhereTheVersionNamesTheBlocksSize) {
   }
 }
 TEST(SelectPlt, IsWrittenOutWhereRowStartsWouldBeBitMasks) {
-  for (const emit::OutputFormat& format : {v1, ctf_frame}) {
+  for (const OutputFormat& format : {v1, ctf_frame}) {
     const emit::Selected result = selected(plt(), Abi::Amd64, format);
     ASSERT_EQ(result.functions.size(), 1U);
     EXPECT_EQ(result.functions[0].pc_type, PcType::Increment);
@@ -109,7 +107,7 @@ TEST(SelectOutermostFrame, IsAHoleWhereRowsWithoutWordsMeanNothing) {
   cfi::FunctionFrames frames = function_of(Abi::Amd64);
   frames.rows[0].rules.return_address = cfi::Undefined{};
   EXPECT_EQ(selected(frames, Abi::Amd64, v2).functions.at(0).rows, (std::vector<sframe::Row>{{0, std::nullopt}}));
-  for (const emit::OutputFormat& format : {v2_from_section, v1, ctf_frame}) {
+  for (const OutputFormat& format : {v2_from_section, v1, ctf_frame}) {
     EXPECT_EQ(selected(frames, Abi::Amd64, format).holes,
               (std::vector<Hole>{{0x1000, 0x1020, Unrepresentable::ReturnAddressUndefined}}));
   }

@@ -16,8 +16,8 @@
 #include <set>
 
 #include "elf/image.hpp"
-#include "sframe/decoder.hpp"
-#include "sframe/lookup.hpp"
+#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace {
 

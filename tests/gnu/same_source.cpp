@@ -14,7 +14,9 @@
 #include "cfi/section_loader.hpp"
 #include "corpus/pc_table.hpp"
 #include "elf/image.hpp"
-#include "sframe/decoder.hpp"
+#include "sframe/abi.hpp"
+#include "sframe/version.hpp"
+#include "sframe_gen/section.hpp"
 #include "verify/caller.hpp"
 #include "verify/entry_index.hpp"
 

@@ -5,10 +5,13 @@
 #include <map>
 #include <sstream>
 
-#include "sframe/decoder.hpp"
+#include "sframe/abi.hpp"
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
+#include "sframe/version.hpp"
+#include "sframe_gen/section.hpp"
 #include "support/byte_writer.hpp"
+#include "support/endian.hpp"
 
 namespace sframe_gen::sframe {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sframe/decoder.hpp"
 #include "sframe/test_bytes.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::sframe {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <sstream>
 
-#include "sframe/decoder.hpp"
 #include "sframe/dump.hpp"
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
+#include "sframe_gen/section.hpp"
 
 /// Damaged sections: decoding returns or throws Failure. Each copy is allocated at its exact size, so that
 /// AddressSanitizer sees a read past the end.

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <ostream>
 
-#include "sframe/decoder.hpp"
+#include "sframe/format.hpp"
 #include "sframe/good_section.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::sframe {
 namespace {

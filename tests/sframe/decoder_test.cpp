@@ -1,8 +1,10 @@
-#include "sframe/decoder.hpp"
-
 #include <gtest/gtest.h>
 
+#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 #include "sframe/good_section.hpp"
+#include "sframe/version.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::sframe {
 namespace {

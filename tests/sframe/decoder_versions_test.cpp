@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sframe/format.hpp"
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
 

@@ -4,9 +4,10 @@
 
 #include <sstream>
 
-#include "sframe/decoder.hpp"
+#include "sframe/format.hpp"
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::sframe {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "sframe/decoder.hpp"
 #include "sframe/test_bytes.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::sframe::test {
 

@@ -1,11 +1,12 @@
-#include "sframe/lookup.hpp"
+#include "sframe_gen/lookup.hpp"
 
 #include <gtest/gtest.h>
 
 #include <tuple>
 
-#include "sframe/decoder.hpp"
+#include "sframe/format.hpp"
 #include "sframe/test_bytes.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::sframe {
 namespace {

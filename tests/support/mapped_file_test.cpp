@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen {
 namespace {

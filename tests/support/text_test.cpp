@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "sframe/lookup.hpp"
+#include "sframe_gen/lookup.hpp"
 
 namespace sframe_gen::unwind {
 

@@ -2,7 +2,7 @@
 
 #include <link.h>
 
-#include "sframe/decoder.hpp"
+#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::unwind {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "sframe/lookup.hpp"
+#include "sframe_gen/lookup.hpp"
 
 namespace sframe_gen::unwind {
 

@@ -7,6 +7,8 @@
 #include <initializer_list>
 #include <vector>
 
+#include "sframe/abi.hpp"
+
 namespace sframe_gen::test {
 namespace {
 

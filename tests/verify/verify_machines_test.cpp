@@ -39,7 +39,7 @@ sframe::Section gnu_section(const std::string& name) {
   return verify::read_file_sections(corpus_image(name + "/gnu.elf")).at(0).section;
 }
 
-verify::Verification verified(const sframe::Section& section, const std::string& name) {
+Verification verified(const sframe::Section& section, const std::string& name) {
   const elf::Image image = corpus_image(name + "/plain.elf");
   return verify::verify(section, image, image, [](std::uint64_t, std::uint64_t) {});
 }
@@ -48,7 +48,7 @@ verify::Verification verified(const sframe::Section& section, const std::string&
 std::string difference(const std::string& name, const std::function<void(sframe::Section&)>& change) {
   sframe::Section section = gnu_section(name);
   change(section);
-  const verify::Verification result = verified(section, name);
+  const Verification result = verified(section, name);
   EXPECT_EQ(result.difference_count > 0, !result.differences.empty());
   return result.differences.empty() ? "none" : result.differences[0].text;
 }
@@ -56,7 +56,7 @@ std::string difference(const std::string& name, const std::function<void(sframe:
 class RightSection : public testing::TestWithParam<const char*> {};
 
 TEST_P(RightSection, IsTaken) {
-  const verify::Verification result = verified(gnu_section(GetParam()), GetParam());
+  const Verification result = verified(gnu_section(GetParam()), GetParam());
   EXPECT_EQ(result.difference_count, 0U);
   EXPECT_EQ(result.unchecked_count, 0U);
   EXPECT_GT(result.checked_pcs, 0U);

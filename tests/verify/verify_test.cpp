@@ -41,7 +41,7 @@ sframe::Section right_section() {
   return section;
 }
 
-verify::Verification verified(const sframe::Section& section, const std::string& name = "frame-pointer") {
+Verification verified(const sframe::Section& section, const std::string& name = "frame-pointer") {
   const elf::Image image = corpus_image(name);
   return verify::verify(section, image, image, [](std::uint64_t, std::uint64_t) {});
 }
@@ -50,13 +50,13 @@ verify::Verification verified(const sframe::Section& section, const std::string&
 std::string difference(const std::function<void(sframe::Function&)>& change) {
   sframe::Section section = right_section();
   change(section.functions[0]);
-  const verify::Verification result = verified(section);
+  const Verification result = verified(section);
   EXPECT_EQ(result.difference_count > 0, !result.differences.empty());
   return result.differences.empty() ? "none" : result.differences[0].text;
 }
 
 TEST(Verify, TakesTheRightSection) {
-  const verify::Verification result = verified(right_section());
+  const Verification result = verified(right_section());
   EXPECT_EQ(result.difference_count, 0U);
   EXPECT_EQ(result.rows, 4U);
   EXPECT_EQ(result.checked_pcs, 6U);  // two rows cover one byte each
@@ -150,7 +150,7 @@ TEST(Verify, CountsWhatIsLeftOut) {
   sframe::Section section = right_section();
   section.functions[0].size = 4;
   section.functions[0].rows.resize(2);
-  const verify::Verification result = verified(section);
+  const Verification result = verified(section);
   EXPECT_EQ(result.difference_count, 0U);
   EXPECT_EQ(result.claimed_bytes, 4U);
   EXPECT_EQ(result.described_bytes, 14U);
@@ -161,7 +161,7 @@ TEST(Verify, SeesAClaimWhereRaIsUndefined) {
   sframe::Section section = right_section();
   section.functions[0].size = 1;
   section.functions[0].rows.resize(1);
-  const verify::Verification result = verified(section, "undefined-ra");
+  const Verification result = verified(section, "undefined-ra");
   ASSERT_FALSE(result.differences.empty());
   EXPECT_NE(result.differences[0].text.find("DWARF says RA undefined"), std::string::npos);
 }
@@ -172,7 +172,7 @@ TEST(Verify, SeesAClaimWhereSpIsSavedElsewhere) {
   section.functions[0].size = 9;
   section.functions[0].rows.resize(1);
   section.functions[0].rows[0].recovery->cfa.offset = 32;
-  const verify::Verification result = verified(section, "offset-sp");
+  const Verification result = verified(section, "offset-sp");
   ASSERT_FALSE(result.differences.empty());
   EXPECT_NE(result.differences[0].text.find("SP *(CFA"), std::string::npos) << result.differences[0].text;
 }
@@ -188,8 +188,7 @@ TEST(Verify, GoesOnWhereLibdwarfCannotEvaluate) {
   const std::string path = testing::TempDir() + "/sframe-gen-verify-test.elf";
   std::ofstream(path, std::ios::binary) << bytes;
   const elf::Image image = elf::Image::open(path);
-  const verify::Verification result =
-      verify::verify(right_section(), image, image, [](std::uint64_t, std::uint64_t) {});
+  const Verification result = verify::verify(right_section(), image, image, [](std::uint64_t, std::uint64_t) {});
   std::filesystem::remove(path);
   EXPECT_EQ(result.rows, 4U);
   EXPECT_GT(result.unchecked_count, 0U);

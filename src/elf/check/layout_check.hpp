@@ -5,7 +5,7 @@
 
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::elf {
 

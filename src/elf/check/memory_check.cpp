@@ -7,10 +7,10 @@
 
 #include "elf/alignment.hpp"
 #include "elf/check/content_check.hpp"
-#include "support/error.hpp"
 #include "elf/dynamic_table.hpp"
 #include "elf/loaded_bytes.hpp"
 #include "elf/type_names.hpp"
+#include "sframe_gen/error.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {

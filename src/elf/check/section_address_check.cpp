@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "elf/alignment.hpp"
-#include "support/error.hpp"
 #include "elf/type_names.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::elf {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "elf/alignment.hpp"
-#include "support/error.hpp"
 #include "elf/type_names.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::elf {
 

@@ -2,9 +2,9 @@
 
 #include <set>
 
-#include "support/error.hpp"
 #include "elf/constants.hpp"
 #include "elf/type_names.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::elf {
 

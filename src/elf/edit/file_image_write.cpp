@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "elf/edit/file_image.hpp"
-#include "support/error.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::elf {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "sframe_gen/error.hpp"
 #include "support/digest.hpp"
-#include "support/error.hpp"
 
 /// What a converted file keeps so that `--remove` can give back the original, in an unloaded section behind everything
 /// else (undo_trailer.hpp has what a file without section headers gets):

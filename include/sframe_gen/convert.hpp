@@ -1,0 +1,140 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sframe_gen/coverage.hpp"
+#include "sframe_gen/error.hpp"
+#include "sframe_gen/format.hpp"
+
+/// Gives files their section. All functions throw Failure (error.hpp), and leave every file as it was then.
+namespace sframe_gen {
+
+/// What is read, and what is written.
+struct ConvertOptions {
+  OutputFormat format;
+  std::optional<std::filesystem::path> debug_file;  ///< its .debug_frame is read as well; not for archives
+  bool ignore_build_id = false;                     ///< take `debug_file` even if its build-id differs or is missing
+  bool drop_signature = false;                      ///< take a kernel module's signature away, which would be wrong
+  bool dry_run = false;                             ///< do everything but replace files
+};
+
+/// A plan for the rewrite of a linked file that was looked at.
+struct TriedPlan {
+  std::string plan;     ///< "S2+T1"
+  std::string outcome;  ///< what it would do, or why it does not work
+  bool possible = false;
+  bool taken = false;
+};
+
+/// Who is told of the work as it goes. Each may be empty.
+struct Observer {
+  std::function<void(const std::string&)> warn;  ///< of what does not stop the work: "FILE: WHAT"
+  /// Work done, and in all: members of an archive; functions, where `verify_file` checks them.
+  std::function<void(std::uint64_t, std::uint64_t)> progress;
+  /// Each plan for a linked file, the cheapest first, also before Refused is thrown. Plans that would cost more than
+  /// the one taken are worked out only if somebody listens here.
+  std::function<void(const TriedPlan&)> plan;
+};
+
+/// A program or library, with a section in a place that was planned.
+struct Linked {
+  Coverage coverage;
+  std::uint64_t section_address = 0;      ///< virtual
+  std::uint64_t section_size = 0;         ///< bytes
+  std::string section_plan, table_plan;   ///< "S2", "T1": docs/design.md
+  std::vector<std::string> moved;         ///< names of the sections that made room for program headers
+  bool build_id_left_first_page = false;  ///< where older kernels look for it
+  std::int64_t growth = 0;                ///< bytes of the file
+};
+
+/// A relocatable object, whose section a linker places and merges.
+struct Object {
+  Coverage coverage;
+  std::uint64_t section_size = 0;  ///< bytes
+  std::int64_t growth = 0;         ///< bytes of the file
+};
+
+/// A Linux kernel, whose linker script reserved room.
+struct Filled {
+  Coverage coverage;
+  std::uint64_t section_address = 0;  ///< virtual
+  std::uint64_t section_size = 0;     ///< bytes
+  std::uint64_t reserved_size = 0;    ///< bytes, of which the rest is free
+};
+
+/// A member of an archive: an object, or why it was left alone ("is not an ELF file").
+struct ArchiveMember {
+  std::string name;
+  std::variant<Object, std::string> outcome;
+};
+
+struct Archive {
+  bool is_thin = false;
+  std::vector<ArchiveMember> members;
+  std::int64_t growth = 0;  ///< bytes of the archive; if it is thin, of its members' files
+};
+
+using Outcome = std::variant<Linked, Object, Filled, Archive>;
+
+/// Gives `input` its section, as its kind asks for, and writes the result to `output`, which may be `input` itself.
+/// `output` is replaced atomically and keeps mode, owner and attributes; a thin archive's members are files of their
+/// own, replaced one after the other.
+Outcome convert_file(const std::filesystem::path& input, const std::filesystem::path& output,
+                     const ConvertOptions& options = {}, const Observer& observer = {});
+
+/// A section by itself.
+struct Translated {
+  std::vector<std::byte> bytes;
+  std::uint64_t address = 0;  ///< virtual: what the starts of its functions count from
+  Coverage coverage;
+};
+
+/// The section of a program, library or kernel in memory, `elf`: its file's bytes, not its loaded segments. `name` is
+/// for messages. `address`: where the section will be. Of `options` only the format and the debug file count.
+Translated translate(std::span<const std::byte> elf, const std::string& name, std::uint64_t address,
+                     const ConvertOptions& options = {});
+
+/// What a section by itself looks like.
+enum class EmitForm : std::uint8_t {
+  Section,   ///< its bytes; not for objects, where they mean nothing without relocations
+  Assembly,  ///< text for an assembler; of an object, to be assembled behind the object's own source
+};
+
+/// Where the address of a section by itself is from.
+enum class AddressOrigin : std::uint8_t {
+  None,     ///< it has none: an object's
+  Given,    ///< the caller
+  Section,  ///< the section that the file has
+  Plan,     ///< where a conversion would put it
+};
+
+struct Emitted {
+  Coverage coverage;
+  std::uint64_t section_address = 0;  ///< virtual
+  AddressOrigin address_from = AddressOrigin::None;
+  std::uint64_t section_size = 0;  ///< bytes
+  std::string contents;            ///< bytes, or text
+};
+
+/// The section that `input` would get. Without `address`, that is where the file has one, or a conversion would put it.
+Emitted emit_section(const std::filesystem::path& input, EmitForm form, const ConvertOptions& options = {},
+                     std::optional<std::uint64_t> address = {}, const Observer& observer = {});
+
+/// A section that was taken out again.
+struct Removed {
+  std::string section;
+  std::uint64_t converted_size = 0, original_size = 0;  ///< bytes of the file
+};
+
+/// Gives back, byte for byte, the file that was converted, or throws Refused.
+Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output, bool dry_run = false);
+
+}  // namespace sframe_gen

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sframe_gen/format.hpp"
+
+/// How much of a file's call frame information a section says, and why not the rest.
+namespace sframe_gen {
+
+/// Why PCs have no SFrame row. Not an error: coverage counts and names them.
+enum class Unrepresentable : std::uint8_t {
+  CfaUnspecified,
+  CfaIsExpression,
+  CfaBaseIsNoRegister,
+  OffsetTooLarge,
+  ReturnAddressUnspecified,
+  ReturnAddressIsExpression,
+  FramePointerUndefined,
+  FramePointerIsExpression,
+  ValueIsCfaPlusOffset,
+  RuleBaseIsNoRegister,
+  StackPointerRestoredElsewhere,
+  UnknownInstruction,
+  CfaRuleWithoutRegister,
+  ForeignReturnColumn,
+  ConflictingEntries,
+  // What the version, or its readers on that machine, leave no form for.
+  CfaNeedsFlexible,
+  ReturnAddressNeedsFlexible,
+  FramePointerNeedsFlexible,
+  FramePointerWithoutReturnAddress,
+  ReturnAddressWithoutFramePointer,
+  ReturnAddressUndefined,
+  OffsetUnaligned,
+  SignalFrame,
+  SignedReturnAddress,
+  SigningUnknown,
+};
+inline constexpr std::size_t unrepresentable_count = 25;
+
+/// Stable name for data ("cfa-is-expression").
+std::string_view key_of(Unrepresentable reason);
+/// One clause for people ("CFA is a DWARF expression").
+std::string_view sentence_of(Unrepresentable reason);
+
+/// PCs of a function that no row covers.
+struct Hole {
+  std::uint64_t begin, end;  ///< virtual addresses
+  Unrepresentable reason;
+  friend bool operator==(const Hole&, const Hole&) = default;
+};
+
+/// The same, with names for people.
+struct NamedHole {
+  Hole hole;             ///< PCs count from the section's start where one is named
+  std::string function;  ///< empty: no symbol says
+  std::string section;   ///< of an object, whose code has no addresses yet; else empty
+};
+
+/// FDEs that describe nothing the program can run, by the reason they are dropped.
+struct DroppedFdes {
+  std::uint64_t empty = 0;         ///< size 0
+  std::uint64_t outside_code = 0;  ///< discarded functions (start 0 or another tombstone), or beyond their section
+  std::uint64_t duplicate = 0;     ///< same PCs and same rows as another FDE: counted once
+  std::uint64_t shadowed = 0;      ///< .debug_frame for PCs that .eh_frame describes
+};
+
+struct Coverage {
+  struct ReasonCount {
+    std::uint64_t functions = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  sframe::Version version = sframe::Version::V3;
+  sframe::Abi abi = sframe::Abi::Amd64;
+  std::uint64_t functions = 0, whole = 0, in_part = 0, left_out = 0;
+  std::uint64_t described_bytes = 0;                         ///< of code, by FDEs
+  std::uint64_t covered_bytes = 0;                           ///< of code, by rows
+  std::array<ReasonCount, unrepresentable_count> reasons{};  ///< by Unrepresentable
+  std::vector<NamedHole> holes;
+  DroppedFdes dropped;
+  std::uint64_t default_descriptors = 0, flexible_descriptors = 0, mask_descriptors = 0, rows = 0;
+
+  /// Adds what comes after, in another part of the file or another member of an archive. Of dropped FDEs, only the
+  /// duplicates are counted by part.
+  void append(const Coverage& other);
+};
+
+/// "9 CFA is a DWARF expression", for each reason, the number of functions first.
+std::vector<std::string> reasons_of(const Coverage& coverage);
+/// "9 FDEs without bytes", for each kind of FDE that gives no function.
+std::vector<std::string> sentences_of(const DroppedFdes& dropped);
+
+}  // namespace sframe_gen

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+/// The formats that can be written, and who reads which. The sources are the specifications of SFrame versions 1, 2
+/// (with errata 1 and 2) and 3, and ctf-frame.h of the sixth CTF Frame patch series.
+namespace sframe_gen::sframe {
+
+/// The formats by age. CTF Frame is what SFrame grew from; it counts its own versions and stands at 1 as well, with
+/// the same magic number: only the section's name tells it from SFrame version 1.
+enum class Version : std::uint8_t { CtfFrame, V1, V2, V3 };
+
+/// ABI/arch identifiers (version 3, section 2.2.1).
+enum class Abi : std::uint8_t { Aarch64Big = 1, Aarch64Little = 2, Amd64 = 3, S390x = 4 };
+
+enum class PcType : std::uint8_t { Increment = 0, Mask = 1 };            ///< SFRAME_FDE_PCTYPE_* (2.3.3.1)
+enum class DescriptorType : std::uint8_t { Default = 0, Flexible = 1 };  ///< SFRAME_FDE_TYPE_* (2.3.3.2)
+
+/// "SFrame version 3".
+std::string_view name_of(Version version);
+/// "AArch64 (big-endian)".
+std::string_view name_of(Abi abi);
+
+}  // namespace sframe_gen::sframe
+
+namespace sframe_gen {
+
+/// Byte order of a file, which need not be the host's.
+enum class Endian : std::uint8_t { Little, Big };
+
+/// Whether flexible descriptors are written. Readers of aarch64 sections have never met one (GNU as writes none), so
+/// `Auto` means all other machines.
+enum class FlexibleDescriptors : std::uint8_t { Auto, Always, Never };
+
+/// What to write: a version, and what its readers are known to take.
+struct OutputFormat {
+  sframe::Version version = sframe::Version::V3;
+  bool pc_relative_starts = true;  ///< version 2: erratum 1; clear for readers older than it
+  bool undefined_ra_rows = true;   ///< version 2: erratum 2, rows without words for the outermost frame
+  FlexibleDescriptors flexible = FlexibleDescriptors::Auto;
+};
+
+/// A reader, and what it takes. No version of the format serves all readers.
+struct ReaderTarget {
+  std::string_view name;  ///< "glibc"
+  std::string_view meaning;
+  OutputFormat format;
+};
+
+/// All that are known, as `--for` of the program names them.
+std::span<const ReaderTarget> reader_targets();
+
+/// Null: no target has this name.
+const ReaderTarget* find_reader_target(std::string_view name);
+
+}  // namespace sframe_gen

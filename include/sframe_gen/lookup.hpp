@@ -1,0 +1,64 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sframe_gen/section.hpp"
+
+/// From a pc to its row, as a stack tracer goes.
+namespace sframe_gen::sframe {
+
+/// The function that holds `pc`, or null. A binary search if the section is flagged as sorted, else a scan.
+const Function* find_function(const Section& section, std::uint64_t pc);
+
+/// Whether the function has no caller at any PC: a default descriptor of version 3 without rows (section 1.2 of the
+/// format; GNU as writes one for a function that it cannot describe).
+bool is_outermost_throughout(const Function& function, Version version);
+
+/// The row for the instruction `pc_offset` bytes into the function, or null: beyond the end, before the first row, or
+/// no rows at all.
+const Row* find_row(const Function& function, std::uint64_t pc_offset);
+
+/// Whether the starts of the function's rows are bit masks (CTF Frame and SFrame version 1).
+bool has_bit_mask_rows(const Function& function);
+
+/// Bytes after which the rows start over: the repeated block, or the whole function.
+std::uint64_t block_size(const Function& function);
+
+/// As for_each_interval, where row starts are bit masks.
+template <typename Callback>
+void for_each_masked_interval(const Function& function, Callback&& callback) {
+  std::uint64_t begin = 0;
+  const Row* row = find_row(function, 0);
+  for (std::uint64_t pc_offset = 1; pc_offset <= function.size; ++pc_offset) {
+    const Row* const next = find_row(function, pc_offset);  // null at the end
+    if (next == row) continue;
+    if (row != nullptr) callback(begin, pc_offset, *row);
+    begin = pc_offset;
+    row = next;
+  }
+}
+
+/// Calls `callback(begin_offset, end_offset, row)` for each range of the function that one row covers, ascending and
+/// never empty. Repeated blocks are written out, the last as far as the function goes:
+///
+///     MASK, repeat size 16, size 40, rows 0 and 11    →    [0,11) [11,16) [16,27) [27,32) [32,40)
+template <typename Callback>
+void for_each_interval(const Function& function, Callback&& callback) {
+  if (function.rows.empty()) return;
+  if (has_bit_mask_rows(function)) return for_each_masked_interval(function, callback);
+  const std::uint64_t block = block_size(function);
+  for (std::uint64_t block_begin = 0; block_begin < function.size; block_begin += block) {
+    const std::uint64_t block_end = std::min<std::uint64_t>(block_begin + block, function.size);
+    for (std::size_t i = 0; i < function.rows.size(); ++i) {
+      const Row& row = function.rows[i];
+      const std::uint64_t begin = block_begin + row.pc_offset;
+      if (begin >= block_end) break;
+      const bool last = i + 1 == function.rows.size();
+      const std::uint64_t end = last ? block_end : std::min(block_begin + function.rows[i + 1].pc_offset, block_end);
+      callback(begin, end, row);
+    }
+  }
+}
+
+}  // namespace sframe_gen::sframe

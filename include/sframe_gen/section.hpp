@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sframe_gen/error.hpp"
+#include "sframe_gen/format.hpp"
+
+/// What a .sframe section says, free of how its bytes say it.
+namespace sframe_gen::sframe {
+
+/// base + offset, or *(base + offset): the recovery rule of section 3.2. A default descriptor's words are the same
+/// rules: CFA = SP/FP + offset, FP = *(CFA + offset).
+struct Rule {
+  std::optional<std::uint32_t> base_register = std::nullopt;  ///< without a value: the CFA
+  std::int32_t offset = 0;
+  bool dereferenced = false;
+  friend bool operator==(const Rule&, const Rule&) = default;
+};
+
+/// How to leave one frame.
+struct Recovery {
+  Rule cfa = {};
+  std::optional<Rule> return_address = std::nullopt;  ///< without a value: the ABI's fixed place, or unchanged
+  std::optional<Rule> frame_pointer = std::nullopt;   ///< without a value: unchanged
+  bool mangled_ra = false;                            ///< aarch64: the return address is signed
+  friend bool operator==(const Recovery&, const Recovery&) = default;
+};
+
+/// One frame row entry: from `pc_offset` to the next row, or to the end of the function or of the repeated block.
+struct Row {
+  std::uint32_t pc_offset = 0;  ///< bytes from the start of the function; with PcType::Mask, of the block
+  std::optional<Recovery> recovery = std::nullopt;  ///< without a value: RA undefined, the outermost frame
+  friend bool operator==(const Row&, const Row&) = default;
+};
+
+/// One function descriptor with its rows.
+struct Function {
+  std::uint64_t start = 0;  ///< virtual address
+  std::uint32_t size = 0;   ///< bytes
+  bool signal_frame = false;
+  bool b_key = false;  ///< aarch64: return addresses are signed with key B
+  PcType pc_type = PcType::Increment;
+  /// Bytes of the repeated block with PcType::Mask; else 0. 0 with Mask too in CTF Frame and SFrame version 1, whose
+  /// row starts are bit masks: a row holds for the PC offsets that have all of its bits set or more.
+  std::uint8_t repeat_size = 0;
+  DescriptorType type = DescriptorType::Default;
+  std::vector<Row> rows;  ///< ascending by pc_offset
+  friend bool operator==(const Function&, const Function&) = default;
+};
+
+/// A decoded section.
+struct Section {
+  std::uint64_t address = 0;  ///< virtual address of the section
+  Endian endian = Endian::Little;
+  Version version = Version::V3;
+  std::uint8_t flags = 0;
+  Abi abi = Abi::Amd64;
+  std::int8_t fixed_fp_offset = 0;
+  std::int8_t fixed_ra_offset = 0;
+  std::vector<Function> functions;  ///< in the order of the index
+};
+
+/// Where the decoder takes what the specification would not have written.
+struct Strictness {
+  /// A row may start at the end of its function, where it covers nothing. GNU as writes one for a CFI directive behind
+  /// the last instruction, and for a function of no bytes; libsframe of binutils 2.46 and later takes it.
+  bool allow_row_at_end = true;
+  /// Functions may overlap: for a relocatable file, where relocations have yet to say what the starts are.
+  bool allow_overlap = false;
+};
+
+/// Which line of formats a section belongs to: its bytes do not tell CTF Frame from SFrame version 1, its name does.
+enum class Family : std::uint8_t { SFrame, CtfFrame };
+
+/// Decodes a section of any version and either byte order. Trusts nothing: what contradicts the format or itself
+/// throws MalformedInput, naming the place; a version that is not known throws Refused.
+/// Time is linear in bytes and rows, n log n in the functions of an unsorted index; time and memory are bounded by the
+/// section's size, whatever the counts in it claim.
+///
+/// `section_address` is the section's virtual address: function starts are stored relative to it or to their own.
+Section decode(std::span<const std::byte> bytes, std::uint64_t section_address, const Origin& origin,
+               Strictness strictness = {}, Family family = Family::SFrame);
+
+}  // namespace sframe_gen::sframe
+
+namespace sframe_gen {
+
+/// A stack trace section of a file, decoded.
+struct FileSection {
+  std::string name;  ///< ".sframe" or ".ctf_frame"
+  sframe::Section section;
+};
+
+/// .sframe, then .ctf_frame: one of them, or both. Throws Refused where there is neither, MalformedInput for a damaged
+/// one and one for another machine than the file's. Not for archives.
+std::vector<FileSection> read_sections(const std::filesystem::path& file);
+
+/// The same for each member of an archive that has one: calls `visit` with its name, "libfoo.a(bar.o)", and `failed`
+/// for one that is damaged. Throws Refused where there is none.
+void read_archive_sections(const std::filesystem::path& archive,
+                           const std::function<void(const std::string&, const std::vector<FileSection>&)>& visit,
+                           const std::function<void(const Failure&)>& failed);
+
+}  // namespace sframe_gen

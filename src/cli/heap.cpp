@@ -1,0 +1,32 @@
+#include "cli/heap.hpp"
+
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+
+namespace sframe_gen::cli {
+
+void expect_allocations(std::size_t bytes) {
+  if (bytes >= INT_MAX) return;
+  // The next growth of the heap brings this much at once, and nothing is given back before the end.
+  ::mallopt(M_TOP_PAD, static_cast<int>(bytes));
+  ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
+  auto* const before = static_cast<std::byte*>(::sbrk(0));
+  // Larger than any free block of a young heap, smaller than what malloc maps on its own.
+  void* volatile block = std::malloc(120 << 10);  // volatile: or the compiler sees that nobody uses it
+  std::free(block);
+  auto* const after = static_cast<std::byte*>(::sbrk(0));
+  if (after > before) ::madvise(before, static_cast<std::size_t>(after - before), MADV_HUGEPAGE);
+}
+
+void prepare_heap(const std::filesystem::path& file) {
+  constexpr std::uintmax_t worth_it = 16 << 20;
+  std::error_code ignored;
+  const std::uintmax_t size = std::filesystem::file_size(file, ignored);
+  if (!ignored && size >= worth_it) expect_allocations(8 * (size / 20));
+}
+
+}  // namespace sframe_gen::cli

@@ -1,0 +1,226 @@
+#include "cli/report/json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <ostream>
+
+#include "cli/report/archive.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json reasons_as_json(const Coverage& coverage) {
+  ordered_json reasons = ordered_json::object();
+  for (std::size_t i = 0; i < coverage.reasons.size(); ++i) {
+    const auto& count = coverage.reasons[i];
+    if (count.functions == 0) continue;
+    const auto reason = static_cast<Unrepresentable>(i);
+    reasons[std::string(key_of(reason))] = {
+        {"functions", count.functions}, {"bytes", count.bytes}, {"meaning", sentence_of(reason)}};
+  }
+  return reasons;
+}
+
+ordered_json holes_of(const Coverage& coverage) {
+  ordered_json holes = ordered_json::array();
+  for (const NamedHole& named : coverage.holes) {
+    ordered_json hole{
+        {"begin", hex(named.hole.begin)}, {"end", hex(named.hole.end)}, {"reason", key_of(named.hole.reason)}};
+    if (!named.section.empty()) hole["section"] = named.section;
+    if (!named.function.empty()) hole["function"] = named.function;
+    holes.push_back(std::move(hole));
+  }
+  return holes;
+}
+
+ordered_json functions_of(const Coverage& coverage) {
+  return {{"total", coverage.functions},
+          {"whole", coverage.whole},
+          {"in_part", coverage.in_part},
+          {"left_out", coverage.left_out}};
+}
+
+ordered_json dropped_of(const DroppedFdes& dropped) {
+  return {{"empty", dropped.empty},
+          {"outside_code", dropped.outside_code},
+          {"duplicate", dropped.duplicate},
+          {"shadowed", dropped.shadowed}};
+}
+
+/// `place`: address and what it is from, or nothing.
+ordered_json section_of(const Coverage& coverage, std::uint64_t size, ordered_json place = ordered_json::object()) {
+  place.update({{"size", size},
+                {"rows", coverage.rows},
+                {"default_descriptors", coverage.default_descriptors},
+                {"flexible_descriptors", coverage.flexible_descriptors},
+                {"repeating_descriptors", coverage.mask_descriptors}});
+  return place;
+}
+
+ordered_json coverage_of(const Coverage& coverage, ordered_json section) {
+  return {
+      {"format", name_of(coverage.version)},
+      {"abi", name_of(coverage.abi)},
+      {"functions", functions_of(coverage)},
+      {"bytes", {{"described", coverage.described_bytes}, {"covered", coverage.covered_bytes}}},
+      {"reasons", reasons_as_json(coverage)},
+      {"left_out", holes_of(coverage)},
+      {"dropped_fdes", dropped_of(coverage.dropped)},
+      {"section", std::move(section)},
+  };
+}
+
+/// All that is said of a conversion but for the file's name.
+ordered_json json_of(const Object& object) {
+  ordered_json json = coverage_of(object.coverage, section_of(object.coverage, object.section_size));
+  json["rewrite"] = {{"file_growth", object.growth}};
+  return json;
+}
+
+ordered_json json_of(const Linked& linked) {
+  ordered_json json = coverage_of(
+      linked.coverage, section_of(linked.coverage, linked.section_size, {{"address", hex(linked.section_address)}}));
+  json["rewrite"] = {{"section_plan", linked.section_plan},
+                     {"table_plan", linked.table_plan},
+                     {"moved_sections", linked.moved},
+                     {"file_growth", linked.growth},
+                     {"build_id_left_first_page", linked.build_id_left_first_page}};
+  return json;
+}
+
+ordered_json json_of(const Filled& filled) {
+  ordered_json json = coverage_of(
+      filled.coverage, section_of(filled.coverage, filled.section_size, {{"address", hex(filled.section_address)}}));
+  json["rewrite"] = {{"section_plan", "filled"}, {"reserved_size", filled.reserved_size}, {"file_growth", 0}};
+  return json;
+}
+
+ordered_json json_of(const ArchiveMember& member) {
+  ordered_json json{{"name", member.name}};
+  if (const auto* const why_not = std::get_if<std::string>(&member.outcome)) {
+    json.update({{"status", "left alone"}, {"reason", *why_not}});
+  } else {
+    json["status"] = "done";
+    json.update(json_of(std::get<Object>(member.outcome)));
+  }
+  return json;
+}
+
+ordered_json json_of(const Archive& archive) {
+  ordered_json members = ordered_json::array();
+  for (const ArchiveMember& member : archive.members) members.push_back(json_of(member));
+  const std::size_t converted = converted_count(archive);
+  return {{"archive", archive.is_thin ? "thin" : "regular"},
+          {"converted", converted},
+          {"left_alone", archive.members.size() - converted},
+          {"file_growth", archive.growth},
+          {"members", std::move(members)}};
+}
+
+ordered_json place_of(const Emitted& emitted) {
+  const auto at = [&](const char* from) -> ordered_json {
+    return {{"address", hex(emitted.section_address)}, {"address_from", from}};
+  };
+  switch (emitted.address_from) {
+    case AddressOrigin::None:
+      break;
+    case AddressOrigin::Given:
+      return at("option");
+    case AddressOrigin::Section:
+      return at("section");
+    case AddressOrigin::Plan:
+      return at("plan");
+  }
+  return ordered_json::object();
+}
+
+ordered_json json_of(const Verification& result) {
+  ordered_json differences = ordered_json::array();
+  for (const Difference& difference : result.differences)
+    differences.push_back({{"pc", hex(difference.pc)}, {"text", difference.text}});
+  return {
+      {"status", result.difference_count != 0  ? "different"
+                 : result.unchecked_count != 0 ? "unchecked"
+                                               : "verified"},
+      {"functions", result.functions},
+      {"rows", result.rows},
+      {"checked_pcs", result.checked_pcs},
+      {"bytes", {{"described", result.described_bytes}, {"covered", result.claimed_bytes}}},
+      {"left_out_stretches", result.left_out_rows},
+      {"difference_count", result.difference_count},
+      {"unchecked_count", result.unchecked_count},
+      {"differences", differences},
+  };
+}
+
+void add_plans(ordered_json& json, const std::vector<TriedPlan>& plans) {
+  if (plans.empty()) return;
+  ordered_json list = ordered_json::array();
+  for (const TriedPlan& plan : plans)
+    list.push_back(
+        {{"plan", plan.plan}, {"possible", plan.possible}, {"taken", plan.taken}, {"outcome", plan.outcome}});
+  json["plans"] = std::move(list);
+}
+
+/// File names and symbols are bytes; what is not UTF-8 becomes U+FFFD.
+void write(const ordered_json& json, std::ostream& out) {
+  out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+void write_json(const std::string& file, const std::string& output, const Outcome& outcome,
+                const std::vector<TriedPlan>& plans, std::ostream& out) {
+  ordered_json json{{"file", file}, {"output", output}, {"status", "done"}};
+  json.update(std::visit([](const auto& kind) { return json_of(kind); }, outcome));
+  add_plans(json, plans);
+  write(json, out);
+}
+
+void write_json(const std::string& file, const std::string& output, const Emitted& emitted, std::ostream& out) {
+  ordered_json json{{"file", file}, {"output", output}, {"status", "emitted"}};
+  json.update(coverage_of(emitted.coverage, section_of(emitted.coverage, emitted.section_size, place_of(emitted))));
+  write(json, out);
+}
+
+void write_json(const std::string& file, const std::string& output, const Removed& removed, std::ostream& out) {
+  write(ordered_json{{"file", file},
+                     {"output", output},
+                     {"status", "removed"},
+                     {"section", removed.section},
+                     {"size", {{"converted", removed.converted_size}, {"original", removed.original_size}}}},
+        out);
+}
+
+void write_json(const std::string& file, const Verification& result, std::ostream& out) {
+  ordered_json json{{"file", file}};
+  json.update(json_of(result));
+  write(json, out);
+}
+
+void write_json(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out) {
+  ordered_json list = ordered_json::array();
+  for (const MemberVerification& verified : members) {
+    if (!verified.failure.empty()) continue;
+    ordered_json member{{"name", verified.name}};
+    member.update(json_of(verified.result));
+    list.push_back(std::move(member));
+  }
+  ordered_json json{{"file", file}};
+  json.update(json_of(sum_of(members)));
+  json["members"] = std::move(list);
+  write(json, out);
+}
+
+void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
+                        const std::vector<TriedPlan>& plans) {
+  ordered_json json{{"file", file}, {"status", status}, {"error", error}};
+  add_plans(json, plans);
+  write(json, out);
+}
+
+}  // namespace sframe_gen::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "sframe_gen/convert.hpp"
+#include "sframe_gen/verify.hpp"
+
+/// One JSON object on one line for each file. Keys keep their order; addresses are strings in hex, as JSON's numbers
+/// lose bits.
+namespace sframe_gen::cli {
+
+/// Plans are named where there are any. An archive has an object for each member in "members".
+void write_json(const std::string& file, const std::string& output, const Outcome& outcome,
+                const std::vector<TriedPlan>& plans, std::ostream& out);
+void write_json(const std::string& file, const std::string& output, const Emitted& emitted, std::ostream& out);
+void write_json(const std::string& file, const std::string& output, const Removed& removed, std::ostream& out);
+void write_json(const std::string& file, const Verification& result, std::ostream& out);
+void write_json(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
+/// A file that "failed", or was "refused" and passed over.
+void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
+                        const std::vector<TriedPlan>& plans = {});
+
+}  // namespace sframe_gen::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "sframe_gen/convert.hpp"
+#include "sframe_gen/verify.hpp"
+
+/// What people read. A summary is one line and names the file; details follow it.
+namespace sframe_gen::cli {
+
+/// "libc.so.6: 3812 functions: 3790 whole, 12 in part, 10 left out (9 CFA is a DWARF expression …)"; of an archive
+/// "libfoo.a: 9 of 12 members converted, 3 left alone (3 is not an ELF file): 345 functions: 340 whole …".
+void write_summary(const std::string& file, const Outcome& outcome, std::ostream& out);
+void write_summary(const std::string& file, const Emitted& emitted, std::ostream& out);
+/// "a.out: .sframe removed, 16384 bytes as before, were 20480".
+void write_summary(const std::string& file, const Removed& removed, std::ostream& out);
+/// "libc.so: 3714 descriptors, 24964 rows, 45267 PCs checked: no difference; 4 left out".
+void write_summary(const std::string& file, const Verification& result, std::ostream& out);
+/// "libfoo.a: 9 members: 3714 descriptors …".
+void write_summary(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
+
+/// Each function left out, what was dropped, and the plan of the rewrite; each member as a file of its own.
+void write_details(const std::string& file, const Outcome& outcome, std::ostream& out);
+void write_details(const Emitted& emitted, std::ostream& out);
+
+/// One line for each plan, the cheapest first.
+void write_plans(const std::vector<TriedPlan>& plans, std::ostream& out);
+
+}  // namespace sframe_gen::cli

@@ -1,0 +1,107 @@
+#include "convert/assembly_starts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "elf/symbol_names.hpp"
+#include "object/symbol_table.hpp"
+#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
+#include "sframe/version.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::convert {
+
+namespace {
+
+/// Section names as an assembly file can use them.
+class ObjectNames {
+ public:
+  ObjectNames(const elf::Image& object, std::uint32_t symbol_table) : object_(object), symbols_(object, symbol_table) {}
+
+  /// The section of a local symbol has the symbol's place in every assembly of the same source; a global one may be
+  /// another file's in the end, and FDEs that name it follow it.
+  std::string expression(const object::Relocation& relocation) const {
+    const object::Symbol symbol = symbols_.at(relocation.symbol);
+    const bool global = symbol.type != STT_SECTION && symbol.binding != STB_LOCAL;
+    if (global || !symbol.section)
+      return sframe::assembly_name(checked(symbols_.name_of(symbol))) + signed_number(relocation.addend) + " - .";
+    const auto offset = static_cast<std::int64_t>(symbol.value) + relocation.addend;
+    return section_name(*symbol.section) + signed_number(offset) + " - .";
+  }
+
+  std::uint64_t address(const object::Relocation& relocation) const {
+    return symbols_.address_of(symbols_.at(relocation.symbol)).value_or(0) +
+           static_cast<std::uint64_t>(relocation.addend);
+  }
+
+ private:
+  static std::string signed_number(std::int64_t number) {
+    return number == 0 ? "" : (number < 0 ? "" : "+") + std::to_string(number);
+  }
+
+  std::string checked(const std::string& name) const {
+    if (name.empty() || printable(name) != name)
+      throw Refused(object_.name(), "has a name that no assembly file can have: '" + printable(name) + "'");
+    return name;
+  }
+
+  std::string section_name(std::uint32_t index) const {
+    const std::string& name = object_.sections()[index].name;
+    const auto same = [&](const elf::Section& section) { return section.name == name; };
+    if (std::ranges::count_if(object_.sections(), same) != 1) {
+      throw Refused(object_.name(), "has several sections named " + name +
+                                        ", which an assembly file cannot tell from each other; convert the object");
+    }
+    return sframe::assembly_name(checked(name));
+  }
+
+  const elf::Image& object_;
+  object::SymbolTable symbols_;
+};
+
+}  // namespace
+
+std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image, const sframe::Section& section) {
+  elf::SymbolNames names(image);
+  const sframe::VersionTraits& version = sframe::traits_of(section.version);
+  const bool from_field =
+      (section.flags & sframe::flag::function_start_pc_relative) != 0 || section.version == sframe::Version::CtfFrame;
+  std::vector<sframe::AssemblyFunction> functions;
+  functions.reserve(section.functions.size());
+  for (std::size_t i = 0; i < section.functions.size(); ++i) {
+    const std::uint64_t field = version.header_size() + std::uint64_t{i} * version.descriptor_size;
+    const std::uint64_t start = section.functions[i].start;
+    std::string expression = hex(start) + " - ";
+    expression += from_field ? "(" : "";
+    expression += section_address_symbol;
+    if (from_field) expression.append("+").append(std::to_string(field)).append(")");
+    functions.push_back({std::move(expression), names.name_at(start)});
+  }
+  return functions;
+}
+
+std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& object,
+                                                         const object::NewObjectSection& section) {
+  const ObjectNames object_names(object, section.symbol_table);
+  elf::SymbolNames names(object);
+  std::vector<sframe::AssemblyFunction> functions;
+  functions.reserve(section.relocations.size());
+  for (const object::Relocation& relocation : section.relocations)
+    functions.push_back({object_names.expression(relocation), names.name_at(object_names.address(relocation))});
+  return functions;
+}
+
+std::string symbol_of_source(const elf::Image& object, const object::NewObjectSection& section) {
+  const object::SymbolTable symbols(object, section.symbol_table);
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    const object::Symbol symbol = symbols.at(i);
+    if (!symbol.section || (symbol.type != STT_FUNC && symbol.type != STT_NOTYPE)) continue;
+    std::string name = symbols.name_of(symbol);
+    // Assemblers leave labels with ".L" out; "$x" and the like mark what the bytes are, and are nobody's names.
+    if (!name.empty() && name[0] != '.' && name[0] != '$' && sframe::assembly_name(name) == name) return name;
+  }
+  return {};
+}
+
+}  // namespace sframe_gen::convert

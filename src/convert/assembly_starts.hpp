@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "object/object_writer.hpp"
+#include "sframe/assembly.hpp"
+#include "sframe_gen/section.hpp"
+
+/// How an assembly file names the functions of the file it is made from.
+namespace sframe_gen::convert {
+
+/// The symbol that stands for the section's address in the assembly file of a linked file.
+inline constexpr const char* section_address_symbol = "sframe_section_address";
+
+/// Of a linked file: "0x401000 - (sframe_section_address + 28)". `section`, decoded at its address, is what the
+/// assembly says.
+std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image, const sframe::Section& section);
+
+/// Of an object: ".text+16 - .", by section names, which the assembly source of the object can name as well. Functions
+/// that FDEs name by a global symbol keep that symbol. Throws Refused for a section that its name does not tell from
+/// others, or that has a name no assembly file can have.
+std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& object,
+                                                         const object::NewObjectSection& section);
+
+/// A symbol that the object defines, by which an assembly file can find out whether it stands behind the object's own
+/// source. Empty: there is none with a plain name.
+std::string symbol_of_source(const elf::Image& object, const object::NewObjectSection& section);
+
+}  // namespace sframe_gen::convert

@@ -1,0 +1,111 @@
+#include "convert/convert_archive.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "archive/rebuild.hpp"
+#include "convert/archive_members.hpp"
+#include "convert/convert_object.hpp"
+#include "files/replace_file.hpp"
+
+namespace sframe_gen::convert {
+
+namespace {
+
+/// One archive on its way: first all members are converted, then all is written, so that a damaged one leaves
+/// everything as it was.
+class ArchiveConversion {
+ public:
+  ArchiveConversion(const std::filesystem::path& input, std::filesystem::path output, const ConvertOptions& options)
+      : options_(options),
+        output_(std::move(output)),
+        in_place_(output_ == input),
+        input_(input),
+        archive_(input_.bytes(), input.string()) {
+    outcome_.is_thin = archive_.is_thin();
+    if (options.debug_file) throw Refused(input.string(), "is an archive, for which --cfi-from does not work");
+    if (archive_.is_thin() && !in_place_)
+      throw Refused(input.string(), "is a thin archive, whose members are files of their own: convert it in place");
+  }
+
+  Archive run(const Observer& observer) {
+    for (std::size_t place = 0; place < archive_.members().size(); ++place) {
+      if (observer.progress) observer.progress(place, archive_.members().size());
+      convert_member(place);
+    }
+    if (archive_.is_thin()) {
+      write_thin();
+    } else {
+      write_regular();
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  void convert_member(std::size_t place) {
+    const archive::Member& member = archive_.members()[place];
+    const std::string name = archive_.name_of(member);
+    try {
+      const MemberBytes opened = open_member(archive_, member);
+      if (opened.file) read_as_[place] = opened.file->identity();
+      const elf::Image image = elf::Image::of_bytes(opened.bytes, name);
+      if (!image.is_object()) throw Refused(name, "is linked already, and members are converted as objects only");
+      ConvertedObject converted = convert_object(image, options_);
+      outcome_.growth += converted.outcome.growth;
+      outcome_.members.push_back({member.name, std::move(converted.outcome)});
+      contents_[place] = std::move(converted.bytes);
+    } catch (const Refused& refused) {
+      const std::string text = refused.what();
+      outcome_.members.push_back({member.name, text.starts_with(name + ": ") ? text.substr(name.size() + 2) : text});
+    }
+  }
+
+  void write_regular() {
+    const archive::NewContents contents(contents_.begin(), contents_.end());
+    const archive::Rebuilt rebuilt = archive::rebuild(archive_, contents);
+    outcome_.growth = static_cast<std::int64_t>(rebuilt.size() - input_.bytes().size());
+    write(rebuilt);
+  }
+
+  void write_thin() {
+    archive::NewSizes sizes;
+    for (const auto& [place, bytes] : contents_) {
+      sizes[place] = bytes.size();
+      if (!options_.dry_run) write_file_of(place, bytes);
+    }
+    write(archive::resize(archive_, sizes));
+  }
+
+  /// Several members may be one file, which then is as it shall be from the second on.
+  void write_file_of(std::size_t place, const std::vector<std::byte>& bytes) {
+    const MappedFile file(path_of(archive_, archive_.members()[place]));
+    if (std::ranges::equal(file.bytes(), bytes)) return;
+    if (file.identity() != read_as_[place]) throw Refused(file.name(), "was changed while it was read");
+    files::replace_file(file.name(), bytes, file);
+  }
+
+  /// An archive in which nothing changes is not written again.
+  void write(const archive::Rebuilt& rebuilt) {
+    if (options_.dry_run || (rebuilt.is_unchanged() && in_place_)) return;
+    files::replace_file(output_, rebuilt.pieces(), input_);
+  }
+
+  const ConvertOptions& options_;
+  std::filesystem::path output_;
+  bool in_place_;
+  MappedFile input_;
+  archive::Archive archive_;
+  Archive outcome_;
+  std::map<std::size_t, std::vector<std::byte>> contents_;  ///< of converted members
+  std::map<std::size_t, FileIdentity> read_as_;             ///< of a thin archive's members
+};
+
+}  // namespace
+
+Archive convert_archive(const std::filesystem::path& input, const std::filesystem::path& output,
+                        const ConvertOptions& options, const Observer& observer) {
+  return ArchiveConversion(input, output, options).run(observer);
+}
+
+}  // namespace sframe_gen::convert

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+
+#include "elf/image.hpp"
+#include "sframe_gen/convert.hpp"
+
+namespace sframe_gen::convert {
+
+/// Fills the room that the linker script of a Linux kernel (elf/kernel_image.hpp) has reserved for the section, and
+/// changes nothing else. Throws Failure, with how much room it takes where there is none or not enough; `output` is
+/// then as it was.
+Filled convert_kernel(const elf::Image& kernel, const std::filesystem::path& output, const ConvertOptions& options,
+                      const Observer& observer);
+
+}  // namespace sframe_gen::convert

@@ -1,0 +1,81 @@
+#include "convert/convert_linked.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "convert/coverage.hpp"
+#include "convert/debug_file.hpp"
+#include "convert/lower_functions.hpp"
+#include "convert/plans.hpp"
+#include "elf/plan/layout.hpp"
+#include "elf/preconditions.hpp"
+#include "elf/undo/original.hpp"
+#include "elf/write/rewrite.hpp"
+
+namespace sframe_gen::convert {
+
+namespace {
+
+/// Kernels that validate .sframe register it for each executable segment and want every function inside that one.
+void warn_of_executable_segments(const elf::Image& image, const Observer& observer) {
+  if (!observer.warn) return;
+  const auto executable = [](const Elf64_Phdr& segment) {
+    return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
+  };
+  const auto count = std::count_if(image.segments().begin(), image.segments().end(), executable);
+  if (count > 1)
+    observer.warn(image.name() + ": has " + std::to_string(count) +
+                  " executable segments; a kernel that validates .sframe may not take it");
+}
+
+LoweredFunctions lower(const elf::Image& image, const elf::Image& cfi_image, const emit::Dialect& dialect) {
+  const cfi::FrameSource source(image, cfi_image);
+  if (source.empty() && !image.has_section_headers())
+    throw Refused(image.name(), "has no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
+  return lower_functions_of(image, source, dialect);
+}
+
+Linked outcome_of(Coverage coverage, const elf::Layout& layout) {
+  Linked linked;
+  linked.coverage = std::move(coverage);
+  linked.section_address = layout.section_address;
+  linked.section_size = layout.section_size;
+  linked.section_plan = elf::short_name(layout.section_plan);
+  linked.table_plan = elf::short_name(layout.table_plan);
+  linked.moved = layout.evicted;
+  linked.build_id_left_first_page = layout.build_id_left_first_page;
+  return linked;
+}
+
+}  // namespace
+
+Linked convert_linked(const elf::Image& opened, const std::filesystem::path& output, const ConvertOptions& options,
+                      const Observer& observer) {
+  const elf::NewSection& added = section_for(options.format);
+  // What was converted before is converted anew, so that a second run, or one of another version, adds nothing to the
+  // first, and both can be undone alike.
+  const auto original = elf::find_original(opened, added, output.parent_path());
+  const elf::Image& image = original ? *original : opened;
+  elf::check_preconditions(image);
+  const auto debug = open_debug_file(image, options);
+  const emit::Dialect dialect = dialect_for(image, options.format);
+  std::optional<elf::Rewrite> rewrite;
+  if (!options.dry_run) rewrite.emplace(image, opened, output);
+  LoweredFunctions lowered = lower(image, debug ? *debug : image, dialect);
+
+  warn_of_executable_segments(image, observer);
+  const elf::Layout layout = plan_layout(image, lowered.encoder.encoded_size(), added, observer);
+  // Function starts are stored relative to the section: its place comes before its bytes.
+  std::vector<std::byte> bytes = lowered.encoder.encode(layout.section_address);
+  // What can fail comes before the file is replaced.
+  Linked linked = outcome_of(std::move(lowered.coverage), layout);
+  name_holes(linked.coverage, image);
+  const std::uint64_t size =
+      rewrite ? rewrite->finish(layout, std::move(bytes)) : elf::rewritten_size(image, layout, std::move(bytes));
+  linked.growth = static_cast<std::int64_t>(size - opened.file_bytes().size());
+  return linked;
+}
+
+}  // namespace sframe_gen::convert

@@ -1,0 +1,99 @@
+#include "convert/convert_object.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "convert/coverage.hpp"
+#include "convert/debug_file.hpp"
+#include "convert/lower_functions.hpp"
+#include "elf/alignment.hpp"
+#include "elf/machine.hpp"
+#include "elf/new_section.hpp"
+#include "files/replace_file.hpp"
+#include "object/object_check.hpp"
+#include "object/object_writer.hpp"
+#include "object/preconditions.hpp"
+#include "object/relocation_type.hpp"
+
+namespace sframe_gen::convert {
+
+namespace {
+
+/// Functions in the order of their FDEs, as GNU as has them, each with the symbol that its FDE has.
+struct Starts {
+  std::vector<cfi::FrameSource::Start> starts;
+  std::vector<std::size_t> order;
+};
+
+Starts starts_of(const emit::SectionEncoder& encoder, const cfi::FrameSource& source) {
+  Starts result;
+  for (const std::uint64_t address : encoder.starts()) result.starts.push_back(source.start_at(address));
+  result.order.resize(result.starts.size());
+  std::iota(result.order.begin(), result.order.end(), std::size_t{0});
+  std::ranges::sort(result.order, [&](std::size_t a, std::size_t b) { return result.starts[a] < result.starts[b]; });
+  return result;
+}
+
+std::uint32_t symbol_table_of(const Starts& starts, const elf::Image& object) {
+  const std::uint32_t first = starts.starts.front().reference.symbol_table;
+  const auto differs = [&](const cfi::FrameSource::Start& start) { return start.reference.symbol_table != first; };
+  if (std::ranges::any_of(starts.starts, differs)) throw Refused(object.name(), "has relocations by two symbol tables");
+  return first;
+}
+
+object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const cfi::FrameSource& source,
+                                      const emit::Dialect& dialect, const elf::Image& object) {
+  const Starts starts = starts_of(encoder, source);
+  const elf::Architecture architecture = elf::machine_of(object).architecture;
+  object::NewObjectSection section;
+  section.name = elf::sframe_section.name;
+  // The number came with the flag; older linkers know the section by its name, and gave it no type of its own.
+  section.type = dialect.pc_relative_starts ? elf::sframe_section.type : std::uint32_t{SHT_PROGBITS};
+  section.alignment = elf::sframe_section.alignment;
+  section.bytes = encoder.encode_for_object(starts.order);
+  // GNU as fills all sections up on s390x.
+  if (architecture == elf::Architecture::S390x)
+    section.bytes.resize(elf::align_up(section.bytes.size(), section.alignment));
+  section.symbol_table = symbol_table_of(starts, object);
+  section.relocation_type = object::pc_relative_relocation(architecture, dialect.version->has_attributes ? 8 : 4);
+  for (std::size_t i = 0; i < starts.order.size(); ++i) {
+    const object::CodeReference& reference = starts.starts[starts.order[i]].reference;
+    section.relocations.push_back({encoder.start_field(i), reference.symbol, reference.addend});
+  }
+  return section;
+}
+
+}  // namespace
+
+LoweredObject lower_object(const elf::Image& object, const ConvertOptions& options) {
+  if (options.format.version == sframe::Version::CtfFrame)
+    throw Refused(object.name(), "is a relocatable object, and no linker knows how to merge .ctf_frame");
+  const emit::Dialect dialect = dialect_for(object, options.format);
+  const auto debug = open_debug_file(object, options);
+  const cfi::FrameSource source(object, debug ? *debug : object);
+  LoweredFunctions functions = lower_functions_of(object, source, dialect);
+  LoweredObject lowered{make_section(functions.encoder, source, dialect, object), std::move(functions.coverage)};
+  name_holes(lowered.coverage, object);
+  return lowered;
+}
+
+ConvertedObject convert_object(const elf::Image& object, const ConvertOptions& options) {
+  object::check_preconditions(object, options.drop_signature);
+  LoweredObject lowered = lower_object(object, options);
+  ConvertedObject converted{object::with_section(object, lowered.section), {}};
+  object::check_object(object, elf::Image::of_bytes(converted.bytes, object.name()));
+  converted.outcome = {std::move(lowered.coverage), lowered.section.bytes.size(),
+                       static_cast<std::int64_t>(converted.bytes.size() - object.file_bytes().size())};
+  return converted;
+}
+
+Object convert_object_file(const elf::Image& object, const std::filesystem::path& output,
+                           const ConvertOptions& options) {
+  ConvertedObject converted = convert_object(object, options);
+  if (!options.dry_run) files::replace_file(output, converted.bytes, object.file());
+  return std::move(converted.outcome);
+}
+
+}  // namespace sframe_gen::convert

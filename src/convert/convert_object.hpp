@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "object/object_writer.hpp"
+#include "sframe_gen/convert.hpp"
+
+namespace sframe_gen::convert {
+
+/// The section that an object gets, before it is written into it.
+struct LoweredObject {
+  object::NewObjectSection section;
+  Coverage coverage;
+};
+
+/// An object with its new section.
+struct ConvertedObject {
+  std::vector<std::byte> bytes;
+  Object outcome;
+};
+
+/// What `object::check_preconditions` refuses has to be refused before. Throws Failure.
+LoweredObject lower_object(const elf::Image& object, const ConvertOptions& options);
+
+/// Gives a relocatable object, be it a file or a member of an archive, .sframe and the relocations by which a linker
+/// places and merges it. Throws Failure.
+ConvertedObject convert_object(const elf::Image& object, const ConvertOptions& options);
+
+/// As above, and writes it to `output`, which is replaced atomically. Throws Failure; `output` is then as it was.
+Object convert_object_file(const elf::Image& object, const std::filesystem::path& output,
+                           const ConvertOptions& options);
+
+}  // namespace sframe_gen::convert

@@ -1,0 +1,107 @@
+#include "convert/coverage.hpp"
+
+#include <set>
+#include <utility>
+
+#include "elf/symbol_names.hpp"
+#include "support/name_budget.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen {
+
+void Coverage::append(const Coverage& other) {
+  functions += other.functions;
+  whole += other.whole;
+  in_part += other.in_part;
+  left_out += other.left_out;
+  described_bytes += other.described_bytes;
+  covered_bytes += other.covered_bytes;
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    reasons[i].functions += other.reasons[i].functions;
+    reasons[i].bytes += other.reasons[i].bytes;
+  }
+  holes.insert(holes.end(), other.holes.begin(), other.holes.end());
+  dropped.duplicate += other.dropped.duplicate;
+  default_descriptors += other.default_descriptors;
+  flexible_descriptors += other.flexible_descriptors;
+  mask_descriptors += other.mask_descriptors;
+  rows += other.rows;
+}
+
+std::vector<std::string> reasons_of(const Coverage& coverage) {
+  std::vector<std::string> reasons;
+  for (std::size_t i = 0; i < coverage.reasons.size(); ++i) {
+    if (coverage.reasons[i].functions == 0) continue;
+    reasons.push_back(std::to_string(coverage.reasons[i].functions) + ' ' +
+                      std::string(sentence_of(static_cast<Unrepresentable>(i))));
+  }
+  return reasons;
+}
+
+std::vector<std::string> sentences_of(const DroppedFdes& dropped) {
+  const std::pair<std::uint64_t, const char*> kinds[] = {
+      {dropped.empty, " without bytes"},
+      {dropped.outside_code, " of discarded or no code"},
+      {dropped.duplicate, " said twice"},
+      {dropped.shadowed, " of .debug_frame for what .eh_frame describes"},
+  };
+  std::vector<std::string> sentences;
+  for (const auto& [count, what] : kinds) {
+    if (count != 0) sentences.push_back(count_of(count, "FDE") + what);
+  }
+  return sentences;
+}
+
+}  // namespace sframe_gen
+
+namespace sframe_gen::convert {
+
+void count(const cfi::FunctionFrames& frames, const emit::Selected& selected, Coverage& coverage) {
+  ++coverage.functions;
+  ++(selected.holes.empty() ? coverage.whole : selected.functions.empty() ? coverage.left_out : coverage.in_part);
+  coverage.described_bytes += frames.size;
+  coverage.covered_bytes += frames.size;
+  std::set<Unrepresentable> seen;
+  for (const Hole& hole : selected.holes) {
+    Coverage::ReasonCount& reason = coverage.reasons[static_cast<std::size_t>(hole.reason)];
+    if (seen.insert(hole.reason).second) ++reason.functions;
+    reason.bytes += hole.end - hole.begin;
+    coverage.covered_bytes -= hole.end - hole.begin;
+    coverage.holes.push_back({hole, {}, {}});
+  }
+  for (const sframe::Function& function : selected.functions) {
+    ++(function.pc_type == sframe::PcType::Mask            ? coverage.mask_descriptors
+       : function.type == sframe::DescriptorType::Flexible ? coverage.flexible_descriptors
+                                                           : coverage.default_descriptors);
+    coverage.rows += function.rows.size();
+  }
+}
+
+void name_holes(Coverage& coverage, const elf::Image& image) {
+  if (coverage.holes.empty()) return;
+  elf::SymbolNames names(image);
+  NameBudget section_names(image.file_bytes().size());
+  for (NamedHole& named : coverage.holes) {
+    named.function = names.name_at(named.hole.begin);
+    if (!image.is_object()) continue;
+    // The addresses are our own: people know places by section.
+    for (const elf::Section& section : image.sections()) {
+      const Elf64_Shdr& header = section.header;
+      const bool holds = (header.sh_flags & SHF_ALLOC) != 0 && named.hole.begin >= header.sh_addr &&
+                         named.hole.begin - header.sh_addr < header.sh_size;
+      if (!holds) continue;
+      if (section_names.take(section.name.size())) named.section = section.name;
+      named.hole.begin -= header.sh_addr;
+      named.hole.end -= header.sh_addr;
+      break;
+    }
+  }
+}
+
+std::string why_no_function(const Coverage& coverage) {
+  std::vector<std::string> sentences = sentences_of(coverage.dropped);
+  for (std::string& reason : reasons_of(coverage)) sentences.push_back(std::move(reason));
+  return "has no function that SFrame could describe" + in_parentheses(sentences);
+}
+
+}  // namespace sframe_gen::convert

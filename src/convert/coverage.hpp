@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "cfi/frame_source.hpp"
+#include "elf/image.hpp"
+#include "emit/select.hpp"
+#include "sframe_gen/coverage.hpp"
+
+namespace sframe_gen::convert {
+
+/// Counts a function and what became of it.
+void count(const cfi::FunctionFrames& frames, const emit::Selected& selected, Coverage& coverage);
+
+/// Gives the holes the names of their functions and, in an object, of their sections.
+void name_holes(Coverage& coverage, const elf::Image& image);
+
+/// Why a file with FDEs gets no section: "has no function that SFrame could describe (2 FDEs of discarded or no code)".
+std::string why_no_function(const Coverage& coverage);
+
+}  // namespace sframe_gen::convert

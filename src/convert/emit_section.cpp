@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "convert/assembly_starts.hpp"
+#include "convert/convert_object.hpp"
+#include "convert/coverage.hpp"
+#include "convert/debug_file.hpp"
+#include "convert/file_kind.hpp"
+#include "convert/lower_functions.hpp"
+#include "elf/kernel_image.hpp"
+#include "elf/machine.hpp"
+#include "elf/plan/layout.hpp"
+#include "object/preconditions.hpp"
+#include "sframe_gen/section.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::convert {
+
+namespace {
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string number_or_progbits(std::uint32_t section_type) {
+  return section_type == SHT_PROGBITS ? "progbits" : hex(section_type);
+}
+
+std::string title(const elf::Image& image, const Coverage& coverage, std::string_view section) {
+  return std::string(section) + " of " + std::filesystem::path(image.name()).filename().string() + ", " +
+         std::string(name_of(coverage.version)) + ", " + std::string(name_of(coverage.abi)) + ", by sframe-gen";
+}
+
+/// Nothing is written into the file: it may be signed, have bytes appended, lack room.
+void check_readable(const elf::Image& image) {
+  elf::machine_of(image);
+  const unsigned type = image.header().e_type;
+  if (type != ET_EXEC && type != ET_DYN)
+    throw Refused(image.name(), "is an ELF file of type " + hex(type) + ", not a program, library or object");
+}
+
+std::string object_assembly(const elf::Image& object, const LoweredObject& lowered) {
+  const object::NewObjectSection& added = lowered.section;
+  sframe::AssemblyFrame frame{number_or_progbits(added.type),
+                              {title(object, lowered.coverage, added.name),
+                               "Function starts are places in sections of the source: to be assembled behind it."},
+                              {}};
+  const std::string known = symbol_of_source(object, added);
+  if (!known.empty()) {
+    // Alone, section names would stand for sections of this file, which are empty.
+    frame.prologue = {".ifndef " + known,
+                      ".error \"this is to be assembled behind the source that defines " + known + "\"", ".endif"};
+  }
+  // No relocation has told the functions apart yet.
+  const sframe::Section section =
+      sframe::decode(added.bytes, 0, {object.name(), added.name}, {.allow_row_at_end = true, .allow_overlap = true});
+  return sframe::assembly_text(added.bytes, section, assembly_functions(object, added), frame);
+}
+
+Emitted emit_object(const elf::Image& object, EmitForm form, const ConvertOptions& options,
+                    std::optional<std::uint64_t> address) {
+  if (form == EmitForm::Section) {
+    throw Refused(object.name(),
+                  "is a relocatable object, whose .sframe means nothing without its relocations; use --emit=asm, or "
+                  "convert the object");
+  }
+  if (address) throw Refused(object.name(), "is a relocatable object, for which --section-address does not work");
+  object::check_describable(object);
+  LoweredObject lowered = lower_object(object, options);
+  Emitted emitted;
+  emitted.contents = object_assembly(object, lowered);
+  emitted.section_size = lowered.section.bytes.size();
+  emitted.coverage = std::move(lowered.coverage);
+  return emitted;
+}
+
+void check_ends_in_address_space(const elf::Image& image, std::uint64_t address, std::uint64_t size) {
+  if (address + size < address)
+    throw Refused(image.name(),
+                  "a section of " + hex(size) + " bytes at " + hex(address) + " ends outside the address space");
+}
+
+std::optional<elf::Section> loaded_section(const elf::Image& image, std::string_view name) {
+  const elf::Section* const section = image.find_section(name);
+  if (section == nullptr || (section->header.sh_flags & SHF_ALLOC) == 0) return {};
+  return *section;
+}
+
+/// Where the section will be: its starts are relative to it.
+void choose_address(const elf::Image& image, const elf::NewSection& added, std::optional<std::uint64_t> given,
+                    const Observer& observer, Emitted& emitted) {
+  const auto existing = loaded_section(image, added.name);
+  if (given) {
+    emitted.section_address = *given;
+    emitted.address_from = AddressOrigin::Given;
+  } else if (existing) {
+    emitted.section_address = existing->header.sh_addr;
+    emitted.address_from = AddressOrigin::Section;
+    if (emitted.section_size > existing->header.sh_size && observer.warn) {
+      observer.warn(image.name() + ": its " + existing->name + " has room for " + hex(existing->header.sh_size) +
+                    " bytes, and this needs " + hex(emitted.section_size));
+    }
+  } else if (elf::is_kernel(image)) {
+    throw Refused(image.name(), "is a Linux kernel without a " + std::string(added.name) +
+                                    " section, and only its linker script can say where one goes: say so with "
+                                    "--section-address");
+  } else {
+    emitted.section_address = elf::plan_layout(image, emitted.section_size, added).section_address;
+    emitted.address_from = AddressOrigin::Plan;
+  }
+  check_ends_in_address_space(image, emitted.section_address, emitted.section_size);
+}
+
+std::string linked_assembly(const elf::Image& image, std::span<const std::byte> bytes, const Emitted& emitted,
+                            const elf::NewSection& added) {
+  const std::string symbol = section_address_symbol;
+  const sframe::AssemblyFrame frame{
+      number_or_progbits(added.type),
+      {title(image, emitted.coverage, added.name)},
+      {".ifndef " + symbol, ".set " + symbol + ", " + hex(emitted.section_address), ".endif"}};
+  const auto family = added.name == elf::ctf_frame_section.name ? sframe::Family::CtfFrame : sframe::Family::SFrame;
+  const sframe::Section section =
+      sframe::decode(bytes, emitted.section_address, {image.name(), std::string(added.name)}, {}, family);
+  return sframe::assembly_text(bytes, section, assembly_functions(image, section), frame);
+}
+
+/// Without an address yet.
+LoweredFunctions lower_linked(const elf::Image& image, const ConvertOptions& options) {
+  check_readable(image);
+  const auto debug = open_debug_file(image, options);
+  return lower_functions_of(image, debug ? *debug : image, dialect_for(image, options.format));
+}
+
+Emitted emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions& options,
+                    std::optional<std::uint64_t> address, const Observer& observer) {
+  const elf::NewSection& added = section_for(options.format);
+  LoweredFunctions lowered = lower_linked(image, options);
+  Emitted emitted;
+  emitted.coverage = std::move(lowered.coverage);
+  emitted.section_size = lowered.encoder.encoded_size();
+  choose_address(image, added, address, observer, emitted);
+  const std::vector<std::byte> bytes = lowered.encoder.encode(emitted.section_address);
+  emitted.contents = form == EmitForm::Section ? text_of(bytes) : linked_assembly(image, bytes, emitted, added);
+  name_holes(emitted.coverage, image);
+  return emitted;
+}
+
+}  // namespace
+
+}  // namespace sframe_gen::convert
+
+namespace sframe_gen {
+
+Emitted emit_section(const std::filesystem::path& input, EmitForm form, const ConvertOptions& options,
+                     std::optional<std::uint64_t> address, const Observer& observer) {
+  if (convert::kind_of(input) == convert::FileKind::Archive)
+    throw Refused(input.string(), "is an archive: --emit takes one file of code");
+  const elf::Image image = elf::Image::open(input);
+  return image.is_object() ? convert::emit_object(image, form, options, address)
+                           : convert::emit_linked(image, form, options, address, observer);
+}
+
+Translated translate(std::span<const std::byte> elf, const std::string& name, std::uint64_t address,
+                     const ConvertOptions& options) {
+  const elf::Image image = elf::Image::of_bytes(elf, name);
+  if (image.is_object()) throw Refused(name, "is a relocatable object, whose functions have no addresses yet");
+  convert::LoweredFunctions lowered = convert::lower_linked(image, options);
+  convert::check_ends_in_address_space(image, address, lowered.encoder.encoded_size());
+  Translated translated{lowered.encoder.encode(address), address, std::move(lowered.coverage)};
+  convert::name_holes(translated.coverage, image);
+  return translated;
+}
+
+}  // namespace sframe_gen

@@ -1,0 +1,95 @@
+#include "convert/lower_functions.hpp"
+
+#include <algorithm>
+#include <future>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "convert/coverage.hpp"
+#include "emit/select.hpp"
+#include "sframe/abi.hpp"
+#include "support/background.hpp"
+
+namespace sframe_gen::convert {
+
+namespace {
+
+/// Below this a thread costs more than it saves.
+constexpr std::size_t functions_per_thread = 8192;
+constexpr std::size_t most_threads = 8;
+
+LoweredFunctions lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part,
+                            const emit::Dialect& dialect) {
+  LoweredFunctions lowered{emit::SectionEncoder(dialect), {}};
+  emit::Selector selector(dialect);
+  lowered.coverage.dropped.duplicate = source.for_each_function(part, [&](const cfi::FunctionFrames& frames) {
+    const emit::Selected& selected = selector.select(frames);
+    for (const sframe::Function& function : selected.functions) lowered.encoder.add(function);
+    count(frames, selected, lowered.coverage);
+  });
+  return lowered;
+}
+
+std::size_t thread_count(std::size_t functions) {
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return std::clamp<std::size_t>(functions / functions_per_thread, 1, std::min(cores, most_threads));
+}
+
+Coverage new_coverage(const cfi::FrameSource& source, const emit::Dialect& dialect) {
+  Coverage coverage;
+  coverage.version = dialect.version->version;
+  coverage.abi = dialect.abi->abi;
+  coverage.dropped = source.dropped();
+  return coverage;
+}
+
+}  // namespace
+
+emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format) {
+  const sframe::AbiTraits* const abi = sframe::find_abi(image.header().e_machine, image.endian());
+  if (abi == nullptr) throw Refused(image.name(), "is for a machine that SFrame has no identifier for");
+  return emit::make_dialect(format, abi->abi, image.name());
+}
+
+const elf::NewSection& section_for(const OutputFormat& format) {
+  return format.version == sframe::Version::CtfFrame ? elf::ctf_frame_section : elf::sframe_section;
+}
+
+LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect) {
+  LoweredFunctions all{emit::SectionEncoder(dialect), new_coverage(source, dialect)};
+  const auto parts = source.parts(thread_count(source.size()));
+  if (parts.empty()) return all;
+  std::vector<std::future<LoweredFunctions>> jobs;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    jobs.push_back(in_background([&source, &dialect, part = parts[i]] { return lower_part(source, part, dialect); }));
+  }
+  LoweredFunctions first = lower_part(source, parts[0], dialect);
+  all.encoder = std::move(first.encoder);
+  all.coverage.append(first.coverage);
+  for (std::future<LoweredFunctions>& job : jobs) {
+    const LoweredFunctions lowered = job.get();
+    all.encoder.append(lowered.encoder);
+    all.coverage.append(lowered.coverage);
+  }
+  return all;
+}
+
+LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& cfi_image,
+                                    const emit::Dialect& dialect) {
+  return lower_functions_of(image, cfi::FrameSource(image, cfi_image), dialect);
+}
+
+LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source,
+                                    const emit::Dialect& dialect) {
+  if (source.empty()) {
+    throw Refused(image.name(),
+                  "has no call frame information (.eh_frame or .debug_frame); build it with "
+                  "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
+  }
+  LoweredFunctions lowered = lower_functions(source, dialect);
+  if (lowered.encoder.function_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
+  return lowered;
+}
+
+}  // namespace sframe_gen::convert

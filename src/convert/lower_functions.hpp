@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include "cfi/frame_source.hpp"
+#include "elf/image.hpp"
+#include "elf/new_section.hpp"
+#include "emit/encoder.hpp"
+#include "sframe_gen/coverage.hpp"
+
+namespace sframe_gen::convert {
+
+/// How the section for `image` is to be written. Throws Refused where the format cannot say anything of its machine.
+emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format);
+
+/// What is added to a file in this format.
+const elf::NewSection& section_for(const OutputFormat& format);
+
+/// A section that still has to be told its address, and what it covers.
+struct LoweredFunctions {
+  emit::SectionEncoder encoder;
+  Coverage coverage;
+};
+
+/// Every function of the source, lowered and encoded in `dialect`. Large files go through several threads; the bytes do
+/// not depend on how many. Throws MalformedInput.
+LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect);
+
+/// The same of the call frame information that `cfi_image` (often `image` itself) has; throws Refused where there is
+/// nothing to say.
+LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& cfi_image, const emit::Dialect& dialect);
+/// For those who need the source afterwards.
+LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source,
+                                    const emit::Dialect& dialect);
+
+}  // namespace sframe_gen::convert

@@ -1,0 +1,61 @@
+#include "convert/convert_object.hpp"
+
+#include <gtest/gtest.h>
+
+#include "../object/toolbox.hpp"
+#include "verify/verify.hpp"
+
+namespace sframe_gen::convert {
+namespace {
+
+using object::test::assemble;
+using object::test::Bytes;
+using object::test::open;
+
+/// A function with an FDE that the assembler did not make, as it knows one .eh_frame only.
+const std::string function_with_its_own_section = R"(
+  .section .text.third,"axG",@progbits,third,comdat
+  .weak third
+third:
+  push %rbx
+  pop %rbx
+  ret
+.Lend:
+  .section .eh_other,"aG",@progbits,third,comdat
+.Lcie:
+  .long .Lcie_end - . - 4
+  .long 0
+  .byte 1
+  .asciz "zR"
+  .byte 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1
+  .balign 8
+.Lcie_end:
+  .long .Lfde_end - . - 4
+.Lplace:
+  .long .Lplace - .Lcie
+  .long third - .
+  .long .Lend - third
+  .byte 0, 0x41, 0x0e, 16, 0x41, 0x0e, 8
+  .balign 8
+.Lfde_end:
+)";
+
+TEST(ConvertObject, TakesEachSectionOfTheName) {
+  Bytes bytes = assemble(object::test::two_functions + function_with_its_own_section);
+  object::test::set_header(bytes, ".eh_other", &Elf64_Shdr::sh_name,
+                           open(bytes).find_section(".eh_frame")->header.sh_name);
+  const elf::Image object = open(bytes);
+  const auto named = [](const elf::Section& section) { return section.name == ".eh_frame"; };
+  ASSERT_EQ(std::ranges::count_if(object.sections(), named), 2);
+  const ConvertedObject converted = convert_object(object, {});
+  EXPECT_EQ(converted.outcome.coverage.whole, 3U);
+  const elf::Image output = open(converted.bytes);
+  const Verification result = verify::verify(output, output, [](std::uint64_t, std::uint64_t) {});
+  EXPECT_EQ(result.functions, 3U);
+  EXPECT_EQ(result.difference_count, 0U);
+  EXPECT_EQ(result.left_out_rows, 0U);
+  EXPECT_EQ(convert_object(output, {}).bytes, converted.bytes);
+}
+
+}  // namespace
+}  // namespace sframe_gen::convert
