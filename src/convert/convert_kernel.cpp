@@ -42,7 +42,7 @@ Filled convert_kernel(const elf::Image& kernel, const std::filesystem::path& out
   if (observer.plan)
     observer.plan({"filled", why_not ? *why_not : "fills what the linker script reserved", !why_not, !why_not});
   if (why_not) throw Refused(kernel.name(), *why_not);
-  const std::vector<std::byte> bytes = lowered.encoder.encode(reserved->header.sh_addr);
+  const std::vector<std::byte> bytes = encode_at(reserved->header.sh_addr, lowered.encoder, kernel.name());
   // What can fail comes before the file is replaced.
   Filled filled{std::move(lowered.coverage), reserved->header.sh_addr, size, reserved->header.sh_size};
   name_holes(filled.coverage, kernel);

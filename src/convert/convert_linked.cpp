@@ -68,7 +68,7 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
   warn_of_executable_segments(image, observer);
   const elf::Layout layout = plan_layout(image, lowered.encoder.encoded_size(), added, observer);
   // Function starts are stored relative to the section: its place comes before its bytes.
-  std::vector<std::byte> bytes = lowered.encoder.encode(layout.section_address);
+  std::vector<std::byte> bytes = encode_at(layout.section_address, lowered.encoder, image.name());
   // What can fail comes before the file is replaced.
   Linked linked = outcome_of(std::move(lowered.coverage), layout);
   name_holes(linked.coverage, image);

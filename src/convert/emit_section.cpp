@@ -140,7 +140,7 @@ Emitted emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions
   emitted.coverage = std::move(lowered.coverage);
   emitted.section_size = lowered.encoder.encoded_size();
   choose_address(image, added, address, observer, emitted);
-  const std::vector<std::byte> bytes = lowered.encoder.encode(emitted.section_address);
+  const std::vector<std::byte> bytes = encode_at(emitted.section_address, lowered.encoder, image.name());
   emitted.contents = form == EmitForm::Section ? text_of(bytes) : linked_assembly(image, bytes, emitted, added);
   name_holes(emitted.coverage, image);
   return emitted;
@@ -167,7 +167,7 @@ Translated translate(std::span<const std::byte> elf, const std::string& name, st
   if (image.is_object()) throw Refused(name, "is a relocatable object, whose functions have no addresses yet");
   convert::LoweredFunctions lowered = convert::lower_linked(image, options);
   convert::check_ends_in_address_space(image, address, lowered.encoder.encoded_size());
-  Translated translated{lowered.encoder.encode(address), address, std::move(lowered.coverage)};
+  Translated translated{convert::encode_at(address, lowered.encoder, name), address, std::move(lowered.coverage)};
   convert::name_holes(translated.coverage, image);
   return translated;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -56,6 +57,14 @@ const elf::NewSection& section_for(const OutputFormat& format) {
   return format.version == sframe::Version::CtfFrame ? elf::ctf_frame_section : elf::sframe_section;
 }
 
+std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder, const std::string& file) {
+  try {
+    return encoder.encode(address);
+  } catch (const std::range_error& out_of_reach) {
+    throw Refused(file, out_of_reach.what());
+  }
+}
+
 LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect) {
   LoweredFunctions all{emit::SectionEncoder(dialect), new_coverage(source, dialect)};
   const auto parts = source.parts(thread_count(source.size()));
@@ -87,9 +96,13 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSou
                   "has no call frame information (.eh_frame or .debug_frame); build it with "
                   "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
   }
-  LoweredFunctions lowered = lower_functions(source, dialect);
-  if (lowered.encoder.function_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
-  return lowered;
+  try {
+    LoweredFunctions lowered = lower_functions(source, dialect);
+    if (lowered.encoder.function_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
+    return lowered;
+  } catch (const std::length_error& too_much) {
+    throw Refused(image.name(), too_much.what());
+  }
 }
 
 }  // namespace sframe_gen::convert

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cfi/frame_source.hpp"
 #include "elf/image.hpp"
@@ -22,12 +24,16 @@ struct LoweredFunctions {
   Coverage coverage;
 };
 
+/// The bytes of the section at this virtual address. Throws Refused, naming `file`, where a version with 32-bit starts
+/// cannot reach a function.
+std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder, const std::string& file);
+
 /// Every function of the source, lowered and encoded in `dialect`. Large files go through several threads; the bytes do
 /// not depend on how many. Throws MalformedInput.
 LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect);
 
 /// The same of the call frame information that `cfi_image` (often `image` itself) has; throws Refused where there is
-/// nothing to say.
+/// nothing to say, or too much.
 LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& cfi_image, const emit::Dialect& dialect);
 /// For those who need the source afterwards.
 LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source,

@@ -7,6 +7,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +24,7 @@ namespace {
 
 constexpr const char* access_list = "system.posix_acl_access";
 constexpr int most_links = 40;               // as the kernel follows
+constexpr int most_names = 1000;             // that crashed runs of the same process number left
 constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
 
 /// /dev/stdout leads to /proc/self/fd/1, and that to a pipe, which nothing can replace, or to a file that is written
@@ -74,19 +76,34 @@ bool is_not_allowed(int error) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::filesystem::path& target, const MappedFile& input)
-    : input_(input), target_(follow_links(target)), target_before_(target_now()) {
+OutputFile::OutputFile(const std::filesystem::path& target, const MappedFile& input, New kind)
+    : input_(input), kind_(kind), target_(follow_links(target)), target_before_(target_now()) {
   struct stat status {};
   if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw Refused(target.string(), "is not a regular file");
   if (const Descriptor replaced(open_target(target_)); replaced.number() >= 0)
     check_replaceable(replaced.number(), target);
   check_unchanged();
-  const std::string name = "." + target_.filename().string().substr(0, longest_prefix) + ".sframe-gen-XXXXXX";
-  std::string pattern = (target_.parent_path() / name).string();
-  descriptor_ = ::mkostemp(pattern.data(), O_CLOEXEC);
-  if (descriptor_ < 0) throw SystemFailure(target.string(), "write", errno);
-  temporary_.emplace(pattern);
+  create_temporary_file();
+}
+
+/// Not mkostemp: the kernel then gives a new file the mode that the umask says, which nobody can ask for without
+/// changing it for all threads.
+void OutputFile::create_temporary_file() {
+  const mode_t mode = kind_ == New::LikeAny && !target_before_ ? 0666 : 0600;
+  const std::string prefix =
+      "." + target_.filename().string().substr(0, longest_prefix) + ".sframe-gen-" + std::to_string(::getpid()) + '-';
+  static std::atomic<std::uint32_t> next{0};
+  for (int i = 0; i < most_names; ++i) {
+    const std::string path = (target_.parent_path() / (prefix + std::to_string(next++))).string();
+    descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (descriptor_ >= 0) {
+      temporary_.emplace(path);
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  throw SystemFailure(target_.string(), "write", errno);
 }
 
 OutputFile::~OutputFile() {
@@ -94,6 +111,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::take_attributes() {
+  if (kind_ == New::LikeAny && !target_before_) return;
   const Descriptor replaced(open_target(target_));
   if (replaced.number() < 0 && target_before_) throw SystemFailure(target_.string(), "read the attributes", errno);
   const int source = replaced.number() >= 0 ? replaced.number() : input_.descriptor();
@@ -110,16 +128,6 @@ void OutputFile::take_attributes() {
   ::fremovexattr(descriptor_, access_list);
   if (::fchmod(descriptor_, mode) != 0) throw SystemFailure(target_.string(), "set the mode", errno);
   copy_extended_attributes(source);
-}
-
-void OutputFile::take_attributes_of_target() {
-  if (target_before_) return take_attributes();
-  // There is no way to read it but to set it.
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  constexpr mode_t readable_and_writable = 0666;
-  if (::fchmod(descriptor_, readable_and_writable & ~mask) != 0)
-    throw SystemFailure(target_.string(), "set the mode", errno);
 }
 
 void OutputFile::copy_extended_attributes(int source) const {

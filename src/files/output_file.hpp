@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 
@@ -10,12 +11,18 @@
 namespace sframe_gen::files {
 
 /// A file that appears under its name complete or not at all: a temporary file in the same folder, renamed over the
-/// target by `commit` and removed if that never comes. The data are not forced to disk.
+/// target by `commit` and removed if that never comes. We do not fsync; whoever installs the file does.
 class OutputFile {
  public:
+  /// Whose attributes a file has that replaces none.
+  enum class New : std::uint8_t {
+    LikeInput,  ///< the contents are a new form of the input's
+    LikeAny,    ///< they are of another kind: the mode that any new file has
+  };
+
   /// `input` is what the contents are made from, and may be the target itself. A symbolic link is followed. Throws
   /// Refused when `target` is there and not a regular file or must not change, or SystemFailure.
-  OutputFile(const std::filesystem::path& target, const MappedFile& input);
+  OutputFile(const std::filesystem::path& target, const MappedFile& input, New kind = New::LikeInput);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -26,20 +33,20 @@ class OutputFile {
   std::filesystem::path temporary_path() const { return temporary_->path(); }
 
   /// Mode, owner, access control lists, file capabilities and other extended attributes of the file that is
-  /// replaced; where there is none, of the input. To be called when the contents are written, since the kernel takes
+  /// replaced; where there is none, as `New` says. To be called when the contents are written, since the kernel takes
   /// setuid bits and capabilities away from a file that is written to.
   void take_attributes();
-  /// For contents of another kind than the input's: a new file has the mode that any new file has.
-  void take_attributes_of_target();
   /// Throws Refused when somebody changed input or target meanwhile: their change would be lost.
   void commit();
 
  private:
   std::optional<FileIdentity> target_now() const;
+  void create_temporary_file();
   void check_unchanged() const;
   void copy_extended_attributes(int source) const;
 
   const MappedFile& input_;
+  New kind_;
   std::filesystem::path target_;
   std::optional<FileIdentity> target_before_;
   std::optional<TemporaryFile> temporary_;

@@ -31,9 +31,9 @@ void replace_file(const std::filesystem::path& output, std::span<const std::span
 }
 
 void write_new_file(const std::filesystem::path& output, std::span<const std::byte> bytes, const MappedFile& input) {
-  OutputFile file(output, input);
+  OutputFile file(output, input, OutputFile::New::LikeAny);
   write_all(file.descriptor(), bytes, output);
-  file.take_attributes_of_target();
+  file.take_attributes();
   file.commit();
 }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <string_view>
@@ -11,12 +12,22 @@ namespace sframe_gen::files {
 
 namespace {
 
-/// One file is written at a time; a handler may do no more than read a pointer.
-std::atomic<const char*> current_path{nullptr};
+/// The files that are being written, each by a thread of its own. A handler may do no more than read pointers; a file
+/// that finds no slot free is removed by its destructor only.
+std::array<std::atomic<const char*>, 256> current_paths{};
 static_assert(std::atomic<const char*>::is_always_lock_free);
 
+std::atomic<const char*>* take_slot(const char* path) {
+  for (std::atomic<const char*>& slot : current_paths) {
+    const char* expected = nullptr;
+    if (slot.compare_exchange_strong(expected, path)) return &slot;
+  }
+  return nullptr;
+}
+
 void remove_current() {
-  if (const char* const path = current_path.load()) ::unlink(path);
+  for (const std::atomic<const char*>& slot : current_paths)
+    if (const char* const path = slot.load()) ::unlink(path);
 }
 
 /// A mapped file got shorter, or its disk failed: the only way to tell is this signal.
@@ -36,19 +47,22 @@ void remove_and_die(int signal) {
 
 }  // namespace
 
-TemporaryFile::TemporaryFile(std::string path) : path_(std::move(path)) {
-  current_path = path_.c_str();
-}
+TemporaryFile::TemporaryFile(std::string path) : path_(std::move(path)), slot_(take_slot(path_.c_str())) {}
 
 TemporaryFile::~TemporaryFile() {
   if (path_.empty()) return;
-  current_path = nullptr;
+  leave_slot();
   ::unlink(path_.c_str());
 }
 
 void TemporaryFile::forget() {
-  current_path = nullptr;
+  leave_slot();
   path_.clear();
+}
+
+void TemporaryFile::leave_slot() {
+  if (slot_ != nullptr) *slot_ = nullptr;
+  slot_ = nullptr;
 }
 
 void remove_temporary_files_on_signals() {

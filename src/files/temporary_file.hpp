@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <string>
 
 namespace sframe_gen::files {
@@ -20,7 +21,10 @@ class TemporaryFile {
   void forget();
 
  private:
+  void leave_slot();
+
   std::string path_;
+  std::atomic<const char*>* slot_;  ///< where the signal handler finds the path; null: nowhere
 };
 
 /// Installs handlers for the signals that end programs from outside; the signal then ends this one as it would have.
