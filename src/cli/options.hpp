@@ -26,6 +26,10 @@ struct Options {
   bool skip_non_elf = false;
   bool skip_refused = false;
   bool explain = false;
+  bool recursive = false;             ///< files are folders
+  bool linked_only = false;           ///< of those below a folder
+  std::vector<std::string> excluded;  ///< --exclude
+  unsigned jobs = 0;                  ///< 0: as many as the machine has cores
   bool quiet = false;
   bool verbose = false;
   ReportFormat report = ReportFormat::Summary;

@@ -28,13 +28,39 @@ Progress::~Progress() {
   clear();
 }
 
+void Progress::start(const std::vector<std::uint64_t>& sizes) {
+  if (!on_terminal_) return;
+  started_ms_ = now_ms();
+  bytes_before_ = {0};
+  for (const std::uint64_t size : sizes) bytes_before_.push_back(bytes_before_.back() + size);
+}
+
+void Progress::show_file(std::size_t done, const std::string& file) {
+  if (!on_terminal_) return;
+  constexpr std::uint64_t mega = 1'000'000;
+  const std::uint64_t before = bytes_before_[done], all = bytes_before_.back();
+  std::string counts = std::to_string(done) + '/' + std::to_string(bytes_before_.size() - 1) + ", " +
+                       std::to_string(before / mega) + " of " + std::to_string(all / mega) + " MB";
+  // The first files say little about the others.
+  if (before > 0 && now_ms() - started_ms_ >= 2 * first_after_ms) {
+    const double seconds = static_cast<double>(now_ms() - started_ms_) / 1000;
+    const double left = seconds * static_cast<double>(all - before) / static_cast<double>(before);
+    counts += ", " + std::to_string(static_cast<std::uint64_t>(left + 0.5)) + " s left";
+  }
+  write(counts, file);
+}
+
 void Progress::show(std::uint64_t done, std::uint64_t all, const std::string& what) {
+  write(std::to_string(done) + '/' + std::to_string(all), what);
+}
+
+void Progress::write(const std::string& counts, const std::string& what) {
   if (!on_terminal_) return;
   const std::int64_t now = now_ms();
   if (now - last_shown_ms_ < interval_ms) return;
   last_shown_ms_ = now;
   shown_anything_ = true;
-  std::cerr << "\r\033[K[" << done << '/' << all << "] " << printable(what) << std::flush;
+  std::cerr << "\r\033[K[" << counts << "] " << printable(what) << std::flush;
 }
 
 void Progress::clear() {

@@ -1,26 +1,29 @@
 #include "cli/run.hpp"
 
-#include <algorithm>
-#include <cstdint>
+#include <sys/stat.h>
+
 #include <iostream>
+#include <memory>
+#include <set>
+#include <thread>
+#include <utility>
 #include <vector>
 
-#include "cli/emitted_file.hpp"
-#include "cli/heap.hpp"
+#include "cli/file_tree.hpp"
+#include "cli/file_work.hpp"
+#include "cli/in_order.hpp"
 #include "cli/progress.hpp"
-#include "cli/report/json.hpp"
-#include "cli/report/text.hpp"
+#include "cli/totals.hpp"
+#include "cli/transcript.hpp"
 #include "convert/file_kind.hpp"
-#include "sframe/dump.hpp"
-#include "sframe_gen/section.hpp"
-#include "sframe_gen/verify.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::cli {
 
-using convert::FileKind;
-
 namespace {
+
+/// Files under way, in bytes, but for one that is larger: a conversion takes memory in proportion to its file.
+constexpr std::uint64_t most_bytes_under_way = 256 << 20;
 
 /// The files of one command line, and the status they add up to.
 class Run {
@@ -28,175 +31,105 @@ class Run {
   explicit Run(const Options& options) : options_(options), progress_(!options.quiet) {}
 
   int all() {
-    std::uint64_t done = 0;
     for (const std::filesystem::path& file : options_.files) {
-      if (options_.files.size() > 1) progress_.show(done, options_.files.size(), file.string());
-      ++done;
-      plans_.clear();
-      one(file);
+      if (options_.recursive) {
+        find(file);
+      } else {
+        subjects_.push_back(subject_of(file));
+      }
     }
+    work();
     progress_.clear();
+    if (options_.recursive && !options_.quiet) write_totals();
     std::cout.flush();
     if (!std::cout) {
       error("cannot write to standard output");
     }
-    return status_;
+    return failed_ ? 1 : totals_.status();
   }
 
  private:
-  void one(const std::filesystem::path& file) try {
-    std::error_code ignored;
-    const FileKind kind = convert::kind_of(file);
-    // What is no regular file has to be complained of.
-    if (options_.skip_non_elf && kind == FileKind::Other && std::filesystem::is_regular_file(file, ignored)) return;
-    const bool archive = kind == FileKind::Archive;
-    switch (options_.action) {
-      case Action::Convert:
-        return convert_one(file);
-      case Action::Emit:
-        return emit_one(file);
-      case Action::Remove:
-        return remove_one(file);
-      case Action::Dump:
-        return archive ? dump_archive(file) : dump_one(file);
-      case Action::Verify:
-        return archive ? verify_archive_one(file) : verify_one(file);
-      case Action::Launch:
-      case Action::Help:
-      case Action::Version:
-        return;
-    }
-  } catch (const std::exception& failure) {
-    // Failure names the file itself; anything else (out of memory, a filesystem error) does not.
-    const bool named = dynamic_cast<const Failure*>(&failure) != nullptr;
-    const std::string text = named ? failure.what() : file.string() + ": " + failure.what();
-    const bool passed_over = options_.skip_refused && dynamic_cast<const Refused*>(&failure) != nullptr;
-    if (!passed_over) {
-      error(text);
-    } else if (!options_.quiet) {
-      message("note", text);
-    }
-    if (json()) return write_json_failure(file.string(), passed_over ? "refused" : "failed", text, report(), plans_);
-    write_plans(plans_, std::cout);
+  void find(const std::filesystem::path& folder) try {
+    FoundFiles found = find_files(folder, {options_.excluded, options_.linked_only});
+    for (const std::string& failure : found.failures) error(failure);
+    for (Subject& subject : found.subjects) subjects_.push_back(std::move(subject));
+  } catch (const Failure& failure) {
+    error(failure.what());
   }
 
-  void convert_one(const std::filesystem::path& file) {
-    prepare_heap(file);
-    const std::filesystem::path output = options_.output.value_or(file);
-    const Outcome outcome = convert_file(file, output, options_.convert, observer(file.string()));
-    progress_.clear();
-    if (json()) return write_json(file.string(), output.string(), outcome, plans_, std::cout);
-    if (options_.quiet) return;
-    write_summary(file.string(), outcome, std::cout);
-    if (options_.verbose) write_details(file.string(), outcome, std::cout);
-    write_plans(plans_, std::cout);
+  static Subject subject_of(const std::filesystem::path& file) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(file, error);
+    return {file, error ? 0 : size, {}, 0};
   }
 
-  /// With standard output taken, the report goes to standard error, and only if it was asked for.
-  void emit_one(const std::filesystem::path& file) {
-    if (is_piped()) check_standard_output(options_.emit);
-    const Emitted emitted =
-        emit_section(file, options_.emit, options_.convert, options_.section_address, observer(file.string()));
-    progress_.clear();
-    if (options_.output) write_emitted(emitted.contents, file, *options_.output);
-    if (is_piped()) std::cout << emitted.contents;
-    const std::string output = options_.output ? options_.output->string() : "-";
-    if (json()) return write_json(file.string(), output, emitted, report());
-    if (options_.quiet || (is_piped() && !options_.verbose)) return;
-    write_summary(file.string(), emitted, report());
-    if (options_.verbose) write_details(emitted, report());
+  void work() {
+    std::vector<std::uint64_t> sizes;
+    for (const Subject& subject : subjects_) sizes.push_back(subject.size);
+    const unsigned jobs = job_count();
+    if (subjects_.size() > 1) progress_.start(sizes);
+    if (jobs == 1) return one_after_the_other();
+    std::vector<std::unique_ptr<Transcript>> transcripts(subjects_.size());
+    std::vector<FileResult> results(subjects_.size());
+    std::size_t done = 0;
+    const auto work = [&](std::size_t i) {
+      transcripts[i] = std::make_unique<Transcript>();
+      results[i] = work_on(subjects_[i], options_, transcripts[i]->out(), transcripts[i]->err(), nullptr);
+    };
+    const auto finish = [&](std::size_t i) {
+      progress_.clear();
+      transcripts[i]->print();
+      transcripts[i].reset();
+      totals_.add(std::exchange(results[i], {}));
+      ++done;
+    };
+    const auto tick = [&] { progress_.show_file(done, subjects_[done].file.string()); };
+    for_each_in_order(sizes, jobs, most_bytes_under_way, work, finish, tick);
   }
 
-  void remove_one(const std::filesystem::path& file) {
-    const std::filesystem::path output = options_.output.value_or(file);
-    const Removed removed = remove_section(file, output, options_.convert.dry_run);
-    progress_.clear();
-    if (json()) return write_json(file.string(), output.string(), removed, std::cout);
-    if (!options_.quiet) write_summary(file.string(), removed, std::cout);
-  }
-
-  void dump_one(const std::filesystem::path& file) const {
-    dump(file.string(), read_sections(file), options_.files.size() > 1);
-  }
-
-  static void dump(const std::string& name, const std::vector<FileSection>& sections, bool with_name) {
-    if (with_name) std::cout << "\nFile: " << printable(name) << '\n';
-    for (const FileSection& found : sections) sframe::dump(found.section, found.name, std::cout);
-  }
-
-  /// A member that fails does not keep the others from it.
-  void dump_archive(const std::filesystem::path& file) {
-    read_archive_sections(
-        file, [](const std::string& name, const std::vector<FileSection>& sections) { dump(name, sections, true); },
-        [&](const Failure& failure) { error(failure.what()); });
-  }
-
-  void verify_one(const std::filesystem::path& file) {
-    const Verification result =
-        verify_file(file, options_.convert.debug_file, options_.convert.ignore_build_id, observer(file.string()));
-    progress_.clear();
-    if (json()) {
-      write_json(file.string(), result, std::cout);
-    } else if (!options_.quiet) {
-      write_summary(file.string(), result, std::cout);
-    }
-    complain_of_differences(file.string(), result);
-  }
-
-  /// A line for the archive, and with --verbose one for each member.
-  void verify_archive_one(const std::filesystem::path& file) {
-    if (options_.convert.debug_file) throw Refused(file.string(), "is an archive, for which --cfi-from does not work");
-    const std::vector<MemberVerification> members = verify_archive(file, observer(file.string()));
-    progress_.clear();
-    for (const MemberVerification& member : members)
-      if (!member.failure.empty()) error(member.failure);
-    if (json()) {
-      write_json(file.string(), members, std::cout);
-    } else if (!options_.quiet) {
-      write_summary(file.string(), members, std::cout);
-    }
-    for (const MemberVerification& member : members) {
-      if (!member.failure.empty()) continue;
-      if (!json() && options_.verbose) write_summary(member.name, member.result, std::cout);
-      complain_of_differences(member.name, member.result);
+  void one_after_the_other() {
+    for (std::size_t i = 0; i < subjects_.size(); ++i) {
+      if (subjects_.size() > 1) progress_.show_file(i, subjects_[i].file.string());
+      totals_.add(work_on(subjects_[i], options_, std::cout, std::cerr, &progress_));
     }
   }
 
-  void complain_of_differences(const std::string& name, const Verification& result) {
-    for (const Difference& difference : result.differences) error(name + ": " + difference.text);
-    const std::uint64_t problems = result.difference_count + result.unchecked_count;
-    if (problems > result.differences.size())
-      error(name + ": and " + std::to_string(problems - result.differences.size()) + " more");
+  /// One where files are not independent of each other, or what they print has no bound.
+  unsigned job_count() const {
+    const bool prints = options_.action == Action::Dump || options_.action == Action::Emit;
+    if (prints || subjects_.size() < 2 || depend_on_each_other()) return 1;
+    return options_.jobs != 0 ? options_.jobs : std::max(1U, std::thread::hardware_concurrency());
   }
 
-  Observer observer(const std::string& file) {
-    Observer observer;
-    observer.warn = [this](const std::string& text) { message("warning", text); };
-    observer.progress = [this, file](std::uint64_t done, std::uint64_t all) { progress_.show(done, all, file); };
-    if (options_.explain) observer.plan = [this](const TriedPlan& plan) { plans_.push_back(plan); };
-    return observer;
+  /// Thin archives are made of other files, and two arguments may name one file.
+  bool depend_on_each_other() const {
+    std::set<std::pair<dev_t, ino_t>> seen;
+    for (const Subject& subject : subjects_) {
+      struct stat status {};
+      if (::stat(subject.file.c_str(), &status) != 0) continue;
+      if (!seen.emplace(status.st_dev, status.st_ino).second) return true;
+      if (convert::is_thin_archive(subject.file)) return true;
+    }
+    return false;
   }
 
-  /// Whether standard output is for a section.
-  bool is_piped() const { return options_.action == Action::Emit && !options_.output && !options_.convert.dry_run; }
-  std::ostream& report() const { return is_piped() ? std::cerr : std::cout; }
-  bool json() const { return options_.report == ReportFormat::Json; }
+  void write_totals() const {
+    if (options_.report == ReportFormat::Json) return totals_.write_json(options_.action, std::cout);
+    totals_.write(options_.action, std::cout);
+  }
 
   void error(const std::string& text) {
-    status_ = 1;
-    message("error", text);
-  }
-
-  void message(const char* severity, const std::string& text) {
+    failed_ = true;
     progress_.clear();
     std::cout.flush();
-    std::cerr << "sframe-gen: " << severity << ": " << printable(text) << '\n';
+    std::cerr << "sframe-gen: error: " << printable(text) << '\n';
   }
 
   const Options& options_;
   Progress progress_;
-  std::vector<TriedPlan> plans_;  ///< of the file at work
-  int status_ = 0;
+  std::vector<Subject> subjects_;
+  Totals totals_;
+  bool failed_ = false;  ///< apart from any file
 };
 
 }  // namespace

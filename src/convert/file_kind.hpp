@@ -11,4 +11,11 @@ enum class FileKind : std::uint8_t { Elf, Archive, Other };
 /// Other, too, for what is no regular file or cannot be read.
 FileKind kind_of(const std::filesystem::path& file);
 
+/// Whether it is an archive whose members are files of their own.
+bool is_thin_archive(const std::filesystem::path& file);
+
+/// Whether the ELF header of a file says that it is a program or library (ET_EXEC, ET_DYN), of whatever class and
+/// machine.
+bool is_linked(const std::filesystem::path& file);
+
 }  // namespace sframe_gen::convert

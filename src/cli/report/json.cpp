@@ -223,4 +223,15 @@ void write_json_failure(const std::string& file, const std::string& status, cons
   write(json, out);
 }
 
+void write_json_total(const std::vector<std::pair<std::string, std::uint64_t>>& numbers, std::int64_t growth,
+                      const std::vector<std::pair<std::string, std::uint64_t>>& reasons, std::ostream& out) {
+  ordered_json total = ordered_json::object();
+  for (const auto& [name, number] : numbers) total[name] = number;
+  total["file_growth"] = growth;
+  ordered_json counts = ordered_json::object();
+  for (const auto& [reason, count] : reasons) counts[reason] = count;
+  total["reasons"] = std::move(counts);
+  write({{"total", std::move(total)}}, out);
+}
+
 }  // namespace sframe_gen::cli

@@ -2,6 +2,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sframe_gen/convert.hpp"
@@ -21,5 +22,9 @@ void write_json(const std::string& file, const std::vector<MemberVerification>& 
 /// A file that "failed", or was "refused" and passed over.
 void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
                         const std::vector<TriedPlan>& plans = {});
+
+/// {"total": {…}} of a run: numbers, by how much files grew, and how often each reason came.
+void write_json_total(const std::vector<std::pair<std::string, std::uint64_t>>& numbers, std::int64_t growth,
+                      const std::vector<std::pair<std::string, std::uint64_t>>& reasons, std::ostream& out);
 
 }  // namespace sframe_gen::cli

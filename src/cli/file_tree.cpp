@@ -1,0 +1,118 @@
+#include "cli/file_tree.hpp"
+
+#include <elf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <utility>
+
+#include "convert/file_kind.hpp"
+#include "sframe_gen/error.hpp"
+
+namespace sframe_gen::cli {
+
+namespace {
+
+/// Linux has no file with a longer name, but a folder may hold one that would get too long.
+constexpr std::size_t longest_prefix = 200;
+
+class Walk {
+ public:
+  Walk(std::filesystem::path root, const TreeFilter& filter) : root_(std::move(root)), filter_(filter) {
+    struct stat status {};
+    if (::lstat((root_ / ".").c_str(), &status) != 0) throw SystemFailure(root_.string(), "read", errno);
+    device_ = status.st_dev;
+  }
+
+  FoundFiles run() {
+    folder(root_, "");
+    for (Subject& subject : found_.subjects) {
+      const std::uint64_t names = 1 + subject.other_names.size();
+      subject.names_elsewhere -= std::min(subject.names_elsewhere, names);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  /// `below`: its path from the root, with a slash behind it.
+  void folder(const std::filesystem::path& path, const std::string& below) {
+    std::error_code error;
+    std::vector<std::string> names;
+    for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
+      names.push_back(entry->path().filename().string());
+    if (error) found_.failures.push_back(path.string() + ": cannot read: " + error.message());
+    std::ranges::sort(names);
+    for (const std::string& name : names) entry(path / name, below + name);
+  }
+
+  void entry(const std::filesystem::path& path, const std::string& below) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0 || status.st_dev != device_) return;
+    if (S_ISDIR(status.st_mode)) return folder(path, below + '/');
+    if (S_ISREG(status.st_mode) && !is_excluded(below)) file(path, status);
+  }
+
+  void file(const std::filesystem::path& path, const struct stat& status) {
+    if (const auto known = first_of_.find(status.st_ino); known != first_of_.end()) {
+      found_.subjects[known->second].other_names.push_back(path);
+      return;
+    }
+    if (!counts(path)) return;
+    if (status.st_nlink > 1) first_of_[status.st_ino] = found_.subjects.size();
+    found_.subjects.push_back({path, static_cast<std::uint64_t>(status.st_size), {}, status.st_nlink});
+  }
+
+  bool counts(const std::filesystem::path& path) const {
+    switch (convert::kind_of(path)) {
+      case convert::FileKind::Elf:
+        return !filter_.linked_only || convert::is_linked(path);
+      case convert::FileKind::Archive:
+        return !filter_.linked_only;
+      case convert::FileKind::Other:
+        return false;
+    }
+    return false;
+  }
+
+  bool is_excluded(const std::string& below) const {
+    return std::ranges::any_of(filter_.excluded,
+                               [&](const std::string& part) { return below.find(part) != std::string::npos; });
+  }
+
+  std::filesystem::path root_;
+  const TreeFilter& filter_;
+  dev_t device_ = 0;
+  std::map<ino_t, std::size_t> first_of_;  ///< of files with several names
+  FoundFiles found_;
+};
+
+}  // namespace
+
+FoundFiles find_files(const std::filesystem::path& folder, const TreeFilter& filter) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) throw Refused(folder.string(), "is not a folder");
+  return Walk(folder, filter).run();
+}
+
+void keep_names_together(const Subject& subject) {
+  for (const std::filesystem::path& name : subject.other_names) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(subject.file, name, ignored)) continue;
+    // link() replaces nothing, rename() does.
+    const std::filesystem::path beside =
+        name.parent_path() / ("." + name.filename().string().substr(0, longest_prefix) + ".sframe-gen-" +
+                              std::to_string(::getpid()) + "-name");
+    ::unlink(beside.c_str());
+    if (::link(subject.file.c_str(), beside.c_str()) != 0) throw SystemFailure(name.string(), "replace", errno);
+    if (::rename(beside.c_str(), name.c_str()) != 0) {
+      const int error = errno;
+      ::unlink(beside.c_str());
+      throw SystemFailure(name.string(), "replace", error);
+    }
+  }
+}
+
+}  // namespace sframe_gen::cli
