@@ -53,7 +53,8 @@ Linked outcome_of(Coverage coverage, const elf::Layout& layout) {
 
 Linked convert_linked(const elf::Image& opened, const std::filesystem::path& output, const ConvertOptions& options,
                       const Observer& observer) {
-  const elf::NewSection& added = section_for(options.format);
+  elf::NewSection added = section_for(options.format);
+  added.keeps_way_back = options.keep_way_back;
   // What was converted before is converted anew, so that a second run, or one of another version, adds nothing to the
   // first, and both can be undone alike.
   const auto original = elf::find_original(opened, added, output.parent_path());
@@ -62,7 +63,7 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
   const auto debug = open_debug_file(image, options);
   const emit::Dialect dialect = dialect_for(image, options.format);
   std::optional<elf::Rewrite> rewrite;
-  if (!options.dry_run) rewrite.emplace(image, opened, output);
+  if (!options.dry_run) rewrite.emplace(image, opened, output, options.keep_way_back);
   LoweredFunctions lowered = lower(image, debug ? *debug : image, dialect);
 
   warn_of_executable_segments(image, observer);

@@ -69,8 +69,8 @@ SectionPairs pair_sections(const Image& input, const Image& output, const NewSec
   });
   pairing.pair_by_name();
   std::size_t count = input.sections().size();
-  for (const std::string_view name : {added.name, added.undo_name})
-    if (input.find_section(name) == nullptr) ++count;
+  if (input.find_section(added.name) == nullptr) ++count;
+  if (added.keeps_way_back && input.find_section(added.undo_name) == nullptr) ++count;
   if (input.find_section(old_headers_name) == nullptr && output.find_section(old_headers_name) != nullptr) ++count;
   if (output.sections().size() != count) {
     throw LayoutViolation(input.name(), "no section but " + std::string(added.name) + " and " +

@@ -25,7 +25,7 @@ Draft::Draft(const Image& image, const Movability& movability, const ExistingSfr
     space_.release(old_table());
   }
   space_.release(existing.bytes);
-  space_.release(existing.undo_bytes);
+  if (section.keeps_way_back) space_.release(existing.undo_bytes);
   space_.release(image.section_table());
   if (!image.has_section_headers()) return;
   const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;

@@ -71,7 +71,7 @@ void Draft::lay_out_sections(Layout& layout) const {
     }
   }
   table.set_section(new_section_, existing_->section, section_.offset, section_.address, section_size_);
-  table.set_undo(new_section_, existing_->undo_section);
+  if (new_section_.keeps_way_back) table.set_undo(new_section_, existing_->undo_section);
   if (layout.old_headers && layout.old_headers->size != 0) table.cover_old_headers(*layout.old_headers);
   table.build(layout);
 }
@@ -90,7 +90,7 @@ void Draft::lay_out_end_of_file(Layout& layout) const {
   layout.header.e_shoff = align_up(end + layout.section_names.size(), 8);
   layout.file_size = layout.header.e_shoff + layout.sections.size() * sizeof(Elf64_Shdr);
   // The record stands behind the table: nothing but its own header depends on its size.
-  layout.sections.back().header.sh_offset = layout.file_size;
+  if (new_section_.keeps_way_back) layout.sections.back().header.sh_offset = layout.file_size;
   layout.growth = static_cast<std::int64_t>(layout.file_size) - static_cast<std::int64_t>(old_size);
 }
 

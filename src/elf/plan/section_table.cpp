@@ -67,8 +67,8 @@ void SectionTable::set_section(const NewSection& section, std::optional<std::uin
 
 void SectionTable::set_undo(const NewSection& section, std::optional<std::uint32_t> old_index) {
   undo_ = old_index.value_or(static_cast<std::uint32_t>(sections_.size()));
-  if (!old_index) sections_.push_back({{}, std::string(section.undo_name), undo_});
-  Elf64_Shdr& header = sections_[undo_].header;
+  if (!old_index) sections_.push_back({{}, std::string(section.undo_name), *undo_});
+  Elf64_Shdr& header = sections_[*undo_].header;
   header = {header.sh_name, SHT_PROGBITS, 0, 0, 0, 0, 0, 0, 1, 0};
 }
 
@@ -88,7 +88,7 @@ void SectionTable::build(Layout& layout) const {
     (moves ? movers : layout.sections).push_back(section);
   }
   for (const Section& section : movers) insert_by_address(layout.sections, section);
-  layout.sections.push_back(sections_[undo_]);
+  if (undo_) layout.sections.push_back(sections_[*undo_]);
   layout.new_index_of.resize(sections_.size());
   for (std::uint32_t i = 0; i < layout.sections.size(); ++i) {
     layout.new_index_of[layout.sections[i].index] = i;

@@ -40,7 +40,7 @@ class SectionTable {
   std::vector<Section> sections_;  ///< new ones have the indices behind the last
   std::vector<std::uint32_t> moved_;
   std::uint32_t added_ = 0;
-  std::uint32_t undo_ = 0;
+  std::optional<std::uint32_t> undo_;
 };
 
 }  // namespace sframe_gen::elf

@@ -55,14 +55,18 @@ void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Dige
 /// `original` has seen the bytes of `image`: the output keeps what gives them back.
 FileImage output_of(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes, Digester original) {
   FileImage contents = build_file_image(image, layout, std::move(section_bytes));
-  append_undo(image, layout, std::move(original), contents);
+  if (layout.section.keeps_way_back) append_undo(image, layout, std::move(original), contents);
   return contents;
 }
 
 }  // namespace
 
-Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output)
-    : image_(image), output_(output), file_(output, opened.file()), early_size_(unmoved_size(image)) {
+Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_way_back)
+    : image_(image),
+      output_(output),
+      keeps_way_back_(keeps_way_back),
+      file_(output, opened.file()),
+      early_size_(unmoved_size(image)) {
   if (early_size_ < smallest_early_copy) {
     early_size_ = 0;
     return;
@@ -80,9 +84,9 @@ Digester Rewrite::copy_and_digest() const {
   for (std::uint64_t from = 0; from < early_size_; from += early_step) {
     const std::uint64_t size = std::min(early_step, early_size_ - from);
     copy_file_bytes({from, from, size}, image_.descriptor(), file_.descriptor(), output_.string());
-    digest_bytes(image_, from, from + size, digester);
+    if (keeps_way_back_) digest_bytes(image_, from, from + size, digester);
   }
-  digest_bytes(image_, early_size_, image_.file_bytes().size(), digester);
+  if (keeps_way_back_) digest_bytes(image_, early_size_, image_.file_bytes().size(), digester);
   return digester;
 }
 

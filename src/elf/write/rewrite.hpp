@@ -24,7 +24,8 @@ class Rewrite {
  public:
   /// Both must outlive the rewrite. `opened`: the file that `image` was read from, or that was converted before and
   /// `image` is the original of.
-  Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output);
+  /// `keeps_way_back`: as the layout's section will say.
+  Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_way_back = true);
   ~Rewrite();
   Rewrite(const Rewrite&) = delete;
   Rewrite& operator=(const Rewrite&) = delete;
@@ -35,11 +36,12 @@ class Rewrite {
   std::uint64_t finish(const Layout& layout, std::vector<std::byte> section_bytes);
 
  private:
-  /// What has seen all bytes of the image.
+  /// What has seen all bytes of the image, if the output keeps a way back to it.
   Digester copy_and_digest() const;
 
   const Image& image_;
   std::filesystem::path output_;
+  bool keeps_way_back_;
   files::OutputFile file_;
   std::uint64_t early_size_;  ///< bytes from the start of the file that are copied early
   std::future<Digester> early_work_;
