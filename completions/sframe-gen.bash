@@ -1,19 +1,22 @@
 # bash completion for sframe-gen. It needs nothing but bash: bash-completion's functions are used where they are there.
 
-_sframe_gen_options='-o --output --emit --section-address --remove --dump --verify --report --cfi-from --ignore-build-id --skip-non-elf --skip-refused
-  --sframe-version --for --no-pcrel --no-ra-undefined --flexible --drop-signature -n --dry-run --explain --launch -q --quiet -v --verbose
-  -h --help -V --version'
+# >>> options, made from src/cli/option_table.cpp
+_sframe_gen_options='--emit --section-address --remove --dump --verify --launch
+  -o --output -n --dry-run --cfi-from --ignore-build-id --skip-non-elf --skip-refused --drop-signature
+  --for --sframe-version --no-pcrel --no-ra-undefined --flexible
+  --report --explain -q --quiet -v --verbose -h --help -V --version'
 
 # Prints the values that option $1 takes, or nothing if they are files.
 _sframe_gen_values() {
   case $1 in
     --emit) echo section asm ;;
-    --report) echo summary json ;;
-    --sframe-version) echo 3 2 1 ctf ;;
     --for) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 java-profiler ;;
+    --sframe-version) echo 3 2 1 ctf ;;
     --flexible) echo auto always never ;;
+    --report) echo summary json ;;
   esac
 }
+# <<<
 
 _sframe_gen() {
   local current=${COMP_WORDS[COMP_CWORD]} option='' values='' i launches=''

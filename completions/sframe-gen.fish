@@ -15,33 +15,42 @@ function __sframe_gen_launched_command
 end
 complete -c sframe-gen -n __sframe_gen_launched -f -a '(__sframe_gen_launched_command)'
 
-complete -c sframe-gen -s o -l output -r -F -d 'Write to another file'
-complete -c sframe-gen -l emit -x -a 'section asm' -d 'Write the section by itself'
-complete -c sframe-gen -l section-address -x -d 'The address that the section is for'
-complete -c sframe-gen -l remove -d 'Take the section out again'
-complete -c sframe-gen -l dump -d 'Print what the section says'
-complete -c sframe-gen -l verify -d 'Check every row against the DWARF'
-complete -c sframe-gen -l launch -d 'Run the compiler behind -- and convert its objects'
-complete -c sframe-gen -l report -x -a 'summary json' -d 'Form of the report'
-complete -c sframe-gen -l cfi-from -r -F -d 'Also read .debug_frame of a debug file'
-complete -c sframe-gen -l ignore-build-id -d 'Take the debug file even if its build-id differs'
-complete -c sframe-gen -l skip-non-elf -d 'Pass over files that are not ELF'
-complete -c sframe-gen -l skip-refused -d 'Pass over files that cannot be done for a reason'
-complete -c sframe-gen -l sframe-version -x -a '3 2 1 ctf' -d 'Version of the format'
-complete -c sframe-gen -l for -x -d 'Write what a reader takes' -a "kernel\t'Linux: SFrame 3'
-glibc\t'backtrace() of glibc 2.42 and 2.43'
-gnu-ld\t'binutils 2.46 and later'
-gnu-ld-2.45\t'binutils 2.45'
-gnu-ld-2.44\t'binutils 2.41 to 2.44'
-gnu-ld-2.40\t'binutils 2.40'
-java-profiler\t'Java profiler of DataDog'"
-complete -c sframe-gen -l no-pcrel -d 'Version 2 for readers older than its errata'
-complete -c sframe-gen -l no-ra-undefined -d 'Leave outermost frames out'
-complete -c sframe-gen -l flexible -x -a 'auto always never' -d 'Use flexible descriptors'
-complete -c sframe-gen -l drop-signature -d 'Convert signed kernel modules, without signature'
-complete -c sframe-gen -s n -l dry-run -d 'Write nothing'
-complete -c sframe-gen -l explain -d 'Name each plan for the rewrite'
-complete -c sframe-gen -s q -l quiet -d 'Print errors only'
-complete -c sframe-gen -s v -l verbose -d 'Name each function that is left out'
-complete -c sframe-gen -s h -l help -d 'Print help'
-complete -c sframe-gen -s V -l version -d 'Print the version'
+# >>> options, made from src/cli/option_table.cpp
+complete -c sframe-gen -l emit -d 'write the section by itself' -x -a "section\t'its bytes'
+asm\t'text for any assembler'"
+complete -c sframe-gen -l section-address -d 'the address that the section is for' -x
+complete -c sframe-gen -l remove -d 'take the section out again'
+complete -c sframe-gen -l dump -d 'print what the section says'
+complete -c sframe-gen -l verify -d 'check every row against the DWARF'
+complete -c sframe-gen -l launch -d 'run the compiler behind -- and convert the objects it makes'
+complete -c sframe-gen -s o -l output -d 'write to another file' -r -F
+complete -c sframe-gen -s n -l dry-run -d 'write nothing'
+complete -c sframe-gen -l cfi-from -d 'also read .debug_frame of a separate debug file' -r -F
+complete -c sframe-gen -l ignore-build-id -d 'take the debug file even if its build-id differs'
+complete -c sframe-gen -l skip-non-elf -d 'pass over files that are not ELF'
+complete -c sframe-gen -l skip-refused -d 'pass over files that cannot be done for a stated reason'
+complete -c sframe-gen -l drop-signature -d 'convert signed kernel modules, without their signature'
+complete -c sframe-gen -l for -d 'write what a reader takes' -x -a "kernel\t'Linux: SFrame 3, the only version it takes'
+glibc\t'backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame'
+gnu-ld\t'binutils 2.46 and later: SFrame 3'
+gnu-ld-2.45\t'binutils 2.45: SFrame 2 without rows for the outermost frame'
+gnu-ld-2.44\t'binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section'
+gnu-ld-2.40\t'binutils 2.40: SFrame 1'
+java-profiler\t'DataDog\'s Java profiler: SFrame 2, starts relative to the section'"
+complete -c sframe-gen -l sframe-version -d 'choose the version of the format' -x -a "3\t'the default; binutils 2.46 and later'
+2\t'binutils 2.41 to 2.45'
+1\t'binutils 2.40'
+ctf\t'CTF Frame, which came before'"
+complete -c sframe-gen -l no-pcrel -d 'version 2 for readers older than its errata'
+complete -c sframe-gen -l no-ra-undefined -d 'leave outermost frames out'
+complete -c sframe-gen -l flexible -d 'use flexible descriptors' -x -a "auto\t'except on aarch64'
+always\t'wherever a rule needs one'
+never\t'leave such rules out'"
+complete -c sframe-gen -l report -d 'choose the form of the report' -x -a "summary\t'one line a file'
+json\t'one JSON object a line for each file'"
+complete -c sframe-gen -l explain -d 'name each plan for the rewrite'
+complete -c sframe-gen -s q -l quiet -d 'print errors only'
+complete -c sframe-gen -s v -l verbose -d 'name each function that is left out'
+complete -c sframe-gen -s h -l help -d 'print help'
+complete -c sframe-gen -s V -l version -d 'print the version'
+# <<<

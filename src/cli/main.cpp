@@ -3,6 +3,7 @@
 #include <string>
 
 #include "cfi/dwarf_session.hpp"
+#include "cli/help.hpp"
 #include "cli/launch.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"

@@ -3,16 +3,16 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "cli/action.hpp"
+#include "cli/usage_error.hpp"
 #include "sframe_gen/convert.hpp"
 
 namespace sframe_gen::cli {
 
-enum class Action { Convert, Emit, Remove, Dump, Verify, Launch, Help, Version };
-enum class ReportFormat { Summary, Json };
+enum class ReportFormat : std::uint8_t { Summary, Json };
 
 /// The command line, read.
 struct Options {
@@ -35,15 +35,7 @@ struct Options {
   ReportFormat report = ReportFormat::Summary;
 };
 
-/// Wrong usage: exit status 2.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 /// Throws UsageError.
 Options read_command_line(int argument_count, const char* const* arguments);
-
-std::string help_text();
 
 }  // namespace sframe_gen::cli

@@ -22,7 +22,8 @@ constexpr std::array targets{
                  version_2_without_undefined},
     ReaderTarget{"gnu-ld", "binutils 2.46 and later: SFrame 3", version_3},
     // No binutils before 2.46 wrote or knew rows without words.
-    ReaderTarget{"gnu-ld-2.45", "binutils 2.45: SFrame 2", version_2_without_undefined},
+    ReaderTarget{"gnu-ld-2.45", "binutils 2.45: SFrame 2 without rows for the outermost frame",
+                 version_2_without_undefined},
     ReaderTarget{"gnu-ld-2.44", "binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section",
                  version_2_from_section},
     ReaderTarget{"gnu-ld-2.40", "binutils 2.40: SFrame 1", version_1},

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/help.hpp"
 #include "cli/version.hpp"
 
 namespace sframe_gen::cli {

@@ -1,0 +1,42 @@
+#include "cli/given_options.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "cli/usage_error.hpp"
+
+namespace sframe_gen::cli {
+
+namespace {
+
+/// "3, 2, 1 or ctf"; "'auto', 'always' or 'never'": numbers stand bare, words in quotes.
+std::string list_of(const List<Choice>& choices) {
+  const bool numbers = std::isdigit(static_cast<unsigned char>(choices.begin()->name.front())) != 0;
+  const std::string quote = numbers ? "" : "'";
+  std::string text;
+  for (const Choice& choice : choices) {
+    const bool last = &choice == choices.end() - 1;
+    text += &choice == choices.begin() ? "" : last ? " or " : ", ";
+    text += quote + std::string(choice.name) + quote;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> GivenOptions::value_of(std::string_view option) const {
+  const auto found = values.find(option);
+  return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+const Choice* GivenOptions::find_choice(std::string_view option) const {
+  const std::optional<std::string> value = value_of(option);
+  if (!value) return nullptr;
+  const auto& choices = option_named(option).argument.choices;
+  const auto* const found = std::ranges::find(choices, *value, &Choice::name);
+  if (found == choices.end())
+    throw UsageError("--" + std::string(option) + " is " + list_of(choices) + ", not '" + *value + "'");
+  return found;
+}
+
+}  // namespace sframe_gen::cli

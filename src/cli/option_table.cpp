@@ -1,0 +1,334 @@
+#include "cli/option_table.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+#include "cli/options.hpp"
+#include "sframe_gen/convert.hpp"
+
+namespace sframe_gen::cli {
+
+namespace {
+
+template <typename Enum>
+constexpr Choice choice(std::string_view name, Enum value, std::string_view meaning, std::string_view manual = {}) {
+  return {name, static_cast<int>(value), meaning, manual};
+}
+
+constexpr Limit converting{{Action::Convert}, {}};
+constexpr Limit emitting{{Action::Emit}, {}};
+constexpr Limit writing{{Action::Convert, Action::Emit, Action::Remove}, "--output and --dry-run"};
+constexpr Limit making_rows{{Action::Convert, Action::Emit, Action::Launch}, "options that choose a format"};
+
+constexpr Option table[]{
+    {
+        .name = "emit",
+        .group = Group::Action,
+        .action = Action::Emit,
+        .argument = {ArgumentKind::Choice,
+                     "FORM",
+                     {choice("section", EmitForm::Section, "its bytes", "The bytes of the section of a linked file."),
+                      choice("asm", EmitForm::Assembly, "text for any assembler",
+                             "An assembly file that GNU as and clang's assembler turn into the section, with a comment "
+                             "for each row. Made of an object, it is to be assembled behind the object's own source, "
+                             "whose sections it names; the result is what a conversion of the object gives. Made of a "
+                             "linked file, it holds numbers, and the symbol *sframe_section_address*, which *--defsym* "
+                             "of the assembler can set otherwise.")},
+                     {}},
+        .brief = "write the section by itself",
+        .help = "write the section itself, to OUT or standard output, and leave FILE as it is: 'section', its bytes, "
+                "or 'asm', an assembly file for any assembler",
+        .manual = "Write the section by itself and leave FILE (one only) as it is: to OUT of --output, or else to "
+                  "standard output. The report then goes to standard error, and only with --verbose or --report=json.",
+        .excludes = {"skip-non-elf"},
+        .takes_one_file = true,
+    },
+    {
+        .name = "section-address",
+        .group = Group::Action,
+        .argument = {ArgumentKind::Address, "ADDRESS", {}, {}},
+        .brief = "the address that the section is for",
+        .help = "with --emit: where the section of a linked file will be; the default is where FILE has one, else "
+                "where a conversion would put it",
+        .manual = "With --emit: the virtual address that the section of a linked file will have, a multiple of 8. "
+                  "Function starts are relative to it. The default is the address of the loaded *.sframe* section "
+                  "that FILE has, even if that is only room for one, or else the address that a conversion would give "
+                  "it; --verbose and --report=json say which.",
+        .limit = &emitting,
+    },
+    {
+        .name = "remove",
+        .group = Group::Action,
+        .action = Action::Remove,
+        .brief = "take the section out again",
+        .help = "take the section out again: gives back, byte for byte, the file that was converted",
+        .manual = "Take the section out of each FILE again: gives back, byte for byte, the file that was converted. "
+                  "A converted file keeps the few hundred bytes that this takes in a section *.sframe_undo* that is "
+                  "not loaded, or at its end, where there are no section headers. A file that was changed in any way "
+                  "since it was converted, by *strip*(1) for example, is refused; so are relocatable objects, which "
+                  "keep nothing that a linker would copy.",
+    },
+    {
+        .name = "dump",
+        .group = Group::Action,
+        .action = Action::Dump,
+        .brief = "print what the section says",
+        .help = "print what the .sframe section of each FILE says, in the notation of readelf --sframe",
+        .manual = "Print what the *.sframe* section of each FILE says, in the notation of *readelf* --sframe.",
+    },
+    {
+        .name = "verify",
+        .group = Group::Action,
+        .action = Action::Verify,
+        .brief = "check every row against the DWARF",
+        .help = "check every row of each FILE's .sframe against its DWARF, PC by PC",
+        .manual = "Check every row of each FILE's *.sframe* against its DWARF, PC by PC, by libdwarf's own evaluation.",
+    },
+    {
+        .name = "launch",
+        .group = Group::Action,
+        .action = Action::Launch,
+        .brief = "run the compiler behind -- and convert the objects it makes",
+        .help = "run the compiler command behind -- and, if it made objects, convert them in place",
+        .manual = "Run the command behind *--* and, if it made objects, convert them in place; see *COMPILER "
+                  "LAUNCHER*.",
+        // The command's own options say what it reads and writes.
+        .excludes = {"output", "cfi-from", "ignore-build-id", "skip-non-elf", "skip-refused", "drop-signature",
+                     "dry-run", "explain", "section-address", "report"},
+    },
+    {
+        .name = "output",
+        .short_name = 'o',
+        .group = Group::Files,
+        .argument = {ArgumentKind::File, "OUT", {}, {}},
+        .brief = "write to another file",
+        .help = "write to OUT and leave the input as it is (one FILE only)",
+        .manual = "Write to OUT, a new or a regular file, and leave the input as it is. One FILE only.",
+        .limit = &writing,
+        .excludes = {"dry-run"},
+        .takes_one_file = true,
+    },
+    {
+        .name = "dry-run",
+        .short_name = 'n',
+        .group = Group::Files,
+        .brief = "write nothing",
+        .help = "convert and report, but write nothing",
+        .manual = "Convert and report, but write nothing.",
+        .limit = &writing,
+    },
+    {
+        .name = "cfi-from",
+        .group = Group::Files,
+        .argument = {ArgumentKind::File, "DEBUG", {}, {}},
+        .brief = "also read .debug_frame of a separate debug file",
+        .help = "also read .debug_frame of DEBUG, a separate debug file with the same build-id",
+        .manual = "Also read *.debug_frame* of DEBUG, a separate debug file with the same build-id. One FILE only.",
+        .not_with = {Action::Dump, Action::Remove},
+        .takes_one_file = true,
+    },
+    {
+        .name = "ignore-build-id",
+        .group = Group::Files,
+        .brief = "take the debug file even if its build-id differs",
+        .help = "take the --cfi-from file even if its build-id differs or is missing",
+        .manual = "Take the --cfi-from file even if its build-id differs or is missing.",
+        .needs = "cfi-from",
+    },
+    {
+        .name = "skip-non-elf",
+        .group = Group::Files,
+        .brief = "pass over files that are not ELF",
+        .help = "pass over files that are neither ELF nor archives instead of failing on them",
+        .manual = "Pass over files that are neither ELF files nor archives instead of failing on them: scripts, data, "
+                  "and the linker scripts that some libraries named *.a* are.",
+    },
+    {
+        .name = "skip-refused",
+        .group = Group::Files,
+        .brief = "pass over files that cannot be done for a stated reason",
+        .help = "pass over files that cannot be done for a stated reason, with a note, instead of failing",
+        .manual = "Pass over files that cannot be done for a stated reason (a dynamic loader without room, code "
+                  "without call frame information, a 32-bit file), with a note, instead of failing on them. A "
+                  "malformed file, or one that cannot be written, fails all the same.",
+    },
+    {
+        .name = "drop-signature",
+        .group = Group::Files,
+        .brief = "convert signed kernel modules, without their signature",
+        .help = "convert signed kernel modules, and take the signature away, which would be wrong then",
+        .manual = "Convert signed kernel modules, and take the signature away, which would be wrong then. Without "
+                  "this they are refused.",
+        .limit = &converting,
+    },
+    {
+        .name = "for",
+        .group = Group::Format,
+        .argument = {ArgumentKind::Reader, "READER", {}, {}},
+        .brief = "write what a reader takes",
+        .help = "write what READER takes: version and flags in one word, see below",
+        .manual = "Write what READER takes: version and flags in one word; see *READERS*. Excludes --sframe-version, "
+                  "--no-pcrel and --no-ra-undefined.",
+        .limit = &making_rows,
+        .excludes = {"sframe-version", "no-pcrel", "no-ra-undefined"},
+    },
+    {
+        .name = "sframe-version",
+        .group = Group::Format,
+        .argument = {ArgumentKind::Choice,
+                     "VERSION",
+                     {choice("3", sframe::Version::V3, "the default; binutils 2.46 and later"),
+                      choice("2", sframe::Version::V2, "binutils 2.41 to 2.45"),
+                      choice("1", sframe::Version::V1, "binutils 2.40"),
+                      choice("ctf", sframe::Version::CtfFrame, "CTF Frame, which came before")},
+                     {}},
+        .brief = "choose the version of the format",
+        .help = "write SFrame version 3 (the default), 2 or 1, or 'ctf' for CTF Frame, which came before them",
+        .manual = "Write SFrame version *3* (the default), *2* or *1*, or *ctf* for CTF Frame, which came before them; "
+                  "see *FORMATS*.",
+        .limit = &making_rows,
+    },
+    {
+        .name = "no-pcrel",
+        .group = Group::Format,
+        .brief = "version 2 for readers older than its errata",
+        .help = "version 2 for readers older than its errata: function starts relative to the section, and "
+                "--no-ra-undefined",
+        .manual = "Version 2 for readers older than its errata: function starts are relative to the section, not to "
+                  "their own field, and outermost frames are left out as with --no-ra-undefined.",
+        .limit = &making_rows,
+    },
+    {
+        .name = "no-ra-undefined",
+        .group = Group::Format,
+        .brief = "leave outermost frames out",
+        .help = "leave outermost frames out instead of writing rows without words (version 2, erratum 2)",
+        .manual = "Leave outermost frames out instead of writing rows without words, which say that there is no "
+                  "caller (version 3, and version 2 since its second erratum).",
+        .limit = &making_rows,
+    },
+    {
+        .name = "flexible",
+        .group = Group::Format,
+        .argument = {ArgumentKind::Choice,
+                     "WHEN",
+                     {choice("auto", FlexibleDescriptors::Auto, "except on aarch64"),
+                      choice("always", FlexibleDescriptors::Always, "wherever a rule needs one"),
+                      choice("never", FlexibleDescriptors::Never, "leave such rules out")},
+                     {}},
+        .brief = "use flexible descriptors",
+        .help = "version 3: use flexible descriptors 'always', 'never', or ('auto', the default) except on aarch64, "
+                "where no reader has met one",
+        .manual = "Use flexible descriptors of version 3 *always*, *never*, or (*auto*, the default) except on "
+                  "aarch64, where no reader has met one. Without them, rules such as a CFA on another register than "
+                  "the stack or frame pointer are left out.",
+        .limit = &making_rows,
+    },
+    {
+        .name = "report",
+        .argument = {ArgumentKind::Choice,
+                     "FORMAT",
+                     {choice("summary", ReportFormat::Summary, "one line a file"),
+                      choice("json", ReportFormat::Json, "one JSON object a line for each file")},
+                     "summary"},
+        .brief = "choose the form of the report",
+        .help = "summary: one line a file; json: one JSON object a line for each file, with the coverage and every "
+                "reason",
+        .manual = "*summary* (the default): one line a file. *json*: one JSON object a line for each file, with "
+                  "coverage, every hole and its reason, and the plan of the rewrite.",
+    },
+    {
+        .name = "explain",
+        .brief = "name each plan for the rewrite",
+        .help = "name each plan for the rewrite with what it would do or why it does not work, and the one taken",
+        .manual = "Name each plan for the rewrite, in the order of its least cost: what it would do to the file, or "
+                  "why it does not work, and which one was taken. S1 puts the section into the gap behind a segment, "
+                  "S2 into a segment above all others, S3 into one below them; program headers go to free space "
+                  "behind the others (T0), or into the place of notes (T1), of tables of the dynamic linker (T2), or "
+                  "into new pages below the program (T3). Goes well with --dry-run.",
+        .limit = &converting,
+    },
+    {
+        .name = "quiet",
+        .short_name = 'q',
+        .brief = "print errors only",
+        .help = "print errors only",
+        .manual = "Print errors only.",
+        .excludes = {"verbose", "explain"},
+    },
+    {
+        .name = "verbose",
+        .short_name = 'v',
+        .brief = "name each function that is left out",
+        .help = "name each function that is left out, and the plan of the rewrite",
+        .manual = "Name each function that is left out, and the plan of the rewrite.",
+    },
+    {
+        .name = "help",
+        .short_name = 'h',
+        .action = Action::Help,
+        .brief = "print help",
+        .help = "print this and exit",
+        .manual = "Print a short help and exit.",
+    },
+    {
+        .name = "version",
+        .short_name = 'V',
+        .action = Action::Version,
+        .brief = "print the version",
+        .help = "print the version and exit",
+        .manual = "Print the version and exit.",
+    },
+};
+
+bool names(const Option& one, const Option& other) {
+  return one.excludes.contains(other.name);
+}
+
+/// Whether `option` is of no use to `action`.
+bool is_kept_from(const Option& option, Action action) {
+  if (action == Action::Convert) return false;
+  if (option.not_with.contains(action)) return true;
+  const Limit* const limit = option.limit;
+  return limit != nullptr && !limit->actions.contains(action);
+}
+
+}  // namespace
+
+std::span<const Option> option_table() {
+  return table;
+}
+
+const Option& option_named(std::string_view name) {
+  const auto* const found = std::ranges::find(table, name, &Option::name);
+  assert(found != std::end(table));
+  return *found;
+}
+
+const Option& option_for(Action action) {
+  assert(action != Action::Convert);
+  return *std::ranges::find(table, action, &Option::action);
+}
+
+bool exclude_each_other(const Option& one, const Option& other) {
+  if (&one == &other) return false;
+  const bool both_act = one.action != Action::Convert && other.action != Action::Convert;
+  return both_act || names(one, other) || names(other, one) || is_kept_from(one, other.action) ||
+         is_kept_from(other, one.action);
+}
+
+std::string_view heading_of(Group group) {
+  switch (group) {
+    case Group::Action:
+      return "Instead of converting";
+    case Group::Files:
+      return "Files";
+    case Group::Format:
+      return "Format";
+    case Group::Report:
+      return "Report";
+  }
+  return {};
+}
+
+}  // namespace sframe_gen::cli

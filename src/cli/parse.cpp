@@ -1,0 +1,88 @@
+// Boost's part: the table as its description, which it parses by and prints.
+
+#include <boost/program_options.hpp>
+
+#include <sstream>
+
+#include "cli/given_options.hpp"
+#include "cli/usage_error.hpp"
+
+namespace po = boost::program_options;
+
+namespace sframe_gen::cli {
+
+namespace {
+
+constexpr const char* positional = "file";
+
+void describe(const Option& option, po::options_description& group) {
+  std::string names(option.name);
+  if (option.short_name != 0) names += {',', option.short_name};
+  const std::string help(option.help);
+  const Argument& argument = option.argument;
+  if (argument.kind == ArgumentKind::None) {
+    group.add_options()(names.c_str(), help.c_str());
+    return;
+  }
+  // Paths are read as strings: with spaces in them, path's own extraction operator would stop at the first.
+  auto* const value = po::value<std::string>()->value_name(std::string(argument.name));
+  if (!argument.preset.empty()) value->default_value(std::string(argument.preset));
+  group.add_options()(names.c_str(), value, help.c_str());
+}
+
+po::options_description description() {
+  constexpr unsigned line_width = 100, text_width = 60;
+  po::options_description all(line_width, text_width);
+  for (const Group group : all_groups) {
+    po::options_description options(std::string(heading_of(group)), line_width, text_width);
+    for (const Option& option : option_table()) {
+      if (option.group == group) describe(option, options);
+    }
+    all.add(options);
+  }
+  return all;
+}
+
+po::variables_map parse(int argument_count, const char* const* arguments) {
+  po::options_description all = description();
+  all.add_options()(positional, po::value<std::vector<std::string>>());
+  po::positional_options_description files;
+  files.add(positional, -1);
+  namespace style = po::command_line_style;
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(argument_count, arguments)
+                  .options(all)
+                  .positional(files)
+                  .style(style::unix_style & ~style::allow_guessing)
+                  .run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw UsageError(error.what());
+  }
+  return values;
+}
+
+}  // namespace
+
+GivenOptions read_given_options(int argument_count, const char* const* arguments) {
+  const po::variables_map values = parse(argument_count, arguments);
+  GivenOptions given;
+  for (const Option& option : option_table()) {
+    const po::variable_value& value = values[std::string(option.name)];
+    if (value.empty() || value.defaulted()) continue;
+    const bool flag = option.argument.kind == ArgumentKind::None;
+    given.values.emplace(option.name, flag ? std::string() : value.as<std::string>());
+  }
+  if (values.count(positional) != 0) given.files = values[positional].as<std::vector<std::string>>();
+  return given;
+}
+
+std::string described_options() {
+  std::ostringstream text;
+  text << description();
+  return text.str();
+}
+
+}  // namespace sframe_gen::cli

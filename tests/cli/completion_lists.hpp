@@ -1,0 +1,152 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/option_table.hpp"
+#include "sframe_gen/format.hpp"
+
+/// The lists in the completions of bash, zsh and fish, made from the option table.
+namespace sframe_gen::cli::test {
+
+/// "-o", "--output"
+inline std::vector<std::string> spellings_of(const Option& option) {
+  std::vector<std::string> spellings;
+  if (option.short_name != 0) spellings.push_back(std::string("-") + option.short_name);
+  spellings.push_back("--" + std::string(option.name));
+  return spellings;
+}
+
+inline std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : std::string(between)) + word;
+  return text;
+}
+
+inline std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+  return text;
+}
+
+struct Word {
+  std::string text, meaning;
+};
+
+/// What an option takes, if that is one of some words.
+inline std::vector<Word> words_of(const Argument& argument) {
+  std::vector<Word> words;
+  for (const Choice& choice : argument.choices)
+    words.push_back({std::string(choice.name), std::string(choice.meaning)});
+  if (argument.kind == ArgumentKind::Reader) {
+    for (const ReaderTarget& target : reader_targets())
+      words.push_back({std::string(target.name), std::string(target.meaning)});
+  }
+  return words;
+}
+
+inline std::vector<std::string> texts_of(const std::vector<Word>& words) {
+  std::vector<std::string> texts;
+  for (const Word& word : words) texts.push_back(word.text);
+  return texts;
+}
+
+/// A word in single quotes, as all three shells read it.
+inline std::string quoted(const std::string& text) {
+  return '\'' + replaced(text, "'", "'\\''") + '\'';
+}
+
+inline std::string bash_options() {
+  std::string names = "_sframe_gen_options='", values;
+  for (const Group group : all_groups) {
+    std::string line;
+    for (const Option& option : option_table()) {
+      if (option.group == group) line += (line.empty() ? "" : " ") + joined(spellings_of(option), " ");
+    }
+    names += (group == *all_groups.begin() ? "" : "\n  ") + line;
+  }
+  for (const Option& option : option_table()) {
+    const std::vector<Word> words = words_of(option.argument);
+    if (words.empty()) continue;
+    values += "    --" + std::string(option.name) + ") echo " + joined(texts_of(words), " ") + " ;;\n";
+  }
+  return names +
+         "'\n\n"
+         "# Prints the values that option $1 takes, or nothing if they are files.\n"
+         "_sframe_gen_values() {\n"
+         "  case $1 in\n" +
+         values + "  esac\n}\n";
+}
+
+/// What zsh does not offer any more behind `option`.
+inline std::string zsh_exclusions(const Option& option) {
+  if (option.action == Action::Help || option.action == Action::Version) return "- *";
+  std::vector<std::string> excluded;
+  for (const Option& other : option_table()) {
+    const bool ends_the_line = other.action == Action::Help || other.action == Action::Version;
+    if (ends_the_line || (&other != &option && !exclude_each_other(option, other))) continue;
+    if (&other == &option && option.short_name == 0) continue;
+    for (std::string& spelling : spellings_of(other)) excluded.push_back(std::move(spelling));
+  }
+  return joined(excluded, " ");
+}
+
+inline std::string zsh_argument(const Argument& argument) {
+  std::string label(argument.name);
+  for (char& letter : label) letter = static_cast<char>(letter - 'A' + 'a');
+  switch (argument.kind) {
+    case ArgumentKind::None:
+      return {};
+    case ArgumentKind::Choice:
+      return ':' + label + ":(" + joined(texts_of(words_of(argument)), " ") + ')';
+    case ArgumentKind::Reader:
+      return ':' + label + ":{_describe reader readers}";
+    case ArgumentKind::File:
+      return ':' + label + ":_files";
+    case ArgumentKind::Address:
+      return ':' + label + ':';
+  }
+  return {};
+}
+
+inline std::string zsh_options() {
+  std::string readers = "  local -a readers=(\n", options = "  local -a options=(\n";
+  for (const ReaderTarget& target : reader_targets()) {
+    const std::string meaning = replaced(std::string(target.meaning), ":", "\\:");
+    readers += "    " + quoted(std::string(target.name) + ':' + meaning) + '\n';
+  }
+  for (const Option& option : option_table()) {
+    const std::string equals = option.argument.kind == ArgumentKind::None ? "" : "=";
+    const std::string exclusions = zsh_exclusions(option);
+    const std::string list = exclusions.empty() ? "" : '(' + exclusions + ')';
+    const std::string text = '[' + std::string(option.brief) + ']' + zsh_argument(option.argument);
+    const std::string name = joined(spellings_of(option), ",") + equals;
+    options += "    " +
+               (option.short_name == 0 ? quoted(list + name + text) : quoted(list) + '{' + name + '}' + quoted(text)) +
+               '\n';
+  }
+  return readers + "  )\n" + options + "  )\n";
+}
+
+inline std::string fish_argument(const Argument& argument) {
+  if (argument.kind == ArgumentKind::None) return {};
+  if (argument.kind == ArgumentKind::File) return " -r -F";
+  std::vector<std::string> lines;
+  for (const Word& word : words_of(argument))
+    lines.push_back(word.text + "\\t" + replaced(quoted(word.meaning), "'\\''", "\\'"));
+  return lines.empty() ? " -x" : " -x -a \"" + joined(lines, "\n") + '"';
+}
+
+inline std::string fish_options() {
+  std::string text;
+  for (const Option& option : option_table()) {
+    text += "complete -c sframe-gen";
+    if (option.short_name != 0) text += std::string(" -s ") + option.short_name;
+    text += " -l " + std::string(option.name) + " -d '" + std::string(option.brief) + '\'' +
+            fish_argument(option.argument) + '\n';
+  }
+  return text;
+}
+
+}  // namespace sframe_gen::cli::test

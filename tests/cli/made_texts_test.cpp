@@ -1,0 +1,128 @@
+// Completions and manual are what the tables of options and readers say. Their parts that are made from these stand
+// between ">>> NAME" and "<<<"; SFRAME_GEN_UPDATE_GOLDEN=1 rewrites them.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <ostream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "cli/completion_lists.hpp"
+#include "cli/help.hpp"
+#include "cli/manual_lists.hpp"
+
+namespace sframe_gen::cli::test {
+namespace {
+
+struct Part {
+  const char* file;
+  const char* name;
+  std::string (*make)();
+};
+
+void PrintTo(const Part& part, std::ostream* out) {
+  *out << part.file << ": " << part.name;
+}
+
+const Part parts[]{
+    {"completions/sframe-gen.bash", "options", bash_options}, {"completions/_sframe-gen", "options", zsh_options},
+    {"completions/sframe-gen.fish", "options", fish_options}, {"docs/sframe-gen.1", "options", manual_options},
+    {"docs/sframe-gen.1", "readers", manual_readers},
+};
+
+std::string path_of(const std::string& file) {
+  return SFRAME_GEN_SOURCE_DIR "/" + file;
+}
+
+std::string read(const std::string& file) {
+  std::ifstream stream(path_of(file));
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// `text` with the part made anew.
+std::string rewritten(const std::string& text, const Part& part) {
+  std::istringstream lines(text);
+  std::string result;
+  bool inside = false, found = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with("<<<")) inside = false;
+    if (!inside) result += line + '\n';
+    if (line.find(">>> " + std::string(part.name) + ',') == std::string::npos) continue;
+    result += part.make();
+    inside = found = true;
+  }
+  EXPECT_TRUE(found && !inside) << part.file << " has no part for " << part.name;
+  return result;
+}
+
+class MadeText : public testing::TestWithParam<Part> {};
+
+TEST_P(MadeText, IsWhatTheTableSays) {
+  const Part& part = GetParam();
+  const std::string right = rewritten(read(part.file), part);
+  if (std::getenv("SFRAME_GEN_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path_of(part.file)) << right;
+  }
+  EXPECT_EQ(read(part.file), right) << "SFRAME_GEN_UPDATE_GOLDEN=1 rewrites " << part.file;
+}
+
+INSTANTIATE_TEST_SUITE_P(Texts, MadeText, testing::ValuesIn(parts));
+
+// The table itself: names and letters are one option's, and what options refer to is there.
+TEST(OptionTable, IsSound) {
+  std::set<std::string> spellings;
+  std::set<std::string_view> names;
+  for (const Option& option : option_table()) {
+    names.insert(option.name);
+    for (const std::string& spelling : spellings_of(option)) EXPECT_TRUE(spellings.insert(spelling).second) << spelling;
+    EXPECT_FALSE(option.brief.empty() || option.help.empty() || option.manual.empty()) << option.name;
+    EXPECT_EQ(option.argument.kind == ArgumentKind::None, option.argument.name.empty()) << option.name;
+    EXPECT_EQ(option.argument.kind == ArgumentKind::Choice, option.argument.choices.size() != 0) << option.name;
+    // zsh and roff would read them otherwise.
+    EXPECT_EQ(option.brief.find_first_of("[]:'\\"), std::string::npos) << option.name;
+    EXPECT_EQ(option.manual.find('\\'), std::string::npos) << option.name;
+  }
+  for (const Option& option : option_table()) {
+    for (const std::string_view other : option.excludes) {
+      EXPECT_TRUE(names.contains(other)) << other;
+      EXPECT_NE(other, option.name);
+    }
+    EXPECT_TRUE(option.needs.empty() || names.contains(option.needs)) << option.needs;
+  }
+}
+
+TEST(OptionTable, ExclusionGoesBothWays) {
+  for (const Option& one : option_table()) {
+    EXPECT_FALSE(exclude_each_other(one, one)) << one.name;
+    for (const Option& other : option_table())
+      EXPECT_EQ(exclude_each_other(one, other), exclude_each_other(other, one)) << one.name << ' ' << other.name;
+  }
+  EXPECT_TRUE(exclude_each_other(option_named("quiet"), option_named("verbose")));
+  EXPECT_TRUE(exclude_each_other(option_named("dump"), option_named("output")));
+  EXPECT_FALSE(exclude_each_other(option_named("emit"), option_named("output")));
+}
+
+// What no table makes.
+TEST(Manual, HasEveryFormat) {
+  const std::string page = read("docs/sframe-gen.1");
+  std::size_t at = page.find(".SH FORMATS\n");
+  ASSERT_NE(at, std::string::npos);
+  for (const Choice& version : option_named("sframe-version").argument.choices) {
+    at = page.find("\n.TP\n.B " + std::string(version.name) + "\n", at);
+    ASSERT_NE(at, std::string::npos) << version.name;
+  }
+}
+
+TEST(Help, NamesEveryOptionAndReader) {
+  for (const Option& option : option_table())
+    EXPECT_NE(help_text().find("--" + std::string(option.name)), std::string::npos) << option.name;
+  for (const ReaderTarget& target : reader_targets())
+    EXPECT_NE(help_text().find("\n  " + std::string(target.name) + "  "), std::string::npos) << target.name;
+}
+
+}  // namespace
+}  // namespace sframe_gen::cli::test

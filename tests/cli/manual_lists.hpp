@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cctype>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "cli/option_table.hpp"
+#include "sframe_gen/format.hpp"
+
+/// The lists in the manual, made from the tables of options and readers.
+namespace sframe_gen::cli::test {
+
+inline std::string roff_hyphens(const std::string& text) {
+  return std::regex_replace(text, std::regex("-"), "\\-");
+}
+
+/// "FILE|FORM|OUT": the words that stand for what a user gives.
+inline std::string argument_names() {
+  std::string names = "FILE";
+  for (const Option& option : option_table()) {
+    if (!option.argument.name.empty()) names += '|' + std::string(option.argument.name);
+  }
+  return names;
+}
+
+/// Text as roff: options and what stands between stars bold, the names of arguments in italics.
+inline std::string roff_of(const std::string& text) {
+  const std::regex marked(R"(\*([^*]+)\*|(--[a-z][a-z-]*(?:=[a-z]+)?)|\b()" + argument_names() + R"()\b)");
+  std::string result;
+  std::size_t plain = 0;
+  for (std::sregex_iterator match(text.begin(), text.end(), marked), end; match != end; ++match) {
+    const auto at = static_cast<std::size_t>(match->position());
+    result += text.substr(plain, at - plain);
+    const bool italic = (*match)[3].matched;
+    const std::string words = (*match)[1].matched ? (*match)[1].str() : match->str();
+    result += (italic ? "\\fI" : "\\fB") + roff_hyphens(words) + "\\fR";
+    plain = at + static_cast<std::size_t>(match->length());
+  }
+  return result + text.substr(plain);
+}
+
+/// Lines of at most 120 columns, a new one for each sentence, as roff likes it.
+inline std::string roff_paragraph(std::string_view text) {
+  std::istringstream words(roff_of(std::string(text)));
+  std::string result, line;
+  for (std::string word; words >> word;) {
+    const bool sentence = line.ends_with('.');
+    if (!line.empty() && (sentence || line.size() + 1 + word.size() > 120)) {
+      result += line + '\n';
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return result + line + '\n';
+}
+
+/// ".BR \-o ", " \-\-output " \fIOUT\fR""
+inline std::string roff_tag(const Option& option) {
+  std::string tag = option.short_name == 0 ? "" : std::string("\\-") + option.short_name + " \", \" ";
+  tag += "\\-\\-" + roff_hyphens(std::string(option.name));
+  if (!option.argument.name.empty()) tag += " \" \\fI" + std::string(option.argument.name) + "\\fR\"";
+  return (tag.find(' ') == std::string::npos ? ".B " : ".BR ") + tag + '\n';
+}
+
+/// The words that an option takes, where they need more than their names.
+inline std::string roff_choices(const Argument& argument) {
+  std::string list;
+  for (const Choice& choice : argument.choices) {
+    if (!choice.manual.empty()) list += ".TP\n.B " + std::string(choice.name) + '\n' + roff_paragraph(choice.manual);
+  }
+  return list.empty() ? "" : ".RS\n" + list + ".RE\n";
+}
+
+inline std::string manual_options() {
+  std::string text;
+  for (const Group group : all_groups) {
+    text += ".SS " + std::string(heading_of(group)) + '\n';
+    for (const Option& option : option_table()) {
+      if (option.group != group) continue;
+      text += ".TP\n" + roff_tag(option) + roff_paragraph(option.manual) + roff_choices(option.argument);
+    }
+  }
+  return text;
+}
+
+inline std::string manual_readers() {
+  std::string text;
+  for (const ReaderTarget& target : reader_targets()) {
+    text += ".TP\n.B " + std::string(target.name) + '\n' + roff_paragraph(std::string(target.meaning) + '.');
+  }
+  return text;
+}
+
+}  // namespace sframe_gen::cli::test
