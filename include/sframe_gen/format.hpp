@@ -15,8 +15,8 @@ enum class Version : std::uint8_t { CtfFrame, V1, V2, V3 };
 /// ABI/arch identifiers (version 3, section 2.2.1).
 enum class Abi : std::uint8_t { Aarch64Big = 1, Aarch64Little = 2, Amd64 = 3, S390x = 4 };
 
-enum class PcType : std::uint8_t { Increment = 0, Mask = 1 };            ///< SFRAME_FDE_PCTYPE_* (2.3.3.1)
-enum class DescriptorType : std::uint8_t { Default = 0, Flexible = 1 };  ///< SFRAME_FDE_TYPE_* (2.3.3.2)
+enum class PcType : std::uint8_t { Increment = 0, Mask = 1 };     ///< SFRAME_FDE_PCTYPE_* (2.3.3.1)
+enum class FdeType : std::uint8_t { Default = 0, Flexible = 1 };  ///< SFRAME_FDE_TYPE_* (2.3.3.2)
 
 /// "SFrame version 3".
 std::string_view name_of(Version version);

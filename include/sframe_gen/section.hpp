@@ -24,24 +24,24 @@ struct Rule {
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
-/// How to leave one frame.
-struct Recovery {
+/// How to leave one frame: the rules of section 3.2 for its CFA, return address and frame pointer.
+struct RecoveryRules {
   Rule cfa = {};
   std::optional<Rule> return_address = std::nullopt;  ///< without a value: the ABI's fixed place, or unchanged
   std::optional<Rule> frame_pointer = std::nullopt;   ///< without a value: unchanged
   bool mangled_ra = false;                            ///< aarch64: the return address is signed
-  friend bool operator==(const Recovery&, const Recovery&) = default;
+  friend bool operator==(const RecoveryRules&, const RecoveryRules&) = default;
 };
 
 /// One frame row entry: from `pc_offset` to the next row, or to the end of the function or of the repeated block.
-struct Row {
+struct Fre {
   std::uint32_t pc_offset = 0;  ///< bytes from the start of the function; with PcType::Mask, of the block
-  std::optional<Recovery> recovery = std::nullopt;  ///< without a value: RA undefined, the outermost frame
-  friend bool operator==(const Row&, const Row&) = default;
+  std::optional<RecoveryRules> recovery = std::nullopt;  ///< without a value: RA undefined, the outermost frame
+  friend bool operator==(const Fre&, const Fre&) = default;
 };
 
-/// One function descriptor with its rows.
-struct Function {
+/// One function descriptor entry: a function, or a part of one, with its rows.
+struct Fde {
   std::uint64_t start = 0;  ///< virtual address
   std::uint32_t size = 0;   ///< bytes
   bool signal_frame = false;
@@ -50,9 +50,9 @@ struct Function {
   /// Bytes of the repeated block with PcType::Mask; else 0. 0 with Mask too in CTF Frame and SFrame version 1, whose
   /// row starts are bit masks: a row holds for the PC offsets that have all of its bits set or more.
   std::uint8_t repeat_size = 0;
-  DescriptorType type = DescriptorType::Default;
-  std::vector<Row> rows;  ///< ascending by pc_offset
-  friend bool operator==(const Function&, const Function&) = default;
+  FdeType type = FdeType::Default;
+  std::vector<Fre> fres;  ///< ascending by pc_offset
+  friend bool operator==(const Fde&, const Fde&) = default;
 };
 
 /// A decoded section.
@@ -64,14 +64,14 @@ struct Section {
   Abi abi = Abi::Amd64;
   std::int8_t fixed_fp_offset = 0;
   std::int8_t fixed_ra_offset = 0;
-  std::vector<Function> functions;  ///< in the order of the index
+  std::vector<Fde> fdes;  ///< in the order of the index
 };
 
 /// Where the decoder takes what the specification would not have written.
 struct Strictness {
   /// A row may start at the end of its function, where it covers nothing. GNU as writes one for a CFI directive behind
   /// the last instruction, and for a function of no bytes; libsframe of binutils 2.46 and later takes it.
-  bool allow_row_at_end = true;
+  bool allow_fre_at_end = true;
   /// Functions may overlap: for a relocatable file, where relocations have yet to say what the starts are.
   bool allow_overlap = false;
 };

@@ -68,10 +68,10 @@ std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image
   const bool from_field =
       (section.flags & sframe::flag::function_start_pc_relative) != 0 || section.version == sframe::Version::CtfFrame;
   std::vector<sframe::AssemblyFunction> functions;
-  functions.reserve(section.functions.size());
-  for (std::size_t i = 0; i < section.functions.size(); ++i) {
+  functions.reserve(section.fdes.size());
+  for (std::size_t i = 0; i < section.fdes.size(); ++i) {
     const std::uint64_t field = version.header_size() + std::uint64_t{i} * version.descriptor_size;
-    const std::uint64_t start = section.functions[i].start;
+    const std::uint64_t start = section.fdes[i].start;
     std::string expression = hex(start) + " - ";
     expression += from_field ? "(" : "";
     expression += section_address_symbol;

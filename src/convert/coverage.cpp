@@ -58,7 +58,7 @@ namespace sframe_gen::convert {
 
 void count(const cfi::FunctionFrames& frames, const emit::Selected& selected, Coverage& coverage) {
   ++coverage.functions;
-  ++(selected.holes.empty() ? coverage.whole : selected.functions.empty() ? coverage.left_out : coverage.in_part);
+  ++(selected.holes.empty() ? coverage.whole : selected.fdes.empty() ? coverage.left_out : coverage.in_part);
   coverage.described_bytes += frames.size;
   coverage.covered_bytes += frames.size;
   std::set<Unrepresentable> seen;
@@ -69,11 +69,11 @@ void count(const cfi::FunctionFrames& frames, const emit::Selected& selected, Co
     coverage.covered_bytes -= hole.end - hole.begin;
     coverage.holes.push_back({hole, {}, {}});
   }
-  for (const sframe::Function& function : selected.functions) {
-    ++(function.pc_type == sframe::PcType::Mask            ? coverage.mask_descriptors
-       : function.type == sframe::DescriptorType::Flexible ? coverage.flexible_descriptors
-                                                           : coverage.default_descriptors);
-    coverage.rows += function.rows.size();
+  for (const sframe::Fde& fde : selected.fdes) {
+    ++(fde.pc_type == sframe::PcType::Mask     ? coverage.mask_descriptors
+       : fde.type == sframe::FdeType::Flexible ? coverage.flexible_descriptors
+                                               : coverage.default_descriptors);
+    coverage.rows += fde.fres.size();
   }
 }
 

@@ -54,7 +54,7 @@ std::string object_assembly(const elf::Image& object, const LoweredObject& lower
   }
   // No relocation has told the functions apart yet.
   const sframe::Section section =
-      sframe::decode(added.bytes, 0, {object.name(), added.name}, {.allow_row_at_end = true, .allow_overlap = true});
+      sframe::decode(added.bytes, 0, {object.name(), added.name}, {.allow_fre_at_end = true, .allow_overlap = true});
   return sframe::assembly_text(added.bytes, section, assembly_functions(object, added), frame);
 }
 

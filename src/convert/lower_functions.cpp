@@ -26,7 +26,7 @@ LoweredFunctions lower_part(const cfi::FrameSource& source, const cfi::FrameSour
   emit::Selector selector(dialect);
   lowered.coverage.dropped.duplicate = source.for_each_function(part, [&](const cfi::FunctionFrames& frames) {
     const emit::Selected& selected = selector.select(frames);
-    for (const sframe::Function& function : selected.functions) lowered.encoder.add(function);
+    for (const sframe::Fde& fde : selected.fdes) lowered.encoder.add(fde);
     count(frames, selected, lowered.coverage);
   });
   return lowered;
@@ -98,7 +98,7 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSou
   }
   try {
     LoweredFunctions lowered = lower_functions(source, dialect);
-    if (lowered.encoder.function_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
+    if (lowered.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
     return lowered;
   } catch (const std::length_error& too_much) {
     throw Refused(image.name(), too_much.what());

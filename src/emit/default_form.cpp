@@ -24,7 +24,8 @@ std::optional<Unrepresentable> obstacle_to_word(const sframe::Rule& rule, Unrepr
   return in_register && has_register_words(dialect) ? std::nullopt : std::optional(needs_flexible);
 }
 
-std::optional<Unrepresentable> obstacle_to_return_address(const sframe::Recovery& recovery, const Dialect& dialect) {
+std::optional<Unrepresentable> obstacle_to_return_address(const sframe::RecoveryRules& recovery,
+                                                          const Dialect& dialect) {
   const auto& rule = recovery.return_address;
   if (!rule) return std::nullopt;
   if (!dialect.abi->tracks_return_address) return Unrepresentable::ReturnAddressNeedsFlexible;
@@ -35,7 +36,8 @@ std::optional<Unrepresentable> obstacle_to_return_address(const sframe::Recovery
   return obstacle_to_word(*rule, Unrepresentable::ReturnAddressNeedsFlexible, dialect);
 }
 
-std::optional<Unrepresentable> obstacle_to_frame_pointer(const sframe::Recovery& recovery, const Dialect& dialect) {
+std::optional<Unrepresentable> obstacle_to_frame_pointer(const sframe::RecoveryRules& recovery,
+                                                         const Dialect& dialect) {
   const auto& rule = recovery.frame_pointer;
   if (!rule) return std::nullopt;
   const bool word_before_it = dialect.abi->tracks_return_address && !dialect.version->frame_pointer_first;
@@ -46,7 +48,7 @@ std::optional<Unrepresentable> obstacle_to_frame_pointer(const sframe::Recovery&
 
 }  // namespace
 
-std::optional<Unrepresentable> obstacle_to_default(const sframe::Recovery& recovery, const Dialect& dialect) {
+std::optional<Unrepresentable> obstacle_to_default(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
   const sframe::Rule& cfa = recovery.cfa;
   const bool on_sp = cfa.base_register == dialect.abi->stack_pointer;
   const bool on_fp = cfa.base_register == dialect.abi->frame_pointer;

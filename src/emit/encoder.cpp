@@ -5,57 +5,57 @@
 #include <stdexcept>
 #include <string>
 
-#include "emit/row_encoder.hpp"
+#include "emit/fre_encoder.hpp"
 #include "sframe/format.hpp"
 #include "sframe/version.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::emit {
 
-SectionEncoder::SectionEncoder(const Dialect& dialect) : dialect_(dialect), rows_(dialect.abi->endian) {}
+SectionEncoder::SectionEncoder(const Dialect& dialect) : dialect_(dialect), fres_(dialect.abi->endian) {}
 
-void SectionEncoder::add(const sframe::Function& function) {
-  assert(!function.rows.empty() && function.rows.size() <= dialect_.largest_row_count());
-  assert(functions_.empty() || functions_.back().start + functions_.back().size <= function.start);
+void SectionEncoder::add(const sframe::Fde& fde) {
+  assert(!fde.fres.empty() && fde.fres.size() <= dialect_.largest_fre_count());
+  assert(fdes_.empty() || fdes_.back().start + fdes_.back().size <= fde.start);
   check_limits();
-  const sframe::RowAddressWidth width = row_address_width(function.size);
-  const unsigned row_type = static_cast<unsigned>(width) + dialect_.version->first_row_type;
-  const sframe::FunctionInfo info(row_type, function.pc_type, function.b_key, function.signal_frame);
-  functions_.push_back({function.start, function.size, static_cast<std::uint32_t>(rows_.size()),
-                        static_cast<std::uint32_t>(function.rows.size()), info, function.repeat_size});
+  const sframe::FreAddressWidth width = fre_address_width(fde.size);
+  const unsigned fre_type = static_cast<unsigned>(width) + dialect_.version->first_fre_type;
+  const sframe::FdeInfo info(fre_type, fde.pc_type, fde.b_key, fde.signal_frame);
+  fdes_.push_back({fde.start, fde.size, static_cast<std::uint32_t>(fres_.size()),
+                   static_cast<std::uint32_t>(fde.fres.size()), info, fde.repeat_size});
   if (dialect_.version->has_attributes) {
-    rows_.u16(static_cast<std::uint16_t>(function.rows.size()));
-    rows_.u8(info.byte());
-    rows_.u8(static_cast<std::uint8_t>(function.type));
-    rows_.u8(function.repeat_size);
+    fres_.u16(static_cast<std::uint16_t>(fde.fres.size()));
+    fres_.u8(info.byte());
+    fres_.u8(static_cast<std::uint8_t>(fde.type));
+    fres_.u8(fde.repeat_size);
   }
-  for (const sframe::Row& row : function.rows) encode_row(rows_, row, width, function.type, dialect_);
-  row_count_ += function.rows.size();
+  for (const sframe::Fre& fre : fde.fres) encode_fre(fres_, fre, width, fde.type, dialect_);
+  fre_count_ += fde.fres.size();
 }
 
 void SectionEncoder::append(const SectionEncoder& other) {
   check_limits();
-  const std::uint64_t shift = rows_.size();
-  rows_.append_bytes(other.rows_.bytes());
+  const std::uint64_t shift = fres_.size();
+  fres_.append_bytes(other.fres_.bytes());
   check_limits();
-  functions_.reserve(functions_.size() + other.functions_.size());
-  for (Entry entry : other.functions_) {
-    entry.rows_offset = static_cast<std::uint32_t>(shift + entry.rows_offset);
-    functions_.push_back(entry);
+  fdes_.reserve(fdes_.size() + other.fdes_.size());
+  for (Entry entry : other.fdes_) {
+    entry.fres_offset = static_cast<std::uint32_t>(shift + entry.fres_offset);
+    fdes_.push_back(entry);
   }
-  row_count_ += other.row_count_;
+  fre_count_ += other.fre_count_;
 }
 
 /// Offsets into the rows and all counts of the header have 32 bits.
 void SectionEncoder::check_limits() const {
-  if (rows_.size() > std::numeric_limits<std::uint32_t>::max() ||
-      functions_.size() >= std::numeric_limits<std::uint32_t>::max() / dialect_.version->descriptor_size) {
+  if (fres_.size() > std::numeric_limits<std::uint32_t>::max() ||
+      fdes_.size() >= std::numeric_limits<std::uint32_t>::max() / dialect_.version->descriptor_size) {
     throw std::length_error("more rows than the 32-bit offsets of an SFrame section can reach");
   }
 }
 
 std::uint64_t SectionEncoder::encoded_size() const {
-  return dialect_.version->header_size() + functions_.size() * dialect_.version->descriptor_size + rows_.size();
+  return dialect_.version->header_size() + fdes_.size() * dialect_.version->descriptor_size + fres_.size();
 }
 
 std::vector<std::byte> SectionEncoder::encode(std::uint64_t section_address) const {
@@ -63,15 +63,15 @@ std::vector<std::byte> SectionEncoder::encode(std::uint64_t section_address) con
   ByteWriter writer(dialect_.abi->endian);
   writer.reserve(encoded_size());
   write_header(writer, sframe::flag::sorted | start_flag());
-  for (const Entry& entry : functions_) write_entry(writer, entry, section_address);
-  writer.append_bytes(rows_.bytes());
+  for (const Entry& entry : fdes_) write_entry(writer, entry, section_address);
+  writer.append_bytes(fres_.bytes());
   return writer.release();
 }
 
 std::vector<std::uint64_t> SectionEncoder::starts() const {
   std::vector<std::uint64_t> starts;
-  starts.reserve(functions_.size());
-  for (const Entry& entry : functions_) starts.push_back(entry.start);
+  starts.reserve(fdes_.size());
+  for (const Entry& entry : fdes_) starts.push_back(entry.start);
   return starts;
 }
 
@@ -80,23 +80,23 @@ std::uint64_t SectionEncoder::start_field(std::size_t index) const {
 }
 
 std::vector<std::byte> SectionEncoder::encode_for_object(std::span<const std::size_t> order) const {
-  assert(order.size() == functions_.size() && dialect_.version->version != sframe::Version::CtfFrame);
+  assert(order.size() == fdes_.size() && dialect_.version->version != sframe::Version::CtfFrame);
   check_limits();
   ByteWriter writer(dialect_.abi->endian);
-  ByteWriter rows(dialect_.abi->endian);
+  ByteWriter fres(dialect_.abi->endian);
   writer.reserve(encoded_size());
-  rows.reserve(rows_.size());
+  fres.reserve(fres_.size());
   write_header(writer, start_flag());
   for (const std::size_t index : order) {
-    Entry entry = functions_[index];
-    const std::size_t end = index + 1 < functions_.size() ? functions_[index + 1].rows_offset : rows_.size();
-    const auto block = std::span(rows_.bytes()).subspan(entry.rows_offset, end - entry.rows_offset);
-    entry.rows_offset = static_cast<std::uint32_t>(rows.size());
-    rows.append_bytes(block);
+    Entry entry = fdes_[index];
+    const std::size_t end = index + 1 < fdes_.size() ? fdes_[index + 1].fres_offset : fres_.size();
+    const auto block = std::span(fres_.bytes()).subspan(entry.fres_offset, end - entry.fres_offset);
+    entry.fres_offset = static_cast<std::uint32_t>(fres.size());
+    fres.append_bytes(block);
     dialect_.version->has_attributes ? writer.u64(0) : writer.u32(0);
     write_limits(writer, entry);
   }
-  writer.append_bytes(rows.bytes());
+  writer.append_bytes(fres.bytes());
   return writer.release();
 }
 
@@ -112,12 +112,11 @@ void SectionEncoder::write_header(ByteWriter& writer, std::uint8_t flags) const 
   writer.u8(0);  // no fixed FP offset on any ABI
   writer.u8(static_cast<std::uint8_t>(dialect_.abi->fixed_ra_offset));
   if (dialect_.version->has_auxiliary_header) writer.u8(0);  // the kernel refuses any
-  writer.u32(static_cast<std::uint32_t>(functions_.size()));
-  writer.u32(static_cast<std::uint32_t>(row_count_));
-  writer.u32(static_cast<std::uint32_t>(rows_.size()));
+  writer.u32(static_cast<std::uint32_t>(fdes_.size()));
+  writer.u32(static_cast<std::uint32_t>(fre_count_));
+  writer.u32(static_cast<std::uint32_t>(fres_.size()));
   writer.u32(0);  // the functions follow the header
-  writer.u32(
-      static_cast<std::uint32_t>(functions_.size() * dialect_.version->descriptor_size));  // the rows follow them
+  writer.u32(static_cast<std::uint32_t>(fdes_.size() * dialect_.version->descriptor_size));  // the rows follow them
 }
 
 void SectionEncoder::write_entry(ByteWriter& writer, const Entry& entry, std::uint64_t section_address) const {
@@ -137,9 +136,9 @@ void SectionEncoder::write_entry(ByteWriter& writer, const Entry& entry, std::ui
 void SectionEncoder::write_limits(ByteWriter& writer, const Entry& entry) const {
   const sframe::VersionTraits& version = *dialect_.version;
   writer.u32(entry.size);
-  writer.u32(entry.rows_offset);
+  writer.u32(entry.fres_offset);
   if (version.has_attributes) return;
-  writer.u32(entry.row_count);
+  writer.u32(entry.fre_count);
   writer.u8(entry.info.byte());
   if (!version.has_repeat_size) return;
   writer.u8(entry.repeat_size);

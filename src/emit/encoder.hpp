@@ -23,15 +23,15 @@ class SectionEncoder {
  public:
   explicit SectionEncoder(const Dialect& dialect);
 
-  /// `function` has at least one row and at most the dialect's largest count; a row's offset is below the function's
+  /// `fde` has at least one row and at most the dialect's largest count; a row's offset is below the function's
   /// size. Throws std::length_error when the row sub-section would pass 4 GiB.
-  void add(const sframe::Function& function);
+  void add(const sframe::Fde& fde);
 
   /// Adds all functions of `other`, which come after this one's.
   void append(const SectionEncoder& other);
 
-  std::uint64_t function_count() const { return functions_.size(); }
-  std::uint64_t row_count() const { return row_count_; }
+  std::uint64_t fde_count() const { return fdes_.size(); }
+  std::uint64_t fre_count() const { return fre_count_; }
   /// Bytes of the whole section.
   std::uint64_t encoded_size() const;
   /// The section's bytes for a section at virtual address `section_address`. Throws std::range_error where a version
@@ -51,9 +51,9 @@ class SectionEncoder {
   struct Entry {
     std::uint64_t start;
     std::uint32_t size;
-    std::uint32_t rows_offset;  ///< of the attribute in version 3, else of the first row
-    std::uint32_t row_count;
-    sframe::FunctionInfo info;
+    std::uint32_t fres_offset;  ///< of the attribute in version 3, else of the first row
+    std::uint32_t fre_count;
+    sframe::FdeInfo info;
     std::uint8_t repeat_size;
   };
 
@@ -65,9 +65,9 @@ class SectionEncoder {
   std::uint32_t reach(std::uint64_t start, std::uint64_t base) const;
 
   Dialect dialect_;
-  ByteWriter rows_;
-  std::vector<Entry> functions_;
-  std::uint64_t row_count_ = 0;
+  ByteWriter fres_;
+  std::vector<Entry> fdes_;
+  std::uint64_t fre_count_ = 0;
 };
 
 }  // namespace sframe_gen::emit

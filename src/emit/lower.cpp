@@ -59,8 +59,9 @@ class RowLowerer {
     if (const auto* reason = std::get_if<Unrepresentable>(&return_address)) return *reason;
     const LoweredRule frame_pointer = lower_frame_pointer();
     if (const auto* reason = std::get_if<Unrepresentable>(&frame_pointer)) return *reason;
-    const sframe::Recovery recovery{std::get<sframe::Rule>(cfa), std::get<std::optional<sframe::Rule>>(return_address),
-                                    std::get<std::optional<sframe::Rule>>(frame_pointer), is_signed};
+    const sframe::RecoveryRules recovery{std::get<sframe::Rule>(cfa),
+                                         std::get<std::optional<sframe::Rule>>(return_address),
+                                         std::get<std::optional<sframe::Rule>>(frame_pointer), is_signed};
     if (dialect_.flexible_descriptors) return recovery;
     const auto obstacle = obstacle_to_default(recovery, dialect_);
     return obstacle ? Lowered(*obstacle) : Lowered(recovery);
@@ -149,7 +150,7 @@ Lowered lower_plt(const cfi::PltStub& stub, const cfi::Rules& rules, const Diale
     cfi::Formula cfa{stub.base, stub.offset, false};
     if (__builtin_add_overflow(cfa.offset, pushed, &cfa.offset)) return Unrepresentable::OffsetTooLarge;
     const Lowered lowered = RowLowerer(cfa, rules, dialect).lower();
-    const auto* recovery = std::get_if<sframe::Recovery>(&lowered);
+    const auto* recovery = std::get_if<sframe::RecoveryRules>(&lowered);
     if (recovery == nullptr) return lowered;
     if (obstacle_to_default(*recovery, dialect) || recovery->frame_pointer) return Unrepresentable::CfaIsExpression;
   }

@@ -16,7 +16,7 @@ struct Outermost {
 };
 
 /// What SFrame says of one row of the unwind table, or why it cannot.
-using Lowered = std::variant<sframe::Recovery, Outermost, cfi::PltStub, Unrepresentable>;
+using Lowered = std::variant<sframe::RecoveryRules, Outermost, cfi::PltStub, Unrepresentable>;
 
 /// SFrame V3, chapter 3. A PltStub comes back as it is: it takes rows of its own. Whether a function is a signal frame
 /// or signs with key B is not the row's concern.
@@ -24,6 +24,6 @@ Lowered lower(const cfi::Rules& rules, const Dialect& dialect);
 
 /// Why a default descriptor cannot hold the row (sections 3.1.1 to 3.1.3; the shorter repertoire of older versions).
 /// No value: it can.
-std::optional<Unrepresentable> obstacle_to_default(const sframe::Recovery& recovery, const Dialect& dialect);
+std::optional<Unrepresentable> obstacle_to_default(const sframe::RecoveryRules& recovery, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit

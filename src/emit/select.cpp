@@ -15,8 +15,8 @@ class Splitter {
   /// `selected` holds the result of another function, whose memory is used again.
   Splitter(const cfi::FunctionFrames& frames, const Dialect& dialect, LoweringCache& cache, Selected& selected)
       : frames_(frames), dialect_(dialect), cache_(cache), selected_(selected) {
-    if (!selected.functions.empty()) spare_rows_ = std::move(selected.functions.front().rows);
-    selected.functions.clear();
+    if (!selected.fdes.empty()) spare_fres_ = std::move(selected.fdes.front().fres);
+    selected.fdes.clear();
     selected.holes.clear();
   }
 
@@ -37,7 +37,7 @@ class Splitter {
   void add(std::uint64_t begin, std::uint64_t end, const Lowered& lowered) {
     if (const auto* reason = std::get_if<Unrepresentable>(&lowered)) return add_hole(begin, end, *reason);
     if (const auto* stub = std::get_if<cfi::PltStub>(&lowered)) return add_plt_entries(begin, end, *stub);
-    add_row(begin, end, std::get_if<sframe::Recovery>(&lowered));
+    add_fre(begin, end, std::get_if<sframe::RecoveryRules>(&lowered));
   }
 
   void add_hole(std::uint64_t begin, std::uint64_t end, Unrepresentable reason) {
@@ -52,37 +52,37 @@ class Splitter {
   }
 
   /// `recovery` null: the outermost frame.
-  void add_row(std::uint64_t begin, std::uint64_t end, const sframe::Recovery* recovery) {
+  void add_fre(std::uint64_t begin, std::uint64_t end, const sframe::RecoveryRules* recovery) {
     // A row of more than 4 GiB goes to as many descriptors as it takes.
     while (begin < end) {
-      if (open_ && (open_->rows.size() == dialect_.largest_row_count() || begin - open_->start >= largest_size))
+      if (open_ && (open_->fres.size() == dialect_.largest_fre_count() || begin - open_->start >= largest_size))
         close();
       if (!open_) open(begin);
       // The sum may not fit: Linux for x86-64 runs in the last 2 GiB of the address space.
       const std::uint64_t reach = end - open_->start > largest_size ? open_->start + largest_size : end;
-      if (!repeats_last_row(recovery)) {
-        sframe::Row& row = open_->rows.emplace_back();
-        row.pc_offset = static_cast<std::uint32_t>(begin - open_->start);
-        if (recovery != nullptr) row.recovery = *recovery;
+      if (!repeats_last_fre(recovery)) {
+        sframe::Fre& fre = open_->fres.emplace_back();
+        fre.pc_offset = static_cast<std::uint32_t>(begin - open_->start);
+        if (recovery != nullptr) fre.recovery = *recovery;
       }
       open_->size = static_cast<std::uint32_t>(reach - open_->start);
       begin = reach;
     }
   }
 
-  bool repeats_last_row(const sframe::Recovery* recovery) const {
-    if (open_->rows.empty()) return false;
-    const auto& last = open_->rows.back().recovery;
+  bool repeats_last_fre(const sframe::RecoveryRules* recovery) const {
+    if (open_->fres.empty()) return false;
+    const auto& last = open_->fres.back().recovery;
     return recovery == nullptr ? !last : last && *last == *recovery;
   }
 
   /// Each 16-byte entry unwinds alike: sp+8 before its push, sp+16 after.
   void add_plt_entries(std::uint64_t begin, std::uint64_t end, const cfi::PltStub& stub) {
     const auto recovery = [&](std::int64_t cfa_offset) {
-      return sframe::Recovery{
+      return sframe::RecoveryRules{
           {static_cast<std::uint32_t>(stub.base), static_cast<std::int32_t>(cfa_offset), false}, {}, {}, false};
     };
-    const sframe::Recovery before = recovery(stub.offset), after = recovery(stub.offset + cfi::plt_push_size);
+    const sframe::RecoveryRules before = recovery(stub.offset), after = recovery(stub.offset + cfi::plt_push_size);
     // DWARF looks at the low bits of rip, SFrame at the distance from the descriptor's start: the two agree only when
     // the start is a multiple of 16. Up to version 1 row starts are bit masks, which fit by chance at best.
     const bool repeats =
@@ -93,19 +93,19 @@ class Splitter {
     open_->size = static_cast<std::uint32_t>(end - begin);
     open_->pc_type = sframe::PcType::Mask;
     open_->repeat_size = cfi::plt_entry_size;
-    open_->rows = {{0, before}};
+    open_->fres = {{0, before}};
     // A table cut off before the push has no second row: a row may not start past the function's end.
-    if (open_->size > stub.threshold) open_->rows.push_back({stub.threshold, after});
+    if (open_->size > stub.threshold) open_->fres.push_back({stub.threshold, after});
     close();
   }
 
   void write_out_plt_entries(std::uint64_t begin, std::uint64_t end, std::uint8_t threshold,
-                             const sframe::Recovery& before, const sframe::Recovery& after) {
+                             const sframe::RecoveryRules& before, const sframe::RecoveryRules& after) {
     while (begin < end) {
       const std::uint64_t entry = begin - begin % cfi::plt_entry_size;
       const bool pushed = begin - entry >= threshold;
       const std::uint64_t next = std::min(end, entry + (pushed ? cfi::plt_entry_size : threshold));
-      add_row(begin, next, pushed ? &after : &before);
+      add_fre(begin, next, pushed ? &after : &before);
       begin = next;
     }
   }
@@ -116,17 +116,17 @@ class Splitter {
     open_->signal_frame = frames_.signal_frame;
     // 'B' in an augmentation means nothing on machines that sign no return address.
     open_->b_key = frames_.b_key && dialect_.abi->signs_return_address && dialect_.version->has_mangled_ra;
-    open_->rows = std::move(spare_rows_);
-    open_->rows.clear();
+    open_->fres = std::move(spare_fres_);
+    open_->fres.clear();
   }
 
   void close() {
     if (!open_) return;
-    const bool plain = std::all_of(open_->rows.begin(), open_->rows.end(), [&](const sframe::Row& row) {
-      return !row.recovery || !obstacle_to_default(*row.recovery, dialect_);
+    const bool plain = std::all_of(open_->fres.begin(), open_->fres.end(), [&](const sframe::Fre& fre) {
+      return !fre.recovery || !obstacle_to_default(*fre.recovery, dialect_);
     });
-    open_->type = plain ? sframe::DescriptorType::Default : sframe::DescriptorType::Flexible;
-    selected_.functions.push_back(std::move(*open_));
+    open_->type = plain ? sframe::FdeType::Default : sframe::FdeType::Flexible;
+    selected_.fdes.push_back(std::move(*open_));
     open_.reset();
   }
 
@@ -136,8 +136,8 @@ class Splitter {
   const Dialect& dialect_;
   LoweringCache& cache_;
   Selected& selected_;
-  std::vector<sframe::Row> spare_rows_;
-  std::optional<sframe::Function> open_;
+  std::vector<sframe::Fre> spare_fres_;
+  std::optional<sframe::Fde> open_;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace sframe_gen::emit {
 /// What becomes of one function: descriptors for the PCs that SFrame can describe, holes for the rest. Together they
 /// cover the function exactly.
 struct Selected {
-  std::vector<sframe::Function> functions;
+  std::vector<sframe::Fde> fdes;
   std::vector<Hole> holes;
 };
 

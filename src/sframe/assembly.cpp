@@ -41,11 +41,11 @@ const char* directive(unsigned size) {
 /// Goes through the section's bytes front to back and writes a line for each field.
 class Assembler {
  public:
-  Assembler(std::span<const std::byte> bytes, const Section& section, std::span<const AssemblyFunction> functions)
+  Assembler(std::span<const std::byte> bytes, const Section& section, std::span<const AssemblyFunction> fdes)
       : section_(section),
         version_(traits_of(section.version)),
         rules_(section),
-        functions_(functions),
+        fdes_(fdes),
         origin_{{}, std::string(version_.section_name)},
         reader_(bytes, section.endian, origin_) {}
 
@@ -55,8 +55,8 @@ class Assembler {
     text_.append("\t.pushsection ").append(version_.section_name).append(",\"a\",%").append(frame.section_type);
     text_.append("\n\t.balign 8\n");
     header();
-    for (std::size_t i = 0; i < section_.functions.size(); ++i) index_entry(i);
-    for (std::size_t i = 0; i < section_.functions.size(); ++i) rows_of(i);
+    for (std::size_t i = 0; i < section_.fdes.size(); ++i) index_entry(i);
+    for (std::size_t i = 0; i < section_.fdes.size(); ++i) fres_of(i);
     if (!reader_.at_end()) line(".zero", std::to_string(reader_.left()), "padding");
     text_.append("\t.popsection\n");
     return std::move(text_);
@@ -112,30 +112,30 @@ class Assembler {
   }
 
   std::string title(std::size_t index) const {
-    const Function& function = section_.functions[index];
+    const Fde& fde = section_.fdes[index];
     std::string text = "func idx [" + std::to_string(index) + "]: ";
-    text.append(functions_[index].name.empty() ? "(no symbol)" : functions_[index].name);
-    text.append(", size = ").append(std::to_string(function.size)).append(" bytes");
-    const bool flexible = function.type == DescriptorType::Flexible;
-    if (function.signal_frame || flexible)
-      text.append(", attr = \"").append(function.signal_frame ? "S" : "").append(flexible ? "F\"" : "\"");
-    if (function.b_key) text.append(", pauth = B key");
-    if (function.pc_type == PcType::Mask) text.append(", repeating");
+    text.append(fdes_[index].name.empty() ? "(no symbol)" : fdes_[index].name);
+    text.append(", size = ").append(std::to_string(fde.size)).append(" bytes");
+    const bool flexible = fde.type == FdeType::Flexible;
+    if (fde.signal_frame || flexible)
+      text.append(", attr = \"").append(fde.signal_frame ? "S" : "").append(flexible ? "F\"" : "\"");
+    if (fde.b_key) text.append(", pauth = B key");
+    if (fde.pc_type == PcType::Mask) text.append(", repeating");
     return text;
   }
 
   /// Which also says how wide row starts are.
   void info() {
-    const FunctionInfo info(static_cast<std::uint8_t>(take(1, "info")));
+    const FdeInfo info(static_cast<std::uint8_t>(take(1, "info")));
     line(directive(1), hex(info.byte()), "info");
-    start_sizes_.push_back(1U << (info.row_type() - version_.first_row_type));
+    start_sizes_.push_back(1U << (info.fre_type() - version_.first_fre_type));
   }
 
   void index_entry(std::size_t index) {
     text_.append(comment(title(index))).append("\n");
     const unsigned size = version_.has_attributes ? 8 : 4;
     take(size, "start");
-    line(directive(size), functions_[index].start, "start");
+    line(directive(size), fdes_[index].start, "start");
     field(4, "size");
     field(4, "rows at");
     if (version_.has_attributes) return;
@@ -146,19 +146,19 @@ class Assembler {
     count(2, "padding");
   }
 
-  void rows_of(std::size_t index) {
+  void fres_of(std::size_t index) {
     text_.append(comment("rows of " + title(index))).append("\n");
-    const Function& function = section_.functions[index];
+    const Fde& fde = section_.fdes[index];
     if (version_.has_attributes) {
       count(2, "number of rows");
       info();
       field(1, "info 2");
       count(1, "size of the block that repeats");
     }
-    for (const Row& row : function.rows) {
-      text_.append("/* ").append(row_text(function, row)).append(" */\n");
+    for (const Fre& fre : fde.fres) {
+      text_.append("/* ").append(fre_text(fde, fre)).append(" */\n");
       field(start_sizes_[index], "");
-      const RowInfo info(static_cast<std::uint8_t>(take(1, "info")));
+      const FreInfo info(static_cast<std::uint8_t>(take(1, "info")));
       line(directive(1), hex(info.byte()), "");
       const unsigned word = 1U << info.word_width();
       for (unsigned i = 0; i < info.word_count(); ++i) signed_field(word, "");
@@ -166,22 +166,22 @@ class Assembler {
   }
 
   /// "+0x4: sp+16 c-16 f": CFA, FP, RA.
-  std::string row_text(const Function& function, const Row& row) const {
-    std::string text = "+" + hex(row.pc_offset) + ": ";
-    if (!row.recovery) return text + "RA undefined";
-    rules_.append_cfa(text, row.recovery->cfa, function.type);
+  std::string fre_text(const Fde& fde, const Fre& fre) const {
+    std::string text = "+" + hex(fre.pc_offset) + ": ";
+    if (!fre.recovery) return text + "RA undefined";
+    rules_.append_cfa(text, fre.recovery->cfa, fde.type);
     text += ' ';
-    rules_.append_frame_pointer(text, *row.recovery);
+    rules_.append_frame_pointer(text, *fre.recovery);
     text += ' ';
-    rules_.append_return_address(text, *row.recovery, function.type);
-    if (row.recovery->mangled_ra) text.append("[s]");
+    rules_.append_return_address(text, *fre.recovery, fde.type);
+    if (fre.recovery->mangled_ra) text.append("[s]");
     return text;
   }
 
   const Section& section_;
   const VersionTraits& version_;
   RuleText rules_;
-  std::span<const AssemblyFunction> functions_;
+  std::span<const AssemblyFunction> fdes_;
   Origin origin_;
   ByteReader reader_;
   std::vector<unsigned> start_sizes_;  ///< bytes of a row's start, by function
@@ -191,9 +191,9 @@ class Assembler {
 }  // namespace
 
 std::string assembly_text(std::span<const std::byte> bytes, const Section& section,
-                          std::span<const AssemblyFunction> functions, const AssemblyFrame& frame) {
-  assert(functions.size() == section.functions.size());
-  return Assembler(bytes, section, functions).run(frame);
+                          std::span<const AssemblyFunction> fdes, const AssemblyFrame& frame) {
+  assert(fdes.size() == section.fdes.size());
+  return Assembler(bytes, section, fdes).run(frame);
 }
 
 std::string assembly_name(const std::string& name) {

@@ -30,9 +30,9 @@ struct AssemblyFrame {
 ///   * %progbits, as '@' may start a comment
 ///
 /// `section` is what `bytes` say; rows follow each other without gaps, in the order of the functions, as the encoder
-/// writes them. `functions` has one element for each function of `section`.
+/// writes them. `fdes` has one element for each function of `section`.
 std::string assembly_text(std::span<const std::byte> bytes, const Section& section,
-                          std::span<const AssemblyFunction> functions, const AssemblyFrame& frame);
+                          std::span<const AssemblyFunction> fdes, const AssemblyFrame& frame);
 
 /// A name as assemblers take it, quoted where it has to be.
 std::string assembly_name(const std::string& name);

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "sframe/fde_decoder.hpp"
 #include "sframe/format.hpp"
-#include "sframe/function_decoder.hpp"
 #include "sframe/header_decoder.hpp"
 #include "sframe/version.hpp"
 #include "sframe_gen/section.hpp"
@@ -26,8 +26,8 @@ class SectionDecoder {
 
   Section decode() {
     check_padding(header_.end, header_.index_offset);
-    check_padding(header_.index_end, header_.rows_offset);
-    check_padding(header_.rows_end, bytes_.size());
+    check_padding(header_.index_end, header_.fres_offset);
+    check_padding(header_.fres_end, bytes_.size());
 
     Section section;
     section.address = address_;
@@ -37,9 +37,9 @@ class SectionDecoder {
     section.abi = header_.traits->abi;
     section.fixed_fp_offset = header_.fixed_fp_offset;
     section.fixed_ra_offset = header_.fixed_ra_offset;
-    section.functions = decode_functions();
-    if ((header_.flags & flag::sorted) != 0) check_sorted(section.functions);
-    if (!rules_.strictness.allow_overlap) check_disjoint(section.functions);
+    section.fdes = decode_fdes();
+    if ((header_.flags & flag::sorted) != 0) check_sorted(section.fdes);
+    if (!rules_.strictness.allow_overlap) check_disjoint(section.fdes);
     return section;
   }
 
@@ -48,8 +48,8 @@ class SectionDecoder {
     throw MalformedInput(*origin_, offset, what);
   }
 
-  std::uint64_t entry_offset(std::size_t function) const {
-    return header_.index_offset + std::uint64_t{function} * header_.version->descriptor_size;
+  std::uint64_t entry_offset(std::size_t fde) const {
+    return header_.index_offset + std::uint64_t{fde} * header_.version->descriptor_size;
   }
 
   /// Sections are padded to their alignment; anything but zeros would be data that no field accounts for.
@@ -61,52 +61,52 @@ class SectionDecoder {
          "byte " + hex(std::to_integer<std::uint8_t>(*stray)) + " belongs to neither the function index nor the rows");
   }
 
-  std::vector<Function> decode_functions() const {
+  std::vector<Fde> decode_fdes() const {
     const auto index_bytes = bytes_.subspan(header_.index_offset, header_.index_end - header_.index_offset);
     ByteReader index(index_bytes, header_.endian, *origin_, header_.index_offset);
-    std::vector<Function> functions;
-    functions.reserve(header_.function_count);
-    std::uint64_t row_count = 0;
+    std::vector<Fde> fdes;
+    fdes.reserve(header_.fde_count);
+    std::uint64_t fre_count = 0;
     while (!index.at_end()) {
-      functions.push_back(decode_function(index));
-      row_count += functions.back().rows.size();
-      if (row_count > header_.row_count) break;
+      fdes.push_back(decode_fde(index));
+      fre_count += fdes.back().fres.size();
+      if (fre_count > header_.fre_count) break;
     }
-    if (row_count != header_.row_count) {
-      fail(HeaderFields(*header_.version).row_count_at(),
-           "number of rows is " + std::to_string(header_.row_count) + ", but the functions have " +
-               (index.at_end() ? "" : "at least ") + std::to_string(row_count));
+    if (fre_count != header_.fre_count) {
+      fail(HeaderFields(*header_.version).fre_count_at(),
+           "number of rows is " + std::to_string(header_.fre_count) + ", but the functions have " +
+               (index.at_end() ? "" : "at least ") + std::to_string(fre_count));
     }
-    return functions;
+    return fdes;
   }
 
-  Function decode_function(ByteReader& index) const {
-    Function function;
-    function.start = decode_start(index);
-    function.size = index.u32("function size");
-    if (function.start + function.size < function.start) {
-      fail(index.offset() - 4, "function at " + hex(function.start) + " with size " + hex(function.size) +
-                                   " ends outside the address space");
+  Fde decode_fde(ByteReader& index) const {
+    Fde fde;
+    fde.start = decode_start(index);
+    fde.size = index.u32("function size");
+    if (fde.start + fde.size < fde.start) {
+      fail(index.offset() - 4,
+           "function at " + hex(fde.start) + " with size " + hex(fde.size) + " ends outside the address space");
     }
-    const std::uint64_t rows_field = index.offset();
-    const std::uint32_t rows_at = index.u32("offset of the function's rows");
+    const std::uint64_t fres_field = index.offset();
+    const std::uint32_t fres_at = index.u32("offset of the function's rows");
     const bool in_descriptor = !header_.version->has_attributes;
-    RowShape shape{};
+    FreShape shape{};
     if (in_descriptor) {
-      const std::uint32_t row_count = index.u32("number of rows of the function");
-      shape = decode_descriptor_tail(index, row_count, rules_, function);
+      const std::uint32_t fre_count = index.u32("number of rows of the function");
+      shape = decode_descriptor_tail(index, fre_count, rules_, fde);
     }
 
-    const auto row_bytes = bytes_.subspan(header_.rows_offset, header_.rows_end - header_.rows_offset);
-    const bool nothing_there = in_descriptor && shape.row_count == 0;
-    if (rows_at > row_bytes.size() || (rows_at == row_bytes.size() && !nothing_there)) {
-      fail(rows_field,
-           "function's rows are at " + hex(rows_at) + ", but the rows have only " + count_of(row_bytes.size(), "byte"));
+    const auto fre_bytes = bytes_.subspan(header_.fres_offset, header_.fres_end - header_.fres_offset);
+    const bool nothing_there = in_descriptor && shape.fre_count == 0;
+    if (fres_at > fre_bytes.size() || (fres_at == fre_bytes.size() && !nothing_there)) {
+      fail(fres_field,
+           "function's rows are at " + hex(fres_at) + ", but the rows have only " + count_of(fre_bytes.size(), "byte"));
     }
-    ByteReader rows(row_bytes.subspan(rows_at), header_.endian, *origin_, header_.rows_offset + rows_at);
-    if (!in_descriptor) shape = decode_attribute(rows, rules_, function);
-    decode_rows(rows, shape, rules_, function);
-    return function;
+    ByteReader fres(fre_bytes.subspan(fres_at), header_.endian, *origin_, header_.fres_offset + fres_at);
+    if (!in_descriptor) shape = decode_attribute(fres, rules_, fde);
+    decode_fres(fres, shape, rules_, fde);
+    return fde;
   }
 
   /// The stored start counts from its own field or from the section (2.1.3); in CTF Frame from the descriptor, whose
@@ -126,30 +126,30 @@ class SectionDecoder {
     return start;
   }
 
-  void check_sorted(const std::vector<Function>& functions) const {
-    for (std::size_t i = 1; i < functions.size(); ++i) {
-      if (functions[i].start >= functions[i - 1].start) continue;
-      fail(entry_offset(i), "function at " + hex(functions[i].start) + " comes after the one at " +
-                                hex(functions[i - 1].start) + ", but the index is flagged as sorted");
+  void check_sorted(const std::vector<Fde>& fdes) const {
+    for (std::size_t i = 1; i < fdes.size(); ++i) {
+      if (fdes[i].start >= fdes[i - 1].start) continue;
+      fail(entry_offset(i), "function at " + hex(fdes[i].start) + " comes after the one at " + hex(fdes[i - 1].start) +
+                                ", but the index is flagged as sorted");
     }
   }
 
   /// A pc in two functions would be unwound by chance. Functions of no bytes hold no pc.
-  void check_disjoint(const std::vector<Function>& functions) const {
-    std::vector<std::uint32_t> by_start(functions.size());
+  void check_disjoint(const std::vector<Fde>& fdes) const {
+    std::vector<std::uint32_t> by_start(fdes.size());
     std::iota(by_start.begin(), by_start.end(), 0U);
     if ((header_.flags & flag::sorted) == 0) {
-      std::ranges::sort(by_start, {}, [&](std::uint32_t i) { return functions[i].start; });
+      std::ranges::sort(by_start, {}, [&](std::uint32_t i) { return fdes[i].start; });
     }
-    const Function* before = nullptr;
+    const Fde* before = nullptr;
     for (const std::uint32_t i : by_start) {
-      const Function& function = functions[i];
-      if (function.size == 0) continue;
-      if (before != nullptr && function.start - before->start < before->size) {
-        fail(entry_offset(i), "function at " + hex(function.start) + " overlaps the one from " + hex(before->start) +
+      const Fde& fde = fdes[i];
+      if (fde.size == 0) continue;
+      if (before != nullptr && fde.start - before->start < before->size) {
+        fail(entry_offset(i), "function at " + hex(fde.start) + " overlaps the one from " + hex(before->start) +
                                   " to " + hex(before->start + before->size));
       }
-      before = &function;
+      before = &fde;
     }
   }
 

@@ -35,8 +35,8 @@ class Dumper {
   Dumper(const Section& section, std::ostream& out) : section_(&section), text_(section), out_(&out) {}
 
   void header(std::string_view section_name) {
-    std::size_t row_count = 0;
-    for (const Function& function : section_->functions) row_count += function.rows.size();
+    std::size_t fre_count = 0;
+    for (const Fde& fde : section_->fdes) fre_count += fde.fres.size();
 
     const VersionTraits& version = traits_of(section_->version);
     const bool ctf_frame = section_->version == Version::CtfFrame;
@@ -47,23 +47,23 @@ class Dumper {
     line_.append("\n    Flags: ").append(flags()).append("\n");
     append_fixed_offset("FP", section_->fixed_fp_offset);
     append_fixed_offset("RA", section_->fixed_ra_offset);
-    line_.append("    Num FDEs: ").append(std::to_string(section_->functions.size()));
-    line_.append("\n    Num FREs: ").append(std::to_string(row_count));
+    line_.append("    Num FDEs: ").append(std::to_string(section_->fdes.size()));
+    line_.append("\n    Num FREs: ").append(std::to_string(fre_count));
     line_.append("\n\n  Function Index :\n");
     flush();
   }
 
-  void function(std::size_t index, const Function& function) {
-    line_.append("\n    func idx [").append(std::to_string(index)).append("]: pc = ").append(hex(function.start));
-    line_.append(", size = ").append(std::to_string(function.size)).append(" bytes");
-    const bool flexible = function.type == DescriptorType::Flexible;
-    if (function.signal_frame || flexible) {
-      line_.append(", attr = \"").append(function.signal_frame ? "S" : "").append(flexible ? "F\"" : "\"");
+  void fde(std::size_t index, const Fde& fde) {
+    line_.append("\n    func idx [").append(std::to_string(index)).append("]: pc = ").append(hex(fde.start));
+    line_.append(", size = ").append(std::to_string(fde.size)).append(" bytes");
+    const bool flexible = fde.type == FdeType::Flexible;
+    if (fde.signal_frame || flexible) {
+      line_.append(", attr = \"").append(fde.signal_frame ? "S" : "").append(flexible ? "F\"" : "\"");
     }
-    if (function.b_key) line_.append(", pauth = B key");
-    line_.append(function.pc_type == PcType::Mask ? "\n    STARTPC[m]  " : "\n    STARTPC     ");
+    if (fde.b_key) line_.append(", pauth = B key");
+    line_.append(fde.pc_type == PcType::Mask ? "\n    STARTPC[m]  " : "\n    STARTPC     ");
     line_.append("    CFA       FP        RA           \n");
-    for (const Row& row : function.rows) append_row(function, row);
+    for (const Fre& fre : fde.fres) append_fre(fde, fre);
     flush();
   }
 
@@ -88,23 +88,23 @@ class Dumper {
     line_ += '\n';
   }
 
-  void append_row(const Function& function, const Row& row) {
+  void append_fre(const Fde& fde, const Fre& fre) {
     line_.append("    ");
-    append_address(line_, function.pc_type == PcType::Mask ? row.pc_offset : function.start + row.pc_offset);
+    append_address(line_, fde.pc_type == PcType::Mask ? fre.pc_offset : fde.start + fre.pc_offset);
     line_.append("  ");
-    if (!row.recovery) {
+    if (!fre.recovery) {
       line_.append("RA undefined\n");
       return;
     }
-    const Recovery& recovery = *row.recovery;
+    const RecoveryRules& recovery = *fre.recovery;
     std::size_t column = line_.size();
-    text_.append_cfa(line_, recovery.cfa, function.type);
+    text_.append_cfa(line_, recovery.cfa, fde.type);
     pad_column(line_, column, cfa_width);
     column = line_.size();
     text_.append_frame_pointer(line_, recovery);
     pad_column(line_, column, fp_width);
     column = line_.size();
-    text_.append_return_address(line_, recovery, function.type);
+    text_.append_return_address(line_, recovery, fde.type);
     line_.append(recovery.mangled_ra ? "[s]" : "   ");
     pad_column(line_, column, ra_width);
     line_ += '\n';
@@ -126,7 +126,7 @@ class Dumper {
 void dump(const Section& section, std::string_view section_name, std::ostream& out) {
   Dumper dumper(section, out);
   dumper.header(section_name);
-  for (std::size_t i = 0; i < section.functions.size(); ++i) dumper.function(i, section.functions[i]);
+  for (std::size_t i = 0; i < section.fdes.size(); ++i) dumper.fde(i, section.fdes[i]);
 }
 
 }  // namespace sframe_gen::sframe

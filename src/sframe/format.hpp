@@ -25,23 +25,23 @@ inline constexpr std::uint32_t version_at = 2, flags_at = 3, abi_at = 4, fixed_f
 }  // namespace header
 
 /// sframe_func_desc_idx (2.3.1): start i64, size u32, offset of the attribute u32.
-namespace function_index {
+namespace fde_index {
 inline constexpr std::uint32_t attribute_at = 12;
-}  // namespace function_index
+}  // namespace fde_index
 
 /// sframe_func_desc_attr (2.3.2): row count u16, info u8, info2 u8, repeat size u8.
-namespace function_attribute {
+namespace fde_attribute {
 inline constexpr std::uint32_t info_at = 2, info2_at = 3, repeat_size_at = 4;
-}  // namespace function_attribute
+}  // namespace fde_attribute
 
 /// sframe_func_desc_entry of versions 1 and 2, and CTF Frame's: start i32, size u32, offset of the rows u32, row
 /// count u32, info u8; version 2 goes on with repeat size u8 and two bytes of padding.
 
-enum class RowAddressWidth : std::uint8_t { One = 0, Two = 1, Four = 2 };  ///< SFRAME_FRE_TYPE_ADDR1/2/4 (2.3.3.3)
+enum class FreAddressWidth : std::uint8_t { One = 0, Two = 1, Four = 2 };  ///< SFRAME_FRE_TYPE_ADDR1/2/4 (2.3.3.3)
 enum class DataWordWidth : std::uint8_t { One = 0, Two = 1, Four = 2 };    ///< SFRAME_FRE_DATAWORD_* (2.4.1)
 
 /// 1, 2 or 4.
-constexpr unsigned bytes_of(RowAddressWidth width) {
+constexpr unsigned bytes_of(FreAddressWidth width) {
   return 1U << static_cast<unsigned>(width);
 }
 constexpr unsigned bytes_of(DataWordWidth width) {
@@ -50,16 +50,16 @@ constexpr unsigned bytes_of(DataWordWidth width) {
 
 /// sfda_func_info (2.3.3). Versions 1 and 2 and CTF Frame have the same byte without the signal bit; CTF Frame numbers
 /// its row types from 1.
-class FunctionInfo {
+class FdeInfo {
  public:
-  constexpr explicit FunctionInfo(std::uint8_t byte) : byte_(byte) {}
-  constexpr FunctionInfo(unsigned row_type, PcType pc_type, bool b_key, bool signal_frame)
-      : byte_(static_cast<std::uint8_t>(row_type | static_cast<unsigned>(pc_type) << 4U | (b_key ? 0x20U : 0U) |
+  constexpr explicit FdeInfo(std::uint8_t byte) : byte_(byte) {}
+  constexpr FdeInfo(unsigned fre_type, PcType pc_type, bool b_key, bool signal_frame)
+      : byte_(static_cast<std::uint8_t>(fre_type | static_cast<unsigned>(pc_type) << 4U | (b_key ? 0x20U : 0U) |
                                         (signal_frame ? 0x80U : 0U))) {}
 
   constexpr std::uint8_t byte() const { return byte_; }
   /// The raw field: values above 2 are undefined.
-  constexpr unsigned row_type() const { return byte_ & 0x0fU; }
+  constexpr unsigned fre_type() const { return byte_ & 0x0fU; }
   constexpr PcType pc_type() const { return static_cast<PcType>(byte_ >> 4U & 1U); }
   constexpr bool b_key() const { return (byte_ & 0x20U) != 0; }
   constexpr bool signal_frame() const { return (byte_ & 0x80U) != 0; }
@@ -69,14 +69,14 @@ class FunctionInfo {
 };
 
 /// sfda_func_info2 (2.3.3).
-class FunctionInfo2 {
+class FdeInfo2 {
  public:
-  constexpr explicit FunctionInfo2(std::uint8_t byte) : byte_(byte) {}
-  constexpr explicit FunctionInfo2(DescriptorType type) : byte_(static_cast<std::uint8_t>(type)) {}
+  constexpr explicit FdeInfo2(std::uint8_t byte) : byte_(byte) {}
+  constexpr explicit FdeInfo2(FdeType type) : byte_(static_cast<std::uint8_t>(type)) {}
 
   constexpr std::uint8_t byte() const { return byte_; }
   /// The raw field: values above 1 are undefined.
-  constexpr unsigned descriptor_type() const { return byte_ & 0x1fU; }
+  constexpr unsigned fde_type() const { return byte_ & 0x1fU; }
   constexpr bool reserved_bits_set() const { return (byte_ & 0xe0U) != 0; }
 
  private:
@@ -84,10 +84,10 @@ class FunctionInfo2 {
 };
 
 /// sfre_info (2.4.1).
-class RowInfo {
+class FreInfo {
  public:
-  constexpr explicit RowInfo(std::uint8_t byte) : byte_(byte) {}
-  constexpr RowInfo(bool base_is_sp, unsigned word_count, DataWordWidth width, bool mangled_ra)
+  constexpr explicit FreInfo(std::uint8_t byte) : byte_(byte) {}
+  constexpr FreInfo(bool base_is_sp, unsigned word_count, DataWordWidth width, bool mangled_ra)
       : byte_(static_cast<std::uint8_t>((base_is_sp ? 1U : 0U) | (word_count & 0xfU) << 1U |
                                         static_cast<unsigned>(width) << 5U | (mangled_ra ? 0x80U : 0U))) {}
 

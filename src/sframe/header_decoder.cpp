@@ -12,8 +12,8 @@ namespace {
 
 // Functions may share one block of rows, so a few kilobytes could ask for billions of decoded rows. Sections of real
 // programs have one row for every three to six bytes; a section that shares well may reach a few rows a byte.
-constexpr std::uint64_t rows_always_allowed = 1U << 20U;
-constexpr std::uint64_t rows_allowed_per_byte = 4;
+constexpr std::uint64_t fres_always_allowed = 1U << 20U;
+constexpr std::uint64_t fres_allowed_per_byte = 4;
 
 /// The magic number doubles as the mark of the byte order (2.1.1).
 Endian byte_order_of(std::span<const std::byte> bytes, const Origin& origin) {
@@ -62,22 +62,22 @@ void check_extents(const Header& header, std::uint64_t section_size, const ByteR
   const HeaderFields fields(*header.version);
   const std::string size_text = " (section size " + hex(section_size) + ")";
   if (header.index_end > section_size) {
-    reader.fail(fields.function_count_at(), count_of(header.function_count, "function descriptor") + " at " +
-                                                hex(header.index_offset) + " end outside the section" + size_text);
+    reader.fail(fields.fde_count_at(), count_of(header.fde_count, "function descriptor") + " at " +
+                                           hex(header.index_offset) + " end outside the section" + size_text);
   }
-  if (header.rows_offset < header.index_end) {
-    reader.fail(fields.rows_at(), "rows start at " + hex(header.rows_offset) + ", but the function index ends at " +
+  if (header.fres_offset < header.index_end) {
+    reader.fail(fields.fres_at(), "rows start at " + hex(header.fres_offset) + ", but the function index ends at " +
                                       hex(header.index_end));
   }
-  if (header.rows_end > section_size) {
-    reader.fail(fields.row_bytes_at(), hex(header.rows_end - header.rows_offset) + " bytes of rows at " +
-                                           hex(header.rows_offset) + " end outside the section" + size_text);
+  if (header.fres_end > section_size) {
+    reader.fail(fields.fre_bytes_at(), hex(header.fres_end - header.fres_offset) + " bytes of rows at " +
+                                           hex(header.fres_offset) + " end outside the section" + size_text);
   }
 }
 
-void check_row_count(const Header& header, std::uint64_t section_size, const Origin& origin) {
-  if (header.row_count <= std::max(rows_always_allowed, rows_allowed_per_byte * section_size)) return;
-  throw Refused(origin.file, origin.section + " claims " + count_of(header.row_count, "row") + " in " +
+void check_fre_count(const Header& header, std::uint64_t section_size, const Origin& origin) {
+  if (header.fre_count <= std::max(fres_always_allowed, fres_allowed_per_byte * section_size)) return;
+  throw Refused(origin.file, origin.section + " claims " + count_of(header.fre_count, "row") + " in " +
                                  count_of(section_size, "byte") + ", which no program has");
 }
 
@@ -99,21 +99,21 @@ Header decode_header(std::span<const std::byte> bytes, Family family, const Orig
 
   const std::uint8_t auxiliary_length =
       header.version->has_auxiliary_header ? reader.u8("length of the auxiliary header") : std::uint8_t{0};
-  header.function_count = reader.u32("number of functions");
-  header.row_count = reader.u32("number of rows");
-  const std::uint32_t row_bytes = reader.u32("size of the rows");
+  header.fde_count = reader.u32("number of functions");
+  header.fre_count = reader.u32("number of rows");
+  const std::uint32_t fre_bytes = reader.u32("size of the rows");
   const std::uint32_t index_offset = reader.u32("offset of the function index");
-  const std::uint32_t rows_offset = reader.u32("offset of the rows");
+  const std::uint32_t fres_offset = reader.u32("offset of the rows");
   // No version defines contents for it.
   reader.take(auxiliary_length, "auxiliary header");
 
   header.end = reader.offset();
   header.index_offset = header.end + index_offset;
-  header.index_end = header.index_offset + std::uint64_t{header.function_count} * header.version->descriptor_size;
-  header.rows_offset = header.end + rows_offset;
-  header.rows_end = header.rows_offset + row_bytes;
+  header.index_end = header.index_offset + std::uint64_t{header.fde_count} * header.version->descriptor_size;
+  header.fres_offset = header.end + fres_offset;
+  header.fres_end = header.fres_offset + fre_bytes;
   check_extents(header, bytes.size(), reader);
-  check_row_count(header, bytes.size(), origin);
+  check_fre_count(header, bytes.size(), origin);
   return header;
 }
 

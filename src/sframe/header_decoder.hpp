@@ -20,13 +20,13 @@ struct Header {
   const AbiTraits* traits;
   std::int8_t fixed_fp_offset;
   std::int8_t fixed_ra_offset;
-  std::uint32_t function_count;
-  std::uint32_t row_count;
+  std::uint32_t fde_count;
+  std::uint32_t fre_count;
   std::uint64_t end;           ///< offset in the section of the first byte after the auxiliary header
   std::uint64_t index_offset;  ///< offset in the section of the function index
   std::uint64_t index_end;
-  std::uint64_t rows_offset;  ///< offset in the section of the row sub-section
-  std::uint64_t rows_end;
+  std::uint64_t fres_offset;  ///< offset in the section of the row sub-section
+  std::uint64_t fres_end;
 };
 
 /// Throws MalformedInput, and Refused for a version that is not known.

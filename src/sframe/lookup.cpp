@@ -9,49 +9,49 @@
 namespace sframe_gen::sframe {
 namespace {
 
-bool holds(const Function& function, std::uint64_t pc) {
-  return pc >= function.start && pc - function.start < function.size;
+bool holds(const Fde& fde, std::uint64_t pc) {
+  return pc >= fde.start && pc - fde.start < fde.size;
 }
 
 }  // namespace
 
-const Function* find_function(const Section& section, std::uint64_t pc) {
-  const auto& functions = section.functions;
+const Fde* find_fde(const Section& section, std::uint64_t pc) {
+  const auto& fdes = section.fdes;
   if ((section.flags & flag::sorted) == 0) {
-    const auto found = std::ranges::find_if(functions, [&](const Function& function) { return holds(function, pc); });
-    return found == functions.end() ? nullptr : &*found;
+    const auto found = std::ranges::find_if(fdes, [&](const Fde& fde) { return holds(fde, pc); });
+    return found == fdes.end() ? nullptr : &*found;
   }
-  auto found = std::ranges::upper_bound(functions, pc, {}, &Function::start);
+  auto found = std::ranges::upper_bound(fdes, pc, {}, &Fde::start);
   // A function of no bytes may share its start with a real one, or stand inside it; it holds no pc.
-  while (found != functions.begin() && std::prev(found)->size == 0) --found;
-  if (found == functions.begin()) return nullptr;
+  while (found != fdes.begin() && std::prev(found)->size == 0) --found;
+  if (found == fdes.begin()) return nullptr;
   --found;
   return holds(*found, pc) ? &*found : nullptr;
 }
 
-bool is_outermost_throughout(const Function& function, Version version) {
-  return version == Version::V3 && function.type == DescriptorType::Default && function.rows.empty();
+bool is_outermost_throughout(const Fde& fde, Version version) {
+  return version == Version::V3 && fde.type == FdeType::Default && fde.fres.empty();
 }
 
-bool has_bit_mask_rows(const Function& function) {
-  return function.pc_type == PcType::Mask && function.repeat_size == 0;
+bool has_bit_mask_fres(const Fde& fde) {
+  return fde.pc_type == PcType::Mask && fde.repeat_size == 0;
 }
 
-std::uint64_t block_size(const Function& function) {
-  if (function.pc_type == PcType::Increment) return function.size;
-  assert(!has_bit_mask_rows(function));
-  return function.repeat_size;
+std::uint64_t block_size(const Fde& fde) {
+  if (fde.pc_type == PcType::Increment) return fde.size;
+  assert(!has_bit_mask_fres(fde));
+  return fde.repeat_size;
 }
 
-const Row* find_row(const Function& function, std::uint64_t pc_offset) {
-  if (pc_offset >= function.size) return nullptr;
-  if (has_bit_mask_rows(function)) {
-    const auto found = std::find_if(function.rows.rbegin(), function.rows.rend(),
-                                    [&](const Row& row) { return (pc_offset & row.pc_offset) >= row.pc_offset; });
-    return found == function.rows.rend() ? nullptr : &*found;
+const Fre* find_fre(const Fde& fde, std::uint64_t pc_offset) {
+  if (pc_offset >= fde.size) return nullptr;
+  if (has_bit_mask_fres(fde)) {
+    const auto found = std::find_if(fde.fres.rbegin(), fde.fres.rend(),
+                                    [&](const Fre& fre) { return (pc_offset & fre.pc_offset) >= fre.pc_offset; });
+    return found == fde.fres.rend() ? nullptr : &*found;
   }
-  const auto behind = std::ranges::upper_bound(function.rows, pc_offset % block_size(function), {}, &Row::pc_offset);
-  return behind == function.rows.begin() ? nullptr : &*std::prev(behind);
+  const auto behind = std::ranges::upper_bound(fde.fres, pc_offset % block_size(fde), {}, &Fre::pc_offset);
+  return behind == fde.fres.begin() ? nullptr : &*std::prev(behind);
 }
 
 }  // namespace sframe_gen::sframe

@@ -12,7 +12,7 @@ namespace {
 /// The words of one row, front to back.
 class WordReader {
  public:
-  WordReader(ByteReader& reader, RowInfo info)
+  WordReader(ByteReader& reader, FreInfo info)
       : reader_(&reader), left_(info.word_count()), width_(static_cast<DataWordWidth>(info.word_width())) {}
 
   unsigned left() const { return left_; }
@@ -77,14 +77,14 @@ Rule saved_where(std::int32_t word, const WordReader& words, std::uint64_t start
 }
 
 /// CFA, then where the ABI tracks it the RA, then the FP, each an offset (3.1); CTF Frame has the FP before the RA.
-Recovery decode_default(WordReader& words, RowInfo info, const DecodingRules& rules) {
+RecoveryRules decode_default(WordReader& words, FreInfo info, const DecodingRules& rules) {
   const AbiTraits& abi = rules.abi;
   const unsigned most = abi.tracks_return_address ? 3 : 2;
   if (words.left() > most) {
     words.fail(words.offset(), "row has " + count_of(words.left(), "data word") +
                                    ", but a default descriptor has 1 to " + std::to_string(most));
   }
-  Recovery recovery;
+  RecoveryRules recovery;
   recovery.cfa.base_register = info.base_is_sp() ? abi.stack_pointer : abi.frame_pointer;
   recovery.cfa.offset = cfa_offset(words, abi);
   const auto read_frame_pointer = [&] {
@@ -121,9 +121,9 @@ std::optional<Rule> decode_rule(WordReader& words, const std::string& name, cons
   return rule;
 }
 
-Recovery decode_flexible(WordReader& words, const AbiTraits& abi) {
+RecoveryRules decode_flexible(WordReader& words, const AbiTraits& abi) {
   const std::uint64_t start = words.offset();
-  Recovery recovery;
+  RecoveryRules recovery;
   const std::optional<Rule> cfa = decode_rule(words, "CFA", &abi);
   if (!cfa || !cfa->base_register) words.fail(start, "CFA rule of a flexible row has no base register");
   recovery.cfa = *cfa;
@@ -147,12 +147,12 @@ Recovery decode_flexible(WordReader& words, const AbiTraits& abi) {
 
 }  // namespace
 
-std::optional<Recovery> decode_recovery(ByteReader& reader, RowInfo info, DescriptorType type,
-                                        const DecodingRules& rules) {
+std::optional<RecoveryRules> decode_recovery(ByteReader& reader, FreInfo info, FdeType type,
+                                             const DecodingRules& rules) {
   if (info.word_count() == 0) return std::nullopt;
   WordReader words(reader, info);
-  Recovery recovery =
-      type == DescriptorType::Flexible ? decode_flexible(words, rules.abi) : decode_default(words, info, rules);
+  RecoveryRules recovery =
+      type == FdeType::Flexible ? decode_flexible(words, rules.abi) : decode_default(words, info, rules);
   recovery.mangled_ra = info.mangled_ra();
   return recovery;
 }

@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "sframe/fde_decoder.hpp"
 #include "sframe/format.hpp"
-#include "sframe/function_decoder.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/byte_reader.hpp"
 
@@ -11,7 +11,7 @@ namespace sframe_gen::sframe {
 
 /// Reads the data words behind a row's info byte (chapter 3): `reader` stands at the first of them. No value where
 /// the row has no words: the return address is undefined.
-std::optional<Recovery> decode_recovery(ByteReader& reader, RowInfo info, DescriptorType type,
-                                        const DecodingRules& rules);
+std::optional<RecoveryRules> decode_recovery(ByteReader& reader, FreInfo info, FdeType type,
+                                             const DecodingRules& rules);
 
 }  // namespace sframe_gen::sframe

@@ -21,8 +21,8 @@ void append_signed(std::string& line, std::int64_t value) {
 
 }  // namespace
 
-void RuleText::append_cfa(std::string& line, const Rule& rule, DescriptorType type) const {
-  if (type == DescriptorType::Flexible) {
+void RuleText::append_cfa(std::string& line, const Rule& rule, FdeType type) const {
+  if (type == FdeType::Flexible) {
     append_rule(line, rule);
     return;
   }
@@ -32,7 +32,7 @@ void RuleText::append_cfa(std::string& line, const Rule& rule, DescriptorType ty
   append_number(line, rule.offset);
 }
 
-void RuleText::append_frame_pointer(std::string& line, const Recovery& recovery) const {
+void RuleText::append_frame_pointer(std::string& line, const RecoveryRules& recovery) const {
   if (recovery.frame_pointer) {
     append_rule(line, *recovery.frame_pointer);
   } else if (section_->fixed_fp_offset != 0) {
@@ -42,10 +42,10 @@ void RuleText::append_frame_pointer(std::string& line, const Recovery& recovery)
   }
 }
 
-void RuleText::append_return_address(std::string& line, const Recovery& recovery, DescriptorType type) const {
+void RuleText::append_return_address(std::string& line, const RecoveryRules& recovery, FdeType type) const {
   if (recovery.return_address) {
     append_rule(line, *recovery.return_address);
-  } else if ((type == DescriptorType::Flexible || traits_->pads_return_address) && recovery.frame_pointer) {
+  } else if ((type == FdeType::Flexible || traits_->pads_return_address) && recovery.frame_pointer) {
     line += 'U';
   } else {
     line += section_->fixed_ra_offset != 0 ? 'f' : 'u';

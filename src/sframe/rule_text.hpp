@@ -14,10 +14,10 @@ class RuleText {
   /// `section` must outlive it.
   explicit RuleText(const Section& section) : section_(&section), traits_(&traits_of(section.abi)) {}
 
-  void append_cfa(std::string& line, const Rule& rule, DescriptorType type) const;
-  void append_frame_pointer(std::string& line, const Recovery& recovery) const;
+  void append_cfa(std::string& line, const Rule& rule, FdeType type) const;
+  void append_frame_pointer(std::string& line, const RecoveryRules& recovery) const;
   /// Without the mark of a signed address.
-  void append_return_address(std::string& line, const Recovery& recovery, DescriptorType type) const;
+  void append_return_address(std::string& line, const RecoveryRules& recovery, FdeType type) const;
 
  private:
   void append_rule(std::string& line, const Rule& rule) const;

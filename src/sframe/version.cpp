@@ -15,9 +15,9 @@ constexpr VersionTraits ctf_frame() {
   traits.section_name = ".ctf_frame";
   traits.number = 1;
   traits.known_flags = old_flags;
-  traits.reserved_function_info = 0xe0;
+  traits.reserved_fde_info = 0xe0;
   traits.has_auxiliary_header = false;
-  traits.first_row_type = 1;
+  traits.first_fre_type = 1;
   traits.descriptor_size = 17;
   traits.frame_pointer_first = true;
   return traits;
@@ -30,7 +30,7 @@ constexpr VersionTraits version_1() {
   traits.section_name = ".sframe";
   traits.number = 1;
   traits.known_flags = old_flags;
-  traits.reserved_function_info = 0xc0;
+  traits.reserved_fde_info = 0xc0;
   traits.descriptor_size = 17;
   traits.has_mangled_ra = true;
   return traits;
@@ -54,7 +54,7 @@ constexpr VersionTraits version_3() {
   traits.name = "SFrame version 3";
   traits.number = 3;
   traits.known_flags = flag::sorted | flag::function_start_pc_relative;
-  traits.reserved_function_info = 0x40;
+  traits.reserved_fde_info = 0x40;
   traits.descriptor_size = 16;
   traits.has_attributes = true;
   return traits;

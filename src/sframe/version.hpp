@@ -16,10 +16,10 @@ struct VersionTraits {
   std::string_view section_name;  ///< ".sframe"
   std::uint8_t number = 3;        ///< in the preamble
   std::uint8_t known_flags = 0;
-  std::uint8_t reserved_function_info = 0;  ///< bits of a function's info byte that must be clear
-  bool has_auxiliary_header = true;         ///< CTF Frame's header lacks the length byte
-  std::uint8_t first_row_type = 0;          ///< number of the row type with one-byte starts
-  std::uint32_t descriptor_size = 0;        ///< bytes of an entry of the function sub-section
+  std::uint8_t reserved_fde_info = 0;  ///< bits of a function's info byte that must be clear
+  bool has_auxiliary_header = true;    ///< CTF Frame's header lacks the length byte
+  std::uint8_t first_fre_type = 0;     ///< number of the row type with one-byte starts
+  std::uint32_t descriptor_size = 0;   ///< bytes of an entry of the function sub-section
 
   // What the version can say.
   bool has_attributes = false;  ///< descriptor split in index and attribute (V3); flexible type, signal bit, i64 starts
@@ -37,11 +37,11 @@ struct VersionTraits {
 class HeaderFields {
  public:
   constexpr explicit HeaderFields(const VersionTraits& traits) : counts_at_(traits.has_auxiliary_header ? 8 : 7) {}
-  constexpr std::uint32_t function_count_at() const { return counts_at_; }
-  constexpr std::uint32_t row_count_at() const { return counts_at_ + 4; }
-  constexpr std::uint32_t row_bytes_at() const { return counts_at_ + 8; }
-  constexpr std::uint32_t functions_at() const { return counts_at_ + 12; }
-  constexpr std::uint32_t rows_at() const { return counts_at_ + 16; }
+  constexpr std::uint32_t fde_count_at() const { return counts_at_; }
+  constexpr std::uint32_t fre_count_at() const { return counts_at_ + 4; }
+  constexpr std::uint32_t fre_bytes_at() const { return counts_at_ + 8; }
+  constexpr std::uint32_t fdes_at() const { return counts_at_ + 12; }
+  constexpr std::uint32_t fres_at() const { return counts_at_ + 16; }
 
  private:
   std::uint32_t counts_at_;

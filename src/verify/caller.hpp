@@ -33,8 +33,8 @@ std::string text_of(Caller::Signing signing);
 Caller dwarf_caller(const cfi::DwarfSession& session, std::size_t entry_index, std::uint64_t pc,
                     const sframe::AbiTraits& abi);
 
-/// What a row of `function` in `section` says at `pc`.
-Caller sframe_caller(const std::optional<sframe::Recovery>& recovery, const sframe::Function& function,
+/// What a row of `fde` in `section` says at `pc`.
+Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Fde& fde,
                      const sframe::Section& section, std::uint64_t pc);
 
 }  // namespace sframe_gen::verify

@@ -20,7 +20,7 @@ std::string text_of(const sframe::Rule& rule, const sframe::AbiTraits& abi) {
 
 }  // namespace
 
-Caller sframe_caller(const std::optional<sframe::Recovery>& recovery, const sframe::Function& function,
+Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Fde& fde,
                      const sframe::Section& section, std::uint64_t pc) {
   Caller caller;
   if (!recovery) {
@@ -40,7 +40,7 @@ Caller sframe_caller(const std::optional<sframe::Recovery>& recovery, const sfra
   caller.stack_pointer = cfa + static_cast<std::uint64_t>(std::int64_t{abi.stack_pointer_bias});
   caller.return_address = apply(return_address, cfa, machine);
   caller.frame_pointer = apply(frame_pointer, cfa, machine);
-  if (recovery->mangled_ra) caller.signing = function.b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
+  if (recovery->mangled_ra) caller.signing = fde.b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
   caller.cfa_text = text_of(recovery->cfa, abi);
   caller.text = "CFA " + caller.cfa_text + ", RA " + text_of(return_address, abi) + text_of(caller.signing) + ", FP " +
                 text_of(frame_pointer, abi);

@@ -30,21 +30,21 @@ class Verifier {
 
   Verification run(const sframe::Section& section, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
     std::vector<PcRange> claimed;
-    for (const sframe::Function& function : section.functions) {
+    for (const sframe::Fde& fde : section.fdes) {
       if (result_.functions++ % functions_per_progress == 0 && progress)
-        progress(result_.functions, section.functions.size());
+        progress(result_.functions, section.fdes.size());
       if (result_.functions % functions_per_release == 0) {
         for (cfi::DwarfSession& open_session : sessions_) open_session.release_memory();
       }
-      result_.rows += function.rows.size();
-      if (function.size != 0 && !image_.is_code(function.start, function.size)) {
-        differ(function.start, ".sframe describes " + hex(function.size) + " bytes from here, which are not code");
+      result_.rows += fde.fres.size();
+      if (fde.size != 0 && !image_.is_code(fde.start, fde.size)) {
+        differ(fde.start, ".sframe describes " + hex(fde.size) + " bytes from here, which are not code");
         continue;
       }
-      const auto check = [&](std::uint64_t begin, std::uint64_t end, const sframe::Row& row) {
-        claimed.push_back({function.start + begin, function.start + end});
+      const auto check = [&](std::uint64_t begin, std::uint64_t end, const sframe::Fre& fre) {
+        claimed.push_back({fde.start + begin, fde.start + end});
         try {
-          check_interval(claimed.back(), row, function, section);
+          check_interval(claimed.back(), fre, fde, section);
         } catch (const MalformedInput& failure) {
           // libdwarf 20210528 does not know every opcode (DW_CFA_GNU_negative_offset_extended), nor registers beyond
           // its table. What it cannot evaluate is not verified, but the rest can be.
@@ -52,10 +52,10 @@ class Verifier {
           keep(claimed.back().begin, std::string("cannot be checked: ") + failure.what());
         }
       };
-      if (sframe::is_outermost_throughout(function, section.version)) {
-        check(0, function.size, sframe::Row{});
+      if (sframe::is_outermost_throughout(fde, section.version)) {
+        check(0, fde.size, sframe::Fre{});
       } else {
-        sframe::for_each_interval(function, check);
+        sframe::for_each_interval(fde, check);
       }
     }
     count_coverage(merged(std::move(claimed)));
@@ -74,7 +74,7 @@ class Verifier {
   }
 
   /// Walks the stretch [begin, end) of one row in steps over which the DWARF does not change either.
-  void check_interval(const PcRange& range, const sframe::Row& row, const sframe::Function& function,
+  void check_interval(const PcRange& range, const sframe::Fre& fre, const sframe::Fde& fde,
                       const sframe::Section& section) {
     std::uint64_t pc = range.begin;
     while (pc < range.end) {
@@ -89,11 +89,11 @@ class Verifier {
         if (row_end && *row_end > pc) next = std::min(next, *row_end);
       }
       for (const std::size_t entry : index->entries_at(pc)) {
-        const Outcome outcome = check_pc(*index, entry, pc, row, function, section);
+        const Outcome outcome = check_pc(*index, entry, pc, fre, fde, section);
         if (outcome == Outcome::Different) break;
         if (outcome == Outcome::SameHere) next = pc + 1;
         if (next - 1 == pc) continue;
-        if (check_pc(*index, entry, next - 1, row, function, section) == Outcome::Different) break;
+        if (check_pc(*index, entry, next - 1, fre, fde, section) == Outcome::Different) break;
       }
       pc = next;
     }
@@ -102,19 +102,19 @@ class Verifier {
   /// SameHere: nothing is known of the next PC, though it is in the same row of the DWARF's table.
   enum class Outcome : std::uint8_t { Same, SameHere, Different };
 
-  Outcome check_pc(const EntryIndex& index, std::size_t entry, std::uint64_t pc, const sframe::Row& row,
-                   const sframe::Function& function, const sframe::Section& section) {
+  Outcome check_pc(const EntryIndex& index, std::size_t entry, std::uint64_t pc, const sframe::Fre& fre,
+                   const sframe::Fde& fde, const sframe::Section& section) {
     ++result_.checked_pcs;
     const cfi::FrameTable& table = index.session().table();
     const bool signal_frame = table.common[table.entries[entry].common_index].signal_frame;
     const bool can_mark_it = sframe::traits_of(section.version).has_attributes;
-    if (signal_frame != function.signal_frame && can_mark_it) {
-      differ(pc, std::string(".sframe says that it is ") + (function.signal_frame ? "a" : "no") +
+    if (signal_frame != fde.signal_frame && can_mark_it) {
+      differ(pc, std::string(".sframe says that it is ") + (fde.signal_frame ? "a" : "no") +
                      " signal frame; DWARF says the opposite");
       return Outcome::Different;
     }
     const Caller expected = dwarf_caller(index.session(), entry, pc, sframe::traits_of(section.abi));
-    const Caller found = sframe_caller(row.recovery, function, section, pc);
+    const Caller found = sframe_caller(fre.recovery, fde, section, pc);
     if (same_caller(expected, found)) return expected.depends_on_pc ? Outcome::SameHere : Outcome::Same;
     differ(pc, ".sframe says " + found.text + "; DWARF says " + expected.text);
     return Outcome::Different;

@@ -11,12 +11,12 @@ inline cfi::FunctionFrames frames(std::uint64_t start, std::uint64_t size) {
   return function;
 }
 
-inline sframe::Function descriptor(std::size_t rows, sframe::DescriptorType type = sframe::DescriptorType::Default,
-                                   sframe::PcType pc_type = sframe::PcType::Increment) {
-  sframe::Function function;
+inline sframe::Fde descriptor(std::size_t rows, sframe::FdeType type = sframe::FdeType::Default,
+                              sframe::PcType pc_type = sframe::PcType::Increment) {
+  sframe::Fde function;
   function.type = type;
   function.pc_type = pc_type;
-  function.rows.resize(rows);
+  function.fres.resize(rows);
   return function;
 }
 
@@ -25,13 +25,13 @@ inline Coverage four_functions() {
   Coverage coverage;
   convert::count(frames(0x1000, 0x20), {{descriptor(3)}, {}}, coverage);
   convert::count(frames(0x2000, 0x40),
-                 {{descriptor(2, sframe::DescriptorType::Flexible)},
+                 {{descriptor(2, sframe::FdeType::Flexible)},
                   {{0x2010, 0x2014, Unrepresentable::CfaIsExpression},
                    {0x2020, 0x2024, Unrepresentable::CfaIsExpression},
                    {0x2030, 0x2031, Unrepresentable::OffsetTooLarge}}},
                  coverage);
   convert::count(frames(0x3000, 0x10), {{}, {{0x3000, 0x3010, Unrepresentable::CfaIsExpression}}}, coverage);
-  convert::count(frames(0x4000, 0x100), {{descriptor(2, sframe::DescriptorType::Default, sframe::PcType::Mask)}, {}},
+  convert::count(frames(0x4000, 0x100), {{descriptor(2, sframe::FdeType::Default, sframe::PcType::Mask)}, {}},
                  coverage);
   return coverage;
 }

@@ -106,7 +106,7 @@ class Corpus : public testing::TestWithParam<std::string> {
     coverage_ = lowered.coverage;
     bytes_ = encoder.encode(gnu_.address);
     const bool ctf_frame = dialect_.version->version == sframe::Version::CtfFrame;
-    ours_ = sframe::decode(bytes_, gnu_.address, {"ours", name()}, {.allow_row_at_end = false},
+    ours_ = sframe::decode(bytes_, gnu_.address, {"ours", name()}, {.allow_fre_at_end = false},
                            ctf_frame ? sframe::Family::CtfFrame : sframe::Family::SFrame);
   }
 
@@ -132,7 +132,7 @@ TEST_P(Corpus, SaysWhatTheDwarfSays) {
   const Verification result = verify::verify(ours_, *plain_, *plain_, [](std::uint64_t, std::uint64_t) {});
   for (const Difference& difference : result.differences) ADD_FAILURE() << difference.text;
   EXPECT_EQ(result.claimed_bytes, coverage_.covered_bytes);
-  if (!ours_.functions.empty()) {
+  if (!ours_.fdes.empty()) {
     EXPECT_GT(result.checked_pcs, 0U);
   }
 }

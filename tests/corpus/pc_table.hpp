@@ -15,7 +15,7 @@ namespace sframe_gen::test {
 struct PcStretch {
   std::uint64_t begin, end;
   bool signal_frame;
-  std::optional<sframe::Recovery> recovery;
+  std::optional<sframe::RecoveryRules> recovery;
   bool b_key = false;  ///< of a signed return address
   friend bool operator==(const PcStretch&, const PcStretch&) = default;
 };
@@ -23,12 +23,12 @@ struct PcStretch {
 /// Every PC the section describes, ascending; neighbours that say the same are joined.
 inline std::vector<PcStretch> pc_table(const sframe::Section& section) {
   std::vector<PcStretch> table;
-  for (const sframe::Function& function : section.functions) {
+  for (const sframe::Fde& function : section.fdes) {
     // A default descriptor without rows says "outermost frame" (SFrame V3, section 1.2).
-    if (function.rows.empty() && function.size != 0) {
+    if (function.fres.empty() && function.size != 0) {
       table.push_back({function.start, function.start + function.size, function.signal_frame, std::nullopt});
     }
-    sframe::for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const sframe::Row& row) {
+    sframe::for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const sframe::Fre& row) {
       const bool b_key = function.b_key && row.recovery && row.recovery->mangled_ra;
       const PcStretch next{function.start + begin, function.start + end, function.signal_frame, row.recovery, b_key};
       const bool joins = !table.empty() && table.back().end == next.begin && table.back().b_key == next.b_key &&

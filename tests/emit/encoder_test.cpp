@@ -13,37 +13,31 @@
 namespace sframe_gen::test {
 namespace {
 
-using sframe::DescriptorType;
+using sframe::FdeType;
 using sframe::PcType;
-using sframe::Recovery;
+using sframe::RecoveryRules;
 using sframe::Rule;
 
 Rule on(std::uint32_t base, std::int32_t offset) {
   return {base, offset, false};
 }
 
-sframe::Function leaf(std::uint64_t start, std::uint32_t size) {
-  return {start,
-          size,
-          false,
-          false,
-          PcType::Increment,
-          0,
-          DescriptorType::Default,
-          {{0, Recovery{on(7, 8), {}, {}, false}}}};
+sframe::Fde leaf(std::uint64_t start, std::uint32_t size) {
+  return {
+      start, size, false, false, PcType::Increment, 0, FdeType::Default, {{0, RecoveryRules{on(7, 8), {}, {}, false}}}};
 }
 
 TEST(SectionEncoder, HeaderIndexAndRows) {
   emit::SectionEncoder encoder(amd64_v3);
   encoder.add(leaf(0x1000, 5));
-  sframe::Function plt{0x1010,
-                       0x20,
-                       false,
-                       false,
-                       PcType::Mask,
-                       16,
-                       DescriptorType::Default,
-                       {{0, Recovery{on(7, 8), {}, {}, false}}, {11, Recovery{on(7, 16), {}, {}, false}}}};
+  sframe::Fde plt{0x1010,
+                  0x20,
+                  false,
+                  false,
+                  PcType::Mask,
+                  16,
+                  FdeType::Default,
+                  {{0, RecoveryRules{on(7, 8), {}, {}, false}}, {11, RecoveryRules{on(7, 16), {}, {}, false}}}};
   encoder.add(plt);
   const auto bytes = encoder.encode(0x2000);
   ASSERT_EQ(bytes.size(), encoder.encoded_size());
@@ -57,9 +51,9 @@ TEST(SectionEncoder, HeaderIndexAndRows) {
 
 TEST(SectionEncoder, SignalBitAndFlexibleType) {
   emit::SectionEncoder encoder(amd64_v3);
-  sframe::Function function = leaf(0x1000, 5);
+  sframe::Fde function = leaf(0x1000, 5);
   function.signal_frame = true;
-  function.type = DescriptorType::Flexible;
+  function.type = FdeType::Flexible;
   encoder.add(function);
   const auto bytes = encoder.encode(0);
   EXPECT_EQ(hex_bytes(std::span(bytes).subspan(44)), "01 00 80 01 00 00 04 39 08");
@@ -73,29 +67,29 @@ TEST(SectionEncoder, AppendEqualsAddingInOrder) {
   second.add(leaf(0x1020, 5));
   first.append(second);
   EXPECT_EQ(first.encode(0x3000), whole.encode(0x3000));
-  EXPECT_EQ(first.row_count(), 3U);
+  EXPECT_EQ(first.fre_count(), 3U);
 }
 
 /// A function with a row of one word and, at `second`, one of two.
-sframe::Function two_rows(sframe::Abi abi, std::uint32_t size, std::uint32_t second) {
+sframe::Fde two_rows(sframe::Abi abi, std::uint32_t size, std::uint32_t second) {
   const sframe::AbiTraits& traits = sframe::traits_of(abi);
   const Rule cfa = on(traits.stack_pointer, 160), saved{std::nullopt, -48, true};
   const bool tracked = traits.tracks_return_address;
-  sframe::Function function{0x1000, size, false, false, PcType::Increment, 0, DescriptorType::Default, {}};
-  function.rows = {{0, Recovery{cfa, {}, {}, false}},
-                   {second, Recovery{cfa, tracked ? std::optional(saved) : std::nullopt,
-                                     tracked ? std::nullopt : std::optional(saved), false}}};
+  sframe::Fde function{0x1000, size, false, false, PcType::Increment, 0, FdeType::Default, {}};
+  function.fres = {{0, RecoveryRules{cfa, {}, {}, false}},
+                   {second, RecoveryRules{cfa, tracked ? std::optional(saved) : std::nullopt,
+                                          tracked ? std::nullopt : std::optional(saved), false}}};
   return function;
 }
 
 /// The bytes of a section at 0x2000 with that function and one byte of code at 0x40000, an entry of a PLT.
-std::string section_bytes(sframe::Abi abi, const OutputFormat& format, const sframe::Function& function) {
+std::string section_bytes(sframe::Abi abi, const OutputFormat& format, const sframe::Fde& function) {
   const emit::Dialect dialect = dialect_of(abi, format);
   emit::SectionEncoder encoder(dialect);
   encoder.add(function);
-  sframe::Function entry = two_rows(abi, 1, 0);
+  sframe::Fde entry = two_rows(abi, 1, 0);
   entry.start = 0x40000;
-  entry.rows.resize(1);
+  entry.fres.resize(1);
   entry.pc_type = PcType::Mask;
   entry.repeat_size = dialect.version->has_repeat_size ? 16 : 0;
   encoder.add(entry);
@@ -119,9 +113,9 @@ TEST(SectionEncoderV2, Amd64FromTheSection) {
             "00 00 23 a0 00 01 00 25 a0 00 d0 ff 00 23 a0 00");
 }
 TEST(SectionEncoderV2, Aarch64WithKeyB) {
-  sframe::Function function = two_rows(sframe::Abi::Aarch64Little, 0x10000, 0x8000);
+  sframe::Fde function = two_rows(sframe::Abi::Aarch64Little, 0x10000, 0x8000);
   function.b_key = true;
-  function.rows[1].recovery->mangled_ra = true;
+  function.fres[1].recovery->mangled_ra = true;
   EXPECT_EQ(section_bytes(sframe::Abi::Aarch64Little, v2, function),
             "e2 de 02 05 02 00 00 00 02 00 00 00 03 00 00 00 14 00 00 00 00 00 00 00 28 00 00 00 "
             "e4 ef ff ff 00 00 01 00 00 00 00 00 02 00 00 00 22 00 00 00 "
@@ -144,9 +138,9 @@ TEST(SectionEncoderV1, Amd64) {
             "00 23 a0 00 01 25 a0 00 d0 ff 00 23 a0 00");
 }
 TEST(SectionEncoderV1, Aarch64BigEndian) {
-  sframe::Function function = two_rows(sframe::Abi::Aarch64Big, 7, 4);
+  sframe::Fde function = two_rows(sframe::Abi::Aarch64Big, 7, 4);
   function.b_key = true;
-  function.rows[1].recovery->mangled_ra = true;
+  function.fres[1].recovery->mangled_ra = true;
   EXPECT_EQ(section_bytes(sframe::Abi::Aarch64Big, v1, function),
             "de e2 01 01 01 00 00 00 00 00 00 02 00 00 00 03 00 00 00 0e 00 00 00 00 00 00 00 22 "
             "ff ff f0 00 00 00 00 07 00 00 00 00 00 00 00 02 20 "
@@ -163,8 +157,9 @@ TEST(SectionEncoderCtfFrame, Amd64) {
             "00 00 23 a0 00 01 00 25 a0 00 d0 ff 00 23 a0 00");
 }
 TEST(SectionEncoderCtfFrame, Aarch64BigEndian) {
-  sframe::Function function = two_rows(sframe::Abi::Aarch64Big, 0x10000, 4);
-  function.rows[1].recovery = Recovery{on(29, 32), Rule{std::nullopt, -24, true}, Rule{std::nullopt, -32, true}, false};
+  sframe::Fde function = two_rows(sframe::Abi::Aarch64Big, 0x10000, 4);
+  function.fres[1].recovery =
+      RecoveryRules{on(29, 32), Rule{std::nullopt, -24, true}, Rule{std::nullopt, -32, true}, false};
   EXPECT_EQ(section_bytes(sframe::Abi::Aarch64Big, ctf_frame, function),
             "de e2 01 01 01 00 00 00 00 00 02 00 00 00 03 00 00 00 13 00 00 00 00 00 00 00 22 "
             "ff ff ef e5 00 01 00 00 00 00 00 00 00 00 00 02 03 "
@@ -173,7 +168,7 @@ TEST(SectionEncoderCtfFrame, Aarch64BigEndian) {
 }
 
 TEST(SectionEncoderV3, Aarch64BigEndian) {
-  sframe::Function function = two_rows(sframe::Abi::Aarch64Big, 0x100, 4);
+  sframe::Fde function = two_rows(sframe::Abi::Aarch64Big, 0x100, 4);
   function.b_key = true;
   function.signal_frame = true;
   EXPECT_EQ(section_bytes(sframe::Abi::Aarch64Big, v3, function),

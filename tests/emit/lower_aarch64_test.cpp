@@ -50,20 +50,20 @@ sframe::Rule at_cfa_word(std::int32_t offset) {
 
 const emit::Dialect flexible_v3 = dialect_of(sframe::Abi::Aarch64Little, v3_flexible);
 
-sframe::Recovery recovery(const cfi::Rules& rules) {
+sframe::RecoveryRules recovery(const cfi::Rules& rules) {
   return recovery_of(rules, flexible_v3);
 }
 
 // What the rows say
 TEST(LowerAarch64, Entry) {
-  EXPECT_EQ(recovery(at_entry()), (sframe::Recovery{{sp, 0, false}, {}, {}, false}));
+  EXPECT_EQ(recovery(at_entry()), (sframe::RecoveryRules{{sp, 0, false}, {}, {}, false}));
 }
 TEST(LowerAarch64, FrameRecord) {
   EXPECT_EQ(recovery(with_ra_fp(at_cfa(-24), at_cfa(-32))),
-            (sframe::Recovery{{sp, 32, false}, at_cfa_word(-24), at_cfa_word(-32), false}));
+            (sframe::RecoveryRules{{sp, 32, false}, at_cfa_word(-24), at_cfa_word(-32), false}));
 }
 TEST(LowerAarch64, RegistersInThemselvesAreUnchanged) {
-  const sframe::Recovery unchanged{{sp, 32, false}, {}, {}, false};
+  const sframe::RecoveryRules unchanged{{sp, 32, false}, {}, {}, false};
   EXPECT_EQ(recovery(with_ra_fp(reg(x30, 0), reg(x29, 0))), unchanged);
   EXPECT_EQ(recovery(with_ra_fp(cfi::SameValue{}, cfi::SameValue{})), unchanged);
 }
@@ -71,7 +71,8 @@ TEST(LowerAarch64, ReturnAddressInAnotherRegister) {
   EXPECT_EQ(recovery(with_ra(reg(x19, 0))).return_address, (sframe::Rule{x19, 0, false}));
 }
 TEST(LowerAarch64, FramePointerWithoutReturnAddress) {
-  EXPECT_EQ(recovery(with_ra_fp({}, at_cfa(-16))), (sframe::Recovery{{sp, 32, false}, {}, at_cfa_word(-16), false}));
+  EXPECT_EQ(recovery(with_ra_fp({}, at_cfa(-16))),
+            (sframe::RecoveryRules{{sp, 32, false}, {}, at_cfa_word(-16), false}));
 }
 TEST(LowerAarch64, ReturnAddressAsCfaPlusOffsetTakesTheCfasRegister) {
   EXPECT_EQ(recovery(with_ra(cfa_plus(-24))).return_address, (sframe::Rule{sp, 8, false}));
@@ -83,7 +84,7 @@ TEST(LowerAarch64, SignedReturnAddress) {
 TEST(LowerAarch64, SignedInItsRegister) {
   cfi::Rules rules = at_entry();
   rules.signing = cfi::Signing::Signed;
-  EXPECT_EQ(recovery(rules), (sframe::Recovery{{sp, 0, false}, {}, {}, true}));
+  EXPECT_EQ(recovery(rules), (sframe::RecoveryRules{{sp, 0, false}, {}, {}, true}));
 }
 TEST(LowerAarch64, OutermostFrameHasNothingToSign) {
   cfi::Rules rules = with_ra(cfi::Undefined{});

@@ -35,7 +35,7 @@ cfi::Rules with_sp(const cfi::RegisterRule& rule) {
   return rules;
 }
 
-sframe::Recovery recovery(const cfi::Rules& rules) {
+sframe::RecoveryRules recovery(const cfi::Rules& rules) {
   return recovery_of(rules, amd64_v3);
 }
 std::string form(const cfi::Rules& rules) {
@@ -44,14 +44,15 @@ std::string form(const cfi::Rules& rules) {
 
 // Default descriptors
 TEST(LowerAmd64, Entry) {
-  const sframe::Recovery entry = recovery(at_entry());
-  EXPECT_EQ(entry, (sframe::Recovery{{rsp, 8, false}, {}, {}, false}));
+  const sframe::RecoveryRules entry = recovery(at_entry());
+  EXPECT_EQ(entry, (sframe::RecoveryRules{{rsp, 8, false}, {}, {}, false}));
   EXPECT_EQ(form(at_entry()), "default");
 }
 TEST(LowerAmd64, FrameWithSavedFp) {
   cfi::Rules rules = with_cfa(reg(rbp, 16));
   rules.frame_pointer = at_cfa(-16);
-  EXPECT_EQ(recovery(rules), (sframe::Recovery{{rbp, 16, false}, {}, sframe::Rule{std::nullopt, -16, true}, false}));
+  EXPECT_EQ(recovery(rules),
+            (sframe::RecoveryRules{{rbp, 16, false}, {}, sframe::Rule{std::nullopt, -16, true}, false}));
   EXPECT_EQ(form(rules), "default");
 }
 TEST(LowerAmd64, FpInItselfIsUnchanged) {
@@ -88,8 +89,8 @@ TEST(LowerAmd64, ValueOfCfaPlusOffsetTakesTheCfasRegister) {
 // __restore_rt of glibc: CFA, SP, RA and FP in the saved context
 TEST(LowerAmd64, SignalTrampoline) {
   const cfi::Rules rules{at_reg(rsp, 160), at_reg(rsp, 160), at_reg(rsp, 120), at_reg(rsp, 168)};
-  EXPECT_EQ(recovery(rules),
-            (sframe::Recovery{{rsp, 160, true}, sframe::Rule{rsp, 168, true}, sframe::Rule{rsp, 120, true}, false}));
+  EXPECT_EQ(recovery(rules), (sframe::RecoveryRules{
+                                 {rsp, 160, true}, sframe::Rule{rsp, 168, true}, sframe::Rule{rsp, 120, true}, false}));
 }
 
 TEST(LowerAmd64, UndefinedRaIsTheOutermostFrameWhateverElseIsSaid) {

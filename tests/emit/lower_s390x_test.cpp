@@ -46,11 +46,11 @@ const emit::Dialect s390x_v2 = dialect_of(sframe::Abi::S390x, v2);
 
 // What the rows say
 TEST(LowerS390x, Entry) {
-  EXPECT_EQ(recovery_of(at_entry(), s390x_v3), (sframe::Recovery{{r15, 160, false}, {}, {}, false}));
+  EXPECT_EQ(recovery_of(at_entry(), s390x_v3), (sframe::RecoveryRules{{r15, 160, false}, {}, {}, false}));
 }
 TEST(LowerS390x, BothSaved) {
   EXPECT_EQ(recovery_of(with_ra_fp(at_cfa(-48), at_cfa(-72)), s390x_v2),
-            (sframe::Recovery{{r15, 160, false}, at_cfa_word(-48), at_cfa_word(-72), false}));
+            (sframe::RecoveryRules{{r15, 160, false}, at_cfa_word(-48), at_cfa_word(-72), false}));
 }
 TEST(LowerS390x, RegistersInThemselvesAreUnchanged) {
   EXPECT_EQ(recovery_of(with_ra_fp(reg(r14, 0), reg(r11, 0)), s390x_v2), recovery_of(at_entry(), s390x_v2));
@@ -58,8 +58,9 @@ TEST(LowerS390x, RegistersInThemselvesAreUnchanged) {
 }
 TEST(LowerS390x, InFloatingPointRegisters) {
   for (const emit::Dialect* dialect : {&s390x_v3, &s390x_v2}) {
-    EXPECT_EQ(recovery_of(with_ra_fp(reg(f0, 0), reg(f2, 0)), *dialect),
-              (sframe::Recovery{{r15, 160, false}, sframe::Rule{f0, 0, false}, sframe::Rule{f2, 0, false}, false}));
+    EXPECT_EQ(
+        recovery_of(with_ra_fp(reg(f0, 0), reg(f2, 0)), *dialect),
+        (sframe::RecoveryRules{{r15, 160, false}, sframe::Rule{f0, 0, false}, sframe::Rule{f2, 0, false}, false}));
   }
 }
 TEST(LowerS390x, FramePointerAsCfaPlusOffsetTakesTheCfasRegister) {

@@ -44,13 +44,13 @@ inline std::string form_of(const cfi::Rules& rules, const emit::Dialect& dialect
   if (const auto* reason = std::get_if<Unrepresentable>(&lowered)) return std::string(key_of(*reason));
   if (std::holds_alternative<emit::Outermost>(lowered)) return "no words";
   if (std::holds_alternative<cfi::PltStub>(lowered)) return "plt";
-  return emit::obstacle_to_default(std::get<sframe::Recovery>(lowered), dialect) ? "flexible" : "default";
+  return emit::obstacle_to_default(std::get<sframe::RecoveryRules>(lowered), dialect) ? "flexible" : "default";
 }
 
 /// What SFrame says of rules that it can say.
-inline sframe::Recovery recovery_of(const cfi::Rules& rules, const emit::Dialect& dialect) {
+inline sframe::RecoveryRules recovery_of(const cfi::Rules& rules, const emit::Dialect& dialect) {
   const emit::Lowered lowered = emit::lower(rules, dialect);
-  const auto* recovery = std::get_if<sframe::Recovery>(&lowered);
+  const auto* recovery = std::get_if<sframe::RecoveryRules>(&lowered);
   if (recovery == nullptr) throw std::logic_error("has no recovery, but: " + form_of(rules, dialect));
   return *recovery;
 }

@@ -32,12 +32,12 @@ emit::Selected selected(const DwarfRule& rule, Abi abi, const emit::Dialect& dia
 
 std::string cell(const emit::Selected& result) {
   if (!result.holes.empty()) return std::string(key_of(result.holes[0].reason));
-  const sframe::Function& function = result.functions.at(0);
-  if (!function.rows[0].recovery) return "**no words**";
+  const sframe::Fde& function = result.fdes.at(0);
+  if (!function.fres[0].recovery) return "**no words**";
   if (function.pc_type == sframe::PcType::Mask) return "**default**, repeating";
-  std::string text = function.type == sframe::DescriptorType::Flexible ? "**flexible**" : "**default**";
-  if (function.rows[0].recovery->mangled_ra) text += ", signed";
-  if (function.rows.size() > 1) text += ", entry by entry";
+  std::string text = function.type == sframe::FdeType::Flexible ? "**flexible**" : "**default**";
+  if (function.fres[0].recovery->mangled_ra) text += ", signed";
+  if (function.fres.size() > 1) text += ", entry by entry";
   if (function.b_key) text += ", key B";
   if (function.signal_frame) text += ", signal";
   return text;
@@ -165,13 +165,13 @@ TEST_P(RulesOf, EveryFormCanBeWrittenAndReadAgain) {
     for (const FormatColumn& column : format_columns(abi)) {
       const emit::Dialect dialect = dialect_of(abi, column.format);
       const emit::Selected result = selected(rule, abi, dialect);
-      if (result.functions.empty()) continue;
+      if (result.fdes.empty()) continue;
       emit::SectionEncoder encoder(dialect);
-      for (const sframe::Function& function : result.functions) encoder.add(function);
+      for (const sframe::Fde& function : result.fdes) encoder.add(function);
       const bool ctf = column.format.version == Version::CtfFrame;
       const sframe::Section section = sframe::decode(encoder.encode(0x2000), 0x2000, {rule.text, column.text}, {},
                                                      ctf ? sframe::Family::CtfFrame : sframe::Family::SFrame);
-      EXPECT_EQ(section.functions, result.functions) << rule.text << ", " << column.text;
+      EXPECT_EQ(section.fdes, result.fdes) << rule.text << ", " << column.text;
       EXPECT_EQ(section.abi, abi);
       ++forms;
     }

@@ -24,7 +24,7 @@ TEST(SelectSignalFrame, IsMarkedInVersion3) {
   for (const Abi abi : {Abi::Amd64, Abi::Aarch64Little, Abi::Aarch64Big, Abi::S390x}) {
     cfi::FunctionFrames frames = function_of(abi);
     frames.signal_frame = true;
-    EXPECT_TRUE(selected(frames, abi, v3).functions.at(0).signal_frame) << sframe::name_of(abi);
+    EXPECT_TRUE(selected(frames, abi, v3).fdes.at(0).signal_frame) << sframe::name_of(abi);
   }
 }
 TEST(SelectSignalFrame, HasNoRowWhereNothingCouldMarkIt) {
@@ -32,7 +32,7 @@ TEST(SelectSignalFrame, HasNoRowWhereNothingCouldMarkIt) {
   frames.signal_frame = true;
   for (const OutputFormat& format : {v2, v2_from_section, v1, ctf_frame}) {
     const emit::Selected result = selected(frames, Abi::Amd64, format);
-    EXPECT_TRUE(result.functions.empty());
+    EXPECT_TRUE(result.fdes.empty());
     EXPECT_EQ(result.holes, (std::vector<Hole>{{0x1000, 0x1020, Unrepresentable::SignalFrame}}));
   }
 }
@@ -46,15 +46,15 @@ cfi::FunctionFrames with_b_key(Abi abi) {
 TEST(SelectBKey, IsNamedWhereTheVersionHasABitForIt) {
   for (const Abi abi : {Abi::Aarch64Little, Abi::Aarch64Big}) {
     for (const OutputFormat& format : {v3, v3_flexible, v2, v1}) {
-      EXPECT_TRUE(selected(with_b_key(abi), abi, format).functions.at(0).b_key);
+      EXPECT_TRUE(selected(with_b_key(abi), abi, format).fdes.at(0).b_key);
     }
-    EXPECT_FALSE(selected(with_b_key(abi), abi, ctf_frame).functions.at(0).b_key);
+    EXPECT_FALSE(selected(with_b_key(abi), abi, ctf_frame).fdes.at(0).b_key);
   }
 }
 // The letter of the augmentation is free for other uses there; readers refuse the bit.
 TEST(SelectBKey, IsNotNamedWhereNothingIsSigned) {
-  EXPECT_FALSE(selected(with_b_key(Abi::Amd64), Abi::Amd64, v3).functions.at(0).b_key);
-  EXPECT_FALSE(selected(with_b_key(Abi::S390x), Abi::S390x, v2).functions.at(0).b_key);
+  EXPECT_FALSE(selected(with_b_key(Abi::Amd64), Abi::Amd64, v3).fdes.at(0).b_key);
+  EXPECT_FALSE(selected(with_b_key(Abi::S390x), Abi::S390x, v2).fdes.at(0).b_key);
 }
 
 TEST(SelectSigned, RowsThatCtfFrameCannotMarkAreHoles) {
@@ -63,12 +63,12 @@ TEST(SelectSigned, RowsThatCtfFrameCannotMarkAreHoles) {
   signed_rules.signing = cfi::Signing::Signed;
   frames.rows = {{0, entry_rules(Abi::Aarch64Little)}, {4, signed_rules}, {0x18, entry_rules(Abi::Aarch64Little)}};
   const emit::Selected result = selected(frames, Abi::Aarch64Little, ctf_frame);
-  EXPECT_EQ(result.functions.size(), 2U);
+  EXPECT_EQ(result.fdes.size(), 2U);
   EXPECT_EQ(result.holes, (std::vector<Hole>{{0x1004, 0x1018, Unrepresentable::SignedReturnAddress}}));
   const emit::Selected with_bit = selected(frames, Abi::Aarch64Little, v1);
-  ASSERT_EQ(with_bit.functions.size(), 1U);
-  EXPECT_EQ(with_bit.functions[0].rows.size(), 3U);
-  EXPECT_TRUE(with_bit.functions[0].rows[1].recovery->mangled_ra);
+  ASSERT_EQ(with_bit.fdes.size(), 1U);
+  EXPECT_EQ(with_bit.fdes[0].fres.size(), 3U);
+  EXPECT_TRUE(with_bit.fdes[0].fres[1].recovery->mangled_ra);
 }
 
 /// PLT0 and two entries of a lazy PLT.
@@ -84,19 +84,19 @@ cfi::FunctionFrames plt() {
 TEST(SelectPlt, RepeatsWhereTheVersionNamesTheBlocksSize) {
   for (const OutputFormat& format : {v3, v3_plain, v2, v2_from_section}) {
     const emit::Selected result = selected(plt(), Abi::Amd64, format);
-    ASSERT_EQ(result.functions.size(), 2U);
-    EXPECT_EQ(result.functions[1].pc_type, PcType::Mask);
-    EXPECT_EQ(result.functions[1].repeat_size, 16);
-    EXPECT_EQ(result.functions[1].rows.size(), 2U);
+    ASSERT_EQ(result.fdes.size(), 2U);
+    EXPECT_EQ(result.fdes[1].pc_type, PcType::Mask);
+    EXPECT_EQ(result.fdes[1].repeat_size, 16);
+    EXPECT_EQ(result.fdes[1].fres.size(), 2U);
   }
 }
 TEST(SelectPlt, IsWrittenOutWhereRowStartsWouldBeBitMasks) {
   for (const OutputFormat& format : {v1, ctf_frame}) {
     const emit::Selected result = selected(plt(), Abi::Amd64, format);
-    ASSERT_EQ(result.functions.size(), 1U);
-    EXPECT_EQ(result.functions[0].pc_type, PcType::Increment);
+    ASSERT_EQ(result.fdes.size(), 1U);
+    EXPECT_EQ(result.fdes[0].pc_type, PcType::Increment);
     std::vector<std::uint32_t> starts;
-    for (const sframe::Row& row : result.functions[0].rows) starts.push_back(row.pc_offset);
+    for (const sframe::Fre& fre : result.fdes[0].fres) starts.push_back(fre.pc_offset);
     // PLT0 and what comes before the first entry's push say the same here.
     EXPECT_EQ(starts, (std::vector<std::uint32_t>{0, 0x1b, 0x20, 0x2b}));
     EXPECT_TRUE(result.holes.empty());
@@ -106,7 +106,7 @@ TEST(SelectPlt, IsWrittenOutWhereRowStartsWouldBeBitMasks) {
 TEST(SelectOutermostFrame, IsAHoleWhereRowsWithoutWordsMeanNothing) {
   cfi::FunctionFrames frames = function_of(Abi::Amd64);
   frames.rows[0].rules.return_address = cfi::Undefined{};
-  EXPECT_EQ(selected(frames, Abi::Amd64, v2).functions.at(0).rows, (std::vector<sframe::Row>{{0, std::nullopt}}));
+  EXPECT_EQ(selected(frames, Abi::Amd64, v2).fdes.at(0).fres, (std::vector<sframe::Fre>{{0, std::nullopt}}));
   for (const OutputFormat& format : {v2_from_section, v1, ctf_frame}) {
     EXPECT_EQ(selected(frames, Abi::Amd64, format).holes,
               (std::vector<Hole>{{0x1000, 0x1020, Unrepresentable::ReturnAddressUndefined}}));
@@ -119,10 +119,10 @@ TEST(SelectFlexible, OneFunctionOfAarch64HasBothKinds) {
   on_x19.cfa = reg(19, 32);
   frames.rows.push_back({8, on_x19});
   const emit::Selected with_switch = selected(frames, Abi::Aarch64Little, v3_flexible);
-  ASSERT_EQ(with_switch.functions.size(), 1U);
-  EXPECT_EQ(with_switch.functions[0].type, sframe::DescriptorType::Flexible);
+  ASSERT_EQ(with_switch.fdes.size(), 1U);
+  EXPECT_EQ(with_switch.fdes[0].type, sframe::FdeType::Flexible);
   const emit::Selected without = selected(frames, Abi::Aarch64Little, v3);
-  EXPECT_EQ(without.functions.at(0).type, sframe::DescriptorType::Default);
+  EXPECT_EQ(without.fdes.at(0).type, sframe::FdeType::Default);
   EXPECT_EQ(without.holes, (std::vector<Hole>{{0x1008, 0x1020, Unrepresentable::CfaNeedsFlexible}}));
 }
 

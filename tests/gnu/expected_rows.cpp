@@ -32,15 +32,15 @@ void write_rule(const std::optional<sframe::Rule>& rule) {
             << rule->dereferenced;
 }
 
-const char* type_name(const sframe::Function& function) {
+const char* type_name(const sframe::Fde& function) {
   if (function.pc_type == sframe::PcType::Mask) return "mask";
-  return function.type == sframe::DescriptorType::Flexible ? "flexible" : "default";
+  return function.type == sframe::FdeType::Flexible ? "flexible" : "default";
 }
 
 void write_pc(const sframe::Section& section, std::uint64_t pc) {
   std::cout << static_cast<std::int64_t>(pc - section.address);
-  const sframe::Function* const function = sframe::find_function(section, pc);
-  const sframe::Row* const row = function != nullptr ? sframe::find_row(*function, pc - function->start) : nullptr;
+  const sframe::Fde* const function = sframe::find_fde(section, pc);
+  const sframe::Fre* const row = function != nullptr ? sframe::find_fre(*function, pc - function->start) : nullptr;
   if (row == nullptr) {
     std::cout << " none\n";
   } else if (!row->recovery) {
@@ -58,9 +58,9 @@ void write_pc(const sframe::Section& section, std::uint64_t pc) {
 /// First and last PC of every row and function, and the PCs beside them.
 std::set<std::uint64_t> pcs_of(const sframe::Section& section) {
   std::set<std::uint64_t> pcs;
-  for (const sframe::Function& function : section.functions) {
+  for (const sframe::Fde& function : section.fdes) {
     pcs.insert({function.start - 1, function.start, function.start + function.size});
-    sframe::for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const sframe::Row&) {
+    sframe::for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const sframe::Fre&) {
       pcs.insert({function.start + begin, function.start + end - 1});
     });
   }

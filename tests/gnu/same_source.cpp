@@ -39,15 +39,15 @@ struct File {
     const sframe::VersionTraits& version = sframe::traits_of(section.version);
     const sframe::HeaderFields fields(version);
     // Older versions have the attribute's fields in the descriptor: start, size, and then the offset of the rows.
-    const std::size_t offset_at = version.has_attributes ? sframe::function_index::attribute_at : 8;
-    const auto rows_at = version.header_size() + word(fields.rows_at());
-    std::set<std::uint32_t> starts{word(fields.row_bytes_at())};
+    const std::size_t offset_at = version.has_attributes ? sframe::fde_index::attribute_at : 8;
+    const auto rows_at = version.header_size() + word(fields.fres_at());
+    std::set<std::uint32_t> starts{word(fields.fre_bytes_at())};
     const auto offset_of = [&](std::size_t i) {
-      return word(version.header_size() + word(fields.functions_at()) + i * version.descriptor_size + offset_at);
+      return word(version.header_size() + word(fields.fdes_at()) + i * version.descriptor_size + offset_at);
     };
-    for (std::size_t i = 0; i < section.functions.size(); ++i) starts.insert(offset_of(i));
-    for (std::size_t i = 0; i < section.functions.size(); ++i) {
-      const sframe::Function& function = section.functions[i];
+    for (std::size_t i = 0; i < section.fdes.size(); ++i) starts.insert(offset_of(i));
+    for (std::size_t i = 0; i < section.fdes.size(); ++i) {
+      const sframe::Fde& function = section.fdes[i];
       if (function.size == 0) continue;
       const std::uint32_t begin = offset_of(i);
       const std::uint32_t end = *starts.upper_bound(begin);
@@ -65,7 +65,7 @@ struct File {
   }
 
   struct Block {
-    const sframe::Function* function = nullptr;
+    const sframe::Fde* function = nullptr;
     std::span<const std::byte> bytes;
   };
 
@@ -85,9 +85,10 @@ class Dwarf {
         index_(session_, image) {}
 
   /// Whether the row of `section` at `pc` says what every FDE there says.
-  bool agrees(const std::optional<sframe::Recovery>& recovery, const sframe::Section& section, std::uint64_t pc) const {
+  bool agrees(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Section& section,
+              std::uint64_t pc) const {
     const auto entries = index_.entries_at(pc);
-    const verify::Caller found = verify::sframe_caller(recovery, *sframe::find_function(section, pc), section, pc);
+    const verify::Caller found = verify::sframe_caller(recovery, *sframe::find_fde(section, pc), section, pc);
     return !entries.empty() && std::all_of(entries.begin(), entries.end(), [&](std::size_t entry) {
       return verify::same_caller(verify::dwarf_caller(session_, entry, pc, sframe::traits_of(section.abi)), found);
     });
@@ -182,14 +183,14 @@ class Comparison {
     if (is_in(".plt.got", pc) && pushes_less) return "plt-got-cfa";
     // The second row of a PLT entry starts at 11. As a bit mask, which it is in version 1, that leaves out 12 to 15:
     // bytes of the instruction at 11, which no PC but 11 is the start of.
-    const sframe::Function* const function = sframe::find_function(gnu_.section, pc);
-    if (sframe::has_bit_mask_rows(*function) && is_in(".plt", pc) && (pc - function->start) % 16 >= 12)
+    const sframe::Fde* const function = sframe::find_fde(gnu_.section, pc);
+    if (sframe::has_bit_mask_fres(*function) && is_in(".plt", pc) && (pc - function->start) % 16 >= 12)
       return "plt-bit-mask";
     // as restores a register to what the function's first row says. Where a part of a function is cut off, that row
     // has it saved already.
     const bool same_but_fp =
         our.recovery->cfa == gnu.recovery->cfa && our.recovery->return_address == gnu.recovery->return_address;
-    const auto& first = function->rows.front().recovery;
+    const auto& first = function->fres.front().recovery;
     if (same_but_fp && first && first->frame_pointer && gnu.recovery->frame_pointer == first->frame_pointer &&
         !our.recovery->frame_pointer)
       return "restored-to-first-row";
@@ -201,7 +202,7 @@ class Comparison {
     return header != nullptr && pc - header->header.sh_addr < header->header.sh_size;
   }
 
-  bool gnu_is_wrong_in(const sframe::Function& function) const {
+  bool gnu_is_wrong_in(const sframe::Fde& function) const {
     const auto found = wrong_.lower_bound(function.start);
     return found != wrong_.end() && *found < function.start + function.size;
   }
@@ -226,20 +227,20 @@ class Comparison {
       ++counts_[compare_blocks(found->second, gnu)];
     }
     for (const auto& [start, our] : ours_.blocks)
-      counts_["gnu-skipped"] += sframe::find_function(gnu_.section, start) == nullptr;
+      counts_["gnu-skipped"] += sframe::find_fde(gnu_.section, start) == nullptr;
   }
 
   /// ld divides a PLT in its head and repeated blocks. Where its FDE has plain rows (s390x), or the version has no
   /// blocks of any size (1), we have one function with rows for all of it. What they say is compared PC by PC.
-  bool is_part_of_our_plt(const sframe::Function& gnu) const {
-    const sframe::Function* const our = sframe::find_function(ours_.section, gnu.start);
+  bool is_part_of_our_plt(const sframe::Fde& gnu) const {
+    const sframe::Fde* const our = sframe::find_fde(ours_.section, gnu.start);
     return is_in(".plt", gnu.start) && our != nullptr && our->pc_type == sframe::PcType::Increment &&
            our->size > gnu.size && gnu.start + gnu.size <= our->start + our->size;
   }
 
   const char* compare_blocks(const File::Block& our, const File::Block& gnu) {
     if (std::ranges::equal(our.bytes, gnu.bytes)) return "identical";
-    if (without_redundant_rows(*gnu.function) == *our.function && gnu.function->rows.size() > our.function->rows.size())
+    if (without_redundant_rows(*gnu.function) == *our.function && gnu.function->fres.size() > our.function->fres.size())
       return "gnu-redundant";
     // ld chooses the width of PLT0's row starts by the size of all of .plt.
     if (*our.function == *gnu.function && is_in(".plt", our.function->start)) return "gnu-wider";
@@ -247,10 +248,10 @@ class Comparison {
     return "different";
   }
 
-  static sframe::Function without_redundant_rows(sframe::Function function) {
-    std::erase_if(function.rows, [&](const sframe::Row& row) { return row.pc_offset >= function.size; });
-    const auto same = [](const sframe::Row& a, const sframe::Row& b) { return a.recovery == b.recovery; };
-    function.rows.erase(std::unique(function.rows.begin(), function.rows.end(), same), function.rows.end());
+  static sframe::Fde without_redundant_rows(sframe::Fde function) {
+    std::erase_if(function.fres, [&](const sframe::Fre& row) { return row.pc_offset >= function.size; });
+    const auto same = [](const sframe::Fre& a, const sframe::Fre& b) { return a.recovery == b.recovery; };
+    function.fres.erase(std::unique(function.fres.begin(), function.fres.end(), same), function.fres.end());
     return function;
   }
 

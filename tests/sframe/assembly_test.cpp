@@ -20,7 +20,7 @@ namespace {
 std::vector<AssemblyFunction> numbered(std::span<const std::byte> bytes, const Section& section) {
   const VersionTraits& version = traits_of(section.version);
   std::vector<AssemblyFunction> functions;
-  for (std::size_t i = 0; i < section.functions.size(); ++i) {
+  for (std::size_t i = 0; i < section.fdes.size(); ++i) {
     const auto field = bytes.subspan(version.header_size() + i * version.descriptor_size);
     const std::uint64_t start = version.has_attributes ? load<std::uint64_t>(field, section.endian)
                                                        : load<std::uint32_t>(field, section.endian);

@@ -18,12 +18,12 @@ e2 de 02 01 03 00 f8 00   02 00 00 00 04 00 00 00   0c 00 00 00 00 00 00 00 28 0
 00 03 08   0b 03 10
 )");
   const Section section = decode(bytes, 0x2000, {"a.out", ".sframe"});
-  ASSERT_EQ(section.functions.size(), 2U);
-  EXPECT_EQ(section.functions[0].start, 0x1000U);
-  EXPECT_EQ(section.functions[0].pc_type, PcType::Increment);
-  EXPECT_EQ(section.functions[0].repeat_size, 0);
-  EXPECT_EQ(section.functions[1].pc_type, PcType::Mask);
-  EXPECT_EQ(section.functions[1].repeat_size, 16);
+  ASSERT_EQ(section.fdes.size(), 2U);
+  EXPECT_EQ(section.fdes[0].start, 0x1000U);
+  EXPECT_EQ(section.fdes[0].pc_type, PcType::Increment);
+  EXPECT_EQ(section.fdes[0].repeat_size, 0);
+  EXPECT_EQ(section.fdes[1].pc_type, PcType::Mask);
+  EXPECT_EQ(section.fdes[1].repeat_size, 16);
 }
 
 }  // namespace

@@ -113,8 +113,8 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Header, Malformed, testing::ValuesIn(header_cases), name_of);
-INSTANTIATE_TEST_SUITE_P(Function, Malformed, testing::ValuesIn(function_cases), name_of);
-INSTANTIATE_TEST_SUITE_P(Row, Malformed, testing::ValuesIn(row_cases), name_of);
+INSTANTIATE_TEST_SUITE_P(Fde, Malformed, testing::ValuesIn(function_cases), name_of);
+INSTANTIATE_TEST_SUITE_P(Fre, Malformed, testing::ValuesIn(row_cases), name_of);
 
 TEST(MalformedSection, OverlapInAnUnsortedIndex) {
   auto bytes = test::good_section();

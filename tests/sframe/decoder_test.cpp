@@ -29,52 +29,53 @@ TEST(Decoder, ReadsTheHeader) {
   EXPECT_EQ(section.abi, Abi::Amd64);
   EXPECT_EQ(section.fixed_fp_offset, 0);
   EXPECT_EQ(section.fixed_ra_offset, -8);
-  EXPECT_EQ(section.functions.size(), 3U);
+  EXPECT_EQ(section.fdes.size(), 3U);
 }
 
 TEST(Decoder, ReadsDefaultRows) {
-  Function expected;
+  Fde expected;
   expected.start = 0x1000;
   expected.size = 7;
-  expected.rows = {
-      {0, Recovery{.cfa = {rsp, 8, false}}},
-      {1, Recovery{.cfa = {rsp, 16, false}, .frame_pointer = saved_at_cfa(-16)}},
-      {4, Recovery{.cfa = {rbp, 16, false}, .frame_pointer = saved_at_cfa(-16)}},
-      {6, Recovery{.cfa = {rsp, 8, false}}},
+  expected.fres = {
+      {0, RecoveryRules{.cfa = {rsp, 8, false}}},
+      {1, RecoveryRules{.cfa = {rsp, 16, false}, .frame_pointer = saved_at_cfa(-16)}},
+      {4, RecoveryRules{.cfa = {rbp, 16, false}, .frame_pointer = saved_at_cfa(-16)}},
+      {6, RecoveryRules{.cfa = {rsp, 8, false}}},
   };
-  EXPECT_EQ(decode_good().functions.at(0), expected);
+  EXPECT_EQ(decode_good().fdes.at(0), expected);
 }
 
 TEST(Decoder, ReadsRepeatedRows) {
-  Function expected;
+  Fde expected;
   expected.start = 0x1010;
   expected.size = 32;
   expected.pc_type = PcType::Mask;
   expected.repeat_size = 16;
-  expected.rows = {{0, Recovery{.cfa = {rsp, 8, false}}}, {11, Recovery{.cfa = {rsp, 16, false}}}};
-  EXPECT_EQ(decode_good().functions.at(1), expected);
+  expected.fres = {{0, RecoveryRules{.cfa = {rsp, 8, false}}}, {11, RecoveryRules{.cfa = {rsp, 16, false}}}};
+  EXPECT_EQ(decode_good().fdes.at(1), expected);
 }
 
 TEST(Decoder, ReadsFlexibleRows) {
-  Function expected;
+  Fde expected;
   expected.start = 0x1040;
   expected.size = 20;
   expected.signal_frame = true;
-  expected.type = DescriptorType::Flexible;
-  expected.rows = {
-      {0, Recovery{.cfa = {rsp, 8, false}}},
-      {4, Recovery{.cfa = {r10, 0, false}, .frame_pointer = Rule{rbp, 0, true}}},
-      {8, Recovery{.cfa = {rbp, -8, true}, .return_address = saved_at_cfa(-16), .frame_pointer = saved_at_cfa(-24)}},
+  expected.type = FdeType::Flexible;
+  expected.fres = {
+      {0, RecoveryRules{.cfa = {rsp, 8, false}}},
+      {4, RecoveryRules{.cfa = {r10, 0, false}, .frame_pointer = Rule{rbp, 0, true}}},
+      {8,
+       RecoveryRules{.cfa = {rbp, -8, true}, .return_address = saved_at_cfa(-16), .frame_pointer = saved_at_cfa(-24)}},
       {16, std::nullopt},
   };
-  EXPECT_EQ(decode_good().functions.at(2), expected);
+  EXPECT_EQ(decode_good().fdes.at(2), expected);
 }
 
 TEST(Decoder, ReadsWordsOfEveryWidth) {
   const Section section = decode(test::golden_section("default"), test::golden_address, origin);
-  EXPECT_EQ(section.functions.at(1).rows.at(1).recovery->cfa.offset, 4104);
-  EXPECT_EQ(section.functions.at(2).rows.at(1).recovery->cfa.offset, 10000008);
-  EXPECT_EQ(section.functions.at(2).rows.at(2).pc_offset, 0x1000eU);
+  EXPECT_EQ(section.fdes.at(1).fres.at(1).recovery->cfa.offset, 4104);
+  EXPECT_EQ(section.fdes.at(2).fres.at(1).recovery->cfa.offset, 10000008);
+  EXPECT_EQ(section.fdes.at(2).fres.at(2).pc_offset, 0x1000eU);
 }
 
 TEST(Decoder, CountsStartsFromTheSectionWithoutThePcRelativeFlag) {
@@ -82,8 +83,8 @@ TEST(Decoder, CountsStartsFromTheSectionWithoutThePcRelativeFlag) {
   bytes[3] = std::byte{flag::sorted};
   // The first two have the same distance from their own fields, so they start together now.
   const Section section = decode(bytes, test::good_address, origin, {.allow_overlap = true});
-  EXPECT_EQ(section.functions.at(0).start, 0x2000 - 0x101cU);
-  EXPECT_EQ(section.functions.at(2).start, 0x2000 - 0xffcU);
+  EXPECT_EQ(section.fdes.at(0).start, 0x2000 - 0x101cU);
+  EXPECT_EQ(section.fdes.at(2).start, 0x2000 - 0xffcU);
 }
 
 TEST(Decoder, SkipsTheAuxiliaryHeader) {
@@ -92,7 +93,7 @@ TEST(Decoder, SkipsTheAuxiliaryHeader) {
   bytes.insert(bytes.begin() + traits_of(Version::V3).header_size(), 4, std::byte{0xaa});
   // The fields lie four bytes further on now, and with them what they count from.
   Section section = decode(bytes, test::good_address - 4, origin);
-  EXPECT_EQ(section.functions, decode_good().functions);
+  EXPECT_EQ(section.fdes, decode_good().fdes);
 }
 
 TEST(Decoder, LetsFunctionsShareRows) {
@@ -100,14 +101,14 @@ TEST(Decoder, LetsFunctionsShareRows) {
   bytes[0x0c] = std::byte{12};  // number of rows
   bytes[0x38] = std::byte{0};   // offset of the second function's rows
   const Section section = decode_good(bytes);
-  EXPECT_EQ(section.functions.at(1).rows, section.functions.at(0).rows);
+  EXPECT_EQ(section.fdes.at(1).fres, section.fdes.at(0).fres);
 }
 
 TEST(Decoder, TakesARowAtTheEndUnlessToldOtherwise) {
   auto bytes = test::good_section();
   bytes[0x5c] = std::byte{7};
-  EXPECT_EQ(decode_good(bytes).functions.at(0).rows.back().pc_offset, 7U);
-  EXPECT_THROW(decode(bytes, test::good_address, origin, {.allow_row_at_end = false}), MalformedInput);
+  EXPECT_EQ(decode_good(bytes).fdes.at(0).fres.back().pc_offset, 7U);
+  EXPECT_THROW(decode(bytes, test::good_address, origin, {.allow_fre_at_end = false}), MalformedInput);
 }
 
 TEST(Decoder, TakesOverlapWhereStartsAreNotFinal) {

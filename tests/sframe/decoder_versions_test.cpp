@@ -29,7 +29,7 @@ struct HeaderCase {
   Endian endian;
   Abi abi;
   std::uint8_t flags;
-  std::size_t functions;
+  std::size_t fdes;
 };
 
 class GoodVersion : public testing::TestWithParam<HeaderCase> {};
@@ -41,10 +41,10 @@ TEST_P(GoodVersion, SaysWhatItIs) {
   EXPECT_EQ(section.endian, expected.endian);
   EXPECT_EQ(section.abi, expected.abi);
   EXPECT_EQ(section.flags, expected.flags);
-  EXPECT_EQ(section.functions.size(), expected.functions);
-  EXPECT_EQ(section.functions[0].start, 0x1000U);
-  if (expected.functions > 1) {
-    EXPECT_EQ(section.functions.back().start, 0x1040U);
+  EXPECT_EQ(section.fdes.size(), expected.fdes);
+  EXPECT_EQ(section.fdes[0].start, 0x1000U);
+  if (expected.fdes > 1) {
+    EXPECT_EQ(section.fdes.back().start, 0x1040U);
   }
 }
 
@@ -61,17 +61,17 @@ INSTANTIATE_TEST_SUITE_P(Sections, GoodVersion, testing::ValuesIn(header_cases),
 
 TEST(DecoderV2, ReadsDescriptorsAndRows) {
   const Section section = decode_good("v2_amd64");
-  Function expected;
+  Fde expected;
   expected.start = 0x1000;
   expected.size = 7;
-  expected.rows = {{0, Recovery{.cfa = on(7, 8)}},
-                   {1, Recovery{.cfa = on(7, 16), .frame_pointer = at_cfa(-16)}},
-                   {4, Recovery{.cfa = on(6, 16), .frame_pointer = at_cfa(-16)}},
-                   {6, Recovery{.cfa = on(7, 8)}}};
-  EXPECT_EQ(section.functions.at(0), expected);
-  EXPECT_EQ(section.functions.at(1).pc_type, PcType::Mask);
-  EXPECT_EQ(section.functions.at(1).repeat_size, 16);
-  EXPECT_EQ(section.functions.at(2).rows.at(1), (Row{0x134, std::nullopt}));
+  expected.fres = {{0, RecoveryRules{.cfa = on(7, 8)}},
+                   {1, RecoveryRules{.cfa = on(7, 16), .frame_pointer = at_cfa(-16)}},
+                   {4, RecoveryRules{.cfa = on(6, 16), .frame_pointer = at_cfa(-16)}},
+                   {6, RecoveryRules{.cfa = on(7, 8)}}};
+  EXPECT_EQ(section.fdes.at(0), expected);
+  EXPECT_EQ(section.fdes.at(1).pc_type, PcType::Mask);
+  EXPECT_EQ(section.fdes.at(1).repeat_size, 16);
+  EXPECT_EQ(section.fdes.at(2).fres.at(1), (Fre{0x134, std::nullopt}));
 }
 
 TEST(DecoderV2, CountsStartsFromTheSectionWithoutTheFlagOfErratum1) {
@@ -81,9 +81,9 @@ TEST(DecoderV2, CountsStartsFromTheSectionWithoutTheFlagOfErratum1) {
   bytes[0x45] = std::byte{0xf0};
   bytes[0x30] = std::byte{0xf0};
   const Section section = decode(bytes, test::good_address, {"a.out", ".sframe"});
-  EXPECT_EQ(section.functions.at(0).start, 0x0fe4U);
-  EXPECT_EQ(section.functions.at(1).start, 0x0ff0U);
-  EXPECT_EQ(section.functions.at(2).start, 0x1040U);
+  EXPECT_EQ(section.fdes.at(0).start, 0x0fe4U);
+  EXPECT_EQ(section.fdes.at(1).start, 0x0ff0U);
+  EXPECT_EQ(section.fdes.at(2).start, 0x1040U);
 }
 
 TEST(DecoderV2, TakesAFunctionWithoutRows) {
@@ -91,7 +91,7 @@ TEST(DecoderV2, TakesAFunctionWithoutRows) {
   bytes[0x50] = std::byte{0};     // the last function's
   bytes[0x4c] = std::byte{0x1b};  // which stand at the end
   bytes[0x0c] = std::byte{6};
-  EXPECT_TRUE(decode(bytes, test::good_address, {"a.out", ".sframe"}).functions.at(2).rows.empty());
+  EXPECT_TRUE(decode(bytes, test::good_address, {"a.out", ".sframe"}).fdes.at(2).fres.empty());
 }
 
 TEST(DecoderV2, KnowsTheFlagThatAllFunctionsPreserveTheFramePointer) {
@@ -104,14 +104,14 @@ TEST(DecoderV2, KnowsTheFlagThatAllFunctionsPreserveTheFramePointer) {
 
 TEST(DecoderS390x, UnscalesTheCfaAndReadsRegistersFromOddWords) {
   const Section section = decode_good("v2_s390x");
-  EXPECT_EQ(
-      section.functions.at(0).rows,
-      (std::vector<Row>{{0, Recovery{.cfa = on(15, 160)}},
-                        {6, Recovery{.cfa = on(15, 168), .return_address = at_cfa(-48)}},
-                        {0x0a, Recovery{.cfa = on(15, 336), .frame_pointer = at_cfa(-72)}},
-                        {0x0e, Recovery{.cfa = on(11, 336), .return_address = on(16, 0), .frame_pointer = on(17, 0)}},
-                        {0x12, Recovery{.cfa = on(15, 1184), .return_address = on(68, 0)}}}));
-  EXPECT_EQ(section.functions.at(1).repeat_size, 32);
+  EXPECT_EQ(section.fdes.at(0).fres,
+            (std::vector<Fre>{
+                {0, RecoveryRules{.cfa = on(15, 160)}},
+                {6, RecoveryRules{.cfa = on(15, 168), .return_address = at_cfa(-48)}},
+                {0x0a, RecoveryRules{.cfa = on(15, 336), .frame_pointer = at_cfa(-72)}},
+                {0x0e, RecoveryRules{.cfa = on(11, 336), .return_address = on(16, 0), .frame_pointer = on(17, 0)}},
+                {0x12, RecoveryRules{.cfa = on(15, 1184), .return_address = on(68, 0)}}}));
+  EXPECT_EQ(section.fdes.at(1).repeat_size, 32);
 }
 
 TEST(DecoderS390x, NegativeOddWordsNameNoRegister) {
@@ -124,13 +124,14 @@ TEST(DecoderS390x, NegativeOddWordsNameNoRegister) {
 }
 
 TEST(DecoderS390x, UnscalesTheCfaOfFlexibleRowsToo) {
-  EXPECT_EQ(decode_good("v3_s390x").functions.at(0).rows,
-            (std::vector<Row>{
-                {0, Recovery{.cfa = on(15, 160)}},
-                {4, Recovery{.cfa = on(15, 168), .return_address = on(16, 0)}},
-                {8, Recovery{.cfa = on(10, 320), .frame_pointer = Rule{70, -8, true}}},
-                {0x0c, Recovery{.cfa = Rule{11, 0, true}, .return_address = at_cfa(-48), .frame_pointer = at_cfa(-72)}},
-            }));
+  EXPECT_EQ(
+      decode_good("v3_s390x").fdes.at(0).fres,
+      (std::vector<Fre>{
+          {0, RecoveryRules{.cfa = on(15, 160)}},
+          {4, RecoveryRules{.cfa = on(15, 168), .return_address = on(16, 0)}},
+          {8, RecoveryRules{.cfa = on(10, 320), .frame_pointer = Rule{70, -8, true}}},
+          {0x0c, RecoveryRules{.cfa = Rule{11, 0, true}, .return_address = at_cfa(-48), .frame_pointer = at_cfa(-72)}},
+      }));
 }
 
 TEST(DecoderS390x, OddWordsOfVersion3AreOffsets) {
@@ -138,52 +139,52 @@ TEST(DecoderS390x, OddWordsOfVersion3AreOffsets) {
   bytes[0x49] = std::byte{0x5b};  // CFA control: *(r11 + …) stays
   bytes[0x4c] = std::byte{0xd1};  // RA at CFA-47
   const Section section = decode(bytes, test::good_address, {"a.out", ".sframe"});
-  EXPECT_EQ(section.functions.at(0).rows.at(3).recovery->return_address, at_cfa(-47));
+  EXPECT_EQ(section.fdes.at(0).fres.at(3).recovery->return_address, at_cfa(-47));
 }
 
 TEST(DecoderAarch64, ReadsSignedRowsAndTheKey) {
   for (const char* name : {"v1_aarch64_be", "v3_aarch64_be"}) {
     const Section section = decode_good(name);
-    EXPECT_TRUE(section.functions.at(0).b_key) << name;
-    EXPECT_FALSE(section.functions.at(1).b_key) << name;
-    EXPECT_FALSE(section.functions.at(0).rows.at(0).recovery->mangled_ra) << name;
-    EXPECT_EQ(section.functions.at(0).rows.at(1).recovery, (Recovery{.cfa = on(31, 0), .mangled_ra = true})) << name;
-    EXPECT_TRUE(section.functions.at(0).rows.at(2).recovery->mangled_ra) << name;
+    EXPECT_TRUE(section.fdes.at(0).b_key) << name;
+    EXPECT_FALSE(section.fdes.at(1).b_key) << name;
+    EXPECT_FALSE(section.fdes.at(0).fres.at(0).recovery->mangled_ra) << name;
+    EXPECT_EQ(section.fdes.at(0).fres.at(1).recovery, (RecoveryRules{.cfa = on(31, 0), .mangled_ra = true})) << name;
+    EXPECT_TRUE(section.fdes.at(0).fres.at(2).recovery->mangled_ra) << name;
   }
 }
 
 TEST(DecoderAarch64, ReadsWideBigEndianWords) {
-  EXPECT_EQ(
-      decode_good("v1_aarch64_be").functions.at(0).rows.at(2).recovery,
-      (Recovery{.cfa = on(29, 320), .return_address = at_cfa(-24), .frame_pointer = at_cfa(-32), .mangled_ra = true}));
-  EXPECT_EQ(decode_good("v3_aarch64_be").functions.at(1).rows.at(0).recovery,
-            (Recovery{.cfa = on(31, 288), .frame_pointer = at_cfa(-16)}));
+  EXPECT_EQ(decode_good("v1_aarch64_be").fdes.at(0).fres.at(2).recovery,
+            (RecoveryRules{
+                .cfa = on(29, 320), .return_address = at_cfa(-24), .frame_pointer = at_cfa(-32), .mangled_ra = true}));
+  EXPECT_EQ(decode_good("v3_aarch64_be").fdes.at(1).fres.at(0).recovery,
+            (RecoveryRules{.cfa = on(31, 288), .frame_pointer = at_cfa(-16)}));
 }
 
 TEST(DecoderAarch64, ReturnAddressAtTheCfaIsNoPadding) {
   auto bytes = test::good_version("v1_aarch64_be");
   bytes[0x51] = std::byte{0};
   bytes[0x50] = std::byte{0};
-  EXPECT_EQ(decode(bytes, test::good_address, {"a.out", ".sframe"}).functions.at(0).rows.at(3).recovery->return_address,
+  EXPECT_EQ(decode(bytes, test::good_address, {"a.out", ".sframe"}).fdes.at(0).fres.at(3).recovery->return_address,
             at_cfa(0));
 }
 
 TEST(DecoderV1, RowStartsOfRepeatedFunctionsAreBitMasks) {
-  const Function function = decode_good("v1_aarch64_be").functions.at(1);
+  const Fde function = decode_good("v1_aarch64_be").fdes.at(1);
   EXPECT_EQ(function.pc_type, PcType::Mask);
   EXPECT_EQ(function.repeat_size, 0);
-  EXPECT_EQ(function.rows.at(1).pc_offset, 8U);
+  EXPECT_EQ(function.fres.at(1).pc_offset, 8U);
 }
 
 TEST(DecoderCtfFrame, HasTheFramePointerFirst) {
   const Section section = decode_good("ctf_aarch64");
-  EXPECT_EQ(section.functions.at(0).rows,
-            (std::vector<Row>{
-                {0, Recovery{.cfa = on(31, 0)}},
-                {4, Recovery{.cfa = on(31, 16), .frame_pointer = at_cfa(-16)}},
-                {8, Recovery{.cfa = on(29, 32), .return_address = at_cfa(-24), .frame_pointer = at_cfa(-32)}}}));
-  EXPECT_EQ(section.functions.at(1).rows.at(1).pc_offset, 0x110U);
-  EXPECT_EQ(section.functions.at(1).rows.at(1).recovery->cfa, on(31, 320));
+  EXPECT_EQ(section.fdes.at(0).fres,
+            (std::vector<Fre>{
+                {0, RecoveryRules{.cfa = on(31, 0)}},
+                {4, RecoveryRules{.cfa = on(31, 16), .frame_pointer = at_cfa(-16)}},
+                {8, RecoveryRules{.cfa = on(29, 32), .return_address = at_cfa(-24), .frame_pointer = at_cfa(-32)}}}));
+  EXPECT_EQ(section.fdes.at(1).fres.at(1).pc_offset, 0x110U);
+  EXPECT_EQ(section.fdes.at(1).fres.at(1).recovery->cfa, on(31, 320));
 }
 
 // Nothing in the bytes tells the two apart but for what they make of them.

@@ -19,13 +19,13 @@ std::string dump_text(const Section& section) {
 }
 
 /// The line of a dump with `row` as the only row of a function at 0x1000.
-std::string line_of(const Recovery& recovery, DescriptorType type = DescriptorType::Flexible) {
+std::string line_of(const RecoveryRules& recovery, FdeType type = FdeType::Flexible) {
   Section section;
   section.fixed_ra_offset = -8;
-  section.functions.resize(1);
-  section.functions[0].start = 0x1000;
-  section.functions[0].type = type;
-  section.functions[0].rows = {{0, recovery}};
+  section.fdes.resize(1);
+  section.fdes[0].start = 0x1000;
+  section.fdes[0].type = type;
+  section.fdes[0].fres = {{0, recovery}};
   const std::string text = dump_text(section);
   return text.substr(text.rfind("    00000"));
 }
@@ -92,8 +92,8 @@ TEST(Dump, Flags) {
 TEST(Dump, FixedFramePointer) {
   Section section;
   section.fixed_fp_offset = -16;
-  section.functions.resize(1);
-  section.functions[0].rows = {{0, Recovery{.cfa = {7, 8, false}}}};
+  section.fdes.resize(1);
+  section.fdes[0].fres = {{0, RecoveryRules{.cfa = {7, 8, false}}}};
   const std::string text = dump_text(section);
   EXPECT_NE(text.find("    CFA fixed FP offset: -16\n"), std::string::npos);
   EXPECT_NE(text.find("  sp+8      c-16      u            \n"), std::string::npos);
@@ -101,9 +101,9 @@ TEST(Dump, FixedFramePointer) {
 
 TEST(Dump, SigningKey) {
   Section section;
-  section.functions.resize(1);
-  section.functions[0].signal_frame = true;
-  section.functions[0].b_key = true;
+  section.fdes.resize(1);
+  section.fdes[0].signal_frame = true;
+  section.fdes[0].b_key = true;
   EXPECT_NE(dump_text(section).find(", size = 0 bytes, attr = \"S\", pauth = B key\n"), std::string::npos);
 }
 
@@ -126,7 +126,7 @@ TEST(Dump, WideColumnsRunTogether) {
 
 TEST(Dump, NegativeCfaOffset) {
   EXPECT_EQ(line_of({.cfa = {7, -240, false}}), "    0000000000001000  sp-240    u         f            \n");
-  EXPECT_EQ(line_of({.cfa = {7, -8, false}}, DescriptorType::Default),
+  EXPECT_EQ(line_of({.cfa = {7, -8, false}}, FdeType::Default),
             "    0000000000001000  sp+-8     u         f            \n");
 }
 

@@ -11,16 +11,16 @@
 namespace sframe_gen::sframe {
 namespace {
 
-Function function_at(std::uint64_t start, std::uint32_t size, const std::vector<std::uint32_t>& row_starts = {0}) {
-  Function function;
+Fde function_at(std::uint64_t start, std::uint32_t size, const std::vector<std::uint32_t>& row_starts = {0}) {
+  Fde function;
   function.start = start;
   function.size = size;
-  for (const std::uint32_t row_start : row_starts) function.rows.push_back({row_start, Recovery{}});
+  for (const std::uint32_t row_start : row_starts) function.fres.push_back({row_start, RecoveryRules{}});
   return function;
 }
 
-Function repeated(std::uint32_t size, std::uint8_t repeat_size, const std::vector<std::uint32_t>& row_starts) {
-  Function function = function_at(0x1000, size, row_starts);
+Fde repeated(std::uint32_t size, std::uint8_t repeat_size, const std::vector<std::uint32_t>& row_starts) {
+  Fde function = function_at(0x1000, size, row_starts);
   function.pc_type = PcType::Mask;
   function.repeat_size = repeat_size;
   return function;
@@ -28,21 +28,21 @@ Function repeated(std::uint32_t size, std::uint8_t repeat_size, const std::vecto
 
 /// The start of the found function; 0 for none.
 std::uint64_t start_found(const Section& section, std::uint64_t pc) {
-  const Function* function = find_function(section, pc);
+  const Fde* function = find_fde(section, pc);
   return function == nullptr ? 0 : function->start;
 }
 
 /// The number of the found row; -1 for none.
-std::ptrdiff_t row_found(const Function& function, std::uint64_t pc_offset) {
-  const Row* row = find_row(function, pc_offset);
-  return row == nullptr ? -1 : row - function.rows.data();
+std::ptrdiff_t row_found(const Fde& function, std::uint64_t pc_offset) {
+  const Fre* row = find_fre(function, pc_offset);
+  return row == nullptr ? -1 : row - function.fres.data();
 }
 
 using Interval = std::tuple<std::uint64_t, std::uint64_t, std::ptrdiff_t>;
-std::vector<Interval> intervals_of(const Function& function) {
+std::vector<Interval> intervals_of(const Fde& function) {
   std::vector<Interval> intervals;
-  for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const Row& row) {
-    intervals.emplace_back(begin, end, &row - function.rows.data());
+  for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const Fre& row) {
+    intervals.emplace_back(begin, end, &row - function.fres.data());
   });
   return intervals;
 }
@@ -52,7 +52,7 @@ class FindFunction : public testing::TestWithParam<std::uint8_t> {};
 TEST_P(FindFunction, HitsAndMisses) {
   Section section;
   section.flags = GetParam();
-  section.functions = {function_at(0x1000, 0x10), function_at(0x1010, 0x10), function_at(0x1040, 0x10)};
+  section.fdes = {function_at(0x1000, 0x10), function_at(0x1010, 0x10), function_at(0x1040, 0x10)};
   EXPECT_EQ(start_found(section, 0xfff), 0U);
   EXPECT_EQ(start_found(section, 0x1000), 0x1000U);
   EXPECT_EQ(start_found(section, 0x100f), 0x1000U);
@@ -61,29 +61,28 @@ TEST_P(FindFunction, HitsAndMisses) {
   EXPECT_EQ(start_found(section, 0x104f), 0x1040U);
   EXPECT_EQ(start_found(section, 0x1050), 0U);
   EXPECT_EQ(start_found(section, ~std::uint64_t{0}), 0U);
-  EXPECT_EQ(find_function(Section{}, 0), nullptr);
+  EXPECT_EQ(find_fde(Section{}, 0), nullptr);
 }
 
 TEST_P(FindFunction, LooksPastFunctionsOfNoBytes) {
   Section section;
   section.flags = GetParam();
-  section.functions = {function_at(0x1000, 0), function_at(0x1000, 0x10), function_at(0x1000, 0),
-                       function_at(0x1008, 0)};
-  EXPECT_EQ(find_function(section, 0x1009), &section.functions[1]);
-  EXPECT_EQ(find_function(section, 0x1010), nullptr);
+  section.fdes = {function_at(0x1000, 0), function_at(0x1000, 0x10), function_at(0x1000, 0), function_at(0x1008, 0)};
+  EXPECT_EQ(find_fde(section, 0x1009), &section.fdes[1]);
+  EXPECT_EQ(find_fde(section, 0x1010), nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Flags, FindFunction, testing::Values(flag::sorted, std::uint8_t{0}),
                          [](const auto& tested) { return tested.param == flag::sorted ? "Sorted" : "Unsorted"; });
 
-TEST(FindFunction, LooksInAnUnsortedIndex) {
+TEST(FindFde, LooksInAnUnsortedIndex) {
   Section section;
-  section.functions = {function_at(0x2000, 0x10), function_at(0x1000, 0x10)};
+  section.fdes = {function_at(0x2000, 0x10), function_at(0x1000, 0x10)};
   EXPECT_EQ(start_found(section, 0x1008), 0x1000U);
 }
 
-TEST(FindRow, OfAPlainFunction) {
-  const Function function = function_at(0x1000, 7, {0, 1, 4});
+TEST(FindFre, OfAPlainFunction) {
+  const Fde function = function_at(0x1000, 7, {0, 1, 4});
   EXPECT_EQ(row_found(function, 0), 0);
   EXPECT_EQ(row_found(function, 1), 1);
   EXPECT_EQ(row_found(function, 3), 1);
@@ -91,14 +90,14 @@ TEST(FindRow, OfAPlainFunction) {
   EXPECT_EQ(row_found(function, 7), -1);
 }
 
-TEST(FindRow, WhereThereIsNone) {
+TEST(FindFre, WhereThereIsNone) {
   EXPECT_EQ(row_found(function_at(0x1000, 8, {}), 0), -1);
   EXPECT_EQ(row_found(function_at(0x1000, 8, {4}), 3), -1);
   EXPECT_EQ(row_found(function_at(0x1000, 0, {0}), 0), -1);
 }
 
-TEST(FindRow, OfARepeatedBlock) {
-  const Function plt = repeated(40, 16, {0, 11});
+TEST(FindFre, OfARepeatedBlock) {
+  const Fde plt = repeated(40, 16, {0, 11});
   EXPECT_EQ(row_found(plt, 10), 0);
   EXPECT_EQ(row_found(plt, 11), 1);
   EXPECT_EQ(row_found(plt, 16), 0);
@@ -108,13 +107,13 @@ TEST(FindRow, OfARepeatedBlock) {
 }
 
 // CTF Frame and version 1: a row holds where (pc & start) >= start; of several the last
-TEST(FindRow, ByBitMasks) {
-  const Function plt = repeated(0x30, 0, {0, 11});
+TEST(FindFre, ByBitMasks) {
+  const Fde plt = repeated(0x30, 0, {0, 11});
   for (std::uint64_t pc = 0; pc < 0x30; ++pc) EXPECT_EQ(row_found(plt, pc), (pc & 11U) == 11U ? 1 : 0) << pc;
   EXPECT_EQ(row_found(plt, 0x30), -1);
 }
-TEST(FindRow, ByBitMasksWithNoRowForZero) {
-  const Function function = repeated(0x20, 0, {4, 8, 12});
+TEST(FindFre, ByBitMasksWithNoRowForZero) {
+  const Fde function = repeated(0x20, 0, {4, 8, 12});
   EXPECT_EQ(row_found(function, 3), -1);
   EXPECT_EQ(row_found(function, 4), 0);
   EXPECT_EQ(row_found(function, 8), 1);
@@ -123,13 +122,13 @@ TEST(FindRow, ByBitMasksWithNoRowForZero) {
   EXPECT_EQ(row_found(function, 0x1f), 2);
 }
 
-TEST(FindRow, OfAFlexibleFunctionThatBinutilsWrote) {
+TEST(FindFre, OfAFlexibleFunctionThatBinutilsWrote) {
   const Section section = decode(test::golden_section("flexible"), test::golden_address, {"flexible", ".sframe"});
-  const Function* function = find_function(section, 0x2014);
+  const Fde* function = find_fde(section, 0x2014);
   ASSERT_NE(function, nullptr);
   EXPECT_EQ(function->start, 0x2000U);
-  EXPECT_EQ(find_row(*function, 0x14)->recovery->cfa, (Rule{6, -8, true}));
-  EXPECT_EQ(find_row(*find_function(section, 0x2021), 6)->recovery, std::nullopt);
+  EXPECT_EQ(find_fre(*function, 0x14)->recovery->cfa, (Rule{6, -8, true}));
+  EXPECT_EQ(find_fre(*find_fde(section, 0x2021), 6)->recovery, std::nullopt);
 }
 
 TEST(ForEachInterval, OfAPlainFunction) {
@@ -157,13 +156,13 @@ TEST(ForEachInterval, OfBitMasks) {
 class AgreesWithFindRow : public testing::TestWithParam<std::uint8_t> {};
 
 TEST_P(AgreesWithFindRow, AtEveryPc) {
-  const Function function = repeated(0x105, GetParam(), {1, 4, 11});
+  const Fde function = repeated(0x105, GetParam(), {1, 4, 11});
   std::uint64_t covered = 0;
-  for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const Row& row) {
-    for (std::uint64_t pc = begin; pc < end; ++pc) EXPECT_EQ(find_row(function, pc), &row) << pc;
+  for_each_interval(function, [&](std::uint64_t begin, std::uint64_t end, const Fre& row) {
+    for (std::uint64_t pc = begin; pc < end; ++pc) EXPECT_EQ(find_fre(function, pc), &row) << pc;
     covered += end - begin;
   });
-  for (std::uint64_t pc = 0; pc < function.size; ++pc) covered += find_row(function, pc) == nullptr ? 1U : 0U;
+  for (std::uint64_t pc = 0; pc < function.size; ++pc) covered += find_fre(function, pc) == nullptr ? 1U : 0U;
   EXPECT_EQ(covered, function.size);
 }
 

@@ -222,7 +222,7 @@ int main() {
   static const Tables tables;
   std::uint64_t with_section = 0;
   for (const LoadedFile& file : tables.files()) {
-    std::printf("%s: %zu descriptors\n", file.name.c_str(), file.section.functions.size());
+    std::printf("%s: %zu descriptors\n", file.name.c_str(), file.section.fdes.size());
     with_section += file.has_section;
   }
   start_sampling(tables);

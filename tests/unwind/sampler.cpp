@@ -88,9 +88,9 @@ void compare(const Walk& walk, std::size_t first_ours, std::size_t first_libgcc,
 void count_innermost(const Walk& walk, std::uint64_t pc) {
   if (walk.innermost == nullptr) return;
   tally.in_plt += walk.innermost->pc_type == sframe::PcType::Mask;
-  tally.in_flexible += walk.innermost->type == sframe::DescriptorType::Flexible;
-  const sframe::Row* const row = sframe::find_row(*walk.innermost, pc - walk.innermost->start);
-  tally.in_first_row += row == walk.innermost->rows.data();
+  tally.in_flexible += walk.innermost->type == sframe::FdeType::Flexible;
+  const sframe::Fre* const row = sframe::find_fre(*walk.innermost, pc - walk.innermost->start);
+  tally.in_first_row += row == walk.innermost->fres.data();
 }
 
 /// On its way to a landing pad libgcc writes the pad's registers, return address included, over those its own frame has

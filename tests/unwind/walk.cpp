@@ -46,7 +46,7 @@ class Step {
 
 Walk walk(const Tables& tables, Registers registers, bool pc_is_exact, const Stack& stack, Pcs& pcs) {
   pcs.clear();
-  const sframe::Function* innermost = nullptr;
+  const sframe::Fde* innermost = nullptr;
   const auto stop = [&](End end) { return Walk{end, innermost}; };
   while (registers.pc != 0) {
     if (pcs.full()) return stop(End::TooDeep);
@@ -56,9 +56,9 @@ Walk walk(const Tables& tables, Registers registers, bool pc_is_exact, const Sta
     const LoadedFile* const file = tables.find(pc);
     if (file == nullptr) return stop(End::NotCode);
     if (!file->has_section) return stop(End::NoSection);
-    const sframe::Function* const function = sframe::find_function(file->section, pc);
+    const sframe::Fde* const function = sframe::find_fde(file->section, pc);
     if (pcs.size() == 1) innermost = function;
-    const sframe::Row* const row = function != nullptr ? sframe::find_row(*function, pc - function->start) : nullptr;
+    const sframe::Fre* const row = function != nullptr ? sframe::find_fre(*function, pc - function->start) : nullptr;
     if (row == nullptr) return stop(End::NoRow);
     if (!row->recovery) return stop(End::Outermost);
 

@@ -51,7 +51,7 @@ struct Stack {
 
 struct Walk {
   End end;
-  const sframe::Function* innermost;  ///< null: no descriptor
+  const sframe::Fde* innermost;  ///< null: no descriptor
 };
 
 /// Walks the stack by .sframe alone. `pc_is_exact`: the PC is that of an interrupted instruction, not a return address.

@@ -14,7 +14,7 @@
 namespace sframe_gen::test {
 namespace {
 
-using sframe::Recovery;
+using sframe::RecoveryRules;
 using sframe::Rule;
 
 elf::Image corpus_image(const std::string& path) {
@@ -80,31 +80,31 @@ INSTANTIATE_TEST_SUITE_P(OfGnu, RightSection,
 constexpr const char* both_keys = "aarch64/pac-both-keys";
 
 TEST(VerifySigning, SeesASignedRowThatSaysPlain) {
-  EXPECT_EQ(difference(both_keys, [](auto& s) { s.functions[0].rows[1].recovery->mangled_ra = false; }),
+  EXPECT_EQ(difference(both_keys, [](auto& s) { s.fdes[0].fres[1].recovery->mangled_ra = false; }),
             "pc 0x10404: .sframe says CFA sp, RA x30, FP x29; DWARF says CFA sp, RA same value (signed with key A), FP "
             "same value");
 }
 TEST(VerifySigning, SeesAPlainRowThatSaysSigned) {
-  EXPECT_EQ(difference(both_keys, [](auto& s) { s.functions[0].rows[0].recovery->mangled_ra = true; }),
+  EXPECT_EQ(difference(both_keys, [](auto& s) { s.fdes[0].fres[0].recovery->mangled_ra = true; }),
             "pc 0x10400: .sframe says CFA sp, RA x30 (signed with key A), FP x29; DWARF says CFA sp, RA same value, FP "
             "same value");
 }
 TEST(VerifySigning, SeesTheWrongKey) {
-  EXPECT_NE(difference(both_keys, [](auto& s) { s.functions[0].b_key = true; })
+  EXPECT_NE(difference(both_keys, [](auto& s) { s.fdes[0].b_key = true; })
                 .find("RA x30 (signed with key B), FP x29; DWARF says CFA sp, RA same value (signed with key A)"),
             std::string::npos);
-  EXPECT_NE(difference(both_keys, [](auto& s) { s.functions[1].b_key = false; })
+  EXPECT_NE(difference(both_keys, [](auto& s) { s.fdes[1].b_key = false; })
                 .find("RA x30 (signed with key A), FP x29; DWARF says CFA sp, RA same value (signed with key B)"),
             std::string::npos);
 }
 TEST(VerifySigning, KeyOfAFunctionThatSignsNothingDoesNotMatter) {
-  EXPECT_EQ(difference("aarch64/frame-record", [](auto& s) { s.functions[0].b_key = true; }), "none");
+  EXPECT_EQ(difference("aarch64/frame-record", [](auto& s) { s.fdes[0].b_key = true; }), "none");
 }
 TEST(VerifySigning, SeesSigningThatCtfFrameLost) {
   EXPECT_NE(difference(both_keys,
                        [](auto& s) {
                          s.version = sframe::Version::CtfFrame;
-                         for (auto& row : s.functions[0].rows) row.recovery->mangled_ra = false;
+                         for (auto& row : s.fdes[0].fres) row.recovery->mangled_ra = false;
                        }),
             "none");
 }
@@ -120,24 +120,23 @@ TEST(VerifySigning, SeesAClaimWhereSigningCannotBeSaid) {
 // libdwarf 20210528 gives up at the opcode itself: no difference then, but not checked either.
 TEST(VerifySigning, DoesNotVouchForARowSignedWithThePc) {
   sframe::Section section = gnu_section(both_keys);
-  section.functions.resize(1);
-  section.functions[0].rows = {{0, Recovery{.cfa = Rule{31, 0, false}, .mangled_ra = true}}};
-  section.functions[0].start = 0x10408;
-  section.functions[0].size = 4;
+  section.fdes.resize(1);
+  section.fdes[0].fres = {{0, RecoveryRules{.cfa = Rule{31, 0, false}, .mangled_ra = true}}};
+  section.fdes[0].start = 0x10408;
+  section.fdes[0].size = 4;
   const auto result = verified(section, "aarch64/pac-with-pc");
   EXPECT_EQ(result.difference_count + result.unchecked_count, 1U);
 }
 TEST(VerifySigning, SeesItInBigEndianFilesToo) {
-  EXPECT_NE(
-      difference("aarch64_be/pac-both-keys", [](auto& s) { s.functions[0].rows[2].recovery->mangled_ra = false; }),
-      "none");
+  EXPECT_NE(difference("aarch64_be/pac-both-keys", [](auto& s) { s.fdes[0].fres[2].recovery->mangled_ra = false; }),
+            "none");
 }
 
 // Places of RA and FP
 TEST(VerifyAarch64, SeesAMissingReturnAddress) {
   EXPECT_NE(difference("aarch64/frame-record",
                        [](auto& s) {
-                         auto& recovery = *s.functions[0].rows[1].recovery;
+                         auto& recovery = *s.fdes[0].fres[1].recovery;
                          recovery.return_address = std::nullopt;
                        })
                 .find("RA x30, FP *(CFA"),
@@ -146,19 +145,18 @@ TEST(VerifyAarch64, SeesAMissingReturnAddress) {
 TEST(VerifyAarch64, SeesReturnAddressAndFramePointerExchanged) {
   EXPECT_NE(difference("aarch64/frame-record",
                        [](auto& s) {
-                         auto& recovery = *s.functions[0].rows[1].recovery;
+                         auto& recovery = *s.fdes[0].fres[1].recovery;
                          std::swap(recovery.return_address, recovery.frame_pointer);
                        }),
             "none");
 }
 TEST(VerifyS390x, SeesACfaOneUnitOff) {
-  EXPECT_NE(difference("s390x/stack-pointer", [](auto& s) { s.functions[0].rows[2].recovery->cfa.offset += 8; }),
-            "none");
+  EXPECT_NE(difference("s390x/stack-pointer", [](auto& s) { s.fdes[0].fres[2].recovery->cfa.offset += 8; }), "none");
 }
 TEST(VerifyS390x, SeesTheWrongRegister) {
   EXPECT_NE(difference("s390x/ra-and-fp-in-fprs",
                        [](auto& s) {
-                         for (auto& row : s.functions[0].rows) {
+                         for (auto& row : s.fdes[0].fres) {
                            if (row.recovery->return_address) row.recovery->return_address->base_register = 17;
                          }
                        }),
@@ -168,10 +166,10 @@ TEST(VerifyS390x, SeesTheWrongRegister) {
 // The caller's SP: CFA - 160, which is also what the ABI's slot at CFA - 40 holds
 TEST(VerifyS390x, SeesAClaimWhereTheStackPointerIsInAnotherSlot) {
   sframe::Section section = gnu_section("s390x/stack-pointer");
-  section.functions[0].start = 0x1000c;
-  section.functions[0].size = 6;
-  section.functions[0].rows = {
-      {0, Recovery{.cfa = Rule{15, 160, false}, .return_address = Rule{std::nullopt, -48, true}}}};
+  section.fdes[0].start = 0x1000c;
+  section.fdes[0].size = 6;
+  section.fdes[0].fres = {
+      {0, RecoveryRules{.cfa = Rule{15, 160, false}, .return_address = Rule{std::nullopt, -48, true}}}};
   const auto result = verified(section, "s390x/offset-sp");
   ASSERT_EQ(result.difference_count, 1U);
   EXPECT_NE(result.differences[0].text.find(", SP *(CFA-32)"), std::string::npos) << result.differences[0].text;
@@ -179,17 +177,17 @@ TEST(VerifyS390x, SeesAClaimWhereTheStackPointerIsInAnotherSlot) {
 
 // Marks of the descriptor
 TEST(VerifySignalFrame, SeesAMissingMark) {
-  EXPECT_EQ(difference("aarch64/signal-frame", [](auto& s) { s.functions[0].signal_frame = false; }),
+  EXPECT_EQ(difference("aarch64/signal-frame", [](auto& s) { s.fdes[0].signal_frame = false; }),
             "pc 0x10400: .sframe says that it is no signal frame; DWARF says the opposite");
 }
 TEST(VerifySignalFrame, SeesAFalseMark) {
-  EXPECT_EQ(difference("aarch64/frame-record", [](auto& s) { s.functions[0].signal_frame = true; }),
+  EXPECT_EQ(difference("aarch64/frame-record", [](auto& s) { s.fdes[0].signal_frame = true; }),
             "pc 0x10400: .sframe says that it is a signal frame; DWARF says the opposite");
 }
 TEST(VerifySignalFrame, IsNoMatterInVersionsThatCannotMarkIt) {
   EXPECT_EQ(difference("aarch64/signal-frame",
                        [](auto& s) {
-                         s.functions[0].signal_frame = false;
+                         s.fdes[0].signal_frame = false;
                          s.version = sframe::Version::V2;
                        }),
             "none");

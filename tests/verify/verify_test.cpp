@@ -12,10 +12,10 @@
 namespace sframe_gen::test {
 namespace {
 
-using sframe::DescriptorType;
+using sframe::FdeType;
+using sframe::Fre;
 using sframe::PcType;
-using sframe::Recovery;
-using sframe::Row;
+using sframe::RecoveryRules;
 using sframe::Rule;
 
 elf::Image corpus_image(const std::string& name) {
@@ -27,17 +27,17 @@ sframe::Section right_section() {
   const Rule saved{std::nullopt, -16, true};
   sframe::Section section;
   section.fixed_ra_offset = -8;
-  section.functions = {{0x10000,
-                        14,
-                        false,
-                        false,
-                        PcType::Increment,
-                        0,
-                        DescriptorType::Default,
-                        {{0, Recovery{{7, 8, false}, {}, {}, false}},
-                         {1, Recovery{{7, 16, false}, {}, saved, false}},
-                         {4, Recovery{{6, 16, false}, {}, saved, false}},
-                         {13, Recovery{{7, 8, false}, {}, saved, false}}}}};
+  section.fdes = {{0x10000,
+                   14,
+                   false,
+                   false,
+                   PcType::Increment,
+                   0,
+                   FdeType::Default,
+                   {{0, RecoveryRules{{7, 8, false}, {}, {}, false}},
+                    {1, RecoveryRules{{7, 16, false}, {}, saved, false}},
+                    {4, RecoveryRules{{6, 16, false}, {}, saved, false}},
+                    {13, RecoveryRules{{7, 8, false}, {}, saved, false}}}}};
   return section;
 }
 
@@ -47,9 +47,9 @@ Verification verified(const sframe::Section& section, const std::string& name = 
 }
 
 /// The first difference after `change` to the right section.
-std::string difference(const std::function<void(sframe::Function&)>& change) {
+std::string difference(const std::function<void(sframe::Fde&)>& change) {
   sframe::Section section = right_section();
-  change(section.functions[0]);
+  change(section.fdes[0]);
   const Verification result = verified(section);
   EXPECT_EQ(result.difference_count > 0, !result.differences.empty());
   return result.differences.empty() ? "none" : result.differences[0].text;
@@ -66,43 +66,43 @@ TEST(Verify, TakesTheRightSection) {
 }
 
 TEST(Verify, SeesAWrongCfaOffset) {
-  EXPECT_EQ(difference([](auto& f) { f.rows[1].recovery->cfa.offset = 24; }),
+  EXPECT_EQ(difference([](auto& f) { f.fres[1].recovery->cfa.offset = 24; }),
             "pc 0x10001: .sframe says CFA rsp+24, RA *(CFA-8), FP *(CFA-16); DWARF says CFA rsp+16, RA *(CFA-8), FP "
             "*(CFA-16)");
 }
 TEST(Verify, SeesAWrongCfaBase) {
-  EXPECT_NE(difference([](auto& f) { f.rows[2].recovery->cfa.base_register = 7; }).find("CFA rsp+16"),
+  EXPECT_NE(difference([](auto& f) { f.fres[2].recovery->cfa.base_register = 7; }).find("CFA rsp+16"),
             std::string::npos);
 }
 TEST(Verify, SeesALoadTooMany) {
-  EXPECT_NE(difference([](auto& f) { f.rows[2].recovery->cfa.dereferenced = true; }), "none");
+  EXPECT_NE(difference([](auto& f) { f.fres[2].recovery->cfa.dereferenced = true; }), "none");
 }
 TEST(Verify, SeesAMissingFpRule) {
-  EXPECT_NE(difference([](auto& f) { f.rows[1].recovery->frame_pointer.reset(); }), "none");
+  EXPECT_NE(difference([](auto& f) { f.fres[1].recovery->frame_pointer.reset(); }), "none");
 }
 TEST(Verify, SeesAWrongFpRule) {
-  EXPECT_NE(difference([](auto& f) { f.rows[1].recovery->frame_pointer->offset = -24; }), "none");
+  EXPECT_NE(difference([](auto& f) { f.fres[1].recovery->frame_pointer->offset = -24; }), "none");
 }
 TEST(Verify, SeesAnFpRuleTooMany) {
-  EXPECT_NE(difference([](auto& f) { f.rows[0].recovery->frame_pointer = Rule{std::nullopt, -16, true}; }), "none");
+  EXPECT_NE(difference([](auto& f) { f.fres[0].recovery->frame_pointer = Rule{std::nullopt, -16, true}; }), "none");
 }
 TEST(Verify, SeesAWrongRaRule) {
-  EXPECT_NE(difference([](auto& f) { f.rows[0].recovery->return_address = Rule{std::nullopt, -16, true}; }), "none");
+  EXPECT_NE(difference([](auto& f) { f.fres[0].recovery->return_address = Rule{std::nullopt, -16, true}; }), "none");
 }
 TEST(Verify, TakesTheFixedRaSpelledOut) {
-  EXPECT_EQ(difference([](auto& f) { f.rows[0].recovery->return_address = Rule{std::nullopt, -8, true}; }), "none");
+  EXPECT_EQ(difference([](auto& f) { f.fres[0].recovery->return_address = Rule{std::nullopt, -8, true}; }), "none");
 }
 TEST(Verify, SeesAFalseOutermostFrame) {
-  EXPECT_NE(difference([](auto& f) { f.rows[2].recovery.reset(); }).find("RA undefined"), std::string::npos);
+  EXPECT_NE(difference([](auto& f) { f.fres[2].recovery.reset(); }).find("RA undefined"), std::string::npos);
 }
 TEST(Verify, SeesARowThatStartsLate) {
-  EXPECT_NE(difference([](auto& f) { f.rows[1].pc_offset = 2; }).find("pc 0x10001"), std::string::npos);
+  EXPECT_NE(difference([](auto& f) { f.fres[1].pc_offset = 2; }).find("pc 0x10001"), std::string::npos);
 }
 TEST(Verify, SeesARowThatStartsEarly) {
-  EXPECT_NE(difference([](auto& f) { f.rows[2].pc_offset = 3; }).find("pc 0x10003"), std::string::npos);
+  EXPECT_NE(difference([](auto& f) { f.fres[2].pc_offset = 3; }).find("pc 0x10003"), std::string::npos);
 }
 TEST(Verify, SeesAMissingRow) {
-  EXPECT_NE(difference([](auto& f) { f.rows.pop_back(); }).find("pc 0x1000d"), std::string::npos);
+  EXPECT_NE(difference([](auto& f) { f.fres.pop_back(); }).find("pc 0x1000d"), std::string::npos);
 }
 TEST(Verify, SeesRowsWhereDwarfSaysNothing) {
   EXPECT_EQ(difference([](auto& f) { f.start = 0x10000 - 14; }),
@@ -119,18 +119,18 @@ TEST(Verify, SeesAWrongFixedRa) {
 }
 
 TEST(Verify, SeesAFalseOutermostFrameWithoutRows) {
-  EXPECT_NE(difference([](auto& f) { f.rows.clear(); }), "none");
+  EXPECT_NE(difference([](auto& f) { f.fres.clear(); }), "none");
 }
 
 /// corpus/amd64/plt-entries: three entries at 0x10000, whose CFA depends on the PC. Between their ends it changes.
-sframe::Section plt_section(PcType pc_type, std::uint8_t repeat_size, std::vector<Row> rows) {
+sframe::Section plt_section(PcType pc_type, std::uint8_t repeat_size, std::vector<Fre> rows) {
   sframe::Section section;
   section.fixed_ra_offset = -8;
-  section.functions = {{0x10000, 48, false, false, pc_type, repeat_size, DescriptorType::Default, std::move(rows)}};
+  section.fdes = {{0x10000, 48, false, false, pc_type, repeat_size, FdeType::Default, std::move(rows)}};
   return section;
 }
-const Row before_push{0, Recovery{{7, 8, false}, {}, {}, false}};
-const Row behind_push{11, Recovery{{7, 16, false}, {}, {}, false}};
+const Fre before_push{0, RecoveryRules{{7, 8, false}, {}, {}, false}};
+const Fre behind_push{11, RecoveryRules{{7, 16, false}, {}, {}, false}};
 
 TEST(VerifyPlt, TakesTheRightBlock) {
   const auto result = verified(plt_section(PcType::Mask, 16, {before_push, behind_push}), "plt-entries");
@@ -142,14 +142,14 @@ TEST(VerifyPlt, SeesABlockOfAnotherSize) {
 }
 TEST(VerifyPlt, SeesARowThatIsRightAtBothEnds) {
   sframe::Section section = plt_section(PcType::Increment, 0, {before_push});
-  section.functions[0].size = 21;
+  section.fdes[0].size = 21;
   EXPECT_GT(verified(section, "plt-entries").difference_count, 0U);
 }
 
 TEST(Verify, CountsWhatIsLeftOut) {
   sframe::Section section = right_section();
-  section.functions[0].size = 4;
-  section.functions[0].rows.resize(2);
+  section.fdes[0].size = 4;
+  section.fdes[0].fres.resize(2);
   const Verification result = verified(section);
   EXPECT_EQ(result.difference_count, 0U);
   EXPECT_EQ(result.claimed_bytes, 4U);
@@ -159,8 +159,8 @@ TEST(Verify, CountsWhatIsLeftOut) {
 
 TEST(Verify, SeesAClaimWhereRaIsUndefined) {
   sframe::Section section = right_section();
-  section.functions[0].size = 1;
-  section.functions[0].rows.resize(1);
+  section.fdes[0].size = 1;
+  section.fdes[0].fres.resize(1);
   const Verification result = verified(section, "undefined-ra");
   ASSERT_FALSE(result.differences.empty());
   EXPECT_NE(result.differences[0].text.find("DWARF says RA undefined"), std::string::npos);
@@ -168,10 +168,10 @@ TEST(Verify, SeesAClaimWhereRaIsUndefined) {
 
 TEST(Verify, SeesAClaimWhereSpIsSavedElsewhere) {
   sframe::Section section = right_section();
-  section.functions[0].start = 0x10009;
-  section.functions[0].size = 9;
-  section.functions[0].rows.resize(1);
-  section.functions[0].rows[0].recovery->cfa.offset = 32;
+  section.fdes[0].start = 0x10009;
+  section.fdes[0].size = 9;
+  section.fdes[0].fres.resize(1);
+  section.fdes[0].fres[0].recovery->cfa.offset = 32;
   const Verification result = verified(section, "offset-sp");
   ASSERT_FALSE(result.differences.empty());
   EXPECT_NE(result.differences[0].text.find("SP *(CFA"), std::string::npos) << result.differences[0].text;

@@ -1,6 +1,6 @@
 // Bytes of rows by hand: what a reader sees (SFrame V3, sections 2.4 and 3).
 
-#include "emit/row_encoder.hpp"
+#include "emit/fre_encoder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,22 +11,22 @@
 namespace sframe_gen::test {
 namespace {
 
-using sframe::DescriptorType;
-using sframe::Recovery;
-using sframe::Row;
+using sframe::FdeType;
+using sframe::Fre;
+using sframe::RecoveryRules;
 using sframe::Rule;
 
-std::string encoded(const Row& row, DescriptorType type, sframe::RowAddressWidth width = sframe::RowAddressWidth::One,
+std::string encoded(const Fre& row, FdeType type, sframe::FreAddressWidth width = sframe::FreAddressWidth::One,
                     const emit::Dialect& dialect = amd64_v3) {
   ByteWriter writer(dialect.abi->endian);
-  emit::encode_row(writer, row, width, type, dialect);
+  emit::encode_fre(writer, row, width, type, dialect);
   return hex_bytes(writer.bytes());
 }
-std::string encoded_default(const Recovery& recovery) {
-  return encoded({0, recovery}, DescriptorType::Default);
+std::string encoded_default(const RecoveryRules& recovery) {
+  return encoded({0, recovery}, FdeType::Default);
 }
-std::string encoded_flexible(const Recovery& recovery) {
-  return encoded({0, recovery}, DescriptorType::Flexible);
+std::string encoded_flexible(const RecoveryRules& recovery) {
+  return encoded({0, recovery}, FdeType::Flexible);
 }
 
 Rule on(std::uint32_t base, std::int32_t offset) {
@@ -39,21 +39,21 @@ Rule at_cfa(std::int32_t offset) {
   return {std::nullopt, offset, true};
 }
 
-TEST(EncodeRow, SpBase) {
+TEST(EncodeFre, SpBase) {
   EXPECT_EQ(encoded_default({on(7, 8), {}, {}, false}), "00 03 08");
 }
-TEST(EncodeRow, FpBaseWithSavedFp) {
+TEST(EncodeFre, FpBaseWithSavedFp) {
   EXPECT_EQ(encoded_default({on(6, 16), {}, at_cfa(-16), false}), "00 04 10 f0");
 }
-TEST(EncodeRow, RaUndefined) {
-  EXPECT_EQ(encoded({4, std::nullopt}, DescriptorType::Default), "04 00");
+TEST(EncodeFre, RaUndefined) {
+  EXPECT_EQ(encoded({4, std::nullopt}, FdeType::Default), "04 00");
 }
-TEST(EncodeRow, RaUndefinedInAFlexibleDescriptor) {
-  EXPECT_EQ(encoded({4, std::nullopt}, DescriptorType::Flexible), "04 00");
+TEST(EncodeFre, RaUndefinedInAFlexibleDescriptor) {
+  EXPECT_EQ(encoded({4, std::nullopt}, FdeType::Flexible), "04 00");
 }
 
 // The narrowest width that holds every word of the row
-TEST(EncodeRow, WordWidths) {
+TEST(EncodeFre, WordWidths) {
   EXPECT_EQ(encoded_default({on(7, 127), {}, {}, false}), "00 03 7f");
   EXPECT_EQ(encoded_default({on(7, 128), {}, {}, false}), "00 23 80 00");
   EXPECT_EQ(encoded_default({on(7, -128), {}, {}, false}), "00 03 80");
@@ -65,92 +65,91 @@ TEST(EncodeRow, WordWidths) {
   EXPECT_EQ(encoded_default({on(7, 8), {}, at_cfa(-136), false}), "00 25 08 00 78 ff");
 }
 
-TEST(EncodeRow, RowAddressWidths) {
-  const Row row{0x34, Recovery{on(7, 8), {}, {}, false}};
-  EXPECT_EQ(encoded(row, DescriptorType::Default, sframe::RowAddressWidth::Two), "34 00 03 08");
-  EXPECT_EQ(encoded(row, DescriptorType::Default, sframe::RowAddressWidth::Four), "34 00 00 00 03 08");
+TEST(EncodeFre, RowAddressWidths) {
+  const Fre row{0x34, RecoveryRules{on(7, 8), {}, {}, false}};
+  EXPECT_EQ(encoded(row, FdeType::Default, sframe::FreAddressWidth::Two), "34 00 03 08");
+  EXPECT_EQ(encoded(row, FdeType::Default, sframe::FreAddressWidth::Four), "34 00 00 00 03 08");
 }
 
 // Flexible: pairs of control and offset for CFA, RA, FP
-TEST(EncodeRow, FlexibleCfaOnly) {
+TEST(EncodeFre, FlexibleCfaOnly) {
   EXPECT_EQ(encoded_flexible({on(7, 8), {}, {}, false}), "00 04 39 08");
 }
-TEST(EncodeRow, FlexibleCfaInMemory) {
+TEST(EncodeFre, FlexibleCfaInMemory) {
   EXPECT_EQ(encoded_flexible({at(6, -8), {}, {}, false}), "00 04 33 f8");
 }
-TEST(EncodeRow, FlexibleRaInRegister) {
+TEST(EncodeFre, FlexibleRaInRegister) {
   EXPECT_EQ(encoded_flexible({on(7, 8), on(3, 0), {}, false}), "00 08 39 08 19 00");
 }
-TEST(EncodeRow, FlexibleFpAloneHasPaddingForRa) {
+TEST(EncodeFre, FlexibleFpAloneHasPaddingForRa) {
   EXPECT_EQ(encoded_flexible({on(10, 0), {}, at(6, 0), false}), "00 0a 51 00 00 33 00");
 }
-TEST(EncodeRow, FlexibleAllThree) {
+TEST(EncodeFre, FlexibleAllThree) {
   EXPECT_EQ(encoded_flexible({on(7, 8), at_cfa(-24), at_cfa(-16), false}), "00 0c 39 08 02 e8 02 f0");
 }
-TEST(EncodeRow, ControlWordsAreUnsigned) {
+TEST(EncodeFre, ControlWordsAreUnsigned) {
   EXPECT_EQ(encoded_flexible({on(31, 8), {}, {}, false}), "00 04 f9 08");
   EXPECT_EQ(encoded_flexible({on(40, 8), {}, {}, false}), "00 24 41 01 08 00");
   EXPECT_EQ(encoded_flexible({on((1U << 29U) - 1, 8), {}, {}, false}), "00 44 f9 ff ff ff 08 00 00 00");
 }
-TEST(EncodeRow, SignalTrampoline) {
+TEST(EncodeFre, SignalTrampoline) {
   EXPECT_EQ(encoded_flexible({at(7, 160), at(7, 168), at(7, 120), false}), "00 2c 3b 00 a0 00 3b 00 a8 00 3b 00 78 00");
 }
 
-TEST(RowAddressWidth, FollowsTheFunctionsSize) {
-  EXPECT_EQ(emit::row_address_width(1), sframe::RowAddressWidth::One);
-  EXPECT_EQ(emit::row_address_width(255), sframe::RowAddressWidth::One);
-  EXPECT_EQ(emit::row_address_width(256), sframe::RowAddressWidth::Two);
-  EXPECT_EQ(emit::row_address_width(65535), sframe::RowAddressWidth::Two);
-  EXPECT_EQ(emit::row_address_width(65536), sframe::RowAddressWidth::Four);
+TEST(FreAddressWidth, FollowsTheFunctionsSize) {
+  EXPECT_EQ(emit::fre_address_width(1), sframe::FreAddressWidth::One);
+  EXPECT_EQ(emit::fre_address_width(255), sframe::FreAddressWidth::One);
+  EXPECT_EQ(emit::fre_address_width(256), sframe::FreAddressWidth::Two);
+  EXPECT_EQ(emit::fre_address_width(65535), sframe::FreAddressWidth::Two);
+  EXPECT_EQ(emit::fre_address_width(65536), sframe::FreAddressWidth::Four);
 }
 
 // The other ABIs: CFA, RA, FP
-std::string encoded_for(sframe::Abi abi, const Recovery& recovery, const OutputFormat& format = v3,
-                        DescriptorType type = DescriptorType::Default,
-                        sframe::RowAddressWidth width = sframe::RowAddressWidth::One) {
+std::string encoded_for(sframe::Abi abi, const RecoveryRules& recovery, const OutputFormat& format = v3,
+                        FdeType type = FdeType::Default, sframe::FreAddressWidth width = sframe::FreAddressWidth::One) {
   return encoded({4, recovery}, type, width, dialect_of(abi, format));
 }
 
 constexpr sframe::Abi aarch64 = sframe::Abi::Aarch64Little, aarch64_be = sframe::Abi::Aarch64Big,
                       s390x = sframe::Abi::S390x;
 
-TEST(EncodeRowAarch64, OneToThreeWords) {
+TEST(EncodeFreAarch64, OneToThreeWords) {
   for (const OutputFormat& format : {v3, v2, v1}) {
     EXPECT_EQ(encoded_for(aarch64, {on(31, 0), {}, {}, false}, format), "04 03 00");
     EXPECT_EQ(encoded_for(aarch64, {on(31, 16), at_cfa(-8), {}, false}, format), "04 05 10 f8");
     EXPECT_EQ(encoded_for(aarch64, {on(29, 32), at_cfa(-24), at_cfa(-32), false}, format), "04 06 20 e8 e0");
   }
 }
-TEST(EncodeRowAarch64, SignedRowsHaveTheTopBit) {
+TEST(EncodeFreAarch64, SignedRowsHaveTheTopBit) {
   for (const OutputFormat& format : {v3, v2, v1}) {
     EXPECT_EQ(encoded_for(aarch64, {on(31, 0), {}, {}, true}, format), "04 83 00");
     EXPECT_EQ(encoded_for(aarch64, {on(31, 32), at_cfa(-24), at_cfa(-32), true}, format), "04 87 20 e8 e0");
   }
 }
-TEST(EncodeRowAarch64, ByteOrder) {
-  const Recovery wide{on(31, 0x1230), at_cfa(-8), {}, false};
+TEST(EncodeFreAarch64, ByteOrder) {
+  const RecoveryRules wide{on(31, 0x1230), at_cfa(-8), {}, false};
   EXPECT_EQ(encoded_for(aarch64, wide), "04 25 30 12 f8 ff");
   EXPECT_EQ(encoded_for(aarch64_be, wide), "04 25 12 30 ff f8");
-  const Recovery widest{on(31, 0x12345670), {}, {}, false};
-  EXPECT_EQ(encoded_for(aarch64, widest, v3, DescriptorType::Default, sframe::RowAddressWidth::Four),
+  const RecoveryRules widest{on(31, 0x12345670), {}, {}, false};
+  EXPECT_EQ(encoded_for(aarch64, widest, v3, FdeType::Default, sframe::FreAddressWidth::Four),
             "04 00 00 00 43 70 56 34 12");
-  EXPECT_EQ(encoded_for(aarch64_be, widest, v3, DescriptorType::Default, sframe::RowAddressWidth::Four),
+  EXPECT_EQ(encoded_for(aarch64_be, widest, v3, FdeType::Default, sframe::FreAddressWidth::Four),
             "00 00 00 04 43 12 34 56 70");
-  EXPECT_EQ(encoded_for(aarch64_be, widest, v1, DescriptorType::Default, sframe::RowAddressWidth::Two),
+  EXPECT_EQ(encoded_for(aarch64_be, widest, v1, FdeType::Default, sframe::FreAddressWidth::Two),
             "00 04 43 12 34 56 70");
 }
-TEST(EncodeRowAarch64, Flexible) {
-  EXPECT_EQ(encoded_for(aarch64, {on(31, 16), {}, at_cfa(-16), true}, v3_flexible, DescriptorType::Flexible),
+TEST(EncodeFreAarch64, Flexible) {
+  EXPECT_EQ(encoded_for(aarch64, {on(31, 16), {}, at_cfa(-16), true}, v3_flexible, FdeType::Flexible),
             "04 8a f9 10 00 02 f0");
-  EXPECT_EQ(encoded_for(aarch64_be, {on(19, 32), on(72, 0), {}, false}, v3_flexible, DescriptorType::Flexible),
+  EXPECT_EQ(encoded_for(aarch64_be, {on(19, 32), on(72, 0), {}, false}, v3_flexible, FdeType::Flexible),
             "04 28 00 99 00 20 02 41 00 00");
 }
-TEST(EncodeRowAarch64, CtfFrameHasTheFramePointerFirst) {
+TEST(EncodeFreAarch64, CtfFrameHasTheFramePointerFirst) {
   EXPECT_EQ(encoded_for(aarch64, {on(29, 32), at_cfa(-24), at_cfa(-32), false}, ctf_frame), "04 06 20 e0 e8");
   EXPECT_EQ(encoded_for(aarch64_be, {on(31, 32), {}, at_cfa(-32), false}, ctf_frame), "04 05 20 e0");
 }
 
-TEST(EncodeRowS390x, CfaInUnitsOf8From160) {
+TEST(EncodeFreS390x, CfaInUnitsOf8From160) {
   for (const OutputFormat& format : {v3, v2}) {
     EXPECT_EQ(encoded_for(s390x, {on(15, 160), {}, {}, false}, format), "04 03 00");
     EXPECT_EQ(encoded_for(s390x, {on(15, 0), {}, {}, false}, format), "04 03 ec");
@@ -159,27 +158,26 @@ TEST(EncodeRowS390x, CfaInUnitsOf8From160) {
     EXPECT_EQ(encoded_for(s390x, {on(15, 1184), {}, {}, false}, format), "04 23 00 80");
   }
 }
-TEST(EncodeRowS390x, AWordKeepsTheReturnAddressesPlace) {
+TEST(EncodeFreS390x, AWordKeepsTheReturnAddressesPlace) {
   for (const OutputFormat& format : {v3, v2}) {
     EXPECT_EQ(encoded_for(s390x, {on(15, 160), at_cfa(-48), {}, false}, format), "04 05 00 d0");
     EXPECT_EQ(encoded_for(s390x, {on(15, 160), {}, at_cfa(-72), false}, format), "04 07 00 00 b8");
     EXPECT_EQ(encoded_for(s390x, {on(15, 336), at_cfa(-48), at_cfa(-72), false}, format), "04 07 16 d0 b8");
   }
 }
-TEST(EncodeRowS390x, RegistersAreOddWordsInVersion2) {
+TEST(EncodeFreS390x, RegistersAreOddWordsInVersion2) {
   EXPECT_EQ(encoded_for(s390x, {on(15, 160), on(16, 0), {}, false}, v2), "04 05 00 21");
   EXPECT_EQ(encoded_for(s390x, {on(15, 160), on(16, 0), on(17, 0), false}, v2), "04 07 00 21 23");
   EXPECT_EQ(encoded_for(s390x, {on(15, 160), {}, on(17, 0), false}, v2), "04 07 00 00 23");
   EXPECT_EQ(encoded_for(s390x, {on(15, 160), on(63, 0), {}, false}, v2), "04 05 00 7f");
   EXPECT_EQ(encoded_for(s390x, {on(15, 160), on(68, 0), {}, false}, v2), "04 25 00 00 00 89");
 }
-TEST(EncodeRowS390x, RegistersAreFlexibleInVersion3) {
-  EXPECT_EQ(encoded_for(s390x, {on(15, 160), on(16, 0), {}, false}, v3, DescriptorType::Flexible), "04 08 79 00 81 00");
-  EXPECT_EQ(encoded_for(s390x, {on(15, 160), {}, on(17, 0), false}, v3, DescriptorType::Flexible),
-            "04 0a 79 00 00 89 00");
-  EXPECT_EQ(encoded_for(s390x, {on(10, 320), {}, {}, false}, v3, DescriptorType::Flexible), "04 04 51 14");
+TEST(EncodeFreS390x, RegistersAreFlexibleInVersion3) {
+  EXPECT_EQ(encoded_for(s390x, {on(15, 160), on(16, 0), {}, false}, v3, FdeType::Flexible), "04 08 79 00 81 00");
+  EXPECT_EQ(encoded_for(s390x, {on(15, 160), {}, on(17, 0), false}, v3, FdeType::Flexible), "04 0a 79 00 00 89 00");
+  EXPECT_EQ(encoded_for(s390x, {on(10, 320), {}, {}, false}, v3, FdeType::Flexible), "04 04 51 14");
 }
-TEST(EncodeRowS390x, WideWordsAreBigEndian) {
+TEST(EncodeFreS390x, WideWordsAreBigEndian) {
   EXPECT_EQ(encoded_for(s390x, {on(15, 160 + 8 * 0x1234), at_cfa(-48), {}, false}), "04 25 12 34 ff d0");
 }
 

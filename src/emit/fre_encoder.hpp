@@ -8,10 +8,10 @@
 namespace sframe_gen::emit {
 
 /// GNU as takes the width from the function's size, never from the largest row start: 255 → 1, 256 → 2, 65536 → 4.
-sframe::RowAddressWidth row_address_width(std::uint32_t function_size);
+sframe::FreAddressWidth fre_address_width(std::uint32_t function_size);
 
 /// Writes one row: start, info byte, data words of the narrowest width that holds them all.
-void encode_row(ByteWriter& writer, const sframe::Row& row, sframe::RowAddressWidth width, sframe::DescriptorType type,
+void encode_fre(ByteWriter& writer, const sframe::Fre& fre, sframe::FreAddressWidth width, sframe::FdeType type,
                 const Dialect& dialect);
 
 }  // namespace sframe_gen::emit

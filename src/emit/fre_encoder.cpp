@@ -1,4 +1,4 @@
-#include "emit/row_encoder.hpp"
+#include "emit/fre_encoder.hpp"
 
 #include <array>
 #include <cassert>
@@ -62,7 +62,7 @@ DataWord place_word(const sframe::Rule& rule) {
 }
 
 /// Sections 3.1.1 to 3.1.3: CFA, then RA if the ABI tracks it, then FP. A word of 0 keeps the RA's place.
-DataWords default_words(const sframe::Recovery& recovery, const Dialect& dialect) {
+DataWords default_words(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
   DataWords words;
   words.add(cfa_offset_word(recovery.cfa.offset, *dialect.abi));
   const auto& return_address = recovery.return_address;
@@ -90,7 +90,7 @@ void add_pair(DataWords& words, const sframe::Rule& rule, DataWord offset) {
 }
 
 /// Section 3.2: pairs of control and offset for CFA, RA and FP; one padding word where FP has a rule and RA has none.
-DataWords flexible_words(const sframe::Recovery& recovery, const Dialect& dialect) {
+DataWords flexible_words(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
   DataWords words;
   add_pair(words, recovery.cfa, cfa_offset_word(recovery.cfa.offset, *dialect.abi));
   if (recovery.return_address) {
@@ -135,25 +135,25 @@ class RowBytes {
 
 }  // namespace
 
-sframe::RowAddressWidth row_address_width(std::uint32_t function_size) {
-  return function_size <= UINT8_MAX    ? sframe::RowAddressWidth::One
-         : function_size <= UINT16_MAX ? sframe::RowAddressWidth::Two
-                                       : sframe::RowAddressWidth::Four;
+sframe::FreAddressWidth fre_address_width(std::uint32_t function_size) {
+  return function_size <= UINT8_MAX    ? sframe::FreAddressWidth::One
+         : function_size <= UINT16_MAX ? sframe::FreAddressWidth::Two
+                                       : sframe::FreAddressWidth::Four;
 }
 
-void encode_row(ByteWriter& writer, const sframe::Row& row, sframe::RowAddressWidth width, sframe::DescriptorType type,
+void encode_fre(ByteWriter& writer, const sframe::Fre& fre, sframe::FreAddressWidth width, sframe::FdeType type,
                 const Dialect& dialect) {
   RowBytes bytes(dialect.abi->endian);
-  bytes.add(row.pc_offset, bytes_of(width));
-  if (!row.recovery) {
+  bytes.add(fre.pc_offset, bytes_of(width));
+  if (!fre.recovery) {
     // No data words: RA undefined (section 2.4.1). GNU as leaves every other bit clear too.
-    bytes.add(sframe::RowInfo(false, 0, DataWordWidth::One, false).byte(), 1);
+    bytes.add(sframe::FreInfo(false, 0, DataWordWidth::One, false).byte(), 1);
   } else {
-    const bool flexible = type == sframe::DescriptorType::Flexible;
-    const DataWords words = flexible ? flexible_words(*row.recovery, dialect) : default_words(*row.recovery, dialect);
-    const bool base_is_sp = !flexible && row.recovery->cfa.base_register == dialect.abi->stack_pointer;
+    const bool flexible = type == sframe::FdeType::Flexible;
+    const DataWords words = flexible ? flexible_words(*fre.recovery, dialect) : default_words(*fre.recovery, dialect);
+    const bool base_is_sp = !flexible && fre.recovery->cfa.base_register == dialect.abi->stack_pointer;
     const auto count = static_cast<unsigned>(words.words().size());
-    bytes.add(sframe::RowInfo(base_is_sp, count, words.width(), row.recovery->mangled_ra).byte(), 1);
+    bytes.add(sframe::FreInfo(base_is_sp, count, words.width(), fre.recovery->mangled_ra).byte(), 1);
     for (const DataWord& word : words.words()) bytes.add(word.bits, bytes_of(words.width()));
   }
   writer.append_bytes(bytes.bytes());
