@@ -32,7 +32,6 @@ install(FILES ${package_work}/sframe_genConfig.cmake ${package_work}/sframe_genC
         DESTINATION ${package_folder} COMPONENT program)
 
 # For those who build packages of others' programs: with rpmbuild, and with debhelper.
-install(PROGRAMS packaging/convert-tree DESTINATION libexec/sframe-gen COMPONENT program)
 install(PROGRAMS packaging/brp-sframe DESTINATION lib/rpm COMPONENT program)
 install(FILES packaging/macros.sframe DESTINATION lib/rpm/macros.d COMPONENT program)
 install(PROGRAMS packaging/dh_sframe DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)

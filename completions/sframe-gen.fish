@@ -24,7 +24,12 @@ complete -c sframe-gen -l dump -d 'print what the section says'
 complete -c sframe-gen -l verify -d 'check every row against the DWARF'
 complete -c sframe-gen -l launch -d 'run the compiler behind -- and convert the objects it makes'
 complete -c sframe-gen -s o -l output -d 'write to another file' -r -F
+complete -c sframe-gen -s r -l recursive -d 'work on all files below folders'
+complete -c sframe-gen -s X -l exclude -d 'leave out paths that contain a text' -x
+complete -c sframe-gen -l linked-only -d 'leave objects and archives alone'
+complete -c sframe-gen -s j -l jobs -d 'work on so many files at a time' -x
 complete -c sframe-gen -s n -l dry-run -d 'write nothing'
+complete -c sframe-gen -l no-undo -d 'keep nothing for --remove'
 complete -c sframe-gen -l cfi-from -d 'also read .debug_frame of a separate debug file' -r -F
 complete -c sframe-gen -l ignore-build-id -d 'take the debug file even if its build-id differs'
 complete -c sframe-gen -l skip-non-elf -d 'pass over files that are not ELF'

@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,14 +9,12 @@
 #include <utility>
 
 #include "convert/file_kind.hpp"
+#include "files/replace_file.hpp"
 #include "sframe_gen/error.hpp"
 
 namespace sframe_gen::cli {
 
 namespace {
-
-/// Linux has no file with a longer name, but a folder may hold one that would get too long.
-constexpr std::size_t longest_prefix = 200;
 
 class Walk {
  public:
@@ -101,17 +98,7 @@ void keep_names_together(const Subject& subject) {
   for (const std::filesystem::path& name : subject.other_names) {
     std::error_code ignored;
     if (std::filesystem::equivalent(subject.file, name, ignored)) continue;
-    // link() replaces nothing, rename() does.
-    const std::filesystem::path beside =
-        name.parent_path() / ("." + name.filename().string().substr(0, longest_prefix) + ".sframe-gen-" +
-                              std::to_string(::getpid()) + "-name");
-    ::unlink(beside.c_str());
-    if (::link(subject.file.c_str(), beside.c_str()) != 0) throw SystemFailure(name.string(), "replace", errno);
-    if (::rename(beside.c_str(), name.c_str()) != 0) {
-      const int error = errno;
-      ::unlink(beside.c_str());
-      throw SystemFailure(name.string(), "replace", error);
-    }
+    files::replace_by_link(name, subject.file);
   }
 }
 

@@ -12,7 +12,8 @@ namespace sframe_gen::cli {
 
 /// The options and files of a command line as they were typed: nothing is believed but that the table has each option.
 struct GivenOptions {
-  std::map<std::string_view, std::string> values;  ///< by the option's name; of a flag, empty
+  std::map<std::string_view, std::string> values;  ///< by the option's name; of a flag, empty; the last of several
+  std::map<std::string_view, std::vector<std::string>> lists;  ///< of options that may be given several times
   std::vector<std::string> files;
 
   bool has(std::string_view option) const { return values.contains(option); }

@@ -18,6 +18,7 @@ constexpr Choice choice(std::string_view name, Enum value, std::string_view mean
 constexpr Limit converting{{Action::Convert}, {}};
 constexpr Limit emitting{{Action::Emit}, {}};
 constexpr Limit writing{{Action::Convert, Action::Emit, Action::Remove}, "--output and --dry-run"};
+constexpr Limit working_on_files{{Action::Convert, Action::Remove, Action::Dump, Action::Verify}, {}};
 constexpr Limit making_rows{{Action::Convert, Action::Emit, Action::Launch}, "options that choose a format"};
 
 constexpr Option table[]{
@@ -94,7 +95,7 @@ constexpr Option table[]{
                   "LAUNCHER*.",
         // The command's own options say what it reads and writes.
         .excludes = {"output", "cfi-from", "ignore-build-id", "skip-non-elf", "skip-refused", "drop-signature",
-                     "dry-run", "explain", "section-address", "report"},
+                     "dry-run", "explain", "section-address", "report", "jobs"},
     },
     {
         .name = "output",
@@ -109,6 +110,53 @@ constexpr Option table[]{
         .takes_one_file = true,
     },
     {
+        .name = "recursive",
+        .short_name = 'r',
+        .group = Group::Files,
+        .brief = "work on all files below folders",
+        .help = "each FILE is a folder: work on every ELF file and archive below it, and sum up at the end",
+        .manual =
+            "Each FILE is a folder: work on every ELF file and archive below it, known by its content, in the "
+            "order of the paths, and sum up at the end. Symbolic links are not followed; devices and other file "
+            "systems are left alone. A file with several names (hard links) is worked on once and has all of them "
+            "afterwards; if it has names elsewhere, which would keep what it was, it is refused. Goes well with "
+            "--skip-refused.",
+        .limit = &working_on_files,
+        .excludes = {"output"},
+    },
+    {
+        .name = "exclude",
+        .short_name = 'X',
+        .group = Group::Files,
+        .argument = {ArgumentKind::Text, "PART", {}, {}, true},
+        .brief = "leave out paths that contain a text",
+        .help = "with --recursive: leave out files whose path below the folder contains PART; may be given again",
+        .manual =
+            "With --recursive: leave out files whose path, as it is below the folder, contains PART. May be given "
+            "several times.",
+        .needs = "recursive",
+    },
+    {
+        .name = "linked-only",
+        .group = Group::Files,
+        .brief = "leave objects and archives alone",
+        .help = "with --recursive: leave objects and archives as they are",
+        .manual = "With --recursive: work on programs and libraries only, and leave objects and archives as they are.",
+        .needs = "recursive",
+    },
+    {
+        .name = "jobs",
+        .short_name = 'j',
+        .group = Group::Files,
+        .argument = {ArgumentKind::Number, "N", {}, {}},
+        .brief = "work on so many files at a time",
+        .help = "work on N files at a time; the default is the number of cores, and N changes no output",
+        .manual = "Work on up to N files at a time; the default is the number of cores. Reports come in the order of "
+                  "the files, and neither they nor the results depend on N. Memory is bounded whatever N: files under "
+                  "way are at most 256 MiB together, or one that is larger.",
+        .not_with = {Action::Emit, Action::Dump},
+    },
+    {
         .name = "dry-run",
         .short_name = 'n',
         .group = Group::Files,
@@ -116,6 +164,15 @@ constexpr Option table[]{
         .help = "convert and report, but write nothing",
         .manual = "Convert and report, but write nothing.",
         .limit = &writing,
+    },
+    {
+        .name = "no-undo",
+        .group = Group::Files,
+        .brief = "keep nothing for --remove",
+        .help = "keep nothing for --remove in linked files: for packages, whose files are stripped later",
+        .manual = "Keep nothing for --remove in linked files. For packages: what strips a file, as *dh_strip*(1) does, "
+                  "changes it, and the few hundred bytes that --remove needs would be shipped for nothing.",
+        .limit = &converting,
     },
     {
         .name = "cfi-from",

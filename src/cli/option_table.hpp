@@ -27,7 +27,7 @@ class List {
   constexpr bool contains(const Value& value) const { return std::ranges::find(*this, value) != end(); }
 
  private:
-  std::array<Value, 10> values_{};
+  std::array<Value, 12> values_{};
   std::size_t size_ = 0;
 };
 
@@ -49,6 +49,8 @@ enum class ArgumentKind : std::uint8_t {
   Reader,   ///< one of reader_targets()
   File,     ///< a path
   Address,  ///< a number
+  Number,   ///< a whole number from 1
+  Text,     ///< anything
 };
 
 struct Argument {
@@ -56,6 +58,7 @@ struct Argument {
   std::string_view name;  ///< "FILE"
   List<Choice> choices{};
   std::string_view preset{};  ///< what holds without the option, if --help says so
+  bool repeats = false;       ///< may be given several times
 };
 
 /// The actions that an option goes with, and who is meant where one is used with another.

@@ -24,6 +24,15 @@ std::uint64_t address_of(const std::string& text) {
   return address;
 }
 
+unsigned job_count_of(const std::string& text) {
+  unsigned count = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  constexpr unsigned most = 1024;
+  if (error != std::errc() || stop != text.data() + text.size() || count == 0 || count > most)
+    throw UsageError("--jobs is a number from 1 to " + std::to_string(most) + ", not '" + text + "'");
+  return count;
+}
+
 void take(const GivenOptions& given, Options& options) {
   options.files.assign(given.files.begin(), given.files.end());
   options.output = given.value_of("output");
@@ -37,6 +46,12 @@ void take(const GivenOptions& given, Options& options) {
   options.skip_non_elf = given.has("skip-non-elf");
   options.skip_refused = given.has("skip-refused");
   options.explain = given.has("explain");
+  options.recursive = given.has("recursive");
+  options.linked_only = given.has("linked-only");
+  if (const auto excluded = given.lists.find("exclude"); excluded != given.lists.end())
+    options.excluded = excluded->second;
+  if (const auto jobs = given.value_of("jobs")) options.jobs = job_count_of(*jobs);
+  options.convert.keep_way_back = !given.has("no-undo");
   options.quiet = given.has("quiet");
   options.verbose = given.has("verbose");
   options.report = given.choice_of<ReportFormat>("report").value_or(options.report);

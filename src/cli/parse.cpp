@@ -24,6 +24,11 @@ void describe(const Option& option, po::options_description& group) {
     group.add_options()(names.c_str(), help.c_str());
     return;
   }
+  if (argument.repeats) {
+    auto* const values = po::value<std::vector<std::string>>()->value_name(std::string(argument.name));
+    group.add_options()(names.c_str(), values, help.c_str());
+    return;
+  }
   // Paths are read as strings: with spaces in them, path's own extraction operator would stop at the first.
   auto* const value = po::value<std::string>()->value_name(std::string(argument.name));
   if (!argument.preset.empty()) value->default_value(std::string(argument.preset));
@@ -73,7 +78,12 @@ GivenOptions read_given_options(int argument_count, const char* const* arguments
     const po::variable_value& value = values[std::string(option.name)];
     if (value.empty() || value.defaulted()) continue;
     const bool flag = option.argument.kind == ArgumentKind::None;
-    given.values.emplace(option.name, flag ? std::string() : value.as<std::string>());
+    if (option.argument.repeats) {
+      auto& list = given.lists[option.name] = value.as<std::vector<std::string>>();
+      given.values.emplace(option.name, list.back());
+    } else {
+      given.values.emplace(option.name, flag ? std::string() : value.as<std::string>());
+    }
   }
   if (values.count(positional) != 0) given.files = values[positional].as<std::vector<std::string>>();
   return given;

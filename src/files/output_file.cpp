@@ -96,6 +96,7 @@ void OutputFile::create_temporary_file() {
   static std::atomic<std::uint32_t> next{0};
   for (int i = 0; i < most_names; ++i) {
     const std::string path = (target_.parent_path() / (prefix + std::to_string(next++))).string();
+    const MakingFile making;
     descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (descriptor_ >= 0) {
       temporary_.emplace(path);

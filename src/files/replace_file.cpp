@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
+#include <string>
 
 #include "files/output_file.hpp"
+#include "files/temporary_file.hpp"
 #include "sframe_gen/error.hpp"
 
 namespace sframe_gen::files {
@@ -35,6 +38,22 @@ void write_new_file(const std::filesystem::path& output, std::span<const std::by
   write_all(file.descriptor(), bytes, output);
   file.take_attributes();
   file.commit();
+}
+
+void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file) {
+  // link() replaces nothing, rename() does.
+  constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
+  const std::string beside = (name.parent_path() / ("." + name.filename().string().substr(0, longest_prefix) +
+                                                    ".sframe-gen-" + std::to_string(::getpid()) + "-name"))
+                                 .string();
+  std::optional<TemporaryFile> link;
+  {
+    const MakingFile making;
+    if (::link(file.c_str(), beside.c_str()) != 0) throw SystemFailure(name.string(), "replace", errno);
+    link.emplace(beside);
+  }
+  if (::rename(beside.c_str(), name.c_str()) != 0) throw SystemFailure(name.string(), "replace", errno);
+  link->forget();
 }
 
 }  // namespace sframe_gen::files

@@ -21,4 +21,7 @@ inline void replace_file(const std::filesystem::path& output, std::span<const st
 /// The same for contents that are not a new form of `input`, from which nothing is taken over.
 void write_new_file(const std::filesystem::path& output, std::span<const std::byte> bytes, const MappedFile& input);
 
+/// Makes `name` another name of `file`, in place of what has that name now. Throws SystemFailure.
+void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file);
+
 }  // namespace sframe_gen::files

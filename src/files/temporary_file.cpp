@@ -1,10 +1,11 @@
 #include "files/temporary_file.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
-#include <csignal>
+#include <ctime>
 #include <string_view>
 #include <utility>
 
@@ -25,7 +26,15 @@ std::atomic<const char*>* take_slot(const char* path) {
   return nullptr;
 }
 
+/// How many threads are about to make a file, and whether the program is about to end: each looks at the other's after
+/// it has said its own.
+std::atomic<int> making{0};
+std::atomic<bool> is_ending{false};
+
 void remove_current() {
+  is_ending = true;
+  constexpr timespec moment{0, 100'000};
+  while (making > 0) ::nanosleep(&moment, nullptr);
   for (const std::atomic<const char*>& slot : current_paths)
     if (const char* const path = slot.load()) ::unlink(path);
 }
@@ -46,6 +55,23 @@ void remove_and_die(int signal) {
 }
 
 }  // namespace
+
+MakingFile::MakingFile() {
+  sigset_t ending;
+  ::sigfillset(&ending);
+  // What a thread does to itself cannot wait.
+  for (const int signal : {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGABRT}) ::sigdelset(&ending, signal);
+  ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  ++making;
+  if (!is_ending) return;
+  --making;
+  for (;;) ::pause();
+}
+
+MakingFile::~MakingFile() {
+  --making;
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
 
 TemporaryFile::TemporaryFile(std::string path) : path_(std::move(path)), slot_(take_slot(path_.c_str())) {}
 

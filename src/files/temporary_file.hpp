@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <string>
 
 namespace sframe_gen::files {
@@ -25,6 +26,21 @@ class TemporaryFile {
 
   std::string path_;
   std::atomic<const char*>* slot_;  ///< where the signal handler finds the path; null: nowhere
+};
+
+/// Held while a file is made and its TemporaryFile: a signal that ends the program waits for it, and nothing is made
+/// when one has come.
+class MakingFile {
+ public:
+  MakingFile();
+  ~MakingFile();
+  MakingFile(const MakingFile&) = delete;
+  MakingFile& operator=(const MakingFile&) = delete;
+  MakingFile(MakingFile&&) = delete;
+  MakingFile& operator=(MakingFile&&) = delete;
+
+ private:
+  sigset_t before_{};
 };
 
 /// Installs handlers for the signals that end programs from outside; the signal then ends this one as it would have.

@@ -105,6 +105,8 @@ inline std::string zsh_argument(const Argument& argument) {
     case ArgumentKind::File:
       return ':' + label + ":_files";
     case ArgumentKind::Address:
+    case ArgumentKind::Number:
+    case ArgumentKind::Text:
       return ':' + label + ':';
   }
   return {};
