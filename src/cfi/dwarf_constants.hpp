@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-/// DWARF numbers the machine interprets (DWARF 5, sections 7.24 and 7.7.1; LSB 5.0, section 10.5 for DW_EH_PE).
+/// DWARF numbers that the interpreters know (DWARF 5, sections 7.24 and 7.7.1; LSB 5.0, section 10.5 for DW_EH_PE).
 /// <dwarf.h> is not used for them: its 2021 edition lacks some, and only two files may see libdwarf.
 namespace sframe_gen::cfi {
 

@@ -35,10 +35,10 @@ struct DwarfSession::Handle {
   DwarfObject object;
   FrameTable table;
   Dwarf_Debug debug = nullptr;
-  Dwarf_Cie* commons = nullptr;
-  Dwarf_Signed common_count = 0;
-  Dwarf_Fde* entries = nullptr;
-  Dwarf_Signed entry_count = 0;
+  Dwarf_Cie* cies = nullptr;
+  Dwarf_Signed cie_count = 0;
+  Dwarf_Fde* fdes = nullptr;
+  Dwarf_Signed fde_count = 0;
   CheckedFrameSection checked;
   std::vector<std::size_t> order;  ///< table index → libdwarf's index; empty: they are the same
 
@@ -51,15 +51,15 @@ struct DwarfSession::Handle {
   void close() {
     if (debug == nullptr) return;
 #if SFRAME_GEN_LIBDWARF_INTERFACE_A
-    dwarf_dealloc_fde_cie_list(debug, commons, common_count, entries, entry_count);
+    dwarf_dealloc_fde_cie_list(debug, cies, cie_count, fdes, fde_count);
     dwarf_object_finish(debug);
 #else
-    if (entries != nullptr) dwarf_fde_cie_list_dealloc(debug, commons, common_count, entries, entry_count);
+    if (fdes != nullptr) dwarf_fde_cie_list_dealloc(debug, cies, cie_count, fdes, fde_count);
     Dwarf_Error error = nullptr;
     dwarf_object_finish(debug, &error);
 #endif
     debug = nullptr;
-    entries = nullptr;
+    fdes = nullptr;
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -86,12 +86,12 @@ struct DwarfSession::Handle {
     // No rule reads as "same value": libdwarf takes only this or "undefined" from 0.9 on.
     dwarf_set_frame_rule_initial_value(debug, same_value_column);
     const auto list = kind == FrameSection::EhFrame ? dwarf_get_fde_list_eh : dwarf_get_fde_list;
-    const int status = list(debug, &commons, &common_count, &entries, &entry_count, &error);
+    const int status = list(debug, &cies, &cie_count, &fdes, &fde_count, &error);
     if (status == DW_DLV_ERROR) fail(error, 0);
   }
 
-  void read_commons() {
-    for (Dwarf_Signed i = 0; i < common_count; ++i) {
+  void read_cies() {
+    for (Dwarf_Signed i = 0; i < cie_count; ++i) {
       Dwarf_Unsigned size = 0, code_alignment = 0, instructions_size = 0;
       Dwarf_Signed data_alignment = 0;
       Dwarf_Small version = 0;
@@ -99,80 +99,79 @@ struct DwarfSession::Handle {
       char* augmentation_text = nullptr;
       BytePointer instructions = nullptr;
       Dwarf_Error error = nullptr;
-      check(dwarf_get_cie_info_b(commons[i], &size, &version, &augmentation_text, &code_alignment, &data_alignment,
+      check(dwarf_get_cie_info_b(cies[i], &size, &version, &augmentation_text, &code_alignment, &data_alignment,
                                  &return_address, &instructions, &instructions_size, &offset_size, &error),
             error, 0);
       const Augmentation augmentation = parse_augmentation(augmentation_text);
-      CommonInformation common{code_alignment,
-                               data_alignment,
-                               DwarfRegister{return_address},
-                               0,
-                               augmentation.signal_frame,
-                               as_bytes(instructions, instructions_size)};
-      read_what_was_edited(commons[i], common);
+      Cie cie{code_alignment,
+              data_alignment,
+              DwarfRegister{return_address},
+              0,
+              augmentation.signal_frame,
+              as_bytes(instructions, instructions_size)};
+      read_what_was_edited(cies[i], cie);
       if (augmentation.has_data) {
         Dwarf_Small* data = nullptr;
         Dwarf_Unsigned data_size = 0;
-        const int status = dwarf_get_cie_augmentation_data(commons[i], &data, &data_size, &error);
+        const int status = dwarf_get_cie_augmentation_data(cies[i], &data, &data_size, &error);
         if (status == DW_DLV_ERROR) fail(error, 0);
         if (status == DW_DLV_OK) {
-          common.pointer_encoding =
+          cie.pointer_encoding =
               read_augmentation_data(augmentation, ByteReader(as_bytes(data, data_size), table.endian, table.origin))
                   .fde_pointer_encoding;
         }
       }
-      table.common.push_back(common);
+      table.cies.push_back(cie);
     }
   }
 
   /// Where letters were edited, the text that libdwarf has read is not the file's, nor are zero lengths instructions.
-  void read_what_was_edited(Dwarf_Cie cie, CommonInformation& common) const {
-    if (checked.aarch64_commons.empty() && checked.before_zero.empty()) return;
+  void read_what_was_edited(Dwarf_Cie handle, Cie& cie) const {
+    if (checked.aarch64_cies.empty() && checked.before_zero.empty()) return;
     Dwarf_Off offset = 0;
     Dwarf_Error error = nullptr;
-    check(dwarf_cie_section_offset(debug, cie, &offset, &error), error, 0);
-    common.initial_instructions = without_zero_lengths(checked, offset, common.initial_instructions);
-    const auto marks = checked.aarch64_commons.find(offset);
-    if (marks == checked.aarch64_commons.end()) return;
-    common.signal_frame = marks->second.signal_frame;
-    common.b_key = marks->second.b_key;
+    check(dwarf_cie_section_offset(debug, handle, &offset, &error), error, 0);
+    cie.initial_instructions = without_zero_lengths(checked, offset, cie.initial_instructions);
+    const auto marks = checked.aarch64_cies.find(offset);
+    if (marks == checked.aarch64_cies.end()) return;
+    cie.signal_frame = marks->second.signal_frame;
+    cie.b_key = marks->second.b_key;
   }
 
-  void read_entries() {
-    table.entries.reserve(static_cast<std::size_t>(entry_count));
-    for (Dwarf_Signed i = 0; i < entry_count; ++i) table.entries.push_back(read_entry(entries[i]));
+  void read_fdes() {
+    table.fdes.reserve(static_cast<std::size_t>(fde_count));
+    for (Dwarf_Signed i = 0; i < fde_count; ++i) table.fdes.push_back(read_fde(fdes[i]));
     // libdwarf sorts by start alone; where two FDEs share one, the order must not depend on its sort.
-    const auto before = [](const FrameEntry& a, const FrameEntry& b) {
+    const auto before = [](const Fde& a, const Fde& b) {
       return std::pair(a.function_start, a.section_offset) < std::pair(b.function_start, b.section_offset);
     };
-    if (std::is_sorted(table.entries.begin(), table.entries.end(), before)) return;
-    order.resize(table.entries.size());
+    if (std::is_sorted(table.fdes.begin(), table.fdes.end(), before)) return;
+    order.resize(table.fdes.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return before(table.entries[a], table.entries[b]); });
-    std::sort(table.entries.begin(), table.entries.end(), before);
+              [&](std::size_t a, std::size_t b) { return before(table.fdes[a], table.fdes[b]); });
+    std::sort(table.fdes.begin(), table.fdes.end(), before);
   }
 
-  Dwarf_Fde entry_at(std::size_t table_index) const {
-    return entries[order.empty() ? table_index : order[table_index]];
+  Dwarf_Fde fde_at(std::size_t table_index) const {
+    return fdes[order.empty() ? table_index : order[table_index]];
   }
 
-  FrameEntry read_entry(Dwarf_Fde entry) const {
+  Fde read_fde(Dwarf_Fde fde) const {
     Dwarf_Addr start = 0;
     Dwarf_Unsigned size = 0, record_size = 0, instructions_size = 0;
     BytePointer record = nullptr, instructions = nullptr;
-    Dwarf_Off common_offset = 0, entry_offset = 0;
-    Dwarf_Signed common_index = 0;
+    Dwarf_Off cie_offset = 0, fde_offset = 0;
+    Dwarf_Signed cie_index = 0;
     Dwarf_Error error = nullptr;
-    check(dwarf_get_fde_range(entry, &start, &size, &record, &record_size, &common_offset, &common_index, &entry_offset,
-                              &error),
+    check(dwarf_get_fde_range(fde, &start, &size, &record, &record_size, &cie_offset, &cie_index, &fde_offset, &error),
           error, 0);
-    check(dwarf_get_fde_instr_bytes(entry, &instructions, &instructions_size, &error), error, entry_offset);
-    if (common_index < 0 || common_index >= common_count) {
-      throw MalformedInput(table.origin, entry_offset, "FDE has no CIE in the section");
+    check(dwarf_get_fde_instr_bytes(fde, &instructions, &instructions_size, &error), error, fde_offset);
+    if (cie_index < 0 || cie_index >= cie_count) {
+      throw MalformedInput(table.origin, fde_offset, "FDE has no CIE in the section");
     }
-    return {start, size, entry_offset, static_cast<std::uint32_t>(common_index),
-            without_zero_lengths(checked, entry_offset, as_bytes(instructions, instructions_size))};
+    return {start, size, fde_offset, static_cast<std::uint32_t>(cie_index),
+            without_zero_lengths(checked, fde_offset, as_bytes(instructions, instructions_size))};
   }
 };
 
@@ -190,8 +189,8 @@ DwarfSession::DwarfSession(FrameSection kind, std::span<const std::byte> section
   handle_->checked = std::move(checked);
   if (handle_->checked.used == 0) return;
   handle_->open();
-  handle_->read_commons();
-  handle_->read_entries();
+  handle_->read_cies();
+  handle_->read_fdes();
 }
 
 void skip_bookkeeping_of_libdwarf() {
@@ -215,8 +214,8 @@ void DwarfSession::release_memory() {
   handle_->open();
 }
 
-EvaluatedRule DwarfSession::evaluate(std::size_t entry_index, std::uint16_t column, std::uint64_t pc) const {
-  Dwarf_Fde entry = handle_->entry_at(entry_index);
+EvaluatedRule DwarfSession::evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) const {
+  Dwarf_Fde fde = handle_->fde_at(fde_index);
   Dwarf_Small value_type = 0;
   Dwarf_Addr row_pc = 0, next_pc = 0;
   Dwarf_Bool has_more = 0;
@@ -227,24 +226,24 @@ EvaluatedRule DwarfSession::evaluate(std::size_t entry_index, std::uint16_t colu
   Dwarf_Signed offset = 0;
   Dwarf_Block block{};
   const int status = column == cfa_column
-                         ? dwarf_get_fde_info_for_cfa_reg3_c(entry, pc, &value_type, &relevant, &base, &offset, &block,
+                         ? dwarf_get_fde_info_for_cfa_reg3_c(fde, pc, &value_type, &relevant, &base, &offset, &block,
                                                              &row_pc, &has_more, &next_pc, &error)
-                         : dwarf_get_fde_info_for_reg3_c(entry, column, pc, &value_type, &relevant, &base, &offset,
+                         : dwarf_get_fde_info_for_reg3_c(fde, column, pc, &value_type, &relevant, &base, &offset,
                                                          &block, &row_pc, &has_more, &next_pc, &error);
   const auto block_bytes = std::span(static_cast<const std::byte*>(block.bl_data), block.bl_len);
 #else
   Dwarf_Signed relevant = 0, base = 0, offset = 0;
   Dwarf_Ptr block = nullptr;
   const int status = column == cfa_column
-                         ? dwarf_get_fde_info_for_cfa_reg3_b(entry, pc, &value_type, &relevant, &base, &offset, &block,
+                         ? dwarf_get_fde_info_for_cfa_reg3_b(fde, pc, &value_type, &relevant, &base, &offset, &block,
                                                              &row_pc, &has_more, &next_pc, &error)
-                         : dwarf_get_fde_info_for_reg3_b(entry, column, pc, &value_type, &relevant, &base, &offset,
+                         : dwarf_get_fde_info_for_reg3_b(fde, column, pc, &value_type, &relevant, &base, &offset,
                                                          &block, &row_pc, &has_more, &next_pc, &error);
   // For an expression this generation gives the block's length where an offset stands otherwise.
   const auto block_bytes =
       std::span(static_cast<const std::byte*>(block), static_cast<std::size_t>(block != nullptr ? offset : 0));
 #endif
-  handle_->check(status, error, handle_->table.entries[entry_index].section_offset);
+  handle_->check(status, error, handle_->table.fdes[fde_index].section_offset);
   rule.kind = static_cast<EvaluatedRule::Kind>(value_type);
   const bool is_expression =
       rule.kind == EvaluatedRule::Kind::Expression || rule.kind == EvaluatedRule::Kind::ValExpression;

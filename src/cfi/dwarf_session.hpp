@@ -10,7 +10,7 @@
 namespace sframe_gen::cfi {
 
 /// The unwind table's rule for one column at one PC, as libdwarf's own row evaluation gives it. Nothing of it comes
-/// from row_machine.cpp: --verify holds the two against each other.
+/// from cfi_interpreter.cpp: --verify holds the two against each other.
 struct EvaluatedRule {
   enum class Kind : std::uint8_t { Offset, ValOffset, Expression, ValExpression };
   Kind kind = Kind::Offset;
@@ -40,9 +40,9 @@ class DwarfSession {
   /// Gives the table away; the session is of no more use.
   FrameTable release_table() &&;
 
-  /// The rule of `column` (a register number or `cfa_column`) at `pc` in FDE `entry_index` of the table.
+  /// The rule of `column` (a register number or `cfa_column`) at `pc` in FDE `fde_index` of the table.
   /// Throws MalformedInput when libdwarf cannot evaluate it.
-  EvaluatedRule evaluate(std::size_t entry_index, std::uint16_t column, std::uint64_t pc) const;
+  EvaluatedRule evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) const;
 
   /// libdwarf keeps a table for every FDE it has evaluated, some kilobytes each. This gives them back.
   void release_memory();

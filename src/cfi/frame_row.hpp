@@ -49,14 +49,14 @@ struct OtherExpression {
 };
 
 /// Why a row cannot be known at all, whatever the format could say.
-enum class Opaque : std::uint8_t {
+enum class UnknownReason : std::uint8_t {
   UnknownInstruction,      ///< an opcode without meaning on this machine, or a restore in a CIE; what follows is lost
   CfaRuleWithoutRegister,  ///< def_cfa_offset or def_cfa_register while the CFA rule is no register and offset
   ForeignReturnColumn,     ///< the CIE returns by another column than the ABI's
-  ConflictingEntries,      ///< several FDEs describe the PCs and disagree
+  ConflictingFdes,         ///< several FDEs describe the PCs and disagree
 };
 
-using CfaRule = std::variant<Unspecified, Formula, PltStub, OtherExpression, Opaque>;
+using CfaRule = std::variant<Unspecified, Formula, PltStub, OtherExpression, UnknownReason>;
 using RegisterRule = std::variant<Unspecified, Undefined, SameValue, Formula, OtherExpression>;
 
 /// Whether the return address is signed (DWARF for the Arm 64-bit Architecture, section 4.1).

@@ -22,12 +22,12 @@ struct Record {
   std::uint64_t offset = 0;
   std::uint64_t id_offset = 0;
   std::uint64_t id = 0;
-  bool is_common = false;
+  bool is_cie = false;
   ByteReader body;
 };
 
 /// What an FDE's check needs of its CIE.
-struct CommonSummary {
+struct CieSummary {
   std::uint8_t pointer_encoding = pointer_encoding::absptr;
   bool has_augmentation_data = false;
 };
@@ -56,9 +56,9 @@ class SectionWalk {
       }
       previous = offset;
       Record record = read_record(offset, short_length);
-      record.is_common ? check_common(record) : check_entry(record);
+      record.is_cie ? check_cie(record) : check_fde(record);
     }
-    for (Record& record : early_entries_) check_entry(record);
+    for (Record& record : early_fdes_) check_fde(record);
     return bytes_.size();
   }
 
@@ -75,11 +75,11 @@ class SectionWalk {
     ByteReader body(reader_.take(length, "record"), endian_, origin_, body_offset);
     // In .eh_frame the id is 4 bytes unless the length is extended, as binutils and libgcc have it.
     const std::uint64_t id = wide ? body.u64("CIE id") : body.u32("CIE id");
-    const std::uint64_t common_id = kind_ == FrameSection::EhFrame ? 0 : wide ? UINT64_MAX : UINT32_MAX;
-    return {offset, body_offset, id, id == common_id, body};
+    const std::uint64_t cie_id = kind_ == FrameSection::EhFrame ? 0 : wide ? UINT64_MAX : UINT32_MAX;
+    return {offset, body_offset, id, id == cie_id, body};
   }
 
-  void check_common(Record& record) {
+  void check_cie(Record& record) {
     ByteReader& body = record.body;
     const std::uint64_t version_at = body.offset();
     const std::uint8_t version = body.u8("CIE version");
@@ -97,7 +97,7 @@ class SectionWalk {
     body.uleb128("code alignment factor");
     body.sleb128("data alignment factor");
     version == 1 ? std::uint64_t{body.u8("return address register")} : body.uleb128("return address register");
-    CommonSummary summary;
+    CieSummary summary;
     summary.has_augmentation_data = augmentation.has_data;
     if (augmentation.has_data) {
       const std::uint64_t size = body.uleb128("augmentation data size");
@@ -106,41 +106,41 @@ class SectionWalk {
       summary.pointer_encoding =
           read_augmentation_data(augmentation, ByteReader(data, endian_, origin_, data_offset)).fde_pointer_encoding;
     }
-    commons_.emplace(record.offset, summary);
+    cies_.emplace(record.offset, summary);
   }
 
-  void note_aarch64_letters(const Augmentation& augmentation, std::uint64_t string_at, std::uint64_t common_offset) {
+  void note_aarch64_letters(const Augmentation& augmentation, std::uint64_t string_at, std::uint64_t cie_offset) {
     if (augmentation.letters.find_first_of("BG") == std::string_view::npos) return;
     const std::uint64_t letters_at = string_at + (augmentation.has_data ? 1 : 0);
     for (std::size_t i = 0; i < augmentation.letters.size(); ++i) {
       const char letter = augmentation.letters[i];
       if (letter == 'B' || letter == 'G') result_.aarch64_letters.push_back(letters_at + i);
     }
-    result_.aarch64_commons[common_offset] = {augmentation.signal_frame, augmentation.b_key};
+    result_.aarch64_cies[cie_offset] = {augmentation.signal_frame, augmentation.b_key};
   }
 
-  void check_entry(Record& record) {
-    const std::uint64_t common_offset = kind_ == FrameSection::EhFrame ? record.id_offset - record.id : record.id;
-    const auto common = commons_.find(common_offset);
+  void check_fde(Record& record) {
+    const std::uint64_t cie_offset = kind_ == FrameSection::EhFrame ? record.id_offset - record.id : record.id;
+    const auto cie = cies_.find(cie_offset);
     // .debug_frame names its CIE by place, which may be behind the FDE (DWARF 5, section 6.4.1).
-    const bool early = kind_ == FrameSection::DebugFrame && !reader_.at_end() && common_offset > record.offset;
-    if (common == commons_.end() && early && common_offset < bytes_.size()) {
-      early_entries_.push_back(record);
+    const bool early = kind_ == FrameSection::DebugFrame && !reader_.at_end() && cie_offset > record.offset;
+    if (cie == cies_.end() && early && cie_offset < bytes_.size()) {
+      early_fdes_.push_back(record);
       return;
     }
-    if (common == commons_.end()) {
-      const bool beyond = common_offset >= bytes_.size();
-      record.body.fail(record.offset, "FDE refers to a CIE at " + hex(common_offset) +
-                                          (beyond ? ", which is outside the section" : missing_common()));
+    if (cie == cies_.end()) {
+      const bool beyond = cie_offset >= bytes_.size();
+      record.body.fail(record.offset, "FDE refers to a CIE at " + hex(cie_offset) +
+                                          (beyond ? ", which is outside the section" : missing_cie()));
     }
     ByteReader& body = record.body;
     // The place of a pc-relative start does not matter for whether it can be read.
-    read_pointer(body, common->second.pointer_encoding, 0, "function start");
-    read_pointer(body, common->second.pointer_encoding & pointer_encoding::format_mask, 0, "function size");
-    if (common->second.has_augmentation_data) body.take(body.uleb128("augmentation data size"), "augmentation data");
+    read_pointer(body, cie->second.pointer_encoding, 0, "function start");
+    read_pointer(body, cie->second.pointer_encoding & pointer_encoding::format_mask, 0, "function size");
+    if (cie->second.has_augmentation_data) body.take(body.uleb128("augmentation data size"), "augmentation data");
   }
 
-  const char* missing_common() const {
+  const char* missing_cie() const {
     return kind_ == FrameSection::EhFrame ? ", which is no CIE before it" : ", which is no CIE";
   }
 
@@ -149,9 +149,9 @@ class SectionWalk {
   Endian endian_;
   const Origin& origin_;
   ByteReader reader_;
-  std::vector<Record> early_entries_;  ///< FDEs whose CIE had not come by
+  std::vector<Record> early_fdes_;  ///< FDEs whose CIE had not come by
   CheckedFrameSection result_;
-  std::unordered_map<std::uint64_t, CommonSummary> commons_;  ///< by offset; only looked up, never walked
+  std::unordered_map<std::uint64_t, CieSummary> cies_;  ///< by offset; only looked up, never walked
 };
 
 }  // namespace

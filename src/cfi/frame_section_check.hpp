@@ -22,7 +22,7 @@ struct CheckedFrameSection {
     bool signal_frame = false;
     bool b_key = false;
   };
-  std::unordered_map<std::uint64_t, Marks> aarch64_commons;
+  std::unordered_map<std::uint64_t, Marks> aarch64_cies;
 };
 
 /// Walks the records of .eh_frame or .debug_frame and checks what a reader must be able to rely on: each length

@@ -5,9 +5,9 @@
 #include <tuple>
 #include <variant>
 
+#include "cfi/cfi_interpreter.hpp"
 #include "cfi/dwarf_session.hpp"
 #include "cfi/overlap.hpp"
-#include "cfi/row_machine.hpp"
 #include "cfi/section_loader.hpp"
 #include "object/foreign_reference.hpp"
 
@@ -15,8 +15,8 @@ namespace sframe_gen::cfi {
 
 namespace {
 
-/// More FDEs than this in one heap that overlaps come from damage or malice; sorting them out costs the square.
-constexpr std::size_t largest_cluster = 256;
+/// More FDEs than this that overlap, one the next, come from damage or malice; sorting them out costs the square.
+constexpr std::size_t largest_overlap = 256;
 
 /// What a linker makes addresses in the section at `address` multiples of.
 std::uint64_t alignment_at(const elf::Image& object, std::uint64_t address) {
@@ -43,20 +43,20 @@ void forget_unaligned_stubs(const elf::Image& object, FunctionFrames& function) 
 FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image)
     : image_(image), tracked_(find_tracked_registers(image.header().e_machine)) {
   assert(tracked_ != nullptr);
-  const std::size_t eh_frame_pieces = load(image);
+  const std::size_t eh_frame_fdes = load(image);
   // Of several .eh_frame, which objects may have, each is sorted for itself.
-  if (image.is_object()) std::ranges::stable_sort(std::span(pieces_).first(eh_frame_pieces), {}, &Piece::start);
+  if (image.is_object()) std::ranges::stable_sort(std::span(fdes_).first(eh_frame_fdes), {}, &FdeRef::start);
   if (&cfi_image != &image) load(cfi_image);
-  drop_shadowed(eh_frame_pieces);
-  const auto before = [](const Piece& a, const Piece& b) {
-    return std::tie(a.start, a.table, a.entry) < std::tie(b.start, b.table, b.entry);
+  drop_shadowed(eh_frame_fdes);
+  const auto before = [](const FdeRef& a, const FdeRef& b) {
+    return std::tie(a.start, a.table, a.fde) < std::tie(b.start, b.table, b.fde);
   };
-  if (!std::is_sorted(pieces_.begin(), pieces_.end(), before)) std::sort(pieces_.begin(), pieces_.end(), before);
+  if (!std::is_sorted(fdes_.begin(), fdes_.end(), before)) std::sort(fdes_.begin(), fdes_.end(), before);
 }
 
-/// Reads the sections of one file; returns how many pieces .eh_frame has given, which come first.
+/// Reads the sections of one file; returns how many FDEs .eh_frame has given, which come first.
 std::size_t FrameSource::load(const elf::Image& source) {
-  std::size_t eh_frame_pieces = 0;
+  std::size_t eh_frame_fdes = 0;
   for (LoadedSection& section : load_frame_sections(source)) {
     // The running file's own .eh_frame is the truth; a debug file can only add .debug_frame.
     if (section.kind == FrameSection::EhFrame && &source != &image_) continue;
@@ -66,107 +66,107 @@ std::size_t FrameSource::load(const elf::Image& source) {
     if (&source != &image_ && image_.is_object()) object::name_by_symbols_of(image_, section.code_references);
     references_.push_back(std::move(section.code_references));
     collect();
-    if (section.kind == FrameSection::EhFrame) eh_frame_pieces = pieces_.size();
+    if (section.kind == FrameSection::EhFrame) eh_frame_fdes = fdes_.size();
   }
-  return eh_frame_pieces;
+  return eh_frame_fdes;
 }
 
 bool FrameSource::empty() const {
-  return std::all_of(tables_.begin(), tables_.end(), [](const FrameTable& table) { return table.entries.empty(); });
+  return std::all_of(tables_.begin(), tables_.end(), [](const FrameTable& table) { return table.fdes.empty(); });
 }
 
-/// Takes the entries of the last table that describe code of the image.
+/// Takes the FDEs of the last table that describe code of the image.
 void FrameSource::collect() {
   const auto table = static_cast<std::uint32_t>(tables_.size() - 1);
-  const std::vector<FrameEntry>& entries = tables_.back().entries;
-  for (std::uint32_t i = 0; i < entries.size(); ++i) {
-    const FrameEntry& entry = entries[i];
-    if (entry.function_size == 0) {
+  const std::vector<Fde>& fdes = tables_.back().fdes;
+  for (std::uint32_t i = 0; i < fdes.size(); ++i) {
+    const Fde& fde = fdes[i];
+    if (fde.function_size == 0) {
       ++dropped_.empty;
-    } else if (!image_.is_code(entry.function_start, entry.function_size) || !is_relocated(table, i)) {
+    } else if (!image_.is_code(fde.function_start, fde.function_size) || !is_relocated(table, i)) {
       ++dropped_.outside_code;
     } else {
-      pieces_.push_back({entry.function_start, entry.function_start + entry.function_size, table, i});
+      fdes_.push_back({fde.function_start, fde.function_start + fde.function_size, table, i});
     }
   }
 }
 
-const object::CodeReference* FrameSource::reference_of(std::uint32_t table, std::uint32_t entry) const {
-  const std::uint64_t field = tables_[table].start_field_of(tables_[table].entries[entry]);
+const object::CodeReference* FrameSource::reference_of(std::uint32_t table, std::uint32_t fde) const {
+  const std::uint64_t field = tables_[table].start_field_of(tables_[table].fdes[fde]);
   const auto found = std::ranges::lower_bound(references_[table], field, {}, &object::CodeReference::field_offset);
   return found != references_[table].end() && found->field_offset == field ? &*found : nullptr;
 }
 
 /// A number in an object's FDE that no relocation has made is the address of nothing, whatever section has it by
 /// chance.
-bool FrameSource::is_relocated(std::uint32_t table, std::uint32_t entry) const {
+bool FrameSource::is_relocated(std::uint32_t table, std::uint32_t fde) const {
   if (!image_.is_object()) return true;
-  const object::CodeReference* const reference = reference_of(table, entry);
-  return reference != nullptr && reference->address == tables_[table].entries[entry].function_start;
+  const object::CodeReference* const reference = reference_of(table, fde);
+  return reference != nullptr && reference->address == tables_[table].fdes[fde].function_start;
 }
 
-FrameSource::Start FrameSource::start_at(std::uint64_t address) const {
-  const auto after = std::ranges::upper_bound(pieces_, address, {}, &Piece::start);
-  assert(after != pieces_.begin());
+FrameSource::FdeReference FrameSource::reference_to(std::uint64_t address) const {
+  const auto after = std::ranges::upper_bound(fdes_, address, {}, &FdeRef::start);
+  assert(after != fdes_.begin());
   // Of several that start alike the first counts, as it does for order.
   const std::uint64_t start = std::prev(after)->start;
-  const Piece& piece = *std::ranges::lower_bound(pieces_, start, {}, &Piece::start);
-  const object::CodeReference* const reference = reference_of(piece.table, piece.entry);
+  const FdeRef& ref = *std::ranges::lower_bound(fdes_, start, {}, &FdeRef::start);
+  const object::CodeReference* const reference = reference_of(ref.table, ref.fde);
   assert(reference != nullptr);
-  Start result{*reference, piece.table};
+  FdeReference result{*reference, ref.table};
   result.reference.addend += static_cast<std::int64_t>(address - start);
   result.reference.address = address;
   return result;
 }
 
-/// Removes .debug_frame's pieces that overlap one of .eh_frame's, which are the first `eh_frame_pieces`, sorted.
-void FrameSource::drop_shadowed(std::size_t eh_frame_pieces) {
-  std::vector<std::uint64_t> highest_end(eh_frame_pieces);
+/// Removes .debug_frame's FDEs that overlap one of .eh_frame's, which are the first `eh_frame_fdes`, sorted.
+void FrameSource::drop_shadowed(std::size_t eh_frame_fdes) {
+  std::vector<std::uint64_t> highest_end(eh_frame_fdes);
   std::uint64_t highest = 0;
-  for (std::size_t i = 0; i < eh_frame_pieces; ++i) highest_end[i] = highest = std::max(highest, pieces_[i].end);
-  const auto first = pieces_.begin();
-  const auto eh_frame_end = first + static_cast<std::ptrdiff_t>(eh_frame_pieces);
-  const auto shadowed = [&](const Piece& piece) {
-    // The last .eh_frame piece that starts before this one ends; none of those before it may reach into it.
-    const auto after = std::lower_bound(first, eh_frame_end, piece.end,
-                                        [](const Piece& p, std::uint64_t end) { return p.start < end; });
-    return after != first && highest_end[static_cast<std::size_t>(after - first) - 1] > piece.start;
+  for (std::size_t i = 0; i < eh_frame_fdes; ++i) highest_end[i] = highest = std::max(highest, fdes_[i].end);
+  const auto first = fdes_.begin();
+  const auto eh_frame_end = first + static_cast<std::ptrdiff_t>(eh_frame_fdes);
+  const auto shadowed = [&](const FdeRef& ref) {
+    // The last FDE of .eh_frame that starts before this one ends; none of those before it may reach into it.
+    const auto after = std::lower_bound(first, eh_frame_end, ref.end,
+                                        [](const FdeRef& p, std::uint64_t end) { return p.start < end; });
+    return after != first && highest_end[static_cast<std::size_t>(after - first) - 1] > ref.start;
   };
-  const auto kept = std::remove_if(eh_frame_end, pieces_.end(), shadowed);
-  dropped_.shadowed += static_cast<std::uint64_t>(pieces_.end() - kept);
-  pieces_.erase(kept, pieces_.end());
+  const auto kept = std::remove_if(eh_frame_end, fdes_.end(), shadowed);
+  dropped_.shadowed += static_cast<std::uint64_t>(fdes_.end() - kept);
+  fdes_.erase(kept, fdes_.end());
 }
 
 std::vector<FrameSource::Part> FrameSource::parts(std::size_t count) const {
   std::vector<Part> parts;
   std::size_t begin = 0;
   std::uint64_t highest_end = 0;
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+  for (std::size_t i = 0; i < fdes_.size(); ++i) {
     // FDEs that overlap stay together.
-    const bool due = i * count >= pieces_.size() * (parts.size() + 1);
-    if (due && i != begin && pieces_[i].start >= highest_end) {
+    const bool due = i * count >= fdes_.size() * (parts.size() + 1);
+    if (due && i != begin && fdes_[i].start >= highest_end) {
       parts.push_back({begin, i});
       begin = i;
     }
-    highest_end = std::max(highest_end, pieces_[i].end);
+    highest_end = std::max(highest_end, fdes_[i].end);
   }
-  if (begin != pieces_.size()) parts.push_back({begin, pieces_.size()});
+  if (begin != fdes_.size()) parts.push_back({begin, fdes_.size()});
   return parts;
 }
 
 std::uint64_t FrameSource::for_each_function(const Part& part,
                                              const std::function<void(const FunctionFrames&)>& callback) const {
-  std::vector<RowMachine> machines;
-  machines.reserve(tables_.size());
-  for (const FrameTable& table : tables_) machines.emplace_back(table, *tracked_);
-  const PieceReader read = [&](const Piece& piece, FunctionFrames& function) {
-    const FrameEntry& entry = tables_[piece.table].entries[piece.entry];
-    function.start = piece.start;
-    function.size = piece.end - piece.start;
-    const CommonInformation& common = tables_[piece.table].common[entry.common_index];
-    function.signal_frame = common.signal_frame;
-    function.b_key = common.b_key;
-    machines[piece.table].run(entry, function.rows);
+  std::vector<CfiInterpreter> interpreters;
+  interpreters.reserve(tables_.size());
+  for (const FrameTable& table : tables_) interpreters.emplace_back(table, *tracked_);
+  const FdeReader read = [&](const FdeRef& ref, FunctionFrames& function) {
+    const Fde& fde = tables_[ref.table].fdes[ref.fde];
+    function.start = ref.start;
+    function.size = ref.end - ref.start;
+    const Cie& cie = tables_[ref.table].cies[fde.cie_index];
+    function.signal_frame = cie.signal_frame;
+    function.b_key = cie.b_key;
+    interpreters[ref.table].run(fde, function.rows);
     if (image_.is_object()) forget_unaligned_stubs(image_, function);
   };
 
@@ -174,12 +174,12 @@ std::uint64_t FrameSource::for_each_function(const Part& part,
   FunctionFrames function;
   for (std::size_t i = part.begin; i < part.end;) {
     std::size_t next = i + 1;
-    std::uint64_t end = pieces_[i].end;
-    while (next < part.end && pieces_[next].start < end) end = std::max(end, pieces_[next++].end);
+    std::uint64_t end = fdes_[i].end;
+    while (next < part.end && fdes_[next].start < end) end = std::max(end, fdes_[next++].end);
     if (next == i + 1) {
-      read(pieces_[i], function);
-    } else if (next - i > largest_cluster) {
-      function = {pieces_[i].start, end - pieces_[i].start, false, {{0, {Opaque::ConflictingEntries, {}, {}, {}}}}};
+      read(fdes_[i], function);
+    } else if (next - i > largest_overlap) {
+      function = {fdes_[i].start, end - fdes_[i].start, false, {{0, {UnknownReason::ConflictingFdes, {}, {}, {}}}}};
     } else {
       const std::vector<FunctionFrames> members = distinct({i, next}, read);
       duplicates += next - i - members.size();
@@ -191,12 +191,12 @@ std::uint64_t FrameSource::for_each_function(const Part& part,
   return duplicates;
 }
 
-/// The functions of one heap that overlaps, each once.
-std::vector<FunctionFrames> FrameSource::distinct(const Part& part, const PieceReader& read) const {
+/// The functions of FDEs that overlap, each once.
+std::vector<FunctionFrames> FrameSource::distinct(const Part& part, const FdeReader& read) const {
   std::vector<FunctionFrames> members;
   for (std::size_t i = part.begin; i < part.end; ++i) {
     FunctionFrames member;
-    read(pieces_[i], member);
+    read(fdes_[i], member);
     if (std::find(members.begin(), members.end(), member) == members.end()) members.push_back(std::move(member));
   }
   return members;

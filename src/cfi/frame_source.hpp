@@ -34,7 +34,7 @@ class FrameSource {
   /// Whether there is any FDE at all.
   bool empty() const;
   /// FDEs that count: about as many as functions.
-  std::size_t size() const { return pieces_.size(); }
+  std::size_t size() const { return fdes_.size(); }
 
   /// A run of functions, for work in parallel.
   struct Part {
@@ -47,47 +47,47 @@ class FrameSource {
   /// duplicates of another. Different parts may go through different threads. Throws MalformedInput.
   ///
   /// An FDE of .debug_frame counts only where no FDE of .eh_frame overlaps it. Where FDEs of one section overlap, the
-  /// rows they agree on stand; PCs they disagree on get Opaque::ConflictingEntries, as no reader of the file could
+  /// rows they agree on stand; PCs they disagree on get UnknownReason::ConflictingFdes, as no reader of the file could
   /// know which is right.
   std::uint64_t for_each_function(const Part& part, const std::function<void(const FunctionFrames&)>& callback) const;
 
   /// Of an object: how a relocation names a function that starts at `address`, which an FDE describes, and where that
   /// FDE stands: places order functions as the sections do.
-  struct Start {
+  struct FdeReference {
     object::CodeReference reference;  ///< of the last FDE that starts here or before; the rest goes to the addend
     std::uint32_t table = 0;          ///< which section
-    friend bool operator<(const Start& a, const Start& b) {
+    friend bool operator<(const FdeReference& a, const FdeReference& b) {
       return std::tie(a.table, a.reference.field_offset, a.reference.address) <
              std::tie(b.table, b.reference.field_offset, b.reference.address);
     }
   };
-  Start start_at(std::uint64_t address) const;
+  FdeReference reference_to(std::uint64_t address) const;
 
   /// Without duplicates, which only for_each_function finds.
   const DroppedFdes& dropped() const { return dropped_; }
 
  private:
   /// One FDE that counts.
-  struct Piece {
+  struct FdeRef {
     std::uint64_t start, end;
-    std::uint32_t table, entry;
+    std::uint32_t table, fde;
   };
 
-  using PieceReader = std::function<void(const Piece&, FunctionFrames&)>;
+  using FdeReader = std::function<void(const FdeRef&, FunctionFrames&)>;
 
   std::size_t load(const elf::Image& source);
   void collect();
-  const object::CodeReference* reference_of(std::uint32_t table, std::uint32_t entry) const;
-  bool is_relocated(std::uint32_t table, std::uint32_t entry) const;
-  void drop_shadowed(std::size_t eh_frame_pieces);
-  std::vector<FunctionFrames> distinct(const Part& part, const PieceReader& read) const;
+  const object::CodeReference* reference_of(std::uint32_t table, std::uint32_t fde) const;
+  bool is_relocated(std::uint32_t table, std::uint32_t fde) const;
+  void drop_shadowed(std::size_t eh_frame_fdes);
+  std::vector<FunctionFrames> distinct(const Part& part, const FdeReader& read) const;
 
   const elf::Image& image_;
   const TrackedRegisters* tracked_;
   std::vector<std::vector<std::byte>> decompressed_;
   std::vector<FrameTable> tables_;
   std::vector<std::vector<object::CodeReference>> references_;  ///< of each table; empty where it is not an object's
-  std::vector<Piece> pieces_;
+  std::vector<FdeRef> fdes_;
   DroppedFdes dropped_;
 };
 

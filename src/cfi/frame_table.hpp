@@ -16,7 +16,7 @@ namespace sframe_gen::cfi {
 enum class FrameSection : std::uint8_t { EhFrame, DebugFrame };
 
 /// A common information entry (DWARF 5, section 6.4.1; LSB 5.0, section 10.6 for .eh_frame).
-struct CommonInformation {
+struct Cie {
   std::uint64_t code_alignment = 1;
   std::int64_t data_alignment = 1;
   DwarfRegister return_address{};
@@ -27,29 +27,29 @@ struct CommonInformation {
 };
 
 /// A frame description entry.
-struct FrameEntry {
+struct Fde {
   std::uint64_t function_start = 0;  ///< virtual address
   std::uint64_t function_size = 0;   ///< bytes
   std::uint64_t section_offset = 0;  ///< of the FDE
-  std::uint32_t common_index = 0;    ///< into FrameTable::common
+  std::uint32_t cie_index = 0;       ///< into FrameTable::cies
   std::span<const std::byte> instructions;
 };
 
-/// One section's entries, FDEs sorted by start, in section order where starts are equal.
+/// One section's CIEs and FDEs, these sorted by start, in section order where starts are equal.
 struct FrameTable {
   Origin origin;
   Endian endian = Endian::Little;
   std::uint64_t section_address = 0;
   std::span<const std::byte> section_bytes;
   std::shared_ptr<const std::vector<std::byte>> edited_bytes;  ///< holds section_bytes where they are not the file's
-  std::vector<CommonInformation> common;
-  std::vector<FrameEntry> entries;
+  std::vector<Cie> cies;
+  std::vector<Fde> fdes;
 
-  /// Offset in the section of the entry's function start: behind its length and the place of its CIE, which have 4
+  /// Offset in the section of the FDE's function start: behind its length and the place of its CIE, which have 4
   /// bytes each, or 4 + 8 and 8 (DWARF 5, section 7.2.2).
-  std::uint64_t start_field_of(const FrameEntry& entry) const {
-    const bool wide = load<std::uint32_t>(section_bytes.subspan(entry.section_offset), endian) == UINT32_MAX;
-    return entry.section_offset + (wide ? 20 : 8);
+  std::uint64_t start_field_of(const Fde& fde) const {
+    const bool wide = load<std::uint32_t>(section_bytes.subspan(fde.section_offset), endian) == UINT32_MAX;
+    return fde.section_offset + (wide ? 20 : 8);
   }
 
   /// Offset in the section of bytes that lie in it.

@@ -42,7 +42,7 @@ FunctionFrames merge_overlapping(const std::vector<FunctionFrames>& functions) {
       if (agreed == nullptr) agreed = rules;
       conflict = conflict || *agreed != *rules;
     }
-    const Rules rules = conflict ? Rules{Opaque::ConflictingEntries, {}, {}, {}} : *agreed;
+    const Rules rules = conflict ? Rules{UnknownReason::ConflictingFdes, {}, {}, {}} : *agreed;
     if (merged.rows.empty() || merged.rows.back().rules != rules) merged.rows.push_back({pc - merged.start, rules});
   }
   return merged;

@@ -22,44 +22,45 @@ namespace sframe_gen::convert {
 namespace {
 
 /// Functions in the order of their FDEs, as GNU as has them, each with the symbol that its FDE has.
-struct Starts {
-  std::vector<cfi::FrameSource::Start> starts;
+struct FdeReferences {
+  std::vector<cfi::FrameSource::FdeReference> fdes;
   std::vector<std::size_t> order;
 };
 
-Starts starts_of(const emit::SectionEncoder& encoder, const cfi::FrameSource& source) {
-  Starts result;
-  for (const std::uint64_t address : encoder.starts()) result.starts.push_back(source.start_at(address));
-  result.order.resize(result.starts.size());
+FdeReferences references_of(const emit::SectionEncoder& encoder, const cfi::FrameSource& source) {
+  FdeReferences result;
+  for (const std::uint64_t address : encoder.starts()) result.fdes.push_back(source.reference_to(address));
+  result.order.resize(result.fdes.size());
   std::iota(result.order.begin(), result.order.end(), std::size_t{0});
-  std::ranges::sort(result.order, [&](std::size_t a, std::size_t b) { return result.starts[a] < result.starts[b]; });
+  std::ranges::sort(result.order, [&](std::size_t a, std::size_t b) { return result.fdes[a] < result.fdes[b]; });
   return result;
 }
 
-std::uint32_t symbol_table_of(const Starts& starts, const elf::Image& object) {
-  const std::uint32_t first = starts.starts.front().reference.symbol_table;
-  const auto differs = [&](const cfi::FrameSource::Start& start) { return start.reference.symbol_table != first; };
-  if (std::ranges::any_of(starts.starts, differs)) throw Refused(object.name(), "has relocations by two symbol tables");
+std::uint32_t symbol_table_of(const FdeReferences& references, const elf::Image& object) {
+  const std::uint32_t first = references.fdes.front().reference.symbol_table;
+  const auto differs = [&](const cfi::FrameSource::FdeReference& fde) { return fde.reference.symbol_table != first; };
+  if (std::ranges::any_of(references.fdes, differs))
+    throw Refused(object.name(), "has relocations by two symbol tables");
   return first;
 }
 
 object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const cfi::FrameSource& source,
                                       const emit::Dialect& dialect, const elf::Image& object) {
-  const Starts starts = starts_of(encoder, source);
+  const FdeReferences references = references_of(encoder, source);
   const elf::Architecture architecture = elf::machine_of(object).architecture;
   object::NewObjectSection section;
   section.name = elf::sframe_section.name;
   // The number came with the flag; older linkers know the section by its name, and gave it no type of its own.
   section.type = dialect.pc_relative_starts ? elf::sframe_section.type : std::uint32_t{SHT_PROGBITS};
   section.alignment = elf::sframe_section.alignment;
-  section.bytes = encoder.encode_for_object(starts.order);
+  section.bytes = encoder.encode_for_object(references.order);
   // GNU as fills all sections up on s390x.
   if (architecture == elf::Architecture::S390x)
     section.bytes.resize(elf::align_up(section.bytes.size(), section.alignment));
-  section.symbol_table = symbol_table_of(starts, object);
+  section.symbol_table = symbol_table_of(references, object);
   section.relocation_type = object::pc_relative_relocation(architecture, dialect.version->has_attributes ? 8 : 4);
-  for (std::size_t i = 0; i < starts.order.size(); ++i) {
-    const object::CodeReference& reference = starts.starts[starts.order[i]].reference;
+  for (std::size_t i = 0; i < references.order.size(); ++i) {
+    const object::CodeReference& reference = references.fdes[references.order[i]].reference;
     section.relocations.push_back({encoder.start_field(i), reference.symbol, reference.addend});
   }
   return section;

@@ -28,15 +28,15 @@ std::optional<cfi::Formula> without_cfa_value(const cfi::Formula& formula, const
   return cfi::Formula{cfa.base, offset, false};
 }
 
-Unrepresentable reason_of(cfi::Opaque opaque) {
-  switch (opaque) {
-    case cfi::Opaque::UnknownInstruction:
+Unrepresentable reason_of(cfi::UnknownReason unknown) {
+  switch (unknown) {
+    case cfi::UnknownReason::UnknownInstruction:
       return Unrepresentable::UnknownInstruction;
-    case cfi::Opaque::CfaRuleWithoutRegister:
+    case cfi::UnknownReason::CfaRuleWithoutRegister:
       return Unrepresentable::CfaRuleWithoutRegister;
-    case cfi::Opaque::ForeignReturnColumn:
+    case cfi::UnknownReason::ForeignReturnColumn:
       return Unrepresentable::ForeignReturnColumn;
-    case cfi::Opaque::ConflictingEntries:
+    case cfi::UnknownReason::ConflictingFdes:
       return Unrepresentable::ConflictingEntries;
   }
   return Unrepresentable::UnknownInstruction;
@@ -160,7 +160,7 @@ Lowered lower_plt(const cfi::PltStub& stub, const cfi::Rules& rules, const Diale
 }  // namespace
 
 Lowered lower(const cfi::Rules& rules, const Dialect& dialect) {
-  if (const auto* opaque = std::get_if<cfi::Opaque>(&rules.cfa)) return reason_of(*opaque);
+  if (const auto* unknown = std::get_if<cfi::UnknownReason>(&rules.cfa)) return reason_of(*unknown);
   // Nothing else matters where there is no caller.
   if (std::holds_alternative<cfi::Undefined>(rules.return_address)) {
     return dialect.undefined_ra_rows ? Lowered(Outermost{}) : Lowered(Unrepresentable::ReturnAddressUndefined);

@@ -7,11 +7,11 @@
 #include "cfi/dwarf_session.hpp"
 #include "sframe/abi.hpp"
 #include "sframe_gen/section.hpp"
-#include "verify/machine.hpp"
+#include "verify/synthetic_context.hpp"
 
 namespace sframe_gen::verify {
 
-/// The caller's registers, as numbers on the made-up machine, and how they came about in words.
+/// The caller's registers, as numbers in the made-up context, and how they came about in words.
 struct Caller {
   bool exists = true;  ///< false: RA undefined, the rest means nothing
   std::optional<std::uint64_t> stack_pointer;
@@ -29,8 +29,8 @@ bool same_caller(const Caller& a, const Caller& b);
 /// " (signed with key A)", or nothing.
 std::string text_of(Caller::Signing signing);
 
-/// What libdwarf's evaluation of FDE `entry_index` says at `pc`.
-Caller dwarf_caller(const cfi::DwarfSession& session, std::size_t entry_index, std::uint64_t pc,
+/// What libdwarf's evaluation of FDE `fde_index` says at `pc`.
+Caller dwarf_caller(const cfi::DwarfSession& session, std::size_t fde_index, std::uint64_t pc,
                     const sframe::AbiTraits& abi);
 
 /// What a row of `fde` in `section` says at `pc`.

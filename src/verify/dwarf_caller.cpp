@@ -15,8 +15,8 @@ using Kind = EvaluatedRule::Kind;
 /// One FDE at one PC, evaluated by libdwarf.
 class DwarfFrame {
  public:
-  DwarfFrame(const DwarfSession& session, std::size_t entry_index, std::uint64_t pc, const sframe::AbiTraits& abi)
-      : session_(session), entry_index_(entry_index), pc_(pc), abi_(abi), machine_(pc, abi) {}
+  DwarfFrame(const DwarfSession& session, std::size_t fde_index, std::uint64_t pc, const sframe::AbiTraits& abi)
+      : session_(session), fde_index_(fde_index), pc_(pc), abi_(abi), context_(pc, abi) {}
 
   Caller caller() {
     Caller caller;
@@ -34,7 +34,7 @@ class DwarfFrame {
     caller.frame_pointer = value(abi_.frame_pointer, own_value(abi_.frame_pointer), fp_text);
     caller.stack_pointer = stack_pointer(sp_text);
     if (abi_.signs_return_address) caller.signing = signing();
-    caller.depends_on_pc = machine_.pc_was_read();
+    caller.depends_on_pc = context_.pc_was_read();
     caller.text = "CFA " + caller.cfa_text + ", RA " + ra_text + text_of(caller.signing) + ", FP " + fp_text;
     if (sp_text != "same value") caller.text += ", SP " + sp_text;
     return caller;
@@ -42,10 +42,10 @@ class DwarfFrame {
 
  private:
   EvaluatedRule rule(std::uint32_t column) const {
-    return session_.evaluate(entry_index_, static_cast<std::uint16_t>(column), pc_);
+    return session_.evaluate(fde_index_, static_cast<std::uint16_t>(column), pc_);
   }
 
-  std::optional<std::uint64_t> own_value(std::uint32_t column) const { return machine_.register_value(column); }
+  std::optional<std::uint64_t> own_value(std::uint32_t column) const { return context_.register_value(column); }
 
   /// The ABI: the CFA is the caller's stack pointer (plus a constant) unless a rule says otherwise. (Nobody writes
   /// same_value for it; it would say that the call moved nothing.) The slot that the ABI keeps it in holds that value.
@@ -60,11 +60,11 @@ class DwarfFrame {
   }
 
   Caller::Signing signing() const {
-    const auto state = signed_at(session_.table(), entry_index_, pc_);
+    const auto state = signed_at(session_.table(), fde_index_, pc_);
     if (!state) return Caller::Signing::Unknown;
     if (!*state) return Caller::Signing::None;
     const cfi::FrameTable& table = session_.table();
-    const bool b_key = table.common[table.entries[entry_index_].common_index].b_key;
+    const bool b_key = table.cies[table.fdes[fde_index_].cie_index].b_key;
     return b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
   }
 
@@ -73,7 +73,7 @@ class DwarfFrame {
   }
 
   std::optional<std::uint64_t> run(const EvaluatedRule& rule, std::optional<std::uint64_t> initial) const {
-    return expression_value(rule.block, initial, machine_, session_.table().endian, session_.table().origin);
+    return expression_value(rule.block, initial, context_, session_.table().endian, session_.table().origin);
   }
 
   std::optional<std::uint64_t> cfa(const EvaluatedRule& rule, std::string& text) const {
@@ -86,7 +86,7 @@ class DwarfFrame {
       return std::nullopt;
     }
     text = place_text(register_name(abi_.abi, rule.base), rule.offset, false);
-    return machine_.register_value(rule.base) + static_cast<std::uint64_t>(rule.offset);
+    return context_.register_value(rule.base) + static_cast<std::uint64_t>(rule.offset);
   }
 
   /// `if_same`: the value where there is no rule, or the rule is "same value": libdwarf does not tell the two apart.
@@ -98,7 +98,7 @@ class DwarfFrame {
         if (!rule.offset_relevant) return bare_value(rule.base, if_same, text);
         text = place_text("CFA", rule.offset, true);
         if (!cfa_) return std::nullopt;
-        return machine_.read_memory(*cfa_ + static_cast<std::uint64_t>(rule.offset));
+        return context_.read_memory(*cfa_ + static_cast<std::uint64_t>(rule.offset));
       case Kind::ValOffset:
         text = place_text("CFA", rule.offset, false);
         if (!cfa_) return std::nullopt;
@@ -106,7 +106,7 @@ class DwarfFrame {
       case Kind::Expression: {
         text = "at expression";
         const auto address = cfa_ ? run(rule, cfa_) : std::nullopt;
-        return address ? std::optional(machine_.read_memory(*address)) : std::nullopt;
+        return address ? std::optional(context_.read_memory(*address)) : std::nullopt;
       }
       case Kind::ValExpression:
         text = "expression";
@@ -126,22 +126,22 @@ class DwarfFrame {
       return if_same;
     }
     text = register_name(abi_.abi, base);
-    return machine_.register_value(base);
+    return context_.register_value(base);
   }
 
   const DwarfSession& session_;
-  std::size_t entry_index_;
+  std::size_t fde_index_;
   std::uint64_t pc_;
   const sframe::AbiTraits& abi_;
-  Machine machine_;
+  SyntheticContext context_;
   std::optional<std::uint64_t> cfa_;
 };
 
 }  // namespace
 
-Caller dwarf_caller(const DwarfSession& session, std::size_t entry_index, std::uint64_t pc,
+Caller dwarf_caller(const DwarfSession& session, std::size_t fde_index, std::uint64_t pc,
                     const sframe::AbiTraits& abi) {
-  return DwarfFrame(session, entry_index, pc, abi).caller();
+  return DwarfFrame(session, fde_index, pc, abi).caller();
 }
 
 }  // namespace sframe_gen::verify

@@ -12,7 +12,7 @@ namespace {
 /// must agree without sharing a line.
 class Evaluator {
  public:
-  Evaluator(ByteReader reader, const Machine& machine) : reader_(reader), machine_(machine) {}
+  Evaluator(ByteReader reader, const SyntheticContext& context) : reader_(reader), context_(context) {}
 
   void push(std::uint64_t value) { stack_.push_back(value); }
 
@@ -30,7 +30,7 @@ class Evaluator {
   bool push_operand(unsigned operation) {
     if (operation >= 0x30 && operation <= 0x4f) return pushed(operation - 0x30);  // DW_OP_lit
     if (operation >= 0x70 && operation <= 0x8f) {                                 // DW_OP_breg
-      return pushed(machine_.register_value(operation - 0x70) + static_cast<std::uint64_t>(reader_.sleb128("offset")));
+      return pushed(context_.register_value(operation - 0x70) + static_cast<std::uint64_t>(reader_.sleb128("offset")));
     }
     switch (operation) {
       case 0x03:
@@ -56,7 +56,7 @@ class Evaluator {
         return pushed_signed(reader_.sleb128("constant"));
       case 0x92: {  // DW_OP_bregx
         const std::uint64_t number = reader_.uleb128("register");
-        return pushed(machine_.register_value(number) + static_cast<std::uint64_t>(reader_.sleb128("offset")));
+        return pushed(context_.register_value(number) + static_cast<std::uint64_t>(reader_.sleb128("offset")));
       }
       case 0x96:
         return true;  // DW_OP_nop
@@ -70,11 +70,11 @@ class Evaluator {
     std::uint64_t& top = stack_.back();
     switch (operation) {
       case 0x06:
-        top = machine_.read_memory(top);
+        top = context_.read_memory(top);
         return true;  // deref
       case 0x94: {    // deref_size
         if (reader_.u8("size") != 8) return false;
-        top = machine_.read_memory(top);
+        top = context_.read_memory(top);
         return true;
       }
       case 0x19:
@@ -168,15 +168,15 @@ class Evaluator {
   bool pushed_signed(std::int64_t value) { return pushed(static_cast<std::uint64_t>(value)); }
 
   ByteReader reader_;
-  const Machine& machine_;
+  const SyntheticContext& context_;
   std::vector<std::uint64_t> stack_;
 };
 
 }  // namespace
 
 std::optional<std::uint64_t> expression_value(std::span<const std::byte> block, std::optional<std::uint64_t> initial,
-                                              const Machine& machine, Endian endian, const Origin& origin) {
-  Evaluator evaluator(ByteReader(block, endian, origin), machine);
+                                              const SyntheticContext& context, Endian endian, const Origin& origin) {
+  Evaluator evaluator(ByteReader(block, endian, origin), context);
   if (initial) evaluator.push(*initial);
   return evaluator.run();
 }

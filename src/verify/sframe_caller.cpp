@@ -7,10 +7,10 @@ namespace sframe_gen::verify {
 namespace {
 
 /// Base + offset, and what is stored there if the rule says so (SFrame V3, section 3.2, "Recovery Rules").
-std::uint64_t apply(const sframe::Rule& rule, std::uint64_t cfa, const Machine& machine) {
-  const std::uint64_t base = rule.base_register ? machine.register_value(*rule.base_register) : cfa;
+std::uint64_t apply(const sframe::Rule& rule, std::uint64_t cfa, const SyntheticContext& context) {
+  const std::uint64_t base = rule.base_register ? context.register_value(*rule.base_register) : cfa;
   const std::uint64_t place = base + static_cast<std::uint64_t>(std::int64_t{rule.offset});
-  return rule.dereferenced ? machine.read_memory(place) : place;
+  return rule.dereferenced ? context.read_memory(place) : place;
 }
 
 std::string text_of(const sframe::Rule& rule, const sframe::AbiTraits& abi) {
@@ -29,8 +29,8 @@ Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const
     return caller;
   }
   const sframe::AbiTraits& abi = sframe::traits_of(section.abi);
-  const Machine machine(pc, abi);
-  const std::uint64_t cfa = apply(recovery->cfa, 0, machine);
+  const SyntheticContext context(pc, abi);
+  const std::uint64_t cfa = apply(recovery->cfa, 0, context);
   // Where the RA has no fixed place it is still in its register.
   const sframe::Rule default_place = section.fixed_ra_offset != 0
                                          ? sframe::Rule{std::nullopt, section.fixed_ra_offset, true}
@@ -38,8 +38,8 @@ Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const
   const sframe::Rule return_address = recovery->return_address.value_or(default_place);
   const sframe::Rule frame_pointer = recovery->frame_pointer.value_or(sframe::Rule{abi.frame_pointer, 0, false});
   caller.stack_pointer = cfa + static_cast<std::uint64_t>(std::int64_t{abi.stack_pointer_bias});
-  caller.return_address = apply(return_address, cfa, machine);
-  caller.frame_pointer = apply(frame_pointer, cfa, machine);
+  caller.return_address = apply(return_address, cfa, context);
+  caller.frame_pointer = apply(frame_pointer, cfa, context);
   if (recovery->mangled_ra) caller.signing = fde.b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
   caller.cfa_text = text_of(recovery->cfa, abi);
   caller.text = "CFA " + caller.cfa_text + ", RA " + text_of(return_address, abi) + text_of(caller.signing) + ", FP " +

@@ -15,7 +15,7 @@ constexpr cfi::DwarfRegister signing_column{34};  // RA_SIGN_STATE
 /// Goes through the instructions of a CIE and an FDE and keeps nothing but the state of signing.
 class SigningState {
  public:
-  SigningState(const cfi::FrameTable& table, const cfi::CommonInformation& common) : table_(table), common_(common) {}
+  SigningState(const cfi::FrameTable& table, const cfi::Cie& cie) : table_(table), common_(cie) {}
 
   /// Runs until an instruction would move past `target`.
   void run(std::span<const std::byte> instructions, std::uint64_t start, std::uint64_t target) {
@@ -77,7 +77,7 @@ class SigningState {
   }
 
   const cfi::FrameTable& table_;
-  const cfi::CommonInformation& common_;
+  const cfi::Cie& common_;
   std::optional<bool> state_ = false;
   std::optional<bool> initial_ = false;
   std::vector<std::optional<bool>> remembered_;
@@ -85,13 +85,13 @@ class SigningState {
 
 }  // namespace
 
-std::optional<bool> signed_at(const cfi::FrameTable& table, std::size_t entry_index, std::uint64_t pc) {
-  const cfi::FrameEntry& entry = table.entries[entry_index];
-  const cfi::CommonInformation& common = table.common[entry.common_index];
-  SigningState state(table, common);
-  state.run(common.initial_instructions, 0, 0);
+std::optional<bool> signed_at(const cfi::FrameTable& table, std::size_t fde_index, std::uint64_t pc) {
+  const cfi::Fde& fde = table.fdes[fde_index];
+  const cfi::Cie& cie = table.cies[fde.cie_index];
+  SigningState state(table, cie);
+  state.run(cie.initial_instructions, 0, 0);
   state.keep_as_initial();
-  state.run(entry.instructions, entry.function_start, pc);
+  state.run(fde.instructions, fde.function_start, pc);
   return state.state();
 }
 

@@ -8,7 +8,7 @@
 #include "sframe_gen/lookup.hpp"
 #include "support/text.hpp"
 #include "verify/caller.hpp"
-#include "verify/entry_index.hpp"
+#include "verify/fde_index.hpp"
 #include "verify/file_section.hpp"
 
 namespace sframe_gen::verify {
@@ -78,22 +78,22 @@ class Verifier {
                       const sframe::Section& section) {
     std::uint64_t pc = range.begin;
     while (pc < range.end) {
-      const EntryIndex* const index = index_at(pc);
+      const FdeIndex* const index = index_at(pc);
       if (index == nullptr) {
         differ(pc, ".sframe has a row, but no FDE describes this PC");
         return;
       }
       std::uint64_t next = std::min(range.end, index->boundary_after(pc));
-      for (const std::size_t entry : index->entries_at(pc)) {
-        const auto row_end = index->session().evaluate(entry, cfi::DwarfSession::cfa_column, pc).next_row_pc;
+      for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
+        const auto row_end = index->session().evaluate(dwarf_fde, cfi::DwarfSession::cfa_column, pc).next_row_pc;
         if (row_end && *row_end > pc) next = std::min(next, *row_end);
       }
-      for (const std::size_t entry : index->entries_at(pc)) {
-        const Outcome outcome = check_pc(*index, entry, pc, fre, fde, section);
+      for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
+        const Outcome outcome = check_pc(*index, dwarf_fde, pc, fre, fde, section);
         if (outcome == Outcome::Different) break;
         if (outcome == Outcome::SameHere) next = pc + 1;
         if (next - 1 == pc) continue;
-        if (check_pc(*index, entry, next - 1, fre, fde, section) == Outcome::Different) break;
+        if (check_pc(*index, dwarf_fde, next - 1, fre, fde, section) == Outcome::Different) break;
       }
       pc = next;
     }
@@ -102,18 +102,18 @@ class Verifier {
   /// SameHere: nothing is known of the next PC, though it is in the same row of the DWARF's table.
   enum class Outcome : std::uint8_t { Same, SameHere, Different };
 
-  Outcome check_pc(const EntryIndex& index, std::size_t entry, std::uint64_t pc, const sframe::Fre& fre,
+  Outcome check_pc(const FdeIndex& index, std::size_t dwarf_fde, std::uint64_t pc, const sframe::Fre& fre,
                    const sframe::Fde& fde, const sframe::Section& section) {
     ++result_.checked_pcs;
     const cfi::FrameTable& table = index.session().table();
-    const bool signal_frame = table.common[table.entries[entry].common_index].signal_frame;
+    const bool signal_frame = table.cies[table.fdes[dwarf_fde].cie_index].signal_frame;
     const bool can_mark_it = sframe::traits_of(section.version).has_attributes;
     if (signal_frame != fde.signal_frame && can_mark_it) {
       differ(pc, std::string(".sframe says that it is ") + (fde.signal_frame ? "a" : "no") +
                      " signal frame; DWARF says the opposite");
       return Outcome::Different;
     }
-    const Caller expected = dwarf_caller(index.session(), entry, pc, sframe::traits_of(section.abi));
+    const Caller expected = dwarf_caller(index.session(), dwarf_fde, pc, sframe::traits_of(section.abi));
     const Caller found = sframe_caller(fre.recovery, fde, section, pc);
     if (same_caller(expected, found)) return expected.depends_on_pc ? Outcome::SameHere : Outcome::Same;
     differ(pc, ".sframe says " + found.text + "; DWARF says " + expected.text);
@@ -121,8 +121,8 @@ class Verifier {
   }
 
   /// .eh_frame where it says anything, else .debug_frame.
-  const EntryIndex* index_at(std::uint64_t pc) const {
-    const auto holds = [&](const EntryIndex& index) { return !index.entries_at(pc).empty(); };
+  const FdeIndex* index_at(std::uint64_t pc) const {
+    const auto holds = [&](const FdeIndex& index) { return !index.fdes_at(pc).empty(); };
     const auto found = std::find_if(indices_.begin(), indices_.end(), holds);
     return found == indices_.end() ? nullptr : &*found;
   }
@@ -140,7 +140,7 @@ class Verifier {
 
   void count_coverage(const std::vector<PcRange>& claimed) {
     std::vector<PcRange> described;
-    for (const EntryIndex& index : indices_) {
+    for (const FdeIndex& index : indices_) {
       const auto ranges = index.ranges();
       described.insert(described.end(), ranges.begin(), ranges.end());
     }
@@ -153,7 +153,7 @@ class Verifier {
   const elf::Image& image_;
   std::vector<cfi::LoadedSection> sections_;
   std::vector<cfi::DwarfSession> sessions_;
-  std::vector<EntryIndex> indices_;
+  std::vector<FdeIndex> indices_;
   Verification result_;
 };
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "cfi/cfi_interpreter.hpp"
 #include "cfi/frame_table.hpp"
-#include "cfi/row_machine.hpp"
 
 namespace sframe_gen::test {
 
@@ -39,17 +39,17 @@ class OneFunction {
     table_.origin = {"file", ".eh_frame"};
     table_.section_address = 0x500000;
     table_.section_bytes = bytes_;
-    table_.common.push_back({1, -8, tracked.return_address, 0, false, std::span(bytes_).first(initial.size())});
-    table_.entries.push_back({0x1000, 0x100, 0x20, 0, std::span(bytes_).subspan(initial.size())});
+    table_.cies.push_back({1, -8, tracked.return_address, 0, false, std::span(bytes_).first(initial.size())});
+    table_.fdes.push_back({0x1000, 0x100, 0x20, 0, std::span(bytes_).subspan(initial.size())});
   }
 
   cfi::FrameTable& table() { return table_; }
-  cfi::CommonInformation& common() { return table_.common[0]; }
-  cfi::FrameEntry& entry() { return table_.entries[0]; }
+  cfi::Cie& cie() { return table_.cies[0]; }
+  cfi::Fde& fde() { return table_.fdes[0]; }
 
   std::vector<cfi::FrameRow> rows() const {
     std::vector<cfi::FrameRow> rows;
-    cfi::RowMachine(table_, tracked_).run(table_.entries[0], rows);
+    cfi::CfiInterpreter(table_, tracked_).run(table_.fdes[0], rows);
     return rows;
   }
   /// The rules in force at the function's end.

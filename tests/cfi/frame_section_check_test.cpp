@@ -93,14 +93,14 @@ TEST(FrameSectionCheck, EveryTruncationIsSoundOrNamed) {
 TEST(DwarfSession, ReadsTheGoodOne) {
   const auto bytes = good_section();
   const cfi::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
-  ASSERT_EQ(session.table().common.size(), 1U);
-  EXPECT_EQ(session.table().common[0].data_alignment, -8);
-  EXPECT_EQ(session.table().common[0].pointer_encoding, 0x1b);
-  EXPECT_FALSE(session.table().common[0].signal_frame);
-  ASSERT_EQ(session.table().entries.size(), 1U);
-  EXPECT_EQ(session.table().entries[0].function_start, 0x100U);
-  EXPECT_EQ(session.table().entries[0].function_size, 0x10U);
-  EXPECT_EQ(session.table().entries[0].section_offset, 0x18U);
+  ASSERT_EQ(session.table().cies.size(), 1U);
+  EXPECT_EQ(session.table().cies[0].data_alignment, -8);
+  EXPECT_EQ(session.table().cies[0].pointer_encoding, 0x1b);
+  EXPECT_FALSE(session.table().cies[0].signal_frame);
+  ASSERT_EQ(session.table().fdes.size(), 1U);
+  EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
+  EXPECT_EQ(session.table().fdes[0].function_size, 0x10U);
+  EXPECT_EQ(session.table().fdes[0].section_offset, 0x18U);
 }
 
 /// The good one with another letter behind 'R', in place of a nop at the CIE's end.
@@ -129,12 +129,12 @@ TEST_P(AugmentationLetters, AreReadPastLibdwarf) {
   EXPECT_EQ(cfi::check_frame_section(cfi::FrameSection::EhFrame, bytes, Endian::Little, origin).aarch64_letters,
             tested.places);
   const cfi::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
-  ASSERT_EQ(session.table().common.size(), 1U);
-  EXPECT_EQ(session.table().common[0].signal_frame, tested.signal_frame);
-  EXPECT_EQ(session.table().common[0].b_key, tested.b_key);
-  EXPECT_EQ(session.table().common[0].pointer_encoding, 0x1b);
-  ASSERT_EQ(session.table().entries.size(), 1U);
-  EXPECT_EQ(session.table().entries[0].function_start, 0x100U);
+  ASSERT_EQ(session.table().cies.size(), 1U);
+  EXPECT_EQ(session.table().cies[0].signal_frame, tested.signal_frame);
+  EXPECT_EQ(session.table().cies[0].b_key, tested.b_key);
+  EXPECT_EQ(session.table().cies[0].pointer_encoding, 0x1b);
+  ASSERT_EQ(session.table().fdes.size(), 1U);
+  EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
 }
 
 INSTANTIATE_TEST_SUITE_P(EhFrame, AugmentationLetters,
@@ -157,19 +157,19 @@ std::vector<std::byte> entry_before_its_common() {
 TEST(DwarfSession, ReadsACieBehindItsFdeInDebugFrame) {
   const auto bytes = entry_before_its_common();
   const cfi::DwarfSession session(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
-  ASSERT_EQ(session.table().common.size(), 1U);
-  ASSERT_EQ(session.table().entries.size(), 1U);
-  EXPECT_EQ(session.table().entries[0].function_start, 0x100U);
-  EXPECT_EQ(session.table().common[0].initial_instructions.size(), 7U);
+  ASSERT_EQ(session.table().cies.size(), 1U);
+  ASSERT_EQ(session.table().fdes.size(), 1U);
+  EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
+  EXPECT_EQ(session.table().cies[0].initial_instructions.size(), 7U);
 }
 
 /// .debug_frame as linkers join it: `front`, terminators, and behind them a CIE and an FDE for 0x200..0x210.
 std::vector<std::byte> joined_sections(std::vector<std::byte> front, std::size_t zero_lengths) {
   front.resize(front.size() + 4 * zero_lengths);
-  const auto common = static_cast<int>(front.size());
+  const auto cie = static_cast<int>(front.size());
   // clang-format off
   const Bytes behind{0x10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,
-                     0x14, 0, 0, 0, common, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0};
+                     0x14, 0, 0, 0, cie, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0};
   // clang-format on
   front.insert(front.end(), behind.span().begin(), behind.span().end());
   return front;
@@ -186,12 +186,12 @@ TEST(DwarfSession, ReadsBehindZeroLengthsInDebugFrame) {
       }
       const auto bytes = joined_sections(front, zero_lengths);
       const cfi::DwarfSession session(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
-      ASSERT_EQ(session.table().entries.size(), 2U);
-      EXPECT_EQ(session.table().entries[0].function_start, 0x100U);
-      EXPECT_EQ(session.table().entries[0].instructions.size(), 0U);
-      EXPECT_EQ(session.table().entries[1].function_start, 0x200U);
-      ASSERT_EQ(session.table().common.size(), 2U);
-      EXPECT_EQ(session.table().common[0].initial_instructions.size(), 7U);
+      ASSERT_EQ(session.table().fdes.size(), 2U);
+      EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
+      EXPECT_EQ(session.table().fdes[0].instructions.size(), 0U);
+      EXPECT_EQ(session.table().fdes[1].function_start, 0x200U);
+      ASSERT_EQ(session.table().cies.size(), 2U);
+      EXPECT_EQ(session.table().cies[0].initial_instructions.size(), 7U);
       EXPECT_EQ(session.evaluate(1, cfi::DwarfSession::cfa_column, 0x20f).offset, 8);
     }
   }

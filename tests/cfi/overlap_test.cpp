@@ -10,7 +10,7 @@ namespace {
 cfi::Rules sp_plus(std::int64_t offset) {
   return {reg(7, offset), {}, {}, at_cfa(-8)};
 }
-const cfi::Rules conflict{cfi::Opaque::ConflictingEntries, {}, {}, {}};
+const cfi::Rules conflict{cfi::UnknownReason::ConflictingFdes, {}, {}, {}};
 
 TEST(Overlap, WhatBothSayStands) {
   const cfi::FunctionFrames merged =

@@ -166,14 +166,14 @@ TEST(LowerAmd64, ValueIsCfaPlusOffset) {
   EXPECT_EQ(form(rules), "value-is-cfa-plus-offset");
 }
 TEST(LowerAmd64, OpaqueRowsKeepTheirReason) {
-  EXPECT_EQ(form(with_cfa(cfi::Opaque::UnknownInstruction)), "unknown-instruction");
-  EXPECT_EQ(form(with_cfa(cfi::Opaque::CfaRuleWithoutRegister)), "cfa-rule-without-register");
-  EXPECT_EQ(form(with_cfa(cfi::Opaque::ForeignReturnColumn)), "foreign-return-column");
-  EXPECT_EQ(form(with_cfa(cfi::Opaque::ConflictingEntries)), "conflicting-entries");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::UnknownInstruction)), "unknown-instruction");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::CfaRuleWithoutRegister)), "cfa-rule-without-register");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::ForeignReturnColumn)), "foreign-return-column");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::ConflictingFdes)), "conflicting-entries");
 }
 TEST(LowerAmd64, OpaqueRowIsNotOutermost) {
   cfi::Rules rules = with_ra(cfi::Undefined{});
-  rules.cfa = cfi::Opaque::ConflictingEntries;
+  rules.cfa = cfi::UnknownReason::ConflictingFdes;
   EXPECT_EQ(form(rules), "conflicting-entries");
 }
 

@@ -57,7 +57,7 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
   }
   add_cfa("any other expression", cfi::OtherExpression{});
   add_cfa("without a rule", cfi::Unspecified{});
-  add_cfa("by def_cfa_offset after an expression", cfi::Opaque::CfaRuleWithoutRegister);
+  add_cfa("by def_cfa_offset after an expression", cfi::UnknownReason::CfaRuleWithoutRegister);
 
   const auto add_saved = [&](const std::string& name, cfi::RegisterRule cfi::Rules::*column) {
     add_rule(name, column, "offset(N)", at_cfa(-24));
@@ -103,9 +103,9 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
     lines.push_back({"augmentation B", [](cfi::FunctionFrames& f) { f.b_key = true; }});
   }
   lines.push_back({"augmentation S", [](cfi::FunctionFrames& f) { f.signal_frame = true; }});
-  add_cfa("behind an opcode without meaning", cfi::Opaque::UnknownInstruction);
-  add_cfa("of a CIE that returns by another column", cfi::Opaque::ForeignReturnColumn);
-  add_cfa("of FDEs that overlap and disagree", cfi::Opaque::ConflictingEntries);
+  add_cfa("behind an opcode without meaning", cfi::UnknownReason::UnknownInstruction);
+  add_cfa("of a CIE that returns by another column", cfi::UnknownReason::ForeignReturnColumn);
+  add_cfa("of FDEs that overlap and disagree", cfi::UnknownReason::ConflictingFdes);
   return lines;
 }
 

@@ -18,7 +18,7 @@
 #include "sframe/version.hpp"
 #include "sframe_gen/section.hpp"
 #include "verify/caller.hpp"
-#include "verify/entry_index.hpp"
+#include "verify/fde_index.hpp"
 
 namespace {
 
@@ -87,7 +87,7 @@ class Dwarf {
   /// Whether the row of `section` at `pc` says what every FDE there says.
   bool agrees(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Section& section,
               std::uint64_t pc) const {
-    const auto entries = index_.entries_at(pc);
+    const auto entries = index_.fdes_at(pc);
     const verify::Caller found = verify::sframe_caller(recovery, *sframe::find_fde(section, pc), section, pc);
     return !entries.empty() && std::all_of(entries.begin(), entries.end(), [&](std::size_t entry) {
       return verify::same_caller(verify::dwarf_caller(session_, entry, pc, sframe::traits_of(section.abi)), found);
@@ -97,7 +97,7 @@ class Dwarf {
  private:
   std::vector<cfi::LoadedSection> sections_;
   cfi::DwarfSession session_;
-  verify::EntryIndex index_;
+  verify::FdeIndex index_;
 };
 
 class Comparison {

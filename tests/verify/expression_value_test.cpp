@@ -13,13 +13,13 @@ namespace sframe_gen::test {
 namespace {
 
 const Origin origin{"file", "expression"};
-const verify::Machine machine(0x1234b, sframe::amd64_traits);
+const verify::SyntheticContext context(0x1234b, sframe::amd64_traits);
 
 std::optional<std::uint64_t> run(std::initializer_list<int> bytes,
                                  std::optional<std::uint64_t> initial = std::nullopt) {
   std::vector<std::byte> block;
   for (const int byte : bytes) block.push_back(static_cast<std::byte>(byte));
-  return verify::expression_value(block, initial, machine, Endian::Little, origin);
+  return verify::expression_value(block, initial, context, Endian::Little, origin);
 }
 
 TEST(ExpressionValue, Constants) {
@@ -29,9 +29,9 @@ TEST(ExpressionValue, Constants) {
   EXPECT_EQ(run({0x11, 0x7f}), ~std::uint64_t{0});
 }
 TEST(ExpressionValue, RegistersAndMemory) {
-  EXPECT_EQ(run({0x77, 8}), machine.register_value(7) + 8);
-  EXPECT_EQ(run({0x92, 40, 8}), machine.register_value(40) + 8);
-  EXPECT_EQ(run({0x77, 8, 0x06}), machine.read_memory(machine.register_value(7) + 8));
+  EXPECT_EQ(run({0x77, 8}), context.register_value(7) + 8);
+  EXPECT_EQ(run({0x92, 40, 8}), context.register_value(40) + 8);
+  EXPECT_EQ(run({0x77, 8, 0x06}), context.read_memory(context.register_value(7) + 8));
 }
 TEST(ExpressionValue, StartsFromTheInitialValue) {
   EXPECT_EQ(run({0x23, 16}, 100), 116U);
@@ -55,8 +55,8 @@ TEST(ExpressionValue, StackOperations) {
 }
 TEST(ExpressionValue, PltEntryDependsOnThePc) {
   // rip & 15 is 11 here: the push is done.
-  EXPECT_EQ(run({0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22}), machine.register_value(7) + 16);
-  EXPECT_EQ(run({0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3c, 0x2a, 0x33, 0x24, 0x22}), machine.register_value(7) + 8);
+  EXPECT_EQ(run({0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22}), context.register_value(7) + 16);
+  EXPECT_EQ(run({0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3c, 0x2a, 0x33, 0x24, 0x22}), context.register_value(7) + 8);
 }
 TEST(ExpressionValue, NothingWhenTheStackRunsOutOrTheOperationIsUnknown) {
   EXPECT_EQ(run({}), std::nullopt);

@@ -1,4 +1,4 @@
-#include "cfi/row_machine.hpp"
+#include "cfi/cfi_interpreter.hpp"
 
 #include <cassert>
 
@@ -7,48 +7,48 @@
 
 namespace sframe_gen::cfi {
 
-RowMachine::RowMachine(const FrameTable& table, const TrackedRegisters& tracked)
-    : table_(table), tracked_(tracked), initial_states_(table.common.size()), initial_known_(table.common.size()) {}
+CfiInterpreter::CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked)
+    : table_(table), tracked_(tracked), initial_states_(table.cies.size()), initial_known_(table.cies.size()) {}
 
-void RowMachine::run(const FrameEntry& entry, std::vector<FrameRow>& rows) {
+void CfiInterpreter::run(const Fde& fde, std::vector<FrameRow>& rows) {
   rows.clear();
-  const CommonInformation& common = table_.common[entry.common_index];
-  const State& initial = initial_state(entry.common_index);
+  const Cie& cie = table_.cies[fde.cie_index];
+  const State& initial = initial_state(fde.cie_index);
   state_ = initial;
   changed_ = true;
   remembered_.clear();
-  if (common.return_address != tracked_.return_address) {
-    rows.push_back({0, {Opaque::ForeignReturnColumn, {}, {}, {}}});
+  if (cie.return_address != tracked_.return_address) {
+    rows.push_back({0, {UnknownReason::ForeignReturnColumn, {}, {}, {}}});
     return;
   }
   // What the rest of the CIE says is lost, so the FDE's own rules, even a new CFA, are not all there is.
-  if (initial.rules.cfa == CfaRule(Opaque::UnknownInstruction)) {
-    rows.push_back({0, {Opaque::UnknownInstruction, {}, {}, {}}});
+  if (initial.rules.cfa == CfaRule(UnknownReason::UnknownInstruction)) {
+    rows.push_back({0, {UnknownReason::UnknownInstruction, {}, {}, {}}});
     return;
   }
-  Progress progress{entry.function_start, 0, false};
-  execute(entry.instructions, common, progress, &initial, &rows);
-  advance_to(entry.function_size, progress, &rows);
-  while (!rows.empty() && rows.back().pc_offset >= entry.function_size) rows.pop_back();
+  Progress progress{fde.function_start, 0, false};
+  execute(fde.instructions, cie, progress, &initial, &rows);
+  advance_to(fde.function_size, progress, &rows);
+  while (!rows.empty() && rows.back().pc_offset >= fde.function_size) rows.pop_back();
 }
 
-const RowMachine::State& RowMachine::initial_state(std::uint32_t common_index) {
-  if (!initial_known_[common_index]) {
-    const CommonInformation& common = table_.common[common_index];
+const CfiInterpreter::State& CfiInterpreter::initial_state(std::uint32_t cie_index) {
+  if (!initial_known_[cie_index]) {
+    const Cie& cie = table_.cies[cie_index];
     state_ = {};
     remembered_.clear();
     Progress progress{0, 0, true};
-    execute(common.initial_instructions, common, progress, nullptr, nullptr);
-    initial_states_[common_index] = state_;
-    initial_known_[common_index] = true;
+    execute(cie.initial_instructions, cie, progress, nullptr, nullptr);
+    initial_states_[cie_index] = state_;
+    initial_known_[cie_index] = true;
   }
-  return initial_states_[common_index];
+  return initial_states_[cie_index];
 }
 
-void RowMachine::execute(std::span<const std::byte> instructions, const CommonInformation& common, Progress& progress,
-                         const State* initial, std::vector<FrameRow>* rows) {
-  const InstructionContext context{common.code_alignment, common.data_alignment, common.pointer_encoding,
-                                   table_.section_address, tracked_.signing_state.has_value()};
+void CfiInterpreter::execute(std::span<const std::byte> instructions, const Cie& cie, Progress& progress,
+                             const State* initial, std::vector<FrameRow>* rows) {
+  const InstructionContext context{cie.code_alignment, cie.data_alignment, cie.pointer_encoding, table_.section_address,
+                                   tracked_.signing_state.has_value()};
   ByteReader reader(instructions, table_.endian, table_.origin, table_.offset_of(instructions));
   while (!reader.at_end()) {
     const std::uint64_t at = reader.offset();
@@ -58,7 +58,7 @@ void RowMachine::execute(std::span<const std::byte> instructions, const CommonIn
     const bool restores_nothing = progress.in_cie && (instruction.opcode == CfaOpcode::Restore ||
                                                       instruction.opcode == CfaOpcode::RestoreExtended);
     if (!instruction.known || restores_nothing) {
-      state_.rules.cfa = Opaque::UnknownInstruction;
+      state_.rules.cfa = UnknownReason::UnknownInstruction;
       changed_ = true;
       return;
     }
@@ -90,7 +90,7 @@ void RowMachine::execute(std::span<const std::byte> instructions, const CommonIn
 }
 
 /// Closes the row at the current location. Several instructions at one location give one row.
-void RowMachine::advance_to(std::uint64_t location, Progress& progress, std::vector<FrameRow>* rows) {
+void CfiInterpreter::advance_to(std::uint64_t location, Progress& progress, std::vector<FrameRow>* rows) {
   if (location == progress.location) return;
   if (changed_ && (rows->empty() || rows->back().rules != state_.rules))
     rows->push_back({progress.location, state_.rules});
@@ -98,7 +98,7 @@ void RowMachine::advance_to(std::uint64_t location, Progress& progress, std::vec
   progress.location = location;
 }
 
-void RowMachine::apply(const Instruction& instruction, ByteReader& reader, const State* initial) {
+void CfiInterpreter::apply(const Instruction& instruction, ByteReader& reader, const State* initial) {
   switch (instruction.opcode) {
     case CfaOpcode::Nop:
     case CfaOpcode::GnuArgsSize:
@@ -140,7 +140,7 @@ void RowMachine::apply(const Instruction& instruction, ByteReader& reader, const
   }
 }
 
-void RowMachine::apply_cfa(const Instruction& instruction) {
+void CfiInterpreter::apply_cfa(const Instruction& instruction) {
   changed_ = true;
   CfaRule& cfa = state_.rules.cfa;
   if (instruction.opcode == CfaOpcode::DefCfa || instruction.opcode == CfaOpcode::DefCfaSf) {
@@ -151,7 +151,7 @@ void RowMachine::apply_cfa(const Instruction& instruction) {
   // Both remaining opcodes are valid only while the rule is a register and an offset (DWARF 5, section 6.4.2.2).
   auto* formula = std::get_if<Formula>(&cfa);
   if (formula == nullptr || state_.cfa_is_expression) {
-    cfa = Opaque::CfaRuleWithoutRegister;
+    cfa = UnknownReason::CfaRuleWithoutRegister;
   } else if (instruction.opcode == CfaOpcode::DefCfaRegister) {
     formula->base = instruction.target;
   } else {
@@ -159,7 +159,7 @@ void RowMachine::apply_cfa(const Instruction& instruction) {
   }
 }
 
-void RowMachine::apply_expression(const Instruction& instruction) {
+void CfiInterpreter::apply_expression(const Instruction& instruction) {
   const ExpressionBytes expression{instruction.block, instruction.block_offset, table_.endian, table_.origin};
   if (instruction.opcode == CfaOpcode::DefCfaExpression) {
     changed_ = true;
@@ -176,30 +176,30 @@ void RowMachine::apply_expression(const Instruction& instruction) {
   set(instruction.target, Formula{formula->base, formula->offset, formula->dereferenced || saved_there});
 }
 
-void RowMachine::remember() {
+void CfiInterpreter::remember() {
   remembered_.push_back(state_);
 }
 
-void RowMachine::restore_state(ByteReader& reader) {
+void CfiInterpreter::restore_state(ByteReader& reader) {
   if (remembered_.empty()) reader.fail(reader.offset() - 1, "DW_CFA_restore_state has no state to restore");
   changed_ = true;
   state_ = remembered_.back();
   remembered_.pop_back();
 }
 
-RegisterRule* RowMachine::column(DwarfRegister number) {
+RegisterRule* CfiInterpreter::column(DwarfRegister number) {
   if (number == tracked_.frame_pointer) return &state_.rules.frame_pointer;
   if (number == tracked_.return_address) return &state_.rules.return_address;
   if (number == tracked_.stack_pointer) return &state_.rules.stack_pointer;
   return nullptr;
 }
 
-void RowMachine::set_signing(Signing signing) {
+void CfiInterpreter::set_signing(Signing signing) {
   state_.rules.signing = signing;
   changed_ = true;
 }
 
-void RowMachine::set(DwarfRegister number, const RegisterRule& rule) {
+void CfiInterpreter::set(DwarfRegister number, const RegisterRule& rule) {
   // Compilers toggle the state; a rule of any other kind for it has not been seen.
   if (number == tracked_.signing_state) return set_signing(Signing::Unknown);
   RegisterRule* const place = column(number);
@@ -208,7 +208,7 @@ void RowMachine::set(DwarfRegister number, const RegisterRule& rule) {
   changed_ = true;
 }
 
-void RowMachine::restore(DwarfRegister number, const State& initial) {
+void CfiInterpreter::restore(DwarfRegister number, const State& initial) {
   changed_ = changed_ || column(number) != nullptr;
   if (number == tracked_.frame_pointer) state_.rules.frame_pointer = initial.rules.frame_pointer;
   if (number == tracked_.return_address) state_.rules.return_address = initial.rules.return_address;

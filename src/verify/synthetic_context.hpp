@@ -6,11 +6,12 @@
 
 namespace sframe_gen::verify {
 
-/// A made-up machine at one PC: every register and every memory word has a value, unlike any other's but always the
-/// same. Both sides compute with it: two rules are equal when they give equal numbers, however they are spelled.
-class Machine {
+/// What a debugger calls a context, made up, at one PC: every register and every memory word has a value, unlike any
+/// other's but always the same. Both sides compute with it: two rules are equal when they give equal numbers, however
+/// they are spelled.
+class SyntheticContext {
  public:
-  Machine(std::uint64_t pc, const sframe::AbiTraits& abi)
+  SyntheticContext(std::uint64_t pc, const sframe::AbiTraits& abi)
       : pc_(pc), pc_column_(abi.abi == sframe::Abi::Amd64 ? abi.return_address : no_column) {}
 
   /// `number` is a DWARF register number; column 16 of AMD64 holds the PC, as GNU ld's PLT expression expects.

@@ -10,25 +10,25 @@
 namespace sframe_gen::verify {
 
 /// From a PC to the FDEs that describe it. FDEs of size zero and FDEs of no code are left out.
-class EntryIndex {
+class FdeIndex {
  public:
-  EntryIndex(const cfi::DwarfSession& session, const elf::Image& image);
+  FdeIndex(const cfi::DwarfSession& session, const elf::Image& image);
 
   const cfi::DwarfSession& session() const { return *session_; }
 
-  /// Indices into the session's table of the entries that hold `pc`.
-  std::vector<std::size_t> entries_at(std::uint64_t pc) const;
-  /// The lowest start or end of an entry above `pc`; the highest address if there is none.
+  /// Indices into the session's table of the FDEs that hold `pc`.
+  std::vector<std::size_t> fdes_at(std::uint64_t pc) const;
+  /// The lowest start or end of an FDE above `pc`; the highest address if there is none.
   std::uint64_t boundary_after(std::uint64_t pc) const;
   std::vector<PcRange> ranges() const;
 
  private:
-  struct Entry {
-    std::uint64_t begin, end, highest_end;  ///< the last over this and all entries before it
+  struct Span {
+    std::uint64_t begin, end, highest_end;  ///< the last over this and all before it
     std::size_t index;
   };
   const cfi::DwarfSession* session_;
-  std::vector<Entry> entries_;  ///< by begin
+  std::vector<Span> spans_;  ///< by begin
   std::vector<std::uint64_t> boundaries_;
 };
 

@@ -11,14 +11,14 @@ namespace sframe_gen::cfi {
 
 /// Runs call frame instructions over the columns that SFrame can speak of, and gives the rows of the unwind table
 /// (DWARF 5, sections 6.4.2 and 6.4.3).
-class RowMachine {
+class CfiInterpreter {
  public:
-  /// `table` must outlive the machine.
-  RowMachine(const FrameTable& table, const TrackedRegisters& tracked);
+  /// `table` must outlive the interpreter.
+  CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked);
 
   /// The rows of one FDE, equal neighbours merged, none at or past the function's end; the first is at offset 0.
   /// `rows` is cleared first, so that a caller can reuse its memory. Throws MalformedInput.
-  void run(const FrameEntry& entry, std::vector<FrameRow>& rows);
+  void run(const Fde& fde, std::vector<FrameRow>& rows);
 
  private:
   /// What the rules are at the current location.
@@ -27,16 +27,16 @@ class RowMachine {
     bool cfa_is_expression = false;  ///< def_cfa_offset and def_cfa_register then have nothing to change
   };
 
-  /// Where the machine is in one function.
+  /// Where the interpreter is in one function.
   struct Progress {
     std::uint64_t start;     ///< virtual address of the function
     std::uint64_t location;  ///< bytes from `start`
     bool in_cie;             ///< running initial instructions: no rows, no restores
   };
 
-  const State& initial_state(std::uint32_t common_index);
-  void execute(std::span<const std::byte> instructions, const CommonInformation& common, Progress& progress,
-               const State* initial, std::vector<FrameRow>* rows);
+  const State& initial_state(std::uint32_t cie_index);
+  void execute(std::span<const std::byte> instructions, const Cie& cie, Progress& progress, const State* initial,
+               std::vector<FrameRow>* rows);
   void apply(const Instruction& instruction, ByteReader& reader, const State* initial);
   void apply_cfa(const Instruction& instruction);
   void apply_expression(const Instruction& instruction);

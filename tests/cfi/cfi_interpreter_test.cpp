@@ -7,11 +7,11 @@
 namespace sframe_gen::test {
 namespace {
 
-using cfi::Opaque;
 using cfi::OtherExpression;
 using cfi::RegisterRule;
 using cfi::SameValue;
 using cfi::Undefined;
+using cfi::UnknownReason;
 using cfi::Unspecified;
 
 cfi::CfaRule cfa_after(const Bytes& instructions) {
@@ -43,7 +43,7 @@ std::string error_of(const OneFunction& function) {
   return "no error";
 }
 
-TEST(RowMachine, CieAloneGivesOneRow) {
+TEST(CfiInterpreter, CieAloneGivesOneRow) {
   const auto rows = OneFunction({}).rows();
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].pc_offset, 0U);
@@ -51,216 +51,216 @@ TEST(RowMachine, CieAloneGivesOneRow) {
 }
 
 // CFA
-TEST(RowMachine, DefCfa) {
+TEST(CfiInterpreter, DefCfa) {
   EXPECT_EQ(cfa_after({0x0c, 6, 16}), cfi::CfaRule(reg(6, 16)));
 }
-TEST(RowMachine, DefCfaSf) {
+TEST(CfiInterpreter, DefCfaSf) {
   EXPECT_EQ(cfa_after({0x12, 7, 0x7e}), cfi::CfaRule(reg(7, 16)));
 }  // -2 * -8
-TEST(RowMachine, DefCfaRegister) {
+TEST(CfiInterpreter, DefCfaRegister) {
   EXPECT_EQ(cfa_after({0x0d, 6}), cfi::CfaRule(reg(6, 8)));
 }
-TEST(RowMachine, DefCfaOffset) {
+TEST(CfiInterpreter, DefCfaOffset) {
   EXPECT_EQ(cfa_after({0x0e, 0x80, 0x01}), cfi::CfaRule(reg(7, 128)));
 }
-TEST(RowMachine, DefCfaOffsetSf) {
+TEST(CfiInterpreter, DefCfaOffsetSf) {
   EXPECT_EQ(cfa_after({0x13, 0x7d}), cfi::CfaRule(reg(7, 24)));
 }
-TEST(RowMachine, DefCfaExpressionOfRegisterIsThatRegister) {
+TEST(CfiInterpreter, DefCfaExpressionOfRegisterIsThatRegister) {
   EXPECT_EQ(cfa_after({0x0f, 2, 0x76, 16}), cfi::CfaRule(reg(6, 16)));
 }
-TEST(RowMachine, DefCfaExpressionWithDeref) {
+TEST(CfiInterpreter, DefCfaExpressionWithDeref) {
   EXPECT_EQ(cfa_after({0x0f, 3, 0x76, 0x78, 0x06}), cfi::CfaRule(at_reg(6, -8)));
 }
-TEST(RowMachine, DefCfaExpressionBeyondFormulas) {
+TEST(CfiInterpreter, DefCfaExpressionBeyondFormulas) {
   EXPECT_EQ(cfa_after({0x0f, 5, 0x77, 40, 0x06, 0x23, 8}), cfi::CfaRule(OtherExpression{}));
 }
-TEST(RowMachine, DefCfaOffsetHasNothingToChangeAfterAnExpression) {
-  EXPECT_EQ(cfa_after({0x0f, 2, 0x76, 16, 0x0e, 24}), cfi::CfaRule(Opaque::CfaRuleWithoutRegister));
+TEST(CfiInterpreter, DefCfaOffsetHasNothingToChangeAfterAnExpression) {
+  EXPECT_EQ(cfa_after({0x0f, 2, 0x76, 16, 0x0e, 24}), cfi::CfaRule(UnknownReason::CfaRuleWithoutRegister));
 }
-TEST(RowMachine, DefCfaRegisterHasNothingToChangeAfterAnExpression) {
-  EXPECT_EQ(cfa_after({0x0f, 2, 0x76, 16, 0x0d, 7}), cfi::CfaRule(Opaque::CfaRuleWithoutRegister));
+TEST(CfiInterpreter, DefCfaRegisterHasNothingToChangeAfterAnExpression) {
+  EXPECT_EQ(cfa_after({0x0f, 2, 0x76, 16, 0x0d, 7}), cfi::CfaRule(UnknownReason::CfaRuleWithoutRegister));
 }
-TEST(RowMachine, DefCfaMendsTheRuleAgain) {
+TEST(CfiInterpreter, DefCfaMendsTheRuleAgain) {
   EXPECT_EQ(cfa_after({0x0f, 2, 0x76, 16, 0x0e, 24, 0x0c, 7, 8}), cfi::CfaRule(reg(7, 8)));
 }
 
 // Register rules
-TEST(RowMachine, Offset) {
+TEST(CfiInterpreter, Offset) {
   EXPECT_EQ(fp_after({0x86, 2}), RegisterRule(at_cfa(-16)));
 }
-TEST(RowMachine, OffsetExtended) {
+TEST(CfiInterpreter, OffsetExtended) {
   EXPECT_EQ(fp_after({0x05, 6, 2}), RegisterRule(at_cfa(-16)));
 }
-TEST(RowMachine, OffsetExtendedSf) {
+TEST(CfiInterpreter, OffsetExtendedSf) {
   EXPECT_EQ(fp_after({0x11, 6, 0x7e}), RegisterRule(at_cfa(16)));
 }
-TEST(RowMachine, GnuNegativeOffsetExtended) {
+TEST(CfiInterpreter, GnuNegativeOffsetExtended) {
   EXPECT_EQ(fp_after({0x2f, 6, 2}), RegisterRule(at_cfa(16)));
 }
-TEST(RowMachine, ValOffset) {
+TEST(CfiInterpreter, ValOffset) {
   EXPECT_EQ(fp_after({0x14, 6, 2}), RegisterRule(cfa_plus(-16)));
 }
-TEST(RowMachine, ValOffsetSf) {
+TEST(CfiInterpreter, ValOffsetSf) {
   EXPECT_EQ(sp_after({0x15, 7, 0x7f}), RegisterRule(cfa_plus(8)));
 }
-TEST(RowMachine, Register) {
+TEST(CfiInterpreter, Register) {
   EXPECT_EQ(ra_after({0x09, 16, 3}), RegisterRule(reg(3, 0)));
 }
-TEST(RowMachine, Undefined) {
+TEST(CfiInterpreter, Undefined) {
   EXPECT_EQ(ra_after({0x07, 16}), RegisterRule(Undefined{}));
 }
-TEST(RowMachine, SameValue) {
+TEST(CfiInterpreter, SameValue) {
   EXPECT_EQ(fp_after({0x86, 2, 0x08, 6}), RegisterRule(SameValue{}));
 }
-TEST(RowMachine, Expression) {
+TEST(CfiInterpreter, Expression) {
   EXPECT_EQ(fp_after({0x10, 6, 2, 0x76, 0}), RegisterRule(at_reg(6, 0)));
 }
-TEST(RowMachine, ExpressionStartsFromTheCfa) {
+TEST(CfiInterpreter, ExpressionStartsFromTheCfa) {
   EXPECT_EQ(fp_after({0x10, 6, 2, 0x23, 24}), RegisterRule(at_cfa(24)));
 }
-TEST(RowMachine, ExpressionThatLoadsIsTwoLoads) {
+TEST(CfiInterpreter, ExpressionThatLoadsIsTwoLoads) {
   EXPECT_EQ(fp_after({0x10, 6, 3, 0x76, 0, 0x06}), RegisterRule(OtherExpression{}));
 }
-TEST(RowMachine, ValExpression) {
+TEST(CfiInterpreter, ValExpression) {
   EXPECT_EQ(ra_after({0x16, 16, 2, 0x73, 8}), RegisterRule(reg(3, 8)));
 }
-TEST(RowMachine, ValExpressionThatLoads) {
+TEST(CfiInterpreter, ValExpressionThatLoads) {
   EXPECT_EQ(ra_after({0x16, 16, 3, 0x77, 0, 0x06}), RegisterRule(at_reg(7, 0)));
 }
-TEST(RowMachine, RestoreGoesToTheCiesRule) {
+TEST(CfiInterpreter, RestoreGoesToTheCiesRule) {
   EXPECT_EQ(ra_after({0x07, 16, 0xd0}), RegisterRule(at_cfa(-8)));
 }
-TEST(RowMachine, RestoreExtended) {
+TEST(CfiInterpreter, RestoreExtended) {
   EXPECT_EQ(fp_after({0x86, 2, 0x06, 6}), RegisterRule(Unspecified{}));
 }
-TEST(RowMachine, RestoreTakesTheCieNotTheFirstRow) {
+TEST(CfiInterpreter, RestoreTakesTheCieNotTheFirstRow) {
   // The first row has rbp saved already, as in gcc's .cold parts; the CIE does not.
   EXPECT_EQ(fp_after({0x86, 2, 0x41, 0xc6}), RegisterRule(Unspecified{}));
 }
-TEST(RowMachine, OtherRegistersAreIgnored) {
+TEST(CfiInterpreter, OtherRegistersAreIgnored) {
   EXPECT_EQ(starts(OneFunction({0x41, 0x83, 3, 0x41, 0x8c, 4})), (std::vector<std::uint64_t>{0}));
 }
-TEST(RowMachine, GnuArgsSizeChangesNothing) {
+TEST(CfiInterpreter, GnuArgsSizeChangesNothing) {
   EXPECT_EQ(starts(OneFunction({0x41, 0x2e, 0x80, 0x01})), (std::vector<std::uint64_t>{0}));
 }
 
 // State
-TEST(RowMachine, RememberAndRestoreNest) {
+TEST(CfiInterpreter, RememberAndRestoreNest) {
   const auto rows = OneFunction({0x0a, 0x0e, 16, 0x41, 0x0a, 0x0e, 24, 0x41, 0x0b, 0x41, 0x0b}).rows();
   ASSERT_EQ(rows.size(), 4U);
   EXPECT_EQ(rows[1].rules.cfa, cfi::CfaRule(reg(7, 24)));
   EXPECT_EQ(rows[2].rules.cfa, cfi::CfaRule(reg(7, 16)));
   EXPECT_EQ(rows[3].rules.cfa, cfi::CfaRule(reg(7, 8)));
 }
-TEST(RowMachine, RestoreStateRestoresTheCfaKindToo) {
+TEST(CfiInterpreter, RestoreStateRestoresTheCfaKindToo) {
   EXPECT_EQ(cfa_after({0x0a, 0x0f, 2, 0x76, 16, 0x0b, 0x0e, 32}), cfi::CfaRule(reg(7, 32)));
 }
 
 // Locations
-TEST(RowMachine, AdvanceLoc) {
+TEST(CfiInterpreter, AdvanceLoc) {
   EXPECT_EQ(starts(OneFunction({0x44, 0x0e, 16})), (std::vector<std::uint64_t>{0, 4}));
 }
-TEST(RowMachine, AdvanceLoc1) {
+TEST(CfiInterpreter, AdvanceLoc1) {
   EXPECT_EQ(starts(OneFunction({0x02, 0x90, 0x0e, 16})), (std::vector<std::uint64_t>{0, 0x90}));
 }
-TEST(RowMachine, AdvanceLoc2) {
+TEST(CfiInterpreter, AdvanceLoc2) {
   EXPECT_EQ(starts(OneFunction({0x03, 0x80, 0x00, 0x0e, 16})), (std::vector<std::uint64_t>{0, 0x80}));
 }
-TEST(RowMachine, AdvanceLoc4) {
+TEST(CfiInterpreter, AdvanceLoc4) {
   EXPECT_EQ(starts(OneFunction({0x04, 0x10, 0, 0, 0, 0x0e, 16})), (std::vector<std::uint64_t>{0, 0x10}));
 }
-TEST(RowMachine, MipsAdvanceLoc8) {
+TEST(CfiInterpreter, MipsAdvanceLoc8) {
   EXPECT_EQ(starts(OneFunction({0x1d, 0x10, 0, 0, 0, 0, 0, 0, 0, 0x0e, 16})), (std::vector<std::uint64_t>{0, 0x10}));
 }
-TEST(RowMachine, SetLocAbsolute) {
+TEST(CfiInterpreter, SetLocAbsolute) {
   EXPECT_EQ(starts(OneFunction({0x01, 0x20, 0x10, 0, 0, 0, 0, 0, 0, 0x0e, 16})), (std::vector<std::uint64_t>{0, 0x20}));
 }
-TEST(RowMachine, SetLocPcRelative) {
+TEST(CfiInterpreter, SetLocPcRelative) {
   // The operand stands at offset 6 of the section at 0x500000: 0x1030 - 0x500006.
   OneFunction function({0x01, 0x2a, 0x10, 0xb0, 0xff, 0x0e, 16});
-  function.common().pointer_encoding = 0x1b;
+  function.cie().pointer_encoding = 0x1b;
   EXPECT_EQ(starts(function), (std::vector<std::uint64_t>{0, 0x30}));
 }
-TEST(RowMachine, CodeAlignmentScalesAdvances) {
+TEST(CfiInterpreter, CodeAlignmentScalesAdvances) {
   OneFunction function({0x44, 0x0e, 16});
-  function.common().code_alignment = 4;
+  function.cie().code_alignment = 4;
   EXPECT_EQ(starts(function), (std::vector<std::uint64_t>{0, 16}));
 }
-TEST(RowMachine, SeveralInstructionsAtOnePcGiveOneRow) {
+TEST(CfiInterpreter, SeveralInstructionsAtOnePcGiveOneRow) {
   EXPECT_EQ(OneFunction({0x41, 0x0e, 16, 0x86, 2}).rows().size(), 2U);
 }
-TEST(RowMachine, EqualNeighboursMerge) {
+TEST(CfiInterpreter, EqualNeighboursMerge) {
   EXPECT_EQ(OneFunction({0x41, 0x0e, 8, 0x41, 0x0a, 0x41, 0x0b}).rows().size(), 1U);
 }
-TEST(RowMachine, ChangeAndBackLeavesTwoChanges) {
+TEST(CfiInterpreter, ChangeAndBackLeavesTwoChanges) {
   EXPECT_EQ(starts(OneFunction({0x41, 0x0e, 16, 0x41, 0x0e, 8})), (std::vector<std::uint64_t>{0, 1, 2}));
 }
-TEST(RowMachine, RowsAtOrPastTheEndAreDropped) {
+TEST(CfiInterpreter, RowsAtOrPastTheEndAreDropped) {
   OneFunction function({0x50, 0x0e, 16, 0x50, 0x0e, 24, 0x50, 0x0e, 32});
-  function.entry().function_size = 0x20;
+  function.fde().function_size = 0x20;
   EXPECT_EQ(starts(function), (std::vector<std::uint64_t>{0, 0x10}));
 }
 
 // What cannot be known
-TEST(RowMachine, UnknownInstructionOfTheCieHidesTheFunction) {
+TEST(CfiInterpreter, UnknownInstructionOfTheCieHidesTheFunction) {
   // A new CFA cannot bring back what the rest of the CIE says.
   const Bytes initial{0x0c, 7, 8, 0x90, 1, 0x2d, 0x07, 6};
   const auto rows = OneFunction({0x0c, 7, 16, 0x41, 0x0e, 24}, initial.span()).rows();
   ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(rows[0], (cfi::FrameRow{0, {Opaque::UnknownInstruction, {}, {}, {}}}));
+  EXPECT_EQ(rows[0], (cfi::FrameRow{0, {UnknownReason::UnknownInstruction, {}, {}, {}}}));
 }
 
-TEST(RowMachine, RestoreInTheCieHidesTheFunction) {
+TEST(CfiInterpreter, RestoreInTheCieHidesTheFunction) {
   // To what the CIE says, it says; readers disagree about what that is.
   for (const std::initializer_list<int> restore : {std::initializer_list<int>{0xc3}, {0x06, 3}}) {
     std::vector<std::byte> initial = OneFunction::usual_start;
     for (const int byte : restore) initial.push_back(static_cast<std::byte>(byte));
     const auto rows = OneFunction({0x0c, 7, 16, 0x41, 0x0e, 24}, initial).rows();
     ASSERT_EQ(rows.size(), 1U);
-    EXPECT_EQ(rows[0], (cfi::FrameRow{0, {Opaque::UnknownInstruction, {}, {}, {}}}));
+    EXPECT_EQ(rows[0], (cfi::FrameRow{0, {UnknownReason::UnknownInstruction, {}, {}, {}}}));
   }
 }
 
-TEST(RowMachine, UnknownInstructionHidesTheRest) {
+TEST(CfiInterpreter, UnknownInstructionHidesTheRest) {
   const auto rows = OneFunction({0x41, 0x3f, 0x41, 0x0e, 16}).rows();
   ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[1].rules.cfa, cfi::CfaRule(Opaque::UnknownInstruction));
+  EXPECT_EQ(rows[1].rules.cfa, cfi::CfaRule(UnknownReason::UnknownInstruction));
 }
-TEST(RowMachine, NegateRaStateHasNoMeaningOnAmd64) {
-  EXPECT_EQ(cfa_after({0x41, 0x2d}), cfi::CfaRule(Opaque::UnknownInstruction));
+TEST(CfiInterpreter, NegateRaStateHasNoMeaningOnAmd64) {
+  EXPECT_EQ(cfa_after({0x41, 0x2d}), cfi::CfaRule(UnknownReason::UnknownInstruction));
 }
-TEST(RowMachine, ForeignReturnColumn) {
+TEST(CfiInterpreter, ForeignReturnColumn) {
   OneFunction function({});
-  function.common().return_address = cfi::DwarfRegister{3};
-  EXPECT_EQ(function.last().cfa, cfi::CfaRule(Opaque::ForeignReturnColumn));
+  function.cie().return_address = cfi::DwarfRegister{3};
+  EXPECT_EQ(function.last().cfa, cfi::CfaRule(UnknownReason::ForeignReturnColumn));
 }
 
 // Malformed: an exception with file, section, offset and what
-TEST(RowMachine, TruncatedOperand) {
+TEST(CfiInterpreter, TruncatedOperand) {
   EXPECT_EQ(error_of(OneFunction({0x0c, 7})), "file: .eh_frame+0x7: offset needs 1 byte, but only 0 are left");
 }
-TEST(RowMachine, ExpressionBeyondTheInstructions) {
+TEST(CfiInterpreter, ExpressionBeyondTheInstructions) {
   EXPECT_EQ(error_of(OneFunction({0x0f, 9, 0x77})),
             "file: .eh_frame+0x7: expression needs 9 bytes, but only 1 is left");
 }
-TEST(RowMachine, TruncatedExpression) {
+TEST(CfiInterpreter, TruncatedExpression) {
   EXPECT_EQ(error_of(OneFunction({0x0f, 1, 0x77})),
             "file: .eh_frame+0x8: offset of DW_OP_breg needs 1 byte, but only 0 are left");
 }
-TEST(RowMachine, RestoreStateWithoutRemember) {
+TEST(CfiInterpreter, RestoreStateWithoutRemember) {
   EXPECT_EQ(error_of(OneFunction({0x0b})), "file: .eh_frame+0x5: DW_CFA_restore_state has no state to restore");
 }
-TEST(RowMachine, SetLocBackwards) {
+TEST(CfiInterpreter, SetLocBackwards) {
   EXPECT_EQ(error_of(OneFunction({0x44, 0x01, 0, 0x10, 0, 0, 0, 0, 0, 0})),
             "file: .eh_frame+0x6: DW_CFA_set_loc goes back to 0x1000 from 0x1004");
 }
-TEST(RowMachine, AdvanceInTheCie) {
+TEST(CfiInterpreter, AdvanceInTheCie) {
   const Bytes initial{0x41};
   EXPECT_EQ(error_of(OneFunction({}, initial.span())),
             "file: .eh_frame+0x0: initial instructions advance the location");
 }
-TEST(RowMachine, FactoredOffsetOverflows) {
+TEST(CfiInterpreter, FactoredOffsetOverflows) {
   EXPECT_NE(error_of(OneFunction({0x05, 6, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})).find("does not fit"),
             std::string::npos);
 }
