@@ -58,7 +58,7 @@ object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const
   if (architecture == elf::Architecture::S390x)
     section.bytes.resize(elf::align_up(section.bytes.size(), section.alignment));
   section.symbol_table = symbol_table_of(references, object);
-  section.relocation_type = object::pc_relative_relocation(architecture, dialect.version->has_attributes ? 8 : 4);
+  section.relocation_type = object::pc_relative_relocation(architecture, dialect.version->start_size);
   for (std::size_t i = 0; i < references.order.size(); ++i) {
     const object::CodeReference& reference = references.fdes[references.order[i]].reference;
     section.relocations.push_back({encoder.start_field(i), reference.symbol, reference.addend});

@@ -11,7 +11,7 @@ bool is_stack_slot(const sframe::Rule& rule) {
 
 /// Up to version 2, s390x rows say "in that register" by an odd word; an odd offset would read as one.
 bool has_register_words(const Dialect& dialect) {
-  return dialect.abi->abi == sframe::Abi::S390x && !dialect.version->has_attributes;
+  return dialect.abi->abi == sframe::Abi::S390x && dialect.version->has_register_words;
 }
 
 std::optional<Unrepresentable> obstacle_to_word(const sframe::Rule& rule, Unrepresentable needs_flexible,

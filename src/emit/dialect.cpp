@@ -7,7 +7,7 @@ namespace sframe_gen::emit {
 namespace {
 
 bool writes_flexible(const OutputFormat& format, sframe::Abi abi) {
-  if (format.version != sframe::Version::V3) return false;
+  if (!sframe::traits_of(format.version).has_flexible_fdes) return false;
   const bool aarch64 = abi == sframe::Abi::Aarch64Big || abi == sframe::Abi::Aarch64Little;
   return format.flexible == FlexibleDescriptors::Auto ? !aarch64 : format.flexible == FlexibleDescriptors::Always;
 }

@@ -16,9 +16,6 @@ struct Dialect {
   bool pc_relative_starts = true;
   bool undefined_ra_rows = true;
   bool flexible_descriptors = true;
-
-  /// Rows of one descriptor: sfda_func_num_fres of version 3 has 16 bits (section 2.3.2), its elders' field 32.
-  std::size_t largest_fre_count() const { return version->has_attributes ? UINT16_MAX : UINT32_MAX; }
 };
 
 /// Throws Refused, naming `file`, where the version has no identifier for the ABI (s390x came with version 2).

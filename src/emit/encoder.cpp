@@ -15,7 +15,7 @@ namespace sframe_gen::emit {
 SectionEncoder::SectionEncoder(const Dialect& dialect) : dialect_(dialect), fres_(dialect.abi->endian) {}
 
 void SectionEncoder::add(const sframe::Fde& fde) {
-  assert(!fde.fres.empty() && fde.fres.size() <= dialect_.largest_fre_count());
+  assert(!fde.fres.empty() && fde.fres.size() <= dialect_.version->largest_fre_count);
   assert(fdes_.empty() || fdes_.back().start + fdes_.back().size <= fde.start);
   check_limits();
   const sframe::FreAddressWidth width = fre_address_width(fde.size);
@@ -23,7 +23,7 @@ void SectionEncoder::add(const sframe::Fde& fde) {
   const sframe::FdeInfo info(fre_type, fde.pc_type, fde.b_key, fde.signal_frame);
   fdes_.push_back({fde.start, fde.size, static_cast<std::uint32_t>(fres_.size()),
                    static_cast<std::uint32_t>(fde.fres.size()), info, fde.repeat_size});
-  if (dialect_.version->has_attributes) {
+  if (dialect_.version->splits_descriptor) {
     fres_.u16(static_cast<std::uint16_t>(fde.fres.size()));
     fres_.u8(info.byte());
     fres_.u8(static_cast<std::uint8_t>(fde.type));
@@ -93,7 +93,7 @@ std::vector<std::byte> SectionEncoder::encode_for_object(std::span<const std::si
     const auto block = std::span(fres_.bytes()).subspan(entry.fres_offset, end - entry.fres_offset);
     entry.fres_offset = static_cast<std::uint32_t>(fres.size());
     fres.append_bytes(block);
-    dialect_.version->has_attributes ? writer.u64(0) : writer.u32(0);
+    dialect_.version->start_size == 8 ? writer.u64(0) : writer.u32(0);
     write_limits(writer, entry);
   }
   writer.append_bytes(fres.bytes());
@@ -124,7 +124,7 @@ void SectionEncoder::write_entry(ByteWriter& writer, const Entry& entry, std::ui
   // Relative to the field itself (section 2.3.1), which is also how CTF Frame counts; else to the section.
   const bool from_field = dialect_.pc_relative_starts || version.version == sframe::Version::CtfFrame;
   const std::uint64_t base = section_address + (from_field ? writer.size() : 0);
-  if (version.has_attributes) {
+  if (version.start_size == 8) {
     writer.u64(entry.start - base);
   } else {
     writer.u32(reach(entry.start, base));
@@ -137,7 +137,7 @@ void SectionEncoder::write_limits(ByteWriter& writer, const Entry& entry) const 
   const sframe::VersionTraits& version = *dialect_.version;
   writer.u32(entry.size);
   writer.u32(entry.fres_offset);
-  if (version.has_attributes) return;
+  if (version.splits_descriptor) return;
   writer.u32(entry.fre_count);
   writer.u8(entry.info.byte());
   if (!version.has_repeat_size) return;

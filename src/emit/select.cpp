@@ -22,7 +22,7 @@ class Splitter {
 
   void run() {
     // Without the mark a tracer would look one byte before the interrupted instruction.
-    if (frames_.signal_frame && !dialect_.version->has_attributes)
+    if (frames_.signal_frame && !dialect_.version->marks_signal_frames)
       return add_hole(frames_.start, frames_.start + frames_.size, Unrepresentable::SignalFrame);
     for (std::size_t i = 0; i < frames_.rows.size(); ++i) {
       const std::uint64_t begin = frames_.start + frames_.rows[i].pc_offset;
@@ -55,7 +55,7 @@ class Splitter {
   void add_fre(std::uint64_t begin, std::uint64_t end, const sframe::RecoveryRules* recovery) {
     // A row of more than 4 GiB goes to as many descriptors as it takes.
     while (begin < end) {
-      if (open_ && (open_->fres.size() == dialect_.largest_fre_count() || begin - open_->start >= largest_size))
+      if (open_ && (open_->fres.size() == dialect_.version->largest_fre_count || begin - open_->start >= largest_size))
         close();
       if (!open_) open(begin);
       // The sum may not fit: Linux for x86-64 runs in the last 2 GiB of the address space.

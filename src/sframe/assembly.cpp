@@ -133,12 +133,12 @@ class Assembler {
 
   void index_entry(std::size_t index) {
     text_.append(comment(title(index))).append("\n");
-    const unsigned size = version_.has_attributes ? 8 : 4;
+    const unsigned size = version_.start_size;
     take(size, "start");
     line(directive(size), fdes_[index].start, "start");
     field(4, "size");
     field(4, "rows at");
-    if (version_.has_attributes) return;
+    if (version_.splits_descriptor) return;
     count(4, "number of rows");
     info();
     if (!version_.has_repeat_size) return;
@@ -149,7 +149,7 @@ class Assembler {
   void fres_of(std::size_t index) {
     text_.append(comment("rows of " + title(index))).append("\n");
     const Fde& fde = section_.fdes[index];
-    if (version_.has_attributes) {
+    if (version_.splits_descriptor) {
       count(2, "number of rows");
       info();
       field(1, "info 2");

@@ -90,7 +90,7 @@ class SectionDecoder {
     }
     const std::uint64_t fres_field = index.offset();
     const std::uint32_t fres_at = index.u32("offset of the function's rows");
-    const bool in_descriptor = !header_.version->has_attributes;
+    const bool in_descriptor = !header_.version->splits_descriptor;
     FreShape shape{};
     if (in_descriptor) {
       const std::uint32_t fre_count = index.u32("number of rows of the function");
@@ -117,7 +117,7 @@ class SectionDecoder {
         (header_.flags & flag::function_start_pc_relative) != 0 || header_.version->version == Version::CtfFrame;
     const std::uint64_t base = address_ + (from_field ? field : 0);
     const std::int64_t distance =
-        header_.version->has_attributes ? index.i64("function start") : index.i32("function start");
+        header_.version->start_size == 8 ? index.i64("function start") : index.i32("function start");
     const std::uint64_t start = base + static_cast<std::uint64_t>(distance);
     if (distance < 0 ? start >= base : start < base) {
       fail(field, "function start is " + std::to_string(distance) + " bytes from " + hex(base) +

@@ -58,7 +58,7 @@ void RuleText::append_rule(std::string& line, const Rule& rule) const {
   if (parentheses) line += '(';
   append_base(line, rule);
   // Up to version 2 a value is in a register as it is, or nowhere near it.
-  const bool bare = rule.base_register && !rule.dereferenced && !traits_of(section_->version).has_attributes;
+  const bool bare = rule.base_register && !rule.dereferenced && traits_of(section_->version).dumps_bare_registers;
   if (!bare) append_signed(line, rule.offset);
   if (parentheses) line += ')';
 }

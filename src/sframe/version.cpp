@@ -19,6 +19,7 @@ constexpr VersionTraits ctf_frame() {
   traits.has_auxiliary_header = false;
   traits.first_fre_type = 1;
   traits.descriptor_size = 17;
+  traits.dumps_bare_registers = true;
   traits.frame_pointer_first = true;
   return traits;
 }
@@ -32,6 +33,7 @@ constexpr VersionTraits version_1() {
   traits.known_flags = old_flags;
   traits.reserved_fde_info = 0xc0;
   traits.descriptor_size = 17;
+  traits.dumps_bare_registers = true;
   traits.has_mangled_ra = true;
   return traits;
 }
@@ -45,6 +47,7 @@ constexpr VersionTraits version_2() {
   traits.descriptor_size = 20;
   traits.has_repeat_size = true;
   traits.has_s390x = true;
+  traits.has_register_words = true;
   return traits;
 }
 
@@ -56,7 +59,13 @@ constexpr VersionTraits version_3() {
   traits.known_flags = flag::sorted | flag::function_start_pc_relative;
   traits.reserved_fde_info = 0x40;
   traits.descriptor_size = 16;
-  traits.has_attributes = true;
+  traits.splits_descriptor = true;
+  traits.start_size = 8;
+  traits.largest_fre_count = UINT16_MAX;
+  traits.marks_signal_frames = true;
+  traits.has_flexible_fdes = true;
+  traits.has_register_words = false;
+  traits.dumps_bare_registers = false;
   return traits;
 }
 

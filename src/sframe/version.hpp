@@ -22,8 +22,16 @@ struct VersionTraits {
   std::uint32_t descriptor_size = 0;   ///< bytes of an entry of the function sub-section
 
   // What the version can say.
-  bool has_attributes = false;  ///< descriptor split in index and attribute (V3); flexible type, signal bit, i64 starts
-  bool has_repeat_size = false;  ///< PCMASK functions name the size of their block; else row starts are bit masks
+  bool splits_descriptor = false;  ///< in an index entry, and an attribute in front of the rows
+  std::uint8_t start_size = 4;     ///< bytes of a descriptor's start, which is signed
+  std::uint32_t largest_fre_count =
+      UINT32_MAX;  ///< of a descriptor: its field has 16 bits in version 3 (2.3.2), 32 before
+  bool marks_signal_frames = false;
+  bool has_flexible_fdes = false;
+  /// s390x: an odd word of a default row is no offset, but names the register that a value is in.
+  bool has_register_words = false;
+  bool dumps_bare_registers = false;  ///< "r14", which a version with register offsets shows as "r14+0"
+  bool has_repeat_size = false;       ///< PCMASK functions name the size of their block; else row starts are bit masks
   /// aarch64: a bit for rows with a signed return address, and one for functions that sign with key B. The text of
   /// version 1 lacks the latter; binutils 2.40 writes and reads it.
   bool has_mangled_ra = false;

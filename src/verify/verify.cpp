@@ -107,7 +107,7 @@ class Verifier {
     ++result_.checked_pcs;
     const cfi::FrameTable& table = index.session().table();
     const bool signal_frame = table.cies[table.fdes[dwarf_fde].cie_index].signal_frame;
-    const bool can_mark_it = sframe::traits_of(section.version).has_attributes;
+    const bool can_mark_it = sframe::traits_of(section.version).marks_signal_frames;
     if (signal_frame != fde.signal_frame && can_mark_it) {
       differ(pc, std::string(".sframe says that it is ") + (fde.signal_frame ? "a" : "no") +
                      " signal frame; DWARF says the opposite");

@@ -76,8 +76,8 @@ TEST(Dialect, S390xCameWithTheErrataOfVersion2) {
 }
 
 TEST(Dialect, RowsOfADescriptor) {
-  EXPECT_EQ(dialect_of(Abi::Amd64, v3).largest_fre_count(), 65535U);
-  EXPECT_EQ(dialect_of(Abi::Amd64, v2).largest_fre_count(), 4294967295U);
+  EXPECT_EQ(dialect_of(Abi::Amd64, v3).version->largest_fre_count, 65535U);
+  EXPECT_EQ(dialect_of(Abi::Amd64, v2).version->largest_fre_count, 4294967295U);
 }
 
 }  // namespace

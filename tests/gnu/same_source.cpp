@@ -39,7 +39,7 @@ struct File {
     const sframe::VersionTraits& version = sframe::traits_of(section.version);
     const sframe::HeaderFields fields(version);
     // Older versions have the attribute's fields in the descriptor: start, size, and then the offset of the rows.
-    const std::size_t offset_at = version.has_attributes ? sframe::fde_index::attribute_at : 8;
+    const std::size_t offset_at = version.splits_descriptor ? sframe::fde_index::attribute_at : 8;
     const auto rows_at = version.header_size() + word(fields.fres_at());
     std::set<std::uint32_t> starts{word(fields.fre_bytes_at())};
     const auto offset_of = [&](std::size_t i) {

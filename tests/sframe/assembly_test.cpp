@@ -22,8 +22,8 @@ std::vector<AssemblyFunction> numbered(std::span<const std::byte> bytes, const S
   std::vector<AssemblyFunction> functions;
   for (std::size_t i = 0; i < section.fdes.size(); ++i) {
     const auto field = bytes.subspan(version.header_size() + i * version.descriptor_size);
-    const std::uint64_t start = version.has_attributes ? load<std::uint64_t>(field, section.endian)
-                                                       : load<std::uint32_t>(field, section.endian);
+    const std::uint64_t start = version.start_size == 8 ? load<std::uint64_t>(field, section.endian)
+                                                        : load<std::uint32_t>(field, section.endian);
     functions.push_back({std::to_string(start), "f" + std::to_string(i)});
   }
   return functions;
