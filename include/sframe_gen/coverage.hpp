@@ -11,40 +11,21 @@
 /// How much of a file's call frame information a section says, and why not the rest.
 namespace sframe_gen {
 
-/// Why PCs have no SFrame row. Not an error: coverage counts and names them.
+/// Why PCs have no SFrame row. Not an error: coverage counts and names them. unrepresentable.def has the list.
 enum class Unrepresentable : std::uint8_t {
-  CfaUnspecified,
-  CfaIsExpression,
-  CfaBaseIsNoRegister,
-  OffsetTooLarge,
-  ReturnAddressUnspecified,
-  ReturnAddressIsExpression,
-  FramePointerUndefined,
-  FramePointerIsExpression,
-  ValueIsCfaPlusOffset,
-  RuleBaseIsNoRegister,
-  StackPointerRestoredElsewhere,
-  UnknownInstruction,
-  CfaRuleWithoutRegister,
-  ForeignReturnColumn,
-  ConflictingEntries,
-  // What the version, or its readers on that machine, leave no form for.
-  CfaNeedsFlexible,
-  ReturnAddressNeedsFlexible,
-  FramePointerNeedsFlexible,
-  FramePointerWithoutReturnAddress,
-  ReturnAddressWithoutFramePointer,
-  ReturnAddressUndefined,
-  OffsetUnaligned,
-  SignalFrame,
-  SignedReturnAddress,
-  SigningUnknown,
+#define SFRAME_GEN_REASON(name, key, sentence) name,
+#include "sframe_gen/unrepresentable.def"
+#undef SFRAME_GEN_REASON
 };
-inline constexpr std::size_t unrepresentable_count = 25;
+inline constexpr std::size_t unrepresentable_count =
+#define SFRAME_GEN_REASON(name, key, sentence) +1
+#include "sframe_gen/unrepresentable.def"
+#undef SFRAME_GEN_REASON
+    ;
 
 /// Stable name for data ("cfa-is-expression").
 std::string_view key_of(Unrepresentable reason);
-/// One clause for people ("CFA is a DWARF expression").
+/// One clause for people ("CFA is a DWARF expression SFrame cannot say").
 std::string_view sentence_of(Unrepresentable reason);
 
 /// PCs of a function that no row covers.

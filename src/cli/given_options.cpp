@@ -26,7 +26,12 @@ std::string list_of(const List<Choice>& choices) {
 
 std::optional<std::string> GivenOptions::value_of(std::string_view option) const {
   const auto found = values.find(option);
-  return found == values.end() ? std::nullopt : std::optional(found->second);
+  return found == values.end() ? std::nullopt : std::optional(found->second.at(0));
+}
+
+std::vector<std::string> GivenOptions::values_of(std::string_view option) const {
+  const auto found = values.find(option);
+  return found == values.end() ? std::vector<std::string>() : found->second;
 }
 
 const Choice* GivenOptions::find_choice(std::string_view option) const {

@@ -12,13 +12,14 @@ namespace sframe_gen::cli {
 
 /// The options and files of a command line as they were typed: nothing is believed but that the table has each option.
 struct GivenOptions {
-  std::map<std::string_view, std::string> values;  ///< by the option's name; of a flag, empty; the last of several
-  std::map<std::string_view, std::vector<std::string>> lists;  ///< of options that may be given several times
+  std::map<std::string_view, std::vector<std::string>> values;  ///< by the option's name; of a flag, none
   std::vector<std::string> files;
 
   bool has(std::string_view option) const { return values.contains(option); }
   /// None: it was not given.
   std::optional<std::string> value_of(std::string_view option) const;
+  /// Of an option that repeats.
+  std::vector<std::string> values_of(std::string_view option) const;
 
   /// What the word given to `option` stands for. None: it was not given. Throws UsageError if it is no choice.
   template <typename Enum>

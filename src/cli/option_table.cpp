@@ -47,7 +47,7 @@ constexpr Option table[]{
     {
         .name = "section-address",
         .group = Group::Action,
-        .argument = {ArgumentKind::Address, "ADDRESS", {}, {}},
+        .argument = {ArgumentKind::Text, "ADDRESS", {}, {}},
         .brief = "the address that the section is for",
         .help = "with --emit: where the section of a linked file will be; the default is where FILE has one, else "
                 "where a conversion would put it",
@@ -148,7 +148,7 @@ constexpr Option table[]{
         .name = "jobs",
         .short_name = 'j',
         .group = Group::Files,
-        .argument = {ArgumentKind::Number, "N", {}, {}},
+        .argument = {ArgumentKind::Text, "N", {}, {}},
         .brief = "work on so many files at a time",
         .help = "work on N files at a time; the default is the number of cores, and N changes no output",
         .manual = "Work on up to N files at a time; the default is the number of cores. Reports come in the order of "

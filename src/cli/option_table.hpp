@@ -44,13 +44,11 @@ struct Choice {
 };
 
 enum class ArgumentKind : std::uint8_t {
-  None,     ///< a flag
-  Choice,   ///< one of `choices`
-  Reader,   ///< one of reader_targets()
-  File,     ///< a path
-  Address,  ///< a number
-  Number,   ///< a whole number from 1
-  Text,     ///< anything
+  None,    ///< a flag
+  Choice,  ///< one of `choices`
+  Reader,  ///< one of reader_targets()
+  File,    ///< a path
+  Text,    ///< anything else: a number, a pattern
 };
 
 struct Argument {

@@ -48,8 +48,7 @@ void take(const GivenOptions& given, Options& options) {
   options.explain = given.has("explain");
   options.recursive = given.has("recursive");
   options.linked_only = given.has("linked-only");
-  if (const auto excluded = given.lists.find("exclude"); excluded != given.lists.end())
-    options.excluded = excluded->second;
+  options.excluded = given.values_of("exclude");
   if (const auto jobs = given.value_of("jobs")) options.jobs = job_count_of(*jobs);
   options.convert.keep_way_back = !given.has("no-undo");
   options.quiet = given.has("quiet");

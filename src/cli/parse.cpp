@@ -13,6 +13,8 @@ namespace sframe_gen::cli {
 
 namespace {
 
+using Values = std::vector<std::string>;
+
 constexpr const char* positional = "file";
 
 void describe(const Option& option, po::options_description& group) {
@@ -24,15 +26,20 @@ void describe(const Option& option, po::options_description& group) {
     group.add_options()(names.c_str(), help.c_str());
     return;
   }
+  const std::string argument_name(argument.name);
   if (argument.repeats) {
-    auto* const values = po::value<std::vector<std::string>>()->value_name(std::string(argument.name));
-    group.add_options()(names.c_str(), values, help.c_str());
+    group.add_options()(names.c_str(), po::value<Values>()->value_name(argument_name), help.c_str());
     return;
   }
   // Paths are read as strings: with spaces in them, path's own extraction operator would stop at the first.
-  auto* const value = po::value<std::string>()->value_name(std::string(argument.name));
+  auto* const value = po::value<std::string>()->value_name(argument_name);
   if (!argument.preset.empty()) value->default_value(std::string(argument.preset));
   group.add_options()(names.c_str(), value, help.c_str());
+}
+
+Values values_of(const Argument& argument, const po::variable_value& value) {
+  if (argument.kind == ArgumentKind::None) return {};
+  return argument.repeats ? value.as<Values>() : Values{value.as<std::string>()};
 }
 
 po::options_description description() {
@@ -50,7 +57,7 @@ po::options_description description() {
 
 po::variables_map parse(int argument_count, const char* const* arguments) {
   po::options_description all = description();
-  all.add_options()(positional, po::value<std::vector<std::string>>());
+  all.add_options()(positional, po::value<Values>());
   po::positional_options_description files;
   files.add(positional, -1);
   namespace style = po::command_line_style;
@@ -77,15 +84,9 @@ GivenOptions read_given_options(int argument_count, const char* const* arguments
   for (const Option& option : option_table()) {
     const po::variable_value& value = values[std::string(option.name)];
     if (value.empty() || value.defaulted()) continue;
-    const bool flag = option.argument.kind == ArgumentKind::None;
-    if (option.argument.repeats) {
-      auto& list = given.lists[option.name] = value.as<std::vector<std::string>>();
-      given.values.emplace(option.name, list.back());
-    } else {
-      given.values.emplace(option.name, flag ? std::string() : value.as<std::string>());
-    }
+    given.values.emplace(option.name, values_of(option.argument, value));
   }
-  if (values.count(positional) != 0) given.files = values[positional].as<std::vector<std::string>>();
+  if (values.count(positional) != 0) given.files = values[positional].as<Values>();
   return given;
 }
 

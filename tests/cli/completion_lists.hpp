@@ -104,8 +104,6 @@ inline std::string zsh_argument(const Argument& argument) {
       return ':' + label + ":{_describe reader readers}";
     case ArgumentKind::File:
       return ':' + label + ":_files";
-    case ArgumentKind::Address:
-    case ArgumentKind::Number:
     case ArgumentKind::Text:
       return ':' + label + ':';
   }
