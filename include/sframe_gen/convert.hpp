@@ -27,7 +27,7 @@ struct ConvertOptions {
   bool dry_run = false;                             ///< do everything but replace files
 };
 
-/// A plan for the rewrite of a linked file that was looked at.
+/// A plan that was considered for the rewrite of a linked file.
 struct TriedPlan {
   std::string plan;     ///< "S2+T1"
   std::string outcome;  ///< what it would do, or why it does not work
@@ -38,7 +38,7 @@ struct TriedPlan {
 /// Who is told of the work as it goes. Each may be empty.
 struct Observer {
   std::function<void(const std::string&)> warn;  ///< of what does not stop the work: "FILE: WHAT"
-  /// Work done, and in all: members of an archive; functions, where `verify_file` checks them.
+  /// Work done, and all of it: in members of an archive, or in functions where `verify_file` checks them.
   std::function<void(std::uint64_t, std::uint64_t)> progress;
   /// Each plan for a linked file, the cheapest first, also before Refused is thrown. Plans that would cost more than
   /// the one taken are worked out only if somebody listens here.
@@ -125,7 +125,8 @@ struct Emitted {
   std::string contents;            ///< bytes, or text
 };
 
-/// The section that `input` would get. Without `address`, that is where the file has one, or a conversion would put it.
+/// The section that `input` would get at `address`; the default is where the file has one, or a conversion would put
+/// it.
 Emitted emit_section(const std::filesystem::path& input, EmitForm form, const ConvertOptions& options = {},
                      std::optional<std::uint64_t> address = {}, const Observer& observer = {});
 

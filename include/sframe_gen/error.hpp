@@ -36,8 +36,8 @@ class SystemFailure : public Failure {
   SystemFailure(const std::string& file, const std::string& action, int error_number);
 };
 
-/// An output that breaks a rule, and was not kept: the input's headers contradict each other in a way that nothing saw
-/// before, or there is a bug. "FILE: RULE"; the file stays as it was.
+/// An output that breaks a rule and was not kept: either the input's headers contradict each other in a way that
+/// nothing noticed before, or there is a bug. "FILE: RULE"; the file stays as it was.
 class LayoutViolation : public Failure {
  public:
   LayoutViolation(const std::string& file, const std::string& rule);

@@ -7,7 +7,7 @@
 
 namespace sframe_gen::cli {
 
-/// Where a section by itself goes without --output. Throws Refused where nobody could use it there: bytes on a
+/// Whether a section by itself may go to standard output. Throws Refused where nobody could use it: bytes on a
 /// terminal.
 void check_standard_output(EmitForm form);
 

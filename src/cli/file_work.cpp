@@ -76,7 +76,7 @@ class FileWork {
   void do_it(const std::filesystem::path& file) {
     std::error_code ignored;
     const FileKind kind = convert::kind_of(file);
-    // What is no regular file has to be complained of.
+    // A folder or device is an error all the same.
     if (options_.skip_non_elf && kind == FileKind::Other && std::filesystem::is_regular_file(file, ignored)) {
       result_.what = FileResult::What::Skipped;
       return;
@@ -147,7 +147,7 @@ class FileWork {
     for (const FileSection& found : sections) sframe::dump(found.section, found.name, out_);
   }
 
-  /// A member that fails does not keep the others from it.
+  /// A member that fails does not stop the others.
   void dump_archive(const std::filesystem::path& file) {
     read_archive_sections(
         file, [&](const std::string& name, const std::vector<FileSection>& sections) { dump(name, sections, true); },

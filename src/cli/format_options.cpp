@@ -18,7 +18,7 @@ OutputFormat format_in_detail(const GivenOptions& given) {
   OutputFormat format;
   format.version = given.choice_of<Version>("sframe-version").value_or(format.version);
   format.pc_relative_starts = !given.has("no-pcrel");
-  // Erratum 2 is younger than erratum 1: readers without the one make a row of garbage of the other's.
+  // Erratum 2 came after erratum 1: readers that lack the first lack both, and read garbage from the second's rows.
   format.undefined_ra_rows = !given.has("no-ra-undefined") && format.pc_relative_starts;
   return format;
 }

@@ -16,7 +16,7 @@ void expect_allocations(std::size_t bytes) {
   ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
   auto* const before = static_cast<std::byte*>(::sbrk(0));
   // Larger than any free block of a young heap, smaller than what malloc maps on its own.
-  void* volatile block = std::malloc(120 << 10);  // volatile: or the compiler sees that nobody uses it
+  void* volatile block = std::malloc(120 << 10);  // volatile, or the compiler drops it as unused
   std::free(block);
   auto* const after = static_cast<std::byte*>(::sbrk(0));
   if (after > before) ::madvise(before, static_cast<std::size_t>(after - before), MADV_HUGEPAGE);

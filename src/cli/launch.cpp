@@ -31,7 +31,7 @@ std::optional<struct stat> regular_file(const std::filesystem::path& path) {
   return status;
 }
 
-/// Tables of data are objects too, which nobody unwinds through. Intermediate code (gcc's) may become machine code.
+/// Nobody unwinds through tables of data, which are objects too. Intermediate code (gcc's) may become machine code.
 bool has_code(const elf::Image& image) {
   return std::ranges::any_of(image.sections(), [](const elf::Section& section) {
     const bool machine_code = (section.header.sh_flags & SHF_EXECINSTR) != 0 && section.header.sh_size != 0;
@@ -77,7 +77,7 @@ class Object {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  /// A source that somebody edits from now on shall be newer than its object, as it would be without us.
+  /// Keeps the compiler's mtime, so that make still sees later edits.
   void keep_time(const struct stat& compiled) const {
     const timespec times[] = {compiled.st_atim, compiled.st_mtim};
     ::utimensat(AT_FDCWD, path_.c_str(), times, 0);

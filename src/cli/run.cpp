@@ -94,7 +94,7 @@ class Run {
     }
   }
 
-  /// One where files are not independent of each other, or what they print has no bound.
+  /// One where files depend on each other, or print without bound.
   unsigned job_count() const {
     const bool prints = options_.action == Action::Dump || options_.action == Action::Emit;
     if (prints || subjects_.size() < 2 || depend_on_each_other()) return 1;

@@ -19,7 +19,7 @@ struct MemberBytes {
 /// Where a thin archive's member lies.
 std::filesystem::path path_of(const archive::Archive& archive, const archive::Member& member);
 
-/// Throws Refused for a member of an archive in a thin archive; and where there is no such file, a Failure that names
+/// Throws Refused for a member of an archive inside a thin archive. Where there is no such file, the Failure names
 /// both.
 MemberBytes open_member(const archive::Archive& archive, const archive::Member& member);
 

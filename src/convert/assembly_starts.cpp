@@ -19,8 +19,8 @@ class ObjectNames {
  public:
   ObjectNames(const elf::Image& object, std::uint32_t symbol_table) : object_(object), symbols_(object, symbol_table) {}
 
-  /// The section of a local symbol has the symbol's place in every assembly of the same source; a global one may be
-  /// another file's in the end, and FDEs that name it follow it.
+  /// The section of a local symbol has the symbol's place in every assembly of the same source; a global one may
+  /// end up as another file's, and FDEs that name it follow it.
   std::string expression(const object::Relocation& relocation) const {
     const object::Symbol symbol = symbols_.at(relocation.symbol);
     const bool global = symbol.type != STT_SECTION && symbol.binding != STB_LOCAL;
@@ -98,7 +98,7 @@ std::string symbol_of_source(const elf::Image& object, const object::NewObjectSe
     const object::Symbol symbol = symbols.at(i);
     if (!symbol.section || (symbol.type != STT_FUNC && symbol.type != STT_NOTYPE)) continue;
     std::string name = symbols.name_of(symbol);
-    // Assemblers leave labels with ".L" out; "$x" and the like mark what the bytes are, and are nobody's names.
+    // Assemblers drop labels with ".L"; "$x" and the like mark what bytes are, and name nothing.
     if (!name.empty() && name[0] != '.' && name[0] != '$' && sframe::assembly_name(name) == name) return name;
   }
   return {};

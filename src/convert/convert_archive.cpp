@@ -13,7 +13,7 @@ namespace sframe_gen::convert {
 
 namespace {
 
-/// One archive on its way: first all members are converted, then all is written, so that a damaged one leaves
+/// The work on one archive: all members are converted before anything is written, so that a damaged one leaves
 /// everything as it was.
 class ArchiveConversion {
  public:
@@ -77,7 +77,7 @@ class ArchiveConversion {
     write(archive::resize(archive_, sizes));
   }
 
-  /// Several members may be one file, which then is as it shall be from the second on.
+  /// Several members may be one file, which needs no more work from the second on.
   void write_file_of(std::size_t place, const std::vector<std::byte>& bytes) {
     const MappedFile file(path_of(archive_, archive_.members()[place]));
     if (std::ranges::equal(file.bytes(), bytes)) return;

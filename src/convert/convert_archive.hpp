@@ -6,7 +6,7 @@
 
 namespace sframe_gen::convert {
 
-/// Converts the members of an archive that can be, and leaves the others as they are: text, bitcode, objects without
+/// Converts what members of an archive can be converted, and leaves the others alone: text, bitcode, objects without
 /// call frame information. Of a regular archive `output` is replaced atomically; of a thin one the files that it names,
 /// one after the other and last its own. Throws Failure: a damaged member, which it names, fails the archive, and
 /// nothing is written.

@@ -8,8 +8,8 @@
 namespace sframe_gen::convert {
 
 /// Fills the room that the linker script of a Linux kernel (elf/kernel_image.hpp) has reserved for the section, and
-/// changes nothing else. Throws Failure, with how much room it takes where there is none or not enough; `output` is
-/// then as it was.
+/// changes nothing else. Throws Failure, which says how much room it takes if there is too little; `output` is then
+/// as it was.
 Filled convert_kernel(const elf::Image& kernel, const std::filesystem::path& output, const ConvertOptions& options,
                       const Observer& observer);
 

@@ -54,7 +54,7 @@ object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const
   section.type = dialect.pc_relative_starts ? elf::sframe_section.type : std::uint32_t{SHT_PROGBITS};
   section.alignment = elf::sframe_section.alignment;
   section.bytes = encoder.encode_for_object(references.order);
-  // GNU as fills all sections up on s390x.
+  // GNU as pads every section on s390x.
   if (architecture == elf::Architecture::S390x)
     section.bytes.resize(elf::align_up(section.bytes.size(), section.alignment));
   section.symbol_table = symbol_table_of(references, object);

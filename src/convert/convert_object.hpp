@@ -21,7 +21,7 @@ struct ConvertedObject {
   Object outcome;
 };
 
-/// What `object::check_preconditions` refuses has to be refused before. Throws Failure.
+/// `object` has passed object::check_preconditions. Throws Failure.
 LoweredObject lower_object(const elf::Image& object, const ConvertOptions& options);
 
 /// Gives a relocatable object, be it a file or a member of an archive, .sframe and the relocations by which a linker

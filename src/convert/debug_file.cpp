@@ -8,8 +8,9 @@ namespace sframe_gen::convert {
 
 namespace {
 
-/// A debug file keeps the headers of all sections. Code at other addresses makes every function of its CFI one of
-/// some other bytes here: equal build-ids do not help, as a prelinker or a fixed build-id can part the two.
+/// A debug file keeps the headers of all sections. If its code is at other addresses, its CFI
+/// describes other bytes than ours. Equal build-ids do not rule that out: a prelinker or a fixed build-id can part the
+/// two.
 void check_same_addresses(const elf::Image& image, const elf::Image& debug) {
   constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
   for (const elf::Section& section : debug.sections()) {
@@ -50,7 +51,7 @@ elf::Image open_debug_file(const elf::Image& image, const std::filesystem::path&
   if (debug.header().e_machine != image.header().e_machine || debug.endian() != image.endian()) {
     throw Refused(path.string(), "is for another machine than " + image.name());
   }
-  // What an object's call frame information says of places, relocations have yet to tell.
+  // Only relocations say what an object's call frame information points to.
   if (debug.is_object() != image.is_object()) {
     throw Refused(path.string(), debug.is_object() ? "is a relocatable object, but " + image.name() + " is linked"
                                                    : "is linked, but " + image.name() + " is a relocatable object");

@@ -32,7 +32,7 @@ std::string title(const elf::Image& image, const Coverage& coverage, std::string
          std::string(name_of(coverage.version)) + ", " + std::string(name_of(coverage.abi)) + ", by sframe-gen";
 }
 
-/// Nothing is written into the file: it may be signed, have bytes appended, lack room.
+/// The file is not written, so it may be signed, have bytes appended, or lack room.
 void check_readable(const elf::Image& image) {
   elf::machine_of(image);
   const unsigned type = image.header().e_type;
@@ -52,7 +52,7 @@ std::string object_assembly(const elf::Image& object, const LoweredObject& lower
     frame.prologue = {".ifndef " + known,
                       ".error \"this is to be assembled behind the source that defines " + known + "\"", ".endif"};
   }
-  // No relocation has told the functions apart yet.
+  // Without its relocations, functions cannot be told apart yet.
   const sframe::Section section =
       sframe::decode(added.bytes, 0, {object.name(), added.name}, {.allow_fre_at_end = true, .allow_overlap = true});
   return sframe::assembly_text(added.bytes, section, assembly_functions(object, added), frame);

@@ -18,7 +18,7 @@ namespace {
 std::array<char, archive::regular_magic.size()> first_bytes(const std::filesystem::path& file) {
   std::array<char, archive::regular_magic.size()> magic{};
   std::error_code ignored;
-  // To look into a FIFO would be to take from it.
+  // Reading from a FIFO would take bytes out of it.
   if (!std::filesystem::is_regular_file(file, ignored)) return magic;
   std::ifstream stream(file, std::ios::binary);
   stream.read(magic.data(), static_cast<std::streamsize>(magic.size()));

@@ -18,7 +18,7 @@ emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format);
 /// What is added to a file in this format.
 const elf::NewSection& section_for(const OutputFormat& format);
 
-/// A section that still has to be told its address, and what it covers.
+/// A section without its address yet, and what it covers.
 struct LoweredFunctions {
   emit::SectionEncoder encoder;
   Coverage coverage;

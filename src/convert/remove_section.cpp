@@ -7,7 +7,7 @@ namespace sframe_gen {
 
 namespace {
 
-/// A file may have got one after the other; the last has to go first.
+/// A file may have both sections; the one added last has to go first.
 const elf::NewSection& last_added(const elf::Image& image) {
   const bool ctf_frame = !image.sections().empty() && image.sections().back().name == elf::ctf_frame_section.undo_name;
   return ctf_frame ? elf::ctf_frame_section : elf::sframe_section;

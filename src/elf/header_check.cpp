@@ -119,7 +119,7 @@ void check_moved_table(const Image& image) {
 
 void check_segments(const Image& image) {
   const Elf64_Phdr* previous = nullptr;
-  // One page is what kernels in front of 4.20 and gVisor read.
+  // One page is what kernels before 4.20 and gVisor read.
   if (image.segments().size() * sizeof(Elf64_Phdr) > 4096)
     throw Refused(image.name(),
                   "has " + count_of(image.segments().size(), "program header") + ", which exceed one page");

@@ -15,7 +15,7 @@ std::uint64_t described_end(const Image& image);
 /// Throws Refused where bytes that no header describes stand at the end of the file.
 void check_nothing_appended(const Image& image);
 
-/// Whether the kernel or a user starts programs through this file. Kernels in front of 6.7 cannot load an interpreter
+/// Whether the kernel or a user starts programs through this file. Kernels before 6.7 cannot load an interpreter
 /// that has a read-only PT_LOAD behind its .bss: they kept one end of file bytes for all segments and cleared from
 /// there on, which faults in a read-only page.
 bool is_dynamic_loader(const Image& image);

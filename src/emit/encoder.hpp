@@ -14,7 +14,7 @@ namespace sframe_gen::emit {
 /// Builds the bytes of a section, function by function, the way GNU as chooses widths and every reader accepts:
 ///
 ///   header: sorted, starts pc-relative as the dialect says, no auxiliary header
-///   one index entry (version 3) or descriptor (its elders) a function, ascending by start
+///   one index entry (version 3) or descriptor (earlier versions) a function, ascending by start
 ///   rows of each function, in the same order, directly after them; in version 3 with the function's attribute in front
 ///
 /// Functions come in ascending order and do not overlap. Their bytes do not depend on the section's address; only

@@ -69,7 +69,7 @@ int open_target(const std::filesystem::path& target) {
   return ::open(target.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/// The rights, or the file system, do not go so far.
+/// Rights or file system do not allow it.
 bool is_not_allowed(int error) {
   return error == EPERM || error == EACCES || error == ENOTSUP || error == EINVAL || error == ENODATA;
 }
@@ -87,8 +87,8 @@ OutputFile::OutputFile(const std::filesystem::path& target, const MappedFile& in
   create_temporary_file();
 }
 
-/// Not mkostemp: the kernel then gives a new file the mode that the umask says, which nobody can ask for without
-/// changing it for all threads.
+/// Not mkostemp: this way the kernel gives a new file the mode that the umask says. Asking for the umask would change
+/// it for all threads.
 void OutputFile::create_temporary_file() {
   const mode_t mode = kind_ == New::LikeAny && !target_before_ ? 0666 : 0600;
   const std::string prefix =
@@ -164,7 +164,7 @@ std::optional<FileIdentity> OutputFile::target_now() const {
   return FileIdentity(status);
 }
 
-/// Between this and the rename remains a moment in which nobody looks; no system call does both at once.
+/// A moment is left between this and the rename: no system call does both at once.
 void OutputFile::check_unchanged() const {
   struct stat status {};
   if (::fstat(input_.descriptor(), &status) != 0) throw SystemFailure(input_.name(), "read", errno);

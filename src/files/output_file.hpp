@@ -11,7 +11,7 @@
 namespace sframe_gen::files {
 
 /// A file that appears under its name complete or not at all: a temporary file in the same folder, renamed over the
-/// target by `commit` and removed if that never comes. We do not fsync; whoever installs the file does.
+/// target by `commit` and removed if that never comes. We do not fsync; the installer does.
 class OutputFile {
  public:
   /// Whose attributes a file has that replaces none.

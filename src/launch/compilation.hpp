@@ -10,8 +10,8 @@ namespace sframe_gen::launch {
 /// the folder the command runs in. None if it stops earlier (-E, -S, -M, -fsyntax-only …), goes on to link, or writes
 /// to a stream.
 ///
-/// Command lines are those of gcc and clang, with a launcher such as ccache before the compiler or not. What a file in
-/// the result is must be looked at afterwards: a compiler that was asked for its version, say, writes none of them.
+/// Command lines are those of gcc and clang, with or without a launcher such as ccache before the compiler. Look at the
+/// files afterwards: a compiler that was asked for its version, say, writes none of them.
 std::vector<std::filesystem::path> objects_made_by(const std::vector<std::string>& command);
 
 }  // namespace sframe_gen::launch

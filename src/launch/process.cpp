@@ -66,8 +66,7 @@ int wait_for(pid_t process) {
   return status;
 }
 
-/// Ends as the command did, so that the caller sees what it would have seen of the command; without a core file beside
-/// the command's own.
+/// Ends as the command did, so that the caller sees what the command would have shown it, without a second core file.
 [[noreturn]] void end_by(int number) {
   constexpr rlimit none{};
   ::setrlimit(RLIMIT_CORE, &none);

@@ -54,7 +54,7 @@ class Check {
     });
   }
 
-  /// As Linux in front of 5.18 computes the address of the program headers.
+  /// As Linux before 5.18 computes the address of the program headers.
   static std::uint64_t old_kernels_table(const Image& image) {
     const Elf64_Phdr* const first = image.find_segment(PT_LOAD);
     return first == nullptr ? 0 : first->p_vaddr - first->p_offset + image.header().e_phoff;

@@ -73,7 +73,7 @@ class FileWriter {
     off64_t from = offset_of(copy.from);
     off64_t to = offset_of(copy.to);
     const ssize_t done = ::copy_file_range(input_, &from, output_, &to, copy.size, 0);
-    // EXDEV, EOPNOTSUPP, ENOSYS, EINVAL, and 0 on some file systems in front of Linux 5.19: the plain way tells
+    // EXDEV, EOPNOTSUPP, ENOSYS, EINVAL, and 0 on some file systems before Linux 5.19: the plain way tells
     // whether there is a real error.
     if (done <= 0) kernel_copies_ = false;
     return done > 0 ? static_cast<std::uint64_t>(done) : 0;

@@ -25,7 +25,7 @@ struct Cost {
   bool waste = false;       ///< the file grows by a MiB and more that nobody uses
   bool in_tail = false;     ///< program at fixed addresses with .interp or notes above .bss: old patchelf may break it
   bool below = false;       ///< new pages below the program's own
-  bool build_id = false;    ///< leaves the first page, where Linux in front of 6.12 looks for it
+  bool build_id = false;    ///< leaves the first page, where Linux before 6.12 looks for it
   bool tables = false;      ///< of the dynamic linker move
   bool drops_note = false;  ///< whoever reads notes through program headers no longer finds the properties
   SectionPlan section = SectionPlan::Replace;

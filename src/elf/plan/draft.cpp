@@ -126,7 +126,7 @@ std::optional<Obstacle> Draft::clear_table() {
 }
 
 std::optional<Obstacle> Draft::place_groups() {
-  // Linux in front of 6.12 looks for the build-id in the first page only: it has the first choice.
+  // Linux before 6.12 looks for the build-id in the first page only: it has the first choice.
   std::stable_sort(groups_.begin(), groups_.end(),
                    [](const Placed& a, const Placed& b) { return a.group.has_build_id > b.group.has_build_id; });
   for (Placed& placed : groups_) {
@@ -199,7 +199,7 @@ std::optional<Obstacle> Draft::place_section() {
 
 std::optional<Obstacle> Draft::make_file_room() {
   if (auto why = loads_.make_file_room(space_, load_map_, wastes_)) return Obstacle{false, *why};
-  // Kernels in front of 5.18 take the table's address from its file offset.
+  // Kernels before 5.18 take the table's address from its file offset.
   if (attempt_.table != TablePlan::Below && load_map_(old_table().begin) != old_table().begin)
     return Obstacle{false, "the program headers would move in the file"};
   map_ = load_map_;

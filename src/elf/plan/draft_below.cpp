@@ -20,10 +20,10 @@ const Elf64_Phdr* lowest_load(const Image& image) {
 
 }  // namespace
 
-/// Every kernel finds the table there: those in front of 5.18 look for it in the first PT_LOAD.
+/// Every kernel finds the table there: those before 5.18 look for it in the first PT_LOAD.
 std::optional<Obstacle> Draft::put_pages_below() {
   if (image_->find_section(old_headers_name) != nullptr) return Obstacle{true, "pages have been put there before"};
-  // patchelf in front of 0.19 moves the sections of a dynamic program by what stands at its lowest address.
+  // patchelf before 0.19 moves the sections of a dynamic program by what stands at its lowest address.
   if (image_->find_segment(PT_INTERP) != nullptr)
     return Obstacle{true, "it has a dynamic loader, and patchelf would break it"};
   if (old_table().begin != sizeof(Elf64_Ehdr)) return Obstacle{true, "its program headers have been moved"};

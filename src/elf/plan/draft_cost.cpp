@@ -7,7 +7,7 @@ namespace sframe_gen::elf {
 
 namespace {
 
-/// What Linux in front of 6.12 reads of a mapped file to find its build-id, in bytes.
+/// What Linux before 6.12 reads of a mapped file to find its build-id, in bytes.
 constexpr std::uint64_t first_page = 4096;
 
 }  // namespace
