@@ -13,6 +13,11 @@ The package has the program, its CMake package for use in a build, and the libra
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+if(CMAKE_CROSSCOMPILING)
+  # dpkg-shlibdeps as cpack calls it knows the libraries that are installed here: tools/package asks it for the others.
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${debian_architecture})
+endif()
 set(CPACK_DEBIAN_PACKAGE_PROVIDES dh-sequence-sframe)
 # What the library needs of others' headers is the business of those who link it.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "cmake, pkg-config, libxxhash-dev, libzstd-dev, zlib1g-dev")
