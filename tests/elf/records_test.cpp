@@ -8,10 +8,10 @@
 namespace sframe_gen::elf {
 namespace {
 
-TEST(Records, LittleEndianIsTheHostsOwnLayout) {
+TEST(Records, TheHostsByteOrderIsItsOwnLayout) {
   const Elf64_Phdr segment{PT_LOAD, PF_R | PF_X, 0x1000, 0x401000, 0x402000, 0x234, 0x567, 0x1000};
   std::vector<std::byte> bytes(sizeof segment);
-  store_segment(bytes, segment, Endian::Little);
+  store_segment(bytes, segment, host_endian);
   EXPECT_EQ(std::memcmp(bytes.data(), &segment, sizeof segment), 0);
 }
 
