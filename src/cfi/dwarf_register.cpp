@@ -1,20 +1,18 @@
 #include "cfi/dwarf_register.hpp"
 
-#include <elf.h>
-
 namespace sframe_gen::cfi {
 
-const TrackedRegisters* find_tracked_registers(std::uint16_t elf_machine) {
-  switch (elf_machine) {
-    case EM_X86_64:
-      return &amd64::tracked;
-    case EM_AARCH64:
-      return &aarch64::tracked;
-    case EM_S390:
-      return &s390x::tracked;
-    default:
-      return nullptr;
+const TrackedRegisters& tracked_registers(sframe::Abi abi) {
+  switch (abi) {
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
+      return aarch64::tracked;
+    case sframe::Abi::S390x:
+      return s390x::tracked;
+    case sframe::Abi::Amd64:
+      break;
   }
+  return amd64::tracked;
 }
 
 }  // namespace sframe_gen::cfi

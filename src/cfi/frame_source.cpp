@@ -9,6 +9,7 @@
 #include "cfi/dwarf_session.hpp"
 #include "cfi/overlap.hpp"
 #include "cfi/section_loader.hpp"
+#include "elf/machine.hpp"
 #include "object/foreign_reference.hpp"
 
 namespace sframe_gen::cfi {
@@ -41,8 +42,7 @@ void forget_unaligned_stubs(const elf::Image& object, FunctionFrames& function) 
 }  // namespace
 
 FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image)
-    : image_(image), tracked_(find_tracked_registers(image.header().e_machine)) {
-  assert(tracked_ != nullptr);
+    : image_(image), tracked_(tracked_registers(elf::machine_of(image).abi)) {
   const std::size_t eh_frame_fdes = load(image);
   // Of several .eh_frame, which objects may have, each is sorted for itself.
   if (image.is_object()) std::ranges::stable_sort(std::span(fdes_).first(eh_frame_fdes), {}, &FdeRef::start);
@@ -158,7 +158,7 @@ std::uint64_t FrameSource::for_each_function(const Part& part,
                                              const std::function<void(const FunctionFrames&)>& callback) const {
   std::vector<CfiInterpreter> interpreters;
   interpreters.reserve(tables_.size());
-  for (const FrameTable& table : tables_) interpreters.emplace_back(table, *tracked_);
+  for (const FrameTable& table : tables_) interpreters.emplace_back(table, tracked_);
   const FdeReader read = [&](const FdeRef& ref, FunctionFrames& function) {
     const Fde& fde = tables_[ref.table].fdes[ref.fde];
     function.start = ref.start;

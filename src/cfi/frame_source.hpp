@@ -28,7 +28,7 @@ struct FunctionFrames {
 class FrameSource {
  public:
   /// Reads the CFI of `cfi_image` about the code of `image` (often the same file), which is for a machine that
-  /// find_tracked_registers knows. Throws MalformedInput.
+  /// SFrame knows. Throws MalformedInput, or Refused for another one.
   FrameSource(const elf::Image& image, const elf::Image& cfi_image);
 
   /// Whether there is any FDE at all.
@@ -83,7 +83,7 @@ class FrameSource {
   std::vector<FunctionFrames> distinct(const Part& part, const FdeReader& read) const;
 
   const elf::Image& image_;
-  const TrackedRegisters* tracked_;
+  const TrackedRegisters& tracked_;
   std::vector<std::vector<std::byte>> decompressed_;
   std::vector<FrameTable> tables_;
   std::vector<std::vector<object::CodeReference>> references_;  ///< of each table; empty where it is not an object's

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "convert/coverage.hpp"
+#include "elf/machine.hpp"
 #include "emit/select.hpp"
-#include "sframe/abi.hpp"
 #include "support/background.hpp"
 
 namespace sframe_gen::convert {
@@ -48,9 +48,9 @@ Coverage new_coverage(const cfi::FrameSource& source, const emit::Dialect& diale
 }  // namespace
 
 emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format) {
-  const sframe::AbiTraits* const abi = sframe::find_abi(image.header().e_machine, image.endian());
-  if (abi == nullptr) throw Refused(image.name(), "is for a machine that SFrame has no identifier for");
-  return emit::make_dialect(format, abi->abi, image.name());
+  const elf::Machine* const machine = elf::find_machine(image);
+  if (machine == nullptr) throw Refused(image.name(), "is for a machine that SFrame has no identifier for");
+  return emit::make_dialect(format, machine->abi, image.name());
 }
 
 const elf::NewSection& section_for(const OutputFormat& format) {

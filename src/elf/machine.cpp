@@ -21,28 +21,13 @@ constexpr std::array<std::uint32_t, 3> aarch64_pointers{R_AARCH64_RELATIVE, R_AA
 /// ELF Application Binary Interface s390x Supplement, "Relocation types".
 constexpr std::array<std::uint32_t, 2> s390x_pointers{R_390_RELATIVE, R_390_IRELATIVE};
 
-struct Known {
-  Machine machine;
-  bool little = false;  ///< byte orders
-  bool big = false;
-};
-
-constexpr std::array<Known, 3> known_machines{{
-    {{Architecture::Amd64, EM_X86_64, 0x1000, amd64_pointers}, true, false},
+constexpr std::array known_machines{
+    Machine{sframe::Abi::Amd64, EM_X86_64, Endian::Little, 0x1000, amd64_pointers},
     // Kernels with pages of 4, 16 and 64 KiB are in use, and linkers lay files out for the largest.
-    {{Architecture::AArch64, EM_AARCH64, 0x10000, aarch64_pointers}, true, true},
-    {{Architecture::S390x, EM_S390, 0x1000, s390x_pointers}, false, true},
-}};
-
-const Known* find_known(const Image& image) {
-  const auto found = std::find_if(known_machines.begin(), known_machines.end(),
-                                  [&](const Known& known) { return known.machine.number == image.header().e_machine; });
-  return found == known_machines.end() ? nullptr : &*found;
-}
-
-bool has_byte_order(const Known& known, Endian endian) {
-  return endian == Endian::Little ? known.little : known.big;
-}
+    Machine{sframe::Abi::Aarch64Little, EM_AARCH64, Endian::Little, 0x10000, aarch64_pointers},
+    Machine{sframe::Abi::Aarch64Big, EM_AARCH64, Endian::Big, 0x10000, aarch64_pointers},
+    Machine{sframe::Abi::S390x, EM_S390, Endian::Big, 0x1000, s390x_pointers},
+};
 
 bool loads_share(const Image& image, std::uint64_t page) {
   const Elf64_Phdr* previous = nullptr;
@@ -59,18 +44,21 @@ bool loads_share(const Image& image, std::uint64_t page) {
 }  // namespace
 
 const Machine* find_machine(const Image& image) {
-  const Known* const known = find_known(image);
-  return known != nullptr && has_byte_order(*known, image.endian()) ? &known->machine : nullptr;
+  const auto found = std::ranges::find_if(known_machines, [&](const Machine& known) {
+    return known.number == image.header().e_machine && known.endian == image.endian();
+  });
+  return found == known_machines.end() ? nullptr : &*found;
 }
 
 const Machine& machine_of(const Image& image) {
   const Machine* const machine = find_machine(image);
   if (machine != nullptr) return *machine;
-  const char* const order = find_known(image) == nullptr       ? ""
+  const std::uint16_t number = image.header().e_machine;
+  const bool other_order = std::ranges::find(known_machines, number, &Machine::number) != known_machines.end();
+  const char* const order = !other_order                       ? ""
                             : image.endian() == Endian::Little ? " in little-endian byte order"
                                                                : " in big-endian byte order";
-  throw Refused(image.name(),
-                "machine is " + machine_name(image.header().e_machine) + order + ", but SFrame has no ABI for it");
+  throw Refused(image.name(), "machine is " + machine_name(number) + order + ", but SFrame has no ABI for it");
 }
 
 std::uint64_t load_alignment(const Image& image) {

@@ -4,16 +4,16 @@
 #include <span>
 
 #include "elf/image.hpp"
+#include "sframe_gen/format.hpp"
 
 namespace sframe_gen::elf {
 
-/// The instruction sets that SFrame has an ABI for (SFrame V3, section 3.1). All of them in 64-bit ELF files only.
-enum class Architecture : std::uint8_t { Amd64, AArch64, S390x };
-
-/// What rewriting a file has to know of its processor.
+/// What rewriting a file has to know of its processor. SFrame has an ABI for each (SFrame V3, section 3.1), in 64-bit
+/// ELF files only.
 struct Machine {
-  Architecture architecture;
+  sframe::Abi abi;
   std::uint16_t number;  ///< e_machine
+  Endian endian;
   /// Bytes of the largest page that a kernel for it may use: PT_LOADs must not share one.
   std::uint64_t largest_page;
   /// Relocations that store base + addend: the dynamic linker's pointers into the file itself.

@@ -21,7 +21,7 @@ class Relocator {
         tables_(tables),
         section_(section),
         base_(base),
-        architecture_(elf::machine_of(object_).architecture) {
+        machine_(elf::machine_of(object_).number) {
     std::vector<std::byte> storage;
     const auto contents = object_.contents_of(section, storage);
     result_.bytes.assign(contents.begin(), contents.end());
@@ -55,7 +55,7 @@ class Relocator {
       const std::uint64_t info = reader.u64("relocation info");
       const std::int64_t addend = reader.i64("relocation addend");
       const auto number = static_cast<std::uint32_t>(ELF64_R_TYPE(info));
-      const auto type = find_relocation_type(architecture_, number);
+      const auto type = find_relocation_type(machine_, number);
       if (!type) {
         throw Refused(object_.name(), "has a relocation of type " + hex(number) + " for " + section_.name + "+" +
                                           hex(field_offset) + ", whose meaning for it is not known");
@@ -95,7 +95,7 @@ class Relocator {
   RelocationTables& tables_;
   const elf::Section& section_;
   PcBase base_;
-  elf::Architecture architecture_;
+  std::uint16_t machine_;
   RelocatedSection result_;
 };
 

@@ -1,7 +1,5 @@
 #include "sframe/abi.hpp"
 
-#include <elf.h>
-
 #include <array>
 #include <cassert>
 
@@ -19,20 +17,6 @@ const AbiTraits* find_abi(std::uint8_t identifier) {
     if (static_cast<std::uint8_t>(candidate.abi) == identifier) return &candidate;
   }
   return nullptr;
-}
-
-const AbiTraits* find_abi(std::uint16_t elf_machine, Endian endian) {
-  const bool big = endian == Endian::Big;
-  switch (elf_machine) {
-    case EM_X86_64:
-      return big ? nullptr : &traits_of(Abi::Amd64);
-    case EM_AARCH64:
-      return &traits_of(big ? Abi::Aarch64Big : Abi::Aarch64Little);
-    case EM_S390:
-      return big ? &traits_of(Abi::S390x) : nullptr;
-    default:
-      return nullptr;
-  }
 }
 
 const AbiTraits& traits_of(Abi abi) {

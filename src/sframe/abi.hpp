@@ -4,17 +4,18 @@
 #include <string_view>
 
 #include "sframe/format.hpp"
+#include "support/dwarf_registers.hpp"
 #include "support/endian.hpp"
 
 /// What each ABI fixes about its frames. To support another ABI: give it traits here, and an arm in whatever the traits
 /// cannot say.
 namespace sframe_gen::sframe {
 
-/// What the ABI fixes (sections 2.2.1, 3.1): numbers are DWARF register numbers of the psABI.
+/// What the ABI fixes (sections 2.2.1, 3.1).
 struct AbiTraits {
   Abi abi = Abi::Amd64;
   Endian endian = Endian::Little;
-  std::uint32_t stack_pointer = 0;
+  std::uint32_t stack_pointer = 0;  ///< DWARF register number, as those that follow
   std::uint32_t frame_pointer = 0;
   std::uint32_t return_address = 0;  ///< the column a CIE returns by
   /// RA = *(CFA + this) where a row has no RA rule. 0: there is no such place, the RA is then still in its register.
@@ -29,15 +30,16 @@ struct AbiTraits {
   std::int32_t cfa_offset_unit = 1;
 };
 
-/// System V ABI, AMD64 Architecture Processor Supplement, figure 3.36: rsp 7, rbp 6.
-inline constexpr AbiTraits amd64_traits{
-    .abi = Abi::Amd64, .stack_pointer = 7, .frame_pointer = 6, .return_address = 16, .fixed_ra_offset = -8};
+inline constexpr AbiTraits amd64_traits{.abi = Abi::Amd64,
+                                        .stack_pointer = amd64_registers.stack_pointer,
+                                        .frame_pointer = amd64_registers.frame_pointer,
+                                        .return_address = amd64_registers.return_address,
+                                        .fixed_ra_offset = -8};
 
-/// DWARF for the Arm 64-bit Architecture, table 1: sp 31, x29 29, x30 30.
 inline constexpr AbiTraits aarch64_traits{.abi = Abi::Aarch64Little,
-                                          .stack_pointer = 31,
-                                          .frame_pointer = 29,
-                                          .return_address = 30,
+                                          .stack_pointer = aarch64_registers.stack_pointer,
+                                          .frame_pointer = aarch64_registers.frame_pointer,
+                                          .return_address = aarch64_registers.return_address,
                                           .tracks_return_address = true,
                                           .signs_return_address = true};
 
@@ -48,13 +50,13 @@ inline constexpr AbiTraits aarch64_big_traits = [] {
   return traits;
 }();
 
-/// ELF Application Binary Interface, s390x Supplement, table 1.7 (DWARF registers) and section 1.2.2 (stack frames):
-/// r15 15, r11 11, r14 14; the CFA is the caller's r15 + 160; its register save area has r15 at byte 120.
+/// ELF Application Binary Interface, s390x Supplement, section 1.2.2 (stack frames): the CFA is the caller's r15 + 160;
+/// its register save area has r15 at byte 120.
 inline constexpr AbiTraits s390x_traits{.abi = Abi::S390x,
                                         .endian = Endian::Big,
-                                        .stack_pointer = 15,
-                                        .frame_pointer = 11,
-                                        .return_address = 14,
+                                        .stack_pointer = s390x_registers.stack_pointer,
+                                        .frame_pointer = s390x_registers.frame_pointer,
+                                        .return_address = s390x_registers.return_address,
                                         .tracks_return_address = true,
                                         .pads_return_address = true,
                                         .stack_pointer_bias = -160,
@@ -64,8 +66,6 @@ inline constexpr AbiTraits s390x_traits{.abi = Abi::S390x,
 
 /// Null for a byte that no version's ABI has.
 const AbiTraits* find_abi(std::uint8_t identifier);
-/// The ABI of 64-bit ELF files with this e_machine and byte order. Null: SFrame has none.
-const AbiTraits* find_abi(std::uint16_t elf_machine, Endian endian);
 
 const AbiTraits& traits_of(Abi abi);
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "elf/machine.hpp"
 #include "object/relocated_section.hpp"
-#include "sframe/abi.hpp"
 #include "sframe/format.hpp"
 #include "sframe/version.hpp"
 #include "sframe_gen/section.hpp"
@@ -31,7 +31,7 @@ sframe::Section decode_section(const elf::Image& image, const elf::Section& sect
 }
 
 void check_machine(const elf::Image& image, sframe::Abi abi, const Origin& origin) {
-  const sframe::AbiTraits* const expected = sframe::find_abi(image.header().e_machine, image.endian());
+  const elf::Machine* const expected = elf::find_machine(image);
   if (expected != nullptr && expected->abi == abi) return;
   throw MalformedInput(origin, sframe::header::abi_at,
                        "ABI is " + std::string(sframe::name_of(abi)) + ", but the file is for " +

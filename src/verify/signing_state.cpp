@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cfi/instruction.hpp"
+#include "support/dwarf_registers.hpp"
 
 namespace sframe_gen::verify {
 
@@ -10,7 +11,7 @@ namespace {
 
 using cfi::CfaOpcode;
 
-constexpr cfi::DwarfRegister signing_column{34};  // RA_SIGN_STATE
+constexpr cfi::DwarfRegister signing_column{*aarch64_registers.signing_state};
 
 /// Goes through the instructions of a CIE and an FDE and keeps nothing but the state of signing.
 class SigningState {

@@ -15,7 +15,7 @@
 #include "convert/lower_functions.hpp"
 #include "corpus/pc_table.hpp"
 #include "elf/image.hpp"
-#include "sframe/abi.hpp"
+#include "elf/machine.hpp"
 #include "sframe/dump.hpp"
 #include "sframe_gen/section.hpp"
 #include "verify/verify.hpp"
@@ -98,9 +98,7 @@ class Corpus : public testing::TestWithParam<std::string> {
     plain_.emplace(elf::Image::open(folder_ / "plain.elf"));
     gnu_ = read_gnu(folder_);
     const cfi::FrameSource source(*plain_, *plain_);
-    const sframe::AbiTraits* const abi = sframe::find_abi(plain_->header().e_machine, plain_->endian());
-    ASSERT_TRUE(abi != nullptr);
-    dialect_ = emit::make_dialect(format_of(folder_), abi->abi, "plain.elf");
+    dialect_ = emit::make_dialect(format_of(folder_), elf::machine_of(*plain_).abi, "plain.elf");
     const convert::LoweredFunctions lowered = convert::lower_functions(source, dialect_);
     const emit::SectionEncoder& encoder = lowered.encoder;
     coverage_ = lowered.coverage;

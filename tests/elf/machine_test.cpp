@@ -17,20 +17,20 @@ std::filesystem::path link_for(const Folder& folder, const std::string& compiler
   return output;
 }
 
-void expect_machine(const std::string& compiler, const std::string& options, Architecture architecture, Endian endian) {
+void expect_machine(const std::string& compiler, const std::string& options, sframe::Abi abi, Endian endian) {
   const Folder folder;
   const Image image = Image::open(link_for(folder, compiler, options));
   ASSERT_NE(find_machine(image), nullptr);
-  EXPECT_EQ(find_machine(image)->architecture, architecture);
+  EXPECT_EQ(find_machine(image)->abi, abi);
   EXPECT_EQ(image.endian(), endian);
   EXPECT_EQ(&machine_of(image), find_machine(image));
 }
 
 TEST(Machine, IsFoundForEachAbi) {
-  expect_machine("gcc", "", Architecture::Amd64, Endian::Little);
-  expect_machine("aarch64-linux-gnu-gcc", "", Architecture::AArch64, Endian::Little);
-  expect_machine("aarch64-linux-gnu-gcc", "-mbig-endian", Architecture::AArch64, Endian::Big);
-  expect_machine("s390x-linux-gnu-gcc", "", Architecture::S390x, Endian::Big);
+  expect_machine("gcc", "", sframe::Abi::Amd64, Endian::Little);
+  expect_machine("aarch64-linux-gnu-gcc", "", sframe::Abi::Aarch64Little, Endian::Little);
+  expect_machine("aarch64-linux-gnu-gcc", "-mbig-endian", sframe::Abi::Aarch64Big, Endian::Big);
+  expect_machine("s390x-linux-gnu-gcc", "", sframe::Abi::S390x, Endian::Big);
 }
 
 TEST(Machine, NeedsTheRightByteOrder) {

@@ -75,24 +75,26 @@ bool relr_points_into(const Image& image, const Section& table, const Section& s
 }
 
 bool has_relative_operand(const Image& image, const Code& code, const AddressRange& wanted) {
-  switch (machine_of(image).architecture) {
-    case Architecture::Amd64:
+  switch (machine_of(image).abi) {
+    case sframe::Abi::Amd64:
       return has_relative_operand_amd64(code, wanted);
-    case Architecture::AArch64:
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
       return has_relative_operand_aarch64(code, wanted);
-    case Architecture::S390x:
+    case sframe::Abi::S390x:
       return has_relative_operand_s390x(code, wanted);
   }
   return true;
 }
 
 bool has_absolute_operand(const Image& image, const Code& code, const AddressRange& wanted) {
-  switch (machine_of(image).architecture) {
-    case Architecture::Amd64:
+  switch (machine_of(image).abi) {
+    case sframe::Abi::Amd64:
       return has_absolute_operand_amd64(code, wanted);
-    case Architecture::AArch64:
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
       return has_absolute_operand_aarch64(code, wanted);
-    case Architecture::S390x:
+    case sframe::Abi::S390x:
       return has_absolute_operand_s390x(code, wanted);
   }
   return true;
