@@ -1,7 +1,6 @@
 #include "cfi/augmentation.hpp"
 
-#include "cfi/dwarf_constants.hpp"
-#include "support/text.hpp"
+#include "cfi/pointer.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -37,34 +36,10 @@ AugmentationData read_augmentation_data(const Augmentation& augmentation, ByteRe
       case 'R':
         result.fde_pointer_encoding = data.u8("FDE pointer encoding");
         break;
-      case 'P': {
+      case 'P':
         // Only its size matters here: the personality routine is for exceptions.
-        const std::uint8_t encoding = data.u8("personality encoding");
-        switch (encoding & pointer_encoding::format_mask) {
-          case pointer_encoding::udata2:
-          case pointer_encoding::sdata2:
-            data.u16("personality");
-            break;
-          case pointer_encoding::udata4:
-          case pointer_encoding::sdata4:
-            data.u32("personality");
-            break;
-          case pointer_encoding::uleb128:
-            data.uleb128("personality");
-            break;
-          case pointer_encoding::sleb128:
-            data.sleb128("personality");
-            break;
-          case pointer_encoding::absptr:
-          case pointer_encoding::udata8:
-          case pointer_encoding::sdata8:
-            data.u64("personality");
-            break;
-          default:
-            data.fail("personality has pointer encoding " + hex(encoding) + ", which is undefined");
-        }
+        read_pointer_value(data, data.u8("personality encoding"), "personality");
         break;
-      }
       default:
         break;  // S, B and G have no data
     }

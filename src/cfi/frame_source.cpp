@@ -9,6 +9,7 @@
 #include "cfi/dwarf_session.hpp"
 #include "cfi/overlap.hpp"
 #include "cfi/section_loader.hpp"
+#include "elf/load_lookup.hpp"
 #include "elf/machine.hpp"
 #include "object/foreign_reference.hpp"
 
@@ -23,9 +24,7 @@ constexpr std::size_t largest_overlap = 256;
 std::uint64_t alignment_at(const elf::Image& object, std::uint64_t address) {
   for (const elf::Section& section : object.sections()) {
     const Elf64_Shdr& header = section.header;
-    const bool holds =
-        (header.sh_flags & SHF_ALLOC) != 0 && address >= header.sh_addr && address - header.sh_addr < header.sh_size;
-    if (holds) return header.sh_addralign;
+    if ((header.sh_flags & SHF_ALLOC) != 0 && elf::holds_address(header, address)) return header.sh_addralign;
   }
   return 0;
 }

@@ -5,9 +5,8 @@
 
 namespace sframe_gen::cfi {
 
-namespace {
-
-std::uint64_t read_value(ByteReader& reader, std::uint8_t format, const char* what) {
+std::uint64_t read_pointer_value(ByteReader& reader, std::uint8_t encoding, const char* what) {
+  const std::uint8_t format = encoding & pointer_encoding::format_mask;
   switch (format) {
     case pointer_encoding::absptr:
     case pointer_encoding::udata8:
@@ -30,8 +29,6 @@ std::uint64_t read_value(ByteReader& reader, std::uint8_t format, const char* wh
   }
 }
 
-}  // namespace
-
 std::uint64_t read_pointer(ByteReader& reader, std::uint8_t encoding, std::uint64_t section_address, const char* what) {
   const std::uint64_t at = section_address + reader.offset();
   const std::uint8_t application = encoding & (pointer_encoding::application_mask | pointer_encoding::indirect);
@@ -39,7 +36,7 @@ std::uint64_t read_pointer(ByteReader& reader, std::uint8_t encoding, std::uint6
     reader.fail(std::string(what) + " has pointer encoding " + hex(encoding) +
                 ", which is neither absolute nor pc-relative");
   }
-  const std::uint64_t value = read_value(reader, encoding & pointer_encoding::format_mask, what);
+  const std::uint64_t value = read_pointer_value(reader, encoding, what);
   return application == pointer_encoding::pc_relative ? at + value : value;
 }
 

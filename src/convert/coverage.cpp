@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "elf/load_lookup.hpp"
 #include "elf/symbol_names.hpp"
 #include "support/name_budget.hpp"
 #include "support/text.hpp"
@@ -87,9 +88,7 @@ void name_holes(Coverage& coverage, const elf::Image& image) {
     // The addresses are our own: people know places by section.
     for (const elf::Section& section : image.sections()) {
       const Elf64_Shdr& header = section.header;
-      const bool holds = (header.sh_flags & SHF_ALLOC) != 0 && named.hole.begin >= header.sh_addr &&
-                         named.hole.begin - header.sh_addr < header.sh_size;
-      if (!holds) continue;
+      if ((header.sh_flags & SHF_ALLOC) == 0 || !elf::holds_address(header, named.hole.begin)) continue;
       if (section_names.take(section.name.size())) named.section = section.name;
       named.hole.begin -= header.sh_addr;
       named.hole.end -= header.sh_addr;

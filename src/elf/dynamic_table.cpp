@@ -28,6 +28,13 @@ std::optional<std::uint64_t> find_dynamic(const std::vector<DynamicEntry>& entri
   return found == entries.end() ? std::nullopt : std::optional(found->value);
 }
 
+std::vector<std::int64_t> tags_of_type(std::uint32_t section_type) {
+  std::vector<std::int64_t> tags;
+  for (const DynamicTable& table : dynamic_tables)
+    if (table.section_type == section_type) tags.push_back(table.tag);
+  return tags;
+}
+
 std::string soname_of(const Image& image, const std::vector<DynamicEntry>& entries) {
   const auto name = find_dynamic(entries, DT_SONAME);
   const auto table = find_dynamic(entries, DT_STRTAB);

@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "elf/load_lookup.hpp"
+
 namespace sframe_gen::elf {
 
 namespace {
@@ -18,9 +20,7 @@ bool has_loaded(const Image& image, std::string_view name, std::uint64_t flags =
 
 bool is_loaded_from_file(const Image& image, const Elf64_Shdr& section) {
   return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& segment) {
-    return segment.p_type == PT_LOAD && section.sh_addr >= segment.p_vaddr && section.sh_offset >= segment.p_offset &&
-           section.sh_addr - segment.p_vaddr == section.sh_offset - segment.p_offset &&
-           section.sh_offset + section.sh_size <= segment.p_offset + segment.p_filesz;
+    return segment.p_type == PT_LOAD && holds_section(segment, section);
   });
 }
 

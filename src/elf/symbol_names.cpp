@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "support/byte_reader.hpp"
+#include "elf/records.hpp"
 
 namespace sframe_gen::elf {
 
@@ -39,21 +39,19 @@ SymbolNames::SymbolNames(const Image& image) : budget_(image.file_bytes().size()
 void SymbolNames::read(const Image& image) {
   const Section* const table = symbol_section(image);
   if (table == nullptr || table->header.sh_link >= image.sections().size()) return;
-  const Origin origin{image.name(), table->name};
   strings_ = image.bytes_of(image.sections()[table->header.sh_link]);
-  ByteReader reader(image.bytes_of(*table), image.endian(), origin);
-  while (reader.left() >= sizeof(Elf64_Sym)) {
-    const std::uint32_t name = reader.u32("symbol name");
-    const unsigned type = ELF64_ST_TYPE(reader.u8("symbol info"));
-    reader.u8("symbol visibility");
-    const std::uint16_t section = reader.u16("symbol section");
-    std::uint64_t value = reader.u64("symbol value");
+  const auto records = image.bytes_of(*table);
+  for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= records.size(); at += sizeof(Elf64_Sym)) {
+    const Elf64_Sym symbol = load_symbol(records.subspan(at), image.endian());
+    const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+    std::uint64_t value = symbol.st_value;
     // An object's symbols count from their sections.
-    if (image.is_object() && section < image.sections().size()) value += image.sections()[section].header.sh_addr;
-    const std::uint64_t size = reader.u64("symbol size");
-    const bool function = (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && section != SHN_UNDEF;
-    if (function && name != 0 && value != 0)
-      symbols_.push_back({value, value + std::max<std::uint64_t>(size, 1), name});
+    if (image.is_object() && symbol.st_shndx < image.sections().size())
+      value += image.sections()[symbol.st_shndx].header.sh_addr;
+    const bool function =
+        (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && symbol.st_shndx != SHN_UNDEF;
+    if (function && symbol.st_name != 0 && value != 0)
+      symbols_.push_back({value, value + std::max<std::uint64_t>(symbol.st_size, 1), symbol.st_name});
   }
   std::stable_sort(symbols_.begin(), symbols_.end(),
                    [](const Symbol& a, const Symbol& b) { return a.begin < b.begin; });

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "elf/records.hpp"
+
 namespace sframe_gen::object {
 
 SymbolTable::SymbolTable(const elf::Image& image, std::uint32_t index) : image_(image), index_(index) {
@@ -30,22 +32,20 @@ Symbol SymbolTable::at(std::uint64_t number) const {
         origin, symbols_.size(),
         "a relocation is against symbol " + std::to_string(number) + ", but there are only " + std::to_string(size()));
   }
-  const auto record = symbols_.subspan(number * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
-  const Endian endian = image_.endian();
+  const Elf64_Sym record = elf::load_symbol(symbols_.subspan(number * sizeof(Elf64_Sym)), image_.endian());
   Symbol symbol;
-  symbol.name = load<std::uint32_t>(record.subspan(offsetof(Elf64_Sym, st_name)), endian);
-  const auto info = std::to_integer<unsigned>(record[offsetof(Elf64_Sym, st_info)]);
-  symbol.type = ELF64_ST_TYPE(info);
-  symbol.binding = ELF64_ST_BIND(info);
-  symbol.value = load<std::uint64_t>(record.subspan(offsetof(Elf64_Sym, st_value)), endian);
-  std::uint32_t section = load<std::uint16_t>(record.subspan(offsetof(Elf64_Sym, st_shndx)), endian);
+  symbol.name = record.st_name;
+  symbol.type = ELF64_ST_TYPE(record.st_info);
+  symbol.binding = ELF64_ST_BIND(record.st_info);
+  symbol.value = record.st_value;
+  std::uint32_t section = record.st_shndx;
   if (section == SHN_XINDEX) {
     const std::uint64_t place = number * sizeof(std::uint32_t);
     if (place + sizeof(std::uint32_t) > wide_indices_.size()) {
       throw MalformedInput(origin, number * sizeof(Elf64_Sym),
                            "the symbol's section is in a table that is missing or too short (SHT_SYMTAB_SHNDX)");
     }
-    section = load<std::uint32_t>(wide_indices_.subspan(place), endian);
+    section = load<std::uint32_t>(wide_indices_.subspan(place), image_.endian());
   } else if (section == SHN_UNDEF || section >= SHN_LORESERVE) {
     return symbol;
   }

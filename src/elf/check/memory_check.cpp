@@ -8,7 +8,7 @@
 #include "elf/alignment.hpp"
 #include "elf/check/content_check.hpp"
 #include "elf/dynamic_table.hpp"
-#include "elf/loaded_bytes.hpp"
+#include "elf/load_lookup.hpp"
 #include "elf/type_names.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"

@@ -1,9 +1,10 @@
 #include "elf/edit/symbol_patches.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
+#include "elf/load_lookup.hpp"
 #include "elf/plan/references.hpp"
+#include "elf/records.hpp"
 #include "elf/type_names.hpp"
 #include "support/text.hpp"
 
@@ -11,20 +12,8 @@ namespace sframe_gen::elf {
 
 namespace {
 
-std::uint16_t index_of(std::span<const std::byte> symbol, Endian endian) {
-  return load<std::uint16_t>(symbol.subspan(offsetof(Elf64_Sym, st_shndx)), endian);
-}
-
-std::uint64_t value_of(std::span<const std::byte> symbol, Endian endian) {
-  return load<std::uint64_t>(symbol.subspan(offsetof(Elf64_Sym, st_value)), endian);
-}
-
 bool is_symbol_table(const Section& section) {
   return section.header.sh_type == SHT_SYMTAB || section.header.sh_type == SHT_DYNSYM;
-}
-
-bool points_into(std::uint64_t address, const Section& section) {
-  return address >= section.header.sh_addr && address - section.header.sh_addr < section.header.sh_size;
 }
 
 /// Collects changed words of one table; changes that stand close together become one patch.
@@ -63,22 +52,21 @@ std::vector<Patch> fix_symbol_table(const Image& image, const Layout& layout, co
   const auto table = image.bytes_of(symbols);
   TablePatches patches(table, output_offset);
   for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
-    const auto symbol = table.subspan(at, sizeof(Elf64_Sym));
-    const std::uint32_t old_index = index_of(symbol, image.endian());
+    const Elf64_Sym symbol = load_symbol(table.subspan(at), image.endian());
+    const std::uint32_t old_index = symbol.st_shndx;
     if (old_index == SHN_UNDEF || old_index >= SHN_LORESERVE || old_index >= layout.new_index_of.size()) continue;
     // Fields in file order: st_shndx stands in front of st_value.
     if (layout.new_index_of[old_index] != old_index) {
-      patches.set(at + offsetof(Elf64_Sym, st_shndx), static_cast<std::uint16_t>(layout.new_index_of[old_index]),
-                  image.endian());
+      patches.set(at + symbol_section_at, static_cast<std::uint16_t>(layout.new_index_of[old_index]), image.endian());
     }
-    const std::uint64_t value = value_of(symbol, image.endian());
+    const std::uint64_t value = symbol.st_value;
     const Section& section = image.sections()[old_index];
     // __ehdr_start belongs to the first section by its index, but not by its value.
     const std::uint64_t delta = layout.sections[layout.new_index_of[old_index]].header.sh_addr - section.header.sh_addr;
     // The code goes on using the old address of a library's mark.
-    if (delta != 0 && (points_into(value, section) || value == section.header.sh_addr) &&
+    if (delta != 0 && (holds_address(section.header, value) || value == section.header.sh_addr) &&
         !is_library_mark(image, symbols, symbol))
-      patches.set(at + offsetof(Elf64_Sym, st_value), value + delta, image.endian());
+      patches.set(at + symbol_value_at, value + delta, image.endian());
   }
   return patches.release();
 }

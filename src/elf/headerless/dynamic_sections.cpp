@@ -4,10 +4,9 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <tuple>
 
 #include "elf/dynamic_table.hpp"
-#include "elf/loaded_bytes.hpp"
+#include "elf/load_lookup.hpp"
 #include "support/byte_reader.hpp"
 
 namespace sframe_gen::elf {
@@ -26,21 +25,20 @@ class DynamicSections {
 
   std::vector<Section> run() {
     std::optional<std::uint64_t> symbols;
-    for (const auto& [tag, type, name] :
-         {std::tuple{DT_GNU_HASH, SHT_GNU_HASH, ".gnu.hash"}, std::tuple{DT_HASH, SHT_HASH, ".hash"}}) {
+    for (const std::int64_t tag : {std::int64_t{DT_GNU_HASH}, std::int64_t{DT_HASH}}) {
       const auto address = find_dynamic(dynamic_, tag);
       if (!address) continue;
       const auto hashes = tag == DT_HASH ? plain_hashes(*address) : gnu_hashes(*address);
       if (!hashes) continue;
-      add(name, static_cast<std::uint32_t>(type), tag, hashes->size, 0);
+      add(tag, hashes->size, 0);
       if (hashes->symbols) symbols = hashes->symbols;
     }
     if (symbols && *symbols <= image_.file_bytes().size() / sizeof(Elf64_Sym)) {
-      add(".dynsym", SHT_DYNSYM, DT_SYMTAB, *symbols * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
-      add(".gnu.version", SHT_GNU_versym, DT_VERSYM, *symbols * sizeof(Elf64_Half), sizeof(Elf64_Half));
+      add(DT_SYMTAB, *symbols * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
+      add(DT_VERSYM, *symbols * sizeof(Elf64_Half), sizeof(Elf64_Half));
     }
-    add(".dynstr", SHT_STRTAB, DT_STRTAB, size_by(DT_STRSZ), 0);
-    add(".relr.dyn", section_type_relr, dynamic_tag_relr, size_by(dynamic_tag_relr - 1), sizeof(std::uint64_t));
+    add(DT_STRTAB, size_by(DT_STRSZ), 0);
+    add(dynamic_tag_relr, size_by(dynamic_tag_relr_size), sizeof(std::uint64_t));
     add_relocations();
     return std::move(sections_);
   }
@@ -48,15 +46,18 @@ class DynamicSections {
  private:
   std::uint64_t size_by(std::int64_t tag) const { return find_dynamic(dynamic_, tag).value_or(0); }
 
-  void add(const char* name, std::uint32_t type, std::int64_t tag, std::uint64_t size, std::uint64_t entry_size) {
+  void add(std::int64_t tag, std::uint64_t size, std::uint64_t entry_size) {
+    const DynamicTable& table = *std::ranges::find(dynamic_tables, tag, &DynamicTable::tag);
+    const std::uint32_t type = table.section_type;
     const auto address = find_dynamic(dynamic_, tag);
     if (!address || size == 0) return;
     const auto bytes = loaded_bytes(image_, *address, size);
     if (bytes.empty()) return;
     // As the address allows: no table has more than 8, and a higher one than the linker's harms nothing.
     const std::uint64_t alignment = type == SHT_STRTAB ? 1 : type == SHT_GNU_versym ? 2 : *address % 8 == 0 ? 8 : 4;
-    sections_.push_back(
-        {{0, type, SHF_ALLOC, *address, offset_of(image_, bytes), size, 0, 0, alignment, entry_size}, name, 0});
+    sections_.push_back({{0, type, SHF_ALLOC, *address, offset_of(image_, bytes), size, 0, 0, alignment, entry_size},
+                         table.section_name,
+                         0});
   }
 
   /// Some linkers let DT_RELASZ count the PLT's relocations as well; their sections are two all the same.
@@ -66,8 +67,8 @@ class DynamicSections {
     const auto table = find_dynamic(dynamic_, DT_RELA);
     const auto of_plt = find_dynamic(dynamic_, DT_JMPREL);
     if (table && of_plt && *of_plt > *table && *of_plt - *table < size) size = *of_plt - *table;
-    if (!table || table != of_plt) add(".rela.dyn", SHT_RELA, DT_RELA, size, sizeof(Elf64_Rela));
-    add(".rela.plt", SHT_RELA, DT_JMPREL, size_by(DT_PLTRELSZ), sizeof(Elf64_Rela));
+    if (!table || table != of_plt) add(DT_RELA, size, sizeof(Elf64_Rela));
+    add(DT_JMPREL, size_by(DT_PLTRELSZ), sizeof(Elf64_Rela));
   }
 
   /// gABI, chapter 5, "Hash Table". The s390x psABI has words of 8 bytes.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "elf/loaded_bytes.hpp"
+#include "elf/load_lookup.hpp"
 #include "support/byte_reader.hpp"
 #include "support/text.hpp"
 

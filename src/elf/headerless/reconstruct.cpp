@@ -6,7 +6,7 @@
 #include "elf/alignment.hpp"
 #include "elf/headerless/dynamic_sections.hpp"
 #include "elf/headerless/eh_frame_finder.hpp"
-#include "elf/loaded_bytes.hpp"
+#include "elf/load_lookup.hpp"
 #include "elf/new_section.hpp"
 #include "elf/records.hpp"
 #include "elf/undo/undo_trailer.hpp"

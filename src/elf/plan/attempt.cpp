@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "elf/load_lookup.hpp"
 #include "elf/plan/segment_table.hpp"
 #include "elf/preconditions.hpp"
 #include "support/text.hpp"
@@ -25,9 +26,7 @@ std::vector<std::size_t> gap_candidates(const Image& image, const ExistingSframe
   };
   const Section* eh_frame = image.find_section(".eh_frame");
   if (eh_frame != nullptr) {
-    each_load([&](const Elf64_Phdr& load) {
-      return eh_frame->header.sh_addr >= load.p_vaddr && eh_frame->header.sh_addr - load.p_vaddr < load.p_memsz;
-    });
+    each_load([&](const Elf64_Phdr& load) { return holds_address(load, eh_frame->header.sh_addr); });
   }
   each_load([](const Elf64_Phdr& load) { return (load.p_flags & (PF_R | PF_W | PF_X)) == PF_R; });
   if (desperate || eh_frame == nullptr) each_load([](const Elf64_Phdr& load) { return (load.p_flags & PF_W) == 0; });

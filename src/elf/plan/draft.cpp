@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "elf/load_lookup.hpp"
 #include "elf/plan/segment_table.hpp"
 #include "elf/type_names.hpp"
 #include "support/text.hpp"
@@ -81,13 +82,7 @@ TablePlan Draft::table_plan() const {
 }
 
 std::optional<std::size_t> Draft::header_load() const {
-  for (std::size_t i = 0; i < image_->segments().size(); ++i) {
-    const Elf64_Phdr& segment = image_->segments()[i];
-    const std::uint64_t table = image_->header().e_phoff;
-    const bool holds = segment.p_offset <= table && table < segment.p_offset + segment.p_filesz;
-    if (segment.p_type == PT_LOAD && holds) return i;
-  }
-  return {};
+  return find_load_at_offset(*image_, image_->header().e_phoff);
 }
 
 std::optional<Obstacle> Draft::clear_table() {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "elf/load_lookup.hpp"
 #include "elf/machine.hpp"
 #include "elf/plan/draft.hpp"
 #include "support/text.hpp"
@@ -10,13 +11,6 @@ namespace {
 
 /// vm.mmap_min_addr as Linux and distributions set it: the kernel maps nothing below.
 constexpr std::uint64_t lowest_address = 0x10000;
-
-const Elf64_Phdr* lowest_load(const Image& image) {
-  const Elf64_Phdr* lowest = nullptr;
-  for (const Elf64_Phdr& segment : image.segments())
-    if (segment.p_type == PT_LOAD && (lowest == nullptr || segment.p_vaddr < lowest->p_vaddr)) lowest = &segment;
-  return lowest;
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "elf/load_lookup.hpp"
 #include "elf/plan/references.hpp"
 
 namespace sframe_gen::elf {
@@ -18,12 +19,6 @@ std::uint64_t segment_end(const Image& image, const Elf64_Shdr& section, const N
   return end;
 }
 
-bool holds(const Elf64_Phdr& segment, const Elf64_Shdr& section) {
-  return section.sh_offset >= segment.p_offset && section.sh_addr >= segment.p_vaddr &&
-         section.sh_offset - segment.p_offset == section.sh_addr - segment.p_vaddr &&
-         section.sh_offset + section.sh_size <= segment.p_offset + segment.p_filesz;
-}
-
 /// PT_LOAD that may keep it: readable, not writable, all of it in the file, and not made read-only after relocation.
 std::optional<std::size_t> usable_load(const Image& image, const Elf64_Shdr& section, const NewSection& wanted) {
   if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type == SHT_NOBITS || section.sh_addr % wanted.alignment != 0)
@@ -31,7 +26,7 @@ std::optional<std::size_t> usable_load(const Image& image, const Elf64_Shdr& sec
   std::optional<std::size_t> load;
   for (std::size_t i = 0; i < image.segments().size(); ++i) {
     const Elf64_Phdr& segment = image.segments()[i];
-    if (!holds(segment, section)) continue;
+    if (!holds_section(segment, section)) continue;
     if (segment.p_type == PT_GNU_RELRO || segment.p_type == PT_TLS) return {};
     if (segment.p_type != PT_LOAD) continue;
     if ((segment.p_flags & (PF_R | PF_W)) != PF_R || segment.p_filesz != segment.p_memsz) return {};

@@ -48,31 +48,6 @@ Section first_entry_of(const Section& table) {
 
 }  // namespace
 
-std::vector<std::int64_t> tags_of_type(std::uint32_t section_type) {
-  switch (section_type) {
-    case SHT_GNU_HASH:
-      return {DT_GNU_HASH};
-    case SHT_HASH:
-      return {DT_HASH};
-    case SHT_DYNSYM:
-      return {DT_SYMTAB};
-    case SHT_STRTAB:
-      return {DT_STRTAB};
-    case SHT_GNU_versym:
-      return {DT_VERSYM};
-    case SHT_GNU_verdef:
-      return {DT_VERDEF};
-    case SHT_GNU_verneed:
-      return {DT_VERNEED};
-    case SHT_RELA:
-      return {DT_RELA, DT_JMPREL};
-    case section_type_relr:
-      return {dynamic_tag_relr};
-    default:
-      return {};
-  }
-}
-
 Movability::Movability(const Image& image)
     : image_(&image), dynamic_(read_dynamic(image)), relocates_itself_(may_relocate_itself(image, dynamic_)) {}
 

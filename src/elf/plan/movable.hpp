@@ -51,7 +51,4 @@ class Movability {
   mutable std::map<std::uint32_t, bool> is_referred_to_;  ///< by section index: each plan asks again
 };
 
-/// The tags whose value is the address of a section of this type; empty for types that .dynamic does not name.
-std::vector<std::int64_t> tags_of_type(std::uint32_t section_type);
-
 }  // namespace sframe_gen::elf

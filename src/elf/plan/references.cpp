@@ -1,24 +1,20 @@
 #include "elf/plan/references.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <optional>
 #include <string_view>
 
 #include "elf/constants.hpp"
+#include "elf/load_lookup.hpp"
 #include "elf/machine.hpp"
 #include "elf/plan/code_references.hpp"
-#include "elf/plan/segment_table.hpp"
+#include "elf/records.hpp"
 
 namespace sframe_gen::elf {
 
 namespace {
 
 constexpr std::string_view library_mark = "__dso_handle";
-
-bool points_into(std::uint64_t address, const Section& section) {
-  return address - section.header.sh_addr < section.header.sh_size;
-}
 
 template <typename T>
 T number_at(std::span<const std::byte> bytes, std::size_t at, Endian endian) {
@@ -29,24 +25,17 @@ bool rela_points_into(const Image& image, const Section& table, const Section& s
   const auto pointers = machine_of(image).pointer_relocations;
   const auto relocations = image.bytes_of(table);
   for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= relocations.size(); at += sizeof(Elf64_Rela)) {
-    const auto addend = number_at<std::uint64_t>(relocations, at + offsetof(Elf64_Rela, r_addend), image.endian());
-    if (!points_into(addend, section)) continue;
-    const auto info = number_at<std::uint64_t>(relocations, at + offsetof(Elf64_Rela, r_info), image.endian());
-    if (std::find(pointers.begin(), pointers.end(), ELF64_R_TYPE(info)) != pointers.end()) return true;
+    const Elf64_Rela relocation = load_relocation(relocations.subspan(at), image.endian());
+    if (!holds_address(section.header, static_cast<std::uint64_t>(relocation.r_addend))) continue;
+    if (std::find(pointers.begin(), pointers.end(), ELF64_R_TYPE(relocation.r_info)) != pointers.end()) return true;
   }
   return false;
 }
 
 /// The word at an address of the input, where the file has it.
 std::optional<std::uint64_t> word_at(const Image& image, std::uint64_t address) {
-  const auto file = image.file_bytes();
-  for (const Elf64_Phdr& segment : image.segments()) {
-    const std::uint64_t within = address - segment.p_vaddr;
-    const bool holds =
-        segment.p_type == PT_LOAD && within < segment.p_filesz && sizeof(std::uint64_t) <= segment.p_filesz - within;
-    if (holds) return number_at<std::uint64_t>(file, segment.p_offset + within, image.endian());
-  }
-  return {};
+  const auto bytes = loaded_bytes(image, address, sizeof(std::uint64_t));
+  return bytes.empty() ? std::nullopt : std::optional(load<std::uint64_t>(bytes, image.endian()));
 }
 
 /// gABI, "Relative Relocation Table": an even entry is the address of a word to relocate; an odd one has a bit for each
@@ -56,7 +45,7 @@ bool relr_points_into(const Image& image, const Section& table, const Section& s
   const auto entries = image.bytes_of(table);
   const auto word_points = [&](std::uint64_t address) {
     const auto word = word_at(image, address);
-    return word && points_into(*word, section);
+    return word && holds_address(section.header, *word);
   };
   std::uint64_t next = 0;
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= entries.size(); at += sizeof(std::uint64_t)) {
@@ -107,26 +96,23 @@ bool any_symbol_in(const Image& image, const Section& section, Counts counts) {
     if (table.header.sh_type != SHT_SYMTAB && table.header.sh_type != SHT_DYNSYM) continue;
     const auto symbols = image.bytes_of(table);
     for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
-      const auto symbol = symbols.subspan(at, sizeof(Elf64_Sym));
-      const auto info = std::to_integer<unsigned>(symbol[offsetof(Elf64_Sym, st_info)]);
-      const auto index = number_at<std::uint16_t>(symbol, offsetof(Elf64_Sym, st_shndx), image.endian());
-      const auto value = number_at<std::uint64_t>(symbol, offsetof(Elf64_Sym, st_value), image.endian());
+      const Elf64_Sym symbol = load_symbol(symbols.subspan(at), image.endian());
       // Without section headers, the index is that of a section that once was.
-      const bool may_be = index == section.index || (!image.has_section_headers() && index != SHN_UNDEF);
-      if (may_be && points_into(value, section) && counts(table, symbol, info)) return true;
+      const bool may_be =
+          symbol.st_shndx == section.index || (!image.has_section_headers() && symbol.st_shndx != SHN_UNDEF);
+      if (may_be && holds_address(section.header, symbol.st_value) && counts(table, symbol)) return true;
     }
   }
   return false;
 }
 
 /// Empty where the name has no end or no table.
-std::string_view name_of(const Image& image, const Section& symbol_table, std::span<const std::byte> symbol) {
-  const auto name = number_at<std::uint32_t>(symbol, offsetof(Elf64_Sym, st_name), image.endian());
+std::string_view name_of(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol) {
   if (symbol_table.header.sh_link >= image.sections().size()) return {};
   const auto bytes = image.bytes_of(image.sections()[symbol_table.header.sh_link]);
   const std::string_view names(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const std::size_t end = name < names.size() ? names.find('\0', name) : std::string_view::npos;
-  return end == std::string_view::npos ? std::string_view{} : names.substr(name, end - name);
+  const std::size_t end = symbol.st_name < names.size() ? names.find('\0', symbol.st_name) : std::string_view::npos;
+  return end == std::string_view::npos ? std::string_view{} : names.substr(symbol.st_name, end - symbol.st_name);
 }
 
 /// Names of symbols whose bytes nobody reads: crt1.o's for its ABI note; a library's mark; and AArch64's mapping
@@ -140,14 +126,14 @@ bool is_mere_mark(std::string_view name, std::uint16_t machine) {
 }  // namespace
 
 bool has_named_symbol_in(const Image& image, const Section& section) {
-  return any_symbol_in(image, section, [&](const Section& table, std::span<const std::byte> symbol, unsigned info) {
-    if (ELF64_ST_TYPE(info) == STT_SECTION || ELF64_ST_TYPE(info) == STT_FILE) return false;
-    const bool has_name = number_at<std::uint32_t>(symbol, offsetof(Elf64_Sym, st_name), image.endian()) != 0;
-    return has_name && !is_mere_mark(name_of(image, table, symbol), image.header().e_machine);
+  return any_symbol_in(image, section, [&](const Section& table, const Elf64_Sym& symbol) {
+    const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+    if (type == STT_SECTION || type == STT_FILE) return false;
+    return symbol.st_name != 0 && !is_mere_mark(name_of(image, table, symbol), image.header().e_machine);
   });
 }
 
-bool is_library_mark(const Image& image, const Section& symbol_table, std::span<const std::byte> symbol) {
+bool is_library_mark(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol) {
   return name_of(image, symbol_table, symbol) == library_mark;
 }
 

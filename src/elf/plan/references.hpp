@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
-
 #include "elf/image.hpp"
 
 /// Who would notice that a section got another address. Symbols may be stripped, so code and data are searched as well:
@@ -15,7 +12,7 @@ bool has_named_symbol_in(const Image& image, const Section& section);
 
 /// Whether an entry of `symbol_table` is the one whose address tells a library from others (__dso_handle). Nobody reads
 /// what stands there; mold puts it at the first section where crtbegin.o has not defined it.
-bool is_library_mark(const Image& image, const Section& symbol_table, std::span<const std::byte> symbol);
+bool is_library_mark(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol);
 
 /// Whether the dynamic linker computes a pointer into `section` (Machine::pointer_relocations, SHT_RELR).
 bool has_relative_relocation_to(const Image& image, const Section& section);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "elf/plan/segment_table.hpp"
+#include "elf/load_lookup.hpp"
 
 namespace sframe_gen::elf {
 
@@ -39,7 +39,7 @@ std::uint64_t SectionTable::new_offset(const Section& section) const {
   const Elf64_Shdr& header = section.header;
   if (header.sh_type == SHT_NULL) return header.sh_offset;
   const Elf64_Phdr* load =
-      is_allocated(section) ? load_of(*image_, header.sh_addr, header.sh_size, header.sh_offset) : nullptr;
+      is_allocated(section) ? find_load(*image_, header.sh_addr, header.sh_size, header.sh_offset) : nullptr;
   // A .tbss may lie outside every PT_LOAD, but it stands behind .tdata.
   if (load == nullptr && is_allocated(section)) load = image_->find_segment(PT_TLS);
   // mold gives sections without bytes no place in the file.

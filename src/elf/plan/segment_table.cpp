@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "elf/load_lookup.hpp"
+
 namespace sframe_gen::elf {
 
 namespace {
@@ -27,7 +29,7 @@ std::uint64_t SegmentTable::new_offset(std::size_t index) const {
   // PT_GNU_STACK and its like are all zero but for their flags.
   if (segment.p_type == PT_LOAD) return (*load_map_)(segment.p_offset);
   if (segment.p_type == PT_NULL || segment.p_offset == 0) return segment.p_offset;
-  const Elf64_Phdr* load = load_of(*image_, segment.p_vaddr, segment.p_memsz, segment.p_offset);
+  const Elf64_Phdr* load = find_load(*image_, segment.p_vaddr, segment.p_memsz, segment.p_offset);
   // GNU ld gives a PT_GNU_PROPERTY to a note that is not loaded, too.
   const bool not_loaded = segment.p_memsz == 0 && segment.p_filesz != 0;
   if (load == nullptr || not_loaded) return (*map_)(segment.p_offset);
@@ -99,23 +101,6 @@ std::optional<std::size_t> redundant_note(const Image& image) {
       return i;
   }
   return {};
-}
-
-const Elf64_Phdr* load_of(const Image& image, std::uint64_t address, std::uint64_t size, std::uint64_t offset) {
-  for (const Elf64_Phdr& segment : image.segments()) {
-    const bool same_place = segment.p_type == PT_LOAD && address >= segment.p_vaddr && offset >= segment.p_offset &&
-                            address - segment.p_vaddr == offset - segment.p_offset;
-    if (same_place && address - segment.p_vaddr <= segment.p_memsz &&
-        size <= segment.p_memsz - (address - segment.p_vaddr))
-      return &segment;
-  }
-  // .bss's offset need not agree with its address.
-  for (const Elf64_Phdr& segment : image.segments()) {
-    if (segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_memsz &&
-        size <= segment.p_memsz - (address - segment.p_vaddr))
-      return &segment;
-  }
-  return nullptr;
 }
 
 }  // namespace sframe_gen::elf

@@ -48,8 +48,4 @@ class SegmentTable {
 /// checks. On s390x nothing reads either.
 std::optional<std::size_t> redundant_note(const Image& image);
 
-/// The PT_LOAD of the input that holds an address whose bytes stand at `offset`: at the border of two PT_LOADs both
-/// may hold the address, and the offset decides. Null where there is none.
-const Elf64_Phdr* load_of(const Image& image, std::uint64_t address, std::uint64_t size, std::uint64_t offset);
-
 }  // namespace sframe_gen::elf

@@ -1,7 +1,8 @@
 #include "elf/undo/index_tables.hpp"
 
 #include <algorithm>
-#include <cstddef>
+
+#include "elf/records.hpp"
 
 namespace sframe_gen::elf {
 
@@ -40,7 +41,7 @@ void restore_section_indices(std::span<std::byte> table, std::uint32_t section_t
                              const std::vector<std::uint32_t>& new_index_of) {
   const std::vector<std::uint32_t> old_index_of = invert(new_index_of);
   if (section_type == SHT_SYMTAB || section_type == SHT_DYNSYM)
-    return restore_each<std::uint16_t>(table, offsetof(Elf64_Sym, st_shndx), sizeof(Elf64_Sym), endian, old_index_of);
+    return restore_each<std::uint16_t>(table, symbol_section_at, sizeof(Elf64_Sym), endian, old_index_of);
   // A group's first word holds flags.
   const std::size_t first = section_type == SHT_GROUP ? sizeof(std::uint32_t) : 0;
   restore_each<std::uint32_t>(table, first, sizeof(std::uint32_t), endian, old_index_of);

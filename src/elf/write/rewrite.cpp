@@ -11,6 +11,7 @@
 
 #include "elf/check/layout_check.hpp"
 #include "elf/edit/file_image.hpp"
+#include "elf/load_lookup.hpp"
 #include "elf/undo/original.hpp"
 #include "elf/undo/undo.hpp"
 #include "support/background.hpp"
@@ -30,12 +31,10 @@ constexpr std::uint64_t early_step = 1 << 20;
 std::uint64_t unmoved_size(const Image& image) {
   const Section* const eh_frame = image.find_section(".eh_frame");
   if (eh_frame == nullptr) return 0;
-  for (const Elf64_Phdr& segment : image.segments()) {
-    const std::uint64_t end = segment.p_offset + segment.p_filesz;
-    const bool holds = segment.p_offset <= eh_frame->header.sh_offset && eh_frame->header.sh_offset < end;
-    if (segment.p_type == PT_LOAD && holds && end <= image.file_bytes().size()) return end;
-  }
-  return 0;
+  const auto load = find_load_at_offset(image, eh_frame->header.sh_offset);
+  if (!load) return 0;
+  const std::uint64_t end = image.segments()[*load].p_offset + image.segments()[*load].p_filesz;
+  return end <= image.file_bytes().size() ? end : 0;
 }
 
 /// Adds [from, to) of the image. Reads instead of looking at the mapping: pages that nobody else looks at need not stay
