@@ -17,7 +17,7 @@ std::string list_of(const List<Choice>& choices) {
   for (const Choice& choice : choices) {
     const bool last = &choice == choices.end() - 1;
     text += &choice == choices.begin() ? "" : last ? " or " : ", ";
-    text += quote + std::string(choice.name) + quote;
+    text.append(quote).append(choice.name).append(quote);
   }
   return text;
 }
