@@ -109,10 +109,10 @@ TEST_F(PagesBelow, NeverBeginBelowTheLowestAddress) {
 }
 
 TEST_F(PagesBelow, AreNotPutBelowSharedObjects) {
-  std::vector<Trial> trials;
-  plan_layout(Image::open(small_library()), section_size, sframe_section, &trials);
-  EXPECT_FALSE(trials.empty());
-  for (const Trial& trial : trials) EXPECT_EQ(trial.plan.find("T3"), std::string::npos) << trial.plan;
+  std::vector<TriedPlan> tried;
+  plan_layout(Image::open(small_library()), section_size, sframe_section, &tried);
+  EXPECT_FALSE(tried.empty());
+  for (const TriedPlan& plan : tried) EXPECT_EQ(plan.plan.find("T3"), std::string::npos) << plan.plan;
 }
 
 TEST_F(PagesBelow, ASecondRunChangesNothingAndALargerSectionStillFits) {

@@ -1,32 +1,33 @@
 // Which of the plans that work is taken, and what is said of the others.
 
+#include "elf/plan/plan.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "elf/plan/attempt.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
 namespace {
 
-std::vector<Trial> trials_of(const std::filesystem::path& file, std::size_t size) {
-  std::vector<Trial> trials;
-  failure_of([&] { plan_layout(Image::open(file), size, sframe_section, &trials); });
-  return trials;
+std::vector<TriedPlan> plans_tried_for(const std::filesystem::path& file, std::size_t size) {
+  std::vector<TriedPlan> tried;
+  failure_of([&] { plan_layout(Image::open(file), size, sframe_section, &tried); });
+  return tried;
 }
 
-const Trial* find_taken(const std::vector<Trial>& trials) {
-  const auto found = std::find_if(trials.begin(), trials.end(), [](const Trial& t) { return t.taken; });
-  return found == trials.end() ? nullptr : &*found;
+const TriedPlan* find_taken(const std::vector<TriedPlan>& tried) {
+  const auto found = std::find_if(tried.begin(), tried.end(), [](const TriedPlan& t) { return t.taken; });
+  return found == tried.end() ? nullptr : &*found;
 }
 
 TEST(Plans, AreOrderedByTheirLeastCost) {
   const Image image = Image::open(small_library());
-  const auto attempts = attempts_for(image, find_existing_sframe(image));
-  EXPECT_GT(attempts.size(), 5U);
-  EXPECT_TRUE(std::is_sorted(attempts.begin(), attempts.end(),
-                             [](const Attempt& a, const Attempt& b) { return least_cost(a) < least_cost(b); }));
+  const auto plans = plans_for(image, find_existing_sframe(image));
+  EXPECT_GT(plans.size(), 5U);
+  EXPECT_TRUE(std::is_sorted(plans.begin(), plans.end(),
+                             [](const Plan& a, const Plan& b) { return least_cost(a) < least_cost(b); }));
 }
 
 TEST(Plans, WorseCostsOutweighAllLesserOnes) {
@@ -42,11 +43,11 @@ TEST(Plans, WorseCostsOutweighAllLesserOnes) {
 
 TEST(Plans, EachIsTriedAndOneIsTaken) {
   for (const std::size_t size : {std::size_t{64}, std::size_t{0x2345}}) {
-    const auto trials = trials_of(small_library(), size);
-    EXPECT_EQ(std::count_if(trials.begin(), trials.end(), [](const Trial& t) { return t.taken; }), 1);
-    for (const Trial& trial : trials) EXPECT_FALSE(trial.outcome.empty()) << trial.plan;
-    ASSERT_NE(find_taken(trials), nullptr);
-    EXPECT_TRUE(find_taken(trials)->possible);
+    const auto tried = plans_tried_for(small_library(), size);
+    EXPECT_EQ(std::count_if(tried.begin(), tried.end(), [](const TriedPlan& t) { return t.taken; }), 1);
+    for (const TriedPlan& plan : tried) EXPECT_FALSE(plan.outcome.empty()) << plan.plan;
+    ASSERT_NE(find_taken(tried), nullptr);
+    EXPECT_TRUE(find_taken(tried)->possible);
   }
 }
 
@@ -62,12 +63,12 @@ TEST(Plans, NotesMoveUnderARelroThatNamesOtherBytes) {
   EXPECT_EQ(inject(folder / "library", folder / "output", 64).evicted, expected.evicted);
 }
 
-// Without `trials` the search ends as soon as no plan left can be cheaper: that must not change the choice.
+// Without `tried` the search ends as soon as no plan left can be cheaper: that must not change the choice.
 TEST(Plans, AreTheSameWhetherAllAreTriedOrNot) {
   const Image image = Image::open(small_library());
   for (std::size_t size = 8; size < 0x3000; size = size * 2 + 8) {
-    std::vector<Trial> trials;
-    const Layout with = plan_layout(image, size, sframe_section, &trials);
+    std::vector<TriedPlan> tried;
+    const Layout with = plan_layout(image, size, sframe_section, &tried);
     const Layout without = plan_layout(image, size);
     EXPECT_EQ(with.section_address, without.section_address);
     EXPECT_EQ(with.file_size, without.file_size);
@@ -78,11 +79,11 @@ TEST(Plans, AreTheSameWhetherAllAreTriedOrNot) {
 TEST(Plans, AreToldWhereNoneWorks) {
   const Folder folder;
   std::filesystem::copy_file(small_library(), folder / "ld.so.1");
-  const auto trials = trials_of(folder / "ld.so.1", 0x12345);
-  EXPECT_FALSE(trials.empty());
-  for (const Trial& trial : trials) {
-    EXPECT_FALSE(trial.possible) << trial.plan;
-    EXPECT_NE(trial.plan.substr(0, 2), "S2");
+  const auto tried = plans_tried_for(folder / "ld.so.1", 0x12345);
+  EXPECT_FALSE(tried.empty());
+  for (const TriedPlan& plan : tried) {
+    EXPECT_FALSE(plan.possible) << plan.plan;
+    EXPECT_NE(plan.plan.substr(0, 2), "S2");
   }
 }
 

@@ -1,7 +1,8 @@
 #include "elf/plan/layout.hpp"
 
-#include "elf/plan/attempt.hpp"
-#include "elf/plan/draft.hpp"
+#include <utility>
+
+#include "elf/plan/placement.hpp"
 #include "elf/preconditions.hpp"
 #include "support/text.hpp"
 
@@ -13,53 +14,58 @@ namespace {
 constexpr std::uint64_t largest_section = UINT32_MAX;
 
 /// The cheapest of the plans that work, and what became of the others.
-class Choice {
+class Cheapest {
  public:
-  Choice(const Image& image, std::vector<Trial>* trials) : image_(image), trials_(trials) {}
+  Cheapest(const Task& task, std::vector<TriedPlan>* tried) : task_(task), tried_(tried) {}
 
-  /// Whether no attempt that costs `cost` and more needs to be looked at.
-  bool is_settled(const Cost& cost) const { return best_ && trials_ == nullptr && best_->cost() <= cost; }
+  /// Whether no plan that costs `cost` and more needs to be looked at.
+  bool is_found(const Cost& cost) const { return best_ && tried_ == nullptr && best_cost_ <= cost; }
 
-  void consider(const Attempt& attempt, Draft draft) {
-    const auto obstacle = draft.work_out();
-    if (obstacle) {
-      tell(attempt, obstacle->in_table ? "no room for more program headers: " + obstacle->why : obstacle->why, false);
+  void consider(const Plan& plan) {
+    auto outcome = place(task_, plan);
+    if (const auto* obstacle = std::get_if<Obstacle>(&outcome)) {
+      tell(plan, obstacle->in_table ? "no room for more program headers: " + obstacle->why : obstacle->why, false);
       // The most permissive plan's obstacle says best what is wrong.
-      if (attempt.table == TablePlan::Below)
-        below_ = obstacle;
+      if (plan.table == TablePlan::Below)
+        below_ = *obstacle;
       else
         obstacle_ = *obstacle;
       return;
     }
-    tell(attempt, draft.description(), true);
-    if (best_ && best_->cost() <= draft.cost()) return;
-    best_ = std::move(draft);
-    if (trials_ != nullptr) taken_ = trials_->size() - 1;
+    auto& placement = std::get<Placement>(outcome);
+    tell(plan, description_of(task_.image, placement), true);
+    const Cost cost = cost_of(task_.image, placement);
+    if (best_ && best_cost_ <= cost) return;
+    best_ = std::move(placement);
+    best_cost_ = cost;
+    if (tried_ != nullptr) taken_ = tried_->size() - 1;
   }
 
   Layout layout() const {
-    if (!best_) throw Refused(image_.name(), why_not());
-    if (trials_ != nullptr) (*trials_)[taken_].taken = true;
-    return best_->layout();
+    if (!best_) throw Refused(task_.image.name(), why_not());
+    if (tried_ != nullptr) (*tried_)[taken_].taken = true;
+    return lay_out(task_, *best_);
   }
 
  private:
-  void tell(const Attempt& attempt, std::string outcome, bool possible) {
-    if (trials_ != nullptr) trials_->push_back({name_of(attempt, image_), std::move(outcome), possible, false});
+  void tell(const Plan& plan, std::string outcome, bool possible) {
+    if (tried_ != nullptr) tried_->push_back({name_of(plan, task_.image), std::move(outcome), possible, false});
   }
 
   std::string why_not() const {
     std::string why = obstacle_.why;
     if (obstacle_.in_table) why = "no room for more program headers: " + why;
     if (below_) why += "; nor can pages be put below it, as " + below_->why;
-    if (is_dynamic_loader(image_)) why = "is a dynamic loader, to which a segment cannot be added safely, and " + why;
+    if (is_dynamic_loader(task_.image))
+      why = "is a dynamic loader, to which a segment cannot be added safely, and " + why;
     return why;
   }
 
-  const Image& image_;
-  std::vector<Trial>* trials_;
+  const Task& task_;
+  std::vector<TriedPlan>* tried_;
   std::size_t taken_ = 0;
-  std::optional<Draft> best_;
+  std::optional<Placement> best_;
+  Cost best_cost_;
   Obstacle obstacle_;
   std::optional<Obstacle> below_;
 };
@@ -95,7 +101,7 @@ const char* short_name(TablePlan plan) {
 }
 
 Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section,
-                   std::vector<Trial>* trials) {
+                   std::vector<TriedPlan>* tried) {
   check_preconditions(image);
   if (section_size == 0 || section_size > largest_section)
     throw Refused(image.name(), "a " + std::string(section.name) + " of " + hex(section_size) + " bytes is impossible");
@@ -105,12 +111,13 @@ Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSect
   }
   const Movability movability(image);
   const ExistingSframe existing = find_existing_sframe(image, section);
-  Choice choice(image, trials);
-  for (const Attempt& attempt : attempts_for(image, existing)) {
-    if (choice.is_settled(least_cost(attempt))) break;
-    choice.consider(attempt, Draft(image, movability, existing, attempt, section, section_size));
+  const Task task{image, movability, existing, section, section_size};
+  Cheapest cheapest(task, tried);
+  for (const Plan& plan : plans_for(image, existing)) {
+    if (cheapest.is_found(least_cost(plan))) break;
+    cheapest.consider(plan);
   }
-  return choice.layout();
+  return cheapest.layout();
 }
 
 }  // namespace sframe_gen::elf

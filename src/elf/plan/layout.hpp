@@ -9,6 +9,7 @@
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
 #include "elf/plan/offset_map.hpp"
+#include "sframe_gen/convert.hpp"
 
 namespace sframe_gen::elf {
 
@@ -54,14 +55,6 @@ struct OldHeaders {
   Elf64_Ehdr header{};
 };
 
-/// One plan that was tried, for people.
-struct Trial {
-  std::string plan;
-  std::string outcome;  ///< what it would do, or why it does not work
-  bool possible = false;
-  bool taken = false;
-};
-
 /// Where the new section and its headers go: every decision of the rewrite, before a byte is written.
 struct Layout {
   NewSection section = sframe_section;
@@ -92,10 +85,10 @@ struct Layout {
   std::vector<std::string> evicted;  ///< names of the sections that made room for program headers
 };
 
-/// Plans room for `section_size` bytes of `section`: of the plans that keep the file sound, the cheapest (attempt.hpp).
-/// Throws Refused with the reason when there is none. With `trials` all plans are worked out, and told there even then;
+/// Plans room for `section_size` bytes of `section`: of the plans that keep the file sound, the cheapest (plan.hpp).
+/// Throws Refused with the reason when there is none. With `tried` all plans are worked out, and told there even then;
 /// without, only as many as it takes.
 Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section = sframe_section,
-                   std::vector<Trial>* trials = nullptr);
+                   std::vector<TriedPlan>* tried = nullptr);
 
 }  // namespace sframe_gen::elf

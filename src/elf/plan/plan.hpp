@@ -12,7 +12,7 @@
 namespace sframe_gen::elf {
 
 /// A combination of plans to try.
-struct Attempt {
+struct Plan {
   SectionPlan section = SectionPlan::Gap;
   TablePlan table = TablePlan::Free;
   std::size_t load = 0;         ///< SectionPlan::Gap: which PT_LOAD grows
@@ -37,13 +37,13 @@ struct Cost {
   friend auto operator<=>(const Cost&, const Cost&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// What `attempt` costs at least.
-Cost least_cost(const Attempt& attempt);
+/// What `plan` costs at least.
+Cost least_cost(const Plan& plan);
 
 /// All that may be tried, in the order of their least cost.
-std::vector<Attempt> attempts_for(const Image& image, const ExistingSframe& existing);
+std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing);
 
 /// "S2+T1, a PT_NOTE less"
-std::string name_of(const Attempt& attempt, const Image& image);
+std::string name_of(const Plan& plan, const Image& image);
 
 }  // namespace sframe_gen::elf

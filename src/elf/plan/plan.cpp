@@ -1,4 +1,4 @@
-#include "elf/plan/attempt.hpp"
+#include "elf/plan/plan.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,65 +33,63 @@ std::vector<std::size_t> gap_candidates(const Image& image, const ExistingSframe
   return candidates;
 }
 
-void add_attempts(SectionPlan section, const Attempt& base, const std::vector<std::size_t>& loads,
-                  std::vector<Attempt>& attempts) {
-  Attempt attempt = base;
-  attempt.section = section;
+void add_plans(SectionPlan section, const Plan& base, const std::vector<std::size_t>& loads, std::vector<Plan>& plans) {
+  Plan plan = base;
+  plan.section = section;
   if (section != SectionPlan::Gap) {
-    attempts.push_back(attempt);
+    plans.push_back(plan);
     return;
   }
   for (const std::size_t load : loads) {
-    attempt.load = load;
-    attempts.push_back(attempt);
-    ++attempt.load_rank;
+    plan.load = load;
+    plans.push_back(plan);
+    ++plan.load_rank;
   }
 }
 
 }  // namespace
 
-Cost least_cost(const Attempt& attempt) {
+Cost least_cost(const Plan& plan) {
   Cost cost;
-  cost.below = attempt.table == TablePlan::Below;
-  cost.tables = attempt.table == TablePlan::DynamicTables;
-  cost.notes = attempt.table == TablePlan::Notes || cost.tables;
-  cost.drops_note = attempt.drops_note;
-  cost.section = attempt.section;
-  cost.load_rank = attempt.load_rank;
+  cost.below = plan.table == TablePlan::Below;
+  cost.tables = plan.table == TablePlan::DynamicTables;
+  cost.notes = plan.table == TablePlan::Notes || cost.tables;
+  cost.drops_note = plan.drops_note;
+  cost.section = plan.section;
+  cost.load_rank = plan.load_rank;
   return cost;
 }
 
-std::vector<Attempt> attempts_for(const Image& image, const ExistingSframe& existing) {
+std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing) {
   const bool only_gaps = is_dynamic_loader(image);
   const auto loads = gap_candidates(image, existing, only_gaps);
   std::vector<SectionPlan> sections{SectionPlan::Gap};
   if (existing.section) sections.push_back(SectionPlan::Replace);
   if (!only_gaps) sections.push_back(SectionPlan::Tail);
-  std::vector<Attempt> attempts;
+  std::vector<Plan> plans;
   for (const bool drops_note : {false, true}) {
     if (drops_note && !redundant_note(image)) continue;
-    Attempt attempt;
-    attempt.drops_note = drops_note;
+    Plan plan;
+    plan.drops_note = drops_note;
     for (const TablePlan table : {TablePlan::Free, TablePlan::Notes, TablePlan::DynamicTables}) {
-      attempt.table = table;
-      for (const SectionPlan section : sections) add_attempts(section, attempt, loads, attempts);
+      plan.table = table;
+      for (const SectionPlan section : sections) add_plans(section, plan, loads, plans);
     }
   }
   if (image.header().e_type == ET_EXEC) {
-    Attempt attempt;
-    attempt.table = TablePlan::Below;
-    for (const SectionPlan section : {SectionPlan::Head, SectionPlan::Tail})
-      add_attempts(section, attempt, loads, attempts);
+    Plan plan;
+    plan.table = TablePlan::Below;
+    for (const SectionPlan section : {SectionPlan::Head, SectionPlan::Tail}) add_plans(section, plan, loads, plans);
   }
-  std::stable_sort(attempts.begin(), attempts.end(),
-                   [](const Attempt& a, const Attempt& b) { return least_cost(a) < least_cost(b); });
-  return attempts;
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const Plan& a, const Plan& b) { return least_cost(a) < least_cost(b); });
+  return plans;
 }
 
-std::string name_of(const Attempt& attempt, const Image& image) {
-  std::string name = std::string(short_name(attempt.section)) + "+" + short_name(attempt.table);
-  if (attempt.section == SectionPlan::Gap) name += " behind " + hex(image.segments()[attempt.load].p_vaddr);
-  if (attempt.drops_note) name += ", a PT_NOTE less";
+std::string name_of(const Plan& plan, const Image& image) {
+  std::string name = std::string(short_name(plan.section)) + "+" + short_name(plan.table);
+  if (plan.section == SectionPlan::Gap) name += " behind " + hex(image.segments()[plan.load].p_vaddr);
+  if (plan.drops_note) name += ", a PT_NOTE less";
   return name;
 }
 

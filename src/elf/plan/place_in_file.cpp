@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "elf/plan/place_steps.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+/// The file bytes follow those of the last PT_LOAD, as a linker would have it: tools warn about allocated sections
+/// behind others. The address is the next page boundary, so that the mapping stays contiguous.
+std::optional<std::string> place_tail_in_file(const Task& task, Placement& placement) {
+  std::uint64_t kept_end = 0;
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < placement.loads.segments().size(); ++i) {
+    const Elf64_Phdr& segment = placement.loads.segments()[i];
+    if (segment.p_type != PT_LOAD) continue;
+    kept_end =
+        std::max(kept_end, std::max<std::uint64_t>(placement.loads.kept_end(i), task.image.segments()[i].p_offset +
+                                                                                    task.image.segments()[i].p_filesz));
+    end = std::max<std::uint64_t>(end, placement.load_map(segment.p_offset) + segment.p_filesz);
+  }
+  // .bss's header names a place in the file too, and elflint takes the segment that begins there for its own.
+  for (const Section& section : task.image.sections()) {
+    const bool unfilled = section.header.sh_type == SHT_NOBITS && (section.header.sh_flags & SHF_ALLOC) != 0;
+    if (unfilled && section.header.sh_offset <= kept_end + placement.loads.page())
+      end = std::max(end, placement.load_map(section.header.sh_offset));
+  }
+  placement.tail.offset = align_up(end + 1, placement.tail.alignment);
+  placement.tail.address = placement.loads.address_above() + placement.tail.offset % placement.loads.page();
+  if (const Claim* across = placement.space.claim_across(kept_end))
+    return across->owner + " reaches over the end of the last PT_LOAD";
+  const Claim* next = placement.space.next_claim(kept_end);
+  if (next == nullptr) return {};
+  const bool free = placement.space.is_zero({kept_end, next->range.begin});
+  const std::uint64_t next_offset = placement.load_map(free ? next->range.begin : kept_end);
+  const std::uint64_t tail_end = placement.tail.offset + placement.tail.size;
+  if (tail_end > next_offset) placement.map.insert({kept_end, align_up(tail_end - next_offset, 64)});
+  return {};
+}
+
+std::uint64_t new_offset(const Placed& placed, const Placement& placement) {
+  if (placed.in_tail) return placement.tail.offset + (placed.address - placement.tail.address);
+  if (placed.in_head) return placed.address - placement.head.address;
+  const Elf64_Phdr& load = placement.loads.segments()[placed.load];
+  return placement.load_map(load.p_offset) + (placed.address - load.p_vaddr);
+}
+
+}  // namespace
+
+std::optional<Obstacle> make_file_room(const Task& task, Placement& placement) {
+  if (auto why = placement.loads.make_file_room(placement.space, placement.load_map, placement.wastes))
+    return Obstacle{false, *why};
+  // Kernels before 5.18 take the table's address from its file offset.
+  if (placement.plan.table != TablePlan::Below &&
+      placement.load_map(old_table(task.image).begin) != old_table(task.image).begin)
+    return Obstacle{false, "the program headers would move in the file"};
+  placement.map = placement.load_map;
+  if (placement.plan.section == SectionPlan::Tail) {
+    if (auto why = place_tail_in_file(task, placement)) return Obstacle{false, *why};
+  }
+  for (Placed& placed : placement.groups) {
+    if (placed.in_tail) placed.address += placement.tail.address;
+    placed.offset = new_offset(placed, placement);
+  }
+  if (placement.section.in_tail) placement.section.address += placement.tail.address;
+  placement.section.offset = new_offset(placement.section, placement);
+  return {};
+}
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+
+#include "elf/plan/placement.hpp"
+
+/// Steps of `place` that fill a file of their own.
+namespace sframe_gen::elf {
+
+/// TablePlan::Below: the program headers, and with SectionPlan::Head the section, into new pages below all others.
+std::optional<Obstacle> put_pages_below(const Task& task, Placement& placement);
+
+/// File bytes for all that has an address.
+std::optional<Obstacle> make_file_room(const Task& task, Placement& placement);
+
+}  // namespace sframe_gen::elf

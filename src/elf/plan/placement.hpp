@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "elf/plan/existing_sframe.hpp"
+#include "elf/plan/file_space.hpp"
+#include "elf/plan/layout.hpp"
+#include "elf/plan/load_growth.hpp"
+#include "elf/plan/movable.hpp"
+#include "elf/plan/plan.hpp"
+
+/// What stands where under one plan, and what can be asked of it: a plan becomes a Placement, which has a cost, and the
+/// cheapest becomes the Layout.
+namespace sframe_gen::elf {
+
+/// What there is to plan; all of it is the same for every plan. What it names must outlive it.
+struct Task {
+  const Image& image;
+  const Movability& movability;
+  const ExistingSframe& existing;
+  const NewSection& section;
+  std::uint64_t section_size;  ///< bytes
+};
+
+/// Why a plan does not work.
+struct Obstacle {
+  bool in_table = false;  ///< the program headers find no room
+  std::string why;
+};
+
+/// A group or the new section at its place.
+struct Placed {
+  Group group;  ///< empty for the new section
+  bool in_tail = false;
+  bool in_head = false;
+  std::size_t load = 0;       ///< unless in tail or head
+  std::uint64_t address = 0;  ///< in tail or head, until that is placed: offset from its beginning
+  std::uint64_t offset = 0;   ///< in the output
+};
+
+/// The new PT_LOAD of SectionPlan::Tail.
+struct Tail {
+  std::uint64_t size = 0;
+  std::uint64_t alignment = 16;
+  std::uint64_t address = 0;
+  std::uint64_t offset = 0;  ///< in the output
+};
+
+/// The new first PT_LOAD of TablePlan::Below, at file offset 0. What stood there follows at file offset `pages`, with
+/// the address it had.
+struct Head {
+  std::uint64_t size = 0;   ///< bytes that it holds; until the section is placed, without that
+  std::uint64_t pages = 0;  ///< bytes inserted in front of all others, a multiple of the page
+  std::uint64_t address = 0;
+};
+
+/// Who owns which bytes and addresses under one plan.
+struct Placement {
+  Plan plan;
+  std::optional<std::size_t> dropped_note;  ///< index of a program header
+  std::uint64_t segment_count = 0;          ///< program headers of the output
+  FileSpace space;
+  LoadGrowth loads;
+  std::vector<Placed> groups;  ///< what made room for program headers
+  Placed section;
+  Tail tail;
+  Head head;
+  bool wastes = false;  ///< a MiB and more, see load_growth.hpp
+  OffsetMap load_map;   ///< without the insertion for the tail, which lies behind all PT_LOADs
+  OffsetMap map;
+};
+
+/// Puts everything where `plan` says.
+std::variant<Placement, Obstacle> place(const Task& task, const Plan& plan);
+
+Cost cost_of(const Image& image, const Placement& placement);
+/// What it does to the file, in a few words.
+std::string description_of(const Image& image, const Placement& placement);
+
+Layout lay_out(const Task& task, const Placement& placement);
+
+/// The program headers of the input.
+FileRange old_table(const Image& image);
+/// File offset behind those of the output, which begin where the old ones do.
+std::uint64_t table_end(const Image& image, const Placement& placement);
+/// Index of the PT_LOAD that holds them.
+std::optional<std::size_t> header_load(const Image& image);
+
+/// What had to move, which may be less than the plan allows.
+TablePlan table_plan_of(const Placement& placement);
+
+/// File offset of the build-id. None if it is not in the first page, where nobody would miss it.
+std::optional<std::uint64_t> build_id_in_first_page(const Image& image);
+/// Whether it leaves that page.
+bool moves_build_id(const Image& image, const Placement& placement);
+
+}  // namespace sframe_gen::elf
