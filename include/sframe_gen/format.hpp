@@ -12,6 +12,9 @@ namespace sframe_gen::sframe {
 /// the same magic number: only the section's name tells it from SFrame version 1.
 enum class Version : std::uint8_t { CtfFrame, V1, V2, V3 };
 
+/// Which line of formats a section belongs to: its bytes do not tell CTF Frame from SFrame version 1, its name does.
+enum class Family : std::uint8_t { SFrame, CtfFrame };
+
 /// ABI/arch identifiers (version 3, section 2.2.1).
 enum class Abi : std::uint8_t { Aarch64Big = 1, Aarch64Little = 2, Amd64 = 3, S390x = 4 };
 

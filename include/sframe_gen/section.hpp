@@ -76,9 +76,6 @@ struct Strictness {
   bool allow_overlap = false;
 };
 
-/// Which line of formats a section belongs to: its bytes do not tell CTF Frame from SFrame version 1, its name does.
-enum class Family : std::uint8_t { SFrame, CtfFrame };
-
 /// Decodes a section of any version and either byte order. Trusts nothing: what contradicts the format or itself
 /// throws MalformedInput, naming the place; a version that is not known throws Refused.
 /// Time is linear in bytes and rows, n log n in the functions of an unsorted index; time and memory are bounded by the

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sframe_gen/format.hpp"
+
+/// A section where it lies, for those who walk stacks with it: no copy is made, nothing is allocated, no exception is
+/// thrown and no lock taken, so all of this may run in a signal handler.
+namespace sframe_gen::sframe {
+
+struct AbiTraits;
+
+/// base + offset, or what is stored there.
+struct UnwindRule {
+  static constexpr std::uint32_t cfa = 0xffffffff;  ///< as a base: the CFA of the same row
+
+  std::uint32_t base = cfa;  ///< DWARF number of a register
+  std::int32_t offset = 0;
+  bool dereferenced = false;
+  friend bool operator==(const UnwindRule&, const UnwindRule&) = default;
+};
+
+/// How to leave a frame. What a section leaves to its ABI is filled in: on AMD64 the RA is *(CFA - 8); a register that
+/// is unchanged is that register + 0.
+struct UnwindRow {
+  UnwindRule cfa;
+  UnwindRule return_address;
+  UnwindRule frame_pointer;
+  bool mangled_ra = false;    ///< aarch64: the return address is signed
+  bool b_key = false;         ///< with key B
+  bool signal_frame = false;  ///< the caller was interrupted: its PC is that of an instruction, not a return address
+  friend bool operator==(const UnwindRow&, const UnwindRow&) = default;
+};
+
+/// What a section says of a PC.
+struct Lookup {
+  enum class Kind : std::uint8_t {
+    Nothing,    ///< it does not describe this PC
+    Row,        ///< `row` leads to the caller
+    Outermost,  ///< there is no caller
+    Damaged,    ///< it contradicts the format there; never if everything was checked and no byte has changed since
+  };
+  Kind kind = Kind::Nothing;
+  UnwindRow row;                     ///< of Kind::Row
+  std::uint64_t function_start = 0;  ///< all but Nothing: the address of the function
+  std::uint32_t function_size = 0;   ///< bytes
+  std::uint32_t descriptor = 0;      ///< index of the function's descriptor
+  std::uint32_t row_number = 0;      ///< of the function's rows
+};
+
+/// What is wrong with a section.
+enum class ViewProblem : std::uint8_t {
+  None,
+  TooShort,
+  NoMagic,
+  UnknownVersion,
+  UnknownFlags,
+  WrongAbi,
+  WrongFixedOffset,
+  OutsideSection,
+  TooManyRows,
+  StrayBytes,
+  OutsideAddressSpace,
+  WrongFunctionInfo,
+  WrongRepeatSize,
+  WrongRowCount,
+  WrongRowStart,
+  WrongRowInfo,
+  WrongRowWords,
+  NotSorted,
+  Overlap,
+};
+/// A few words for a message: "the index is not sorted".
+const char* text_of(ViewProblem problem) noexcept;
+
+struct ViewFault {
+  ViewProblem problem = ViewProblem::None;
+  std::uint64_t offset = 0;  ///< in the section
+  explicit operator bool() const noexcept { return problem != ViewProblem::None; }
+};
+
+/// How much of a section is believed.
+enum class ViewCheck : std::uint8_t {
+  Everything,  ///< linear in bytes and rows: sections pass that decode() takes, and unsorted ones with overlaps
+  Header,      ///< constant: a damaged section never leads outside its bytes, but may give wrong rows
+};
+
+namespace detail {
+
+/// What a header comes to. Pointers into the section.
+struct ViewFields {
+  const std::byte* index = nullptr;
+  const std::byte* rows = nullptr;
+  std::uint64_t rows_size = 0;     ///< bytes
+  std::uint64_t starts_from = 0;   ///< address that the first function's start counts from
+  std::uint64_t start_stride = 0;  ///< bytes from one function's such address to the next one's
+  const AbiTraits* abi = nullptr;
+  std::uint32_t count = 0;      ///< functions
+  std::uint32_t row_count = 0;  ///< as the header says
+  Version version = Version::V3;
+  Endian endian = Endian::Little;
+  std::uint8_t flags = 0;
+};
+
+}  // namespace detail
+
+/// A section in place. The bytes must outlive the view and its copies.
+class SectionView {
+ public:
+  /// Sees nothing: all look-ups come to Nothing.
+  SectionView() noexcept = default;
+
+  /// `address`: the section's virtual address, which the starts of functions count from; for a section that a loader
+  /// has placed, where it lies. After a fault the view sees nothing.
+  [[nodiscard]] ViewFault open(std::span<const std::byte> bytes, std::uint64_t address, Family family = Family::SFrame,
+                               ViewCheck check = ViewCheck::Everything) noexcept;
+
+  /// A binary search if the section is flagged as sorted, else a scan of its index; then a scan of the function's rows.
+  Lookup lookup(std::uint64_t pc) const noexcept;
+
+  bool is_open() const noexcept { return fields_.abi != nullptr; }
+  Version version() const noexcept { return fields_.version; }
+  Abi abi() const noexcept;  ///< AMD64 if nothing is open
+  Endian endian() const noexcept { return fields_.endian; }
+  std::uint8_t flags() const noexcept { return fields_.flags; }
+  std::uint32_t function_count() const noexcept { return fields_.count; }
+
+ private:
+  detail::ViewFields fields_;
+};
+
+}  // namespace sframe_gen::sframe

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sframe_gen/view.hpp"
+
+namespace sframe_gen::sframe {
+
+/// A header (2.2) after its checks, and where the parts of its section lie.
+///
+///     | header | auxiliary header | … | function index | … | rows | … |
+struct HeaderView {
+  detail::ViewFields fields;
+  std::uint64_t end = 0;  ///< offset in the section of the first byte after the auxiliary header
+  std::uint64_t index_offset = 0, index_end = 0;
+  std::uint64_t rows_offset = 0, rows_end = 0;
+};
+
+ViewFault read_header(std::span<const std::byte> bytes, std::uint64_t address, Family family, HeaderView& header);
+
+}  // namespace sframe_gen::sframe

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <ostream>
+#include <span>
+#include <vector>
+
+#include "sframe/abi.hpp"
+#include "sframe_gen/error.hpp"
+#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/section.hpp"
+#include "sframe_gen/view.hpp"
+
+namespace sframe_gen::sframe {
+
+inline void PrintTo(const UnwindRule& rule, std::ostream* out) {
+  *out << (rule.dereferenced ? "*" : "") << "(" << (rule.base == UnwindRule::cfa ? -1 : std::int64_t{rule.base})
+       << " + " << rule.offset << ")";
+}
+
+}  // namespace sframe_gen::sframe
+
+/// The view beside the decoder: what one says of a PC, the other says.
+namespace sframe_gen::unwind::test {
+
+inline sframe::UnwindRule plain(const sframe::Rule& rule) {
+  return {rule.base_register.value_or(sframe::UnwindRule::cfa), rule.offset, rule.dereferenced};
+}
+
+/// What a decoded row comes to, written out.
+inline sframe::UnwindRow plain(const sframe::RecoveryRules& recovery, const sframe::Fde& function, sframe::Abi abi) {
+  const sframe::AbiTraits& traits = sframe::traits_of(abi);
+  const bool fixed = traits.fixed_ra_offset != 0;
+  const sframe::UnwindRule silent_ra = fixed ? sframe::UnwindRule{sframe::UnwindRule::cfa, traits.fixed_ra_offset, true}
+                                             : sframe::UnwindRule{traits.return_address, 0, false};
+  sframe::UnwindRow row;
+  row.cfa = plain(recovery.cfa);
+  row.return_address = recovery.return_address ? plain(*recovery.return_address) : silent_ra;
+  row.frame_pointer =
+      recovery.frame_pointer ? plain(*recovery.frame_pointer) : sframe::UnwindRule{traits.frame_pointer, 0, false};
+  row.mangled_ra = recovery.mangled_ra;
+  row.b_key = function.b_key;
+  row.signal_frame = function.signal_frame;
+  return row;
+}
+
+/// False, and a failure, where the two differ.
+inline bool agree_at(const sframe::Section& section, const sframe::SectionView& view, std::uint64_t pc) {
+  using Kind = sframe::Lookup::Kind;
+  const sframe::Lookup found = view.lookup(pc);
+  const sframe::Fde* const function = sframe::find_fde(section, pc);
+  const sframe::Fre* const row = function != nullptr ? sframe::find_fre(*function, pc - function->start) : nullptr;
+  const bool outermost = (function != nullptr && sframe::is_outermost_throughout(*function, section.version)) ||
+                         (row != nullptr && !row->recovery);
+  const Kind expected = outermost ? Kind::Outermost : row != nullptr ? Kind::Row : Kind::Nothing;
+  EXPECT_EQ(static_cast<int>(found.kind), static_cast<int>(expected)) << std::hex << pc;
+  if (found.kind != expected) return false;
+  if (expected == Kind::Nothing) return true;
+  const bool same_function = found.function_start == function->start && found.function_size == function->size &&
+                             found.descriptor == function - section.fdes.data();
+  EXPECT_TRUE(same_function) << std::hex << pc;
+  if (expected == Kind::Outermost) return same_function;
+  const sframe::UnwindRow said = plain(*row->recovery, *function, section.abi);
+  const bool same_row = found.row == said && found.row_number == row - function->fres.data();
+  EXPECT_EQ(found.row.cfa, said.cfa) << std::hex << pc;
+  EXPECT_EQ(found.row.return_address, said.return_address) << std::hex << pc;
+  EXPECT_EQ(found.row.frame_pointer, said.frame_pointer) << std::hex << pc;
+  EXPECT_TRUE(same_row) << std::hex << pc;
+  return same_function && same_row;
+}
+
+/// Checks each PC of each function, of the large ones the first and last and those around row starts. Returns how many.
+inline std::uint64_t expect_agreement(const sframe::Section& section, const sframe::SectionView& view) {
+  constexpr std::uint64_t all_of = 600;  // bytes of a function whose PCs are all looked up
+  std::uint64_t checked = 0;
+  const auto check = [&](std::uint64_t pc) {
+    ++checked;
+    return agree_at(section, view, pc);
+  };
+  if (!check(0) || !check(section.address) || !check(~std::uint64_t{0})) return checked;
+  for (const sframe::Fde& function : section.fdes) {
+    if (!check(function.start - 1) || !check(function.start + function.size)) return checked;
+    for (std::uint64_t offset = 0; offset < std::min<std::uint64_t>(function.size, all_of); ++offset) {
+      if (!check(function.start + offset)) return checked;
+    }
+    if (function.size <= all_of) continue;
+    if (!check(function.start + function.size - 1)) return checked;
+    for (const sframe::Fre& row : function.fres) {
+      if (!check(function.start + row.pc_offset) || !check(function.start + row.pc_offset - 1)) return checked;
+    }
+  }
+  return checked;
+}
+
+/// Opens the bytes both ways; both take them or neither. Returns the number of PCs compared, 0 if both refused.
+inline std::uint64_t expect_same_reading(std::span<const std::byte> bytes, std::uint64_t address,
+                                         sframe::Family family) {
+  sframe::SectionView view;
+  const sframe::ViewFault fault = view.open(bytes, address, family);
+  try {
+    // What the view cannot tell of an unsorted index, it may let pass.
+    sframe::Section section = sframe::decode(bytes, address, {"a.out", ".sframe"}, {.allow_overlap = true}, family);
+    const bool is_sorted = (section.flags & 1U) != 0;
+    if (is_sorted) section = sframe::decode(bytes, address, {"a.out", ".sframe"}, {}, family);
+    EXPECT_FALSE(fault) << sframe::text_of(fault.problem) << " at " << fault.offset;
+    return fault ? 0 : expect_agreement(section, view);
+  } catch (const Failure& failure) {
+    EXPECT_TRUE(fault) << failure.what();
+    return 0;
+  }
+}
+
+}  // namespace sframe_gen::unwind::test

@@ -1,0 +1,197 @@
+// The view reads what the decoder reads, and refuses what it refuses.
+
+#include "sframe_gen/view.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "elf/image.hpp"
+#include "emit/dialects.hpp"
+#include "sframe/good_section.hpp"
+#include "sframe/good_versions.hpp"
+#include "unwind/agreement.hpp"
+#include "unwind/random_sections.hpp"
+
+namespace sframe_gen::unwind::test {
+namespace {
+
+namespace fs = std::filesystem;
+using sframe::Family;
+using sframe::Lookup;
+using sframe::SectionView;
+
+struct Sample {
+  std::string name;
+  std::vector<std::byte> bytes;
+  std::uint64_t address;
+  Family family = Family::SFrame;
+};
+
+/// The sections of tests/sframe.
+std::vector<Sample> samples() {
+  std::vector<Sample> made{{"good", sframe::test::good_section(), sframe::test::good_address}};
+  for (const char* name : {"default", "flexible", "stubs"}) {
+    made.push_back({name, sframe::test::golden_section(name), sframe::test::golden_address});
+  }
+  for (const char* name : sframe::test::good_versions) {
+    made.push_back({name, sframe::test::good_version(name), sframe::test::good_address, sframe::test::family_of(name)});
+  }
+  return made;
+}
+
+TEST(SectionView, ReadsTheGoldenSections) {
+  for (const Sample& sample : samples()) {
+    SCOPED_TRACE(sample.name);
+    EXPECT_GT(expect_same_reading(sample.bytes, sample.address, sample.family), 20U);
+  }
+}
+
+/// Every section of GNU's and ours in the corpus.
+TEST(SectionView, ReadsTheCorpus) {
+  std::uint64_t sections = 0, checked = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(SFRAME_GEN_SOURCE_DIR "/corpus")) {
+    if (entry.path().filename() != "gnu.elf") continue;
+    SCOPED_TRACE(entry.path().string());
+    const elf::Image image = elf::Image::open(entry.path());
+    const elf::Section* const section = image.find_section(".sframe");
+    if (section == nullptr) continue;
+    ++sections;
+    checked += expect_same_reading(image.bytes_of(*section), section->header.sh_addr, Family::SFrame);
+  }
+  EXPECT_GT(sections, 100U);
+  EXPECT_GT(checked, 2000U);
+}
+
+/// Each bit of each section flipped, and each byte saturated: both take it or neither, and where they do they agree.
+TEST(SectionView, AgreesOnDamagedSections) {
+  std::uint64_t taken = 0, refused = 0;
+  for (const Sample& sample : samples()) {
+    for (std::size_t bit = 0; bit < sample.bytes.size() * 10; ++bit) {
+      SCOPED_TRACE(sample.name + " bit " + std::to_string(bit));
+      // At its exact size, so that AddressSanitizer sees a read past the end.
+      std::vector<std::byte> bytes(sample.bytes.begin(), sample.bytes.end());
+      const std::size_t flipped = bit % 10;
+      std::byte& byte = bytes[bit / 10];
+      byte = flipped == 8   ? std::byte{0}
+             : flipped == 9 ? std::byte{0xff}
+                            : byte ^ std::byte{1} << static_cast<int>(flipped);
+      ++(expect_same_reading(bytes, sample.address, sample.family) != 0 ? taken : refused);
+    }
+  }
+  EXPECT_GT(taken, 1000U);
+  EXPECT_GT(refused, 1000U);
+}
+
+TEST(SectionView, RefusesEveryCut) {
+  for (const Sample& sample : samples()) {
+    auto good = sample.bytes;
+    while (!good.empty() && good.back() == std::byte{0}) good.pop_back();
+    for (std::size_t size = 0; size + 1 < good.size(); ++size) {
+      const std::vector<std::byte> bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
+      SectionView view;
+      EXPECT_TRUE(view.open(bytes, sample.address, sample.family)) << sample.name << " cut to " << size;
+      EXPECT_FALSE(view.is_open());
+      EXPECT_TRUE(view.lookup(sample.address).kind == Lookup::Kind::Nothing);
+    }
+  }
+}
+
+/// With its header alone believed, a damaged section may be wrong, but leads nowhere.
+TEST(SectionView, StaysInsideWithoutTheCheck) {
+  std::uint64_t damaged = 0;
+  for (const Sample& sample : samples()) {
+    for (std::size_t i = 0; i < sample.bytes.size(); ++i) {
+      for (const std::byte value : {std::byte{0}, std::byte{0x7f}, std::byte{0x80}, std::byte{0xff}}) {
+        std::vector<std::byte> bytes(sample.bytes.begin(), sample.bytes.end());
+        bytes[i] = value;
+        SectionView view;
+        if (view.open(bytes, sample.address, sample.family, sframe::ViewCheck::Header)) continue;
+        for (std::uint64_t pc = 0; pc < 0x2100; pc += 3) damaged += view.lookup(pc).kind == Lookup::Kind::Damaged;
+      }
+    }
+  }
+  EXPECT_GT(damaged, 100U);
+}
+
+class EachDialect : public testing::TestWithParam<std::pair<sframe::Abi, OutputFormat>> {};
+
+TEST_P(EachDialect, ReadsWhatTheEncoderWrites) {
+  const emit::Dialect dialect = sframe_gen::test::dialect_of(GetParam().first, GetParam().second);
+  const Family family = dialect.version->version == sframe::Version::CtfFrame ? Family::CtfFrame : Family::SFrame;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomSections random(dialect, seed);
+    const auto bytes = random.section(0x400000, seed % 2 == 0 ? 0x1000 : 0x500000);
+    EXPECT_GT(expect_same_reading(bytes, 0x400000, family), 3U);
+  }
+}
+
+TEST_P(EachDialect, ScansAnUnsortedIndex) {
+  const emit::Dialect dialect = sframe_gen::test::dialect_of(GetParam().first, GetParam().second);
+  const Family family = dialect.version->version == sframe::Version::CtfFrame ? Family::CtfFrame : Family::SFrame;
+  for (unsigned seed = 100; seed < 110; ++seed) {
+    RandomSections random(dialect, seed);
+    auto bytes = random.section(0x400000, 0x1000);
+    bytes[3] &= ~std::byte{1};
+    EXPECT_GT(expect_same_reading(bytes, 0x400000, family), 3U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(SectionView, EachDialect,
+                         testing::Values(std::pair(sframe::Abi::Amd64, sframe_gen::test::v3_flexible),
+                                         std::pair(sframe::Abi::Aarch64Little, sframe_gen::test::v3_flexible),
+                                         std::pair(sframe::Abi::Aarch64Big, sframe_gen::test::v3_flexible),
+                                         std::pair(sframe::Abi::S390x, sframe_gen::test::v3_flexible),
+                                         std::pair(sframe::Abi::Amd64, sframe_gen::test::v2),
+                                         std::pair(sframe::Abi::Amd64, sframe_gen::test::v2_from_section),
+                                         std::pair(sframe::Abi::Aarch64Little, sframe_gen::test::v2),
+                                         std::pair(sframe::Abi::Aarch64Big, sframe_gen::test::v2_from_section),
+                                         std::pair(sframe::Abi::S390x, sframe_gen::test::v2),
+                                         std::pair(sframe::Abi::Amd64, sframe_gen::test::v1),
+                                         std::pair(sframe::Abi::Aarch64Little, sframe_gen::test::v1),
+                                         std::pair(sframe::Abi::Aarch64Big, sframe_gen::test::v1),
+                                         std::pair(sframe::Abi::Amd64, sframe_gen::test::ctf_frame),
+                                         std::pair(sframe::Abi::Aarch64Little, sframe_gen::test::ctf_frame),
+                                         std::pair(sframe::Abi::Aarch64Big, sframe_gen::test::ctf_frame)));
+
+/// Functions of 16 bytes at 0x1000 and 0x1010; the second has the first one's rows, or none.
+std::vector<std::byte> two_functions(const std::string& second_rows, const std::string& row_count) {
+  return sframe::test::bytes_of("e2 de 03 05  03 00 f8 00  02 00 00 00  " + row_count +
+                                " 00 00 00  0d 00 00 00  00 00 00 00  20 00 00 00\n"
+                                "e4 ef ff ff ff ff ff ff  10 00 00 00  00 00 00 00\n"
+                                "e4 ef ff ff ff ff ff ff  10 00 00 00  " +
+                                second_rows + " 00 00 00\n" + "01 00 00 00 00  00 03 08\n" + "00 00 00 00 00\n");
+}
+
+TEST(SectionView, SharesABlockOfRows) {
+  const auto bytes = two_functions("00", "02");
+  EXPECT_GT(expect_same_reading(bytes, 0x2000, Family::SFrame), 30U);
+  SectionView view;
+  ASSERT_FALSE(view.open(bytes, 0x2000));
+  for (const std::uint64_t pc : {0x1000U, 0x1010U}) {
+    const Lookup found = view.lookup(pc);
+    EXPECT_TRUE(found.kind == Lookup::Kind::Row);
+    EXPECT_EQ(found.row.cfa, (sframe::UnwindRule{7, 8, false}));
+    EXPECT_EQ(found.function_start, pc);
+  }
+}
+
+TEST(SectionView, TellsAnOutermostFunctionWithoutRows) {
+  const auto bytes = two_functions("08", "01");
+  EXPECT_GT(expect_same_reading(bytes, 0x2000, Family::SFrame), 30U);
+  SectionView view;
+  ASSERT_FALSE(view.open(bytes, 0x2000));
+  EXPECT_TRUE(view.lookup(0x1000).kind == Lookup::Kind::Row);
+  EXPECT_TRUE(view.lookup(0x1010).kind == Lookup::Kind::Outermost);
+  EXPECT_TRUE(view.lookup(0x1020).kind == Lookup::Kind::Nothing);
+}
+
+TEST(SectionView, NamesEachProblem) {
+  for (int problem = 0; problem <= static_cast<int>(sframe::ViewProblem::Overlap); ++problem) {
+    EXPECT_STRNE(sframe::text_of(static_cast<sframe::ViewProblem>(problem)), "");
+  }
+}
+
+}  // namespace
+}  // namespace sframe_gen::unwind::test
