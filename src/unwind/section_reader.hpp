@@ -187,22 +187,44 @@ class SectionReader {
   template <std::unsigned_integral Start>
   Lookup::Kind scan(const ViewFunction& function, std::uint64_t pc_offset, ViewFre& found,
                     std::uint32_t& row_number) const {
-    const bool repeats = function.info.pc_type() == PcType::Mask;
-    const bool bit_masks = repeats && !traits.has_repeat_size;
-    if (repeats && !bit_masks) {
+    if (function.info.pc_type() == PcType::Mask) {
+      if constexpr (!traits.has_repeat_size) return scan_bit_masks<Start>(function, pc_offset, found, row_number);
       if (function.repeat_size == 0) return Lookup::Kind::Damaged;
       pc_offset %= function.repeat_size;
     }
+    auto at = static_cast<std::uint64_t>(function.first_row - fields_.rows);
+    std::uint64_t last = at;
+    std::uint32_t i = 0;
+    std::uint64_t stride = 0;
+    unsigned info_of_stride = 0x100;  // no row's
+    for (; i < function.row_count; ++i) {
+      if (at + sizeof(Start) + 1 > fields_.rows_size) return Lookup::Kind::Damaged;
+      if (read<Start>(fields_.rows + at) > pc_offset) break;
+      last = at;
+      const unsigned info = read<std::uint8_t>(fields_.rows + at + sizeof(Start));
+      // Neighbours are mostly alike. Guessed so, the next row's place does not wait for this one's bytes.
+      if (info != info_of_stride) [[unlikely]] {
+        info_of_stride = info;
+        const FreInfo row(static_cast<std::uint8_t>(info));
+        stride = sizeof(Start) + 1 + (std::uint64_t{row.word_count()} << row.word_width());
+      }
+      at += stride;
+    }
+    if (i == 0) return Lookup::Kind::Nothing;
+    row_number = i - 1;
+    return read_row<Start>(fields_.rows + last, found) ? Lookup::Kind::Row : Lookup::Kind::Damaged;
+  }
+
+  /// CTF Frame and version 1: of the rows that match, the last one holds.
+  template <std::unsigned_integral Start>
+  Lookup::Kind scan_bit_masks(const ViewFunction& function, std::uint64_t pc_offset, ViewFre& found,
+                              std::uint32_t& row_number) const {
     Lookup::Kind kind = Lookup::Kind::Nothing;
     const std::byte* at = function.first_row;
     ViewFre row;
     for (std::uint32_t i = 0; i < function.row_count; ++i, at = row.next) {
       if (!read_row<Start>(at, row)) return Lookup::Kind::Damaged;
-      const std::uint64_t compared = bit_masks ? pc_offset & row.start : pc_offset;
-      if (compared < row.start) {
-        if (bit_masks) continue;  // of those that match, the last one holds
-        break;
-      }
+      if ((pc_offset & row.start) < row.start) continue;
       found = row;
       row_number = i;
       kind = Lookup::Kind::Row;

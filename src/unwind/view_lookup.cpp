@@ -18,12 +18,9 @@ std::uint32_t last_start(const Reader& reader, std::uint32_t count, std::uint64_
   std::uint32_t first = 0;
   while (count > 1) {
     const std::uint32_t half = count / 2;
-    // No branch, which would be guessed wrong every other time; both next places are fetched meanwhile.
-    const std::uint32_t rest = count - half;
-    __builtin_prefetch(reader.entry_of(first + rest / 2));
-    __builtin_prefetch(reader.entry_of(first + half + rest / 2));
+    // No branch, which would be guessed wrong every other time.
     first += reader.start_of(first + half) <= pc ? half : 0;
-    count = rest;
+    count -= half;
   }
   return first;
 }

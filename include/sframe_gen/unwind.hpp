@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sframe_gen/view.hpp"
+
+/// From a frame to its caller by sections alone: registers in, registers out. Of this process or another one, a core
+/// file or a recorded stack, of any machine on any host. Nothing here allocates, throws or locks.
+namespace sframe_gen::unwind {
+
+/// Registers by DWARF number: x86-64's 16, aarch64's x0 to x30 and sp, s390x's general and floating-point registers.
+struct Registers {
+  static constexpr std::uint32_t count = 32;
+
+  std::uint64_t pc = 0;
+  std::uint64_t values[count] = {};
+  std::uint32_t known = 0;  ///< bit n: values[n] is known. Of a caller only SP and FP are.
+  /// The PC is that of an instruction that was interrupted. Else it is a return address, which may lie behind the last
+  /// instruction of its function; the call itself does not.
+  std::uint32_t pc_is_exact = 1;
+
+  void set(std::uint32_t number, std::uint64_t value) noexcept {
+    values[number] = value;
+    known |= 1U << number;
+  }
+  bool knows(std::uint32_t number) const noexcept { return number < count && (known >> number & 1U) != 0; }
+};
+
+/// Why a walk does not go on.
+enum class Stop : std::uint8_t {
+  Stepped = 0,  ///< it does
+  Outermost,    ///< there is no caller: a row says so, or the return address is 0
+  NoModule,     ///< the PC is in no module
+  NoSection,    ///< the PC's module has no section
+  NoRow,        ///< the section leaves the PC out
+  UnreadableMemory,
+  UnknownRegister,  ///< a rule is based on a register that is not known
+  NoProgress,       ///< the stack pointer would not grow
+  BadSection,       ///< the section is damaged, or for another machine than the first module's
+};
+/// "the outermost frame".
+const char* text_of(Stop stop) noexcept;
+
+/// Copies the 8 bytes at `address` of the walked program to `bytes`. False: they cannot be read.
+using ReadMemory = bool (*)(void* context, std::uint64_t address, void* bytes);
+
+/// A file in memory.
+struct Module {
+  std::uint64_t begin = 0, end = 0;           ///< addresses of its code in the walked program
+  std::uint64_t bias = 0;                     ///< such an address minus the one that the view was opened for
+  const sframe::SectionView* view = nullptr;  ///< null: it has no section
+};
+
+/// One remembered row. Zeros are an empty slot.
+struct RowSlot {
+  std::uint64_t words[4];
+};
+
+/// What all steps of a walk have in common.
+struct Walked {
+  std::span<const Module> modules;  ///< no two overlap. Ascending ones are searched faster.
+  ReadMemory read = nullptr;
+  void* context = nullptr;
+  /// aarch64: the bits of a signed return address that are not the address's own. 0 where nothing is signed.
+  std::uint64_t signature_mask = 0;
+  /// Room for rows by PC, a power of two of slots; empty: none is remembered. Threads, and a signal handler with the
+  /// code that it has interrupted, may share it. To be cleared when the modules change.
+  std::span<RowSlot> rows;
+};
+
+class Unwinder {
+ public:
+  /// `walked` refers to memory of the caller's, which must outlive the unwinder.
+  explicit Unwinder(const Walked& walked) noexcept;
+
+  /// To the caller of the frame in `registers`, which stay as they are unless it comes to Stepped.
+  Stop step(Registers& registers) const noexcept;
+
+  /// Puts the PC of each frame into `pcs`, from the one in `registers` outwards, and returns how many. `stop`:
+  /// Stepped if `pcs` is full. `registers` become those of the last frame.
+  std::size_t walk(Registers& registers, std::span<std::uint64_t> pcs, Stop& stop) const noexcept;
+
+ private:
+  Walked walked_;
+  const sframe::AbiTraits* abi_ = nullptr;
+  bool ascending_ = true;
+};
+
+}  // namespace sframe_gen::unwind

@@ -1,0 +1,185 @@
+#include "unwind/backtrace.hpp"
+
+#include "sframe_gen/unwind.h"
+#include "unwind/facts.hpp"
+#include "unwind/host.hpp"
+#include "unwind/loaded_modules.hpp"
+#include "unwind/row_cache.hpp"
+#include "unwind/stack_memory.hpp"
+#include "unwind/step.hpp"
+
+namespace sframe_gen::unwind {
+namespace {
+
+/// Finds rows, and trusts a module once it was seen to be loaded still: for one walk, as what is on the stack stays.
+class Rows {
+ public:
+  explicit Rows(const LoadedModules& loaded) : loaded_(loaded), cache_(loaded.rows) {}
+
+  Stop find(std::uint64_t pc, PackedRow& row) {
+    if (pc - begin_ >= size_) [[unlikely]] {
+      if (const Stop stop = enter_module(pc); stop != Stop::Stepped) return stop;
+    }
+    if (cache_.find(pc, row)) [[likely]] {
+      return Stop::Stepped;
+    }
+    const Stop stop = find_row(module_->view, host_abi, pc - module_->bias, row);
+    if (stop == Stop::Stepped) cache_.put(pc, row);
+    return stop;
+  }
+
+ private:
+  Stop enter_module(std::uint64_t pc) {
+    const LoadedModule* const modules = loaded_.modules.data();
+    std::size_t first = 0;
+    std::size_t count = loaded_.modules.size();
+    while (count > 1) {
+      const std::size_t half = count / 2;
+      if (modules[first + half].begin <= pc) first += half;
+      count -= half;
+    }
+    if (count == 0 || pc < modules[first].begin || pc >= modules[first].end) return Stop::NoModule;
+    const std::uint64_t bit = first < 64 ? std::uint64_t{1} << first : 0;
+    if ((seen_ & bit) == 0 && !is_still_loaded(modules[first], pc)) return Stop::NoModule;
+    seen_ |= bit;
+    module_ = &modules[first];
+    if (module_->is_damaged) return Stop::BadSection;
+    if (!module_->view.is_open()) return Stop::NoSection;
+    if (module_->view.abi() != host_abi.abi) return Stop::BadSection;
+    begin_ = module_->begin;
+    size_ = module_->end - begin_;
+    return Stop::Stepped;
+  }
+
+  const LoadedModules& loaded_;
+  RowCache cache_;
+  const LoadedModule* module_ = nullptr;
+  std::uint64_t begin_ = 0, size_ = 0;  ///< of `module_`'s code
+  std::uint64_t seen_ = 0;              ///< bit n: the n-th module is still loaded
+};
+
+/// What a walk goes on with after a call: more would have to be kept in memory from frame to frame.
+struct Caller {
+  std::uint64_t pc, sp, fp;
+};
+
+/// One step by a row of the common form. False: it takes a general one to say why not.
+bool step_common(const PackedRow& row, StackMemory& memory, Caller& frame) {
+  const std::uint64_t cfa = moved(row.has(PackedRow::cfa_from_fp) ? frame.fp : frame.sp, row.cfa_offset);
+  const std::uint64_t sp = moved(cfa, host_abi.stack_pointer_bias);
+  std::uint64_t pc = 0;
+  std::uint64_t fp = frame.fp;
+  if (sp <= frame.sp || !memory.word(moved(cfa, row.ra_offset), pc) || pc == 0) return false;
+  if (row.has(PackedRow::fp_dereferenced) && !memory.word(moved(cfa, row.fp_offset), fp)) return false;
+  frame = {pc, sp, fp};
+  return true;
+}
+
+class Walk {
+ public:
+  Walk(const LoadedModules& loaded, Registers& registers, KnownStack known, std::span<void*> buffer)
+      : rows_(loaded), memory_(known.begin, known.end), registers_(registers), buffer_(buffer) {}
+
+  /// The number of frames.
+  std::size_t run(Stop& stop) {
+    constexpr std::uint32_t needed = 1U << host_abi.stack_pointer | 1U << host_abi.frame_pointer;
+    stop = Stop::Stepped;
+    while (stop == Stop::Stepped && count_ < buffer_.size()) {
+      const bool after_call = registers_.pc_is_exact == 0 && (registers_.known & needed) == needed;
+      if (after_call) run_common();
+      if (count_ == buffer_.size()) break;
+      add(registers_.pc);
+      PackedRow row;
+      stop = rows_.find(registers_.pc - (registers_.pc_is_exact != 0 ? 0 : 1), row);
+      if (stop == Stop::Stepped) stop = apply(row, host_abi, memory_, registers_);
+    }
+    return count_;
+  }
+
+ private:
+  void add(std::uint64_t pc) { buffer_.data()[count_++] = pointer_to(pc); }
+
+  /// As far as rows of the common form lead, with all that changes in processor registers.
+  void run_common() {
+    Caller frame{registers_.pc, registers_.values[host_abi.stack_pointer], registers_.values[host_abi.frame_pointer]};
+    std::uint64_t pc_of_row = 0;
+    PackedRow row;
+    while (count_ < buffer_.size()) {
+      // In a recursion, what a row says need not wait for the return address.
+      if (frame.pc != pc_of_row) {
+        if (rows_.find(frame.pc - 1, row) != Stop::Stepped) break;
+        pc_of_row = frame.pc;
+      }
+      const std::uint64_t pc = frame.pc;
+      if (!row.has(PackedRow::common) || !step_common(row, memory_, frame)) break;
+      add(pc);
+    }
+    registers_.pc = frame.pc;
+    registers_.pc_is_exact = 0;
+    registers_.values[host_abi.stack_pointer] = frame.sp;
+    registers_.values[host_abi.frame_pointer] = frame.fp;
+    registers_.known = 1U << host_abi.stack_pointer | 1U << host_abi.frame_pointer;
+  }
+
+  Rows rows_;
+  StackMemory memory_;
+  Registers& registers_;
+  std::span<void*> buffer_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+int walk_this_thread(Registers& registers, KnownStack known, void** buffer, int size, Stop& stop) {
+  if (size <= 0) return 0;
+  std::size_t count = 0;
+  const LoadedModules* const loaded = enter_modules();
+  stop = Stop::NoModule;
+  if (loaded != nullptr) count = Walk(*loaded, registers, known, {buffer, static_cast<std::size_t>(size)}).run(stop);
+  leave_modules();
+  return static_cast<int>(count);
+}
+
+}  // namespace sframe_gen::unwind
+
+using sframe_gen::unwind::Registers;
+using sframe_gen::unwind::Stop;
+
+extern "C" {
+
+int sframe_gen_backtrace_from(void** buffer, int size, std::uint64_t sp, std::uint64_t pc, std::uint64_t fp) {
+  Registers registers;
+  registers.pc = pc;
+  registers.pc_is_exact = 0;
+  registers.set(sframe_gen::unwind::host_abi.stack_pointer, sp);
+  registers.set(sframe_gen::unwind::host_abi.frame_pointer, fp);
+  Stop stop{};
+  // The return address of the call lies there, or could.
+  return sframe_gen::unwind::walk_this_thread(registers, {sframe_gen::unwind::this_frame(), sp}, buffer, size, stop);
+}
+
+int sframe_backtrace_stop(void** buffer, int size, const void* ucontext, int* stop) {
+  Registers registers;
+  sframe_gen::unwind::read_ucontext(ucontext, registers);
+  Stop why{};
+  const auto known = sframe_gen::unwind::known_stack(ucontext, registers, sframe_gen::unwind::this_frame());
+  const int count = sframe_gen::unwind::walk_this_thread(registers, known, buffer, size, why);
+  *stop = static_cast<int>(why);
+  return count;
+}
+
+int sframe_backtrace_interrupted(void** buffer, int size, const void* ucontext) {
+  int stop = 0;
+  return sframe_backtrace_stop(buffer, size, ucontext, &stop);
+}
+
+int sframe_backtrace_prepare(void) {
+  return sframe_gen::unwind::look_at_modules(nullptr, nullptr);
+}
+int sframe_backtrace_prepare_with(sframe_provide provide, void* context) {
+  return sframe_gen::unwind::look_at_modules(provide, context);
+}
+void sframe_backtrace_release(void) {
+  sframe_gen::unwind::forget_modules();
+}
+}

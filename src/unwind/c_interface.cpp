@@ -1,0 +1,111 @@
+// The C interface is the C++ one in other words: its structures have the same layout, so none is copied.
+
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+#include "sframe_gen/unwind.h"
+#include "sframe_gen/unwind.hpp"
+#include "sframe_gen/view.hpp"
+
+namespace {
+
+using sframe_gen::sframe::Lookup;
+using sframe_gen::sframe::SectionView;
+using sframe_gen::unwind::Module;
+using sframe_gen::unwind::Registers;
+using sframe_gen::unwind::RowSlot;
+using sframe_gen::unwind::Stop;
+using sframe_gen::unwind::Unwinder;
+using sframe_gen::unwind::Walked;
+
+static_assert(sizeof(SectionView) <= sizeof(sframe_view));
+static_assert(std::is_trivially_copyable_v<SectionView> && std::is_trivially_destructible_v<SectionView>);
+static_assert(sizeof(Registers) == sizeof(sframe_registers) &&
+              offsetof(Registers, values) == offsetof(sframe_registers, values) &&
+              offsetof(Registers, known) == offsetof(sframe_registers, known) &&
+              offsetof(Registers, pc_is_exact) == offsetof(sframe_registers, pc_is_exact));
+static_assert(sizeof(Module) == sizeof(sframe_module) && offsetof(Module, bias) == offsetof(sframe_module, bias) &&
+              offsetof(Module, view) == offsetof(sframe_module, view));
+static_assert(sizeof(RowSlot) == sizeof(sframe_row_slot));
+static_assert(SFRAME_BASE_CFA == sframe_gen::sframe::UnwindRule::cfa);
+static_assert(SFRAME_LOOKUP_DAMAGED == static_cast<int>(Lookup::Kind::Damaged));
+static_assert(SFRAME_BAD_SECTION == static_cast<int>(Stop::BadSection));
+
+const SectionView& view_of(const sframe_view* view) {
+  return *reinterpret_cast<const SectionView*>(view);
+}
+Registers& registers_of(sframe_registers* registers) {
+  return *reinterpret_cast<Registers*>(registers);
+}
+
+sframe_rule rule_of(const sframe_gen::sframe::UnwindRule& rule) {
+  return {rule.base, rule.offset, rule.dereferenced ? 1U : 0U};
+}
+
+bool read_by_c(void* context, std::uint64_t address, void* bytes) {
+  const auto& walked = *static_cast<const sframe_walked*>(context);
+  return walked.read != nullptr && walked.read(walked.context, address, bytes) != 0;
+}
+
+Unwinder unwinder_of(const sframe_walked& walked) {
+  Walked made;
+  made.modules = {reinterpret_cast<const Module*>(walked.modules), walked.module_count};
+  made.read = read_by_c;
+  made.context = const_cast<sframe_walked*>(&walked);
+  made.signature_mask = walked.signature_mask;
+  made.rows = {reinterpret_cast<RowSlot*>(walked.rows), walked.row_slots};
+  return Unwinder(made);
+}
+
+}  // namespace
+
+extern "C" {
+
+int sframe_view_open(sframe_view* view, const void* bytes, std::size_t size, std::uint64_t address, unsigned flags) {
+  using namespace sframe_gen::sframe;
+  auto* const opened = ::new (static_cast<void*>(view)) SectionView;
+  const ViewFault fault = opened->open({static_cast<const std::byte*>(bytes), size}, address,
+                                       (flags & SFRAME_VIEW_CTF_FRAME) != 0 ? Family::CtfFrame : Family::SFrame,
+                                       (flags & SFRAME_VIEW_TRUST) != 0 ? ViewCheck::Header : ViewCheck::Everything);
+  return static_cast<int>(fault.problem);
+}
+
+const char* sframe_view_problem(int problem) {
+  return sframe_gen::sframe::text_of(static_cast<sframe_gen::sframe::ViewProblem>(problem));
+}
+
+int sframe_view_lookup(const sframe_view* view, std::uint64_t pc, sframe_row* row) {
+  const Lookup found = view_of(view).lookup(pc);
+  *row = {};
+  if (found.kind == Lookup::Kind::Row) {
+    row->cfa = rule_of(found.row.cfa);
+    row->return_address = rule_of(found.row.return_address);
+    row->frame_pointer = rule_of(found.row.frame_pointer);
+    row->mangled_ra = found.row.mangled_ra ? 1 : 0;
+    row->b_key = found.row.b_key ? 1 : 0;
+    row->signal_frame = found.row.signal_frame ? 1 : 0;
+  }
+  row->function_start = found.function_start;
+  row->function_size = found.function_size;
+  row->descriptor = found.descriptor;
+  row->row_number = found.row_number;
+  return static_cast<int>(found.kind);
+}
+
+const char* sframe_stop_text(int stop) {
+  return sframe_gen::unwind::text_of(static_cast<Stop>(stop));
+}
+
+int sframe_step(const sframe_walked* walked, sframe_registers* registers) {
+  return static_cast<int>(unwinder_of(*walked).step(registers_of(registers)));
+}
+
+std::size_t sframe_walk(const sframe_walked* walked, sframe_registers* registers, std::uint64_t* pcs,
+                        std::size_t capacity, int* stop) {
+  Stop why{};
+  const std::size_t count = unwinder_of(*walked).walk(registers_of(registers), {pcs, capacity}, why);
+  *stop = static_cast<int>(why);
+  return count;
+}
+}

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "sframe/abi.hpp"
+#include "sframe_gen/unwind.hpp"
+#include "support/endian.hpp"
+#include "unwind/backtrace.hpp"
+
+/// The machine that this runs on.
+namespace sframe_gen::unwind {
+
+#if defined(__x86_64__)
+inline constexpr sframe::AbiTraits host_abi = sframe::amd64_traits;
+#elif defined(__aarch64__)
+inline constexpr sframe::AbiTraits host_abi =
+    host_endian == Endian::Big ? sframe::aarch64_big_traits : sframe::aarch64_traits;
+#elif defined(__s390x__)
+inline constexpr sframe::AbiTraits host_abi = sframe::s390x_traits;
+#else
+#error "walking the own stack is for x86-64, aarch64 and s390x"
+#endif
+
+/// The registers of what a signal has interrupted.
+void read_ucontext(const void* ucontext, Registers& registers);
+
+/// The stack between a handler and what it has interrupted, if they have the same one. `here`: this_frame() of a
+/// function that the handler has called.
+KnownStack known_stack(const void* ucontext, const Registers& interrupted, std::uint64_t here);
+
+[[gnu::always_inline]] inline std::uint64_t this_frame() {
+  return reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
+}
+
+}  // namespace sframe_gen::unwind
+
+/// What sframe_backtrace() comes to: the registers of its caller, as they were at the call.
+extern "C" int sframe_gen_backtrace_from(void** buffer, int size, std::uint64_t sp, std::uint64_t pc, std::uint64_t fp)
+    __attribute__((visibility("hidden")));

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace sframe_gen::unwind {
+
+/// Memory of this process.
+inline void* pointer_to(std::uint64_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): rules and registers give numbers
+}
+
+/// This thread's memory, of which a stretch of whole pages is known to be readable: the stack as far as it was walked.
+/// A page at a time is tried by a system call, so that a damaged stack or section ends a walk instead of the program.
+class StackMemory {
+ public:
+  /// Takes the pages from `begin` to the byte before `end` to be there, if `begin` is below `end`.
+  StackMemory(std::uint64_t begin, std::uint64_t end);
+
+  bool word(std::uint64_t address, std::uint64_t& value) {
+    // An address below the stretch wraps, and is large.
+    if (address - low_ >= starts_) [[unlikely]] {
+      if (!reach(address)) return false;
+    }
+    std::memcpy(&value, pointer_to(address), sizeof value);
+    return true;
+  }
+
+  /// Takes a signature off a return address.
+  static std::uint64_t plain(std::uint64_t address) {
+#ifdef __aarch64__
+    register std::uint64_t x30 asm("x30") = address;
+    asm volatile("hint #7" : "+r"(x30));  // xpaclri; processors without signatures pass over it
+    return x30;
+#else
+    return address;
+#endif
+  }
+
+ private:
+  bool reach(std::uint64_t address);
+
+  std::uint64_t low_ = 0;
+  std::uint64_t starts_ = 0;  ///< at which a word of the stretch may start, from `low_`: its bytes, less 7
+};
+
+}  // namespace sframe_gen::unwind

@@ -1,0 +1,85 @@
+/* The C interface, from C: a section in place, a stack in an array, and the own stack. Prints what is wrong and returns 1. */
+#include <sframe_gen/unwind.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+
+#define CHECK(condition) \
+  do { \
+    if (!(condition)) { \
+      printf("%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+      ++failures; \
+    } \
+  } while (0)
+
+/* Version 2, AMD64, at 0x2000: [0x1000, 0x1010) sp+8; [0x1010, 0x1020) sp+16 with FP at CFA-16, then RA undefined. */
+static const unsigned char section[] = {
+    0xe2, 0xde, 2,    5,    3,    0,    0xf8, 0, 2, 0, 0, 0, 3, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 40, 0, 0, 0,
+    0xe4, 0xef, 0xff, 0xff, 0x10, 0,    0,    0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+    0xe0, 0xef, 0xff, 0xff, 0x10, 0,    0,    0, 3, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
+    0,    3,    8,
+    0,    5,    16,   0xf0,
+    8,    1,
+};
+
+static const uint64_t stack[] = {0x1014, 0x7777, 0x101a};
+enum { stack_at = 0x5000 };
+
+static int read_stack(void *context, uint64_t address, void *bytes) {
+  ++*(int *)context;
+  if (address < stack_at || address > stack_at + sizeof stack - 8) return 0;
+  memcpy(bytes, (const char *)stack + (address - stack_at), 8);
+  return 1;
+}
+
+static void look_up(const sframe_view *view) {
+  sframe_row row;
+  CHECK(sframe_view_lookup(view, 0x1000, &row) == SFRAME_LOOKUP_ROW);
+  CHECK(row.cfa.base == 7 && row.cfa.offset == 8 && !row.cfa.dereferenced);
+  CHECK(row.return_address.base == SFRAME_BASE_CFA && row.return_address.offset == -8 && row.return_address.dereferenced);
+  CHECK(row.frame_pointer.base == 6 && row.frame_pointer.offset == 0 && !row.frame_pointer.dereferenced);
+  CHECK(row.function_start == 0x1000 && row.function_size == 16 && row.descriptor == 0 && row.row_number == 0);
+  CHECK(sframe_view_lookup(view, 0x1018, &row) == SFRAME_LOOKUP_OUTERMOST && row.descriptor == 1);
+  CHECK(sframe_view_lookup(view, 0x1020, &row) == SFRAME_LOOKUP_NOTHING);
+}
+
+static void walk(const sframe_view *view) {
+  int reads = 0, stop = -1;
+  uint64_t pcs[8];
+  sframe_row_slot rows[16] = {{{0}}};
+  const sframe_module module = {0x1000, 0x2000, 0, view};
+  const sframe_walked walked = {sizeof walked, &module, 1, read_stack, &reads, 0, rows, 16};
+  sframe_registers registers = {.pc = 0x1000, .known = 1U << 7, .pc_is_exact = 1};
+  registers.values[7] = stack_at;
+  CHECK(sframe_step(&walked, &registers) == SFRAME_STEPPED && registers.pc == 0x1014 && reads == 1);
+  CHECK(sframe_walk(&walked, &registers, pcs, 8, &stop) == 2 && pcs[0] == 0x1014 && pcs[1] == 0x101a);
+  CHECK(stop == SFRAME_OUTERMOST && registers.values[6] == 0x7777 && strcmp(sframe_stop_text(stop), "the outermost frame") == 0);
+}
+
+int main(void) {
+  sframe_view view;
+  void *frames[8];
+  CHECK(sframe_backtrace(frames, 8) == 0);
+  int problem = sframe_view_open(&view, section, sizeof section - 1, 0x2000, 0);
+  CHECK(problem != 0 && sframe_view_problem(problem)[0] != 0);
+  problem = sframe_view_open(&view, section, sizeof section, 0x2000, 0);
+  if (problem != 0) {
+    printf("%s\n", sframe_view_problem(problem));
+    return 1;
+  }
+  CHECK(sframe_view_open(&view, section, sizeof section, 0x2000, SFRAME_VIEW_TRUST) == 0);
+  look_up(&view);
+  walk(&view);
+  errno = 77;
+  CHECK(sframe_backtrace_prepare() == 0);
+  /* This program has no section, so there is one frame: this one. */
+  CHECK(sframe_backtrace(frames, 8) == 1 && errno == 77);
+  CHECK((uintptr_t)frames[0] - (uintptr_t)main < 4000);
+  CHECK(sframe_backtrace(frames, 0) == 0);
+  sframe_backtrace_release();
+  CHECK(sframe_backtrace(frames, 8) == 0);
+  return failures != 0;
+}
