@@ -147,7 +147,7 @@ void exception_in_flight() {
 void allocation_and_output() {
   stepped([] {
     char text[200];
-    for (int i = 1; i < 30; ++i) {
+    for (int i = 1; i < 36; ++i) {
       std::string grown(static_cast<std::size_t>(i * 100), 'x');
       keep(&grown);
       std::snprintf(text, sizeof text, "%d %s %.3f %lx", i, grown.substr(0, 5).c_str(), i / 3.0, 99L * i);
@@ -194,17 +194,18 @@ void add(Tally& sum, const Tally& tally) {
   sum.through_trampoline += tally.through_trampoline;
   sum.landing += tally.landing;
   sum.outermost += tally.outermost;
-  for (std::size_t i = 0; i < end_count; ++i) sum.cut[i] += tally.cut[i];
+  sum.own_walks += tally.own_walks;
+  for (std::size_t i = 0; i < stop_count; ++i) sum.cut[i] += tally.cut[i];
 }
 
 void print(const char* name, const Tally& tally) {
-  const auto cut = [&](End end) { return tally.cut[static_cast<std::size_t>(end)]; };
+  const auto cut = [&](Stop end) { return tally.cut[static_cast<std::size_t>(end)]; };
   std::printf("%s: %lu samples (%lu in PLTs, %lu in flexible descriptors, %lu in first rows), %lu frames compared\n",
               name, tally.samples, tally.in_plt, tally.in_flexible, tally.in_first_row, tally.frames);
   std::printf(
       "    to the outermost frame %lu; shorter than libgcc's: %lu at a file without .sframe, %lu without a row, "
       "%lu at an unknown register; landing %lu\n",
-      tally.outermost, cut(End::NoSection), cut(End::NoRow), cut(End::UnknownRegister), tally.landing);
+      tally.outermost, cut(Stop::NoSection), cut(Stop::NoRow), cut(Stop::UnknownRegister), tally.landing);
 }
 
 int failures;
@@ -243,6 +244,7 @@ int main() {
   expect_at_least(total.in_first_row, 1000, "samples at the beginning of a function");
   expect_at_least(total.through_trampoline, total.samples - total.landing, "walks through a signal trampoline");
   expect_at_least(total.samples - total.landing, total.samples * 99 / 100, "samples compared");
+  expect_at_least(total.own_walks, total.samples - total.landing, "walks repeated by sframe_backtrace");
   // All the rest ends in the dynamic loader, which sframe-gen does not convert.
   expect_at_least(total.outermost, total.samples * 8 / 10, "walks to the outermost frame");
   return failures == 0 && differences == 0 ? 0 : 1;

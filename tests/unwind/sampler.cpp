@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "sframe_gen/lookup.hpp"
+#include "sframe_gen/unwind.h"
 
 namespace sframe_gen::unwind {
 
@@ -22,7 +23,7 @@ constexpr greg_t trap_flag = 0x100;  ///< in rflags: SIGTRAP after each instruct
 struct Difference {
   std::uint64_t interrupted_pc, ours, libgcc;  ///< 0: the walk was over
   std::size_t frame;
-  End end;
+  Stop end;
   bool from_handler;
 };
 
@@ -42,6 +43,7 @@ struct LibgccWalk {
 };
 LibgccWalk libgcc;
 Pcs ours;
+Pcs ours_in_process;
 
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void*) {
   int before_instruction = 0;
@@ -56,28 +58,28 @@ Registers registers_of(const ucontext_t& context) {
   constexpr std::array numbers{REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
                                REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
   Registers registers;
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    registers.values[i] = static_cast<std::uint64_t>(context.uc_mcontext.gregs[numbers[i]]);
+  for (std::uint32_t i = 0; i < numbers.size(); ++i)
+    registers.set(i, static_cast<std::uint64_t>(context.uc_mcontext.gregs[numbers[i]]));
   registers.pc = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
   return registers;
 }
 
 /// Our frames [first_ours, …) are libgcc's [first_libgcc, …). Ours may end early only where .sframe says nothing.
-void compare(const Walk& walk, std::size_t first_ours, std::size_t first_libgcc, std::uint64_t interrupted_pc) {
+void compare(Stop end, std::size_t first_ours, std::size_t first_libgcc, std::uint64_t interrupted_pc) {
   const std::size_t our_count = ours.size() - first_ours;
   const std::size_t libgcc_count = libgcc.pcs.size() - first_libgcc;
   const bool may_be_cut =
-      walk.end == End::NoSection || walk.end == End::NoRow || (walk.end == End::UnknownRegister && first_ours != 0);
+      end == Stop::NoSection || end == Stop::NoRow || (end == Stop::UnknownRegister && first_ours != 0);
   for (std::size_t i = 0; i < our_count || i < libgcc_count; ++i) {
     if (i == our_count && may_be_cut) {
-      ++tally.cut[static_cast<std::size_t>(walk.end)];
+      ++tally.cut[static_cast<std::size_t>(end)];
       return;
     }
     const std::uint64_t our_pc = i < our_count ? ours[first_ours + i] : 0;
     const std::uint64_t libgcc_pc = i < libgcc_count ? libgcc.pcs[first_libgcc + i] : 0;
     if (our_pc != libgcc_pc) {
       if (difference_count < differences.size())
-        differences[difference_count] = {interrupted_pc, our_pc, libgcc_pc, i, walk.end, first_ours != 0};
+        differences[difference_count] = {interrupted_pc, our_pc, libgcc_pc, i, end, first_ours != 0};
       ++difference_count;
       return;
     }
@@ -85,18 +87,34 @@ void compare(const Walk& walk, std::size_t first_ours, std::size_t first_libgcc,
   }
 }
 
-void count_innermost(const Walk& walk, std::uint64_t pc) {
-  if (walk.innermost == nullptr) return;
-  tally.in_plt += walk.innermost->pc_type == sframe::PcType::Mask;
-  tally.in_flexible += walk.innermost->type == sframe::FdeType::Flexible;
-  const sframe::Fre* const row = sframe::find_fre(*walk.innermost, pc - walk.innermost->start);
-  tally.in_first_row += row == walk.innermost->fres.data();
+/// Both walkers of the library, on one stack.
+void compare_own(Stop end, const void* context, std::uint64_t interrupted_pc) {
+  const Stop own_end = walk_own(context, ours_in_process);
+  std::size_t i = 0;
+  while (i < ours.size() && i < ours_in_process.size() && ours[i] == ours_in_process[i]) ++i;
+  if (own_end == end && i == ours.size() && i == ours_in_process.size()) {
+    ++tally.own_walks;
+    return;
+  }
+  if (difference_count < differences.size())
+    differences[difference_count] = {interrupted_pc, ours[i], 0, i, own_end, false};
+  ++difference_count;
+}
+
+void count_innermost(std::uint64_t pc) {
+  const LoadedFile* const file = tables->find(pc);
+  const sframe::Fde* const innermost = file != nullptr ? sframe::find_fde(file->section, pc) : nullptr;
+  if (innermost == nullptr) return;
+  tally.in_plt += innermost->pc_type == sframe::PcType::Mask;
+  tally.in_flexible += innermost->type == sframe::FdeType::Flexible;
+  const sframe::Fre* const row = sframe::find_fre(*innermost, pc - innermost->start);
+  tally.in_first_row += row == innermost->fres.data();
 }
 
 /// On its way to a landing pad libgcc writes the pad's registers, return address included, over those its own frame has
 /// saved (uw_install_context). From there on the stack is none, and libgcc's own walk would read at any address.
-bool is_landing(const Walk& walk, std::uint64_t pc) {
-  if (walk.end != End::NotCode && walk.end != End::OutsideStack) return false;
+bool is_landing(Stop end, std::uint64_t pc) {
+  if (end != Stop::NoModule && end != Stop::UnreadableMemory && end != Stop::NoProgress) return false;
   const LoadedFile* const file = tables->find(pc);
   return file != nullptr && file->name.find("libgcc_s") != std::string::npos;
 }
@@ -111,17 +129,18 @@ void on_signal(int, siginfo_t*, void* data) {
   }
   ++tally.samples;
   const Registers interrupted = registers_of(context);
-  const Walk from_context = walk(*tables, interrupted, true, stack, ours);
+  const Stop from_context = walk(*tables, interrupted, stack, ours);
   if (is_landing(from_context, interrupted.pc)) {
     ++tally.landing;
     return;
   }
+  compare_own(from_context, data, interrupted.pc);
   libgcc.pcs.clear();
   libgcc.interrupted = 0;
   _Unwind_Backtrace(add_frame, nullptr);
 
-  tally.outermost += from_context.end == End::Outermost;
-  count_innermost(from_context, interrupted.pc);
+  tally.outermost += from_context == Stop::Outermost;
+  count_innermost(interrupted.pc);
   compare(from_context, 0, libgcc.interrupted, interrupted.pc);
 
   // And from here, through the trampoline. This frame's own PC is another than the one libgcc saw.
@@ -129,9 +148,9 @@ void on_signal(int, siginfo_t*, void* data) {
   std::uint64_t sp = 0;
   std::uint64_t fp = 0;
   asm volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2" : "=&r"(here.pc), "=&r"(sp), "=&r"(fp));
-  here.values[Registers::sp] = sp;
-  here.values[Registers::fp] = fp;
-  const Walk from_here = walk(*tables, here, true, stack, ours);
+  here.set(7, sp);
+  here.set(6, fp);
+  const Stop from_here = walk(*tables, here, stack, ours);
   tally.through_trampoline += ours.size() > 2;
   compare(from_here, 1, 1, interrupted.pc);
 }
@@ -161,6 +180,7 @@ void start_sampling(const Tables& all_tables) {
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   check(::sigaction(SIGTRAP, &action, nullptr) == 0, "sigaction");
+  check(sframe_backtrace_prepare() == 0, "sframe_backtrace_prepare");
   // libgcc sets itself up on its first walk; that is not to happen in the middle of a step.
   sample_here();
   tally = {};

@@ -8,6 +8,8 @@
 /// Runs code one instruction at a time and walks the stack at each, by .sframe and by libgcc.
 namespace sframe_gen::unwind {
 
+inline constexpr std::size_t stop_count = static_cast<std::size_t>(Stop::BadSection) + 1;
+
 /// What the samples of one piece of code came to.
 struct Tally {
   std::uint64_t samples = 0;
@@ -18,7 +20,8 @@ struct Tally {
   std::uint64_t through_trampoline = 0;  ///< walks that went through one signal trampoline or more
   std::uint64_t landing = 0;             ///< samples that were not compared, see sampler.cpp
   std::uint64_t outermost = 0;           ///< walks from the interrupted instruction that came to the outermost frame
-  std::array<std::uint64_t, end_count> cut{};  ///< those that libgcc followed farther
+  std::uint64_t own_walks = 0;           ///< walks that the library's own way through its process repeated
+  std::array<std::uint64_t, stop_count> cut{};  ///< those that libgcc followed farther
 };
 
 /// To be called before anything is sampled, with the tables that all walks use.

@@ -5,18 +5,16 @@
 #include <vector>
 
 #include "sframe_gen/section.hpp"
+#include "sframe_gen/unwind.hpp"
 
 namespace sframe_gen::unwind {
 
-/// One loaded file: its code, and the .sframe that its PT_GNU_SFRAME shows.
+/// One loaded file, and the .sframe that its PT_GNU_SFRAME shows.
 struct LoadedFile {
-  struct Range {
-    std::uint64_t begin, end;
-  };
   std::string name;
-  std::vector<Range> code;   ///< executable segments, at their run-time addresses
-  sframe::Section section;   ///< function starts are run-time addresses
-  bool has_section = false;  ///< else `section` is empty
+  sframe::SectionView view;  ///< at run-time addresses, as all here
+  sframe::Section section;   ///< the same, decoded: says of what kind a descriptor is
+  bool has_section = false;  ///< else both are empty
 };
 
 /// The program's own file and every library it has loaded, as a stack tracer finds them: by dl_iterate_phdr.
@@ -25,11 +23,14 @@ class Tables {
   Tables();
 
   const std::vector<LoadedFile>& files() const { return files_; }
-  /// The file whose code holds `pc`, or null.
+  /// Their executable segments.
+  const std::vector<Module>& modules() const { return modules_; }
+  /// The file with .sframe whose code holds `pc`, or null.
   const LoadedFile* find(std::uint64_t pc) const;
 
  private:
   std::vector<LoadedFile> files_;
+  std::vector<Module> modules_;
 };
 
 }  // namespace sframe_gen::unwind

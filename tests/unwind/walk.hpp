@@ -3,18 +3,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <span>
 
+#include "sframe_gen/unwind.hpp"
 #include "tables.hpp"
 
 namespace sframe_gen::unwind {
-
-/// Registers by DWARF number; below the innermost frame only those SFrame recovers are known.
-struct Registers {
-  static constexpr std::size_t count = 16, fp = 6, sp = 7;
-  std::array<std::optional<std::uint64_t>, count> values{};
-  std::uint64_t pc = 0;
-};
 
 /// PCs of a stack, innermost first.
 class Pcs {
@@ -24,6 +18,8 @@ class Pcs {
   void clear() { count_ = 0; }
   bool full() const { return count_ == capacity; }
   void add(std::uint64_t pc) { pcs_[count_++] = pc; }
+  std::span<std::uint64_t> room() { return pcs_; }
+  void resize(std::size_t count) { count_ = count; }
   std::size_t size() const { return count_; }
   std::uint64_t operator[](std::size_t i) const { return pcs_[i]; }
 
@@ -32,30 +28,15 @@ class Pcs {
   std::size_t count_ = 0;
 };
 
-/// Why a walk stopped.
-enum class End {
-  Outermost,        ///< the row says so
-  NoSection,        ///< the code belongs to a file without .sframe
-  NotCode,          ///< a return address is in no file
-  NoRow,            ///< the file's .sframe leaves the PC out
-  UnknownRegister,  ///< a rule is based on a register that is known in the innermost frame only
-  OutsideStack,     ///< a rule leads to memory that is not the stack's
-  TooDeep,
-};
-inline constexpr std::size_t end_count = 7;
-
 /// Memory that a walk may read.
 struct Stack {
   std::uint64_t low, high;
 };
 
-struct Walk {
-  End end;
-  const sframe::Fde* innermost;  ///< null: no descriptor
-};
+/// Walks the stack by .sframe alone, with the library as it serves any process.
+Stop walk(const Tables& tables, Registers registers, const Stack& stack, Pcs& pcs);
 
-/// Walks the stack by .sframe alone. `pc_is_exact`: the PC is that of an interrupted instruction, not a return address.
-/// Needs no memory of its own and takes no lock, so it may run in a signal handler.
-Walk walk(const Tables& tables, Registers registers, bool pc_is_exact, const Stack& stack, Pcs& pcs);
+/// The same from a signal handler's context, with the library as it serves its own process.
+Stop walk_own(const void* ucontext, Pcs& pcs);
 
 }  // namespace sframe_gen::unwind

@@ -1,0 +1,173 @@
+// Prints what a frame costs by .sframe, libgcc's .eh_frame reader, libunwind and frame pointers, in one run on the same
+// stacks, and what a look-up costs. tools/benchmark-unwind builds, converts and runs it.
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <unwind.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <vector>
+
+#include "sframe_gen/unwind.h"
+#include "sframe_gen/view.hpp"
+
+namespace {
+
+constexpr int most_frames = 256;
+void* buffer[most_frames];
+
+using Walker = int (*)();
+
+_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
+  int& count = *static_cast<int*>(data);
+  if (count == most_frames) return _URC_END_OF_STACK;
+  buffer[count++] = reinterpret_cast<void*>(_Unwind_GetIP(context));
+  return _URC_NO_REASON;
+}
+int by_libgcc() {
+  int count = 0;
+  _Unwind_Backtrace(add_frame, &count);
+  return count;
+}
+
+int by_sframe() {
+  return sframe_backtrace(buffer, most_frames);
+}
+
+/// As fast as a walk can be: the chain of frame records, which this program is compiled to have.
+int by_frame_pointers() {
+  int count = 0;
+  auto* record = static_cast<void**>(__builtin_frame_address(0));
+  while (record != nullptr && count != most_frames) {
+    buffer[count++] = record[1];
+    auto* const next = static_cast<void**>(record[0]);
+    if (next <= record) break;
+    record = next;
+  }
+  return count;
+}
+
+using UnwBacktrace = int (*)(void**, int);
+UnwBacktrace libunwind;
+int by_libunwind() {
+  return libunwind(buffer, most_frames);
+}
+
+double ns_per_call(Walker walker, int& frames) {
+  using Clock = std::chrono::steady_clock;
+  double best = 1e18;
+  for (int round = 0; round < 15; ++round) {
+    const int calls = 300;
+    const auto start = Clock::now();
+    for (int i = 0; i < calls; ++i) frames = walker();
+    best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - start).count() / calls);
+  }
+  return best;
+}
+
+void measure(const char* stack) {
+  struct Way {
+    const char* name;
+    Walker walk;
+  };
+  const Way ways[]{{"sframe_backtrace", by_sframe},
+                   {"frame pointers", by_frame_pointers},
+                   {"libgcc's _Unwind_Backtrace", by_libgcc},
+                   {"libunwind's unw_backtrace", libunwind != nullptr ? by_libunwind : nullptr}};
+  double ours = 0;
+  for (const Way& way : ways) {
+    if (way.walk == nullptr) continue;
+    int frames = 0;
+    const double ns = ns_per_call(way.walk, frames) / std::max(frames, 1);
+    if (ours == 0) ours = ns;
+    std::printf("| %s | %s | %d | %.1f | %.2f |\n", stack, way.name, frames, ns, ns / ours);
+  }
+}
+
+[[gnu::noinline]] int recurse(int depth, const char* stack) {
+  if (depth == 0) {
+    measure(stack);
+    return 0;
+  }
+  const int below = recurse(depth - 1, stack);
+  asm volatile("" ::: "memory");
+  return below + 1;
+}
+
+/// Functions of as many PCs as there are frames.
+template <int depth>
+[[gnu::noinline]] int one_of_many(const char* stack) {
+  if constexpr (depth == 0) {
+    measure(stack);
+    return 0;
+  } else {
+    const int below = one_of_many<depth - 1>(stack);
+    asm volatile("" ::: "memory");
+    return below + depth;
+  }
+}
+
+int on_compare(const void*, const void*) {
+  static bool measured = false;
+  if (!measured) recurse(1, "through qsort of libc");
+  measured = true;
+  return 0;
+}
+
+void measure_lookups(const char* file, std::uint64_t address) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
+  sframe_gen::sframe::SectionView view;
+  using Clock = std::chrono::steady_clock;
+  const auto opening = Clock::now();
+  if (const auto fault = view.open(std::as_bytes(std::span(bytes)), address)) {
+    std::fprintf(stderr, "%s: %s\n", file, text_of(fault.problem));
+    std::exit(1);
+  }
+  const double opened = std::chrono::duration<double, std::milli>(Clock::now() - opening).count();
+  // PCs of its functions, each byte as likely as any other.
+  std::uint64_t low = ~std::uint64_t{0}, high = 0;
+  for (std::uint64_t pc = 0; pc < std::uint64_t{1} << 30U; pc += 4096) {
+    if (view.lookup(pc).kind == sframe_gen::sframe::Lookup::Kind::Nothing) continue;
+    low = std::min(low, pc);
+    high = std::max(high, pc);
+  }
+  std::mt19937_64 random(1);
+  std::vector<std::uint64_t> pcs(200000);
+  for (std::uint64_t& pc : pcs) pc = low + random() % (high - low);
+  double best = 1e18;
+  std::uint64_t rows = 0;
+  for (int round = 0; round < 7; ++round) {
+    rows = 0;
+    const auto start = Clock::now();
+    for (const std::uint64_t pc : pcs) rows += view.lookup(pc).kind == sframe_gen::sframe::Lookup::Kind::Row;
+    best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+  }
+  std::printf("\nlook-up of a random PC: %.1f ns in %zu bytes, %u functions (%.0f %% have a row); opened in %.2f ms\n",
+              best / static_cast<double>(pcs.size()), bytes.size(), view.function_count(),
+              100.0 * static_cast<double>(rows) / static_cast<double>(pcs.size()), opened);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (sframe_backtrace_prepare() != 0) return 1;
+  if (void* const library = ::dlopen("libunwind.so.8", RTLD_NOW)) {
+    libunwind = reinterpret_cast<UnwBacktrace>(::dlsym(library, "unw_backtrace"));
+  }
+  std::puts("| stack | way | frames | ns a frame | by .sframe = 1 |\n|---|---|---:|---:|---:|");
+  recurse(2, "shallow");
+  recurse(60, "recursion");
+  recurse(196, "deep recursion");
+  one_of_many<180>("as many functions as frames");
+  int numbers[2]{};
+  std::qsort(numbers, 2, sizeof numbers[0], on_compare);
+  if (count == 3) measure_lookups(arguments[1], std::strtoull(arguments[2], nullptr, 0));
+  return 0;
+}
