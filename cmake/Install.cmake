@@ -19,7 +19,7 @@ if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   # Debian wants the licence under this name.
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)
 endif()
-install(FILES README.md LICENSE docs/building-with-sframe.md docs/rules.md docs/design.md docs/coverage.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
+install(FILES README.md LICENSE docs/building-with-sframe.md docs/rules.md docs/design.md docs/coverage.md docs/unwinding.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
         COMPONENT program)
 
 configure_package_config_file(cmake/package/sframe_genConfig.cmake.in ${package_work}/sframe_genConfig.cmake
@@ -54,8 +54,15 @@ install(TARGETS sframe_gen EXPORT sframe_gen_library
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # CMake strips programs, but no archives.
 install(CODE "if(CMAKE_INSTALL_DO_STRIP)
-  execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsframe_gen.a\" COMMAND_ERROR_IS_FATAL ANY)
+  foreach(name gen unwind)
+    execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsframe_\${name}.a\" COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
 endif()" COMPONENT library)
+install(TARGETS sframe_unwind EXPORT sframe_gen_unwind
+        ARCHIVE COMPONENT library
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT sframe_gen_unwind NAMESPACE sframe_gen:: FILE sframe_genUnwind.cmake DESTINATION ${package_folder}
+        COMPONENT library)
 install(EXPORT sframe_gen_library NAMESPACE sframe_gen:: FILE sframe_genLibraryTarget.cmake DESTINATION ${package_folder}
         COMPONENT library)
 install(DIRECTORY include/sframe_gen DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
@@ -81,4 +88,5 @@ install(FILES ${package_work}/sframe_genLibrary.cmake cmake/FindLibDwarf.cmake c
 set(pkgconfig_folder ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH SFRAME_GEN_PREFIX_FROM_PC ${pkgconfig_folder} ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/package/sframe-gen.pc.in ${package_work}/sframe-gen.pc @ONLY)
-install(FILES ${package_work}/sframe-gen.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+configure_file(cmake/package/sframe-unwind.pc.in ${package_work}/sframe-unwind.pc @ONLY)
+install(FILES ${package_work}/sframe-gen.pc ${package_work}/sframe-unwind.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
