@@ -1,4 +1,4 @@
-#include "emit/lower.hpp"
+#include "emit/default_form.hpp"
 
 /// What default descriptors can say (SFrame V3, sections 3.1.1 to 3.1.3).
 namespace sframe_gen::emit {

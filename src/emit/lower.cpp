@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "emit/default_form.hpp"
 #include "sframe/abi.hpp"
 
 namespace sframe_gen::emit {

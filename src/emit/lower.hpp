@@ -22,8 +22,4 @@ using Lowered = std::variant<sframe::RecoveryRules, Outermost, cfi::PltStub, Unr
 /// or signs with key B is not the row's concern.
 Lowered lower(const cfi::Rules& rules, const Dialect& dialect);
 
-/// Why a default descriptor cannot hold the row (sections 3.1.1 to 3.1.3; the shorter repertoire of older versions).
-/// No value: it can.
-std::optional<Unrepresentable> obstacle_to_default(const sframe::RecoveryRules& recovery, const Dialect& dialect);
-
 }  // namespace sframe_gen::emit

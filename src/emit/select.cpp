@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "emit/default_form.hpp"
 #include "emit/lower.hpp"
 
 namespace sframe_gen::emit {

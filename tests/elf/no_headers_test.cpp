@@ -4,7 +4,7 @@
 
 #include "elf/headerless/eh_frame_finder.hpp"
 #include "elf/headerless/reconstruct.hpp"
-#include "elf/undo/undo_trailer.hpp"
+#include "elf/undo/undo_format.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {

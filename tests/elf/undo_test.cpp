@@ -5,7 +5,7 @@
 #include "elf/records.hpp"
 #include "elf/undo/deflate.hpp"
 #include "elf/undo/index_tables.hpp"
-#include "elf/undo/undo_record.hpp"
+#include "elf/undo/undo_format.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {

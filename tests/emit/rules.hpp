@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "emit/default_form.hpp"
 #include "emit/dialects.hpp"
 #include "emit/lower.hpp"
 

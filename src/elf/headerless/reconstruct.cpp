@@ -9,7 +9,7 @@
 #include "elf/load_lookup.hpp"
 #include "elf/new_section.hpp"
 #include "elf/records.hpp"
-#include "elf/undo/undo_trailer.hpp"
+#include "elf/undo/undo_format.hpp"
 #include "support/byte_reader.hpp"
 
 namespace sframe_gen::elf {

@@ -8,7 +8,7 @@
 #include "elf/edit/file_image.hpp"
 #include "elf/undo/index_tables.hpp"
 #include "elf/undo/undo.hpp"
-#include "elf/undo/undo_trailer.hpp"
+#include "elf/undo/undo_format.hpp"
 #include "files/unnamed_file.hpp"
 
 namespace sframe_gen::elf {

@@ -7,7 +7,6 @@
 #include "elf/edit/output_bytes.hpp"
 #include "elf/records.hpp"
 #include "elf/undo/index_tables.hpp"
-#include "elf/undo/undo_trailer.hpp"
 
 namespace sframe_gen::elf {
 

@@ -3,7 +3,7 @@
 #include "elf/edit/file_image.hpp"
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
-#include "elf/undo/undo_record.hpp"
+#include "elf/undo/undo_format.hpp"
 #include "support/digest.hpp"
 
 namespace sframe_gen::elf {

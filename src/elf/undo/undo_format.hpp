@@ -5,11 +5,13 @@
 #include <span>
 #include <vector>
 
+#include "elf/alignment.hpp"
+#include "elf/new_section.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/digest.hpp"
 
 /// What a converted file keeps so that `--remove` can give back the original, in an unloaded section behind everything
-/// else (undo_trailer.hpp has what a file without section headers gets):
+/// else, or, where there are no section headers to name one, at the end of the file:
 ///
 ///     "SFU" 01    format of the record
 ///     digest      of the original, followed by what the converted file does not share with it
@@ -20,8 +22,14 @@
 ///
 ///     count of pieces; each: literal bytes, where the copy begins less where the last one ended (signed), copied bytes
 ///     count of sections of the original; each: index in the converted file less that of the one before, less 1
-///     (signed) count of corrections; each: offset less the end of the one before, bytes the literal bytes of all
-///     pieces, the bytes of all corrections
+///     (signed)
+///     count of corrections; each: offset less the end of the one before, bytes
+///     the literal bytes of all pieces, the bytes of all corrections
+///
+/// In a file without section headers, these bytes follow the record and end the file:
+///
+///     size        of the record, 8 bytes, the lowest first
+///     name        NewSection::undo_name, without a zero
 namespace sframe_gen::elf {
 
 /// The original is made of these in turn: literal bytes, then bytes of the converted file.
@@ -50,9 +58,6 @@ struct UndoRecord {
 /// Everything but the digest, which is all zero and depends on the size of this.
 std::vector<std::byte> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary);
 
-/// Whether they begin as a record of this format does.
-bool begins_undo_record(std::span<const std::byte> bytes);
-
 /// The digest's place in those bytes.
 std::span<std::byte> digest_of(std::vector<std::byte>& encoded);
 
@@ -65,5 +70,14 @@ struct DecodedUndo {
 /// one. Pieces and corrections still have to be checked against the file.
 std::optional<DecodedUndo> decode_undo(std::span<const std::byte> bytes, std::span<const std::byte> dictionary,
                                        const Origin& origin);
+
+/// What ends a file without section headers, behind a record of `record_size` bytes.
+std::vector<std::byte> undo_trailer(std::uint64_t record_size, const NewSection& section);
+
+/// Record and trailer, if the file ends with both.
+std::optional<FileRange> find_undo_trailer(std::span<const std::byte> file, const NewSection& section);
+
+/// The record in those bytes.
+std::span<const std::byte> without_trailer(std::span<const std::byte> record, const NewSection& section);
 
 }  // namespace sframe_gen::elf

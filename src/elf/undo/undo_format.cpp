@@ -1,4 +1,4 @@
-#include "elf/undo/undo_record.hpp"
+#include "elf/undo/undo_format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,6 +6,7 @@
 #include "elf/undo/deflate.hpp"
 #include "support/byte_reader.hpp"
 #include "support/byte_writer.hpp"
+#include "support/endian.hpp"
 
 namespace sframe_gen::elf {
 
@@ -99,6 +100,14 @@ UndoRecord decode_body(ByteReader body) {
   return record;
 }
 
+std::uint64_t trailer_size(const NewSection& section) {
+  return sizeof(std::uint64_t) + section.undo_name.size();
+}
+
+bool begins_undo_record(std::span<const std::byte> bytes) {
+  return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
+}
+
 }  // namespace
 
 std::vector<std::byte> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary) {
@@ -109,10 +118,6 @@ std::vector<std::byte> encode_undo(const UndoRecord& record, std::span<const std
   uleb128(writer, body.size());
   writer.append_bytes(deflate(body, dictionary));
   return writer.release();
-}
-
-bool begins_undo_record(std::span<const std::byte> bytes) {
-  return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
 }
 
 std::span<std::byte> digest_of(std::vector<std::byte>& encoded) {
@@ -133,6 +138,28 @@ std::optional<DecodedUndo> decode_undo(std::span<const std::byte> bytes, std::sp
   if (!body) return {};
   undo.record = decode_body(ByteReader(*body, Endian::Little, origin));
   return undo;
+}
+
+std::vector<std::byte> undo_trailer(std::uint64_t record_size, const NewSection& section) {
+  ByteWriter writer(Endian::Little);
+  writer.u64(record_size);
+  writer.append_bytes(std::as_bytes(std::span(section.undo_name)));
+  return writer.release();
+}
+
+std::optional<FileRange> find_undo_trailer(std::span<const std::byte> file, const NewSection& section) {
+  if (file.size() < trailer_size(section)) return {};
+  const std::uint64_t end = file.size() - trailer_size(section);
+  const auto size = load<std::uint64_t>(file.subspan(end), Endian::Little);
+  const auto expected = undo_trailer(size, section);
+  if (size > end || !std::equal(expected.begin(), expected.end(), file.begin() + static_cast<std::ptrdiff_t>(end)))
+    return {};
+  if (!begins_undo_record(file.subspan(end - size, size))) return {};
+  return FileRange{end - size, file.size()};
+}
+
+std::span<const std::byte> without_trailer(std::span<const std::byte> record, const NewSection& section) {
+  return record.first(record.size() - std::min<std::uint64_t>(record.size(), trailer_size(section)));
 }
 
 }  // namespace sframe_gen::elf
