@@ -7,8 +7,8 @@
 
 #include "elf/image.hpp"
 
-/// Which PT_LOAD or section holds an address or a file offset. Only check/ asks in its own words: it judges what the
-/// others made of these answers.
+/// Which PT_LOAD or section holds an address or a file offset. check/ comes here for bytes only, and finds the PT_LOADs
+/// of its rules by itself: it judges what the others made of these answers.
 namespace sframe_gen::elf {
 
 constexpr bool holds_address(const Elf64_Phdr& segment, std::uint64_t address) {

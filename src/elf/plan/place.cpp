@@ -88,7 +88,7 @@ class Placer {
     return find_hole(table, std::min(next_claim, held));
   }
 
-  std::optional<Obstacle> evict(Claim claim, std::size_t load) {
+  std::optional<Obstacle> evict(const Claim& claim, std::size_t load) {
     const auto found = task_.movability.group_at(claim.range.begin);
     if (const auto* immovable = std::get_if<Immovable>(&found)) return Obstacle{true, immovable->why};
     const auto& group = std::get<Group>(found);
