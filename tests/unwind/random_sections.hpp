@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "emit/default_form.hpp"
 #include "emit/dialect.hpp"
 #include "emit/encoder.hpp"
 #include "emit/lower.hpp"
