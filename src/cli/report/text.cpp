@@ -97,7 +97,7 @@ class Details {
         out_ << printable(name + ": left alone: " + *why_not) << '\n';
         continue;
       }
-      const Object& object = std::get<Object>(member.outcome);
+      const auto& object = std::get<Object>(member.outcome);
       write_coverage(name, object.coverage, out_);
       Details(name, out_)(object);
     }
