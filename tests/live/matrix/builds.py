@@ -38,6 +38,9 @@ FACTORS = {
 }
 # Without section headers, PT_GNU_EH_FRAME leads to .eh_frame, and gcc does not ask for one in static programs.
 WITHOUT_SECTIONS = ("sstripped", "nosections")
+# What may be refused hides what stands beside it.
+ALONE = (("code", "rosegment"), ("before", "patchelf"))
+MOST_TOGETHER = 3
 LINKER_FACTORS = ("code", "page", "relro", "hash", "id", "relr", "extra")
 KINDS = {"pie": ["-fPIE", "-pie"], "exec": ["-fno-pie", "-no-pie"], "static": ["-fno-pie", "-no-pie", "-static"],
          "static-pie": ["-fPIE", "-static-pie"], "dso": ["-fPIC", "-shared", "-DLIBRARY", "-Wl,-soname,libprobe.so"]}
@@ -103,6 +106,36 @@ def single_builds(target):
                 kinds = [k for k in target.kinds if value and is_possible(linker, k, ((name, value),))]
                 if kinds:
                     builds.append(Build(linker, kinds[next(turn) % len(kinds)], ((name, value),)))
+    return builds
+
+
+def is_hopeless(linker, kind, factors):
+    """Debian 12's linkers do not make it, or not so that it runs."""
+    return ((linker, kind) == ("gold", "static-pie") or (linker == "mold" and ("relr", "relr") in factors) or
+            (("extra", "omagic") in factors and (linker, kind) not in (("mold", "static"), ("mold", "static-pie"))))
+
+
+def few_builds(target):
+    """Each linker with each kind, plainly; and each value of each factor with each linker that knows it, some values in
+    one build. The same for each run."""
+    builds = [Build(linker, kind) for linker, kind in itertools.product(target.linkers, target.kinds)]
+    for turn, linker in enumerate(target.linkers):
+        def can_be(kind, *factors, linker=linker):
+            return is_possible(linker, kind, factors) and not is_hopeless(linker, kind, factors)
+        missing = [(name, value) for name, values in FACTORS.items() for value in values
+                   if value and any(can_be(kind, (name, value)) for kind in target.kinds)]
+        kinds = itertools.cycle(target.kinds[turn:] + target.kinds[:turn])
+        while missing:
+            kind, together = next(kinds), {}
+            # From the end: only one tool at a time can have been there before us, and these are most.
+            for name, value in reversed(missing):
+                lonely = not together.items().isdisjoint(ALONE) or (together and (name, value) in ALONE)
+                if name not in together and len(together) < MOST_TOGETHER and not lonely and \
+                        can_be(kind, *together.items(), (name, value)):
+                    together[name] = value
+            missing = [pair for pair in missing if pair not in together.items()]
+            if together:
+                builds.append(Build(linker, kind, tuple((n, together[n]) for n in FACTORS if n in together)))
     return builds
 
 
