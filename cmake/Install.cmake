@@ -52,15 +52,15 @@ endif()
 install(TARGETS sframe_gen EXPORT sframe_gen_library
         ARCHIVE COMPONENT library
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# CMake strips programs, but no archives.
+install(TARGETS sframe_unwind EXPORT sframe_gen_unwind
+        ARCHIVE COMPONENT library
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# CMake strips programs, but no archives; what stands here runs after both are installed.
 install(CODE "if(CMAKE_INSTALL_DO_STRIP)
   foreach(name gen unwind)
     execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsframe_\${name}.a\" COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
 endif()" COMPONENT library)
-install(TARGETS sframe_unwind EXPORT sframe_gen_unwind
-        ARCHIVE COMPONENT library
-        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT sframe_gen_unwind NAMESPACE sframe_gen:: FILE sframe_genUnwind.cmake DESTINATION ${package_folder}
         COMPONENT library)
 install(EXPORT sframe_gen_library NAMESPACE sframe_gen:: FILE sframe_genLibraryTarget.cmake DESTINATION ${package_folder}
