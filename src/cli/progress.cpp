@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <iostream>
 
 #include "support/text.hpp"
@@ -45,7 +46,7 @@ void Progress::show_file(std::size_t done, const std::string& file) {
   if (before > 0 && now_ms() - started_ms_ >= 2 * first_after_ms) {
     const double seconds = static_cast<double>(now_ms() - started_ms_) / 1000;
     const double left = seconds * static_cast<double>(all - before) / static_cast<double>(before);
-    counts += ", " + std::to_string(static_cast<std::uint64_t>(left + 0.5)) + " s left";
+    counts += ", " + std::to_string(std::lround(left)) + " s left";
   }
   write(counts, file);
 }
