@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "convert/thin_archive.hpp"
 #include "elf/new_section.hpp"
 
 namespace sframe_gen::convert {
@@ -25,20 +26,11 @@ std::optional<elf::Image> elf_image(std::span<const std::byte> bytes, const std:
 
 }  // namespace
 
-std::filesystem::path path_of(const archive::Archive& archive, const archive::Member& member) {
-  return std::filesystem::path(archive.file()).parent_path() / member.name;
-}
-
 MemberBytes open_member(const archive::Archive& archive, const archive::Member& member) {
   if (!archive.is_thin()) return {{}, archive.data_of(member)};
-  if (member.is_nested) throw Refused(archive.name_of(member), "is a member of that archive: convert it there");
-  try {
-    MemberBytes opened{MappedFile(path_of(archive, member)), {}};
-    opened.bytes = opened.file->bytes();
-    return opened;
-  } catch (const Failure& failure) {
-    throw Failure(archive.name_of(member) + ": " + failure.what());
-  }
+  MemberBytes opened{open_thin_member(archive, member), {}};
+  opened.bytes = opened.file->bytes();
+  return opened;
 }
 
 void for_each_converted(const std::filesystem::path& file,

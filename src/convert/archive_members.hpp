@@ -16,9 +16,6 @@ struct MemberBytes {
   std::span<const std::byte> bytes;
 };
 
-/// Where a thin archive's member lies.
-std::filesystem::path path_of(const archive::Archive& archive, const archive::Member& member);
-
 /// Throws Refused for a member of an archive inside a thin archive. Where there is no such file, the Failure names
 /// both.
 MemberBytes open_member(const archive::Archive& archive, const archive::Member& member);

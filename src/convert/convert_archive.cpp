@@ -1,12 +1,12 @@
 #include "convert/convert_archive.hpp"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "archive/rebuild.hpp"
 #include "convert/archive_members.hpp"
 #include "convert/convert_object.hpp"
+#include "convert/thin_archive.hpp"
 #include "files/replace_file.hpp"
 
 namespace sframe_gen::convert {
@@ -72,17 +72,9 @@ class ArchiveConversion {
     archive::NewSizes sizes;
     for (const auto& [place, bytes] : contents_) {
       sizes[place] = bytes.size();
-      if (!options_.dry_run) write_file_of(place, bytes);
+      if (!options_.dry_run) replace_thin_member(archive_, archive_.members()[place], read_as_.at(place), bytes);
     }
     write(archive::resize(archive_, sizes));
-  }
-
-  /// Several members may be one file, which needs no more work from the second on.
-  void write_file_of(std::size_t place, const std::vector<std::byte>& bytes) {
-    const MappedFile file(path_of(archive_, archive_.members()[place]));
-    if (std::ranges::equal(file.bytes(), bytes)) return;
-    if (file.identity() != read_as_[place]) throw Refused(file.name(), "was changed while it was read");
-    files::replace_file(file.name(), bytes, file);
   }
 
   /// An archive in which nothing changes is not written again.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "elf/build_id.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::convert {
@@ -33,8 +34,8 @@ void check_same_addresses(const elf::Image& image, const elf::Image& debug) {
 }
 
 void check_build_id(const elf::Image& image, const elf::Image& debug) {
-  const auto expected = image.build_id();
-  const auto found = debug.build_id();
+  const auto expected = elf::build_id(image);
+  const auto found = elf::build_id(debug);
   if (expected.empty())
     throw Refused(image.name(),
                   "has no build-id to match " + debug.name() + " by (--ignore-build-id takes it unmatched)");

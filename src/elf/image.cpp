@@ -7,7 +7,6 @@
 #include "elf/compressed_section.hpp"
 #include "elf/headerless/reconstruct.hpp"
 #include "elf/not_elf.hpp"
-#include "elf/note.hpp"
 #include "elf/object_addresses.hpp"
 #include "elf/records.hpp"
 #include "elf/type_names.hpp"
@@ -182,17 +181,6 @@ std::span<const std::byte> Image::contents_of(const Section& section, std::vecto
   if ((section.header.sh_flags & SHF_COMPRESSED) == 0) return bytes;
   storage = decompress(bytes, endian_, {name_, section.name});
   return storage;
-}
-
-std::span<const std::byte> Image::build_id() const {
-  for (const Section& section : sections_) {
-    if (section.header.sh_type != SHT_NOTE) continue;
-    for (const Note& note :
-         read_notes(bytes_of(section), section.header.sh_addralign, endian_, {name_, section.name})) {
-      if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return note.descriptor;
-    }
-  }
-  return {};
 }
 
 void Image::find_code() {

@@ -67,9 +67,6 @@ class Image {
   /// Bytes [file_offset, file_offset + size), or MalformedInput that names `what`.
   std::span<const std::byte> slice(std::uint64_t file_offset, std::uint64_t size, const char* what) const;
 
-  /// Descriptor of the first NT_GNU_BUILD_ID note; empty if there is none.
-  std::span<const std::byte> build_id() const;
-
   /// Whether [address, address + size) is code: inside one executable section (or, without section headers, inside
   /// one executable PT_LOAD), and, except in an object, inside one executable PT_LOAD.
   bool is_code(std::uint64_t address, std::uint64_t size) const;

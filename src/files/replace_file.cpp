@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "files/output_file.hpp"
+#include "files/atomic_file.hpp"
 #include "files/temporary_file.hpp"
 #include "sframe_gen/error.hpp"
 
@@ -27,14 +27,14 @@ void write_all(int descriptor, std::span<const std::byte> bytes, const std::file
 
 void replace_file(const std::filesystem::path& output, std::span<const std::span<const std::byte>> pieces,
                   const MappedFile& input) {
-  OutputFile file(output, input);
+  AtomicFile file(output, input);
   for (const auto piece : pieces) write_all(file.descriptor(), piece, output);
   file.take_attributes();
   file.commit();
 }
 
 void write_new_file(const std::filesystem::path& output, std::span<const std::byte> bytes, const MappedFile& input) {
-  OutputFile file(output, input, OutputFile::New::LikeAny);
+  AtomicFile file(output, input, AtomicFile::New::LikeAny);
   write_all(file.descriptor(), bytes, output);
   file.take_attributes();
   file.commit();

@@ -7,7 +7,7 @@
 
 namespace sframe_gen::files {
 
-/// Writes `pieces` one after the other, made from `input`, to `output` as OutputFile does: complete or not at all, with
+/// Writes `pieces` one after the other, made from `input`, to `output` as AtomicFile does: complete or not at all, with
 /// the attributes of the file it replaces, which may be the input. Throws Refused or SystemFailure.
 void replace_file(const std::filesystem::path& output, std::span<const std::span<const std::byte>> pieces,
                   const MappedFile& input);

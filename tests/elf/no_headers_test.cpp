@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elf/build_id.hpp"
 #include "elf/headerless/eh_frame_finder.hpp"
 #include "elf/headerless/reconstruct.hpp"
 #include "elf/undo/undo_format.hpp"
@@ -66,8 +67,8 @@ class LinkedBy : public NoHeaders, public testing::WithParamInterface<const char
     for (const char* name : {".interp", ".note.gnu.property", ".note.gnu.build-id", ".note.ABI-tag", ".dynamic",
                              ".gnu.hash", ".hash", ".dynsym", ".dynstr", ".gnu.version", ".eh_frame_hdr", ".eh_frame"})
       expect_same_place(with, without, name);
-    EXPECT_TRUE(std::equal(with.build_id().begin(), with.build_id().end(), without.build_id().begin(),
-                           without.build_id().end()));
+    EXPECT_TRUE(
+        std::equal(build_id(with).begin(), build_id(with).end(), build_id(without).begin(), build_id(without).end()));
     convert(folder_ / "stripped");
   }
 };

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "elf/load_lookup.hpp"
 #include "elf/plan/place_steps.hpp"
 #include "elf/plan/placement.hpp"
 #include "elf/plan/segment_table.hpp"
@@ -59,7 +58,9 @@ class Placer {
     if (plan.table == TablePlan::Below) {
       if (auto obstacle = put_pages_below(task_, placement_)) return obstacle;
     } else {
-      if (auto obstacle = clear_table()) return obstacle;
+      auto room = make_table_room(task_, placement_);
+      if (auto* const obstacle = std::get_if<Obstacle>(&room)) return std::move(*obstacle);
+      hole_ = std::get<FileRange>(room);
       if (auto obstacle = place_groups()) return obstacle;
     }
     // Last in its PT_LOAD: a later run can then extend it.
@@ -67,52 +68,6 @@ class Placer {
   }
 
  private:
-  /// Moves away what stands where the program headers grow to.
-  std::optional<Obstacle> clear_table() {
-    const Image& image = task_.image;
-    if (placement_.segment_count <= image.segments().size()) return {};
-    if (placement_.segment_count * sizeof(Elf64_Phdr) > 4096) return Obstacle{true, "the table would exceed one page"};
-    const auto load = header_load(image);
-    if (!load) return Obstacle{true, "no PT_LOAD holds the headers"};
-    const FileRange table{old_table(image).begin, table_end(image, placement_)};
-    const std::uint64_t held = image.segments()[*load].p_offset + image.segments()[*load].p_filesz;
-    // Free Pascal's first PT_LOAD holds nothing but the headers and a note.
-    if (held < table.end && !placement_.loads.take(*load, table.end - held, 1))
-      return Obstacle{true, "the PT_LOAD of the headers cannot grow"};
-    const Claim* in_the_way = nullptr;
-    while ((in_the_way = placement_.space.next_claim(table.begin)) != nullptr && in_the_way->range.begin < table.end) {
-      if (auto obstacle = evict(*in_the_way, *load)) return obstacle;
-    }
-    if (!placement_.space.is_filler(table)) return Obstacle{true, "unknown bytes stand behind the table"};
-    const std::uint64_t next_claim = in_the_way == nullptr ? UINT64_MAX : in_the_way->range.begin;
-    return find_hole(table, std::min(next_claim, held));
-  }
-
-  std::optional<Obstacle> evict(const Claim& claim, std::size_t load) {
-    const auto found = task_.movability.group_at(claim.range.begin);
-    if (const auto* immovable = std::get_if<Immovable>(&found)) return Obstacle{true, immovable->why};
-    const auto& group = std::get<Group>(found);
-    if (claim.is_load || group.plan > placement_.plan.table || !group.range.contains(claim.range))
-      return Obstacle{true, claim.owner + " is in the way"};
-    placement_.space.release(group.range);
-    placement_.groups.push_back({group, false, false, load, 0, 0});
-    return {};
-  }
-
-  /// Free bytes between the program headers and `end`.
-  std::optional<Obstacle> find_hole(FileRange table, std::uint64_t end) {
-    if (placement_.plan.section == SectionPlan::Replace && task_.existing.load) {
-      // Its old bytes are free, but it comes back to the same place. lld puts it near the headers.
-      const std::uint64_t section = task_.image.sections()[*task_.existing.section].header.sh_offset;
-      const bool behind = section >= table.begin;
-      if (behind && section < table.end) return Obstacle{true, "the section that is there is in the way"};
-      if (behind) end = std::min(end, section);
-    }
-    hole_ = {table.end, end};
-    if (hole_.empty() || !placement_.space.is_zero(hole_)) hole_ = {};
-    return {};
-  }
-
   std::optional<Obstacle> place_groups() {
     // Linux before 6.12 looks for the build-id in the first page only: it has the first choice.
     std::stable_sort(placement_.groups.begin(), placement_.groups.end(),
@@ -202,19 +157,6 @@ std::variant<Placement, Obstacle> place(const Task& task, const Plan& plan) {
   const TablePlan table = table_plan_of(placement);
   if (table != plan.table) return Obstacle{false, std::string("it would be ") + short_name(table)};
   return placement;
-}
-
-FileRange old_table(const Image& image) {
-  const std::uint64_t begin = image.header().e_phoff;
-  return {begin, begin + image.segments().size() * sizeof(Elf64_Phdr)};
-}
-
-std::uint64_t table_end(const Image& image, const Placement& placement) {
-  return image.header().e_phoff + placement.segment_count * sizeof(Elf64_Phdr);
-}
-
-std::optional<std::size_t> header_load(const Image& image) {
-  return find_load_at_offset(image, image.header().e_phoff);
 }
 
 TablePlan table_plan_of(const Placement& placement) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "elf/build_id.hpp"
 #include "elf/load_lookup.hpp"
 #include "elf/plan/place_steps.hpp"
 #include "support/text.hpp"

@@ -94,9 +94,7 @@ std::optional<std::size_t> header_load(const Image& image);
 /// What had to move, which may be less than the plan allows.
 TablePlan table_plan_of(const Placement& placement);
 
-/// File offset of the build-id. None if it is not in the first page, where nobody would miss it.
-std::optional<std::uint64_t> build_id_in_first_page(const Image& image);
-/// Whether it leaves that page.
+/// Whether the build-id leaves the first page.
 bool moves_build_id(const Image& image, const Placement& placement);
 
 }  // namespace sframe_gen::elf

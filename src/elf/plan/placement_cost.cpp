@@ -1,13 +1,11 @@
 #include <algorithm>
 
+#include "elf/build_id.hpp"
 #include "elf/plan/placement.hpp"
 
 namespace sframe_gen::elf {
 
 namespace {
-
-/// What Linux before 6.12 reads of a mapped file to find its build-id, in bytes.
-constexpr std::uint64_t first_page = 4096;
 
 /// What a short name does not say.
 const char* meaning_of(SectionPlan plan) {
@@ -26,13 +24,6 @@ const char* meaning_of(SectionPlan plan) {
 
 }  // namespace
 
-std::optional<std::uint64_t> build_id_in_first_page(const Image& image) {
-  const auto id = image.build_id();
-  if (id.empty()) return {};
-  const auto offset = static_cast<std::uint64_t>(id.data() - image.file_bytes().data());
-  return offset + id.size() <= first_page ? std::optional(offset) : std::nullopt;
-}
-
 bool moves_build_id(const Image& image, const Placement& placement) {
   const auto offset = build_id_in_first_page(image);
   if (!offset) return false;
@@ -41,7 +32,7 @@ bool moves_build_id(const Image& image, const Placement& placement) {
     const FileRange& range = placed.group.range;
     if (range.begin <= *offset && *offset < range.end) now = placed.offset + (*offset - range.begin);
   }
-  return now + image.build_id().size() > first_page;
+  return !is_build_id_in_first_page(image, now);
 }
 
 Cost cost_of(const Image& image, const Placement& placement) {

@@ -7,7 +7,7 @@
 
 #include "elf/check/layout_check.hpp"
 #include "elf/edit/file_image.hpp"
-#include "files/output_file.hpp"
+#include "files/atomic_file.hpp"
 
 namespace sframe_gen::elf {
 
@@ -38,7 +38,7 @@ void check_filled(const Image& input, const Section& section, std::span<const st
 void fill_section(const Image& image, const Section& section, std::span<const std::byte> bytes,
                   const std::filesystem::path& output) {
   assert(bytes.size() <= section.header.sh_size);
-  files::OutputFile file(output, image.file());
+  files::AtomicFile file(output, image.file());
   FileImage contents;
   contents.size = image.file_bytes().size();
   contents.copies = {{0, 0, contents.size}};

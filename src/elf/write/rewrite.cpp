@@ -113,7 +113,7 @@ std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::vect
 }
 
 std::uint64_t write_original(const Image& image, const NewSection& added, const std::filesystem::path& output) {
-  files::OutputFile file(output, image.file());
+  files::AtomicFile file(output, image.file());
   const std::uint64_t size = restore_original(image, added, file.descriptor(), output.string());
   file.take_attributes();
   file.commit();

@@ -7,7 +7,7 @@
 
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
-#include "files/output_file.hpp"
+#include "files/atomic_file.hpp"
 #include "support/digest.hpp"
 
 namespace sframe_gen::elf {
@@ -42,7 +42,7 @@ class Rewrite {
   const Image& image_;
   std::filesystem::path output_;
   bool keeps_way_back_;
-  files::OutputFile file_;
+  files::AtomicFile file_;
   std::uint64_t early_size_;  ///< bytes from the start of the file that are copied early
   std::future<Digester> early_work_;
 };

@@ -1,4 +1,4 @@
-#include "files/output_file.hpp"
+#include "files/atomic_file.hpp"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -76,7 +76,7 @@ bool is_not_allowed(int error) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::filesystem::path& target, const MappedFile& input, New kind)
+AtomicFile::AtomicFile(const std::filesystem::path& target, const MappedFile& input, New kind)
     : input_(input), kind_(kind), target_(follow_links(target)), target_before_(target_now()) {
   struct stat status {};
   if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
@@ -89,7 +89,7 @@ OutputFile::OutputFile(const std::filesystem::path& target, const MappedFile& in
 
 /// Not mkostemp: this way the kernel gives a new file the mode that the umask says. Asking for the umask would change
 /// it for all threads.
-void OutputFile::create_temporary_file() {
+void AtomicFile::create_temporary_file() {
   const mode_t mode = kind_ == New::LikeAny && !target_before_ ? 0666 : 0600;
   const std::string prefix =
       "." + target_.filename().string().substr(0, longest_prefix) + ".sframe-gen-" + std::to_string(::getpid()) + '-';
@@ -107,11 +107,11 @@ void OutputFile::create_temporary_file() {
   throw SystemFailure(target_.string(), "write", errno);
 }
 
-OutputFile::~OutputFile() {
+AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void OutputFile::take_attributes() {
+void AtomicFile::take_attributes() {
   if (kind_ == New::LikeAny && !target_before_) return;
   const Descriptor replaced(open_target(target_));
   if (replaced.number() < 0 && target_before_) throw SystemFailure(target_.string(), "read the attributes", errno);
@@ -131,7 +131,7 @@ void OutputFile::take_attributes() {
   copy_extended_attributes(source);
 }
 
-void OutputFile::copy_extended_attributes(int source) const {
+void AtomicFile::copy_extended_attributes(int source) const {
   const ssize_t size = ::flistxattr(source, nullptr, 0);
   if (size < 0 && errno != ENOTSUP) throw SystemFailure(target_.string(), "read the attributes", errno);
   if (size <= 0) return;
@@ -158,21 +158,21 @@ void OutputFile::copy_extended_attributes(int source) const {
   }
 }
 
-std::optional<FileIdentity> OutputFile::target_now() const {
+std::optional<FileIdentity> AtomicFile::target_now() const {
   struct stat status {};
   if (::stat(target_.c_str(), &status) != 0) return {};
   return FileIdentity(status);
 }
 
 /// A moment is left between this and the rename: no system call does both at once.
-void OutputFile::check_unchanged() const {
+void AtomicFile::check_unchanged() const {
   struct stat status {};
   if (::fstat(input_.descriptor(), &status) != 0) throw SystemFailure(input_.name(), "read", errno);
   if (FileIdentity(status) != input_.identity()) throw Refused(input_.name(), "was changed while it was read");
   if (target_now() != target_before_) throw Refused(target_.string(), "was changed by somebody else meanwhile");
 }
 
-void OutputFile::commit() {
+void AtomicFile::commit() {
   check_unchanged();
   const int descriptor = std::exchange(descriptor_, -1);
   if (::close(descriptor) != 0) throw SystemFailure(target_.string(), "write", errno);

@@ -1,4 +1,4 @@
-#include "files/output_file.hpp"
+#include "files/atomic_file.hpp"
 
 #include <grp.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 using namespace elf;
 using namespace elf::test;
 
-class OutputFileTest : public testing::Test {
+class AtomicFileTest : public testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::copy_file(small_library(), folder_ / "input");
@@ -41,26 +41,26 @@ class OutputFileTest : public testing::Test {
   Folder folder_;
 };
 
-TEST_F(OutputFileTest, NewFileTakesTheModeOfTheInput) {
+TEST_F(AtomicFileTest, NewFileTakesTheModeOfTheInput) {
   write("output");
   EXPECT_EQ(mode_of("output"), 0750U);
   EXPECT_EQ(files(), 2U);
 }
 
-TEST_F(OutputFileTest, ReplacedFileKeepsItsOwn) {
+TEST_F(AtomicFileTest, ReplacedFileKeepsItsOwn) {
   write_text(folder_ / "output", "old");
   ::chmod((folder_ / "output").c_str(), 04711);
   write("output");
   EXPECT_EQ(mode_of("output"), 04711U);
 }
 
-TEST_F(OutputFileTest, InputMayBeTheOutput) {
+TEST_F(AtomicFileTest, InputMayBeTheOutput) {
   write("input");
   EXPECT_NE(Image::open(folder_ / "input").find_section(".sframe"), nullptr);
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(OutputFileTest, LinksAreFollowed) {
+TEST_F(AtomicFileTest, LinksAreFollowed) {
   std::filesystem::create_directory(folder_ / "sub");
   write_text(folder_ / "sub/target", "old");
   std::filesystem::create_symlink("sub/target", folder_ / "link");
@@ -70,13 +70,13 @@ TEST_F(OutputFileTest, LinksAreFollowed) {
   EXPECT_NE(Image::open(folder_ / "sub/target").find_section(".sframe"), nullptr);
 }
 
-TEST_F(OutputFileTest, LinksInACircleAreAnError) {
+TEST_F(AtomicFileTest, LinksInACircleAreAnError) {
   std::filesystem::create_symlink("a", folder_ / "b");
   std::filesystem::create_symlink("b", folder_ / "a");
   EXPECT_THROW(write("a"), SystemFailure);
 }
 
-TEST_F(OutputFileTest, ExtendedAttributesAreKept) {
+TEST_F(AtomicFileTest, ExtendedAttributesAreKept) {
   if (::setxattr((folder_ / "input").c_str(), "user.note", "kept", 4, 0) != 0) GTEST_SKIP() << "no extended attributes";
   write("output");
   std::array<char, 8> value{};
@@ -84,7 +84,7 @@ TEST_F(OutputFileTest, ExtendedAttributesAreKept) {
 }
 
 // Who the input kept out must not come in by the list that new files of a folder get.
-TEST_F(OutputFileTest, DefaultAccessListOfTheFolderDoesNotApply) {
+TEST_F(AtomicFileTest, DefaultAccessListOfTheFolderDoesNotApply) {
   struct Entry {
     std::uint16_t tag, permissions;
     std::uint32_t id;
@@ -102,7 +102,7 @@ TEST_F(OutputFileTest, DefaultAccessListOfTheFolderDoesNotApply) {
   EXPECT_EQ(::getxattr((folder_ / "input").c_str(), "system.posix_acl_access", nullptr, 0), -1);
 }
 
-TEST_F(OutputFileTest, OwnersKeepTheirSetuidBitInAForeignGroup) {
+TEST_F(AtomicFileTest, OwnersKeepTheirSetuidBitInAForeignGroup) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make such a file";
   constexpr uid_t other = 65534;
   const std::string input = folder_ / "input";
@@ -121,13 +121,13 @@ TEST_F(OutputFileTest, OwnersKeepTheirSetuidBitInAForeignGroup) {
   EXPECT_EQ(mode_of("input"), 04755U);
 }
 
-TEST_F(OutputFileTest, NoSignalLeavesATemporaryFile) {
+TEST_F(AtomicFileTest, NoSignalLeavesATemporaryFile) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2}) {
     EXPECT_EXIT(
         {
           remove_temporary_files_on_signals();
           const Image input = Image::open(folder_ / "input");
-          const OutputFile file(folder_ / "target", input.file());
+          const AtomicFile file(folder_ / "target", input.file());
           ::raise(signal);
         },
         testing::KilledBySignal(signal), "");
@@ -135,12 +135,12 @@ TEST_F(OutputFileTest, NoSignalLeavesATemporaryFile) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(OutputFileTest, FilesThatGetShorterAreAnErrorNotACrash) {
+TEST_F(AtomicFileTest, FilesThatGetShorterAreAnErrorNotACrash) {
   EXPECT_EXIT(
       {
         remove_temporary_files_on_signals();
         const Image input = Image::open(folder_ / "input");
-        const OutputFile file(folder_ / "target", input.file());
+        const AtomicFile file(folder_ / "target", input.file());
         const MappedFile mapped(folder_ / "input");
         std::filesystem::resize_file(folder_ / "input", 0);
         ::_exit(std::to_integer<int>(mapped.bytes()[0]));
@@ -149,18 +149,18 @@ TEST_F(OutputFileTest, FilesThatGetShorterAreAnErrorNotACrash) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(OutputFileTest, FoldersAndMissingFoldersAreRefused) {
+TEST_F(AtomicFileTest, FoldersAndMissingFoldersAreRefused) {
   std::filesystem::create_directory(folder_ / "folder");
   EXPECT_THROW(write("folder"), Refused);
   EXPECT_THROW(write("missing/output"), SystemFailure);
   EXPECT_EQ(files(), 2U);
 }
 
-TEST_F(OutputFileTest, WithoutCommitNothingStays) {
+TEST_F(AtomicFileTest, WithoutCommitNothingStays) {
   write_text(folder_ / "target", "as it was");
   {
     const Image input = Image::open(folder_ / "input");
-    const OutputFile file(folder_ / "target", input.file());
+    const AtomicFile file(folder_ / "target", input.file());
     EXPECT_EQ(::write(file.descriptor(), "x", 1), 1);
     EXPECT_EQ(files(), 3U);
   }
@@ -169,7 +169,7 @@ TEST_F(OutputFileTest, WithoutCommitNothingStays) {
 }
 
 // Another one's work must not be lost.
-TEST_F(OutputFileTest, TargetThatSomebodyChangesMeanwhileIsLeftAlone) {
+TEST_F(AtomicFileTest, TargetThatSomebodyChangesMeanwhileIsLeftAlone) {
   const auto target = folder_ / "target";
   const std::vector<std::function<void()>> changes{
       [&] { write_text(target, "new"); },
@@ -180,7 +180,7 @@ TEST_F(OutputFileTest, TargetThatSomebodyChangesMeanwhileIsLeftAlone) {
   const Image input = Image::open(folder_ / "input");
   for (const auto& change_target : changes) {
     write_text(target, "old");
-    OutputFile file(target, input.file());
+    AtomicFile file(target, input.file());
     change_target();
     const bool is_there = std::filesystem::exists(target);
     const std::string text = read_text(target);
@@ -188,23 +188,23 @@ TEST_F(OutputFileTest, TargetThatSomebodyChangesMeanwhileIsLeftAlone) {
     EXPECT_EQ(std::filesystem::exists(target), is_there);
     EXPECT_EQ(read_text(target), text);
   }
-  OutputFile file(target, input.file());
+  AtomicFile file(target, input.file());
   write_text(target, "came up");
   EXPECT_NE(failure_of([&] { file.commit(); }).find("was changed by somebody else meanwhile"), std::string::npos);
   EXPECT_EQ(read_text(target), "came up");
 }
 
-TEST_F(OutputFileTest, InputThatChangesWhileItIsReadIsRefused) {
+TEST_F(AtomicFileTest, InputThatChangesWhileItIsReadIsRefused) {
   const Image input = Image::open(folder_ / "input");
-  OutputFile file(folder_ / "target", input.file());
+  AtomicFile file(folder_ / "target", input.file());
   ::chmod((folder_ / "input").c_str(), 0755);
   EXPECT_NE(failure_of([&] { file.commit(); }).find("input: was changed while it was read"), std::string::npos);
-  EXPECT_NE(failure_of([&] { OutputFile(folder_ / "input", input.file()); }).find("was changed while it was read"),
+  EXPECT_NE(failure_of([&] { AtomicFile(folder_ / "input", input.file()); }).find("was changed while it was read"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "target"));
 }
 
-TEST_F(OutputFileTest, FileThatIsOpenForWritingIsRefused) {
+TEST_F(AtomicFileTest, FileThatIsOpenForWritingIsRefused) {
   const std::string before = read_text(folder_ / "input");
   {
     const std::ofstream writer(folder_ / "input", std::ios::app);
@@ -218,7 +218,7 @@ TEST_F(OutputFileTest, FileThatIsOpenForWritingIsRefused) {
 }
 
 // A shell that starts a program has the files of all others open for a moment.
-TEST_F(OutputFileTest, FileThatIsOpenForWritingForAMomentIsWaitedFor) {
+TEST_F(AtomicFileTest, FileThatIsOpenForWritingForAMomentIsWaitedFor) {
   auto writer = std::make_unique<std::ofstream>(folder_ / "input", std::ios::app);
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -228,7 +228,7 @@ TEST_F(OutputFileTest, FileThatIsOpenForWritingForAMomentIsWaitedFor) {
   later.join();
 }
 
-TEST_F(OutputFileTest, ImmutableFilesAreRefused) {
+TEST_F(AtomicFileTest, ImmutableFilesAreRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make such a file";
   const std::string input = folder_ / "input";
   const std::string before = read_text(input);
@@ -241,7 +241,7 @@ TEST_F(OutputFileTest, ImmutableFilesAreRefused) {
   }
 }
 
-TEST_F(OutputFileTest, SignedFilesAreRefusedAndDigestsAreLeftOut) {
+TEST_F(AtomicFileTest, SignedFilesAreRefusedAndDigestsAreLeftOut) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can set such attributes";
   const std::string input = folder_ / "input";
   const std::string before = read_text(input);
@@ -257,7 +257,7 @@ TEST_F(OutputFileTest, SignedFilesAreRefusedAndDigestsAreLeftOut) {
   EXPECT_EQ(::getxattr(input.c_str(), "security.ima", nullptr, 0), -1);
 }
 
-TEST_F(OutputFileTest, LongNamesDoNotOverflow) {
+TEST_F(AtomicFileTest, LongNamesDoNotOverflow) {
   write(std::string(255, 'n'));
   EXPECT_EQ(files(), 2U);
 }

@@ -12,7 +12,7 @@ namespace sframe_gen::files {
 
 /// A file that appears under its name complete or not at all: a temporary file in the same folder, renamed over the
 /// target by `commit` and removed if that never comes. We do not fsync; the installer does.
-class OutputFile {
+class AtomicFile {
  public:
   /// Whose attributes a file has that replaces none.
   enum class New : std::uint8_t {
@@ -22,12 +22,12 @@ class OutputFile {
 
   /// `input` is what the contents are made from, and may be the target itself. A symbolic link is followed. Throws
   /// Refused when `target` is there and not a regular file or must not change, or SystemFailure.
-  OutputFile(const std::filesystem::path& target, const MappedFile& input, New kind = New::LikeInput);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  OutputFile(OutputFile&&) = delete;
-  OutputFile& operator=(OutputFile&&) = delete;
+  AtomicFile(const std::filesystem::path& target, const MappedFile& input, New kind = New::LikeInput);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  AtomicFile(AtomicFile&&) = delete;
+  AtomicFile& operator=(AtomicFile&&) = delete;
 
   int descriptor() const { return descriptor_; }
   std::filesystem::path temporary_path() const { return temporary_->path(); }

@@ -1,0 +1,36 @@
+#include "elf/build_id.hpp"
+
+#include "elf/note.hpp"
+
+namespace sframe_gen::elf {
+
+namespace {
+
+/// What Linux before 6.12 reads of a mapped file to find its build-id, in bytes.
+constexpr std::uint64_t first_page = 4096;
+
+}  // namespace
+
+std::span<const std::byte> build_id(const Image& image) {
+  for (const Section& section : image.sections()) {
+    if (section.header.sh_type != SHT_NOTE) continue;
+    for (const Note& note : read_notes(image.bytes_of(section), section.header.sh_addralign, image.endian(),
+                                       {image.name(), section.name})) {
+      if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return note.descriptor;
+    }
+  }
+  return {};
+}
+
+bool is_build_id_in_first_page(const Image& image, std::uint64_t file_offset) {
+  return file_offset + build_id(image).size() <= first_page;
+}
+
+std::optional<std::uint64_t> build_id_in_first_page(const Image& image) {
+  const auto id = build_id(image);
+  if (id.empty()) return {};
+  const auto offset = static_cast<std::uint64_t>(id.data() - image.file_bytes().data());
+  return is_build_id_in_first_page(image, offset) ? std::optional(offset) : std::nullopt;
+}
+
+}  // namespace sframe_gen::elf

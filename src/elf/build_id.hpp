@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "elf/image.hpp"
+
+namespace sframe_gen::elf {
+
+/// Descriptor of the first NT_GNU_BUILD_ID note; empty if there is none. Throws MalformedInput.
+std::span<const std::byte> build_id(const Image& image);
+
+/// File offset of the build-id. None if it is not in the first page, where nobody would miss it.
+std::optional<std::uint64_t> build_id_in_first_page(const Image& image);
+
+/// Whether a build-id of as many bytes as that of `image` is within the first page at `file_offset`.
+bool is_build_id_in_first_page(const Image& image, std::uint64_t file_offset);
+
+}  // namespace sframe_gen::elf
