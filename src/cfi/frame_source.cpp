@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "cfi/cfi_interpreter.hpp"
-#include "cfi/dwarf_session.hpp"
+#include "cfi/frame_index.hpp"
 #include "cfi/overlap.hpp"
 #include "cfi/section_loader.hpp"
 #include "elf/load_lookup.hpp"
@@ -60,7 +60,7 @@ std::size_t FrameSource::load(const elf::Image& source) {
     // The running file's own .eh_frame is the truth; a debug file can only add .debug_frame.
     if (section.kind == FrameSection::EhFrame && &source != &image_) continue;
     tables_.push_back(
-        DwarfSession(section.kind, section.bytes, section.address, source.endian(), section.origin).release_table());
+        index_frame_section(section.kind, section.bytes, section.address, source.endian(), section.origin));
     decompressed_.push_back(std::move(section.storage));
     if (&source != &image_ && image_.is_object()) object::name_by_symbols_of(image_, section.code_references);
     references_.push_back(std::move(section.code_references));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +22,8 @@ struct Cie {
   std::uint8_t pointer_encoding = 0;  ///< DW_EH_PE_* of FDE addresses and set_loc ('R'); 0 is an absolute pointer
   bool signal_frame = false;          ///< augmentation 'S'
   std::span<const std::byte> initial_instructions;
-  bool b_key = false;  ///< augmentation 'B': return addresses are signed with key B (aarch64)
+  bool b_key = false;                  ///< augmentation 'B': return addresses are signed with key B (aarch64)
+  bool has_augmentation_data = false;  ///< augmentation 'z': FDEs have some of it too
 };
 
 /// A frame description entry.
@@ -41,7 +41,6 @@ struct FrameTable {
   Endian endian = Endian::Little;
   std::uint64_t section_address = 0;
   std::span<const std::byte> section_bytes;
-  std::shared_ptr<const std::vector<std::byte>> edited_bytes;  ///< holds section_bytes where they are not the file's
   std::vector<Cie> cies;
   std::vector<Fde> fdes;
 

@@ -2,13 +2,13 @@
 #include <iostream>
 #include <string>
 
-#include "cfi/dwarf_session.hpp"
 #include "cli/help.hpp"
 #include "cli/launch.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/version.hpp"
 #include "files/temporary_file.hpp"
+#include "verify/dwarf_session.hpp"
 
 namespace {
 
@@ -23,7 +23,7 @@ void prepare_to_write() {
   // A write beyond the limit on file sizes (ulimit -f) shall fail, not kill: the temporary file would be left.
   std::signal(SIGXFSZ, SIG_IGN);
   sframe_gen::files::remove_temporary_files_on_signals();
-  sframe_gen::cfi::skip_bookkeeping_of_libdwarf();
+  sframe_gen::verify::skip_bookkeeping_of_libdwarf();
 }
 
 }  // namespace

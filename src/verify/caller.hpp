@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "cfi/dwarf_session.hpp"
 #include "sframe/abi.hpp"
 #include "sframe_gen/section.hpp"
+#include "verify/dwarf_session.hpp"
 #include "verify/synthetic_context.hpp"
 
 namespace sframe_gen::verify {
@@ -30,7 +30,7 @@ bool same_caller(const Caller& a, const Caller& b);
 std::string text_of(Caller::Signing signing);
 
 /// What libdwarf's evaluation of FDE `fde_index` says at `pc`.
-Caller dwarf_caller(const cfi::DwarfSession& session, std::size_t fde_index, std::uint64_t pc,
+Caller dwarf_caller(const verify::DwarfSession& session, std::size_t fde_index, std::uint64_t pc,
                     const sframe::AbiTraits& abi);
 
 /// What a row of `fde` in `section` says at `pc`.

@@ -8,8 +8,8 @@ namespace sframe_gen::verify {
 
 namespace {
 
-using cfi::DwarfSession;
-using cfi::EvaluatedRule;
+using verify::DwarfSession;
+using verify::EvaluatedRule;
 using Kind = EvaluatedRule::Kind;
 
 /// One FDE at one PC, evaluated by libdwarf.

@@ -5,7 +5,7 @@
 
 namespace sframe_gen::verify {
 
-FdeIndex::FdeIndex(const cfi::DwarfSession& session, const elf::Image& image) : session_(&session) {
+FdeIndex::FdeIndex(const verify::DwarfSession& session, const elf::Image& image) : session_(&session) {
   const auto& fdes = session.table().fdes;
   std::uint64_t highest_end = 0;
   for (std::size_t i = 0; i < fdes.size(); ++i) {

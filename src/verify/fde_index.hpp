@@ -3,18 +3,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "cfi/dwarf_session.hpp"
 #include "elf/image.hpp"
 #include "verify/coverage.hpp"
+#include "verify/dwarf_session.hpp"
 
 namespace sframe_gen::verify {
 
 /// From a PC to the FDEs that describe it. FDEs of size zero and FDEs of no code are left out.
 class FdeIndex {
  public:
-  FdeIndex(const cfi::DwarfSession& session, const elf::Image& image);
+  FdeIndex(const verify::DwarfSession& session, const elf::Image& image);
 
-  const cfi::DwarfSession& session() const { return *session_; }
+  const verify::DwarfSession& session() const { return *session_; }
 
   /// Indices into the session's table of the FDEs that hold `pc`.
   std::vector<std::size_t> fdes_at(std::uint64_t pc) const;
@@ -27,7 +27,7 @@ class FdeIndex {
     std::uint64_t begin, end, highest_end;  ///< the last over this and all before it
     std::size_t index;
   };
-  const cfi::DwarfSession* session_;
+  const verify::DwarfSession* session_;
   std::vector<Span> spans_;  ///< by begin
   std::vector<std::uint64_t> boundaries_;
 };

@@ -25,7 +25,7 @@ class Verifier {
     load(image);
     if (&cfi_image != &image) load(cfi_image);
     if (sessions_.empty()) throw Refused(image.name(), "has no call frame information to verify .sframe against");
-    for (const cfi::DwarfSession& session : sessions_) indices_.emplace_back(session, image);
+    for (const verify::DwarfSession& session : sessions_) indices_.emplace_back(session, image);
   }
 
   Verification run(const sframe::Section& section, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
@@ -34,7 +34,7 @@ class Verifier {
       if (result_.functions++ % functions_per_progress == 0 && progress)
         progress(result_.functions, section.fdes.size());
       if (result_.functions % functions_per_release == 0) {
-        for (cfi::DwarfSession& open_session : sessions_) open_session.release_memory();
+        for (verify::DwarfSession& open_session : sessions_) open_session.release_memory();
       }
       result_.rows += fde.fres.size();
       if (fde.size != 0 && !image_.is_code(fde.start, fde.size)) {
@@ -85,7 +85,7 @@ class Verifier {
       }
       std::uint64_t next = std::min(range.end, index->boundary_after(pc));
       for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
-        const auto row_end = index->session().evaluate(dwarf_fde, cfi::DwarfSession::cfa_column, pc).next_row_pc;
+        const auto row_end = index->session().evaluate(dwarf_fde, verify::DwarfSession::cfa_column, pc).next_row_pc;
         if (row_end && *row_end > pc) next = std::min(next, *row_end);
       }
       for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
@@ -152,7 +152,7 @@ class Verifier {
 
   const elf::Image& image_;
   std::vector<cfi::LoadedSection> sections_;
-  std::vector<cfi::DwarfSession> sessions_;
+  std::vector<verify::DwarfSession> sessions_;
   std::vector<FdeIndex> indices_;
   Verification result_;
 };

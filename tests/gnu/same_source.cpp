@@ -96,7 +96,7 @@ class Dwarf {
 
  private:
   std::vector<cfi::LoadedSection> sections_;
-  cfi::DwarfSession session_;
+  verify::DwarfSession session_;
   verify::FdeIndex index_;
 };
 

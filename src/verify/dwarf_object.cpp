@@ -1,9 +1,9 @@
-#include "cfi/dwarf_object.hpp"
+#include "verify/dwarf_object.hpp"
 
 #include <dwarf.h>
 #include <libdwarf.h>
 
-namespace sframe_gen::cfi {
+namespace sframe_gen::verify {
 
 namespace {
 
@@ -97,4 +97,4 @@ DwarfObjectInterface* DwarfObject::interface() {
   return &parts_->interface;
 }
 
-}  // namespace sframe_gen::cfi
+}  // namespace sframe_gen::verify

@@ -1,4 +1,4 @@
-#include "cfi/dwarf_session.hpp"
+#include "verify/dwarf_session.hpp"
 
 #include <libdwarf.h>
 
@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "cfi/augmentation.hpp"
-#include "cfi/dwarf_object.hpp"
-#include "cfi/readable_copy.hpp"
+#include "verify/dwarf_object.hpp"
+#include "verify/readable_copy.hpp"
 
-namespace sframe_gen::cfi {
+namespace sframe_gen::verify {
 
 namespace {
 
@@ -31,20 +31,21 @@ std::span<const std::byte> as_bytes(BytePointer data, Dwarf_Unsigned size) {
 }  // namespace
 
 struct DwarfSession::Handle {
-  FrameSection kind;
+  cfi::FrameSection kind;
   DwarfObject object;
-  FrameTable table;
+  cfi::FrameTable table;
   Dwarf_Debug debug = nullptr;
   Dwarf_Cie* cies = nullptr;
   Dwarf_Signed cie_count = 0;
   Dwarf_Fde* fdes = nullptr;
   Dwarf_Signed fde_count = 0;
   CheckedFrameSection checked;
-  std::vector<std::size_t> order;  ///< table index → libdwarf's index; empty: they are the same
+  std::shared_ptr<const std::vector<std::byte>> edited;  ///< holds the section where its bytes are not the file's
+  std::vector<std::size_t> order;                        ///< table index → libdwarf's index; empty: they are the same
 
-  Handle(FrameSection section_kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian)
+  Handle(cfi::FrameSection section_kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian)
       : kind(section_kind),
-        object(kind == FrameSection::EhFrame ? ".eh_frame" : ".debug_frame", bytes, address, endian) {}
+        object(kind == cfi::FrameSection::EhFrame ? ".eh_frame" : ".debug_frame", bytes, address, endian) {}
 
   ~Handle() { close(); }
 
@@ -85,7 +86,7 @@ struct DwarfSession::Handle {
     dwarf_set_frame_same_value(debug, same_value_column);
     // No rule reads as "same value": libdwarf takes only this or "undefined" from 0.9 on.
     dwarf_set_frame_rule_initial_value(debug, same_value_column);
-    const auto list = kind == FrameSection::EhFrame ? dwarf_get_fde_list_eh : dwarf_get_fde_list;
+    const auto list = kind == cfi::FrameSection::EhFrame ? dwarf_get_fde_list_eh : dwarf_get_fde_list;
     const int status = list(debug, &cies, &cie_count, &fdes, &fde_count, &error);
     if (status == DW_DLV_ERROR) fail(error, 0);
   }
@@ -102,13 +103,13 @@ struct DwarfSession::Handle {
       check(dwarf_get_cie_info_b(cies[i], &size, &version, &augmentation_text, &code_alignment, &data_alignment,
                                  &return_address, &instructions, &instructions_size, &offset_size, &error),
             error, 0);
-      const Augmentation augmentation = parse_augmentation(augmentation_text);
-      Cie cie{code_alignment,
-              data_alignment,
-              DwarfRegister{return_address},
-              0,
-              augmentation.signal_frame,
-              as_bytes(instructions, instructions_size)};
+      const cfi::Augmentation augmentation = cfi::parse_augmentation(augmentation_text);
+      cfi::Cie cie{code_alignment,
+                   data_alignment,
+                   cfi::DwarfRegister{return_address},
+                   0,
+                   augmentation.signal_frame,
+                   as_bytes(instructions, instructions_size)};
       read_what_was_edited(cies[i], cie);
       if (augmentation.has_data) {
         Dwarf_Small* data = nullptr;
@@ -116,9 +117,9 @@ struct DwarfSession::Handle {
         const int status = dwarf_get_cie_augmentation_data(cies[i], &data, &data_size, &error);
         if (status == DW_DLV_ERROR) fail(error, 0);
         if (status == DW_DLV_OK) {
-          cie.pointer_encoding =
-              read_augmentation_data(augmentation, ByteReader(as_bytes(data, data_size), table.endian, table.origin))
-                  .fde_pointer_encoding;
+          cie.pointer_encoding = cfi::read_augmentation_data(
+                                     augmentation, ByteReader(as_bytes(data, data_size), table.endian, table.origin))
+                                     .fde_pointer_encoding;
         }
       }
       table.cies.push_back(cie);
@@ -126,7 +127,7 @@ struct DwarfSession::Handle {
   }
 
   /// Where letters were edited, the text that libdwarf has read is not the file's, nor are zero lengths instructions.
-  void read_what_was_edited(Dwarf_Cie handle, Cie& cie) const {
+  void read_what_was_edited(Dwarf_Cie handle, cfi::Cie& cie) const {
     if (checked.aarch64_cies.empty() && checked.before_zero.empty()) return;
     Dwarf_Off offset = 0;
     Dwarf_Error error = nullptr;
@@ -142,7 +143,7 @@ struct DwarfSession::Handle {
     table.fdes.reserve(static_cast<std::size_t>(fde_count));
     for (Dwarf_Signed i = 0; i < fde_count; ++i) table.fdes.push_back(read_fde(fdes[i]));
     // libdwarf sorts by start alone; where two FDEs share one, the order must not depend on its sort.
-    const auto before = [](const Fde& a, const Fde& b) {
+    const auto before = [](const cfi::Fde& a, const cfi::Fde& b) {
       return std::pair(a.function_start, a.section_offset) < std::pair(b.function_start, b.section_offset);
     };
     if (std::is_sorted(table.fdes.begin(), table.fdes.end(), before)) return;
@@ -157,7 +158,7 @@ struct DwarfSession::Handle {
     return fdes[order.empty() ? table_index : order[table_index]];
   }
 
-  Fde read_fde(Dwarf_Fde fde) const {
+  cfi::Fde read_fde(Dwarf_Fde fde) const {
     Dwarf_Addr start = 0;
     Dwarf_Unsigned size = 0, record_size = 0, instructions_size = 0;
     BytePointer record = nullptr, instructions = nullptr;
@@ -175,8 +176,8 @@ struct DwarfSession::Handle {
   }
 };
 
-DwarfSession::DwarfSession(FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
-                           Endian endian, const Origin& origin) {
+DwarfSession::DwarfSession(cfi::FrameSection kind, std::span<const std::byte> section_bytes,
+                           std::uint64_t section_address, Endian endian, const Origin& origin) {
   CheckedFrameSection checked = check_frame_section(kind, section_bytes, endian, origin);
   const auto edited = readable_copy(section_bytes, endian, checked);
   if (edited) section_bytes = *edited;
@@ -185,7 +186,7 @@ DwarfSession::DwarfSession(FrameSection kind, std::span<const std::byte> section
   handle_->table.endian = endian;
   handle_->table.section_address = section_address;
   handle_->table.section_bytes = section_bytes;
-  handle_->table.edited_bytes = edited;
+  handle_->edited = edited;
   handle_->checked = std::move(checked);
   if (handle_->checked.used == 0) return;
   handle_->open();
@@ -201,13 +202,9 @@ DwarfSession::~DwarfSession() = default;
 DwarfSession::DwarfSession(DwarfSession&&) noexcept = default;
 DwarfSession& DwarfSession::operator=(DwarfSession&&) noexcept = default;
 
-const FrameTable& DwarfSession::table() const {
+const cfi::FrameTable& DwarfSession::table() const {
   return handle_->table;
 }
-FrameTable DwarfSession::release_table() && {
-  return std::move(handle_->table);
-}
-
 void DwarfSession::release_memory() {
   if (handle_->debug == nullptr) return;
   handle_->close();
@@ -258,4 +255,4 @@ EvaluatedRule DwarfSession::evaluate(std::size_t fde_index, std::uint16_t column
   return rule;
 }
 
-}  // namespace sframe_gen::cfi
+}  // namespace sframe_gen::verify

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "cfi/frame_section_check.hpp"
 #include "support/endian.hpp"
+#include "verify/frame_section_check.hpp"
 
-namespace sframe_gen::cfi {
+namespace sframe_gen::verify {
 
 /// A copy of a CFI section that every libdwarf reads; null where the section is one. Each letter of aarch64 becomes
 /// 'S', which has no data either, and each zero length four DW_CFA_nop of the record before.
@@ -20,4 +20,4 @@ std::shared_ptr<const std::vector<std::byte>> readable_copy(std::span<const std:
 std::span<const std::byte> without_zero_lengths(const CheckedFrameSection& checked, std::uint64_t record,
                                                 std::span<const std::byte> instructions);
 
-}  // namespace sframe_gen::cfi
+}  // namespace sframe_gen::verify

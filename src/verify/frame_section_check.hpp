@@ -5,7 +5,7 @@
 
 #include "cfi/frame_table.hpp"
 
-namespace sframe_gen::cfi {
+namespace sframe_gen::verify {
 
 /// What the walk has seen that libdwarf will not tell.
 struct CheckedFrameSection {
@@ -25,12 +25,12 @@ struct CheckedFrameSection {
   std::unordered_map<std::uint64_t, Marks> aarch64_cies;
 };
 
-/// Walks the records of .eh_frame or .debug_frame and checks what a reader must be able to rely on: each length
-/// fits, each FDE names a CIE of this section, CIE versions and augmentations are known, the fixed fields fit.
-/// Throws MalformedInput with the place of the first fault. Runs before libdwarf, which says of a damaged section
-/// only that it is damaged, and not where.
+/// Walks the records of .eh_frame or .debug_frame as far as libdwarf must be helped: where they end, and what it would
+/// stumble over. What is wrong with the rest is libdwarf's to say. Throws MalformedInput for lengths that do not fit.
 ///
-CheckedFrameSection check_frame_section(FrameSection kind, std::span<const std::byte> bytes, Endian endian,
+/// This is not the generator's reading (cfi/frame_index.hpp), and shares nothing with it: a second opinion is one's
+/// own.
+CheckedFrameSection check_frame_section(cfi::FrameSection kind, std::span<const std::byte> bytes, Endian endian,
                                         const Origin& origin);
 
-}  // namespace sframe_gen::cfi
+}  // namespace sframe_gen::verify

@@ -7,10 +7,10 @@
 
 #include "cfi/frame_table.hpp"
 
-namespace sframe_gen::cfi {
+namespace sframe_gen::verify {
 
 /// The unwind table's rule for one column at one PC, as libdwarf's own row evaluation gives it. Nothing of it comes
-/// from cfi_interpreter.cpp: --verify holds the two against each other.
+/// from src/cfi: --verify holds the two against each other.
 struct EvaluatedRule {
   enum class Kind : std::uint8_t { Offset, ValOffset, Expression, ValExpression };
   Kind kind = Kind::Offset;
@@ -30,16 +30,13 @@ class DwarfSession {
   static constexpr std::uint16_t cfa_column = 1436, undefined_column = 1034, same_value_column = 1035;
 
   /// `section_bytes` must outlive the session. Throws MalformedInput for a damaged section.
-  DwarfSession(FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
+  DwarfSession(cfi::FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
                Endian endian, const Origin& origin);
   ~DwarfSession();
   DwarfSession(DwarfSession&&) noexcept;
   DwarfSession& operator=(DwarfSession&&) noexcept;
 
-  const FrameTable& table() const;
-  /// Gives the table away; the session is of no more use.
-  FrameTable release_table() &&;
-
+  const cfi::FrameTable& table() const;
   /// The rule of `column` (a register number or `cfa_column`) at `pc` in FDE `fde_index` of the table.
   /// Throws MalformedInput when libdwarf cannot evaluate it.
   EvaluatedRule evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) const;
@@ -57,4 +54,4 @@ class DwarfSession {
 /// half the time.
 void skip_bookkeeping_of_libdwarf();
 
-}  // namespace sframe_gen::cfi
+}  // namespace sframe_gen::verify

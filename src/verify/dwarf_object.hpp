@@ -13,7 +13,7 @@ struct Dwarf_Obj_Access_Interface_a_s;
 struct Dwarf_Obj_Access_Interface_s;
 #endif
 
-namespace sframe_gen::cfi {
+namespace sframe_gen::verify {
 
 #if SFRAME_GEN_LIBDWARF_INTERFACE_A
 using DwarfObjectInterface = Dwarf_Obj_Access_Interface_a_s;
@@ -38,4 +38,4 @@ class DwarfObject {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace sframe_gen::cfi
+}  // namespace sframe_gen::verify

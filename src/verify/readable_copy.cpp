@@ -1,10 +1,10 @@
-#include "cfi/readable_copy.hpp"
+#include "verify/readable_copy.hpp"
 
 #include <algorithm>
 
 #include "support/endian.hpp"
 
-namespace sframe_gen::cfi {
+namespace sframe_gen::verify {
 
 namespace {
 
@@ -39,4 +39,4 @@ std::span<const std::byte> without_zero_lengths(const CheckedFrameSection& check
   return instructions.first(instructions.size() - zero_length_size * static_cast<std::size_t>(last - first));
 }
 
-}  // namespace sframe_gen::cfi
+}  // namespace sframe_gen::verify

@@ -1,0 +1,247 @@
+// The index of a section, and sections that a reader must not trust: one good .eh_frame, one poked field per case, one
+// expected sentence per case.
+
+#include "cfi/frame_index.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cfi/cfi_builder.hpp"
+
+namespace sframe_gen::test {
+namespace {
+
+/// CIE "zR" at 0 (version 1, pc-relative sdata4), FDE at 0x18 for 0x100..0x110, terminator at 0x2c.
+std::vector<std::byte> good_section() {
+  // clang-format off
+  const Bytes bytes{0x14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1, 0, 0,
+                    0x10, 0, 0, 0, 0x1c, 0, 0, 0, 0xe0, 0xf0, 0xff, 0xff, 0x10, 0, 0, 0, 0, 0x41, 0x0e, 16,
+                    0, 0, 0, 0};
+  // clang-format on
+  return {bytes.span().begin(), bytes.span().end()};
+}
+
+constexpr std::uint64_t section_address = 0x1000;
+const Origin origin{"file", ".eh_frame"};
+
+std::string error_of(const std::vector<std::byte>& bytes) {
+  try {
+    cfi::index_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  } catch (const MalformedInput& error) {
+    return error.what();
+  }
+  return "sound";
+}
+
+struct Poke {
+  const char* name;
+  std::size_t offset;
+  int value;
+  const char* expected;
+};
+
+class PokedSection : public testing::TestWithParam<Poke> {};
+
+TEST_P(PokedSection, IsNamed) {
+  auto bytes = good_section();
+  bytes[GetParam().offset] = static_cast<std::byte>(GetParam().value);
+  EXPECT_EQ(error_of(bytes), GetParam().expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    EhFrame, PokedSection,
+    testing::Values(
+        Poke{"LengthBeyondTheSection", 0, 0x2d,
+             "file: .eh_frame+0x0: record of 0x2d bytes does not fit in the section (0x2c bytes left)"},
+        Poke{"ReservedLength", 3, 0xff,
+             "file: .eh_frame+0x0: record of 0xff000014 bytes does not fit in the section (0x2c bytes left)"},
+        Poke{"Version", 8, 2, "file: .eh_frame+0x8: CIE version is 2, not 1, 3 or 4"},
+        Poke{"Augmentation", 10, 'X', "file: .eh_frame+0x9: CIE augmentation is unknown"},
+        Poke{"AugmentationSize", 15, 0x40,
+             "file: .eh_frame+0x10: augmentation data needs 64 bytes, but only 8 are left"},
+        Poke{"PointerFormat", 16, 0x17,
+             "file: .eh_frame+0x20: function start has pointer format 0x7, which is undefined"},
+        Poke{"PointerApplication", 16, 0x3b,
+             "file: .eh_frame+0x20: function start has pointer encoding 0x3b, which is neither absolute nor "
+             "pc-relative"},
+        Poke{"CieOutside", 0x1c, 0x44,
+             "file: .eh_frame+0x18: FDE refers to a CIE at 0xffffffffffffffd8, which is outside the section"},
+        Poke{"CieIsNone", 0x1c, 0x18, "file: .eh_frame+0x18: FDE refers to a CIE at 0x4, which is no CIE before it"},
+        Poke{"FdeTooShort", 0x18, 0x08, "file: .eh_frame+0x24: function size needs 4 bytes, but only 0 are left"},
+        Poke{"FdeAugmentationSize", 0x28, 0x7f,
+             "file: .eh_frame+0x29: augmentation data needs 127 bytes, but only 3 are left"}),
+    [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST(FrameIndex, TakesTheGoodOne) {
+  EXPECT_EQ(error_of(good_section()), "sound");
+}
+
+TEST(FrameIndex, StopsAtTheTerminator) {
+  auto bytes = good_section();
+  bytes.insert(bytes.end(), {std::byte{1}, std::byte{2}, std::byte{3}});
+  EXPECT_EQ(error_of(bytes), "sound");
+}
+
+TEST(FrameIndex, EveryTruncationIsSoundOrNamed) {
+  const auto good = good_section();
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    const std::vector<std::byte> cut(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
+    const bool at_a_boundary = size == 0 || size == 0x18 || size == 0x2c;
+    EXPECT_EQ(error_of(cut) == "sound", at_a_boundary) << size;
+  }
+}
+
+TEST(FrameIndex, ReadsTheGoodOne) {
+  const auto bytes = good_section();
+  const cfi::FrameTable table =
+      cfi::index_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  ASSERT_EQ(table.cies.size(), 1U);
+  EXPECT_EQ(table.cies[0].data_alignment, -8);
+  EXPECT_EQ(table.cies[0].pointer_encoding, 0x1b);
+  EXPECT_FALSE(table.cies[0].signal_frame);
+  ASSERT_EQ(table.fdes.size(), 1U);
+  EXPECT_EQ(table.fdes[0].function_start, 0x100U);
+  EXPECT_EQ(table.fdes[0].function_size, 0x10U);
+  EXPECT_EQ(table.fdes[0].section_offset, 0x18U);
+}
+
+/// The good one with another letter behind 'R', in place of a nop at the CIE's end.
+std::vector<std::byte> with_letters(const std::string& letters) {
+  auto bytes = good_section();
+  for (const char letter : letters) {
+    bytes.insert(bytes.begin() + 11, static_cast<std::byte>(letter));
+    bytes.erase(bytes.begin() + 0x17);
+  }
+  return bytes;
+}
+
+struct Letters {
+  const char* name;
+  const char* letters;  ///< each is inserted before the ones already there
+  bool signal_frame, b_key;
+};
+
+class AugmentationLetters : public testing::TestWithParam<Letters> {};
+
+TEST_P(AugmentationLetters, AreRead) {
+  const Letters& tested = GetParam();
+  const auto bytes = with_letters(tested.letters);
+  const cfi::FrameTable table =
+      cfi::index_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  ASSERT_EQ(table.cies.size(), 1U);
+  EXPECT_EQ(table.cies[0].signal_frame, tested.signal_frame);
+  EXPECT_EQ(table.cies[0].b_key, tested.b_key);
+  EXPECT_EQ(table.cies[0].pointer_encoding, 0x1b);
+  ASSERT_EQ(table.fdes.size(), 1U);
+  EXPECT_EQ(table.fdes[0].function_start, 0x100U);
+}
+
+INSTANTIATE_TEST_SUITE_P(EhFrame, AugmentationLetters,
+                         testing::Values(Letters{"SignalFrame", "S", true, false}, Letters{"KeyB", "B", false, true},
+                                         Letters{"MemoryTagging", "G", false, false},
+                                         Letters{"KeyBInASignalFrame", "SB", true, true},
+                                         Letters{"SignalFrameBehindMemoryTagging", "SG", true, false}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+/// .debug_frame: FDE at 0 for 0x100..0x110, its CIE behind it at 0x18.
+std::vector<std::byte> entry_before_its_common() {
+  // clang-format off
+  const Bytes bytes{0x14, 0, 0, 0, 0x18, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0,
+                    0x10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0};
+  // clang-format on
+  return {bytes.span().begin(), bytes.span().end()};
+}
+
+TEST(FrameIndex, ReadsACieBehindItsFdeInDebugFrame) {
+  const auto bytes = entry_before_its_common();
+  const cfi::FrameTable table =
+      cfi::index_frame_section(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+  ASSERT_EQ(table.cies.size(), 1U);
+  ASSERT_EQ(table.fdes.size(), 1U);
+  EXPECT_EQ(table.fdes[0].function_start, 0x100U);
+  EXPECT_EQ(table.cies[0].initial_instructions.size(), 7U);
+}
+
+/// .debug_frame as linkers join it: `front`, terminators, and behind them a CIE and an FDE for 0x200..0x210.
+std::vector<std::byte> joined_sections(std::vector<std::byte> front, std::size_t zero_lengths) {
+  front.resize(front.size() + 4 * zero_lengths);
+  const auto cie = static_cast<int>(front.size());
+  // clang-format off
+  const Bytes behind{0x10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,
+                     0x14, 0, 0, 0, cie, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0};
+  // clang-format on
+  front.insert(front.end(), behind.span().begin(), behind.span().end());
+  return front;
+}
+
+TEST(FrameIndex, ReadsBehindZeroLengthsInDebugFrame) {
+  for (const std::size_t zero_lengths : {1U, 3U}) {
+    // The record before them ends in its CIE's instructions, then in an FDE's.
+    for (const bool entry_last : {false, true}) {
+      auto front = entry_before_its_common();
+      if (entry_last) {
+        std::rotate(front.begin(), front.begin() + 0x18, front.end());
+        front[0x14 + 4] = std::byte{0};
+      }
+      const auto bytes = joined_sections(front, zero_lengths);
+      const cfi::FrameTable table =
+          cfi::index_frame_section(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+      ASSERT_EQ(table.fdes.size(), 2U);
+      EXPECT_EQ(table.fdes[0].function_start, 0x100U);
+      EXPECT_EQ(table.fdes[0].instructions.size(), 0U);
+      EXPECT_EQ(table.fdes[1].function_start, 0x200U);
+      ASSERT_EQ(table.cies.size(), 2U);
+      EXPECT_EQ(table.cies[0].initial_instructions.size(), 7U);
+    }
+  }
+}
+
+TEST(FrameIndex, PassesOverZeroLengthsBeforeAllOfDebugFrame) {
+  const auto bytes = joined_sections({}, 2);
+  const cfi::FrameTable table =
+      cfi::index_frame_section(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+  ASSERT_EQ(table.fdes.size(), 1U);
+  EXPECT_EQ(table.fdes[0].function_start, 0x200U);
+}
+
+// GNU as writes it for signal frames.
+TEST(FrameIndex, ReadsASignalFrameWithoutAugmentationData) {
+  auto bytes = joined_sections({}, 0);
+  bytes.insert(bytes.begin() + 9, std::byte{'S'});
+  bytes.erase(bytes.begin() + 0x14);  // a nop at the CIE's end
+  const cfi::FrameTable table =
+      cfi::index_frame_section(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+  ASSERT_EQ(table.cies.size(), 1U);
+  EXPECT_TRUE(table.cies[0].signal_frame);
+  ASSERT_EQ(table.fdes.size(), 1U);
+  EXPECT_EQ(table.fdes[0].function_start, 0x200U);
+}
+
+TEST(FrameIndex, SortsFdesByStart) {
+  auto bytes = good_section();
+  const std::vector<std::byte> fde(bytes.begin() + 0x18, bytes.begin() + 0x2c);
+  bytes.insert(bytes.begin() + 0x2c, fde.begin(), fde.end());
+  bytes[0x2c + 4] = std::byte{0x30};
+  bytes[0x2c + 8] = std::byte{0xa0};  // 0x14 bytes further, and 0x54 back
+  const cfi::FrameTable table =
+      cfi::index_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  ASSERT_EQ(table.fdes.size(), 2U);
+  EXPECT_EQ(table.fdes[0].function_start, 0xd4U);
+  EXPECT_EQ(table.fdes[0].section_offset, 0x2cU);
+  EXPECT_EQ(table.fdes[1].function_start, 0x100U);
+}
+
+TEST(FrameIndex, NamesAnFdeOfDebugFrameWithoutACie) {
+  auto bytes = entry_before_its_common();
+  bytes[4] = std::byte{0x1c};
+  try {
+    cfi::index_frame_section(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+    FAIL();
+  } catch (const MalformedInput& error) {
+    EXPECT_STREQ(error.what(), "file: .eh_frame+0x0: FDE refers to a CIE at 0x1c, which is no CIE");
+  }
+}
+
+}  // namespace
+}  // namespace sframe_gen::test
