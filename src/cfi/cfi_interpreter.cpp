@@ -1,11 +1,17 @@
 #include "cfi/cfi_interpreter.hpp"
 
-#include <cassert>
-
 #include "cfi/expression.hpp"
+#include "cfi/stack_pointer_proof.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::cfi {
+
+namespace {
+
+/// Compilers nest one deep, people a few. Each takes a hundred times the byte that asks for it.
+constexpr std::size_t most_remembered = 4096;
+
+}  // namespace
 
 CfiInterpreter::CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked)
     : table_(table), tracked_(tracked), initial_states_(table.cies.size()), initial_known_(table.cies.size()) {}
@@ -13,36 +19,57 @@ CfiInterpreter::CfiInterpreter(const FrameTable& table, const TrackedRegisters& 
 void CfiInterpreter::run(const Fde& fde, std::vector<FrameRow>& rows) {
   rows.clear();
   const Cie& cie = table_.cies[fde.cie_index];
-  const State& initial = initial_state(fde.cie_index);
+  const InitialState& initial = initial_state(fde.cie_index);
   state_ = initial;
   changed_ = true;
-  remembered_.clear();
+  remembered_ = initial.remembered;
   if (cie.return_address != tracked_.return_address) {
     rows.push_back({0, {UnknownReason::ForeignReturnColumn, {}, {}, {}}});
     return;
   }
   // What the rest of the CIE says is lost, so the FDE's own rules, even a new CFA, are not all there is.
-  if (initial.rules.cfa == CfaRule(UnknownReason::UnknownInstruction)) {
-    rows.push_back({0, {UnknownReason::UnknownInstruction, {}, {}, {}}});
+  if (const auto* reason = std::get_if<UnknownReason>(&initial.rules.cfa);
+      reason != nullptr && *reason != UnknownReason::CfaRuleWithoutRegister) {
+    rows.push_back({0, {*reason, {}, {}, {}}});
     return;
   }
-  Progress progress{fde.function_start, 0, false};
-  execute(fde.instructions, cie, progress, &initial, &rows);
-  advance_to(fde.function_size, progress, &rows);
+  try {
+    Progress progress{fde.function_start, 0, false};
+    execute(fde.instructions, cie, progress, &initial, &rows);
+    advance_to(fde.function_size, progress, &rows);
+  } catch (const MalformedInput&) {
+    // Whoever wrote this meant something else: the rows before it are no better than those behind.
+    rows.assign(1, {0, {UnknownReason::MalformedFde, {}, {}, {}}});
+    return;
+  }
   while (!rows.empty() && rows.back().pc_offset >= fde.function_size) rows.pop_back();
+  if (tracked_.entry_cfa_offset != 0 && !cie.signal_frame) drop_proven_stack_pointers(rows, tracked_);
 }
 
-const CfiInterpreter::State& CfiInterpreter::initial_state(std::uint32_t cie_index) {
+const CfiInterpreter::InitialState& CfiInterpreter::initial_state(std::uint32_t cie_index) {
+  InitialState& initial = initial_states_[cie_index];
   if (!initial_known_[cie_index]) {
     const Cie& cie = table_.cies[cie_index];
     state_ = {};
     remembered_.clear();
     Progress progress{0, 0, true};
-    execute(cie.initial_instructions, cie, progress, nullptr, nullptr);
-    initial_states_[cie_index] = state_;
+    try {
+      execute(cie.initial_instructions, cie, progress, nullptr, nullptr);
+    } catch (const MalformedInput&) {
+      state_.rules = {UnknownReason::MalformedFde, {}, {}, {}};
+    }
+    static_cast<State&>(initial) = state_;
+    initial.remembered = remembered_;
     initial_known_[cie_index] = true;
   }
-  return initial_states_[cie_index];
+  return initial;
+}
+
+/// DW_CFA_restore goes back to what the CIE says, which says nothing inside the CIE: libgcc takes it for "same value"
+/// and others for other things. Of a column that no row speaks of, it costs nothing. Seen in libnvrtc of CUDA 13.
+bool CfiInterpreter::restores_our_column(const Instruction& instruction) {
+  if (instruction.opcode != CfaOpcode::Restore && instruction.opcode != CfaOpcode::RestoreExtended) return false;
+  return column(instruction.target) != nullptr || instruction.target == tracked_.signing_state;
 }
 
 void CfiInterpreter::execute(std::span<const std::byte> instructions, const Cie& cie, Progress& progress,
@@ -53,11 +80,7 @@ void CfiInterpreter::execute(std::span<const std::byte> instructions, const Cie&
   while (!reader.at_end()) {
     const std::uint64_t at = reader.offset();
     const Instruction instruction = read_instruction(reader, context);
-    // DW_CFA_restore goes back to what the CIE says, which says nothing inside the CIE: libgcc takes it for "same
-    // value" and others for other things. Seen in libnvrtc of CUDA 13.
-    const bool restores_nothing = progress.in_cie && (instruction.opcode == CfaOpcode::Restore ||
-                                                      instruction.opcode == CfaOpcode::RestoreExtended);
-    if (!instruction.known || restores_nothing) {
+    if (!instruction.known || (progress.in_cie && restores_our_column(instruction))) {
       state_.rules.cfa = UnknownReason::UnknownInstruction;
       changed_ = true;
       return;
@@ -119,8 +142,9 @@ void CfiInterpreter::apply(const Instruction& instruction, ByteReader& reader, c
       return set(instruction.target, SameValue{});
     case CfaOpcode::Restore:
     case CfaOpcode::RestoreExtended:
-      assert(initial != nullptr);  // execute() has stopped at it in a CIE
-      return restore(instruction.target, *initial);
+      // In a CIE it is one that costs nothing: execute() has stopped at any other.
+      if (initial != nullptr) restore(instruction.target, *initial);
+      return;
     case CfaOpcode::AArch64NegateRaState:
       // Toggles a known state only: what an unknown one becomes is unknown too.
       if (state_.rules.signing == Signing::Unknown) return;
@@ -128,7 +152,7 @@ void CfiInterpreter::apply(const Instruction& instruction, ByteReader& reader, c
     case CfaOpcode::AArch64NegateRaStateWithPc:
       return set_signing(Signing::Unknown);
     case CfaOpcode::RememberState:
-      return remember();
+      return remember(reader);
     case CfaOpcode::RestoreState:
       return restore_state(reader);
     case CfaOpcode::Expression:
@@ -176,7 +200,8 @@ void CfiInterpreter::apply_expression(const Instruction& instruction) {
   set(instruction.target, Formula{formula->base, formula->offset, formula->dereferenced || saved_there});
 }
 
-void CfiInterpreter::remember() {
+void CfiInterpreter::remember(ByteReader& reader) {
+  if (remembered_.size() == most_remembered) reader.fail(reader.offset() - 1, "DW_CFA_remember_state nests too deep");
   remembered_.push_back(state_);
 }
 

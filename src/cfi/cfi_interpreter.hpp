@@ -17,7 +17,8 @@ class CfiInterpreter {
   CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked);
 
   /// The rows of one FDE, equal neighbours merged, none at or past the function's end; the first is at offset 0.
-  /// `rows` is cleared first, so that a caller can reuse its memory. Throws MalformedInput.
+  /// `rows` is cleared first, so that a caller can reuse its memory. Instructions that cannot be followed give one row,
+  /// which says so.
   void run(const Fde& fde, std::vector<FrameRow>& rows);
 
  private:
@@ -34,13 +35,19 @@ class CfiInterpreter {
     bool in_cie;             ///< running initial instructions: no rows, no restores
   };
 
-  const State& initial_state(std::uint32_t cie_index);
+  /// Where the instructions of a CIE leave off.
+  struct InitialState : State {
+    std::vector<State> remembered;  ///< which its FDEs may restore
+  };
+
+  const InitialState& initial_state(std::uint32_t cie_index);
+  bool restores_our_column(const Instruction& instruction);
   void execute(std::span<const std::byte> instructions, const Cie& cie, Progress& progress, const State* initial,
                std::vector<FrameRow>* rows);
   void apply(const Instruction& instruction, ByteReader& reader, const State* initial);
   void apply_cfa(const Instruction& instruction);
   void apply_expression(const Instruction& instruction);
-  void remember();
+  void remember(ByteReader& reader);
   void restore_state(ByteReader& reader);
   void advance_to(std::uint64_t location, Progress& progress, std::vector<FrameRow>* rows);
   RegisterRule* column(DwarfRegister number);
@@ -50,7 +57,7 @@ class CfiInterpreter {
 
   const FrameTable& table_;
   TrackedRegisters tracked_;
-  std::vector<State> initial_states_;
+  std::vector<InitialState> initial_states_;
   std::vector<bool> initial_known_;
   State state_;
   bool changed_ = false;  ///< state_ may differ from the last row; most instructions are about other registers

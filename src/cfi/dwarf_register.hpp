@@ -17,6 +17,8 @@ struct TrackedRegisters {
   DwarfRegister frame_pointer{};
   DwarfRegister return_address{};
   std::optional<DwarfRegister> signing_state = std::nullopt;
+  /// Where the CFA is more than what a call leaves in SP: the CFA of a function's entry is SP + this. 0: of no use.
+  std::int64_t entry_cfa_offset = 0;
 
   constexpr explicit TrackedRegisters(const DwarfRegisters& registers)
       : stack_pointer{registers.stack_pointer},
@@ -37,7 +39,11 @@ inline constexpr TrackedRegisters tracked(aarch64_registers);
 }  // namespace aarch64
 
 namespace s390x {
-inline constexpr TrackedRegisters tracked(s390x_registers);
+inline constexpr TrackedRegisters tracked = [] {
+  TrackedRegisters registers(s390x_registers);
+  registers.entry_cfa_offset = 160;  // the register save area (s390x Supplement, section 1.2.2)
+  return registers;
+}();
 }  // namespace s390x
 
 const TrackedRegisters& tracked_registers(sframe::Abi abi);

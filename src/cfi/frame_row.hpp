@@ -50,7 +50,8 @@ struct OtherExpression {
 
 /// Why a row cannot be known at all, whatever the format could say.
 enum class UnknownReason : std::uint8_t {
-  UnknownInstruction,      ///< an opcode without meaning on this machine, or a restore in a CIE; what follows is lost
+  UnknownInstruction,      ///< an opcode without meaning on this machine, or a CIE that restores a column of ours
+  MalformedFde,            ///< the instructions of FDE or CIE cannot be followed
   CfaRuleWithoutRegister,  ///< def_cfa_offset or def_cfa_register while the CFA rule is no register and offset
   ForeignReturnColumn,     ///< the CIE returns by another column than the ABI's
   ConflictingFdes,         ///< several FDEs describe the PCs and disagree

@@ -19,6 +19,8 @@ namespace {
 
 /// More FDEs than this that overlap, one the next, come from damage or malice; sorting them out costs the square.
 constexpr std::size_t largest_overlap = 256;
+/// So do as many rows of FDEs that overlap, which are all in memory at once.
+constexpr std::size_t most_overlapping_rows = 200000;
 
 /// What a linker makes addresses in the section at `address` multiples of.
 std::uint64_t alignment_at(const elf::Image& object, std::uint64_t address) {
@@ -82,10 +84,11 @@ void FrameSource::collect() {
     const Fde& fde = fdes[i];
     if (fde.function_size == 0) {
       ++dropped_.empty;
-    } else if (!image_.is_code(fde.function_start, fde.function_size) || !is_relocated(table, i)) {
+    } else if (const std::uint64_t code = image_.code_left(fde.function_start); code == 0 || !is_relocated(table, i)) {
       ++dropped_.outside_code;
     } else {
-      fdes_.push_back({fde.function_start, fde.function_start + fde.function_size, table, i});
+      // What it says of bytes behind the end of its section is of no use, the rest is.
+      fdes_.push_back({fde.function_start, fde.function_start + std::min(fde.function_size, code), table, i});
     }
   }
 }
@@ -113,27 +116,34 @@ FrameSource::FdeReference FrameSource::reference_to(std::uint64_t address) const
   const object::CodeReference* const reference = reference_of(ref.table, ref.fde);
   assert(reference != nullptr);
   FdeReference result{*reference, ref.table};
-  result.reference.addend += static_cast<std::int64_t>(address - start);
+  result.reference.addend += static_cast<std::int64_t>(address - reference->address);
   result.reference.address = address;
   return result;
 }
 
-/// Removes .debug_frame's FDEs that overlap one of .eh_frame's, which are the first `eh_frame_fdes`, sorted.
+/// Of the FDEs of .debug_frame, takes away the PCs that .eh_frame describes: its FDEs are the first `eh_frame_fdes`,
+/// sorted.
 void FrameSource::drop_shadowed(std::size_t eh_frame_fdes) {
-  std::vector<std::uint64_t> highest_end(eh_frame_fdes);
-  std::uint64_t highest = 0;
-  for (std::size_t i = 0; i < eh_frame_fdes; ++i) highest_end[i] = highest = std::max(highest, fdes_[i].end);
-  const auto first = fdes_.begin();
-  const auto eh_frame_end = first + static_cast<std::ptrdiff_t>(eh_frame_fdes);
-  const auto shadowed = [&](const FdeRef& ref) {
-    // The last FDE of .eh_frame that starts before this one ends; none of those before it may reach into it.
-    const auto after = std::lower_bound(first, eh_frame_end, ref.end,
-                                        [](const FdeRef& p, std::uint64_t end) { return p.start < end; });
-    return after != first && highest_end[static_cast<std::size_t>(after - first) - 1] > ref.start;
-  };
-  const auto kept = std::remove_if(eh_frame_end, fdes_.end(), shadowed);
-  dropped_.shadowed += static_cast<std::uint64_t>(fdes_.end() - kept);
-  fdes_.erase(kept, fdes_.end());
+  if (eh_frame_fdes == fdes_.size()) return;
+  std::vector<FdeRef> described;  // what .eh_frame describes, without overlaps
+  for (std::size_t i = 0; i < eh_frame_fdes; ++i) {
+    if (described.empty() || fdes_[i].start > described.back().end) described.push_back(fdes_[i]);
+    described.back().end = std::max(described.back().end, fdes_[i].end);
+  }
+  std::vector<FdeRef> kept;
+  for (const FdeRef& ref : std::span(fdes_).subspan(eh_frame_fdes)) {
+    const std::size_t before = kept.size();
+    std::uint64_t begin = ref.start;
+    auto next = std::ranges::upper_bound(described, begin, {}, &FdeRef::end);
+    for (; next != described.end() && next->start < ref.end; ++next) {
+      if (next->start > begin) kept.push_back({begin, next->start, ref.table, ref.fde});
+      begin = next->end;
+    }
+    if (begin < ref.end) kept.push_back({begin, ref.end, ref.table, ref.fde});
+    if (kept.size() == before) ++dropped_.shadowed;
+  }
+  fdes_.resize(eh_frame_fdes);
+  fdes_.insert(fdes_.end(), kept.begin(), kept.end());
 }
 
 std::vector<FrameSource::Part> FrameSource::parts(std::size_t count) const {
@@ -160,12 +170,14 @@ std::uint64_t FrameSource::for_each_function(const Part& part,
   for (const FrameTable& table : tables_) interpreters.emplace_back(table, tracked_);
   const FdeReader read = [&](const FdeRef& ref, FunctionFrames& function) {
     const Fde& fde = tables_[ref.table].fdes[ref.fde];
-    function.start = ref.start;
-    function.size = ref.end - ref.start;
+    function.start = fde.function_start;
+    function.size = fde.function_size;
     const Cie& cie = tables_[ref.table].cies[fde.cie_index];
     function.signal_frame = cie.signal_frame;
     function.b_key = cie.b_key;
     interpreters[ref.table].run(fde, function.rows);
+    if (ref.start != function.start || ref.end - ref.start != function.size)
+      function = part_of(std::move(function), ref.start, ref.end);
     if (image_.is_object()) forget_unaligned_stubs(image_, function);
   };
 
@@ -177,26 +189,30 @@ std::uint64_t FrameSource::for_each_function(const Part& part,
     while (next < part.end && fdes_[next].start < end) end = std::max(end, fdes_[next++].end);
     if (next == i + 1) {
       read(fdes_[i], function);
-    } else if (next - i > largest_overlap) {
-      function = {fdes_[i].start, end - fdes_[i].start, false, {{0, {UnknownReason::ConflictingFdes, {}, {}, {}}}}};
+      callback(function);
+    } else if (const auto members = distinct({i, next}, read)) {
+      duplicates += next - i - members->size();
+      for (const FunctionFrames& merged : merge_overlapping(*members)) callback(merged);
     } else {
-      const std::vector<FunctionFrames> members = distinct({i, next}, read);
-      duplicates += next - i - members.size();
-      function = merge_overlapping(members);
+      callback({fdes_[i].start, end - fdes_[i].start, false, {{0, {UnknownReason::ConflictingFdes, {}, {}, {}}}}});
     }
-    callback(function);
     i = next;
   }
   return duplicates;
 }
 
-/// The functions of FDEs that overlap, each once.
-std::vector<FunctionFrames> FrameSource::distinct(const Part& part, const FdeReader& read) const {
+/// The functions of FDEs that overlap, each once. Without a value where they are too many to sort out.
+std::optional<std::vector<FunctionFrames>> FrameSource::distinct(const Part& part, const FdeReader& read) const {
+  if (part.end - part.begin > largest_overlap) return std::nullopt;
   std::vector<FunctionFrames> members;
+  std::size_t rows = 0;
   for (std::size_t i = part.begin; i < part.end; ++i) {
     FunctionFrames member;
     read(fdes_[i], member);
-    if (std::find(members.begin(), members.end(), member) == members.end()) members.push_back(std::move(member));
+    if (std::find(members.begin(), members.end(), member) != members.end()) continue;
+    rows += member.rows.size();
+    if (rows > most_overlapping_rows) return std::nullopt;
+    members.push_back(std::move(member));
   }
   return members;
 }

@@ -46,9 +46,9 @@ class FrameSource {
   /// Calls back with each function of the part, by ascending start, PCs never overlapping. Returns how many FDEs were
   /// duplicates of another. Different parts may go through different threads. Throws MalformedInput.
   ///
-  /// An FDE of .debug_frame counts only where no FDE of .eh_frame overlaps it. Where FDEs of one section overlap, the
-  /// rows they agree on stand; PCs they disagree on get UnknownReason::ConflictingFdes, as no reader of the file could
-  /// know which is right.
+  /// An FDE of .debug_frame counts only for PCs that no FDE of .eh_frame describes. Where FDEs of one section overlap,
+  /// the rows they agree on stand; PCs they disagree on get UnknownReason::ConflictingFdes, as no reader of the file
+  /// could know which is right.
   std::uint64_t for_each_function(const Part& part, const std::function<void(const FunctionFrames&)>& callback) const;
 
   /// Of an object: how a relocation names a function that starts at `address`, which an FDE describes, and where that
@@ -67,7 +67,7 @@ class FrameSource {
   const DroppedFdes& dropped() const { return dropped_; }
 
  private:
-  /// One FDE that counts.
+  /// The PCs for which one FDE counts: all of its own, or a part.
   struct FdeRef {
     std::uint64_t start, end;
     std::uint32_t table, fde;
@@ -80,7 +80,7 @@ class FrameSource {
   const object::CodeReference* reference_of(std::uint32_t table, std::uint32_t fde) const;
   bool is_relocated(std::uint32_t table, std::uint32_t fde) const;
   void drop_shadowed(std::size_t eh_frame_fdes);
-  std::vector<FunctionFrames> distinct(const Part& part, const FdeReader& read) const;
+  std::optional<std::vector<FunctionFrames>> distinct(const Part& part, const FdeReader& read) const;
 
   const elf::Image& image_;
   const TrackedRegisters& tracked_;

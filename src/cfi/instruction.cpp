@@ -19,14 +19,11 @@ class OperandReader {
     return DwarfRegister{static_cast<std::uint32_t>(number)};
   }
 
-  std::int64_t plain_offset() { return to_signed(reader_.uleb128("offset")); }
-  std::int64_t factored_offset() { return factored(to_signed(reader_.uleb128("offset"))); }
-  std::int64_t factored_signed_offset() { return factored(reader_.sleb128("offset")); }
-  std::int64_t factored_negative_offset() {
-    const std::int64_t offset = factored_offset();
-    if (offset == INT64_MIN) reader_.fail("negated offset does not fit in 64 bits");
-    return -offset;
-  }
+  // Addresses count modulo 2^64, and so do offsets: LLVM writes `.cfi_def_cfa_offset -8` as an unsigned 2^64 - 8.
+  std::int64_t plain_offset() { return static_cast<std::int64_t>(reader_.uleb128("offset")); }
+  std::int64_t factored_offset() { return factored(reader_.uleb128("offset")); }
+  std::int64_t factored_signed_offset() { return factored(static_cast<std::uint64_t>(reader_.sleb128("offset"))); }
+  std::int64_t factored_negative_offset() { return factored(0 - reader_.uleb128("offset")); }
 
   std::uint64_t advance(std::uint64_t delta) {
     std::uint64_t bytes = 0;
@@ -46,16 +43,8 @@ class OperandReader {
   }
 
  private:
-  std::int64_t to_signed(std::uint64_t value) {
-    if (value > INT64_MAX) reader_.fail("offset " + hex(value) + " does not fit in 63 bits");
-    return static_cast<std::int64_t>(value);
-  }
-
-  std::int64_t factored(std::int64_t value) {
-    std::int64_t bytes = 0;
-    if (__builtin_mul_overflow(value, context_.data_alignment, &bytes))
-      reader_.fail("factored offset does not fit in 64 bits");
-    return bytes;
+  std::int64_t factored(std::uint64_t value) const {
+    return static_cast<std::int64_t>(value * static_cast<std::uint64_t>(context_.data_alignment));
   }
 
   ByteReader& reader_;

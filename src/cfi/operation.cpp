@@ -76,6 +76,8 @@ std::optional<DecodedOperation> read_operation(ByteReader& reader) {
 }  // namespace
 
 std::optional<std::vector<DecodedOperation>> decode_operations(const ExpressionBytes& expression) {
+  // No sum that folds to one offset is as long; memory for as many operations as a file has bytes is not worth it.
+  constexpr std::size_t most_operations = 1000;
   ByteReader reader(expression.bytes, expression.endian, expression.origin, expression.section_offset);
   std::vector<DecodedOperation> operations;
   while (!reader.at_end()) {
@@ -85,7 +87,7 @@ std::optional<std::vector<DecodedOperation>> decode_operations(const ExpressionB
       continue;
     }
     const auto operation = read_operation(reader);
-    if (!operation) return std::nullopt;
+    if (!operation || operations.size() == most_operations) return std::nullopt;
     operations.push_back(*operation);
   }
   return operations;

@@ -1,51 +1,163 @@
 #include "cfi/overlap.hpp"
 
 #include <algorithm>
-#include <set>
+#include <optional>
+#include <unordered_map>
+
+#include "cfi/normal_form.hpp"
 
 namespace sframe_gen::cfi {
 
 namespace {
 
-/// The rules `function` gives for `pc`, or nothing outside it.
-const Rules* rules_at(const FunctionFrames& function, std::uint64_t pc) {
-  if (pc < function.start || pc - function.start >= function.size) return nullptr;
-  const std::uint64_t pc_offset = pc - function.start;
-  const auto after = std::upper_bound(function.rows.begin(), function.rows.end(), pc_offset,
-                                      [](std::uint64_t offset, const FrameRow& row) { return offset < row.pc_offset; });
-  return &std::prev(after)->rules;
+/// What one function says of a PC.
+struct Claim {
+  Rules rules;
+  bool signal_frame = false, b_key = false;
+  friend bool operator==(const Claim&, const Claim&) = default;
+};
+
+struct ClaimHash {
+  std::size_t operator()(const Claim& claim) const {
+    std::uint64_t hash = claim.signal_frame ? 3 : claim.b_key ? 5 : 7;
+    const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U; };
+    const auto mix_rule = [&](const auto& rule) {
+      mix(rule.index());
+      if (const auto* formula = std::get_if<Formula>(&rule)) {
+        mix(formula->base ? static_cast<std::uint64_t>(*formula->base) + 1 : 0);
+        mix(static_cast<std::uint64_t>(formula->offset) * 2 + (formula->dereferenced ? 1 : 0));
+      }
+    };
+    mix_rule(claim.rules.cfa);
+    mix_rule(claim.rules.frame_pointer);
+    mix_rule(claim.rules.return_address);
+    return static_cast<std::size_t>(hash ^ (hash >> 32U));
+  }
+};
+
+using ClaimId = std::uint32_t;
+
+/// From this PC on a function claims something else, or nothing.
+struct Event {
+  std::uint64_t pc;
+  std::uint32_t function;
+  std::optional<ClaimId> claim;
+};
+
+/// Gives equal claims one number.
+class Claims {
+ public:
+  ClaimId id_of(const Claim& claim) {
+    const auto [place, is_new] = ids_.try_emplace(claim, static_cast<ClaimId>(by_id_.size()));
+    if (is_new) by_id_.push_back(&place->first);
+    return place->second;
+  }
+  const Claim& at(ClaimId id) const { return *by_id_[id]; }
+  std::size_t size() const { return by_id_.size(); }
+
+ private:
+  std::unordered_map<Claim, ClaimId, ClaimHash> ids_;  ///< whose elements stay where they are
+  std::vector<const Claim*> by_id_;
+};
+
+std::vector<Event> events_of(const std::vector<FunctionFrames>& functions, Claims& claims) {
+  std::vector<Event> events;
+  for (std::uint32_t i = 0; i < functions.size(); ++i) {
+    const FunctionFrames& function = functions[i];
+    for (const FrameRow& row : function.rows) {
+      const Claim claim{normal_form(row.rules), function.signal_frame, function.b_key};
+      events.push_back({function.start + row.pc_offset, i, claims.id_of(claim)});
+    }
+    events.push_back({function.start + function.size, i, std::nullopt});
+  }
+  std::ranges::sort(events, {}, &Event::pc);
+  return events;
 }
+
+/// What the functions at the current PC claim: which claims there are, and by how many of them.
+class Present {
+ public:
+  Present(std::size_t functions, std::size_t claims) : of_function_(functions), count_(claims) {}
+
+  void apply(const Event& event) {
+    auto& place = of_function_[event.function];
+    if (place && --count_[*place] == 0) {
+      --different_;
+      sum_ -= *place;
+    }
+    place = event.claim;
+    if (place && count_[*place]++ == 0) {
+      ++different_;
+      sum_ += *place;
+    }
+  }
+
+  bool none() const { return different_ == 0; }
+  std::optional<ClaimId> agreed() const { return different_ == 1 ? std::optional(sum_) : std::nullopt; }
+
+ private:
+  std::vector<std::optional<ClaimId>> of_function_;
+  std::vector<std::uint32_t> count_;
+  std::uint32_t different_ = 0;
+  ClaimId sum_ = 0;  ///< of the claims there are, modulo 2^32: the claim itself where there is one
+};
+
+/// Collects what holds from each PC on.
+class MergedFunctions {
+ public:
+  void add(std::uint64_t pc, const Claim* agreed) {
+    const bool marks_change = !functions_.empty() && agreed != nullptr &&
+                              (agreed->signal_frame != last().signal_frame || agreed->b_key != last().b_key);
+    if (functions_.empty() || marks_change) open(pc, agreed);
+    const Rules rules = agreed != nullptr ? agreed->rules : Rules{UnknownReason::ConflictingFdes, {}, {}, {}};
+    if (last().rows.empty() || last().rows.back().rules != rules) last().rows.push_back({pc - last().start, rules});
+  }
+
+  std::vector<FunctionFrames> end(std::uint64_t pc) {
+    last().size = pc - last().start;
+    return std::move(functions_);
+  }
+
+ private:
+  FunctionFrames& last() { return functions_.back(); }
+
+  void open(std::uint64_t pc, const Claim* claim) {
+    if (!functions_.empty()) last().size = pc - last().start;
+    functions_.emplace_back();
+    last().start = pc;
+    last().signal_frame = claim != nullptr && claim->signal_frame;
+    last().b_key = claim != nullptr && claim->b_key;
+  }
+
+  std::vector<FunctionFrames> functions_;
+};
 
 }  // namespace
 
-FunctionFrames merge_overlapping(const std::vector<FunctionFrames>& functions) {
-  FunctionFrames merged;
-  merged.start = functions.front().start;
-  merged.signal_frame = functions.front().signal_frame;
-  merged.b_key = functions.front().b_key;
-  std::set<std::uint64_t> boundaries;
-  for (const FunctionFrames& function : functions) {
-    merged.size = std::max(merged.size, function.start + function.size - merged.start);
-    boundaries.insert(function.start + function.size);
-    for (const FrameRow& row : function.rows) boundaries.insert(function.start + row.pc_offset);
+std::vector<FunctionFrames> merge_overlapping(const std::vector<FunctionFrames>& functions) {
+  Claims claims;
+  const std::vector<Event> events = events_of(functions, claims);
+  Present present(functions.size(), claims.size());
+  MergedFunctions merged;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    present.apply(events[i]);
+    const bool more_here = i + 1 < events.size() && events[i + 1].pc == events[i].pc;
+    if (more_here || present.none()) continue;
+    const auto agreed = present.agreed();
+    merged.add(events[i].pc, agreed ? &claims.at(*agreed) : nullptr);
   }
-  const bool mixed = std::any_of(functions.begin(), functions.end(), [&](const FunctionFrames& f) {
-    return f.signal_frame != merged.signal_frame || f.b_key != merged.b_key;
-  });
-  for (const std::uint64_t pc : boundaries) {
-    if (pc - merged.start >= merged.size) continue;
-    const Rules* agreed = nullptr;
-    bool conflict = mixed;
-    for (const FunctionFrames& function : functions) {
-      const Rules* const rules = rules_at(function, pc);
-      if (rules == nullptr) continue;
-      if (agreed == nullptr) agreed = rules;
-      conflict = conflict || *agreed != *rules;
-    }
-    const Rules rules = conflict ? Rules{UnknownReason::ConflictingFdes, {}, {}, {}} : *agreed;
-    if (merged.rows.empty() || merged.rows.back().rules != rules) merged.rows.push_back({pc - merged.start, rules});
-  }
-  return merged;
+  return merged.end(events.back().pc);
+}
+
+FunctionFrames part_of(FunctionFrames function, std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t skipped = begin - function.start;
+  std::erase_if(function.rows, [&](const FrameRow& row) { return row.pc_offset >= end - function.start; });
+  const auto after = std::ranges::upper_bound(function.rows, skipped, {}, &FrameRow::pc_offset);
+  function.rows.erase(function.rows.begin(), std::prev(after));
+  for (FrameRow& row : function.rows) row.pc_offset -= std::min(row.pc_offset, skipped);
+  function.start = begin;
+  function.size = end - begin;
+  return function;
 }
 
 }  // namespace sframe_gen::cfi

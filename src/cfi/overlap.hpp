@@ -6,8 +6,13 @@
 
 namespace sframe_gen::cfi {
 
-/// Merges functions whose PCs overlap, sorted by start, into one from the lowest start to the highest end: rows they
-/// agree on stand, PCs they disagree on get UnknownReason::ConflictingFdes. PCs between are always described by one.
-FunctionFrames merge_overlapping(const std::vector<FunctionFrames>& functions);
+/// Merges functions of which each overlaps another, sorted by start: rows they agree on stand, in normal form; PCs they
+/// disagree on, be it on whether they are a signal frame or on the signing key, get UnknownReason::ConflictingFdes.
+/// Gives one function from the lowest start to the highest end, or several one behind the other where these marks
+/// change. Time is linear in the rows, but for sorting.
+std::vector<FunctionFrames> merge_overlapping(const std::vector<FunctionFrames>& functions);
+
+/// The part of the function in [begin, end), which is not empty and lies in it.
+FunctionFrames part_of(FunctionFrames function, std::uint64_t begin, std::uint64_t end);
 
 }  // namespace sframe_gen::cfi

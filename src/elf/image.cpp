@@ -202,12 +202,12 @@ void Image::find_code() {
   std::sort(code_.begin(), code_.end(), [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
 }
 
-bool Image::is_code(std::uint64_t address, std::uint64_t size) const {
+std::uint64_t Image::code_left(std::uint64_t address) const {
   const auto after = std::upper_bound(code_.begin(), code_.end(), address,
                                       [](std::uint64_t a, const AddressRange& r) { return a < r.begin; });
-  if (after == code_.begin()) return false;
+  if (after == code_.begin()) return 0;
   const AddressRange& range = *std::prev(after);
-  return address < range.end && size <= range.end - address;
+  return address < range.end ? range.end - address : 0;
 }
 
 }  // namespace sframe_gen::elf

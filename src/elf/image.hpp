@@ -69,7 +69,12 @@ class Image {
 
   /// Whether [address, address + size) is code: inside one executable section (or, without section headers, inside
   /// one executable PT_LOAD), and, except in an object, inside one executable PT_LOAD.
-  bool is_code(std::uint64_t address, std::uint64_t size) const;
+  bool is_code(std::uint64_t address, std::uint64_t size) const {
+    const std::uint64_t left = code_left(address);
+    return left != 0 && size <= left;
+  }
+  /// Bytes from `address` to where such a range ends; 0 outside all of them.
+  std::uint64_t code_left(std::uint64_t address) const;
 
  private:
   Image() = default;

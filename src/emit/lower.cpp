@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "cfi/normal_form.hpp"
 #include "emit/default_form.hpp"
 #include "sframe/abi.hpp"
 
@@ -20,19 +21,12 @@ cfi::DwarfRegister column(std::uint32_t number) {
   return static_cast<cfi::DwarfRegister>(number);
 }
 
-/// CFA + N has no control word of its own (it would be 0, which is padding), but where the CFA is itself a register
-/// plus an offset the value is that register plus another.
-std::optional<cfi::Formula> without_cfa_value(const cfi::Formula& formula, const cfi::Formula& cfa) {
-  if (formula.base || formula.dereferenced) return formula;
-  std::int64_t offset = 0;
-  if (cfa.dereferenced || __builtin_add_overflow(formula.offset, cfa.offset, &offset)) return std::nullopt;
-  return cfi::Formula{cfa.base, offset, false};
-}
-
 Unrepresentable reason_of(cfi::UnknownReason unknown) {
   switch (unknown) {
     case cfi::UnknownReason::UnknownInstruction:
       return Unrepresentable::UnknownInstruction;
+    case cfi::UnknownReason::MalformedFde:
+      return Unrepresentable::MalformedEntry;
     case cfi::UnknownReason::CfaRuleWithoutRegister:
       return Unrepresentable::CfaRuleWithoutRegister;
     case cfi::UnknownReason::ForeignReturnColumn:
@@ -43,7 +37,9 @@ Unrepresentable reason_of(cfi::UnknownReason unknown) {
   return Unrepresentable::UnknownInstruction;
 }
 
-/// Lowers the rules of one row whose CFA is a formula.
+/// Lowers the rules of one row whose CFA is a formula, in normal form. SFrame's CFA is the caller's SP (on s390x, the
+/// SP
+/// + 160): `rules` count from that.
 class RowLowerer {
  public:
   RowLowerer(const cfi::Formula& cfa, const cfi::Rules& rules, const Dialect& dialect)
@@ -52,7 +48,6 @@ class RowLowerer {
   Lowered lower() const {
     const auto cfa = lower_cfa();
     if (const auto* reason = std::get_if<Unrepresentable>(&cfa)) return *reason;
-    if (!caller_sp_follows_cfa()) return Unrepresentable::StackPointerRestoredElsewhere;
     if (rules_.signing == cfi::Signing::Unknown) return Unrepresentable::SigningUnknown;
     const bool is_signed = rules_.signing == cfi::Signing::Signed;
     if (is_signed && !dialect_.version->has_mangled_ra) return Unrepresentable::SignedReturnAddress;
@@ -87,9 +82,9 @@ class RowLowerer {
   }
 
   LoweredRule lower_saved(const cfi::Formula& formula) const {
-    const auto based = without_cfa_value(formula, cfa_);
-    if (!based) return Unrepresentable::ValueIsCfaPlusOffset;
-    const auto rule = lower_formula(*based, Unrepresentable::RuleBaseIsNoRegister);
+    // CFA + N has no control word of its own (it would be 0, which is padding).
+    if (!formula.base && !formula.dereferenced) return Unrepresentable::ValueIsCfaPlusOffset;
+    const auto rule = lower_formula(formula, Unrepresentable::RuleBaseIsNoRegister);
     if (const auto* reason = std::get_if<Unrepresentable>(&rule)) return *reason;
     return std::get<sframe::Rule>(rule);
   }
@@ -119,28 +114,40 @@ class RowLowerer {
     return lower_saved(*formula);
   }
 
-  /// SFrame takes the caller's SP to be the CFA (on s390x, CFA - 160). An explicit rule is fine when it says the same,
-  /// as in glibc's __restore_rt for x86-64, where both are *(rsp + 160), or names the slot the ABI keeps it in.
-  bool caller_sp_follows_cfa() const {
-    const std::int64_t bias = abi_.stack_pointer_bias;
-    if (std::holds_alternative<cfi::Unspecified>(rules_.stack_pointer)) return true;
-    const cfi::Formula itself{column(abi_.stack_pointer), 0, false};
-    const auto* rule = std::get_if<cfi::Formula>(&rules_.stack_pointer);
-    if (rule == nullptr && !std::holds_alternative<cfi::SameValue>(rules_.stack_pointer)) return false;
-    const cfi::Formula formula = rule != nullptr ? *rule : itself;
-    if (formula == cfi::Formula{std::nullopt, bias, false}) return true;
-    if (abi_.stack_pointer_slot != 0 && formula == cfi::Formula{std::nullopt, abi_.stack_pointer_slot, true})
-      return true;
-    cfi::Formula value = cfa_;
-    if (value.dereferenced && bias != 0) return false;
-    return !__builtin_add_overflow(value.offset, bias, &value.offset) && formula == value;
-  }
-
   const cfi::Formula& cfa_;
   const cfi::Rules& rules_;
   const Dialect& dialect_;
   const sframe::AbiTraits& abi_;
 };
+
+/// The caller's SP where it is another value than SFrame takes it to be, CFA + bias. An explicit rule may say the same,
+/// as in glibc's __restore_rt for x86-64, where both are *(rsp + 160), or name the slot the ABI keeps it in.
+std::variant<std::optional<cfi::Formula>, Unrepresentable> other_stack_pointer(const cfi::Rules& rules,
+                                                                               const sframe::AbiTraits& abi) {
+  if (std::holds_alternative<cfi::Unspecified>(rules.stack_pointer)) return std::nullopt;
+  const bool same_value = std::holds_alternative<cfi::SameValue>(rules.stack_pointer);
+  const cfi::Formula itself{column(abi.stack_pointer), 0, false};
+  const auto* rule = same_value ? &itself : std::get_if<cfi::Formula>(&rules.stack_pointer);
+  if (rule == nullptr) return Unrepresentable::StackPointerRestoredElsewhere;
+  if (abi.stack_pointer_slot != 0 && *rule == cfi::Formula{std::nullopt, abi.stack_pointer_slot, true})
+    return std::nullopt;
+  const cfi::Rules usual{rules.cfa, cfi::Formula{std::nullopt, abi.stack_pointer_bias, false}, {}, {}};
+  if (*rule == std::get<cfi::Formula>(cfi::normal_form(usual).stack_pointer)) return std::nullopt;
+  // libgcc takes it for no rule, as if the CFA were meant; the words say that the caller's SP is ours.
+  if (same_value) return Unrepresentable::StackPointerRestoredElsewhere;
+  return *rule;
+}
+
+Lowered lower_row(const cfi::Rules& written, const Dialect& dialect) {
+  const cfi::Rules rules = cfi::normal_form(written);
+  const auto other = other_stack_pointer(rules, *dialect.abi);
+  if (const auto* reason = std::get_if<Unrepresentable>(&other)) return *reason;
+  const auto& stack_pointer = std::get<std::optional<cfi::Formula>>(other);
+  if (!stack_pointer) return RowLowerer(std::get<cfi::Formula>(rules.cfa), rules, dialect).lower();
+  const auto counted = cfi::counted_from_stack_pointer(rules, *stack_pointer, dialect.abi->stack_pointer_bias);
+  if (!counted) return Unrepresentable::StackPointerRestoredElsewhere;
+  return RowLowerer(std::get<cfi::Formula>(counted->cfa), *counted, dialect).lower();
+}
 
 /// The expression stands for two plain rows, so all other columns must be as at a function's entry, and mean the same
 /// in front of the push and behind it.
@@ -148,11 +155,14 @@ Lowered lower_plt(const cfi::PltStub& stub, const cfi::Rules& rules, const Diale
   if (dialect.abi->abi != sframe::Abi::Amd64 || stub.base != column(dialect.abi->stack_pointer))
     return Unrepresentable::CfaIsExpression;
   for (const std::int64_t pushed : {std::int64_t{0}, cfi::plt_push_size}) {
+    cfi::Rules row = rules;
     cfi::Formula cfa{stub.base, stub.offset, false};
     if (__builtin_add_overflow(cfa.offset, pushed, &cfa.offset)) return Unrepresentable::OffsetTooLarge;
-    const Lowered lowered = RowLowerer(cfa, rules, dialect).lower();
+    row.cfa = cfa;
+    const Lowered lowered = lower_row(row, dialect);
     const auto* recovery = std::get_if<sframe::RecoveryRules>(&lowered);
     if (recovery == nullptr) return lowered;
+    if (recovery->cfa.offset != cfa.offset) return Unrepresentable::StackPointerRestoredElsewhere;
     if (obstacle_to_default(*recovery, dialect) || recovery->frame_pointer) return Unrepresentable::CfaIsExpression;
   }
   return stub;
@@ -169,7 +179,7 @@ Lowered lower(const cfi::Rules& rules, const Dialect& dialect) {
   if (std::holds_alternative<cfi::Unspecified>(rules.cfa)) return Unrepresentable::CfaUnspecified;
   if (std::holds_alternative<cfi::OtherExpression>(rules.cfa)) return Unrepresentable::CfaIsExpression;
   if (const auto* stub = std::get_if<cfi::PltStub>(&rules.cfa)) return lower_plt(*stub, rules, dialect);
-  return RowLowerer(std::get<cfi::Formula>(rules.cfa), rules, dialect).lower();
+  return lower_row(rules, dialect);
 }
 
 }  // namespace sframe_gen::emit

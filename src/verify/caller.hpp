@@ -7,6 +7,7 @@
 #include "sframe/abi.hpp"
 #include "sframe_gen/section.hpp"
 #include "verify/dwarf_session.hpp"
+#include "verify/stack_pointer_proof.hpp"
 #include "verify/synthetic_context.hpp"
 
 namespace sframe_gen::verify {
@@ -31,7 +32,7 @@ std::string text_of(Caller::Signing signing);
 
 /// What libdwarf's evaluation of FDE `fde_index` says at `pc`.
 Caller dwarf_caller(const verify::DwarfSession& session, std::size_t fde_index, std::uint64_t pc,
-                    const sframe::AbiTraits& abi);
+                    const sframe::AbiTraits& abi, StackPointerProofs& proofs);
 
 /// What a row of `fde` in `section` says at `pc`.
 Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Fde& fde,

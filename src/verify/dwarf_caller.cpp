@@ -3,6 +3,7 @@
 #include "verify/expression_value.hpp"
 #include "verify/rule_text.hpp"
 #include "verify/signing_state.hpp"
+#include "verify/stack_pointer_proof.hpp"
 
 namespace sframe_gen::verify {
 
@@ -15,8 +16,9 @@ using Kind = EvaluatedRule::Kind;
 /// One FDE at one PC, evaluated by libdwarf.
 class DwarfFrame {
  public:
-  DwarfFrame(const DwarfSession& session, std::size_t fde_index, std::uint64_t pc, const sframe::AbiTraits& abi)
-      : session_(session), fde_index_(fde_index), pc_(pc), abi_(abi), context_(pc, abi) {}
+  DwarfFrame(const DwarfSession& session, std::size_t fde_index, std::uint64_t pc, const sframe::AbiTraits& abi,
+             StackPointerProofs& proofs)
+      : session_(session), fde_index_(fde_index), pc_(pc), abi_(abi), proofs_(proofs), context_(pc, abi) {}
 
   Caller caller() {
     Caller caller;
@@ -56,7 +58,9 @@ class DwarfFrame {
     const bool in_slot = abi_.stack_pointer_slot != 0 && saved.kind == Kind::Offset && saved.offset_relevant &&
                          saved.offset == abi_.stack_pointer_slot;
     const auto found = value(abi_.stack_pointer, usual, text);
-    return in_slot ? usual : found;
+    const bool in_register = !saved.offset_relevant && saved.base < DwarfSession::undefined_column;
+    const bool kept = saved.kind == Kind::Offset && (saved.offset_relevant || in_register);
+    return in_slot || (kept && proofs_.holds(session_, fde_index_, abi_)) ? usual : found;
   }
 
   Caller::Signing signing() const {
@@ -133,15 +137,16 @@ class DwarfFrame {
   std::size_t fde_index_;
   std::uint64_t pc_;
   const sframe::AbiTraits& abi_;
+  StackPointerProofs& proofs_;
   SyntheticContext context_;
   std::optional<std::uint64_t> cfa_;
 };
 
 }  // namespace
 
-Caller dwarf_caller(const DwarfSession& session, std::size_t fde_index, std::uint64_t pc,
-                    const sframe::AbiTraits& abi) {
-  return DwarfFrame(session, fde_index, pc, abi).caller();
+Caller dwarf_caller(const DwarfSession& session, std::size_t fde_index, std::uint64_t pc, const sframe::AbiTraits& abi,
+                    StackPointerProofs& proofs) {
+  return DwarfFrame(session, fde_index, pc, abi, proofs).caller();
 }
 
 }  // namespace sframe_gen::verify

@@ -10,8 +10,9 @@ FdeIndex::FdeIndex(const verify::DwarfSession& session, const elf::Image& image)
   std::uint64_t highest_end = 0;
   for (std::size_t i = 0; i < fdes.size(); ++i) {
     const cfi::Fde& fde = fdes[i];
-    if (fde.function_size == 0 || !image.is_code(fde.function_start, fde.function_size)) continue;
-    const std::uint64_t end = fde.function_start + fde.function_size;
+    const std::uint64_t size = std::min(fde.function_size, image.code_left(fde.function_start));
+    if (size == 0) continue;
+    const std::uint64_t end = fde.function_start + size;
     highest_end = std::max(highest_end, end);
     spans_.push_back({fde.function_start, end, highest_end, i});
     boundaries_.insert(boundaries_.end(), {fde.function_start, end});

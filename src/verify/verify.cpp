@@ -10,6 +10,7 @@
 #include "verify/caller.hpp"
 #include "verify/fde_index.hpp"
 #include "verify/file_section.hpp"
+#include "verify/known_errors.hpp"
 
 namespace sframe_gen::verify {
 
@@ -47,7 +48,8 @@ class Verifier {
           check_interval(claimed.back(), fre, fde, section);
         } catch (const MalformedInput& failure) {
           // libdwarf 20210528 does not know every opcode (DW_CFA_GNU_negative_offset_extended), nor registers beyond
-          // its table. What it cannot evaluate is not verified, but the rest can be.
+          // its table, and misreads others (known_errors.hpp). What it cannot evaluate is not verified, but the rest
+          // can be.
           ++result_.unchecked_count;
           keep(claimed.back().begin, std::string("cannot be checked: ") + failure.what());
         }
@@ -113,9 +115,11 @@ class Verifier {
                      " signal frame; DWARF says the opposite");
       return Outcome::Different;
     }
-    const Caller expected = dwarf_caller(index.session(), dwarf_fde, pc, sframe::traits_of(section.abi));
+    const Caller expected = dwarf_caller(index.session(), dwarf_fde, pc, sframe::traits_of(section.abi), proofs_);
     const Caller found = sframe_caller(fre.recovery, fde, section, pc);
     if (same_caller(expected, found)) return expected.depends_on_pc ? Outcome::SameHere : Outcome::Same;
+    if (const char* const misread = misread_by_libdwarf(table, dwarf_fde))
+      throw MalformedInput(table.origin, table.fdes[dwarf_fde].section_offset, misread);
     differ(pc, ".sframe says " + found.text + "; DWARF says " + expected.text);
     return Outcome::Different;
   }
@@ -154,6 +158,7 @@ class Verifier {
   std::vector<cfi::LoadedSection> sections_;
   std::vector<verify::DwarfSession> sessions_;
   std::vector<FdeIndex> indices_;
+  StackPointerProofs proofs_;
   Verification result_;
 };
 

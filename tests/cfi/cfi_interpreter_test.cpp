@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cfi/cfi_builder.hpp"
 
 namespace sframe_gen::test {
@@ -34,13 +36,8 @@ std::vector<std::uint64_t> starts(const OneFunction& function) {
   return offsets;
 }
 
-std::string error_of(const OneFunction& function) {
-  try {
-    function.rows();
-  } catch (const MalformedInput& error) {
-    return error.what();
-  }
-  return "no error";
+bool is_malformed(const OneFunction& function) {
+  return function.rows() == std::vector<cfi::FrameRow>{{0, {UnknownReason::MalformedFde, {}, {}, {}}}};
 }
 
 TEST(CfiInterpreter, CieAloneGivesOneRow) {
@@ -211,15 +208,29 @@ TEST(CfiInterpreter, UnknownInstructionOfTheCieHidesTheFunction) {
   EXPECT_EQ(rows[0], (cfi::FrameRow{0, {UnknownReason::UnknownInstruction, {}, {}, {}}}));
 }
 
-TEST(CfiInterpreter, RestoreInTheCieHidesTheFunction) {
+TEST(CfiInterpreter, RestoreOfAColumnOfOursInTheCieHidesTheFunction) {
   // To what the CIE says, it says; readers disagree about what that is.
-  for (const std::initializer_list<int> restore : {std::initializer_list<int>{0xc3}, {0x06, 3}}) {
+  for (const std::initializer_list<int> restore : {std::initializer_list<int>{0xc6}, {0x06, 16}}) {
     std::vector<std::byte> initial = OneFunction::usual_start;
     for (const int byte : restore) initial.push_back(static_cast<std::byte>(byte));
     const auto rows = OneFunction({0x0c, 7, 16, 0x41, 0x0e, 24}, initial).rows();
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0], (cfi::FrameRow{0, {UnknownReason::UnknownInstruction, {}, {}, {}}}));
   }
+}
+TEST(CfiInterpreter, RestoreOfAnyOtherColumnInTheCieCostsNothing) {
+  for (const std::initializer_list<int> restore : {std::initializer_list<int>{0xc3}, {0x06, 3}}) {
+    std::vector<std::byte> initial = OneFunction::usual_start;
+    for (const int byte : restore) initial.push_back(static_cast<std::byte>(byte));
+    EXPECT_EQ(OneFunction({0x41, 0x0e, 16}, initial).rows(), OneFunction({0x41, 0x0e, 16}).rows());
+  }
+}
+TEST(CfiInterpreter, RememberInTheCieCostsNothing) {
+  std::vector<std::byte> initial = OneFunction::usual_start;
+  initial.push_back(std::byte{0x0a});
+  EXPECT_EQ(OneFunction({0x41, 0x0e, 16}, initial).rows(), OneFunction({0x41, 0x0e, 16}).rows());
+  // libgcc and gdb keep one stack for both.
+  EXPECT_EQ(OneFunction({0x0e, 16, 0x41, 0x0b}, initial).last().cfa, cfi::CfaRule(reg(7, 8)));
 }
 
 TEST(CfiInterpreter, UnknownInstructionHidesTheRest) {
@@ -236,33 +247,94 @@ TEST(CfiInterpreter, ForeignReturnColumn) {
   EXPECT_EQ(function.last().cfa, cfi::CfaRule(UnknownReason::ForeignReturnColumn));
 }
 
-// Malformed: an exception with file, section, offset and what
+// Malformed: the function is hidden, rows before the fault too
 TEST(CfiInterpreter, TruncatedOperand) {
-  EXPECT_EQ(error_of(OneFunction({0x0c, 7})), "file: .eh_frame+0x7: offset needs 1 byte, but only 0 are left");
+  EXPECT_TRUE(is_malformed(OneFunction({0x41, 0x0c, 7})));
 }
 TEST(CfiInterpreter, ExpressionBeyondTheInstructions) {
-  EXPECT_EQ(error_of(OneFunction({0x0f, 9, 0x77})),
-            "file: .eh_frame+0x7: expression needs 9 bytes, but only 1 is left");
+  EXPECT_TRUE(is_malformed(OneFunction({0x41, 0x0f, 9, 0x77})));
 }
 TEST(CfiInterpreter, TruncatedExpression) {
-  EXPECT_EQ(error_of(OneFunction({0x0f, 1, 0x77})),
-            "file: .eh_frame+0x8: offset of DW_OP_breg needs 1 byte, but only 0 are left");
+  EXPECT_TRUE(is_malformed(OneFunction({0x41, 0x0f, 1, 0x77})));
 }
 TEST(CfiInterpreter, RestoreStateWithoutRemember) {
-  EXPECT_EQ(error_of(OneFunction({0x0b})), "file: .eh_frame+0x5: DW_CFA_restore_state has no state to restore");
+  EXPECT_TRUE(is_malformed(OneFunction({0x41, 0x0b})));
+}
+TEST(CfiInterpreter, RememberStateTooDeep) {
+  const std::vector<std::byte> initial = OneFunction::usual_start;
+  std::vector<std::byte> deep(initial);
+  deep.resize(deep.size() + 4096, std::byte{0x0a});
+  EXPECT_EQ(OneFunction({}, deep).rows(), OneFunction({}).rows());
+  EXPECT_TRUE(is_malformed(OneFunction({0x0a}, deep)));
 }
 TEST(CfiInterpreter, SetLocBackwards) {
-  EXPECT_EQ(error_of(OneFunction({0x44, 0x01, 0, 0x10, 0, 0, 0, 0, 0, 0})),
-            "file: .eh_frame+0x6: DW_CFA_set_loc goes back to 0x1000 from 0x1004");
+  EXPECT_TRUE(is_malformed(OneFunction({0x44, 0x01, 0, 0x10, 0, 0, 0, 0, 0, 0})));
+}
+TEST(CfiInterpreter, RegisterBeyondAnyMachine) {
+  EXPECT_TRUE(is_malformed(OneFunction({0x07, 0x80, 0x80, 0x80, 0x80, 0x10})));
 }
 TEST(CfiInterpreter, AdvanceInTheCie) {
   const Bytes initial{0x41};
-  EXPECT_EQ(error_of(OneFunction({}, initial.span())),
-            "file: .eh_frame+0x0: initial instructions advance the location");
+  EXPECT_TRUE(is_malformed(OneFunction({0x0c, 7, 8}, initial.span())));
 }
-TEST(CfiInterpreter, FactoredOffsetOverflows) {
-  EXPECT_NE(error_of(OneFunction({0x05, 6, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})).find("does not fit"),
-            std::string::npos);
+
+// Offsets count modulo 2^64
+TEST(CfiInterpreter, NegativeOffsetWrittenUnsigned) {
+  // As llvm-mc writes .cfi_def_cfa_offset -8.
+  EXPECT_EQ(cfa_after({0x0e, 0xf8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}), cfi::CfaRule(reg(7, -8)));
+}
+TEST(CfiInterpreter, FactoredOffsetWrapsAround) {
+  // (2^64 - 2) * -8 = 16
+  EXPECT_EQ(fp_after({0x05, 6, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}), RegisterRule(at_cfa(16)));
+  EXPECT_EQ(fp_after({0x2f, 6, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}), RegisterRule(at_cfa(-16)));
+}
+TEST(CfiInterpreter, OffsetBeyond64BitsIsMalformed) {
+  EXPECT_TRUE(is_malformed(OneFunction({0x0e, 0xf8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x03})));
+}
+
+// s390x: the caller's SP, proven (the CFA of an entry is r15 + 160; r15 is kept in f4, DWARF register 18)
+class StackPointerProof : public testing::Test {
+ protected:
+  static std::vector<cfi::FrameRow> rows(const Bytes& instructions, bool signal_frame = false) {
+    const Bytes initial{0x0c, 15, 0xa0, 0x01};
+    OneFunction function(instructions, initial.span(), cfi::s390x::tracked);
+    function.cie().signal_frame = signal_frame;
+    return function.rows();
+  }
+  static bool is_proven(const std::vector<cfi::FrameRow>& rows) {
+    return std::ranges::all_of(
+        rows, [](const cfi::FrameRow& row) { return std::holds_alternative<Unspecified>(row.rules.stack_pointer); });
+  }
+};
+
+TEST_F(StackPointerProof, InARegisterBehindAnEntry) {
+  const auto proven = rows({0x42, 0x09, 15, 18, 0x42, 0x0e, 0xc0, 0x02, 0x42, 0xcf, 0x42, 0x0e, 0xa0, 0x01});
+  EXPECT_TRUE(is_proven(proven));
+  // Rows that differed in nothing else are one.
+  ASSERT_EQ(proven.size(), 3U);
+  EXPECT_EQ(proven[1].pc_offset, 4U);
+  EXPECT_EQ(proven[1].rules.cfa, cfi::CfaRule(reg(15, 320)));
+}
+TEST_F(StackPointerProof, InASlotOfItsOwn) {
+  EXPECT_TRUE(is_proven(rows({0x42, 0x8f, 4, 0x0e, 0xc0, 0x02})));
+}
+TEST_F(StackPointerProof, ByTheFramePointerToo) {
+  EXPECT_TRUE(is_proven(rows({0x42, 0x09, 15, 18, 0x0d, 11})));
+}
+TEST_F(StackPointerProof, NotWithoutAnEntry) {
+  EXPECT_FALSE(is_proven(rows({0x09, 15, 18, 0x0e, 0xc0, 0x02})));
+  EXPECT_FALSE(is_proven(rows({0x0e, 0xc0, 0x02, 0x42, 0x09, 15, 18})));
+}
+TEST_F(StackPointerProof, NotWhereTheCfaCountsFromAnythingElse) {
+  EXPECT_FALSE(is_proven(rows({0x42, 0x09, 15, 18, 0x42, 0x0d, 2})));
+  EXPECT_FALSE(is_proven(rows({0x42, 0x09, 15, 18, 0x42, 0x0f, 3, 0x7f, 8, 0x06})));
+}
+TEST_F(StackPointerProof, NotOfASignalFrame) {
+  EXPECT_FALSE(is_proven(rows({0x42, 0x09, 15, 18}, true)));
+}
+TEST_F(StackPointerProof, NotOfAnyOtherRule) {
+  EXPECT_FALSE(is_proven(rows({0x42, 0x15, 15, 0x7f})));
+  EXPECT_FALSE(is_proven(rows({0x42, 0x07, 15})));
 }
 
 }  // namespace

@@ -10,38 +10,70 @@ namespace {
 cfi::Rules sp_plus(std::int64_t offset) {
   return {reg(7, offset), {}, {}, at_cfa(-8)};
 }
+using Functions = std::vector<cfi::FunctionFrames>;
 const cfi::Rules conflict{cfi::UnknownReason::ConflictingFdes, {}, {}, {}};
 
 TEST(Overlap, WhatBothSayStands) {
-  const cfi::FunctionFrames merged =
+  const auto merged =
       cfi::merge_overlapping({{0x1000, 0x20, false, {{0, sp_plus(8)}}}, {0x1010, 0x20, false, {{0, sp_plus(8)}}}});
-  EXPECT_EQ(merged, (cfi::FunctionFrames{0x1000, 0x30, false, {{0, sp_plus(8)}}}));
+  EXPECT_EQ(merged, (Functions{{0x1000, 0x30, false, {{0, sp_plus(8)}}}}));
 }
 
 TEST(Overlap, WhatTheyDisagreeOnIsAConflict) {
-  const cfi::FunctionFrames merged =
+  const auto merged =
       cfi::merge_overlapping({{0x1000, 0x20, false, {{0, sp_plus(8)}}}, {0x1010, 0x20, false, {{0, sp_plus(16)}}}});
-  EXPECT_EQ(merged,
-            (cfi::FunctionFrames{0x1000, 0x30, false, {{0, sp_plus(8)}, {0x10, conflict}, {0x20, sp_plus(16)}}}));
+  EXPECT_EQ(merged, (Functions{{0x1000, 0x30, false, {{0, sp_plus(8)}, {0x10, conflict}, {0x20, sp_plus(16)}}}}));
 }
 
 TEST(Overlap, OneInsideAnother) {
-  const cfi::FunctionFrames merged = cfi::merge_overlapping(
+  const auto merged = cfi::merge_overlapping(
       {{0x1000, 0x40, false, {{0, sp_plus(8)}}}, {0x1010, 0x10, false, {{0, sp_plus(8)}, {8, sp_plus(16)}}}});
-  EXPECT_EQ(merged,
-            (cfi::FunctionFrames{0x1000, 0x40, false, {{0, sp_plus(8)}, {0x18, conflict}, {0x20, sp_plus(8)}}}));
+  EXPECT_EQ(merged, (Functions{{0x1000, 0x40, false, {{0, sp_plus(8)}, {0x18, conflict}, {0x20, sp_plus(8)}}}}));
 }
 
 TEST(Overlap, SameStartAndOtherSize) {
-  const cfi::FunctionFrames merged = cfi::merge_overlapping(
+  const auto merged = cfi::merge_overlapping(
       {{0x1000, 0x10, false, {{0, sp_plus(8)}}}, {0x1000, 0x20, false, {{0, sp_plus(8)}, {0x10, sp_plus(24)}}}});
-  EXPECT_EQ(merged, (cfi::FunctionFrames{0x1000, 0x20, false, {{0, sp_plus(8)}, {0x10, sp_plus(24)}}}));
+  EXPECT_EQ(merged, (Functions{{0x1000, 0x20, false, {{0, sp_plus(8)}, {0x10, sp_plus(24)}}}}));
 }
 
-TEST(Overlap, SignalFrameAgainstPlainFrameIsAConflict) {
-  const cfi::FunctionFrames merged =
-      cfi::merge_overlapping({{0x1000, 0x10, true, {{0, sp_plus(8)}}}, {0x1000, 0x20, false, {{0, sp_plus(8)}}}});
-  EXPECT_EQ(merged.rows, (std::vector<cfi::FrameRow>{{0, conflict}}));
+// Of three at one PC, one more opinion makes a conflict and one less ends it.
+TEST(Overlap, Three) {
+  const auto merged = cfi::merge_overlapping({{0x1000, 0x40, false, {{0, sp_plus(8)}}},
+                                              {0x1008, 0x20, false, {{0, sp_plus(8)}, {0x10, sp_plus(16)}}},
+                                              {0x1010, 0x20, false, {{0, sp_plus(8)}}}});
+  EXPECT_EQ(merged, (Functions{{0x1000, 0x40, false, {{0, sp_plus(8)}, {0x18, conflict}, {0x28, sp_plus(8)}}}}));
+}
+
+TEST(Overlap, OneValueInTwoWords) {
+  cfi::Rules in_words = sp_plus(24), by_register = sp_plus(24);
+  in_words.frame_pointer = at_cfa(-16);
+  by_register.frame_pointer = at_reg(7, 8);
+  const auto merged =
+      cfi::merge_overlapping({{0x1000, 0x20, false, {{0, in_words}}}, {0x1000, 0x10, false, {{0, by_register}}}});
+  EXPECT_EQ(merged, (Functions{{0x1000, 0x20, false, {{0, in_words}}}}));
+}
+
+TEST(Overlap, SignalFrameAgainstPlainFrameIsAConflictWhereBothAre) {
+  const auto merged =
+      cfi::merge_overlapping({{0x1000, 0x10, true, {{0, sp_plus(8)}}}, {0x1008, 0x20, false, {{0, sp_plus(8)}}}});
+  EXPECT_EQ(merged, (Functions{{0x1000, 0x10, true, {{0, sp_plus(8)}, {8, conflict}}},
+                               {0x1010, 0x18, false, {{0, sp_plus(8)}}}}));
+}
+
+TEST(Overlap, KeyBAgainstKeyA) {
+  const auto merged = cfi::merge_overlapping(
+      {{0x1000, 0x20, false, {{0, sp_plus(8)}}, true}, {0x1010, 0x20, false, {{0, sp_plus(8)}}, false}});
+  EXPECT_EQ(merged, (Functions{{0x1000, 0x20, false, {{0, sp_plus(8)}, {0x10, conflict}}, true},
+                               {0x1020, 0x10, false, {{0, sp_plus(8)}}, false}}));
+}
+
+TEST(PartOf, RowsBeforeAndBehindGo) {
+  const cfi::FunctionFrames whole{
+      0x1000, 0x40, true, {{0, sp_plus(8)}, {0x10, sp_plus(16)}, {0x20, sp_plus(24)}, {0x30, sp_plus(8)}}};
+  EXPECT_EQ(cfi::part_of(whole, 0x1018, 0x1030),
+            (cfi::FunctionFrames{0x1018, 0x18, true, {{0, sp_plus(16)}, {8, sp_plus(24)}}}));
+  EXPECT_EQ(cfi::part_of(whole, 0x1020, 0x1021), (cfi::FunctionFrames{0x1020, 1, true, {{0, sp_plus(24)}}}));
 }
 
 }  // namespace

@@ -128,7 +128,13 @@ class Corpus : public testing::TestWithParam<std::string> {
 
 TEST_P(Corpus, SaysWhatTheDwarfSays) {
   const Verification result = verify::verify(ours_, *plain_, *plain_, [](std::uint64_t, std::uint64_t) {});
-  for (const Difference& difference : result.differences) ADD_FAILURE() << difference.text;
+  // Where libdwarf errs, it says so.
+  const std::string error_of_libdwarf = case_value(folder_, "verify");
+  EXPECT_EQ(result.unchecked_count > 0, !error_of_libdwarf.empty());
+  EXPECT_EQ(result.difference_count, 0U);
+  for (const Difference& difference : result.differences) {
+    if (error_of_libdwarf.empty()) ADD_FAILURE() << difference.text;
+  }
   EXPECT_EQ(result.claimed_bytes, coverage_.covered_bytes);
   if (!ours_.fdes.empty()) {
     EXPECT_GT(result.checked_pcs, 0U);
@@ -176,7 +182,8 @@ TEST_P(Corpus, AgreesWithGnuAsFarAsGnuIsRight) {
 /// Readelf's text of a dump, without what the assembler said.
 std::string readelf_text(const fs::path& file) {
   const std::string text = read_text(file);
-  return text.substr(0, text.find("\nas said:"));
+  const std::size_t said = text.find("\nas said:");
+  return said == std::string::npos ? text : text.substr(0, said + 1);
 }
 
 TEST_P(Corpus, DumpsAsReadelfDoes) {

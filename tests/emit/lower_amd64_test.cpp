@@ -107,11 +107,54 @@ TEST(LowerAmd64, SpRuleThatSaysTheCfa) {
 TEST(LowerAmd64, SpRuleThatSpellsTheCfa) {
   EXPECT_EQ(form(with_sp(reg(rsp, 8))), "default");
 }
+// SFrame's CFA is the caller's SP; what counted from DWARF's counts from its register.
 TEST(LowerAmd64, SpSavedElsewhere) {
-  EXPECT_EQ(form(with_sp(at_cfa(-24))), "stack-pointer-restored-elsewhere");
+  EXPECT_EQ(recovery(with_sp(at_cfa(-24))),
+            (sframe::RecoveryRules{{rsp, -16, true}, sframe::Rule{rsp, 0, true}, {}, false}));
 }
 TEST(LowerAmd64, SpOffTheCfa) {
-  EXPECT_EQ(form(with_sp(cfa_plus(8))), "stack-pointer-restored-elsewhere");
+  EXPECT_EQ(recovery(with_sp(cfa_plus(16))),
+            (sframe::RecoveryRules{{rsp, 24, false}, sframe::Rule{std::nullopt, -24, true}, {}, false}));
+}
+// __longjmp of glibc
+TEST(LowerAmd64, AllInRegisters) {
+  const cfi::Rules rules{reg(5, 0), reg(8, 0), reg(9, 0), reg(1, 0)};
+  EXPECT_EQ(recovery(rules),
+            (sframe::RecoveryRules{{8, 0, false}, sframe::Rule{1, 0, false}, sframe::Rule{9, 0, false}, false}));
+}
+// setcontext and swapcontext of glibc: CFA rdx + 0
+TEST(LowerAmd64, AllInSlots) {
+  const cfi::Rules rules{reg(1, 0), at_cfa(160), at_cfa(120), at_cfa(168)};
+  EXPECT_EQ(recovery(rules),
+            (sframe::RecoveryRules{{1, 160, true}, sframe::Rule{1, 168, true}, sframe::Rule{1, 120, true}, false}));
+}
+TEST(LowerAmd64, SpElsewhereAndCfaInMemory) {
+  cfi::Rules rules = with_sp(reg(r10, 0));
+  rules.cfa = at_reg(rbp, -8);
+  EXPECT_EQ(form(rules), "stack-pointer-restored-elsewhere");
+  // What does not count from it can still be said.
+  rules.return_address = at_reg(r10, 8);
+  EXPECT_EQ(recovery(rules), (sframe::RecoveryRules{{r10, 0, false}, sframe::Rule{std::nullopt, 8, true}, {}, false}));
+}
+
+// One meaning in other words
+TEST(LowerAmd64, SlotsByTheCfasRegister) {
+  cfi::Rules rules = with_cfa(reg(rsp, 24));
+  rules.return_address = at_reg(rsp, 16);
+  rules.frame_pointer = at_reg(rsp, 8);
+  EXPECT_EQ(recovery(rules),
+            (sframe::RecoveryRules{{rsp, 24, false}, {}, sframe::Rule{std::nullopt, -16, true}, false}));
+  EXPECT_EQ(form(rules), "default");
+}
+TEST(LowerAmd64, FpAsADistanceFromTheCfa) {
+  cfi::Rules rules = with_cfa(reg(rbp, 16));
+  rules.frame_pointer = cfa_plus(-16);
+  EXPECT_EQ(recovery(rules).frame_pointer, std::nullopt);
+}
+TEST(LowerAmd64, ValueOfACfaInMemory) {
+  cfi::Rules rules = with_cfa(at_reg(rbp, -8));
+  rules.frame_pointer = cfa_plus(0);
+  EXPECT_EQ(recovery(rules).frame_pointer, (sframe::Rule{rbp, -8, true}));
 }
 TEST(LowerAmd64, SpSameValue) {
   EXPECT_EQ(form(with_sp(cfi::SameValue{})), "stack-pointer-restored-elsewhere");
@@ -167,6 +210,7 @@ TEST(LowerAmd64, ValueIsCfaPlusOffset) {
 }
 TEST(LowerAmd64, OpaqueRowsKeepTheirReason) {
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::UnknownInstruction)), "unknown-instruction");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::MalformedFde)), "malformed-entry");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::CfaRuleWithoutRegister)), "cfa-rule-without-register");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::ForeignReturnColumn)), "foreign-return-column");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::ConflictingFdes)), "conflicting-entries");
@@ -247,7 +291,8 @@ const Amd64Form amd64_forms[]{
     {"FpIsCfaPlusOffset", with_fp(cfa_plus(-16)), "flexible", "frame-pointer-needs-flexible"},
     {"FpLost", with_fp(cfi::Undefined{}), "frame-pointer-undefined", "frame-pointer-undefined"},
     {"SpIsTheCfa", with_sp(cfa_plus(0)), "default", "default"},
-    {"SpElsewhere", with_sp(at_cfa(-24)), "stack-pointer-restored-elsewhere", "stack-pointer-restored-elsewhere"},
+    {"SpElsewhere", with_sp(at_cfa(-24)), "flexible", "cfa-needs-flexible"},
+    {"SpUndefined", with_sp(cfi::Undefined{}), "stack-pointer-restored-elsewhere", "stack-pointer-restored-elsewhere"},
     {"Plt", with_cfa(cfi::PltStub{cfi::amd64::rsp, 8, 11}), "plt", "plt"},
 };
 INSTANTIATE_TEST_SUITE_P(Rules, Amd64Forms, testing::ValuesIn(amd64_forms),

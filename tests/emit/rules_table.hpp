@@ -91,6 +91,14 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
   add_sp("offset(-40)", at_cfa(-40));
   add_sp("offset, any other", at_cfa(-32));
   add_sp("register(R)", reg(other, 0));
+  add("SP register(R), all others in registers", [=](cfi::Rules& rules) {
+    rules = {reg(other + 1, 0), reg(other, 0), reg(other + 2, 0), reg(other + 3, 0)};
+  });
+  add("SP register(R), CFA in memory", [=](cfi::Rules& rules) {
+    rules.cfa = at_reg(fp, 8);
+    rules.stack_pointer = reg(other, 0);
+  });
+  add_sp("val_expression SP + N", reg(sp, 328));
   add_sp("any other expression", cfi::OtherExpression{});
   add_sp("same_value, CFA = SP + 320", cfi::SameValue{});
   add_sp("undefined", cfi::Undefined{});
@@ -104,6 +112,7 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
   }
   lines.push_back({"augmentation S", [](cfi::FunctionFrames& f) { f.signal_frame = true; }});
   add_cfa("behind an opcode without meaning", cfi::UnknownReason::UnknownInstruction);
+  add_cfa("of instructions that cannot be followed", cfi::UnknownReason::MalformedFde);
   add_cfa("of a CIE that returns by another column", cfi::UnknownReason::ForeignReturnColumn);
   add_cfa("of FDEs that overlap and disagree", cfi::UnknownReason::ConflictingFdes);
   return lines;

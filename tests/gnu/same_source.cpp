@@ -85,12 +85,12 @@ class Dwarf {
         index_(session_, image) {}
 
   /// Whether the row of `section` at `pc` says what every FDE there says.
-  bool agrees(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Section& section,
-              std::uint64_t pc) const {
+  bool agrees(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Section& section, std::uint64_t pc) {
     const auto entries = index_.fdes_at(pc);
     const verify::Caller found = verify::sframe_caller(recovery, *sframe::find_fde(section, pc), section, pc);
     return !entries.empty() && std::all_of(entries.begin(), entries.end(), [&](std::size_t entry) {
-      return verify::same_caller(verify::dwarf_caller(session_, entry, pc, sframe::traits_of(section.abi)), found);
+      const verify::Caller said = verify::dwarf_caller(session_, entry, pc, sframe::traits_of(section.abi), proofs_);
+      return verify::same_caller(said, found);
     });
   }
 
@@ -98,6 +98,7 @@ class Dwarf {
   std::vector<cfi::LoadedSection> sections_;
   verify::DwarfSession session_;
   verify::FdeIndex index_;
+  verify::StackPointerProofs proofs_;
 };
 
 class Comparison {

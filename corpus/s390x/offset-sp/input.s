@@ -1,4 +1,4 @@
-# r15 at CFA - 32: what lies there need not be CFA - 160.
+# r15 at CFA - 32: what lies there is CFA - 160, as r15 is at the first row.
 	.text
 	.type	f, @function
 f:
