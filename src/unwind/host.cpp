@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "support/dwarf_registers.hpp"
+
 // A function that hands on what it was called with: a compiler would have changed SP and FP before any code of ours.
 #if defined(__x86_64__)
 asm(R"(
@@ -66,24 +68,29 @@ void read_ucontext(const void* data, Registers& registers) {
   const auto& context = *static_cast<const ucontext_t*>(data);
   registers.pc_is_exact = 1;
 #if defined(__x86_64__)
-  constexpr int numbers[]{REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-                          REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-  for (std::uint32_t i = 0; i < 16; ++i) {
-    registers.set(i, static_cast<std::uint64_t>(context.uc_mcontext.gregs[numbers[i]]));
+  struct Saved {
+    std::uint8_t number;
+    int place;
+  };
+  namespace dwarf = amd64_register;
+  constexpr Saved all[]{{dwarf::rax, REG_RAX}, {dwarf::rdx, REG_RDX}, {dwarf::rcx, REG_RCX}, {dwarf::rbx, REG_RBX},
+                        {dwarf::rsi, REG_RSI}, {dwarf::rdi, REG_RDI}, {dwarf::rbp, REG_RBP}, {dwarf::rsp, REG_RSP},
+                        {dwarf::r8, REG_R8},   {dwarf::r9, REG_R9},   {dwarf::r10, REG_R10}, {dwarf::r11, REG_R11},
+                        {dwarf::r12, REG_R12}, {dwarf::r13, REG_R13}, {dwarf::r14, REG_R14}, {dwarf::r15, REG_R15}};
+  for (const Saved& saved : all) {
+    registers.set(saved.number, static_cast<std::uint64_t>(context.uc_mcontext.gregs[saved.place]));
   }
   registers.pc = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
 #elif defined(__aarch64__)
-  for (std::uint32_t i = 0; i < 31; ++i) registers.set(i, context.uc_mcontext.regs[i]);
-  registers.set(31, context.uc_mcontext.sp);
+  for (std::uint32_t i = 0; i < aarch64_general_registers; ++i) registers.set(i, context.uc_mcontext.regs[i]);
+  registers.set(aarch64_registers.stack_pointer, context.uc_mcontext.sp);
   registers.pc = context.uc_mcontext.pc;
 #elif defined(__s390x__)
-  // DWARF's 16 to 31 are the floating-point registers in this order (ELF ABI s390x Supplement, table 1.7).
-  constexpr int floats[]{0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
-  for (std::uint32_t i = 0; i < 16; ++i) {
+  for (std::uint32_t i = 0; i < s390x_general_registers; ++i) {
     registers.set(i, context.uc_mcontext.gregs[i]);
     std::uint64_t bits = 0;
-    std::memcpy(&bits, &context.uc_mcontext.fpregs.fprs[floats[i]], sizeof bits);
-    registers.set(16 + i, bits);
+    std::memcpy(&bits, &context.uc_mcontext.fpregs.fprs[s390x_floating_point_order[i]], sizeof bits);
+    registers.set(s390x_general_registers + i, bits);
   }
   registers.pc = context.uc_mcontext.psw.addr;
 #endif

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "support/dwarf_registers.hpp"
+
 namespace sframe_gen::verify {
 
 namespace {
@@ -15,17 +17,18 @@ std::string amd64_name(std::uint64_t number) {
 
 /// DWARF for the Arm 64-bit Architecture, table 1.
 std::string aarch64_name(std::uint64_t number) {
-  if (number < 31) return "x" + std::to_string(number);
-  if (number == 31) return "sp";
+  if (number < aarch64_general_registers) return "x" + std::to_string(number);
+  if (number == aarch64_registers.stack_pointer) return "sp";
   if (number >= 64 && number <= 95) return "v" + std::to_string(number - 64);
   return "column " + std::to_string(number);
 }
 
 /// s390x ABI supplement, table 1.7: the floating-point registers are not in order.
 std::string s390x_name(std::uint64_t number) {
-  static constexpr std::array<int, 16> floating_point{0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
-  if (number < 16) return "r" + std::to_string(number);
-  if (number < 32) return "f" + std::to_string(floating_point[number - 16]);
+  constexpr std::uint32_t general = s390x_general_registers;
+  if (number < general) return "r" + std::to_string(number);
+  if (number < general + s390x_floating_point_order.size())
+    return "f" + std::to_string(s390x_floating_point_order[number - general]);
   return "column " + std::to_string(number);
 }
 
