@@ -27,6 +27,16 @@ enum {
 int sframe_view_open(sframe_view *view, const void *bytes, size_t size, uint64_t address, unsigned flags);
 const char *sframe_view_problem(int problem);
 
+/* Where the look-ups of one page of code begin. */
+typedef struct sframe_page_slot {
+  uint32_t opaque[4];
+} sframe_page_slot;
+
+/* How many slots a table of pages takes; 0: it would be of no use. `page_size` is a power of two; 1024 is a good one. */
+uint64_t sframe_view_page_slots(const sframe_view *view, uint64_t page_size);
+/* Makes the view's look-ups faster by a table in `slots`, which must outlive it. With fewer slots pages are larger. */
+void sframe_view_use_pages(sframe_view *view, sframe_page_slot *slots, size_t count);
+
 enum { SFRAME_LOOKUP_NOTHING = 0, SFRAME_LOOKUP_ROW = 1, SFRAME_LOOKUP_OUTERMOST = 2, SFRAME_LOOKUP_DAMAGED = 3 };
 
 #define SFRAME_BASE_CFA UINT32_C(0xffffffff)
@@ -102,8 +112,9 @@ size_t sframe_walk(const sframe_walked *walked, sframe_registers *registers, uin
 
 /* The stack of this thread. */
 
-/* Looks at the loaded files; to be called before the first walk, and after each dlopen() and dlclose() whose files are to be
-   walked through. Not for signal handlers. 0, or an errno. */
+/* Looks at the loaded files and checks their sections; to be called before the first walk. After dlopen() and dlclose() it
+   makes walks through what was loaded faster; where nothing has changed since, it costs next to nothing. Not for signal
+   handlers. 0, or an errno. */
 int sframe_backtrace_prepare(void);
 /* Gives back what that took. */
 void sframe_backtrace_release(void);
@@ -116,13 +127,17 @@ int sframe_backtrace_interrupted(void **buffer, int size, const void *ucontext);
 /* Both say why they stopped: SFRAME_STEPPED if the buffer is full. */
 int sframe_backtrace_stop(void **buffer, int size, const void *ucontext, int *stop);
 
-/* A section for a loaded file that has none; returns 0 or an errno of its own choice. `file` is as dl_iterate_phdr() names it,
-   "" for the program. The bytes must stay until sframe_backtrace_release(). */
+/* A section for a loaded file; returns 0 or an errno of its own choice. `file` is as dl_iterate_phdr() names it, "" for the
+   program. The bytes must stay until sframe_backtrace_release(). */
 typedef int (*sframe_provide)(void *context, const char *file, uint64_t bias, const void **bytes, size_t *size,
                               uint64_t *address);
-/* As sframe_backtrace_prepare(), with sections from `provide` where a file has none. `address` is the file's own, without
-   `bias`. */
-int sframe_backtrace_prepare_with(sframe_provide provide, void *context);
+enum {
+  SFRAME_PROVIDE_MISSING = 0, /* for files that have none, or a damaged one */
+  SFRAME_PROVIDE_ALL = 1      /* for all: it says what the file's own section leaves out */
+};
+/* As sframe_backtrace_prepare(), with sections from `provide`, which is asked once a file and may call neither this nor dlopen().
+   `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was provided. */
+int sframe_backtrace_prepare_with(sframe_provide provide, void *context, unsigned flags);
 
 #ifdef __cplusplus
 }

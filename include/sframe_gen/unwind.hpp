@@ -85,7 +85,6 @@ class Unwinder {
  private:
   Walked walked_;
   const sframe::AbiTraits* abi_ = nullptr;
-  bool ascending_ = true;
 };
 
 }  // namespace sframe_gen::unwind

@@ -87,6 +87,14 @@ enum class ViewCheck : std::uint8_t {
   Header,      ///< constant: a damaged section never leads outside its bytes, but may give wrong rows
 };
 
+/// Where the look-ups of one page of code begin, for SectionView::use_pages().
+struct PageSlot {
+  std::uint32_t function = 0;    ///< the last one that starts at or before the page's first byte, or the first of all
+  std::uint32_t rows = 0;        ///< of the function: where they begin, or its attribute in front of them
+  std::uint32_t row = 0;         ///< the row that holds there, as an offset likewise
+  std::uint32_t row_number = 0;  ///< of the function's rows
+};
+
 namespace detail {
 
 /// What a header comes to. Pointers into the section.
@@ -102,6 +110,11 @@ struct ViewFields {
   Version version = Version::V3;
   Endian endian = Endian::Little;
   std::uint8_t flags = 0;
+
+  std::uint8_t page_shift = 0;      ///< pages have 1 << this bytes
+  const PageSlot* pages = nullptr;  ///< null: there is no table
+  std::uint64_t pages_begin = 0;    ///< address
+  std::uint64_t pages_size = 0;     ///< bytes of code
 };
 
 }  // namespace detail
@@ -116,6 +129,16 @@ class SectionView {
   /// has placed, where it lies. After a fault the view sees nothing.
   [[nodiscard]] ViewFault open(std::span<const std::byte> bytes, std::uint64_t address, Family family = Family::SFrame,
                                ViewCheck check = ViewCheck::Everything) noexcept;
+
+  /// How many slots use_pages() takes for pages of `page_size` bytes, a power of two. 0: the index is not flagged as
+  /// sorted, or empty, and pages would be of no use.
+  std::uint64_t page_slots(std::uint64_t page_size = 1024) const noexcept;
+
+  /// Gives the view a table in `slots` of where the look-ups of each page begin: a look-up then searches the functions
+  /// of one page, and scans the rows of one page. Pages are of 256 bytes or, where there are fewer slots, of the next
+  /// power of two for which these suffice; at least two slots are needed. Takes time in proportion to functions and
+  /// rows. `slots` must outlive the view and its copies.
+  void use_pages(std::span<PageSlot> slots) noexcept;
 
   /// A binary search if the section is flagged as sorted, else a scan of its index; then a scan of the function's rows.
   Lookup lookup(std::uint64_t pc) const noexcept;

@@ -1,5 +1,7 @@
 #include "unwind/backtrace.hpp"
 
+#include <optional>
+
 #include "sframe_gen/unwind.h"
 #include "unwind/facts.hpp"
 #include "unwind/host.hpp"
@@ -11,25 +13,48 @@
 namespace sframe_gen::unwind {
 namespace {
 
+Stop look_up(const ModuleSection& section, std::uint64_t pc, PackedRow& row) {
+  if (section.is_damaged) return Stop::BadSection;
+  if (!section.view.is_open()) return Stop::NoSection;
+  if (section.view.abi() != host_abi.abi) return Stop::BadSection;
+  return find_row(section.view, host_abi, pc - section.bias, row);
+}
+
 /// Finds rows, and trusts a module once it was seen to be loaded still: for one walk, as what is on the stack stays.
 class Rows {
  public:
-  explicit Rows(const LoadedModules& loaded) : loaded_(loaded), cache_(loaded.rows) {}
+  explicit Rows(const LoadedModules& loaded) : loaded_(loaded), all_(loaded.rows), cache_(loaded.rows) {}
 
   Stop find(std::uint64_t pc, PackedRow& row) {
     if (pc - begin_ >= size_) [[unlikely]] {
-      if (const Stop stop = enter_module(pc); stop != Stop::Stepped) return stop;
+      if (!enter_module(pc)) return Stop::NoModule;
     }
     if (cache_.find(pc, row)) [[likely]] {
       return Stop::Stepped;
     }
-    const Stop stop = find_row(module_->view, host_abi, pc - module_->bias, row);
+    Stop stop = look_up(module_->own, pc, row);
+    const bool has_more = module_->provided.view.is_open();
+    if (stop != Stop::Stepped && has_more && look_up(module_->provided, pc, row) == Stop::Stepped) stop = Stop::Stepped;
     if (stop == Stop::Stepped) cache_.put(pc, row);
     return stop;
   }
 
  private:
-  Stop enter_module(std::uint64_t pc) {
+  bool enter_module(std::uint64_t pc) {
+    module_ = find_known(pc);
+    // What stood in the place of an unknown module may have left rows behind, and none are to be left by this one.
+    cache_ = module_ != nullptr ? all_ : RowCache({});
+    if (module_ == nullptr) {
+      size_ = 0;
+      if (!open_unseen(pc, unseen_.emplace())) return false;
+      module_ = &*unseen_;
+    }
+    begin_ = module_->begin;
+    size_ = module_->end - begin_;
+    return true;
+  }
+
+  const LoadedModule* find_known(std::uint64_t pc) {
     const LoadedModule* const modules = loaded_.modules.data();
     std::size_t first = 0;
     std::size_t count = loaded_.modules.size();
@@ -38,24 +63,20 @@ class Rows {
       if (modules[first + half].begin <= pc) first += half;
       count -= half;
     }
-    if (count == 0 || pc < modules[first].begin || pc >= modules[first].end) return Stop::NoModule;
+    if (count == 0 || pc < modules[first].begin || pc >= modules[first].end) return nullptr;
+    const LoadedModule& module = modules[first];
     const std::uint64_t bit = first < 64 ? std::uint64_t{1} << first : 0;
-    if ((seen_ & bit) == 0 && !is_still_loaded(modules[first], pc)) return Stop::NoModule;
+    if ((seen_ & bit) == 0 && !module.is_permanent && !is_same_file(module.identity, pc)) return nullptr;
     seen_ |= bit;
-    module_ = &modules[first];
-    if (module_->is_damaged) return Stop::BadSection;
-    if (!module_->view.is_open()) return Stop::NoSection;
-    if (module_->view.abi() != host_abi.abi) return Stop::BadSection;
-    begin_ = module_->begin;
-    size_ = module_->end - begin_;
-    return Stop::Stepped;
+    return &module;
   }
 
   const LoadedModules& loaded_;
-  RowCache cache_;
+  RowCache all_, cache_;
   const LoadedModule* module_ = nullptr;
   std::uint64_t begin_ = 0, size_ = 0;  ///< of `module_`'s code
   std::uint64_t seen_ = 0;              ///< bit n: the n-th module is still loaded
+  std::optional<LoadedModule> unseen_;
 };
 
 /// What a walk goes on with after a call: more would have to be kept in memory from frame to frame.
@@ -132,10 +153,8 @@ class Walk {
 
 int walk_this_thread(Registers& registers, KnownStack known, void** buffer, int size, Stop& stop) {
   if (size <= 0) return 0;
-  std::size_t count = 0;
-  const LoadedModules* const loaded = enter_modules();
-  stop = Stop::NoModule;
-  if (loaded != nullptr) count = Walk(*loaded, registers, known, {buffer, static_cast<std::size_t>(size)}).run(stop);
+  const LoadedModules& loaded = enter_modules();
+  const std::size_t count = Walk(loaded, registers, known, {buffer, static_cast<std::size_t>(size)}).run(stop);
   leave_modules();
   return static_cast<int>(count);
 }
@@ -174,10 +193,10 @@ int sframe_backtrace_interrupted(void** buffer, int size, const void* ucontext) 
 }
 
 int sframe_backtrace_prepare(void) {
-  return sframe_gen::unwind::look_at_modules(nullptr, nullptr);
+  return sframe_gen::unwind::look_at_modules(nullptr, nullptr, 0);
 }
-int sframe_backtrace_prepare_with(sframe_provide provide, void* context) {
-  return sframe_gen::unwind::look_at_modules(provide, context);
+int sframe_backtrace_prepare_with(sframe_provide provide, void* context, unsigned flags) {
+  return sframe_gen::unwind::look_at_modules(provide, context, flags);
 }
 void sframe_backtrace_release(void) {
   sframe_gen::unwind::forget_modules();

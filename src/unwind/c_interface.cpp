@@ -11,6 +11,7 @@
 namespace {
 
 using sframe_gen::sframe::Lookup;
+using sframe_gen::sframe::PageSlot;
 using sframe_gen::sframe::SectionView;
 using sframe_gen::unwind::Module;
 using sframe_gen::unwind::Registers;
@@ -28,6 +29,7 @@ static_assert(sizeof(Registers) == sizeof(sframe_registers) &&
 static_assert(sizeof(Module) == sizeof(sframe_module) && offsetof(Module, bias) == offsetof(sframe_module, bias) &&
               offsetof(Module, view) == offsetof(sframe_module, view));
 static_assert(sizeof(RowSlot) == sizeof(sframe_row_slot));
+static_assert(sizeof(PageSlot) == sizeof(sframe_page_slot) && alignof(PageSlot) == alignof(sframe_page_slot));
 static_assert(SFRAME_BASE_CFA == sframe_gen::sframe::UnwindRule::cfa);
 static_assert(SFRAME_LOOKUP_DAMAGED == static_cast<int>(Lookup::Kind::Damaged));
 static_assert(SFRAME_BAD_SECTION == static_cast<int>(Stop::BadSection));
@@ -73,6 +75,14 @@ int sframe_view_open(sframe_view* view, const void* bytes, std::size_t size, std
 
 const char* sframe_view_problem(int problem) {
   return sframe_gen::sframe::text_of(static_cast<sframe_gen::sframe::ViewProblem>(problem));
+}
+
+std::uint64_t sframe_view_page_slots(const sframe_view* view, std::uint64_t page_size) {
+  return view_of(view).page_slots(page_size);
+}
+
+void sframe_view_use_pages(sframe_view* view, sframe_page_slot* slots, std::size_t count) {
+  reinterpret_cast<SectionView*>(view)->use_pages({reinterpret_cast<PageSlot*>(slots), count});
 }
 
 int sframe_view_lookup(const sframe_view* view, std::uint64_t pc, sframe_row* row) {

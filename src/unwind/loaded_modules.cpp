@@ -1,86 +1,141 @@
 #include "unwind/loaded_modules.hpp"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <climits>
+#include <cstring>
+#include <new>
 
+#include "unwind/page_table.hpp"
 #include "unwind/stack_memory.hpp"
-
-// glibc has it since 2.35; it takes no lock.
-// NOLINTNEXTLINE(readability-redundant-declaration): it may be missing at run time
-extern "C" int _dl_find_object(void*, struct dl_find_object*) __attribute__((weak));
 
 namespace sframe_gen::unwind {
 namespace {
 
 constexpr std::size_t row_slots = 4096;
-constexpr std::uint32_t gnu_sframe_segment = 0x6474e554;  // PT_GNU_SFRAME
+
+/// What a list was made with: the dynamic loader counts what it loads and unloads, so it need not be made anew where
+/// none of this differs.
+struct Basis {
+  unsigned long long loaded = 0, unloaded = 0;
+  sframe_provide provide = nullptr;
+  void* context = nullptr;
+  unsigned flags = 0;
+  friend bool operator==(const Basis&, const Basis&) = default;
+};
+
+constinit const LoadedModules no_modules;
 
 pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 LoadedModules* current;
+Basis basis;             ///< of `current`
 LoadedModules* retired;  ///< may still be walked with
 std::uint64_t walks;     ///< under way
 
 struct Looking {
-  LoadedModules* made;
-  std::size_t count;
-  sframe_provide provide;
-  void* context;
+  Basis basis;
+  std::size_t count = 0;
+  LoadedModules* made = nullptr;
+  bool is_whole = true;  ///< no file was loaded between counting and adding
 };
 
-int count_module(dl_phdr_info*, std::size_t, void* data) {
-  ++static_cast<Looking*>(data)->count;
+int count_module(dl_phdr_info* info, std::size_t, void* data) {
+  auto& look = *static_cast<Looking*>(data);
+  look.basis.loaded = info->dlpi_adds;
+  look.basis.unloaded = info->dlpi_subs;
+  ++look.count;
   return 0;
 }
 
-void open_view(LoadedModule& module, const void* bytes, std::size_t size, std::uint64_t address) {
-  const auto fault = module.view.open({static_cast<const std::byte*>(bytes), size}, address);
-  module.is_damaged = static_cast<bool>(fault);
+void open(ModuleSection& section, const void* bytes, std::size_t size, std::uint64_t address) {
+  const auto fault = section.view.open({static_cast<const std::byte*>(bytes), size}, address);
+  section.is_damaged = static_cast<bool>(fault);
+  section.table = make_page_table(section.view);
+}
+
+/// The same file as it was in the list before, or null.
+const LoadedModule* find_known(const LoadedModule& module) {
+  if (current == nullptr) return nullptr;
+  for (const LoadedModule& known : current->modules) {
+    if (known.begin == module.begin && known.end == module.end && is_same_file(known.identity, module.begin)) {
+      return &known;
+    }
+  }
+  return nullptr;
+}
+
+/// In its place by address.
+void insert(std::span<LoadedModule>& modules, const LoadedModule& module) {
+  LoadedModule* const first = modules.data();
+  std::size_t at = modules.size();
+  for (; at != 0 && first[at - 1].begin > module.begin; --at) first[at] = first[at - 1];
+  first[at] = module;
+  modules = {first, modules.size() + 1};
 }
 
 int add_module(dl_phdr_info* info, std::size_t, void* data) {
   Looking& look = *static_cast<Looking*>(data);
-  // One more may have been loaded since they were counted.
-  if (look.made->modules.size() == look.count) return 1;
+  look.is_whole = look.made->modules.size() < look.count;
+  if (!look.is_whole) return 1;
+  const FileInMemory file = describe({info->dlpi_phdr, info->dlpi_phnum}, info->dlpi_addr);
   LoadedModule module;
-  module.begin = ~std::uint64_t{0};
-  const ElfW(Phdr)* sframe = nullptr;
-  for (std::size_t i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    if (segment.p_type == gnu_sframe_segment) sframe = &segment;
-    if (segment.p_type != PT_LOAD) continue;
-    const std::uint64_t begin = info->dlpi_addr + segment.p_vaddr;
-    if (begin < module.begin) module.begin = begin;
-    if (begin + segment.p_memsz > module.end) module.end = begin + segment.p_memsz;
+  module.begin = file.begin;
+  module.end = file.end;
+  module.bias = info->dlpi_addr;
+  module.identity = file.identity;
+  module.is_permanent = look.made->modules.empty();
+  if (const LoadedModule* const known = find_known(module)) {
+    module = *known;
+    add_user(module.own.table);
+    add_user(module.provided.table);
+  } else if (file.sframe != nullptr) {
+    const std::uint64_t address = info->dlpi_addr + file.sframe->p_vaddr;
+    open(module.own, pointer_to(address), file.sframe->p_memsz, address);
   }
-  if (sframe != nullptr) {
-    const std::uint64_t address = info->dlpi_addr + sframe->p_vaddr;
-    open_view(module, pointer_to(address), sframe->p_memsz, address);
-  } else if (look.provide != nullptr) {
-    const void* bytes = nullptr;
-    std::size_t size = 0;
-    std::uint64_t address = 0;
-    const bool provided = look.provide(look.context, info->dlpi_name, info->dlpi_addr, &bytes, &size, &address) == 0;
-    if (provided) open_view(module, bytes, size, address);
-    module.bias = info->dlpi_addr;
-  }
-  // In place, by address.
-  LoadedModule* const first = look.made->modules.data();
-  std::size_t at = look.made->modules.size();
-  for (; at != 0 && first[at - 1].begin > module.begin; --at) first[at] = first[at - 1];
-  first[at] = module;
-  look.made->modules = {first, look.made->modules.size() + 1};
+  insert(look.made->modules, module);
   return 0;
+}
+
+struct Naming {
+  std::uint64_t begin;
+  char name[PATH_MAX];
+  bool is_known;
+};
+
+int copy_name(dl_phdr_info* info, std::size_t, void* data) {
+  Naming& naming = *static_cast<Naming*>(data);
+  const std::size_t length = std::strlen(info->dlpi_name);
+  const FileInMemory file = describe({info->dlpi_phdr, info->dlpi_phnum}, info->dlpi_addr);
+  if (file.begin != naming.begin || length >= sizeof naming.name) return 0;
+  std::memcpy(naming.name, info->dlpi_name, length + 1);
+  naming.is_known = true;
+  return 1;
+}
+
+/// Not while the loader's list is held: whoever provides may start threads, and exceptions need that list.
+void ask_for(LoadedModule& module, const Basis& asked) {
+  const bool wanted = !module.own.view.is_open() || (asked.flags & SFRAME_PROVIDE_ALL) != 0;
+  if (asked.provide == nullptr || module.was_asked_for || !wanted) return;
+  Naming naming{module.begin, {}, false};
+  ::dl_iterate_phdr(copy_name, &naming);
+  if (!naming.is_known) return;
+  module.was_asked_for = true;
+  const void* bytes = nullptr;
+  std::size_t size = 0;
+  std::uint64_t address = 0;
+  if (asked.provide(asked.context, naming.name, module.bias, &bytes, &size, &address) != 0) return;
+  module.provided.bias = module.bias;
+  open(module.provided, bytes, size, address);
 }
 
 std::size_t aligned(std::size_t size) {
   return (size + 63) / 64 * 64;
 }
 
-/// One mapping for all that a walk needs; zeros.
+/// One mapping for all that a walk needs but page tables; zeros.
 LoadedModules* allocate(std::size_t module_count) {
   const std::size_t modules_at = aligned(sizeof(LoadedModules));
   const std::size_t rows_at = modules_at + aligned(module_count * sizeof(LoadedModule));
@@ -95,6 +150,14 @@ LoadedModules* allocate(std::size_t module_count) {
   return made;
 }
 
+void free_list(LoadedModules* list) {
+  for (const LoadedModule& module : list->modules) {
+    drop_user(module.own.table);
+    drop_user(module.provided.table);
+  }
+  ::munmap(list, list->mapped_size);
+}
+
 /// Puts `next` in the place of what was current. What has been retired goes once no walk is under way: a later one
 /// finds `next`.
 void publish(LoadedModules* next) {
@@ -107,32 +170,41 @@ void publish(LoadedModules* next) {
   while (retired != nullptr) {
     LoadedModules* const gone = retired;
     retired = gone->retired_before;
-    ::munmap(gone, gone->mapped_size);
+    free_list(gone);
   }
+}
+
+int look(Looking& look) {
+  ::dl_iterate_phdr(count_module, &look);
+  if (current != nullptr && look.basis == basis) return 0;
+  look.made = allocate(look.count);
+  if (look.made == nullptr) return ENOMEM;
+  ::dl_iterate_phdr(add_module, &look);
+  for (LoadedModule& module : look.made->modules) ask_for(module, look.basis);
+  publish(look.made);
+  // If not whole, the loader's counts have changed as well.
+  basis = look.basis;
+  return 0;
 }
 
 }  // namespace
 
-const LoadedModules* enter_modules() {
+const LoadedModules& enter_modules() {
   __atomic_fetch_add(&walks, 1, __ATOMIC_SEQ_CST);
-  return __atomic_load_n(&current, __ATOMIC_SEQ_CST);
+  const LoadedModules* const list = __atomic_load_n(&current, __ATOMIC_SEQ_CST);
+  return list != nullptr ? *list : no_modules;
 }
 
 void leave_modules() {
   __atomic_fetch_sub(&walks, 1, __ATOMIC_RELEASE);
 }
 
-int look_at_modules(sframe_provide provide, void* context) {
+int look_at_modules(sframe_provide provide, void* context, unsigned flags) {
   ::pthread_mutex_lock(&looking);
-  Looking look{nullptr, 0, provide, context};
-  ::dl_iterate_phdr(count_module, &look);
-  look.made = allocate(look.count);
-  if (look.made != nullptr) {
-    ::dl_iterate_phdr(add_module, &look);
-    publish(look.made);
-  }
+  Looking looked{{0, 0, provide, context, flags}};
+  const int error = look(looked);
   ::pthread_mutex_unlock(&looking);
-  return look.made != nullptr ? 0 : ENOMEM;
+  return error;
 }
 
 void forget_modules() {
@@ -141,20 +213,22 @@ void forget_modules() {
   ::pthread_mutex_unlock(&looking);
 }
 
-bool is_still_loaded(const LoadedModule& module, std::uint64_t pc) {
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
-  if (_dl_find_object == nullptr) return true;
-  dl_find_object found{};
-  if (_dl_find_object(pointer_to(pc), &found) != 0) return false;
-  const auto begin = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
-  const auto end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
-  // The loader counts in pages, segments in bytes.
-  return begin <= module.begin && module.end <= end && module.begin - begin < 0x10000 && end - module.end < 0x10000;
-#else
-  (void)module;
-  (void)pc;
+bool open_unseen(std::uint64_t pc, LoadedModule& module) {
+  const ProgramHeaders headers = program_headers_at(pc);
+  if (headers.segments.empty()) return false;
+  const FileInMemory file = describe(headers.segments, headers.bias);
+  if (pc < file.begin || pc >= file.end) return false;
+  module.begin = file.begin;
+  module.end = file.end;
+  if (file.sframe == nullptr) return true;
+  const std::uint64_t address = headers.bias + file.sframe->p_vaddr;
+  const std::uint64_t size = file.sframe->p_memsz;
+  const bool inside = address >= file.begin && address < file.end && size <= file.end - address;
+  if (!inside || !is_readable(address) || !is_readable(address + size - 1)) return true;
+  const auto fault = module.own.view.open({static_cast<const std::byte*>(pointer_to(address)), size}, address,
+                                          sframe::Family::SFrame, sframe::ViewCheck::Header);
+  module.own.is_damaged = static_cast<bool>(fault);
   return true;
-#endif
 }
 
 }  // namespace sframe_gen::unwind

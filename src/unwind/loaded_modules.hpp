@@ -6,16 +6,30 @@
 
 #include "sframe_gen/unwind.h"
 #include "sframe_gen/unwind.hpp"
+#include "unwind/file_in_memory.hpp"
 
 /// The files that this process has loaded, as they were when somebody looked: walks may not ask the dynamic loader,
 /// which takes locks.
 namespace sframe_gen::unwind {
 
+struct PageTable;
+
+/// A section that speaks of a module.
+struct ModuleSection {
+  sframe::SectionView view;  ///< not open: there is none, or a damaged one
+  std::uint64_t bias = 0;    ///< an address of the module minus the one that the view knows
+  PageTable* table = nullptr;
+  bool is_damaged = false;
+};
+
 struct LoadedModule {
   std::uint64_t begin = 0, end = 0;  ///< from the first segment to the last
-  std::uint64_t bias = 0;            ///< of the section's addresses
-  sframe::SectionView view;          ///< not open: it has no section, or a damaged one
-  bool is_damaged = false;
+  std::uint64_t bias = 0;            ///< of its addresses
+  ModuleSection own;
+  ModuleSection provided;  ///< says what `own` does not
+  FileIdentity identity;
+  bool was_asked_for = false;  ///< whoever provides sections was
+  bool is_permanent = false;   ///< the program itself is never unloaded
 };
 
 struct LoadedModules {
@@ -25,16 +39,16 @@ struct LoadedModules {
   std::span<RowSlot> rows;
 };
 
-/// For the length of a walk: what this gives stays until `leave_modules`. Null: nobody has looked yet.
-const LoadedModules* enter_modules();
+/// For the length of a walk: what this gives stays until `leave_modules`. None, if nobody has looked yet.
+const LoadedModules& enter_modules();
 void leave_modules();
 
-/// Looks anew; 0 or an errno.
-int look_at_modules(sframe_provide provide, void* context);
+/// Looks anew, if anything has changed; 0 or an errno.
+int look_at_modules(sframe_provide provide, void* context, unsigned flags);
 void forget_modules();
 
-/// Whether the file at `module` is still loaded, where the C library can tell without a lock: since it was looked at,
-/// its bytes may have gone, and another file may have come.
-bool is_still_loaded(const LoadedModule& module, std::uint64_t pc);
+/// The module that holds `pc`, if it was loaded since anybody looked and the C library can tell where it is. Of its
+/// section the header alone is believed, as there is no time for more.
+bool open_unseen(std::uint64_t pc, LoadedModule& module);
 
 }  // namespace sframe_gen::unwind

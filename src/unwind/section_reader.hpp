@@ -37,6 +37,12 @@ struct ViewFre {
   const std::byte* next = nullptr;
 };
 
+/// One of a function's rows.
+struct RowPlace {
+  const std::byte* at = nullptr;
+  std::uint32_t number = 0;
+};
+
 enum class RowState : std::uint8_t { Rules, Outermost, Damaged };
 
 template <Version number, bool swap>
@@ -87,19 +93,35 @@ class SectionReader {
     return found;
   }
 
-  /// The row of a function whose stored start decides for `pc_offset`, counted from 0. `Nothing` before the first.
-  Lookup::Kind find_row(const ViewFunction& function, std::uint64_t pc_offset, ViewFre& found,
+  /// The row of a function whose stored start decides for `pc_offset`, counted from 0. `Nothing` before the first. The
+  /// search begins at `from`, a row that starts at or before `pc_offset`, or the first.
+  Lookup::Kind find_row(const ViewFunction& function, std::uint64_t pc_offset, RowPlace from, ViewFre& found,
                         std::uint32_t& row_number) const {
     if (function.first_row == nullptr) return Lookup::Kind::Damaged;
     switch (function.info.fre_type() - traits.first_fre_type) {
       case static_cast<unsigned>(FreAddressWidth::One):
-        return scan<std::uint8_t>(function, pc_offset, found, row_number);
+        return scan<std::uint8_t>(function, pc_offset, from, found, row_number);
       case static_cast<unsigned>(FreAddressWidth::Two):
-        return scan<std::uint16_t>(function, pc_offset, found, row_number);
+        return scan<std::uint16_t>(function, pc_offset, from, found, row_number);
       case static_cast<unsigned>(FreAddressWidth::Four):
-        return scan<std::uint32_t>(function, pc_offset, found, row_number);
+        return scan<std::uint32_t>(function, pc_offset, from, found, row_number);
       default:
         return Lookup::Kind::Damaged;
+    }
+  }
+
+  /// The last row of a function whose stored start is at most `pc_offset`, searched from `from` on; `from` if there is
+  /// none. Not for functions whose row starts are bit masks.
+  RowPlace last_row_before(const ViewFunction& function, std::uint64_t pc_offset, RowPlace from) const {
+    switch (function.info.fre_type() - traits.first_fre_type) {
+      case static_cast<unsigned>(FreAddressWidth::One):
+        return advance<std::uint8_t>(function, pc_offset, from);
+      case static_cast<unsigned>(FreAddressWidth::Two):
+        return advance<std::uint16_t>(function, pc_offset, from);
+      case static_cast<unsigned>(FreAddressWidth::Four):
+        return advance<std::uint32_t>(function, pc_offset, from);
+      default:
+        return from;
     }
   }
 
@@ -185,16 +207,16 @@ class SectionReader {
   }
 
   template <std::unsigned_integral Start>
-  Lookup::Kind scan(const ViewFunction& function, std::uint64_t pc_offset, ViewFre& found,
+  Lookup::Kind scan(const ViewFunction& function, std::uint64_t pc_offset, RowPlace from, ViewFre& found,
                     std::uint32_t& row_number) const {
     if (function.info.pc_type() == PcType::Mask) {
       if constexpr (!traits.has_repeat_size) return scan_bit_masks<Start>(function, pc_offset, found, row_number);
       if (function.repeat_size == 0) return Lookup::Kind::Damaged;
       pc_offset %= function.repeat_size;
     }
-    auto at = static_cast<std::uint64_t>(function.first_row - fields_.rows);
+    auto at = static_cast<std::uint64_t>(from.at - fields_.rows);
     std::uint64_t last = at;
-    std::uint32_t i = 0;
+    std::uint32_t i = from.number;
     std::uint64_t stride = 0;
     unsigned info_of_stride = 0x100;  // no row's
     for (; i < function.row_count; ++i) {
@@ -210,9 +232,20 @@ class SectionReader {
       }
       at += stride;
     }
-    if (i == 0) return Lookup::Kind::Nothing;
+    if (i == from.number) return Lookup::Kind::Nothing;
     row_number = i - 1;
     return read_row<Start>(fields_.rows + last, found) ? Lookup::Kind::Row : Lookup::Kind::Damaged;
+  }
+
+  template <std::unsigned_integral Start>
+  RowPlace advance(const ViewFunction& function, std::uint64_t pc_offset, RowPlace from) const {
+    RowPlace last = from;
+    ViewFre row;
+    for (RowPlace at = from; at.number < function.row_count; at = {row.next, at.number + 1}) {
+      if (!read_row<Start>(at.at, row) || row.start > pc_offset) break;
+      last = at;
+    }
+    return last;
   }
 
   /// CTF Frame and version 1: of the rows that match, the last one holds.

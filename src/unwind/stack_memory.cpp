@@ -14,6 +14,8 @@ std::uint64_t page_of(std::uint64_t address) {
   return address & ~(page - 1);
 }
 
+}  // namespace
+
 /// The kernel reads the signal set before it looks at what to do with it, and to do -1 is nothing: EFAULT where there
 /// is nothing to read, EINVAL where there is.
 bool is_readable(std::uint64_t address) {
@@ -24,8 +26,6 @@ bool is_readable(std::uint64_t address) {
   errno = kept;
   return readable;
 }
-
-}  // namespace
 
 StackMemory::StackMemory(std::uint64_t begin, std::uint64_t end) {
   if (begin >= end) return;

@@ -10,6 +10,9 @@ inline void* pointer_to(std::uint64_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): rules and registers give numbers
 }
 
+/// Whether the kernel can read there: a system call.
+bool is_readable(std::uint64_t address);
+
 /// This thread's memory, of which a stretch of whole pages is known to be readable: the stack as far as it was walked.
 /// A page at a time is tried by a system call, so that a damaged stack or section ends a walk instead of the program.
 class StackMemory {

@@ -32,16 +32,20 @@ class ReadByCaller {
   bool swap_;
 };
 
-const Module* find_module(std::span<const Module> modules, bool ascending, std::uint64_t pc) {
+bool holds(const Module& module, std::uint64_t pc) {
+  return module.begin <= pc && pc < module.end;
+}
+
+/// In ascending modules by halves. If the one that they lead to does not hold `pc`, the modules may stand in another
+/// order, or the walk is over.
+const Module* find_module(std::span<const Module> modules, std::uint64_t pc) {
   const Module* first = modules.data();
-  std::size_t count = modules.size();
-  while (ascending && count > 1) {
-    const std::size_t half = count / 2;
-    if (first[half].begin <= pc) first += half;
-    count -= half;
+  for (std::size_t count = modules.size(); count > 1; count -= count / 2) {
+    if (first[count / 2].begin <= pc) first += count / 2;
   }
-  for (; count != 0; --count, ++first) {
-    if (first->begin <= pc && pc < first->end) return first;
+  if (!modules.empty() && holds(*first, pc)) return first;
+  for (const Module& module : modules) {
+    if (holds(module, pc)) return &module;
   }
   return nullptr;
 }
@@ -49,12 +53,10 @@ const Module* find_module(std::span<const Module> modules, bool ascending, std::
 }  // namespace
 
 Unwinder::Unwinder(const Walked& walked) noexcept : walked_(walked) {
-  const Module* before = nullptr;
   for (const Module& module : walked.modules) {
-    if (before != nullptr && module.begin < before->begin) ascending_ = false;
-    before = &module;
-    const bool first_view = abi_ == nullptr && module.view != nullptr && module.view->is_open();
-    if (first_view) abi_ = sframe::facts_of(static_cast<std::uint8_t>(module.view->abi()));
+    if (module.view == nullptr || !module.view->is_open()) continue;
+    abi_ = sframe::facts_of(static_cast<std::uint8_t>(module.view->abi()));
+    break;
   }
 }
 
@@ -63,7 +65,7 @@ Stop Unwinder::step(Registers& registers) const noexcept {
   const RowCache cache(walked_.rows);
   PackedRow row;
   if (!cache.find(pc, row)) {
-    const Module* const module = find_module(walked_.modules, ascending_, pc);
+    const Module* const module = find_module(walked_.modules, pc);
     if (module == nullptr) return Stop::NoModule;
     if (module->view == nullptr || !module->view->is_open()) return Stop::NoSection;
     if (module->view->abi() != abi_->abi) return Stop::BadSection;

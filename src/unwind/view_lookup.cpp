@@ -12,10 +12,9 @@ bool holds(const Reader& reader, std::uint32_t function, std::uint64_t pc) {
   return pc >= start && pc - start < reader.size_of(function);
 }
 
-/// The last function that starts at or before `pc`; the first, if none does.
+/// Of `count` functions from `first` on, the last one that starts at or before `pc`; `first`, if none does.
 template <typename Reader>
-std::uint32_t last_start(const Reader& reader, std::uint32_t count, std::uint64_t pc) {
-  std::uint32_t first = 0;
+std::uint32_t last_start(const Reader& reader, std::uint32_t first, std::uint32_t count, std::uint64_t pc) {
   while (count > 1) {
     const std::uint32_t half = count / 2;
     // No branch, which would be guessed wrong every other time.
@@ -25,27 +24,61 @@ std::uint32_t last_start(const Reader& reader, std::uint32_t count, std::uint64_
   return first;
 }
 
+/// Where to go on from, for a PC.
+struct Candidate {
+  std::uint32_t function = no_function;
+  const PageSlot* page = nullptr;  ///< null: there is no table
+};
+
 template <typename Reader>
-std::uint32_t find_function(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
-  if (fields.count == 0) return no_function;
+Candidate find_by_page(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
+  const std::uint64_t distance = pc - fields.pages_begin;
+  if (distance >= fields.pages_size) return {};
+  const PageSlot* const page = fields.pages + (distance >> fields.page_shift);
+  // Each of them would otherwise be asked for only once the one in front of it is there.
+  __builtin_prefetch(reader.entry_of(page[0].function));
+  __builtin_prefetch(fields.rows + page[0].rows);
+  __builtin_prefetch(fields.rows + page[0].row);
+  return {last_start(reader, page[0].function, page[1].function - page[0].function + 1, pc), page};
+}
+
+template <typename Reader>
+Candidate find_function(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
+  if (fields.count == 0) return {};
+  Candidate found;
   if ((fields.flags & flag::sorted) == 0) {
     std::uint32_t function = 0;
     while (function < fields.count && !holds(reader, function, pc)) ++function;
-    return function < fields.count ? function : no_function;
+    if (function < fields.count) found.function = function;
+    return found;
   }
-  std::uint32_t function = last_start(reader, fields.count, pc);
+  if (fields.pages != nullptr) {
+    found = find_by_page(reader, fields, pc);
+    if (found.function == no_function) return found;
+  } else {
+    found.function = last_start(reader, 0, fields.count, pc);
+  }
   // A function of no bytes may share its start with a real one, or stand inside it; it holds no pc.
-  while (function != 0 && reader.size_of(function) == 0) --function;
-  return holds(reader, function, pc) ? function : no_function;
+  while (found.function != 0 && reader.size_of(found.function) == 0) --found.function;
+  if (!holds(reader, found.function, pc)) found.function = no_function;
+  return found;
+}
+
+/// The row to begin a scan at.
+inline RowPlace first_row_for(const detail::ViewFields& fields, const Candidate& candidate,
+                              const ViewFunction& function) {
+  const PageSlot* const page = candidate.page;
+  if (page == nullptr || page->function != candidate.function) return {function.first_row, 0};
+  return {fields.rows + page->row, page->row_number};
 }
 
 template <typename Reader>
 Lookup look_up(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
   Lookup found;
-  const std::uint32_t number = find_function(reader, fields, pc);
-  if (number == no_function) return found;
-  const ViewFunction function = reader.function_at(number);
-  found.descriptor = number;
+  const Candidate candidate = find_function(reader, fields, pc);
+  if (candidate.function == no_function) return found;
+  const ViewFunction function = reader.function_at(candidate.function);
+  found.descriptor = candidate.function;
   found.function_start = function.start;
   found.function_size = function.size;
   // GNU as writes one for a function that it cannot describe (section 1.2 of the format).
@@ -56,7 +89,8 @@ Lookup look_up(const Reader& reader, const detail::ViewFields& fields, std::uint
     return found;
   }
   ViewFre fre;
-  found.kind = reader.find_row(function, pc - function.start, fre, found.row_number);
+  const RowPlace from = first_row_for(fields, candidate, function);
+  found.kind = reader.find_row(function, pc - function.start, from, fre, found.row_number);
   if (found.kind != Lookup::Kind::Row) return found;
   switch (reader.rules_of(function, fre, found.row)) {
     case RowState::Rules:

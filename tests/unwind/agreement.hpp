@@ -95,6 +95,19 @@ inline std::uint64_t expect_agreement(const sframe::Section& section, const sfra
   return checked;
 }
 
+/// The same with page tables: of the smallest pages, of larger ones, and one page for all.
+inline std::uint64_t expect_agreement_by_pages(const sframe::Section& section, sframe::SectionView view) {
+  std::uint64_t checked = 0;
+  constexpr std::uint64_t most = 1000;  // a damaged section may claim code all over the address space
+  for (const std::uint64_t wanted :
+       {view.page_slots(256), view.page_slots(1024), view.page_slots(4096), std::uint64_t{2}}) {
+    std::vector<sframe::PageSlot> slots(std::min(wanted, most));
+    view.use_pages(slots);
+    checked += expect_agreement(section, view);
+  }
+  return checked;
+}
+
 /// Opens the bytes both ways; both take them or neither. Returns the number of PCs compared, 0 if both refused.
 inline std::uint64_t expect_same_reading(std::span<const std::byte> bytes, std::uint64_t address,
                                          sframe::Family family) {
@@ -106,7 +119,9 @@ inline std::uint64_t expect_same_reading(std::span<const std::byte> bytes, std::
     const bool is_sorted = (section.flags & 1U) != 0;
     if (is_sorted) section = sframe::decode(bytes, address, {"a.out", ".sframe"}, {}, family);
     EXPECT_FALSE(fault) << sframe::text_of(fault.problem) << " at " << fault.offset;
-    return fault ? 0 : expect_agreement(section, view);
+    if (fault) return 0;
+    const std::uint64_t checked = expect_agreement(section, view);
+    return testing::Test::HasFailure() ? checked : checked + expect_agreement_by_pages(section, view);
   } catch (const Failure& failure) {
     EXPECT_TRUE(fault) << failure.what();
     return 0;

@@ -141,17 +141,33 @@ void measure_lookups(const char* file, std::uint64_t address) {
   std::mt19937_64 random(1);
   std::vector<std::uint64_t> pcs(200000);
   for (std::uint64_t& pc : pcs) pc = low + random() % (high - low);
-  double best = 1e18;
-  std::uint64_t rows = 0;
-  for (int round = 0; round < 7; ++round) {
-    rows = 0;
+  std::printf(
+      "\n%zu bytes of %s, %u functions; opened in %.2f ms\n\n"
+      "| look-ups of random PCs | table (KiB) | made in (ms) | ns each | with a row |\n|---|---:|---:|---:|---:|\n",
+      bytes.size(), file, view.function_count(), opened);
+  std::vector<sframe_gen::sframe::PageSlot> slots;
+  const auto measure_with = [&](const char* name, std::uint64_t slot_count) {
+    slots.assign(slot_count, {});
     const auto start = Clock::now();
-    for (const std::uint64_t pc : pcs) rows += view.lookup(pc).kind == sframe_gen::sframe::Lookup::Kind::Row;
-    best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - start).count());
-  }
-  std::printf("\nlook-up of a random PC: %.1f ns in %zu bytes, %u functions (%.0f %% have a row); opened in %.2f ms\n",
-              best / static_cast<double>(pcs.size()), bytes.size(), view.function_count(),
-              100.0 * static_cast<double>(rows) / static_cast<double>(pcs.size()), opened);
+    view.use_pages(slots);
+    const double made = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    double best = 1e18;
+    std::uint64_t rows = 0;
+    for (int round = 0; round < 25; ++round) {
+      rows = 0;
+      const auto begin = Clock::now();
+      for (const std::uint64_t pc : pcs) rows += view.lookup(pc).kind == sframe_gen::sframe::Lookup::Kind::Row;
+      best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - begin).count());
+    }
+    const auto count = static_cast<double>(pcs.size());
+    std::printf("| %s | %zu | %.2f | %.1f | %.0f %% |\n", name, slots.size() * sizeof slots[0] / 1024, made,
+                best / count, 100.0 * static_cast<double>(rows) / count);
+  };
+  measure_with("without pages", 0);
+  measure_with("pages of 256 bytes", view.page_slots(256));
+  measure_with("pages of 512 bytes", view.page_slots(512));
+  measure_with("pages of 1024 bytes", view.page_slots(1024));
+  measure_with("pages of 2048 bytes", view.page_slots(2048));
 }
 
 }  // namespace

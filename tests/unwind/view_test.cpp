@@ -108,6 +108,9 @@ TEST(SectionView, StaysInsideWithoutTheCheck) {
         SectionView view;
         if (view.open(bytes, sample.address, sample.family, sframe::ViewCheck::Header)) continue;
         for (std::uint64_t pc = 0; pc < 0x2100; pc += 3) damaged += view.lookup(pc).kind == Lookup::Kind::Damaged;
+        std::vector<sframe::PageSlot> slots(std::min<std::uint64_t>(view.page_slots(256), 64));
+        view.use_pages(slots);
+        for (std::uint64_t pc = 0; pc < 0x2100; pc += 3) damaged += view.lookup(pc).kind == Lookup::Kind::Damaged;
       }
     }
   }
@@ -185,6 +188,21 @@ TEST(SectionView, TellsAnOutermostFunctionWithoutRows) {
   EXPECT_TRUE(view.lookup(0x1000).kind == Lookup::Kind::Row);
   EXPECT_TRUE(view.lookup(0x1010).kind == Lookup::Kind::Outermost);
   EXPECT_TRUE(view.lookup(0x1020).kind == Lookup::Kind::Nothing);
+}
+
+TEST(SectionView, CountsThePagesOfSortedFunctions) {
+  auto bytes = two_functions("00", "02");
+  SectionView view;
+  EXPECT_EQ(view.page_slots(512), 0U);
+  ASSERT_FALSE(view.open(bytes, 0x2000));
+  EXPECT_EQ(view.page_slots(512), 2U);  // one page, and what ends it
+  EXPECT_EQ(view.page_slots(16), 3U);
+  bytes[3] &= ~std::byte{1};
+  ASSERT_FALSE(view.open(bytes, 0x2000));
+  EXPECT_EQ(view.page_slots(512), 0U);
+  sframe::PageSlot slots[2];
+  view.use_pages(slots);  // of no use, and no harm
+  EXPECT_TRUE(view.lookup(0x1010).kind == Lookup::Kind::Row);
 }
 
 TEST(SectionView, NamesEachProblem) {

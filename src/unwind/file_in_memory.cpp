@@ -1,0 +1,166 @@
+#include "unwind/file_in_memory.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+
+#include <cstring>
+
+#include "unwind/stack_memory.hpp"
+
+// glibc has it since 2.35; it takes no lock.
+// NOLINTNEXTLINE(readability-redundant-declaration): it may be missing at run time
+extern "C" int _dl_find_object(void*, struct dl_find_object*) __attribute__((weak));
+
+namespace sframe_gen::unwind {
+namespace {
+
+constexpr std::uint32_t gnu_sframe_segment = 0x6474e554;  // PT_GNU_SFRAME
+constexpr std::uint64_t first_page = 4096;                ///< bytes, however large pages are
+
+/// What the C library says of the file that holds `pc`. `map_end` 0: nothing.
+struct Found {
+  const struct link_map* map = nullptr;
+  const void* eh_frame = nullptr;
+  std::uint64_t map_begin = 0, map_end = 0;
+};
+
+Found find_object(std::uint64_t pc) {
+  Found answer;
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+  dl_find_object found{};
+  if (_dl_find_object == nullptr || _dl_find_object(pointer_to(pc), &found) != 0) return answer;
+  answer = {found.dlfo_link_map, found.dlfo_eh_frame, reinterpret_cast<std::uint64_t>(found.dlfo_map_start),
+            reinterpret_cast<std::uint64_t>(found.dlfo_map_end)};
+#else
+  (void)pc;
+#endif
+  return answer;
+}
+
+bool can_find_objects() {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+  return _dl_find_object != nullptr;
+#else
+  return false;
+#endif
+}
+
+/// One multiplication a word (as in FNV), without what is left of the last one.
+std::uint64_t digest_of(std::uint64_t address, std::uint64_t size) {
+  std::uint64_t digest = 1;
+  for (; size >= sizeof(std::uint64_t); size -= sizeof(std::uint64_t), address += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, pointer_to(address), sizeof word);
+    digest = (digest ^ word) * 0x9e3779b97f4a7c15U;
+    digest ^= digest >> 32U;
+  }
+  return digest;
+}
+
+bool is_elf_header(const ElfW(Ehdr) & header) {
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_phentsize == sizeof(ElfW(Phdr)) &&
+         header.e_phoff % alignof(ElfW(Phdr)) == 0 && header.e_phoff <= first_page &&
+         header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) <= first_page;
+}
+
+/// The segment's bytes are those from the start of the file.
+void read_first_page(const ElfW(Phdr) & segment, std::uint64_t bias, FileIdentity& identity) {
+  const std::uint64_t address = bias + segment.p_vaddr;
+  const bool readable = (segment.p_flags & PF_R) != 0 && segment.p_filesz >= sizeof(ElfW(Ehdr));
+  if (!readable || address % alignof(ElfW(Ehdr)) != 0) return;
+  const auto& header = *static_cast<const ElfW(Ehdr)*>(pointer_to(address));
+  if (!is_elf_header(header)) return;
+  const std::uint64_t headers_end = header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr));
+  if (headers_end > segment.p_filesz) return;
+  identity.header = address;
+  identity.headers_size = static_cast<std::uint32_t>(headers_end);
+}
+
+/// A note's name and descriptor are padded to 4 bytes each (gABI, chapter 5).
+void find_build_id(const ElfW(Phdr) & notes, std::uint64_t bias, FileIdentity& identity) {
+  std::uint64_t at = bias + notes.p_vaddr;
+  std::uint64_t left = notes.p_filesz;
+  while (left >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) note;
+    std::memcpy(&note, pointer_to(at), sizeof note);
+    const std::uint64_t name_size = (std::uint64_t{note.n_namesz} + 3) / 4 * 4;
+    const std::uint64_t size = sizeof note + name_size + (std::uint64_t{note.n_descsz} + 3) / 4 * 4;
+    if (size > left) return;
+    const bool is_gnu = note.n_namesz == 4 && std::memcmp(pointer_to(at + sizeof note), ELF_NOTE_GNU, 4) == 0;
+    if (is_gnu && note.n_type == NT_GNU_BUILD_ID && note.n_descsz >= 8) {
+      identity.build_id = at + sizeof note + name_size;
+      identity.build_id_size = note.n_descsz;
+      return;
+    }
+    at += size;
+    left -= size;
+  }
+}
+
+bool is_in_memory(std::span<const ElfW(Phdr)> segments, const ElfW(Phdr) & part) {
+  for (const ElfW(Phdr) & load : segments) {
+    const std::uint64_t from = part.p_vaddr - load.p_vaddr;
+    const bool readable = load.p_type == PT_LOAD && (load.p_flags & PF_R) != 0;
+    if (readable && from < load.p_filesz && part.p_filesz <= load.p_filesz - from) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias) {
+  FileInMemory file;
+  file.begin = ~std::uint64_t{0};
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type == gnu_sframe_segment) file.sframe = &segment;
+    if (segment.p_type != PT_LOAD) continue;
+    const std::uint64_t begin = bias + segment.p_vaddr;
+    if (begin < file.begin) file.begin = begin;
+    if (begin + segment.p_memsz > file.end) file.end = begin + segment.p_memsz;
+    if (segment.p_offset == 0) read_first_page(segment, bias, file.identity);
+  }
+  for (const ElfW(Phdr) & segment : segments) {
+    // Those that are padded to 8 bytes are properties.
+    const bool may_have_build_id = segment.p_type == PT_NOTE && segment.p_align < 8 && file.identity.build_id_size == 0;
+    if (may_have_build_id && is_in_memory(segments, segment)) find_build_id(segment, bias, file.identity);
+  }
+  const Found found = find_object(file.begin);
+  file.identity.link_map = found.map;
+  file.identity.eh_frame = found.eh_frame;
+  file.identity.map_begin = found.map_begin;
+  file.identity.map_end = found.map_end;
+  // Any file has a first page. Elsewhere the build-id is only if the headers are the same.
+  const bool in_first_page = file.identity.build_id - file.identity.header + file.identity.build_id_size <= first_page;
+  if (in_first_page) file.identity.headers_size = 0;
+  file.identity.digest_of_headers = digest_of(file.identity.header, file.identity.headers_size);
+  file.identity.digest_of_build_id = digest_of(file.identity.build_id, file.identity.build_id_size);
+  return file;
+}
+
+bool is_same_file(const FileIdentity& identity, std::uint64_t pc) {
+  const bool is_telling = identity.header != 0 && identity.build_id_size != 0;
+  // Then it is taken to be there still: musl unloads nothing, and older versions of glibc cannot be asked.
+  if (!is_telling) return !can_find_objects();
+  if (can_find_objects()) {
+    const Found found = find_object(pc);
+    if (found.map != identity.link_map || found.eh_frame != identity.eh_frame ||
+        found.map_begin != identity.map_begin || found.map_end != identity.map_end) {
+      return false;
+    }
+  } else if (!is_readable(identity.header)) {
+    return false;
+  }
+  return digest_of(identity.header, identity.headers_size) == identity.digest_of_headers &&
+         digest_of(identity.build_id, identity.build_id_size) == identity.digest_of_build_id;
+}
+
+ProgramHeaders program_headers_at(std::uint64_t pc) {
+  const Found found = find_object(pc);
+  if (found.map == nullptr || found.map_end - found.map_begin < first_page || !is_readable(found.map_begin)) return {};
+  const auto& header = *static_cast<const ElfW(Ehdr)*>(pointer_to(found.map_begin));
+  if (!is_elf_header(header)) return {};
+  const auto* const segments = static_cast<const ElfW(Phdr)*>(pointer_to(found.map_begin + header.e_phoff));
+  return {{segments, header.e_phnum}, found.map->l_addr};
+}
+
+}  // namespace sframe_gen::unwind

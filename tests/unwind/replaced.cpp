@@ -1,0 +1,84 @@
+// Unloads a library and loads its like, to the same place, which differs in nothing but its rows. Walks find the right
+// ones, whether somebody has looked at the loaded files meanwhile or not. usage: unwind-replaced LIBRARY LIBRARY
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "both_walks.hpp"
+
+namespace {
+
+using namespace sframe_gen::unwind;
+
+BothWalks walks;
+bool good = true;
+
+int on_call() {
+  walk_both(walks);
+  return 1;
+}
+
+struct Library {
+  void* handle = nullptr;
+  int (*call_back)(int (*)()) = nullptr;
+  std::uint64_t begin = 0, end = 0;
+};
+
+Library load(const char* file) {
+  Library library;
+  library.handle = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (library.handle == nullptr) {
+    std::printf("%s\n", ::dlerror());
+    std::exit(1);
+  }
+  void* const function = ::dlsym(library.handle, "call_back");
+  library.call_back = reinterpret_cast<int (*)(int (*)())>(function);
+  dl_find_object found{};
+  if (::_dl_find_object(function, &found) != 0) std::exit(1);
+  library.begin = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
+  library.end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
+  return library;
+}
+
+/// At `begin`: what else is free is taken.
+Library load_at(const char* file, std::uint64_t begin) {
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    const Library library = load(file);
+    if (begin == 0 || library.begin == begin) return library;
+    ::dlclose(library.handle);
+    ::mmap(reinterpret_cast<void*>(library.begin), library.end - library.begin, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  }
+  std::printf("%s is not loaded to the same place again\n", file);
+  std::exit(1);
+}
+
+/// Returns where it was loaded. Walks are repeated, as the first leaves rows behind.
+std::uint64_t walk_through(const char* file, std::uint64_t begin, bool prepare, const char* what) {
+  const Library library = load_at(file, begin);
+  if (prepare) good &= sframe_backtrace_prepare() == 0;
+  for (int i = 0; i < 2; ++i) {
+    good &= library.call_back(on_call) != 0;
+    good &= agree(what, walks, 4);
+  }
+  ::dlclose(library.handle);
+  return library.begin;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 3) return 2;
+  walk_through(arguments[1], 0, false, "before anybody has looked");
+  if (sframe_backtrace_prepare() != 0) return 1;
+  const std::uint64_t place = walk_through(arguments[1], 0, true, "loaded, and looked at");
+  walk_through(arguments[2], place, false, "another one, not looked at");
+  walk_through(arguments[1], place, false, "the first one again");
+  walk_through(arguments[2], place, true, "the other one, looked at");
+  walk_through(arguments[1], place, true, "the first one, looked at");
+  sframe_backtrace_release();
+  return good ? 0 : 1;
+}
