@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sframe_gen/convert.hpp"
+
+namespace sframe_gen {
+
+/// Sections for loaded files that have none, or not for all of their code: translated in memory, from the call frame
+/// information of the file on disk. For libsframe_unwind.a, which links to nothing and so leaves that to its caller:
+///
+///     TranslatedSections sections;
+///     sframe_backtrace_prepare_with(TranslatedSections::provide, &sections, SFRAME_PROVIDE_MISSING);
+///
+/// It must outlive the walks, up to sframe_backtrace_release().
+class TranslatedSections {
+ public:
+  /// A file that was left out, and why.
+  struct Failed {
+    std::string file;
+    std::string reason;
+  };
+
+  /// Of `options` only the format counts.
+  explicit TranslatedSections(const ConvertOptions& options = {}) : options_(options) {}
+  TranslatedSections(const TranslatedSections&) = delete;
+  TranslatedSections& operator=(const TranslatedSections&) = delete;
+
+  /// An sframe_provide; `context` is a TranslatedSections. Throws nothing: 0, or an errno. Not in several threads at a
+  /// time.
+  static int provide(void* context, const char* file, std::uint64_t bias, const void** bytes, std::size_t* size,
+                     std::uint64_t* address) noexcept;
+
+  const std::vector<Failed>& failed() const { return failed_; }
+
+ private:
+  const Translated& translate_file(const std::string& file, std::uint64_t bias);
+
+  ConvertOptions options_;
+  std::vector<std::unique_ptr<Translated>> sections_;
+  std::vector<Failed> failed_;
+};
+
+}  // namespace sframe_gen

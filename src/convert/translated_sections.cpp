@@ -1,0 +1,82 @@
+#include "sframe_gen/translated_sections.hpp"
+
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "elf/image.hpp"
+#include "support/mapped_file.hpp"
+
+namespace sframe_gen {
+
+namespace {
+
+const std::byte* memory_at(std::uint64_t address) {
+  return reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): a loaded file's
+}
+
+/// The kernel's part of the process is no file, but lies in memory whole, section headers included.
+std::span<const std::byte> vdso_at(std::uint64_t bias) {
+  const std::uint64_t address = ::getauxval(AT_SYSINFO_EHDR);
+  if (address == 0 || address != bias) return {};
+  Elf64_Ehdr header;
+  std::memcpy(&header, memory_at(address), sizeof header);
+  return {memory_at(address), header.e_shoff + std::uint64_t{header.e_shentsize} * header.e_shnum};
+}
+
+/// A file that was replaced since it was loaded has other rows. What begins it is in memory too, where nobody writes:
+/// the build-id is there as a rule, and the program headers with the size of each segment are always.
+void check_is_loaded(const elf::Image& image, std::uint64_t bias) {
+  constexpr std::uint64_t first_page = 4096;
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type != PT_LOAD || segment.p_offset != 0) continue;
+    const std::uint64_t size = std::min(segment.p_filesz, first_page);
+    const bool same =
+        std::memcmp(image.slice(0, size, "first page").data(), memory_at(bias + segment.p_vaddr), size) == 0;
+    if (same && (segment.p_flags & PF_W) == 0) return;
+    throw Refused(image.name(), "is not the file that was loaded");
+  }
+  throw Refused(image.name(), "has no segment with its ELF header, by which it could be told from another file");
+}
+
+}  // namespace
+
+const Translated& TranslatedSections::translate_file(const std::string& file, std::uint64_t bias) {
+  const std::span<const std::byte> vdso = vdso_at(bias);
+  std::optional<MappedFile> mapped;
+  // Where the starts of functions count from: any place will do, as the view is told.
+  constexpr std::uint64_t address = 0;
+  if (vdso.empty()) {
+    mapped.emplace(file);
+    check_is_loaded(elf::Image::of_bytes(mapped->bytes(), file), bias);
+  }
+  const std::span<const std::byte> bytes = vdso.empty() ? mapped->bytes() : vdso;
+  return *sections_.emplace_back(std::make_unique<Translated>(translate(bytes, file, address, options_)));
+}
+
+int TranslatedSections::provide(void* context, const char* file, std::uint64_t bias, const void** bytes,
+                                std::size_t* size, std::uint64_t* address) noexcept {
+  auto& sections = *static_cast<TranslatedSections*>(context);
+  try {
+    // The program itself goes without a name.
+    const std::string name = *file != '\0' ? file : "/proc/self/exe";
+    try {
+      const Translated& made = sections.translate_file(name, bias);
+      *bytes = made.bytes.data();
+      *size = made.bytes.size();
+      *address = made.address;
+      return 0;
+    } catch (const std::exception& failure) {
+      sections.failed_.push_back({name, failure.what()});
+      return ENOENT;
+    }
+  } catch (const std::exception&) {
+    return ENOMEM;
+  }
+}
+
+}  // namespace sframe_gen
