@@ -83,6 +83,22 @@ void signal_while_stepping() {
   stepped([] { ::raise(SIGUSR2); });
 }
 
+/// On a stack of its own, which lies inside this one for those who ask where stacks are. Each sample is taken below the
+/// frame of the kernel that leads from one to the other.
+void on_alternate_stack() {
+  constexpr std::size_t size = 512 << 10U;
+  auto* const bytes = static_cast<char*>(alloca(size));
+  const stack_t alternate{bytes, 0, size};
+  const stack_t none{nullptr, SS_DISABLE, 0};
+  struct sigaction action = {};
+  action.sa_handler = on_user_signal;
+  action.sa_flags = SA_ONSTACK;
+  ::sigaltstack(&alternate, nullptr);
+  ::sigaction(SIGURG, &action, nullptr);
+  ::raise(SIGURG);
+  ::sigaltstack(&none, nullptr);
+}
+
 /// Functions called nowhere else: the first call goes through PLT0 and the dynamic loader, the second does not.
 void procedure_linkage_table() {
   const char* text = "one two";
@@ -177,6 +193,7 @@ constexpr Scenario scenarios[] = {
     {"deep recursion", deep_recursion, 500},
     {"callback through qsort", callback_through_libc, 2000},
     {"inside a signal handler", inside_signal_handler, 50},
+    {"on an alternate stack", on_alternate_stack, 50},
     {"a signal while stepping", signal_while_stepping, 50},
     {"procedure linkage table", procedure_linkage_table, 300},
     {"realigned stack", realigned_stack, 2000},
@@ -239,6 +256,7 @@ int main() {
   const std::uint64_t differences = report_differences();
   std::printf("%lu differences\n", differences);
   expect_at_least(with_section, 4, "files with .sframe");
+  expect_at_least(total.samples, 300000, "samples");
   expect_at_least(total.in_plt, 20, "samples in PLT entries");
   expect_at_least(total.in_flexible, 20, "samples in flexible descriptors");
   expect_at_least(total.in_first_row, 1000, "samples at the beginning of a function");
