@@ -49,6 +49,7 @@ class SectionWalk {
       record.is_cie ? read_cie(record) : read_fde(record);
     }
     for (Record& record : early_fdes_) read_fde(record, find_cie(record).value());
+    if (!early_fdes_.empty()) std::ranges::sort(table_.fdes, {}, &Fde::section_offset);
   }
 
  private:
@@ -166,10 +167,6 @@ FrameTable index_frame_section(FrameSection kind, std::span<const std::byte> sec
   table.section_address = section_address;
   table.section_bytes = section_bytes;
   SectionWalk(kind, table).run();
-  const auto before = [](const Fde& a, const Fde& b) {
-    return std::pair(a.function_start, a.section_offset) < std::pair(b.function_start, b.section_offset);
-  };
-  if (!std::ranges::is_sorted(table.fdes, before)) std::ranges::sort(table.fdes, before);
   return table;
 }
 

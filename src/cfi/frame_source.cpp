@@ -1,5 +1,7 @@
 #include "cfi/frame_source.hpp"
 
+#include <boost/sort/spreadsort/integer_sort.hpp>
+
 #include <algorithm>
 #include <cassert>
 #include <tuple>
@@ -45,14 +47,26 @@ void forget_unaligned_stubs(const elf::Image& object, FunctionFrames& function) 
 FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image)
     : image_(image), tracked_(tracked_registers(elf::machine_of(image).abi)) {
   const std::size_t eh_frame_fdes = load(image);
-  // Of several .eh_frame, which objects may have, each is sorted for itself.
-  if (image.is_object()) std::ranges::stable_sort(std::span(fdes_).first(eh_frame_fdes), {}, &FdeRef::start);
+  sort_by_start(std::span(fdes_).first(eh_frame_fdes));
   if (&cfi_image != &image) load(cfi_image);
   drop_shadowed(eh_frame_fdes);
+  sort_by_start(fdes_);
+}
+
+/// In section order where starts are equal. Compilers that give each function a section of its own leave .eh_frame in
+/// another order than the code; to compare 100,000 FDEs pair by pair would take longer than to read them.
+void FrameSource::sort_by_start(std::span<FdeRef> fdes) {
   const auto before = [](const FdeRef& a, const FdeRef& b) {
     return std::tie(a.start, a.table, a.fde) < std::tie(b.start, b.table, b.fde);
   };
-  if (!std::is_sorted(fdes_.begin(), fdes_.end(), before)) std::sort(fdes_.begin(), fdes_.end(), before);
+  if (std::ranges::is_sorted(fdes, before)) return;
+  const auto shifted = [](const FdeRef& ref, unsigned bits) { return ref.start >> bits; };
+  boost::sort::spreadsort::integer_sort(fdes.begin(), fdes.end(), shifted, before);
+  for (auto run = fdes.begin(); run != fdes.end();) {
+    const auto end = std::find_if(run, fdes.end(), [&](const FdeRef& ref) { return ref.start != run->start; });
+    std::sort(run, end, before);
+    run = end;
+  }
 }
 
 /// Reads the sections of one file; returns how many FDEs .eh_frame has given, which come first.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -79,6 +80,7 @@ class FrameSource {
   void collect();
   const object::CodeReference* reference_of(std::uint32_t table, std::uint32_t fde) const;
   bool is_relocated(std::uint32_t table, std::uint32_t fde) const;
+  static void sort_by_start(std::span<FdeRef> fdes);
   void drop_shadowed(std::size_t eh_frame_fdes);
   std::optional<std::vector<FunctionFrames>> distinct(const Part& part, const FdeReader& read) const;
 

@@ -35,7 +35,7 @@ struct Fde {
   std::span<const std::byte> instructions;
 };
 
-/// One section's CIEs and FDEs, these sorted by start, in section order where starts are equal.
+/// One section's CIEs and FDEs.
 struct FrameTable {
   Origin origin;
   Endian endian = Endian::Little;

@@ -90,7 +90,7 @@ std::vector<std::byte> SectionEncoder::encode_for_object(std::span<const std::si
   for (const std::size_t index : order) {
     Entry entry = fdes_[index];
     const std::size_t end = index + 1 < fdes_.size() ? fdes_[index + 1].fres_offset : fres_.size();
-    const auto block = std::span(fres_.bytes()).subspan(entry.fres_offset, end - entry.fres_offset);
+    const auto block = fres_.bytes().subspan(entry.fres_offset, end - entry.fres_offset);
     entry.fres_offset = static_cast<std::uint32_t>(fres.size());
     fres.append_bytes(block);
     dialect_.version->start_size == 8 ? writer.u64(0) : writer.u32(0);

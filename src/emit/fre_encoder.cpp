@@ -125,10 +125,11 @@ class RowBytes {
     }
     size_ += width;
   }
-  std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
+  void append_to(ByteWriter& writer) const { writer.append_some(bytes_, size_); }
 
  private:
-  std::array<std::byte, 4 + 1 + 6 * 4> bytes_{};  ///< the longest row: start, info, three pairs of words
+  /// The longest row: start, info, three pairs of words. Cleared as a whole by the two stores of a compiler.
+  std::array<std::byte, 32> bytes_{};
   std::size_t size_ = 0;
   Endian endian_;
 };
@@ -156,7 +157,7 @@ void encode_fre(ByteWriter& writer, const sframe::Fre& fre, sframe::FreAddressWi
     bytes.add(sframe::FreInfo(base_is_sp, count, words.width(), fre.recovery->mangled_ra).byte(), 1);
     for (const DataWord& word : words.words()) bytes.add(word.bits, bytes_of(words.width()));
   }
-  writer.append_bytes(bytes.bytes());
+  bytes.append_to(writer);
 }
 
 }  // namespace sframe_gen::emit

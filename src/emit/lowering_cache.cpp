@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "emit/default_form.hpp"
+
 namespace sframe_gen::emit {
 
 namespace {
@@ -18,15 +20,20 @@ std::size_t slot_of(const cfi::Rules& rules) {
   return (cfa_part + fp_part) % slot_count;
 }
 
+LoweringCache::Entry entry_of(const cfi::Rules& rules, const Dialect& dialect) {
+  const Lowered lowered = emit::lower(rules, dialect);
+  const auto* const recovery = std::get_if<sframe::RecoveryRules>(&lowered);
+  return {rules, lowered, recovery == nullptr || !obstacle_to_default(*recovery, dialect)};
+}
+
 }  // namespace
 
-LoweringCache::LoweringCache(const Dialect& dialect)
-    : dialect_(dialect), slots_(slot_count, Slot{{}, emit::lower({}, dialect)}) {}
+LoweringCache::LoweringCache(const Dialect& dialect) : dialect_(dialect), slots_(slot_count, entry_of({}, dialect)) {}
 
-const Lowered& LoweringCache::lower(const cfi::Rules& rules) {
-  Slot& slot = slots_[slot_of(rules)];
-  if (slot.rules != rules) slot = {rules, emit::lower(rules, dialect_)};
-  return slot.lowered;
+const LoweringCache::Entry& LoweringCache::lower(const cfi::Rules& rules) {
+  Entry& slot = slots_[slot_of(rules)];
+  if (slot.rules != rules) slot = entry_of(rules, dialect_);
+  return slot;
 }
 
 }  // namespace sframe_gen::emit

@@ -13,16 +13,18 @@ class LoweringCache {
  public:
   explicit LoweringCache(const Dialect& dialect);
 
-  /// As emit::lower. The result is valid until the next call.
-  const Lowered& lower(const cfi::Rules& rules);
-
- private:
-  struct Slot {
+  struct Entry {
     cfi::Rules rules;
     Lowered lowered;
+    bool fits_default;  ///< a default descriptor can hold the row, where it is one
   };
+
+  /// As emit::lower. The result is valid until the next call.
+  const Entry& lower(const cfi::Rules& rules);
+
+ private:
   Dialect dialect_;
-  std::vector<Slot> slots_;
+  std::vector<Entry> slots_;
 };
 
 }  // namespace sframe_gen::emit

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "emit/default_form.hpp"
 #include "emit/lower.hpp"
 
 namespace sframe_gen::emit {
@@ -35,10 +34,10 @@ class Splitter {
   }
 
  private:
-  void add(std::uint64_t begin, std::uint64_t end, const Lowered& lowered) {
-    if (const auto* reason = std::get_if<Unrepresentable>(&lowered)) return add_hole(begin, end, *reason);
-    if (const auto* stub = std::get_if<cfi::PltStub>(&lowered)) return add_plt_entries(begin, end, *stub);
-    add_fre(begin, end, std::get_if<sframe::RecoveryRules>(&lowered));
+  void add(std::uint64_t begin, std::uint64_t end, const LoweringCache::Entry& entry) {
+    if (const auto* reason = std::get_if<Unrepresentable>(&entry.lowered)) return add_hole(begin, end, *reason);
+    if (const auto* stub = std::get_if<cfi::PltStub>(&entry.lowered)) return add_plt_entries(begin, end, *stub);
+    add_fre(begin, end, std::get_if<sframe::RecoveryRules>(&entry.lowered), entry.fits_default);
   }
 
   void add_hole(std::uint64_t begin, std::uint64_t end, Unrepresentable reason) {
@@ -53,7 +52,7 @@ class Splitter {
   }
 
   /// `recovery` null: the outermost frame.
-  void add_fre(std::uint64_t begin, std::uint64_t end, const sframe::RecoveryRules* recovery) {
+  void add_fre(std::uint64_t begin, std::uint64_t end, const sframe::RecoveryRules* recovery, bool fits_default) {
     // A row of more than 4 GiB goes to as many descriptors as it takes.
     while (begin < end) {
       if (open_ && (open_->fres.size() == dialect_.version->largest_fre_count || begin - open_->start >= largest_size))
@@ -66,6 +65,7 @@ class Splitter {
         fre.pc_offset = static_cast<std::uint32_t>(begin - open_->start);
         if (recovery != nullptr) fre.recovery = *recovery;
       }
+      if (!fits_default) open_->type = sframe::FdeType::Flexible;
       open_->size = static_cast<std::uint32_t>(reach - open_->start);
       begin = reach;
     }
@@ -106,7 +106,7 @@ class Splitter {
       const std::uint64_t entry = begin - begin % cfi::plt_entry_size;
       const bool pushed = begin - entry >= threshold;
       const std::uint64_t next = std::min(end, entry + (pushed ? cfi::plt_entry_size : threshold));
-      add_fre(begin, next, pushed ? &after : &before);
+      add_fre(begin, next, pushed ? &after : &before, true);  // lower() asks that of a stub
       begin = next;
     }
   }
@@ -123,10 +123,6 @@ class Splitter {
 
   void close() {
     if (!open_) return;
-    const bool plain = std::all_of(open_->fres.begin(), open_->fres.end(), [&](const sframe::Fre& fre) {
-      return !fre.recovery || !obstacle_to_default(*fre.recovery, dialect_);
-    });
-    open_->type = plain ? sframe::FdeType::Default : sframe::FdeType::Flexible;
     selected_.fdes.push_back(std::move(*open_));
     open_.reset();
   }

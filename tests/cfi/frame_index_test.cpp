@@ -218,7 +218,7 @@ TEST(FrameIndex, ReadsASignalFrameWithoutAugmentationData) {
   EXPECT_EQ(table.fdes[0].function_start, 0x200U);
 }
 
-TEST(FrameIndex, SortsFdesByStart) {
+TEST(FrameIndex, KeepsTheOrderOfTheSection) {
   auto bytes = good_section();
   const std::vector<std::byte> fde(bytes.begin() + 0x18, bytes.begin() + 0x2c);
   bytes.insert(bytes.begin() + 0x2c, fde.begin(), fde.end());
@@ -227,9 +227,9 @@ TEST(FrameIndex, SortsFdesByStart) {
   const cfi::FrameTable table =
       cfi::index_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
   ASSERT_EQ(table.fdes.size(), 2U);
-  EXPECT_EQ(table.fdes[0].function_start, 0xd4U);
-  EXPECT_EQ(table.fdes[0].section_offset, 0x2cU);
-  EXPECT_EQ(table.fdes[1].function_start, 0x100U);
+  EXPECT_EQ(table.fdes[0].function_start, 0x100U);
+  EXPECT_EQ(table.fdes[1].function_start, 0xd4U);
+  EXPECT_EQ(table.fdes[1].section_offset, 0x2cU);
 }
 
 TEST(FrameIndex, NamesAnFdeOfDebugFrameWithoutACie) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <span>
 #include <string>
 
 #include "support/byte_reader.hpp"
@@ -10,7 +11,7 @@
 namespace sframe_gen {
 namespace {
 
-std::string hex_of(const std::vector<std::byte>& bytes) {
+std::string hex_of(std::span<const std::byte> bytes) {
   std::string text;
   for (const std::byte byte : bytes) {
     constexpr const char* digits = "0123456789abcdef";
@@ -53,6 +54,16 @@ TEST(ByteWriter, AppendsBytesAndHandsThemOver) {
   writer.append_bytes(more);
   writer.append_bytes({});
   EXPECT_EQ(hex_of(writer.release()), "01abcd");
+}
+
+TEST(ByteWriter, AppendsTheFirstOfManyBytes) {
+  constexpr std::array<std::byte, 100> many{std::byte{0xab}, std::byte{0xcd}};
+  ByteWriter writer(Endian::Big);
+  writer.append_some(many, 2);
+  writer.append_some(many, 0);
+  writer.append_some(many, 1);
+  EXPECT_EQ(hex_of(writer.bytes()), "abcdab");
+  EXPECT_EQ(writer.size(), 3U);
 }
 
 TEST(ByteWriter, WhatItWritesTheReaderReads) {

@@ -8,6 +8,7 @@
 #include "elf/edit/symbol_patches.hpp"
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
+#include "support/digest.hpp"
 
 namespace sframe_gen::elf {
 
@@ -35,7 +36,11 @@ void write_file_image(const FileImage& contents, int input, int output, const st
 /// Throws SystemFailure.
 void write_patches(const std::vector<Patch>& patches, int output, const std::string& name);
 
-/// Copies one range; holes of the input stay holes. Throws SystemFailure.
-void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name);
+/// Copies one range; holes of the input stay holes. `digester` sees the bytes on their way. Throws SystemFailure.
+void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name, Digester* digester = nullptr);
+
+/// Lets `output` share as many whole blocks from the start of `input` as `size` holds, and returns how many bytes these
+/// are: 0 where the file system cannot.
+std::uint64_t clone_file_bytes(std::uint64_t size, int input, int output);
 
 }  // namespace sframe_gen::elf

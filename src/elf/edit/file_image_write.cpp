@@ -1,4 +1,7 @@
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -17,9 +20,14 @@ off_t offset_of(std::uint64_t value) {
   return static_cast<off_t>(value);
 }
 
+/// What a processor's own cache holds.
+constexpr std::size_t buffer_size = std::size_t{1} << 18;
+
 class FileWriter {
  public:
-  FileWriter(int input, int output, const std::string& name) : input_(input), output_(output), name_(name) {}
+  /// `digester`, where there is one, sees all bytes that are copied.
+  FileWriter(int input, int output, const std::string& name, Digester* digester = nullptr)
+      : input_(input), output_(output), name_(name), digester_(digester), kernel_copies_(digester == nullptr) {}
 
   void resize(std::uint64_t size) const {
     if (::ftruncate(output_, offset_of(size)) != 0) fail(errno);
@@ -37,7 +45,7 @@ class FileWriter {
   }
 
   void clear(std::uint64_t to, std::uint64_t size) const {
-    const std::vector<std::byte> zeros(std::min(size, std::uint64_t{1} << 18));
+    const std::vector<std::byte> zeros(std::min<std::uint64_t>(size, buffer_size));
     while (size != 0) {
       const std::uint64_t step = std::min<std::uint64_t>(size, zeros.size());
       write(zeros.data(), step, to);
@@ -50,18 +58,26 @@ class FileWriter {
   void copy(Copy copy) {
     while (copy.size != 0) {
       const off_t data = ::lseek(input_, offset_of(copy.from), SEEK_DATA);
-      if (data < 0 && errno == ENXIO) return;
+      if (data < 0 && errno == ENXIO) return digest_hole(copy.size);
       const off_t hole = data < 0 ? -1 : ::lseek(input_, data, SEEK_HOLE);
       const std::uint64_t end = copy.from + copy.size;
       // File systems without holes answer EINVAL: then everything is data.
       const std::uint64_t data_begin = data < 0 ? copy.from : std::min(static_cast<std::uint64_t>(data), end);
       const std::uint64_t data_end = hole < 0 ? end : std::min(static_cast<std::uint64_t>(hole), end);
+      digest_hole(data_begin - copy.from);
       copy_data({data_begin, copy.to + (data_begin - copy.from), data_end - data_begin});
       copy = {data_end, copy.to + (data_end - copy.from), end - data_end};
     }
   }
 
  private:
+  void digest_hole(std::uint64_t size) const {
+    if (digester_ == nullptr || size == 0) return;
+    const std::vector<std::byte> zeros(std::min<std::uint64_t>(size, buffer_size));
+    for (; size != 0; size -= std::min<std::uint64_t>(size, zeros.size()))
+      digester_->update(std::span(zeros).first(std::min<std::uint64_t>(size, zeros.size())));
+  }
+
   void copy_data(Copy copy) {
     while (copy.size != 0) {
       const std::uint64_t done = kernel_copies_ ? copy_in_kernel(copy) : copy_through_buffer(copy);
@@ -80,12 +96,13 @@ class FileWriter {
   }
 
   std::uint64_t copy_through_buffer(const Copy& copy) {
-    if (buffer_.empty()) buffer_.resize(std::size_t{1} << 18);
+    if (buffer_.empty()) buffer_.resize(buffer_size);
     const std::size_t size = std::min<std::uint64_t>(copy.size, buffer_.size());
     const ssize_t done = ::pread(input_, buffer_.data(), size, offset_of(copy.from));
     if (done < 0 && errno == EINTR) return 0;
     if (done <= 0) fail(done < 0 ? errno : EIO);
     write(buffer_.data(), static_cast<std::size_t>(done), copy.to);
+    if (digester_ != nullptr) digester_->update(std::span(buffer_).first(static_cast<std::size_t>(done)));
     return static_cast<std::uint64_t>(done);
   }
 
@@ -94,7 +111,8 @@ class FileWriter {
   int input_;
   int output_;
   const std::string& name_;
-  bool kernel_copies_ = true;
+  Digester* digester_;
+  bool kernel_copies_;
   std::vector<std::byte> buffer_;
 };
 
@@ -136,8 +154,18 @@ void write_patches(const std::vector<Patch>& patches, int output, const std::str
   for (const Patch& patch : patches) writer.write(patch.bytes.data(), patch.bytes.size(), patch.offset);
 }
 
-void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name) {
-  FileWriter(input, output, name).copy(copy);
+void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name, Digester* digester) {
+  FileWriter(input, output, name, digester).copy(copy);
+}
+
+std::uint64_t clone_file_bytes(std::uint64_t size, int input, int output) {
+  struct stat status {};
+  if (::fstat(input, &status) != 0 || status.st_blksize <= 0) return 0;
+  file_clone_range range{};
+  range.src_fd = input;
+  range.src_length = size - size % static_cast<std::uint64_t>(status.st_blksize);
+  if (range.src_length == 0 || ::ioctl(output, FICLONERANGE, &range) != 0) return 0;
+  return range.src_length;
 }
 
 }  // namespace sframe_gen::elf

@@ -23,9 +23,6 @@ namespace {
 /// A smaller file is copied in less time than a thread takes to start.
 constexpr std::uint64_t smallest_early_copy = 4 << 20;
 
-/// So much is copied and then digested while the processor's cache still has it.
-constexpr std::uint64_t early_step = 1 << 20;
-
 /// Up to where bytes of the input keep their offset under nearly every plan: .sframe goes behind the segment that
 /// holds .eh_frame, or behind all of them. A plan that inserts before is right all the same, only not faster.
 std::uint64_t unmoved_size(const Image& image) {
@@ -80,11 +77,11 @@ Rewrite::~Rewrite() {
 
 Digester Rewrite::copy_and_digest() const {
   Digester digester;
-  for (std::uint64_t from = 0; from < early_size_; from += early_step) {
-    const std::uint64_t size = std::min(early_step, early_size_ - from);
-    copy_file_bytes({from, from, size}, image_.descriptor(), file_.descriptor(), output_.string());
-    if (keeps_way_back_) digest_bytes(image_, from, from + size, digester);
-  }
+  const int from = image_.descriptor(), to = file_.descriptor();
+  const std::uint64_t cloned = early_size_ == 0 ? 0 : clone_file_bytes(early_size_, from, to);
+  if (keeps_way_back_) digest_bytes(image_, 0, cloned, digester);
+  copy_file_bytes({cloned, cloned, early_size_ - cloned}, from, to, output_.string(),
+                  keeps_way_back_ ? &digester : nullptr);
   if (keeps_way_back_) digest_bytes(image_, early_size_, image_.file_bytes().size(), digester);
   return digester;
 }
