@@ -33,8 +33,10 @@ LoweredFunctions lower_part(const cfi::FrameSource& source, const cfi::FrameSour
 }
 
 std::size_t thread_count(std::size_t functions) {
+  const std::size_t wanted = functions / functions_per_thread;
+  if (wanted <= 1) return 1;  // glibc opens a file of sysfs to count processors, which a small program need not wait for
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return std::clamp<std::size_t>(functions / functions_per_thread, 1, std::min(cores, most_threads));
+  return std::min({wanted, cores, most_threads});
 }
 
 Coverage new_coverage(const cfi::FrameSource& source, const emit::Dialect& dialect) {

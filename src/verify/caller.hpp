@@ -24,6 +24,9 @@ struct Caller {
   std::string text;            ///< all of it: "CFA rsp+16, RA *(CFA-8), FP *(CFA-16)"
 };
 
+/// Whether somebody reads the texts: they cost more than the numbers, and only differences are shown.
+enum class Wording : std::uint8_t { Numbers, Texts };
+
 /// Whether both give the same caller. A value one side does not know makes them differ.
 bool same_caller(const Caller& a, const Caller& b);
 
@@ -32,10 +35,10 @@ std::string text_of(Caller::Signing signing);
 
 /// What libdwarf's evaluation of FDE `fde_index` says at `pc`.
 Caller dwarf_caller(const verify::DwarfSession& session, std::size_t fde_index, std::uint64_t pc,
-                    const sframe::AbiTraits& abi, StackPointerProofs& proofs);
+                    const sframe::AbiTraits& abi, StackPointerProofs& proofs, Wording wording = Wording::Texts);
 
 /// What a row of `fde` in `section` says at `pc`.
 Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Fde& fde,
-                     const sframe::Section& section, std::uint64_t pc);
+                     const sframe::Section& section, std::uint64_t pc, Wording wording = Wording::Texts);
 
 }  // namespace sframe_gen::verify

@@ -17,8 +17,14 @@ using Kind = EvaluatedRule::Kind;
 class DwarfFrame {
  public:
   DwarfFrame(const DwarfSession& session, std::size_t fde_index, std::uint64_t pc, const sframe::AbiTraits& abi,
-             StackPointerProofs& proofs)
-      : session_(session), fde_index_(fde_index), pc_(pc), abi_(abi), proofs_(proofs), context_(pc, abi) {}
+             StackPointerProofs& proofs, Wording wording)
+      : session_(session),
+        fde_index_(fde_index),
+        pc_(pc),
+        abi_(abi),
+        proofs_(proofs),
+        wording_(wording),
+        context_(pc, abi) {}
 
   Caller caller() {
     Caller caller;
@@ -37,14 +43,21 @@ class DwarfFrame {
     caller.stack_pointer = stack_pointer(sp_text);
     if (abi_.signs_return_address) caller.signing = signing();
     caller.depends_on_pc = context_.pc_was_read();
-    caller.text = "CFA " + caller.cfa_text + ", RA " + ra_text + text_of(caller.signing) + ", FP " + fp_text;
-    if (sp_text != "same value") caller.text += ", SP " + sp_text;
+    say(caller.text, [&] {
+      return "CFA " + caller.cfa_text + ", RA " + ra_text + text_of(caller.signing) + ", FP " + fp_text +
+             (sp_text == "same value" ? "" : ", SP " + sp_text);
+    });
     return caller;
   }
 
  private:
   EvaluatedRule rule(std::uint32_t column) const {
     return session_.evaluate(fde_index_, static_cast<std::uint16_t>(column), pc_);
+  }
+
+  template <typename Make>
+  void say(std::string& text, const Make& make) const {
+    if (wording_ == Wording::Texts) text = make();
   }
 
   std::optional<std::uint64_t> own_value(std::uint32_t column) const { return context_.register_value(column); }
@@ -89,7 +102,7 @@ class DwarfFrame {
       text = "unspecified";
       return std::nullopt;
     }
-    text = place_text(register_name(abi_.abi, rule.base), rule.offset, false);
+    say(text, [&] { return place_text(register_name(abi_.abi, rule.base), rule.offset, false); });
     return context_.register_value(rule.base) + static_cast<std::uint64_t>(rule.offset);
   }
 
@@ -100,11 +113,11 @@ class DwarfFrame {
     switch (rule.kind) {
       case Kind::Offset:
         if (!rule.offset_relevant) return bare_value(rule.base, if_same, text);
-        text = place_text("CFA", rule.offset, true);
+        say(text, [&] { return place_text("CFA", rule.offset, true); });
         if (!cfa_) return std::nullopt;
         return context_.read_memory(*cfa_ + static_cast<std::uint64_t>(rule.offset));
       case Kind::ValOffset:
-        text = place_text("CFA", rule.offset, false);
+        say(text, [&] { return place_text("CFA", rule.offset, false); });
         if (!cfa_) return std::nullopt;
         return *cfa_ + static_cast<std::uint64_t>(rule.offset);
       case Kind::Expression: {
@@ -129,7 +142,7 @@ class DwarfFrame {
       text = "same value";
       return if_same;
     }
-    text = register_name(abi_.abi, base);
+    say(text, [&] { return register_name(abi_.abi, base); });
     return context_.register_value(base);
   }
 
@@ -138,6 +151,7 @@ class DwarfFrame {
   std::uint64_t pc_;
   const sframe::AbiTraits& abi_;
   StackPointerProofs& proofs_;
+  Wording wording_;
   SyntheticContext context_;
   std::optional<std::uint64_t> cfa_;
 };
@@ -145,8 +159,8 @@ class DwarfFrame {
 }  // namespace
 
 Caller dwarf_caller(const DwarfSession& session, std::size_t fde_index, std::uint64_t pc, const sframe::AbiTraits& abi,
-                    StackPointerProofs& proofs) {
-  return DwarfFrame(session, fde_index, pc, abi, proofs).caller();
+                    StackPointerProofs& proofs, Wording wording) {
+  return DwarfFrame(session, fde_index, pc, abi, proofs, wording).caller();
 }
 
 }  // namespace sframe_gen::verify

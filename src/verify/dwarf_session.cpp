@@ -14,9 +14,11 @@ namespace sframe_gen::verify {
 
 namespace {
 
-/// More columns than any register number in use (x86-64's end at 130, aarch64's at 127, s390x's at 83); libdwarf
-/// refuses rules for registers beyond it. It fills the whole table for every rule asked for, so more costs time.
-constexpr Dwarf_Half rule_table_size = 160;
+/// libdwarf refuses rules for registers beyond its table, and fills the whole table for every row asked for. Nearly all
+/// FDEs get by with the general registers.
+constexpr Dwarf_Half usual_table_size = 36;
+/// More columns than any register number in use (x86-64's end at 130, aarch64's at 127, s390x's at 83).
+constexpr Dwarf_Half largest_table_size = 160;
 
 #if SFRAME_GEN_LIBDWARF_INTERFACE_A
 using BytePointer = Dwarf_Small*;
@@ -41,7 +43,16 @@ struct DwarfSession::Handle {
   Dwarf_Signed fde_count = 0;
   CheckedFrameSection checked;
   std::shared_ptr<const std::vector<std::byte>> edited;  ///< holds the section where its bytes are not the file's
-  std::vector<std::size_t> order;                        ///< table index → libdwarf's index; empty: they are the same
+  Dwarf_Half table_size = usual_table_size;
+  /// What has been asked for in one row of one FDE: [remembered_begin, remembered_end) of `remembered_fde`.
+  struct Remembered {
+    std::uint16_t column;
+    EvaluatedRule rule;
+  };
+  std::vector<Remembered> remembered;
+  std::size_t remembered_fde = 0;
+  std::uint64_t remembered_begin = 0, remembered_end = 0;
+  std::vector<std::size_t> order;  ///< table index → libdwarf's index; empty: they are the same
 
   Handle(cfi::FrameSection section_kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian)
       : kind(section_kind),
@@ -80,7 +91,7 @@ struct DwarfSession::Handle {
   void open() {
     Dwarf_Error error = nullptr;
     check(dwarf_object_init_b(object.interface(), nullptr, nullptr, DW_GROUPNUMBER_ANY, &debug, &error), error, 0);
-    dwarf_set_frame_rule_table_size(debug, rule_table_size);
+    dwarf_set_frame_rule_table_size(debug, table_size);
     dwarf_set_frame_cfa_value(debug, cfa_column);
     dwarf_set_frame_undefined_value(debug, undefined_column);
     dwarf_set_frame_same_value(debug, same_value_column);
@@ -154,6 +165,9 @@ struct DwarfSession::Handle {
     std::sort(table.fdes.begin(), table.fdes.end(), before);
   }
 
+  EvaluatedRule evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc);
+  EvaluatedRule ask(std::size_t fde_index, std::uint16_t column, std::uint64_t pc);
+
   Dwarf_Fde fde_at(std::size_t table_index) const {
     return fdes[order.empty() ? table_index : order[table_index]];
   }
@@ -175,6 +189,76 @@ struct DwarfSession::Handle {
             without_zero_lengths(checked, fde_offset, as_bytes(instructions, instructions_size))};
   }
 };
+
+EvaluatedRule DwarfSession::Handle::evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) {
+  if (fde_index != remembered_fde || pc < remembered_begin || pc >= remembered_end) {
+    remembered.clear();
+    remembered_fde = fde_index;
+  }
+  const auto known = std::ranges::find(remembered, column, &Remembered::column);
+  if (known != remembered.end()) return known->rule;
+  const EvaluatedRule rule = ask(fde_index, column, pc);
+  if (remembered.empty()) {
+    // Only the first question makes libdwarf run the instructions; with a second one at the same PC it says nothing of
+    // the next row. Neither does it in the last row.
+    remembered_begin = pc;
+    remembered_end = rule.next_row_pc && *rule.next_row_pc > pc ? *rule.next_row_pc : pc + 1;
+  }
+  remembered.push_back({column, rule});
+  return rule;
+}
+
+/// libdwarf runs the FDE's instructions from its start for each PC, so a row is asked for once.
+EvaluatedRule DwarfSession::Handle::ask(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) {
+  Dwarf_Fde fde = fde_at(fde_index);
+  Dwarf_Small value_type = 0;
+  Dwarf_Addr row_pc = 0, next_pc = 0;
+  Dwarf_Bool has_more = 0;
+  Dwarf_Error error = nullptr;
+  EvaluatedRule rule;
+#if SFRAME_GEN_LIBDWARF_INTERFACE_A
+  Dwarf_Unsigned relevant = 0, base = 0;
+  Dwarf_Signed offset = 0;
+  Dwarf_Block block{};
+  const int status = column == cfa_column
+                         ? dwarf_get_fde_info_for_cfa_reg3_c(fde, pc, &value_type, &relevant, &base, &offset, &block,
+                                                             &row_pc, &has_more, &next_pc, &error)
+                         : dwarf_get_fde_info_for_reg3_c(fde, column, pc, &value_type, &relevant, &base, &offset,
+                                                         &block, &row_pc, &has_more, &next_pc, &error);
+  const auto block_bytes = std::span(static_cast<const std::byte*>(block.bl_data), block.bl_len);
+#else
+  Dwarf_Signed relevant = 0, base = 0, offset = 0;
+  Dwarf_Ptr block = nullptr;
+  const int status = column == cfa_column
+                         ? dwarf_get_fde_info_for_cfa_reg3_b(fde, pc, &value_type, &relevant, &base, &offset, &block,
+                                                             &row_pc, &has_more, &next_pc, &error)
+                         : dwarf_get_fde_info_for_reg3_b(fde, column, pc, &value_type, &relevant, &base, &offset,
+                                                         &block, &row_pc, &has_more, &next_pc, &error);
+  // For an expression this generation gives the block's length where an offset stands otherwise.
+  const auto block_bytes =
+      std::span(static_cast<const std::byte*>(block), static_cast<std::size_t>(block != nullptr ? offset : 0));
+#endif
+  if (status == DW_DLV_ERROR && table_size < largest_table_size) {
+    dwarf_dealloc_error(debug, error);
+    table_size = largest_table_size;
+    close();
+    open();
+    return ask(fde_index, column, pc);
+  }
+  check(status, error, table.fdes[fde_index].section_offset);
+  rule.kind = static_cast<EvaluatedRule::Kind>(value_type);
+  const bool is_expression =
+      rule.kind == EvaluatedRule::Kind::Expression || rule.kind == EvaluatedRule::Kind::ValExpression;
+  rule.offset_relevant = relevant != 0;
+  rule.base = static_cast<std::uint64_t>(base);
+  if (has_more != 0) rule.next_row_pc = next_pc;
+  if (is_expression) {
+    rule.block = block_bytes;
+  } else {
+    rule.offset = offset;
+  }
+  return rule;
+}
 
 DwarfSession::DwarfSession(cfi::FrameSection kind, std::span<const std::byte> section_bytes,
                            std::uint64_t section_address, Endian endian, const Origin& origin) {
@@ -207,52 +291,13 @@ const cfi::FrameTable& DwarfSession::table() const {
 }
 void DwarfSession::release_memory() {
   if (handle_->debug == nullptr) return;
+  handle_->remembered.clear();
   handle_->close();
   handle_->open();
 }
 
 EvaluatedRule DwarfSession::evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) const {
-  Dwarf_Fde fde = handle_->fde_at(fde_index);
-  Dwarf_Small value_type = 0;
-  Dwarf_Addr row_pc = 0, next_pc = 0;
-  Dwarf_Bool has_more = 0;
-  Dwarf_Error error = nullptr;
-  EvaluatedRule rule;
-#if SFRAME_GEN_LIBDWARF_INTERFACE_A
-  Dwarf_Unsigned relevant = 0, base = 0;
-  Dwarf_Signed offset = 0;
-  Dwarf_Block block{};
-  const int status = column == cfa_column
-                         ? dwarf_get_fde_info_for_cfa_reg3_c(fde, pc, &value_type, &relevant, &base, &offset, &block,
-                                                             &row_pc, &has_more, &next_pc, &error)
-                         : dwarf_get_fde_info_for_reg3_c(fde, column, pc, &value_type, &relevant, &base, &offset,
-                                                         &block, &row_pc, &has_more, &next_pc, &error);
-  const auto block_bytes = std::span(static_cast<const std::byte*>(block.bl_data), block.bl_len);
-#else
-  Dwarf_Signed relevant = 0, base = 0, offset = 0;
-  Dwarf_Ptr block = nullptr;
-  const int status = column == cfa_column
-                         ? dwarf_get_fde_info_for_cfa_reg3_b(fde, pc, &value_type, &relevant, &base, &offset, &block,
-                                                             &row_pc, &has_more, &next_pc, &error)
-                         : dwarf_get_fde_info_for_reg3_b(fde, column, pc, &value_type, &relevant, &base, &offset,
-                                                         &block, &row_pc, &has_more, &next_pc, &error);
-  // For an expression this generation gives the block's length where an offset stands otherwise.
-  const auto block_bytes =
-      std::span(static_cast<const std::byte*>(block), static_cast<std::size_t>(block != nullptr ? offset : 0));
-#endif
-  handle_->check(status, error, handle_->table.fdes[fde_index].section_offset);
-  rule.kind = static_cast<EvaluatedRule::Kind>(value_type);
-  const bool is_expression =
-      rule.kind == EvaluatedRule::Kind::Expression || rule.kind == EvaluatedRule::Kind::ValExpression;
-  rule.offset_relevant = relevant != 0;
-  rule.base = static_cast<std::uint64_t>(base);
-  if (has_more != 0) rule.next_row_pc = next_pc;
-  if (is_expression) {
-    rule.block = block_bytes;
-  } else {
-    rule.offset = offset;
-  }
-  return rule;
+  return handle_->evaluate(fde_index, column, pc);
 }
 
 }  // namespace sframe_gen::verify

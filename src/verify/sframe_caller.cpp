@@ -21,7 +21,7 @@ std::string text_of(const sframe::Rule& rule, const sframe::AbiTraits& abi) {
 }  // namespace
 
 Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Fde& fde,
-                     const sframe::Section& section, std::uint64_t pc) {
+                     const sframe::Section& section, std::uint64_t pc, Wording wording) {
   Caller caller;
   if (!recovery) {
     caller.exists = false;
@@ -41,6 +41,7 @@ Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const
   caller.return_address = apply(return_address, cfa, context);
   caller.frame_pointer = apply(frame_pointer, cfa, context);
   if (recovery->mangled_ra) caller.signing = fde.b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
+  if (wording == Wording::Numbers) return caller;
   caller.cfa_text = text_of(recovery->cfa, abi);
   caller.text = "CFA " + caller.cfa_text + ", RA " + text_of(return_address, abi) + text_of(caller.signing) + ", FP " +
                 text_of(frame_pointer, abi);

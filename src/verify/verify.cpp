@@ -1,11 +1,16 @@
 #include "verify/verify.hpp"
 
 #include <algorithm>
+#include <future>
+#include <span>
+#include <thread>
+#include <utility>
 
 #include "cfi/section_loader.hpp"
 #include "sframe/abi.hpp"
 #include "sframe/version.hpp"
 #include "sframe_gen/lookup.hpp"
+#include "support/background.hpp"
 #include "support/text.hpp"
 #include "verify/caller.hpp"
 #include "verify/fde_index.hpp"
@@ -18,7 +23,16 @@ namespace {
 
 constexpr std::size_t differences_kept = 20;
 constexpr std::uint64_t functions_per_progress = 256;
-constexpr std::uint64_t functions_per_release = 8192;  ///< bounds libdwarf's memory
+constexpr std::uint64_t functions_per_release = 16384;  ///< bounds libdwarf's memory
+/// Below this, another thread's libdwarf takes longer to read the section than it saves.
+constexpr std::size_t functions_per_thread = 4096;
+
+using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
+
+std::size_t processors() {
+  constexpr std::size_t most_threads = 8;
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_threads);
+}
 
 class Verifier {
  public:
@@ -29,39 +43,36 @@ class Verifier {
     for (const verify::DwarfSession& session : sessions_) indices_.emplace_back(session, image);
   }
 
-  Verification run(const sframe::Section& section, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  /// What one thread has found out.
+  struct Found {
+    Verification result;
     std::vector<PcRange> claimed;
-    for (const sframe::Fde& fde : section.fdes) {
-      if (result_.functions++ % functions_per_progress == 0 && progress)
-        progress(result_.functions, section.fdes.size());
-      if (result_.functions % functions_per_release == 0) {
+  };
+
+  /// Checks descriptors [begin, end).
+  Found run(const sframe::Section& section, std::size_t begin, std::size_t end, const Progress& progress) {
+    std::uint64_t since_release = 0;
+    for (const sframe::Fde& fde : std::span(section.fdes).subspan(begin, end - begin)) {
+      if (result_.functions++ % functions_per_progress == 0 && progress) progress(result_.functions, end - begin);
+      if (++since_release == functions_per_release) {
         for (verify::DwarfSession& open_session : sessions_) open_session.release_memory();
+        since_release = 0;
       }
-      result_.rows += fde.fres.size();
-      if (fde.size != 0 && !image_.is_code(fde.start, fde.size)) {
-        differ(fde.start, ".sframe describes " + hex(fde.size) + " bytes from here, which are not code");
-        continue;
-      }
-      const auto check = [&](std::uint64_t begin, std::uint64_t end, const sframe::Fre& fre) {
-        claimed.push_back({fde.start + begin, fde.start + end});
-        try {
-          check_interval(claimed.back(), fre, fde, section);
-        } catch (const MalformedInput& failure) {
-          // libdwarf 20210528 does not know every opcode (DW_CFA_GNU_negative_offset_extended), nor registers beyond
-          // its table, and misreads others (known_errors.hpp). What it cannot evaluate is not verified, but the rest
-          // can be.
-          ++result_.unchecked_count;
-          keep(claimed.back().begin, std::string("cannot be checked: ") + failure.what());
-        }
-      };
-      if (sframe::is_outermost_throughout(fde, section.version)) {
-        check(0, fde.size, sframe::Fre{});
-      } else {
-        sframe::for_each_interval(fde, check);
-      }
+      check_function(fde, section);
     }
-    count_coverage(merged(std::move(claimed)));
-    return std::move(result_);
+    return {std::move(result_), std::move(claimed_)};
+  }
+
+  void count_coverage(const std::vector<PcRange>& claimed, Verification& result) const {
+    std::vector<PcRange> described;
+    for (const FdeIndex& index : indices_) {
+      const auto ranges = index.ranges();
+      described.insert(described.end(), ranges.begin(), ranges.end());
+    }
+    described = merged(std::move(described));
+    result.described_bytes = total_bytes(described);
+    result.claimed_bytes = total_bytes(claimed);
+    result.left_out_rows = count_uncovered(described, claimed);
   }
 
  private:
@@ -72,6 +83,31 @@ class Verifier {
       sections_.push_back(std::move(section));
       const cfi::LoadedSection& kept = sections_.back();
       sessions_.emplace_back(kept.kind, kept.bytes, kept.address, image.endian(), kept.origin);
+    }
+  }
+
+  void check_function(const sframe::Fde& fde, const sframe::Section& section) {
+    result_.rows += fde.fres.size();
+    if (fde.size != 0 && !image_.is_code(fde.start, fde.size)) {
+      differ(fde.start, ".sframe describes " + hex(fde.size) + " bytes from here, which are not code");
+      return;
+    }
+    const auto check = [&](std::uint64_t begin, std::uint64_t end, const sframe::Fre& fre) {
+      claimed_.push_back({fde.start + begin, fde.start + end});
+      try {
+        check_interval(claimed_.back(), fre, fde, section);
+      } catch (const MalformedInput& failure) {
+        // libdwarf 20210528 does not know every opcode (DW_CFA_GNU_negative_offset_extended), nor registers beyond
+        // its table, and misreads others (known_errors.hpp). What it cannot evaluate is not verified, but the rest
+        // can be.
+        ++result_.unchecked_count;
+        keep(claimed_.back().begin, std::string("cannot be checked: ") + failure.what());
+      }
+    };
+    if (sframe::is_outermost_throughout(fde, section.version)) {
+      check(0, fde.size, sframe::Fre{});
+    } else {
+      sframe::for_each_interval(fde, check);
     }
   }
 
@@ -115,12 +151,16 @@ class Verifier {
                      " signal frame; DWARF says the opposite");
       return Outcome::Different;
     }
-    const Caller expected = dwarf_caller(index.session(), dwarf_fde, pc, sframe::traits_of(section.abi), proofs_);
-    const Caller found = sframe_caller(fre.recovery, fde, section, pc);
-    if (same_caller(expected, found)) return expected.depends_on_pc ? Outcome::SameHere : Outcome::Same;
+    const auto expect = [&](Wording wording) {
+      return dwarf_caller(index.session(), dwarf_fde, pc, sframe::traits_of(section.abi), proofs_, wording);
+    };
+    const Caller expected = expect(Wording::Numbers);
+    if (same_caller(expected, sframe_caller(fre.recovery, fde, section, pc, Wording::Numbers)))
+      return expected.depends_on_pc ? Outcome::SameHere : Outcome::Same;
     if (const char* const misread = misread_by_libdwarf(table, dwarf_fde))
       throw MalformedInput(table.origin, table.fdes[dwarf_fde].section_offset, misread);
-    differ(pc, ".sframe says " + found.text + "; DWARF says " + expected.text);
+    differ(pc, ".sframe says " + sframe_caller(fre.recovery, fde, section, pc).text + "; DWARF says " +
+                   expect(Wording::Texts).text);
     return Outcome::Different;
   }
 
@@ -142,38 +182,47 @@ class Verifier {
     }
   }
 
-  void count_coverage(const std::vector<PcRange>& claimed) {
-    std::vector<PcRange> described;
-    for (const FdeIndex& index : indices_) {
-      const auto ranges = index.ranges();
-      described.insert(described.end(), ranges.begin(), ranges.end());
-    }
-    described = merged(std::move(described));
-    result_.described_bytes = total_bytes(described);
-    result_.claimed_bytes = total_bytes(claimed);
-    result_.left_out_rows = count_uncovered(described, claimed);
-  }
-
   const elf::Image& image_;
   std::vector<cfi::LoadedSection> sections_;
   std::vector<verify::DwarfSession> sessions_;
   std::vector<FdeIndex> indices_;
   StackPointerProofs proofs_;
   Verification result_;
+  std::vector<PcRange> claimed_;
 };
 
 }  // namespace
 
-Verification verify(const elf::Image& image, const elf::Image& cfi_image,
-                    const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+Verification verify(const elf::Image& image, const elf::Image& cfi_image, const Progress& progress) {
   Verification all;
   for (const FileSection& found : read_file_sections(image)) all += verify(found.section, image, cfi_image, progress);
   return all;
 }
 
 Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,
-                    const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
-  return Verifier(image, cfi_image).run(section, progress);
+                    const Progress& progress) {
+  const std::size_t count = section.fdes.size();
+  const std::size_t wanted = count / functions_per_thread;
+  const std::size_t threads = wanted <= 1 ? 1 : std::min(wanted, processors());
+  const auto start_of = [&](std::size_t part) { return count * part / threads; };
+  // A libdwarf each: none is for several threads.
+  std::vector<std::future<Verifier::Found>> others;
+  for (std::size_t part = 1; part < threads; ++part) {
+    others.push_back(in_background(
+        [&, part] { return Verifier(image, cfi_image).run(section, start_of(part), start_of(part + 1), {}); }));
+  }
+  Verifier verifier(image, cfi_image);
+  Verifier::Found all = verifier.run(section, 0, start_of(1), [&](std::uint64_t done, std::uint64_t) {
+    if (progress) progress(done * threads, count);
+  });
+  for (auto& other : others) {
+    Verifier::Found found = other.get();
+    all.result += found.result;
+    all.claimed.insert(all.claimed.end(), found.claimed.begin(), found.claimed.end());
+  }
+  if (all.result.differences.size() > differences_kept) all.result.differences.resize(differences_kept);
+  verifier.count_coverage(merged(std::move(all.claimed)), all.result);
+  return std::move(all.result);
 }
 
 }  // namespace sframe_gen::verify
