@@ -115,6 +115,19 @@ TEST_F(LayoutCheck, ViolationsLeaveTheTargetAlone) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 2);
 }
 
+// Debian's node: the read-only PT_LOAD that takes the section begins in the 8 KiB that .text is aligned to, as it did.
+TEST_F(LayoutCheck, TakesASegmentThatBeginsWhereItDidInALargeAlignment) {
+  const auto input = folder_ / "input";
+  write_text(folder_ / "a.c", "__attribute__((aligned(0x2000))) int f(int i) { return i; }\n");
+  ASSERT_EQ(
+      run("gcc -shared -fPIC -nostdlib -Wl,-z,separate-code -o " + input.string() + " " + (folder_ / "a.c").string())
+          .status,
+      0);
+  const Layout layout = inject(input, folder_ / "good", 0x45);
+  EXPECT_EQ(layout.section_plan, SectionPlan::Gap);
+  EXPECT_NO_THROW(check_layout(Image::open(input), Image::open(folder_ / "good"), Contents::All));
+}
+
 // Nothing on this machine would notice: qemu's pages have 4 KiB.
 TEST_F(LayoutCheck, SeesSegmentsThatShareAPageOf64KOnAArch64) {
   const auto input = folder_ / "input";

@@ -141,7 +141,8 @@ class Check {
               name + " must have an address and a file offset that agree modulo its alignment");
       if (previous != nullptr) {
         require(load.p_vaddr >= previous->p_vaddr + previous->p_memsz, name + " must follow the one before it");
-        const bool was_so = is_original(load) && is_original(*previous);
+        // A linker that aligns .text to more than a page puts the next PT_LOAD into what it is aligned to.
+        const bool was_so = begins_as_before(load) && ends_as_before(*previous);
         require(was_so || align_down(load.p_vaddr, page_) >= align_up(previous->p_vaddr + previous->p_memsz, page_),
                 name + " must share no page with the one before it");
       }
@@ -156,10 +157,17 @@ class Check {
             "only one PT_LOAD may have file offset 0");
   }
 
-  bool is_original(const Elf64_Phdr& load) const {
-    return std::any_of(in_.segments().begin(), in_.segments().end(), [&](const Elf64_Phdr& old) {
-      return old.p_type == PT_LOAD && old.p_vaddr == load.p_vaddr && old.p_memsz == load.p_memsz;
-    });
+  bool begins_as_before(const Elf64_Phdr& load) const {
+    return any_old_load([&](const Elf64_Phdr& old) { return old.p_vaddr == load.p_vaddr; });
+  }
+  bool ends_as_before(const Elf64_Phdr& load) const {
+    return any_old_load(
+        [&](const Elf64_Phdr& old) { return old.p_vaddr + old.p_memsz == load.p_vaddr + load.p_memsz; });
+  }
+  template <typename Predicate>
+  bool any_old_load(const Predicate& predicate) const {
+    return std::ranges::any_of(in_.segments(),
+                               [&](const Elf64_Phdr& old) { return old.p_type == PT_LOAD && predicate(old); });
   }
 
   /// Every program header of the input is there but for a redundant PT_NOTE, in the same order, and describes the same
