@@ -5,6 +5,7 @@
 #include <span>
 
 #include "sframe/abi.hpp"
+#include "sframe/cfa_offset.hpp"
 #include "sframe/format.hpp"
 
 namespace sframe_gen::emit {
@@ -50,9 +51,9 @@ class DataWords {
 
 /// The CFA's offset in the ABI's unit: lowering lets only exact ones through.
 DataWord cfa_offset_word(std::int32_t offset, const sframe::AbiTraits& abi) {
-  const std::int64_t shifted = std::int64_t{offset} - abi.cfa_offset_bias;
-  assert(shifted % abi.cfa_offset_unit == 0);
-  return signed_word(static_cast<std::int32_t>(shifted / abi.cfa_offset_unit));
+  const auto word = sframe::word_of_cfa_offset(offset, abi);
+  assert(word);
+  return signed_word(*word);
 }
 
 /// Where a default row has RA or FP: its distance from the CFA, or a register in the odd words of s390x.

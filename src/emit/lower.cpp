@@ -5,6 +5,7 @@
 #include "cfi/normal_form.hpp"
 #include "emit/default_form.hpp"
 #include "sframe/abi.hpp"
+#include "sframe/cfa_offset.hpp"
 
 namespace sframe_gen::emit {
 
@@ -77,7 +78,7 @@ class RowLowerer {
   /// Default and flexible rows store the CFA's offset in the ABI's unit alike.
   std::variant<sframe::Rule, Unrepresentable> lower_cfa() const {
     const auto rule = lower_formula(cfa_, Unrepresentable::CfaBaseIsNoRegister);
-    const bool exact = (cfa_.offset - abi_.cfa_offset_bias) % abi_.cfa_offset_unit == 0;
+    const bool exact = sframe::word_of_cfa_offset(cfa_.offset, abi_).has_value();
     return exact || std::holds_alternative<Unrepresentable>(rule) ? rule : Unrepresentable::OffsetUnaligned;
   }
 

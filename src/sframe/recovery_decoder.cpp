@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sframe/abi.hpp"
+#include "sframe/cfa_offset.hpp"
 #include "sframe/format.hpp"
 #include "support/text.hpp"
 
@@ -57,7 +58,7 @@ class WordReader {
 /// The CFA's offset as its ABI stores it: s390x shifts it by 160 and counts in units of 8 (3.1.3).
 std::int32_t cfa_offset(WordReader& words, const AbiTraits& abi) {
   const std::uint64_t at = words.offset();
-  const std::int64_t offset = std::int64_t{words.offset_word("CFA offset")} * abi.cfa_offset_unit + abi.cfa_offset_bias;
+  const std::int64_t offset = cfa_offset_of_word(words.offset_word("CFA offset"), abi);
   if (offset != static_cast<std::int32_t>(offset)) {
     words.fail(at, "CFA offset " + std::to_string(offset) + " does not fit in 32 bits");
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "sframe/abi.hpp"
+#include "sframe/cfa_offset.hpp"
 #include "sframe/format.hpp"
 #include "sframe/version.hpp"
 #include "sframe_gen/view.hpp"
@@ -267,7 +268,7 @@ class SectionReader {
 
   /// The CFA's offset as its ABI stores it: s390x shifts it by 160 and counts in units of 8 (3.1.3).
   bool read_cfa_offset(Words& words, std::int32_t& offset) const {
-    const std::int64_t wide = std::int64_t{words.next_signed()} * abi_.cfa_offset_unit + abi_.cfa_offset_bias;
+    const std::int64_t wide = sframe::cfa_offset_of_word(words.next_signed(), abi_);
     offset = static_cast<std::int32_t>(wide);
     return wide == offset;
   }
