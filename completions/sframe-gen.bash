@@ -1,7 +1,7 @@
 # bash completion for sframe-gen. It needs nothing but bash: bash-completion's functions are used where they are there.
 
 # >>> options, made from src/cli/option_table.cpp
-_sframe_gen_options='--emit --section-address --remove --dump --verify --launch
+_sframe_gen_options='--emit --section-address --remove --dump --only --lookup --verify --launch
   -o --output -r --recursive -X --exclude --linked-only -j --jobs -n --dry-run --no-undo --cfi-from --ignore-build-id --skip-non-elf --skip-refused --drop-signature
   --for --sframe-version --no-pcrel --no-ra-undefined --flexible
   --report --explain -q --quiet -v --verbose -h --help -V --version'

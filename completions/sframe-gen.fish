@@ -20,7 +20,10 @@ complete -c sframe-gen -l emit -d 'write the section by itself' -x -a "section\t
 asm\t'text for any assembler'"
 complete -c sframe-gen -l section-address -d 'the address that the section is for' -x
 complete -c sframe-gen -l remove -d 'take the section out again'
-complete -c sframe-gen -l dump -d 'print what the section says'
+complete -c sframe-gen -l dump -d 'print what the section says' -a "text\t'in the notation of readelf --sframe'
+json\t'one JSON object a line for each section'"
+complete -c sframe-gen -l only -d 'dump the functions at a place' -x
+complete -c sframe-gen -l lookup -d 'say how to unwind from a place' -x
 complete -c sframe-gen -l verify -d 'check every row against the DWARF'
 complete -c sframe-gen -l launch -d 'run the compiler behind -- and convert the objects it makes'
 complete -c sframe-gen -s o -l output -d 'write to another file' -r -F

@@ -1,16 +1,19 @@
 #include "cli/file_work.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <optional>
 #include <ostream>
 #include <vector>
 
 #include "cli/emitted_file.hpp"
 #include "cli/heap.hpp"
 #include "cli/report/json.hpp"
+#include "cli/report/section_json.hpp"
 #include "cli/report/text.hpp"
 #include "convert/file_kind.hpp"
+#include "convert/inspect.hpp"
 #include "sframe/dump.hpp"
-#include "sframe_gen/section.hpp"
 #include "sframe_gen/verify.hpp"
 #include "support/text.hpp"
 
@@ -90,7 +93,9 @@ class FileWork {
       case Action::Remove:
         return remove_one(file);
       case Action::Dump:
-        return archive ? dump_archive(file) : dump_one(file);
+        return dump(file, archive || options_.files.size() > 1);
+      case Action::LookUp:
+        return look_up(file, archive || options_.files.size() > 1);
       case Action::Verify:
         return archive ? verify_archive_one(file) : verify_one(file);
       case Action::Launch:
@@ -138,20 +143,57 @@ class FileWork {
     if (!options_.quiet) write_summary(file.string(), removed, out_);
   }
 
-  void dump_one(const std::filesystem::path& file) const {
-    dump(file.string(), read_sections(file), options_.files.size() > 1);
-  }
-
-  void dump(const std::string& name, const std::vector<FileSection>& sections, bool with_name) const {
-    if (with_name) out_ << "\nFile: " << printable(name) << '\n';
-    for (const FileSection& found : sections) sframe::dump(found.section, found.name, out_);
-  }
-
-  /// A member that fails does not stop the others.
-  void dump_archive(const std::filesystem::path& file) {
-    read_archive_sections(
-        file, [&](const std::string& name, const std::vector<FileSection>& sections) { dump(name, sections, true); },
+  /// A member of an archive that fails does not stop the others.
+  void dump(const std::filesystem::path& file, bool with_name) {
+    convert::inspect(
+        file, [&](convert::Inspected& found) { dump_one(found, with_name); },
         [&](const Failure& failure) { error(failure.what()); });
+  }
+
+  void dump_one(convert::Inspected& file, bool with_name) const {
+    std::vector<convert::CodeRange> ranges;
+    for (const std::string& place : options_.only) ranges.push_back(file.places.range_of(place));
+    const auto wanted = [&](const sframe::Fde& function) { return reaches(function, ranges); };
+    if (options_.dump == DumpForm::Text && with_name) out_ << "\nFile: " << printable(file.name) << '\n';
+    for (const FileSection& found : file.sections) {
+      if (options_.dump == DumpForm::Text) {
+        sframe::dump(found.section, found.name, out_, wanted);
+      } else {
+        write_json(
+            file.name, found, wanted, [&](const sframe::Fde& function) { return describe(file, function); }, out_);
+      }
+    }
+  }
+
+  static bool reaches(const sframe::Fde& function, const std::vector<convert::CodeRange>& ranges) {
+    const std::uint64_t end = function.start + std::max<std::uint64_t>(function.size, 1);
+    const auto overlaps = [&](const convert::CodeRange& range) {
+      return function.start < range.end && range.begin < end;
+    };
+    return ranges.empty() || std::ranges::any_of(ranges, overlaps);
+  }
+
+  static DescribedFunction describe(convert::Inspected& file, const sframe::Fde& function) {
+    const std::string place = file.places.text_of(function.start);
+    return {file.places.symbol_at(function.start), place == hex(function.start) ? "" : place};
+  }
+
+  void look_up(const std::filesystem::path& file, bool with_name) {
+    convert::inspect(
+        file, [&](convert::Inspected& found) { look_up_one(found, with_name); },
+        [&](const Failure& failure) { error(failure.what()); });
+  }
+
+  void look_up_one(convert::Inspected& file, bool with_name) {
+    const std::uint64_t address = file.places.range_of(options_.place).begin;
+    for (const FileSection& found : file.sections) {
+      const std::optional<std::string> said = convert::look_up(file, found.section, address);
+      if (said) {
+        out_ << (with_name ? printable(file.name) + ": " : "") << printable(*said) << '\n';
+      } else {
+        error(file.name + ": " + found.name + " says nothing of " + file.places.text_of(address));
+      }
+    }
   }
 
   void verify_one(const std::filesystem::path& file) {

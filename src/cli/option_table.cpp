@@ -73,9 +73,41 @@ constexpr Option table[]{
         .name = "dump",
         .group = Group::Action,
         .action = Action::Dump,
+        .argument = {.kind = ArgumentKind::Choice,
+                     .name = "STYLE",
+                     .choices = {choice("text", DumpForm::Text, "in the notation of readelf --sframe"),
+                                 choice("json", DumpForm::Json, "one JSON object a line for each section")},
+                     .alone = "text"},
         .brief = "print what the section says",
-        .help = "print what the .sframe section of each FILE says, in the notation of readelf --sframe",
-        .manual = "Print what the *.sframe* section of each FILE says, in the notation of *readelf* --sframe.",
+        .help = "print what the .sframe section of each FILE says: 'text' (the default), in the notation of readelf "
+                "--sframe, or 'json', an object a line for each section",
+        .manual = "Print what the *.sframe* section of each FILE says: *text* (the default), in the notation of "
+                  "*readelf* --sframe, or *json*, an object a line for each section, with its header, its descriptors, "
+                  "their symbols and, in an object, their sections, and their rows.",
+    },
+    {
+        .name = "only",
+        .group = Group::Action,
+        .argument = {ArgumentKind::Text, "PLACE", {}, {}, true},
+        .brief = "dump the functions at a place",
+        .help = "with --dump: only functions that reach into PLACE, as with --lookup or BEGIN..END; may be given again",
+        .manual =
+            "With --dump: only functions that reach into PLACE: an address, a symbol or section, with *+OFFSET* or "
+            "without, or *BEGIN..END*, two of these. May be given several times.",
+        .needs = "dump",
+    },
+    {
+        .name = "lookup",
+        .group = Group::Action,
+        .action = Action::LookUp,
+        .argument = {ArgumentKind::Text, "PLACE", {}, {}},
+        .brief = "say how to unwind from a place",
+        .help = "say in a line how to unwind from PLACE, by the .sframe section of each FILE: an address, or "
+                "SYMBOL[+OFFSET], or in an object SECTION[+OFFSET]",
+        .manual =
+            "Say in one line how the *.sframe* section of each FILE unwinds from PLACE: an address, or a symbol, or "
+            "a section of an object, with *+OFFSET* or without. The line names the descriptor and the row, counted "
+            "from 1, and the addresses that the row is for. It is a failure if the section says nothing of PLACE.",
     },
     {
         .name = "verify",
@@ -154,7 +186,7 @@ constexpr Option table[]{
         .manual = "Work on up to N files at a time; the default is the number of cores. Reports come in the order of "
                   "the files, and neither they nor the results depend on N. Memory is bounded whatever N: files under "
                   "way are at most 256 MiB together, or one that is larger.",
-        .not_with = {Action::Emit, Action::Dump},
+        .not_with = {Action::Emit, Action::Dump, Action::LookUp},
     },
     {
         .name = "dry-run",
@@ -181,7 +213,7 @@ constexpr Option table[]{
         .brief = "also read .debug_frame of a separate debug file",
         .help = "also read .debug_frame of DEBUG, a separate debug file with the same build-id",
         .manual = "Also read *.debug_frame* of DEBUG, a separate debug file with the same build-id. One FILE only.",
-        .not_with = {Action::Dump, Action::Remove},
+        .not_with = {Action::Dump, Action::LookUp, Action::Remove},
         .takes_one_file = true,
     },
     {

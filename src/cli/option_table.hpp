@@ -57,6 +57,7 @@ struct Argument {
   List<Choice> choices{};
   std::string_view preset{};  ///< what holds without the option, if --help says so
   bool repeats = false;       ///< may be given several times
+  std::string_view alone{};   ///< what the option means without an argument, which else stands behind an equals sign
 };
 
 /// The actions that an option goes with, and who is meant where one is used with another.

@@ -43,6 +43,9 @@ void take(const GivenOptions& given, Options& options) {
   options.convert.dry_run = given.has("dry-run");
   options.emit = given.choice_of<EmitForm>("emit").value_or(options.emit);
   if (const auto address = given.value_of("section-address")) options.section_address = address_of(*address);
+  options.dump = given.choice_of<DumpForm>("dump").value_or(options.dump);
+  options.only = given.values_of("only");
+  options.place = given.value_of("lookup").value_or(std::string());
   options.skip_non_elf = given.has("skip-non-elf");
   options.skip_refused = given.has("skip-refused");
   options.explain = given.has("explain");

@@ -13,6 +13,7 @@
 namespace sframe_gen::cli {
 
 enum class ReportFormat : std::uint8_t { Summary, Json };
+enum class DumpForm : std::uint8_t { Text, Json };
 
 /// The command line, read.
 struct Options {
@@ -23,6 +24,9 @@ struct Options {
   ConvertOptions convert;                        ///< what the library is asked for
   EmitForm emit = EmitForm::Section;             ///< --emit
   std::optional<std::uint64_t> section_address;  ///< --section-address: virtual, a multiple of 8
+  DumpForm dump = DumpForm::Text;                ///< --dump
+  std::vector<std::string> only;                 ///< --only
+  std::string place;                             ///< --lookup
   bool skip_non_elf = false;
   bool skip_refused = false;
   bool explain = false;

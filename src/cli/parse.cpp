@@ -55,6 +55,22 @@ po::options_description description() {
   return all;
 }
 
+/// Boost would take the next word for an argument that may be left away.
+Values with_arguments(int argument_count, const char* const* arguments) {
+  Values words;
+  bool options_are_over = false;
+  for (int i = 1; i < argument_count; ++i) {
+    std::string& word = words.emplace_back(arguments[i]);
+    options_are_over = options_are_over || word == "--";
+    if (options_are_over) continue;
+    for (const Option& option : option_table()) {
+      const bool alone = !option.argument.alone.empty() && word == "--" + std::string(option.name);
+      if (alone) word.append("=").append(option.argument.alone);
+    }
+  }
+  return words;
+}
+
 po::variables_map parse(int argument_count, const char* const* arguments) {
   po::options_description all = description();
   all.add_options()(positional, po::value<Values>());
@@ -63,7 +79,7 @@ po::variables_map parse(int argument_count, const char* const* arguments) {
   namespace style = po::command_line_style;
   po::variables_map values;
   try {
-    po::store(po::command_line_parser(argument_count, arguments)
+    po::store(po::command_line_parser(with_arguments(argument_count, arguments))
                   .options(all)
                   .positional(files)
                   .style(style::unix_style & ~style::allow_guessing)

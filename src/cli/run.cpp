@@ -96,7 +96,8 @@ class Run {
 
   /// One where files depend on each other, or print without bound.
   unsigned job_count() const {
-    const bool prints = options_.action == Action::Dump || options_.action == Action::Emit;
+    const bool prints =
+        options_.action == Action::Dump || options_.action == Action::LookUp || options_.action == Action::Emit;
     if (prints || subjects_.size() < 2 || depend_on_each_other()) return 1;
     return options_.jobs != 0 ? options_.jobs : std::max(1U, std::thread::hardware_concurrency());
   }

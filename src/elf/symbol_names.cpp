@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "elf/records.hpp"
 
@@ -58,6 +59,11 @@ void SymbolNames::read(const Image& image) {
 }
 
 std::string SymbolNames::name_at(std::uint64_t address) {
+  auto found = symbol_at(address);
+  return found ? std::move(found->name) : std::string();
+}
+
+std::optional<SymbolNames::Named> SymbolNames::symbol_at(std::uint64_t address) {
   auto it = std::upper_bound(symbols_.begin(), symbols_.end(), address,
                              [](std::uint64_t a, const Symbol& s) { return a < s.begin; });
   // Aliases and inner labels stand before; the first whose size reaches the address is the one meant.
@@ -65,7 +71,16 @@ std::string SymbolNames::name_at(std::uint64_t address) {
     --it;
     if (address >= it->end) continue;
     const std::string_view name = text_at(strings_, it->name, budget_.left() + 1);
-    return budget_.take(name.size()) ? std::string(name) : std::string();
+    if (!budget_.take(name.size())) return {};
+    return Named{std::string(name), it->begin, it->end};
+  }
+  return {};
+}
+
+std::optional<SymbolNames::Named> SymbolNames::find(std::string_view name) const {
+  for (const Symbol& symbol : symbols_) {
+    if (text_at(strings_, symbol.name, name.size() + 1) == name)
+      return Named{std::string(name), symbol.begin, symbol.end};
   }
   return {};
 }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "elf/image.hpp"
@@ -20,6 +22,15 @@ class SymbolNames {
 
   /// Name of the function symbol at or closest before `address` whose size reaches it; empty if none does.
   std::string name_at(std::uint64_t address);
+
+  struct Named {
+    std::string name;
+    std::uint64_t begin, end;
+  };
+  /// The same with its place.
+  std::optional<Named> symbol_at(std::uint64_t address);
+  /// The first symbol with this name.
+  std::optional<Named> find(std::string_view name) const;
 
  private:
   void read(const Image& image);

@@ -123,10 +123,13 @@ class Dumper {
 
 }  // namespace
 
-void dump(const Section& section, std::string_view section_name, std::ostream& out) {
+void dump(const Section& section, std::string_view section_name, std::ostream& out,
+          const std::function<bool(const Fde&)>& wanted) {
   Dumper dumper(section, out);
   dumper.header(section_name);
-  for (std::size_t i = 0; i < section.fdes.size(); ++i) dumper.fde(i, section.fdes[i]);
+  for (std::size_t i = 0; i < section.fdes.size(); ++i) {
+    if (!wanted || wanted(section.fdes[i])) dumper.fde(i, section.fdes[i]);
+  }
 }
 
 }  // namespace sframe_gen::sframe

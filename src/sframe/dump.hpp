@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <string_view>
 
@@ -18,6 +19,9 @@ namespace sframe_gen::sframe {
 /// attr: S signal frame, F flexible descriptor. [m]: offsets in a repeated block, not addresses. c: the CFA;
 /// parentheses: the value stored there; u: unchanged; f: the fixed place; U: unchanged, held open by a padding word;
 /// [s]: signed. r16, on s390x in version 2: in that register.
-void dump(const Section& section, std::string_view section_name, std::ostream& out);
+///
+/// Of the descriptors those that are `wanted`, if that is not empty.
+void dump(const Section& section, std::string_view section_name, std::ostream& out,
+          const std::function<bool(const Fde&)>& wanted = {});
 
 }  // namespace sframe_gen::sframe

@@ -68,7 +68,7 @@ inline std::string bash_options() {
   }
   for (const Option& option : option_table()) {
     const std::vector<Word> words = words_of(option.argument);
-    if (words.empty()) continue;
+    if (words.empty() || !option.argument.alone.empty()) continue;
     values += "    --" + std::string(option.name) + ") echo " + joined(texts_of(words), " ") + " ;;\n";
   }
   return names +
@@ -117,10 +117,14 @@ inline std::string zsh_options() {
     readers += "    " + quoted(std::string(target.name) + ':' + meaning) + '\n';
   }
   for (const Option& option : option_table()) {
-    const std::string equals = option.argument.kind == ArgumentKind::None ? "" : "=";
+    // "=-": in the same word.
+    const std::string equals = option.argument.kind == ArgumentKind::None ? ""
+                               : !option.argument.alone.empty()           ? "=-"
+                                                                          : "=";
     const std::string exclusions = zsh_exclusions(option);
     const std::string list = exclusions.empty() ? "" : '(' + exclusions + ')';
-    const std::string text = '[' + std::string(option.brief) + ']' + zsh_argument(option.argument);
+    const std::string colon = !option.argument.alone.empty() ? ":" : "";
+    const std::string text = '[' + std::string(option.brief) + ']' + colon + zsh_argument(option.argument);
     const std::string name = joined(spellings_of(option), ",") + equals;
     options += "    " +
                (option.short_name == 0 ? quoted(list + name + text) : quoted(list) + '{' + name + '}' + quoted(text)) +
@@ -135,6 +139,7 @@ inline std::string fish_argument(const Argument& argument) {
   std::vector<std::string> lines;
   for (const Word& word : words_of(argument))
     lines.push_back(word.text + "\\t" + replaced(quoted(word.meaning), "'\\''", "\\'"));
+  if (!argument.alone.empty()) return " -a \"" + joined(lines, "\n") + '"';
   return lines.empty() ? " -x" : " -x -a \"" + joined(lines, "\n") + '"';
 }
 

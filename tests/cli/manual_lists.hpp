@@ -60,7 +60,10 @@ inline std::string roff_paragraph(std::string_view text) {
 inline std::string roff_tag(const Option& option) {
   std::string tag = option.short_name == 0 ? "" : std::string("\\-") + option.short_name + " \", \" ";
   tag += "\\-\\-" + roff_hyphens(std::string(option.name));
-  if (!option.argument.name.empty()) tag += " \" \\fI" + std::string(option.argument.name) + "\\fR\"";
+  const bool optional = !option.argument.alone.empty();
+  const std::string before = optional ? " \"[=\\fI" : " \" \\fI";
+  const std::string after = optional ? "\\fR]\"" : "\\fR\"";
+  if (!option.argument.name.empty()) tag += before + std::string(option.argument.name) + after;
   return (tag.find(' ') == std::string::npos ? ".B " : ".BR ") + tag + '\n';
 }
 

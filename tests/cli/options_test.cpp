@@ -46,6 +46,13 @@ TEST(Options, EachAction) {
   EXPECT_EQ(read({"--remove", "-n", "a"}).action, Action::Remove);
   EXPECT_EQ(read({"--remove", "-o", "b", "a"}).output, "b");
   EXPECT_EQ(read({"--dump", "a"}).action, Action::Dump);
+  EXPECT_EQ(read({"--dump", "a"}).dump, DumpForm::Text);
+  EXPECT_EQ(read({"--dump=json", "a"}).dump, DumpForm::Json);
+  EXPECT_EQ(read({"--verify", "--", "--dump"}).files.front(), "--dump");
+  EXPECT_EQ(read({"--dump", "--only", "f", "--only=0x10..0x20", "a"}).only,
+            (std::vector<std::string>{"f", "0x10..0x20"}));
+  EXPECT_EQ(read({"--lookup", "main+0x3", "a"}).action, Action::LookUp);
+  EXPECT_EQ(read({"--lookup", "main+0x3", "a"}).place, "main+0x3");
   EXPECT_EQ(read({"--verify", "a"}).action, Action::Verify);
   EXPECT_EQ(read({"--help"}).action, Action::Help);
   EXPECT_EQ(read({"-h"}).action, Action::Help);
@@ -134,6 +141,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{{}, "no file given"},  //
         Wrong{{"-q"}, "no file given"}, Wrong{{"--dump"}, "no file given"},
+        Wrong{{"--lookup", "main"}, "no file given"},
+        Wrong{{"--dump=xml", "a"}, "--dump is 'text' or 'json', not 'xml'"},
+        Wrong{{"--verify", "--only=f", "a"}, "--only goes with --dump only"},
+        Wrong{{"--dump", "--lookup", "main", "a"}, "--dump and --lookup exclude each other"},
         Wrong{{"--dump", "--verify", "a"}, "--dump and --verify exclude each other"},
         Wrong{{"--dump", "--remove", "a"}, "--remove and --dump exclude each other"},
         Wrong{{"--remove", "--cfi-from", "d", "a"}, "--cfi-from does not go with --remove"},

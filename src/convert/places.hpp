@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "elf/image.hpp"
+#include "elf/symbol_names.hpp"
+
+namespace sframe_gen::convert {
+
+/// Some code: [begin, end).
+struct CodeRange {
+  std::uint64_t begin = 0, end = 0;
+  bool holds(std::uint64_t address) const { return begin <= address && address < end; }
+};
+
+/// Addresses of a file as people write them: "0x4010"; "main+0x3"; ".text+0x10", which is how those of an object are
+/// said, as its sections have none of their own yet.
+class Places {
+ public:
+  /// The image must outlive it.
+  explicit Places(const elf::Image& image);
+
+  /// "main+0x3"; empty if no symbol is there.
+  std::string symbol_at(std::uint64_t address);
+  /// "0x4010", or of an object ".text+0x10".
+  std::string text_of(std::uint64_t address) const;
+
+  /// "0x4010" is one address; "main" all of the function's; "main+0x3" and ".text+0x10" one; "0x4010..0x4020" those
+  /// before the second. Throws Refused.
+  CodeRange range_of(std::string_view place);
+
+ private:
+  std::optional<CodeRange> named(std::string_view name);
+
+  const elf::Image& image_;
+  elf::SymbolNames names_;
+};
+
+}  // namespace sframe_gen::convert
