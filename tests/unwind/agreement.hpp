@@ -95,6 +95,28 @@ inline std::uint64_t expect_agreement(const sframe::Section& section, const sfra
   return checked;
 }
 
+/// At the first and last PC of each row, without a page table and with one. Returns how many.
+inline std::uint64_t expect_row_starts_agree(std::span<const std::byte> bytes, std::uint64_t address,
+                                             sframe::Family family) {
+  sframe::SectionView view;
+  const sframe::ViewFault fault = view.open(bytes, address, family);
+  EXPECT_FALSE(fault) << sframe::text_of(fault.problem) << " at " << fault.offset;
+  const sframe::Section section = sframe::decode(bytes, address, {"a.out", ".sframe"}, {}, family);
+  std::vector<sframe::PageSlot> slots(view.page_slots());
+  std::uint64_t checked = 0;
+  for (const bool with_pages : {false, true}) {
+    if (with_pages) view.use_pages(slots);
+    for (const sframe::Fde& function : section.fdes) {
+      for (const sframe::Fre& row : function.fres) {
+        const std::uint64_t start = function.start + row.pc_offset;
+        checked += 2;
+        if (!agree_at(section, view, start) || !agree_at(section, view, start - 1)) return checked;
+      }
+    }
+  }
+  return checked;
+}
+
 /// The same with page tables: of the smallest pages, of larger ones, and one page for all.
 inline std::uint64_t expect_agreement_by_pages(const sframe::Section& section, sframe::SectionView view) {
   std::uint64_t checked = 0;

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "sframe_gen/unwind.h"
@@ -120,6 +121,33 @@ int on_compare(const void*, const void*) {
   return 0;
 }
 
+/// As benchmark_module.c has it.
+struct Chain {
+  int left = 0;
+  int (*next[64])(Chain*) = {};
+};
+
+int at_the_end_of_the_chain(Chain*) {
+  measure("through forty modules");
+  return 0;
+}
+
+void walk_through_modules(const std::string& folder) {
+  Chain chain;
+  chain.next[chain.left++] = at_the_end_of_the_chain;
+  for (int i = 0; i < 40; ++i) {
+    void* const module = ::dlopen((folder + "/module-" + std::to_string(i) + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (module == nullptr) {
+      std::fprintf(stderr, "%s\n", ::dlerror());
+      std::exit(1);
+    }
+    chain.next[chain.left++] = reinterpret_cast<int (*)(Chain*)>(::dlsym(module, "pass_on"));
+  }
+  if (sframe_backtrace_prepare() != 0) std::exit(1);
+  --chain.left;
+  chain.next[chain.left](&chain);
+}
+
 void measure_lookups(const char* file, std::uint64_t address) {
   std::ifstream stream(file, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
@@ -184,6 +212,7 @@ int main(int count, char** arguments) {
   one_of_many<180>("as many functions as frames");
   int numbers[2]{};
   std::qsort(numbers, 2, sizeof numbers[0], on_compare);
-  if (count == 3) measure_lookups(arguments[1], std::strtoull(arguments[2], nullptr, 0));
+  if (count > 1) walk_through_modules(arguments[1]);
+  if (count == 4) measure_lookups(arguments[2], std::strtoull(arguments[3], nullptr, 0));
   return 0;
 }

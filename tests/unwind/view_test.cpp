@@ -3,6 +3,7 @@
 #include "sframe_gen/view.hpp"
 
 #include <gtest/gtest.h>
+#include <link.h>
 
 #include <filesystem>
 
@@ -10,6 +11,8 @@
 #include "emit/dialects.hpp"
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
+#include "sframe_gen/convert.hpp"
+#include "support/mapped_file.hpp"
 #include "unwind/agreement.hpp"
 #include "unwind/random_sections.hpp"
 
@@ -61,6 +64,34 @@ TEST(SectionView, ReadsTheCorpus) {
   }
   EXPECT_GT(sections, 100U);
   EXPECT_GT(checked, 2000U);
+}
+
+/// Sections of this program and of the libraries it has loaded, as the library makes them in each version.
+TEST(SectionView, ReadsTheSectionsOfRealFiles) {
+  std::vector<std::string> files{"/proc/self/exe"};
+  const auto add = [](dl_phdr_info* info, std::size_t, void* data) {
+    const std::string name = info->dlpi_name;
+    if (name.starts_with('/')) static_cast<std::vector<std::string>*>(data)->push_back(name);
+    return 0;
+  };
+  ::dl_iterate_phdr(add, &files);
+  std::uint64_t checked = 0;
+  for (const OutputFormat& format :
+       {sframe_gen::test::v3_flexible, sframe_gen::test::v2, sframe_gen::test::v2_from_section, sframe_gen::test::v1,
+        sframe_gen::test::ctf_frame}) {
+    for (const std::string& file : files) {
+      SCOPED_TRACE(file);
+      const MappedFile mapped(file);
+      constexpr std::uint64_t address = 0x40000000;
+      ConvertOptions options;
+      options.format = format;
+      const Translated made = translate(mapped.bytes(), file, address, options);
+      const Family family = format.version == sframe::Version::CtfFrame ? Family::CtfFrame : Family::SFrame;
+      checked += expect_row_starts_agree(made.bytes, made.address, family);
+    }
+  }
+  EXPECT_GT(files.size(), 4U);
+  EXPECT_GT(checked, 500000U);
 }
 
 /// Each bit of each section flipped, and each byte saturated: both take it or neither, and where they do they agree.

@@ -41,7 +41,7 @@ __attribute__((noinline)) static void walk(void) {
   record = (uint64_t *)state.fp;
   ++walks;
   for (int depth = 0;; ++depth) {
-    const enum sframe_step step = sframe_step(&self, &state, depth != 0);
+    const enum sframe_step step = step_by_sframe(&self, &state, depth != 0);
     if (step == sframe_no_row) fail("a frame has no row\n");
     if (step == sframe_outermost) {
       if (record != 0) fail("the chain of frame records goes on\n");

@@ -1,5 +1,6 @@
 /* Interrupted again and again at whatever instruction it is at, it walks its stack from there by .sframe, its own and that of
-   every library, and by libgcc, which reads .eh_frame. The two must agree frame by frame. Prints how many did. */
+   every library, and by libgcc, which reads .eh_frame. The two must agree frame by frame. Prints how many did. With
+   WITH_LIBRARY, libsframe_unwind walks as well, from the same signal. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <pthread.h>
@@ -14,6 +15,9 @@
 #include <unwind.h>
 
 #include "sframe_walk.h"
+#ifdef WITH_LIBRARY
+#include <sframe_gen/unwind.h>
+#endif
 
 enum { most_frames = 200, most_objects = 20, most_places = 1 << 16 };
 
@@ -123,6 +127,26 @@ static void set_alarm(void) {
   setitimer(ITIMER_REAL, &once, NULL);
 }
 
+#ifdef WITH_LIBRARY
+static long library_stops[SFRAME_BAD_SECTION + 1], library_frames;
+
+/* `libgccs`: from the interrupted frame on. The library may end before it where a section says nothing. */
+static void walk_by_library(const ucontext_t *context, const struct frame *libgccs, int libgcc_count) {
+  static void *pcs[most_frames];
+  const struct frame none = {0, 0};
+  int stop = -1;
+  const int count = sframe_backtrace_stop(pcs, most_frames, context, &stop);
+  for (int i = 0; i < count; ++i, ++library_frames) {
+    const struct frame ours = {(uint64_t)pcs[i], 0};
+    if (i == libgcc_count) complain("the library has one frame more", libgccs->pc, i, ours, none);
+    if (ours.pc != plain(libgccs[i].pc)) complain("the library disagrees", libgccs->pc, i, ours, libgccs[i]);
+  }
+  const int silent = stop == SFRAME_NO_ROW || stop == SFRAME_NO_SECTION;
+  if (stop != SFRAME_OUTERMOST && !silent) complain(sframe_stop_text(stop), libgccs->pc, count, none, none);
+  ++library_stops[stop];
+}
+#endif
+
 static void walk_both(const ucontext_t *context) {
   static struct trace trace;
   uint64_t registers[32];
@@ -139,9 +163,12 @@ static void walk_both(const ucontext_t *context) {
     ++unknown_to_libgcc;
     return;
   }
+#ifdef WITH_LIBRARY
+  walk_by_library(context, &trace.frame[first], trace.count - first);
+#endif
   for (;; ++depth) {
     const struct sframe_object *object = object_of(depth == 0 ? state.pc : state.pc - 1);
-    const enum sframe_step step = object == NULL ? sframe_no_row : sframe_step(object, &state, depth != 0);
+    const enum sframe_step step = object == NULL ? sframe_no_row : step_by_sframe(object, &state, depth != 0);
     const struct frame ours = {plain(state.pc), state.sp - (uint64_t)(int64_t)sframe_sp_from_cfa};
     if (step == sframe_no_row) {
       ++unfinished;
@@ -201,6 +228,9 @@ int main(int count, char **arguments) {
   /* libgcc is loaded, and has read what it keeps, before anything is interrupted. */
   struct trace trace = {0};
   _Unwind_Backtrace(add_frame, &trace);
+#ifdef WITH_LIBRARY
+  if (sframe_backtrace_prepare() != 0) return 1;
+#endif
   sigaction(SIGALRM, &action, NULL);
   set_alarm();
   for (long i = 0; samples < wanted; ++i) {
@@ -218,5 +248,12 @@ int main(int count, char **arguments) {
   sigaction(SIGALRM, &action, NULL);
   printf("%ld samples at %ld places, %ld frames, %ld unfinished, %ld unknown to libgcc\n", samples, place_count, frames,
          unfinished, unknown_to_libgcc);
+#ifdef WITH_LIBRARY
+  printf("by the library: %ld frames, 0 differences\n", library_frames);
+  for (int stop = 0; stop <= SFRAME_BAD_SECTION; ++stop)
+    if (library_stops[stop] != 0) printf("  stopped %ld times at %s\n", library_stops[stop], sframe_stop_text(stop));
+  /* All the rest is in the dynamic loader, which is not converted. */
+  if (library_stops[SFRAME_OUTERMOST] * 10 < samples * 9) return 1;
+#endif
   return 0;
 }

@@ -122,7 +122,7 @@ static inline enum sframe_step sframe_apply(struct sframe_state *state, int flex
 }
 
 /* To the caller. `after_call`: pc is a return address. It comes out as it was stored, signed or not. */
-static inline enum sframe_step sframe_step(const struct sframe_object *object, struct sframe_state *state, int after_call) {
+static inline enum sframe_step step_by_sframe(const struct sframe_object *object, struct sframe_state *state, int after_call) {
   const struct sframe_header *header = (const struct sframe_header *)object->section;
   const uint64_t pc = state->pc - (after_call ? 1 : 0);
   const struct sframe_function *function = sframe_find(object, pc);
