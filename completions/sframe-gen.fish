@@ -54,6 +54,7 @@ complete -c sframe-gen -l no-ra-undefined -d 'leave outermost frames out'
 complete -c sframe-gen -l flexible -d 'use flexible descriptors' -x -a "auto\t'except on aarch64'
 always\t'wherever a rule needs one'
 never\t'leave such rules out'"
+complete -c sframe-gen -l compact -d 'take few bytes' -x
 complete -c sframe-gen -l report -d 'choose the form of the report' -x -a "summary\t'one line a file'
 json\t'one JSON object a line for each file'"
 complete -c sframe-gen -l explain -d 'name each plan for the rewrite'

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,21 @@ struct DroppedFdes {
   std::uint64_t shadowed = 0;      ///< .debug_frame for PCs that .eh_frame describes
 };
 
+/// What a compact section takes, and what made it smaller than the default's. The parts add up to the difference.
+struct Compaction {
+  std::uint64_t default_bytes = 0;        ///< the section as it would be without
+  std::uint64_t default_descriptors = 0;  ///< of them, the descriptors
+  std::uint64_t default_rows = 0;
+  std::uint64_t bytes = 0;              ///< the section
+  std::int64_t by_fewer_descriptors = 0;  ///< functions put into one, less long ones cut
+  std::int64_t by_fewer_rows = 0;         ///< rules that go on from one function to the next, less flexible forms
+  std::int64_t by_row_starts = 0;         ///< narrower ones, less wider ones, and those of the rows that are gone
+  std::int64_t by_sharing = 0;            ///< rows that several descriptors have in one place
+  std::uint64_t least_bytes = 0;          ///< no choice of the same cuts takes fewer, whatever is shared
+
+  Compaction& operator+=(const Compaction& other);
+};
+
 struct Coverage {
   struct ReasonCount {
     std::uint64_t functions = 0;
@@ -65,6 +81,7 @@ struct Coverage {
   std::vector<NamedHole> holes;
   DroppedFdes dropped;
   std::uint64_t default_descriptors = 0, flexible_descriptors = 0, mask_descriptors = 0, rows = 0;
+  std::optional<Compaction> compaction;  ///< of a compact section
 
   /// Adds what comes after, in another part of the file or another member of an archive. Of dropped FDEs, only the
   /// duplicates are counted by part.

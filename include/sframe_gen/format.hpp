@@ -37,13 +37,28 @@ enum class Endian : std::uint8_t { Little, Big };
 /// `Auto` means all other machines.
 enum class FlexibleDescriptors : std::uint8_t { Auto, Always, Never };
 
+/// Where descriptors of a compact section may have their rows in one place. libsframe swaps the bytes of a section of
+/// the other byte order in place, once for each descriptor, and so refuses rows that it would swap twice: tools on the
+/// common hosts, which are little-endian, read shared rows of little-endian files only.
+enum class SharedRows : std::uint8_t { Always, LittleEndian, Never };
+
 /// What to write: a version, and what its readers are known to take.
 struct OutputFormat {
   sframe::Version version = sframe::Version::V3;
   bool pc_relative_starts = true;  ///< version 2: erratum 1; clear for readers older than it
   bool undefined_ra_rows = true;   ///< version 2: erratum 2, rows without words for the outermost frame
   FlexibleDescriptors flexible = FlexibleDescriptors::Auto;
+  /// The most rows of a descriptor of a compact section, from 1 to most_compact_rows: what a reader may have to scan. 0:
+  /// a descriptor a function, with the bytes that GNU as writes.
+  std::uint32_t compact_rows = 0;
+  SharedRows shared_rows = SharedRows::Always;  ///< in a compact section
 };
+
+/// A descriptor takes 16 bytes at least, and its rows may be others' too. More rows than these would let a section claim
+/// more than 4 rows a byte, which readers that guard against such claims refuse.
+inline constexpr std::uint32_t most_compact_rows = 64;
+/// Half of the default's descriptors have at most 8 rows, and hardly any gain is left beyond 32.
+inline constexpr std::uint32_t default_compact_rows = 32;
 
 /// A reader, and what it takes. No version of the format serves all readers.
 struct ReaderTarget {

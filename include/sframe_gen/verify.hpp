@@ -22,6 +22,7 @@ struct Verification {
   std::uint64_t checked_pcs = 0;        ///< at which both sides were computed
   std::uint64_t described_bytes = 0;    ///< code that some FDE describes
   std::uint64_t claimed_bytes = 0;      ///< code that some row of .sframe covers
+  std::uint64_t padding_bytes = 0;      ///< between functions, that rows go on over: nothing a program runs
   std::uint64_t left_out_rows = 0;      ///< stretches that an FDE describes and no row covers
   std::uint64_t difference_count = 0;   ///< wrong rows, by stretch
   std::uint64_t unchecked_count = 0;    ///< rows whose FDE libdwarf cannot evaluate

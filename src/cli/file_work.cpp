@@ -115,6 +115,7 @@ class FileWork {
     if (options_.quiet) return;
     write_summary(file.string(), outcome, out_);
     if (options_.verbose) write_details(file.string(), outcome, out_);
+    if (options_.explain) write_savings(outcome, out_);
     write_plans(plans_, out_);
   }
 

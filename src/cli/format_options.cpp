@@ -1,5 +1,7 @@
 #include "cli/format_options.hpp"
 
+#include <charconv>
+
 #include "cli/usage_error.hpp"
 
 namespace sframe_gen::cli {
@@ -23,6 +25,15 @@ OutputFormat format_in_detail(const GivenOptions& given) {
   return format;
 }
 
+std::uint32_t compact_rows_of(const std::string& text) {
+  std::uint32_t rows = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), rows);
+  if (error != std::errc() || stop != text.data() + text.size() || rows == 0 || rows > most_compact_rows)
+    throw UsageError("--compact is a number of rows from 1 to " + std::to_string(most_compact_rows) + ", not '" + text +
+                     "'");
+  return rows;
+}
+
 void check(const OutputFormat& format) {
   if (format.version != Version::V2 && !format.pc_relative_starts)
     throw UsageError("--no-pcrel goes with --sframe-version=2 only");
@@ -38,6 +49,7 @@ OutputFormat format_of(const GivenOptions& given) {
   const std::optional<std::string> reader = given.value_of("for");
   OutputFormat format = reader ? format_of_reader(*reader) : format_in_detail(given);
   format.flexible = given.choice_of<FlexibleDescriptors>("flexible").value_or(format.flexible);
+  if (const auto rows = given.value_of("compact")) format.compact_rows = compact_rows_of(*rows);
   check(format);
   return format;
 }

@@ -314,6 +314,19 @@ constexpr Option table[]{
         .limit = &making_rows,
     },
     {
+        .name = "compact",
+        .group = Group::Format,
+        .argument = {.kind = ArgumentKind::Text, .name = "N", .alone = "32"},
+        .brief = "take few bytes",
+        .help = "say the same rows in few bytes: neighbouring functions in one descriptor of at most N rows (32, from 1 "
+                "to 64), and equal rows stored once",
+        .manual = "Say the same rows in few bytes: neighbouring functions, with nothing but padding between them, in one "
+                  "descriptor of at most N rows (*32*, from 1 to 64), and equal rows stored once. N is what a reader "
+                  "may have to scan. With --for, only what READER takes; in objects, only what linkers keep. See "
+                  "*docs/compact.md*.",
+        .limit = &making_rows,
+    },
+    {
         .name = "report",
         .argument = {ArgumentKind::Choice,
                      "FORMAT",

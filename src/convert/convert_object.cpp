@@ -71,7 +71,9 @@ object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const
 LoweredObject lower_object(const elf::Image& object, const ConvertOptions& options) {
   if (options.format.version == sframe::Version::CtfFrame)
     throw Refused(object.name(), "is a relocatable object, and no linker knows how to merge .ctf_frame");
-  const emit::Dialect dialect = dialect_for(object, options.format);
+  emit::Dialect dialect = dialect_for(object, options.format);
+  // A linker copies each descriptor's rows anew, so that nothing shared would be left of it.
+  dialect.shares_rows = false;
   const auto debug = open_debug_file(object, options);
   const cfi::FrameSource source(object, debug ? *debug : object);
   LoweredFunctions functions = lower_functions_of(object, source, dialect);

@@ -10,6 +10,19 @@
 
 namespace sframe_gen {
 
+Compaction& Compaction::operator+=(const Compaction& other) {
+  default_bytes += other.default_bytes;
+  default_descriptors += other.default_descriptors;
+  default_rows += other.default_rows;
+  bytes += other.bytes;
+  by_fewer_descriptors += other.by_fewer_descriptors;
+  by_fewer_rows += other.by_fewer_rows;
+  by_row_starts += other.by_row_starts;
+  by_sharing += other.by_sharing;
+  least_bytes += other.least_bytes;
+  return *this;
+}
+
 void Coverage::append(const Coverage& other) {
   functions += other.functions;
   whole += other.whole;
@@ -27,6 +40,11 @@ void Coverage::append(const Coverage& other) {
   flexible_descriptors += other.flexible_descriptors;
   mask_descriptors += other.mask_descriptors;
   rows += other.rows;
+  if (compaction && other.compaction) {
+    *compaction += *other.compaction;
+  } else if (other.compaction) {
+    compaction = other.compaction;
+  }
 }
 
 std::vector<std::string> reasons_of(const Coverage& coverage) {

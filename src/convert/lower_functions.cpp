@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -9,6 +10,8 @@
 
 #include "convert/coverage.hpp"
 #include "elf/machine.hpp"
+#include "emit/compact/compact_encoder.hpp"
+#include "emit/compact/gaps.hpp"
 #include "emit/select.hpp"
 #include "support/background.hpp"
 
@@ -20,13 +23,42 @@ namespace {
 constexpr std::size_t functions_per_thread = 8192;
 constexpr std::size_t most_threads = 8;
 
-LoweredFunctions lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part,
-                            const emit::Dialect& dialect) {
-  LoweredFunctions lowered{emit::SectionEncoder(dialect), {}};
+/// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
+struct LoweredPart {
+  LoweredPart(const emit::Dialect& dialect, const emit::compact::Gaps* between) : encoder(dialect), rows(dialect, between) {}
+
+  void append(const LoweredPart& other) {
+    encoder.append(other.encoder);
+    rows.append(other.rows);
+    coverage.append(other.coverage);
+  }
+
+  emit::SectionEncoder encoder;
+  emit::compact::RowStream rows;
+  Coverage coverage;
+};
+
+/// Code that DWARF describes and SFrame cannot is not padding, whatever its instructions.
+void add_rows(const emit::Selected& selected, emit::compact::RowStream& rows) {
+  const bool has_holes = !selected.holes.empty();
+  if (has_holes) rows.forbid_gap();
+  for (const sframe::Fde& fde : selected.fdes) {
+    rows.add(fde);
+    if (has_holes) rows.forbid_gap();
+  }
+}
+
+LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part, const emit::Dialect& dialect,
+                       const emit::compact::Gaps* gaps) {
+  LoweredPart lowered(dialect, gaps);
   emit::Selector selector(dialect);
   lowered.coverage.dropped.duplicate = source.for_each_function(part, [&](const cfi::FunctionFrames& frames) {
     const emit::Selected& selected = selector.select(frames);
-    for (const sframe::Fde& fde : selected.fdes) lowered.encoder.add(fde);
+    if (dialect.compact_rows != 0) {
+      add_rows(selected, lowered.rows);
+    } else {
+      for (const sframe::Fde& fde : selected.fdes) lowered.encoder.add(fde);
+    }
     count(frames, selected, lowered.coverage);
   });
   return lowered;
@@ -37,6 +69,16 @@ std::size_t thread_count(std::size_t functions) {
   if (wanted <= 1) return 1;  // glibc opens a file of sysfs to count processors, which a small program need not wait for
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   return std::min({wanted, cores, most_threads});
+}
+
+void take_compacted(emit::compact::Compacted compacted, LoweredFunctions& all) {
+  all.encoder = std::move(compacted.encoder);
+  all.coverage.rows = all.encoder.fre_count();
+  all.coverage.flexible_descriptors = compacted.flexible_descriptors;
+  all.coverage.mask_descriptors = compacted.mask_descriptors;
+  all.coverage.default_descriptors =
+      all.encoder.fde_count() - compacted.flexible_descriptors - compacted.mask_descriptors;
+  all.coverage.compaction = compacted.saved;
 }
 
 Coverage new_coverage(const cfi::FrameSource& source, const emit::Dialect& dialect) {
@@ -67,21 +109,23 @@ std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncod
   }
 }
 
-LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect) {
+LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect,
+                                 const emit::compact::Gaps* gaps) {
   LoweredFunctions all{emit::SectionEncoder(dialect), new_coverage(source, dialect)};
   const auto parts = source.parts(thread_count(source.size()));
   if (parts.empty()) return all;
-  std::vector<std::future<LoweredFunctions>> jobs;
+  std::vector<std::future<LoweredPart>> jobs;
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    jobs.push_back(in_background([&source, &dialect, part = parts[i]] { return lower_part(source, part, dialect); }));
+    jobs.push_back(in_background(
+        [&source, &dialect, part = parts[i], gaps] { return lower_part(source, part, dialect, gaps); }));
   }
-  LoweredFunctions first = lower_part(source, parts[0], dialect);
-  all.encoder = std::move(first.encoder);
-  all.coverage.append(first.coverage);
-  for (std::future<LoweredFunctions>& job : jobs) {
-    const LoweredFunctions lowered = job.get();
-    all.encoder.append(lowered.encoder);
-    all.coverage.append(lowered.coverage);
+  LoweredPart lowered = lower_part(source, parts[0], dialect, gaps);
+  for (std::future<LoweredPart>& job : jobs) lowered.append(job.get());
+  all.coverage.append(lowered.coverage);
+  if (dialect.compact_rows == 0) {
+    all.encoder = std::move(lowered.encoder);
+  } else {
+    take_compacted(emit::compact::encode(lowered.rows, dialect), all);
   }
   return all;
 }
@@ -99,7 +143,9 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSou
                   "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
   }
   try {
-    LoweredFunctions lowered = lower_functions(source, dialect);
+    std::optional<emit::compact::Gaps> gaps;
+    if (dialect.compact_rows != 0) gaps.emplace(image, dialect.abi->abi);
+    LoweredFunctions lowered = lower_functions(source, dialect, gaps ? &*gaps : nullptr);
     if (lowered.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
     return lowered;
   } catch (const std::length_error& too_much) {

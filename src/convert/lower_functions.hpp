@@ -7,6 +7,7 @@
 #include "cfi/frame_source.hpp"
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
+#include "emit/compact/gaps.hpp"
 #include "emit/encoder.hpp"
 #include "sframe_gen/coverage.hpp"
 
@@ -29,8 +30,10 @@ struct LoweredFunctions {
 std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder, const std::string& file);
 
 /// Every function of the source, lowered and encoded in `dialect`. Large files go through several threads; the bytes do
-/// not depend on how many. Throws MalformedInput.
-LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect);
+/// not depend on how many. For a compact section `gaps` tells what stands between functions; else it is null. Throws
+/// MalformedInput.
+LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect,
+                                 const emit::compact::Gaps* gaps = nullptr);
 
 /// The same of the call frame information that `cfi_image` (often `image` itself) has; throws Refused where there is
 /// nothing to say, or too much.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "emit/fre_encoder.hpp"
 #include "sframe/format.hpp"
@@ -13,6 +14,13 @@
 namespace sframe_gen::emit {
 
 SectionEncoder::SectionEncoder(const Dialect& dialect) : dialect_(dialect), fres_(dialect.abi->endian) {}
+
+SectionEncoder::SectionEncoder(const Dialect& dialect, std::vector<Descriptor> fdes, std::span<const std::byte> fres)
+    : dialect_(dialect), fres_(dialect.abi->endian), fdes_(std::move(fdes)), fres_are_shared_(true) {
+  fres_.append_bytes(fres);
+  for (const Descriptor& entry : fdes_) fre_count_ += entry.fre_count;
+  check_limits();
+}
 
 void SectionEncoder::add(const sframe::Fde& fde) {
   assert(!fde.fres.empty() && fde.fres.size() <= dialect_.version->largest_fre_count);
@@ -39,7 +47,7 @@ void SectionEncoder::append(const SectionEncoder& other) {
   fres_.append_bytes(other.fres_.bytes());
   check_limits();
   fdes_.reserve(fdes_.size() + other.fdes_.size());
-  for (Entry entry : other.fdes_) {
+  for (Descriptor entry : other.fdes_) {
     entry.fres_offset = static_cast<std::uint32_t>(shift + entry.fres_offset);
     fdes_.push_back(entry);
   }
@@ -63,7 +71,7 @@ std::vector<std::byte> SectionEncoder::encode(std::uint64_t section_address) con
   ByteWriter writer(dialect_.abi->endian);
   writer.reserve(encoded_size());
   write_header(writer, sframe::flag::sorted | start_flag());
-  for (const Entry& entry : fdes_) write_entry(writer, entry, section_address);
+  for (const Descriptor& entry : fdes_) write_entry(writer, entry, section_address);
   writer.append_bytes(fres_.bytes());
   return writer.release();
 }
@@ -71,7 +79,7 @@ std::vector<std::byte> SectionEncoder::encode(std::uint64_t section_address) con
 std::vector<std::uint64_t> SectionEncoder::starts() const {
   std::vector<std::uint64_t> starts;
   starts.reserve(fdes_.size());
-  for (const Entry& entry : fdes_) starts.push_back(entry.start);
+  for (const Descriptor& entry : fdes_) starts.push_back(entry.start);
   return starts;
 }
 
@@ -88,15 +96,17 @@ std::vector<std::byte> SectionEncoder::encode_for_object(std::span<const std::si
   fres.reserve(fres_.size());
   write_header(writer, start_flag());
   for (const std::size_t index : order) {
-    Entry entry = fdes_[index];
-    const std::size_t end = index + 1 < fdes_.size() ? fdes_[index + 1].fres_offset : fres_.size();
-    const auto block = fres_.bytes().subspan(entry.fres_offset, end - entry.fres_offset);
-    entry.fres_offset = static_cast<std::uint32_t>(fres.size());
-    fres.append_bytes(block);
+    Descriptor entry = fdes_[index];
+    if (!fres_are_shared_) {
+      const std::size_t end = index + 1 < fdes_.size() ? fdes_[index + 1].fres_offset : fres_.size();
+      const auto block = fres_.bytes().subspan(entry.fres_offset, end - entry.fres_offset);
+      entry.fres_offset = static_cast<std::uint32_t>(fres.size());
+      fres.append_bytes(block);
+    }
     dialect_.version->start_size == 8 ? writer.u64(0) : writer.u32(0);
     write_limits(writer, entry);
   }
-  writer.append_bytes(fres.bytes());
+  writer.append_bytes(fres_are_shared_ ? fres_.bytes() : fres.bytes());
   return writer.release();
 }
 
@@ -119,7 +129,7 @@ void SectionEncoder::write_header(ByteWriter& writer, std::uint8_t flags) const 
   writer.u32(static_cast<std::uint32_t>(fdes_.size() * dialect_.version->descriptor_size));  // the rows follow them
 }
 
-void SectionEncoder::write_entry(ByteWriter& writer, const Entry& entry, std::uint64_t section_address) const {
+void SectionEncoder::write_entry(ByteWriter& writer, const Descriptor& entry, std::uint64_t section_address) const {
   const sframe::VersionTraits& version = *dialect_.version;
   // Relative to the field itself (section 2.3.1), which is also how CTF Frame counts; else to the section.
   const bool from_field = dialect_.pc_relative_starts || version.version == sframe::Version::CtfFrame;
@@ -133,7 +143,7 @@ void SectionEncoder::write_entry(ByteWriter& writer, const Entry& entry, std::ui
 }
 
 /// What follows the start.
-void SectionEncoder::write_limits(ByteWriter& writer, const Entry& entry) const {
+void SectionEncoder::write_limits(ByteWriter& writer, const Descriptor& entry) const {
   const sframe::VersionTraits& version = *dialect_.version;
   writer.u32(entry.size);
   writer.u32(entry.fres_offset);

@@ -21,7 +21,19 @@ namespace sframe_gen::emit {
 /// the starts do, so the size is known before the place.
 class SectionEncoder {
  public:
+  /// A function without its rows.
+  struct Descriptor {
+    std::uint64_t start;
+    std::uint32_t size;
+    std::uint32_t fres_offset;  ///< of the attribute in version 3, else of the first row
+    std::uint32_t fre_count;
+    sframe::FdeInfo info;
+    std::uint8_t repeat_size;
+  };
+
   explicit SectionEncoder(const Dialect& dialect);
+  /// Of rows that are bytes already, and descriptors that may share them; these are ascending and do not overlap.
+  SectionEncoder(const Dialect& dialect, std::vector<Descriptor> fdes, std::span<const std::byte> fres);
 
   /// `fde` has at least one row and at most the dialect's largest count; a row's offset is below the function's
   /// size. Throws std::length_error when the row sub-section would pass 4 GiB.
@@ -48,26 +60,18 @@ class SectionEncoder {
   std::uint64_t start_field(std::size_t index) const;
 
  private:
-  struct Entry {
-    std::uint64_t start;
-    std::uint32_t size;
-    std::uint32_t fres_offset;  ///< of the attribute in version 3, else of the first row
-    std::uint32_t fre_count;
-    sframe::FdeInfo info;
-    std::uint8_t repeat_size;
-  };
-
   void check_limits() const;
   void write_header(ByteWriter& writer, std::uint8_t flags) const;
   std::uint8_t start_flag() const;
-  void write_limits(ByteWriter& writer, const Entry& entry) const;
-  void write_entry(ByteWriter& writer, const Entry& entry, std::uint64_t section_address) const;
+  void write_limits(ByteWriter& writer, const Descriptor& entry) const;
+  void write_entry(ByteWriter& writer, const Descriptor& entry, std::uint64_t section_address) const;
   std::uint32_t reach(std::uint64_t start, std::uint64_t base) const;
 
   Dialect dialect_;
   ByteWriter fres_;
-  std::vector<Entry> fdes_;
+  std::vector<Descriptor> fdes_;
   std::uint64_t fre_count_ = 0;
+  bool fres_are_shared_ = false;  ///< or might be
 };
 
 }  // namespace sframe_gen::emit

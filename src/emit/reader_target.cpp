@@ -13,20 +13,25 @@ constexpr OutputFormat version_3{};
 constexpr OutputFormat version_2_without_undefined{.version = Version::V2, .undefined_ra_rows = false};
 constexpr OutputFormat version_2_from_section{
     .version = Version::V2, .pc_relative_starts = false, .undefined_ra_rows = false};
-constexpr OutputFormat version_1{.version = Version::V1};
+
+/// Tools of binutils read files of other machines too.
+constexpr OutputFormat by_libsframe(OutputFormat format) {
+  format.shared_rows = SharedRows::LittleEndian;
+  return format;
+}
 
 constexpr std::array targets{
     ReaderTarget{"kernel", "Linux: SFrame 3, the only version it takes", version_3},
     // It counts a row without words as no row, and starts the whole trace over from the DWARF.
     ReaderTarget{"glibc", "backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame",
                  version_2_without_undefined},
-    ReaderTarget{"gnu-ld", "binutils 2.46 and later: SFrame 3", version_3},
+    ReaderTarget{"gnu-ld", "binutils 2.46 and later: SFrame 3", by_libsframe(version_3)},
     // No binutils before 2.46 wrote or knew rows without words.
     ReaderTarget{"gnu-ld-2.45", "binutils 2.45: SFrame 2 without rows for the outermost frame",
-                 version_2_without_undefined},
+                 by_libsframe(version_2_without_undefined)},
     ReaderTarget{"gnu-ld-2.44", "binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section",
-                 version_2_from_section},
-    ReaderTarget{"gnu-ld-2.40", "binutils 2.40: SFrame 1", version_1},
+                 by_libsframe(version_2_from_section)},
+    ReaderTarget{"gnu-ld-2.40", "binutils 2.40: SFrame 1", by_libsframe({.version = Version::V1})},
     ReaderTarget{"java-profiler", "DataDog's Java profiler: SFrame 2, starts relative to the section",
                  version_2_from_section},
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <string_view>
 
 #include "sframe/abi.hpp"
@@ -47,7 +48,8 @@ class Assembler {
         rules_(section),
         fdes_(fdes),
         origin_{{}, std::string(version_.section_name)},
-        reader_(bytes, section.endian, origin_) {}
+        reader_(bytes, section.endian, origin_),
+        start_sizes_(section.fdes.size()) {}
 
   std::string run(const AssemblyFrame& frame) {
     for (const std::string& line : frame.comments) text_.append(comment(line)).append("\n");
@@ -56,7 +58,7 @@ class Assembler {
     text_.append("\n\t.balign 8\n");
     header();
     for (std::size_t i = 0; i < section_.fdes.size(); ++i) index_entry(i);
-    for (std::size_t i = 0; i < section_.fdes.size(); ++i) fres_of(i);
+    for (const std::size_t i : by_rows()) fres_of(i);
     if (!reader_.at_end()) line(".zero", std::to_string(reader_.left()), "padding");
     text_.append("\t.popsection\n");
     return std::move(text_);
@@ -125,10 +127,10 @@ class Assembler {
   }
 
   /// Which also says how wide row starts are.
-  void info() {
+  void info(std::size_t index) {
     const FdeInfo info(static_cast<std::uint8_t>(take(1, "info")));
     line(directive(1), hex(info.byte()), "info");
-    start_sizes_.push_back(1U << (info.fre_type() - version_.first_fre_type));
+    start_sizes_[index] = 1U << (info.fre_type() - version_.first_fre_type);
   }
 
   void index_entry(std::size_t index) {
@@ -137,13 +139,27 @@ class Assembler {
     take(size, "start");
     line(directive(size), fdes_[index].start, "start");
     field(4, "size");
-    field(4, "rows at");
+    rows_at_.push_back(static_cast<std::uint32_t>(take(4, "rows at")));
+    line(directive(4), hex(rows_at_.back()), "rows at");
     if (version_.splits_descriptor) return;
     count(4, "number of rows");
-    info();
+    info(index);
     if (!version_.has_repeat_size) return;
     count(1, "size of the block that repeats");
     count(2, "padding");
+  }
+
+  /// Functions in the order of their rows; of those that have them in one place, the one that has the most.
+  std::vector<std::size_t> by_rows() const {
+    std::vector<std::size_t> order(section_.fdes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+      if (rows_at_[a] != rows_at_[b]) return rows_at_[a] < rows_at_[b];
+      return section_.fdes[a].fres.size() > section_.fdes[b].fres.size();
+    });
+    const auto same_place = [&](std::size_t a, std::size_t b) { return rows_at_[a] == rows_at_[b]; };
+    order.erase(std::ranges::unique(order, same_place).begin(), order.end());
+    return order;
   }
 
   void fres_of(std::size_t index) {
@@ -151,7 +167,7 @@ class Assembler {
     const Fde& fde = section_.fdes[index];
     if (version_.splits_descriptor) {
       count(2, "number of rows");
-      info();
+      info(index);
       field(1, "info 2");
       count(1, "size of the block that repeats");
     }
@@ -184,7 +200,8 @@ class Assembler {
   std::span<const AssemblyFunction> fdes_;
   Origin origin_;
   ByteReader reader_;
-  std::vector<unsigned> start_sizes_;  ///< bytes of a row's start, by function
+  std::vector<std::uint32_t> rows_at_;  ///< by function
+  std::vector<unsigned> start_sizes_;   ///< bytes of a row's start, by function
   std::string text_;
 };
 

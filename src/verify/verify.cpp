@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <limits>
 #include <span>
 #include <thread>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "verify/fde_index.hpp"
 #include "verify/file_section.hpp"
 #include "verify/known_errors.hpp"
+#include "verify/padding.hpp"
 
 namespace sframe_gen::verify {
 
@@ -71,7 +73,7 @@ class Verifier {
     }
     described = merged(std::move(described));
     result.described_bytes = total_bytes(described);
-    result.claimed_bytes = total_bytes(claimed);
+    result.claimed_bytes = total_bytes(claimed) - result.padding_bytes;
     result.left_out_rows = count_uncovered(described, claimed);
   }
 
@@ -118,8 +120,15 @@ class Verifier {
     while (pc < range.end) {
       const FdeIndex* const index = index_at(pc);
       if (index == nullptr) {
-        differ(pc, ".sframe has a row, but no FDE describes this PC");
-        return;
+        const std::uint64_t end = std::min(range.end, next_described(pc));
+        // A row of a compact section goes on over padding to the next function, and never begins there.
+        if (pc == range.begin || !is_padding(image_, section.abi, pc, end)) {
+          differ(pc, ".sframe has a row, but no FDE describes this PC");
+          return;
+        }
+        result_.padding_bytes += end - pc;
+        pc = end;
+        continue;
       }
       std::uint64_t next = std::min(range.end, index->boundary_after(pc));
       for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
@@ -169,6 +178,12 @@ class Verifier {
     const auto holds = [&](const FdeIndex& index) { return !index.fdes_at(pc).empty(); };
     const auto found = std::find_if(indices_.begin(), indices_.end(), holds);
     return found == indices_.end() ? nullptr : &*found;
+  }
+
+  std::uint64_t next_described(std::uint64_t pc) const {
+    std::uint64_t next = std::numeric_limits<std::uint64_t>::max();
+    for (const FdeIndex& index : indices_) next = std::min(next, index.boundary_after(pc));
+    return next;
   }
 
   void differ(std::uint64_t pc, const std::string& text) {
@@ -235,6 +250,7 @@ Verification& Verification::operator+=(const Verification& other) {
   checked_pcs += other.checked_pcs;
   described_bytes += other.described_bytes;
   claimed_bytes += other.claimed_bytes;
+  padding_bytes += other.padding_bytes;
   left_out_rows += other.left_out_rows;
   difference_count += other.difference_count;
   unchecked_count += other.unchecked_count;

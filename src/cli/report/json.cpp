@@ -61,7 +61,20 @@ ordered_json section_of(const Coverage& coverage, std::uint64_t size, ordered_js
   return place;
 }
 
+ordered_json json_of(const Compaction& saved) {
+  return {{"default_size", saved.default_bytes},
+          {"default_descriptors", saved.default_descriptors},
+          {"default_rows", saved.default_rows},
+          {"least_size", saved.least_bytes},
+          {"saved",
+           {{"descriptors", saved.by_fewer_descriptors},
+            {"rows", saved.by_fewer_rows},
+            {"row_starts", saved.by_row_starts},
+            {"sharing", saved.by_sharing}}}};
+}
+
 ordered_json coverage_of(const Coverage& coverage, ordered_json section) {
+  if (coverage.compaction) section["compaction"] = json_of(*coverage.compaction);
   return {
       {"format", name_of(coverage.version)},
       {"abi", name_of(coverage.abi)},
@@ -149,7 +162,7 @@ ordered_json json_of(const Verification& result) {
       {"functions", result.functions},
       {"rows", result.rows},
       {"checked_pcs", result.checked_pcs},
-      {"bytes", {{"described", result.described_bytes}, {"covered", result.claimed_bytes}}},
+      {"bytes", {{"described", result.described_bytes}, {"covered", result.claimed_bytes}, {"padding", result.padding_bytes}}},
       {"left_out_stretches", result.left_out_rows},
       {"difference_count", result.difference_count},
       {"unchecked_count", result.unchecked_count},

@@ -26,6 +26,8 @@ void write_details(const std::string& file, const Outcome& outcome, std::ostream
 void write_details(const Emitted& emitted, std::ostream& out);
 
 /// One line for each plan, the cheapest first.
+/// What made a compact section smaller; nothing for another.
+void write_savings(const Outcome& outcome, std::ostream& out);
 void write_plans(const std::vector<TriedPlan>& plans, std::ostream& out);
 
 }  // namespace sframe_gen::cli

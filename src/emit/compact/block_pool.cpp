@@ -1,0 +1,68 @@
+#include "emit/compact/block_pool.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string_view>
+
+namespace sframe_gen::emit::compact {
+
+namespace {
+
+std::uint64_t hash_of(std::span<const std::byte> block) {
+  return std::hash<std::string_view>()({reinterpret_cast<const char*>(block.data()), block.size()});
+}
+
+}  // namespace
+
+std::uint32_t BlockPool::add(std::span<const std::byte> block) {
+  added_bytes_ += block.size();
+  const auto number = static_cast<std::uint32_t>(blocks_.size());
+  if (sharing_ != Sharing::None) {
+    const std::uint64_t hash = hash_of(block);
+    const auto [begin, end] = by_hash_.equal_range(hash);
+    const auto found =
+        std::find_if(begin, end, [&](const auto& known) { return std::ranges::equal(bytes_of(known.second), block); });
+    if (found != end) return found->second;
+    by_hash_.emplace(hash, number);
+  }
+  blocks_.push_back({bytes_.size(), static_cast<std::uint32_t>(block.size())});
+  bytes_.insert(bytes_.end(), block.begin(), block.end());
+  return number;
+}
+
+/// For each block, the one that it is the beginning of, or itself: in the order of the bytes it comes right before it.
+std::vector<std::uint32_t> BlockPool::holders() const {
+  std::vector<std::uint32_t> holders(blocks_.size());
+  std::iota(holders.begin(), holders.end(), 0U);
+  if (sharing_ != Sharing::Heads) return holders;
+  std::vector<std::uint32_t> sorted = holders;
+  std::ranges::sort(sorted, [&](std::uint32_t a, std::uint32_t b) {
+    return std::ranges::lexicographical_compare(bytes_of(a), bytes_of(b));
+  });
+  for (std::size_t i = sorted.size(); i-- > 1;) {
+    const auto head = bytes_of(sorted[i - 1]), longer = bytes_of(sorted[i]);
+    const bool begins = head.size() <= longer.size() && std::ranges::equal(head, longer.first(head.size()));
+    if (begins) holders[sorted[i - 1]] = holders[sorted[i]];
+  }
+  return holders;
+}
+
+BlockPool::Placed BlockPool::place() const {
+  Placed placed;
+  placed.offsets.resize(blocks_.size());
+  const std::vector<std::uint32_t> holders = this->holders();
+  for (std::uint32_t block = 0; block < blocks_.size(); ++block) {
+    if (holders[block] != block) continue;
+    if (placed.bytes.size() > std::numeric_limits<std::uint32_t>::max())
+      throw std::length_error("more rows than the 32-bit offsets of an SFrame section can reach");
+    placed.offsets[block] = static_cast<std::uint32_t>(placed.bytes.size());
+    const auto bytes = bytes_of(block);
+    placed.bytes.insert(placed.bytes.end(), bytes.begin(), bytes.end());
+  }
+  for (std::uint32_t block = 0; block < blocks_.size(); ++block) placed.offsets[block] = placed.offsets[holders[block]];
+  return placed;
+}
+
+}  // namespace sframe_gen::emit::compact

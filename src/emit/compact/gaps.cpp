@@ -1,0 +1,38 @@
+#include "emit/compact/gaps.hpp"
+
+#include <algorithm>
+
+#include "emit/compact/padding.hpp"
+
+namespace sframe_gen::emit::compact {
+
+Gaps::Gaps(const elf::Image& image, sframe::Abi abi) : abi_(abi), zeros_are_filler_(!image.is_object()) {
+  for (const elf::Section& section : image.sections()) {
+    const Elf64_Shdr& header = section.header;
+    constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
+    if ((header.sh_flags & wanted) != wanted || header.sh_type == SHT_NOBITS || header.sh_size == 0) continue;
+    if (!image.is_code(header.sh_addr, header.sh_size)) continue;
+    code_.push_back({header.sh_addr, header.sh_addr + header.sh_size, image.bytes_of(section)});
+  }
+  if (!image.has_section_headers()) add_segments(image);
+  std::ranges::sort(code_, {}, &Code::begin);
+}
+
+void Gaps::add_segments(const elf::Image& image) {
+  code_.clear();
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    code_.push_back({segment.p_vaddr, segment.p_vaddr + segment.p_filesz,
+                     image.slice(segment.p_offset, segment.p_filesz, "PT_LOAD")});
+  }
+}
+
+bool Gaps::is_filled(std::uint64_t begin, std::uint64_t end) const {
+  const auto after = std::ranges::upper_bound(code_, begin, {}, &Code::begin);
+  if (after == code_.begin()) return false;
+  const Code& code = *std::prev(after);
+  if (begin <= code.begin || end < begin || end >= code.end) return false;
+  return is_padding(code.bytes.subspan(begin - code.begin, end - begin), abi_, zeros_are_filler_);
+}
+
+}  // namespace sframe_gen::emit::compact

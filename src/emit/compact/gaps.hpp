@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "sframe_gen/format.hpp"
+
+namespace sframe_gen::emit::compact {
+
+/// What stands between functions: whether one descriptor may reach over it.
+class Gaps {
+ public:
+  Gaps(const elf::Image& image, sframe::Abi abi);
+
+  /// Whether [begin, end), which no function has, is padding of the section that holds the byte before it and the one
+  /// behind it. A place without bytes is, if it is inside a section.
+  bool is_filled(std::uint64_t begin, std::uint64_t end) const;
+
+ private:
+  struct Code {
+    std::uint64_t begin, end;  ///< virtual addresses
+    std::span<const std::byte> bytes;
+  };
+  void add_segments(const elf::Image& image);
+
+  std::vector<Code> code_;  ///< ascending
+  sframe::Abi abi_;
+  /// In an object, zeros may be what a relocation fills in.
+  bool zeros_are_filler_;
+};
+
+}  // namespace sframe_gen::emit::compact

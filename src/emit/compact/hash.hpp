@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+namespace sframe_gen::emit::compact {
+
+/// Spreads `value` over all bits (the finalizer of MurmurHash3). Equal on all hosts, so that equal input gives equal
+/// bytes everywhere.
+constexpr std::uint64_t mixed(std::uint64_t value) {
+  value ^= value >> 33U;
+  value *= 0xff51afd7ed558ccdU;
+  value ^= value >> 33U;
+  value *= 0xc4ceb9fe1a85ec53U;
+  return value ^ value >> 33U;
+}
+
+/// The hash of what `hash` stands for with `value` behind it.
+constexpr std::uint64_t chained(std::uint64_t hash, std::uint64_t value) {
+  return mixed(hash * 0x9e3779b97f4a7c15U + value);
+}
+
+}  // namespace sframe_gen::emit::compact

@@ -1,0 +1,103 @@
+#include "emit/compact/padding.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "support/endian.hpp"
+
+namespace sframe_gen::emit::compact {
+
+namespace {
+
+using Code = std::span<const std::byte>;
+
+unsigned at(Code code, std::size_t index) {
+  return std::to_integer<unsigned>(code[index]);
+}
+
+/// What may stand before a nop: operand size (66), which gas repeats to fill, and the segment prefix of %cs (2e).
+bool is_idle_prefix(unsigned byte) {
+  return byte == 0x66 || byte == 0x2e;
+}
+
+/// The nops of "Recommended Multi-Byte Sequence of NOP Instruction" (Intel SDM, volume 2B, NOP), without prefixes.
+constexpr std::array<std::string_view, 7> amd64_nops{
+    std::string_view("\x90", 1),
+    std::string_view("\x0f\x1f\x00", 3),
+    std::string_view("\x0f\x1f\x40\x00", 4),
+    std::string_view("\x0f\x1f\x44\x00\x00", 5),
+    std::string_view("\x0f\x1f\x80\x00\x00\x00\x00", 7),
+    std::string_view("\x0f\x1f\x84\x00\x00\x00\x00\x00", 8),
+    std::string_view("\xcc", 1),
+};
+
+bool starts_with(Code code, std::string_view bytes) {
+  return code.size() >= bytes.size() && std::equal(bytes.begin(), bytes.end(), code.begin(), [](char a, std::byte b) {
+           return static_cast<std::byte>(a) == b;
+         });
+}
+
+/// Bytes of the filler that `code` begins with; 0: none.
+std::size_t filler_of_amd64(Code code) {
+  constexpr std::size_t longest_instruction = 15;
+  std::size_t prefixes = 0;
+  while (prefixes < code.size() && is_idle_prefix(at(code, prefixes))) ++prefixes;
+  for (const std::string_view nop : amd64_nops) {
+    const bool traps = nop == amd64_nops.back();
+    if (starts_with(code.subspan(prefixes), nop) && !(traps && prefixes != 0) &&
+        prefixes + nop.size() <= longest_instruction)
+      return prefixes + nop.size();
+  }
+  return 0;
+}
+
+/// Instructions are little-endian in both byte orders (Arm ARM, B2.6.2).
+std::size_t filler_of_aarch64(Code code) {
+  if (code.size() < 4) return 0;
+  const auto word = load<std::uint32_t>(code, Endian::Little);
+  const bool nop = word == 0xd503201f;
+  const bool udf = word <= 0xffff;
+  const bool brk = (word & 0xffe0001fU) == 0xd4200000U;
+  return nop || udf || brk ? 4 : 0;
+}
+
+/// Branches on no condition: the mask, which is the high half of the second byte, is 0 (z/Architecture Principles of
+/// Operation, BRANCH ON CONDITION, BRANCH RELATIVE ON CONDITION).
+std::size_t filler_of_s390x(Code code) {
+  if (code.size() < 2) return 0;
+  const unsigned opcode = at(code, 0), second = at(code, 1);
+  if (opcode == 0x07 && second <= 0x0f) return 2;
+  if (opcode == 0x47 && second <= 0x0f && code.size() >= 4) return 4;
+  if (opcode == 0xa7 && second == 0x04 && code.size() >= 4) return 4;
+  if (opcode == 0xc0 && second == 0x04 && code.size() >= 6) return 6;
+  return 0;
+}
+
+std::size_t filler_of(Code code, sframe::Abi abi) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return filler_of_amd64(code);
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
+      return filler_of_aarch64(code);
+    case sframe::Abi::S390x:
+      return filler_of_s390x(code);
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool is_padding(Code code, sframe::Abi abi, bool zeros_are_filler) {
+  while (!code.empty()) {
+    const bool zero = at(code, 0) == 0;
+    const std::size_t size = zero ? std::size_t{zeros_are_filler} : filler_of(code, abi);
+    if (size == 0) return false;
+    code = code.subspan(size);
+  }
+  return true;
+}
+
+}  // namespace sframe_gen::emit::compact

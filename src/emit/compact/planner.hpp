@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "emit/compact/block_sizes.hpp"
+#include "emit/compact/sequence.hpp"
+#include "emit/dialect.hpp"
+
+namespace sframe_gen::emit::compact {
+
+/// The cuts at which descriptors begin, ascending: each run's first one and some of the others.
+struct Plan {
+  std::vector<std::uint32_t> starts;
+  /// No choice among these cuts takes fewer bytes for descriptors and rows, whatever is shared.
+  std::uint64_t least_bytes = 0;
+};
+
+/// Where to cut the rows so that descriptors and rows take the fewest bytes: a shortest path over the cuts.
+///
+/// A descriptor's price follows from its two cuts alone but for a block that others have too, which is stored once. Its
+/// price is divided among its users, who are not known before the path is:
+///
+///     1. by all places that could use it. Nobody can pay less, so this path's length is a bound for any choice.
+///     2. by those that used it the time before.
+///     3. nothing at all where two or more used it. The sum over all then can only fall.
+Plan make_plan(const Sequence& sequence, const BlockSizes& sizes, const Dialect& dialect);
+
+}  // namespace sframe_gen::emit::compact

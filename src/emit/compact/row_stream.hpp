@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "emit/compact/gaps.hpp"
+#include "emit/compact/rule_table.hpp"
+#include "emit/dialect.hpp"
+#include "sframe_gen/section.hpp"
+
+namespace sframe_gen::emit::compact {
+
+struct Row {
+  std::uint32_t offset;  ///< bytes from the start of the piece, later of the run
+  RuleId rule;
+};
+
+/// A function, or the part of one that rows cover.
+struct Piece {
+  std::uint64_t start;  ///< virtual address
+  std::uint32_t size;   ///< bytes
+  std::uint32_t first_row;
+  bool follows;  ///< only padding, or nothing, stands between it and the piece before it
+  bool signal_frame;
+  bool b_key;
+  bool has_signed_row;  ///< else nobody asks for the key
+};
+
+/// What the rows would take if each function had a descriptor of its own, as SectionEncoder writes it.
+struct DefaultSize {
+  std::uint64_t descriptors = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t start_bytes = 0;  ///< of rows
+  std::uint64_t tail_bytes = 0;   ///< of rows
+};
+
+/// The rows of a file, or of a part of it, function by function.
+class RowStream {
+ public:
+  /// `gaps` null: nothing is known of what stands between functions.
+  RowStream(const Dialect& dialect, const Gaps* gaps) : dialect_(dialect), gaps_(gaps), rules_(dialect) {}
+
+  /// Functions and parts of functions come in ascending order and do not overlap. Each has a row at its start.
+  void add(const sframe::Fde& fde);
+  /// What stands between the last function and the next one is not for rows.
+  void forbid_gap() { gap_forbidden_ = true; }
+  /// All of `other`, which comes after this: the same as if its functions had been added here.
+  void append(const RowStream& other);
+
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  const std::vector<Row>& rows() const { return rows_; }
+  std::vector<Row> release_rows() { return std::move(rows_); }
+  const RuleTable& rules() const { return rules_; }
+  /// Descriptors that stay as they are: those of repeated blocks.
+  const std::vector<sframe::Fde>& kept() const { return kept_; }
+  const DefaultSize& default_size() const { return default_size_; }
+
+ private:
+  void keep(const sframe::Fde& fde);
+  bool follows(std::uint64_t start) const;
+
+  Dialect dialect_;
+  const Gaps* gaps_;
+  RuleTable rules_;
+  std::vector<Piece> pieces_;
+  std::vector<Row> rows_;
+  std::vector<sframe::Fde> kept_;
+  DefaultSize default_size_;
+  bool first_forbidden_ = false;  ///< what stands before the first piece is not for rows
+  bool gap_forbidden_ = false;
+};
+
+}  // namespace sframe_gen::emit::compact

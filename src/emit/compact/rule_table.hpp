@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "emit/dialect.hpp"
+#include "sframe_gen/section.hpp"
+
+namespace sframe_gen::emit::compact {
+
+/// A row without its start: the info byte and the data words.
+class RowTail {
+ public:
+  RowTail() = default;
+  explicit RowTail(std::span<const std::byte> bytes);
+  std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t longest = 1 + 6 * 4;
+  std::array<std::byte, longest> bytes_{};
+  std::uint8_t size_ = 0;
+};
+
+using RuleId = std::uint32_t;
+
+/// What rows say, each rule once, with the bytes that say it. A file's millions of rows say a few hundred rules.
+class RuleTable {
+ public:
+  explicit RuleTable(const Dialect& dialect) : dialect_(dialect), recent_(recent_count) {}
+
+  RuleId id_of(const std::optional<sframe::RecoveryRules>& recovery);
+
+  const std::optional<sframe::RecoveryRules>& recovery(RuleId rule) const { return rules_[rule].recovery; }
+  /// Of no bytes: this kind of descriptor cannot say the rule.
+  const RowTail& tail(RuleId rule, sframe::FdeType type) const {
+    return type == sframe::FdeType::Default ? rules_[rule].plain : rules_[rule].flexible;
+  }
+  std::size_t size() const { return rules_.size(); }
+
+ private:
+  struct Entry {
+    std::optional<sframe::RecoveryRules> recovery;
+    RowTail plain, flexible;
+  };
+  static constexpr std::size_t recent_count = 1024;
+
+  RuleId find_or_add(const std::optional<sframe::RecoveryRules>& recovery, std::uint64_t hash);
+  Entry encode(const std::optional<sframe::RecoveryRules>& recovery) const;
+
+  Dialect dialect_;
+  std::vector<Entry> rules_;
+  std::vector<RuleId> recent_;  ///< by hash: an identifier that may be the one
+  std::unordered_multimap<std::uint64_t, RuleId> by_hash_;
+};
+
+}  // namespace sframe_gen::emit::compact

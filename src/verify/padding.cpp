@@ -1,0 +1,109 @@
+#include "verify/padding.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "support/endian.hpp"
+
+namespace sframe_gen::verify {
+
+namespace {
+
+using Code = std::span<const std::byte>;
+
+/// Empty: not all of it is in the file.
+Code code_at(const elf::Image& image, std::uint64_t begin, std::uint64_t end) {
+  const auto part = [&](std::uint64_t address, std::uint64_t file_offset, std::uint64_t file_size) -> Code {
+    const bool inside = begin >= address && end - address <= file_size;
+    return inside ? image.slice(file_offset + (begin - address), end - begin, "code") : Code{};
+  };
+  Code found;
+  if (image.is_object()) {
+    for (const elf::Section& section : image.sections()) {
+      if ((section.header.sh_flags & SHF_EXECINSTR) == 0 || section.header.sh_type == SHT_NOBITS) continue;
+      if (found.empty()) found = part(section.header.sh_addr, section.header.sh_offset, section.header.sh_size);
+    }
+    return found;
+  }
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    if (found.empty()) found = part(segment.p_vaddr, segment.p_offset, segment.p_filesz);
+  }
+  return found;
+}
+
+unsigned byte_at(Code code, std::size_t index) {
+  return index < code.size() ? std::to_integer<unsigned>(code[index]) : 0x100;
+}
+
+/// Bytes of the operand that a ModRM byte begins: with it, SIB and displacement (Intel SDM, volume 2A, 2.1.5).
+std::size_t operand_size(unsigned modrm, unsigned sib) {
+  const unsigned mode = modrm >> 6U, base = modrm & 7U;
+  if (mode == 3) return 1;
+  const std::size_t sib_size = base == 4 ? 1 : 0;
+  const bool no_base = mode == 0 && (base == 5 || (base == 4 && (sib & 7U) == 5));
+  const std::size_t displacement = mode == 1 ? 1 : mode == 2 || no_base ? 4 : 0;
+  return 1 + sib_size + displacement;
+}
+
+/// Size of the instruction that `code` begins with, if it does nothing or traps; else 0.
+std::size_t idle_on_amd64(Code code) {
+  if (byte_at(code, 0) == 0xcc) return 1;
+  std::size_t opcode = 0;
+  while (byte_at(code, opcode) == 0x66 || byte_at(code, opcode) == 0x2e) ++opcode;
+  if (byte_at(code, opcode) == 0x90) return opcode + 1;
+  if (byte_at(code, opcode) != 0x0f || byte_at(code, opcode + 1) != 0x1f) return 0;
+  const unsigned modrm = byte_at(code, opcode + 2);
+  if (modrm > 0xff || (modrm >> 3U & 7U) != 0) return 0;
+  return opcode + 2 + operand_size(modrm, byte_at(code, opcode + 3));
+}
+
+std::size_t idle_on_aarch64(Code code) {
+  if (code.size() < 4) return 0;
+  const auto word = load<std::uint32_t>(code, Endian::Little);
+  const unsigned hint = word >> 5U & 0x7fU;  // CRm and op2
+  const bool is_hint = (word & 0xfffff01fU) == 0xd503201fU;
+  const bool is_brk = word >> 21U == 0x6a1 && (word & 0x1fU) == 0;
+  const bool is_udf = word >> 16U == 0;
+  return (is_hint && hint == 0) || is_brk || is_udf ? 4 : 0;
+}
+
+/// The first two bits say how long an instruction is.
+std::size_t idle_on_s390x(Code code) {
+  const unsigned first = byte_at(code, 0), second = byte_at(code, 1);
+  if (second > 0xff || second >> 4U != 0) return 0;  // the mask of each of these branches
+  constexpr std::size_t sizes[] = {2, 4, 4, 6};
+  const bool by_register = first == 0x07, by_address = first == 0x47;
+  const bool relative = (first == 0xa7 || first == 0xc0) && (second & 0xfU) == 4;
+  return by_register || by_address || relative ? sizes[first >> 6U] : 0;
+}
+
+std::size_t idle_size(Code code, sframe::Abi abi) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return idle_on_amd64(code);
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
+      return idle_on_aarch64(code);
+    case sframe::Abi::S390x:
+      return idle_on_s390x(code);
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool is_padding(const elf::Image& image, sframe::Abi abi, std::uint64_t begin, std::uint64_t end) {
+  Code code = code_at(image, begin, end);
+  if (code.empty()) return false;
+  while (!code.empty()) {
+    std::size_t size = idle_size(code, abi);
+    if (size == 0 && code[0] == std::byte{0}) size = 1;
+    if (size == 0 || size > code.size()) return false;
+    code = code.subspan(size);
+  }
+  return true;
+}
+
+}  // namespace sframe_gen::verify
