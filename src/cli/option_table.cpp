@@ -17,6 +17,7 @@ constexpr Choice choice(std::string_view name, Enum value, std::string_view mean
 
 constexpr Limit converting{{Action::Convert}, {}};
 constexpr Limit emitting{{Action::Emit}, {}};
+constexpr Limit reading_rows{{Action::Convert, Action::Emit}, {}};
 constexpr Limit writing{{Action::Convert, Action::Emit, Action::Remove}, "--output and --dry-run"};
 constexpr Limit working_on_files{{Action::Convert, Action::Remove, Action::Dump, Action::Verify}, {}};
 constexpr Limit making_rows{{Action::Convert, Action::Emit, Action::Launch}, "options that choose a format"};
@@ -215,6 +216,17 @@ constexpr Option table[]{
         .manual = "Also read *.debug_frame* of DEBUG, a separate debug file with the same build-id. One FILE only.",
         .not_with = {Action::Dump, Action::LookUp, Action::Remove},
         .takes_one_file = true,
+    },
+    {
+        .name = "from-sframe",
+        .group = Group::Files,
+        .brief = "take the rows of the section that is there",
+        .help = "take the rows of the section that FILE has, of any version, instead of its call frame information",
+        .manual = "Take the rows of the section that FILE, a linked file, has, of any version, instead of its call frame "
+                  "information. The new section is read back, and gives each PC the row it had, or FILE is refused. "
+                  "With --compact, a section that a linker merged becomes smaller without any DWARF.",
+        .limit = &reading_rows,
+        .excludes = {"cfi-from"},
     },
     {
         .name = "ignore-build-id",

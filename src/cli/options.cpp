@@ -38,6 +38,7 @@ void take(const GivenOptions& given, Options& options) {
   options.output = given.value_of("output");
   options.convert.format = format_of(given);
   options.convert.debug_file = given.value_of("cfi-from");
+  options.convert.from_section = given.has("from-sframe");
   options.convert.ignore_build_id = given.has("ignore-build-id");
   options.convert.drop_signature = given.has("drop-signature");
   options.convert.dry_run = given.has("dry-run");

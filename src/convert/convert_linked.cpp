@@ -9,6 +9,7 @@
 #include "convert/debug_file.hpp"
 #include "convert/lower_functions.hpp"
 #include "convert/plans.hpp"
+#include "convert/reencode.hpp"
 #include "elf/plan/layout.hpp"
 #include "elf/preconditions.hpp"
 #include "elf/undo/original.hpp"
@@ -60,16 +61,19 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
   const auto original = elf::find_original(opened, added, output.parent_path());
   const elf::Image& image = original ? *original : opened;
   elf::check_preconditions(image);
+  std::optional<Reencoding> existing;
+  if (options.from_section) existing.emplace(opened);
   const auto debug = open_debug_file(image, options);
   const emit::Dialect dialect = dialect_for(image, options.format);
   std::optional<elf::Rewrite> rewrite;
   if (!options.dry_run) rewrite.emplace(image, opened, output, options.keep_way_back);
-  LoweredFunctions lowered = lower(image, debug ? *debug : image, dialect);
+  LoweredFunctions lowered = existing ? existing->lower(dialect) : lower(image, debug ? *debug : image, dialect);
 
   warn_of_executable_segments(image, observer);
   const elf::Layout layout = plan_layout(image, lowered.encoder.encoded_size(), added, observer);
   // Function starts are stored relative to the section: its place comes before its bytes.
   std::vector<std::byte> bytes = encode_at(layout.section_address, lowered.encoder, image.name());
+  if (existing) existing->check(bytes, layout.section_address, family_of(options.format));
   // What can fail comes before the file is replaced.
   Linked linked = outcome_of(std::move(lowered.coverage), layout);
   name_holes(linked.coverage, image);

@@ -8,6 +8,7 @@
 #include "convert/debug_file.hpp"
 #include "convert/file_kind.hpp"
 #include "convert/lower_functions.hpp"
+#include "convert/reencode.hpp"
 #include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
 #include "elf/plan/layout.hpp"
@@ -128,8 +129,16 @@ std::string linked_assembly(const elf::Image& image, std::span<const std::byte> 
 /// Without an address yet.
 LoweredFunctions lower_linked(const elf::Image& image, const ConvertOptions& options) {
   check_readable(image);
+  if (options.from_section) return Reencoding(image).lower(dialect_for(image, options.format));
   const auto debug = open_debug_file(image, options);
   return lower_functions_of(image, debug ? *debug : image, dialect_for(image, options.format));
+}
+
+std::vector<std::byte> encode_checked(const elf::Image& image, std::uint64_t address, const emit::SectionEncoder& encoder,
+                                      const ConvertOptions& options) {
+  std::vector<std::byte> bytes = encode_at(address, encoder, image.name());
+  if (options.from_section) Reencoding(image).check(bytes, address, family_of(options.format));
+  return bytes;
 }
 
 Emitted emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions& options,
@@ -140,7 +149,7 @@ Emitted emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions
   emitted.coverage = std::move(lowered.coverage);
   emitted.section_size = lowered.encoder.encoded_size();
   choose_address(image, added, address, observer, emitted);
-  const std::vector<std::byte> bytes = encode_at(emitted.section_address, lowered.encoder, image.name());
+  const std::vector<std::byte> bytes = encode_checked(image, emitted.section_address, lowered.encoder, options);
   emitted.contents = form == EmitForm::Section ? text_of(bytes) : linked_assembly(image, bytes, emitted, added);
   name_holes(emitted.coverage, image);
   return emitted;
@@ -167,7 +176,8 @@ Translated translate(std::span<const std::byte> elf, const std::string& name, st
   if (image.is_object()) throw Refused(name, "is a relocatable object, whose functions have no addresses yet");
   convert::LoweredFunctions lowered = convert::lower_linked(image, options);
   convert::check_ends_in_address_space(image, address, lowered.encoder.encoded_size());
-  Translated translated{convert::encode_at(address, lowered.encoder, name), address, std::move(lowered.coverage)};
+  Translated translated{convert::encode_checked(image, address, lowered.encoder, options), address,
+                        std::move(lowered.coverage)};
   convert::name_holes(translated.coverage, image);
   return translated;
 }

@@ -10,8 +10,6 @@
 
 #include "convert/coverage.hpp"
 #include "elf/machine.hpp"
-#include "emit/compact/compact_encoder.hpp"
-#include "emit/compact/gaps.hpp"
 #include "emit/select.hpp"
 #include "support/background.hpp"
 
@@ -25,7 +23,7 @@ constexpr std::size_t most_threads = 8;
 
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
 struct LoweredPart {
-  LoweredPart(const emit::Dialect& dialect, const emit::compact::Gaps* between) : encoder(dialect), rows(dialect, between) {}
+  LoweredPart(const emit::Dialect& dialect, const emit::compact::Gaps* gaps) : encoder(dialect), rows(dialect, gaps) {}
 
   void append(const LoweredPart& other) {
     encoder.append(other.encoder);
@@ -71,16 +69,6 @@ std::size_t thread_count(std::size_t functions) {
   return std::min({wanted, cores, most_threads});
 }
 
-void take_compacted(emit::compact::Compacted compacted, LoweredFunctions& all) {
-  all.encoder = std::move(compacted.encoder);
-  all.coverage.rows = all.encoder.fre_count();
-  all.coverage.flexible_descriptors = compacted.flexible_descriptors;
-  all.coverage.mask_descriptors = compacted.mask_descriptors;
-  all.coverage.default_descriptors =
-      all.encoder.fde_count() - compacted.flexible_descriptors - compacted.mask_descriptors;
-  all.coverage.compaction = compacted.saved;
-}
-
 Coverage new_coverage(const cfi::FrameSource& source, const emit::Dialect& dialect) {
   Coverage coverage;
   coverage.version = dialect.version->version;
@@ -91,6 +79,16 @@ Coverage new_coverage(const cfi::FrameSource& source, const emit::Dialect& diale
 
 }  // namespace
 
+void take_compacted(emit::compact::Compacted compacted, LoweredFunctions& all) {
+  all.encoder = std::move(compacted.encoder);
+  all.coverage.rows = all.encoder.fre_count();
+  all.coverage.flexible_descriptors = compacted.flexible_descriptors;
+  all.coverage.mask_descriptors = compacted.mask_descriptors;
+  all.coverage.default_descriptors =
+      all.encoder.fde_count() - compacted.flexible_descriptors - compacted.mask_descriptors;
+  all.coverage.compaction = compacted.saved;
+}
+
 emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format) {
   const elf::Machine* const machine = elf::find_machine(image);
   if (machine == nullptr) throw Refused(image.name(), "is for a machine that SFrame has no identifier for");
@@ -99,6 +97,10 @@ emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format) {
 
 const elf::NewSection& section_for(const OutputFormat& format) {
   return format.version == sframe::Version::CtfFrame ? elf::ctf_frame_section : elf::sframe_section;
+}
+
+sframe::Family family_of(const OutputFormat& format) {
+  return format.version == sframe::Version::CtfFrame ? sframe::Family::CtfFrame : sframe::Family::SFrame;
 }
 
 std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder, const std::string& file) {
@@ -143,7 +145,7 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSou
                   "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
   }
   try {
-    std::optional<emit::compact::Gaps> gaps;
+    std::optional<emit::compact::CodeGaps> gaps;
     if (dialect.compact_rows != 0) gaps.emplace(image, dialect.abi->abi);
     LoweredFunctions lowered = lower_functions(source, dialect, gaps ? &*gaps : nullptr);
     if (lowered.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));

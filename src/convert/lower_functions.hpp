@@ -7,6 +7,7 @@
 #include "cfi/frame_source.hpp"
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
+#include "emit/compact/compact_encoder.hpp"
 #include "emit/compact/gaps.hpp"
 #include "emit/encoder.hpp"
 #include "sframe_gen/coverage.hpp"
@@ -19,11 +20,16 @@ emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format);
 /// What is added to a file in this format.
 const elf::NewSection& section_for(const OutputFormat& format);
 
+sframe::Family family_of(const OutputFormat& format);
+
 /// A section without its address yet, and what it covers.
 struct LoweredFunctions {
   emit::SectionEncoder encoder;
   Coverage coverage;
 };
+
+/// The rows of a compact section, cut: what becomes of `all`.
+void take_compacted(emit::compact::Compacted compacted, LoweredFunctions& all);
 
 /// The bytes of the section at this virtual address. Throws Refused, naming `file`, where a version with 32-bit starts
 /// cannot reach a function.

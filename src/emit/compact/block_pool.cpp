@@ -20,12 +20,9 @@ std::uint32_t BlockPool::add(std::span<const std::byte> block) {
   added_bytes_ += block.size();
   const auto number = static_cast<std::uint32_t>(blocks_.size());
   if (sharing_ != Sharing::None) {
-    const std::uint64_t hash = hash_of(block);
-    const auto [begin, end] = by_hash_.equal_range(hash);
-    const auto found =
-        std::find_if(begin, end, [&](const auto& known) { return std::ranges::equal(bytes_of(known.second), block); });
-    if (found != end) return found->second;
-    by_hash_.emplace(hash, number);
+    const auto is_it = [&](std::uint32_t known) { return std::ranges::equal(bytes_of(known), block); };
+    const std::uint32_t found = numbers_.find_or_add(hash_of(block), number, is_it);
+    if (found != number) return found;
   }
   blocks_.push_back({bytes_.size(), static_cast<std::uint32_t>(block.size())});
   bytes_.insert(bytes_.end(), block.begin(), block.end());

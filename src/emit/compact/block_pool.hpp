@@ -3,8 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
+
+#include "emit/compact/hash_numbers.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -46,7 +47,7 @@ class BlockPool {
   Sharing sharing_;
   std::vector<std::byte> bytes_;
   std::vector<Block> blocks_;
-  std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash_;
+  HashNumbers numbers_{0};
   std::uint64_t added_bytes_ = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace sframe_gen::emit::compact {
 
-Gaps::Gaps(const elf::Image& image, sframe::Abi abi) : abi_(abi), zeros_are_filler_(!image.is_object()) {
+CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi) : abi_(abi), zeros_are_filler_(!image.is_object()) {
   for (const elf::Section& section : image.sections()) {
     const Elf64_Shdr& header = section.header;
     constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
@@ -18,7 +18,7 @@ Gaps::Gaps(const elf::Image& image, sframe::Abi abi) : abi_(abi), zeros_are_fill
   std::ranges::sort(code_, {}, &Code::begin);
 }
 
-void Gaps::add_segments(const elf::Image& image) {
+void CodeGaps::add_segments(const elf::Image& image) {
   code_.clear();
   for (const Elf64_Phdr& segment : image.segments()) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
@@ -27,7 +27,7 @@ void Gaps::add_segments(const elf::Image& image) {
   }
 }
 
-bool Gaps::is_filled(std::uint64_t begin, std::uint64_t end) const {
+bool CodeGaps::is_filled(std::uint64_t begin, std::uint64_t end) const {
   const auto after = std::ranges::upper_bound(code_, begin, {}, &Code::begin);
   if (after == code_.begin()) return false;
   const Code& code = *std::prev(after);

@@ -13,11 +13,21 @@ namespace sframe_gen::emit::compact {
 /// What stands between functions: whether one descriptor may reach over it.
 class Gaps {
  public:
-  Gaps(const elf::Image& image, sframe::Abi abi);
+  Gaps() = default;
+  virtual ~Gaps() = default;
+  Gaps(const Gaps&) = delete;
+  Gaps& operator=(const Gaps&) = delete;
 
   /// Whether [begin, end), which no function has, is padding of the section that holds the byte before it and the one
   /// behind it. A place without bytes is, if it is inside a section.
-  bool is_filled(std::uint64_t begin, std::uint64_t end) const;
+  virtual bool is_filled(std::uint64_t begin, std::uint64_t end) const = 0;
+};
+
+/// Those of a file.
+class CodeGaps final : public Gaps {
+ public:
+  CodeGaps(const elf::Image& image, sframe::Abi abi);
+  bool is_filled(std::uint64_t begin, std::uint64_t end) const override;
 
  private:
   struct Code {

@@ -23,15 +23,15 @@ bool is_idle_prefix(unsigned byte) {
 }
 
 /// The nops of "Recommended Multi-Byte Sequence of NOP Instruction" (Intel SDM, volume 2B, NOP), without prefixes.
-constexpr std::array<std::string_view, 7> amd64_nops{
+constexpr std::array<std::string_view, 6> amd64_nops{
     std::string_view("\x90", 1),
     std::string_view("\x0f\x1f\x00", 3),
     std::string_view("\x0f\x1f\x40\x00", 4),
     std::string_view("\x0f\x1f\x44\x00\x00", 5),
     std::string_view("\x0f\x1f\x80\x00\x00\x00\x00", 7),
     std::string_view("\x0f\x1f\x84\x00\x00\x00\x00\x00", 8),
-    std::string_view("\xcc", 1),
 };
+constexpr unsigned int3 = 0xcc;
 
 bool starts_with(Code code, std::string_view bytes) {
   return code.size() >= bytes.size() && std::equal(bytes.begin(), bytes.end(), code.begin(), [](char a, std::byte b) {
@@ -44,10 +44,9 @@ std::size_t filler_of_amd64(Code code) {
   constexpr std::size_t longest_instruction = 15;
   std::size_t prefixes = 0;
   while (prefixes < code.size() && is_idle_prefix(at(code, prefixes))) ++prefixes;
+  if (prefixes == 0 && at(code, 0) == int3) return 1;
   for (const std::string_view nop : amd64_nops) {
-    const bool traps = nop == amd64_nops.back();
-    if (starts_with(code.subspan(prefixes), nop) && !(traps && prefixes != 0) &&
-        prefixes + nop.size() <= longest_instruction)
+    if (starts_with(code.subspan(prefixes), nop) && prefixes + nop.size() <= longest_instruction)
       return prefixes + nop.size();
   }
   return 0;

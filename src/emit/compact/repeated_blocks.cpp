@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "emit/compact/hash.hpp"
+#include "emit/compact/hash_numbers.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -12,51 +13,6 @@ namespace {
 
 /// Longer ones hardly repeat, and what is not found is only not shared.
 constexpr std::size_t most_parts_looked_at = 12;
-
-/// Hash → number of the block. The hash stands for the contents: two blocks with one hash would only be priced wrongly,
-/// for what is stored is compared byte by byte.
-class BlockNumbers {
- public:
-  explicit BlockNumbers(std::size_t expected) {
-    std::size_t slots = 1024;
-    while (slots < expected * 2) slots *= 2;
-    slots_.resize(slots);
-  }
-
-  /// `next` if it is new.
-  std::uint32_t number_of(std::uint64_t hash, std::uint32_t next) {
-    if (used_ * 4 >= slots_.size() * 3) grow();
-    Slot& slot = find(hash);
-    if (slot.number == unused) {
-      slot = {hash, next};
-      ++used_;
-    }
-    return slot.number;
-  }
-
- private:
-  static constexpr std::uint32_t unused = UINT32_MAX;
-  struct Slot {
-    std::uint64_t hash = 0;
-    std::uint32_t number = unused;
-  };
-
-  Slot& find(std::uint64_t hash) {
-    std::size_t i = hash & (slots_.size() - 1);
-    while (slots_[i].number != unused && slots_[i].hash != hash) i = (i + 1) & (slots_.size() - 1);
-    return slots_[i];
-  }
-
-  void grow() {
-    std::vector<Slot> old(slots_.size() * 2);
-    old.swap(slots_);
-    for (const Slot& slot : old)
-      if (slot.number != unused) find(slot.hash) = slot;
-  }
-
-  std::vector<Slot> slots_;
-  std::size_t used_ = 0;
-};
 
 /// A block that begins at a cut and may yet grow.
 struct Growing {
@@ -97,7 +53,10 @@ class Finder {
 
  private:
   void number(Growing& block, std::vector<std::uint32_t>& occurrences) {
-    block.block = numbers_.number_of(block.hash, static_cast<std::uint32_t>(occurrences.size()));
+    // The hash stands for the contents: two blocks with one hash would only be priced wrongly, for what is stored is
+    // compared byte by byte.
+    const auto is_it = [](std::uint32_t) { return true; };
+    block.block = numbers_.find_or_add(block.hash, static_cast<std::uint32_t>(occurrences.size()), is_it);
     if (block.block == occurrences.size()) occurrences.push_back(0);
     ++occurrences[block.block];
   }
@@ -148,7 +107,7 @@ class Finder {
 
   const Sequence& sequence_;
   std::uint32_t most_rows_;
-  BlockNumbers numbers_;
+  HashNumbers numbers_;
 };
 
 }  // namespace

@@ -1,0 +1,172 @@
+#include "convert/reencode.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "emit/compact/compact_encoder.hpp"
+#include "emit/default_form.hpp"
+#include "sframe/pc_rows.hpp"
+#include "sframe/version.hpp"
+#include "sframe_gen/lookup.hpp"
+#include "support/text.hpp"
+#include "verify/file_section.hpp"
+#include "verify/padding.hpp"
+
+namespace sframe_gen::convert {
+
+namespace {
+
+/// Rows of a section become descriptors of another version, one after the other.
+class Translation {
+ public:
+  Translation(const std::string& file, const emit::Dialect& dialect) : file_(file), dialect_(dialect) {}
+
+  std::vector<sframe::Fde> translate(const sframe::Section& section) {
+    for (const sframe::Fde& fde : section.fdes) {
+      if (can_repeat(fde)) {
+        take(fde);
+      } else {
+        write_out(fde, section.version);
+      }
+    }
+    std::ranges::sort(fdes_, {}, &sframe::Fde::start);
+    return std::move(fdes_);
+  }
+
+ private:
+  bool can_repeat(const sframe::Fde& fde) const {
+    return fde.pc_type == sframe::PcType::Mask && fde.repeat_size != 0 && dialect_.version->has_repeat_size &&
+           !fde.fres.empty() && fde.fres.front().pc_offset == 0;
+  }
+
+  [[noreturn]] void refuse(std::uint64_t pc, const std::string& why) const {
+    throw Refused(file_, "has a row at " + hex(pc) + " that " + std::string(dialect_.version->name) +
+                             " cannot say: " + why);
+  }
+
+  void check(std::uint64_t pc, const sframe::Fde& fde, const std::optional<sframe::RecoveryRules>& recovery) const {
+    if (fde.signal_frame && !dialect_.version->marks_signal_frames)
+      refuse(pc, std::string(sentence_of(Unrepresentable::SignalFrame)));
+    if (!recovery) {
+      if (!dialect_.undefined_ra_rows) refuse(pc, std::string(sentence_of(Unrepresentable::ReturnAddressUndefined)));
+      return;
+    }
+    if (recovery->mangled_ra && !dialect_.version->has_mangled_ra)
+      refuse(pc, std::string(sentence_of(Unrepresentable::SignedReturnAddress)));
+    const auto obstacle = emit::obstacle_to_default(*recovery, dialect_);
+    if (obstacle && !dialect_.flexible_descriptors) refuse(pc, std::string(sentence_of(*obstacle)));
+  }
+
+  void take(const sframe::Fde& fde) {
+    for (const sframe::Fre& fre : fde.fres) check(fde.start + fre.pc_offset, fde, fre.recovery);
+    fdes_.push_back(fde);
+    set_type(fdes_.back());
+  }
+
+  /// Each stretch by itself: rows of version 1 may be bit masks, and blocks that repeat have no word there.
+  void write_out(const sframe::Fde& fde, sframe::Version version) {
+    open_ = false;
+    const auto add = [&](std::uint64_t begin, std::uint64_t end, const sframe::Fre& fre) {
+      add_row(fde, fde.start + begin, fde.start + end, fre.recovery);
+    };
+    if (sframe::is_outermost_throughout(fde, version)) {
+      if (fde.size != 0) add(0, fde.size, {});
+    } else {
+      sframe::for_each_interval(fde, add);
+    }
+    if (open_) set_type(fdes_.back());
+  }
+
+  void add_row(const sframe::Fde& fde, std::uint64_t begin, std::uint64_t end,
+               const std::optional<sframe::RecoveryRules>& recovery) {
+    check(begin, fde, recovery);
+    const bool goes_on = open_ && fdes_.back().start + fdes_.back().size == begin &&
+                         fdes_.back().fres.size() < dialect_.version->largest_fre_count;
+    if (!goes_on) {
+      if (open_) set_type(fdes_.back());
+      const bool keyed = fde.b_key && dialect_.version->has_mangled_ra;
+      fdes_.push_back({begin, 0, fde.signal_frame, keyed, sframe::PcType::Increment, 0, sframe::FdeType::Default, {}});
+      open_ = true;
+    }
+    sframe::Fde& made = fdes_.back();
+    if (made.fres.empty() || made.fres.back().recovery != recovery)
+      made.fres.push_back({static_cast<std::uint32_t>(begin - made.start), recovery});
+    made.size = static_cast<std::uint32_t>(end - made.start);
+  }
+
+  void set_type(sframe::Fde& fde) const {
+    const bool plain = std::ranges::all_of(fde.fres, [&](const sframe::Fre& fre) {
+      return !fre.recovery || !emit::obstacle_to_default(*fre.recovery, dialect_);
+    });
+    fde.type = plain ? sframe::FdeType::Default : sframe::FdeType::Flexible;
+  }
+
+  const std::string& file_;
+  const emit::Dialect& dialect_;
+  std::vector<sframe::Fde> fdes_;
+  bool open_ = false;  ///< whether the last one is of the descriptor that is being written out
+};
+
+Coverage coverage_of(const std::vector<sframe::Fde>& fdes, const emit::Dialect& dialect) {
+  Coverage coverage;
+  coverage.version = dialect.version->version;
+  coverage.abi = dialect.abi->abi;
+  coverage.functions = coverage.whole = fdes.size();
+  for (const sframe::Fde& fde : fdes) {
+    coverage.described_bytes += fde.size;
+    ++(fde.pc_type == sframe::PcType::Mask     ? coverage.mask_descriptors
+       : fde.type == sframe::FdeType::Flexible ? coverage.flexible_descriptors
+                                               : coverage.default_descriptors);
+    coverage.rows += fde.fres.size();
+  }
+  coverage.covered_bytes = coverage.described_bytes;
+  return coverage;
+}
+
+}  // namespace
+
+Reencoding::Reencoding(const elf::Image& image) : image_(image) {
+  section_ = std::move(verify::read_file_sections(image).front().section);
+}
+
+LoweredFunctions Reencoding::lower(const emit::Dialect& dialect) const {
+  const std::vector<sframe::Fde> fdes = Translation(image_.name(), dialect).translate(section_);
+  if (fdes.empty()) throw Refused(image_.name(), "has a section without rows");
+  LoweredFunctions lowered{emit::SectionEncoder(dialect), coverage_of(fdes, dialect)};
+  if (dialect.compact_rows == 0) {
+    for (const sframe::Fde& fde : fdes) lowered.encoder.add(fde);
+    return lowered;
+  }
+  const emit::compact::CodeGaps gaps(image_, dialect.abi->abi);
+  emit::compact::RowStream rows(dialect, &gaps);
+  for (const sframe::Fde& fde : fdes) rows.add(fde);
+  take_compacted(emit::compact::encode(rows, dialect), lowered);
+  return lowered;
+}
+
+void Reencoding::check(std::span<const std::byte> bytes, std::uint64_t address, sframe::Family family) const {
+  const sframe::Section again = sframe::decode(bytes, address, {image_.name(), "the new section"}, {}, family);
+  const std::vector<sframe::PcRow> before = sframe::pc_rows(section_), after = sframe::pc_rows(again);
+  const auto wrong = [&](std::uint64_t pc, const char* what) {
+    throw Refused(image_.name(), std::string("cannot be written anew: at ") + hex(pc) + " the new section " + what);
+  };
+  auto old = before.begin();
+  for (const sframe::PcRow& row : after) {
+    std::uint64_t pc = row.begin;
+    for (; old != before.end() && old->begin < row.end; ++old) {
+      if (old->begin < pc) wrong(old->begin, "lacks the row");
+      if (old->begin > pc && !verify::is_padding(image_, again.abi, pc, old->begin)) wrong(pc, "has one row too many");
+      const bool same = old->recovery == row.recovery && old->signal_frame == row.signal_frame &&
+                        old->b_key == row.b_key && old->end <= row.end;
+      if (!same) wrong(old->begin, "has another row");
+      pc = old->end;
+    }
+    if (pc < row.end && !verify::is_padding(image_, again.abi, pc, row.end)) wrong(pc, "has one row too many");
+  }
+  if (old != before.end()) wrong(old->begin, "lacks the row");
+}
+
+}  // namespace sframe_gen::convert
