@@ -34,6 +34,7 @@ complete -c sframe-gen -s j -l jobs -d 'work on so many files at a time' -x
 complete -c sframe-gen -s n -l dry-run -d 'write nothing'
 complete -c sframe-gen -l no-undo -d 'keep nothing for --remove'
 complete -c sframe-gen -l cfi-from -d 'also read .debug_frame of a separate debug file' -r -F
+complete -c sframe-gen -l from-sframe -d 'take the rows of the section that is there'
 complete -c sframe-gen -l ignore-build-id -d 'take the debug file even if its build-id differs'
 complete -c sframe-gen -l skip-non-elf -d 'pass over files that are not ELF'
 complete -c sframe-gen -l skip-refused -d 'pass over files that cannot be done for a stated reason'
@@ -54,7 +55,7 @@ complete -c sframe-gen -l no-ra-undefined -d 'leave outermost frames out'
 complete -c sframe-gen -l flexible -d 'use flexible descriptors' -x -a "auto\t'except on aarch64'
 always\t'wherever a rule needs one'
 never\t'leave such rules out'"
-complete -c sframe-gen -l compact -d 'take few bytes' -x
+complete -c sframe-gen -l compact -d 'take few bytes' -a ""
 complete -c sframe-gen -l report -d 'choose the form of the report' -x -a "summary\t'one line a file'
 json\t'one JSON object a line for each file'"
 complete -c sframe-gen -l explain -d 'name each plan for the rewrite'

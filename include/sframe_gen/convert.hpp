@@ -23,10 +23,10 @@ struct ConvertOptions {
   std::optional<std::filesystem::path> debug_file;  ///< its .debug_frame is read as well; not for archives
   /// Take the rows of the section that a linked file has, instead of its call frame information.
   bool from_section = false;
-  bool ignore_build_id = false;                     ///< take `debug_file` even if its build-id differs or is missing
-  bool drop_signature = false;                      ///< take a kernel module's signature away, which would be wrong
-  bool keep_way_back = true;                        ///< in linked files, for remove_section(): some 350 bytes
-  bool dry_run = false;                             ///< do everything but replace files
+  bool ignore_build_id = false;  ///< take `debug_file` even if its build-id differs or is missing
+  bool drop_signature = false;   ///< take a kernel module's signature away, which would be wrong
+  bool keep_way_back = true;     ///< in linked files, for remove_section(): some 350 bytes
+  bool dry_run = false;          ///< do everything but replace files
 };
 
 /// A plan that was considered for the rewrite of a linked file.

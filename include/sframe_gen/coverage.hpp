@@ -56,7 +56,7 @@ struct Compaction {
   std::uint64_t default_bytes = 0;        ///< the section as it would be without
   std::uint64_t default_descriptors = 0;  ///< of them, the descriptors
   std::uint64_t default_rows = 0;
-  std::uint64_t bytes = 0;              ///< the section
+  std::uint64_t bytes = 0;                ///< the section
   std::int64_t by_fewer_descriptors = 0;  ///< functions put into one, less long ones cut
   std::int64_t by_fewer_rows = 0;         ///< rules that go on from one function to the next, less flexible forms
   std::int64_t by_row_starts = 0;         ///< narrower ones, less wider ones, and those of the rows that are gone

@@ -48,14 +48,14 @@ struct OutputFormat {
   bool pc_relative_starts = true;  ///< version 2: erratum 1; clear for readers older than it
   bool undefined_ra_rows = true;   ///< version 2: erratum 2, rows without words for the outermost frame
   FlexibleDescriptors flexible = FlexibleDescriptors::Auto;
-  /// The most rows of a descriptor of a compact section, from 1 to most_compact_rows: what a reader may have to scan. 0:
-  /// a descriptor a function, with the bytes that GNU as writes.
+  /// The most rows of a descriptor of a compact section, from 1 to most_compact_rows: what a reader may have to scan.
+  /// 0: a descriptor a function, with the bytes that GNU as writes.
   std::uint32_t compact_rows = 0;
   SharedRows shared_rows = SharedRows::Always;  ///< in a compact section
 };
 
-/// A descriptor takes 16 bytes at least, and its rows may be others' too. More rows than these would let a section claim
-/// more than 4 rows a byte, which readers that guard against such claims refuse.
+/// A descriptor takes 16 bytes at least, and its rows may be others' too. More rows than these would let a section
+/// claim more than 4 rows a byte, which readers that guard against such claims refuse.
 inline constexpr std::uint32_t most_compact_rows = 64;
 /// Half of the default's descriptors have at most 8 rows, and hardly any gain is left beyond 32.
 inline constexpr std::uint32_t default_compact_rows = 32;

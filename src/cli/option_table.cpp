@@ -222,9 +222,10 @@ constexpr Option table[]{
         .group = Group::Files,
         .brief = "take the rows of the section that is there",
         .help = "take the rows of the section that FILE has, of any version, instead of its call frame information",
-        .manual = "Take the rows of the section that FILE, a linked file, has, of any version, instead of its call frame "
-                  "information. The new section is read back, and gives each PC the row it had, or FILE is refused. "
-                  "With --compact, a section that a linker merged becomes smaller without any DWARF.",
+        .manual =
+            "Take the rows of the section that FILE, a linked file, has, of any version, instead of its call frame "
+            "information. The new section is read back, and gives each PC the row it had, or FILE is refused. "
+            "With --compact, a section that a linker merged becomes smaller without any DWARF.",
         .limit = &reading_rows,
         .excludes = {"cfi-from"},
     },
@@ -330,12 +331,14 @@ constexpr Option table[]{
         .group = Group::Format,
         .argument = {.kind = ArgumentKind::Text, .name = "N", .alone = "32"},
         .brief = "take few bytes",
-        .help = "say the same rows in few bytes: neighbouring functions in one descriptor of at most N rows (32, from 1 "
-                "to 64), and equal rows stored once",
-        .manual = "Say the same rows in few bytes: neighbouring functions, with nothing but padding between them, in one "
-                  "descriptor of at most N rows (*32*, from 1 to 64), and equal rows stored once. N is what a reader "
-                  "may have to scan. With --for, only what READER takes; in objects, only what linkers keep. See "
-                  "*docs/compact.md*.",
+        .help =
+            "say the same rows in few bytes: neighbouring functions in one descriptor of at most N rows (32, from 1 "
+            "to 64), and equal rows stored once",
+        .manual =
+            "Say the same rows in few bytes: neighbouring functions, with nothing but padding between them, in one "
+            "descriptor of at most N rows (*32*, from 1 to 64), and equal rows stored once. N is what a reader "
+            "may have to scan. With --for, only what READER takes; in objects, only what linkers keep. See "
+            "*docs/compact.md*.",
         .limit = &making_rows,
     },
     {

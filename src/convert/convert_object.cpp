@@ -75,8 +75,9 @@ LoweredObject lower_object(const elf::Image& object, const ConvertOptions& optio
   // A linker copies each descriptor's rows anew, so that nothing shared would be left of it.
   dialect.shares_rows = false;
   if (options.from_section)
-    throw Refused(object.name(), "is a relocatable object, whose section its linker has yet to merge; --from-sframe is "
-                                 "for linked files");
+    throw Refused(object.name(),
+                  "is a relocatable object, whose section its linker has yet to merge; --from-sframe is "
+                  "for linked files");
   const auto debug = open_debug_file(object, options);
   const cfi::FrameSource source(object, debug ? *debug : object);
   LoweredFunctions functions = lower_functions_of(object, source, dialect);

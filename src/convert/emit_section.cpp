@@ -134,8 +134,8 @@ LoweredFunctions lower_linked(const elf::Image& image, const ConvertOptions& opt
   return lower_functions_of(image, debug ? *debug : image, dialect_for(image, options.format));
 }
 
-std::vector<std::byte> encode_checked(const elf::Image& image, std::uint64_t address, const emit::SectionEncoder& encoder,
-                                      const ConvertOptions& options) {
+std::vector<std::byte> encode_checked(const elf::Image& image, std::uint64_t address,
+                                      const emit::SectionEncoder& encoder, const ConvertOptions& options) {
   std::vector<std::byte> bytes = encode_at(address, encoder, image.name());
   if (options.from_section) Reencoding(image).check(bytes, address, family_of(options.format));
   return bytes;

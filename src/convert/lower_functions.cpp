@@ -64,7 +64,8 @@ LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::P
 
 std::size_t thread_count(std::size_t functions) {
   const std::size_t wanted = functions / functions_per_thread;
-  if (wanted <= 1) return 1;  // glibc opens a file of sysfs to count processors, which a small program need not wait for
+  if (wanted <= 1)
+    return 1;  // glibc opens a file of sysfs to count processors, which a small program need not wait for
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   return std::min({wanted, cores, most_threads});
 }
@@ -118,8 +119,8 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dia
   if (parts.empty()) return all;
   std::vector<std::future<LoweredPart>> jobs;
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    jobs.push_back(in_background(
-        [&source, &dialect, part = parts[i], gaps] { return lower_part(source, part, dialect, gaps); }));
+    jobs.push_back(
+        in_background([&source, &dialect, part = parts[i], gaps] { return lower_part(source, part, dialect, gaps); }));
   }
   LoweredPart lowered = lower_part(source, parts[0], dialect, gaps);
   for (std::future<LoweredPart>& job : jobs) lowered.append(job.get());

@@ -43,8 +43,8 @@ class Translation {
   }
 
   [[noreturn]] void refuse(std::uint64_t pc, const std::string& why) const {
-    throw Refused(file_, "has a row at " + hex(pc) + " that " + std::string(dialect_.version->name) +
-                             " cannot say: " + why);
+    throw Refused(file_,
+                  "has a row at " + hex(pc) + " that " + std::string(dialect_.version->name) + " cannot say: " + why);
   }
 
   void check(std::uint64_t pc, const sframe::Fde& fde, const std::optional<sframe::RecoveryRules>& recovery) const {

@@ -53,6 +53,23 @@ TEST(FormatOptions, OutermostFramesCanBeLeftOutOfVersion3) {
   EXPECT_FALSE(format({"--no-ra-undefined"}).undefined_ra_rows);
 }
 
+TEST(FormatOptions, CompactHasABound) {
+  EXPECT_EQ(format({}).compact_rows, 0U);
+  // The file behind it is no number of rows.
+  EXPECT_EQ(format({"--compact"}).compact_rows, 32U);
+  EXPECT_EQ(format({"--compact=5"}).compact_rows, 5U);
+  EXPECT_EQ(format({"--compact=64", "--for=glibc"}).compact_rows, 64U);
+  for (const char* wrong : {"--compact=0", "--compact=65", "--compact=", "--compact=8x", "--compact=-1"})
+    EXPECT_THROW(format({wrong}), UsageError) << wrong;
+}
+
+TEST(FormatOptions, ReadersSayWhatMayBeShared) {
+  EXPECT_EQ(format({"--compact"}).shared_rows, SharedRows::Always);
+  EXPECT_EQ(format({"--compact", "--for=kernel"}).shared_rows, SharedRows::Always);
+  for (const char* reader : {"--for=gnu-ld", "--for=gnu-ld-2.45", "--for=gnu-ld-2.44", "--for=gnu-ld-2.40"})
+    EXPECT_EQ(format({"--compact", reader}).shared_rows, SharedRows::LittleEndian) << reader;
+}
+
 TEST(FormatOptions, FlexibleDescriptors) {
   EXPECT_EQ(format({"--flexible=always"}).flexible, FlexibleDescriptors::Always);
   EXPECT_EQ(format({"--flexible=never"}).flexible, FlexibleDescriptors::Never);

@@ -57,8 +57,7 @@ inline CompactSection compact_section(const std::vector<sframe::Fde>& fdes, cons
   for (const sframe::Fde& fde : fdes) stream.add(fde);
   const emit::compact::Compacted made = emit::compact::encode(stream, dialect);
   CompactSection result{made.encoder.encode(0x100000), {}, made.saved};
-  const auto family =
-      dialect.version->version == Version::CtfFrame ? sframe::Family::CtfFrame : sframe::Family::SFrame;
+  const auto family = dialect.version->version == Version::CtfFrame ? sframe::Family::CtfFrame : sframe::Family::SFrame;
   result.section = sframe::decode(result.bytes, 0x100000, {"test", ".sframe"}, {}, family);
   return result;
 }
@@ -84,8 +83,8 @@ inline std::string text_of(const CompactSection& compact) {
         text += " outermost";
         continue;
       }
-      text += (fre.recovery->cfa.base_register == 7U ? " sp+" : " r" + std::to_string(*fre.recovery->cfa.base_register) +
-                                                                    '+') +
+      text += (fre.recovery->cfa.base_register == 7U ? " sp+"
+                                                     : " r" + std::to_string(*fre.recovery->cfa.base_register) + '+') +
               std::to_string(fre.recovery->cfa.offset);
       if (fre.recovery->frame_pointer) text += " c" + std::to_string(fre.recovery->frame_pointer->offset);
     }

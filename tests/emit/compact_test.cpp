@@ -1,12 +1,11 @@
 // Compact sections, case by case: which functions go into one descriptor, and what is stored once.
 
-#include "emit/compact/compact_encoder.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
+#include "emit/compact/compact_encoder.hpp"
 #include "emit/compact_cases.hpp"
 #include "emit/hex_bytes.hpp"
 #include "sframe/pc_rows.hpp"
@@ -55,8 +54,9 @@ TEST_F(Compact, SignalFramesStayApart) {
 
 TEST_F(Compact, RowsBeyondTheBoundBeginAnotherDescriptor) {
   const std::vector<sframe::Fde> fdes{pusher(0x1000), pusher(0x1010), pusher(0x1020)};
-  EXPECT_EQ(cut(fdes, compact(7)), "0x1000+0x2e rows at 0: 0 sp+8, 1 sp+16 c-16, 13 sp+8, 17 sp+16 c-16, 29 sp+8, "
-                                   "33 sp+16 c-16, 45 sp+8\n");
+  EXPECT_EQ(cut(fdes, compact(7)),
+            "0x1000+0x2e rows at 0: 0 sp+8, 1 sp+16 c-16, 13 sp+8, 17 sp+16 c-16, 29 sp+8, "
+            "33 sp+16 c-16, 45 sp+8\n");
   for (std::uint32_t most = 1; most < 7; ++most) {
     const CompactSection made = compact_section(fdes, compact(most), gaps_);
     for (const sframe::Fde& fde : made.section.fdes) EXPECT_LE(fde.fres.size(), most);
@@ -66,8 +66,9 @@ TEST_F(Compact, RowsBeyondTheBoundBeginAnotherDescriptor) {
 /// Apart because of what stands between them, two equal functions have their rows in one place.
 TEST_F(Compact, EqualRowsAreStoredOnce) {
   gaps_.code_at = 0x100e;
-  EXPECT_EQ(cut({pusher(0x1000), pusher(0x1010)}), "0x1000+0xe rows at 0: 0 sp+8, 1 sp+16 c-16, 13 sp+8\n"
-                                                   "0x1010+0xe rows at 0: 0 sp+8, 1 sp+16 c-16, 13 sp+8\n");
+  EXPECT_EQ(cut({pusher(0x1000), pusher(0x1010)}),
+            "0x1000+0xe rows at 0: 0 sp+8, 1 sp+16 c-16, 13 sp+8\n"
+            "0x1010+0xe rows at 0: 0 sp+8, 1 sp+16 c-16, 13 sp+8\n");
 }
 
 TEST_F(Compact, NothingIsSharedWhereReadersRefuseIt) {
@@ -89,8 +90,7 @@ TEST_F(Compact, Version2SharesBeginnings) {
 }
 
 TEST_F(Compact, WidthFollowsTheLargestStart) {
-  const CompactSection made =
-      compact_section({function(0x1000, 0x300, {{0, 8}, {4, 16}})}, compact(), gaps_);
+  const CompactSection made = compact_section({function(0x1000, 0x300, {{0, 8}, {4, 16}})}, compact(), gaps_);
   EXPECT_EQ(hex_bytes(std::span(made.bytes).subspan(44)), "02 00 00 00 00 00 03 08 04 03 10");
 }
 

@@ -33,9 +33,9 @@ TEST(Padding, NopsOfX86) {
 }
 
 TEST(Padding, CodeOfX86IsNot) {
-  for (const char* code : {"c3", "90 c3", "0f 1f", "0f 1f 44 00", "0f 1f 44 00 08", "66", "f3 90", "0f 0b", "66 cc",
-                           "0f 1f 48 00", "f3 0f 1e fa", "eb 02 90 90",
-                           "66 66 66 66 66 66 66 2e 0f 1f 84 00 00 00 00 00"}) {
+  for (const char* code :
+       {"c3", "90 c3", "0f 1f", "0f 1f 44 00", "0f 1f 44 00 08", "66", "f3 90", "0f 0b", "66 cc", "0f 1f 48 00",
+        "f3 0f 1e fa", "eb 02 90 90", "66 66 66 66 66 66 66 2e 0f 1f 84 00 00 00 00 00"}) {
     EXPECT_FALSE(is_padding(code, sframe::Abi::Amd64)) << code;
   }
 }

@@ -21,7 +21,10 @@ class Code {
       for (std::size_t i = 0; i < size; ++i)
         bytes_[at + i] = static_cast<std::byte>(value >> 8U * (big ? size - 1 - i : i));
     };
-    std::memcpy(bytes_.data(), "\x7f" "ELF\x02\x01\x01", 7);
+    std::memcpy(bytes_.data(),
+                "\x7f"
+                "ELF\x02\x01\x01",
+                7);
     if (big) bytes_[5] = std::byte{2};
     put(16, ET_EXEC, 2);
     put(18, machine, 2);

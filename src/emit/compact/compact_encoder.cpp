@@ -144,8 +144,8 @@ class Encoder {
     const std::uint64_t per_descriptor = dialect_.version->descriptor_size + attribute;
     const auto difference = [](std::uint64_t a, std::uint64_t b) { return static_cast<std::int64_t>(a - b); };
     Compaction& saved = result_.saved;
-    saved.default_bytes = dialect_.version->header_size() + before.descriptors * per_descriptor + before.start_bytes +
-                          before.tail_bytes;
+    saved.default_bytes =
+        dialect_.version->header_size() + before.descriptors * per_descriptor + before.start_bytes + before.tail_bytes;
     saved.default_descriptors = before.descriptors;
     saved.default_rows = before.rows;
     saved.by_fewer_descriptors =
@@ -154,8 +154,8 @@ class Encoder {
     saved.by_row_starts = difference(before.start_bytes, start_bytes_);
     saved.by_sharing = difference(pool_.added_bytes(), stored_bytes_);
     saved.bytes = result_.encoder.encoded_size();
-    saved.least_bytes = dialect_.version->header_size() + least_planned +
-                        stream_.kept().size() * dialect_.version->descriptor_size;
+    saved.least_bytes =
+        dialect_.version->header_size() + least_planned + stream_.kept().size() * dialect_.version->descriptor_size;
   }
 
   static constexpr std::uint64_t fde_attribute_size = sframe::fde_attribute::repeat_size_at + 1;

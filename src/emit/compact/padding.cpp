@@ -34,9 +34,8 @@ constexpr std::array<std::string_view, 6> amd64_nops{
 constexpr unsigned int3 = 0xcc;
 
 bool starts_with(Code code, std::string_view bytes) {
-  return code.size() >= bytes.size() && std::equal(bytes.begin(), bytes.end(), code.begin(), [](char a, std::byte b) {
-           return static_cast<std::byte>(a) == b;
-         });
+  return code.size() >= bytes.size() && std::equal(bytes.begin(), bytes.end(), code.begin(),
+                                                   [](char a, std::byte b) { return static_cast<std::byte>(a) == b; });
 }
 
 /// Bytes of the filler that `code` begins with; 0: none.

@@ -11,9 +11,6 @@ namespace sframe_gen::emit::compact {
 
 namespace {
 
-/// Longer ones hardly repeat, and what is not found is only not shared.
-constexpr std::size_t most_parts_looked_at = 12;
-
 /// A block that begins at a cut and may yet grow.
 struct Growing {
   std::uint32_t cut;
@@ -40,7 +37,7 @@ class Finder {
   std::vector<std::vector<Place>> find(std::vector<std::uint32_t>& occurrences) {
     std::vector<std::vector<Place>> places;
     std::vector<Growing> growing = shortest(occurrences);
-    while (!growing.empty() && places.size() < most_parts_looked_at) {
+    while (!growing.empty()) {
       std::erase_if(growing, [&](const Growing& block) { return occurrences[block.block] < 2; });
       if (growing.empty()) break;
       auto& found = places.emplace_back();

@@ -41,9 +41,8 @@ RuleId RuleTable::id_of(const std::optional<sframe::RecoveryRules>& recovery) {
 
 RuleId RuleTable::find_or_add(const std::optional<sframe::RecoveryRules>& recovery, std::uint64_t hash) {
   const auto [begin, end] = by_hash_.equal_range(hash);
-  const auto found = std::find_if(begin, end, [&](const auto& known) {
-    return rules_[known.second].recovery == recovery;
-  });
+  const auto found =
+      std::find_if(begin, end, [&](const auto& known) { return rules_[known.second].recovery == recovery; });
   if (found != end) return found->second;
   const auto added = static_cast<RuleId>(rules_.size());
   rules_.push_back(encode(recovery));
