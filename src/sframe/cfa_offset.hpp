@@ -16,6 +16,8 @@ constexpr std::int64_t cfa_offset_of_word(std::int64_t word, const AbiTraits& ab
 /// No value: no word says that offset. `cfa_offset` fits in 32 bits.
 constexpr std::optional<std::int32_t> word_of_cfa_offset(std::int64_t cfa_offset, const AbiTraits& abi) {
   const std::int64_t counted = cfa_offset - abi.cfa_offset_bias;
+  // A division takes longer than all else that is done to a row.
+  if (abi.cfa_offset_unit == 1) return static_cast<std::int32_t>(counted);
   if (counted % abi.cfa_offset_unit != 0) return std::nullopt;
   return static_cast<std::int32_t>(counted / abi.cfa_offset_unit);
 }
