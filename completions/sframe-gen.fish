@@ -52,6 +52,7 @@ complete -c sframe-gen -l sframe-version -d 'choose the version of the format' -
 ctf\t'CTF Frame, which came before'"
 complete -c sframe-gen -l no-pcrel -d 'version 2 for readers older than its errata'
 complete -c sframe-gen -l no-ra-undefined -d 'leave outermost frames out'
+complete -c sframe-gen -l no-stubs -d 'no rows from instructions'
 complete -c sframe-gen -l flexible -d 'use flexible descriptors' -x -a "auto\t'except on aarch64'
 always\t'wherever a rule needs one'
 never\t'leave such rules out'"

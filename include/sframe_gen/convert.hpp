@@ -26,6 +26,7 @@ struct ConvertOptions {
   bool ignore_build_id = false;  ///< take `debug_file` even if its build-id differs or is missing
   bool drop_signature = false;   ///< take a kernel module's signature away, which would be wrong
   bool keep_way_back = true;     ///< in linked files, for remove_section(): some 350 bytes
+  bool stubs = true;             ///< in linked files, rows from instructions where they say all
   bool dry_run = false;          ///< do everything but replace files
 };
 

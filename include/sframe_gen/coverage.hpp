@@ -66,6 +66,21 @@ struct Compaction {
   Compaction& operator+=(const Compaction& other);
 };
 
+/// Code that is described by its own instructions: stubs of procedure linkage tables, and what a program starts and
+/// ends with.
+struct StubCoverage {
+  std::uint64_t entries = 0;            ///< stubs
+  std::uint64_t bytes = 0;              ///< of code, that they take
+  std::uint64_t bytes_without_cfi = 0;  ///< of these, that no FDE describes
+};
+
+/// PCs of a stub of which call frame information says something else than the instructions, which are right.
+struct Contradiction {
+  std::uint64_t begin = 0, end = 0;  ///< virtual addresses
+  std::string function;              ///< empty: no symbol says
+  std::string instructions, cfi;     ///< "CFA rsp+8, RA *(CFA-8)"
+};
+
 struct Coverage {
   struct ReasonCount {
     std::uint64_t functions = 0;
@@ -80,6 +95,8 @@ struct Coverage {
   std::array<ReasonCount, unrepresentable_count> reasons{};  ///< by Unrepresentable
   std::vector<NamedHole> holes;
   DroppedFdes dropped;
+  StubCoverage stubs;
+  std::vector<Contradiction> contradictions;
   std::uint64_t default_descriptors = 0, flexible_descriptors = 0, mask_descriptors = 0, rows = 0;
   std::optional<Compaction> compaction;  ///< of a compact section
 

@@ -55,6 +55,7 @@ enum class UnknownReason : std::uint8_t {
   CfaRuleWithoutRegister,  ///< def_cfa_offset or def_cfa_register while the CFA rule is no register and offset
   ForeignReturnColumn,     ///< the CIE returns by another column than the ABI's
   ConflictingFdes,         ///< several FDEs describe the PCs and disagree
+  UnknownStub,             ///< in a section of stubs, but none whose instructions are known
 };
 
 using CfaRule = std::variant<Unspecified, Formula, PltStub, OtherExpression, UnknownReason>;

@@ -20,8 +20,9 @@ struct FunctionFrames {
   std::uint64_t start = 0;  ///< virtual address
   std::uint64_t size = 0;   ///< bytes, not zero
   bool signal_frame = false;
-  std::vector<FrameRow> rows;  ///< ascending, the first at offset 0, neighbours differ
-  bool b_key = false;          ///< return addresses are signed with key B (aarch64)
+  std::vector<FrameRow> rows;    ///< ascending, the first at offset 0, neighbours differ
+  bool b_key = false;            ///< return addresses are signed with key B (aarch64)
+  std::uint8_t repeat_size = 0;  ///< bytes after which the rows start over, as in a table of stubs; 0: they do not
   friend bool operator==(const FunctionFrames&, const FunctionFrames&) = default;
 };
 
@@ -43,6 +44,8 @@ class FrameSource {
   };
   /// At most `count` parts, ascending, that together hold every function; fewer where there are few.
   std::vector<Part> parts(std::size_t count) const;
+  /// Where the first function of a part begins, which has one.
+  std::uint64_t start_of(const Part& part) const { return fdes_[part.begin].start; }
 
   /// Calls back with each function of the part, by ascending start, PCs never overlapping. Returns how many FDEs were
   /// duplicates of another. Different parts may go through different threads. Throws MalformedInput.

@@ -310,6 +310,17 @@ constexpr Option table[]{
         .limit = &making_rows,
     },
     {
+        .name = "no-stubs",
+        .group = Group::Format,
+        .brief = "no rows from instructions",
+        .help = "rows from call frame information only, none from the instructions of PLT stubs and start code",
+        .manual = "Make rows from call frame information only. Without this, linked files also get rows for what their "
+                  "instructions alone describe exactly: stubs of procedure linkage tables, as GNU ld, gold, lld and "
+                  "mold write them, and the pieces that programs start and end with. There, call frame information "
+                  "counts only if the instructions say the same; *--verbose* names each difference.",
+        .limit = &making_rows,
+    },
+    {
         .name = "flexible",
         .group = Group::Format,
         .argument = {ArgumentKind::Choice,

@@ -55,6 +55,7 @@ void take(const GivenOptions& given, Options& options) {
   options.excluded = given.values_of("exclude");
   if (const auto jobs = given.value_of("jobs")) options.jobs = job_count_of(*jobs);
   options.convert.keep_way_back = !given.has("no-undo");
+  options.convert.stubs = !given.has("no-stubs");
   options.quiet = given.has("quiet");
   options.verbose = given.has("verbose");
   options.report = given.choice_of<ReportFormat>("report").value_or(options.report);

@@ -41,7 +41,7 @@ Filled convert_kernel(const elf::Image& kernel, const std::filesystem::path& out
   if (options.from_section) existing.emplace(kernel);
   const auto debug = open_debug_file(kernel, options);
   LoweredFunctions lowered =
-      existing ? existing->lower(dialect) : lower_functions_of(kernel, debug ? *debug : kernel, dialect);
+      existing ? existing->lower(dialect) : lower_functions_of(kernel, debug ? *debug : kernel, {}, dialect);
   const std::uint64_t size = lowered.encoder.encoded_size();
   const auto why_not = obstacle(reserved, added.name, size);
   if (observer.plan)

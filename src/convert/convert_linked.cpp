@@ -31,11 +31,12 @@ void warn_of_executable_segments(const elf::Image& image, const Observer& observ
                   " executable segments; a kernel that validates .sframe may not take it");
 }
 
-LoweredFunctions lower(const elf::Image& image, const elf::Image& cfi_image, const emit::Dialect& dialect) {
+LoweredFunctions lower(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
+                       const emit::Dialect& dialect) {
   const cfi::FrameSource source(image, cfi_image);
   if (source.empty() && !image.has_section_headers())
     throw Refused(image.name(), "has no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
-  return lower_functions_of(image, source, dialect);
+  return lower_functions_of(image, source, stubs, dialect);
 }
 
 Linked outcome_of(Coverage coverage, const elf::Layout& layout) {
@@ -67,7 +68,8 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
   const emit::Dialect dialect = dialect_for(image, options.format);
   std::optional<elf::Rewrite> rewrite;
   if (!options.dry_run) rewrite.emplace(image, opened, output, options.keep_way_back);
-  LoweredFunctions lowered = existing ? existing->lower(dialect) : lower(image, debug ? *debug : image, dialect);
+  LoweredFunctions lowered =
+      existing ? existing->lower(dialect) : lower(image, debug ? *debug : image, stubs_for(image, options), dialect);
 
   warn_of_executable_segments(image, observer);
   const elf::Layout layout = plan_layout(image, lowered.encoder.encoded_size(), added, observer);

@@ -80,7 +80,7 @@ LoweredObject lower_object(const elf::Image& object, const ConvertOptions& optio
                   "for linked files");
   const auto debug = open_debug_file(object, options);
   const cfi::FrameSource source(object, debug ? *debug : object);
-  LoweredFunctions functions = lower_functions_of(object, source, dialect);
+  LoweredFunctions functions = lower_functions_of(object, source, {}, dialect);
   LoweredObject lowered{make_section(functions.encoder, source, dialect, object), std::move(functions.coverage)};
   name_holes(lowered.coverage, object);
   return lowered;

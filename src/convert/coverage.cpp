@@ -36,6 +36,10 @@ void Coverage::append(const Coverage& other) {
   }
   holes.insert(holes.end(), other.holes.begin(), other.holes.end());
   dropped.duplicate += other.dropped.duplicate;
+  stubs.entries += other.stubs.entries;
+  stubs.bytes += other.stubs.bytes;
+  stubs.bytes_without_cfi += other.stubs.bytes_without_cfi;
+  contradictions.insert(contradictions.end(), other.contradictions.begin(), other.contradictions.end());
   default_descriptors += other.default_descriptors;
   flexible_descriptors += other.flexible_descriptors;
   mask_descriptors += other.mask_descriptors;
@@ -75,20 +79,20 @@ std::vector<std::string> sentences_of(const DroppedFdes& dropped) {
 
 namespace sframe_gen::convert {
 
-void count(const cfi::FunctionFrames& frames, const emit::Selected& selected, Coverage& coverage) {
-  ++coverage.functions;
-  ++(selected.holes.empty() ? coverage.whole : selected.fdes.empty() ? coverage.left_out : coverage.in_part);
-  coverage.described_bytes += frames.size;
-  coverage.covered_bytes += frames.size;
+namespace {
+
+void count_holes(const std::vector<Hole>& holes, Coverage& coverage) {
   std::set<Unrepresentable> seen;
-  for (const Hole& hole : selected.holes) {
+  for (const Hole& hole : holes) {
     Coverage::ReasonCount& reason = coverage.reasons[static_cast<std::size_t>(hole.reason)];
     if (seen.insert(hole.reason).second) ++reason.functions;
     reason.bytes += hole.end - hole.begin;
-    coverage.covered_bytes -= hole.end - hole.begin;
     coverage.holes.push_back({hole, {}, {}});
   }
-  for (const sframe::Fde& fde : selected.fdes) {
+}
+
+void count_descriptors(const std::vector<sframe::Fde>& fdes, Coverage& coverage) {
+  for (const sframe::Fde& fde : fdes) {
     ++(fde.pc_type == sframe::PcType::Mask     ? coverage.mask_descriptors
        : fde.type == sframe::FdeType::Flexible ? coverage.flexible_descriptors
                                                : coverage.default_descriptors);
@@ -96,9 +100,31 @@ void count(const cfi::FunctionFrames& frames, const emit::Selected& selected, Co
   }
 }
 
+}  // namespace
+
+void count(const cfi::FunctionFrames& frames, const emit::Selected& selected, Coverage& coverage) {
+  ++coverage.functions;
+  ++(selected.holes.empty() ? coverage.whole : selected.fdes.empty() ? coverage.left_out : coverage.in_part);
+  coverage.described_bytes += frames.size;
+  coverage.covered_bytes += frames.size;
+  for (const Hole& hole : selected.holes) coverage.covered_bytes -= hole.end - hole.begin;
+  count_holes(selected.holes, coverage);
+  count_descriptors(selected.fdes, coverage);
+}
+
+void count_stubs(const stubs::Run& run, const emit::Selected& selected, Coverage& coverage) {
+  coverage.stubs.entries += run.entries;
+  coverage.stubs.bytes += run.size;
+  coverage.stubs.bytes_without_cfi += run.size;
+  count_holes(selected.holes, coverage);
+  count_descriptors(selected.fdes, coverage);
+}
+
 void name_holes(Coverage& coverage, const elf::Image& image) {
-  if (coverage.holes.empty()) return;
+  if (coverage.holes.empty() && coverage.contradictions.empty()) return;
   elf::SymbolNames names(image);
+  for (Contradiction& contradiction : coverage.contradictions)
+    contradiction.function = names.name_at(contradiction.begin);
   NameBudget section_names(image.file_bytes().size());
   for (NamedHole& named : coverage.holes) {
     named.function = names.name_at(named.hole.begin);

@@ -6,11 +6,16 @@
 #include "elf/image.hpp"
 #include "emit/select.hpp"
 #include "sframe_gen/coverage.hpp"
+#include "stubs/recognize.hpp"
 
 namespace sframe_gen::convert {
 
 /// Counts a function and what became of it.
 void count(const cfi::FunctionFrames& frames, const emit::Selected& selected, Coverage& coverage);
+
+/// Counts stubs that no FDE describes and what became of them. Where one does, `bytes_without_cfi` is too large by
+/// that.
+void count_stubs(const stubs::Run& run, const emit::Selected& selected, Coverage& coverage);
 
 /// Gives the holes the names of their functions and, in an object, of their sections.
 void name_holes(Coverage& coverage, const elf::Image& image);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "convert/coverage.hpp"
+#include "convert/stub_merge.hpp"
 #include "elf/machine.hpp"
-#include "emit/select.hpp"
 #include "support/background.hpp"
 
 namespace sframe_gen::convert {
@@ -46,19 +46,19 @@ void add_rows(const emit::Selected& selected, emit::compact::RowStream& rows) {
   }
 }
 
-LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part, const emit::Dialect& dialect,
+/// The stubs from `begin` up to `end` go with the part.
+LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part, const stubs::Found& stubs,
+                       std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
                        const emit::compact::Gaps* gaps) {
   LoweredPart lowered(dialect, gaps);
-  emit::Selector selector(dialect);
-  lowered.coverage.dropped.duplicate = source.for_each_function(part, [&](const cfi::FunctionFrames& frames) {
-    const emit::Selected& selected = selector.select(frames);
-    if (dialect.compact_rows != 0) {
-      add_rows(selected, lowered.rows);
-    } else {
-      for (const sframe::Fde& fde : selected.fdes) lowered.encoder.add(fde);
-    }
-    count(frames, selected, lowered.coverage);
-  });
+  const auto put = [&](const emit::Selected& selected) {
+    if (dialect.compact_rows != 0) return add_rows(selected, lowered.rows);
+    for (const sframe::Fde& fde : selected.fdes) lowered.encoder.add(fde);
+  };
+  StubMerge merge(stubs, begin, end, dialect, put, lowered.coverage);
+  lowered.coverage.dropped.duplicate =
+      source.for_each_function(part, [&](const cfi::FunctionFrames& frames) { merge.add(frames); });
+  merge.finish();
   return lowered;
 }
 
@@ -90,6 +90,10 @@ void take_compacted(emit::compact::Compacted compacted, LoweredFunctions& all) {
   all.coverage.compaction = compacted.saved;
 }
 
+stubs::Found stubs_for(const elf::Image& image, const ConvertOptions& options) {
+  return options.stubs ? stubs::find_stubs(image) : stubs::Found{};
+}
+
 emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format) {
   const elf::Machine* const machine = elf::find_machine(image);
   if (machine == nullptr) throw Refused(image.name(), "is for a machine that SFrame has no identifier for");
@@ -112,17 +116,19 @@ std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncod
   }
 }
 
-LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect,
-                                 const emit::compact::Gaps* gaps) {
+LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
+                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps) {
   LoweredFunctions all{emit::SectionEncoder(dialect), new_coverage(source, dialect)};
-  const auto parts = source.parts(thread_count(source.size()));
-  if (parts.empty()) return all;
+  auto parts = source.parts(thread_count(source.size()));
+  if (parts.empty()) parts.push_back({0, 0});
+  const auto lower = [&source, &stubs, &dialect, &parts, gaps](std::size_t i) {
+    const std::uint64_t begin = i == 0 ? 0 : source.start_of(parts[i]);
+    const std::uint64_t end = i + 1 == parts.size() ? UINT64_MAX : source.start_of(parts[i + 1]);
+    return lower_part(source, parts[i], stubs, begin, end, dialect, gaps);
+  };
   std::vector<std::future<LoweredPart>> jobs;
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    jobs.push_back(
-        in_background([&source, &dialect, part = parts[i], gaps] { return lower_part(source, part, dialect, gaps); }));
-  }
-  LoweredPart lowered = lower_part(source, parts[0], dialect, gaps);
+  for (std::size_t i = 1; i < parts.size(); ++i) jobs.push_back(in_background([&lower, i] { return lower(i); }));
+  LoweredPart lowered = lower(0);
   for (std::future<LoweredPart>& job : jobs) lowered.append(job.get());
   all.coverage.append(lowered.coverage);
   if (dialect.compact_rows == 0) {
@@ -133,12 +139,12 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dia
   return all;
 }
 
-LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& cfi_image,
+LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
                                     const emit::Dialect& dialect) {
-  return lower_functions_of(image, cfi::FrameSource(image, cfi_image), dialect);
+  return lower_functions_of(image, cfi::FrameSource(image, cfi_image), stubs, dialect);
 }
 
-LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source,
+LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
                                     const emit::Dialect& dialect) {
   if (source.empty()) {
     throw Refused(image.name(),
@@ -148,7 +154,7 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSou
   try {
     std::optional<emit::compact::CodeGaps> gaps;
     if (dialect.compact_rows != 0) gaps.emplace(image, dialect.abi->abi);
-    LoweredFunctions lowered = lower_functions(source, dialect, gaps ? &*gaps : nullptr);
+    LoweredFunctions lowered = lower_functions(source, stubs, dialect, gaps ? &*gaps : nullptr);
     if (lowered.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
     return lowered;
   } catch (const std::length_error& too_much) {

@@ -10,12 +10,17 @@
 #include "emit/compact/compact_encoder.hpp"
 #include "emit/compact/gaps.hpp"
 #include "emit/encoder.hpp"
+#include "sframe_gen/convert.hpp"
 #include "sframe_gen/coverage.hpp"
+#include "stubs/recognize.hpp"
 
 namespace sframe_gen::convert {
 
 /// How the section for `image` is to be written. Throws Refused where the format cannot say anything of its machine.
 emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format);
+
+/// The stubs of a program or library that are to get rows by their instructions: none if the options say so.
+stubs::Found stubs_for(const elf::Image& image, const ConvertOptions& options);
 
 /// What is added to a file in this format.
 const elf::NewSection& section_for(const OutputFormat& format);
@@ -35,17 +40,18 @@ void take_compacted(emit::compact::Compacted compacted, LoweredFunctions& all);
 /// cannot reach a function.
 std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder, const std::string& file);
 
-/// Every function of the source, lowered and encoded in `dialect`. Large files go through several threads; the bytes do
-/// not depend on how many. For a compact section `gaps` tells what stands between functions; else it is null. Throws
-/// MalformedInput.
-LoweredFunctions lower_functions(const cfi::FrameSource& source, const emit::Dialect& dialect,
-                                 const emit::compact::Gaps* gaps = nullptr);
+/// Every function of the source, and the stubs, lowered and encoded in `dialect`. Large files go through several
+/// threads; the bytes do not depend on how many. For a compact section `gaps` tells what stands between functions; else
+/// it is null. Throws MalformedInput.
+LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
+                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps = nullptr);
 
 /// The same of the call frame information that `cfi_image` (often `image` itself) has; throws Refused where there is
 /// nothing to say, or too much.
-LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& cfi_image, const emit::Dialect& dialect);
+LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
+                                    const emit::Dialect& dialect);
 /// For those who need the source afterwards.
-LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source,
+LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
                                     const emit::Dialect& dialect);
 
 }  // namespace sframe_gen::convert

@@ -34,6 +34,8 @@ Unrepresentable reason_of(cfi::UnknownReason unknown) {
       return Unrepresentable::ForeignReturnColumn;
     case cfi::UnknownReason::ConflictingFdes:
       return Unrepresentable::ConflictingEntries;
+    case cfi::UnknownReason::UnknownStub:
+      return Unrepresentable::UnknownStub;
   }
   return Unrepresentable::UnknownInstruction;
 }

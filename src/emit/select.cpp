@@ -24,16 +24,47 @@ class Splitter {
     // Without the mark a tracer would look one byte before the interrupted instruction.
     if (frames_.signal_frame && !dialect_.version->marks_signal_frames)
       return add_hole(frames_.start, frames_.start + frames_.size, Unrepresentable::SignalFrame);
-    for (std::size_t i = 0; i < frames_.rows.size(); ++i) {
-      const std::uint64_t begin = frames_.start + frames_.rows[i].pc_offset;
-      const bool last = i + 1 == frames_.rows.size();
-      const std::uint64_t end = frames_.start + (last ? frames_.size : frames_.rows[i + 1].pc_offset);
-      add(begin, end, cache_.lower(frames_.rows[i].rules));
+    if (frames_.repeat_size == 0) {
+      add_block(frames_.start, frames_.start + frames_.size);
+    } else if (!add_repeating()) {
+      for (std::uint64_t offset = 0; offset < frames_.size; offset += frames_.repeat_size)
+        add_block(frames_.start + offset, frames_.start + std::min(offset + frames_.repeat_size, frames_.size));
     }
     close();
   }
 
  private:
+  /// Each row once, from `start` on.
+  void add_block(std::uint64_t start, std::uint64_t block_end) {
+    for (std::size_t i = 0; i < frames_.rows.size(); ++i) {
+      const std::uint64_t begin = start + frames_.rows[i].pc_offset;
+      const bool last = i + 1 == frames_.rows.size();
+      const std::uint64_t end = last ? block_end : std::min(start + frames_.rows[i + 1].pc_offset, block_end);
+      if (begin < end) add(begin, end, cache_.lower(frames_.rows[i].rules));
+    }
+  }
+
+  /// As one descriptor that repeats, if the version has one and all rows have a form.
+  bool add_repeating() {
+    if (!dialect_.version->has_repeat_size || frames_.size > largest_size) return false;
+    open(frames_.start);
+    open_->size = static_cast<std::uint32_t>(frames_.size);
+    open_->pc_type = sframe::PcType::Mask;
+    open_->repeat_size = frames_.repeat_size;
+    for (const cfi::FrameRow& row : frames_.rows) {
+      const LoweringCache::Entry& entry = cache_.lower(row.rules);
+      const auto* const recovery = std::get_if<sframe::RecoveryRules>(&entry.lowered);
+      if (recovery == nullptr) {
+        open_.reset();
+        return false;
+      }
+      if (!entry.fits_default) open_->type = sframe::FdeType::Flexible;
+      // A row may not start past the function's end.
+      if (row.pc_offset < frames_.size) open_->fres.push_back({static_cast<std::uint32_t>(row.pc_offset), *recovery});
+    }
+    return true;
+  }
+
   void add(std::uint64_t begin, std::uint64_t end, const LoweringCache::Entry& entry) {
     if (const auto* reason = std::get_if<Unrepresentable>(&entry.lowered)) return add_hole(begin, end, *reason);
     if (const auto* stub = std::get_if<cfi::PltStub>(&entry.lowered)) return add_plt_entries(begin, end, *stub);

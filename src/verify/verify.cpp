@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <future>
 #include <limits>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "support/background.hpp"
 #include "support/text.hpp"
 #include "verify/caller.hpp"
+#include "verify/emulation.hpp"
 #include "verify/fde_index.hpp"
 #include "verify/file_section.hpp"
 #include "verify/known_errors.hpp"
@@ -53,6 +55,7 @@ class Verifier {
 
   /// Checks descriptors [begin, end).
   Found run(const sframe::Section& section, std::size_t begin, std::size_t end, const Progress& progress) {
+    emulation_.emplace(image_, sframe::traits_of(section.abi));
     std::uint64_t since_release = 0;
     for (const sframe::Fde& fde : std::span(section.fdes).subspan(begin, end - begin)) {
       if (result_.functions++ % functions_per_progress == 0 && progress) progress(result_.functions, end - begin);
@@ -73,7 +76,7 @@ class Verifier {
     }
     described = merged(std::move(described));
     result.described_bytes = total_bytes(described);
-    result.claimed_bytes = total_bytes(claimed) - result.padding_bytes;
+    result.claimed_bytes = result.described_bytes - uncovered_bytes(described, claimed);
     result.left_out_rows = count_uncovered(described, claimed);
   }
 
@@ -118,6 +121,11 @@ class Verifier {
                       const sframe::Section& section) {
     std::uint64_t pc = range.begin;
     while (pc < range.end) {
+      const std::uint64_t judged = judge_by_instructions(pc, range.end, fre, fde, section);
+      if (judged != pc) {
+        pc = judged;
+        continue;
+      }
       const FdeIndex* const index = index_at(pc);
       if (index == nullptr) {
         const std::uint64_t end = std::min(range.end, next_described(pc));
@@ -130,7 +138,7 @@ class Verifier {
         pc = end;
         continue;
       }
-      std::uint64_t next = std::min(range.end, index->boundary_after(pc));
+      std::uint64_t next = std::min({range.end, index->boundary_after(pc), emulation_->boundary_after(pc)});
       for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
         const auto row_end = index->session().evaluate(dwarf_fde, verify::DwarfSession::cfa_column, pc).next_row_pc;
         if (row_end && *row_end > pc) next = std::min(next, *row_end);
@@ -144,6 +152,22 @@ class Verifier {
       }
       pc = next;
     }
+  }
+
+  /// The PC up to which following the instructions from the row's `pc` on has judged it: `pc` where they say nothing.
+  std::uint64_t judge_by_instructions(std::uint64_t pc, std::uint64_t end, const sframe::Fre& fre,
+                                      const sframe::Fde& fde, const sframe::Section& section) {
+    const Emulation::Knowledge knowledge = emulation_->knowledge_of(pc);
+    if (knowledge == Emulation::Knowledge::None) return pc;
+    const std::uint64_t next = std::min(end, emulation_->boundary_after(pc));
+    if (knowledge == Emulation::Knowledge::Unreachable) return next;
+    ++result_.checked_pcs;
+    const Caller expected = emulation_->caller_at(pc);
+    const Caller found = sframe_caller(fre.recovery, fde, section, pc);
+    if (fde.signal_frame) differ(pc, ".sframe says that it is a signal frame; it is code that is called");
+    if (!same_caller(expected, found))
+      differ(pc, ".sframe says " + found.text + "; following the instructions gives " + expected.text);
+    return next;
   }
 
   /// SameHere: nothing is known of the next PC, though it is in the same row of the DWARF's table.
@@ -202,6 +226,7 @@ class Verifier {
   std::vector<verify::DwarfSession> sessions_;
   std::vector<FdeIndex> indices_;
   StackPointerProofs proofs_;
+  std::optional<Emulation> emulation_;
   Verification result_;
   std::vector<PcRange> claimed_;
 };

@@ -99,7 +99,7 @@ class Corpus : public testing::TestWithParam<std::string> {
     gnu_ = read_gnu(folder_);
     const cfi::FrameSource source(*plain_, *plain_);
     dialect_ = emit::make_dialect(format_of(folder_), elf::machine_of(*plain_).abi, "plain.elf");
-    const convert::LoweredFunctions lowered = convert::lower_functions(source, dialect_);
+    const convert::LoweredFunctions lowered = convert::lower_functions(source, {}, dialect_);
     const emit::SectionEncoder& encoder = lowered.encoder;
     coverage_ = lowered.coverage;
     bytes_ = encoder.encode(gnu_.address);

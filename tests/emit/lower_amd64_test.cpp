@@ -214,6 +214,7 @@ TEST(LowerAmd64, OpaqueRowsKeepTheirReason) {
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::CfaRuleWithoutRegister)), "cfa-rule-without-register");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::ForeignReturnColumn)), "foreign-return-column");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::ConflictingFdes)), "conflicting-entries");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::UnknownStub)), "unknown-stub");
 }
 TEST(LowerAmd64, OpaqueRowIsNotOutermost) {
   cfi::Rules rules = with_ra(cfi::Undefined{});

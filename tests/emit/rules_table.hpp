@@ -115,6 +115,7 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
   add_cfa("of instructions that cannot be followed", cfi::UnknownReason::MalformedFde);
   add_cfa("of a CIE that returns by another column", cfi::UnknownReason::ForeignReturnColumn);
   add_cfa("of FDEs that overlap and disagree", cfi::UnknownReason::ConflictingFdes);
+  add_cfa("in a section of stubs, but none that is known", cfi::UnknownReason::UnknownStub);
   return lines;
 }
 

@@ -51,6 +51,22 @@ ordered_json dropped_of(const DroppedFdes& dropped) {
           {"shadowed", dropped.shadowed}};
 }
 
+ordered_json stubs_of(const Coverage& coverage) {
+  ordered_json wrong = ordered_json::array();
+  for (const Contradiction& contradiction : coverage.contradictions) {
+    ordered_json json{{"begin", hex(contradiction.begin)},
+                      {"end", hex(contradiction.end)},
+                      {"instructions", contradiction.instructions},
+                      {"cfi", contradiction.cfi}};
+    if (!contradiction.function.empty()) json["function"] = contradiction.function;
+    wrong.push_back(std::move(json));
+  }
+  return {{"entries", coverage.stubs.entries},
+          {"bytes", coverage.stubs.bytes},
+          {"bytes_without_cfi", coverage.stubs.bytes_without_cfi},
+          {"contradictions", std::move(wrong)}};
+}
+
 /// `place`: address and what it is from, or nothing.
 ordered_json section_of(const Coverage& coverage, std::uint64_t size, ordered_json place = ordered_json::object()) {
   place.update({{"size", size},
@@ -80,6 +96,7 @@ ordered_json coverage_of(const Coverage& coverage, ordered_json section) {
       {"abi", name_of(coverage.abi)},
       {"functions", functions_of(coverage)},
       {"bytes", {{"described", coverage.described_bytes}, {"covered", coverage.covered_bytes}}},
+      {"stubs", stubs_of(coverage)},
       {"reasons", reasons_as_json(coverage)},
       {"left_out", holes_of(coverage)},
       {"dropped_fdes", dropped_of(coverage.dropped)},

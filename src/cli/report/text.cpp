@@ -25,9 +25,23 @@ void write_left_out(const Coverage& coverage, std::ostream& out) {
   for (const std::string& sentence : sentences_of(coverage.dropped)) out << "  dropped: " << sentence << '\n';
 }
 
+void write_stubs(const Coverage& coverage, std::ostream& out) {
+  const StubCoverage& stubs = coverage.stubs;
+  if (stubs.entries == 0) return;
+  out << "  by their instructions: " << count_of(stubs.entries, "stub") << ", " << count_of(stubs.bytes, "byte") << " ("
+      << stubs.bytes_without_cfi << " without call frame information)\n";
+  for (const Contradiction& wrong : coverage.contradictions) {
+    out << "  " << hex(wrong.begin) << ".." << hex(wrong.end) << ' '
+        << (wrong.function.empty() ? "(no symbol)" : printable(wrong.function))
+        << ": call frame information is wrong: it says " << wrong.cfi << ", the instructions " << wrong.instructions
+        << '\n';
+  }
+}
+
 /// `place`: " at 0x1e67f0", or nothing.
 void write_section(const Coverage& coverage, std::uint64_t size, const std::string& place, std::ostream& out) {
   write_left_out(coverage, out);
+  write_stubs(coverage, out);
   out << "  .sframe: " << hex(size) << " bytes" << place << ", " << count_of(coverage.rows, "row")
       << ", descriptors: " << coverage.default_descriptors << " default, " << coverage.flexible_descriptors
       << " flexible, " << coverage.mask_descriptors << " repeating\n";

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cfi/frame_row.hpp"
+#include "elf/image.hpp"
+
+/// Code whose instructions say all that unwinding needs, exactly: the stubs of procedure linkage tables, and the pieces
+/// that a program starts and ends with.
+namespace sframe_gen::stubs {
+
+/// Stubs of one kind, one behind the other.
+struct Run {
+  std::uint64_t start = 0;  ///< virtual address
+  std::uint64_t size = 0;   ///< bytes, not zero
+  std::uint64_t entries = 1;
+  std::uint8_t repeat_size = 0;     ///< bytes after which the rows start over; 0: they do not
+  std::vector<cfi::FrameRow> rows;  ///< ascending, the first at offset 0; of one entry where they repeat
+  std::string_view form;            ///< "GNU ld, lld"
+  std::uint64_t end() const { return start + size; }
+};
+
+struct AddressRange {
+  std::uint64_t begin = 0, end = 0;
+};
+
+struct Found {
+  std::vector<Run> runs;               ///< ascending, disjoint
+  std::vector<AddressRange> sections;  ///< where stubs stand, and nothing else; ascending
+};
+
+/// The stubs of a program or library, for a machine that SFrame knows. Whatever is not exactly as a linker writes it is
+/// not among them.
+Found find_stubs(const elf::Image& image);
+
+}  // namespace sframe_gen::stubs

@@ -1,0 +1,188 @@
+#include "verify/emulation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "verify/rule_text.hpp"
+#include "verify/synthetic_context.hpp"
+
+namespace sframe_gen::verify {
+
+namespace {
+
+/// Code that is not known ends at the latest here, from the section's start: no stub is shorter.
+constexpr std::uint64_t smallest_stub = 8;
+
+bool is_plain_code(const elf::Section& section) {
+  constexpr std::array names{".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt", ".init", ".fini"};
+  return section.header.sh_type == SHT_PROGBITS && (section.header.sh_flags & SHF_EXECINSTR) != 0 &&
+         std::ranges::find(names, section.name) != names.end();
+}
+
+bool goes_on(Flow flow) {
+  return flow == Flow::Next || flow == Flow::Branch || flow == Flow::Call;
+}
+
+}  // namespace
+
+std::optional<Instruction> decode_instruction(std::span<const std::byte> code, std::uint64_t address, sframe::Abi abi) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return decode_amd64(code, address);
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
+      return decode_aarch64(code, address);
+    case sframe::Abi::S390x:
+      return decode_s390x(code, address);
+  }
+  return std::nullopt;
+}
+
+Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi) : abi_(abi) {
+  if (image.is_object()) return;
+  for (const elf::Section& section : image.sections()) {
+    if (is_plain_code(section)) read_section(section.header.sh_addr, image.bytes_of(section));
+  }
+  follow();
+}
+
+void Emulation::read_section(std::uint64_t address, std::span<const std::byte> code) {
+  // Nothing falls into the section, nor past what does not go on.
+  bool falls_in = false;
+  for (std::uint64_t at = 0; at < code.size();) {
+    const auto found = decode_instruction(code.subspan(at), address + at, abi_.abi);
+    Place place;
+    place.is_entry = !falls_in;
+    if (found) {
+      place.instruction = *found;
+      place.is_code = true;
+      if (found->target != 0) targets_.insert(found->target);
+      falls_in = goes_on(found->flow) && !(place.is_entry && found->is_padding);
+    } else {
+      const std::uint64_t next =
+          std::min<std::uint64_t>(at / smallest_stub * smallest_stub + smallest_stub, code.size());
+      place.instruction.size = static_cast<std::uint8_t>(next - at);
+      place.instruction.flow = Flow::Trap;
+      // s390x: the number of the symbol stands behind the jump.
+      place.instruction.is_padding = place.is_entry && next - at < smallest_stub;
+      falls_in = false;
+    }
+    places_.emplace(address + at, place);
+    at += place.instruction.size;
+  }
+}
+
+void Emulation::follow() {
+  for (const auto& [pc, place] : places_) {
+    if (place.is_entry && place.is_code && !place.instruction.is_padding && !targets_.contains(pc)) work_.push_back(pc);
+  }
+  for (const std::uint64_t entry : std::exchange(work_, {})) arrive(entry, {});
+  while (!work_.empty()) {
+    const std::uint64_t pc = work_.back();
+    work_.pop_back();
+    const Place& place = places_.at(pc);
+    if (place.state && !place.conflict) leave(pc, place);
+  }
+}
+
+void Emulation::arrive(std::uint64_t pc, const State& state) {
+  const auto found = places_.find(pc);
+  if (found == places_.end()) return;
+  Place& place = found->second;
+  if (place.state == state || place.conflict) return;
+  if (place.state) {
+    // Whatever follows is as ambiguous.
+    place.conflict = true;
+    for (auto next = found; next != places_.end() && next->second.is_code && goes_on(next->second.instruction.flow);) {
+      if (++next != places_.end()) next->second.conflict = true;
+    }
+    return;
+  }
+  place.state = state;
+  if (place.is_code) work_.push_back(pc);
+}
+
+void Emulation::leave(std::uint64_t pc, const Place& place) {
+  const Instruction& instruction = place.instruction;
+  const auto after = behind(instruction, *place.state);
+  if (!after) return;
+  if (instruction.target != 0) {
+    State there = *after;
+    if (instruction.flow == Flow::Call) {
+      if (abi_.fixed_ra_offset == 0) return arrive(pc + instruction.size, *after);
+      there.pushed += 8;
+    }
+    arrive(instruction.target, there);
+  }
+  if (goes_on(instruction.flow)) arrive(pc + instruction.size, *after);
+}
+
+/// No value: the return address is not where anyone would look for it.
+std::optional<Emulation::State> Emulation::behind(const Instruction& instruction, State state) {
+  if (instruction.overwrites_top && state.pushed == 0) return std::nullopt;
+  if (instruction.saves_frame_record || instruction.saves_return_address) {
+    if (state.pushed != 0) return std::nullopt;
+    state.address_saved = true;
+    state.record_saved = instruction.saves_frame_record;
+  }
+  if (instruction.moves_frame_pointer && !state.record_saved) return std::nullopt;
+  if (instruction.restores_frame_record) {
+    if (!state.record_saved || state.pushed != instruction.stack_change) return std::nullopt;
+    state.address_saved = state.record_saved = false;
+  }
+  if (instruction.signs) {
+    if (state.is_signed == *instruction.signs || state.pushed != 0) return std::nullopt;
+    state.is_signed = *instruction.signs;
+  }
+  state.pushed -= instruction.stack_change;
+  return state.pushed < 0 ? std::nullopt : std::optional(state);
+}
+
+const Emulation::Place* Emulation::place_of(std::uint64_t pc) const {
+  const auto after = places_.upper_bound(pc);
+  if (after == places_.begin()) return nullptr;
+  const auto& [start, place] = *std::prev(after);
+  return pc - start < place.instruction.size ? &place : nullptr;
+}
+
+Emulation::Knowledge Emulation::knowledge_of(std::uint64_t pc) const {
+  const Place* const place = place_of(pc);
+  if (place == nullptr || place->conflict) return Knowledge::None;
+  if (place->state) return Knowledge::State;
+  return place->instruction.is_padding ? Knowledge::Unreachable : Knowledge::None;
+}
+
+std::uint64_t Emulation::boundary_after(std::uint64_t pc) const {
+  const auto after = places_.upper_bound(pc);
+  return after == places_.end() ? std::numeric_limits<std::uint64_t>::max() : after->first;
+}
+
+Caller Emulation::caller_at(std::uint64_t pc) const {
+  const State& state = place_of(pc)->state.value();
+  const SyntheticContext context(pc, abi_);
+  // A function's entry: the CFA is the caller's stack pointer, which the call lowered by the return address, or that
+  // plus what the ABI sets aside.
+  const std::int64_t at_entry = abi_.fixed_ra_offset != 0 ? 8 : -std::int64_t{abi_.stack_pointer_bias};
+  const std::int64_t cfa_offset = at_entry + state.pushed;
+  const std::uint64_t cfa = context.register_value(abi_.stack_pointer) + static_cast<std::uint64_t>(cfa_offset);
+  const std::int64_t address_offset = abi_.fixed_ra_offset != 0 ? abi_.fixed_ra_offset : -8;
+  const bool address_in_memory = abi_.fixed_ra_offset != 0 || state.address_saved;
+  Caller caller;
+  caller.stack_pointer = cfa + static_cast<std::uint64_t>(std::int64_t{abi_.stack_pointer_bias});
+  caller.return_address = address_in_memory ? context.read_memory(cfa + static_cast<std::uint64_t>(address_offset))
+                                            : context.register_value(abi_.return_address);
+  caller.frame_pointer =
+      state.record_saved ? context.read_memory(cfa - 16) : context.register_value(abi_.frame_pointer);
+  if (state.is_signed) caller.signing = Caller::Signing::KeyA;
+  caller.cfa_text = place_text(register_name(abi_.abi, abi_.stack_pointer), cfa_offset, false);
+  caller.text =
+      "CFA " + caller.cfa_text + ", RA " +
+      (address_in_memory ? place_text("CFA", address_offset, true) : register_name(abi_.abi, abi_.return_address)) +
+      text_of(caller.signing) + ", FP " +
+      (state.record_saved ? "*(CFA-16)" : register_name(abi_.abi, abi_.frame_pointer));
+  return caller;
+}
+
+}  // namespace sframe_gen::verify

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "verify/caller.hpp"
+#include "verify/coverage.hpp"
+#include "verify/instruction.hpp"
+
+namespace sframe_gen::verify {
+
+/// Sections whose code is so plain that following its instructions says where the caller is: stubs, and what programs
+/// start and end with. Control enters them as calls enter functions: at their beginnings, and behind whatever does not
+/// go on to the next instruction. What one of them jumps to has the state that it jumps with, and no other.
+class Emulation {
+ public:
+  Emulation(const elf::Image& image, const sframe::AbiTraits& abi);
+
+  /// What is known of a PC.
+  enum class Knowledge : std::uint8_t {
+    None,         ///< it is elsewhere, behind an instruction that is not known, or reached in several states
+    Unreachable,  ///< padding that control never comes to: any row is as good as another
+    State,
+  };
+  Knowledge knowledge_of(std::uint64_t pc) const;
+  /// The caller at a PC with a state.
+  Caller caller_at(std::uint64_t pc) const;
+  /// The first PC above `pc` of which something else may be known.
+  std::uint64_t boundary_after(std::uint64_t pc) const;
+
+ private:
+  struct State {
+    std::int64_t pushed = 0;     ///< bytes since the entry
+    bool address_saved = false;  ///< aarch64: in the word above the other of a pair that was pushed at once
+    bool record_saved = false;   ///< the same, and x29 in the other
+    bool is_signed = false;
+    friend bool operator==(const State&, const State&) = default;
+  };
+  /// An instruction, or bytes between two of them, and the states that control comes in.
+  struct Place {
+    Instruction instruction;
+    bool is_code = false;
+    bool is_entry = false;
+    bool conflict = false;
+    std::optional<State> state = {};
+  };
+
+  void read_section(std::uint64_t address, std::span<const std::byte> code);
+  void follow();
+  void arrive(std::uint64_t pc, const State& state);
+  void leave(std::uint64_t pc, const Place& place);
+  static std::optional<State> behind(const Instruction& instruction, State state);
+  const Place* place_of(std::uint64_t pc) const;
+
+  const sframe::AbiTraits& abi_;
+  std::map<std::uint64_t, Place> places_;  ///< by address
+  std::set<std::uint64_t> targets_;
+  std::vector<std::uint64_t> work_;
+};
+
+}  // namespace sframe_gen::verify

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "sframe_gen/format.hpp"
+
+/// What single instructions do to the few registers that unwinding turns on. This judges rows that come from
+/// instructions, so it knows no stub and no linker, only the machines, and shares nothing with what recognizes stubs.
+namespace sframe_gen::verify {
+
+/// Where control goes behind an instruction.
+enum class Flow : std::uint8_t {
+  Next,
+  Jump,    ///< to `target`
+  Branch,  ///< to `target`, or on
+  Call,    ///< to `target`, and comes back
+  Leave,   ///< elsewhere, and does not come back: a jump through memory or a register, a return
+  Trap,    ///< nowhere: int3, brk
+};
+
+struct Instruction {
+  std::uint8_t size = 0;  ///< bytes
+  Flow flow = Flow::Next;
+  std::uint64_t target = 0;            ///< virtual address; 0: a call of what is not known
+  std::int64_t stack_change = 0;       ///< bytes by which the stack pointer rises
+  bool overwrites_top = false;         ///< stores to where the stack pointer points
+  bool saves_frame_record = false;     ///< aarch64: stores x29 and x30, these last, where the stack pointer points then
+  bool saves_return_address = false;   ///< the same of any register and x30
+  bool moves_frame_pointer = false;    ///< aarch64: x29 becomes the stack pointer
+  bool restores_frame_record = false;  ///< loads them from there, before the stack pointer rises
+  std::optional<bool> signs = {};      ///< aarch64: signs x30 with key A, or authenticates it
+  bool is_padding = false;             ///< does nothing at all
+};
+
+/// The instruction at the front of `code`, which stands at `address`. No value: one that this does not know, or that
+/// changes a register which nothing here follows.
+std::optional<Instruction> decode_instruction(std::span<const std::byte> code, std::uint64_t address, sframe::Abi abi);
+
+std::optional<Instruction> decode_amd64(std::span<const std::byte> code, std::uint64_t address);
+std::optional<Instruction> decode_aarch64(std::span<const std::byte> code, std::uint64_t address);
+std::optional<Instruction> decode_s390x(std::span<const std::byte> code, std::uint64_t address);
+
+}  // namespace sframe_gen::verify

@@ -1,0 +1,104 @@
+// Each case of corpus/stubs: what is made of it stands beside its disassembly in a golden listing, and following the
+// instructions gives the same in every version. SFRAME_GEN_UPDATE_GOLDEN=1 rewrites the rows of the listings.
+
+#include "stubs/cases.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "convert/lower_functions.hpp"
+#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/section.hpp"
+#include "support/text.hpp"
+#include "verify/caller.hpp"
+#include "verify/verify.hpp"
+
+namespace sframe_gen::stubs::test {
+namespace {
+
+constexpr std::uint64_t section_address = 0x1000000;
+
+sframe::Section section_of(const elf::Image& image, sframe::Version version) {
+  OutputFormat format;
+  format.version = version;
+  ConvertOptions options;
+  options.format = format;
+  const convert::LoweredFunctions lowered = convert::lower_functions_of(
+      image, image, convert::stubs_for(image, options), convert::dialect_for(image, format));
+  const auto family = version == sframe::Version::CtfFrame ? sframe::Family::CtfFrame : sframe::Family::SFrame;
+  return sframe::decode(lowered.encoder.encode(section_address), section_address, {"case", ".sframe"},
+                        {.allow_fre_at_end = false}, family);
+}
+
+std::string row_at(const sframe::Section& section, std::uint64_t pc) {
+  const sframe::Fde* const fde = sframe::find_fde(section, pc);
+  const sframe::Fre* const fre = fde == nullptr ? nullptr : sframe::find_fre(*fde, pc - fde->start);
+  return fre == nullptr ? "no row" : verify::sframe_caller(fre->recovery, *fde, section, pc).text;
+}
+
+/// The descriptors that hold code of the listing.
+std::string descriptors_of(const sframe::Section& section, const std::vector<Line>& lines) {
+  std::string text;
+  for (const sframe::Fde& fde : section.fdes) {
+    const bool listed = std::ranges::any_of(lines, [&](const Line& line) {
+      return line.size != 0 && line.address >= fde.start && line.address < fde.start + fde.size;
+    });
+    if (!listed) continue;
+    text += "descriptor " + hex(fde.start) + ": " + std::to_string(fde.size) + " bytes, " +
+            count_of(fde.fres.size(), "row");
+    if (fde.pc_type == sframe::PcType::Mask) text += ", again each " + std::to_string(fde.repeat_size) + " bytes";
+    text += '\n';
+  }
+  return text;
+}
+
+class Cases : public testing::TestWithParam<std::string> {
+ protected:
+  const elf::Image image_ = elf::Image::open(folder / (GetParam() + ".elf"));
+};
+
+TEST_P(Cases, MatchTheirListing) {
+  const sframe::Section section = section_of(image_, sframe::Version::V3);
+  const std::vector<Line> lines = read_listing(GetParam());
+  std::string text;
+  for (const Line& line : lines) {
+    if (line.size == 0) {
+      text += line.heading + '\n';
+      if (&line == &lines.front()) text += descriptors_of(section, lines);
+      continue;
+    }
+    text += line.code + " | " + row_at(section, line.address) + '\n';
+    // Nothing changes within an instruction.
+    EXPECT_EQ(row_at(section, line.address), row_at(section, line.address + line.size - 1)) << line.code;
+  }
+  const std::filesystem::path golden = folder / (GetParam() + ".txt");
+  if (std::getenv("SFRAME_GEN_UPDATE_GOLDEN") != nullptr) std::ofstream(golden) << text;
+  std::ifstream stream(golden);
+  std::ostringstream expected;
+  expected << stream.rdbuf();
+  EXPECT_EQ(text, expected.str()) << "SFRAME_GEN_UPDATE_GOLDEN=1 rewrites " << golden;
+}
+
+TEST_P(Cases, AreWhatFollowingTheInstructionsGives) {
+  constexpr std::array versions{sframe::Version::V3, sframe::Version::V2, sframe::Version::V1,
+                                sframe::Version::CtfFrame};
+  for (const sframe::Version version : versions) {
+    const bool known = GetParam().starts_with("s390x") ? version >= sframe::Version::V2 : true;
+    if (!known) continue;
+    const Verification result = verify::verify(section_of(image_, version), image_, image_, {});
+    EXPECT_EQ(result.difference_count, 0U) << sframe::name_of(version);
+    for (const Difference& difference : result.differences) ADD_FAILURE() << difference.text;
+    EXPECT_GT(result.checked_pcs, 0U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stubs, Cases, testing::ValuesIn(case_names()),
+                         [](const auto& instance) { return test_name(instance.param); });
+
+TEST(CaseFolder, HoldsAllItsCases) {
+  EXPECT_GE(case_names().size(), 90U);
+}
+
+}  // namespace
+}  // namespace sframe_gen::stubs::test

@@ -1,0 +1,84 @@
+// Stubs are believed only if every bit is right that says what they do. The listings of the cases, made by objdump, say
+// which bits those are: all but the displacements and numbers of some instructions.
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <utility>
+
+#include "elf/load_lookup.hpp"
+#include "stubs/cases.hpp"
+
+namespace sframe_gen::stubs::test {
+namespace {
+
+/// The bits of an instruction that are a displacement or a number, by its disassembly.
+std::uint32_t free_bits_of_aarch64(const std::string& mnemonic) {
+  if (mnemonic == "adrp") return 0x60ffffe0;
+  if (mnemonic == "ldr" || mnemonic == "add") return 0x003ffc00;
+  return 0;
+}
+
+bool is_free(const std::string& machine, const Line& before, const Line& line, std::uint64_t offset, unsigned bit) {
+  if (machine == "aarch64") return ((free_bits_of_aarch64(line.mnemonic) >> (offset * 8 + bit)) & 1U) != 0;
+  if (machine == "s390x") {
+    const bool has_number = line.mnemonic == "larl" || line.mnemonic == "jg" || line.mnemonic == "lgfi";
+    // The number of the symbol stands behind the jump.
+    return (has_number && offset >= 2) || before.mnemonic == "jg";
+  }
+  const bool has_number = line.mnemonic == "push" || line.mnemonic == "jmp" || line.mnemonic == "mov";
+  // call and the jumps of 2 bytes stay within their stub.
+  return has_number && line.size >= 5 && offset + 4 >= line.size;
+}
+
+class NearMiss : public testing::TestWithParam<std::string> {};
+
+/// Each bit that says what an instruction does, turned over by itself.
+TEST_P(NearMiss, LeavesTheStubOut) {
+  std::vector<std::byte> bytes = read_case(GetParam());
+  const elf::Image image = elf::Image::of_bytes(bytes, "case");
+  const Found intact = find_stubs(image);
+  const std::string machine = GetParam().substr(0, GetParam().find('-'));
+  std::size_t turned = 0;
+  Line previous;
+  for (const Line& line : read_listing(GetParam())) {
+    const Line before = std::exchange(previous, line);
+    if (line.size == 0 || line.mnemonic == "call") continue;
+    const std::uint64_t at = elf::offset_of(image, elf::loaded_bytes(image, line.address, line.size));
+    for (std::uint64_t offset = 0; offset < line.size; ++offset) {
+      for (unsigned bit = 0; bit < 8; ++bit) {
+        if (is_free(machine, before, line, offset, bit)) continue;
+        bytes[at + offset] ^= static_cast<std::byte>(1U << bit);
+        const Found after = find_stubs(elf::Image::of_bytes(bytes, "case"));
+        bytes[at + offset] ^= static_cast<std::byte>(1U << bit);
+        ++turned;
+        ASSERT_FALSE(knows(after, line.address)) << line.code << ", byte " << offset << ", bit " << bit;
+        ASSERT_LT(known_bytes(after), known_bytes(intact)) << line.code << ", byte " << offset << ", bit " << bit;
+      }
+    }
+  }
+  EXPECT_GE(turned, 24U);
+}
+
+/// Bytes by chance, in place of the stubs.
+TEST_P(NearMiss, IsNotMetByChance) {
+  std::vector<std::byte> bytes = read_case(GetParam());
+  const elf::Image image = elf::Image::of_bytes(bytes, "case");
+  std::mt19937_64 random(1);
+  std::uint64_t sequences = 0;
+  while (sequences < 10'000) {
+    for (const AddressRange& section : find_stubs(image).sections) {
+      const auto code = elf::loaded_bytes(image, section.begin, section.end - section.begin);
+      const std::uint64_t at = elf::offset_of(image, code);
+      for (std::uint64_t i = 0; i < code.size(); ++i) bytes[at + i] = static_cast<std::byte>(random());
+      sequences += code.size() / 8;
+    }
+    ASSERT_EQ(find_stubs(elf::Image::of_bytes(bytes, "case")).runs.size(), 0U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Stubs, NearMiss, testing::ValuesIn(case_names()),
+                         [](const auto& instance) { return test_name(instance.param); });
+
+}  // namespace
+}  // namespace sframe_gen::stubs::test
