@@ -158,7 +158,7 @@ class Assembler {
       return section_.fdes[a].fres.size() > section_.fdes[b].fres.size();
     });
     const auto same_place = [&](std::size_t a, std::size_t b) { return rows_at_[a] == rows_at_[b]; };
-    order.erase(std::ranges::unique(order, same_place).begin(), order.end());
+    order.erase(std::unique(order.begin(), order.end(), same_place), order.end());
     return order;
   }
 

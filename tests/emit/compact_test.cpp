@@ -176,7 +176,8 @@ TEST_F(Compact, EachPcHasTheRowItHad) {
         const CompactSection made = compact_section(fdes, compact(most, format), gaps_);
         const auto found = rows_by_pc(made.section);
         for (const auto& [pc, row] : expected) ASSERT_EQ(found.at(pc), row) << hex(pc) << " at most " << most;
-        for (const auto& [pc, row] : found) {
+        for (const auto& added : found) {
+          const std::uint64_t pc = added.first;
           if (expected.contains(pc)) continue;
           const auto inside = [&](const sframe::Fde& fde) { return pc >= fde.start && pc < fde.start + fde.size; };
           ASSERT_TRUE(std::ranges::none_of(fdes, inside)) << hex(pc);
