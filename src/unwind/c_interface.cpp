@@ -29,7 +29,7 @@ static_assert(sizeof(Registers) == sizeof(sframe_registers) &&
 static_assert(sizeof(Module) == sizeof(sframe_module) && offsetof(Module, bias) == offsetof(sframe_module, bias) &&
               offsetof(Module, view) == offsetof(sframe_module, view));
 static_assert(sizeof(RowSlot) == sizeof(sframe_row_slot));
-static_assert(sizeof(PageSlot) == sizeof(sframe_page_slot) && alignof(PageSlot) == alignof(sframe_page_slot));
+static_assert(sizeof(PageSlot) == sizeof(sframe_page_slot));
 static_assert(SFRAME_BASE_CFA == sframe_gen::sframe::UnwindRule::cfa);
 static_assert(SFRAME_LOOKUP_DAMAGED == static_cast<int>(Lookup::Kind::Damaged));
 static_assert(SFRAME_BAD_SECTION == static_cast<int>(Stop::BadSection));

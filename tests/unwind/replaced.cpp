@@ -24,7 +24,8 @@ int on_call() {
 struct Library {
   void* handle = nullptr;
   int (*call_back)(int (*)()) = nullptr;
-  std::uint64_t begin = 0, end = 0;
+  void* begin = nullptr;
+  std::size_t size = 0;  // bytes
 };
 
 Library load(const char* file) {
@@ -38,26 +39,26 @@ Library load(const char* file) {
   library.call_back = reinterpret_cast<int (*)(int (*)())>(function);
   dl_find_object found{};
   if (::_dl_find_object(function, &found) != 0) std::exit(1);
-  library.begin = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
-  library.end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
+  library.begin = found.dlfo_map_start;
+  library.size = static_cast<std::size_t>(static_cast<char*>(found.dlfo_map_end) - static_cast<char*>(library.begin));
   return library;
 }
 
 /// At `begin`: what else is free is taken.
-Library load_at(const char* file, std::uint64_t begin) {
+Library load_at(const char* file, void* begin) {
   for (int attempt = 0; attempt < 50; ++attempt) {
     const Library library = load(file);
-    if (begin == 0 || library.begin == begin) return library;
+    if (begin == nullptr || library.begin == begin) return library;
     ::dlclose(library.handle);
-    ::mmap(reinterpret_cast<void*>(library.begin), library.end - library.begin, PROT_NONE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    if (::mmap(library.begin, library.size, PROT_NONE, flags, -1, 0) == MAP_FAILED) std::exit(1);
   }
   std::printf("%s is not loaded to the same place again\n", file);
   std::exit(1);
 }
 
 /// Returns where it was loaded. Walks are repeated, as the first leaves rows behind.
-std::uint64_t walk_through(const char* file, std::uint64_t begin, bool prepare, const char* what) {
+void* walk_through(const char* file, void* begin, bool prepare, const char* what) {
   const Library library = load_at(file, begin);
   if (prepare) good &= sframe_backtrace_prepare() == 0;
   for (int i = 0; i < 2; ++i) {
@@ -72,9 +73,9 @@ std::uint64_t walk_through(const char* file, std::uint64_t begin, bool prepare, 
 
 int main(int count, char** arguments) {
   if (count != 3) return 2;
-  walk_through(arguments[1], 0, false, "before anybody has looked");
+  walk_through(arguments[1], nullptr, false, "before anybody has looked");
   if (sframe_backtrace_prepare() != 0) return 1;
-  const std::uint64_t place = walk_through(arguments[1], 0, true, "loaded, and looked at");
+  void* const place = walk_through(arguments[1], nullptr, true, "loaded, and looked at");
   walk_through(arguments[2], place, false, "another one, not looked at");
   walk_through(arguments[1], place, false, "the first one again");
   walk_through(arguments[2], place, true, "the other one, looked at");
