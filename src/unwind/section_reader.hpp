@@ -163,24 +163,25 @@ class SectionReader {
 
     unsigned left() const { return left_; }
     std::uint32_t next_unsigned() {
-      --left_;
-      const std::byte* const at = at_;
-      at_ += 1U << width_;
-      switch (width_) {
-        case static_cast<unsigned>(DataWordWidth::One):
-          return read<std::uint8_t>(at);
-        case static_cast<unsigned>(DataWordWidth::Two):
-          return read<std::uint16_t>(at);
-        default:
-          return read<std::uint32_t>(at);
-      }
+      const std::uint32_t four = next_four();
+      return is_little ? four >> unused_bits() : four << unused_bits() >> unused_bits();
     }
     std::int32_t next_signed() {
-      const unsigned unused_bits = 32 - (8U << width_);
-      return static_cast<std::int32_t>(next_unsigned() << unused_bits) >> unused_bits;
+      const std::uint32_t four = next_four();
+      return static_cast<std::int32_t>(is_little ? four : four << unused_bits()) >> unused_bits();
     }
 
    private:
+    static constexpr bool is_little = (host_endian == Endian::Little) != swap;
+
+    unsigned unused_bits() const { return 32 - (8U << width_); }
+    /// The four bytes that the next word ends: no width is guessed wrong. A header is in front of all words.
+    std::uint32_t next_four() {
+      --left_;
+      at_ += 1U << width_;
+      return read<std::uint32_t>(at_ - sizeof(std::uint32_t));
+    }
+
     const std::byte* at_;
     unsigned left_;
     unsigned width_;
