@@ -19,11 +19,10 @@ template <typename Reader>
 Extent extent_of(const Reader& reader, const detail::ViewFields& fields) {
   if (fields.count == 0 || (fields.flags & flag::sorted) == 0) return {};
   const std::uint64_t begin = reader.start_of(0);
-  std::uint64_t end = begin;
-  // Behind the last function that has bytes only some without may come.
-  for (std::uint32_t i = fields.count; i != 0 && end == begin; --i) {
-    end = reader.start_of(i - 1) + reader.size_of(i - 1);
-  }
+  // Functions of no bytes may come behind the last one that has some, or stand inside it.
+  std::uint32_t last = fields.count - 1;
+  while (last != 0 && reader.size_of(last) == 0) --last;
+  const std::uint64_t end = reader.start_of(last) + reader.size_of(last);
   return {begin, end > begin && end - begin <= largest_extent ? end - begin : 0};
 }
 

@@ -48,6 +48,21 @@ void look_up(const sframe::SectionView& view, bool checked, std::uint64_t first,
   }
 }
 
+/// A page table changes no answer of a sound section, and leads nowhere in a damaged one.
+void look_up_by_pages(const sframe::SectionView& view, bool checked, std::uint64_t first, std::uint64_t step) {
+  sframe::PageSlot slots[64];
+  sframe::SectionView paged = view;
+  paged.use_pages({slots, 2 + step % 63});
+  look_up(paged, checked, first, step);
+  for (unsigned i = 0; checked && i < 200; ++i) {
+    const sframe::Lookup plain = view.lookup(first + i * step);
+    const sframe::Lookup found = paged.lookup(first + i * step);
+    require(found.kind == plain.kind && found.row == plain.row && found.descriptor == plain.descriptor &&
+                found.row_number == plain.row_number,
+            "a page table that changes what is found");
+  }
+}
+
 void walk(const sframe::SectionView& view, Choices choices, std::uint64_t pc) {
   const unwind::Module module{0, ~std::uint64_t{0}, choices.pc % 2 * std::uint64_t{0x10000}, &view};
   unwind::RowSlot rows[8]{};
@@ -84,6 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   look_up(view, checked, 0x1000 + choices.pc, 3);
   look_up(view, checked, addresses[choices.address % 4] - 100 * std::uint64_t{choices.seed % 4096},
           choices.seed % 4096);
+  look_up_by_pages(view, checked, 0x1000 + choices.pc, 1 + choices.seed % 64);
   for (const std::uint64_t pc : {0x1000U, 0x1010U, 0x1044U, 0x1004U + choices.pc}) walk(view, choices, pc);
   return 0;
 }

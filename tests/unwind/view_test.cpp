@@ -221,6 +221,19 @@ TEST(SectionView, TellsAnOutermostFunctionWithoutRows) {
   EXPECT_TRUE(view.lookup(0x1020).kind == Lookup::Kind::Nothing);
 }
 
+/// The end of the code is not where the last descriptor says.
+TEST(SectionView, FindsWhatIsBehindAFunctionOfNoBytes) {
+  auto bytes = two_functions("00", "02");
+  bytes[44] = std::byte{0xdc};  // starts at 0x1008, inside the first one
+  bytes[52] = std::byte{0};     // its size
+  EXPECT_GT(expect_same_reading(bytes, 0x2000, Family::SFrame), 30U);
+  SectionView view;
+  ASSERT_FALSE(view.open(bytes, 0x2000));
+  sframe::PageSlot slots[2];
+  view.use_pages(slots);
+  EXPECT_TRUE(view.lookup(0x100f).kind == Lookup::Kind::Row);
+}
+
 TEST(SectionView, CountsThePagesOfSortedFunctions) {
   auto bytes = two_functions("00", "02");
   SectionView view;
