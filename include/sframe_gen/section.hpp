@@ -74,6 +74,9 @@ struct Strictness {
   bool allow_fre_at_end = true;
   /// Functions may overlap: for a relocatable file, where relocations have yet to say what the starts are.
   bool allow_overlap = false;
+  /// Not null: what does not hinder reading (a fixed offset of FP or RA, bits and bytes that should be zero) is noted
+  /// here instead of thrown, as "section+0x5: fixed FP offset is …".
+  std::vector<std::string>* remarks = nullptr;
 };
 
 /// Decodes a section of any version and either byte order. Trusts nothing: what contradicts the format or itself
@@ -93,6 +96,7 @@ namespace sframe_gen {
 struct FileSection {
   std::string name;  ///< ".sframe" or ".ctf_frame"
   sframe::Section section;
+  std::vector<std::string> remarks = {};  ///< where it is not as the specification has it, but can be read
 };
 
 /// .sframe, then .ctf_frame: one of them, or both. Throws Refused where there is neither, MalformedInput for a damaged

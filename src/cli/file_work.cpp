@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <optional>
 #include <ostream>
 #include <vector>
@@ -110,13 +111,25 @@ class FileWork {
     const std::filesystem::path output = options_.output.value_or(file);
     const Outcome outcome = convert_file(file, output, options_.convert, observer(file.string()));
     count(outcome);
-    clear_progress();
-    if (json()) return write_json(file.string(), output.string(), outcome, plans_, out_);
-    if (options_.quiet) return;
-    write_summary(file.string(), outcome, out_);
-    if (options_.verbose) write_details(file.string(), outcome, out_);
-    if (options_.explain) write_savings(outcome, out_);
-    write_plans(plans_, out_);
+    report_on([&] {
+      if (json()) return write_json(file.string(), output.string(), outcome, plans_, out_);
+      if (options_.quiet) return;
+      write_summary(file.string(), outcome, out_);
+      if (options_.verbose) write_details(file.string(), outcome, out_);
+      if (options_.explain) write_savings(outcome, out_);
+      write_plans(plans_, out_);
+    });
+  }
+
+  /// The file has been replaced: that there is no memory to say so does not undo it.
+  template <typename Report>
+  void report_on(Report report) {
+    try {
+      clear_progress();
+      report();
+    } catch (const std::bad_alloc&) {
+      err_ << "sframe-gen: warning: there is no memory for the report; the file is done\n";
+    }
   }
 
   /// With standard output taken, the report goes to standard error, and only if it was asked for.
@@ -139,9 +152,10 @@ class FileWork {
     const Removed removed = remove_section(file, output, options_.convert.dry_run);
     result_.growth =
         static_cast<std::int64_t>(removed.original_size) - static_cast<std::int64_t>(removed.converted_size);
-    clear_progress();
-    if (json()) return write_json(file.string(), output.string(), removed, out_);
-    if (!options_.quiet) write_summary(file.string(), removed, out_);
+    report_on([&] {
+      if (json()) return write_json(file.string(), output.string(), removed, out_);
+      if (!options_.quiet) write_summary(file.string(), removed, out_);
+    });
   }
 
   /// A member of an archive that fails does not stop the others.
@@ -151,7 +165,7 @@ class FileWork {
         [&](const Failure& failure) { error(failure.what()); });
   }
 
-  void dump_one(convert::Inspected& file, bool with_name) const {
+  void dump_one(convert::Inspected& file, bool with_name) {
     std::vector<convert::CodeRange> ranges;
     for (const std::string& place : options_.only) ranges.push_back(file.places.range_of(place));
     const auto wanted = [&](const sframe::Fde& function) { return reaches(function, ranges); };
@@ -163,6 +177,7 @@ class FileWork {
         write_json(
             file.name, found, wanted, [&](const sframe::Fde& function) { return describe(file, function); }, out_);
       }
+      for (const std::string& remark : found.remarks) message("remark", remark);
     }
   }
 

@@ -6,6 +6,7 @@
 #include "archive/rebuild.hpp"
 #include "convert/archive_members.hpp"
 #include "convert/convert_object.hpp"
+#include "convert/coverage.hpp"
 #include "convert/thin_archive.hpp"
 #include "files/replace_file.hpp"
 
@@ -48,10 +49,15 @@ class ArchiveConversion {
     const std::string name = archive_.name_of(member);
     try {
       const MemberBytes opened = open_member(archive_, member);
-      if (opened.file) read_as_[place] = opened.file->identity();
+      if (opened.file) {
+        read_as_[place] = opened.file->identity();
+        if (is_named_before(place))
+          return outcome_.members.push_back({member.name, "is the file of an earlier member"});
+      }
       const elf::Image image = elf::Image::of_bytes(opened.bytes, name);
       if (!image.is_object()) throw Refused(name, "is linked already, and members are converted as objects only");
       ConvertedObject converted = convert_object(image, options_);
+      if (converted.is_unchanged) throw Refused(name, why_no_function(converted.outcome.coverage));
       outcome_.growth += converted.outcome.growth;
       outcome_.members.push_back({member.name, std::move(converted.outcome)});
       contents_[place] = std::move(converted.bytes);
@@ -59,6 +65,14 @@ class ArchiveConversion {
       const std::string text = refused.what();
       outcome_.members.push_back({member.name, text.starts_with(name + ": ") ? text.substr(name.size() + 2) : text});
     }
+  }
+
+  /// A thin archive may name one file many times: its result is kept once.
+  bool is_named_before(std::size_t place) {
+    const FileIdentity& file = read_as_.at(place);
+    const auto [first, is_new] = first_of_.try_emplace({file.device, file.inode}, place);
+    if (!is_new) same_as_[place] = first->second;
+    return !is_new;
   }
 
   void write_regular() {
@@ -74,6 +88,8 @@ class ArchiveConversion {
       sizes[place] = bytes.size();
       if (!options_.dry_run) replace_thin_member(archive_, archive_.members()[place], read_as_.at(place), bytes);
     }
+    for (const auto& [place, first] : same_as_)
+      if (const auto size = sizes.find(first); size != sizes.end()) sizes[place] = size->second;
     write(archive::resize(archive_, sizes));
   }
 
@@ -89,8 +105,10 @@ class ArchiveConversion {
   MappedFile input_;
   archive::Archive archive_;
   Archive outcome_;
-  std::map<std::size_t, std::vector<std::byte>> contents_;  ///< of converted members
-  std::map<std::size_t, FileIdentity> read_as_;             ///< of a thin archive's members
+  std::map<std::size_t, std::vector<std::byte>> contents_;   ///< of converted members
+  std::map<std::size_t, FileIdentity> read_as_;              ///< of a thin archive's members
+  std::map<std::pair<dev_t, ino_t>, std::size_t> first_of_;  ///< the first member that is this file
+  std::map<std::size_t, std::size_t> same_as_;               ///< later ones, with the first
 };
 
 }  // namespace

@@ -66,6 +66,12 @@ object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const
   return section;
 }
 
+/// Functions without bytes, as `.cfi_startproc` and `.cfi_endproc` alone give them, have no PC: nothing is missing.
+bool has_only_empty_functions(const cfi::FrameSource& source) {
+  const DroppedFdes& dropped = source.dropped();
+  return source.size() == 0 && dropped.empty != 0 && dropped.outside_code == 0 && dropped.shadowed == 0;
+}
+
 }  // namespace
 
 LoweredObject lower_object(const elf::Image& object, const ConvertOptions& options) {
@@ -80,8 +86,9 @@ LoweredObject lower_object(const elf::Image& object, const ConvertOptions& optio
                   "for linked files");
   const auto debug = open_debug_file(object, options);
   const cfi::FrameSource source(object, debug ? *debug : object);
+  if (has_only_empty_functions(source)) return {{}, lower_functions(source, {}, dialect).coverage, true};
   LoweredFunctions functions = lower_functions_of(object, source, {}, dialect);
-  LoweredObject lowered{make_section(functions.encoder, source, dialect, object), std::move(functions.coverage)};
+  LoweredObject lowered{make_section(functions.encoder, source, dialect, object), std::move(functions.coverage), false};
   name_holes(lowered.coverage, object);
   return lowered;
 }
@@ -89,7 +96,11 @@ LoweredObject lower_object(const elf::Image& object, const ConvertOptions& optio
 ConvertedObject convert_object(const elf::Image& object, const ConvertOptions& options) {
   object::check_preconditions(object, options.drop_signature);
   LoweredObject lowered = lower_object(object, options);
-  ConvertedObject converted{object::with_section(object, lowered.section), {}};
+  if (lowered.has_only_empty_functions) {
+    const auto bytes = object.file_bytes();
+    return {{bytes.begin(), bytes.end()}, {std::move(lowered.coverage), 0, 0}, true};
+  }
+  ConvertedObject converted{object::with_section(object, lowered.section), {}, false};
   object::check_object(object, elf::Image::of_bytes(converted.bytes, object.name()));
   converted.outcome = {std::move(lowered.coverage), lowered.section.bytes.size(),
                        static_cast<std::int64_t>(converted.bytes.size() - object.file_bytes().size())};
@@ -99,7 +110,8 @@ ConvertedObject convert_object(const elf::Image& object, const ConvertOptions& o
 Object convert_object_file(const elf::Image& object, const std::filesystem::path& output,
                            const ConvertOptions& options) {
   ConvertedObject converted = convert_object(object, options);
-  if (!options.dry_run) files::replace_file(output, converted.bytes, object.file());
+  const bool is_there = converted.is_unchanged && output == object.name();
+  if (!options.dry_run && !is_there) files::replace_file(output, converted.bytes, object.file());
   return std::move(converted.outcome);
 }
 

@@ -13,12 +13,14 @@ namespace sframe_gen::convert {
 struct LoweredObject {
   object::NewObjectSection section;
   Coverage coverage;
+  bool has_only_empty_functions = false;  ///< there is nothing to say, and so no section
 };
 
 /// An object with its new section.
 struct ConvertedObject {
   std::vector<std::byte> bytes;
   Object outcome;
+  bool is_unchanged = false;  ///< all of its functions are empty
 };
 
 /// `object` has passed object::check_preconditions. Throws Failure.

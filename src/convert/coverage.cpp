@@ -1,7 +1,9 @@
 #include "convert/coverage.hpp"
 
+#include <algorithm>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "elf/load_lookup.hpp"
 #include "elf/symbol_names.hpp"
@@ -120,24 +122,37 @@ void count_stubs(const stubs::Run& run, const emit::Selected& selected, Coverage
   count_descriptors(selected.fdes, coverage);
 }
 
+namespace {
+
+/// Allocated sections that have bytes or room, by address.
+std::vector<const elf::Section*> loaded_sections(const elf::Image& image) {
+  std::vector<const elf::Section*> sections;
+  for (const elf::Section& section : image.sections())
+    if ((section.header.sh_flags & SHF_ALLOC) != 0 && section.header.sh_size != 0) sections.push_back(&section);
+  std::ranges::stable_sort(sections, {}, [](const elf::Section* section) { return section->header.sh_addr; });
+  return sections;
+}
+
+}  // namespace
+
 void name_holes(Coverage& coverage, const elf::Image& image) {
   if (coverage.holes.empty() && coverage.contradictions.empty()) return;
   elf::SymbolNames names(image);
   for (Contradiction& contradiction : coverage.contradictions)
     contradiction.function = names.name_at(contradiction.begin);
+  for (NamedHole& named : coverage.holes) named.function = names.name_at(named.hole.begin);
+  if (!image.is_object()) return;
+  // The addresses are our own, and no two sections share one: people know places by section.
   NameBudget section_names(image.file_bytes().size());
+  const auto sections = loaded_sections(image);
   for (NamedHole& named : coverage.holes) {
-    named.function = names.name_at(named.hole.begin);
-    if (!image.is_object()) continue;
-    // The addresses are our own: people know places by section.
-    for (const elf::Section& section : image.sections()) {
-      const Elf64_Shdr& header = section.header;
-      if ((header.sh_flags & SHF_ALLOC) == 0 || !elf::holds_address(header, named.hole.begin)) continue;
-      if (section_names.take(section.name.size())) named.section = section.name;
-      named.hole.begin -= header.sh_addr;
-      named.hole.end -= header.sh_addr;
-      break;
-    }
+    const auto after = std::ranges::upper_bound(sections, named.hole.begin, {},
+                                                [](const elf::Section* section) { return section->header.sh_addr; });
+    if (after == sections.begin() || !elf::holds_address((*std::prev(after))->header, named.hole.begin)) continue;
+    const elf::Section& section = **std::prev(after);
+    if (section_names.take(section.name.size())) named.section = section.name;
+    named.hole.begin -= section.header.sh_addr;
+    named.hole.end -= section.header.sh_addr;
   }
 }
 

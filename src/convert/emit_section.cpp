@@ -69,6 +69,7 @@ Emitted emit_object(const elf::Image& object, EmitForm form, const ConvertOption
   if (address) throw Refused(object.name(), "is a relocatable object, for which --section-address does not work");
   object::check_describable(object);
   LoweredObject lowered = lower_object(object, options);
+  if (lowered.has_only_empty_functions) throw Refused(object.name(), why_no_function(lowered.coverage));
   Emitted emitted;
   emitted.contents = object_assembly(object, lowered);
   emitted.section_size = lowered.section.bytes.size();

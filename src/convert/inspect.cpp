@@ -13,7 +13,7 @@ namespace sframe_gen::convert {
 namespace {
 
 void inspect_image(const std::string& name, const elf::Image& image, const std::function<void(Inspected&)>& visit) {
-  Inspected inspected{name, verify::read_file_sections(image), Places(image)};
+  Inspected inspected{name, verify::look_at_file_sections(image), Places(image)};
   visit(inspected);
 }
 

@@ -38,7 +38,7 @@ Verification sum_of(const std::vector<MemberVerification>& members) {
 }
 
 std::vector<FileSection> read_sections(const std::filesystem::path& file) {
-  return verify::read_file_sections(elf::Image::open(file));
+  return verify::look_at_file_sections(elf::Image::open(file));
 }
 
 void read_archive_sections(const std::filesystem::path& archive,
@@ -46,7 +46,7 @@ void read_archive_sections(const std::filesystem::path& archive,
                            const std::function<void(const Failure&)>& failed) {
   convert::for_each_converted(
       archive,
-      [&](const std::string& name, const elf::Image& member) { visit(name, verify::read_file_sections(member)); },
+      [&](const std::string& name, const elf::Image& member) { visit(name, verify::look_at_file_sections(member)); },
       [&](const std::string&, const Failure& failure) { failed(failure); });
 }
 

@@ -192,6 +192,8 @@ void Image::find_code() {
   for (const Section& section : sections_) {
     constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
     if (!has_section_headers() || (section.header.sh_flags & wanted) != wanted || section.header.sh_size == 0) continue;
+    // Of code without bytes, a small file could claim gigabytes.
+    if (section.header.sh_type == SHT_NOBITS) continue;
     const AddressRange range{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
     const bool loaded = is_object() || std::any_of(executable.begin(), executable.end(), [&](const AddressRange& s) {
                           return s.begin <= range.begin && range.end <= s.end;

@@ -94,6 +94,28 @@ void check_nothing_appended(const Image& image) {
 
 namespace {
 
+/// The section header table and the names move up behind the contents. What stood before them is kept for --remove, be
+/// it a hole in a sparse file.
+void check_no_gap_before_section_headers(const Image& image) {
+  constexpr std::uint64_t largest_gap = 32U << 20U;
+  std::uint64_t end = sizeof(Elf64_Ehdr);
+  for (const Elf64_Phdr& segment : image.segments())
+    if (has_file_bytes(segment)) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
+  const FileRange table = image.section_table();
+  std::uint64_t moved = table.end - table.begin;
+  for (const Section& section : image.sections()) {
+    const std::uint64_t size = image.bytes_of(section).size();
+    if (section.index == image.section_name_table_index()) {
+      moved += size;
+    } else if (size != 0) {
+      end = std::max<std::uint64_t>(end, section.header.sh_offset + size);
+    }
+  }
+  const std::uint64_t rest = image.file_bytes().size() - std::min<std::uint64_t>(image.file_bytes().size(), end);
+  if (rest > moved && rest - moved > largest_gap)
+    throw Refused(image.name(), "has " + hex(rest - moved) + " bytes behind " + hex(end) + " that no header describes");
+}
+
 bool is_loader_name(std::string_view name) {
   constexpr std::array<std::string_view, 4> prefixes{"ld-", "ld.so", "ld64.so", "libc.musl"};
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return name.starts_with(p); });
@@ -109,6 +131,7 @@ void check_preconditions(const Image& image) {
   check_not_vdso(image);
   check_not_prelinked(image);
   check_nothing_appended(image);
+  check_no_gap_before_section_headers(image);
 }
 
 bool is_dynamic_loader(const Image& image) {

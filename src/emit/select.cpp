@@ -133,6 +133,9 @@ class Splitter {
 
   void write_out_plt_entries(std::uint64_t begin, std::uint64_t end, std::uint8_t threshold,
                              const sframe::RecoveryRules& before, const sframe::RecoveryRules& after) {
+    // No linker writes a table of a million entries; it would take as many rows, twice.
+    constexpr std::uint64_t largest_table = 16U << 20U;
+    if (end - begin > largest_table) return add_hole(begin, end, Unrepresentable::CfaIsExpression);
     while (begin < end) {
       const std::uint64_t entry = begin - begin % cfi::plt_entry_size;
       const bool pushed = begin - entry >= threshold;

@@ -118,7 +118,9 @@ void AtomicFile::take_attributes() {
   const int source = replaced.number() >= 0 ? replaced.number() : input_.descriptor();
   struct stat status {};
   if (::fstat(source, &status) != 0) throw SystemFailure(target_.string(), "read", errno);
-  mode_t mode = status.st_mode & 07777;
+  // As cp and strip -o: only what replaces a program may have its privileges.
+  const bool is_new = replaced.number() < 0;
+  mode_t mode = status.st_mode & (is_new ? 0777 : 07777);
   // Owner first: chown takes setuid bits away. Only root may give files to others; then the bits must not stay.
   if (::fchown(descriptor_, status.st_uid, status.st_gid) != 0) {
     if (errno != EPERM) throw SystemFailure(target_.string(), "set the owner", errno);
@@ -128,10 +130,10 @@ void AtomicFile::take_attributes() {
   // A folder's default list must not let in whom the old file kept out; its own list, if any, is copied below.
   ::fremovexattr(descriptor_, access_list);
   if (::fchmod(descriptor_, mode) != 0) throw SystemFailure(target_.string(), "set the mode", errno);
-  copy_extended_attributes(source);
+  copy_extended_attributes(source, is_new);
 }
 
-void AtomicFile::copy_extended_attributes(int source) const {
+void AtomicFile::copy_extended_attributes(int source, bool is_new) const {
   const ssize_t size = ::flistxattr(source, nullptr, 0);
   if (size < 0 && errno != ENOTSUP) throw SystemFailure(target_.string(), "read the attributes", errno);
   if (size <= 0) return;
@@ -144,6 +146,7 @@ void AtomicFile::copy_extended_attributes(int source) const {
     rest.remove_prefix(std::min(rest.size(), name.size() + 1));
     // Hashes and signatures of the old contents.
     if (name == "security.ima" || name == "security.evm") continue;
+    if (is_new && name == "security.capability") continue;
     const ssize_t value_size = ::fgetxattr(source, name.c_str(), nullptr, 0);
     std::vector<char> value(static_cast<std::size_t>(std::max<ssize_t>(value_size, 0)));
     const ssize_t got = value_size < 0 ? -1 : ::fgetxattr(source, name.c_str(), value.data(), value.size());

@@ -43,7 +43,7 @@ class AtomicFile {
   std::optional<FileIdentity> target_now() const;
   void create_temporary_file();
   void check_unchanged() const;
-  void copy_extended_attributes(int source) const;
+  void copy_extended_attributes(int source, bool is_new) const;
 
   const MappedFile& input_;
   New kind_;

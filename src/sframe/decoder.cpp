@@ -6,6 +6,7 @@
 #include "sframe/fde_decoder.hpp"
 #include "sframe/format.hpp"
 #include "sframe/header_decoder.hpp"
+#include "sframe/remark.hpp"
 #include "sframe/version.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/byte_reader.hpp"
@@ -21,7 +22,7 @@ class SectionDecoder {
       : bytes_(bytes),
         address_(address),
         origin_(&origin),
-        header_(decode_header(bytes, family, origin)),
+        header_(decode_header(bytes, family, origin, strictness)),
         rules_{*header_.version, *header_.traits, strictness} {}
 
   Section decode() {
@@ -57,8 +58,10 @@ class SectionDecoder {
     const auto gap = bytes_.subspan(begin, end - begin);
     const auto stray = std::ranges::find_if(gap, [](std::byte byte) { return byte != std::byte{0}; });
     if (stray == gap.end()) return;
-    fail(begin + static_cast<std::uint64_t>(stray - gap.begin()),
-         "byte " + hex(std::to_integer<std::uint8_t>(*stray)) + " belongs to neither the function index nor the rows");
+    remark(
+        rules_.strictness, ByteReader(bytes_, header_.endian, *origin_),
+        begin + static_cast<std::uint64_t>(stray - gap.begin()),
+        "byte " + hex(std::to_integer<std::uint8_t>(*stray)) + " belongs to neither the function index nor the rows");
   }
 
   std::vector<Fde> decode_fdes() const {

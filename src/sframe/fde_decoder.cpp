@@ -4,6 +4,7 @@
 
 #include "sframe/format.hpp"
 #include "sframe/recovery_decoder.hpp"
+#include "sframe/remark.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::sframe {
@@ -17,7 +18,7 @@ FreAddressWidth decode_info(FdeInfo info, std::uint64_t offset, const ByteReader
     reader.fail(offset, "row type is " + std::to_string(info.fre_type()) + ", which is not defined");
   }
   if ((info.byte() & rules.version.reserved_fde_info) != 0) {
-    reader.fail(offset, "function info " + hex(info.byte()) + " has reserved bits set");
+    remark(rules.strictness, reader, offset, "function info " + hex(info.byte()) + " has reserved bits set");
   }
   if (info.b_key() && !rules.abi.signs_return_address) {
     reader.fail(offset, "function info " + hex(info.byte()) + " names a signing key, but the ABI has none");
@@ -27,8 +28,9 @@ FreAddressWidth decode_info(FdeInfo info, std::uint64_t offset, const ByteReader
   return static_cast<FreAddressWidth>(info.fre_type() - first);
 }
 
-void check_info2(FdeInfo2 info2, std::uint64_t offset, const ByteReader& reader) {
-  if (info2.reserved_bits_set()) reader.fail(offset, "function info 2 " + hex(info2.byte()) + " has reserved bits set");
+void check_info2(FdeInfo2 info2, std::uint64_t offset, const ByteReader& reader, const Strictness& strictness) {
+  if (info2.reserved_bits_set())
+    remark(strictness, reader, offset, "function info 2 " + hex(info2.byte()) + " has reserved bits set");
   if (info2.fde_type() > static_cast<unsigned>(FdeType::Flexible)) {
     reader.fail(offset, "descriptor type is " + std::to_string(info2.fde_type()) + ", which is not defined");
   }
@@ -98,7 +100,7 @@ FreShape decode_attribute(ByteReader& reader, const DecodingRules& rules, Fde& f
   fde.repeat_size = reader.u8("repeat size");
 
   const FreAddressWidth width = decode_info(info, start + fde_attribute::info_at, reader, rules, fde);
-  check_info2(info2, start + fde_attribute::info2_at, reader);
+  check_info2(info2, start + fde_attribute::info2_at, reader, rules.strictness);
   fde.signal_frame = info.signal_frame();
   fde.type = static_cast<FdeType>(info2.fde_type());
   check_repeat_size(fde, start + fde_attribute::repeat_size_at, reader);
@@ -115,7 +117,8 @@ FreShape decode_descriptor_tail(ByteReader& reader, std::uint32_t fre_count, con
   if (fde.pc_type == PcType::Increment) fde.repeat_size = 0;
   check_repeat_size(fde, start + 1, reader);
   const std::uint64_t padding_at = reader.offset();
-  if (reader.u16("padding") != 0) reader.fail(padding_at, "padding of the function descriptor is not zero");
+  if (reader.u16("padding") != 0)
+    remark(rules.strictness, reader, padding_at, "padding of the function descriptor is not zero");
   return {fre_count, width};
 }
 

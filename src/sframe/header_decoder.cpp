@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sframe/format.hpp"
+#include "sframe/remark.hpp"
 #include "support/byte_reader.hpp"
 #include "support/text.hpp"
 
@@ -47,14 +48,16 @@ const AbiTraits& known_abi(std::uint8_t identifier, const VersionTraits& version
   return *abi;
 }
 
-void check_fixed_offsets(const Header& header, const ByteReader& reader) {
+void check_fixed_offsets(const Header& header, const ByteReader& reader, const Strictness& strictness) {
   // No ABI saves the frame pointer at a fixed place (3.1).
   if (header.fixed_fp_offset != 0) {
-    reader.fail(header::fixed_fp_at, "fixed FP offset is " + std::to_string(header.fixed_fp_offset) + ", not 0");
+    remark(strictness, reader, header::fixed_fp_at,
+           "fixed FP offset is " + std::to_string(header.fixed_fp_offset) + ", not 0");
   }
   if (header.fixed_ra_offset != header.traits->fixed_ra_offset) {
-    reader.fail(header::fixed_ra_at, "fixed RA offset is " + std::to_string(header.fixed_ra_offset) +
-                                         ", but the ABI's is " + std::to_string(header.traits->fixed_ra_offset));
+    remark(strictness, reader, header::fixed_ra_at,
+           "fixed RA offset is " + std::to_string(header.fixed_ra_offset) + ", but the ABI's is " +
+               std::to_string(header.traits->fixed_ra_offset));
   }
 }
 
@@ -83,7 +86,8 @@ void check_fre_count(const Header& header, std::uint64_t section_size, const Ori
 
 }  // namespace
 
-Header decode_header(std::span<const std::byte> bytes, Family family, const Origin& origin) {
+Header decode_header(std::span<const std::byte> bytes, Family family, const Origin& origin,
+                     const Strictness& strictness) {
   ByteReader reader(bytes, byte_order_of(bytes, origin), origin);
   reader.take(header::version_at, "magic number");
 
@@ -95,7 +99,7 @@ Header decode_header(std::span<const std::byte> bytes, Family family, const Orig
   header.traits = &known_abi(reader.u8("ABI"), *header.version, reader);
   header.fixed_fp_offset = reader.i8("fixed FP offset");
   header.fixed_ra_offset = reader.i8("fixed RA offset");
-  check_fixed_offsets(header, reader);
+  check_fixed_offsets(header, reader, strictness);
 
   const std::uint8_t auxiliary_length =
       header.version->has_auxiliary_header ? reader.u8("length of the auxiliary header") : std::uint8_t{0};

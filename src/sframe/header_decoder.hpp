@@ -30,6 +30,7 @@ struct Header {
 };
 
 /// Throws MalformedInput, and Refused for a version that is not known.
-Header decode_header(std::span<const std::byte> bytes, Family family, const Origin& origin);
+Header decode_header(std::span<const std::byte> bytes, Family family, const Origin& origin,
+                     const Strictness& strictness);
 
 }  // namespace sframe_gen::sframe

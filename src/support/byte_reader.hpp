@@ -52,6 +52,7 @@ class ByteReader {
   /// Offset in the section of the next byte.
   std::uint64_t offset() const { return base_offset_ + position_; }
   Endian endian() const { return endian_; }
+  const Origin& origin() const { return *origin_; }
 
   [[noreturn]] void fail(std::uint64_t offset, const std::string& what) const {
     throw MalformedInput(*origin_, offset, what);

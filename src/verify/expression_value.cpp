@@ -14,7 +14,12 @@ class Evaluator {
  public:
   Evaluator(ByteReader reader, const SyntheticContext& context) : reader_(reader), context_(context) {}
 
-  void push(std::uint64_t value) { stack_.push_back(value); }
+  bool push(std::uint64_t value) {
+    constexpr std::size_t most_values = 1000;
+    if (stack_.size() == most_values) return false;
+    stack_.push_back(value);
+    return true;
+  }
 
   std::optional<std::uint64_t> run() {
     while (!reader_.at_end()) {
@@ -161,10 +166,7 @@ class Evaluator {
     }
   }
 
-  bool pushed(std::uint64_t value) {
-    push(value);
-    return true;
-  }
+  bool pushed(std::uint64_t value) { return push(value); }
   bool pushed_signed(std::int64_t value) { return pushed(static_cast<std::uint64_t>(value)); }
 
   ByteReader reader_;

@@ -15,19 +15,20 @@ namespace {
 
 /// Of an object as it would be if it was linked. Where its starts are not relative to themselves, ld makes them so that
 /// they are relative to the section.
-sframe::Section decode_object(const elf::Image& object, const elf::Section& section, const Origin& origin) {
+sframe::Section decode_object(const elf::Image& object, const elf::Section& section, const Origin& origin,
+                              sframe::Strictness strictness) {
   const auto bytes = object.bytes_of(section);
   const bool flagged =
       bytes.size() > sframe::header::flags_at &&
       (std::to_integer<unsigned>(bytes[sframe::header::flags_at]) & sframe::flag::function_start_pc_relative) != 0;
   const auto relocated = object::relocate(object, section, flagged ? object::PcBase::Field : object::PcBase::Section);
-  return sframe::decode(relocated.bytes, section.header.sh_addr, origin);
+  return sframe::decode(relocated.bytes, section.header.sh_addr, origin, strictness);
 }
 
 sframe::Section decode_section(const elf::Image& image, const elf::Section& section, const Origin& origin,
-                               sframe::Family family) {
-  if (image.is_object()) return decode_object(image, section, origin);
-  return sframe::decode(image.bytes_of(section), section.header.sh_addr, origin, {}, family);
+                               sframe::Family family, sframe::Strictness strictness) {
+  if (image.is_object()) return decode_object(image, section, origin, strictness);
+  return sframe::decode(image.bytes_of(section), section.header.sh_addr, origin, strictness, family);
 }
 
 void check_machine(const elf::Image& image, sframe::Abi abi, const Origin& origin) {
@@ -38,9 +39,7 @@ void check_machine(const elf::Image& image, sframe::Abi abi, const Origin& origi
                            (expected == nullptr ? "another machine" : std::string(sframe::name_of(expected->abi))));
 }
 
-}  // namespace
-
-std::vector<FileSection> read_file_sections(const elf::Image& image) {
+std::vector<FileSection> read_sections_of(const elf::Image& image, bool with_remarks) {
   std::vector<FileSection> found;
   for (const auto& [version, family] : {std::pair(sframe::Version::V3, sframe::Family::SFrame),
                                         std::pair(sframe::Version::CtfFrame, sframe::Family::CtfFrame)}) {
@@ -48,11 +47,24 @@ std::vector<FileSection> read_file_sections(const elf::Image& image) {
     const elf::Section* const section = image.find_section(name);
     if (section == nullptr) continue;
     const Origin origin{image.name(), name};
-    found.push_back({name, decode_section(image, *section, origin, family)});
+    std::vector<std::string> remarks;
+    sframe::Strictness strictness;
+    if (with_remarks) strictness.remarks = &remarks;
+    found.push_back({name, decode_section(image, *section, origin, family, strictness), std::move(remarks)});
     check_machine(image, found.back().section.abi, origin);
   }
   if (found.empty()) throw Refused(image.name(), "has no .sframe section");
   return found;
+}
+
+}  // namespace
+
+std::vector<FileSection> read_file_sections(const elf::Image& image) {
+  return read_sections_of(image, false);
+}
+
+std::vector<FileSection> look_at_file_sections(const elf::Image& image) {
+  return read_sections_of(image, true);
 }
 
 }  // namespace sframe_gen::verify

@@ -47,6 +47,13 @@ TEST_F(AtomicFileTest, NewFileTakesTheModeOfTheInput) {
   EXPECT_EQ(files(), 2U);
 }
 
+TEST_F(AtomicFileTest, NewFileTakesNoPrivileges) {
+  ::chmod((folder_ / "input").c_str(), 06750);
+  write("output");
+  EXPECT_EQ(mode_of("output"), 0750U);
+  EXPECT_EQ(mode_of("input"), 06750U);
+}
+
 TEST_F(AtomicFileTest, ReplacedFileKeepsItsOwn) {
   write_text(folder_ / "output", "old");
   ::chmod((folder_ / "output").c_str(), 04711);

@@ -69,18 +69,32 @@ class Words {
   std::span<const std::byte> bytes_;
 };
 
+/// Whether the instruction adds low bits to the page in `page_register`, which makes an address in `wanted`.
+bool completes(std::uint32_t word, unsigned page_register, std::uint64_t page, const AddressRange& wanted) {
+  if (base(word) != page_register) return false;
+  const auto offset = offset_from_base(word);
+  return offset && wanted.contains(page + *offset);
+}
+
 /// Compilers schedule the instruction that adds the low bits away from ADRP, and hoist ADRP out of loops. Which path
-/// leads there is not followed: any instruction near it with its register counts.
+/// leads there is not followed: any instruction near it with its register counts, unless another ADRP to that register
+/// is nearer.
 bool page_is_used(const Words& words, std::size_t adrp, std::uint64_t page, const AddressRange& wanted) {
   constexpr std::size_t reach = 1024;
   const std::size_t begin = adrp - std::min(adrp, reach);
   const std::size_t end = std::min(words.count(), adrp + reach);
   const unsigned used = destination(words[adrp]);
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::uint32_t word = words[i];
-    if (base(word) != used) continue;
-    const auto offset = offset_from_base(word);
-    if (offset && wanted.contains(page + *offset)) return true;
+  const auto replaces_it = [&](std::uint32_t word) { return is_adrp(word) && destination(word) == used; };
+  for (std::size_t i = adrp + 1; i < end && !replaces_it(words[i]); ++i)
+    if (completes(words[i], used, page, wanted)) return true;
+  // In front of it, where a loop leads back.
+  for (std::size_t i = adrp; i > begin && !replaces_it(words[i - 1]); --i) {
+    if (!completes(words[i - 1], used, page, wanted)) continue;
+    constexpr std::size_t close = 16;
+    bool has_its_own = false;
+    for (std::size_t j = i - 1; j > 0 && i - 1 - j < close && !has_its_own; --j)
+      has_its_own = replaces_it(words[j - 1]);
+    if (!has_its_own) return true;
   }
   return false;
 }

@@ -35,14 +35,39 @@ std::optional<std::size_t> usable_load(const Image& image, const Elf64_Shdr& sec
   return load;
 }
 
+/// A part of the section, to look for references to it.
+Section part_of(const Section& section, std::uint64_t begin, std::uint64_t size) {
+  Section part = section;
+  part.header.sh_addr += begin;
+  part.header.sh_size = size;
+  return part;
+}
+
+bool is_referred_to(const Image& image, const Section& part) {
+  return has_named_symbol_in(image, part) || has_relative_relocation_to(image, part) ||
+         has_direct_reference_to(image, part);
+}
+
+bool begins_at(const Image& image, std::uint64_t address) {
+  return std::ranges::any_of(image.sections(), [&](const Section& section) {
+    return (section.header.sh_flags & SHF_ALLOC) != 0 && section.header.sh_addr == address;
+  });
+}
+
 /// Its size changes, and mostly its place: whoever finds it by an address, as kernels do by symbols of their linker
-/// script, would read something else. Only GNU's and other tools' sections have such readers.
+/// script, would read something else. Only GNU's and other tools' sections have such readers. They know where it
+/// begins, and read its preamble first, or where it ends. In all of its hundred kilobytes, something in the code of
+/// nearly every program at a fixed address would look like a reference by chance.
 void check_not_referred_to(const Image& image, const Section& section) {
+  constexpr std::uint64_t preamble_size = 4;
+  const std::uint64_t size = section.header.sh_size;
   if ((section.header.sh_flags & SHF_ALLOC) == 0) return;
-  if (has_named_symbol_in(image, section) || has_relative_relocation_to(image, section) ||
-      has_direct_reference_to(image, section))
+  const bool has_other_end = !begins_at(image, section.header.sh_addr + size);
+  if (has_named_symbol_in(image, section) ||
+      is_referred_to(image, part_of(section, 0, std::min(size, preamble_size))) ||
+      (has_other_end && is_referred_to(image, part_of(section, size, 1))))
     throw Refused(image.name(),
-                  "cannot get another " + section.name + ": a symbol, a relocation or code points into the one it has");
+                  "cannot get another " + section.name + ": a symbol, a relocation or code points to the one it has");
 }
 
 /// Kept by ld --emit-relocs for tools that lay code out anew; they would say of the new contents what was true of the

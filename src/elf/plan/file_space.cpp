@@ -112,7 +112,7 @@ bool FileSpace::is_zero(FileRange range) const {
 }
 
 bool FileSpace::is_filler(FileRange range) const {
-  return all_are(range, [](std::byte b) { return b == std::byte{0} || b == std::byte{'X'}; });
+  return all_are(range, [](std::byte b) { return b == std::byte{0} || b == std::byte{'X'} || b == std::byte{'Z'}; });
 }
 
 std::uint64_t FileSpace::end() const {

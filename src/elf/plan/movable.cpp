@@ -129,8 +129,13 @@ std::string Movability::why_note_stays(const Section& section, Group& group) con
   constexpr std::array<std::string_view, 3> position_independent{"GNU", "FDO", "Go"};
   if (group.segments.empty()) return located(section) + " cannot move: no PT_NOTE covers it";
   const Origin origin{image_->name(), section.name};
-  for (const Note& note :
-       read_notes(image_->bytes_of(section), section.header.sh_addralign, image_->endian(), origin)) {
+  std::vector<Note> notes;
+  try {
+    notes = read_notes(image_->bytes_of(section), section.header.sh_addralign, image_->endian(), origin);
+  } catch (const MalformedInput&) {
+    return located(section) + " cannot move: it is no sequence of notes";
+  }
+  for (const Note& note : notes) {
     if (std::find(position_independent.begin(), position_independent.end(), note.owner) == position_independent.end())
       return located(section) + " cannot move: its owner \"" + note.owner + "\" may depend on its place";
     if (note.owner == "GNU" && note.type == NT_GNU_BUILD_ID) group.has_build_id = true;
