@@ -46,12 +46,13 @@ Library load(const char* file) {
 
 /// At `begin`: what else is free is taken.
 Library load_at(const char* file, void* begin) {
-  for (int attempt = 0; attempt < 50; ++attempt) {
+  for (int attempt = 0; attempt < 500; ++attempt) {
     const Library library = load(file);
     if (begin == nullptr || library.begin == begin) return library;
     ::dlclose(library.handle);
     constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-    if (::mmap(library.begin, library.size, PROT_NONE, flags, -1, 0) == MAP_FAILED) std::exit(1);
+    const void* const taken = ::mmap(library.begin, library.size, PROT_NONE, flags, -1, 0);
+    if (taken == MAP_FAILED) std::perror("mmap");
   }
   std::printf("%s is not loaded to the same place again\n", file);
   std::exit(1);
