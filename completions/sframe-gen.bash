@@ -6,14 +6,15 @@ _sframe_gen_options='--emit --section-address --remove --dump --only --lookup --
   --for --sframe-version --no-pcrel --no-ra-undefined --no-stubs --flexible --compact
   --report --explain -q --quiet -v --verbose -h --help -V --version'
 
-# Prints the values that option $1 takes, or nothing if they are files.
+# Prints the values that option $1, with or without "=" behind it, takes, or nothing if they are files.
 _sframe_gen_values() {
   case $1 in
-    --emit) echo section asm ;;
-    --for) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 java-profiler ;;
-    --sframe-version) echo 3 2 1 ctf ;;
-    --flexible) echo auto always never ;;
-    --report) echo summary json ;;
+    --emit | --emit=) echo section asm ;;
+    --dump=) echo text json ;;
+    --for | --for=) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 java-profiler ;;
+    --sframe-version | --sframe-version=) echo 3 2 1 ctf ;;
+    --flexible | --flexible=) echo auto always never ;;
+    --report | --report=) echo summary json ;;
   esac
 }
 # <<<
@@ -40,10 +41,10 @@ _sframe_gen() {
   done
   # "=" is a word of its own: --for = gl.
   if [[ $current == = ]]; then
-    option=${COMP_WORDS[COMP_CWORD - 1]}
+    option=${COMP_WORDS[COMP_CWORD - 1]}=
     current=''
   elif ((COMP_CWORD >= 2)) && [[ ${COMP_WORDS[COMP_CWORD - 1]} == = ]]; then
-    option=${COMP_WORDS[COMP_CWORD - 2]}
+    option=${COMP_WORDS[COMP_CWORD - 2]}=
   elif ((COMP_CWORD >= 1)); then
     option=${COMP_WORDS[COMP_CWORD - 1]}
   fi

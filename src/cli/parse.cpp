@@ -26,7 +26,8 @@ void describe(const Option& option, po::options_description& group) {
     group.add_options()(names.c_str(), help.c_str());
     return;
   }
-  const std::string argument_name(argument.name);
+  const std::string name(argument.name);
+  const std::string argument_name = argument.alone.empty() ? name : "[=" + name + "]";
   if (argument.repeats) {
     group.add_options()(names.c_str(), po::value<Values>()->value_name(argument_name), help.c_str());
     return;

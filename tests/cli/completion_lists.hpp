@@ -68,12 +68,14 @@ inline std::string bash_options() {
   }
   for (const Option& option : option_table()) {
     const std::vector<Word> words = words_of(option.argument);
-    if (words.empty() || !option.argument.alone.empty()) continue;
-    values += "    --" + std::string(option.name) + ") echo " + joined(texts_of(words), " ") + " ;;\n";
+    if (words.empty()) continue;
+    const std::string name = "--" + std::string(option.name);
+    values += "    " + (option.argument.alone.empty() ? name + " | " + name + "=" : name + "=") + ") echo " +
+              joined(texts_of(words), " ") + " ;;\n";
   }
   return names +
          "'\n\n"
-         "# Prints the values that option $1 takes, or nothing if they are files.\n"
+         "# Prints the values that option $1, with or without \"=\" behind it, takes, or nothing if they are files.\n"
          "_sframe_gen_values() {\n"
          "  case $1 in\n" +
          values + "  esac\n}\n";
