@@ -21,6 +21,10 @@ bool is_plain_code(const elf::Section& section) {
          std::ranges::find(names, section.name) != names.end();
 }
 
+bool is_table(const elf::Section& section) {
+  return section.name == ".plt" || section.name == ".iplt";
+}
+
 bool goes_on(Flow flow) {
   return flow == Flow::Next || flow == Flow::Branch || flow == Flow::Call;
 }
@@ -43,12 +47,12 @@ std::optional<Instruction> decode_instruction(std::span<const std::byte> code, s
 Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi) : abi_(abi) {
   if (image.is_object()) return;
   for (const elf::Section& section : image.sections()) {
-    if (is_plain_code(section)) read_section(section.header.sh_addr, image.bytes_of(section));
+    if (is_plain_code(section)) read_section(section.header.sh_addr, image.bytes_of(section), is_table(section));
   }
   follow();
 }
 
-void Emulation::read_section(std::uint64_t address, std::span<const std::byte> code) {
+void Emulation::read_section(std::uint64_t address, std::span<const std::byte> code, bool may_have_header) {
   // Nothing falls into the section, nor past what does not go on.
   bool falls_in = false;
   for (std::uint64_t at = 0; at < code.size();) {
@@ -58,7 +62,12 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
     if (found) {
       place.instruction = *found;
       place.is_code = true;
-      if (found->target != 0) targets_.insert(found->target);
+      // Entries for IRELATIVE relocations in static-pie programs: GNU ld leaves the distance of the last jump, which
+      // nobody comes to, at zero.
+      if (found->flow == Flow::Jump && found->target == address + at + found->size) place.instruction.target = 0;
+      // An entry jumps before it pushes. A library that calls nobody may have a header all the same.
+      place.is_header = may_have_header && at == 0 && found->stack_change != 0;
+      if (place.instruction.target != 0) targets_.insert(place.instruction.target);
       falls_in = goes_on(found->flow) && !(place.is_entry && found->is_padding);
     } else {
       const std::uint64_t next =
@@ -76,7 +85,8 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
 
 void Emulation::follow() {
   for (const auto& [pc, place] : places_) {
-    if (place.is_entry && place.is_code && !place.instruction.is_padding && !targets_.contains(pc)) work_.push_back(pc);
+    const bool is_called = place.is_entry && place.is_code && !place.is_header && !targets_.contains(pc);
+    if (is_called && !place.instruction.is_padding) work_.push_back(pc);
   }
   for (const std::uint64_t entry : std::exchange(work_, {})) arrive(entry, {});
   while (!work_.empty()) {

@@ -46,11 +46,12 @@ class Emulation {
     Instruction instruction;
     bool is_code = false;
     bool is_entry = false;
+    bool is_header = false;  ///< of a table whose entries jump to it: nobody calls it
     bool conflict = false;
     std::optional<State> state = {};
   };
 
-  void read_section(std::uint64_t address, std::span<const std::byte> code);
+  void read_section(std::uint64_t address, std::span<const std::byte> code, bool may_have_header);
   void follow();
   void arrive(std::uint64_t pc, const State& state);
   void leave(std::uint64_t pc, const Place& place);

@@ -165,10 +165,7 @@ class Verifier {
     const Caller expected = emulation_->caller_at(pc);
     const Caller found = sframe_caller(fre.recovery, fde, section, pc);
     if (fde.signal_frame) differ(pc, ".sframe says that it is a signal frame; it is code that is called");
-    // A header without entries is entered by nobody: call frame information may know better how it would be.
-    const bool same = same_caller(expected, found);
-    if (!same && index_at(pc) != nullptr) return pc;
-    if (!same)
+    if (!same_caller(expected, found))
       differ(pc, ".sframe says " + found.text + "; following the instructions gives " + expected.text);
     return next;
   }
