@@ -21,8 +21,9 @@ bool is_plain_code(const elf::Section& section) {
          std::ranges::find(names, section.name) != names.end();
 }
 
-bool is_table(const elf::Section& section) {
-  return section.name == ".plt" || section.name == ".iplt";
+/// Where calls push the return address, an entry jumps to the header; elsewhere the header is reached as if called.
+bool may_have_header(const elf::Section& section, const sframe::AbiTraits& abi) {
+  return abi.fixed_ra_offset != 0 && (section.name == ".plt" || section.name == ".iplt");
 }
 
 bool goes_on(Flow flow) {
@@ -47,12 +48,13 @@ std::optional<Instruction> decode_instruction(std::span<const std::byte> code, s
 Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi) : abi_(abi) {
   if (image.is_object()) return;
   for (const elf::Section& section : image.sections()) {
-    if (is_plain_code(section)) read_section(section.header.sh_addr, image.bytes_of(section), is_table(section));
+    if (is_plain_code(section))
+      read_section(section.header.sh_addr, image.bytes_of(section), may_have_header(section, abi));
   }
   follow();
 }
 
-void Emulation::read_section(std::uint64_t address, std::span<const std::byte> code, bool may_have_header) {
+void Emulation::read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header) {
   // Nothing falls into the section, nor past what does not go on.
   bool falls_in = false;
   for (std::uint64_t at = 0; at < code.size();) {
@@ -66,7 +68,10 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
       // nobody comes to, at zero.
       if (found->flow == Flow::Jump && found->target == address + at + found->size) place.instruction.target = 0;
       // An entry jumps before it pushes. A library that calls nobody may have a header all the same.
-      place.is_header = may_have_header && at == 0 && found->stack_change != 0;
+      place.is_header = has_header && at == 0 && found->stack_change != 0;
+      // What another section calls is entered as anybody enters it; within one, retpolines call to push an address.
+      const bool calls_elsewhere = found->flow == Flow::Call && found->target - address >= code.size();
+      if (calls_elsewhere) place.instruction.target = 0;
       if (place.instruction.target != 0) targets_.insert(place.instruction.target);
       falls_in = goes_on(found->flow) && !(place.is_entry && found->is_padding);
     } else {

@@ -51,7 +51,7 @@ class Emulation {
     std::optional<State> state = {};
   };
 
-  void read_section(std::uint64_t address, std::span<const std::byte> code, bool may_have_header);
+  void read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header);
   void follow();
   void arrive(std::uint64_t pc, const State& state);
   void leave(std::uint64_t pc, const Place& place);
