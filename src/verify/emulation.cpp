@@ -57,6 +57,7 @@ Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi) : ab
 void Emulation::read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header) {
   // Nothing falls into the section, nor past what does not go on.
   bool falls_in = false;
+  bool in_header = false;
   for (std::uint64_t at = 0; at < code.size();) {
     const auto found = decode_instruction(code.subspan(at), address + at, abi_.abi);
     Place place;
@@ -68,7 +69,8 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
       // nobody comes to, at zero.
       if (found->flow == Flow::Jump && found->target == address + at + found->size) place.instruction.target = 0;
       // An entry jumps before it pushes. A library that calls nobody may have a header all the same.
-      place.is_header = has_header && at == 0 && found->stack_change != 0;
+      in_header = at == 0 ? has_header && found->stack_change != 0 : in_header && falls_in;
+      place.is_header = in_header;
       // What another section calls is entered as anybody enters it; within one, retpolines call to push an address.
       const bool calls_elsewhere = found->flow == Flow::Call && found->target - address >= code.size();
       if (calls_elsewhere) place.instruction.target = 0;
@@ -166,6 +168,7 @@ Emulation::Knowledge Emulation::knowledge_of(std::uint64_t pc) const {
   const Place* const place = place_of(pc);
   if (place == nullptr || place->conflict) return Knowledge::None;
   if (place->state) return Knowledge::State;
+  if (place->is_header) return Knowledge::NeverEntered;
   return place->instruction.is_padding ? Knowledge::Unreachable : Knowledge::None;
 }
 

@@ -160,7 +160,8 @@ class Verifier {
     const Emulation::Knowledge knowledge = emulation_->knowledge_of(pc);
     if (knowledge == Emulation::Knowledge::None) return pc;
     const std::uint64_t next = std::min(end, emulation_->boundary_after(pc));
-    if (knowledge == Emulation::Knowledge::Unreachable) return next;
+    if (knowledge == Emulation::Knowledge::NeverEntered && index_at(pc) != nullptr) return pc;
+    if (knowledge != Emulation::Knowledge::State) return next;
     ++result_.checked_pcs;
     const Caller expected = emulation_->caller_at(pc);
     const Caller found = sframe_caller(fre.recovery, fde, section, pc);
