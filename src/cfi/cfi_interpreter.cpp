@@ -20,7 +20,7 @@ void CfiInterpreter::run(const Fde& fde, std::vector<FrameRow>& rows) {
   rows.clear();
   const Cie& cie = table_.cies[fde.cie_index];
   const InitialState& initial = initial_state(fde.cie_index);
-  state_ = initial;
+  state_ = static_cast<const State&>(initial);
   changed_ = true;
   remembered_ = initial.remembered;
   if (cie.return_address != tracked_.return_address) {
