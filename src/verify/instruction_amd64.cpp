@@ -18,7 +18,6 @@ class Decoder {
 
   std::optional<Instruction> decode() {
     if (const auto nothing = padding()) return nothing;
-    Instruction found;
     // bnd, which changes nothing of what follows.
     at_ = starts({0xf2}) ? 1 : 0;
     if (starts({0xff, 0x25})) return sized(6, Flow::Leave);           // jmp *N(%rip)

@@ -26,7 +26,7 @@ void through_libc() {
 }
 
 /// Aligned, with arguments on the stack: the CFA is based on a third register, which takes a flexible descriptor.
-[[gnu::noipa]] void realigned(int size, int, int, int, int, int, void (*action)()) {
+[[gnu::noinline]] void realigned(int size, int, int, int, int, int, void (*action)()) {
   alignas(64) char bytes[64];
   auto* const more = static_cast<char*>(__builtin_alloca(static_cast<std::size_t>(size)));
   asm volatile("" : : "r"(bytes), "r"(more) : "memory");
