@@ -21,6 +21,9 @@ constexpr std::uint32_t first_reserved_length = 0xfffffff0;
 /// What FDEs with their usual handful of instructions take up.
 constexpr std::size_t usual_fde_size = 40;
 
+/// Room is made ahead for no more: a section's size may be a hole's, and more grow with what is really read.
+constexpr std::size_t most_fdes_ahead = std::size_t{1} << 17;
+
 /// One record: its place, the place and value of its CIE id field, and its body.
 struct Record {
   std::uint64_t offset = 0;
@@ -39,7 +42,7 @@ class SectionWalk {
         reader_(table.section_bytes, table.endian, table.origin) {}
 
   void run() {
-    table_.fdes.reserve(bytes_.size() / usual_fde_size);
+    table_.fdes.reserve(std::min(bytes_.size() / usual_fde_size, most_fdes_ahead));
     while (!reader_.at_end()) {
       const std::uint64_t offset = reader_.offset();
       const std::uint32_t short_length = reader_.u32("record length");
@@ -153,7 +156,7 @@ class SectionWalk {
   ByteReader reader_;
   std::vector<Record> early_fdes_;                         ///< FDEs whose CIE had not come by
   std::unordered_map<std::uint64_t, std::uint32_t> cies_;  ///< index by offset; only looked up, never walked
-  std::uint64_t last_cie_offset_ = UINT64_MAX;
+  std::optional<std::uint64_t> last_cie_offset_;           ///< none before the first look-up: no offset stands for that
   std::uint32_t last_cie_ = 0;
 };
 

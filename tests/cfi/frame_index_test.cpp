@@ -7,23 +7,10 @@
 
 #include <algorithm>
 
-#include "cfi/cfi_builder.hpp"
+#include "cfi/frame_sections.hpp"
 
 namespace sframe_gen::test {
 namespace {
-
-/// CIE "zR" at 0 (version 1, pc-relative sdata4), FDE at 0x18 for 0x100..0x110, terminator at 0x2c.
-std::vector<std::byte> good_section() {
-  // clang-format off
-  const Bytes bytes{0x14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1, 0, 0,
-                    0x10, 0, 0, 0, 0x1c, 0, 0, 0, 0xe0, 0xf0, 0xff, 0xff, 0x10, 0, 0, 0, 0, 0x41, 0x0e, 16,
-                    0, 0, 0, 0};
-  // clang-format on
-  return {bytes.span().begin(), bytes.span().end()};
-}
-
-constexpr std::uint64_t section_address = 0x1000;
-const Origin origin{"file", ".eh_frame"};
 
 std::string error_of(const std::vector<std::byte>& bytes) {
   try {
@@ -77,6 +64,22 @@ TEST(FrameIndex, TakesTheGoodOne) {
   EXPECT_EQ(error_of(good_section()), "sound");
 }
 
+// An FDE in front of all CIEs, whose own is at the highest offset: no place is that of a CIE that has been looked up.
+TEST(FrameIndex, NamesAnFdeOfNoCieThatComesFirst) {
+  const Bytes first{0x04, 0, 0, 0, 0x05, 0, 0, 0};
+  const std::vector<std::byte> bytes(first.span().begin(), first.span().end());
+  EXPECT_EQ(error_of(bytes),
+            "file: .eh_frame+0x0: FDE refers to a CIE at 0xffffffffffffffff, which is outside the section");
+}
+
+// The same behind a CIE that no FDE has named yet: it is not that one's either.
+TEST(FrameIndex, NamesAnFdeOfNoCieBehindOne) {
+  auto bytes = good_section();
+  bytes[0x1c] = std::byte{0x1d};
+  EXPECT_EQ(error_of(bytes),
+            "file: .eh_frame+0x18: FDE refers to a CIE at 0xffffffffffffffff, which is outside the section");
+}
+
 TEST(FrameIndex, StopsAtTheTerminator) {
   auto bytes = good_section();
   bytes.insert(bytes.end(), {std::byte{1}, std::byte{2}, std::byte{3}});
@@ -104,16 +107,6 @@ TEST(FrameIndex, ReadsTheGoodOne) {
   EXPECT_EQ(table.fdes[0].function_start, 0x100U);
   EXPECT_EQ(table.fdes[0].function_size, 0x10U);
   EXPECT_EQ(table.fdes[0].section_offset, 0x18U);
-}
-
-/// The good one with another letter behind 'R', in place of a nop at the CIE's end.
-std::vector<std::byte> with_letters(const std::string& letters) {
-  auto bytes = good_section();
-  for (const char letter : letters) {
-    bytes.insert(bytes.begin() + 11, static_cast<std::byte>(letter));
-    bytes.erase(bytes.begin() + 0x17);
-  }
-  return bytes;
 }
 
 struct Letters {
@@ -144,15 +137,6 @@ INSTANTIATE_TEST_SUITE_P(EhFrame, AugmentationLetters,
                                          Letters{"SignalFrameBehindMemoryTagging", "SG", true, false}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
-/// .debug_frame: FDE at 0 for 0x100..0x110, its CIE behind it at 0x18.
-std::vector<std::byte> entry_before_its_common() {
-  // clang-format off
-  const Bytes bytes{0x14, 0, 0, 0, 0x18, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0,
-                    0x10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0};
-  // clang-format on
-  return {bytes.span().begin(), bytes.span().end()};
-}
-
 TEST(FrameIndex, ReadsACieBehindItsFdeInDebugFrame) {
   const auto bytes = entry_before_its_common();
   const cfi::FrameTable table =
@@ -161,18 +145,6 @@ TEST(FrameIndex, ReadsACieBehindItsFdeInDebugFrame) {
   ASSERT_EQ(table.fdes.size(), 1U);
   EXPECT_EQ(table.fdes[0].function_start, 0x100U);
   EXPECT_EQ(table.cies[0].initial_instructions.size(), 7U);
-}
-
-/// .debug_frame as linkers join it: `front`, terminators, and behind them a CIE and an FDE for 0x200..0x210.
-std::vector<std::byte> joined_sections(std::vector<std::byte> front, std::size_t zero_lengths) {
-  front.resize(front.size() + 4 * zero_lengths);
-  const auto cie = static_cast<int>(front.size());
-  // clang-format off
-  const Bytes behind{0x10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,
-                     0x14, 0, 0, 0, cie, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0};
-  // clang-format on
-  front.insert(front.end(), behind.span().begin(), behind.span().end());
-  return front;
 }
 
 TEST(FrameIndex, ReadsBehindZeroLengthsInDebugFrame) {

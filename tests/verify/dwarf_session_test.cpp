@@ -6,24 +6,11 @@
 
 #include <algorithm>
 
-#include "cfi/cfi_builder.hpp"
+#include "cfi/frame_sections.hpp"
 #include "verify/frame_section_check.hpp"
 
 namespace sframe_gen::test {
 namespace {
-
-/// CIE "zR" at 0 (version 1, pc-relative sdata4), FDE at 0x18 for 0x100..0x110, terminator at 0x2c.
-std::vector<std::byte> good_section() {
-  // clang-format off
-  const Bytes bytes{0x14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1, 0, 0,
-                    0x10, 0, 0, 0, 0x1c, 0, 0, 0, 0xe0, 0xf0, 0xff, 0xff, 0x10, 0, 0, 0, 0, 0x41, 0x0e, 16,
-                    0, 0, 0, 0};
-  // clang-format on
-  return {bytes.span().begin(), bytes.span().end()};
-}
-
-constexpr std::uint64_t section_address = 0x1000;
-const Origin origin{"file", ".eh_frame"};
 
 TEST(FrameSectionCheck, StopsAtTheTerminator) {
   EXPECT_EQ(verify::check_frame_section(cfi::FrameSection::EhFrame, good_section(), Endian::Little, origin).used,
@@ -41,16 +28,6 @@ TEST(DwarfSession, ReadsTheGoodOne) {
   EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
   EXPECT_EQ(session.table().fdes[0].function_size, 0x10U);
   EXPECT_EQ(session.table().fdes[0].section_offset, 0x18U);
-}
-
-/// The good one with another letter behind 'R', in place of a nop at the CIE's end.
-std::vector<std::byte> with_letters(const std::string& letters) {
-  auto bytes = good_section();
-  for (const char letter : letters) {
-    bytes.insert(bytes.begin() + 11, static_cast<std::byte>(letter));
-    bytes.erase(bytes.begin() + 0x17);
-  }
-  return bytes;
 }
 
 struct Letters {
@@ -85,15 +62,6 @@ INSTANTIATE_TEST_SUITE_P(EhFrame, AugmentationLetters,
                                          Letters{"SignalFrameBehindMemoryTagging", "SG", {11}, true, false}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
-/// .debug_frame: FDE at 0 for 0x100..0x110, its CIE behind it at 0x18.
-std::vector<std::byte> entry_before_its_common() {
-  // clang-format off
-  const Bytes bytes{0x14, 0, 0, 0, 0x18, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0,
-                    0x10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0};
-  // clang-format on
-  return {bytes.span().begin(), bytes.span().end()};
-}
-
 TEST(DwarfSession, ReadsACieBehindItsFdeInDebugFrame) {
   const auto bytes = entry_before_its_common();
   const verify::DwarfSession session(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
@@ -101,18 +69,6 @@ TEST(DwarfSession, ReadsACieBehindItsFdeInDebugFrame) {
   ASSERT_EQ(session.table().fdes.size(), 1U);
   EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
   EXPECT_EQ(session.table().cies[0].initial_instructions.size(), 7U);
-}
-
-/// .debug_frame as linkers join it: `front`, terminators, and behind them a CIE and an FDE for 0x200..0x210.
-std::vector<std::byte> joined_sections(std::vector<std::byte> front, std::size_t zero_lengths) {
-  front.resize(front.size() + 4 * zero_lengths);
-  const auto cie = static_cast<int>(front.size());
-  // clang-format off
-  const Bytes behind{0x10, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,
-                     0x14, 0, 0, 0, cie, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0};
-  // clang-format on
-  front.insert(front.end(), behind.span().begin(), behind.span().end());
-  return front;
 }
 
 TEST(DwarfSession, ReadsBehindZeroLengthsInDebugFrame) {
