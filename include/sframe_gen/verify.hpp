@@ -25,8 +25,9 @@ struct Verification {
   std::uint64_t padding_bytes = 0;      ///< between functions, that rows go on over: nothing a program runs
   std::uint64_t left_out_rows = 0;      ///< stretches that an FDE describes and no row covers
   std::uint64_t difference_count = 0;   ///< wrong rows, by stretch
-  std::uint64_t unchecked_count = 0;    ///< rows whose FDE libdwarf cannot evaluate
-  std::vector<Difference> differences;  ///< the first of both
+  std::uint64_t unchecked_count = 0;    ///< rows whose FDE libdwarf cannot evaluate, or is known to misread
+  std::vector<Difference> differences;  ///< the first of them
+  std::vector<Difference> unchecked;    ///< each of these FDEs once, at its first row: which it is, and why
 
   /// For another section: a file may have .sframe and .ctf_frame, an archive has members.
   Verification& operator+=(const Verification& other);

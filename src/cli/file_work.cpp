@@ -247,9 +247,11 @@ class FileWork {
 
   void complain_of_differences(const std::string& name, const Verification& result) {
     for (const Difference& difference : result.differences) error(name + ": " + difference.text);
-    const std::uint64_t problems = result.difference_count + result.unchecked_count;
-    if (problems > result.differences.size())
-      error(name + ": and " + std::to_string(problems - result.differences.size()) + " more");
+    if (result.difference_count > result.differences.size())
+      error(name + ": and " + std::to_string(result.difference_count - result.differences.size()) + " more");
+    for (const Difference& unchecked : result.unchecked) message("warning", name + ": " + unchecked.text);
+    if (result.unchecked_count != 0 && result_.what == FileResult::What::Done)
+      result_.what = FileResult::What::Unchecked;
   }
 
   Observer observer(const std::string& file) {

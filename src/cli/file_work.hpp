@@ -12,7 +12,7 @@ namespace sframe_gen::cli {
 
 /// What became of one file.
 struct FileResult {
-  enum class What : std::uint8_t { Done, Skipped, Refused, Failed };
+  enum class What : std::uint8_t { Done, Skipped, Refused, Unchecked, Failed };  ///< Unchecked: a row, and none wrong
   What what = What::Done;
   std::string reason;       ///< of what was refused or failed, without the file's name
   std::uint64_t rows = 0;   ///< written or verified

@@ -43,7 +43,8 @@ std::string help_text() {
          "  sframe-gen --verify b.out               does every row say what the DWARF says?\n"
          "  sframe-gen --launch -- gcc -c a.c       compile, and convert a.o\n"
          "  sframe-gen --report=json -n a.out       what would be covered, and what not and why\n"
-         "\nExit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage.\n";
+         "\nExit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage;\n"
+         "3 --verify found none, but there are rows that it could not check.\n";
 }
 
 }  // namespace sframe_gen::cli

@@ -4,7 +4,9 @@
 #include <future>
 #include <limits>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -26,6 +28,8 @@ namespace sframe_gen::verify {
 namespace {
 
 constexpr std::size_t differences_kept = 20;
+/// Whoever has more than this many FDEs that libdwarf cannot read has another problem than to know which.
+constexpr std::size_t unchecked_kept = 10000;
 constexpr std::uint64_t functions_per_progress = 256;
 constexpr std::uint64_t functions_per_release = 16384;  ///< bounds libdwarf's memory
 /// Below this, another thread's libdwarf takes longer to read the section than it saves.
@@ -106,7 +110,7 @@ class Verifier {
         // its table, and misreads others (known_errors.hpp). What it cannot evaluate is not verified, but the rest
         // can be.
         ++result_.unchecked_count;
-        keep(claimed_.back().begin, std::string("cannot be checked: ") + failure.what());
+        name_unchecked(claimed_.back().begin, failure.what());
       }
     };
     if (sframe::is_outermost_throughout(fde, section.version)) {
@@ -213,13 +217,14 @@ class Verifier {
 
   void differ(std::uint64_t pc, const std::string& text) {
     ++result_.difference_count;
-    keep(pc, text);
+    if (result_.differences.size() < differences_kept)
+      result_.differences.push_back({pc, "pc " + hex(pc) + ": " + text});
   }
 
-  void keep(std::uint64_t pc, const std::string& text) {
-    if (result_.differences.size() < differences_kept) {
-      result_.differences.push_back({pc, "pc " + hex(pc) + ": " + text});
-    }
+  /// `why` names the FDE, so that the next row of it says the same.
+  void name_unchecked(std::uint64_t pc, const std::string& why) {
+    if (unchecked_.size() < unchecked_kept && unchecked_.insert(why).second)
+      result_.unchecked.push_back({pc, "pc " + hex(pc) + ": cannot be checked: " + why});
   }
 
   const elf::Image& image_;
@@ -229,6 +234,7 @@ class Verifier {
   StackPointerProofs proofs_;
   std::optional<Emulation> emulation_;
   Verification result_;
+  std::set<std::string> unchecked_;  ///< what is said of them
   std::vector<PcRange> claimed_;
 };
 
@@ -281,6 +287,7 @@ Verification& Verification::operator+=(const Verification& other) {
   difference_count += other.difference_count;
   unchecked_count += other.unchecked_count;
   differences.insert(differences.end(), other.differences.begin(), other.differences.end());
+  unchecked.insert(unchecked.end(), other.unchecked.begin(), other.unchecked.end());
   return *this;
 }
 

@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Help, FitsAScreenAndNamesTheStatus) {
   const std::string text = help_text();
   EXPECT_EQ(text.rfind("Usage: sframe-gen [OPTION]... FILE...\n", 0), 0U);
-  EXPECT_NE(text.find("Exit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage.\n"),
+  EXPECT_NE(text.find("Exit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage;\n"),
             std::string::npos);
   EXPECT_EQ(text.find("--file"), std::string::npos) << "files are positional";
 }
