@@ -43,12 +43,21 @@ struct NamedHole {
   std::string section;   ///< of an object, whose code has no addresses yet; else empty
 };
 
-/// FDEs that describe nothing the program can run, by the reason they are dropped.
+/// An FDE that cannot be read, so that nobody knows which PCs it describes.
+struct UnreadableFde {
+  std::string section;
+  std::uint64_t offset = 0;  ///< in it
+  std::string why;           ///< ".eh_frame+0x8: CIE version is 2, not 1, 3 or 4"
+};
+
+/// FDEs that describe nothing the program can run, or nobody knows what, by the reason they are dropped.
 struct DroppedFdes {
   std::uint64_t empty = 0;         ///< size 0
   std::uint64_t outside_code = 0;  ///< discarded functions (start 0 or another tombstone), or beyond their section
   std::uint64_t duplicate = 0;     ///< same PCs and same rows as another FDE: counted once
   std::uint64_t shadowed = 0;      ///< .debug_frame for PCs that .eh_frame describes
+  std::uint64_t unreadable = 0;    ///< those of a CIE that cannot be read, and damaged ones
+  std::vector<UnreadableFde> named_unreadable = {};  ///< the first of them
 };
 
 /// What a compact section takes, and what made it smaller than the default's. The parts add up to the difference.

@@ -27,6 +27,10 @@ void CfiInterpreter::run(const Fde& fde, std::vector<FrameRow>& rows) {
     rows.push_back({0, {UnknownReason::ForeignReturnColumn, {}, {}, {}}});
     return;
   }
+  if (cie.has_unknown_letters) {
+    rows.push_back({0, {UnknownReason::UnknownAugmentation, {}, {}, {}}});
+    return;
+  }
   // What the rest of the CIE says is lost, so the FDE's own rules, even a new CFA, are not all there is.
   if (const auto* reason = std::get_if<UnknownReason>(&initial.rules.cfa);
       reason != nullptr && *reason != UnknownReason::CfaRuleWithoutRegister) {

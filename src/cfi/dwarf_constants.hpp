@@ -75,7 +75,7 @@ enum class Operation : std::uint8_t {
 namespace pointer_encoding {
 inline constexpr std::uint8_t absptr = 0x00, uleb128 = 0x01, udata2 = 0x02, udata4 = 0x03, udata8 = 0x04,
                               sleb128 = 0x09, sdata2 = 0x0a, sdata4 = 0x0b, sdata8 = 0x0c, format_mask = 0x0f;
-inline constexpr std::uint8_t pc_relative = 0x10, application_mask = 0x70, indirect = 0x80, omit = 0xff;
+inline constexpr std::uint8_t pc_relative = 0x10, aligned = 0x50, application_mask = 0x70, indirect = 0x80, omit = 0xff;
 }  // namespace pointer_encoding
 
 }  // namespace sframe_gen::cfi

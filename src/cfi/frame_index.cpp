@@ -49,13 +49,44 @@ class SectionWalk {
       if (short_length == 0 && kind_ == FrameSection::EhFrame) break;
       if (short_length == 0) continue;
       Record record = read_record(offset, short_length);
-      record.is_cie ? read_cie(record) : read_fde(record);
+      record.is_cie ? take_cie(record) : take_fde(record);
     }
-    for (Record& record : early_fdes_) read_fde(record, find_cie(record).value());
+    all_cies_known_ = true;
+    for (Record& record : early_fdes_) take_fde(record);
     if (!early_fdes_.empty()) std::ranges::sort(table_.fdes, {}, &Fde::section_offset);
   }
 
  private:
+  // Damage costs what it is in, as long as the next record can be found.
+
+  void take_cie(Record& record) {
+    const auto index = static_cast<std::uint32_t>(table_.cies.size());
+    cies_.emplace(record.offset, index);
+    table_.cies.emplace_back();
+    try {
+      table_.cies.back() = read_cie(record);
+    } catch (const MalformedInput& failure) {
+      unreadable_cies_.emplace(index, place_and_reason(failure));
+    }
+  }
+
+  void take_fde(Record& record) {
+    try {
+      const auto cie = find_cie(record);
+      if (!cie) return early_fdes_.push_back(record);
+      const auto unreadable = unreadable_cies_.empty() ? unreadable_cies_.end() : unreadable_cies_.find(*cie);
+      if (unreadable != unreadable_cies_.end()) return table_.leave_out(record.offset, unreadable->second);
+      table_.fdes.push_back(read_fde(record, *cie));
+    } catch (const MalformedInput& failure) {
+      table_.leave_out(record.offset, place_and_reason(failure));
+    }
+  }
+
+  /// Without the file's name, which everybody knows by then.
+  std::string place_and_reason(const MalformedInput& failure) const {
+    return std::string(failure.what()).substr(table_.origin.file.size() + 2);
+  }
+
   Record read_record(std::uint64_t offset, std::uint32_t short_length) {
     const bool wide = short_length == extended_length;
     if (!wide && short_length >= first_reserved_length)
@@ -73,7 +104,7 @@ class SectionWalk {
     return {offset, body_offset, id, id == cie_id, body};
   }
 
-  void read_cie(Record& record) {
+  Cie read_cie(Record& record) const {
     ByteReader& body = record.body;
     const std::uint64_t version_at = body.offset();
     const std::uint8_t version = body.u8("CIE version");
@@ -88,6 +119,7 @@ class SectionWalk {
     cie.signal_frame = augmentation.signal_frame;
     cie.b_key = augmentation.b_key;
     cie.has_augmentation_data = augmentation.has_data;
+    cie.has_unknown_letters = augmentation.has_unknown;
     if (augmentation.has_data) {
       const std::uint64_t size = body.uleb128("augmentation data size");
       const std::uint64_t data_offset = body.offset();
@@ -95,8 +127,7 @@ class SectionWalk {
       cie.pointer_encoding = read_augmentation_data(augmentation, data).fde_pointer_encoding;
     }
     cie.initial_instructions = body.take(body.left(), "initial instructions");
-    cies_.emplace(record.offset, static_cast<std::uint32_t>(table_.cies.size()));
-    table_.cies.push_back(cie);
+    return cie;
   }
 
   /// Version 4 only.
@@ -114,11 +145,6 @@ class SectionWalk {
     return DwarfRegister{static_cast<std::uint32_t>(number)};
   }
 
-  void read_fde(Record& record) {
-    if (const auto cie = find_cie(record)) return read_fde(record, *cie);
-    early_fdes_.push_back(record);
-  }
-
   /// No value: it may be behind the FDE, as .debug_frame names it by place (DWARF 5, section 6.4.1).
   std::optional<std::uint32_t> find_cie(const Record& record) {
     const std::uint64_t offset = kind_ == FrameSection::EhFrame ? record.id_offset - record.id : record.id;
@@ -130,14 +156,14 @@ class SectionWalk {
       return last_cie_;
     }
     const bool behind = kind_ == FrameSection::DebugFrame && offset > record.offset && offset < bytes_.size();
-    if (behind && !reader_.at_end()) return std::nullopt;
+    if (behind && !all_cies_known_) return std::nullopt;
     const char* const why = offset >= bytes_.size()          ? ", which is outside the section"
                             : kind_ == FrameSection::EhFrame ? ", which is no CIE before it"
                                                              : ", which is no CIE";
     record.body.fail(record.offset, "FDE refers to a CIE at " + hex(offset) + why);
   }
 
-  void read_fde(Record& record, std::uint32_t cie_index) {
+  Fde read_fde(Record& record, std::uint32_t cie_index) const {
     const Cie& cie = table_.cies[cie_index];
     ByteReader& body = record.body;
     Fde fde;
@@ -147,17 +173,19 @@ class SectionWalk {
     fde.cie_index = cie_index;
     if (cie.has_augmentation_data) body.take(body.uleb128("augmentation data size"), "augmentation data");
     fde.instructions = body.take(body.left(), "instructions");
-    table_.fdes.push_back(fde);
+    return fde;
   }
 
   FrameSection kind_;
   std::span<const std::byte> bytes_;
   FrameTable& table_;
   ByteReader reader_;
-  std::vector<Record> early_fdes_;                         ///< FDEs whose CIE had not come by
+  std::vector<Record> early_fdes_;  ///< FDEs whose CIE had not come by
+  bool all_cies_known_ = false;
   std::unordered_map<std::uint64_t, std::uint32_t> cies_;  ///< index by offset; only looked up, never walked
   std::optional<std::uint64_t> last_cie_offset_;           ///< none before the first look-up: no offset stands for that
   std::uint32_t last_cie_ = 0;
+  std::unordered_map<std::uint32_t, std::string> unreadable_cies_;  ///< by index: where, and why
 };
 
 }  // namespace

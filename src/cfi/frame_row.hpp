@@ -52,6 +52,7 @@ struct OtherExpression {
 enum class UnknownReason : std::uint8_t {
   UnknownInstruction,      ///< an opcode without meaning on this machine, or a CIE that restores a column of ours
   MalformedFde,            ///< the instructions of FDE or CIE cannot be followed
+  UnknownAugmentation,     ///< the CIE's augmentation string has a letter that may mean anything
   CfaRuleWithoutRegister,  ///< def_cfa_offset or def_cfa_register while the CFA rule is no register and offset
   ForeignReturnColumn,     ///< the CIE returns by another column than the ABI's
   ConflictingFdes,         ///< several FDEs describe the PCs and disagree

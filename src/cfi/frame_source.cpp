@@ -77,6 +77,11 @@ std::size_t FrameSource::load(const elf::Image& source) {
     if (section.kind == FrameSection::EhFrame && &source != &image_) continue;
     tables_.push_back(
         index_frame_section(section.kind, section.bytes, section.address, source.endian(), section.origin));
+    const FrameTable& table = tables_.back();
+    dropped_.unreadable += table.unreadable_count;
+    for (const UnreadableFde& fde : table.unreadable)
+      if (dropped_.named_unreadable.size() < FrameTable::most_named_unreadable)
+        dropped_.named_unreadable.push_back(fde);
     decompressed_.push_back(std::move(section.storage));
     if (&source != &image_ && image_.is_object()) object::name_by_symbols_of(image_, section.code_references);
     references_.push_back(std::move(section.code_references));
@@ -87,7 +92,8 @@ std::size_t FrameSource::load(const elf::Image& source) {
 }
 
 bool FrameSource::empty() const {
-  return std::all_of(tables_.begin(), tables_.end(), [](const FrameTable& table) { return table.fdes.empty(); });
+  return std::all_of(tables_.begin(), tables_.end(),
+                     [](const FrameTable& table) { return table.fdes.empty() && table.unreadable_count == 0; });
 }
 
 /// Takes the FDEs of the last table that describe code of the image.

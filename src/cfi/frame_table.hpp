@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cfi/dwarf_register.hpp"
+#include "sframe_gen/coverage.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
 
@@ -24,6 +25,7 @@ struct Cie {
   std::span<const std::byte> initial_instructions;
   bool b_key = false;                  ///< augmentation 'B': return addresses are signed with key B (aarch64)
   bool has_augmentation_data = false;  ///< augmentation 'z': FDEs have some of it too
+  bool has_unknown_letters = false;    ///< what its rules mean is not known, only where they are
 };
 
 /// A frame description entry.
@@ -37,12 +39,22 @@ struct Fde {
 
 /// One section's CIEs and FDEs.
 struct FrameTable {
+  /// More are counted, not named.
+  static constexpr std::size_t most_named_unreadable = 1000;
   Origin origin;
   Endian endian = Endian::Little;
   std::uint64_t section_address = 0;
   std::span<const std::byte> section_bytes;
   std::vector<Cie> cies;
-  std::vector<Fde> fdes;
+  std::vector<Fde> fdes;  ///< that can be read
+  std::uint64_t unreadable_count = 0;
+  std::vector<UnreadableFde> unreadable;  ///< the first of them
+
+  /// Counts an FDE that cannot be read, and names it where it is one of the first.
+  void leave_out(std::uint64_t fde_offset, const std::string& why) {
+    ++unreadable_count;
+    if (unreadable.size() < most_named_unreadable) unreadable.push_back({origin.section, fde_offset, why});
+  }
 
   /// Offset in the section of the FDE's function start: behind its length and the place of its CIE, which have 4
   /// bytes each, or 4 + 8 and 8 (DWARF 5, section 7.2.2).

@@ -69,7 +69,8 @@ object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const
 /// Functions without bytes, as `.cfi_startproc` and `.cfi_endproc` alone give them, have no PC: nothing is missing.
 bool has_only_empty_functions(const cfi::FrameSource& source) {
   const DroppedFdes& dropped = source.dropped();
-  return source.size() == 0 && dropped.empty != 0 && dropped.outside_code == 0 && dropped.shadowed == 0;
+  return source.size() == 0 && dropped.empty != 0 && dropped.outside_code == 0 && dropped.shadowed == 0 &&
+         dropped.unreadable == 0;
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ std::vector<std::string> sentences_of(const DroppedFdes& dropped) {
       {dropped.outside_code, " of discarded or no code"},
       {dropped.duplicate, " said twice"},
       {dropped.shadowed, " of .debug_frame for what .eh_frame describes"},
+      {dropped.unreadable, " that cannot be read"},
   };
   std::vector<std::string> sentences;
   for (const auto& [count, what] : kinds) {

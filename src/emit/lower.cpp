@@ -28,6 +28,8 @@ Unrepresentable reason_of(cfi::UnknownReason unknown) {
       return Unrepresentable::UnknownInstruction;
     case cfi::UnknownReason::MalformedFde:
       return Unrepresentable::MalformedEntry;
+    case cfi::UnknownReason::UnknownAugmentation:
+      return Unrepresentable::UnknownAugmentation;
     case cfi::UnknownReason::CfaRuleWithoutRegister:
       return Unrepresentable::CfaRuleWithoutRegister;
     case cfi::UnknownReason::ForeignReturnColumn:
@@ -41,8 +43,7 @@ Unrepresentable reason_of(cfi::UnknownReason unknown) {
 }
 
 /// Lowers the rules of one row whose CFA is a formula, in normal form. SFrame's CFA is the caller's SP (on s390x, the
-/// SP
-/// + 160): `rules` count from that.
+/// SP + 160): `rules` count from that.
 class RowLowerer {
  public:
   RowLowerer(const cfi::Formula& cfa, const cfi::Rules& rules, const Dialect& dialect)

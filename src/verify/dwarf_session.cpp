@@ -137,13 +137,14 @@ struct DwarfSession::Handle {
     }
   }
 
-  /// Where letters were edited, the text that libdwarf has read is not the file's, nor are zero lengths instructions.
+  /// Where letters were edited, the text that libdwarf has read is not the file's, nor is what was taken in
+  /// instructions.
   void read_what_was_edited(Dwarf_Cie handle, cfi::Cie& cie) const {
-    if (checked.aarch64_cies.empty() && checked.before_zero.empty()) return;
+    if (checked.aarch64_cies.empty() && checked.taken_in.empty()) return;
     Dwarf_Off offset = 0;
     Dwarf_Error error = nullptr;
     check(dwarf_cie_section_offset(debug, handle, &offset, &error), error, 0);
-    cie.initial_instructions = without_zero_lengths(checked, offset, cie.initial_instructions);
+    cie.initial_instructions = without_taken_in(checked, offset, cie.initial_instructions);
     const auto marks = checked.aarch64_cies.find(offset);
     if (marks == checked.aarch64_cies.end()) return;
     cie.signal_frame = marks->second.signal_frame;
@@ -186,7 +187,7 @@ struct DwarfSession::Handle {
       throw MalformedInput(table.origin, fde_offset, "FDE has no CIE in the section");
     }
     return {start, size, fde_offset, static_cast<std::uint32_t>(cie_index),
-            without_zero_lengths(checked, fde_offset, as_bytes(instructions, instructions_size))};
+            without_taken_in(checked, fde_offset, as_bytes(instructions, instructions_size))};
   }
 };
 
@@ -263,7 +264,7 @@ EvaluatedRule DwarfSession::Handle::ask(std::size_t fde_index, std::uint16_t col
 DwarfSession::DwarfSession(cfi::FrameSection kind, std::span<const std::byte> section_bytes,
                            std::uint64_t section_address, Endian endian, const Origin& origin) {
   CheckedFrameSection checked = check_frame_section(kind, section_bytes, endian, origin);
-  const auto edited = readable_copy(section_bytes, endian, checked);
+  const auto edited = readable_copy(kind, section_bytes, endian, checked);
   if (edited) section_bytes = *edited;
   handle_ = std::make_unique<Handle>(kind, section_bytes.first(checked.used), section_address, endian);
   handle_->table.origin = origin;

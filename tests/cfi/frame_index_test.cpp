@@ -1,5 +1,5 @@
 // The index of a section, and sections that a reader must not trust: one good .eh_frame, one poked field per case, one
-// expected sentence per case.
+// expected sentence per case: why the section cannot be followed, or its FDE cannot be read.
 
 #include "cfi/frame_index.hpp"
 
@@ -14,7 +14,10 @@ namespace {
 
 std::string error_of(const std::vector<std::byte>& bytes) {
   try {
-    cfi::index_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+    const cfi::FrameTable table =
+        cfi::index_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+    EXPECT_EQ(table.unreadable_count, table.unreadable.size());
+    if (!table.unreadable.empty()) return "left out: " + table.unreadable[0].why;
   } catch (const MalformedInput& error) {
     return error.what();
   }
@@ -43,21 +46,24 @@ INSTANTIATE_TEST_SUITE_P(
              "file: .eh_frame+0x0: record of 0x2d bytes does not fit in the section (0x2c bytes left)"},
         Poke{"ReservedLength", 3, 0xff,
              "file: .eh_frame+0x0: record of 0xff000014 bytes does not fit in the section (0x2c bytes left)"},
-        Poke{"Version", 8, 2, "file: .eh_frame+0x8: CIE version is 2, not 1, 3 or 4"},
-        Poke{"Augmentation", 10, 'X', "file: .eh_frame+0x9: CIE augmentation is unknown"},
+        Poke{"FdeTooShortForTheNextRecord", 0x18, 0x08,
+             "file: .eh_frame+0x24: record of 0x10 bytes does not fit in the section (0x8 bytes left)"},
+        Poke{"Version", 8, 2, "left out: .eh_frame+0x8: CIE version is 2, not 1, 3 or 4"},
+        Poke{"AddressSize", 8, 4, "left out: .eh_frame+0xc: address size is 1, not 8"},
+        Poke{"Augmentation", 9, 'X', "left out: .eh_frame+0x9: CIE augmentation is unknown"},
         Poke{"AugmentationSize", 15, 0x40,
-             "file: .eh_frame+0x10: augmentation data needs 64 bytes, but only 8 are left"},
+             "left out: .eh_frame+0x10: augmentation data needs 64 bytes, but only 8 are left"},
         Poke{"PointerFormat", 16, 0x17,
-             "file: .eh_frame+0x20: function start has pointer format 0x7, which is undefined"},
+             "left out: .eh_frame+0x20: function start has pointer format 0x7, which is undefined"},
         Poke{"PointerApplication", 16, 0x3b,
-             "file: .eh_frame+0x20: function start has pointer encoding 0x3b, which is neither absolute nor "
+             "left out: .eh_frame+0x20: function start has pointer encoding 0x3b, which is neither absolute nor "
              "pc-relative"},
         Poke{"CieOutside", 0x1c, 0x44,
-             "file: .eh_frame+0x18: FDE refers to a CIE at 0xffffffffffffffd8, which is outside the section"},
-        Poke{"CieIsNone", 0x1c, 0x18, "file: .eh_frame+0x18: FDE refers to a CIE at 0x4, which is no CIE before it"},
-        Poke{"FdeTooShort", 0x18, 0x08, "file: .eh_frame+0x24: function size needs 4 bytes, but only 0 are left"},
+             "left out: .eh_frame+0x18: FDE refers to a CIE at 0xffffffffffffffd8, which is outside the section"},
+        Poke{"CieIsNone", 0x1c, 0x18,
+             "left out: .eh_frame+0x18: FDE refers to a CIE at 0x4, which is no CIE before it"},
         Poke{"FdeAugmentationSize", 0x28, 0x7f,
-             "file: .eh_frame+0x29: augmentation data needs 127 bytes, but only 3 are left"}),
+             "left out: .eh_frame+0x29: augmentation data needs 127 bytes, but only 3 are left"}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(FrameIndex, TakesTheGoodOne) {
@@ -69,7 +75,7 @@ TEST(FrameIndex, NamesAnFdeOfNoCieThatComesFirst) {
   const Bytes first{0x04, 0, 0, 0, 0x05, 0, 0, 0};
   const std::vector<std::byte> bytes(first.span().begin(), first.span().end());
   EXPECT_EQ(error_of(bytes),
-            "file: .eh_frame+0x0: FDE refers to a CIE at 0xffffffffffffffff, which is outside the section");
+            "left out: .eh_frame+0x0: FDE refers to a CIE at 0xffffffffffffffff, which is outside the section");
 }
 
 // The same behind a CIE that no FDE has named yet: it is not that one's either.
@@ -77,7 +83,46 @@ TEST(FrameIndex, NamesAnFdeOfNoCieBehindOne) {
   auto bytes = good_section();
   bytes[0x1c] = std::byte{0x1d};
   EXPECT_EQ(error_of(bytes),
-            "file: .eh_frame+0x18: FDE refers to a CIE at 0xffffffffffffffff, which is outside the section");
+            "left out: .eh_frame+0x18: FDE refers to a CIE at 0xffffffffffffffff, which is outside the section");
+}
+
+TEST(FrameIndex, NamesAnFdeThatIsTooShort) {
+  auto bytes = good_section();
+  bytes[0x18] = std::byte{8};
+  bytes.erase(bytes.begin() + 0x24, bytes.begin() + 0x2c);
+  EXPECT_EQ(error_of(bytes), "left out: .eh_frame+0x24: function size needs 4 bytes, but only 0 are left");
+}
+
+// Damage costs what it is in.
+TEST(FrameIndex, GoesOnBehindARecordThatCannotBeRead) {
+  auto bytes = good_section();
+  const auto good = good_section();
+  bytes.resize(0x2c);
+  bytes[8] = std::byte{7};                              // version of the first CIE
+  bytes.insert(bytes.end(), good.begin(), good.end());  // FDEs name CIEs by distance
+  const cfi::FrameTable table =
+      cfi::index_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  ASSERT_EQ(table.fdes.size(), 1U);
+  EXPECT_EQ(table.fdes[0].section_offset, 0x2cU + 0x18U);
+  ASSERT_EQ(table.unreadable.size(), 1U);
+  EXPECT_EQ(table.unreadable[0].offset, 0x18U);
+  EXPECT_EQ(table.unreadable[0].section, ".eh_frame");
+}
+
+TEST(FrameIndex, ReadsWhereAnFdeIsBehindAnUnknownLetter) {
+  const auto bytes = with_letters("X");
+  const cfi::FrameTable table =
+      cfi::index_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  ASSERT_EQ(table.cies.size(), 1U);
+  EXPECT_TRUE(table.cies[0].has_unknown_letters);
+  EXPECT_EQ(table.cies[0].pointer_encoding, 0x1b);
+  ASSERT_EQ(table.fdes.size(), 1U);
+  EXPECT_EQ(table.fdes[0].function_start, 0x100U);
+  // Where the letter's data come first, nobody knows where those of 'R' begin.
+  auto behind = bytes;
+  std::swap(behind[10], behind[11]);
+  EXPECT_EQ(error_of(behind),
+            "left out: .eh_frame+0x11: FDE pointer encoding stands behind augmentation data of unknown size");
 }
 
 TEST(FrameIndex, StopsAtTheTerminator) {
@@ -207,12 +252,11 @@ TEST(FrameIndex, KeepsTheOrderOfTheSection) {
 TEST(FrameIndex, NamesAnFdeOfDebugFrameWithoutACie) {
   auto bytes = entry_before_its_common();
   bytes[4] = std::byte{0x1c};
-  try {
-    cfi::index_frame_section(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
-    FAIL();
-  } catch (const MalformedInput& error) {
-    EXPECT_STREQ(error.what(), "file: .eh_frame+0x0: FDE refers to a CIE at 0x1c, which is no CIE");
-  }
+  const cfi::FrameTable table =
+      cfi::index_frame_section(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+  EXPECT_TRUE(table.fdes.empty());
+  ASSERT_EQ(table.unreadable.size(), 1U);
+  EXPECT_EQ(table.unreadable[0].why, ".eh_frame+0x0: FDE refers to a CIE at 0x1c, which is no CIE");
 }
 
 }  // namespace

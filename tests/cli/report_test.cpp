@@ -88,12 +88,20 @@ TEST(Details, NameEachHole) {
 TEST(Details, DroppedFdesOnlyWhereThereAreAny) {
   Linked report;
   EXPECT_EQ(details_of(report).find("FDE"), std::string::npos);
-  report.coverage.dropped = {.empty = 1, .outside_code = 2, .duplicate = 3, .shadowed = 4};
+  report.coverage.dropped = {.empty = 1,
+                             .outside_code = 2,
+                             .duplicate = 3,
+                             .shadowed = 4,
+                             .unreadable = 5,
+                             .named_unreadable = {{".eh_frame", 0x18, ".eh_frame+0x8: CIE version is 2"}}};
   const std::string text = details_of(report);
   EXPECT_NE(text.find("  dropped: 1 FDE without bytes\n"), std::string::npos);
   EXPECT_NE(text.find("  dropped: 2 FDEs of discarded or no code\n"), std::string::npos);
   EXPECT_NE(text.find("  dropped: 3 FDEs said twice\n"), std::string::npos);
   EXPECT_NE(text.find("  dropped: 4 FDEs of .debug_frame for what .eh_frame describes\n"), std::string::npos);
+  EXPECT_NE(text.find("  dropped: 5 FDEs that cannot be read\n"
+                      "    .eh_frame+0x18: .eh_frame+0x8: CIE version is 2\n"),
+            std::string::npos);
 }
 
 TEST(Details, SectionAndPlan) {

@@ -211,6 +211,7 @@ TEST(LowerAmd64, ValueIsCfaPlusOffset) {
 TEST(LowerAmd64, OpaqueRowsKeepTheirReason) {
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::UnknownInstruction)), "unknown-instruction");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::MalformedFde)), "malformed-entry");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::UnknownAugmentation)), "unknown-augmentation");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::CfaRuleWithoutRegister)), "cfa-rule-without-register");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::ForeignReturnColumn)), "foreign-return-column");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::ConflictingFdes)), "conflicting-entries");

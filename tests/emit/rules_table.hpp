@@ -113,6 +113,7 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
   lines.push_back({"augmentation S", [](cfi::FunctionFrames& f) { f.signal_frame = true; }});
   add_cfa("behind an opcode without meaning", cfi::UnknownReason::UnknownInstruction);
   add_cfa("of instructions that cannot be followed", cfi::UnknownReason::MalformedFde);
+  add_cfa("of a CIE with an augmentation that is not known", cfi::UnknownReason::UnknownAugmentation);
   add_cfa("of a CIE that returns by another column", cfi::UnknownReason::ForeignReturnColumn);
   add_cfa("of FDEs that overlap and disagree", cfi::UnknownReason::ConflictingFdes);
   add_cfa("in a section of stubs, but none that is known", cfi::UnknownReason::UnknownStub);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cfi/frame_sections.hpp"
 #include "verify/frame_section_check.hpp"
@@ -90,6 +91,64 @@ TEST(DwarfSession, ReadsBehindZeroLengthsInDebugFrame) {
       EXPECT_EQ(session.table().cies[0].initial_instructions.size(), 7U);
       EXPECT_EQ(session.evaluate(1, verify::DwarfSession::cfa_column, 0x20f).offset, 8);
     }
+  }
+}
+
+/// `front`, two CIEs and their FDEs, without a terminator between them: FDEs name CIEs by distance.
+std::vector<std::byte> twice(std::vector<std::byte> front) {
+  const auto good = good_section();
+  front.resize(0x2c);
+  front.insert(front.end(), good.begin(), good.end());
+  return front;
+}
+
+// One CIE or FDE that libdwarf cannot read would cost all of them. What is left out is not the generator's choice.
+TEST(DwarfSession, ReadsPastWhatCannotBeRead) {
+  const std::pair<std::size_t, int> pokes[]{
+      {8, 7},      // the first CIE's version
+      {8, 4},      // which makes its factors the sizes of addresses and segments
+      {9, 'X'},    // its augmentation, without 'z'
+      {15, 0x40},  // the size of its data
+      {16, 0x3b},  // pointers that count from the data segment
+      {0x1c, 4},   // an FDE of no CIE
+      {0x28, 0x7f},
+  };
+  for (const auto& [place, value] : pokes) {
+    auto bytes = twice(good_section());
+    bytes[place] = static_cast<std::byte>(value);
+    const verify::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+    ASSERT_EQ(session.table().fdes.size(), 1U) << place;
+    EXPECT_EQ(session.table().fdes[0].section_offset, 0x2cU + 0x18U);
+    EXPECT_EQ(session.table().fdes[0].instructions.size(), 3U);
+    EXPECT_EQ(session.evaluate(0, verify::DwarfSession::cfa_column, 0x13b).offset, 16);
+    // The other way around: the FDE before takes in what stands behind it.
+    auto turned = twice(good_section());
+    turned[0x2c + place] = static_cast<std::byte>(value);
+    const verify::DwarfSession before(cfi::FrameSection::EhFrame, turned, section_address, Endian::Little, origin);
+    ASSERT_EQ(before.table().fdes.size(), 1U) << place;
+    EXPECT_EQ(before.table().fdes[0].section_offset, 0x18U);
+    EXPECT_EQ(before.table().fdes[0].instructions.size(), 3U);
+    EXPECT_EQ(before.evaluate(0, verify::DwarfSession::cfa_column, 0x10f).offset, 16);
+  }
+}
+
+TEST(DwarfSession, ReadsPastAnUnknownLetter) {
+  const auto bytes = twice(with_letters("X"));
+  const verify::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  ASSERT_EQ(session.table().fdes.size(), 1U);
+  EXPECT_EQ(session.table().fdes[0].section_offset, 0x2cU + 0x18U);
+}
+
+// In .debug_frame an FDE may stand before its CIE, and zero lengths behind either.
+TEST(DwarfSession, ReadsPastACieBehindItsFdeInDebugFrame) {
+  for (const std::size_t zero_lengths : {0U, 1U, 3U}) {
+    auto front = entry_before_its_common();
+    front[0x18 + 8] = std::byte{7};
+    const auto bytes = joined_sections(front, zero_lengths);
+    const verify::DwarfSession session(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+    ASSERT_EQ(session.table().fdes.size(), 1U);
+    EXPECT_EQ(session.table().fdes[0].function_start, 0x200U);
+    EXPECT_EQ(session.evaluate(0, verify::DwarfSession::cfa_column, 0x20f).offset, 8);
   }
 }
 

@@ -45,10 +45,12 @@ ordered_json functions_of(const Coverage& coverage) {
 }
 
 ordered_json dropped_of(const DroppedFdes& dropped) {
-  return {{"empty", dropped.empty},
-          {"outside_code", dropped.outside_code},
-          {"duplicate", dropped.duplicate},
-          {"shadowed", dropped.shadowed}};
+  ordered_json unreadable = ordered_json::array();
+  for (const UnreadableFde& fde : dropped.named_unreadable)
+    unreadable.push_back({{"section", fde.section}, {"offset", hex(fde.offset)}, {"reason", fde.why}});
+  return {{"empty", dropped.empty},           {"outside_code", dropped.outside_code},
+          {"duplicate", dropped.duplicate},   {"shadowed", dropped.shadowed},
+          {"unreadable", dropped.unreadable}, {"first_unreadable", std::move(unreadable)}};
 }
 
 ordered_json stubs_of(const Coverage& coverage) {
@@ -168,10 +170,14 @@ ordered_json place_of(const Emitted& emitted) {
   return ordered_json::object();
 }
 
+ordered_json json_of(const std::vector<Difference>& differences) {
+  ordered_json json = ordered_json::array();
+  for (const Difference& difference : differences)
+    json.push_back({{"pc", hex(difference.pc)}, {"text", difference.text}});
+  return json;
+}
+
 ordered_json json_of(const Verification& result) {
-  ordered_json differences = ordered_json::array();
-  for (const Difference& difference : result.differences)
-    differences.push_back({{"pc", hex(difference.pc)}, {"text", difference.text}});
   return {
       {"status", result.difference_count != 0  ? "different"
                  : result.unchecked_count != 0 ? "unchecked"
@@ -184,7 +190,8 @@ ordered_json json_of(const Verification& result) {
       {"left_out_stretches", result.left_out_rows},
       {"difference_count", result.difference_count},
       {"unchecked_count", result.unchecked_count},
-      {"differences", differences},
+      {"differences", json_of(result.differences)},
+      {"unchecked", json_of(result.unchecked)},
   };
 }
 

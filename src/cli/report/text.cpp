@@ -23,6 +23,8 @@ void write_left_out(const Coverage& coverage, std::ostream& out) {
         << sentence_of(named.hole.reason) << '\n';
   }
   for (const std::string& sentence : sentences_of(coverage.dropped)) out << "  dropped: " << sentence << '\n';
+  for (const UnreadableFde& fde : coverage.dropped.named_unreadable)
+    out << "    " << printable(fde.section) << '+' << hex(fde.offset) << ": " << printable(fde.why) << '\n';
 }
 
 void write_stubs(const Coverage& coverage, std::ostream& out) {
