@@ -11,6 +11,7 @@
 #include "cfi/frame_index.hpp"
 #include "cfi/overlap.hpp"
 #include "cfi/section_loader.hpp"
+#include "cfi/unknown_fields.hpp"
 #include "elf/load_lookup.hpp"
 #include "elf/machine.hpp"
 #include "object/foreign_reference.hpp"
@@ -77,7 +78,8 @@ std::size_t FrameSource::load(const elf::Image& source) {
     if (section.kind == FrameSection::EhFrame && &source != &image_) continue;
     tables_.push_back(
         index_frame_section(section.kind, section.bytes, section.address, source.endian(), section.origin));
-    const FrameTable& table = tables_.back();
+    FrameTable& table = tables_.back();
+    leave_out_unknown_fields(table, section.unknown_relocations);
     dropped_.unreadable += table.unreadable_count;
     for (const UnreadableFde& fde : table.unreadable)
       if (dropped_.named_unreadable.size() < FrameTable::most_named_unreadable)

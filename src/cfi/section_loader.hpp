@@ -19,10 +19,11 @@ struct LoadedSection {
   std::span<const std::byte> bytes;  ///< into the image or `storage`
   /// Of an object: its relocations against code.
   std::vector<object::CodeReference> code_references;
+  std::vector<object::UnknownRelocation> unknown_relocations;  ///< and those of no known type
 };
 
-/// .eh_frame (if it is loaded and has bytes), then .debug_frame (decompressed where needed). Of an object all sections
-/// of these names, which groups may have given it, relocated.
+/// .eh_frame (if it is loaded and has bytes), then .debug_frame or .zdebug_frame (decompressed where needed). Of an
+/// object all sections of these names, which groups may have given it, relocated.
 std::vector<LoadedSection> load_frame_sections(const elf::Image& image);
 
 }  // namespace sframe_gen::cfi

@@ -33,6 +33,23 @@ std::uint64_t inflate_zstd(std::span<const std::byte> stream, std::span<std::byt
   return ::ZSTD_isError(size) != 0 ? UINT64_MAX : size;
 }
 
+using Inflate = std::uint64_t (*)(std::span<const std::byte>, std::span<std::byte>);
+
+/// What is left of the section, which says its size at `size_at`.
+std::vector<std::byte> inflate_rest(ByteReader& reader, std::uint64_t size, std::uint64_t size_at, Inflate inflate) {
+  const std::uint64_t stream_at = reader.offset();
+  const auto stream = reader.take(reader.left(), "compressed stream");
+  if (size > always_allowed && size / largest_ratio > stream.size())
+    reader.fail(size_at,
+                "decompressed size " + hex(size) + " is impossible for a stream of " + hex(stream.size()) + " bytes");
+  std::vector<std::byte> contents(size);
+  const std::uint64_t written = inflate(stream, contents);
+  if (written == UINT64_MAX) reader.fail(stream_at, "compressed stream is damaged");
+  if (written != size)
+    reader.fail(size_at, "decompressed size is " + hex(size) + ", but the stream gives " + hex(written));
+  return contents;
+}
+
 }  // namespace
 
 std::vector<std::byte> decompress(std::span<const std::byte> bytes, Endian endian, const Origin& origin) {
@@ -45,16 +62,15 @@ std::vector<std::byte> decompress(std::span<const std::byte> bytes, Endian endia
     throw Refused(origin.file, origin.section + " is compressed by method " + std::to_string(type) +
                                    ", which is neither zlib (1) nor zstd (2)");
   }
-  const auto stream = reader.take(reader.left(), "compressed stream");
-  if (size > always_allowed && size / largest_ratio > stream.size())
-    reader.fail(8,
-                "decompressed size " + hex(size) + " is impossible for a stream of " + hex(stream.size()) + " bytes");
-  std::vector<std::byte> contents(size);
-  const std::uint64_t written =
-      type == compression_zlib ? inflate_zlib(stream, contents) : inflate_zstd(stream, contents);
-  if (written == UINT64_MAX) reader.fail(sizeof(Elf64_Chdr), "compressed stream is damaged");
-  if (written != size) reader.fail(8, "decompressed size is " + hex(size) + ", but the stream gives " + hex(written));
-  return contents;
+  return inflate_rest(reader, size, 8, type == compression_zlib ? inflate_zlib : inflate_zstd);
+}
+
+std::vector<std::byte> decompress_zdebug(std::span<const std::byte> bytes, const Origin& origin) {
+  ByteReader reader(bytes, Endian::Big, origin);
+  constexpr std::uint32_t zlib_in_letters = 0x5a4c4942;
+  if (reader.u32("compression method") != zlib_in_letters) reader.fail(0, "compression method is not \"ZLIB\"");
+  const std::uint64_t size = reader.u64("decompressed size");
+  return inflate_rest(reader, size, 4, inflate_zlib);
 }
 
 }  // namespace sframe_gen::elf

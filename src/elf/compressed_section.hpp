@@ -14,4 +14,8 @@ namespace sframe_gen::elf {
 /// other compression types.
 std::vector<std::byte> decompress(std::span<const std::byte> bytes, Endian endian, const Origin& origin);
 
+/// Contents of a section named .zdebug_…, of the time before SHF_COMPRESSED: "ZLIB", the size in 8 big-endian bytes,
+/// whatever the file's order, then a zlib stream. Throws MalformedInput.
+std::vector<std::byte> decompress_zdebug(std::span<const std::byte> bytes, const Origin& origin);
+
 }  // namespace sframe_gen::elf

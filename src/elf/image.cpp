@@ -178,8 +178,10 @@ std::span<const std::byte> Image::bytes_of(const Section& section) const {
 
 std::span<const std::byte> Image::contents_of(const Section& section, std::vector<std::byte>& storage) const {
   const auto bytes = bytes_of(section);
-  if ((section.header.sh_flags & SHF_COMPRESSED) == 0) return bytes;
-  storage = decompress(bytes, endian_, {name_, section.name});
+  const bool is_compressed = (section.header.sh_flags & SHF_COMPRESSED) != 0;
+  if (!is_compressed && !section.name.starts_with(".zdebug_")) return bytes;
+  const Origin origin{name_, section.name};
+  storage = is_compressed ? decompress(bytes, endian_, origin) : decompress_zdebug(bytes, origin);
   return storage;
 }
 

@@ -10,6 +10,7 @@
 
 #include "elf/alignment.hpp"
 #include "elf/records.hpp"
+#include "object/relocation_tables.hpp"
 #include "object/section_names.hpp"
 #include "object/symbol_table.hpp"
 #include "support/byte_writer.hpp"
@@ -64,7 +65,8 @@ class Writer {
   void check_replaceable() const {
     for (const elf::Section& section : object_.sections()) {
       const std::uint32_t type = section.header.sh_type;
-      if ((type == SHT_RELA || type == SHT_REL) && section.header.sh_info == section_ && section.index != relocations_)
+      const bool relocates = type == SHT_RELA || type == SHT_REL || type == section_type_crel;
+      if (relocates && section.header.sh_info == section_ && section.index != relocations_)
         throw Refused(object_.name(), "has other relocations for " + added_.name + ", in " + section.name);
       if ((section.index == section_ || section.index == relocations_) && (section.header.sh_flags & SHF_GROUP) != 0)
         throw Refused(object_.name(), "has a " + section.name + " that belongs to a group");

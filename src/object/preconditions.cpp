@@ -18,7 +18,9 @@ void check_has_code(const elf::Image& object) {
   const bool intermediate = std::ranges::any_of(sections, [](const elf::Section& section) {
     return section.name.starts_with(".gnu.lto_") || section.name == ".llvm.lto";
   });
-  const bool described = object.find_section(".eh_frame") != nullptr || object.find_section(".debug_frame") != nullptr;
+  const bool described = std::ranges::any_of(sections, [](const elf::Section& section) {
+    return section.name == ".eh_frame" || section.name == ".debug_frame" || section.name == ".zdebug_frame";
+  });
   if (intermediate && !described) {
     throw Refused(object.name(),
                   "holds compiler intermediate code (LTO) and no machine code that call frame information describes; "

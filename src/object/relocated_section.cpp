@@ -4,9 +4,9 @@
 #include <string>
 
 #include "elf/machine.hpp"
+#include "object/relocation_records.hpp"
 #include "object/relocation_type.hpp"
 #include "object/symbol_table.hpp"
-#include "support/byte_reader.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::object {
@@ -29,11 +29,9 @@ class Relocator {
 
   RelocatedSection run() {
     for (const std::uint32_t index : tables_.for_section(section_.index)) {
-      const elf::Section& relocations = object_.sections()[index];
-      if (relocations.header.sh_type != SHT_RELA)
-        throw Refused(object_.name(), "has relocations without addends, or packed ones, for " + section_.name);
-      apply_all(relocations);
+      apply_all(object_.sections()[index]);
     }
+    std::ranges::stable_sort(result_.unknown, {}, &UnknownRelocation::field_offset);
     const auto place_of = [](const CodeReference& reference) { return reference.field_offset; };
     std::ranges::stable_sort(result_.code, {}, place_of);
     const auto repeated = std::ranges::adjacent_find(result_.code, {}, place_of);
@@ -47,26 +45,18 @@ class Relocator {
  private:
   void apply_all(const elf::Section& relocations) {
     const SymbolTable& symbols = tables_.symbols(relocations.header.sh_link);
-    const Origin origin{object_.name(), relocations.name};
-    ByteReader reader(object_.bytes_of(relocations), object_.endian(), origin);
-    while (!reader.at_end()) {
-      const std::uint64_t record = reader.offset();
-      const std::uint64_t field_offset = reader.u64("relocation offset");
-      const std::uint64_t info = reader.u64("relocation info");
-      const std::int64_t addend = reader.i64("relocation addend");
-      const auto number = static_cast<std::uint32_t>(ELF64_R_TYPE(info));
-      const auto type = find_relocation_type(machine_, number);
-      if (!type) {
-        throw Refused(object_.name(), "has a relocation of type " + hex(number) + " for " + section_.name + "+" +
-                                          hex(field_offset) + ", whose meaning for it is not known");
-      }
-      if (type->form == Form::Nothing) continue;
+    for_each_relocation(object_, relocations, section_.name, [&](const Relocation& relocation) {
+      const std::uint64_t field_offset = relocation.field_offset;
+      const auto type = find_relocation_type(machine_, relocation.type);
+      if (!type) return result_.unknown.push_back({field_offset, relocation.type});
+      if (type->form == Form::Nothing) return;
       if (field_offset > result_.bytes.size() || result_.bytes.size() - field_offset < type->size) {
-        reader.fail(record, "the relocation is for " + section_.name + "+" + hex(field_offset) + ", which has only " +
-                                hex(result_.bytes.size()) + " bytes");
+        throw MalformedInput({object_.name(), relocations.name}, relocation.record_offset,
+                             "the relocation is for " + section_.name + "+" + hex(field_offset) + ", which has only " +
+                                 hex(result_.bytes.size()) + " bytes");
       }
-      apply(*type, {field_offset, 0, symbols.index(), static_cast<std::uint32_t>(ELF64_R_SYM(info)), addend}, symbols);
-    }
+      apply(*type, {field_offset, 0, symbols.index(), relocation.symbol, relocation.addend}, symbols);
+    });
   }
 
   void apply(const RelocationType& type, CodeReference reference, const SymbolTable& symbols) {

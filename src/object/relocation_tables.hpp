@@ -29,7 +29,7 @@ class RelocationTables {
   std::map<std::uint32_t, SymbolTable> symbols_;
 };
 
-/// Relocations packed with LEB128, experimental in LLVM 19 and later; not in any <elf.h>.
+/// Relocations packed with LEB128 (relocation_records.cpp), from LLVM 20 on; not in any <elf.h>.
 inline constexpr std::uint32_t section_type_crel = 0x40000014;
 
 }  // namespace sframe_gen::object

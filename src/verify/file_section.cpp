@@ -22,6 +22,11 @@ sframe::Section decode_object(const elf::Image& object, const elf::Section& sect
       bytes.size() > sframe::header::flags_at &&
       (std::to_integer<unsigned>(bytes[sframe::header::flags_at]) & sframe::flag::function_start_pc_relative) != 0;
   const auto relocated = object::relocate(object, section, flagged ? object::PcBase::Field : object::PcBase::Section);
+  if (!relocated.unknown.empty()) {
+    const object::UnknownRelocation& unknown = relocated.unknown[0];
+    throw Refused(object.name(), "has a relocation of type " + hex(unknown.type) + " for " + section.name + "+" +
+                                     hex(unknown.field_offset) + ", whose meaning for it is not known");
+  }
   return sframe::decode(relocated.bytes, section.header.sh_addr, origin, strictness);
 }
 

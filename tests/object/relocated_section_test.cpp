@@ -63,11 +63,96 @@ TEST(RelocatedSection, PlaceBehindTheSectionIsNoCode) {
   EXPECT_EQ(relocate_in(bytes, ".eh_frame").code.size(), 1U);
 }
 
-TEST(RelocatedSection, UnknownTypeIsRefused) {
+TEST(RelocatedSection, UnknownTypeIsNamedAndNotApplied) {
   Bytes bytes = assemble(two_functions);
   set_u64(bytes, ".rela.eh_frame", info_at, ELF64_R_INFO(1UL, R_X86_64_TPOFF32));
+  const RelocatedSection relocated = relocate_in(bytes, ".eh_frame");
+  EXPECT_EQ(relocated.code.size(), 1U);
+  ASSERT_EQ(relocated.unknown.size(), 1U);
+  EXPECT_EQ(relocated.unknown[0].field_offset, 0x20U);
+  EXPECT_EQ(relocated.unknown[0].type, std::uint32_t{R_X86_64_TPOFF32});
+  EXPECT_EQ(load<std::uint32_t>(std::span(relocated.bytes).subspan(0x20), Endian::Little), 0U);
+}
+
+/// The packed form of `records`, as LLVM writes it.
+Bytes packed(std::vector<Elf64_Rela> records, unsigned shift) {
+  Bytes bytes;
+  const auto put = [&](std::uint64_t value, bool is_signed) {
+    for (;;) {
+      const auto low = static_cast<std::uint8_t>(value & 0x7fU);
+      value = is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value) >> 7) : value >> 7U;
+      const bool last = is_signed ? value + ((low & 0x40U) >> 6U) == 0 : value == 0;
+      bytes.push_back(static_cast<std::byte>(last ? low : low | 0x80U));
+      if (last) return;
+    }
+  };
+  put(records.size() * 8 + 4 + shift, false);
+  Elf64_Rela before{};
+  for (const Elf64_Rela& next : records) {
+    const std::uint64_t step = (next.r_offset - before.r_offset) >> shift;
+    const std::uint64_t symbol = ELF64_R_SYM(next.r_info) - ELF64_R_SYM(before.r_info);
+    const std::uint64_t type = ELF64_R_TYPE(next.r_info) - ELF64_R_TYPE(before.r_info);
+    const auto addend = static_cast<std::uint64_t>(next.r_addend) - static_cast<std::uint64_t>(before.r_addend);
+    const unsigned flags = (symbol != 0 ? 1U : 0U) | (type != 0 ? 2U : 0U) | (addend != 0 ? 4U : 0U);
+    put((step << 3U) | flags, false);  // its first byte has flags and four bits of the step
+    if (symbol != 0) put(symbol, true);
+    if (type != 0) put(type, true);
+    if (addend != 0) put(addend, true);
+    before = next;
+  }
+  return bytes;
+}
+
+/// The object with the relocations of .eh_frame packed, where they stood: they take less.
+Bytes with_crel(Bytes bytes, unsigned shift) {
+  const Image image = open(bytes);
+  const auto stored = image.bytes_of(*image.find_section(".rela.eh_frame"));
+  std::vector<Elf64_Rela> records(stored.size() / record);
+  std::memcpy(records.data(), stored.data(), stored.size());
+  const Bytes crel = packed(records, shift);
+  std::ranges::copy(crel, bytes.begin() + static_cast<std::ptrdiff_t>(stored.data() - image.file_bytes().data()));
+  set_header<Elf64_Xword>(bytes, ".rela.eh_frame", &Elf64_Shdr::sh_size, crel.size());
+  set_header<Elf64_Word>(bytes, ".rela.eh_frame", &Elf64_Shdr::sh_type, 0x40000014);
+  return bytes;
+}
+
+TEST(RelocatedSection, ReadsPackedRelocations) {
+  std::string many = two_functions;
+  // Steps that take more than the four bits of the first byte, addends that go up and down.
+  for (const char* const section : {".text.a", ".text.b", ".text.c"})
+    many += std::string(".section ") + section + R"(,"ax",@progbits
+  nop
+  .cfi_startproc
+  .rept 40
+  .cfi_remember_state
+  .cfi_restore_state
+  nop
+  .endr
+  .cfi_endproc
+)";
+  const Bytes bytes = assemble(many);
+  const RelocatedSection plain = relocate_in(bytes, ".eh_frame");
+  ASSERT_EQ(plain.code.size(), 5U);
+  for (const unsigned shift : {0U, 2U}) {
+    const RelocatedSection packed_one = relocate_in(with_crel(bytes, shift), ".eh_frame");
+    EXPECT_EQ(packed_one.bytes, plain.bytes);
+    ASSERT_EQ(packed_one.code.size(), plain.code.size());
+    for (std::size_t i = 0; i < plain.code.size(); ++i) {
+      EXPECT_EQ(packed_one.code[i].address, plain.code[i].address);
+      EXPECT_EQ(packed_one.code[i].addend, plain.code[i].addend);
+      EXPECT_EQ(packed_one.code[i].symbol, plain.code[i].symbol);
+    }
+  }
+}
+
+TEST(RelocatedSection, DamageOfPackedOnesIsNamed) {
+  Bytes bytes = with_crel(assemble(two_functions), 2);
+  const auto size = open(bytes).find_section(".rela.eh_frame")->header.sh_size;
+  set_header<Elf64_Xword>(bytes, ".rela.eh_frame", &Elf64_Shdr::sh_size, size - 1);
+  EXPECT_NE(failure_of([&] { relocate_in(bytes, ".eh_frame"); }).find("a.o: .rela.eh_frame+0x"), std::string::npos);
+  set_header<Elf64_Xword>(bytes, ".rela.eh_frame", &Elf64_Shdr::sh_size, 0);
   EXPECT_EQ(failure_of([&] { relocate_in(bytes, ".eh_frame"); }),
-            "a.o: has a relocation of type 0x17 for .eh_frame+0x20, whose meaning for it is not known");
+            "a.o: .rela.eh_frame+0x0: CREL header needs 1 byte, but only 0 are left");
 }
 
 TEST(RelocatedSection, DamageIsNamed) {
@@ -98,7 +183,7 @@ TEST(RelocatedSection, DamageIsNamed) {
             "a.o: .eh_frame+0x20: two relocations are for the same place");
   EXPECT_EQ(failure_after(
                 [](Bytes& bytes) { set_header<Elf64_Word>(bytes, ".rela.eh_frame", &Elf64_Shdr::sh_type, SHT_REL); }),
-            "a.o: has relocations without addends, or packed ones, for .eh_frame");
+            "a.o: has relocations without addends for .eh_frame");
 }
 
 }  // namespace
