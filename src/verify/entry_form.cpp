@@ -76,9 +76,7 @@ EntryForm read_form(ByteReader& cie) {
 
 }  // namespace
 
-std::optional<EntryForm> form_of_entries(ByteReader cie) try {
-  return read_form(cie);
-} catch (const MalformedInput&) {
+std::optional<EntryForm> form_of_entries(ByteReader cie) try { return read_form(cie); } catch (const MalformedInput&) {
   return std::nullopt;
 }
 

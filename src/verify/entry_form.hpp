@@ -13,8 +13,8 @@ struct EntryForm {
   bool has_augmentation_data = false;  ///< behind the pointers
 };
 
-/// What a CIE, read from behind its id, says of them. Nothing where it cannot be read: a version, an augmentation letter
-/// or a pointer encoding that is not known, another size of addresses than 8, or too few bytes.
+/// What a CIE, read from behind its id, says of them. Nothing where it cannot be read: a version, an augmentation
+/// letter or a pointer encoding that is not known, another size of addresses than 8, or too few bytes.
 std::optional<EntryForm> form_of_entries(ByteReader cie);
 
 /// Whether an FDE, read from behind the reference to its CIE, has all that it begins with.

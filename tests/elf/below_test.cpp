@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "elf/build_id.hpp"
 #include "elf/records.hpp"
@@ -77,6 +79,29 @@ TEST_F(PagesBelow, HeaderInMemoryLeadsToTheTableAfterEachTool) {
     EXPECT_EQ(run(tool + (" " + copy.string())).output, "") << tool;
     EXPECT_EQ(run(copy.string()).status, 0) << tool;
   }
+}
+
+// Its one PT_LOAD begins behind the headers, which are in memory all the same, in the same page.
+TEST_F(PagesBelow, HeaderThatNoSegmentHoldsStaysInMemoryAfterEachTool) {
+  write_text(folder_ / "source.c", source);
+  const Outcome linked = run("gcc -O1 -fno-pie -no-pie -static -nostdlib -nostartfiles -fuse-ld=lld -Wl,--omagic -o " +
+                             (folder_ / "program").string() + " " + (folder_ / "source.c").string());
+  ASSERT_EQ(linked.status, 0) << linked.output;
+  ASSERT_NE(Image::open(folder_ / "program").find_segment(PT_LOAD)->p_offset, 0U);
+  const Layout layout = inject_into(folder_ / "program");
+  EXPECT_STREQ(short_name(layout.table_plan), "T3");
+  for (const char* tool : {"true", "strip", "strip -g", "objcopy", "eu-strip", "llvm-strip", "llvm-objcopy"}) {
+    const auto copy = folder_ / "copy";
+    std::filesystem::copy_file(folder_ / "output", copy, std::filesystem::copy_options::overwrite_existing);
+    EXPECT_EQ(run(tool + (" " + copy.string())).output, "") << tool;
+    EXPECT_EQ(run(copy.string()).status, 0) << tool;
+  }
+  std::vector<Elf64_Phdr> loads;
+  const Image after = Image::open(folder_ / "output");
+  std::ranges::copy_if(after.segments(), std::back_inserter(loads),
+                       [](const Elf64_Phdr& segment) { return segment.p_type == PT_LOAD; });
+  ASSERT_EQ(loads.size(), 2U);
+  EXPECT_EQ(loads[1].p_vaddr, after.find_section(old_headers_name)->header.sh_addr);
 }
 
 TEST_F(PagesBelow, BuildIdStaysInTheFirstPage) {

@@ -75,7 +75,7 @@ TEST(RelocatedSection, UnknownTypeIsNamedAndNotApplied) {
 }
 
 /// The packed form of `records`, as LLVM writes it.
-Bytes packed(std::vector<Elf64_Rela> records, unsigned shift) {
+Bytes packed(const std::vector<Elf64_Rela>& records, unsigned shift) {
   Bytes bytes;
   const auto put = [&](std::uint64_t value, bool is_signed) {
     for (;;) {

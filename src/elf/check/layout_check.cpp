@@ -107,16 +107,27 @@ class Check {
     require(first.p_vaddr >= 0x10000 && first.p_flags == PF_R && first.p_offset == 0,
             "pages below the program's must be read-only, hold the headers, and not begin below 0x10000");
     for (const Elf64_Phdr& old : in_.segments()) {
-      if (old.p_type != PT_LOAD || old.p_offset != 0 || old.p_filesz < sizeof(Elf64_Ehdr)) continue;
+      const bool holds_header = old.p_offset == 0 && old.p_filesz >= sizeof(Elf64_Ehdr);
+      if (old.p_type != PT_LOAD || (!holds_header && bytes_before(old) == 0)) continue;
+      const std::uint64_t address = old.p_vaddr - old.p_offset;
       const Section* const section = out_.find_section(old_headers_name);
-      require(section != nullptr && section->header.sh_flags == SHF_ALLOC && section->header.sh_addr == old.p_vaddr &&
+      require(section != nullptr && section->header.sh_flags == SHF_ALLOC && section->header.sh_addr == address &&
                   section->header.sh_size >= sizeof(Elf64_Ehdr),
               std::string(old_headers_name) + " must cover the ELF header that stays in memory");
       const Elf64_Ehdr header = load_header(out_.bytes_of(*section), out_.endian());
-      require(old.p_vaddr + header.e_phoff == first.p_vaddr + out_.header().e_phoff &&
-                  header.e_phnum == out_.header().e_phnum,
-              "the ELF header that stays in memory must lead to the program headers");
+      require(
+          address + header.e_phoff == first.p_vaddr + out_.header().e_phoff && header.e_phnum == out_.header().e_phnum,
+          "the ELF header that stays in memory must lead to the program headers");
     }
+  }
+
+  /// What of the file's beginning is in memory with the lowest PT_LOAD, though that begins behind it: pages are mapped
+  /// as a whole.
+  std::uint64_t bytes_before(const Elf64_Phdr& old) const {
+    const bool is_lowest = old.p_type == PT_LOAD && old.p_vaddr == lowest_load(in_)->p_vaddr;
+    const bool is_shared = old.p_offset >= sizeof(Elf64_Ehdr) && old.p_offset < 0x1000 && old.p_vaddr >= old.p_offset &&
+                           (old.p_vaddr - old.p_offset) % 0x1000 == 0;
+    return is_lowest && is_shared && has_pages_below() ? old.p_offset : 0;
   }
 
   bool keeps_phdr_first() const {
@@ -177,7 +188,7 @@ class Check {
     for (const Elf64_Phdr& old : in_.segments()) {
       if (old.p_type == PT_NULL || old.p_type == added_.segment_type || is_spared(old)) continue;
       next = std::find_if(next, out_.segments().end(), [&](const Elf64_Phdr& s) {
-        return s.p_type == old.p_type && (old.p_type != PT_LOAD || s.p_vaddr == old.p_vaddr);
+        return s.p_type == old.p_type && (old.p_type != PT_LOAD || s.p_vaddr + bytes_before(old) == old.p_vaddr);
       });
       require(next != out_.segments().end(), "every program header of the input must be kept");
       kept_segment(old, *next++);
@@ -204,10 +215,12 @@ class Check {
             name + " must keep its flags and alignment");
     const bool may_move = old.p_type == PT_INTERP || old.p_type == PT_NOTE || old.p_type == PT_GNU_PROPERTY;
     if (old.p_type == PT_PHDR && has_pages_below()) return;  // table() says where it is
-    require(may_move || old.p_vaddr == now.p_vaddr, name + " must keep its address");
+    const std::uint64_t before = bytes_before(old);
+    require(may_move || old.p_vaddr == now.p_vaddr + before, name + " must keep its address");
     if (old.p_type == PT_PHDR) return;
     const bool may_grow = old.p_type == PT_LOAD && old.p_filesz == old.p_memsz && (old.p_flags & PF_W) == 0;
-    require(may_grow || (old.p_filesz == now.p_filesz && old.p_memsz == now.p_memsz), name + " must keep its size");
+    require(may_grow || (old.p_filesz + before == now.p_filesz && old.p_memsz + before == now.p_memsz),
+            name + " must keep its size");
     if (may_move && old.p_filesz != 0) {
       require(is_loaded(out_, now) || !is_loaded(in_, old), name + " must be loaded");
       const auto was = in_.slice(old.p_offset, old.p_filesz, "segment");

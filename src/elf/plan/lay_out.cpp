@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "elf/load_lookup.hpp"
 #include "elf/machine.hpp"
 #include "elf/plan/placement.hpp"
 #include "elf/plan/section_table.hpp"
@@ -37,8 +38,10 @@ void lay_out_segments(const Task& task, const Placement& placement, Layout& layo
       table.move(index, placed.offset + within, placed.address + within);
     }
   }
-  if (placement.plan.table == TablePlan::Below)
+  if (placement.plan.table == TablePlan::Below) {
+    table.take_in_header();
     table.add_first_load(placement.head.address, placement.head.size, load_alignment(task.image));
+  }
   if (placement.plan.section == SectionPlan::Tail)
     table.add_load(placement.tail.offset, placement.tail.address, placement.tail.size, load_alignment(task.image));
   table.set_section(task.section, placement.section.offset, placement.section.address, task.section_size);
@@ -56,9 +59,12 @@ void lay_out_old_headers(const Task& task, const Placement& placement, Layout& l
     const Elf64_Phdr& segment = task.image.segments()[*load];
     old.address = segment.p_vaddr;
     old.size = std::min(segment.p_filesz, old_table(task.image).end);
-    // From the old header to the new table, modulo 2^64.
-    old.header.e_phoff = placement.head.address + sizeof(Elf64_Ehdr) - old.address;
+  } else if (const Elf64_Phdr* const shared = load_that_shares_page_of_header(task.image)) {
+    old.address = shared->p_vaddr - shared->p_offset;
+    old.size = old_table(task.image).end;
   }
+  // From the old header to the new table, modulo 2^64.
+  if (old.size != 0) old.header.e_phoff = placement.head.address + sizeof(Elf64_Ehdr) - old.address;
   old.header.e_phnum = layout.header.e_phnum;
   layout.old_headers = old;
 }

@@ -48,6 +48,18 @@ void SegmentTable::add_first_load(std::uint64_t address, std::uint64_t size, std
   first_load_ = {PT_LOAD, PF_R, 0, address, address, size, size, alignment};
 }
 
+void SegmentTable::take_in_header() {
+  const Elf64_Phdr* const shared = load_that_shares_page_of_header(*image_);
+  if (shared == nullptr) return;
+  Elf64_Phdr& load = segments_[static_cast<std::size_t>(shared - image_->segments().data())];
+  const std::uint64_t before = shared->p_offset;
+  load.p_offset -= before;
+  load.p_vaddr -= before;
+  load.p_paddr -= before;
+  load.p_filesz += before;
+  load.p_memsz += before;
+}
+
 void SegmentTable::add_load(std::uint64_t offset, std::uint64_t address, std::uint64_t size, std::uint64_t alignment) {
   new_loads_.push_back({PT_LOAD, PF_R, offset, address, address, size, size, alignment});
 }

@@ -22,6 +22,8 @@ class SegmentTable {
   void drop(std::size_t index) { segments_[index].p_type = PT_NULL; }
   /// In front of all others, at file offset 0, with the ELF header and the program headers.
   void add_first_load(std::uint64_t address, std::uint64_t size, std::uint64_t alignment);
+  /// The PT_LOAD that shares the page of the ELF header holds it from now on.
+  void take_in_header();
   void add_load(std::uint64_t offset, std::uint64_t address, std::uint64_t size, std::uint64_t alignment);
   void set_section(const NewSection& section, std::uint64_t offset, std::uint64_t address, std::uint64_t size);
 
