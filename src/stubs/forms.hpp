@@ -21,8 +21,16 @@ struct Form {
 /// All that are known for a machine. A machine that SFrame knows has some.
 const std::vector<Form>& forms_for(sframe::Abi abi);
 
+/// The functions that crti.o begins and crtn.o ends, as linkers put their pieces together: what .init and .fini are
+/// made of, whole.
+const std::vector<Pattern>& ends_for(sframe::Abi abi);
+
 const std::vector<Form>& amd64_forms();
 const std::vector<Form>& aarch64_forms();
 const std::vector<Form>& s390x_forms();
+
+const std::vector<Pattern>& amd64_ends();
+const std::vector<Pattern>& aarch64_ends();
+const std::vector<Pattern>& s390x_ends();
 
 }  // namespace sframe_gen::stubs

@@ -1,4 +1,4 @@
-#include <initializer_list>
+#include <string>
 #include <utility>
 
 #include "stubs/forms.hpp"
@@ -88,11 +88,59 @@ std::vector<Form> all_forms() {
   };
 }
 
+/// Behind stp x29, x30, [sp, #-16]!
+cfi::Rules frame_saved() {
+  cfi::Rules rules = saved();
+  rules.frame_pointer = cfi::Formula{std::nullopt, -16, true};
+  return rules;
+}
+
+cfi::Rules with_signed_address(cfi::Rules rules) {
+  rules.signing = cfi::Signing::Signed;
+  return rules;
+}
+
+/// nop; stp x29, x30, [sp, #-16]!; mov x29, sp; what is between; ldp x29, x30, [sp], #16; ret
+Pattern end_of(const std::string& text, std::uint8_t size, const std::string& padding) {
+  const auto behind = static_cast<std::uint8_t>(16 + size);
+  return aarch64_pattern_of("nop stp29 mov29 " + text + "ldp29 ret" + padding,
+                            {{0, at_call()}, {8, frame_saved()}, {behind, at_call()}});
+}
+
+/// The same between paciasp and autiasp.
+Pattern signed_end_of(const std::string& text, std::uint8_t size, const std::string& padding) {
+  const auto behind = static_cast<std::uint8_t>(16 + size);
+  return aarch64_pattern_of("paciasp stp29 mov29 " + text + "ldp29 autiasp ret" + padding,
+                            {{0, at_call()},
+                             {4, with_signed_address(at_call())},
+                             {8, with_signed_address(frame_saved())},
+                             {behind, with_signed_address(at_call())},
+                             {static_cast<std::uint8_t>(behind + 4), at_call()}});
+}
+
+std::vector<Pattern> all_ends() {
+  std::vector<Pattern> ends;
+  for (const char* const padding : {"", " brk"}) {  // mold makes the size a multiple of 8
+    // _init calls what calls __gmon_start__, if it is there.
+    ends.push_back(end_of("bl ", 4, padding));
+    ends.push_back(end_of("", 0, padding));
+    ends.push_back(signed_end_of("bl ", 4, padding));
+    ends.push_back(signed_end_of("", 0, padding));
+  }
+  return ends;
+}
+
 }  // namespace
 
 const std::vector<Form>& aarch64_forms() {
   static const std::vector<Form> forms = all_forms();
   return forms;
+}
+
+/// Of glibc 2.36 and 2.41.
+const std::vector<Pattern>& aarch64_ends() {
+  static const std::vector<Pattern> ends = all_ends();
+  return ends;
 }
 
 }  // namespace sframe_gen::stubs

@@ -117,11 +117,37 @@ std::vector<Form> all_forms() {
   };
 }
 
+std::vector<Pattern> all_ends() {
+  // sub $8,%rsp; what is between; add $8,%rsp; ret
+  const auto between = [](const std::string& begin, const std::string& text, std::uint8_t size) {
+    const auto at = static_cast<std::uint8_t>(begin.size() / 2);
+    const auto inside = static_cast<std::uint8_t>(at + 4), behind = static_cast<std::uint8_t>(inside + size + 4);
+    return stub(begin + "4883ec08 " + text + " 4883c408 c3", {{0, 8}, {inside, 16}, {behind, 8}});
+  };
+  // __gmon_start__, if it is there: mov slot(%rip),%rax; test %rax,%rax; je; call *%rax
+  const std::string by_slot = "488b05 slot 4885c0 7402 ffd0";
+  // Its address, where the linker knows it, which is 0 if it is not there: lea N(%rip),%rax or mov $0,%rax.
+  const std::string by_address = "488d05 any 4885c0 7402 ffd0";
+  const std::string absent = "48c7c000000000 4885c0 7402 ffd0";
+  const std::string ibt = "f30f1efa";
+  return {between("", by_slot, 14), between(ibt, by_slot, 14), between("", by_address, 14),
+          between(ibt, by_address, 14), between("", absent, 14), between(ibt, absent, 14), between("", "", 0),
+          between(ibt, "", 0),
+          // musl: push %rax; pop %rax; ret
+          stub("50 58 c3", {{0, 8}, {1, 16}, {2, 8}})};
+}
+
 }  // namespace
 
 const std::vector<Form>& amd64_forms() {
   static const std::vector<Form> forms = all_forms();
   return forms;
+}
+
+/// Of glibc 2.36 and 2.41, and musl 1.2.
+const std::vector<Pattern>& amd64_ends() {
+  static const std::vector<Pattern> ends = all_ends();
+  return ends;
 }
 
 }  // namespace sframe_gen::stubs

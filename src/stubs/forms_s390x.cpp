@@ -1,3 +1,4 @@
+#include <string>
 #include <utility>
 
 #include "stubs/forms.hpp"
@@ -35,7 +36,34 @@ std::vector<Form> all_forms() {
   };
 }
 
+/// stmg %r6,%r15,48(%r15); lgr %r1,%r15; aghi %r15,-160; stg %r1,0(%r15); larl %r12,GOT; what is between;
+/// lg %r4,272(%r15); lmg %r6,%r15,208(%r15); br %r4; nopr. r14 is stored 112 above the stack pointer; r11 stays as it
+/// is.
+Pattern end_of(const std::string& text, std::uint8_t size) {
+  const auto rules = [](std::int64_t cfa_offset, bool saved) {
+    cfi::Rules found;
+    found.cfa = cfi::Formula{cfi::s390x::tracked.stack_pointer, cfa_offset, false};
+    if (saved) found.return_address = cfi::Formula{std::nullopt, 112 - 160, true};
+    return found;
+  };
+  constexpr std::uint8_t stored = 6, lowered = 14, before = 26;
+  return pattern_of(
+      "eb6ff0300024 b904001f a7fbff60 e310f0000024 c0c0 any" + text + " e340f1100004 eb6ff0d00004 07f4 0707",
+      Spelling::Halfwords,
+      {{0, rules(160, false)},
+       {stored, rules(160, true)},
+       {lowered, rules(320, true)},
+       {static_cast<std::uint8_t>(before + size + 12), rules(160, false)}});
+}
+
 }  // namespace
+
+/// Of glibc 2.36. _init calls __gmon_start__, if it is there: larl %r1,slot; lg %r1,0(%r1); ltgr %r1,%r1; je; basr.
+const std::vector<Pattern>& s390x_ends() {
+  static const std::vector<Pattern> ends{end_of(" c010 slot e31010000004 b9020011 a7840003 0de1", 22),
+                                         end_of(" 0707", 2)};
+  return ends;
+}
 
 const std::vector<Form>& s390x_forms() {
   static const std::vector<Form> forms = all_forms();

@@ -81,6 +81,13 @@ constexpr std::array instructions{
     Instruction{"autia1716", 0xd503219f},  // autia1716
     Instruction{"nop", 0xd503201f},        // nop
     Instruction{"brk", 0xd4207d00},        // brk #0x3e8
+    Instruction{"paciasp", 0xd503233f},    // paciasp
+    Instruction{"autiasp", 0xd50323bf},    // autiasp
+    Instruction{"stp29", 0xa9bf7bfd},      // stp x29, x30, [sp, #-16]!
+    Instruction{"ldp29", 0xa8c17bfd},      // ldp x29, x30, [sp], #16
+    Instruction{"mov29", 0x910003fd},      // mov x29, sp
+    Instruction{"ret", 0xd65f03c0},        // ret
+    Instruction{"bl", 0x94000000, 0xfc000000},
     Instruction{"adrp16", 0x90000010, 0x9f00001f, Spelling::Page},
     Instruction{"adrp2", 0x90000002, 0x9f00001f, Spelling::Page},
     Instruction{"adrp3", 0x90000003, 0x9f00001f, Spelling::Page},

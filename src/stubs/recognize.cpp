@@ -1,8 +1,9 @@
 #include "stubs/recognize.hpp"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "elf/dynamic_table.hpp"
@@ -112,11 +113,11 @@ bool is_slot(const elf::Image& image, std::uint64_t address) {
   });
 }
 
-bool has_stubs_only(const elf::Section& section) {
-  constexpr std::array names{".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"};
+bool is_one_of(std::initializer_list<std::string_view> names, const elf::Section& section, const elf::Image& image) {
   const Elf64_Shdr& header = section.header;
   return header.sh_type == SHT_PROGBITS && (header.sh_flags & SHF_ALLOC) != 0 &&
-         (header.sh_flags & SHF_EXECINSTR) != 0 && header.sh_size != 0 && std::ranges::count(names, section.name) != 0;
+         (header.sh_flags & SHF_EXECINSTR) != 0 && header.sh_size != 0 &&
+         std::ranges::count(names, section.name) != 0 && image.is_code(header.sh_addr, header.sh_size);
 }
 
 Surroundings surroundings_of(const elf::Image& image) {
@@ -128,22 +129,45 @@ Surroundings surroundings_of(const elf::Image& image) {
   return around;
 }
 
+std::vector<Run> read_stubs(const elf::Section& section, const elf::Image& image, const Surroundings& around,
+                            const std::vector<Form>& forms) {
+  SectionReader reader(section, image.bytes_of(section), around);
+  Reading best;
+  for (const Form& form : forms) {
+    Reading reading = reader.read(form);
+    if (reading.known_bytes > best.known_bytes) best = std::move(reading);
+  }
+  return std::move(best.runs);
+}
+
+/// The one function that a section is, if every byte of it is known.
+std::vector<Run> read_end(const elf::Section& section, const elf::Image& image, const Surroundings& around,
+                          sframe::Abi abi) {
+  std::vector<Run> runs;
+  const auto bytes = image.bytes_of(section);
+  for (const Pattern& pattern : ends_for(abi)) {
+    if (pattern.size() != bytes.size() || !matches(pattern, bytes, section.header.sh_addr, around)) continue;
+    append_runs(pattern, section.header.sh_addr, "crti, crtn", false, runs);
+    break;
+  }
+  return runs;
+}
+
 }  // namespace
 
 Found find_stubs(const elf::Image& image) {
   Found found;
   const Surroundings around = surroundings_of(image);
-  const std::vector<Form>& forms = forms_for(elf::machine_of(image).abi);
+  const sframe::Abi abi = elf::machine_of(image).abi;
   for (const elf::Section& section : image.sections()) {
-    if (!has_stubs_only(section) || !image.is_code(section.header.sh_addr, section.header.sh_size)) continue;
-    SectionReader reader(section, image.bytes_of(section), around);
-    Reading best;
-    for (const Form& form : forms) {
-      Reading reading = reader.read(form);
-      if (reading.known_bytes > best.known_bytes) best = std::move(reading);
-    }
-    std::ranges::move(best.runs, std::back_inserter(found.runs));
-    found.sections.push_back({section.header.sh_addr, section.header.sh_addr + section.header.sh_size});
+    const bool has_stubs_only = is_one_of({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"}, section, image);
+    if (!has_stubs_only && !is_one_of({".init", ".fini"}, section, image)) continue;
+    std::vector<Run> runs =
+        has_stubs_only ? read_stubs(section, image, around, forms_for(abi)) : read_end(section, image, around, abi);
+    // In .init and .fini anything may stand, if it is not what is known.
+    if (has_stubs_only || !runs.empty())
+      found.sections.push_back({section.header.sh_addr, section.header.sh_addr + section.header.sh_size});
+    std::ranges::move(runs, std::back_inserter(found.runs));
   }
   std::ranges::sort(found.runs, {}, &Run::start);
   std::ranges::sort(found.sections, {}, &AddressRange::begin);
@@ -164,6 +188,19 @@ const std::vector<Form>& forms_for(sframe::Abi abi) {
       return s390x_forms();
   }
   return amd64_forms();
+}
+
+const std::vector<Pattern>& ends_for(sframe::Abi abi) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return amd64_ends();
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
+      return aarch64_ends();
+    case sframe::Abi::S390x:
+      return s390x_ends();
+  }
+  return amd64_ends();
 }
 
 }  // namespace sframe_gen::stubs

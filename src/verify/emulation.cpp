@@ -144,6 +144,15 @@ std::optional<Emulation::State> Emulation::behind(const Instruction& instruction
     state.address_saved = true;
     state.record_saved = instruction.saves_frame_record;
   }
+  if (instruction.saves_registers) {
+    if (state.pushed != 0) return std::nullopt;
+    state.address_saved = true;
+  }
+  if (instruction.restores_registers) {
+    if (!state.address_saved || state.pushed != instruction.stack_change) return std::nullopt;
+    state.address_saved = false;
+  }
+  if (instruction.needs_saved_address && !state.address_saved) return std::nullopt;
   if (instruction.moves_frame_pointer && !state.record_saved) return std::nullopt;
   if (instruction.restores_frame_record) {
     if (!state.record_saved || state.pushed != instruction.stack_change) return std::nullopt;
@@ -155,6 +164,13 @@ std::optional<Emulation::State> Emulation::behind(const Instruction& instruction
   }
   state.pushed -= instruction.stack_change;
   return state.pushed < 0 ? std::nullopt : std::optional(state);
+}
+
+/// From the CFA. What saves it on aarch64 stores it in the upper of two words; s390x has r14 at 112 of the 160 bytes
+/// that the caller has left.
+std::int64_t Emulation::saved_address_offset() const {
+  if (abi_.fixed_ra_offset != 0) return abi_.fixed_ra_offset;
+  return abi_.stack_pointer_bias != 0 ? abi_.stack_pointer_bias + 112 : -8;
 }
 
 const Emulation::Place* Emulation::place_of(std::uint64_t pc) const {
@@ -185,7 +201,7 @@ Caller Emulation::caller_at(std::uint64_t pc) const {
   const std::int64_t at_entry = abi_.fixed_ra_offset != 0 ? 8 : -std::int64_t{abi_.stack_pointer_bias};
   const std::int64_t cfa_offset = at_entry + state.pushed;
   const std::uint64_t cfa = context.register_value(abi_.stack_pointer) + static_cast<std::uint64_t>(cfa_offset);
-  const std::int64_t address_offset = abi_.fixed_ra_offset != 0 ? abi_.fixed_ra_offset : -8;
+  const std::int64_t address_offset = saved_address_offset();
   const bool address_in_memory = abi_.fixed_ra_offset != 0 || state.address_saved;
   Caller caller;
   caller.stack_pointer = cfa + static_cast<std::uint64_t>(std::int64_t{abi_.stack_pointer_bias});

@@ -37,8 +37,8 @@ class Emulation {
  private:
   struct State {
     std::int64_t pushed = 0;     ///< bytes since the entry
-    bool address_saved = false;  ///< aarch64: in the word above the other of a pair that was pushed at once
-    bool record_saved = false;   ///< the same, and x29 in the other
+    bool address_saved = false;  ///< in memory, where saved_address_offset() says
+    bool record_saved = false;   ///< aarch64: the same, and x29 in the word below
     bool is_signed = false;
     friend bool operator==(const State&, const State&) = default;
   };
@@ -57,6 +57,7 @@ class Emulation {
   void arrive(std::uint64_t pc, const State& state);
   void leave(std::uint64_t pc, const Place& place);
   static std::optional<State> behind(const Instruction& instruction, State state);
+  std::int64_t saved_address_offset() const;
   const Place* place_of(std::uint64_t pc) const;
 
   const sframe::AbiTraits& abi_;

@@ -28,6 +28,9 @@ struct Instruction {
   bool overwrites_top = false;         ///< stores to where the stack pointer points
   bool saves_frame_record = false;     ///< aarch64: stores x29 and x30, these last, where the stack pointer points then
   bool saves_return_address = false;   ///< the same of any register and x30
+  bool saves_registers = false;        ///< s390x: stores r6 to r15 where the caller has left room for them
+  bool restores_registers = false;     ///< loads them from there
+  bool needs_saved_address = false;    ///< calls and so overwrites the register with the return address
   bool moves_frame_pointer = false;    ///< aarch64: x29 becomes the stack pointer
   bool restores_frame_record = false;  ///< loads them from there, before the stack pointer rises
   std::optional<bool> signs = {};      ///< aarch64: signs x30 with key A, or authenticates it

@@ -31,6 +31,8 @@ class Decoder {
     if (starts({0x68})) return moves_stack(5, -word_size);              // push $N
     if (starts({0xff, 0x35})) return moves_stack(6, -word_size);        // push N(%rip)
     if (starts({0x41, 0x53})) return moves_stack(2, -word_size);        // push %r11
+    if (starts({0x50})) return moves_stack(1, -word_size);              // push %rax
+    if (starts({0x58})) return moves_stack(1, word_size);               // pop %rax
     if (starts({0x48, 0x83, 0xec})) return adds(-1);                    // sub $N,%rsp
     if (starts({0x48, 0x83, 0xc4})) return adds(1);                     // add $N,%rsp
     if (starts({0x4c, 0x89, 0x1c, 0x24})) return stores_to_top();       // mov %r11,(%rsp)
@@ -38,6 +40,7 @@ class Decoder {
     if (starts({0x41, 0xbb})) return sized(6);                          // mov $N,%r11d
     if (starts({0x4c, 0x8b, 0x1d})) return sized(7);                    // mov N(%rip),%r11
     if (starts({0x48, 0x8b, 0x05})) return sized(7);                    // mov N(%rip),%rax
+    if (starts({0x48, 0x8d, 0x05})) return sized(7);                    // lea N(%rip),%rax
     if (starts({0x48, 0xc7, 0xc0})) return sized(7);                    // mov $N,%rax
     if (starts({0x48, 0x85, 0xc0})) return sized(3);                    // test %rax,%rax
     if (starts({0xf3, 0x90})) return sized(2);                          // pause

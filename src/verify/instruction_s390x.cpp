@@ -30,6 +30,9 @@ std::optional<Instruction> decode_s390x(std::span<const std::byte> code, std::ui
     return address + static_cast<std::uint64_t>(2 * std::int64_t{static_cast<std::int32_t>(
                                                         load<std::uint32_t>(code.subspan(2), Endian::Big))});
   };
+  const auto half = [&] {
+    return std::int64_t{static_cast<std::int16_t>(load<std::uint16_t>(code.subspan(2), Endian::Big))};
+  };
   switch (opcode) {
     case 0x07:  // bcr
       found.is_padding = first == 0 || second == 0;
@@ -37,12 +40,33 @@ std::optional<Instruction> decode_s390x(std::span<const std::byte> code, std::ui
       if (!found.is_padding) found.flow = Flow::Leave;
       return found;
     case 0x0d:  // basr: without a second register it only says where it stands
+      if (first == return_address && second != 0) {
+        found.flow = Flow::Call;
+        found.needs_saved_address = true;
+        return found;
+      }
       if (second != 0) found.flow = Flow::Leave;
       return if_scratch(first);
-    case 0xa7:  // aghi
-      return second == 0xb ? if_scratch(first) : std::nullopt;
-    case 0xb9:  // agr, sgr
-      return byte(1) == 0x08 || byte(1) == 0x09 ? if_scratch(byte(3) >> 4U) : std::nullopt;
+    case 0xa7:
+      if (byte(1) == 0x84) {  // je
+        found.flow = Flow::Branch;
+        found.target = address + static_cast<std::uint64_t>(2 * half());
+        return found;
+      }
+      if (second == 0xb && first == stack_pointer) found.stack_change = half();  // aghi
+      return second == 0xb && first == stack_pointer ? std::optional(found)
+             : second == 0xb                         ? if_scratch(first)
+                                                     : std::nullopt;
+    case 0xb9:
+      switch (byte(1)) {
+        case 0x08:  // agr
+        case 0x09:  // sgr
+        case 0x02:  // ltgr
+        case 0x04:  // lgr
+          return if_scratch(byte(3) >> 4U);
+        default:
+          return std::nullopt;
+      }
     case 0xc0:
       if (byte(1) == 0xf4) {  // jg
         found.flow = Flow::Jump;
@@ -55,8 +79,14 @@ std::optional<Instruction> decode_s390x(std::span<const std::byte> code, std::ui
     case 0xe3:
       if (byte(5) == 0x24) return found;                                             // stg
       return byte(5) == 0x04 || byte(5) == 0x14 ? if_scratch(first) : std::nullopt;  // lg, lgf
-    case 0xeb:                                                                       // srlg
-      return byte(5) == 0x0c ? if_scratch(first) : std::nullopt;
+    case 0xeb:
+      if (byte(5) == 0x0c) return if_scratch(first);  // srlg
+      // stmg %r6,%r15,48(%r15); lmg %r6,%r15,208(%r15), which is the same place 160 bytes lower
+      if (byte(1) != 0x6f || byte(4) != 0) return std::nullopt;
+      found.saves_registers = byte(5) == 0x24 && byte(2) == 0xf0 && byte(3) == 48;
+      found.restores_registers = byte(5) == 0x04 && byte(2) == 0xf0 && byte(3) == 48 + 160;
+      if (found.restores_registers) found.stack_change = 160;
+      return found.saves_registers || found.restores_registers ? std::optional(found) : std::nullopt;
     default:
       return std::nullopt;
   }
