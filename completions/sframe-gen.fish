@@ -59,7 +59,7 @@ never\t'leave such rules out'"
 complete -c sframe-gen -l compact -d 'take few bytes' -a ""
 complete -c sframe-gen -l report -d 'choose the form of the report' -x -a "summary\t'one line a file'
 json\t'one JSON object a line for each file'"
-complete -c sframe-gen -l explain -d 'name each plan for the rewrite'
+complete -c sframe-gen -l explain -d 'name each plan for the rewrite, and code without rows'
 complete -c sframe-gen -s q -l quiet -d 'print errors only'
 complete -c sframe-gen -s v -l verbose -d 'name each function that is left out'
 complete -c sframe-gen -s h -l help -d 'print help'

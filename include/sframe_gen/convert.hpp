@@ -28,6 +28,7 @@ struct ConvertOptions {
   bool keep_way_back = true;     ///< in linked files, for remove_section(): some 350 bytes
   bool stubs = true;             ///< in linked files, rows from instructions where they say all
   bool dry_run = false;          ///< do everything but replace files
+  bool count_code = false;       ///< say in Coverage::code which code nobody describes
 };
 
 /// A plan that was considered for the rewrite of a linked file.

@@ -90,6 +90,36 @@ struct Contradiction {
   std::string instructions, cfi;     ///< "CFA rsp+8, RA *(CFA-8)"
 };
 
+/// Bytes of code in a place, and how many of them nobody describes. What fills the room between functions is counted by
+/// itself, and nowhere else.
+struct CodeCount {
+  std::uint64_t bytes = 0;
+  std::uint64_t padding = 0;
+  std::uint64_t without_cfi = 0;  ///< that no FDE describes
+  std::uint64_t without_row = 0;  ///< of which the section says nothing
+
+  CodeCount& operator+=(const CodeCount& other);
+};
+
+/// All code of a file, by the sections that it is in.
+struct CodeCoverage {
+  struct Section {
+    std::string name;
+    CodeCount count;
+  };
+  /// Code of which something is missing: of one function, or between them.
+  struct Place {
+    std::string section;
+    std::string function;              ///< empty: no symbol says
+    std::uint64_t begin = 0, end = 0;  ///< virtual addresses; in an object they count from the section's start
+    std::uint64_t without_cfi = 0, without_row = 0;
+  };
+
+  CodeCount all;
+  std::vector<Section> sections;  ///< in the file's order
+  std::vector<Place> places;      ///< ascending within a section
+};
+
 struct Coverage {
   struct ReasonCount {
     std::uint64_t functions = 0;
@@ -108,6 +138,7 @@ struct Coverage {
   std::vector<Contradiction> contradictions;
   std::uint64_t default_descriptors = 0, flexible_descriptors = 0, mask_descriptors = 0, rows = 0;
   std::optional<Compaction> compaction;  ///< of a compact section
+  std::optional<CodeCoverage> code;      ///< if it was asked for; not where the rows are those of a section
 
   /// Adds what comes after, in another part of the file or another member of an archive. Of dropped FDEs, only the
   /// duplicates are counted by part.

@@ -168,6 +168,15 @@ void FrameSource::drop_shadowed(std::size_t eh_frame_fdes) {
   fdes_.insert(fdes_.end(), kept.begin(), kept.end());
 }
 
+std::vector<FrameSource::Range> FrameSource::described() const {
+  std::vector<Range> ranges;
+  for (const FdeRef& ref : fdes_) {
+    if (ranges.empty() || ref.start > ranges.back().end) ranges.push_back({ref.start, ref.start});
+    ranges.back().end = std::max(ranges.back().end, ref.end);
+  }
+  return ranges;
+}
+
 std::vector<FrameSource::Part> FrameSource::parts(std::size_t count) const {
   std::vector<Part> parts;
   std::size_t begin = 0;

@@ -367,13 +367,16 @@ constexpr Option table[]{
     },
     {
         .name = "explain",
-        .brief = "name each plan for the rewrite",
-        .help = "name each plan for the rewrite with what it would do or why it does not work, and the one taken",
-        .manual = "Name each plan for the rewrite, in the order of its least cost: what it would do to the file, or "
-                  "why it does not work, and which one was taken. S1 puts the section into the gap behind a segment, "
-                  "S2 into a segment above all others, S3 into one below them; program headers go to free space "
-                  "behind the others (T0), or into the place of notes (T1), of tables of the dynamic linker (T2), or "
-                  "into new pages below the program (T3). Goes well with --dry-run.",
+        .brief = "name each plan for the rewrite, and code without rows",
+        .help = "name each plan for the rewrite with what it would do or why it does not work, and the one taken; and "
+                "all code that no call frame information or no row describes",
+        .manual =
+            "Name each plan for the rewrite, in the order of its least cost: what it would do to the file, or "
+            "why it does not work, and which one was taken. S1 puts the section into the gap behind a segment, "
+            "S2 into a segment above all others, S3 into one below them; program headers go to free space "
+            "behind the others (T0), or into the place of notes (T1), of tables of the dynamic linker (T2), or "
+            "into new pages below the program (T3). Name all code as well that no call frame information or no row "
+            "describes, by section and function, but for padding. Goes well with --dry-run.",
         .limit = &converting,
     },
     {
@@ -388,8 +391,9 @@ constexpr Option table[]{
         .name = "verbose",
         .short_name = 'v',
         .brief = "name each function that is left out",
-        .help = "name each function that is left out, and the plan of the rewrite",
-        .manual = "Name each function that is left out, and the plan of the rewrite.",
+        .help = "name each function that is left out, the plan of the rewrite, and how much code has no row",
+        .manual = "Name each function that is left out, and the plan of the rewrite, and say how much code no call "
+                  "frame information and no row describes, with the three largest places.",
     },
     {
         .name = "help",

@@ -59,6 +59,7 @@ void take(const GivenOptions& given, Options& options) {
   options.quiet = given.has("quiet");
   options.verbose = given.has("verbose");
   options.report = given.choice_of<ReportFormat>("report").value_or(options.report);
+  options.convert.count_code = options.verbose || options.explain || options.report == ReportFormat::Json;
 }
 
 void check_work(const Options& options) {

@@ -40,8 +40,9 @@ Filled convert_kernel(const elf::Image& kernel, const std::filesystem::path& out
   std::optional<Reencoding> existing;
   if (options.from_section) existing.emplace(kernel);
   const auto debug = open_debug_file(kernel, options);
-  LoweredFunctions lowered =
-      existing ? existing->lower(dialect) : lower_functions_of(kernel, debug ? *debug : kernel, {}, dialect);
+  LoweredFunctions lowered = existing
+                                 ? existing->lower(dialect)
+                                 : lower_functions_of(kernel, debug ? *debug : kernel, {}, dialect, options.count_code);
   const std::uint64_t size = lowered.encoder.encoded_size();
   const auto why_not = obstacle(reserved, added.name, size);
   if (observer.plan)

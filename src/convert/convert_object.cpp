@@ -88,7 +88,7 @@ LoweredObject lower_object(const elf::Image& object, const ConvertOptions& optio
   const auto debug = open_debug_file(object, options);
   const cfi::FrameSource source(object, debug ? *debug : object);
   if (has_only_empty_functions(source)) return {{}, lower_functions(source, {}, dialect).coverage, true};
-  LoweredFunctions functions = lower_functions_of(object, source, {}, dialect);
+  LoweredFunctions functions = lower_functions_of(object, source, {}, dialect, options.count_code);
   LoweredObject lowered{make_section(functions.encoder, source, dialect, object), std::move(functions.coverage), false};
   name_holes(lowered.coverage, object);
   return lowered;

@@ -133,7 +133,7 @@ LoweredFunctions lower_linked(const elf::Image& image, const ConvertOptions& opt
   if (options.from_section) return Reencoding(image).lower(dialect_for(image, options.format));
   const auto debug = open_debug_file(image, options);
   return lower_functions_of(image, debug ? *debug : image, stubs_for(image, options),
-                            dialect_for(image, options.format));
+                            dialect_for(image, options.format), options.count_code);
 }
 
 std::vector<std::byte> encode_checked(const elf::Image& image, std::uint64_t address,

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "convert/code_coverage.hpp"
 #include "convert/coverage.hpp"
 #include "convert/stub_merge.hpp"
 #include "elf/machine.hpp"
@@ -140,12 +141,12 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
 }
 
 LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
-                                    const emit::Dialect& dialect) {
-  return lower_functions_of(image, cfi::FrameSource(image, cfi_image), stubs, dialect);
+                                    const emit::Dialect& dialect, bool count_code) {
+  return lower_functions_of(image, cfi::FrameSource(image, cfi_image), stubs, dialect, count_code);
 }
 
 LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
-                                    const emit::Dialect& dialect) {
+                                    const emit::Dialect& dialect, bool count_code) {
   if (source.empty()) {
     throw Refused(image.name(),
                   "has no call frame information (.eh_frame or .debug_frame); build it with "
@@ -156,6 +157,7 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSou
     if (dialect.compact_rows != 0) gaps.emplace(image, dialect.abi->abi);
     LoweredFunctions lowered = lower_functions(source, stubs, dialect, gaps ? &*gaps : nullptr);
     if (lowered.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
+    if (count_code) lowered.coverage.code = code_coverage(image, source, stubs, lowered.coverage.holes);
     return lowered;
   } catch (const std::length_error& too_much) {
     throw Refused(image.name(), too_much.what());

@@ -47,11 +47,11 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
                                  const emit::Dialect& dialect, const emit::compact::Gaps* gaps = nullptr);
 
 /// The same of the call frame information that `cfi_image` (often `image` itself) has; throws Refused where there is
-/// nothing to say, or too much.
+/// nothing to say, or too much. `count_code`: as in ConvertOptions.
 LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
-                                    const emit::Dialect& dialect);
+                                    const emit::Dialect& dialect, bool count_code = false);
 /// For those who need the source afterwards.
 LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
-                                    const emit::Dialect& dialect);
+                                    const emit::Dialect& dialect, bool count_code = false);
 
 }  // namespace sframe_gen::convert

@@ -1,6 +1,7 @@
 #include "elf/symbol_names.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -75,6 +76,11 @@ std::optional<SymbolNames::Named> SymbolNames::symbol_at(std::uint64_t address) 
     return Named{std::string(name), it->begin, it->end};
   }
   return {};
+}
+
+std::uint64_t SymbolNames::begin_after(std::uint64_t address) const {
+  const auto after = std::ranges::upper_bound(symbols_, address, {}, &Symbol::begin);
+  return after == symbols_.end() ? std::numeric_limits<std::uint64_t>::max() : after->begin;
 }
 
 std::optional<SymbolNames::Named> SymbolNames::find(std::string_view name) const {

@@ -29,6 +29,8 @@ class SymbolNames {
   };
   /// The same with its place.
   std::optional<Named> symbol_at(std::uint64_t address);
+  /// Where the next symbol begins, above `address`; the highest number if none does.
+  std::uint64_t begin_after(std::uint64_t address) const;
   /// The first symbol with this name.
   std::optional<Named> find(std::string_view name) const;
 

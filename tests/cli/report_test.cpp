@@ -121,6 +121,54 @@ TEST(Details, SectionAndPlan) {
             std::string::npos);
 }
 
+Linked with_bare_code() {
+  Linked report = linked();
+  CodeCoverage& code = report.coverage.code.emplace();
+  code.all = {1000, 100, 60, 61};
+  code.sections = {{".init", {20, 0, 20, 20}}, {".text", {980, 100, 40, 41}}};
+  code.places = {{".init", "", 0x1000, 0x1014, 20, 20},
+                 {".text", "three", 0x2000, 0x2003, 3, 3},
+                 {".text", "one", 0x2010, 0x2011, 0, 1},
+                 {".text", "many", 0x2020, 0x2045, 37, 37}};
+  return report;
+}
+
+TEST(Details, SayHowMuchCodeNobodyDescribes) {
+  EXPECT_EQ(details_of(linked()).find("code:"), std::string::npos);
+  EXPECT_NE(details_of(with_bare_code())
+                .find("  code: 1000 bytes, 100 of them padding; 60 without call frame information, 61 without a row "
+                      "(most: 37 many, 20 .init, 3 three)\n"),
+            std::string::npos);
+}
+
+TEST(CodePlaces, AreAllNamedBySection) {
+  std::ostringstream out;
+  write_code_places(with_bare_code(), out);
+  EXPECT_EQ(out.str(),
+            "  code of .init: 20 bytes, 0 of them padding; 20 without call frame information, 20 without a row\n"
+            "    0x1000..0x1014 (no symbol): 20 without call frame information, 20 without a row\n"
+            "  code of .text: 980 bytes, 100 of them padding; 40 without call frame information, 41 without a row\n"
+            "    0x2000..0x2003 three: 3 without call frame information, 3 without a row\n"
+            "    0x2010..0x2011 one: 0 without call frame information, 1 without a row\n"
+            "    0x2020..0x2045 many: 37 without call frame information, 37 without a row\n");
+}
+
+TEST(Json, SaysWhatCodeNobodyDescribes) {
+  EXPECT_FALSE(ordered_json::parse(json_text("a.out", linked())).contains("code"));
+  const ordered_json json = ordered_json::parse(json_text("a.out", with_bare_code()))["code"];
+  EXPECT_EQ(json["bytes"], 1000);
+  EXPECT_EQ(
+      json["sections"][1],
+      (ordered_json{{"name", ".text"}, {"bytes", 980}, {"padding", 100}, {"without_cfi", 40}, {"without_row", 41}}));
+  EXPECT_EQ(json["places"].size(), 4U);
+  EXPECT_EQ(json["places"][2], (ordered_json{{"section", ".text"},
+                                             {"begin", "0x2010"},
+                                             {"end", "0x2011"},
+                                             {"function", "one"},
+                                             {"without_cfi", 0},
+                                             {"without_row", 1}}));
+}
+
 TEST(Json, SaysWhatTheReportSays) {
   Linked report = linked();
   report.section_address = 0xffffffffff000000;

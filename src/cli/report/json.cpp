@@ -91,9 +91,33 @@ ordered_json json_of(const Compaction& saved) {
             {"sharing", saved.by_sharing}}}};
 }
 
+ordered_json json_of(const CodeCount& count) {
+  return {{"bytes", count.bytes},
+          {"padding", count.padding},
+          {"without_cfi", count.without_cfi},
+          {"without_row", count.without_row}};
+}
+
+ordered_json json_of(const CodeCoverage& code) {
+  ordered_json json = json_of(code.all);
+  json["sections"] = ordered_json::array();
+  for (const CodeCoverage::Section& section : code.sections) {
+    json["sections"].push_back({{"name", section.name}});
+    json["sections"].back().update(json_of(section.count));
+  }
+  json["places"] = ordered_json::array();
+  for (const CodeCoverage::Place& place : code.places) {
+    ordered_json one{{"section", place.section}, {"begin", hex(place.begin)}, {"end", hex(place.end)}};
+    if (!place.function.empty()) one["function"] = place.function;
+    one.update({{"without_cfi", place.without_cfi}, {"without_row", place.without_row}});
+    json["places"].push_back(std::move(one));
+  }
+  return json;
+}
+
 ordered_json coverage_of(const Coverage& coverage, ordered_json section) {
   if (coverage.compaction) section["compaction"] = json_of(*coverage.compaction);
-  return {
+  ordered_json json{
       {"format", name_of(coverage.version)},
       {"abi", name_of(coverage.abi)},
       {"functions", functions_of(coverage)},
@@ -104,6 +128,8 @@ ordered_json coverage_of(const Coverage& coverage, ordered_json section) {
       {"dropped_fdes", dropped_of(coverage.dropped)},
       {"section", std::move(section)},
   };
+  if (coverage.code) json["code"] = json_of(*coverage.code);
+  return json;
 }
 
 /// All that is said of a conversion but for the file's name.

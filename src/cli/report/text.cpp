@@ -44,6 +44,7 @@ void write_stubs(const Coverage& coverage, std::ostream& out) {
 void write_section(const Coverage& coverage, std::uint64_t size, const std::string& place, std::ostream& out) {
   write_left_out(coverage, out);
   write_stubs(coverage, out);
+  if (coverage.code) write_code(*coverage.code, out);
   out << "  .sframe: " << hex(size) << " bytes" << place << ", " << count_of(coverage.rows, "row")
       << ", descriptors: " << coverage.default_descriptors << " default, " << coverage.flexible_descriptors
       << " flexible, " << coverage.mask_descriptors << " repeating\n";

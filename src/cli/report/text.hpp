@@ -25,9 +25,13 @@ void write_summary(const std::string& file, const std::vector<MemberVerification
 void write_details(const std::string& file, const Outcome& outcome, std::ostream& out);
 void write_details(const Emitted& emitted, std::ostream& out);
 
-/// One line for each plan, the cheapest first.
 /// What made a compact section smaller; nothing for another.
 void write_savings(const Outcome& outcome, std::ostream& out);
+/// Of all code, what nobody describes: a line, with the largest places.
+void write_code(const CodeCoverage& code, std::ostream& out);
+/// The same by section, and every place.
+void write_code_places(const Outcome& outcome, std::ostream& out);
+/// One line for each plan, the cheapest first.
 void write_plans(const std::vector<TriedPlan>& plans, std::ostream& out);
 
 }  // namespace sframe_gen::cli

@@ -86,16 +86,37 @@ std::size_t filler_of(Code code, sframe::Abi abi) {
   return 0;
 }
 
+/// Of instructions.
+std::size_t alignment_of(sframe::Abi abi) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return 1;
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
+      return 4;
+    case sframe::Abi::S390x:
+      return 2;
+  }
+  return 1;
+}
+
 }  // namespace
 
 bool is_padding(Code code, sframe::Abi abi, bool zeros_are_filler) {
-  while (!code.empty()) {
-    const bool zero = at(code, 0) == 0;
-    const std::size_t size = zero ? std::size_t{zeros_are_filler} : filler_of(code, abi);
-    if (size == 0) return false;
-    code = code.subspan(size);
+  return padding_before(code, abi, zeros_are_filler) == code.size();
+}
+
+std::size_t padding_before(Code code, sframe::Abi abi, bool zeros_are_filler) {
+  std::size_t padding = 0;
+  while (padding < code.size()) {
+    const Code rest = code.subspan(padding);
+    const bool zero = at(rest, 0) == 0;
+    const std::size_t size = zero ? std::size_t{zeros_are_filler} : filler_of(rest, abi);
+    if (size == 0) break;
+    padding += size;
   }
-  return true;
+  // The instruction that is no padding may begin with zeros.
+  return padding == code.size() ? padding : padding - padding % alignment_of(abi);
 }
 
 }  // namespace sframe_gen::emit::compact

@@ -16,4 +16,7 @@ namespace sframe_gen::emit::compact {
 ///   s390x    nopr (07 0x), nop (47 0x), jnop (a7 04), jgnop (c0 04)
 bool is_padding(std::span<const std::byte> code, sframe::Abi abi, bool zeros_are_filler);
 
+/// Bytes of such padding that `code` begins with.
+std::size_t padding_before(std::span<const std::byte> code, sframe::Abi abi, bool zeros_are_filler);
+
 }  // namespace sframe_gen::emit::compact

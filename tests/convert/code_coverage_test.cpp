@@ -1,0 +1,89 @@
+#include "convert/code_coverage.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "../object/toolbox.hpp"
+#include "convert/convert_object.hpp"
+#include "convert/lower_functions.hpp"
+
+namespace sframe_gen::convert {
+namespace {
+
+const std::string some_code = R"(
+  .text
+  .globl described, bare
+  .type described, @function
+described:
+  .cfi_startproc
+  push %rbx
+  .cfi_adjust_cfa_offset 8
+  .cfi_escape 0x0f, 3, 0x77, 8, 0x06
+  pop %rbx
+  ret
+  .cfi_endproc
+  .size described, . - described
+  .balign 16
+  .type bare, @function
+bare:
+  xor %eax, %eax
+  ret
+  .size bare, . - bare
+  .balign 16
+  ud2
+)";
+
+CodeCoverage code_of(const std::string& source) {
+  ConvertOptions options;
+  options.format.version = sframe::Version::V2;  // which has no word for a CFA in memory
+  options.count_code = true;
+  const auto bytes = object::test::assemble(source);
+  return convert_object(object::test::open(bytes), options).outcome.coverage.code.value();
+}
+
+TEST(CodeCoverage, CountsWhatNobodyDescribes) {
+  const CodeCoverage code = code_of(some_code);
+  ASSERT_EQ(code.sections.size(), 1U);
+  EXPECT_EQ(code.sections[0].name, ".text");
+  EXPECT_EQ(code.all.bytes, 34U);
+  EXPECT_EQ(code.all.padding, 13U + 13);
+  EXPECT_EQ(code.all.without_cfi, 3U + 2);
+  EXPECT_EQ(code.all.without_row, 2U + 3 + 2);
+}
+
+TEST(CodeCoverage, NamesEachPlaceFromItsSection) {
+  const CodeCoverage code = code_of(some_code);
+  ASSERT_EQ(code.places.size(), 3U);
+  const auto expect = [&](std::size_t i, const char* function, std::uint64_t begin, std::uint64_t end,
+                          std::uint64_t without_cfi) {
+    const CodeCoverage::Place& place = code.places[i];
+    EXPECT_EQ(place.section, ".text");
+    EXPECT_EQ(place.function, function);
+    EXPECT_EQ(place.begin, begin);
+    EXPECT_EQ(place.end, end);
+    EXPECT_EQ(place.without_cfi, without_cfi);
+    EXPECT_EQ(place.without_row, end - begin);
+  };
+  expect(0, "described", 1, 3, 0);
+  expect(1, "bare", 16, 19, 3);
+  expect(2, "", 32, 34, 2);
+}
+
+TEST(CodeCoverage, CountsStubsAsRows) {
+  const auto path = std::filesystem::path(SFRAME_GEN_SOURCE_DIR) / "corpus" / "stubs" / "amd64-lld-22-lazy.elf";
+  const elf::Image image = elf::Image::open(path);
+  const emit::Dialect dialect = dialect_for(image, {});
+  const auto count = [&](const stubs::Found& stubs) {
+    return lower_functions_of(image, image, stubs, dialect, true).coverage.code.value().all;
+  };
+  const stubs::Found stubs = stubs_for(image, {});
+  std::uint64_t bytes = 0;
+  for (const stubs::Run& run : stubs.runs) bytes += run.size;
+  EXPECT_EQ(count(stubs).without_row, 0U);
+  EXPECT_EQ(count({}).without_row, bytes);
+  EXPECT_EQ(count(stubs).without_cfi, bytes);
+}
+
+}  // namespace
+}  // namespace sframe_gen::convert
