@@ -32,12 +32,17 @@ class Totals:
             counts["functions " + key.replace("_", " ")] += report["functions"][key]
         counts["bytes described"] += report["bytes"]["described"]
         counts["bytes covered"] += report["bytes"]["covered"]
+        code = report["code"]
+        counts["bytes of code, without padding"] += code["bytes"] - code["padding"]
+        counts["bytes of code that no FDE describes"] += code["without_cfi"]
+        counts["bytes of code without a row"] += code["without_row"]
         counts["rows"] += report["section"]["rows"]
         counts[".sframe bytes"] += report["section"]["size"]
         for key in ("default", "flexible", "repeating"):
             counts[key + " descriptors"] += report["section"][key + "_descriptors"]
         for key, value in report["dropped_fdes"].items():
-            counts["dropped FDEs: " + key.replace("_", " ")] += value
+            if key != "first_unreadable":  # which names some
+                counts["dropped FDEs: " + key.replace("_", " ")] += value
         for value in report["reasons"].values():
             self.reasons[value["meaning"]]["functions"] += value["functions"]
             self.reasons[value["meaning"]]["bytes"] += value["bytes"]
