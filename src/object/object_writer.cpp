@@ -75,9 +75,17 @@ class Writer {
     const SymbolTable symbols(object_, added_.symbol_table);
     for (std::size_t i = 0; i < symbols.size(); ++i) {
       const Symbol symbol = symbols.at(i);
-      if (symbol.section == section_ && symbol.type != STT_SECTION)
+      if (symbol.section == section_ && symbol.type != STT_SECTION && !says_data(symbols, symbol))
         throw Refused(object_.name(), "has a symbol in its " + added_.name + " section");
     }
+  }
+
+  /// A mapping symbol: from the section's start on there are data (ELF for the Arm 64-bit Architecture, "Mapping
+  /// symbols"), which stays true. Seen in what clang 22 assembles for `.cfi_sections .sframe`.
+  bool says_data(const SymbolTable& symbols, const Symbol& symbol) const {
+    if (object_.header().e_machine != EM_AARCH64 || symbol.type != STT_NOTYPE || symbol.value != 0) return false;
+    const std::string name = symbols.name_of(symbol);
+    return name == "$d" || name.starts_with("$d.");
   }
 
   bool is_new(std::uint32_t index) const {

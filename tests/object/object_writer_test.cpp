@@ -4,6 +4,7 @@
 
 #include "elf/check/layout_check.hpp"
 #include "object/object_check.hpp"
+#include "object/symbol_table.hpp"
 #include "object/toolbox.hpp"
 
 namespace sframe_gen::object::test {
@@ -94,6 +95,24 @@ TEST(ObjectWriter, WhatCannotBeReplacedIsRefused) {
   EXPECT_EQ(failure_with(".section .sframe,\"aG\",@progbits,group,comdat\n.quad 1\n"),
             "a.o: has a .sframe that belongs to a group");
   EXPECT_EQ(failure_with(".section .sframe,\"aw\",@nobits\n.zero 8\n"), "a.o: has a section named .sframe of type 0x8");
+}
+
+// clang's assembler for AArch64 marks where data begin.
+TEST(ObjectWriter, MappingSymbolStays) {
+  const auto bytes_with = [](const std::string& contents) {
+    return assemble(".text\nret\n.section .sframe,\"a\",%progbits\n" + contents, "aarch64-linux-gnu-as");
+  };
+  const Bytes bytes = bytes_with("$d: .word 1\n");
+  const Image image = open(bytes);
+  const SymbolTable symbols(image, image.find_section(".symtab")->index);
+  bool marked = false;
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    const Symbol symbol = symbols.at(i);
+    marked = marked || (symbol.section == image.find_section(".sframe")->index && symbols.name_of(symbol) == "$d");
+  }
+  ASSERT_TRUE(marked);
+  EXPECT_EQ(failure_of([&] { with(bytes, 100); }), "");
+  EXPECT_EQ(failure_of([&] { with(bytes_with("$x: ret\n"), 100); }), "a.o: has a symbol in its .sframe section");
 }
 
 // ld would apply both.
