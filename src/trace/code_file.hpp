@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "elf/symbol_names.hpp"
+#include "sframe_gen/view.hpp"
+
+namespace sframe_gen::trace {
+
+/// A name and how far behind its begin an address lies.
+struct FunctionPlace {
+  std::string name;  ///< demangled; empty: no symbol reaches the address
+  std::uint64_t offset = 0;
+};
+
+/// Where sections come from that a file does not have, or that lack rows.
+struct TranslationOptions {
+  bool allowed = true;          ///< they are made from the file's call frame information
+  std::filesystem::path cache;  ///< a folder where they are kept by build-id; empty: nowhere
+};
+
+/// An ELF file whose code runs somewhere: its rows and names. Addresses are virtual, the file's own.
+class CodeFile {
+ public:
+  /// `bytes` are owned by `image`, or by `storage`.
+  CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options);
+  CodeFile(const CodeFile&) = delete;
+  CodeFile& operator=(const CodeFile&) = delete;
+
+  const std::string& name() const { return image_.name(); }
+  const elf::Image& image() const { return image_; }
+
+  /// Rows: the file's own, or else made on the first call. Null: there are none, and why_no_rows() says why.
+  const sframe::SectionView* rows();
+  /// Rows that were made, for a PC that the file's own section leaves out. Null: there are none.
+  const sframe::SectionView* more_rows();
+  const std::string& why_no_rows() const { return why_no_rows_; }
+  /// Whether some rows were made, not found.
+  bool is_translated() const { return is_translated_; }
+
+  FunctionPlace function_at(std::uint64_t address);
+
+ private:
+  void open_own_section();
+  void translate();
+  void read_names();
+
+  std::vector<std::byte> storage_;
+  elf::Image image_;
+  const TranslationOptions& options_;
+  sframe::SectionView own_, made_;
+  bool own_was_tried_ = false, was_translated_ = false, is_translated_ = false;
+  std::string why_no_rows_;
+  std::vector<std::byte> section_;           ///< what made_ sees
+  std::vector<sframe::PageSlot> pages_;      ///< of the view in use
+  std::optional<elf::Image> debug_;          ///< the separate debug file
+  std::unique_ptr<elf::SymbolNames> names_;  ///< made on the first question
+  std::unordered_map<std::uint64_t, FunctionPlace> asked_;
+};
+
+}  // namespace sframe_gen::trace

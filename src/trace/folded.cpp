@@ -1,0 +1,39 @@
+#include "trace/folded.hpp"
+
+#include <algorithm>
+
+#include "trace/named_frame.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+/// The marks of the form itself must not come from names.
+std::string without_marks(std::string name) {
+  std::ranges::replace(name, ';', ':');
+  std::ranges::replace(name, '\n', ' ');
+  return name;
+}
+
+std::string frame_text(AddressSpace& space, const Frame& frame) {
+  const NamedFrame named = trace::named(space, frame);
+  if (!named.function.name.empty()) return without_marks(named.function.name);
+  return "[" + without_marks(named.file.empty() ? "unknown" : short_name(named.file)) + "]";
+}
+
+}  // namespace
+
+void FoldedStacks::add(AddressSpace& space, const Sample& sample) {
+  std::string text = without_marks(sample.name);
+  for (auto frame = sample.user.frames.rbegin(); frame != sample.user.frames.rend(); ++frame) {
+    text += ";" + frame_text(space, *frame);
+  }
+  for (std::size_t i = 0; i < sample.kernel.size(); ++i) text += ";[kernel]";
+  ++counts_[text];
+}
+
+void FoldedStacks::write(std::ostream& out) const {
+  for (const auto& [text, count] : counts_) out << text << ' ' << count << '\n';
+}
+
+}  // namespace sframe_gen::trace

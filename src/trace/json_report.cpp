@@ -1,0 +1,68 @@
+#include "trace/json_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "support/text.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json frames_of(AddressSpace& space, const Stack& stack) {
+  ordered_json frames = ordered_json::array();
+  for (const Frame& frame : stack.frames) {
+    const NamedFrame named = trace::named(space, frame);
+    ordered_json json{{"pc", hex(named.pc)}};
+    if (!named.function.name.empty()) {
+      json["function"] = named.function.name;
+      json["offset"] = hex(named.function.offset);
+    }
+    if (!named.file.empty()) {
+      json["file"] = named.file;
+      json["address"] = hex(named.address);
+    }
+    frames.push_back(std::move(json));
+  }
+  return frames;
+}
+
+void add_end(ordered_json& json, const Stack& stack, const std::optional<Cut>& cut) {
+  json["whole"] = stack.is_whole();
+  if (cut) json["cut"] = {{"file", cut->file}, {"reason", cut->reason}, {"address", cut->place}};
+}
+
+/// Names need not be UTF-8.
+void write_line(std::ostream& out, const ordered_json& json) {
+  out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+void write_json(std::ostream& out, AddressSpace& space, const ThreadStack& thread, const Stack& stack,
+                const std::optional<Cut>& cut) {
+  ordered_json json{{"process", thread.process}, {"thread", thread.thread}, {"name", thread.name}};
+  if (thread.signal != 0) json["signal"] = thread.signal;
+  if (!thread.missing.empty()) {
+    json["missing"] = thread.missing;
+  } else {
+    json["frames"] = frames_of(space, stack);
+    add_end(json, stack, cut);
+  }
+  write_line(out, json);
+}
+
+void write_json(std::ostream& out, AddressSpace& space, const Sample& sample, const std::optional<Cut>& cut) {
+  ordered_json json{{"process", sample.process}, {"thread", sample.thread}, {"name", sample.name}, {"ns", sample.time}};
+  ordered_json kernel = ordered_json::array();
+  for (const std::uint64_t pc : sample.kernel) kernel.push_back(hex(pc));
+  json["kernel"] = std::move(kernel);
+  if (sample.has_user_stack) {
+    json["frames"] = frames_of(space, sample.user);
+    add_end(json, sample.user, cut);
+  }
+  write_line(out, json);
+}
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "trace/named_frame.hpp"
+#include "trace/recording.hpp"
+
+/// One object on one line for each stack. Addresses are strings in hex, as JSON's numbers lose bits.
+namespace sframe_gen::trace {
+
+/// A thread's, of a process or core file.
+struct ThreadStack {
+  int process = 0, thread = 0;
+  std::string name;
+  int signal = 0;       ///< 0: none
+  std::string missing;  ///< why there is no stack; empty: there is one
+};
+
+void write_json(std::ostream& out, AddressSpace& space, const ThreadStack& thread, const Stack& stack,
+                const std::optional<Cut>& cut);
+void write_json(std::ostream& out, AddressSpace& space, const Sample& sample, const std::optional<Cut>& cut);
+
+}  // namespace sframe_gen::trace

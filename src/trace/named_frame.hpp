@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "trace/address_space.hpp"
+#include "trace/stack.hpp"
+
+namespace sframe_gen::trace {
+
+/// A frame in words.
+struct NamedFrame {
+  std::uint64_t pc = 0;
+  FunctionPlace function;     ///< an empty name: unknown
+  std::string file;           ///< path, "[vdso]"; empty: in no file
+  std::uint64_t address = 0;  ///< in the file: virtual, or an offset where the file cannot be had
+};
+
+NamedFrame named(AddressSpace& space, const Frame& frame);
+
+/// "libc.so.6" of a path.
+std::string short_name(const std::string& file);
+
+/// Why a stack ends before its outermost frame.
+struct Cut {
+  std::string file;    ///< that the last frame is in; empty: in none
+  std::string reason;  ///< "no row"
+  std::string place;   ///< "0x1c2f", the address in the file of what the reason is about
+};
+
+/// "/usr/bin/bash: no row", without the place. Some reasons are messages, which name the file themselves.
+std::string text_of(const Cut& cut);
+
+/// None: the stack is whole.
+std::optional<Cut> cut_of(AddressSpace& space, const Stack& stack);
+
+}  // namespace sframe_gen::trace

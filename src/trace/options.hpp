@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "trace/code_file.hpp"
+
+namespace sframe_gen::trace {
+
+/// A command line that makes no sense: status 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+enum class Source : std::uint8_t { Process, Core, Recording, Help, Version };
+enum class Form : std::uint8_t { Text, Json, Folded };
+
+struct Options {
+  Source source = Source::Help;
+  int process = 0;
+  std::filesystem::path file;        ///< core file or recording
+  std::filesystem::path root = "/";  ///< where the files are that either names
+  Form form = Form::Text;
+  TranslationOptions translation;
+  std::size_t most_frames = 1024;
+  bool quiet = false;
+};
+
+/// Throws UsageError.
+Options read_options(int argument_count, const char* const* arguments);
+
+std::string help_text();
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/address_space.hpp"
+#include "trace/recording_file.hpp"
+#include "trace/stack.hpp"
+
+namespace sframe_gen::trace {
+
+/// One sample, its stack walked.
+struct Sample {
+  int process = 0, thread = 0;
+  std::string name;                   ///< of the thread when it was taken
+  std::uint64_t time = 0;             ///< ns
+  std::vector<std::uint64_t> kernel;  ///< PCs as they were recorded, the innermost first
+  bool has_user_stack = false;        ///< else it is a thread of the kernel's, or nothing of it was recorded
+  Stack user;
+};
+
+/// A recording, from its first sample to its last one.
+class Recording {
+ public:
+  /// Asked once for each file that a stack leads to.
+  using OpenFile = std::function<OpenedFile(const Mapping&)>;
+  using TakeSample = std::function<void(const Sample&, AddressSpace&)>;
+
+  Recording(const std::filesystem::path& path, OpenFile open_file);
+
+  const RecordingFile& file() const { return file_; }
+
+  /// Samples by time. `progress`: records done.
+  void walk_all(std::size_t most_frames, const TakeSample& take, const std::function<void(std::uint64_t)>& progress);
+
+ private:
+  struct Program {
+    std::vector<Mapping> mappings;
+    std::unique_ptr<AddressSpace> space;  ///< null: to be made of the mappings
+    RememberedRows rows;
+  };
+
+  void take_mapping(const Record& record);
+  void take_name(const Record& record);
+  void take_fork(const Record& record);
+  void take_sample(const Record& record, std::size_t most_frames, const TakeSample& take);
+  std::string name_of(int process, int thread) const;
+  AddressSpace& space_of(Program& program);
+
+  RecordingFile file_;
+  OpenFile open_file_;
+  std::map<int, Program> programs_;
+  std::unordered_map<int, std::string> names_;  ///< of threads
+};
+
+}  // namespace sframe_gen::trace

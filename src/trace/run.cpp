@@ -1,0 +1,178 @@
+#include "trace/run.hpp"
+
+#include <unistd.h>
+
+#include <iostream>
+
+#include "trace/core_file.hpp"
+#include "trace/folded.hpp"
+#include "trace/json_report.hpp"
+#include "trace/process.hpp"
+#include "trace/recorded_files.hpp"
+#include "trace/recording.hpp"
+#include "trace/stopped_threads.hpp"
+#include "trace/text_report.hpp"
+#include "trace/totals.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+int end(const Totals& totals, const Options& options) {
+  if (!options.quiet) totals.write(std::cerr);
+  return totals.stacks() != 0 ? 0 : 1;
+}
+
+/// Threads of a process or core file, as the options want them written.
+class ThreadReport {
+ public:
+  ThreadReport(const Options& options, std::ostream& out) : options_(options), out_(out) {}
+
+  void begin(int pid, const std::string& name) {
+    if (options_.form == Form::Text) write_process(out_, pid, name);
+  }
+
+  void add(AddressSpace& space, const ThreadStack& thread, const Stack& stack) {
+    const std::optional<Cut> cut = cut_of(space, stack);
+    totals_.add(stack, cut);
+    if (options_.form == Form::Json) return write_json(out_, space, thread, stack, cut);
+    write_thread(out_, thread.thread, thread.name, thread.signal);
+    write_stack(out_, space, stack, cut);
+  }
+
+  void add_missing(AddressSpace& space, const ThreadStack& thread) {
+    totals_.add_missing("thread " + thread.missing);
+    if (options_.form == Form::Json) return write_json(out_, space, thread, {}, {});
+    write_thread(out_, thread.thread, thread.name, thread.signal);
+    out_ << "    " << thread.missing << '\n';
+  }
+
+  const Totals& totals() const { return totals_; }
+
+ private:
+  const Options& options_;
+  std::ostream& out_;
+  Totals totals_;
+};
+
+struct Walked {
+  ThreadStack thread;
+  Stack stack;
+};
+
+/// The threads stand still for as long as their stacks are walked, and no longer: files are opened before, and names
+/// looked up after.
+std::vector<Walked> walk_threads(Process& process, AddressSpace& space, std::size_t most_frames) {
+  std::vector<Walked> walked;
+  const StoppedThreads stopped([&] { return process.threads(); });
+  RememberedRows rows;
+  process.forget_memory();
+  for (const StoppedThreads::Thread& thread : stopped.threads()) {
+    Walked& now = walked.emplace_back();
+    now.thread = {.process = process.pid(),
+                  .thread = thread.id,
+                  .name = process.name_of_thread(thread.id),
+                  .missing = thread.why_not};
+    if (thread.why_not.empty()) {
+      now.stack = walk(space, rows, thread.registers, Process::read_word, &process, most_frames);
+    }
+  }
+  return walked;
+}
+
+int run_process(const Options& options, std::ostream& out) {
+  Process process(options.process, options.translation);
+  AddressSpace before = process.address_space();
+  before.find_all_rows();
+  // It may have loaded others since: files stay open, so that what is known of the old ones costs nothing again.
+  AddressSpace space = process.address_space();
+  space.find_all_rows();
+  const std::vector<Walked> walked = walk_threads(process, space, options.most_frames);
+  ThreadReport report(options, out);
+  report.begin(process.pid(), process.name());
+  for (const auto& [thread, stack] : walked) {
+    if (thread.missing.empty()) {
+      report.add(space, thread, stack);
+    } else {
+      report.add_missing(space, thread);
+    }
+  }
+  return end(report.totals(), options);
+}
+
+int run_core(const Options& options, std::ostream& out) {
+  CoreFile core(options.file, options.root, options.translation);
+  AddressSpace space = core.address_space();
+  RememberedRows rows;
+  ThreadReport report(options, out);
+  report.begin(core.pid(), core.name());
+  for (const CoreFile::Thread& thread : core.threads()) {
+    const Stack stack = walk(space, rows, thread.registers, CoreFile::read_word, &core, options.most_frames);
+    report.add(
+        space,
+        {.process = core.pid(), .thread = thread.id, .name = core.name(), .signal = thread.signal, .missing = {}},
+        stack);
+  }
+  return end(report.totals(), options);
+}
+
+/// On a terminal: how far the records are done.
+class Progress {
+ public:
+  Progress(std::uint64_t all, bool quiet) : all_(all), is_shown_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+  ~Progress() {
+    if (is_shown_) std::cerr << "\r\x1b[K" << std::flush;
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(std::uint64_t done) {
+    constexpr std::uint64_t steps = 100;
+    const std::uint64_t percent = all_ == 0 ? steps : done * steps / all_;
+    if (!is_shown_ || percent == shown_) return;
+    shown_ = percent;
+    std::cerr << '\r' << percent << " % of " << all_ << " records" << std::flush;
+  }
+
+ private:
+  std::uint64_t all_, shown_ = 0;
+  bool is_shown_;
+};
+
+int run_recording(const Options& options, std::ostream& out) {
+  RecordedFiles files(options.root, options.translation);
+  Recording recording(options.file, [&files](const Mapping& mapping) { return files.open(mapping); });
+  Totals totals;
+  FoldedStacks folded;
+  {
+    Progress progress(recording.file().records().size(), options.quiet);
+    const auto take = [&](const Sample& sample, AddressSpace& space) {
+      const std::optional<Cut> cut = cut_of(space, sample.user);
+      if (sample.has_user_stack) totals.add(sample.user, cut);
+      if (options.form == Form::Folded) return folded.add(space, sample);
+      if (options.form == Form::Json) return write_json(out, space, sample, cut);
+      write_sample(out, space, sample, cut);
+    };
+    recording.walk_all(options.most_frames, take, [&](std::uint64_t done) { progress.show(done); });
+  }
+  if (options.form == Form::Folded) folded.write(out);
+  if (recording.file().is_cut()) {
+    std::cerr << "sframe-trace: warning: " << recording.file().name() << ": was cut short; what is there was walked\n";
+  }
+  return end(totals, options);
+}
+
+}  // namespace
+
+int run(const Options& options, std::ostream& out) {
+  switch (options.source) {
+    case Source::Process:
+      return run_process(options, out);
+    case Source::Core:
+      return run_core(options, out);
+    default:
+      return run_recording(options, out);
+  }
+}
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <ostream>
+#include <string>
+
+#include "trace/named_frame.hpp"
+
+namespace sframe_gen::trace {
+
+/// What a run came to: how many stacks are whole, and what ended the others, by file and reason.
+class Totals {
+ public:
+  /// `cut`: of `stack`, if it is not whole.
+  void add(const Stack& stack, const std::optional<Cut>& cut);
+  /// A thread that had no stack to walk.
+  void add_missing(const std::string& reason);
+
+  std::uint64_t stacks() const { return stacks_; }
+  std::uint64_t whole() const { return whole_; }
+
+  /// "12 stacks, 96 frames; 11 whole", and a line for each reason, the most frequent first.
+  void write(std::ostream& out) const;
+
+ private:
+  std::uint64_t stacks_ = 0, frames_ = 0, whole_ = 0;
+  std::map<std::string, std::uint64_t> cuts_;  ///< by text_of()
+};
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,112 @@
+"""Writes what `perf record --call-graph dwarf` would have, of a process that gdb has made a core file of: so a test knows
+the stacks, and needs no permission to record."""
+import struct
+import subprocess
+
+import harness
+
+SAMPLE, MMAP2, COMM, FORK, FINISHED_ROUND, COMPRESSED = 9, 10, 3, 7, 68, 81
+USER, EXEC, HAS_BUILD_ID = 2, 1 << 13, 1 << 14
+# ax bx cx dx si di bp sp ip flags cs ss, r8 to r15 of asm/perf_regs.h, as places in struct user_regs_struct.
+REGISTERS = {0: 10, 1: 5, 2: 11, 3: 12, 4: 13, 5: 14, 6: 4, 7: 19, 8: 16, 9: 18, 10: 17, 11: 20,
+             16: 9, 17: 8, 18: 7, 19: 6, 20: 3, 21: 2, 22: 1, 23: 0}
+MASK = sum(1 << number for number in REGISTERS)
+IP, TID, TIME, CALLCHAIN, PERIOD, REGS_USER, STACK_USER = 1, 2, 4, 32, 256, 4096, 8192
+
+
+class Core:
+    """Threads, memory and mapped files of a core file."""
+
+    def __init__(self, path):
+        self.content = harness.read(path)
+        self.threads, self.files = [], []  # (number, registers); (begin, end, offset, path)
+        self.loads = [s for s in harness.segments(self.content) if s.type == 1]
+        for segment in harness.segments(self.content):
+            if segment.type == 4:
+                self._read_notes(segment.offset, segment.offset + segment.filesz)
+
+    def _read_notes(self, at, end):
+        while at < end:
+            name, size, kind = struct.unpack_from("<III", self.content, at)
+            body = at + 12 + (name + 3) // 4 * 4
+            if kind == 1:
+                self.threads.append((struct.unpack_from("<I", self.content, body + 32)[0],
+                                     struct.unpack_from("<27Q", self.content, body + 112)))
+            elif kind == 0x46494C45:
+                count, page = struct.unpack_from("<QQ", self.content, body)
+                names = self.content[body + 16 + 24 * count:body + size].split(b"\0")
+                for i in range(count):
+                    begin, stop, offset = struct.unpack_from("<QQQ", self.content, body + 16 + 24 * i)
+                    self.files.append((begin, stop, offset * page, names[i].decode()))
+            at = body + (size + 3) // 4 * 4
+
+    def memory(self, address, size):
+        for load in self.loads:
+            if load.vaddr <= address < load.vaddr + load.filesz:
+                at = load.offset + address - load.vaddr
+                return self.content[at:at + min(size, load.filesz - (address - load.vaddr))]
+        return b""
+
+
+def padded(text):
+    text = text.encode() + b"\0"
+    return text + bytes(-len(text) % 8)
+
+
+class Recording:
+    """Records in the order of the file; time_of orders them."""
+
+    TYPE = IP | TID | TIME | CALLCHAIN | PERIOD | REGS_USER | STACK_USER
+
+    def __init__(self):
+        self.records = []
+
+    def add(self, kind, misc, body):
+        self.records.append(struct.pack("<IHH", kind, misc, 8 + len(body)) + body)
+
+    def trailer(self, pid, tid, time):
+        return struct.pack("<IIQ", pid, tid, time)
+
+    def map(self, pid, time, begin, end, offset, path, build_id=None, inode=0, rights=5):
+        identity = struct.pack("<IIQQ", 0, 0, inode, 0)
+        if build_id is not None:
+            identity = (struct.pack("<BBH", len(build_id), 0, 0) + build_id).ljust(24, b"\0")
+        body = struct.pack("<IIQQQ", pid, pid, begin, end - begin, offset) + identity + struct.pack("<II", rights, 2)
+        self.add(MMAP2, USER | (HAS_BUILD_ID if build_id is not None else 0),
+                 body + padded(path) + self.trailer(pid, pid, time))
+
+    def comm(self, pid, tid, time, name, is_exec=False):
+        self.add(COMM, EXEC if is_exec else 0, struct.pack("<II", pid, tid) + padded(name) + self.trailer(pid, tid, time))
+
+    def fork(self, pid, parent, tid, parent_tid, time):
+        self.add(FORK, 0, struct.pack("<IIIIQ", pid, parent, tid, parent_tid, time) + self.trailer(pid, tid, time))
+
+    def sample(self, pid, tid, time, registers, stack, room, kernel=()):
+        chain = [0xFFFFFFFFFFFFFF80, *kernel, 0xFFFFFFFFFFFFFE00, registers[16]] if kernel else []
+        body = struct.pack("<QIIQQQ", registers[16], pid, tid, time, 1, len(chain)) + struct.pack(f"<{len(chain)}Q", *chain)
+        values = [registers[REGISTERS[number]] for number in sorted(REGISTERS)]
+        body += struct.pack(f"<Q{len(values)}Q", 2, *values)
+        kept = stack[:room]
+        body += struct.pack("<Q", room) + kept.ljust(room, b"\0") + struct.pack("<Q", len(kept))
+        self.add(SAMPLE, USER, body)
+
+    def attribute(self):
+        flags = 1 << 18  # sample_id_all
+        return struct.pack("<IIQQQQQIIQQQQIiQIHH", 1, 112, 0, 1, self.TYPE, 0, flags, 0, 0, 0, 0, 0, MASK, 8192, 0, 0, 0, 0, 0)
+
+    def content(self, compressed=False, machine="x86_64"):
+        data = b"".join(self.records)
+        if compressed:
+            packed = subprocess.run([harness.tool("zstd"), "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
+            parts = [packed[at:at + 1000] for at in range(0, len(packed), 1000)]
+            data = b"".join(struct.pack("<IHH", COMPRESSED, 0, 8 + len(part)) + part for part in parts)
+        attribute = self.attribute()
+        events = 104
+        begin = events + len(attribute) + 16
+        text = padded(machine)
+        feature = struct.pack("<I", len(text)) + text
+        end = begin + len(data)
+        header = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, len(attribute) + 16, events, len(attribute) + 16,
+                             begin, len(data), 0, 0) + struct.pack("<4Q", 1 << 6, 0, 0, 0)
+        table = struct.pack("<QQ", end + 16, len(feature))
+        return header + attribute + struct.pack("<QQ", 0, 0) + data + table + feature

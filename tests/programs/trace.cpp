@@ -1,0 +1,112 @@
+// Programs whose threads come to rest at a known place, for those who look at their stacks: trace MODE [NUMBER].
+// "ready" on standard output says that all have.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+namespace {
+
+pthread_barrier_t all_there;
+volatile sig_atomic_t signals_taken = 0;
+volatile bool for_ever = true;  ///< and no compiler knows that nothing comes behind
+
+void report() {
+  const char text[] = "ready\n";
+  if (write(1, text, sizeof text - 1) < 0) std::abort();
+}
+
+[[gnu::noinline]] void rest() {
+  report();
+  while (for_ever) pause();
+}
+
+/// A frame of a size that no compiler knows.
+template <typename Last>
+[[gnu::noinline]] int recurse(int depth, Last last) {
+  auto* const room = static_cast<volatile char*>(__builtin_alloca(16 + static_cast<std::size_t>(depth) % 7 * 16));
+  room[0] = static_cast<char>(depth);
+  const int result = depth == 0 ? (last(), 0) : recurse(depth - 1, last);
+  return result + room[0];
+}
+
+struct RestsOnTheWay {
+  ~RestsOnTheWay() { rest(); }
+};
+
+[[gnu::noinline]] void unwind_through(int depth) {
+  const RestsOnTheWay guard;
+  recurse(depth, [] {
+    if (for_ever) throw std::runtime_error("to be caught");
+  });
+}
+
+void* wait_in_thread(void* argument) {
+  recurse(static_cast<int>(reinterpret_cast<std::intptr_t>(argument)), [] {
+    pthread_barrier_wait(&all_there);
+    while (for_ever) pause();
+  });
+  return nullptr;
+}
+
+void threads(int count) {
+  pthread_barrier_init(&all_there, nullptr, static_cast<unsigned>(count) + 1);
+  for (std::intptr_t i = 0; i < count; ++i) {
+    pthread_t thread{};
+    if (pthread_create(&thread, nullptr, wait_in_thread, reinterpret_cast<void*>(i)) != 0) std::abort();
+  }
+  pthread_barrier_wait(&all_there);
+  rest();
+}
+
+void handle(void (*handler)(int), int flags) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigaction(SIGUSR1, &action, nullptr);
+}
+
+void in_handler(int flags) {
+  static std::vector<char> stack(1 << 16);
+  const stack_t other{stack.data(), 0, stack.size()};
+  sigaltstack(&other, nullptr);
+  handle([](int) { recurse(3, rest); }, flags);
+  recurse(5, [] { std::raise(SIGUSR1); });
+}
+
+/// Counts the signals that come; SIGUSR2 asks for their number.
+void count_signals() {
+  handle([](int) { signals_taken = signals_taken + 1; }, 0);
+  sigset_t both;
+  sigemptyset(&both);
+  sigaddset(&both, SIGUSR2);
+  sigprocmask(SIG_BLOCK, &both, nullptr);
+  report();
+  int signal = 0;
+  sigwait(&both, &signal);
+  std::printf("%d\n", static_cast<int>(signals_taken));
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  const char* const mode = argument_count > 1 ? arguments[1] : "";
+  const int number = argument_count > 2 ? std::atoi(arguments[2]) : 10;
+  if (std::strcmp(mode, "threads") == 0) threads(number);
+  if (std::strcmp(mode, "recursion") == 0) recurse(number, rest);
+  if (std::strcmp(mode, "throw") == 0) {
+    try {
+      unwind_through(number);
+    } catch (const std::runtime_error&) {
+    }
+  }
+  if (std::strcmp(mode, "handler") == 0) in_handler(0);
+  if (std::strcmp(mode, "altstack") == 0) in_handler(SA_ONSTACK);
+  if (std::strcmp(mode, "signals") == 0) count_signals();
+}

@@ -1,0 +1,21 @@
+#include "trace/demangle.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sframe_gen::test {
+namespace {
+
+TEST(Demangle, NamesOfCppAndRust) {
+  EXPECT_EQ(trace::demangled("_ZNSt6vectorIiSaIiEE2atEm"), "std::vector<int, std::allocator<int> >::at(unsigned long)");
+  EXPECT_EQ(trace::demangled("_RNvC6_123foo3bar"), "123foo::bar");
+  EXPECT_EQ(trace::demangled("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
+}
+
+TEST(Demangle, LeavesOtherNamesAlone) {
+  for (const char* const name : {"", "_", "main", "_start", "_Zwrong", "_R", "__libc_start_main"}) {
+    EXPECT_EQ(trace::demangled(name), name);
+  }
+}
+
+}  // namespace
+}  // namespace sframe_gen::test
