@@ -100,7 +100,7 @@ FunctionPlace CodeFile::function_at(std::uint64_t address) {
   if (!names_) read_names();
   if (const auto symbol = names_->symbol_at(address)) {
     // Which version of the function it is (name@@VERSION) tells the linker something, and nobody else.
-    found->second = {demangled(symbol->name.substr(0, symbol->name.find('@'))), address - symbol->begin};
+    found->second = {printable(demangled(symbol->name.substr(0, symbol->name.find('@')))), address - symbol->begin};
   }
   return found->second;
 }

@@ -23,12 +23,15 @@ std::string frame_text(AddressSpace& space, const Frame& frame) {
 
 }  // namespace
 
-void FoldedStacks::add(AddressSpace& space, const Sample& sample) {
+void FoldedStacks::add(AddressSpace& space, const KernelNames& kernel, const Sample& sample) {
   std::string text = without_marks(sample.name);
   for (auto frame = sample.user.frames.rbegin(); frame != sample.user.frames.rend(); ++frame) {
     text += ";" + frame_text(space, *frame);
   }
-  for (std::size_t i = 0; i < sample.kernel.size(); ++i) text += ";[kernel]";
+  for (auto pc = sample.kernel.rbegin(); pc != sample.kernel.rend(); ++pc) {
+    const std::string name = kernel.name_at(*pc);
+    text += name.empty() ? ";[kernel]" : ";" + without_marks(name) + "_[k]";
+  }
   ++counts_[text];
 }
 

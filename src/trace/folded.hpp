@@ -5,14 +5,16 @@
 #include <ostream>
 #include <string>
 
+#include "trace/kernel_names.hpp"
 #include "trace/recording.hpp"
 
 namespace sframe_gen::trace {
 
-/// Samples with the same frames counted together, in the form that flame graphs are made of: "bash;main;read 12".
+/// Samples with the same frames counted together, in the form that flame graphs are made of:
+/// "bash;main;read;vfs_read_[k] 12".
 class FoldedStacks {
  public:
-  void add(AddressSpace& space, const Sample& sample);
+  void add(AddressSpace& space, const KernelNames& kernel, const Sample& sample);
   /// Thread name and functions from the outermost one, and how often; in order of their text.
   const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
   void write(std::ostream& out) const;

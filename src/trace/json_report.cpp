@@ -40,6 +40,18 @@ void write_line(std::ostream& out, const ordered_json& json) {
 
 }  // namespace
 
+std::string quoted_for_script(const std::string& text) {
+  std::string quoted;
+  for (const char letter : ordered_json(text).dump(-1, ' ', true, ordered_json::error_handler_t::replace)) {
+    if (letter == '<' || letter == '>') {
+      quoted += letter == '<' ? "\\u003c" : "\\u003e";
+    } else {
+      quoted += letter;
+    }
+  }
+  return quoted;
+}
+
 void write_json(std::ostream& out, AddressSpace& space, const ThreadStack& thread, const Stack& stack,
                 const std::optional<Cut>& cut) {
   ordered_json json{{"process", thread.process}, {"thread", thread.thread}, {"name", thread.name}};
@@ -53,11 +65,16 @@ void write_json(std::ostream& out, AddressSpace& space, const ThreadStack& threa
   write_line(out, json);
 }
 
-void write_json(std::ostream& out, AddressSpace& space, const Sample& sample, const std::optional<Cut>& cut) {
+void write_json(std::ostream& out, AddressSpace& space, const KernelNames& kernel, const Sample& sample,
+                const std::optional<Cut>& cut) {
   ordered_json json{{"process", sample.process}, {"thread", sample.thread}, {"name", sample.name}, {"ns", sample.time}};
-  ordered_json kernel = ordered_json::array();
-  for (const std::uint64_t pc : sample.kernel) kernel.push_back(hex(pc));
-  json["kernel"] = std::move(kernel);
+  ordered_json frames = ordered_json::array();
+  for (const std::uint64_t pc : sample.kernel) {
+    ordered_json frame{{"pc", hex(pc)}};
+    if (const std::string name = kernel.name_at(pc); !name.empty()) frame["function"] = name;
+    frames.push_back(std::move(frame));
+  }
+  json["kernel"] = std::move(frames);
   if (sample.has_user_stack) {
     json["frames"] = frames_of(space, sample.user);
     add_end(json, sample.user, cut);

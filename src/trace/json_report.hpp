@@ -3,11 +3,15 @@
 #include <ostream>
 #include <string>
 
+#include "trace/kernel_names.hpp"
 #include "trace/named_frame.hpp"
 #include "trace/recording.hpp"
 
 /// One object on one line for each stack. Addresses are strings in hex, as JSON's numbers lose bits.
 namespace sframe_gen::trace {
+
+/// A string literal, which cannot end the script that it is in.
+std::string quoted_for_script(const std::string& text);
 
 /// A thread's, of a process or core file.
 struct ThreadStack {
@@ -19,6 +23,7 @@ struct ThreadStack {
 
 void write_json(std::ostream& out, AddressSpace& space, const ThreadStack& thread, const Stack& stack,
                 const std::optional<Cut>& cut);
-void write_json(std::ostream& out, AddressSpace& space, const Sample& sample, const std::optional<Cut>& cut);
+void write_json(std::ostream& out, AddressSpace& space, const KernelNames& kernel, const Sample& sample,
+                const std::optional<Cut>& cut);
 
 }  // namespace sframe_gen::trace

@@ -23,6 +23,10 @@ po::options_description description() {
                        "a process that is no more, by its core file");
   source.add_options()("root", po::value<std::string>()->value_name("FOLDER"),
                        "the files that a core file or recording names are below this one");
+  source.add_options()(
+      "kallsyms", po::value<std::string>()->value_name("FILE"),
+      "the kernel's functions, as its /proc/kallsyms listed them when it recorded (default: the running "
+      "kernel's, if it is the same)");
   po::options_description rows("Rows", line_width, text_width);
   rows.add_options()("translate",
                      "make rows in memory for files that have none, from their call frame information "
@@ -34,6 +38,8 @@ po::options_description description() {
   output.add_options()("json", "one JSON object a line for each stack");
   output.add_options()("folded",
                        "of a recording: each stack once, with the number of its samples, as flame graphs are made of");
+  output.add_options()("flamegraph", po::value<std::string>()->value_name("FILE"),
+                       "of a recording: write a picture that a browser shows, zooms and searches (SVG)");
   output.add_options()("frames", po::value<std::string>()->value_name("N"),
                        "at most so many frames of a stack (default: 1024)");
   output.add_options()("quiet,q", "no summary on standard error");
@@ -101,8 +107,12 @@ void read_rows(const po::variables_map& values, Options& options) {
 
 void read_output(const po::variables_map& values, Options& options) {
   const bool json = values.count("json") != 0, folded = values.count("folded") != 0;
-  if (json && folded) throw UsageError("--json and --folded exclude each other");
-  if (folded && options.source != Source::Recording) throw UsageError("--folded is for recordings");
+  const bool picture = values.count("flamegraph") != 0;
+  if (json + folded + picture > 1) throw UsageError("--json, --folded and --flamegraph exclude each other");
+  if ((folded || picture) && options.source != Source::Recording) {
+    throw UsageError(std::string(folded ? "--folded" : "--flamegraph") + " is for recordings");
+  }
+  if (picture) options.flame_graph = values["flamegraph"].as<std::string>();
   if (json) options.form = Form::Json;
   if (folded) options.form = Form::Folded;
   options.quiet = values.count("quiet") != 0;
@@ -127,6 +137,10 @@ Options read_options(int argument_count, const char* const* arguments) {
     if (options.source == Source::Process) throw UsageError("--root is for core files and recordings");
     options.root = values["root"].as<std::string>();
   }
+  if (values.count("kallsyms") != 0) {
+    if (options.source != Source::Recording) throw UsageError("--kallsyms is for recordings");
+    options.kernel_symbols = values["kallsyms"].as<std::string>();
+  }
   read_rows(values, options);
   read_output(values, options);
   return options;
@@ -148,7 +162,7 @@ std::string help_text() {
           "Examples:\n"
           "  sframe-trace $(pidof bash)\n"
           "  sframe-trace --core core --cache ~/.cache/sframe\n"
-          "  perf record --call-graph dwarf g++ -O2 -c file.cpp && sframe-trace --folded perf.data\n";
+          "  perf record --call-graph dwarf g++ -O2 -c file.cpp && sframe-trace --flamegraph out.svg perf.data\n";
   return text.str();
 }
 

@@ -26,6 +26,8 @@ struct Options {
   std::filesystem::path file;        ///< core file or recording
   std::filesystem::path root = "/";  ///< where the files are that either names
   Form form = Form::Text;
+  std::filesystem::path kernel_symbols;  ///< a list as /proc/kallsyms; empty: that one, of the same kernel
+  std::filesystem::path flame_graph;     ///< a file to write instead; empty: none
   TranslationOptions translation;
   std::size_t most_frames = 1024;
   bool quiet = false;

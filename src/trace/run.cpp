@@ -2,9 +2,13 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <fstream>
 #include <iostream>
 
+#include "sframe_gen/error.hpp"
 #include "trace/core_file.hpp"
+#include "trace/flame_graph.hpp"
 #include "trace/folded.hpp"
 #include "trace/json_report.hpp"
 #include "trace/process.hpp"
@@ -139,9 +143,25 @@ class Progress {
   bool is_shown_;
 };
 
+void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks) {
+  std::ofstream file(path, std::ios::binary);
+  write_flame_graph(file, stacks);
+  file.close();
+  if (!file) throw SystemFailure(path.string(), "write", errno);
+}
+
+KernelNames kernel_names(const Options& options, const RecordingFile& recording) {
+  if (options.kernel_symbols.empty()) return running_kernel_names(recording);
+  std::ifstream list(options.kernel_symbols);
+  if (!list) throw SystemFailure(options.kernel_symbols.string(), "open", errno);
+  return KernelNames(list);
+}
+
 int run_recording(const Options& options, std::ostream& out) {
   RecordedFiles files(options.root, options.translation);
   Recording recording(options.file, [&files](const Mapping& mapping) { return files.open(mapping); });
+  const KernelNames kernel = kernel_names(options, recording.file());
+  const bool counts_stacks = options.form == Form::Folded || !options.flame_graph.empty();
   Totals totals;
   FoldedStacks folded;
   {
@@ -149,13 +169,14 @@ int run_recording(const Options& options, std::ostream& out) {
     const auto take = [&](const Sample& sample, AddressSpace& space) {
       const std::optional<Cut> cut = cut_of(space, sample.user);
       if (sample.has_user_stack) totals.add(sample.user, cut);
-      if (options.form == Form::Folded) return folded.add(space, sample);
-      if (options.form == Form::Json) return write_json(out, space, sample, cut);
-      write_sample(out, space, sample, cut);
+      if (counts_stacks) return folded.add(space, kernel, sample);
+      if (options.form == Form::Json) return write_json(out, space, kernel, sample, cut);
+      write_sample(out, space, kernel, sample, cut);
     };
     recording.walk_all(options.most_frames, take, [&](std::uint64_t done) { progress.show(done); });
   }
   if (options.form == Form::Folded) folded.write(out);
+  if (!options.flame_graph.empty()) write_picture(options.flame_graph, folded);
   if (recording.file().is_cut()) {
     std::cerr << "sframe-trace: warning: " << recording.file().name() << ": was cut short; what is there was walked\n";
   }

@@ -51,14 +51,18 @@ void write_stack(std::ostream& out, AddressSpace& space, const Stack& stack, con
   if (cut) write_cut(out, *cut);
 }
 
-void write_sample(std::ostream& out, AddressSpace& space, const Sample& sample, const std::optional<Cut>& cut) {
+void write_sample(std::ostream& out, AddressSpace& space, const KernelNames& kernel, const Sample& sample,
+                  const std::optional<Cut>& cut) {
   constexpr std::uint64_t ns_in_s = 1'000'000'000, ns_in_us = 1000;
   out << sample.name << ' ' << sample.thread << ' ' << sample.time / ns_in_s << '.'
       << padded_hex(sample.time % ns_in_s / ns_in_us, "%06llu") << ":\n";
   const auto write = [&](std::uint64_t pc, const std::string& function, const std::string& file) {
     out << padded_hex(pc, "%16llx ") << function << " (" << file << ")\n";
   };
-  for (const std::uint64_t pc : sample.kernel) write(pc, "[unknown]", "[kernel]");
+  for (const std::uint64_t pc : sample.kernel) {
+    const std::string name = kernel.name_at(pc);
+    write(pc, name.empty() ? "[unknown]" : name, "[kernel]");
+  }
   for (const Frame& frame : sample.user.frames) {
     const NamedFrame named = trace::named(space, frame);
     write(named.pc, function_text(named.function, "[unknown]"), named.file.empty() ? "[unknown]" : named.file);
