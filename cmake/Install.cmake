@@ -10,16 +10,19 @@ set(package_work ${CMAKE_CURRENT_BINARY_DIR}/package)
 install(TARGETS sframe-gen EXPORT sframe_gen_program RUNTIME COMPONENT program)
 install(EXPORT sframe_gen_program NAMESPACE sframe_gen:: FILE sframe_genProgram.cmake DESTINATION ${package_folder}
         COMPONENT program)
-install(FILES docs/sframe-gen.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(TARGETS sframe-trace RUNTIME COMPONENT program)
+install(FILES docs/sframe-gen.1 docs/sframe-trace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 install(FILES completions/sframe-gen.bash DESTINATION share/bash-completion/completions RENAME sframe-gen
         COMPONENT program)
-install(FILES completions/_sframe-gen DESTINATION ${SFRAME_GEN_ZSH_COMPLETIONS} COMPONENT program)
-install(FILES completions/sframe-gen.fish DESTINATION share/fish/vendor_completions.d COMPONENT program)
+install(FILES completions/sframe-trace.bash DESTINATION share/bash-completion/completions RENAME sframe-trace
+        COMPONENT program)
+install(FILES completions/_sframe-gen completions/_sframe-trace DESTINATION ${SFRAME_GEN_ZSH_COMPLETIONS} COMPONENT program)
+install(FILES completions/sframe-gen.fish completions/sframe-trace.fish DESTINATION share/fish/vendor_completions.d COMPONENT program)
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   # Debian wants the licence under this name.
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)
 endif()
-install(FILES README.md LICENSE docs/building-with-sframe.md docs/rules.md docs/design.md docs/coverage.md docs/unwinding.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
+install(FILES README.md LICENSE docs/building-with-sframe.md docs/rules.md docs/design.md docs/coverage.md docs/unwinding.md docs/tracing.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
         COMPONENT program)
 
 configure_package_config_file(cmake/package/sframe_genConfig.cmake.in ${package_work}/sframe_genConfig.cmake

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "support/text.hpp"
+
 namespace sframe_gen::trace {
 
 namespace {
@@ -79,6 +81,7 @@ AddressSpace::Known& AddressSpace::open(std::size_t index) {
   if (known.was_opened) return known;
   known.was_opened = true;
   const Mapping& mapping = mappings_[index];
+  known.name = printable(mapping.path);
   known.opened = open_file_(mapping);
   if (!known.opened.file) return known;
   if (const auto bias = bias_of(mapping, known.opened.file->image())) {
@@ -96,7 +99,7 @@ AddressSpace::Place AddressSpace::place_of(std::uint64_t pc) {
   const Known& known = open(index);
   CodeFile* const file = known.opened.file.get();
   const std::uint64_t address = file != nullptr ? pc - known.bias : pc - mapping.begin + mapping.file_offset;
-  return {&mapping, file, known.opened.why_not, address};
+  return {&mapping, file, known.opened.why_not, known.name, address};
 }
 
 bool AddressSpace::find_rows(std::uint64_t pc) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sframe_gen/unwind.hpp"
@@ -45,6 +46,7 @@ class AddressSpace {
     const Mapping* mapping = nullptr;  ///< null: in none
     CodeFile* file = nullptr;          ///< null: it cannot be had
     std::string_view why_no_file;
+    std::string_view name;      ///< the mapping's path, fit to be printed
     std::uint64_t address = 0;  ///< in the file: virtual; without a file: an offset in it
   };
   Place place_of(std::uint64_t pc);
@@ -59,6 +61,7 @@ class AddressSpace {
   struct Known {
     bool was_opened = false, has_rows = false, has_more_rows = false;
     OpenedFile opened;
+    std::string name;
     std::uint64_t bias = 0;
   };
 

@@ -94,7 +94,7 @@ void CodeFile::read_names() {
   names_ = std::make_unique<elf::SymbolNames>(debug_ ? *debug_ : image_);
 }
 
-FunctionPlace CodeFile::function_at(std::uint64_t address) {
+const FunctionPlace& CodeFile::function_at(std::uint64_t address) {
   const auto [found, is_new] = asked_.try_emplace(address);
   if (!is_new) return found->second;
   if (!names_) read_names();

@@ -47,7 +47,8 @@ class CodeFile {
   /// Whether some rows were made, not found.
   bool is_translated() const { return is_translated_; }
 
-  FunctionPlace function_at(std::uint64_t address);
+  /// Stays where it is.
+  const FunctionPlace& function_at(std::uint64_t address);
 
  private:
   void open_own_section();

@@ -17,8 +17,8 @@ std::string without_marks(std::string name) {
 
 std::string frame_text(AddressSpace& space, const Frame& frame) {
   const NamedFrame named = trace::named(space, frame);
-  if (!named.function.name.empty()) return without_marks(named.function.name);
-  return "[" + without_marks(named.file.empty() ? "unknown" : short_name(named.file)) + "]";
+  if (!named.function.empty()) return without_marks(std::string(named.function));
+  return "[" + without_marks(std::string(named.file.empty() ? "unknown" : short_name(named.file))) + "]";
 }
 
 }  // namespace
@@ -29,8 +29,8 @@ void FoldedStacks::add(AddressSpace& space, const KernelNames& kernel, const Sam
     text += ";" + frame_text(space, *frame);
   }
   for (auto pc = sample.kernel.rbegin(); pc != sample.kernel.rend(); ++pc) {
-    const std::string name = kernel.name_at(*pc);
-    text += name.empty() ? ";[kernel]" : ";" + without_marks(name) + "_[k]";
+    const std::string name = without_marks(std::string(kernel.name_at(*pc)));
+    text += name.empty() ? ";[kernel]" : ";" + name + "_[k]";
   }
   ++counts_[text];
 }

@@ -15,9 +15,9 @@ ordered_json frames_of(AddressSpace& space, const Stack& stack) {
   for (const Frame& frame : stack.frames) {
     const NamedFrame named = trace::named(space, frame);
     ordered_json json{{"pc", hex(named.pc)}};
-    if (!named.function.name.empty()) {
-      json["function"] = named.function.name;
-      json["offset"] = hex(named.function.offset);
+    if (!named.function.empty()) {
+      json["function"] = named.function;
+      json["offset"] = hex(named.offset);
     }
     if (!named.file.empty()) {
       json["file"] = named.file;
@@ -71,7 +71,7 @@ void write_json(std::ostream& out, AddressSpace& space, const KernelNames& kerne
   ordered_json frames = ordered_json::array();
   for (const std::uint64_t pc : sample.kernel) {
     ordered_json frame{{"pc", hex(pc)}};
-    if (const std::string name = kernel.name_at(pc); !name.empty()) frame["function"] = name;
+    if (const std::string_view name = kernel.name_at(pc); !name.empty()) frame["function"] = name;
     frames.push_back(std::move(frame));
   }
   json["kernel"] = std::move(frames);

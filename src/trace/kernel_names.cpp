@@ -3,9 +3,9 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "elf/note.hpp"
 #include "support/text.hpp"
@@ -34,21 +34,23 @@ std::string running_build_id() {
 
 KernelNames::KernelNames(std::istream& list) {
   for (std::string line; std::getline(list, line);) {
-    std::istringstream fields(line);
     Function function{};
-    char type = 0;
-    fields >> std::hex >> function.begin >> type >> function.name;
-    const bool is_code = type == 't' || type == 'T' || type == 'w' || type == 'W';
-    if (!fields || !is_code || function.begin == 0) continue;
-    function.name = printable(function.name);
+    constexpr int hexadecimal = 16;
+    const char* const end = line.data() + line.size();
+    const char* at = std::from_chars(line.data(), end, function.begin, hexadecimal).ptr;
+    // " T name", and behind a tab the module.
+    const bool is_code = end - at > 3 && at[0] == ' ' && std::string_view("tTwW").find(at[1]) != std::string_view::npos;
+    if (!is_code || at[2] != ' ' || function.begin == 0) continue;
+    at += 3;
+    function.name = printable({at, static_cast<std::size_t>(std::find(at, end, '\t') - at)});
     functions_.push_back(std::move(function));
   }
   std::ranges::stable_sort(functions_, {}, &Function::begin);
 }
 
-std::string KernelNames::name_at(std::uint64_t pc) const {
+std::string_view KernelNames::name_at(std::uint64_t pc) const {
   const auto behind = std::ranges::upper_bound(functions_, pc, {}, &Function::begin);
-  return behind == functions_.begin() ? std::string() : std::prev(behind)->name;
+  return behind == functions_.begin() ? std::string_view() : std::prev(behind)->name;
 }
 
 KernelNames running_kernel_names(const RecordingFile& recording) {

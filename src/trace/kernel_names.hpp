@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <istream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/recording_file.hpp"
@@ -17,8 +18,7 @@ class KernelNames {
   explicit KernelNames(std::istream& list);
 
   /// "do_syscall_64"; empty: unknown.
-  std::string name_at(std::uint64_t pc) const;
-  bool is_empty() const { return functions_.empty(); }
+  std::string_view name_at(std::uint64_t pc) const;
 
  private:
   struct Function {

@@ -9,18 +9,21 @@ NamedFrame named(AddressSpace& space, const Frame& frame) {
   const AddressSpace::Place place = space.place_of(frame.instruction());
   if (place.mapping == nullptr) return named;
   const std::uint64_t behind_call = frame.pc - frame.instruction();
-  named.file = printable(place.mapping->path);
+  named.file = place.name;
   named.address = place.address + behind_call;
-  if (place.file != nullptr) {
-    named.function = place.file->function_at(place.address);
-    named.function.offset += behind_call;
-    // What handlers of signals return to is no call's end, but a function's begin.
-    if (named.function.name.empty()) named.function = place.file->function_at(named.address);
+  if (place.file == nullptr) return named;
+  const FunctionPlace* function = &place.file->function_at(place.address);
+  named.offset = function->offset + behind_call;
+  // What handlers of signals return to is no call's end, but a function's begin.
+  if (function->name.empty()) {
+    function = &place.file->function_at(named.address);
+    named.offset = function->offset;
   }
+  named.function = function->name;
   return named;
 }
 
-std::string short_name(const std::string& file) {
+std::string_view short_name(std::string_view file) {
   return file.substr(file.rfind('/') + 1);
 }
 
@@ -33,7 +36,7 @@ std::optional<Cut> cut_of(AddressSpace& space, const Stack& stack) {
   const std::uint64_t pc = stack.frames.back().instruction();
   const AddressSpace::Place place = space.place_of(pc);
   if (place.mapping == nullptr) return Cut{{}, unwind::text_of(unwind::Stop::NoModule), hex(pc)};
-  Cut cut{printable(place.mapping->path), unwind::text_of(stack.stop), hex(place.address)};
+  Cut cut{std::string(place.name), unwind::text_of(stack.stop), hex(place.address)};
   switch (stack.stop) {
     case unwind::Stop::Stepped:
       cut.reason = "as many frames as were asked for";

@@ -3,24 +3,26 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "trace/address_space.hpp"
 #include "trace/stack.hpp"
 
 namespace sframe_gen::trace {
 
-/// A frame in words.
+/// A frame in words, which are those of its address space.
 struct NamedFrame {
   std::uint64_t pc = 0;
-  FunctionPlace function;     ///< an empty name: unknown
-  std::string file;           ///< path, "[vdso]"; empty: in no file
+  std::string_view function;  ///< empty: unknown
+  std::uint64_t offset = 0;   ///< of the PC from the function's begin
+  std::string_view file;      ///< path, "[vdso]"; empty: in no file
   std::uint64_t address = 0;  ///< in the file: virtual, or an offset where the file cannot be had
 };
 
 NamedFrame named(AddressSpace& space, const Frame& frame);
 
 /// "libc.so.6" of a path.
-std::string short_name(const std::string& file);
+std::string_view short_name(std::string_view file);
 
 /// Why a stack ends before its outermost frame.
 struct Cut {

@@ -1,7 +1,9 @@
 #include "trace/text_report.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstdio>
+#include <charconv>
+#include <string_view>
 
 #include "support/text.hpp"
 
@@ -9,15 +11,25 @@ namespace sframe_gen::trace {
 
 namespace {
 
-std::string padded_hex(std::uint64_t value, const char* format) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), format, static_cast<unsigned long long>(value));
-  return text.data();
+/// `value` in so many digits at least, with what fills up in front of it.
+std::string_view padded(std::uint64_t value, int base, std::size_t width, char fill, std::array<char, 32>& text) {
+  const auto end = std::to_chars(text.data() + width, text.data() + text.size(), value, base).ptr;
+  const auto digits = static_cast<std::size_t>(end - text.data()) - width;
+  const std::size_t missing = width - std::min(width, digits);
+  std::fill_n(text.data() + width - missing, missing, fill);
+  return {text.data() + width - missing, missing + digits};
 }
 
-std::string function_text(const FunctionPlace& function, const char* unknown) {
-  return function.name.empty() ? unknown : function.name + "+" + hex(function.offset);
+void write_function(std::ostream& out, const NamedFrame& named, const char* unknown) {
+  if (named.function.empty()) {
+    out << unknown;
+  } else {
+    out << named.function << '+' << hex(named.offset);
+  }
 }
+
+constexpr int hexadecimal = 16, decimal = 10;
+constexpr std::size_t address_digits = 16;
 
 void write_cut(std::ostream& out, const Cut& cut) {
   out << "    cut: " << text_of(cut) << " (" << cut.place << ")\n";
@@ -39,12 +51,14 @@ void write_thread(std::ostream& out, int thread, const std::string& name, int si
 }
 
 void write_stack(std::ostream& out, AddressSpace& space, const Stack& stack, const std::optional<Cut>& cut) {
+  std::array<char, 32> text{};
   std::size_t number = 0;
   for (const Frame& frame : stack.frames) {
     const NamedFrame named = trace::named(space, frame);
     const std::string counted = "#" + std::to_string(number++);
-    out << counted << std::string(counted.size() < 4 ? 4 - counted.size() : 1, ' ') << padded_hex(frame.pc, "0x%016llx")
-        << ' ' << function_text(named.function, "?");
+    out << counted << std::string(counted.size() < 4 ? 4 - counted.size() : 1, ' ') << "0x"
+        << padded(frame.pc, hexadecimal, address_digits, '0', text) << ' ';
+    write_function(out, named, "?");
     if (!named.file.empty()) out << " - " << named.file << '+' << hex(named.address);
     out << '\n';
   }
@@ -54,18 +68,19 @@ void write_stack(std::ostream& out, AddressSpace& space, const Stack& stack, con
 void write_sample(std::ostream& out, AddressSpace& space, const KernelNames& kernel, const Sample& sample,
                   const std::optional<Cut>& cut) {
   constexpr std::uint64_t ns_in_s = 1'000'000'000, ns_in_us = 1000;
+  std::array<char, 32> text{};
   out << sample.name << ' ' << sample.thread << ' ' << sample.time / ns_in_s << '.'
-      << padded_hex(sample.time % ns_in_s / ns_in_us, "%06llu") << ":\n";
-  const auto write = [&](std::uint64_t pc, const std::string& function, const std::string& file) {
-    out << padded_hex(pc, "%16llx ") << function << " (" << file << ")\n";
-  };
+      << padded(sample.time % ns_in_s / ns_in_us, decimal, 6, '0', text) << ":\n";
   for (const std::uint64_t pc : sample.kernel) {
-    const std::string name = kernel.name_at(pc);
-    write(pc, name.empty() ? "[unknown]" : name, "[kernel]");
+    const std::string_view name = kernel.name_at(pc);
+    out << padded(pc, hexadecimal, address_digits, ' ', text) << ' ' << (name.empty() ? "[unknown]" : name)
+        << " ([kernel])\n";
   }
   for (const Frame& frame : sample.user.frames) {
     const NamedFrame named = trace::named(space, frame);
-    write(named.pc, function_text(named.function, "[unknown]"), named.file.empty() ? "[unknown]" : named.file);
+    out << padded(named.pc, hexadecimal, address_digits, ' ', text) << ' ';
+    write_function(out, named, "[unknown]");
+    out << " (" << (named.file.empty() ? "[unknown]" : named.file) << ")\n";
   }
   if (cut) write_cut(out, *cut);
   out << '\n';

@@ -1,0 +1,14 @@
+# bash completion for sframe-trace.
+_sframe_trace() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  compopt -o filenames 2>/dev/null
+  if [[ $previous == --@(core|root|kallsyms|cache|flamegraph) ]]; then
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  elif [[ $current == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W '--core --root --kallsyms --translate --no-translate --cache --json --folded
+      --flamegraph --frames -q --quiet -h --help --version' -- "$current")
+  else
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  fi
+}
+complete -F _sframe_trace sframe-trace
