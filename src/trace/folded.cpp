@@ -25,11 +25,9 @@ std::string frame_text(AddressSpace& space, const Frame& frame) {
 
 void FoldedStacks::add(AddressSpace& space, const KernelNames& kernel, const Sample& sample) {
   std::string text = without_marks(sample.name);
-  for (auto frame = sample.user.frames.rbegin(); frame != sample.user.frames.rend(); ++frame) {
-    text += ";" + frame_text(space, *frame);
-  }
-  for (auto pc = sample.kernel.rbegin(); pc != sample.kernel.rend(); ++pc) {
-    const std::string name = without_marks(std::string(kernel.name_at(*pc)));
+  for (std::size_t i = sample.user.frames.size(); i-- > 0;) text += ";" + frame_text(space, sample.user.frames[i]);
+  for (std::size_t i = sample.kernel.size(); i-- > 0;) {
+    const std::string name = without_marks(std::string(kernel.name_at(sample.kernel[i])));
     text += name.empty() ? ";[kernel]" : ";" + name + "_[k]";
   }
   ++counts_[text];

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -48,7 +47,7 @@ struct RestsOnTheWay {
 }
 
 void* wait_in_thread(void* argument) {
-  recurse(static_cast<int>(reinterpret_cast<std::intptr_t>(argument)), [] {
+  recurse(*static_cast<int*>(argument), [] {
     pthread_barrier_wait(&all_there);
     while (for_ever) pause();
   });
@@ -57,9 +56,12 @@ void* wait_in_thread(void* argument) {
 
 void threads(int count) {
   pthread_barrier_init(&all_there, nullptr, static_cast<unsigned>(count) + 1);
-  for (std::intptr_t i = 0; i < count; ++i) {
+  static std::vector<int> depths(static_cast<std::size_t>(count));
+  int next = 0;
+  for (int& depth : depths) {
+    depth = next++;
     pthread_t thread{};
-    if (pthread_create(&thread, nullptr, wait_in_thread, reinterpret_cast<void*>(i)) != 0) std::abort();
+    if (pthread_create(&thread, nullptr, wait_in_thread, &depth) != 0) std::abort();
   }
   pthread_barrier_wait(&all_there);
   rest();
