@@ -1,7 +1,7 @@
 # bash completion for sframe-gen. It needs nothing but bash: bash-completion's functions are used where they are there.
 
 # >>> options, made from src/cli/option_table.cpp
-_sframe_gen_options='--emit --section-address --remove --dump --only --lookup --verify --launch
+_sframe_gen_options='--emit --section-address --remove --dump --only --lookup --verify --check --launch
   -o --output -r --recursive -X --exclude --linked-only -j --jobs -n --dry-run --no-undo --cfi-from --from-sframe --ignore-build-id --skip-non-elf --skip-refused --drop-signature
   --for --sframe-version --no-pcrel --no-ra-undefined --no-stubs --flexible --compact
   --report --explain -q --quiet -v --verbose -h --help -V --version'
@@ -11,7 +11,8 @@ _sframe_gen_values() {
   case $1 in
     --emit | --emit=) echo section asm ;;
     --dump=) echo text json ;;
-    --for | --for=) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 java-profiler ;;
+    --check=) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 libsframe libsframe-2.44 libsframe-2.40 mold llvm-readelf java-profiler ;;
+    --for | --for=) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 libsframe libsframe-2.44 libsframe-2.40 mold llvm-readelf java-profiler ;;
     --sframe-version | --sframe-version=) echo 3 2 1 ctf ;;
     --flexible | --flexible=) echo auto always never ;;
     --report | --report=) echo summary json ;;

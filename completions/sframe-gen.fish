@@ -25,6 +25,18 @@ json\t'one JSON object a line for each section'"
 complete -c sframe-gen -l only -d 'dump the functions at a place' -x
 complete -c sframe-gen -l lookup -d 'say how to unwind from a place' -x
 complete -c sframe-gen -l verify -d 'check every row against the DWARF'
+complete -c sframe-gen -l check -d 'say which readers take the section' -a "kernel\t'Linux: SFrame 3, the only version it takes'
+glibc\t'backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame'
+gnu-ld\t'linker of binutils 2.46 and later: SFrame 3'
+gnu-ld-2.45\t'linker of binutils 2.45: SFrame 2 without rows for the outermost frame'
+gnu-ld-2.44\t'linker of binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section'
+gnu-ld-2.40\t'linker of binutils 2.40: SFrame 1'
+libsframe\t'library of binutils 2.46 and later, and so readelf and objdump: SFrame 3, also 2'
+libsframe-2.44\t'the same of binutils 2.41 to 2.44: SFrame 2 before its errata'
+libsframe-2.40\t'the same of binutils 2.40: SFrame 1'
+mold\t'mold 2.42 and later: SFrame 3'
+llvm-readelf\t'LLVM 22: SFrame 2'
+java-profiler\t'DataDog\'s Java profiler: SFrame 2, starts relative to the section'"
 complete -c sframe-gen -l launch -d 'run the compiler behind -- and convert the objects it makes'
 complete -c sframe-gen -s o -l output -d 'write to another file' -r -F
 complete -c sframe-gen -s r -l recursive -d 'work on all files below folders'
@@ -41,10 +53,15 @@ complete -c sframe-gen -l skip-refused -d 'pass over files that cannot be done f
 complete -c sframe-gen -l drop-signature -d 'convert signed kernel modules, without their signature'
 complete -c sframe-gen -l for -d 'write what a reader takes' -x -a "kernel\t'Linux: SFrame 3, the only version it takes'
 glibc\t'backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame'
-gnu-ld\t'binutils 2.46 and later: SFrame 3'
-gnu-ld-2.45\t'binutils 2.45: SFrame 2 without rows for the outermost frame'
-gnu-ld-2.44\t'binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section'
-gnu-ld-2.40\t'binutils 2.40: SFrame 1'
+gnu-ld\t'linker of binutils 2.46 and later: SFrame 3'
+gnu-ld-2.45\t'linker of binutils 2.45: SFrame 2 without rows for the outermost frame'
+gnu-ld-2.44\t'linker of binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section'
+gnu-ld-2.40\t'linker of binutils 2.40: SFrame 1'
+libsframe\t'library of binutils 2.46 and later, and so readelf and objdump: SFrame 3, also 2'
+libsframe-2.44\t'the same of binutils 2.41 to 2.44: SFrame 2 before its errata'
+libsframe-2.40\t'the same of binutils 2.40: SFrame 1'
+mold\t'mold 2.42 and later: SFrame 3'
+llvm-readelf\t'LLVM 22: SFrame 2'
 java-profiler\t'DataDog\'s Java profiler: SFrame 2, starts relative to the section'"
 complete -c sframe-gen -l sframe-version -d 'choose the version of the format' -x -a "3\t'the default; binutils 2.46 and later'
 2\t'binutils 2.41 to 2.45'

@@ -28,6 +28,10 @@ std::string_view name_of(Abi abi);
 
 }  // namespace sframe_gen::sframe
 
+namespace sframe_gen::readers {
+struct Rules;
+}
+
 namespace sframe_gen {
 
 /// Byte order of a file, which need not be the host's.
@@ -65,9 +69,10 @@ struct ReaderTarget {
   std::string_view name;  ///< "glibc"
   std::string_view meaning;
   OutputFormat format;
+  const readers::Rules* rules;  ///< what check_readers() asks
 };
 
-/// All that are known, as `--for` of the program names them.
+/// All that are known, as `--for` and `--check` of the program name them.
 std::span<const ReaderTarget> reader_targets();
 
 /// Null: no target has this name.

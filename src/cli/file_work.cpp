@@ -9,6 +9,7 @@
 
 #include "cli/emitted_file.hpp"
 #include "cli/heap.hpp"
+#include "cli/report/check.hpp"
 #include "cli/report/json.hpp"
 #include "cli/report/section_json.hpp"
 #include "cli/report/text.hpp"
@@ -99,6 +100,8 @@ class FileWork {
         return look_up(file, archive || options_.files.size() > 1);
       case Action::Verify:
         return archive ? verify_archive_one(file) : verify_one(file);
+      case Action::Check:
+        return check(file);
       case Action::Launch:
       case Action::Help:
       case Action::Version:
@@ -213,6 +216,20 @@ class FileWork {
         error(file.name + ": " + found.name + " says nothing of " + file.places.text_of(address));
       }
     }
+  }
+
+  /// A member of an archive that fails does not stop the others.
+  void check(const std::filesystem::path& file) {
+    check_readers(
+        file, options_.readers, [&](const CheckedSection& checked) { report_check(checked); },
+        [&](const Failure& failure) { error(failure.what()); });
+  }
+
+  void report_check(const CheckedSection& checked) {
+    const auto accepts = [](const ReaderVerdict& verdict) { return verdict.kind == ReaderVerdict::Kind::Accepts; };
+    if (!std::ranges::all_of(checked.verdicts, accepts)) result_.what = FileResult::What::Failed;
+    if (json()) return write_json(checked, out_);
+    write_verdicts(checked, options_.quiet, out_);
   }
 
   void verify_one(const std::filesystem::path& file) {

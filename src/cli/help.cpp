@@ -30,7 +30,7 @@ std::string help_text() {
          "information they carry in .eh_frame and .debug_frame, so that profilers can walk their stacks fast.\n"
          "Programs and libraries are ready then; an object's section is merged by the linker.\n"
          "Each FILE is replaced atomically, or left exactly as it was and the reason given.\n" +
-         described_options() + "\nReaders that --for knows:\n" + described_readers() +
+         described_options() + "\nReaders that --for and --check know:\n" + described_readers() +
          "\nExamples:\n"
          "  sframe-gen a.out                        in place\n"
          "  sframe-gen -o b.out a.out               leave a.out as it is\n"
@@ -41,10 +41,12 @@ std::string help_text() {
          "  sframe-gen --remove a.out               a.out as it was\n"
          "  sframe-gen --emit=asm foo.o | cat foo.s - | as -o foo.o   .sframe for an assembler that writes none\n"
          "  sframe-gen --verify b.out               does every row say what the DWARF says?\n"
+         "  sframe-gen --check=kernel,glibc b.out   do these readers take the section?\n"
          "  sframe-gen --launch -- gcc -c a.c       compile, and convert a.o\n"
          "  sframe-gen --report=json -n a.out       what would be covered, and what not and why\n"
-         "\nExit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage;\n"
-         "3 --verify found none, but there are rows that it could not check.\n";
+         "\nExit status: 0 all done; 1 a file failed, --verify found a difference, or a reader that\n"
+         "--check asked does not take the section; 2 wrong usage;\n"
+         "3 --verify found no difference, but there are rows that it could not check.\n";
 }
 
 }  // namespace sframe_gen::cli

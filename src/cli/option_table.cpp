@@ -19,7 +19,7 @@ constexpr Limit converting{{Action::Convert}, {}};
 constexpr Limit emitting{{Action::Emit}, {}};
 constexpr Limit reading_rows{{Action::Convert, Action::Emit}, {}};
 constexpr Limit writing{{Action::Convert, Action::Emit, Action::Remove}, "--output and --dry-run"};
-constexpr Limit working_on_files{{Action::Convert, Action::Remove, Action::Dump, Action::Verify}, {}};
+constexpr Limit working_on_files{{Action::Convert, Action::Remove, Action::Dump, Action::Verify, Action::Check}, {}};
 constexpr Limit making_rows{{Action::Convert, Action::Emit, Action::Launch}, "options that choose a format"};
 
 constexpr Option table[]{
@@ -119,6 +119,21 @@ constexpr Option table[]{
         .manual = "Check every row of each FILE's *.sframe* against its DWARF, PC by PC, by libdwarf's own evaluation.",
     },
     {
+        .name = "check",
+        .group = Group::Action,
+        .action = Action::Check,
+        .argument = {.kind = ArgumentKind::Reader, .name = "READERS", .alone = every_reader},
+        .brief = "say which readers take the section",
+        .help = "say which READERS (names with commas between, see below) take each FILE's .sframe, and why others do "
+                "not; without names, all that read such files",
+        .manual =
+            "Say whether each of READERS, names with commas between (see *READERS*), takes the *.sframe* section of "
+            "each FILE, by its rules: a line a reader, which says why it does not, where in the section, and whether "
+            "--for of its name helps. One that *misreads* a section does not notice that it cannot read it. Without "
+            "names, all are asked that read such files: linkers read objects, others linked files. A damaged section "
+            "is a matter of verdicts. It is a failure if a reader that was asked does not take the section.",
+    },
+    {
         .name = "launch",
         .group = Group::Action,
         .action = Action::Launch,
@@ -214,7 +229,7 @@ constexpr Option table[]{
         .brief = "also read .debug_frame of a separate debug file",
         .help = "also read .debug_frame of DEBUG, a separate debug file with the same build-id",
         .manual = "Also read *.debug_frame* of DEBUG, a separate debug file with the same build-id. One FILE only.",
-        .not_with = {Action::Dump, Action::LookUp, Action::Remove},
+        .not_with = {Action::Dump, Action::LookUp, Action::Check, Action::Remove},
         .takes_one_file = true,
     },
     {

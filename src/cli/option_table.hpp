@@ -31,6 +31,9 @@ class List {
   std::size_t size_ = 0;
 };
 
+/// What --check asks without names.
+inline constexpr std::string_view every_reader = "all";
+
 /// The headings below which options are listed.
 enum class Group : std::uint8_t { Action, Files, Format, Report };
 inline constexpr std::initializer_list<Group> all_groups{Group::Action, Group::Files, Group::Format, Group::Report};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 #include <string_view>
 
 #include "cli/format_options.hpp"
@@ -33,6 +34,19 @@ unsigned job_count_of(const std::string& text) {
   return count;
 }
 
+/// "kernel,glibc"; none for "all".
+std::vector<const ReaderTarget*> readers_of(const std::string& names) {
+  std::vector<const ReaderTarget*> readers;
+  if (names == every_reader) return readers;
+  std::istringstream list(names);
+  for (std::string name; std::getline(list, name, ',');) {
+    const ReaderTarget* const reader = find_reader_target(name);
+    if (reader == nullptr) throw UsageError("--check knows no '" + name + "'; --help lists what it knows");
+    readers.push_back(reader);
+  }
+  return readers;
+}
+
 void take(const GivenOptions& given, Options& options) {
   options.files.assign(given.files.begin(), given.files.end());
   options.output = given.value_of("output");
@@ -47,6 +61,7 @@ void take(const GivenOptions& given, Options& options) {
   options.dump = given.choice_of<DumpForm>("dump").value_or(options.dump);
   options.only = given.values_of("only");
   options.place = given.value_of("lookup").value_or(std::string());
+  if (const auto readers = given.value_of("check")) options.readers = readers_of(*readers);
   options.skip_non_elf = given.has("skip-non-elf");
   options.skip_refused = given.has("skip-refused");
   options.explain = given.has("explain");

@@ -27,6 +27,7 @@ struct Options {
   DumpForm dump = DumpForm::Text;                ///< --dump
   std::vector<std::string> only;                 ///< --only
   std::string place;                             ///< --lookup
+  std::vector<const ReaderTarget*> readers;      ///< --check; none: those that read such files
   bool skip_non_elf = false;
   bool skip_refused = false;
   bool explain = false;

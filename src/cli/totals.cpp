@@ -11,7 +11,10 @@ namespace sframe_gen::cli {
 namespace {
 
 const char* name_of(Action action) {
-  return action == Action::Remove ? "restored" : action == Action::Verify ? "verified" : "converted";
+  return action == Action::Remove   ? "restored"
+         : action == Action::Verify ? "verified"
+         : action == Action::Check  ? "accepted"
+                                    : "converted";
 }
 
 }  // namespace

@@ -54,6 +54,10 @@ TEST(Options, EachAction) {
   EXPECT_EQ(read({"--lookup", "main+0x3", "a"}).action, Action::LookUp);
   EXPECT_EQ(read({"--lookup", "main+0x3", "a"}).place, "main+0x3");
   EXPECT_EQ(read({"--verify", "a"}).action, Action::Verify);
+  EXPECT_EQ(read({"--check", "a"}).action, Action::Check);
+  EXPECT_TRUE(read({"--check", "a"}).readers.empty());
+  EXPECT_EQ(read({"--check=mold,glibc", "a"}).readers,
+            (std::vector{find_reader_target("mold"), find_reader_target("glibc")}));
   EXPECT_EQ(read({"--help"}).action, Action::Help);
   EXPECT_EQ(read({"-h"}).action, Action::Help);
   EXPECT_EQ(read({"--version"}).action, Action::Version);
@@ -142,6 +146,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{}, "no file given"},  //
         Wrong{{"-q"}, "no file given"}, Wrong{{"--dump"}, "no file given"},
         Wrong{{"--lookup", "main"}, "no file given"},
+        Wrong{{"--check=linux", "a"}, "--check knows no 'linux'; --help lists what it knows"},
+        Wrong{{"--check=kernel,,", "a"}, "--check knows no ''; --help lists what it knows"},
+        Wrong{{"--check", "--cfi-from", "d", "a"}, "--cfi-from does not go with --check"},
         Wrong{{"--dump=xml", "a"}, "--dump is 'text' or 'json', not 'xml'"},
         Wrong{{"--verify", "--only=f", "a"}, "--only goes with --dump only"},
         Wrong{{"--dump", "--lookup", "main", "a"}, "--dump and --lookup exclude each other"},
@@ -184,7 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Help, FitsAScreenAndNamesTheStatus) {
   const std::string text = help_text();
   EXPECT_EQ(text.rfind("Usage: sframe-gen [OPTION]... FILE...\n", 0), 0U);
-  EXPECT_NE(text.find("Exit status: 0 all done; 1 a file failed, or --verify found a difference; 2 wrong usage;\n"),
+  EXPECT_NE(text.find("Exit status: 0 all done; 1 a file failed, --verify found a difference, or a reader that\n"
+                      "--check asked does not take the section; 2 wrong usage;\n"),
             std::string::npos);
   EXPECT_EQ(text.find("--file"), std::string::npos) << "files are positional";
 }

@@ -37,12 +37,18 @@ def difference(dumped, shown):
 
 def parse(dump):
     """Descriptors of a dump by their start, in its order."""
-    descriptors = {}
+    return {descriptor.start: descriptor for descriptor in parse_list(dump)}
+
+
+def parse_list(dump):
+    """Descriptors of a dump, in its order."""
+    descriptors = []
     for line in dump.splitlines():
         match = FUNCTION.match(line)
         if match:
             start = int(match[1], 16)
-            current = descriptors[start] = Descriptor(start, int(match[2]), match[3] or "", bool(match[4]))
+            current = Descriptor(start, int(match[2]), match[3] or "", bool(match[4]))
+            descriptors.append(current)
         elif line.startswith("    STARTPC"):
             current.repeats = line.startswith("    STARTPC[m]")
         elif re.match(r"    [0-9a-f]{16}  ", line):

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sframe_gen::readers {
+
+/// What readers judge a section by. None is wrong in itself: what one refuses another needs.
+enum class Fact : std::uint8_t {
+  // The file around it.
+  NoSegment,         ///< no PT_GNU_SFRAME leads to it
+  NotLoaded,         ///< not in one readable PT_LOAD
+  SeveralCodes,      ///< functions in several executable segments
+  OutsideCode,       ///< a function in none
+  PlainType,         ///< of an object: its type is not SHT_GNU_SFRAME
+  WrongRelocations,  ///< of an object: not one for each function, in their order, relative to the field
+  // Its header.
+  Empty,
+  TooShort,
+  NoMagic,
+  UnknownVersion,
+  Version1,
+  Version2,
+  Version3,
+  UnknownFlags,
+  NotFlaggedSorted,
+  StartsFromSection,
+  StartsFromField,
+  NoAbi,
+  UnknownAbi,
+  OtherAbi,
+  S390x,
+  ForeignOrder,  ///< big-endian: not the order of the hosts that tools run on
+  FixedFp,
+  OtherFixedRa,
+  AuxiliaryHeader,
+  NoFunctions,
+  NoRows,
+  RowsBeforeIndex,
+  IndexOutside,
+  RowsInIndex,
+  HeaderAlone,  ///< that has functions
+  RowsBeginOutside,
+  RowsOutside,
+  Gap,
+  StrayBytes,
+  // Its descriptors.
+  NotSorted,
+  EqualStarts,
+  Overlap,
+  FunctionRowsOutside,
+  UndefinedRowType,
+  ReservedBits,
+  StrayKey,
+  UndefinedType,
+  NoRepeatSize,
+  RowCount,
+  TooManyRows,
+  SharedRows,
+  // Their rows.
+  RowNotAscending,
+  RowBeyondFunction,
+  RowAtEnd,
+  RowBeyondBlock,
+  UndefinedWordSize,
+  RowOutside,
+  RowTooLong,  ///< more words than any form has
+  SpareWords,  ///< more than the form has
+  NoWords,
+  StraySignature,
+  BadFlexible,
+};
+
+struct Finding {
+  Fact fact{};
+  std::uint64_t offset = no_offset;  ///< in the section
+  std::string text;                  ///< a clause: "its index is not flagged as sorted"
+
+  static constexpr std::uint64_t no_offset = ~std::uint64_t{0};
+};
+
+/// The first of each fact, in the order of the section.
+class Findings {
+ public:
+  void add(Fact fact, std::uint64_t offset, std::string text) {
+    if (find(fact) == nullptr) findings_.push_back({fact, offset, std::move(text)});
+  }
+  void add(Fact fact, std::string text) { add(fact, Finding::no_offset, std::move(text)); }
+
+  const Finding* find(Fact fact) const {
+    for (const Finding& finding : findings_)
+      if (finding.fact == fact) return &finding;
+    return nullptr;
+  }
+  bool has(Fact fact) const { return find(fact) != nullptr; }
+
+ private:
+  std::vector<Finding> findings_;
+};
+
+}  // namespace sframe_gen::readers

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "readers/fact.hpp"
+#include "sframe/abi.hpp"
+
+namespace sframe_gen::readers {
+
+/// Where code is that a section speaks of.
+struct CodePlace {
+  std::uint64_t start;  ///< address
+  std::uint32_t size;   ///< bytes
+  std::uint64_t field;  ///< offset in the section of what holds the start
+  std::uint8_t field_size;
+};
+
+/// What is found in a section, damaged or not, by a walk through it that stops nowhere before it must. Time and memory
+/// are bounded by the section's size, whatever the counts in it claim. `address`: the section's; `abi`: the file's.
+/// Returns its functions; no value where they cannot be found.
+std::optional<std::vector<CodePlace>> survey_section(std::span<const std::byte> bytes, std::uint64_t address,
+                                                     const sframe::AbiTraits& abi, bool is_object, Findings& findings);
+
+}  // namespace sframe_gen::readers

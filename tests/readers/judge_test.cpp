@@ -1,0 +1,176 @@
+// Sound sections with one field changed, and what walkers make of them: no such reader runs in a test. tests/gnu/check
+// asks the tools.
+
+#include "readers/judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+#include <span>
+#include <string>
+
+#include "readers/rules.hpp"
+#include "readers/section_survey.hpp"
+#include "sframe/good_section.hpp"
+#include "sframe/good_versions.hpp"
+
+namespace sframe_gen::readers {
+namespace {
+
+using sframe::test::bytes_of;
+using sframe::test::good_address;
+
+struct Case {
+  const char* name;
+  const char* section;  ///< "" is the one of good_section.hpp
+  std::size_t offset;
+  const char* bytes;
+  const char* reader;
+  ReaderVerdict::Kind kind;
+  const char* why;
+};
+
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.name;
+}
+
+constexpr auto accepts = ReaderVerdict::Kind::Accepts;
+constexpr auto refuses = ReaderVerdict::Kind::Refuses;
+constexpr auto misreads = ReaderVerdict::Kind::Misreads;
+
+constexpr Case cases[]{
+    {"Sound", "", 0, "", "kernel", accepts, ""},
+    {"Magic", "", 0, "00", "kernel", refuses,
+     "it does not begin with SFrame's magic number (.sframe+0x0); kernel asks for it"},
+    {"Version4", "", 2, "04", "kernel", refuses, "version 4 is not known (.sframe+0x2); kernel takes version 3 only"},
+    {"Unsorted", "", 3, "04", "kernel", refuses,
+     "its index is not flagged as sorted (.sframe+0x3); kernel searches a sorted index only"},
+    {"StartsFromSection", "", 3, "01", "kernel", refuses,
+     "function starts are relative to the section (.sframe+0x3); kernel takes starts relative to their fields only"},
+    {"FixedRa", "", 6, "f0", "kernel", misreads,
+     "fixed RA offset is -16, but the ABI's is -8 (.sframe+0x6); kernel believes the header"},
+    {"AuxiliaryHeader", "", 7, "01", "kernel", refuses, "it has an auxiliary header (.sframe+0x7); kernel takes none"},
+    {"NoFunctions", "", 8, "00", "kernel", refuses, "it has no functions (.sframe+0x8); kernel has no use for that"},
+    {"NoRows", "", 0xc, "00", "kernel", refuses, "it has no rows (.sframe+0xc); kernel has no use for that"},
+    {"IndexOutside", "", 0xa, "ff", "kernel", refuses,
+     "16711683 descriptors end outside the section (.sframe+0x8); kernel checks that"},
+    {"RowsOutside", "", 0x10, "3d", "kernel", refuses,
+     "rows end outside the section (.sframe+0x10); kernel checks that"},
+    {"RowsInIndex", "", 0x18, "2f", "kernel", refuses,
+     "rows start before the function index ends (.sframe+0x18); kernel takes rows behind the index only"},
+    {"EqualStarts", "", 0x2c, "d4 ef", "kernel", refuses,
+     "descriptor 2 starts where the one before it does (.sframe+0x2c); kernel refuses that if it was built with "
+     "CONFIG_SFRAME_VALIDATION"},
+    {"RowsOutsideOfFunction", "", 0x28, "39", "kernel", refuses,
+     "descriptor 1 has rows outside the section's (.sframe+0x28); kernel drops the whole section when it comes there"},
+    {"RowTwice", "", 0x54, "00", "kernel", refuses,
+     "row 2 of descriptor 1 does not start after the row before it (.sframe+0x54); kernel drops the whole section when "
+     "it "
+     "comes there"},
+    {"RowAtEnd", "", 0x5c, "07", "kernel", accepts, ""},
+    {"RowBeyond", "", 0x5c, "08", "kernel", refuses,
+     "row 4 of descriptor 1 starts behind the function's end (.sframe+0x5c); kernel drops the whole section when it "
+     "comes "
+     "there"},
+    {"CfaWithoutRegister", "", 0x71, "02", "kernel", refuses,
+     "row 1 of descriptor 3 has no CFA that is based on a register (.sframe+0x70); kernel drops the whole section when "
+     "it "
+     "comes there"},
+    {"WordsLeftOver", "", 0x78, "00", "kernel", refuses,
+     "row 2 of descriptor 3 has data words that make no whole rules (.sframe+0x74); kernel drops the whole section "
+     "when it "
+     "comes there"},
+    {"OtherRows", "", 0xc, "0b", "kernel", accepts, ""},
+    {"Version2ForKernel", "v2_amd64", 0, "", "kernel", refuses,
+     "it is SFrame version 2 (.sframe+0x2); kernel takes version 3 only"},
+    {"Version3ForGlibc", "", 0, "", "glibc", refuses,
+     "it is SFrame version 3 (.sframe+0x2); glibc takes version 2 only"},
+    {"OutermostForGlibc", "v2_amd64", 0, "", "glibc", refuses,
+     "row 2 of descriptor 3 has no data words (.sframe+0x72); glibc starts the whole trace over from the DWARF where "
+     "it "
+     "meets one"},
+    // What behind the last row was padding becomes its word.
+    {"Version2ForGlibc", "v2_amd64", 0x72, "03 10", "glibc", accepts, ""},
+    {"StartsForProfiler", "v2_amd64", 0, "", "java-profiler", refuses,
+     "function starts are relative to their own fields (.sframe+0x3); java-profiler takes starts relative to the "
+     "section "
+     "only"},
+    {"LinkedForLinker", "", 0, "", "mold", refuses, "it is in a linked file; mold reads objects only"},
+};
+
+class Judged : public testing::TestWithParam<Case> {};
+
+Findings findings_of(std::vector<std::byte> section, sframe::Abi abi = sframe::Abi::Amd64) {
+  Findings findings;
+  survey_section(section, good_address, sframe::traits_of(abi), false, findings);
+  return findings;
+}
+
+TEST_P(Judged, AsTheReaderDoes) {
+  const Case& one = GetParam();
+  std::vector<std::byte> section =
+      *one.section == 0 ? sframe::test::good_section() : sframe::test::good_version(one.section);
+  std::ranges::copy(bytes_of(one.bytes), section.begin() + static_cast<std::ptrdiff_t>(one.offset));
+  // The count of bytes of rows, to which the word was added.
+  if (one.offset == 0x72) section[0x10] = std::byte{0x1c};
+  const ReaderVerdict verdict = judge(*find_reader_target(one.reader), false, findings_of(section));
+  EXPECT_EQ(verdict.why, one.why);
+  EXPECT_EQ(static_cast<int>(verdict.kind), static_cast<int>(one.kind));
+}
+
+INSTANTIATE_TEST_SUITE_P(Walkers, Judged, testing::ValuesIn(cases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Judge, NothingHelpsWhereTheReaderLacksTheMachine) {
+  const Findings findings = findings_of(sframe::test::good_version("v2_s390x"), sframe::Abi::S390x);
+  const ReaderVerdict verdict = judge(*find_reader_target("glibc"), false, findings);
+  EXPECT_EQ(verdict.why, "it is for s390x (.sframe+0x4); glibc walks by it on x86-64 and aarch64 only");
+  EXPECT_FALSE(verdict.helped_by_target);
+}
+
+// Rules are compared with what is found: a section cut short at any byte, or with any byte damaged, has findings and no
+// more than that.
+TEST(Survey, LivesWithAnyDamage) {
+  for (const char* const name : sframe::test::good_versions) {
+    const std::vector<std::byte> good = sframe::test::good_version(name);
+    for (std::size_t at = 0; at < good.size(); ++at) {
+      findings_of({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(at)});
+      for (const unsigned value : {0x00U, 0x7fU, 0x80U, 0xffU}) {
+        std::vector<std::byte> section = good;
+        section[at] = static_cast<std::byte>(value);
+        findings_of(section);
+      }
+    }
+  }
+}
+
+// What a sound section has is said of it, and nothing else.
+TEST(Survey, FindsNoFaultInSoundSections) {
+  const std::set<Fact> sound{Fact::Version1, Fact::Version2, Fact::Version3,        Fact::StartsFromSection,
+                             Fact::S390x,    Fact::NoWords,  Fact::StartsFromField, Fact::ForeignOrder};
+  for (const char* const name : {"v2_amd64", "v2_s390x", "v3_aarch64_be", "v3_s390x", "v1_aarch64_be"}) {
+    const std::string text = name;
+    const sframe::Abi abi = text.ends_with("s390x")        ? sframe::Abi::S390x
+                            : text.ends_with("aarch64_be") ? sframe::Abi::Aarch64Big
+                                                           : sframe::Abi::Amd64;
+    const Findings findings = findings_of(sframe::test::good_version(name), abi);
+    for (int fact = 0; fact <= static_cast<int>(Fact::BadFlexible); ++fact) {
+      const Finding* const finding = findings.find(static_cast<Fact>(fact));
+      EXPECT_TRUE(finding == nullptr || sound.contains(finding->fact)) << name << ": " << finding->text;
+    }
+  }
+}
+
+// A reader is listed once, with rules: what is not read at all could not be refused.
+TEST(Readers, HaveRules) {
+  for (const ReaderTarget& reader : reader_targets()) {
+    ASSERT_NE(reader.rules, nullptr) << reader.name;
+    EXPECT_NE(reader.rules->reads_linked, reader.rules->reads_objects) << reader.name;
+    EXPECT_FALSE(reader.rules->objections.empty()) << reader.name;
+  }
+}
+
+}  // namespace
+}  // namespace sframe_gen::readers
