@@ -2,7 +2,6 @@
 // ones, whether somebody has looked at the loaded files meanwhile or not. usage: unwind-replaced LIBRARY LIBRARY
 
 #include <dlfcn.h>
-#include <sys/mman.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -25,7 +24,6 @@ struct Library {
   void* handle = nullptr;
   int (*call_back)(int (*)()) = nullptr;
   void* begin = nullptr;
-  std::size_t size = 0;  // bytes
 };
 
 Library load(const char* file) {
@@ -40,21 +38,14 @@ Library load(const char* file) {
   dl_find_object found{};
   if (::_dl_find_object(function, &found) != 0) std::exit(1);
   library.begin = found.dlfo_map_start;
-  library.size = static_cast<std::size_t>(static_cast<char*>(found.dlfo_map_end) - static_cast<char*>(library.begin));
   return library;
 }
 
-/// At `begin`: what else is free is taken.
+/// At `begin`, which is where they are linked to: the dynamic loader asks for that place first.
 Library load_at(const char* file, void* begin) {
-  for (int attempt = 0; attempt < 500; ++attempt) {
-    const Library library = load(file);
-    if (begin == nullptr || library.begin == begin) return library;
-    ::dlclose(library.handle);
-    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-    const void* const taken = ::mmap(library.begin, library.size, PROT_NONE, flags, -1, 0);
-    if (taken == MAP_FAILED) std::perror("mmap");
-  }
-  std::printf("%s is not loaded to the same place again\n", file);
+  const Library library = load(file);
+  if (begin == nullptr || library.begin == begin) return library;
+  std::printf("%s is loaded to %p, not to %p again\n", file, library.begin, begin);
   std::exit(1);
 }
 
