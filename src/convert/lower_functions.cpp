@@ -154,7 +154,9 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSou
   }
   try {
     std::optional<emit::compact::CodeGaps> gaps;
-    if (dialect.compact_rows != 0) gaps.emplace(image, dialect.abi->abi);
+    // Where an FDE could not be read is not known; what looks like padding may be code of its function.
+    const bool knows_all_functions = source.dropped().unreadable == 0;
+    if (dialect.compact_rows != 0 && knows_all_functions) gaps.emplace(image, dialect.abi->abi);
     LoweredFunctions lowered = lower_functions(source, stubs, dialect, gaps ? &*gaps : nullptr);
     if (lowered.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
     if (count_code) lowered.coverage.code = code_coverage(image, source, stubs, lowered.coverage.holes);
