@@ -1,7 +1,5 @@
 #include "trace/address_space.hpp"
 
-#include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -11,52 +9,15 @@ namespace sframe_gen::trace {
 
 namespace {
 
-/// The parts of `all` that no later mapping covers, in ascending order: what the kernel would show now.
-std::vector<Mapping> flattened(std::vector<Mapping> all) {
-  std::map<std::uint64_t, Mapping> parts;
-  for (Mapping& added : all) {
-    if (added.begin >= added.end) continue;
-    auto part = parts.upper_bound(added.begin);
-    if (part != parts.begin()) --part;
-    while (part != parts.end() && part->second.begin < added.end) {
-      const Mapping old = part->second;
-      if (old.end <= added.begin) {
-        ++part;
-        continue;
-      }
-      part = parts.erase(part);
-      if (old.begin < added.begin) {
-        Mapping before = old;
-        before.end = added.begin;
-        parts.insert_or_assign(before.begin, before);
-      }
-      if (old.end > added.end) {
-        Mapping behind = old;
-        behind.begin = added.end;
-        behind.file_offset += added.end - old.begin;
-        part = std::next(parts.insert_or_assign(behind.begin, behind).first);
-      }
-    }
-    parts.insert_or_assign(added.begin, std::move(added));
-  }
-  std::vector<Mapping> ascending;
-  ascending.reserve(parts.size());
-  for (auto& [begin, part] : parts) ascending.push_back(std::move(part));
-  return ascending;
-}
-
 /// What addresses of the mapping are above those of the file. None: the mapping holds no part of a PT_LOAD, so that the
-/// file is not the one that was mapped. The kernel maps whole pages.
+/// file is not the one that was mapped. The kernel maps whole pages, whose size is its own business.
 std::optional<std::uint64_t> bias_of(const Mapping& mapping, const elf::Image& image) {
-  constexpr std::uint64_t page = 4096;
+  const std::uint64_t begin = mapping.file_offset, end = begin + (mapping.end - mapping.begin);
   for (const std::uint32_t wanted : {std::uint32_t{PF_X}, std::uint32_t{0}}) {
     for (const Elf64_Phdr& segment : image.segments()) {
       if (segment.p_type != PT_LOAD || (segment.p_flags & wanted) != wanted) continue;
-      const std::uint64_t first = segment.p_offset / page * page;
-      if (mapping.file_offset < first || mapping.file_offset - first >= segment.p_filesz + (segment.p_offset - first)) {
-        continue;
-      }
-      return mapping.begin - (segment.p_vaddr - segment.p_offset + mapping.file_offset);
+      if (segment.p_offset >= end || segment.p_offset + segment.p_filesz <= begin) continue;
+      return mapping.begin - (segment.p_vaddr - segment.p_offset + begin);
     }
   }
   return std::nullopt;
@@ -64,63 +25,95 @@ std::optional<std::uint64_t> bias_of(const Mapping& mapping, const elf::Image& i
 
 }  // namespace
 
-AddressSpace::AddressSpace(std::vector<Mapping> executable, OpenFile open_file)
-    : mappings_(flattened(std::move(executable))), known_(mappings_.size()), open_file_(std::move(open_file)) {
-  modules_.reserve(mappings_.size());
-  for (const Mapping& mapping : mappings_) modules_.push_back({.begin = mapping.begin, .end = mapping.end});
+AddressSpace::AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file)
+    : open_file_(std::move(open_file)) {
+  for (const Mapping& mapping : executable) add(mapping);
 }
 
-std::size_t AddressSpace::index_of(std::uint64_t pc) const {
-  const auto behind = std::ranges::upper_bound(mappings_, pc, {}, &Mapping::begin);
-  if (behind == mappings_.begin() || pc >= std::prev(behind)->end) return mappings_.size();
-  return static_cast<std::size_t>(behind - mappings_.begin()) - 1;
+/// `part` with what is left of it between two addresses.
+void AddressSpace::put(Part part, std::uint64_t begin, std::uint64_t end) {
+  part.mapping.file_offset += begin - part.mapping.begin;
+  part.mapping.begin = part.module.begin = begin;
+  part.mapping.end = part.module.end = end;
+  parts_.insert_or_assign(begin, std::move(part));
 }
 
-AddressSpace::Known& AddressSpace::open(std::size_t index) {
-  Known& known = known_[index];
-  if (known.was_opened) return known;
-  known.was_opened = true;
-  const Mapping& mapping = mappings_[index];
-  known.name = printable(mapping.path);
-  known.opened = open_file_(mapping);
-  if (!known.opened.file) return known;
-  if (const auto bias = bias_of(mapping, known.opened.file->image())) {
-    known.bias = *bias;
-  } else {
-    known.opened = {nullptr, "is not the file that was mapped"};
+bool AddressSpace::add(const Mapping& mapping) {
+  if (mapping.begin >= mapping.end) return false;
+  bool took_place = false;
+  auto next = parts_.upper_bound(mapping.begin);
+  if (next != parts_.begin() && std::prev(next)->second.mapping.end > mapping.begin) --next;
+  while (next != parts_.end() && next->first < mapping.end) {
+    const Part old = std::move(next->second);
+    next = parts_.erase(next);
+    took_place = true;
+    if (old.mapping.begin < mapping.begin) put(old, old.mapping.begin, mapping.begin);
+    if (old.mapping.end > mapping.end) put(old, mapping.end, old.mapping.end);
   }
-  return known;
+  Part part;
+  part.mapping = mapping;
+  part.module = {.begin = mapping.begin, .end = mapping.end};
+  part.name = printable(mapping.path);
+  parts_.insert_or_assign(mapping.begin, std::move(part));
+  return took_place;
+}
+
+AddressSpace::Parts::iterator AddressSpace::part_at(std::uint64_t pc) {
+  auto behind = parts_.upper_bound(pc);
+  if (behind == parts_.begin()) return parts_.end();
+  --behind;
+  return pc < behind->second.mapping.end ? behind : parts_.end();
+}
+
+const unwind::Module* AddressSpace::module_at(std::uint64_t pc) const {
+  const auto behind = parts_.upper_bound(pc);
+  if (behind == parts_.begin()) return nullptr;
+  const Part& part = std::prev(behind)->second;
+  return pc < part.mapping.end ? &part.module : nullptr;
+}
+
+void AddressSpace::open(Part& part) {
+  if (part.was_opened) return;
+  part.was_opened = true;
+  part.opened = open_file_(part.mapping);
+  if (!part.opened.file) return;
+  if (const auto bias = bias_of(part.mapping, part.opened.file->image())) {
+    part.bias = *bias;
+  } else {
+    part.opened = {nullptr, "is not the file that was mapped"};
+  }
 }
 
 AddressSpace::Place AddressSpace::place_of(std::uint64_t pc) {
-  const std::size_t index = index_of(pc);
-  if (index == mappings_.size()) return {};
-  const Mapping& mapping = mappings_[index];
-  const Known& known = open(index);
-  CodeFile* const file = known.opened.file.get();
-  const std::uint64_t address = file != nullptr ? pc - known.bias : pc - mapping.begin + mapping.file_offset;
-  return {&mapping, file, known.opened.why_not, known.name, address};
+  const auto found = part_at(pc);
+  if (found == parts_.end()) return {};
+  Part& part = found->second;
+  open(part);
+  CodeFile* const file = part.opened.file.get();
+  const Mapping& mapping = part.mapping;
+  const std::uint64_t address = file != nullptr ? pc - part.bias : pc - mapping.begin + mapping.file_offset;
+  return {&mapping, file, part.opened.why_not, part.name, address};
 }
 
 bool AddressSpace::find_rows(std::uint64_t pc) {
-  const std::size_t index = index_of(pc);
-  if (index == mappings_.size()) return false;
-  Known& known = open(index);
-  if (!known.opened.file || known.has_more_rows) return false;
-  CodeFile& file = *known.opened.file;
-  unwind::Module& module = modules_[index];
-  known.has_more_rows = known.has_rows;
-  known.has_rows = true;
-  const sframe::SectionView* const rows = known.has_more_rows ? file.more_rows() : file.rows();
-  if (rows == nullptr || rows == module.view) return false;
-  module.view = rows;
-  module.bias = known.bias;
+  const auto found = part_at(pc);
+  if (found == parts_.end()) return false;
+  Part& part = found->second;
+  open(part);
+  if (!part.opened.file || part.has_more_rows) return false;
+  CodeFile& file = *part.opened.file;
+  part.has_more_rows = part.has_rows;
+  part.has_rows = true;
+  const sframe::SectionView* const rows = part.has_more_rows ? file.more_rows() : file.rows();
+  if (rows == nullptr || rows == part.module.view) return false;
+  part.module.view = rows;
+  part.module.bias = part.bias;
   return true;
 }
 
 void AddressSpace::find_all_rows() {
-  for (const unwind::Module& module : modules_) {
-    if (module.view == nullptr) find_rows(module.begin);
+  for (auto& [begin, part] : parts_) {
+    if (part.module.view == nullptr) find_rows(begin);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,11 +36,14 @@ class AddressSpace {
  public:
   using OpenFile = std::function<OpenedFile(const Mapping&)>;
 
-  /// `executable`: its mappings of code, in any order. Where two overlap, the later one holds.
-  AddressSpace(std::vector<Mapping> executable, OpenFile open_file);
+  /// `executable`: its mappings of code, as they came: where two overlap, the later one holds.
+  AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file);
 
-  /// In ascending order, for unwind::Walked. Stay where they are.
-  const std::vector<unwind::Module>& modules() const { return modules_; }
+  /// One more. True: it took the place of others, so that what is remembered of PCs there is wrong now.
+  bool add(const Mapping& mapping);
+
+  /// The one that holds `pc`, for unwind::Walked; null: none.
+  const unwind::Module* module_at(std::uint64_t pc) const;
 
   /// Where a PC lies.
   struct Place {
@@ -58,19 +62,22 @@ class AddressSpace {
   void find_all_rows();
 
  private:
-  struct Known {
+  struct Part {
+    Mapping mapping;
+    unwind::Module module;
+    std::string name;
     bool was_opened = false, has_rows = false, has_more_rows = false;
     OpenedFile opened;
-    std::string name;
     std::uint64_t bias = 0;
   };
+  /// By where they begin. No two overlap.
+  using Parts = std::map<std::uint64_t, Part>;
 
-  std::size_t index_of(std::uint64_t pc) const;  ///< of modules_; their number: none
-  Known& open(std::size_t index);
+  Parts::iterator part_at(std::uint64_t pc);
+  void put(Part part, std::uint64_t begin, std::uint64_t end);
+  void open(Part& part);
 
-  std::vector<Mapping> mappings_;  ///< of each module
-  std::vector<unwind::Module> modules_;
-  std::vector<Known> known_;
+  Parts parts_;
   OpenFile open_file_;
 };
 

@@ -1,5 +1,6 @@
 #include "trace/code_file.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "elf/build_id.hpp"
@@ -46,8 +47,15 @@ void CodeFile::open_own_section() {
     why_no_rows_ = ".sframe+" + hex(fault.offset) + ": " + sframe::text_of(fault.problem);
     return;
   }
-  if (!is_translated_) pages_.resize(own_.page_slots());
-  own_.use_pages(pages_);
+  use_pages(own_);
+}
+
+/// A section that claims to describe more than its file could hold gets larger pages.
+void CodeFile::use_pages(sframe::SectionView& view) {
+  constexpr std::uint64_t least = 64;
+  pages_.resize(
+      std::min<std::uint64_t>(view.page_slots(), least + image_.file_bytes().size() / sizeof(sframe::PageSlot)));
+  view.use_pages(pages_);
 }
 
 void CodeFile::translate() {
@@ -64,13 +72,12 @@ void CodeFile::translate() {
       }
       cache.keep(image_, section_);
     }
-  } catch (const Failure& failure) {
+  } catch (const std::exception& failure) {
     why_no_rows_ = failure.what();
     return;
   }
   is_translated_ = true;
-  pages_.resize(made_.page_slots());
-  made_.use_pages(pages_);
+  use_pages(made_);
 }
 
 const sframe::SectionView* CodeFile::rows() {

@@ -53,6 +53,7 @@ class CodeFile {
  private:
   void open_own_section();
   void translate();
+  void use_pages(sframe::SectionView& view);
   void read_names();
 
   std::vector<std::byte> storage_;

@@ -1,7 +1,7 @@
 #include <exception>
 #include <iostream>
 
-#include "sframe_gen/error.hpp"
+#include "support/text.hpp"
 #include "trace/options.hpp"
 #include "trace/run.hpp"
 
@@ -34,7 +34,7 @@ int main(int argument_count, char** arguments) {
     std::cerr << "sframe-trace: error: " << error.what() << "\nTry 'sframe-trace --help'.\n";
     return 2;
   } catch (const std::exception& error) {
-    std::cerr << "sframe-trace: error: " << error.what() << '\n';
+    std::cerr << "sframe-trace: error: " << sframe_gen::printable(error.what()) << '\n';
   }
   return 1;
 }

@@ -53,6 +53,8 @@ std::optional<Cut> cut_of(AddressSpace& space, const Stack& stack) {
     default:
       break;
   }
+  // Messages have the names of files in them, which need not be fit to be printed.
+  cut.reason = printable(cut.reason);
   return cut;
 }
 

@@ -15,6 +15,9 @@ namespace sframe_gen::trace {
 
 namespace {
 
+// PERF_RECORD_MISC_*: whose code a record is about.
+constexpr std::uint16_t cpu_mode = 7, user_mode = 2;
+
 /// A stack as it was recorded: a piece of memory from SP upwards.
 struct RecordedStack {
   std::uint64_t address = 0;
@@ -147,6 +150,9 @@ void Recording::walk_all(std::size_t most_frames, const TakeSample& take,
       case record_type::fork:
         take_fork(record);
         break;
+      case record_type::exit:
+        take_exit(record);
+        break;
       case record_type::sample:
         take_sample(record, most_frames, take);
         break;
@@ -158,7 +164,7 @@ void Recording::walk_all(std::size_t most_frames, const TakeSample& take,
 }
 
 void Recording::take_mapping(const Record& record) {
-  constexpr std::uint16_t cpu_mode = 7, user_mode = 2, of_data = 1U << 13U, has_build_id = 1U << 14U;
+  constexpr std::uint16_t of_data = 1U << 13U, has_build_id = 1U << 14U;
   constexpr std::uint32_t executable = 4;
   if ((record.flags & cpu_mode) != user_mode) return;
   const Origin origin{file_.name(), "mapping"};
@@ -186,9 +192,9 @@ void Recording::take_mapping(const Record& record) {
   const auto known = file_.build_ids().find(mapping.path);
   if (mapping.build_id.empty() && known != file_.build_ids().end()) mapping.build_id = known->second;
   if (!is_code || mapping.end < mapping.begin) return;
-  Program& program = programs_[process];
-  program.mappings.push_back(std::move(mapping));
-  program.space.reset();
+  Space& space = space_of(process);
+  if (space.use_count() > 1) space = std::make_shared<AddressSpace>(*space);
+  if (space->add(mapping)) rows_of_ = nullptr;
 }
 
 void Recording::take_name(const Record& record) {
@@ -198,7 +204,7 @@ void Recording::take_name(const Record& record) {
   const int process = reader.i32("process");
   const int thread = reader.i32("thread");
   names_[thread] = printable(text_at(reader));
-  if ((record.flags & of_exec) != 0) programs_.erase(process);
+  if ((record.flags & of_exec) != 0) forget(process);
 }
 
 std::string Recording::name_of(int process, int thread) const {
@@ -220,18 +226,31 @@ void Recording::take_fork(const Record& record) {
     const std::string inherited = name->second;
     names_[thread] = inherited;
   }
-  const auto old = programs_.find(parent);
-  if (process == parent || old == programs_.end()) return;
-  const std::vector<Mapping> inherited = old->second.mappings;
-  programs_[process] = Program{.mappings = inherited, .space = nullptr, .rows = {}};
+  const auto old = spaces_.find(parent);
+  if (process == parent || old == spaces_.end()) return;
+  const Space inherited = old->second;
+  spaces_.insert_or_assign(process, inherited);
 }
 
-AddressSpace& Recording::space_of(Program& program) {
-  if (!program.space) {
-    program.space = std::make_unique<AddressSpace>(program.mappings, open_file_);
-    program.rows.clear();
-  }
-  return *program.space;
+void Recording::take_exit(const Record& record) {
+  const Origin origin{file_.name(), "exit"};
+  ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
+  const int process = reader.i32("process");
+  reader.u32("parent");
+  const int thread = reader.i32("thread");
+  names_.erase(thread);
+  if (process == thread) forget(process);
+}
+
+void Recording::forget(int process) {
+  spaces_.erase(process);
+  rows_of_ = nullptr;
+}
+
+Recording::Space& Recording::space_of(int process) {
+  Space& space = spaces_[process];
+  if (!space) space = std::make_shared<AddressSpace>(std::vector<Mapping>(), open_file_);
+  return space;
 }
 
 void Recording::take_sample(const Record& record, std::size_t most_frames, const TakeSample& take) {
@@ -240,17 +259,23 @@ void Recording::take_sample(const Record& record, std::size_t most_frames, const
   const std::uint64_t mask = record.layout->user_registers;
   const auto registers =
       words.registers.empty() ? std::nullopt : recorded_registers(file_.abi(), mask, words.registers);
-  AddressSpace& space = space_of(programs_[words.process]);
+  AddressSpace& space = *space_of(words.process);
   Sample sample{
       .process = words.process, .thread = words.thread, .name = {}, .time = record.time, .kernel = {}, .user = {}};
   sample.name = name_of(words.process, words.thread);
   sample.kernel = kernel_part(words.call_chain);
   if (registers) {
     sample.has_user_stack = true;
+    if (rows_of_ != &space) rows_.clear();
+    rows_of_ = &space;
     words.stack.address = registers->values[sframe::traits_of(file_.abi()).stack_pointer];
-    sample.user =
-        walk(space, programs_[words.process].rows, *registers, RecordedStack::read_word, &words.stack, most_frames);
+    sample.user = walk(space, rows_, *registers, RecordedStack::read_word, &words.stack, most_frames);
     sample.user.is_piece = true;
+  } else if (words.pc != 0 && (record.flags & cpu_mode) == user_mode) {
+    // Without registers there is no caller.
+    sample.has_user_stack = true;
+    sample.user.frames.push_back({words.pc, true});
+    sample.user.stop = unwind::Stop::UnknownRegister;
   } else if (sample.kernel.empty() && words.pc != 0) {
     sample.kernel.push_back(words.pc);
   }

@@ -40,22 +40,24 @@ class Recording {
   void walk_all(std::size_t most_frames, const TakeSample& take, const std::function<void(std::uint64_t)>& progress);
 
  private:
-  struct Program {
-    std::vector<Mapping> mappings;
-    std::unique_ptr<AddressSpace> space;  ///< null: to be made of the mappings
-    RememberedRows rows;
-  };
+  /// Shared by programs that were forked, until one maps something.
+  using Space = std::shared_ptr<AddressSpace>;
 
   void take_mapping(const Record& record);
   void take_name(const Record& record);
   void take_fork(const Record& record);
+  void take_exit(const Record& record);
+  void forget(int process);
   void take_sample(const Record& record, std::size_t most_frames, const TakeSample& take);
   std::string name_of(int process, int thread) const;
-  AddressSpace& space_of(Program& program);
+  Space& space_of(int process);
 
   RecordingFile file_;
   OpenFile open_file_;
-  std::map<int, Program> programs_;
+  std::map<int, Space> spaces_;  ///< of programs
+  /// Of the last sample's program: samples of one come in a row, and thousands of programs may come and go.
+  RememberedRows rows_;
+  const AddressSpace* rows_of_ = nullptr;
   std::unordered_map<int, std::string> names_;  ///< of threads
 };
 

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <future>
 #include <iostream>
 
 #include "sframe_gen/error.hpp"
@@ -65,7 +66,8 @@ struct Walked {
 };
 
 /// The threads stand still for as long as their stacks are walked, and no longer: files are opened before, and names
-/// looked up after.
+/// looked up after. The thread of ours that stops them must end then: the kernel lets go those that were told to stop
+/// and have not yet.
 std::vector<Walked> walk_threads(Process& process, AddressSpace& space, std::size_t most_frames) {
   std::vector<Walked> walked;
   const StoppedThreads stopped([&] { return process.threads(); });
@@ -91,7 +93,8 @@ int run_process(const Options& options, std::ostream& out) {
   // It may have loaded others since: files stay open, so that what is known of the old ones costs nothing again.
   AddressSpace space = process.address_space();
   space.find_all_rows();
-  const std::vector<Walked> walked = walk_threads(process, space, options.most_frames);
+  const std::vector<Walked> walked =
+      std::async(std::launch::async, [&] { return walk_threads(process, space, options.most_frames); }).get();
   ThreadReport report(options, out);
   report.begin(process.pid(), process.name());
   for (const auto& [thread, stack] : walked) {

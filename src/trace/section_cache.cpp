@@ -1,11 +1,13 @@
 #include "trace/section_cache.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <fstream>
+#include <cstdlib>
 #include <system_error>
 
 #include "elf/build_id.hpp"
+#include "support/digest.hpp"
 #include "support/mapped_file.hpp"
 
 namespace sframe_gen::trace {
@@ -20,11 +22,26 @@ std::string hex_digits(std::span<const std::byte> bytes) {
   return text;
 }
 
+namespace {
+
+bool write_all(int descriptor, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+}  // namespace
+
 std::filesystem::path SectionCache::path_for(const elf::Image& image) const {
   const std::string id = hex_digits(elf::build_id(image));
   if (folder_.empty() || id.empty()) return {};
-  // Another release may know more rows.
-  return folder_ / (id + "-" SFRAME_GEN_VERSION ".sframe");
+  // Build-ids are what a linker was told to write; and another release may know more rows.
+  Digester digester;
+  digester.update(image.file_bytes());
+  return folder_ / (id + "-" + hex_digits(digester.digest()) + "-" SFRAME_GEN_VERSION ".sframe");
 }
 
 std::vector<std::byte> SectionCache::find(const elf::Image& image) const {
@@ -40,15 +57,12 @@ void SectionCache::keep(const elf::Image& image, std::span<const std::byte> sect
   if (path.empty()) return;
   std::error_code failed;
   std::filesystem::create_directories(folder_, failed);
-  const std::filesystem::path made = path.string() + "." + std::to_string(::getpid());
-  {
-    std::ofstream file(made, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(section.data()), static_cast<std::streamsize>(section.size()));
-    file.close();
-    if (!file) failed = std::make_error_code(std::errc::io_error);
-  }
-  if (!failed) std::filesystem::rename(made, path, failed);
-  if (failed) std::filesystem::remove(made, failed);
+  std::string made = path.string() + ".XXXXXX";
+  const int descriptor = ::mkostemp(made.data(), O_CLOEXEC);
+  if (descriptor < 0) return;
+  const bool is_written = write_all(descriptor, section) && ::close(descriptor) == 0;
+  if (is_written) std::filesystem::rename(made, path, failed);
+  if (!is_written || failed) std::filesystem::remove(made, failed);
 }
 
 }  // namespace sframe_gen::trace

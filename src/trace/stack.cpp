@@ -1,6 +1,6 @@
 #include "trace/stack.hpp"
 
-#include <algorithm>
+#include <span>
 
 namespace sframe_gen::trace {
 
@@ -14,22 +14,27 @@ bool wants_rows(unwind::Stop stop) {
   return stop == unwind::Stop::NoSection || stop == unwind::Stop::NoRow;
 }
 
+/// One step by the module that holds the PC: the unwinder is told of no others.
+unwind::Stop step(const AddressSpace& space, std::span<unwind::RowSlot> rows, unwind::Registers& registers,
+                  std::uint64_t pc, unwind::ReadMemory read, void* context) {
+  const unwind::Module* const module = space.module_at(pc);
+  if (module == nullptr) return unwind::Stop::NoModule;
+  return unwind::Unwinder({{module, 1}, read, context, signature_mask, rows}).step(registers);
+}
+
 }  // namespace
 
 Stack walk(AddressSpace& space, RememberedRows& rows, unwind::Registers registers, unwind::ReadMemory read,
            void* context, std::size_t most) {
   rows.resize(remembered_rows);
-  const unwind::Walked walked{space.modules(), read, context, signature_mask, rows};
-  unwind::Unwinder unwinder(walked);
   Stack stack;
   while (stack.frames.size() < most) {
     const Frame frame{registers.pc, registers.pc_is_exact != 0};
     stack.frames.push_back(frame);
-    stack.stop = unwinder.step(registers);
-    while (wants_rows(stack.stop) && space.find_rows(frame.instruction())) {
-      // The unwinder knows its machine by the first section it is given.
-      unwinder = unwind::Unwinder(walked);
-      stack.stop = unwinder.step(registers);
+    const std::uint64_t pc = frame.instruction();
+    stack.stop = step(space, rows, registers, pc, read, context);
+    while (wants_rows(stack.stop) && space.find_rows(pc)) {
+      stack.stop = step(space, rows, registers, pc, read, context);
     }
     if (stack.stop != unwind::Stop::Stepped) return stack;
   }

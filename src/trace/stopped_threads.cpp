@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// A thread that waits for a device does not stop before it is answered.
-constexpr auto patience = std::chrono::seconds(2);
+constexpr auto patience = std::chrono::milliseconds(500);
 
 std::string text_of(int error) {
   return std::generic_category().message(error);
@@ -121,7 +121,7 @@ void StoppedThreads::wait_for_all() {
 }
 
 StoppedThreads::~StoppedThreads() {
-  // One that has not stopped yet cannot be let go by hand; the kernel does so when this program ends.
+  // One that has not stopped yet cannot be let go by hand; the kernel does so when the thread ends that traces it.
   for (const Thread& thread : threads_) {
     request(PTRACE_DETACH, thread.id, 0, static_cast<std::uintptr_t>(thread.signal));
   }

@@ -11,9 +11,10 @@ namespace sframe_gen::trace {
 /// The machine that this program was built for.
 sframe::Abi host_abi();
 
-/// Threads of a process that stand still as long as this object lives (ptrace(2), PTRACE_SEIZE: neither they nor their
-/// parent see anything of it). They go on where they were, with the signals that came in between, also if this program
-/// is killed.
+/// Threads of a process that stand still as long as this object lives (ptrace(2), PTRACE_SEIZE: their parent sees
+/// nothing of it). They go on where they were, with the signals that came in between, also if this program is killed. A
+/// system call that waits goes on waiting, but for those few that any stop interrupts (signal(7), epoll_wait for one).
+/// One that would not stop in time is let go when the thread ends that has made this object.
 class StoppedThreads {
  public:
   struct Thread {

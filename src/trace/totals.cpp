@@ -17,7 +17,6 @@ void Totals::add(const Stack& stack, const std::optional<Cut>& cut) {
 }
 
 void Totals::add_missing(const std::string& reason) {
-  ++stacks_;
   ++cuts_[reason];
 }
 

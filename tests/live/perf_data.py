@@ -5,7 +5,7 @@ import subprocess
 
 import harness
 
-SAMPLE, MMAP2, COMM, FORK, FINISHED_ROUND, COMPRESSED = 9, 10, 3, 7, 68, 81
+SAMPLE, MMAP2, COMM, EXIT, FORK, COMPRESSED = 9, 10, 3, 4, 7, 81
 USER, EXEC, HAS_BUILD_ID = 2, 1 << 13, 1 << 14
 # ax bx cx dx si di bp sp ip flags cs ss, r8 to r15 of asm/perf_regs.h, as places in struct user_regs_struct.
 REGISTERS = {0: 10, 1: 5, 2: 11, 3: 12, 4: 13, 5: 14, 6: 4, 7: 19, 8: 16, 9: 18, 10: 17, 11: 20,
@@ -80,6 +80,9 @@ class Recording:
 
     def fork(self, pid, parent, tid, parent_tid, time):
         self.add(FORK, 0, struct.pack("<IIIIQ", pid, parent, tid, parent_tid, time) + self.trailer(pid, tid, time))
+
+    def exit(self, pid, tid, time):
+        self.add(EXIT, 0, struct.pack("<IIIIQ", pid, 1, tid, 1, time) + self.trailer(pid, tid, time))
 
     def sample(self, pid, tid, time, registers, stack, room, kernel=()):
         chain = [0xFFFFFFFFFFFFFF80, *kernel, 0xFFFFFFFFFFFFFE00, registers[16]] if kernel else []

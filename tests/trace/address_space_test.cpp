@@ -43,7 +43,8 @@ TEST(AddressSpace, TheLaterMappingHolds) {
   EXPECT_EQ(at(space, 150), "c+7");
   EXPECT_EQ(at(space, 249), "c+106");
   EXPECT_EQ(at(space, 250), "b+50");
-  EXPECT_EQ(space.modules().size(), 3U);
+  EXPECT_EQ(space.module_at(200)->begin, 150U);
+  EXPECT_EQ(space.module_at(200)->end, 250U);
 }
 
 TEST(AddressSpace, AHoleInTheMiddleLeavesBothEnds) {
@@ -55,11 +56,22 @@ TEST(AddressSpace, AHoleInTheMiddleLeavesBothEnds) {
   EXPECT_EQ(at(space, 300), "a+200");
 }
 
+TEST(AddressSpace, SaysWhetherAMappingTookAnothersPlace) {
+  trace::AddressSpace space({mapping(100, 200, 0, "a")}, no_file);
+  EXPECT_FALSE(space.add(mapping(200, 300, 0, "b")));
+  EXPECT_FALSE(space.add(mapping(50, 100, 0, "c")));
+  EXPECT_TRUE(space.add(mapping(99, 101, 0, "d")));
+  EXPECT_TRUE(space.add(mapping(150, 160, 0, "e")));
+  EXPECT_EQ(at(space, 100), "d+1");
+  EXPECT_EQ(at(space, 170), "a+70");
+}
+
 TEST(AddressSpace, TheLaterMappingHidesWhatItCovers) {
   trace::AddressSpace space({mapping(100, 110, 0, "a"), mapping(120, 130, 0, "b"), mapping(90, 140, 0, "c"),
                              mapping(5, 5, 0, "empty"), mapping(9, 3, 0, "backwards")},
                             no_file);
-  EXPECT_EQ(space.modules().size(), 1U);
+  EXPECT_EQ(space.module_at(100)->end, 140U);
+  EXPECT_EQ(space.module_at(5), nullptr);
   EXPECT_EQ(at(space, 125), "c+35");
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace sframe_gen::test {
 namespace {
 
@@ -15,6 +17,15 @@ TEST(Demangle, LeavesOtherNamesAlone) {
   for (const char* const name : {"", "_", "main", "_start", "_Zwrong", "_R", "__libc_start_main"}) {
     EXPECT_EQ(trace::demangled(name), name);
   }
+}
+
+// Each argument is X<A, A> of the one before it, A: 2^30 letters.
+TEST(Demangle, GivesUpOnNamesThatDouble) {
+  std::string symbol = "_Z1f1XIiiE";
+  for (const char before : std::string("0123456789ABCDEFGHIJKLMNOPQRST")) {
+    symbol += std::string("S_IS") + before + "_S" + before + "_E";
+  }
+  EXPECT_EQ(trace::demangled(symbol), symbol);
 }
 
 }  // namespace
