@@ -141,7 +141,7 @@ AddressSpace CoreFile::address_space() {
   if (const Elf64_Phdr* const segment = segment_at(vdso_); vdso_ != 0 && segment != nullptr) {
     mappings.push_back({.begin = vdso_, .end = segment->p_vaddr + segment->p_memsz, .path = "[vdso]"});
   }
-  return {std::move(mappings), [this](const Mapping& mapping) { return open(mapping); }};
+  return {mappings, [this](const Mapping& mapping) { return open(mapping); }};
 }
 
 OpenedFile CoreFile::open(const Mapping& mapping) {
