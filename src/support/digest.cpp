@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -18,6 +19,15 @@ Digester::Digester() : state_(::XXH3_createState()) {
 
 void Digester::update(std::span<const std::byte> bytes) {
   ::XXH3_128bits_update(state_.get(), bytes.data(), bytes.size());
+}
+
+void Digester::update_zeros(std::uint64_t size) {
+  static constexpr std::array<std::byte, std::size_t{1} << 16> zeros = {};
+  while (size != 0) {
+    const std::size_t piece = std::min<std::uint64_t>(size, zeros.size());
+    update(std::span(zeros).first(piece));
+    size -= piece;
+  }
 }
 
 Digest Digester::digest() const {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -18,6 +19,8 @@ class Digester {
  public:
   Digester();
   void update(std::span<const std::byte> bytes);
+  /// So many zeros, a hole's for one.
+  void update_zeros(std::uint64_t size);
   Digest digest() const;
 
  private:

@@ -37,5 +37,14 @@ TEST(Digest, DoesNotDependOnThePieces) {
   EXPECT_EQ(whole.digest(), pieces.digest());
 }
 
+TEST(Digest, OfAHoleIsOfItsZeros) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1} << 16, (std::size_t{1} << 17) + 3}) {
+    Digester hole, zeros;
+    hole.update_zeros(size);
+    zeros.update(std::vector<std::byte>(size));
+    EXPECT_EQ(hole.digest(), zeros.digest()) << size;
+  }
+}
+
 }  // namespace
 }  // namespace sframe_gen

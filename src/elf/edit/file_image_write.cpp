@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "elf/edit/file_image.hpp"
+#include "files/stored_range.hpp"
 #include "sframe_gen/error.hpp"
 
 namespace sframe_gen::elf {
@@ -57,27 +58,15 @@ class FileWriter {
   /// Holes of the input stay holes.
   void copy(Copy copy) {
     while (copy.size != 0) {
-      const off_t data = ::lseek(input_, offset_of(copy.from), SEEK_DATA);
-      if (data < 0 && errno == ENXIO) return digest_hole(copy.size);
-      const off_t hole = data < 0 ? -1 : ::lseek(input_, data, SEEK_HOLE);
       const std::uint64_t end = copy.from + copy.size;
-      // File systems without holes answer EINVAL: then everything is data.
-      const std::uint64_t data_begin = data < 0 ? copy.from : std::min(static_cast<std::uint64_t>(data), end);
-      const std::uint64_t data_end = hole < 0 ? end : std::min(static_cast<std::uint64_t>(hole), end);
-      digest_hole(data_begin - copy.from);
-      copy_data({data_begin, copy.to + (data_begin - copy.from), data_end - data_begin});
-      copy = {data_end, copy.to + (data_end - copy.from), end - data_end};
+      const files::StoredRange stored = files::next_stored(input_, copy.from, end);
+      if (digester_ != nullptr) digester_->update_zeros(stored.begin - copy.from);
+      copy_data({stored.begin, copy.to + (stored.begin - copy.from), stored.end - stored.begin});
+      copy = {stored.end, copy.to + (stored.end - copy.from), end - stored.end};
     }
   }
 
  private:
-  void digest_hole(std::uint64_t size) const {
-    if (digester_ == nullptr || size == 0) return;
-    const std::vector<std::byte> zeros(std::min<std::uint64_t>(size, buffer_size));
-    for (; size != 0; size -= std::min<std::uint64_t>(size, zeros.size()))
-      digester_->update(std::span(zeros).first(std::min<std::uint64_t>(size, zeros.size())));
-  }
-
   void copy_data(Copy copy) {
     while (copy.size != 0) {
       const std::uint64_t done = kernel_copies_ ? copy_in_kernel(copy) : copy_through_buffer(copy);

@@ -14,6 +14,7 @@
 #include "elf/load_lookup.hpp"
 #include "elf/undo/original.hpp"
 #include "elf/undo/undo.hpp"
+#include "files/stored_range.hpp"
 #include "support/background.hpp"
 
 namespace sframe_gen::elf {
@@ -34,9 +35,8 @@ std::uint64_t unmoved_size(const Image& image) {
   return end <= image.file_bytes().size() ? end : 0;
 }
 
-/// Adds [from, to) of the image. Reads instead of looking at the mapping: pages that nobody else looks at need not stay
-/// in memory.
-void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Digester& digester) {
+/// Adds [from, to) of the image, all of them stored.
+void digest_stored(const Image& image, std::uint64_t from, std::uint64_t to, Digester& digester) {
   std::vector<std::byte> buffer(std::min<std::uint64_t>(to - from, std::uint64_t{1} << 18));
   while (from < to) {
     const std::size_t wanted = std::min<std::uint64_t>(to - from, buffer.size());
@@ -45,6 +45,17 @@ void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Dige
     if (size <= 0) throw SystemFailure(image.name(), "read", size < 0 ? errno : EIO);
     digester.update(std::span(buffer).first(static_cast<std::size_t>(size)));
     from += static_cast<std::uint64_t>(size);
+  }
+}
+
+/// Adds [from, to) of the image. Reads instead of looking at the mapping: pages that nobody else looks at need not stay
+/// in memory. The kernel would make pages of zeros for what is read of a hole.
+void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Digester& digester) {
+  while (from < to) {
+    const files::StoredRange stored = files::next_stored(image.descriptor(), from, to);
+    digester.update_zeros(stored.begin - from);
+    digest_stored(image, stored.begin, stored.end, digester);
+    from = stored.end;
   }
 }
 
