@@ -113,7 +113,7 @@ class Check {
       const Section* const section = out_.find_section(old_headers_name);
       require(section != nullptr && section->header.sh_flags == SHF_ALLOC && section->header.sh_addr == address &&
                   section->header.sh_size >= sizeof(Elf64_Ehdr),
-              std::string(old_headers_name) + " must cover the ELF header that stays in memory");
+              std::string(old_headers_name).append(" must cover the ELF header that stays in memory"));
       const Elf64_Ehdr header = load_header(out_.bytes_of(*section), out_.endian());
       require(
           address + header.e_phoff == first.p_vaddr + out_.header().e_phoff && header.e_phnum == out_.header().e_phnum,
