@@ -13,7 +13,8 @@ StoredRange next_stored(int descriptor, std::uint64_t from, std::uint64_t to) {
   if (data < 0 && errno == ENXIO) return {to, to};
   if (data < 0) return {from, to};
   const off_t hole = ::lseek(descriptor, data, SEEK_HOLE);
-  return {std::min(static_cast<std::uint64_t>(data), to), hole < 0 ? to : std::min(static_cast<std::uint64_t>(hole), to)};
+  return {std::min(static_cast<std::uint64_t>(data), to),
+          hole < 0 ? to : std::min(static_cast<std::uint64_t>(hole), to)};
 }
 
 }  // namespace sframe_gen::files

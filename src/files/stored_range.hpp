@@ -9,7 +9,8 @@ struct StoredRange {
   std::uint64_t begin = 0, end = 0;
 };
 
-/// The first ones in [from, to) of an open file. begin = end = to: there are none. File systems without holes store all.
+/// The first ones in [from, to) of an open file. begin = end = to: there are none. File systems without holes store
+/// all.
 StoredRange next_stored(int descriptor, std::uint64_t from, std::uint64_t to);
 
 }  // namespace sframe_gen::files
