@@ -2,7 +2,7 @@
 
 # >>> options, made from src/cli/option_table.cpp
 _sframe_gen_options='--emit --section-address --remove --dump --only --lookup --verify --check --launch
-  -o --output -r --recursive -X --exclude --linked-only -j --jobs -n --dry-run --no-undo --cfi-from --from-sframe --ignore-build-id --skip-non-elf --skip-refused --drop-signature
+  -o --output -r --recursive -X --exclude --linked-only -j --jobs -n --dry-run --no-undo --cfi-from --from-sframe --ignore-build-id --skip-non-elf --skip-refused --move-headers --drop-signature
   --for --sframe-version --no-pcrel --no-ra-undefined --no-stubs --flexible --compact
   --report --explain -q --quiet -v --verbose -h --help -V --version'
 

@@ -50,6 +50,7 @@ complete -c sframe-gen -l from-sframe -d 'take the rows of the section that is t
 complete -c sframe-gen -l ignore-build-id -d 'take the debug file even if its build-id differs'
 complete -c sframe-gen -l skip-non-elf -d 'pass over files that are not ELF'
 complete -c sframe-gen -l skip-refused -d 'pass over files that cannot be done for a stated reason'
+complete -c sframe-gen -l move-headers -d 'move program headers that have no room to grow'
 complete -c sframe-gen -l drop-signature -d 'convert signed kernel modules, without their signature'
 complete -c sframe-gen -l for -d 'write what a reader takes' -x -a "kernel\t'Linux: SFrame 3, the only version it takes'
 glibc\t'backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame'

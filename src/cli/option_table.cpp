@@ -142,8 +142,8 @@ constexpr Option table[]{
         .manual = "Run the command behind *--* and, if it made objects, convert them in place; see *COMPILER "
                   "LAUNCHER*.",
         // The command's own options say what it reads and writes.
-        .excludes = {"output", "cfi-from", "ignore-build-id", "skip-non-elf", "skip-refused", "drop-signature",
-                     "dry-run", "explain", "section-address", "report", "jobs"},
+        .excludes = {"output", "cfi-from", "ignore-build-id", "skip-non-elf", "skip-refused", "move-headers",
+                     "drop-signature", "dry-run", "explain", "section-address", "report", "jobs"},
     },
     {
         .name = "output",
@@ -270,6 +270,17 @@ constexpr Option table[]{
                   "malformed file, or one that cannot be written, fails all the same.",
     },
     {
+        .name = "move-headers",
+        .group = Group::Files,
+        .brief = "move program headers that have no room to grow",
+        .help = "where a linked file has no room for more program headers, move them to its end; never strip it then",
+        .manual = "Where a linked file has no room for more program headers and nothing near them can make room, move "
+                  "them to the end of the file, in front of what is not loaded. Without this such a file is refused. "
+                  "It runs as before, but *strip*, *objcopy*, *dwz* and *patchelf* break it, which they do without a "
+                  "word, and Linux before 6.12 does not find its build-id: for files that nothing changes any more.",
+        .limit = &converting,
+    },
+    {
         .name = "drop-signature",
         .group = Group::Files,
         .brief = "convert signed kernel modules, without their signature",
@@ -385,13 +396,13 @@ constexpr Option table[]{
         .brief = "name each plan for the rewrite, and code without rows",
         .help = "name each plan for the rewrite with what it would do or why it does not work, and the one taken; and "
                 "all code that no call frame information or no row describes",
-        .manual =
-            "Name each plan for the rewrite, in the order of its least cost: what it would do to the file, or "
-            "why it does not work, and which one was taken. S1 puts the section into the gap behind a segment, "
-            "S2 into a segment above all others, S3 into one below them; program headers go to free space "
-            "behind the others (T0), or into the place of notes (T1), of tables of the dynamic linker (T2), or "
-            "into new pages below the program (T3). Name all code as well that no call frame information or no row "
-            "describes, by section and function, but for padding. Goes well with --dry-run.",
+        .manual = "Name each plan for the rewrite, in the order of its least cost: what it would do to the file, or "
+                  "why it does not work, and which one was taken. S1 puts the section into the gap behind a segment, "
+                  "S2 into a segment above all others, S3 into one below them; program headers go to free space "
+                  "behind the others (T0), or into the place of notes (T1), of tables of the dynamic linker (T2), or "
+                  "into new pages below the program (T3), with *--move-headers* to the end of the file (T4). Name all "
+                  "code as well that no call frame information or no row "
+                  "describes, by section and function, but for padding. Goes well with --dry-run.",
         .limit = &converting,
     },
     {

@@ -55,6 +55,7 @@ void take(const GivenOptions& given, Options& options) {
   options.convert.from_section = given.has("from-sframe");
   options.convert.ignore_build_id = given.has("ignore-build-id");
   options.convert.drop_signature = given.has("drop-signature");
+  options.convert.move_headers = given.has("move-headers");
   options.convert.dry_run = given.has("dry-run");
   options.emit = given.choice_of<EmitForm>("emit").value_or(options.emit);
   if (const auto address = given.value_of("section-address")) options.section_address = address_of(*address);

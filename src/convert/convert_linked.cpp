@@ -31,6 +31,12 @@ void warn_of_executable_segments(const elf::Image& image, const Observer& observ
                   " executable segments; a kernel that validates .sframe may not take it");
 }
 
+void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, const Observer& observer) {
+  if (layout.header.e_phoff == image.header().e_phoff || !observer.warn) return;
+  observer.warn(image.name() +
+                ": its program headers are at the end of the file now; strip, objcopy and their like would break it");
+}
+
 LoweredFunctions lower(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
                        const emit::Dialect& dialect, bool count_code) {
   const cfi::FrameSource source(image, cfi_image);
@@ -73,7 +79,8 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
                : lower(image, debug ? *debug : image, stubs_for(image, options), dialect, options.count_code);
 
   warn_of_executable_segments(image, observer);
-  const elf::Layout layout = plan_layout(image, lowered.encoder.encoded_size(), added, observer);
+  const elf::Layout layout = plan_layout(image, lowered.encoder.encoded_size(), added, header_moves(options), observer);
+  warn_of_moved_headers(image, layout, observer);
   // Function starts are stored relative to the section: its place comes before its bytes.
   std::vector<std::byte> bytes = encode_at(layout.section_address, lowered.encoder, image.name());
   if (existing) existing->check(bytes, layout.section_address, family_of(options.format));

@@ -8,6 +8,7 @@
 #include "convert/debug_file.hpp"
 #include "convert/file_kind.hpp"
 #include "convert/lower_functions.hpp"
+#include "convert/plans.hpp"
 #include "convert/reencode.hpp"
 #include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
@@ -91,7 +92,7 @@ std::optional<elf::Section> loaded_section(const elf::Image& image, std::string_
 
 /// Where the section will be: its starts are relative to it.
 void choose_address(const elf::Image& image, const elf::NewSection& added, std::optional<std::uint64_t> given,
-                    const Observer& observer, Emitted& emitted) {
+                    elf::HeaderMoves moves, const Observer& observer, Emitted& emitted) {
   const auto existing = loaded_section(image, added.name);
   if (given) {
     emitted.section_address = *given;
@@ -108,7 +109,7 @@ void choose_address(const elf::Image& image, const elf::NewSection& added, std::
                                     " section, and only its linker script can say where one goes: say so with "
                                     "--section-address");
   } else {
-    emitted.section_address = elf::plan_layout(image, emitted.section_size, added).section_address;
+    emitted.section_address = elf::plan_layout(image, emitted.section_size, added, moves).section_address;
     emitted.address_from = AddressOrigin::Plan;
   }
   check_ends_in_address_space(image, emitted.section_address, emitted.section_size);
@@ -150,7 +151,7 @@ Emitted emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions
   Emitted emitted;
   emitted.coverage = std::move(lowered.coverage);
   emitted.section_size = lowered.encoder.encoded_size();
-  choose_address(image, added, address, observer, emitted);
+  choose_address(image, added, address, header_moves(options), observer, emitted);
   const std::vector<std::byte> bytes = encode_checked(image, emitted.section_address, lowered.encoder, options);
   emitted.contents = form == EmitForm::Section ? text_of(bytes) : linked_assembly(image, bytes, emitted, added);
   name_holes(emitted.coverage, image);

@@ -6,8 +6,11 @@
 
 namespace sframe_gen::convert {
 
+/// Those that the caller allows.
+elf::HeaderMoves header_moves(const ConvertOptions& options);
+
 /// elf::plan_layout, of which the observer hears.
 elf::Layout plan_layout(const elf::Image& image, std::uint64_t section_size, const elf::NewSection& added,
-                        const Observer& observer);
+                        elf::HeaderMoves moves, const Observer& observer);
 
 }  // namespace sframe_gen::convert

@@ -136,7 +136,7 @@ TEST_F(PagesBelow, NeverBeginBelowTheLowestAddress) {
 
 TEST_F(PagesBelow, AreNotPutBelowSharedObjects) {
   std::vector<TriedPlan> tried;
-  plan_layout(Image::open(small_library()), section_size, sframe_section, &tried);
+  plan_layout(Image::open(small_library()), section_size, sframe_section, HeaderMoves::Never, &tried);
   EXPECT_FALSE(tried.empty());
   for (const TriedPlan& plan : tried) EXPECT_EQ(plan.plan.find("T3"), std::string::npos) << plan.plan;
 }

@@ -64,5 +64,21 @@ TEST(MovedTable, CheckSeesItMove) {
             std::string::npos);
 }
 
+TEST(MovedTable, CheckWantsItWhereOldKernelsLook) {
+  const Folder folder;
+  const Image input = Image::open(small_library());
+  inject(small_library(), folder / "output", 64);
+  const Image output = Image::open(folder / "output");
+  // The same table once more, at the end of the last PT_LOAD, which is writable and the input's.
+  change(folder / "output", folder / "bad", [&](Fields& f) {
+    f.header.e_phoff = align_up(f.segments.back().p_offset, 8);
+    f.segments.clear();
+  });
+  EXPECT_NE(failure_of([&] {
+              check_layout(input, Image::open(folder / "bad"), Contents::All);
+            }).find("program headers may move into a new read-only PT_LOAD only"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace sframe_gen::elf::test

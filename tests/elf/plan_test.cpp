@@ -13,7 +13,7 @@ namespace {
 
 std::vector<TriedPlan> plans_tried_for(const std::filesystem::path& file, std::size_t size) {
   std::vector<TriedPlan> tried;
-  failure_of([&] { plan_layout(Image::open(file), size, sframe_section, &tried); });
+  failure_of([&] { plan_layout(Image::open(file), size, sframe_section, HeaderMoves::Never, &tried); });
   return tried;
 }
 
@@ -24,7 +24,7 @@ const TriedPlan* find_taken(const std::vector<TriedPlan>& tried) {
 
 TEST(Plans, AreOrderedByTheirLeastCost) {
   const Image image = Image::open(small_library());
-  const auto plans = plans_for(image, find_existing_sframe(image));
+  const auto plans = plans_for(image, find_existing_sframe(image), HeaderMoves::Never);
   EXPECT_GT(plans.size(), 5U);
   EXPECT_TRUE(std::is_sorted(plans.begin(), plans.end(),
                              [](const Plan& a, const Plan& b) { return least_cost(a) < least_cost(b); }));
@@ -68,7 +68,7 @@ TEST(Plans, AreTheSameWhetherAllAreTriedOrNot) {
   const Image image = Image::open(small_library());
   for (std::size_t size = 8; size < 0x3000; size = size * 2 + 8) {
     std::vector<TriedPlan> tried;
-    const Layout with = plan_layout(image, size, sframe_section, &tried);
+    const Layout with = plan_layout(image, size, sframe_section, HeaderMoves::Never, &tried);
     const Layout without = plan_layout(image, size);
     EXPECT_EQ(with.section_address, without.section_address);
     EXPECT_EQ(with.file_size, without.file_size);

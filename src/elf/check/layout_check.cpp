@@ -64,8 +64,8 @@ class Check {
   void table() const {
     const std::uint64_t size = out_.segments().size() * sizeof(Elf64_Phdr);
     const std::uint64_t begin = out_.header().e_phoff;
-    require(begin == in_.header().e_phoff, "the program headers must stay where they are in the file");
-    require(has_pages_below() || old_kernels_table(in_) == old_kernels_table(out_),
+    if (has_moved_table()) moved_table({begin, begin + size});
+    require(has_pages_below() || has_moved_table() || old_kernels_table(in_) == old_kernels_table(out_),
             "the first PT_LOAD must say the same of the program headers' address");
     require(size <= 4096, "the program headers must fit into one page");
     const bool grew = out_.segments().size() > in_.segments().size();
@@ -84,6 +84,20 @@ class Check {
                 "PT_PHDR must be the program headers");
     }
     require(in_order || !keeps_phdr_first(), "PT_PHDR and PT_INTERP must precede the PT_LOADs");
+  }
+
+  bool has_moved_table() const { return out_.header().e_phoff != in_.header().e_phoff; }
+
+  /// In the last PT_LOAD, which is new, as far from the first in the file as in memory: there Linux before 5.18 looks
+  /// for it, and what reads the ELF header in memory.
+  void moved_table(FileRange table) const {
+    require(!loads_.empty() && !begins_as_before(loads_.back()) && (loads_.back().p_flags & PF_W) == 0,
+            "program headers may move into a new read-only PT_LOAD only, the last");
+    const Elf64_Phdr& last = loads_.back();
+    require(FileRange{last.p_offset, last.p_offset + last.p_filesz}.contains(table) && table.begin % 8 == 0,
+            "program headers that moved must lie in the last PT_LOAD, aligned to 8");
+    require(old_kernels_table(out_) == last.p_vaddr + (table.begin - last.p_offset),
+            "program headers that moved must be as far from the first PT_LOAD in the file as in memory");
   }
 
   static const Elf64_Phdr* lowest_load(const Image& image) {
@@ -214,7 +228,7 @@ class Check {
     require(old.p_flags == now.p_flags && (old.p_align == now.p_align || raised),
             name + " must keep its flags and alignment");
     const bool may_move = old.p_type == PT_INTERP || old.p_type == PT_NOTE || old.p_type == PT_GNU_PROPERTY;
-    if (old.p_type == PT_PHDR && has_pages_below()) return;  // table() says where it is
+    if (old.p_type == PT_PHDR && (has_pages_below() || has_moved_table())) return;  // table() says where it is
     const std::uint64_t before = bytes_before(old);
     require(may_move || old.p_vaddr == now.p_vaddr + before, name + " must keep its address");
     if (old.p_type == PT_PHDR) return;

@@ -18,8 +18,9 @@ enum class Contents : std::uint8_t {
 /// Compares the output with the input, without knowing how the layout was made. Throws LayoutViolation, which names
 /// the broken rule:
 ///
-///   * the program headers stay at their file offset, inside a PT_LOAD, in one page; a PT_PHDR says exactly where they
-///     are, and old kernels find them there; PT_PHDR and PT_INTERP precede the PT_LOADs
+///   * the program headers stay at their file offset, or move into the last PT_LOAD, which is new; they lie inside a
+///     PT_LOAD, in one page; a PT_PHDR says exactly where they are, and old kernels find them there; PT_PHDR and
+///     PT_INTERP precede the PT_LOADs
 ///   * PT_LOADs ascend and share no page; address and file offset agree modulo the alignment; bytes lie in the file
 ///   * a program at fixed addresses may have new pages below its own, from 0x10000 on; then the ELF header that stays
 ///     in memory leads to the program headers, and a section covers it

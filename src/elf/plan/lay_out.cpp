@@ -44,6 +44,10 @@ void lay_out_segments(const Task& task, const Placement& placement, Layout& layo
   }
   if (placement.plan.section == SectionPlan::Tail)
     table.add_load(placement.tail.offset, placement.tail.address, placement.tail.size, load_alignment(task.image));
+  if (placement.plan.table == TablePlan::Moved) {
+    layout.header.e_phoff = placement.tail.offset + placement.tail.table;
+    table.move_table(layout.header.e_phoff, placement.tail.address + placement.tail.table);
+  }
   table.set_section(task.section, placement.section.offset, placement.section.address, task.section_size);
   if (placement.dropped_note) table.drop(*placement.dropped_note);
   layout.segments = table.build(placement.segment_count);

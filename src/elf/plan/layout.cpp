@@ -28,6 +28,8 @@ class Cheapest {
       // The most permissive plan's obstacle says best what is wrong.
       if (plan.table == TablePlan::Below)
         below_ = *obstacle;
+      else if (plan.table == TablePlan::Moved)
+        moved_ = *obstacle;
       else
         obstacle_ = *obstacle;
       return;
@@ -56,8 +58,11 @@ class Cheapest {
     std::string why = obstacle_.why;
     if (obstacle_.in_table) why = "no room for more program headers: " + why;
     if (below_) why += "; nor can pages be put below it, as " + below_->why;
+    if (moved_) why += "; nor can the headers move, as " + moved_->why;
     if (is_dynamic_loader(task_.image))
       why = "is a dynamic loader, to which a segment cannot be added safely, and " + why;
+    else if (obstacle_.in_table && task_.moves == HeaderMoves::Never)
+      why += " (--move-headers moves them to the end of the file)";
     return why;
   }
 
@@ -67,7 +72,7 @@ class Cheapest {
   std::optional<Placement> best_;
   Cost best_cost_;
   Obstacle obstacle_;
-  std::optional<Obstacle> below_;
+  std::optional<Obstacle> below_, moved_;
 };
 
 }  // namespace
@@ -96,11 +101,13 @@ const char* short_name(TablePlan plan) {
       return "T2";
     case TablePlan::Below:
       return "T3";
+    case TablePlan::Moved:
+      return "T4";
   }
   return "";
 }
 
-Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section,
+Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section, HeaderMoves moves,
                    std::vector<TriedPlan>* tried) {
   check_preconditions(image);
   if (section_size == 0 || section_size > largest_section)
@@ -111,9 +118,9 @@ Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSect
   }
   const Movability movability(image);
   const ExistingSframe existing = find_existing_sframe(image, section);
-  const Task task{image, movability, existing, section, section_size};
+  const Task task{image, movability, existing, section, section_size, moves};
   Cheapest cheapest(task, tried);
-  for (const Plan& plan : plans_for(image, existing)) {
+  for (const Plan& plan : plans_for(image, existing, moves)) {
     if (cheapest.is_found(least_cost(plan))) break;
     cheapest.consider(plan);
   }

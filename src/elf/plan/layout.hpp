@@ -21,15 +21,16 @@ enum class SectionPlan : std::uint8_t {
   Tail,     ///< a PT_LOAD of its own above all others
 };
 
-/// Where the new program headers go. The table always grows at the file offset where it is.
+/// Where the new program headers go. The table grows at the file offset where it is, but for `Moved`.
 enum class TablePlan : std::uint8_t {
   Free,           ///< PT_NULL entries, or zero bytes behind the table
   Notes,          ///< .interp and notes make room
   DynamicTables,  ///< .gnu.hash, .dynsym, … make room as well, and .dynamic says where they went
   Below,          ///< new pages below those of a program at fixed addresses: all that is there stays in memory
+  Moved,          ///< behind the section, in the PT_LOAD of SectionPlan::Tail: strip and its like break such a file
 };
 
-/// "replaced", "S1", "S2", "S3"; "T0", "T1", "T2", "T3": the short names used in reports.
+/// "replaced", "S1", "S2", "S3"; "T0", "T1", "T2", "T3", "T4": the short names used in reports.
 const char* short_name(SectionPlan plan);
 const char* short_name(TablePlan plan);
 
@@ -85,10 +86,13 @@ struct Layout {
   std::vector<std::string> evicted;  ///< names of the sections that made room for program headers
 };
 
+/// Whether the program headers may leave their place where no other plan works.
+enum class HeaderMoves : std::uint8_t { Never, IfNeeded };
+
 /// Plans room for `section_size` bytes of `section`: of the plans that keep the file sound, the cheapest (plan.hpp).
 /// Throws Refused with the reason when there is none. With `tried` all plans are worked out, and told there even then;
 /// without, only as many as it takes.
 Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section = sframe_section,
-                   std::vector<TriedPlan>* tried = nullptr);
+                   HeaderMoves moves = HeaderMoves::Never, std::vector<TriedPlan>* tried = nullptr);
 
 }  // namespace sframe_gen::elf

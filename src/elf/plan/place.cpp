@@ -32,11 +32,9 @@ Placement begin_placement(const Task& task, const Plan& plan) {
                       false, {}, {}};
   if (plan.drops_note) placement.dropped_note = redundant_note(image);
   placement.segment_count = count_segments(task, plan, placement.dropped_note.has_value());
-  // The old headers stay in memory where others come below them.
-  if (plan.table != TablePlan::Below) {
-    placement.space.release({0, sizeof(Elf64_Ehdr)});
-    placement.space.release(old_table(image));
-  }
+  // The old headers stay in memory where others come below them, and the table where it moves.
+  if (plan.table != TablePlan::Below) placement.space.release({0, sizeof(Elf64_Ehdr)});
+  if (plan.table != TablePlan::Below && plan.table != TablePlan::Moved) placement.space.release(old_table(image));
   placement.space.release(task.existing.bytes);
   if (task.section.keeps_way_back) placement.space.release(task.existing.undo_bytes);
   placement.space.release(image.section_table());
@@ -57,6 +55,8 @@ class Placer {
       placement_.loads.shrink(plan.load, task_.image.sections()[*task_.existing.section].header.sh_addr);
     if (plan.table == TablePlan::Below) {
       if (auto obstacle = put_pages_below(task_, placement_)) return obstacle;
+    } else if (plan.table == TablePlan::Moved) {
+      if (!fits_page(placement_.segment_count)) return Obstacle{true, "the table would exceed one page"};
     } else {
       auto room = make_table_room(task_, placement_);
       if (auto* const obstacle = std::get_if<Obstacle>(&room)) return std::move(*obstacle);
@@ -135,11 +135,19 @@ class Placer {
         placement_.section.in_tail = true;
         placement_.section.address = align_up(placement_.tail.size, task_.section.alignment);
         placement_.tail.size = placement_.section.address + task_.section_size;
+        if (placement_.plan.table == TablePlan::Moved) place_table_in_tail();
         return {};
       case SectionPlan::Head:
         return {};  // put_pages_below has placed it
     }
     return {};
+  }
+
+  /// Behind the section: LLVM's tools take the first of two segments that begin at one file offset, here PT_PHDR, for
+  /// the outer one.
+  void place_table_in_tail() {
+    placement_.tail.table = align_up(placement_.tail.size, alignof(Elf64_Phdr));
+    placement_.tail.size = placement_.tail.table + placement_.segment_count * sizeof(Elf64_Phdr);
   }
 
   const Task& task_;
@@ -160,7 +168,7 @@ std::variant<Placement, Obstacle> place(const Task& task, const Plan& plan) {
 }
 
 TablePlan table_plan_of(const Placement& placement) {
-  if (placement.plan.table == TablePlan::Below) return TablePlan::Below;
+  if (placement.plan.table >= TablePlan::Below) return placement.plan.table;
   TablePlan plan = TablePlan::Free;
   for (const Placed& placed : placement.groups) plan = std::max(plan, std::max(placed.group.plan, TablePlan::Notes));
   return plan;

@@ -35,7 +35,7 @@ std::optional<Obstacle> put_pages_below(const Task& task, Placement& placement) 
   if (task.image.find_segment(PT_INTERP) != nullptr)
     return Obstacle{true, "it has a dynamic loader, and patchelf would break it"};
   if (old_table(task.image).begin != sizeof(Elf64_Ehdr)) return Obstacle{true, "its program headers have been moved"};
-  if (placement.segment_count * sizeof(Elf64_Phdr) > 4096) return Obstacle{true, "the table would exceed one page"};
+  if (!fits_page(placement.segment_count)) return Obstacle{true, "the table would exceed one page"};
   const std::uint64_t begin = align_down(lowest_load(task.image)->p_vaddr, placement.loads.page());
   placement.head.size = table_end(task.image, placement);
   keep_build_id_in_first_page(task, placement);

@@ -1,10 +1,28 @@
 #include <algorithm>
 
 #include "elf/plan/place_steps.hpp"
+#include "support/text.hpp"
 
 namespace sframe_gen::elf {
 
 namespace {
+
+/// Linux before 5.18 takes the table to lie as far from the first PT_LOAD in memory as in the file, and so do programs
+/// that find it by the ELF header in memory. What lies between in memory alone, .bss, becomes a hole in the file then.
+std::optional<std::string> align_tail_with_first_load(const Task& task, Placement& placement) {
+  constexpr std::uint64_t largest_hole = 64U << 20U;
+  const Elf64_Phdr* const first = task.image.find_segment(PT_LOAD);
+  if (first == nullptr) return "it has no PT_LOAD";
+  const std::uint64_t base = first->p_vaddr - first->p_offset;  // modulo 2^64
+  if (base % placement.loads.page() != 0) return "the first PT_LOAD does not begin at a page of the file";
+  const std::uint64_t after_file = placement.tail.offset;
+  const std::uint64_t above_memory = placement.loads.address_above() - base;
+  if (above_memory > after_file && above_memory - after_file > largest_hole)
+    return "the file would get a hole of " + hex(above_memory - after_file) + " bytes";
+  placement.tail.offset = std::max(after_file, above_memory);
+  placement.tail.address = placement.tail.offset + base;
+  return {};
+}
 
 /// The file bytes follow those of the last PT_LOAD, as a linker would have it: tools warn about allocated sections
 /// behind others. The address is the next page boundary, so that the mapping stays contiguous.
@@ -27,6 +45,9 @@ std::optional<std::string> place_tail_in_file(const Task& task, Placement& place
   }
   placement.tail.offset = align_up(end + 1, placement.tail.alignment);
   placement.tail.address = placement.loads.address_above() + placement.tail.offset % placement.loads.page();
+  if (placement.plan.table == TablePlan::Moved) {
+    if (auto why = align_tail_with_first_load(task, placement)) return why;
+  }
   if (const Claim* across = placement.space.claim_across(kept_end))
     return across->owner + " reaches over the end of the last PT_LOAD";
   const Claim* next = placement.space.next_claim(kept_end);

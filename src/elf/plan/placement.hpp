@@ -25,6 +25,7 @@ struct Task {
   const ExistingSframe& existing;
   const NewSection& section;
   std::uint64_t section_size;  ///< bytes
+  HeaderMoves moves;
 };
 
 /// Why a plan does not work.
@@ -46,6 +47,7 @@ struct Placed {
 /// The new PT_LOAD of SectionPlan::Tail.
 struct Tail {
   std::uint64_t size = 0;
+  std::uint64_t table = 0;  ///< TablePlan::Moved: of the program headers, from its beginning
   std::uint64_t alignment = 16;
   std::uint64_t address = 0;
   std::uint64_t offset = 0;  ///< in the output
@@ -86,8 +88,10 @@ Layout lay_out(const Task& task, const Placement& placement);
 
 /// The program headers of the input.
 FileRange old_table(const Image& image);
-/// File offset behind those of the output, which begin where the old ones do.
+/// File offset behind those of the output, where they begin as the old ones do.
 std::uint64_t table_end(const Image& image, const Placement& placement);
+/// Whether Linux reads so many program headers: no more than a page of 4 KiB of them before 5.18.
+bool fits_page(std::uint64_t segment_count);
 /// Index of the PT_LOAD that holds them.
 std::optional<std::size_t> header_load(const Image& image);
 

@@ -27,6 +27,8 @@ const char* meaning_of(SectionPlan plan) {
 bool moves_build_id(const Image& image, const Placement& placement) {
   const auto offset = build_id_in_first_page(image);
   if (!offset) return false;
+  // It looks for the program headers right behind the ELF header, too.
+  if (placement.plan.table == TablePlan::Moved) return true;
   std::uint64_t now = placement.map(*offset);
   for (const Placed& placed : placement.groups) {
     const FileRange& range = placed.group.range;
@@ -53,6 +55,7 @@ std::string description_of(const Image& image, const Placement& placement) {
   for (const Placed& placed : placement.groups) {
     for (const std::uint32_t index : placed.group.sections) add(image.sections()[index].name + " moves");
   }
+  if (costs.moves_table) add("the program headers move behind it");
   if (costs.in_tail) add("the new segment holds them too");
   if (costs.build_id) add("the build-id leaves the first page");
   add("inserts " + std::to_string(costs.growth) + " bytes" + (costs.waste ? ", most of them unused" : ""));

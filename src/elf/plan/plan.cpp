@@ -51,6 +51,7 @@ void add_plans(SectionPlan section, const Plan& base, const std::vector<std::siz
 
 Cost least_cost(const Plan& plan) {
   Cost cost;
+  cost.moves_table = plan.table == TablePlan::Moved;
   cost.below = plan.table == TablePlan::Below;
   cost.tables = plan.table == TablePlan::DynamicTables;
   cost.notes = plan.table == TablePlan::Notes || cost.tables;
@@ -60,7 +61,7 @@ Cost least_cost(const Plan& plan) {
   return cost;
 }
 
-std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing) {
+std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing, HeaderMoves moves) {
   const bool only_gaps = is_dynamic_loader(image);
   const auto loads = gap_candidates(image, existing, only_gaps);
   std::vector<SectionPlan> sections{SectionPlan::Gap};
@@ -80,6 +81,11 @@ std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing) 
     Plan plan;
     plan.table = TablePlan::Below;
     for (const SectionPlan section : {SectionPlan::Head, SectionPlan::Tail}) add_plans(section, plan, loads, plans);
+  }
+  if (moves == HeaderMoves::IfNeeded && !only_gaps) {
+    Plan plan;
+    plan.table = TablePlan::Moved;
+    add_plans(SectionPlan::Tail, plan, loads, plans);
   }
   std::stable_sort(plans.begin(), plans.end(),
                    [](const Plan& a, const Plan& b) { return least_cost(a) < least_cost(b); });

@@ -22,11 +22,13 @@ struct Plan {
 
 /// What a plan costs those who use the file, the worst first: compared in this order.
 struct Cost {
-  bool waste = false;       ///< the file grows by a MiB and more that nobody uses
-  bool in_tail = false;     ///< program at fixed addresses with .interp or notes above .bss: old patchelf may break it
-  bool below = false;       ///< new pages below the program's own
-  bool build_id = false;    ///< leaves the first page, where Linux before 6.12 looks for it
-  bool tables = false;      ///< of the dynamic linker move
+  bool moves_table =
+      false;              ///< strip, objcopy and their like break the file, and old kernels no longer see its build-id
+  bool waste = false;     ///< the file grows by a MiB and more that nobody uses
+  bool in_tail = false;   ///< program at fixed addresses with .interp or notes above .bss: old patchelf may break it
+  bool below = false;     ///< new pages below the program's own
+  bool build_id = false;  ///< leaves the first page, where Linux before 6.12 looks for it
+  bool tables = false;    ///< of the dynamic linker move
   bool drops_note = false;  ///< whoever reads notes through program headers no longer finds the properties
   SectionPlan section = SectionPlan::Replace;
   std::uint32_t load_rank = 0;
@@ -41,7 +43,7 @@ struct Cost {
 Cost least_cost(const Plan& plan);
 
 /// All that may be tried, in the order of their least cost.
-std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing);
+std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing, HeaderMoves moves);
 
 /// "S2+T1, a PT_NOTE less"
 std::string name_of(const Plan& plan, const Image& image);

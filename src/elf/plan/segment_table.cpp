@@ -46,6 +46,7 @@ void SegmentTable::move(std::size_t index, std::uint64_t offset, std::uint64_t a
 
 void SegmentTable::add_first_load(std::uint64_t address, std::uint64_t size, std::uint64_t alignment) {
   first_load_ = {PT_LOAD, PF_R, 0, address, address, size, size, alignment};
+  move_table(sizeof(Elf64_Ehdr), address + sizeof(Elf64_Ehdr));
 }
 
 void SegmentTable::take_in_header() {
@@ -97,9 +98,9 @@ std::vector<Elf64_Phdr> SegmentTable::build(std::size_t count) const {
     if (segment.p_type == PT_LOAD) raise_to_page(segment);
     if (segment.p_type != PT_PHDR) continue;
     segment.p_filesz = segment.p_memsz = table.size() * sizeof(Elf64_Phdr);
-    if (!first_load_) continue;
-    segment.p_offset = sizeof(Elf64_Ehdr);
-    segment.p_vaddr = segment.p_paddr = first_load_->p_vaddr + sizeof(Elf64_Ehdr);
+    if (!table_) continue;
+    segment.p_offset = table_->offset;
+    segment.p_vaddr = segment.p_paddr = table_->address;
   }
   return table;
 }

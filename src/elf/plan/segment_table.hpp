@@ -22,6 +22,8 @@ class SegmentTable {
   void drop(std::size_t index) { segments_[index].p_type = PT_NULL; }
   /// In front of all others, at file offset 0, with the ELF header and the program headers.
   void add_first_load(std::uint64_t address, std::uint64_t size, std::uint64_t alignment);
+  /// The table itself stands elsewhere.
+  void move_table(std::uint64_t offset, std::uint64_t address) { table_ = {offset, address}; }
   /// The PT_LOAD that shares the page of the ELF header holds it from now on.
   void take_in_header();
   void add_load(std::uint64_t offset, std::uint64_t address, std::uint64_t size, std::uint64_t alignment);
@@ -40,6 +42,10 @@ class SegmentTable {
   const OffsetMap* load_map_;
   const OffsetMap* map_;
   std::vector<bool> moved_;
+  struct Place {
+    std::uint64_t offset, address;
+  };
+  std::optional<Place> table_;  ///< where it does not stay
   std::optional<Elf64_Phdr> first_load_;
   std::vector<Elf64_Phdr> new_loads_;
   std::optional<Elf64_Phdr> section_;

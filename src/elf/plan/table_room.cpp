@@ -39,7 +39,7 @@ std::variant<FileRange, Obstacle> find_hole(const Task& task, const Placement& p
 std::variant<FileRange, Obstacle> make_table_room(const Task& task, Placement& placement) {
   const Image& image = task.image;
   if (placement.segment_count <= image.segments().size()) return FileRange{};
-  if (placement.segment_count * sizeof(Elf64_Phdr) > 4096) return Obstacle{true, "the table would exceed one page"};
+  if (!fits_page(placement.segment_count)) return Obstacle{true, "the table would exceed one page"};
   const auto load = header_load(image);
   if (!load) return Obstacle{true, "no PT_LOAD holds the headers"};
   const FileRange table{old_table(image).begin, table_end(image, placement)};
@@ -63,6 +63,10 @@ FileRange old_table(const Image& image) {
 
 std::uint64_t table_end(const Image& image, const Placement& placement) {
   return image.header().e_phoff + placement.segment_count * sizeof(Elf64_Phdr);
+}
+
+bool fits_page(std::uint64_t segment_count) {
+  return segment_count * sizeof(Elf64_Phdr) <= 4096;
 }
 
 std::optional<std::size_t> header_load(const Image& image) {
