@@ -24,4 +24,9 @@ int start(void) {
 }
 #endif
 #endif
+#ifdef MUSL
+/* What the object that programs begin with refers to. */
+int main(void) { return start(); }
+int __libc_start_main(int (*program)(void)) { return program(); }
+#endif
 #endif

@@ -25,6 +25,9 @@ const std::vector<Form>& forms_for(sframe::Abi abi);
 /// made of, whole.
 const std::vector<Pattern>& ends_for(sframe::Abi abi);
 
+/// What the kernel enters a program by, of C libraries that describe it by no call frame information.
+const std::vector<Pattern>& starts_for(sframe::Abi abi);
+
 const std::vector<Form>& amd64_forms();
 const std::vector<Form>& aarch64_forms();
 const std::vector<Form>& s390x_forms();
@@ -32,5 +35,7 @@ const std::vector<Form>& s390x_forms();
 const std::vector<Pattern>& amd64_ends();
 const std::vector<Pattern>& aarch64_ends();
 const std::vector<Pattern>& s390x_ends();
+
+const std::vector<Pattern>& amd64_starts();
 
 }  // namespace sframe_gen::stubs

@@ -137,6 +137,14 @@ std::vector<Pattern> all_ends() {
           stub("50 58 c3", {{0, 8}, {1, 16}, {2, 8}})};
 }
 
+/// xor %rbp,%rbp; mov %rsp,%rdi; lea _DYNAMIC(%rip),%rsi; and $-16,%rsp; call: nobody has called it, and what it calls
+/// ends the program.
+std::vector<Pattern> all_starts() {
+  cfi::Rules outermost = rules_at(8);
+  outermost.return_address = cfi::Undefined{};
+  return {pattern_of("4831ed 4889e7 488d35 any 4883e4f0 e8 any", Spelling::Relative, {{0, outermost}})};
+}
+
 }  // namespace
 
 const std::vector<Form>& amd64_forms() {
@@ -148,6 +156,12 @@ const std::vector<Form>& amd64_forms() {
 const std::vector<Pattern>& amd64_ends() {
   static const std::vector<Pattern> ends = all_ends();
   return ends;
+}
+
+/// Of musl since 1.1.
+const std::vector<Pattern>& amd64_starts() {
+  static const std::vector<Pattern> starts = all_starts();
+  return starts;
 }
 
 }  // namespace sframe_gen::stubs

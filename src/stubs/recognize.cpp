@@ -153,6 +153,20 @@ std::vector<Run> read_end(const elf::Section& section, const elf::Image& image, 
   return runs;
 }
 
+/// The function that the kernel enters, if it is one that is known.
+std::optional<Run> read_start(const elf::Image& image, const Surroundings& around, sframe::Abi abi) {
+  const std::uint64_t entry = image.header().e_entry;
+  for (const Pattern& pattern : starts_for(abi)) {
+    if (!image.is_code(entry, pattern.size())) continue;
+    const auto bytes = elf::loaded_bytes(image, entry, pattern.size());
+    if (bytes.size() < pattern.size() || !matches(pattern, bytes, entry, around)) continue;
+    std::vector<Run> runs;
+    append_runs(pattern, entry, "musl", false, runs);
+    return runs.front();
+  }
+  return {};
+}
+
 }  // namespace
 
 Found find_stubs(const elf::Image& image) {
@@ -168,6 +182,10 @@ Found find_stubs(const elf::Image& image) {
     if (has_stubs_only || !runs.empty())
       found.sections.push_back({section.header.sh_addr, section.header.sh_addr + section.header.sh_size});
     std::ranges::move(runs, std::back_inserter(found.runs));
+  }
+  if (const auto start = read_start(image, around, abi)) {
+    found.sections.push_back({start->start, start->end()});
+    found.runs.push_back(*start);
   }
   std::ranges::sort(found.runs, {}, &Run::start);
   std::ranges::sort(found.sections, {}, &AddressRange::begin);
@@ -201,6 +219,11 @@ const std::vector<Pattern>& ends_for(sframe::Abi abi) {
       return s390x_ends();
   }
   return amd64_ends();
+}
+
+const std::vector<Pattern>& starts_for(sframe::Abi abi) {
+  static const std::vector<Pattern> none;
+  return abi == sframe::Abi::Amd64 ? amd64_starts() : none;
 }
 
 }  // namespace sframe_gen::stubs

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "elf/load_lookup.hpp"
 #include "verify/rule_text.hpp"
 #include "verify/synthetic_context.hpp"
 
@@ -24,6 +25,13 @@ bool is_plain_code(const elf::Section& section) {
 /// Where calls push the return address, an entry jumps to the header; elsewhere the header is reached as if called.
 bool may_have_header(const elf::Section& section, const sframe::AbiTraits& abi) {
   return abi.fixed_ra_offset != 0 && (section.name == ".plt" || section.name == ".iplt");
+}
+
+Caller outermost() {
+  Caller caller;
+  caller.exists = false;
+  caller.text = "RA undefined";
+  return caller;
 }
 
 bool goes_on(Flow flow) {
@@ -51,7 +59,37 @@ Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi) : ab
     if (is_plain_code(section))
       read_section(section.header.sh_addr, image.bytes_of(section), may_have_header(section, abi));
   }
+  read_start(image);
   follow();
+}
+
+/// glibc's own has call frame information. What does not round the stack pointer down may as well be a function that
+/// others call, as the one is that a library's header names.
+void Emulation::read_start(const elf::Image& image) {
+  constexpr std::uint64_t longest = 64;
+  const std::uint64_t entry = image.header().e_entry;
+  std::map<std::uint64_t, Place> places;
+  bool aligned = false;
+  for (std::uint64_t at = 0; at < longest;) {
+    // An instruction has up to 15 bytes; the last ones of the code may have less behind them.
+    std::span<const std::byte> code;
+    for (std::uint64_t size = 15; code.empty() && size != 0; --size)
+      if (image.is_code(entry + at, size)) code = elf::loaded_bytes(image, entry + at, size);
+    const auto found = decode_instruction(code, entry + at, abi_.abi);
+    if (!found || (found->flow != Flow::Next && found->flow != Flow::Call)) return;
+    Place& place = places[entry + at];
+    place.instruction = *found;
+    place.is_code = true;
+    place.is_entry = place.is_start = at == 0;
+    aligned = aligned || found->aligns_stack;
+    at += found->size;
+    if (found->flow != Flow::Call) continue;
+    // It does not come back, and what it calls is no stub of ours.
+    place.instruction.flow = Flow::Leave;
+    place.instruction.target = 0;
+    if (aligned) places_.merge(places);
+    return;
+  }
 }
 
 void Emulation::read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header) {
@@ -95,7 +133,11 @@ void Emulation::follow() {
     const bool is_called = place.is_entry && place.is_code && !place.is_header && !targets_.contains(pc);
     if (is_called && !place.instruction.is_padding) work_.push_back(pc);
   }
-  for (const std::uint64_t entry : std::exchange(work_, {})) arrive(entry, {});
+  for (const std::uint64_t entry : std::exchange(work_, {})) {
+    State state;
+    state.has_caller = !places_.at(entry).is_start;
+    arrive(entry, state);
+  }
   while (!work_.empty()) {
     const std::uint64_t pc = work_.back();
     work_.pop_back();
@@ -138,6 +180,7 @@ void Emulation::leave(std::uint64_t pc, const Place& place) {
 
 /// No value: the return address is not where anyone would look for it.
 std::optional<Emulation::State> Emulation::behind(const Instruction& instruction, State state) {
+  if (instruction.needs_no_caller && state.has_caller) return std::nullopt;
   if (instruction.overwrites_top && state.pushed == 0) return std::nullopt;
   if (instruction.saves_frame_record || instruction.saves_return_address) {
     if (state.pushed != 0) return std::nullopt;
@@ -195,6 +238,7 @@ std::uint64_t Emulation::boundary_after(std::uint64_t pc) const {
 
 Caller Emulation::caller_at(std::uint64_t pc) const {
   const State& state = place_of(pc)->state.value();
+  if (!state.has_caller) return outermost();
   const SyntheticContext context(pc, abi_);
   // A function's entry: the CFA is the caller's stack pointer, which the call lowered by the return address, or that
   // plus what the ABI sets aside.

@@ -15,8 +15,10 @@
 namespace sframe_gen::verify {
 
 /// Sections whose code is so plain that following its instructions says where the caller is: stubs, and what programs
-/// start and end with. Control enters them as calls enter functions: at their beginnings, and behind whatever does not
-/// go on to the next instruction. What one of them jumps to has the state that it jumps with, and no other.
+/// start and end with; and what the kernel enters a program by, up to the call that does not come back, if it rounds
+/// the stack pointer down before: nothing called it. Control enters them as calls enter functions: at their beginnings,
+/// and behind whatever does not go on to the next instruction. What one of them jumps to has the state that it jumps
+/// with, and no other.
 class Emulation {
  public:
   Emulation(const elf::Image& image, const sframe::AbiTraits& abi);
@@ -40,6 +42,7 @@ class Emulation {
     bool address_saved = false;  ///< in memory, where saved_address_offset() says
     bool record_saved = false;   ///< aarch64: the same, and x29 in the word below
     bool is_signed = false;
+    bool has_caller = true;
     friend bool operator==(const State&, const State&) = default;
   };
   /// An instruction, or bytes between two of them, and the states that control comes in.
@@ -47,12 +50,14 @@ class Emulation {
     Instruction instruction;
     bool is_code = false;
     bool is_entry = false;
+    bool is_start = false;   ///< the kernel enters there
     bool is_header = false;  ///< of a table whose entries jump to it: nobody calls it
     bool conflict = false;
     std::optional<State> state = {};
   };
 
   void read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header);
+  void read_start(const elf::Image& image);
   void follow();
   void arrive(std::uint64_t pc, const State& state);
   void leave(std::uint64_t pc, const Place& place);

@@ -43,6 +43,10 @@ class Decoder {
     if (starts({0x48, 0x8d, 0x05})) return sized(7);                    // lea N(%rip),%rax
     if (starts({0x48, 0xc7, 0xc0})) return sized(7);                    // mov $N,%rax
     if (starts({0x48, 0x85, 0xc0})) return sized(3);                    // test %rax,%rax
+    if (starts({0x48, 0x31, 0xed})) return without_caller(3);           // xor %rbp,%rbp
+    if (starts({0x48, 0x83, 0xe4, 0xf0})) return aligns_stack();        // and $-16,%rsp
+    if (starts({0x48, 0x89, 0xe7})) return sized(3);                    // mov %rsp,%rdi
+    if (starts({0x48, 0x8d, 0x35})) return sized(7);                    // lea N(%rip),%rsi
     if (starts({0xf3, 0x90})) return sized(2);                          // pause
     if (starts({0x0f, 0xae, 0xe8})) return sized(3);                    // lfence
     return std::nullopt;
@@ -86,6 +90,18 @@ class Decoder {
   std::optional<Instruction> adds(std::int64_t sign) const {
     if (code_.size() < 4) return std::nullopt;
     return moves_stack(4, sign * static_cast<std::int8_t>(code_[3]));
+  }
+
+  std::optional<Instruction> without_caller(std::size_t size) const {
+    auto found = sized(size);
+    if (found) found->needs_no_caller = true;
+    return found;
+  }
+
+  std::optional<Instruction> aligns_stack() const {
+    auto found = without_caller(4);
+    if (found) found->aligns_stack = true;
+    return found;
   }
 
   std::optional<Instruction> stores_to_top() const {
