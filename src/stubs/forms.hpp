@@ -21,6 +21,9 @@ struct Form {
 /// All that are known for a machine. A machine that SFrame knows has some.
 const std::vector<Form>& forms_for(sframe::Abi abi);
 
+/// Sections of stubs begin at a multiple of so many bytes.
+std::uint64_t stub_alignment(sframe::Abi abi);
+
 /// The functions that crti.o begins and crtn.o ends, as linkers put their pieces together: what .init and .fini are
 /// made of, whole.
 const std::vector<Pattern>& ends_for(sframe::Abi abi);

@@ -10,79 +10,32 @@
 #include "elf/load_lookup.hpp"
 #include "elf/machine.hpp"
 #include "stubs/forms.hpp"
+#include "stubs/headerless.hpp"
+#include "stubs/run_builder.hpp"
 
 namespace sframe_gen::stubs {
 
 namespace {
-
-/// Everything that a pattern says of the bytes from `start` on, for `size` bytes; what has no rules is left out.
-void append_runs(const Pattern& pattern, std::uint64_t start, std::string_view form, bool is_entry,
-                 std::vector<Run>& runs) {
-  Run run;
-  const auto close = [&](std::uint64_t end) {
-    if (run.rows.empty()) return;
-    run.size = end - run.start;
-    run.form = form;
-    if (is_entry && run.rows.size() > 1) run.repeat_size = static_cast<std::uint8_t>(pattern.size());
-    runs.push_back(std::exchange(run, {}));
-  };
-  for (const StubRow& row : pattern.rows) {
-    if (!row.rules) {
-      close(start + row.offset);
-      continue;
-    }
-    if (run.rows.empty()) run.start = start + row.offset;
-    run.rows.push_back({start + row.offset - run.start, *row.rules});
-  }
-  close(start + pattern.size());
-}
-
-/// Whether an entry that unwinds as `pattern` says can join the run before it.
-bool continues(const Run& run, const Pattern& pattern, std::uint64_t start) {
-  if (run.end() != start || run.rows.size() != pattern.rows.size()) return false;
-  if (run.rows.size() > 1 && run.repeat_size != pattern.size()) return false;
-  return std::ranges::equal(run.rows, pattern.rows, [](const cfi::FrameRow& a, const StubRow& b) {
-    return b.rules && a.pc_offset == b.offset && a.rules == *b.rules;
-  });
-}
-
-/// A section as one form sees it.
-struct Reading {
-  std::vector<Run> runs;
-  std::uint64_t known_bytes = 0;
-};
 
 class SectionReader {
  public:
   SectionReader(const elf::Section& section, std::span<const std::byte> bytes, const Surroundings& around)
       : address_(section.header.sh_addr), bytes_(bytes), around_(around) {}
 
-  Reading read(const Form& form) {
-    Reading reading;
+  /// The section as one form sees it.
+  RunBuilder read(const Form& form) const {
+    RunBuilder found(form.name);
     Surroundings around = around_;
     std::uint64_t at = 0;
     if (form.header) {
       around.header = address_;
       at = form.header->size();
-      if (fits(*form.header, 0, around)) {
-        append_runs(*form.header, address_, form.name, false, reading.runs);
-        reading.known_bytes += at;
-      }
+      if (fits(*form.header, 0, around)) found.add_header(*form.header, address_);
     }
-    const std::size_t headers = reading.runs.size();
     for (; at < bytes_.size(); at += form.entry_size()) {
-      const Pattern* const pattern = find(form, at, around);
-      if (pattern == nullptr) continue;
-      reading.known_bytes += pattern->size();
-      const bool joins = reading.runs.size() > headers && continues(reading.runs.back(), *pattern, address_ + at);
-      if (joins) {
-        reading.runs.back().size += pattern->size();
-        ++reading.runs.back().entries;
-      } else {
-        append_runs(*pattern, address_ + at, form.name, true, reading.runs);
-      }
+      if (const Pattern* const pattern = find(form, at, around)) found.add_entry(*pattern, address_ + at);
     }
-    return reading;
+    return found;
   }
 
  private:
@@ -131,26 +84,26 @@ Surroundings surroundings_of(const elf::Image& image) {
 
 std::vector<Run> read_stubs(const elf::Section& section, const elf::Image& image, const Surroundings& around,
                             const std::vector<Form>& forms) {
-  SectionReader reader(section, image.bytes_of(section), around);
-  Reading best;
+  const SectionReader reader(section, image.bytes_of(section), around);
+  RunBuilder best("");
   for (const Form& form : forms) {
-    Reading reading = reader.read(form);
-    if (reading.known_bytes > best.known_bytes) best = std::move(reading);
+    RunBuilder found = reader.read(form);
+    if (found.known_bytes() > best.known_bytes()) best = std::move(found);
   }
-  return std::move(best.runs);
+  return std::move(best.runs());
 }
 
 /// The one function that a section is, if every byte of it is known.
 std::vector<Run> read_end(const elf::Section& section, const elf::Image& image, const Surroundings& around,
                           sframe::Abi abi) {
-  std::vector<Run> runs;
+  RunBuilder found("crti, crtn");
   const auto bytes = image.bytes_of(section);
   for (const Pattern& pattern : ends_for(abi)) {
     if (pattern.size() != bytes.size() || !matches(pattern, bytes, section.header.sh_addr, around)) continue;
-    append_runs(pattern, section.header.sh_addr, "crti, crtn", false, runs);
+    found.add_header(pattern, section.header.sh_addr);
     break;
   }
-  return runs;
+  return std::move(found.runs());
 }
 
 /// The function that the kernel enters, if it is one that is known.
@@ -160,9 +113,9 @@ std::optional<Run> read_start(const elf::Image& image, const Surroundings& aroun
     if (!image.is_code(entry, pattern.size())) continue;
     const auto bytes = elf::loaded_bytes(image, entry, pattern.size());
     if (bytes.size() < pattern.size() || !matches(pattern, bytes, entry, around)) continue;
-    std::vector<Run> runs;
-    append_runs(pattern, entry, "musl", false, runs);
-    return runs.front();
+    RunBuilder found("musl");
+    found.add_header(pattern, entry);
+    return found.runs().front();
   }
   return {};
 }
@@ -183,6 +136,7 @@ Found find_stubs(const elf::Image& image) {
       found.sections.push_back({section.header.sh_addr, section.header.sh_addr + section.header.sh_size});
     std::ranges::move(runs, std::back_inserter(found.runs));
   }
+  if (!image.has_section_headers()) find_without_section_headers(image, around, abi, found);
   if (const auto start = read_start(image, around, abi)) {
     found.sections.push_back({start->start, start->end()});
     found.runs.push_back(*start);
@@ -206,6 +160,11 @@ const std::vector<Form>& forms_for(sframe::Abi abi) {
       return s390x_forms();
   }
   return amd64_forms();
+}
+
+/// gold aligns those of aarch64 to 8 only.
+std::uint64_t stub_alignment(sframe::Abi abi) {
+  return abi == sframe::Abi::Amd64 ? 16 : 4;
 }
 
 const std::vector<Pattern>& ends_for(sframe::Abi abi) {

@@ -4,12 +4,13 @@
 
 namespace sframe_gen::verify {
 
-std::vector<PcRange> merged(std::vector<PcRange> ranges) {
+std::vector<PcRange> merged(std::vector<PcRange> ranges, std::uint64_t gap) {
   std::sort(ranges.begin(), ranges.end(), [](const PcRange& a, const PcRange& b) { return a.begin < b.begin; });
   std::vector<PcRange> result;
   for (const PcRange& range : ranges) {
     if (range.begin >= range.end) continue;
-    if (!result.empty() && range.begin <= result.back().end) {
+    const bool follows = !result.empty() && range.begin > result.back().end;
+    if (!result.empty() && (!follows || range.begin - result.back().end <= gap)) {
       result.back().end = std::max(result.back().end, range.end);
     } else {
       result.push_back(range);

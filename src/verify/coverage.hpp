@@ -9,8 +9,8 @@ struct PcRange {
   std::uint64_t begin, end;
 };
 
-/// Sorts, and joins what overlaps or touches.
-std::vector<PcRange> merged(std::vector<PcRange> ranges);
+/// Sorts, and joins what overlaps, touches, or has no more than `gap` bytes between.
+std::vector<PcRange> merged(std::vector<PcRange> ranges, std::uint64_t gap = 0);
 
 std::uint64_t total_bytes(const std::vector<PcRange>& merged_ranges);
 

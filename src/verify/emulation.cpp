@@ -53,11 +53,15 @@ std::optional<Instruction> decode_instruction(std::span<const std::byte> code, s
   return std::nullopt;
 }
 
-Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi) : abi_(abi) {
+Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const PcRange> more) : abi_(abi) {
   if (image.is_object()) return;
   for (const elf::Section& section : image.sections()) {
     if (is_plain_code(section))
       read_section(section.header.sh_addr, image.bytes_of(section), may_have_header(section, abi));
+  }
+  for (const PcRange& range : more) {
+    const auto code = elf::loaded_bytes(image, range.begin, range.end - range.begin);
+    read_section(range.begin, code, abi.fixed_ra_offset != 0);
   }
   read_start(image);
   follow();

@@ -14,6 +14,9 @@
 
 namespace sframe_gen::verify {
 
+/// Bytes that may be between the code of stubs which belong together: padding, and what is entered in several states.
+inline constexpr std::uint64_t largest_gap_in_stubs = 32;
+
 /// Sections whose code is so plain that following its instructions says where the caller is: stubs, and what programs
 /// start and end with; and what the kernel enters a program by, up to the call that does not come back, if it rounds
 /// the stack pointer down before: nothing called it. Control enters them as calls enter functions: at their beginnings,
@@ -21,7 +24,8 @@ namespace sframe_gen::verify {
 /// with, and no other.
 class Emulation {
  public:
-  Emulation(const elf::Image& image, const sframe::AbiTraits& abi);
+  /// `more`: code that is to be followed like such a section, where a file has no section headers.
+  Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const PcRange> more = {});
 
   /// What is known of a PC.
   enum class Knowledge : std::uint8_t {

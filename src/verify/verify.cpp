@@ -59,7 +59,7 @@ class Verifier {
 
   /// Checks descriptors [begin, end).
   Found run(const sframe::Section& section, std::size_t begin, std::size_t end, const Progress& progress) {
-    emulation_.emplace(image_, sframe::traits_of(section.abi));
+    emulation_.emplace(image_, sframe::traits_of(section.abi), plain_code(section));
     std::uint64_t since_release = 0;
     for (const sframe::Fde& fde : std::span(section.fdes).subspan(begin, end - begin)) {
       if (result_.functions++ % functions_per_progress == 0 && progress) progress(result_.functions, end - begin);
@@ -93,6 +93,19 @@ class Verifier {
       const cfi::LoadedSection& kept = sections_.back();
       sessions_.emplace_back(kept.kind, kept.bytes, kept.address, image.endian(), kept.origin);
     }
+  }
+
+  /// Where section headers do not name the stubs: what no FDE describes and has rows all the same. What it does is for
+  /// the instructions to say.
+  std::vector<PcRange> plain_code(const sframe::Section& section) {
+    std::vector<PcRange> ranges;
+    if (image_.has_section_headers()) return ranges;
+    for (const sframe::Fde& fde : section.fdes) {
+      const bool is_code = fde.size != 0 && image_.is_code(fde.start, fde.size);
+      if (is_code && fde.start != image_.header().e_entry && index_at(fde.start) == nullptr)
+        ranges.push_back({fde.start, fde.start + fde.size});
+    }
+    return merged(std::move(ranges), largest_gap_in_stubs);
   }
 
   void check_function(const sframe::Fde& fde, const sframe::Section& section) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elf/image.hpp"
+#include "elf/records.hpp"
 #include "stubs/recognize.hpp"
 
 /// The linked cases of corpus/stubs.
@@ -63,6 +64,14 @@ inline std::vector<std::byte> read_case(const std::string& name) {
   const std::string string = text.str();
   const auto* const bytes = reinterpret_cast<const std::byte*>(string.data());
   return {bytes, bytes + string.size()};
+}
+
+inline std::vector<std::byte> without_section_headers(std::vector<std::byte> bytes) {
+  const elf::Image image = elf::Image::of_bytes(bytes, "case");
+  Elf64_Ehdr header = image.header();
+  header.e_shoff = header.e_shnum = header.e_shstrndx = 0;
+  elf::store_header(bytes, header, image.endian());
+  return bytes;
 }
 
 inline std::uint64_t known_bytes(const Found& found) {

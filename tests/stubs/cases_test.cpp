@@ -12,6 +12,7 @@
 #include "sframe_gen/section.hpp"
 #include "support/text.hpp"
 #include "verify/caller.hpp"
+#include "verify/emulation.hpp"
 #include "verify/verify.hpp"
 
 namespace sframe_gen::stubs::test {
@@ -19,13 +20,15 @@ namespace {
 
 constexpr std::uint64_t section_address = 0x1000000;
 
+/// Also of a file in which nothing leads to call frame information.
 sframe::Section section_of(const elf::Image& image, sframe::Version version) {
   OutputFormat format;
   format.version = version;
   ConvertOptions options;
   options.format = format;
-  const convert::LoweredFunctions lowered = convert::lower_functions_of(
-      image, image, convert::stubs_for(image, options), convert::dialect_for(image, format));
+  const cfi::FrameSource source(image, image);
+  const convert::LoweredFunctions lowered = convert::lower_functions(source, convert::stubs_for(image, options),
+                                                                     convert::dialect_for(image, format), nullptr);
   const auto family = version == sframe::Version::CtfFrame ? sframe::Family::CtfFrame : sframe::Family::SFrame;
   return sframe::decode(lowered.encoder.encode(section_address), section_address, {"case", ".sframe"},
                         {.allow_fre_at_end = false}, family);
@@ -91,6 +94,46 @@ TEST_P(Cases, AreWhatFollowingTheInstructionsGives) {
     for (const Difference& difference : result.differences) ADD_FAILURE() << difference.text;
     EXPECT_GT(result.checked_pcs, 0U);
   }
+}
+
+/// As verify() does where there is call frame information as well.
+void follow(const elf::Image& image, const sframe::Section& section) {
+  const Found stubs = find_stubs(image);
+  std::vector<verify::PcRange> ranges;
+  for (const Run& run : stubs.runs)
+    if (run.start != image.header().e_entry) ranges.push_back({run.start, run.end()});
+  const verify::Emulation emulation(image, sframe::traits_of(section.abi),
+                                    verify::merged(std::move(ranges), verify::largest_gap_in_stubs));
+  for (const sframe::Fde& fde : section.fdes) {
+    if (!knows(stubs, fde.start)) continue;
+    for (std::uint64_t pc = fde.start; pc < fde.start + fde.size; pc = emulation.boundary_after(pc)) {
+      const sframe::Fre* const fre = sframe::find_fre(fde, pc - fde.start);
+      ASSERT_NE(fre, nullptr);
+      if (emulation.knowledge_of(pc) != verify::Emulation::Knowledge::State) continue;
+      const verify::Caller said = verify::sframe_caller(fre->recovery, fde, section, pc);
+      EXPECT_TRUE(verify::same_caller(emulation.caller_at(pc), said)) << hex(pc) << ": " << said.text;
+    }
+    EXPECT_NE(emulation.knowledge_of(fde.start), verify::Emulation::Knowledge::None) << hex(fde.start);
+  }
+}
+
+/// The stubs that calls go through at first are found by PT_DYNAMIC; .plt.got, .iplt and what has no CFI by nothing.
+TEST_P(Cases, AreTheSameWithoutSectionHeaders) {
+  const std::vector<std::byte> bytes = without_section_headers(read_case(GetParam()));
+  const elf::Image image = elf::Image::of_bytes(bytes, "case");
+  const sframe::Section whole = section_of(image_, sframe::Version::V3);
+  const sframe::Section found = section_of(image, sframe::Version::V3);
+  std::uint64_t calls = 0;
+  for (const Line& line : read_listing(GetParam())) {
+    const std::string row = row_at(found, line.address);
+    if (line.size == 0 || row == "no row") continue;
+    ++calls;
+    EXPECT_EQ(row, row_at(whole, line.address)) << line.code;
+  }
+  const bool has_calls = image_.find_section(".rela.plt") != nullptr && image_.find_segment(PT_DYNAMIC) != nullptr;
+  const bool bound_at_once = GetParam().find("-now") != std::string::npos;
+  EXPECT_TRUE(calls > 4 || !has_calls || bound_at_once) << calls;
+  follow(image, found);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stubs, Cases, testing::ValuesIn(case_names()),

@@ -33,19 +33,24 @@ bool is_free(const std::string& machine, const Line& before, const Line& line, s
   return has_number && line.size >= 5 && offset + 4 >= line.size;
 }
 
+/// A stub's instructions without rows lie between those of known ones.
+bool knows_or_lies_in(const Found& found, std::uint64_t pc) {
+  return std::ranges::any_of(found.sections,
+                             [&](const AddressRange& range) { return pc >= range.begin && pc < range.end; });
+}
+
 class NearMiss : public testing::TestWithParam<std::string> {};
 
-/// Each bit that says what an instruction does, turned over by itself.
-TEST_P(NearMiss, LeavesTheStubOut) {
-  std::vector<std::byte> bytes = read_case(GetParam());
+/// Turns over each bit that says what an instruction of a known stub does, by itself. Returns how many there were.
+std::size_t turn_each_bit(const std::string& name, std::vector<std::byte> bytes) {
   const elf::Image image = elf::Image::of_bytes(bytes, "case");
   const Found intact = find_stubs(image);
-  const std::string machine = GetParam().substr(0, GetParam().find('-'));
+  const std::string machine = name.substr(0, name.find('-'));
   std::size_t turned = 0;
   Line previous;
-  for (const Line& line : read_listing(GetParam())) {
+  for (const Line& line : read_listing(name)) {
     const Line before = std::exchange(previous, line);
-    if (line.size == 0 || line.mnemonic == "call") continue;
+    if (line.size == 0 || line.mnemonic == "call" || !knows_or_lies_in(intact, line.address)) continue;
     const std::uint64_t at = elf::offset_of(image, elf::loaded_bytes(image, line.address, line.size));
     for (std::uint64_t offset = 0; offset < line.size; ++offset) {
       for (unsigned bit = 0; bit < 8; ++bit) {
@@ -54,12 +59,20 @@ TEST_P(NearMiss, LeavesTheStubOut) {
         const Found after = find_stubs(elf::Image::of_bytes(bytes, "case"));
         bytes[at + offset] ^= static_cast<std::byte>(1U << bit);
         ++turned;
-        ASSERT_FALSE(knows(after, line.address)) << line.code << ", byte " << offset << ", bit " << bit;
-        ASSERT_LT(known_bytes(after), known_bytes(intact)) << line.code << ", byte " << offset << ", bit " << bit;
+        EXPECT_FALSE(knows(after, line.address)) << line.code << ", byte " << offset << ", bit " << bit;
+        EXPECT_LT(known_bytes(after), known_bytes(intact)) << line.code << ", byte " << offset << ", bit " << bit;
       }
     }
   }
-  EXPECT_GE(turned, 24U);
+  return turned;
+}
+
+TEST_P(NearMiss, LeavesTheStubOut) {
+  EXPECT_GE(turn_each_bit(GetParam(), read_case(GetParam())), 24U);
+}
+
+TEST_P(NearMiss, LeavesTheStubOutWithoutSectionHeaders) {
+  turn_each_bit(GetParam(), without_section_headers(read_case(GetParam())));
 }
 
 /// Bytes by chance, in place of the stubs.
