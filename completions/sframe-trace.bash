@@ -1,6 +1,18 @@
 # bash completion for sframe-trace.
 _sframe_trace() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
+  # Behind -- stands another command.
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    [[ ${COMP_WORDS[i]} == -- ]] || continue
+    if declare -F _command_offset >/dev/null; then
+      _command_offset $((i + 1))
+    elif ((i + 1 == COMP_CWORD)); then
+      mapfile -t COMPREPLY < <(compgen -c -- "$current")
+    else
+      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
+    return
+  done
   compopt -o filenames 2>/dev/null
   if [[ $previous == --@(core|root|kallsyms|cache|flamegraph) ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$current")

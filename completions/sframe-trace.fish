@@ -1,5 +1,17 @@
 # fish completion for sframe-trace.
-complete -c sframe-trace -a '(__fish_complete_pids)'
+
+# Behind -- stands another command.
+function __sframe_trace_command
+    set -l words (commandline -opc) (commandline -ct)
+    while test "$words[1]" != --
+        set -e words[1]
+    end
+    set -e words[1]
+    complete -C "$words"
+end
+complete -c sframe-trace -n 'contains -- -- (commandline -opc)' -f -a '(__sframe_trace_command)'
+
+complete -c sframe-trace -n 'not contains -- -- (commandline -opc)' -a '(__fish_complete_pids)'
 complete -c sframe-trace -l core -r -d 'a core file'
 complete -c sframe-trace -l root -r -d 'where the files are that are named'
 complete -c sframe-trace -l kallsyms -r -d 'names of the kernel\'s functions'

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <span>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 namespace po = boost::program_options;
@@ -30,7 +33,7 @@ po::options_description description() {
   po::options_description rows("Rows", line_width, text_width);
   rows.add_options()("translate",
                      "make rows in memory for files that have none, from their call frame information "
-                     "(the default but for a running process)");
+                     "(the default but for PID)");
   rows.add_options()("no-translate", "take only the rows that files have");
   rows.add_options()("cache", po::value<std::string>()->value_name("FOLDER"),
                      "keep the rows that were made there, by build-id, for the next time");
@@ -79,6 +82,11 @@ std::optional<Number> number_in(const std::string& text) {
 
 void read_source(const po::variables_map& values, Options& options) {
   const Words what = values.count("what") != 0 ? values["what"].as<Words>() : Words();
+  if (options.source == Source::Command) {
+    if (options.command.empty()) throw UsageError("no command behind --");
+    if (!what.empty() || values.count("core") != 0) throw UsageError("a command is run, and nothing else is looked at");
+    return;
+  }
   if (values.count("core") != 0) {
     if (!what.empty()) throw UsageError("--core takes one file, and nothing else is looked at");
     options.source = Source::Core;
@@ -125,16 +133,24 @@ void read_output(const po::variables_map& values, Options& options) {
 }  // namespace
 
 Options read_options(int argument_count, const char* const* arguments) {
-  const po::variables_map values = parse(argument_count, arguments);
+  const std::span all(arguments, static_cast<std::size_t>(argument_count));
+  const auto command = std::ranges::find(all, std::string_view("--"));
+  const po::variables_map values = parse(static_cast<int>(command - all.begin()), arguments);
   Options options;
   if (values.count("help") != 0) return options;
   if (values.count("version") != 0) {
     options.source = Source::Version;
     return options;
   }
+  if (command != all.end()) {
+    options.source = Source::Command;
+    options.command.assign(std::next(command), all.end());
+  }
   read_source(values, options);
   if (values.count("root") != 0) {
-    if (options.source == Source::Process) throw UsageError("--root is for core files and recordings");
+    if (options.source == Source::Process || options.source == Source::Command) {
+      throw UsageError("--root is for core files and recordings");
+    }
     options.root = values["root"].as<std::string>();
   }
   if (values.count("kallsyms") != 0) {
@@ -148,21 +164,29 @@ Options read_options(int argument_count, const char* const* arguments) {
 
 std::string help_text() {
   std::ostringstream text;
-  text << "Usage: sframe-trace [OPTION]... PID          the stacks of a running process, of all its threads\n"
-          "       sframe-trace [OPTION]... --core FILE  of one that has crashed\n"
-          "       sframe-trace [OPTION]... RECORDING    of the samples of `perf record --call-graph dwarf`\n"
-          "\n"
-          "Walks stacks by the .sframe sections of the files in them.\n"
-          "\n"
-       << description()
-       << "\n"
-          "Exit status: 0 if there were stacks, 1 if not, 2 if the command line is wrong. What cut a stack before\n"
-          "its outermost frame stands below it, and in the summary.\n"
-          "\n"
-          "Examples:\n"
-          "  sframe-trace $(pidof bash)\n"
-          "  sframe-trace --core core --cache ~/.cache/sframe\n"
-          "  perf record --call-graph dwarf g++ -O2 -c file.cpp && sframe-trace --flamegraph out.svg perf.data\n";
+  text
+      << "Usage: sframe-trace [OPTION]... PID          the stacks of a running process, of all its threads\n"
+         "       sframe-trace [OPTION]... -- COMMAND [ARGUMENT]...\n"
+         "                                             of a command, when a signal ends it or you ask\n"
+         "       sframe-trace [OPTION]... --core FILE  of one that has crashed\n"
+         "       sframe-trace [OPTION]... RECORDING    of the samples of `perf record --call-graph dwarf`\n"
+         "\n"
+         "Walks stacks by the .sframe sections of the files in them.\n"
+         "\n"
+      << description()
+      << "\n"
+         "A command keeps its standard streams; its stacks go to standard error, and SIGQUIT to sframe-trace asks for\n"
+         "them. SIGINT, SIGTERM and SIGHUP are passed on. What it starts itself is not followed.\n"
+         "\n"
+         "Exit status: 0 if there were stacks, 1 if not, 2 if the command line is wrong; the command's (128 + N if\n"
+         "signal N ended it), 127 if there is none, 126 if it cannot be run, 125 if it cannot be traced. What cut a\n"
+         "stack before its outermost frame stands below it, and in the summary.\n"
+         "\n"
+         "Examples:\n"
+         "  sframe-trace $(pidof bash)\n"
+         "  sframe-trace -- ./program --its-option\n"
+         "  sframe-trace --core core --cache ~/.cache/sframe\n"
+         "  perf record --call-graph dwarf g++ -O2 -c file.cpp && sframe-trace --flamegraph out.svg perf.data\n";
   return text.str();
 }
 

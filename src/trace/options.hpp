@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "trace/code_file.hpp"
 
@@ -17,12 +18,13 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Source : std::uint8_t { Process, Core, Recording, Help, Version };
+enum class Source : std::uint8_t { Process, Command, Core, Recording, Help, Version };
 enum class Form : std::uint8_t { Text, Json, Folded };
 
 struct Options {
   Source source = Source::Help;
   int process = 0;
+  std::vector<std::string> command;
   std::filesystem::path file;        ///< core file or recording
   std::filesystem::path root = "/";  ///< where the files are that either names
   Form form = Form::Text;

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -32,6 +34,14 @@ std::string first_line(const std::string& path) {
   std::string line;
   std::getline(file, line);
   return line;
+}
+
+/// "0000000000004002" behind "SigCgt:" of /proc/PID/status, a bit a signal.
+std::uint64_t signals_in(const std::string& line) {
+  std::uint64_t signals = 0;
+  const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
+  if (begin != std::string::npos) std::from_chars(line.data() + begin, line.data() + line.size(), signals, 16);
+  return signals;
 }
 
 /// A descriptor, or -1.
@@ -70,7 +80,7 @@ bool is_mapped(const elf::Image& image, const Mapping& mapping, const Process& p
 
 }  // namespace
 
-Process::Process(int pid, const TranslationOptions& options) : pid_(pid), options_(options) {
+Process::Process(int pid, const TranslationOptions& options) : pid_(pid), living_thread_(pid), options_(options) {
   if (::access(folder_of(pid).c_str(), F_OK) != 0) throw SystemFailure("process " + std::to_string(pid), "look", ESRCH);
 }
 
@@ -95,8 +105,29 @@ std::vector<int> Process::threads() const {
   return threads;
 }
 
+bool Process::is_ended_by(int signal) const {
+  // signal(7): these stop it, let it go on or do nothing; all others end it.
+  constexpr std::array others{SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+  if (signal <= 0 || std::ranges::find(others, signal) != others.end()) return false;
+  std::ifstream status(folder_of(pid_) + "/status");
+  std::uint64_t taken = 0;
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigIgn:") || line.starts_with("SigCgt:")) taken |= signals_in(line);
+  }
+  return (taken >> static_cast<unsigned>(signal - 1) & 1U) == 0;
+}
+
+/// One that has ended and is still there has no memory any more. What has none at all is left to others to say.
+int Process::find_living_thread() const {
+  for (const int thread : threads()) {
+    if (std::ifstream(folder_of(thread) + "/maps").peek() != std::ifstream::traits_type::eof()) return thread;
+  }
+  return pid_;
+}
+
 AddressSpace Process::address_space() {
-  return {executable_mappings_of(pid_), [this](const Mapping& mapping) { return open(mapping); }};
+  living_thread_ = find_living_thread();
+  return {executable_mappings_of(living_thread_), [this](const Mapping& mapping) { return open(mapping); }};
 }
 
 OpenedFile Process::open(const Mapping& mapping) {
@@ -118,8 +149,8 @@ OpenedFile Process::open_anew(const Mapping& mapping) {
     // The kernel's own link leads to the file whatever has become of its name, but is not for everybody.
     std::string range = hex(mapping.begin).substr(2);
     range += "-" + hex(mapping.end).substr(2);
-    const Opened by_place(folder_of(pid_) + "/map_files/" + range);
-    const Opened by_name(folder_of(pid_) + "/root" + mapping.path);
+    const Opened by_place(folder_of(living_thread_) + "/map_files/" + range);
+    const Opened by_name(folder_of(living_thread_) + "/root" + mapping.path);
     for (const Opened* opened : {&by_place, &by_name}) {
       if (!*opened) continue;
       elf::Image image = elf::Image::open(opened->descriptor(), printable(mapping.path));
@@ -138,7 +169,7 @@ std::vector<std::byte> Process::read(std::uint64_t address, std::uint64_t size) 
   std::vector<std::byte> bytes(size);
   iovec here{bytes.data(), bytes.size()};
   iovec there{reinterpret_cast<void*>(address), bytes.size()};  // NOLINT(performance-no-int-to-ptr): another process's
-  const ssize_t count = ::process_vm_readv(pid_, &here, 1, &there, 1, 0);
+  const ssize_t count = ::process_vm_readv(living_thread_, &here, 1, &there, 1, 0);
   bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   return bytes;
 }

@@ -23,6 +23,8 @@ class Process {
   /// Its threads now, ascending.
   std::vector<int> threads() const;
   std::string name_of_thread(int thread) const;
+  /// Whether `signal` ends it: it neither handles nor ignores it, and the kernel's default does.
+  bool is_ended_by(int signal) const;
 
   /// Its code as it is mapped now. Files stay open from one call to the next.
   AddressSpace address_space();
@@ -35,10 +37,12 @@ class Process {
   std::vector<std::byte> read(std::uint64_t address, std::uint64_t size) const;
 
  private:
+  int find_living_thread() const;
   OpenedFile open(const Mapping& mapping);
   OpenedFile open_anew(const Mapping& mapping);
 
   int pid_;
+  int living_thread_;  ///< that files and memory are asked of: the first one may have ended before the others
   const TranslationOptions& options_;
   std::unordered_map<std::string, OpenedFile> files_;  ///< by what the mapping and its place say
   // One page of the stack at a time is read: a walk reads a few words of each.

@@ -11,70 +11,34 @@
 #include "trace/core_file.hpp"
 #include "trace/flame_graph.hpp"
 #include "trace/folded.hpp"
-#include "trace/json_report.hpp"
 #include "trace/process.hpp"
 #include "trace/recorded_files.hpp"
 #include "trace/recording.hpp"
+#include "trace/run_command.hpp"
 #include "trace/stopped_threads.hpp"
 #include "trace/text_report.hpp"
+#include "trace/thread_report.hpp"
 #include "trace/totals.hpp"
 
 namespace sframe_gen::trace {
 
 namespace {
 
-int end(const Totals& totals, const Options& options) {
+int end_with(const Totals& totals, const Options& options) {
   if (!options.quiet) totals.write(std::cerr);
   return totals.stacks() != 0 ? 0 : 1;
 }
 
-/// Threads of a process or core file, as the options want them written.
-class ThreadReport {
- public:
-  ThreadReport(const Options& options, std::ostream& out) : options_(options), out_(out) {}
-
-  void begin(int pid, const std::string& name) {
-    if (options_.form == Form::Text) write_process(out_, pid, name);
-  }
-
-  void add(AddressSpace& space, const ThreadStack& thread, const Stack& stack) {
-    const std::optional<Cut> cut = cut_of(space, stack);
-    totals_.add(stack, cut);
-    if (options_.form == Form::Json) return write_json(out_, space, thread, stack, cut);
-    write_thread(out_, thread.thread, thread.name, thread.signal);
-    write_stack(out_, space, stack, cut);
-  }
-
-  void add_missing(AddressSpace& space, const ThreadStack& thread) {
-    totals_.add_missing("thread " + thread.missing);
-    if (options_.form == Form::Json) return write_json(out_, space, thread, {}, {});
-    write_thread(out_, thread.thread, thread.name, thread.signal);
-    out_ << "    " << thread.missing << '\n';
-  }
-
-  const Totals& totals() const { return totals_; }
-
- private:
-  const Options& options_;
-  std::ostream& out_;
-  Totals totals_;
-};
-
-struct Walked {
-  ThreadStack thread;
-  Stack stack;
-};
-
 /// The threads stand still for as long as their stacks are walked, and no longer: files are opened before, and names
 /// looked up after. The thread of ours that stops them must end then: the kernel lets go those that were told to stop
 /// and have not yet.
-std::vector<Walked> walk_threads(Process& process, AddressSpace& space, std::size_t most_frames) {
-  std::vector<Walked> walked;
+std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, std::size_t most_frames) {
+  std::vector<WalkedThread> walked;
   const StoppedThreads stopped([&] { return process.threads(); });
   RememberedRows rows;
   process.forget_memory();
   for (const StoppedThreads::Thread& thread : stopped.threads()) {
-    Walked& now = walked.emplace_back();
+    WalkedThread& now = walked.emplace_back();
     now.thread = {.process = process.pid(),
                   .thread = thread.id,
                   .name = process.name_of_thread(thread.id),
@@ -93,18 +57,12 @@ int run_process(const Options& options, std::ostream& out) {
   // It may have loaded others since: files stay open, so that what is known of the old ones costs nothing again.
   AddressSpace space = process.address_space();
   space.find_all_rows();
-  const std::vector<Walked> walked =
+  const std::vector<WalkedThread> walked =
       std::async(std::launch::async, [&] { return walk_threads(process, space, options.most_frames); }).get();
   ThreadReport report(options, out);
   report.begin(process.pid(), process.name());
-  for (const auto& [thread, stack] : walked) {
-    if (thread.missing.empty()) {
-      report.add(space, thread, stack);
-    } else {
-      report.add_missing(space, thread);
-    }
-  }
-  return end(report.totals(), options);
+  for (const WalkedThread& thread : walked) report.add(space, thread);
+  return end_with(report.totals(), options);
 }
 
 int run_core(const Options& options, std::ostream& out) {
@@ -114,13 +72,14 @@ int run_core(const Options& options, std::ostream& out) {
   ThreadReport report(options, out);
   report.begin(core.pid(), core.name());
   for (const CoreFile::Thread& thread : core.threads()) {
-    const Stack stack = walk(space, rows, thread.registers, CoreFile::read_word, &core, options.most_frames);
-    report.add(
-        space,
-        {.process = core.pid(), .thread = thread.id, .name = core.name(), .signal = thread.signal, .missing = {}},
-        stack);
+    report.add(space, {.thread = {.process = core.pid(),
+                                  .thread = thread.id,
+                                  .name = core.name(),
+                                  .signal = thread.signal,
+                                  .missing = {}},
+                       .stack = walk(space, rows, thread.registers, CoreFile::read_word, &core, options.most_frames)});
   }
-  return end(report.totals(), options);
+  return end_with(report.totals(), options);
 }
 
 /// On a terminal: how far the records are done.
@@ -183,7 +142,7 @@ int run_recording(const Options& options, std::ostream& out) {
   if (recording.file().is_cut()) {
     std::cerr << "sframe-trace: warning: " << recording.file().name() << ": was cut short; what is there was walked\n";
   }
-  return end(totals, options);
+  return end_with(totals, options);
 }
 
 }  // namespace
@@ -194,6 +153,8 @@ int run(const Options& options, std::ostream& out) {
       return run_process(options, out);
     case Source::Core:
       return run_core(options, out);
+    case Source::Command:
+      return run_command(options);
     default:
       return run_recording(options, out);
   }

@@ -1,20 +1,14 @@
 #include "trace/stopped_threads.hpp"
 
-#include <elf.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstring>
 #include <system_error>
 #include <thread>
 
-#include "trace/thread_registers.hpp"
+#include "trace/tracee.hpp"
 
 namespace sframe_gen::trace {
 
@@ -22,37 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A thread that waits for a device does not stop before it is answered.
-constexpr auto patience = std::chrono::milliseconds(500);
-
 std::string text_of(int error) {
   return std::generic_category().message(error);
-}
-
-long request(__ptrace_request what, int thread, std::uintptr_t address, std::uintptr_t data) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg,performance-no-int-to-ptr): as ptrace(2) wants it
-  return ::ptrace(what, thread, reinterpret_cast<void*>(address), reinterpret_cast<void*>(data));
-}
-
-/// One set of a stopped thread's registers; empty where there is none.
-std::vector<std::byte> register_set(int thread, std::uintptr_t set) {
-  std::vector<std::byte> bytes(1024);
-  iovec room{bytes.data(), bytes.size()};
-  if (request(PTRACE_GETREGSET, thread, set, reinterpret_cast<std::uintptr_t>(&room)) != 0) return {};
-  bytes.resize(room.iov_len);
-  return bytes;
-}
-
-void read_registers(StoppedThreads::Thread& thread) {
-  const auto registers = general_registers(host_abi(), register_set(thread.id, NT_PRSTATUS));
-  if (!registers) {
-    thread.why_not = "is of another machine than this program";
-    return;
-  }
-  thread.registers = *registers;
-  if (host_abi() == sframe::Abi::S390x) {
-    add_floating_point_registers(host_abi(), register_set(thread.id, NT_PRFPREG), thread.registers);
-  }
 }
 
 /// What `status` says of a thread that was waited for.
@@ -61,34 +26,23 @@ void take_stop(StoppedThreads::Thread& thread, int status) {
     thread.why_not = "has ended";
     return;
   }
-  // With an event in the bits above, the stop is of our making; else a signal has come, which must not be lost.
-  constexpr unsigned event_shift = 16;
-  if (static_cast<unsigned>(status) >> event_shift == 0) thread.signal = WSTOPSIG(status);
-  read_registers(thread);
+  if (event_of(status) == 0) thread.signal = WSTOPSIG(status);
+  if (const auto registers = registers_of(thread.id)) {
+    thread.registers = *registers;
+  } else {
+    thread.why_not = other_machine;
+  }
 }
 
 }  // namespace
 
-sframe::Abi host_abi() {
-#if defined __x86_64__
-  return sframe::Abi::Amd64;
-#elif defined __aarch64__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  return sframe::Abi::Aarch64Little;
-#elif defined __aarch64__
-  return sframe::Abi::Aarch64Big;
-#elif defined __s390x__
-  return sframe::Abi::S390x;
-#else
-#error "no SFrame ABI"
-#endif
-}
-
 void StoppedThreads::seize(Thread& thread) {
-  if (request(PTRACE_SEIZE, thread.id, 0, 0) != 0) {
-    thread.why_not = errno == ESRCH ? "has ended" : "cannot be stopped: " + text_of(errno);
+  if (ask_ptrace(PTRACE_SEIZE, thread.id, 0, 0) != 0) {
+    const int error = errno;
+    thread.why_not = error == ESRCH || is_zombie(thread.id) ? "has ended" : "cannot be stopped: " + text_of(error);
     return;
   }
-  if (request(PTRACE_INTERRUPT, thread.id, 0, 0) != 0) thread.why_not = "has ended";
+  if (ask_ptrace(PTRACE_INTERRUPT, thread.id, 0, 0) != 0) thread.why_not = "has ended";
 }
 
 bool StoppedThreads::seize_new(const std::vector<int>& ids) {
@@ -110,12 +64,12 @@ void StoppedThreads::wait_for_all() {
     int status = 0;
     int waited = 0;
     while ((waited = ::waitpid(thread.id, &status, __WALL | WNOHANG)) == 0 && Clock::now() < until) {
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      std::this_thread::sleep_for(between_looks);
     }
     if (waited == thread.id) {
       take_stop(thread, status);
     } else {
-      thread.why_not = waited == 0 ? "does not stop, as it waits in the kernel" : "has ended";
+      thread.why_not = waited == 0 ? waits_in_kernel : "has ended";
     }
   }
 }
@@ -123,7 +77,7 @@ void StoppedThreads::wait_for_all() {
 StoppedThreads::~StoppedThreads() {
   // One that has not stopped yet cannot be let go by hand; the kernel does so when the thread ends that traces it.
   for (const Thread& thread : threads_) {
-    request(PTRACE_DETACH, thread.id, 0, static_cast<std::uintptr_t>(thread.signal));
+    ask_ptrace(PTRACE_DETACH, thread.id, 0, static_cast<std::uintptr_t>(thread.signal));
   }
 }
 

@@ -3,13 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "sframe_gen/format.hpp"
 #include "sframe_gen/unwind.hpp"
 
 namespace sframe_gen::trace {
-
-/// The machine that this program was built for.
-sframe::Abi host_abi();
 
 /// Threads of a process that stand still as long as this object lives (ptrace(2), PTRACE_SEIZE: their parent sees
 /// nothing of it). They go on where they were, with the signals that came in between, also if this program is killed. A

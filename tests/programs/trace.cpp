@@ -67,19 +67,66 @@ void threads(int count) {
   rest();
 }
 
-void handle(void (*handler)(int), int flags) {
+void handle(void (*handler)(int), int flags, int signal = SIGUSR1) {
   struct sigaction action {};
   action.sa_handler = handler;
   action.sa_flags = flags;
-  sigaction(SIGUSR1, &action, nullptr);
+  sigaction(signal, &action, nullptr);
 }
 
-void in_handler(int flags) {
+void use_another_stack() {
   static std::vector<char> stack(1 << 16);
   const stack_t other{stack.data(), 0, stack.size()};
   sigaltstack(&other, nullptr);
+}
+
+void in_handler(int flags) {
+  use_another_stack();
   handle([](int) { recurse(3, rest); }, flags);
   recurse(5, [] { std::raise(SIGUSR1); });
+}
+
+[[gnu::noinline]] void write_to_nowhere() {
+  static volatile char* volatile nowhere = nullptr;
+  *nowhere = 1;
+}
+
+/// One thread, when all others have come to rest.
+void crash(int depth, bool main_ends) {
+  static int number = depth;
+  pthread_barrier_init(&all_there, nullptr, 2);
+  pthread_t thread{};
+  pthread_create(&thread, nullptr, wait_in_thread, &number);
+  pthread_barrier_wait(&all_there);
+  pthread_create(
+      &thread, nullptr,
+      [](void*) -> void* {
+        usleep(50'000);
+        recurse(number, write_to_nowhere);
+        return nullptr;
+      },
+      nullptr);
+  if (main_ends) pthread_exit(nullptr);
+  while (for_ever) pause();
+}
+
+/// The stack is used up; on another one, the handler gives up.
+void overflow() {
+  use_another_stack();
+  handle([](int) { recurse(3, std::abort); }, SA_ONSTACK, SIGSEGV);
+  recurse(1 << 30, rest);
+}
+
+void execute_in_thread(char** command) {
+  pthread_t thread{};
+  pthread_create(
+      &thread, nullptr,
+      [](void* arguments) -> void* {
+        execvp(*static_cast<char**>(arguments), static_cast<char**>(arguments));
+        return nullptr;
+      },
+      command);
+  while (for_ever) pause();
 }
 
 /// Counts the signals that come; SIGUSR2 asks for their number.
@@ -111,4 +158,13 @@ int main(int argument_count, char** arguments) {
   if (std::strcmp(mode, "handler") == 0) in_handler(0);
   if (std::strcmp(mode, "altstack") == 0) in_handler(SA_ONSTACK);
   if (std::strcmp(mode, "signals") == 0) count_signals();
+  if (std::strcmp(mode, "crash") == 0) crash(number, false);
+  if (std::strcmp(mode, "crash-without-main") == 0) crash(number, true);
+  if (std::strcmp(mode, "abort") == 0) recurse(number, std::abort);
+  if (std::strcmp(mode, "overflow") == 0) overflow();
+  if (std::strcmp(mode, "handled") == 0) {
+    handle([](int) { _exit(7); }, 0, SIGSEGV);
+    recurse(number, write_to_nowhere);
+  }
+  if (std::strcmp(mode, "exec") == 0) execute_in_thread(arguments + 2);
 }

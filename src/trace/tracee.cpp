@@ -1,0 +1,70 @@
+#include "trace/tracee.hpp"
+
+#include <elf.h>
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "sframe_gen/format.hpp"
+#include "trace/thread_registers.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+/// The machine that this program was built for.
+sframe::Abi host_abi() {
+#if defined __x86_64__
+  return sframe::Abi::Amd64;
+#elif defined __aarch64__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  return sframe::Abi::Aarch64Little;
+#elif defined __aarch64__
+  return sframe::Abi::Aarch64Big;
+#elif defined __s390x__
+  return sframe::Abi::S390x;
+#else
+#error "no SFrame ABI"
+#endif
+}
+
+/// One set of a stopped thread's registers; empty where there is none.
+std::vector<std::byte> register_set(int thread, std::uintptr_t set) {
+  std::vector<std::byte> bytes(1024);
+  iovec room{bytes.data(), bytes.size()};
+  if (ask_ptrace(PTRACE_GETREGSET, thread, set, reinterpret_cast<std::uintptr_t>(&room)) != 0) return {};
+  bytes.resize(room.iov_len);
+  return bytes;
+}
+
+}  // namespace
+
+long ask_ptrace(__ptrace_request request, int thread, std::uintptr_t address, std::uintptr_t data) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg,performance-no-int-to-ptr): as ptrace(2) wants it
+  return ::ptrace(request, thread, reinterpret_cast<void*>(address), reinterpret_cast<void*>(data));
+}
+
+std::optional<unwind::Registers> registers_of(int thread) {
+  auto registers = general_registers(host_abi(), register_set(thread, NT_PRSTATUS));
+  if (registers && host_abi() == sframe::Abi::S390x) {
+    add_floating_point_registers(host_abi(), register_set(thread, NT_PRFPREG), *registers);
+  }
+  return registers;
+}
+
+bool is_zombie(int thread) {
+  std::ifstream file("/proc/" + std::to_string(thread) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  // A name may have any characters in it.
+  return line.find(") Z ", line.rfind(')')) != std::string::npos;
+}
+
+int event_of(int status) {
+  constexpr unsigned event_shift = 16;
+  return static_cast<int>(static_cast<unsigned>(status) >> event_shift);
+}
+
+}  // namespace sframe_gen::trace
