@@ -213,6 +213,6 @@ int main(int count, char** arguments) {
   int numbers[2]{};
   std::qsort(numbers, 2, sizeof numbers[0], on_compare);
   if (count > 1) walk_through_modules(arguments[1]);
-  if (count == 4) measure_lookups(arguments[2], std::strtoull(arguments[3], nullptr, 0));
+  for (int i = 2; i + 1 < count; i += 2) measure_lookups(arguments[i], std::strtoull(arguments[i + 1], nullptr, 0));
   return 0;
 }

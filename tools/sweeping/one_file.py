@@ -55,7 +55,7 @@ def examine(options, scratch, path):
     """What becomes of one file. The converted one stays in `scratch` under its own path; others may want it."""
     output = os.path.join(scratch, path.lstrip("/"))
     os.makedirs(os.path.dirname(output), exist_ok=True)
-    status, report, error = run(options.program, "-o", output, path)
+    status, report, error = run(options.program, *(["--compact"] if options.compact else []), "-o", output, path)
     outcome = Outcome(path, elf_files.is_object(path), report)
     if report["status"] != "done":
         refused = report["status"] == "failed" and status == 1 and not os.path.exists(output)
