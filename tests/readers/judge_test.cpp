@@ -67,21 +67,17 @@ constexpr Case cases[]{
      "descriptor 1 has rows outside the section's (.sframe+0x28); kernel drops the whole section when it comes there"},
     {"RowTwice", "", 0x54, "00", "kernel", refuses,
      "row 2 of descriptor 1 does not start after the row before it (.sframe+0x54); kernel drops the whole section when "
-     "it "
-     "comes there"},
+     "it comes there"},
     {"RowAtEnd", "", 0x5c, "07", "kernel", accepts, ""},
     {"RowBeyond", "", 0x5c, "08", "kernel", refuses,
      "row 4 of descriptor 1 starts behind the function's end (.sframe+0x5c); kernel drops the whole section when it "
-     "comes "
-     "there"},
+     "comes there"},
     {"CfaWithoutRegister", "", 0x71, "02", "kernel", refuses,
      "row 1 of descriptor 3 has no CFA that is based on a register (.sframe+0x70); kernel drops the whole section when "
-     "it "
-     "comes there"},
+     "it comes there"},
     {"WordsLeftOver", "", 0x78, "00", "kernel", refuses,
      "row 2 of descriptor 3 has data words that make no whole rules (.sframe+0x74); kernel drops the whole section "
-     "when it "
-     "comes there"},
+     "when it comes there"},
     {"OtherRows", "", 0xc, "0b", "kernel", accepts, ""},
     {"Version2ForKernel", "v2_amd64", 0, "", "kernel", refuses,
      "it is SFrame version 2 (.sframe+0x2); kernel takes version 3 only"},
@@ -89,14 +85,12 @@ constexpr Case cases[]{
      "it is SFrame version 3 (.sframe+0x2); glibc takes version 2 only"},
     {"OutermostForGlibc", "v2_amd64", 0, "", "glibc", refuses,
      "row 2 of descriptor 3 has no data words (.sframe+0x72); glibc starts the whole trace over from the DWARF where "
-     "it "
-     "meets one"},
+     "it meets one"},
     // What behind the last row was padding becomes its word.
     {"Version2ForGlibc", "v2_amd64", 0x72, "03 10", "glibc", accepts, ""},
     {"StartsForProfiler", "v2_amd64", 0, "", "java-profiler", refuses,
      "function starts are relative to their own fields (.sframe+0x3); java-profiler takes starts relative to the "
-     "section "
-     "only"},
+     "section only"},
     {"LinkedForLinker", "", 0, "", "mold", refuses, "it is in a linked file; mold reads objects only"},
 };
 
