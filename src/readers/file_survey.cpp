@@ -1,6 +1,7 @@
 #include "readers/file_survey.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -27,21 +28,30 @@ void survey_segments(const elf::Image& image, const Elf64_Shdr& section, Finding
     findings.add(Fact::NotLoaded, "it is not loaded as a whole");
 }
 
+/// By their addresses, which ascend in a file that anybody loads.
+std::vector<Elf64_Phdr> executable_segments(const elf::Image& image) {
+  std::vector<Elf64_Phdr> segments;
+  std::ranges::copy_if(image.segments(), std::back_inserter(segments), [](const Elf64_Phdr& segment) {
+    return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
+  });
+  std::ranges::stable_sort(segments, {}, &Elf64_Phdr::p_vaddr);
+  return segments;
+}
+
 void survey_code(const elf::Image& image, const std::vector<CodePlace>& places, Findings& findings) {
-  const Elf64_Phdr* only = nullptr;
+  const std::vector<Elf64_Phdr> segments = executable_segments(image);
+  auto only = segments.end();
   for (const CodePlace& place : places) {
-    const auto holds = [&](const Elf64_Phdr& load) {
-      return load.p_type == PT_LOAD && (load.p_flags & PF_X) != 0 && elf::holds_address(load, place.start) &&
-             place.size <= load.p_memsz - (place.start - load.p_vaddr);
-    };
-    const auto found = std::ranges::find_if(image.segments(), holds);
-    if (found == image.segments().end()) {
+    const auto behind = std::ranges::upper_bound(segments, place.start, {}, &Elf64_Phdr::p_vaddr);
+    const auto found = behind == segments.begin() ? segments.end() : std::prev(behind);
+    if (found == segments.end() || !elf::holds_address(*found, place.start) ||
+        place.size > found->p_memsz - (place.start - found->p_vaddr)) {
       findings.add(Fact::OutsideCode, "the function at " + hex(place.start) + " is outside all executable segments");
       continue;
     }
-    if (only != nullptr && only != &*found)
+    if (only != segments.end() && only != found)
       findings.add(Fact::SeveralCodes, "its functions are in several executable segments");
-    only = &*found;
+    only = found;
   }
 }
 
