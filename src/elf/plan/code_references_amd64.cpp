@@ -29,6 +29,28 @@ bool is_distance(std::span<const std::byte> code, std::size_t at) {
   return (byte_before(code, at, 1) & 0xc7) == 0x05 && follows_opcode(code, at - 1);
 }
 
+/// Bytes that may stand between the distance at `at` and the end of the instruction, by its opcode: an immediate is
+/// what cmp, mov, imul, test and their like have, of 4 bytes or, behind an operand size prefix, 2; and many opcodes of
+/// two and three bytes one of 1.
+bool may_have_immediate(std::span<const std::byte> code, std::size_t at, std::uint64_t size) {
+  const unsigned opcode = byte_before(code, at, 2);
+  const bool of_several_bytes = byte_before(code, at, 3) == 0x0f || byte_before(code, at, 4) == 0x0f ||
+                                byte_before(code, at, 4) == 0xc5 || byte_before(code, at, 5) == 0xc4 ||
+                                byte_before(code, at, 6) == 0x62;
+  switch (size) {
+    case 0:
+      return true;
+    case 1:
+      return of_several_bytes || opcode == 0x80 || opcode == 0x83 || opcode == 0x6b || opcode == 0xc0 ||
+             opcode == 0xc1 || opcode == 0xc6 || opcode == 0xf6;
+    case 2:
+    case 4:
+      return opcode == 0x81 || opcode == 0x69 || opcode == 0xc7 || opcode == 0xf7;
+    default:
+      return false;
+  }
+}
+
 /// Whether the four bytes at `at` may be added to registers: table[i] of fixed files. They follow a ModRM byte with
 /// mod 10, or a SIB byte behind one with mod 10 or, if the base is 101, mod 00 (tables ).
 bool is_displacement(std::span<const std::byte> code, std::size_t at) {
@@ -62,7 +84,10 @@ bool has_relative_operand_amd64(const Code& code, const AddressRange& wanted) {
   for (std::size_t at = 1; at + sizeof(std::int32_t) <= code.bytes.size(); ++at) {
     const auto distance = static_cast<std::int32_t>(load<std::uint32_t>(code.bytes.subspan(at), Endian::Little));
     const std::uint64_t end = code.address + at + sizeof(std::int32_t);
-    if (reached.contains(end + static_cast<std::uint64_t>(distance)) && is_distance(code.bytes, at)) return true;
+    const std::uint64_t target = end + static_cast<std::uint64_t>(distance);
+    if (!reached.contains(target) || !is_distance(code.bytes, at)) continue;
+    for (std::uint64_t immediate = 0; immediate <= longest_immediate; ++immediate)
+      if (wanted.contains(target + immediate) && may_have_immediate(code.bytes, at, immediate)) return true;
   }
   return false;
 }

@@ -137,6 +137,21 @@ bool is_library_mark(const Image& image, const Section& symbol_table, const Elf6
   return name_of(image, symbol_table, symbol) == library_mark;
 }
 
+bool has_local_names(const Image& image) {
+  for (const Section& table : image.sections()) {
+    if (table.header.sh_type != SHT_SYMTAB) continue;
+    const auto symbols = image.bytes_of(table);
+    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
+      const Elf64_Sym symbol = load_symbol(symbols.subspan(at), image.endian());
+      const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+      const bool is_named = symbol.st_name != 0 && symbol.st_shndx != SHN_UNDEF;
+      if (is_named && ELF64_ST_BIND(symbol.st_info) == STB_LOCAL && (type == STT_FUNC || type == STT_OBJECT))
+        return true;
+    }
+  }
+  return false;
+}
+
 bool has_relative_relocation_to(const Image& image, const Section& section) {
   for (const Section& table : image.sections()) {
     if ((table.header.sh_flags & SHF_ALLOC) == 0) continue;
