@@ -274,11 +274,12 @@ constexpr Option table[]{
         .group = Group::Files,
         .brief = "move program headers that have no room to grow",
         .help = "where a linked file has no room for more program headers, move them to its end; never strip it then",
-        .manual = "Where a linked file has no room for more program headers and nothing near them can make room, move "
-                  "them to the end of the file, in front of what is not loaded. Without this such a file is refused. "
-                  "It runs as before, but *strip*, *objcopy*, *dwz* and *patchelf* break it, which they do without a "
-                  "word, and Linux before 6.12 does not find its build-id: for files that nothing changes any more.",
-        .limit = &converting,
+        .manual =
+            "Where a linked file has no room for more program headers and nothing near them can make room, move "
+            "them to the end of the file, in front of what is not loaded. Without this such a file is refused. "
+            "It runs as before, but *strip*, *eu-strip*, *objcopy*, *dwz* and *patchelf* break it, and Linux before "
+            "6.12 does not find its build-id: for files that nothing changes any more.",
+        .limit = &reading_rows,
     },
     {
         .name = "drop-signature",

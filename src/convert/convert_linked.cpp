@@ -34,7 +34,7 @@ void warn_of_executable_segments(const elf::Image& image, const Observer& observ
 void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, const Observer& observer) {
   if (layout.header.e_phoff == image.header().e_phoff || !observer.warn) return;
   observer.warn(image.name() +
-                ": its program headers are at the end of the file now; strip, objcopy and their like would break it");
+                ": its program headers move to the end of the file; strip, objcopy and their like break such a file");
 }
 
 LoweredFunctions lower(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
@@ -79,7 +79,10 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
                : lower(image, debug ? *debug : image, stubs_for(image, options), dialect, options.count_code);
 
   warn_of_executable_segments(image, observer);
-  const elf::Layout layout = plan_layout(image, lowered.encoder.encoded_size(), added, header_moves(options), observer);
+  // What may be was decided when the file was converted first.
+  const bool have_moved = original && opened.header().e_phoff != original->header().e_phoff;
+  const elf::HeaderMoves moves = have_moved ? elf::HeaderMoves::IfNeeded : header_moves(options);
+  const elf::Layout layout = plan_layout(image, lowered.encoder.encoded_size(), added, moves, observer);
   warn_of_moved_headers(image, layout, observer);
   // Function starts are stored relative to the section: its place comes before its bytes.
   std::vector<std::byte> bytes = encode_at(layout.section_address, lowered.encoder, image.name());

@@ -23,6 +23,11 @@ std::vector<DynamicEntry> read_dynamic(const Image& image) {
   return entries;
 }
 
+bool is_program(const Image& image) {
+  if (image.header().e_type == ET_EXEC || image.find_segment(PT_INTERP) != nullptr) return true;
+  return (find_dynamic(read_dynamic(image), DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0;
+}
+
 std::optional<std::uint64_t> find_dynamic(const std::vector<DynamicEntry>& entries, std::int64_t tag) {
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const DynamicEntry& e) { return e.tag == tag; });
   return found == entries.end() ? std::nullopt : std::optional(found->value);

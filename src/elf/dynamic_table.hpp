@@ -47,6 +47,10 @@ inline constexpr std::array dynamic_tables{
 /// The tags whose value is the address of a section of this type; empty for types that .dynamic does not name.
 std::vector<std::int64_t> tags_of_type(std::uint32_t section_type);
 
+/// Whether the kernel starts it: at fixed addresses, by a dynamic linker that it names, or marked as a program that is
+/// independent of its position.
+bool is_program(const Image& image);
+
 /// DT_SONAME's text; empty where there is none or it lies outside the string table.
 std::string soname_of(const Image& image, const std::vector<DynamicEntry>& entries);
 

@@ -106,8 +106,9 @@ std::vector<Run> read_end(const elf::Section& section, const elf::Image& image, 
   return std::move(found.runs());
 }
 
-/// The function that the kernel enters, if it is one that is known.
+/// The function that the kernel enters, if it is one that is known. In a library nobody need enter by it.
 std::optional<Run> read_start(const elf::Image& image, const Surroundings& around, sframe::Abi abi) {
+  if (!elf::is_program(image)) return {};
   const std::uint64_t entry = image.header().e_entry;
   for (const Pattern& pattern : starts_for(abi)) {
     if (!image.is_code(entry, pattern.size())) continue;

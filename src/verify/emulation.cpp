@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "elf/dynamic_table.hpp"
 #include "elf/load_lookup.hpp"
 #include "verify/rule_text.hpp"
 #include "verify/synthetic_context.hpp"
@@ -62,6 +63,7 @@ Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std:
   for (const PcRange& range : more) {
     const auto code = elf::loaded_bytes(image, range.begin, range.end - range.begin);
     read_section(range.begin, code, abi.fixed_ra_offset != 0);
+    forget_long_padding(range);
   }
   read_start(image);
   follow();
@@ -71,6 +73,7 @@ Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std:
 /// others call, as the one is that a library's header names.
 void Emulation::read_start(const elf::Image& image) {
   constexpr std::uint64_t longest = 64;
+  if (!elf::is_program(image)) return;
   const std::uint64_t entry = image.header().e_entry;
   std::map<std::uint64_t, Place> places;
   bool aligned = false;
@@ -91,7 +94,10 @@ void Emulation::read_start(const elf::Image& image) {
     // It does not come back, and what it calls is no stub of ours.
     place.instruction.flow = Flow::Leave;
     place.instruction.target = 0;
-    if (aligned) places_.merge(places);
+    if (!aligned) return;
+    // It may stand in a section that is followed anyway.
+    places.merge(places_);
+    places_ = std::move(places);
     return;
   }
 }
@@ -129,6 +135,23 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
     }
     places_.emplace(address + at, place);
     at += place.instruction.size;
+  }
+}
+
+/// No stub has more than its own size of it: rows over what only looks like padding are not for the instructions to
+/// judge.
+void Emulation::forget_long_padding(const PcRange& range) {
+  auto first = places_.lower_bound(range.begin);
+  const auto end = places_.lower_bound(range.end);
+  while (first != end) {
+    auto last = first;
+    while (last != end && last->second.instruction.is_padding) ++last;
+    const std::uint64_t behind = last == end ? range.end : last->first;
+    if (behind - first->first > largest_gap_in_stubs)
+      first = places_.erase(first, last);
+    else
+      first = last;
+    if (first != end && first == last) ++first;
   }
 }
 

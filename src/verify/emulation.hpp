@@ -62,6 +62,7 @@ class Emulation {
 
   void read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header);
   void read_start(const elf::Image& image);
+  void forget_long_padding(const PcRange& range);
   void follow();
   void arrive(std::uint64_t pc, const State& state);
   void leave(std::uint64_t pc, const Place& place);

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <future>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 
 #include "cfi/section_loader.hpp"
@@ -95,17 +97,29 @@ class Verifier {
     }
   }
 
-  /// Where section headers do not name the stubs: what no FDE describes and has rows all the same. What it does is for
-  /// the instructions to say.
+  /// Where section headers do not name the stubs: what no FDE describes and has rows all the same; rows that repeat;
+  /// and what is small and next to those, the header for one. What it does is for the instructions to say. No more than
+  /// `most` bytes, as following them takes thirty times their size in memory.
   std::vector<PcRange> plain_code(const sframe::Section& section) {
-    std::vector<PcRange> ranges;
-    if (image_.has_section_headers()) return ranges;
+    constexpr std::uint64_t most = 1U << 20U, small = 32;
+    std::vector<PcRange> stubs, beside;
+    if (image_.has_section_headers()) return stubs;
     for (const sframe::Fde& fde : section.fdes) {
-      const bool is_code = fde.size != 0 && image_.is_code(fde.start, fde.size);
-      if (is_code && fde.start != image_.header().e_entry && index_at(fde.start) == nullptr)
-        ranges.push_back({fde.start, fde.start + fde.size});
+      if (fde.size == 0 || !image_.is_code(fde.start, fde.size) || fde.start == image_.header().e_entry) continue;
+      const bool is_stub = fde.pc_type == sframe::PcType::Mask || index_at(fde.start) == nullptr;
+      if (is_stub) stubs.push_back({fde.start, fde.start + fde.size});
+      if (!is_stub && fde.size <= small) beside.push_back({fde.start, fde.start + fde.size});
     }
-    return merged(std::move(ranges), largest_gap_in_stubs);
+    stubs = merged(std::move(stubs), largest_gap_in_stubs);
+    std::unordered_set<std::uint64_t> borders;
+    for (const PcRange& range : stubs) borders.insert({range.begin, range.end});
+    std::ranges::copy_if(beside, std::back_inserter(stubs), [&](const PcRange& range) {
+      return borders.contains(range.begin) || borders.contains(range.end);
+    });
+    stubs = merged(std::move(stubs), largest_gap_in_stubs);
+    std::uint64_t bytes = 0;
+    std::erase_if(stubs, [&](const PcRange& range) { return (bytes += range.end - range.begin) > most; });
+    return stubs;
   }
 
   void check_function(const sframe::Fde& fde, const sframe::Section& section) {

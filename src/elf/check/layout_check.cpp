@@ -96,6 +96,11 @@ class Check {
     const Elf64_Phdr& last = loads_.back();
     require(FileRange{last.p_offset, last.p_offset + last.p_filesz}.contains(table) && table.begin % 8 == 0,
             "program headers that moved must lie in the last PT_LOAD, aligned to 8");
+    const bool shares_page = std::any_of(loads_.begin(), loads_.end() - 1, [&](const Elf64_Phdr& load) {
+      return load.p_filesz != 0 && load.p_offset + load.p_filesz > align_down(last.p_offset, page_) &&
+             load.p_offset < align_up(last.p_offset + last.p_filesz, page_);
+    });
+    require(!shares_page, "program headers that moved must share no page of the file with another PT_LOAD");
     require(old_kernels_table(out_) == last.p_vaddr + (table.begin - last.p_offset),
             "program headers that moved must be as far from the first PT_LOAD in the file as in memory");
   }

@@ -61,9 +61,14 @@ class Cheapest {
     if (moved_) why += "; nor can the headers move, as " + moved_->why;
     if (is_dynamic_loader(task_.image))
       why = "is a dynamic loader, to which a segment cannot be added safely, and " + why;
-    else if (obstacle_.in_table && task_.moves == HeaderMoves::Never)
+    else if (obstacle_.in_table && could_move())
       why += " (--move-headers moves them to the end of the file)";
     return why;
+  }
+
+  bool could_move() const {
+    if (task_.moves != HeaderMoves::Never) return false;
+    return std::holds_alternative<Placement>(place(task_, {.section = SectionPlan::Tail, .table = TablePlan::Moved}));
   }
 
   const Task& task_;

@@ -19,7 +19,9 @@ std::optional<std::string> align_tail_with_first_load(const Task& task, Placemen
   const std::uint64_t above_memory = placement.loads.address_above() - base;
   if (above_memory > after_file && above_memory - after_file > largest_hole)
     return "the file would get a hole of " + hex(above_memory - after_file) + " bytes";
-  placement.tail.offset = std::max(after_file, above_memory);
+  // In a page of the file with nothing else that is loaded: glibc takes the first mapping that holds the table's pages
+  // for the table's, be it where .bss begins, and is cleared.
+  placement.tail.offset = std::max(align_up(after_file, placement.loads.page()), above_memory);
   placement.tail.address = placement.tail.offset + base;
   return {};
 }

@@ -17,8 +17,8 @@ bool is_library_mark(const Image& image, const Section& symbol_table, const Elf6
 /// Whether the dynamic linker computes a pointer into `section` (Machine::pointer_relocations, SHT_RELR).
 bool has_relative_relocation_to(const Image& image, const Section& section);
 
-/// Whether .symtab still names functions or variables that no other file sees: then it has not lost the symbols by which
-/// a linker script tells code where a section begins or ends.
+/// Whether .symtab still names functions or variables that no other file sees: then it has not lost the symbols by
+/// which a linker script tells code where a section begins or ends.
 bool has_local_names(const Image& image);
 
 /// Whether an instruction may address `section` by its distance; in files with fixed addresses, whether the section's
