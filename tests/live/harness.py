@@ -1,13 +1,16 @@
 """What the live tests share: running the program under test, scratch folders, reading a little of an ELF file."""
 import atexit
 import collections
+import contextlib
 import functools
 import os
+import re
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "corpus", "amd64")
@@ -70,6 +73,32 @@ def need(result):
 def read(path):
     with open(path, "rb") as file:
         return file.read()
+
+
+def state_of(pid):
+    """"S" and who traces it."""
+    text = read(f"/proc/{pid}/status").decode(errors="replace")
+    return re.search(r"State:\s+(\S)", text)[1], int(re.search(r"TracerPid:\s+(\d+)", text)[1])
+
+
+def wait_for(condition, seconds=30):
+    """What a busy machine takes its time for. The condition's last word."""
+    until = time.monotonic() + seconds
+    while not (met := condition()) and time.monotonic() < until:
+        time.sleep(0.01)
+    return met
+
+
+def come_to_rest(pid):
+    """Until no thread of a process that has said "ready" runs any more."""
+    def at_rest():
+        # A thread may end meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            return all(state_of(f"{pid}/task/{thread}")[0] != "R" for thread in os.listdir(f"/proc/{pid}/task"))
+        return False
+    time.sleep(0.01)  # for one that other threads wake
+    if not wait_for(at_rest):
+        raise RuntimeError(f"process {pid} does not come to rest")
 
 
 def scratch(prefix):
