@@ -89,18 +89,15 @@ bool has_absolute_operand(const Image& image, const Code& code, const AddressRan
   return true;
 }
 
-/// Whether `counts` says so of a symbol whose value lies in the section.
+/// Whether `counts` says so of a symbol that is defined.
 template <typename Counts>
-bool any_symbol_in(const Image& image, const Section& section, Counts counts) {
+bool any_symbol(const Image& image, Counts counts) {
   for (const Section& table : image.sections()) {
     if (table.header.sh_type != SHT_SYMTAB && table.header.sh_type != SHT_DYNSYM) continue;
     const auto symbols = image.bytes_of(table);
     for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
       const Elf64_Sym symbol = load_symbol(symbols.subspan(at), image.endian());
-      // Without section headers, the index is that of a section that once was.
-      const bool may_be =
-          symbol.st_shndx == section.index || (!image.has_section_headers() && symbol.st_shndx != SHN_UNDEF);
-      if (may_be && holds_address(section.header, symbol.st_value) && counts(table, symbol)) return true;
+      if (symbol.st_shndx != SHN_UNDEF && counts(table, symbol)) return true;
     }
   }
   return false;
@@ -123,14 +120,25 @@ bool is_mere_mark(std::string_view name, std::uint16_t machine) {
   return machine == EM_AARCH64 && is_mapping;
 }
 
+bool names_place_in(const Image& image, const Section& section, const Section& table, const Elf64_Sym& symbol) {
+  const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+  return holds_address(section.header, symbol.st_value) && type != STT_SECTION && type != STT_FILE &&
+         symbol.st_name != 0 && !is_mere_mark(name_of(image, table, symbol), image.header().e_machine);
+}
+
 }  // namespace
 
 bool has_named_symbol_in(const Image& image, const Section& section) {
-  return any_symbol_in(image, section, [&](const Section& table, const Elf64_Sym& symbol) {
-    const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-    if (type == STT_SECTION || type == STT_FILE) return false;
-    return symbol.st_name != 0 && !is_mere_mark(name_of(image, table, symbol), image.header().e_machine);
+  return any_symbol(image, [&](const Section& table, const Elf64_Sym& symbol) {
+    // Without section headers, the index is that of a section that once was.
+    const bool may_be = symbol.st_shndx == section.index || !image.has_section_headers();
+    return may_be && names_place_in(image, section, table, symbol);
   });
+}
+
+bool has_symbol_at(const Image& image, const Section& part) {
+  return any_symbol(
+      image, [&](const Section& table, const Elf64_Sym& symbol) { return names_place_in(image, part, table, symbol); });
 }
 
 bool is_library_mark(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol) {
@@ -138,18 +146,11 @@ bool is_library_mark(const Image& image, const Section& symbol_table, const Elf6
 }
 
 bool has_local_names(const Image& image) {
-  for (const Section& table : image.sections()) {
-    if (table.header.sh_type != SHT_SYMTAB) continue;
-    const auto symbols = image.bytes_of(table);
-    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
-      const Elf64_Sym symbol = load_symbol(symbols.subspan(at), image.endian());
-      const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-      const bool is_named = symbol.st_name != 0 && symbol.st_shndx != SHN_UNDEF;
-      if (is_named && ELF64_ST_BIND(symbol.st_info) == STB_LOCAL && (type == STT_FUNC || type == STT_OBJECT))
-        return true;
-    }
-  }
-  return false;
+  return any_symbol(image, [](const Section& table, const Elf64_Sym& symbol) {
+    const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+    return table.header.sh_type == SHT_SYMTAB && symbol.st_name != 0 && ELF64_ST_BIND(symbol.st_info) == STB_LOCAL &&
+           (type == STT_FUNC || type == STT_OBJECT);
+  });
 }
 
 bool has_relative_relocation_to(const Image& image, const Section& section) {
