@@ -80,8 +80,13 @@ const std::vector<Form> relative_aarch64{
     " adrp x3, TARGET\n ldr x4, [x3, :lo12:TARGET]", " adrp x3, TARGET\n ldr q4, [x3, :lo12:TARGET]",
     // Scheduled apart, and used in front of its own place by a loop.
     " adrp x3, TARGET\n .rept 60\n nop\n .endr\n ldrh w4, [x3, :lo12:TARGET]",
-    " b 2f\n1: add x9, x3, :lo12:TARGET\n ret\n2: adrp x3, TARGET\n b 1b", " adr x3, TARGET", " ldr x3, TARGET",
-    " ldr w3, TARGET", " ldrsw x3, TARGET", " ldr q3, TARGET"};
+    " b 2f\n1: add x9, x3, :lo12:TARGET\n ret\n2: adrp x3, TARGET\n b 1b",
+    // In a part that was split off, behind a branch, behind a call, and by a table of jumps.
+    " b 2f\n1: add x9, x3, :lo12:TARGET\n ret\n .skip 40000\n2: adrp x3, TARGET\n cbz x0, 3f\n mov x3, #1\n ret\n"
+    "3: b 1b",
+    " adrp x3, TARGET\n tbz x0, #3, 1f\n ret\n1: bl 2f\n ldrb w4, [x3, :lo12:TARGET]\n ret\n2: ret",
+    " adrp x3, TARGET\n br x0\n ldr x4, [x3, :lo12:TARGET]", " adr x3, TARGET", " ldr x3, TARGET", " ldr w3, TARGET",
+    " ldrsw x3, TARGET", " ldr q3, TARGET"};
 const std::vector<Form> absolute_aarch64{" ldr x3, =TARGET", " .data\n .balign 8\n .8byte TARGET",
                                          " movz x3, #:abs_g0_nc:TARGET\n movk x3, #:abs_g1_nc:TARGET",
                                          " movz x3, #:abs_g1:TARGET\n movk x3, #:abs_g0_nc:TARGET",
@@ -104,6 +109,16 @@ TEST_F(ReferencesOf, AArch64Code) {
   expect_found(aarch64, anywhere, relative_aarch64);
   expect_found(aarch64, fixed, relative_aarch64);
   expect_found(aarch64, fixed, absolute_aarch64);
+}
+
+// Low bits that would make the address, where the page does not come by or has been replaced.
+TEST_F(ReferencesOf, AArch64PagesOfOtherCode) {
+  for (const char* other :
+       {" adrp x3, note\n ret\n ldr x4, [x3, :lo12:note]", " ldr x4, [x3, :lo12:note]\n adrp x3, note\n ret",
+        " adrp x3, note\n ldr x3, [x3, #8]\n ldr x4, [x3, :lo12:note]",
+        " adrp x3, note\n add x3, x3, #9\n ldr x4, [x3, :lo12:note]",
+        " adrp x3, note\n b 1f\n ldr x4, [x3, :lo12:note]\n1: ret"})
+    EXPECT_FALSE(finds(aarch64, anywhere, other, "note")) << other;
 }
 
 // Code is little-endian here too, literals and data are not.
