@@ -23,28 +23,31 @@ Stop look_up(const ModuleSection& section, std::uint64_t pc, PackedRow& row) {
 /// Finds rows, and trusts a module once it was seen to be loaded still: for one walk, as what is on the stack stays.
 class Rows {
  public:
-  explicit Rows(const LoadedModules& loaded) : loaded_(loaded), all_(loaded.rows), cache_(loaded.rows) {}
+  explicit Rows(const LoadedModules& loaded) : loaded_(loaded), remembered_(loaded.rows) {}
 
   Stop find(std::uint64_t pc, PackedRow& row) {
+    std::uint32_t number = 0;
+    const bool is_remembered = remembered_.find(pc, row, number);
     if (pc - begin_ >= size_) [[unlikely]] {
-      if (!enter_module(pc)) return Stop::NoModule;
+      if (!enter_module(pc, number)) return Stop::NoModule;
     }
-    if (cache_.find(pc, row)) [[likely]] {
+    // What stood in the place of an unknown module may have left rows behind, and none are to be left by this one.
+    if (is_remembered && is_known_) [[likely]] {
       return Stop::Stepped;
     }
     Stop stop = look_up(module_->own, pc, row);
     const bool has_more = module_->provided.view.is_open();
     if (stop != Stop::Stepped && has_more && look_up(module_->provided, pc, row) == Stop::Stepped) stop = Stop::Stepped;
-    if (stop == Stop::Stepped) cache_.put(pc, row);
+    if (stop == Stop::Stepped && is_known_) remembered_.put(pc, row, number_of(*module_));
     return stop;
   }
 
  private:
-  bool enter_module(std::uint64_t pc) {
-    module_ = find_known(pc);
-    // What stood in the place of an unknown module may have left rows behind, and none are to be left by this one.
-    cache_ = module_ != nullptr ? all_ : RowCache({});
-    if (module_ == nullptr) {
+  /// `number`: of the module that held the PC when its row was remembered.
+  bool enter_module(std::uint64_t pc, std::uint32_t number) {
+    module_ = find_known(pc, number);
+    is_known_ = module_ != nullptr;
+    if (!is_known_) {
       size_ = 0;
       if (!open_unseen(pc, unseen_.emplace())) return false;
       module_ = &*unseen_;
@@ -54,27 +57,43 @@ class Rows {
     return true;
   }
 
-  const LoadedModule* find_known(std::uint64_t pc) {
-    const LoadedModule* const modules = loaded_.modules.data();
-    std::size_t first = 0;
-    std::size_t count = loaded_.modules.size();
-    while (count > 1) {
-      const std::size_t half = count / 2;
-      if (modules[first + half].begin <= pc) first += half;
-      count -= half;
-    }
-    if (count == 0 || pc < modules[first].begin || pc >= modules[first].end) return nullptr;
-    const LoadedModule& module = modules[first];
-    const std::uint64_t bit = first < 64 ? std::uint64_t{1} << first : 0;
+  std::uint32_t number_of(const LoadedModule& known) const {
+    return static_cast<std::uint32_t>(&known - loaded_.modules.data());
+  }
+
+  const LoadedModule* find_known(std::uint64_t pc, std::uint32_t number) {
+    const std::size_t count = loaded_.modules.size();
+    if (number >= count || !holds(number, pc)) number = last_below(pc);
+    if (count == 0 || !holds(number, pc)) return nullptr;
+    const LoadedModule& module = loaded_.modules.data()[number];
+    const std::uint64_t bit = number < 64 ? std::uint64_t{1} << number : 0;
     if ((seen_ & bit) == 0 && !module.is_permanent && !is_same_file(module.identity, pc)) return nullptr;
     seen_ |= bit;
     return &module;
   }
 
+  bool holds(std::uint32_t number, std::uint64_t pc) const {
+    const LoadedModule& module = loaded_.modules.data()[number];
+    return pc - module.begin < module.end - module.begin;
+  }
+
+  /// The last module that begins at or below `pc`, or the first one.
+  std::uint32_t last_below(std::uint64_t pc) const {
+    const LoadedModule* const modules = loaded_.modules.data();
+    std::size_t first = 0;
+    for (std::size_t count = loaded_.modules.size(); count > 1;) {
+      const std::size_t half = count / 2;
+      if (modules[first + half].begin <= pc) first += half;
+      count -= half;
+    }
+    return static_cast<std::uint32_t>(first);
+  }
+
   const LoadedModules& loaded_;
-  RowCache all_, cache_;
+  RowCache remembered_;
   const LoadedModule* module_ = nullptr;
   std::uint64_t begin_ = 0, size_ = 0;  ///< of `module_`'s code
+  bool is_known_ = false;               ///< `module_` is one of `loaded_`
   std::uint64_t seen_ = 0;              ///< bit n: the n-th module is still loaded
   std::optional<LoadedModule> unseen_;
 };

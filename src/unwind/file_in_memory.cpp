@@ -17,24 +17,29 @@ namespace {
 constexpr std::uint32_t gnu_sframe_segment = 0x6474e554;  // PT_GNU_SFRAME
 constexpr std::uint64_t first_page = 4096;                ///< bytes, however large pages are
 
-/// What the C library says of the file that holds `pc`. `map_end` 0: nothing.
-struct Found {
-  const struct link_map* map = nullptr;
-  const void* eh_frame = nullptr;
-  std::uint64_t map_begin = 0, map_end = 0;
-};
-
-Found find_object(std::uint64_t pc) {
-  Found answer;
+/// What the C library says of the file that holds `pc`, with the names that dl_find_object has for it.
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
-  dl_find_object found{};
-  if (_dl_find_object == nullptr || _dl_find_object(pointer_to(pc), &found) != 0) return answer;
-  answer = {found.dlfo_link_map, found.dlfo_eh_frame, reinterpret_cast<std::uint64_t>(found.dlfo_map_start),
-            reinterpret_cast<std::uint64_t>(found.dlfo_map_end)};
+using Found = dl_find_object;
+/// False: it knows none, or cannot tell.
+bool find_object(std::uint64_t pc, Found& found) {
+  return _dl_find_object != nullptr && _dl_find_object(pointer_to(pc), &found) == 0;
+}
 #else
-  (void)pc;
+struct Found {
+  const struct link_map* dlfo_link_map;
+  const void* dlfo_eh_frame;
+  const void *dlfo_map_start, *dlfo_map_end;
+};
+bool find_object(std::uint64_t, Found&) {
+  return false;
+}
 #endif
-  return answer;
+
+std::uint64_t begin_of(const Found& found) {
+  return reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
+}
+std::uint64_t end_of(const Found& found) {
+  return reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
 }
 
 bool can_find_objects() {
@@ -124,11 +129,13 @@ FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias) 
     const bool may_have_build_id = segment.p_type == PT_NOTE && segment.p_align < 8 && file.identity.build_id_size == 0;
     if (may_have_build_id && is_in_memory(segments, segment)) find_build_id(segment, bias, file.identity);
   }
-  const Found found = find_object(file.begin);
-  file.identity.link_map = found.map;
-  file.identity.eh_frame = found.eh_frame;
-  file.identity.map_begin = found.map_begin;
-  file.identity.map_end = found.map_end;
+  Found found;
+  if (find_object(file.begin, found)) {
+    file.identity.link_map = found.dlfo_link_map;
+    file.identity.eh_frame = found.dlfo_eh_frame;
+    file.identity.map_begin = begin_of(found);
+    file.identity.map_end = end_of(found);
+  }
   // Any file has a first page. Elsewhere the build-id is only if the headers are the same.
   const bool in_first_page = file.identity.build_id - file.identity.header + file.identity.build_id_size <= first_page;
   if (in_first_page) file.identity.headers_size = 0;
@@ -137,16 +144,24 @@ FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias) 
   return file;
 }
 
+namespace {
+
+/// Whether the C library says of `pc` what it said of the file; also that it knows nothing of either.
+bool is_found_as(const FileIdentity& identity, std::uint64_t pc) {
+  Found found;  // Not cleared: that would take a quarter of this function's time.
+  if (!find_object(pc, found)) return identity.link_map == nullptr;
+  return found.dlfo_link_map == identity.link_map && found.dlfo_eh_frame == identity.eh_frame &&
+         begin_of(found) == identity.map_begin && end_of(found) == identity.map_end;
+}
+
+}  // namespace
+
 bool is_same_file(const FileIdentity& identity, std::uint64_t pc) {
   const bool is_telling = identity.header != 0 && identity.build_id_size != 0;
   // Then it is taken to be there still: musl unloads nothing, and older versions of glibc cannot be asked.
   if (!is_telling) return !can_find_objects();
   if (can_find_objects()) {
-    const Found found = find_object(pc);
-    if (found.map != identity.link_map || found.eh_frame != identity.eh_frame ||
-        found.map_begin != identity.map_begin || found.map_end != identity.map_end) {
-      return false;
-    }
+    if (!is_found_as(identity, pc)) return false;
   } else if (!is_readable(identity.header)) {
     return false;
   }
@@ -155,12 +170,14 @@ bool is_same_file(const FileIdentity& identity, std::uint64_t pc) {
 }
 
 ProgramHeaders program_headers_at(std::uint64_t pc) {
-  const Found found = find_object(pc);
-  if (found.map == nullptr || found.map_end - found.map_begin < first_page || !is_readable(found.map_begin)) return {};
-  const auto& header = *static_cast<const ElfW(Ehdr)*>(pointer_to(found.map_begin));
+  Found found;
+  if (!find_object(pc, found)) return {};
+  const std::uint64_t begin = begin_of(found);
+  if (found.dlfo_link_map == nullptr || end_of(found) - begin < first_page || !is_readable(begin)) return {};
+  const auto& header = *static_cast<const ElfW(Ehdr)*>(pointer_to(begin));
   if (!is_elf_header(header)) return {};
-  const auto* const segments = static_cast<const ElfW(Phdr)*>(pointer_to(found.map_begin + header.e_phoff));
-  return {{segments, header.e_phnum}, found.map->l_addr};
+  const auto* const segments = static_cast<const ElfW(Phdr)*>(pointer_to(begin + header.e_phoff));
+  return {{segments, header.e_phnum}, found.dlfo_link_map->l_addr};
 }
 
 }  // namespace sframe_gen::unwind

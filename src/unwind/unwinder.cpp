@@ -64,13 +64,14 @@ Stop Unwinder::step(Registers& registers) const noexcept {
   const std::uint64_t pc = registers.pc - (registers.pc_is_exact != 0 ? 0 : 1);
   const RowCache cache(walked_.rows);
   PackedRow row;
-  if (!cache.find(pc, row)) {
+  std::uint32_t unused = 0;
+  if (!cache.find(pc, row, unused)) {
     const Module* const module = find_module(walked_.modules, pc);
     if (module == nullptr) return Stop::NoModule;
     if (module->view == nullptr || !module->view->is_open()) return Stop::NoSection;
     if (module->view->abi() != abi_->abi) return Stop::BadSection;
     if (const Stop stop = find_row(*module->view, *abi_, pc - module->bias, row); stop != Stop::Stepped) return stop;
-    cache.put(pc, row);
+    cache.put(pc, row, 0);
   }
   if (abi_ == nullptr) return Stop::BadSection;
   ReadByCaller memory(walked_, abi_->endian);
