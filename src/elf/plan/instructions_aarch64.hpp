@@ -85,8 +85,8 @@ constexpr bool replaces(std::uint32_t word, unsigned reg) {
 
 /// Where an instruction leads, besides to the one behind it.
 struct Branch {
-  bool ends;                                ///< never goes on behind itself
-  bool is_unknown;                          ///< leads where a register says
+  bool ends = false;                        ///< never goes on behind itself
+  bool is_unknown = false;                  ///< leads where a register says
   std::optional<std::uint64_t> distance{};  ///< in instructions, modulo 2^64
 };
 
