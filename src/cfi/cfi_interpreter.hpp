@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "cfi/frame_row.hpp"
 #include "cfi/frame_table.hpp"
 #include "cfi/instruction.hpp"
+#include "cfi/known_steps.hpp"
+#include "cfi/numbered_frames.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -13,21 +15,15 @@ namespace sframe_gen::cfi {
 /// (DWARF 5, sections 6.4.2 and 6.4.3).
 class CfiInterpreter {
  public:
-  /// `table` must outlive the interpreter.
-  CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked);
+  /// `table` and `rules`, which get the rows' rules, must outlive the interpreter.
+  CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, NumberedRules& rules);
 
   /// The rows of one FDE, equal neighbours merged, none at or past the function's end; the first is at offset 0.
   /// `rows` is cleared first, so that a caller can reuse its memory. Instructions that cannot be followed give one row,
   /// which says so.
-  void run(const Fde& fde, std::vector<FrameRow>& rows);
+  void run(const Fde& fde, std::vector<NumberedRow>& rows);
 
  private:
-  /// What the rules are at the current location.
-  struct State {
-    Rules rules;
-    bool cfa_is_expression = false;  ///< def_cfa_offset and def_cfa_register then have nothing to change
-  };
-
   /// Where the interpreter is in one function.
   struct Progress {
     std::uint64_t start;     ///< virtual address of the function
@@ -36,32 +32,36 @@ class CfiInterpreter {
   };
 
   /// Where the instructions of a CIE leave off.
-  struct InitialState : State {
-    std::vector<State> remembered;  ///< which its FDEs may restore
+  struct InitialState : RuleState {
+    bool is_known = false;
+    std::vector<RuleState> remembered;  ///< which its FDEs may restore
   };
 
   const InitialState& initial_state(std::uint32_t cie_index);
-  bool restores_our_column(const Instruction& instruction);
-  void execute(std::span<const std::byte> instructions, const Cie& cie, Progress& progress, const State* initial,
-               std::vector<FrameRow>* rows);
-  void apply(const Instruction& instruction, ByteReader& reader, const State* initial);
-  void apply_cfa(const Instruction& instruction);
-  void apply_expression(const Instruction& instruction);
+  bool follows(DwarfRegister number) const;
+  bool restores_our_column(const Instruction& instruction) const;
+  void execute_fde(const Fde& fde, const RuleState& initial, std::vector<NumberedRow>& rows);
+  bool advance_little(ByteReader& reader, const Cie& cie, Progress& progress, std::vector<NumberedRow>& rows);
+  bool execute_one(ByteReader& reader, const InstructionContext& context, Progress& progress, const RuleState* initial,
+                   std::vector<NumberedRow>* rows);
+  void apply(const Instruction& instruction, ByteReader& reader, const RuleState* initial);
+  void change_rules(const Instruction& instruction, const RuleState* initial);
+  InstructionContext context_of(const Cie& cie) const;
+  ByteReader reader_of(std::span<const std::byte> instructions) const;
   void remember(ByteReader& reader);
   void restore_state(ByteReader& reader);
-  void advance_to(std::uint64_t location, Progress& progress, std::vector<FrameRow>* rows);
-  RegisterRule* column(DwarfRegister number);
-  void set(DwarfRegister number, const RegisterRule& rule);
-  void set_signing(Signing signing);
-  void restore(DwarfRegister number, const State& initial);
+  void advance_to(std::uint64_t location, Progress& progress, std::vector<NumberedRow>* rows);
+  void keep_up_with_generation();
+  RuleNumber unknown(UnknownReason reason) { return rules_.number_of({reason, {}, {}, {}}); }
 
   const FrameTable& table_;
   TrackedRegisters tracked_;
+  NumberedRules& rules_;
+  std::uint32_t generation_;
+  KnownSteps steps_;
   std::vector<InitialState> initial_states_;
-  std::vector<bool> initial_known_;
-  State state_;
-  bool changed_ = false;  ///< state_ may differ from the last row; most instructions are about other registers
-  std::vector<State> remembered_;
+  RuleState state_;
+  std::vector<RuleState> remembered_;
 };
 
 }  // namespace sframe_gen::cfi

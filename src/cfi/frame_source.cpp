@@ -36,10 +36,13 @@ std::uint64_t alignment_at(const elf::Image& object, std::uint64_t address) {
 
 /// The expression over PLT entries looks at the low bits of the PC. In an object these are known only as far as the
 /// section's alignment keeps them; elsewhere it is an expression like any other.
-void forget_unaligned_stubs(const elf::Image& object, FunctionFrames& function) {
-  for (FrameRow& row : function.rows) {
-    const bool is_stub = std::holds_alternative<PltStub>(row.rules.cfa);
-    if (is_stub && alignment_at(object, function.start) < plt_entry_size) row.rules.cfa = OtherExpression{};
+void forget_unaligned_stubs(const elf::Image& object, NumberedFrames& function, NumberedRules& rules) {
+  for (NumberedRow& row : function.rows) {
+    const bool is_stub = std::holds_alternative<PltStub>(rules[row.rules].cfa);
+    if (!is_stub || alignment_at(object, function.start) >= plt_entry_size) continue;
+    Rules other = rules[row.rules];
+    other.cfa = OtherExpression{};
+    row.rules = rules.number_of(other);
   }
 }
 
@@ -194,12 +197,12 @@ std::vector<FrameSource::Part> FrameSource::parts(std::size_t count) const {
   return parts;
 }
 
-std::uint64_t FrameSource::for_each_function(const Part& part,
-                                             const std::function<void(const FunctionFrames&)>& callback) const {
+std::uint64_t FrameSource::for_each_function(const Part& part, NumberedRules& rules,
+                                             const std::function<void(const NumberedFrames&)>& callback) const {
   std::vector<CfiInterpreter> interpreters;
   interpreters.reserve(tables_.size());
-  for (const FrameTable& table : tables_) interpreters.emplace_back(table, tracked_);
-  const FdeReader read = [&](const FdeRef& ref, FunctionFrames& function) {
+  for (const FrameTable& table : tables_) interpreters.emplace_back(table, tracked_, rules);
+  const FdeReader read = [&](const FdeRef& ref, NumberedFrames& function) {
     const Fde& fde = tables_[ref.table].fdes[ref.fde];
     function.start = fde.function_start;
     function.size = fde.function_size;
@@ -208,24 +211,26 @@ std::uint64_t FrameSource::for_each_function(const Part& part,
     function.b_key = cie.b_key;
     interpreters[ref.table].run(fde, function.rows);
     if (ref.start != function.start || ref.end - ref.start != function.size)
-      function = part_of(std::move(function), ref.start, ref.end);
-    if (image_.is_object()) forget_unaligned_stubs(image_, function);
+      function = numbered(part_of(spelled_out(function, rules), ref.start, ref.end), rules);
+    if (image_.is_object()) forget_unaligned_stubs(image_, function, rules);
   };
 
   std::uint64_t duplicates = 0;
-  FunctionFrames function;
+  NumberedFrames function;
   for (std::size_t i = part.begin; i < part.end;) {
     std::size_t next = i + 1;
     std::uint64_t end = fdes_[i].end;
     while (next < part.end && fdes_[next].start < end) end = std::max(end, fdes_[next++].end);
+    rules.forget_if_many();
     if (next == i + 1) {
       read(fdes_[i], function);
       callback(function);
-    } else if (const auto members = distinct({i, next}, read)) {
+    } else if (const auto members = distinct({i, next}, rules, read)) {
       duplicates += next - i - members->size();
-      for (const FunctionFrames& merged : merge_overlapping(*members)) callback(merged);
+      for (const FunctionFrames& merged : merge_overlapping(*members)) callback(numbered(merged, rules));
     } else {
-      callback({fdes_[i].start, end - fdes_[i].start, false, {{0, {UnknownReason::ConflictingFdes, {}, {}, {}}}}});
+      const Rules conflict{UnknownReason::ConflictingFdes, {}, {}, {}};
+      callback({fdes_[i].start, end - fdes_[i].start, false, {{0, rules.number_of(conflict)}}});
     }
     i = next;
   }
@@ -233,13 +238,15 @@ std::uint64_t FrameSource::for_each_function(const Part& part,
 }
 
 /// The functions of FDEs that overlap, each once. Without a value where they are too many to sort out.
-std::optional<std::vector<FunctionFrames>> FrameSource::distinct(const Part& part, const FdeReader& read) const {
+std::optional<std::vector<FunctionFrames>> FrameSource::distinct(const Part& part, const NumberedRules& rules,
+                                                                 const FdeReader& read) const {
   if (part.end - part.begin > largest_overlap) return std::nullopt;
   std::vector<FunctionFrames> members;
   std::size_t rows = 0;
+  NumberedFrames next;
   for (std::size_t i = part.begin; i < part.end; ++i) {
-    FunctionFrames member;
-    read(fdes_[i], member);
+    read(fdes_[i], next);
+    FunctionFrames member = spelled_out(next, rules);
     if (std::find(members.begin(), members.end(), member) != members.end()) continue;
     rows += member.rows.size();
     if (rows > most_overlapping_rows) return std::nullopt;

@@ -7,24 +7,13 @@
 #include <tuple>
 #include <vector>
 
-#include "cfi/frame_row.hpp"
 #include "cfi/frame_table.hpp"
+#include "cfi/numbered_frames.hpp"
 #include "elf/image.hpp"
 #include "object/relocated_section.hpp"
 #include "sframe_gen/coverage.hpp"
 
 namespace sframe_gen::cfi {
-
-/// The unwind table of one function (of several, where their FDEs overlap).
-struct FunctionFrames {
-  std::uint64_t start = 0;  ///< virtual address
-  std::uint64_t size = 0;   ///< bytes, not zero
-  bool signal_frame = false;
-  std::vector<FrameRow> rows;    ///< ascending, the first at offset 0, neighbours differ
-  bool b_key = false;            ///< return addresses are signed with key B (aarch64)
-  std::uint8_t repeat_size = 0;  ///< bytes after which the rows start over, as in a table of stubs; 0: they do not
-  friend bool operator==(const FunctionFrames&, const FunctionFrames&) = default;
-};
 
 /// The sections that CFI comes from: .eh_frame and .debug_frame, of the file itself or of its separate debug file.
 class FrameSource {
@@ -48,12 +37,14 @@ class FrameSource {
   std::uint64_t start_of(const Part& part) const { return fdes_[part.begin].start; }
 
   /// Calls back with each function of the part, by ascending start, PCs never overlapping. Returns how many FDEs were
-  /// duplicates of another. Different parts may go through different threads. Throws MalformedInput.
+  /// duplicates of another. Different parts may go through different threads, each with `rules` of its own, which get
+  /// the functions' rules. Throws MalformedInput.
   ///
   /// An FDE of .debug_frame counts only for PCs that no FDE of .eh_frame describes. Where FDEs of one section overlap,
   /// the rows they agree on stand; PCs they disagree on get UnknownReason::ConflictingFdes, as no reader of the file
   /// could know which is right.
-  std::uint64_t for_each_function(const Part& part, const std::function<void(const FunctionFrames&)>& callback) const;
+  std::uint64_t for_each_function(const Part& part, NumberedRules& rules,
+                                  const std::function<void(const NumberedFrames&)>& callback) const;
 
   /// Of an object: how a relocation names a function that starts at `address`, which an FDE describes, and where that
   /// FDE stands: places order functions as the sections do.
@@ -83,7 +74,7 @@ class FrameSource {
     std::uint32_t table, fde;
   };
 
-  using FdeReader = std::function<void(const FdeRef&, FunctionFrames&)>;
+  using FdeReader = std::function<void(const FdeRef&, NumberedFrames&)>;
 
   std::size_t load(const elf::Image& source);
   void collect();
@@ -91,7 +82,8 @@ class FrameSource {
   bool is_relocated(std::uint32_t table, std::uint32_t fde) const;
   static void sort_by_start(std::span<FdeRef> fdes);
   void drop_shadowed(std::size_t eh_frame_fdes);
-  std::optional<std::vector<FunctionFrames>> distinct(const Part& part, const FdeReader& read) const;
+  std::optional<std::vector<FunctionFrames>> distinct(const Part& part, const NumberedRules& rules,
+                                                      const FdeReader& read) const;
 
   const elf::Image& image_;
   const TrackedRegisters& tracked_;

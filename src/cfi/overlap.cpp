@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "cfi/normal_form.hpp"
+#include "cfi/rule_hash.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -19,19 +20,8 @@ struct Claim {
 
 struct ClaimHash {
   std::size_t operator()(const Claim& claim) const {
-    std::uint64_t hash = claim.signal_frame ? 3 : claim.b_key ? 5 : 7;
-    const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U; };
-    const auto mix_rule = [&](const auto& rule) {
-      mix(rule.index());
-      if (const auto* formula = std::get_if<Formula>(&rule)) {
-        mix(formula->base ? static_cast<std::uint64_t>(*formula->base) + 1 : 0);
-        mix(static_cast<std::uint64_t>(formula->offset) * 2 + (formula->dereferenced ? 1 : 0));
-      }
-    };
-    mix_rule(claim.rules.cfa);
-    mix_rule(claim.rules.frame_pointer);
-    mix_rule(claim.rules.return_address);
-    return static_cast<std::size_t>(hash ^ (hash >> 32U));
+    const std::uint64_t marks = claim.signal_frame ? 3 : claim.b_key ? 5 : 7;
+    return static_cast<std::size_t>(chained(marks, hash_of(claim.rules)));
   }
 };
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "cfi/frame_source.hpp"
+#include "cfi/numbered_frames.hpp"
 
 namespace sframe_gen::cfi {
 

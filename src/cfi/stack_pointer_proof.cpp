@@ -6,16 +6,16 @@ namespace sframe_gen::cfi {
 
 namespace {
 
-bool counts_from_frame(const FrameRow& row, const TrackedRegisters& tracked) {
-  const auto* cfa = std::get_if<Formula>(&row.rules.cfa);
+bool counts_from_frame(const Rules& rules, const TrackedRegisters& tracked) {
+  const auto* cfa = std::get_if<Formula>(&rules.cfa);
   return cfa != nullptr && !cfa->dereferenced &&
          (cfa->base == tracked.stack_pointer || cfa->base == tracked.frame_pointer);
 }
 
-bool is_at_entry(const FrameRow& row, const TrackedRegisters& tracked) {
-  const RegisterRule& rule = row.rules.stack_pointer;
+bool is_at_entry(const Rules& rules, const TrackedRegisters& tracked) {
+  const RegisterRule& rule = rules.stack_pointer;
   const bool unchanged = std::holds_alternative<Unspecified>(rule) || std::holds_alternative<SameValue>(rule);
-  return unchanged && row.rules.cfa == CfaRule(Formula{tracked.stack_pointer, tracked.entry_cfa_offset, false});
+  return unchanged && rules.cfa == CfaRule(Formula{tracked.stack_pointer, tracked.entry_cfa_offset, false});
 }
 
 /// In a register, or in a slot of the frame. What else it may be proves that something else is going on.
@@ -26,16 +26,19 @@ bool keeps_callers_value(const RegisterRule& rule) {
 
 }  // namespace
 
-void drop_proven_stack_pointers(std::vector<FrameRow>& rows, const TrackedRegisters& tracked) {
-  const auto keeps = [](const FrameRow& row) { return keeps_callers_value(row.rules.stack_pointer); };
+void drop_proven_stack_pointers(std::vector<NumberedRow>& rows, NumberedRules& rules, const TrackedRegisters& tracked) {
+  const auto keeps = [&](const NumberedRow& row) { return keeps_callers_value(rules[row.rules].stack_pointer); };
   if (std::ranges::none_of(rows, keeps)) return;
-  const bool proven = std::ranges::all_of(rows, [&](const FrameRow& row) { return counts_from_frame(row, tracked); }) &&
-                      std::ranges::any_of(rows, [&](const FrameRow& row) { return is_at_entry(row, tracked); });
-  if (!proven) return;
-  for (FrameRow& row : rows) {
-    if (keeps(row)) row.rules.stack_pointer = Unspecified{};
+  const auto from_frame = [&](const NumberedRow& row) { return counts_from_frame(rules[row.rules], tracked); };
+  const auto at_entry = [&](const NumberedRow& row) { return is_at_entry(rules[row.rules], tracked); };
+  if (!std::ranges::all_of(rows, from_frame) || std::ranges::none_of(rows, at_entry)) return;
+  for (NumberedRow& row : rows) {
+    if (!keeps(row)) continue;
+    Rules without = rules[row.rules];
+    without.stack_pointer = Unspecified{};
+    row.rules = rules.number_of(without);
   }
-  const auto same = [](const FrameRow& a, const FrameRow& b) { return a.rules == b.rules; };
+  const auto same = [](const NumberedRow& a, const NumberedRow& b) { return a.rules == b.rules; };
   rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end());
 }
 

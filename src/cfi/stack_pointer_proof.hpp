@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cfi/dwarf_register.hpp"
-#include "cfi/frame_row.hpp"
+#include "cfi/numbered_frames.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -14,6 +14,6 @@ namespace sframe_gen::cfi {
 ///
 /// Proves nothing where the CFA is ever counted from anything but SP and FP, as in code that switches stacks. Not for
 /// signal frames, nor for a part split off (.cold), which has no such row.
-void drop_proven_stack_pointers(std::vector<FrameRow>& rows, const TrackedRegisters& tracked);
+void drop_proven_stack_pointers(std::vector<NumberedRow>& rows, NumberedRules& rules, const TrackedRegisters& tracked);
 
 }  // namespace sframe_gen::cfi

@@ -94,8 +94,8 @@ void count_holes(const std::vector<Hole>& holes, Coverage& coverage) {
   }
 }
 
-void count_descriptors(const std::vector<sframe::Fde>& fdes, Coverage& coverage) {
-  for (const sframe::Fde& fde : fdes) {
+void count_descriptors(const std::vector<emit::NumberedFde>& fdes, Coverage& coverage) {
+  for (const emit::NumberedFde& fde : fdes) {
     ++(fde.pc_type == sframe::PcType::Mask     ? coverage.mask_descriptors
        : fde.type == sframe::FdeType::Flexible ? coverage.flexible_descriptors
                                                : coverage.default_descriptors);
@@ -105,11 +105,11 @@ void count_descriptors(const std::vector<sframe::Fde>& fdes, Coverage& coverage)
 
 }  // namespace
 
-void count(const cfi::FunctionFrames& frames, const emit::Selected& selected, Coverage& coverage) {
+void count(std::uint64_t size, const emit::Selected& selected, Coverage& coverage) {
   ++coverage.functions;
   ++(selected.holes.empty() ? coverage.whole : selected.fdes.empty() ? coverage.left_out : coverage.in_part);
-  coverage.described_bytes += frames.size;
-  coverage.covered_bytes += frames.size;
+  coverage.described_bytes += size;
+  coverage.covered_bytes += size;
   for (const Hole& hole : selected.holes) coverage.covered_bytes -= hole.end - hole.begin;
   count_holes(selected.holes, coverage);
   count_descriptors(selected.fdes, coverage);

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
-#include "cfi/frame_source.hpp"
 #include "elf/image.hpp"
 #include "emit/select.hpp"
 #include "sframe_gen/coverage.hpp"
@@ -10,8 +10,8 @@
 
 namespace sframe_gen::convert {
 
-/// Counts a function and what became of it.
-void count(const cfi::FunctionFrames& frames, const emit::Selected& selected, Coverage& coverage);
+/// Counts a function of `size` bytes and what became of it.
+void count(std::uint64_t size, const emit::Selected& selected, Coverage& coverage);
 
 /// Counts stubs that no FDE describes and what became of them. Where one does, `bytes_without_cfi` is too large by
 /// that.

@@ -38,12 +38,12 @@ struct LoweredPart {
 };
 
 /// Code that DWARF describes and SFrame cannot is not padding, whatever its instructions.
-void add_rows(const emit::Selected& selected, emit::compact::RowStream& rows) {
+void add_rows(const emit::Selected& selected, const emit::RuleTable& rules, emit::compact::RowStream& stream) {
   const bool has_holes = !selected.holes.empty();
-  if (has_holes) rows.forbid_gap();
-  for (const sframe::Fde& fde : selected.fdes) {
-    rows.add(fde);
-    if (has_holes) rows.forbid_gap();
+  if (has_holes) stream.forbid_gap();
+  for (const emit::NumberedFde& fde : selected.fdes) {
+    stream.add(emit::spelled_out(fde, rules));
+    if (has_holes) stream.forbid_gap();
   }
 }
 
@@ -52,13 +52,14 @@ LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::P
                        std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
                        const emit::compact::Gaps* gaps) {
   LoweredPart lowered(dialect, gaps);
-  const auto put = [&](const emit::Selected& selected) {
-    if (dialect.compact_rows != 0) return add_rows(selected, lowered.rows);
-    for (const sframe::Fde& fde : selected.fdes) lowered.encoder.add(fde);
+  const auto put = [&](const emit::Selected& selected, const emit::RuleTable& rules) {
+    if (dialect.compact_rows != 0) return add_rows(selected, rules, lowered.rows);
+    for (const emit::NumberedFde& fde : selected.fdes) lowered.encoder.add(fde, rules);
   };
-  StubMerge merge(stubs, begin, end, dialect, put, lowered.coverage);
+  cfi::NumberedRules rules;
+  StubMerge merge(stubs, begin, end, dialect, rules, put, lowered.coverage);
   lowered.coverage.dropped.duplicate =
-      source.for_each_function(part, [&](const cfi::FunctionFrames& frames) { merge.add(frames); });
+      source.for_each_function(part, rules, [&](const cfi::NumberedFrames& frames) { merge.add(frames); });
   merge.finish();
   return lowered;
 }

@@ -76,25 +76,30 @@ cfi::FunctionFrames part_of(const cfi::FunctionFrames& frames, std::uint64_t beg
 }  // namespace
 
 StubMerge::StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
-                     Put put, Coverage& coverage)
-    : sections_(found.sections), dialect_(dialect), selector_(dialect), put_(std::move(put)), coverage_(coverage) {
+                     cfi::NumberedRules& rules, Put put, Coverage& coverage)
+    : sections_(found.sections),
+      dialect_(dialect),
+      rules_(rules),
+      selector_(dialect, rules),
+      put_(std::move(put)),
+      coverage_(coverage) {
   const auto first = std::ranges::lower_bound(found.runs, begin, {}, &stubs::Run::start);
   const auto behind = std::ranges::lower_bound(found.runs, end, {}, &stubs::Run::start);
   runs_ = std::span(first, behind);
   if (first != found.runs.begin()) last_ = &*std::prev(first);
 }
 
-void StubMerge::add(const cfi::FunctionFrames& frames) {
+void StubMerge::add(const cfi::NumberedFrames& frames) {
   const std::uint64_t end = frames.start + frames.size;
   add_stubs_before(frames.start);
   const auto section = std::ranges::upper_bound(sections_, frames.start, {}, &stubs::AddressRange::end);
   const bool among_stubs = (last_ != nullptr && last_->end() > frames.start) ||
                            (!runs_.empty() && runs_.front().start < end) ||
                            (section != sections_.end() && section->begin < end);
-  if (among_stubs) return add_among_stubs(frames);
+  if (among_stubs) return add_among_stubs(cfi::spelled_out(frames, rules_));
   const emit::Selected& selected = selector_.select(frames);
-  put_(selected);
-  count(frames, selected, coverage_);
+  put_(selected, selector_.rules());
+  count(frames.size, selected, coverage_);
 }
 
 void StubMerge::finish() {
@@ -109,7 +114,7 @@ void StubMerge::add_stub() {
   last_ = &runs_.front();
   runs_ = runs_.subspan(1);
   const emit::Selected& selected = selector_.select(frames_of(*last_));
-  put_(selected);
+  put_(selected, selector_.rules());
   count_stubs(*last_, selected, coverage_);
 }
 
@@ -128,7 +133,7 @@ void StubMerge::add_among_stubs(const cfi::FunctionFrames& frames) {
     at = std::min(end, last_->end());
   }
   add_outside(frames, at, end, outside);
-  count(frames, outside, coverage_);
+  count(frames.size, outside, coverage_);
 }
 
 /// Lowers [begin, end) of a function, where no stub is that is known.
@@ -141,7 +146,7 @@ void StubMerge::add_outside(const cfi::FunctionFrames& frames, std::uint64_t beg
     cfi::FunctionFrames part = part_of(frames, begin, next);
     if (inside) part.rows = {{0, {cfi::UnknownReason::UnknownStub, {}, {}, {}}}};
     const emit::Selected& selected = selector_.select(part);
-    put_(selected);
+    put_(selected, selector_.rules());
     all.fdes.insert(all.fdes.end(), selected.fdes.begin(), selected.fdes.end());
     all.holes.insert(all.holes.end(), selected.holes.begin(), selected.holes.end());
     begin = next;

@@ -17,12 +17,13 @@ namespace sframe_gen::convert {
 /// whatever is none of those that are known gets no rows, whatever is said of it.
 class StubMerge {
  public:
-  using Put = std::function<void(const emit::Selected&)>;
-  /// The stubs from `begin` up to `end`; what is selected goes to `put`, in order.
-  StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect, Put put,
-            Coverage& coverage);
+  using Put = std::function<void(const emit::Selected&, const emit::RuleTable&)>;
+  /// The stubs from `begin` up to `end`; what is selected goes to `put`, in order. Functions come by numbers of
+  /// `rules`.
+  StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
+            cfi::NumberedRules& rules, Put put, Coverage& coverage);
 
-  void add(const cfi::FunctionFrames& frames);
+  void add(const cfi::NumberedFrames& frames);
   /// Adds the stubs behind the last function. Call it last.
   void finish();
 
@@ -37,6 +38,7 @@ class StubMerge {
   std::span<const stubs::AddressRange> sections_;
   const stubs::Run* last_ = nullptr;  ///< the one added last
   const emit::Dialect& dialect_;
+  const cfi::NumberedRules& rules_;
   emit::Selector selector_;
   Put put_;
   Coverage& coverage_;

@@ -1,6 +1,8 @@
 #include "emit/encoder.hpp"
 
 #include <cassert>
+#include <concepts>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -13,6 +15,26 @@
 
 namespace sframe_gen::emit {
 
+namespace {
+
+/// Each row is a start and a tail, which is copied as long as any can be: rows are written by the million, and the
+/// processor copies a fixed length faster than it counts.
+template <std::unsigned_integral Start>
+void write_rows(const NumberedFde& fde, const RuleTable& rules, Endian endian, ByteWriter& writer) {
+  const std::size_t most = fde.fres.size() * (sizeof(Start) + RowTail::longest);
+  writer.append_filled(most, [&](std::byte* place) {
+    for (const NumberedFre& fre : fde.fres) {
+      const RowTail& tail = rules.tail(fre.rule, fde.type);
+      store(std::span(place, sizeof(Start)), static_cast<Start>(fre.pc_offset), endian);
+      std::memcpy(place + sizeof(Start), tail.padded().data(), RowTail::longest);
+      place += sizeof(Start) + tail.size();
+    }
+    return place;
+  });
+}
+
+}  // namespace
+
 SectionEncoder::SectionEncoder(const Dialect& dialect) : dialect_(dialect), fres_(dialect.abi->endian) {}
 
 SectionEncoder::SectionEncoder(const Dialect& dialect, std::vector<Descriptor> fdes, std::span<const std::byte> fres)
@@ -22,12 +44,13 @@ SectionEncoder::SectionEncoder(const Dialect& dialect, std::vector<Descriptor> f
   check_limits();
 }
 
-void SectionEncoder::add(const sframe::Fde& fde) {
+/// Everything but the rows.
+template <typename AnyFde>
+void SectionEncoder::add_descriptor(const AnyFde& fde) {
   assert(!fde.fres.empty() && fde.fres.size() <= dialect_.version->largest_fre_count);
   assert(fdes_.empty() || fdes_.back().start + fdes_.back().size <= fde.start);
   check_limits();
-  const sframe::FreAddressWidth width = fre_address_width(fde.size);
-  const unsigned fre_type = static_cast<unsigned>(width) + dialect_.version->first_fre_type;
+  const unsigned fre_type = static_cast<unsigned>(fre_address_width(fde.size)) + dialect_.version->first_fre_type;
   const sframe::FdeInfo info(fre_type, fde.pc_type, fde.b_key, fde.signal_frame);
   fdes_.push_back({fde.start, fde.size, static_cast<std::uint32_t>(fres_.size()),
                    static_cast<std::uint32_t>(fde.fres.size()), info, fde.repeat_size});
@@ -37,8 +60,24 @@ void SectionEncoder::add(const sframe::Fde& fde) {
     fres_.u8(static_cast<std::uint8_t>(fde.type));
     fres_.u8(fde.repeat_size);
   }
-  for (const sframe::Fre& fre : fde.fres) encode_fre(fres_, fre, width, fde.type, dialect_);
   fre_count_ += fde.fres.size();
+}
+
+void SectionEncoder::add(const sframe::Fde& fde) {
+  add_descriptor(fde);
+  for (const sframe::Fre& fre : fde.fres) encode_fre(fres_, fre, fre_address_width(fde.size), fde.type, dialect_);
+}
+
+void SectionEncoder::add(const NumberedFde& fde, const RuleTable& rules) {
+  add_descriptor(fde);
+  switch (fre_address_width(fde.size)) {
+    case sframe::FreAddressWidth::One:
+      return write_rows<std::uint8_t>(fde, rules, dialect_.abi->endian, fres_);
+    case sframe::FreAddressWidth::Two:
+      return write_rows<std::uint16_t>(fde, rules, dialect_.abi->endian, fres_);
+    case sframe::FreAddressWidth::Four:
+      return write_rows<std::uint32_t>(fde, rules, dialect_.abi->endian, fres_);
+  }
 }
 
 void SectionEncoder::append(const SectionEncoder& other) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "emit/dialect.hpp"
+#include "emit/numbered_fde.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/byte_writer.hpp"
@@ -38,6 +39,7 @@ class SectionEncoder {
   /// `fde` has at least one row and at most the dialect's largest count; a row's offset is below the function's
   /// size. Throws std::length_error when the row sub-section would pass 4 GiB.
   void add(const sframe::Fde& fde);
+  void add(const NumberedFde& fde, const RuleTable& rules);
 
   /// Adds all functions of `other`, which come after this one's.
   void append(const SectionEncoder& other);
@@ -60,6 +62,8 @@ class SectionEncoder {
   std::uint64_t start_field(std::size_t index) const;
 
  private:
+  template <typename AnyFde>
+  void add_descriptor(const AnyFde& fde);
   void check_limits() const;
   void write_header(ByteWriter& writer, std::uint8_t flags) const;
   std::uint8_t start_flag() const;

@@ -1,8 +1,6 @@
 #include "emit/fre_encoder.hpp"
 
-#include <array>
 #include <cassert>
-#include <span>
 
 #include "sframe/abi.hpp"
 #include "sframe/cfa_offset.hpp"
@@ -105,36 +103,6 @@ DataWords flexible_words(const sframe::RecoveryRules& recovery, const Dialect& d
   return words;
 }
 
-/// One row on its way to the section, in place: rows are written by the million.
-class RowBytes {
- public:
-  explicit RowBytes(Endian endian) : endian_(endian) {}
-
-  /// The low `width` bytes (1, 2 or 4) of `value`.
-  void add(std::uint32_t value, unsigned width) {
-    const std::span<std::byte> place = std::span(bytes_).subspan(size_);
-    switch (width) {
-      case 1:
-        place[0] = static_cast<std::byte>(value);
-        break;
-      case 2:
-        store(place, static_cast<std::uint16_t>(value), endian_);
-        break;
-      default:
-        store(place, value, endian_);
-        break;
-    }
-    size_ += width;
-  }
-  void append_to(ByteWriter& writer) const { writer.append_some(bytes_, size_); }
-
- private:
-  /// The longest row: start, info, three pairs of words. Cleared as a whole by the two stores of a compiler.
-  std::array<std::byte, 32> bytes_{};
-  std::size_t size_ = 0;
-  Endian endian_;
-};
-
 }  // namespace
 
 sframe::FreAddressWidth fre_address_width(std::uint32_t function_size) {
@@ -143,22 +111,46 @@ sframe::FreAddressWidth fre_address_width(std::uint32_t function_size) {
                                        : sframe::FreAddressWidth::Four;
 }
 
+void RowTail::add(std::uint32_t value, unsigned width, Endian endian) {
+  const std::span<std::byte> place = std::span(bytes_).subspan(size_, width);
+  if (width == 1) place[0] = static_cast<std::byte>(value);
+  if (width == 2) store(place, static_cast<std::uint16_t>(value), endian);
+  if (width == 4) store(place, value, endian);
+  size_ = static_cast<std::uint8_t>(size_ + width);
+}
+
+RowTail encode_tail(const std::optional<sframe::RecoveryRules>& recovery, sframe::FdeType type,
+                    const Dialect& dialect) {
+  const Endian endian = dialect.abi->endian;
+  RowTail tail;
+  if (!recovery) {
+    // No data words: RA undefined (section 2.4.1). GNU as leaves every other bit clear too.
+    tail.add(sframe::FreInfo(false, 0, DataWordWidth::One, false).byte(), 1, endian);
+    return tail;
+  }
+  const bool flexible = type == sframe::FdeType::Flexible;
+  const DataWords words = flexible ? flexible_words(*recovery, dialect) : default_words(*recovery, dialect);
+  const bool base_is_sp = !flexible && recovery->cfa.base_register == dialect.abi->stack_pointer;
+  const auto count = static_cast<unsigned>(words.words().size());
+  tail.add(sframe::FreInfo(base_is_sp, count, words.width(), recovery->mangled_ra).byte(), 1, endian);
+  for (const DataWord& word : words.words()) tail.add(word.bits, bytes_of(words.width()), endian);
+  return tail;
+}
+
 void encode_fre(ByteWriter& writer, const sframe::Fre& fre, sframe::FreAddressWidth width, sframe::FdeType type,
                 const Dialect& dialect) {
-  RowBytes bytes(dialect.abi->endian);
-  bytes.add(fre.pc_offset, bytes_of(width));
-  if (!fre.recovery) {
-    // No data words: RA undefined (section 2.4.1). GNU as leaves every other bit clear too.
-    bytes.add(sframe::FreInfo(false, 0, DataWordWidth::One, false).byte(), 1);
-  } else {
-    const bool flexible = type == sframe::FdeType::Flexible;
-    const DataWords words = flexible ? flexible_words(*fre.recovery, dialect) : default_words(*fre.recovery, dialect);
-    const bool base_is_sp = !flexible && fre.recovery->cfa.base_register == dialect.abi->stack_pointer;
-    const auto count = static_cast<unsigned>(words.words().size());
-    bytes.add(sframe::FreInfo(base_is_sp, count, words.width(), fre.recovery->mangled_ra).byte(), 1);
-    for (const DataWord& word : words.words()) bytes.add(word.bits, bytes_of(words.width()));
+  switch (width) {
+    case sframe::FreAddressWidth::One:
+      writer.u8(static_cast<std::uint8_t>(fre.pc_offset));
+      break;
+    case sframe::FreAddressWidth::Two:
+      writer.u16(static_cast<std::uint16_t>(fre.pc_offset));
+      break;
+    case sframe::FreAddressWidth::Four:
+      writer.u32(fre.pc_offset);
+      break;
   }
-  bytes.append_to(writer);
+  writer.append_bytes(encode_tail(fre.recovery, type, dialect).bytes());
 }
 
 }  // namespace sframe_gen::emit

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-
-#include "emit/lower.hpp"
+#include <optional>
+#include <utility>
 
 namespace sframe_gen::emit {
 
@@ -13,8 +13,8 @@ namespace {
 class Splitter {
  public:
   /// `selected` holds the result of another function, whose memory is used again.
-  Splitter(const cfi::FunctionFrames& frames, const Dialect& dialect, LoweringCache& cache, Selected& selected)
-      : frames_(frames), dialect_(dialect), cache_(cache), selected_(selected) {
+  Splitter(const cfi::NumberedFrames& frames, const Dialect& dialect, LoweredRules& rules, Selected& selected)
+      : frames_(frames), dialect_(dialect), rules_(rules), selected_(selected) {
     if (!selected.fdes.empty()) spare_fres_ = std::move(selected.fdes.front().fres);
     selected.fdes.clear();
     selected.holes.clear();
@@ -25,7 +25,7 @@ class Splitter {
     if (frames_.signal_frame && !dialect_.version->marks_signal_frames)
       return add_hole(frames_.start, frames_.start + frames_.size, Unrepresentable::SignalFrame);
     if (frames_.repeat_size == 0) {
-      add_block(frames_.start, frames_.start + frames_.size);
+      if (!add_whole()) add_block(frames_.start, frames_.start + frames_.size);
     } else if (!add_repeating()) {
       for (std::uint64_t offset = 0; offset < frames_.size; offset += frames_.repeat_size)
         add_block(frames_.start + offset, frames_.start + std::min(offset + frames_.repeat_size, frames_.size));
@@ -40,8 +40,32 @@ class Splitter {
       const std::uint64_t begin = start + frames_.rows[i].pc_offset;
       const bool last = i + 1 == frames_.rows.size();
       const std::uint64_t end = last ? block_end : std::min(start + frames_.rows[i + 1].pc_offset, block_end);
-      if (begin < end) add(begin, end, cache_.lower(frames_.rows[i].rules));
+      if (begin < end) add(begin, end, rules_[frames_.rows[i].rules]);
     }
+  }
+
+  /// As one descriptor, if all rows have a form: what becomes of nearly all functions.
+  bool add_whole() {
+    if (frames_.size > largest_size || frames_.rows.size() > dialect_.version->largest_fre_count ||
+        frames_.rows.back().pc_offset >= frames_.size)
+      return false;
+    open(frames_.start);
+    open_->size = static_cast<std::uint32_t>(frames_.size);
+    open_->fres.resize(frames_.rows.size());
+    auto fre = open_->fres.begin();
+    for (const cfi::NumberedRow& row : frames_.rows) {
+      const LoweredRules::Entry& entry = rules_[row.rules];
+      if (!entry.is_row) {
+        open_.reset();
+        return false;
+      }
+      if (!entry.fits_default) open_->type = sframe::FdeType::Flexible;
+      // Different rules of DWARF may say the same in SFrame.
+      if (fre != open_->fres.begin() && std::prev(fre)->rule == entry.rule) continue;
+      *fre++ = {static_cast<std::uint32_t>(row.pc_offset), entry.rule};
+    }
+    open_->fres.erase(fre, open_->fres.end());
+    return true;
   }
 
   /// As one descriptor that repeats, if the version has one and all rows have a form.
@@ -51,24 +75,23 @@ class Splitter {
     open_->size = static_cast<std::uint32_t>(frames_.size);
     open_->pc_type = sframe::PcType::Mask;
     open_->repeat_size = frames_.repeat_size;
-    for (const cfi::FrameRow& row : frames_.rows) {
-      const LoweringCache::Entry& entry = cache_.lower(row.rules);
-      const auto* const recovery = std::get_if<sframe::RecoveryRules>(&entry.lowered);
-      if (recovery == nullptr) {
+    for (const cfi::NumberedRow& row : frames_.rows) {
+      const LoweredRules::Entry& entry = rules_[row.rules];
+      if (!std::holds_alternative<sframe::RecoveryRules>(entry.lowered)) {
         open_.reset();
         return false;
       }
       if (!entry.fits_default) open_->type = sframe::FdeType::Flexible;
       // A row may not start past the function's end.
-      if (row.pc_offset < frames_.size) open_->fres.push_back({static_cast<std::uint32_t>(row.pc_offset), *recovery});
+      if (row.pc_offset < frames_.size) open_->fres.push_back({static_cast<std::uint32_t>(row.pc_offset), entry.rule});
     }
     return true;
   }
 
-  void add(std::uint64_t begin, std::uint64_t end, const LoweringCache::Entry& entry) {
+  void add(std::uint64_t begin, std::uint64_t end, const LoweredRules::Entry& entry) {
     if (const auto* reason = std::get_if<Unrepresentable>(&entry.lowered)) return add_hole(begin, end, *reason);
     if (const auto* stub = std::get_if<cfi::PltStub>(&entry.lowered)) return add_plt_entries(begin, end, *stub);
-    add_fre(begin, end, std::get_if<sframe::RecoveryRules>(&entry.lowered), entry.fits_default);
+    add_fre(begin, end, entry.rule, entry.fits_default);
   }
 
   void add_hole(std::uint64_t begin, std::uint64_t end, Unrepresentable reason) {
@@ -82,8 +105,7 @@ class Splitter {
     }
   }
 
-  /// `recovery` null: the outermost frame.
-  void add_fre(std::uint64_t begin, std::uint64_t end, const sframe::RecoveryRules* recovery, bool fits_default) {
+  void add_fre(std::uint64_t begin, std::uint64_t end, RuleId rule, bool fits_default) {
     // A row of more than 4 GiB goes to as many descriptors as it takes.
     while (begin < end) {
       if (open_ && (open_->fres.size() == dialect_.version->largest_fre_count || begin - open_->start >= largest_size))
@@ -91,30 +113,22 @@ class Splitter {
       if (!open_) open(begin);
       // The sum may not fit: Linux for x86-64 runs in the last 2 GiB of the address space.
       const std::uint64_t reach = end - open_->start > largest_size ? open_->start + largest_size : end;
-      if (!repeats_last_fre(recovery)) {
-        sframe::Fre& fre = open_->fres.emplace_back();
-        fre.pc_offset = static_cast<std::uint32_t>(begin - open_->start);
-        if (recovery != nullptr) fre.recovery = *recovery;
-      }
+      // Different rules of DWARF may say the same in SFrame.
+      if (open_->fres.empty() || open_->fres.back().rule != rule)
+        open_->fres.push_back({static_cast<std::uint32_t>(begin - open_->start), rule});
       if (!fits_default) open_->type = sframe::FdeType::Flexible;
       open_->size = static_cast<std::uint32_t>(reach - open_->start);
       begin = reach;
     }
   }
 
-  bool repeats_last_fre(const sframe::RecoveryRules* recovery) const {
-    if (open_->fres.empty()) return false;
-    const auto& last = open_->fres.back().recovery;
-    return recovery == nullptr ? !last : last && *last == *recovery;
-  }
-
   /// Each 16-byte entry unwinds alike: sp+8 before its push, sp+16 after.
   void add_plt_entries(std::uint64_t begin, std::uint64_t end, const cfi::PltStub& stub) {
-    const auto recovery = [&](std::int64_t cfa_offset) {
-      return sframe::RecoveryRules{
-          {static_cast<std::uint32_t>(stub.base), static_cast<std::int32_t>(cfa_offset), false}, {}, {}, false};
+    const auto rule = [&](std::int64_t cfa_offset) {
+      return rules_.table().id_of(sframe::RecoveryRules{
+          {static_cast<std::uint32_t>(stub.base), static_cast<std::int32_t>(cfa_offset), false}, {}, {}, false});
     };
-    const sframe::RecoveryRules before = recovery(stub.offset), after = recovery(stub.offset + cfi::plt_push_size);
+    const RuleId before = rule(stub.offset), after = rule(stub.offset + cfi::plt_push_size);
     // DWARF looks at the low bits of rip, SFrame at the distance from the descriptor's start: the two agree only when
     // the start is a multiple of 16. Up to version 1 row starts are bit masks, which fit by chance at best.
     const bool repeats =
@@ -131,8 +145,8 @@ class Splitter {
     close();
   }
 
-  void write_out_plt_entries(std::uint64_t begin, std::uint64_t end, std::uint8_t threshold,
-                             const sframe::RecoveryRules& before, const sframe::RecoveryRules& after) {
+  void write_out_plt_entries(std::uint64_t begin, std::uint64_t end, std::uint8_t threshold, RuleId before,
+                             RuleId after) {
     // No linker writes a table of a million entries; it would take as many rows, twice.
     constexpr std::uint64_t largest_table = 16U << 20U;
     if (end - begin > largest_table) return add_hole(begin, end, Unrepresentable::CfaIsExpression);
@@ -140,7 +154,7 @@ class Splitter {
       const std::uint64_t entry = begin - begin % cfi::plt_entry_size;
       const bool pushed = begin - entry >= threshold;
       const std::uint64_t next = std::min(end, entry + (pushed ? cfi::plt_entry_size : threshold));
-      add_fre(begin, next, pushed ? &after : &before, true);  // lower() asks that of a stub
+      add_fre(begin, next, pushed ? after : before, true);  // lower() asks that of a stub
       begin = next;
     }
   }
@@ -163,23 +177,20 @@ class Splitter {
 
   static constexpr std::uint64_t largest_size = std::numeric_limits<std::uint32_t>::max();
 
-  const cfi::FunctionFrames& frames_;
+  const cfi::NumberedFrames& frames_;
   const Dialect& dialect_;
-  LoweringCache& cache_;
+  LoweredRules& rules_;
   Selected& selected_;
-  std::vector<sframe::Fre> spare_fres_;
-  std::optional<sframe::Fde> open_;
+  std::vector<NumberedFre> spare_fres_;
+  std::optional<NumberedFde> open_;
 };
 
 }  // namespace
 
-const Selected& Selector::select(const cfi::FunctionFrames& frames) {
-  Splitter(frames, dialect_, cache_, selected_).run();
+const Selected& Selector::select(const cfi::NumberedFrames& frames) {
+  lowered_.keep_up_with_generation();
+  Splitter(frames, dialect_, lowered_, selected_).run();
   return selected_;
-}
-
-Selected select(const cfi::FunctionFrames& frames, const Dialect& dialect) {
-  return Selector(dialect).select(frames);
 }
 
 }  // namespace sframe_gen::emit

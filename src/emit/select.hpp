@@ -1,19 +1,18 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
-#include "cfi/frame_source.hpp"
-#include "emit/lowering_cache.hpp"
+#include "cfi/numbered_frames.hpp"
+#include "emit/lowered_rules.hpp"
+#include "emit/numbered_fde.hpp"
 #include "sframe_gen/coverage.hpp"
-#include "sframe_gen/section.hpp"
 
 namespace sframe_gen::emit {
 
 /// What becomes of one function: descriptors for the PCs that SFrame can describe, holes for the rest. Together they
 /// cover the function exactly.
 struct Selected {
-  std::vector<sframe::Fde> fdes;
+  std::vector<NumberedFde> fdes;
   std::vector<Hole> holes;
 };
 
@@ -21,18 +20,22 @@ struct Selected {
 /// counts would overflow. One selector serves any number of functions, in one thread, and reuses its memory.
 class Selector {
  public:
-  explicit Selector(const Dialect& dialect) : dialect_(dialect), cache_(dialect) {}
+  /// `rules`, by whose numbers functions come, must outlive the selector.
+  Selector(const Dialect& dialect, cfi::NumberedRules& rules)
+      : dialect_(dialect), numbered_(rules), lowered_(dialect, rules) {}
 
   /// The result is valid until the next call.
-  const Selected& select(const cfi::FunctionFrames& frames);
+  const Selected& select(const cfi::NumberedFrames& frames);
+  const Selected& select(const cfi::FunctionFrames& frames) { return select(cfi::numbered(frames, numbered_)); }
+
+  /// What the rows of the last result say.
+  const RuleTable& rules() const { return lowered_.table(); }
 
  private:
   Dialect dialect_;
-  LoweringCache cache_;
+  cfi::NumberedRules& numbered_;
+  LoweredRules lowered_;
   Selected selected_;
 };
-
-/// For one function.
-Selected select(const cfi::FunctionFrames& frames, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit

@@ -47,6 +47,10 @@ class ByteReader {
     return taken;
   }
 
+  /// A byte that is still to be read, of `left()`; and past some of them. Not checked: for bytes by the million.
+  std::uint8_t peek(std::size_t ahead) const { return std::to_integer<std::uint8_t>(bytes_[position_ + ahead]); }
+  void skip(std::size_t size) { position_ += size; }
+
   bool at_end() const { return position_ == bytes_.size(); }
   std::uint64_t left() const { return bytes_.size() - position_; }
   /// Offset in the section of the next byte.

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,12 +25,12 @@ class ByteWriter {
   void append_bytes(std::span<const std::byte> bytes) {
     if (!bytes.empty()) std::memcpy(extend(bytes.size()), bytes.data(), bytes.size());
   }
-  /// The first `size` of them. For pieces by the million: the processor copies them all faster than it counts to
-  /// `size`.
-  template <std::size_t Most>
-  void append_some(const std::array<std::byte, Most>& bytes, std::size_t size) {
-    std::memcpy(extend(Most), bytes.data(), Most);
-    size_ -= Most - size;
+  /// Appends what `fill` writes to a place with room for `most` bytes, whose end it returns. For pieces by the million:
+  /// room is made once for many.
+  template <typename Fill>
+  void append_filled(std::size_t most, Fill fill) {
+    std::byte* const place = extend(most);
+    size_ -= most - static_cast<std::size_t>(fill(place) - place);
   }
   /// What stands at `place` already.
   void overwrite(std::size_t place, std::span<const std::byte> bytes) {

@@ -44,13 +44,16 @@ class OneFunction {
   }
 
   cfi::FrameTable& table() { return table_; }
+  const cfi::FrameTable& table() const { return table_; }
   cfi::Cie& cie() { return table_.cies[0]; }
   cfi::Fde& fde() { return table_.fdes[0]; }
+  const cfi::Fde& fde() const { return table_.fdes[0]; }
 
   std::vector<cfi::FrameRow> rows() const {
-    std::vector<cfi::FrameRow> rows;
-    cfi::CfiInterpreter(table_, tracked_).run(table_.fdes[0], rows);
-    return rows;
+    cfi::NumberedRules rules;
+    std::vector<cfi::NumberedRow> rows;
+    cfi::CfiInterpreter(table_, tracked_, rules).run(table_.fdes[0], rows);
+    return cfi::spelled_out(rows, rules);
   }
   /// The rules in force at the function's end.
   cfi::Rules last() const { return rows().back().rules; }

@@ -128,6 +128,50 @@ TEST(CfiInterpreter, ValExpressionThatLoads) {
 TEST(CfiInterpreter, RestoreGoesToTheCiesRule) {
   EXPECT_EQ(ra_after({0x07, 16, 0xd0}), RegisterRule(at_cfa(-8)));
 }
+// The same instruction behind the same rules, in functions whose CIEs say something else of the register.
+TEST(CfiInterpreter, RestoreOfOneCieIsNotThatOfAnother) {
+  OneFunction function({0x86, 2, 0x41, 0xc6});
+  const std::vector<std::byte> saved{std::byte{0x0c}, std::byte{7},    std::byte{8}, std::byte{0x90},
+                                     std::byte{1},    std::byte{0x86}, std::byte{5}};
+  cfi::FrameTable& table = function.table();
+  cfi::Cie other = table.cies[0];
+  other.initial_instructions = saved;
+  table.cies.push_back(other);
+  table.fdes.push_back(table.fdes[0]);
+  table.fdes[1].cie_index = 1;
+  cfi::NumberedRules rules;
+  cfi::CfiInterpreter interpreter(table, cfi::amd64::tracked, rules);
+  std::vector<cfi::NumberedRow> rows;
+  for (const int round : {1, 2}) {
+    interpreter.run(table.fdes[0], rows);
+    EXPECT_EQ(rules[rows.back().rules].frame_pointer, RegisterRule(Unspecified{})) << round;
+    interpreter.run(table.fdes[1], rows);
+    EXPECT_EQ(rules[rows.back().rules].frame_pointer, RegisterRule(at_cfa(-40))) << round;
+  }
+}
+// Steps of one to three bytes are looked up by their bytes when they come again, with padding behind them or none.
+TEST(CfiInterpreter, ASecondRunGivesTheSameRows) {
+  const Bytes cases[]{{0x0e, 16, 0x41, 0x86, 2, 0x42, 0xc6, 0x43, 0x0a, 0x0e, 24, 0x41, 0x0b, 0x41, 0x0e, 32},
+                      {0x0e, 0x90, 1, 0x41, 0x0e, 0x90, 2, 0x41, 0x0e, 0x90, 0x81, 1, 0x41, 0x86, 0x82, 1, 0, 0, 0},
+                      {0x0c, 6, 16, 0x41, 0x0c, 7, 0x88, 1, 0x41, 0x0d, 6, 0x41, 0x09, 6, 3, 0x41, 0x8c, 3, 0, 0}};
+  for (const Bytes& instructions : cases) {
+    const OneFunction function(instructions);
+    cfi::NumberedRules rules;
+    cfi::CfiInterpreter interpreter(function.table(), cfi::amd64::tracked, rules);
+    std::vector<cfi::NumberedRow> first, second;
+    interpreter.run(function.fde(), first);
+    interpreter.run(function.fde(), second);
+    EXPECT_EQ(first, second);
+    EXPECT_GE(first.size(), 4U);
+  }
+}
+TEST(CfiInterpreter, StepsThatDifferInTheLastByteDiffer) {
+  const std::vector<cfi::FrameRow> rows =
+      OneFunction({0x0e, 0x90, 1, 0x41, 0x0e, 0x90, 2, 0x41, 0x0e, 0x90, 1, 0x41, 0x0e, 0x90, 2, 0, 0}).rows();
+  ASSERT_EQ(rows.size(), 4U);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    EXPECT_EQ(rows[i].rules.cfa, cfi::CfaRule(reg(7, i % 2 == 0 ? 144 : 272)));
+}
 TEST(CfiInterpreter, RestoreExtended) {
   EXPECT_EQ(fp_after({0x86, 2, 0x06, 6}), RegisterRule(Unspecified{}));
 }

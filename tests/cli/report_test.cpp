@@ -13,7 +13,6 @@ namespace {
 using nlohmann::ordered_json;
 using test::descriptor;
 using test::four_functions;
-using test::frames;
 
 Linked linked(Coverage coverage = four_functions()) {
   Linked outcome;
@@ -67,7 +66,7 @@ TEST(Report, ControlCharactersAreEscaped) {
 
 TEST(Summary, AllWhole) {
   Coverage coverage;
-  convert::count(frames(0x1000, 0x20), {{descriptor(3)}, {}}, coverage);
+  convert::count(0x20, {{descriptor(3)}, {}}, coverage);
   EXPECT_EQ(summary_of(linked(coverage), "libz.so.1"), "libz.so.1: 1 function: 1 whole, 0 in part, 0 left out\n");
 }
 

@@ -4,16 +4,9 @@
 
 namespace sframe_gen::test {
 
-inline cfi::FunctionFrames frames(std::uint64_t start, std::uint64_t size) {
-  cfi::FunctionFrames function;
-  function.start = start;
-  function.size = size;
-  return function;
-}
-
-inline sframe::Fde descriptor(std::size_t rows, sframe::FdeType type = sframe::FdeType::Default,
-                              sframe::PcType pc_type = sframe::PcType::Increment) {
-  sframe::Fde function;
+inline emit::NumberedFde descriptor(std::size_t rows, sframe::FdeType type = sframe::FdeType::Default,
+                                    sframe::PcType pc_type = sframe::PcType::Increment) {
+  emit::NumberedFde function;
   function.type = type;
   function.pc_type = pc_type;
   function.fres.resize(rows);
@@ -23,16 +16,15 @@ inline sframe::Fde descriptor(std::size_t rows, sframe::FdeType type = sframe::F
 /// Four functions: whole, in part with two reasons, left out, and a PLT.
 inline Coverage four_functions() {
   Coverage coverage;
-  convert::count(frames(0x1000, 0x20), {{descriptor(3)}, {}}, coverage);
-  convert::count(frames(0x2000, 0x40),
+  convert::count(0x20, {{descriptor(3)}, {}}, coverage);
+  convert::count(0x40,
                  {{descriptor(2, sframe::FdeType::Flexible)},
                   {{0x2010, 0x2014, Unrepresentable::CfaIsExpression},
                    {0x2020, 0x2024, Unrepresentable::CfaIsExpression},
                    {0x2030, 0x2031, Unrepresentable::OffsetTooLarge}}},
                  coverage);
-  convert::count(frames(0x3000, 0x10), {{}, {{0x3000, 0x3010, Unrepresentable::CfaIsExpression}}}, coverage);
-  convert::count(frames(0x4000, 0x100), {{descriptor(2, sframe::FdeType::Default, sframe::PcType::Mask)}, {}},
-                 coverage);
+  convert::count(0x10, {{}, {{0x3000, 0x3010, Unrepresentable::CfaIsExpression}}}, coverage);
+  convert::count(0x100, {{descriptor(2, sframe::FdeType::Default, sframe::PcType::Mask)}, {}}, coverage);
   return coverage;
 }
 

@@ -59,6 +59,30 @@ TEST(SectionEncoder, SignalBitAndFlexibleType) {
   EXPECT_EQ(hex_bytes(std::span(bytes).subspan(44)), "01 00 80 01 00 00 04 39 08");
 }
 
+// Of each width of starts, and of both kinds of words; the last row is the shortest there is.
+TEST(SectionEncoder, NumberedRowsAreTheSameBytes) {
+  const RecoveryRules flexible{on(10, 300), {}, Rule{6, 70000, true}, false};
+  for (const sframe::Abi abi : {sframe::Abi::Amd64, sframe::Abi::Aarch64Big}) {
+    const emit::Dialect dialect = dialect_of(abi, {});
+    emit::RuleTable rules(dialect);
+    emit::SectionEncoder spelled(dialect), numbered(dialect);
+    std::uint64_t start = 0x1000;
+    for (const std::uint32_t size : {0xffU, 0xffffU, 0x10000U}) {
+      emit::NumberedFde function{start, size, false, false, PcType::Increment, 0, FdeType::Default, {}};
+      if (dialect.flexible_descriptors) function.type = FdeType::Flexible;
+      const sframe::Rule cfa = on(dialect.abi->stack_pointer, 16);
+      function.fres = {{0, rules.id_of(RecoveryRules{cfa, {}, {}, false})},
+                       {size - 2, rules.id_of(dialect.flexible_descriptors ? flexible : RecoveryRules{cfa})},
+                       {size - 1, rules.id_of(std::nullopt)}};
+      numbered.add(function, rules);
+      spelled.add(emit::spelled_out(function, rules));
+      start += size;
+    }
+    EXPECT_EQ(numbered.encode(0x100), spelled.encode(0x100));
+    EXPECT_EQ(numbered.fre_count(), 9U);
+  }
+}
+
 TEST(SectionEncoder, AppendEqualsAddingInOrder) {
   emit::SectionEncoder whole(amd64_v3), first(amd64_v3), second(amd64_v3);
   for (const std::uint64_t start : {0x1000U, 0x1010U, 0x1020U}) whole.add(leaf(start, 5));

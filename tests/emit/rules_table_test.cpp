@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "emit/encoder.hpp"
+#include "emit/selected.hpp"
 #include "sframe_gen/section.hpp"
 
 namespace sframe_gen::test {
@@ -24,13 +25,13 @@ constexpr std::pair<const char*, Abi> machines[]{
 
 const std::string document = std::string(SFRAME_GEN_SOURCE_DIR) + "/docs/rules.md";
 
-emit::Selected selected(const DwarfRule& rule, Abi abi, const emit::Dialect& dialect) {
+Spelled selected(const DwarfRule& rule, Abi abi, const emit::Dialect& dialect) {
   cfi::FunctionFrames function = usual_function(abi);
   rule.apply(function);
-  return emit::select(function, dialect);
+  return select(function, dialect);
 }
 
-std::string cell(const emit::Selected& result) {
+std::string cell(const Spelled& result) {
   if (!result.holes.empty()) return std::string(key_of(result.holes[0].reason));
   const sframe::Fde& function = result.fdes.at(0);
   if (!function.fres[0].recovery) return "**no words**";
@@ -164,7 +165,7 @@ TEST_P(RulesOf, EveryFormCanBeWrittenAndReadAgain) {
   for (const DwarfRule& rule : dwarf_rules(abi)) {
     for (const FormatColumn& column : format_columns(abi)) {
       const emit::Dialect dialect = dialect_of(abi, column.format);
-      const emit::Selected result = selected(rule, abi, dialect);
+      const Spelled result = selected(rule, abi, dialect);
       if (result.fdes.empty()) continue;
       emit::SectionEncoder encoder(dialect);
       for (const sframe::Fde& function : result.fdes) encoder.add(function);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "emit/dialects.hpp"
+#include "emit/selected.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -33,7 +34,7 @@ sframe::Fre row(std::uint32_t pc_offset, std::int32_t sp_offset) {
 }
 
 TEST(Select, WholeFunction) {
-  const auto selected = emit::select({0x1000, 0x20, false, {{0, sp_plus(8)}, {1, sp_plus(16)}}}, amd64_v3);
+  const auto selected = select({0x1000, 0x20, false, {{0, sp_plus(8)}, {1, sp_plus(16)}}}, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 1U);
   EXPECT_EQ(selected.fdes[0],
             (sframe::Fde{0x1000, 0x20, false, false, PcType::Increment, 0, FdeType::Default, {row(0, 8), row(1, 16)}}));
@@ -42,7 +43,7 @@ TEST(Select, WholeFunction) {
 
 TEST(Select, HoleInTheMiddle) {
   const auto selected =
-      emit::select({0x1000, 0x20, false, {{0, sp_plus(8)}, {8, expression()}, {0x10, sp_plus(16)}}}, amd64_v3);
+      select({0x1000, 0x20, false, {{0, sp_plus(8)}, {8, expression()}, {0x10, sp_plus(16)}}}, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 2U);
   EXPECT_EQ(selected.fdes[0].start, 0x1000U);
   EXPECT_EQ(selected.fdes[0].size, 8U);
@@ -54,7 +55,7 @@ TEST(Select, HoleInTheMiddle) {
 
 TEST(Select, HoleAtTheStartAndAtTheEnd) {
   const auto selected =
-      emit::select({0x1000, 0x20, false, {{0, expression()}, {8, sp_plus(8)}, {0x10, expression()}}}, amd64_v3);
+      select({0x1000, 0x20, false, {{0, expression()}, {8, sp_plus(8)}, {0x10, expression()}}}, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 1U);
   EXPECT_EQ(selected.fdes[0].start, 0x1008U);
   EXPECT_EQ(selected.fdes[0].size, 8U);
@@ -64,28 +65,27 @@ TEST(Select, HoleAtTheStartAndAtTheEnd) {
 TEST(Select, NeighbouringHolesOfOneReasonAreOne) {
   cfi::Rules other = expression();
   other.frame_pointer = cfi::Formula{std::nullopt, -16, true};
-  const auto selected = emit::select({0x1000, 0x20, false, {{0, expression()}, {8, other}}}, amd64_v3);
+  const auto selected = select({0x1000, 0x20, false, {{0, expression()}, {8, other}}}, amd64_v3);
   EXPECT_TRUE(selected.fdes.empty());
   EXPECT_EQ(selected.holes, (std::vector<Hole>{{0x1000, 0x1020, Unrepresentable::CfaIsExpression}}));
 }
 
 TEST(Select, OneFlexibleRowMakesItsDescriptorFlexible) {
-  const auto selected = emit::select({0x1000, 0x20, true, {{0, sp_plus(8)}, {8, on_r10()}}}, amd64_v3);
+  const auto selected = select({0x1000, 0x20, true, {{0, sp_plus(8)}, {8, on_r10()}}}, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 1U);
   EXPECT_EQ(selected.fdes[0].type, FdeType::Flexible);
   EXPECT_TRUE(selected.fdes[0].signal_frame);
 }
 
 TEST(Select, OnlyThePieceThatNeedsItIsFlexible) {
-  const auto selected =
-      emit::select({0x1000, 0x20, false, {{0, sp_plus(8)}, {8, expression()}, {0x10, on_r10()}}}, amd64_v3);
+  const auto selected = select({0x1000, 0x20, false, {{0, sp_plus(8)}, {8, expression()}, {0x10, on_r10()}}}, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 2U);
   EXPECT_EQ(selected.fdes[0].type, FdeType::Default);
   EXPECT_EQ(selected.fdes[1].type, FdeType::Flexible);
 }
 
 TEST(Select, OutermostFrameNeedsNoFlexibleDescriptor) {
-  const auto selected = emit::select({0x1000, 0x20, false, {{0, outermost()}}}, amd64_v3);
+  const auto selected = select({0x1000, 0x20, false, {{0, outermost()}}}, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 1U);
   EXPECT_EQ(selected.fdes[0].type, FdeType::Default);
   EXPECT_EQ(selected.fdes[0].fres, (std::vector<sframe::Fre>{{0, std::nullopt}}));
@@ -95,13 +95,13 @@ TEST(Select, RowsThatBecomeEqualMerge) {
   // Both say that rbp is unchanged, one by saying nothing.
   cfi::Rules same = sp_plus(8);
   same.frame_pointer = cfi::SameValue{};
-  EXPECT_EQ(emit::select({0x1000, 0x20, false, {{0, sp_plus(8)}, {8, same}}}, amd64_v3).fdes[0].fres.size(), 1U);
+  EXPECT_EQ(select({0x1000, 0x20, false, {{0, sp_plus(8)}, {8, same}}}, amd64_v3).fdes[0].fres.size(), 1U);
 }
 
 // GNU ld's one FDE over a lazy PLT: PLT0 with its own rows, then 16-byte entries
 TEST(Select, LazyPlt) {
   const auto selected =
-      emit::select({0x1000, 0x40, false, {{0, sp_plus(16)}, {6, sp_plus(24)}, {16, plt_entries()}}}, amd64_v3);
+      select({0x1000, 0x40, false, {{0, sp_plus(16)}, {6, sp_plus(24)}, {16, plt_entries()}}}, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 2U);
   EXPECT_EQ(
       selected.fdes[0],
@@ -111,7 +111,7 @@ TEST(Select, LazyPlt) {
 }
 
 TEST(Select, MisalignedPltIsWrittenOut) {
-  const auto selected = emit::select({0x1008, 0x40, false, {{0, sp_plus(16)}, {16, plt_entries()}}}, amd64_v3);
+  const auto selected = select({0x1008, 0x40, false, {{0, sp_plus(16)}, {16, plt_entries()}}}, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 1U);
   // The expression looks at the low bits of rip: at 0x1018 and 0x101b, then at 0x1020, 0x102b and so on.
   EXPECT_EQ(selected.fdes[0].fres,
@@ -121,7 +121,7 @@ TEST(Select, MisalignedPltIsWrittenOut) {
 }
 
 TEST(Select, PltCutOffBeforeThePushHasOneRow) {
-  const auto selected = emit::select({0x1000, 0x18, false, {{0, sp_plus(16)}, {16, plt_entries()}}}, amd64_v3);
+  const auto selected = select({0x1000, 0x18, false, {{0, sp_plus(16)}, {16, plt_entries()}}}, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 2U);
   EXPECT_EQ(selected.fdes[1].fres.size(), 1U);
 }
@@ -129,7 +129,7 @@ TEST(Select, PltCutOffBeforeThePushHasOneRow) {
 TEST(Select, MoreRowsThanADescriptorCanCount) {
   cfi::FunctionFrames frames{0x1000, 200000, false, {}};
   for (std::uint64_t i = 0; i < 70000; ++i) frames.rows.push_back({i, sp_plus(i % 2 == 0 ? 8 : 16)});
-  const auto selected = emit::select(frames, amd64_v3);
+  const auto selected = select(frames, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 2U);
   EXPECT_EQ(selected.fdes[0].fres.size(), 65535U);
   EXPECT_EQ(selected.fdes[0].size, 65535U);
@@ -140,7 +140,7 @@ TEST(Select, MoreRowsThanADescriptorCanCount) {
 
 TEST(Select, FunctionOfMoreThan4GiB) {
   const std::uint64_t size = 0x180000000;
-  const auto selected = emit::select({0x1000, size, false, {{0, sp_plus(8)}, {4, sp_plus(16)}}}, amd64_v3);
+  const auto selected = select({0x1000, size, false, {{0, sp_plus(8)}, {4, sp_plus(16)}}}, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 2U);
   EXPECT_EQ(selected.fdes[0].size, 0xffffffffU);
   EXPECT_EQ(selected.fdes[1].start, std::uint64_t{0x1000} + 0xffffffff);
@@ -151,11 +151,29 @@ TEST(Select, FunctionOfMoreThan4GiB) {
 // The Linux kernel for x86-64: the end of the address space is less than 4 GiB away.
 TEST(Select, FunctionInTheLast4GiB) {
   const std::uint64_t start = 0xffffffff81000000;
-  const auto selected = emit::select({start, 0x20, false, {{0, sp_plus(8)}, {4, sp_plus(16)}}}, amd64_v3);
+  const auto selected = select({start, 0x20, false, {{0, sp_plus(8)}, {4, sp_plus(16)}}}, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 1U);
   EXPECT_EQ(selected.fdes[0].start, start);
   EXPECT_EQ(selected.fdes[0].size, 0x20U);
   EXPECT_EQ(selected.fdes[0].fres, (std::vector<sframe::Fre>{row(0, 8), row(4, 16)}));
+}
+
+// A name of the CFA's register or of the CFA: rules of DWARF that differ, and one rule of SFrame.
+TEST(Select, RulesThatSayTheSameAreOneRow) {
+  cfi::Rules by_register = sp_plus(24), by_cfa = sp_plus(24);
+  by_register.frame_pointer = cfi::Formula{cfi::amd64::rsp, 8, true};
+  by_cfa.frame_pointer = cfi::Formula{std::nullopt, -16, true};
+  EXPECT_EQ(select({0x1000, 0x20, false, {{0, by_register}, {8, by_cfa}}}, amd64_v3).fdes[0].fres.size(), 1U);
+}
+
+TEST(Select, RulesThatAreForgottenAreLoweredAnew) {
+  cfi::NumberedRules rules;
+  emit::Selector selector(amd64_v3, rules);
+  selector.select(cfi::FunctionFrames{0x1000, 0x20, false, {{0, sp_plus(8)}}});
+  for (std::int64_t i = 0; i < 70000; ++i) rules.number_of(sp_plus(1000 + i));
+  rules.forget_if_many();
+  const emit::Selected& selected = selector.select(cfi::FunctionFrames{0x1000, 0x20, false, {{0, sp_plus(16)}}});
+  EXPECT_EQ(emit::spelled_out(selected.fdes.at(0), selector.rules()).fres, (std::vector<sframe::Fre>{row(0, 16)}));
 }
 
 }  // namespace

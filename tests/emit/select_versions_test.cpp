@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "emit/rules.hpp"
-#include "emit/select.hpp"
+#include "emit/selected.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -15,9 +15,9 @@ cfi::FunctionFrames function_of(Abi abi) {
   return {0x1000, 0x20, false, {{0, entry_rules(abi)}}};
 }
 
-emit::Selected selected(const cfi::FunctionFrames& frames, Abi abi, const OutputFormat& format) {
+Spelled selected(const cfi::FunctionFrames& frames, Abi abi, const OutputFormat& format) {
   const emit::Dialect dialect = dialect_of(abi, format);
-  return emit::select(frames, dialect);
+  return select(frames, dialect);
 }
 
 TEST(SelectSignalFrame, IsMarkedInVersion3) {
@@ -31,7 +31,7 @@ TEST(SelectSignalFrame, HasNoRowWhereNothingCouldMarkIt) {
   cfi::FunctionFrames frames = function_of(Abi::Amd64);
   frames.signal_frame = true;
   for (const OutputFormat& format : {v2, v2_from_section, v1, ctf_frame}) {
-    const emit::Selected result = selected(frames, Abi::Amd64, format);
+    const Spelled result = selected(frames, Abi::Amd64, format);
     EXPECT_TRUE(result.fdes.empty());
     EXPECT_EQ(result.holes, (std::vector<Hole>{{0x1000, 0x1020, Unrepresentable::SignalFrame}}));
   }
@@ -62,10 +62,10 @@ TEST(SelectSigned, RowsThatCtfFrameCannotMarkAreHoles) {
   cfi::Rules signed_rules = entry_rules(Abi::Aarch64Little);
   signed_rules.signing = cfi::Signing::Signed;
   frames.rows = {{0, entry_rules(Abi::Aarch64Little)}, {4, signed_rules}, {0x18, entry_rules(Abi::Aarch64Little)}};
-  const emit::Selected result = selected(frames, Abi::Aarch64Little, ctf_frame);
+  const Spelled result = selected(frames, Abi::Aarch64Little, ctf_frame);
   EXPECT_EQ(result.fdes.size(), 2U);
   EXPECT_EQ(result.holes, (std::vector<Hole>{{0x1004, 0x1018, Unrepresentable::SignedReturnAddress}}));
-  const emit::Selected with_bit = selected(frames, Abi::Aarch64Little, v1);
+  const Spelled with_bit = selected(frames, Abi::Aarch64Little, v1);
   ASSERT_EQ(with_bit.fdes.size(), 1U);
   EXPECT_EQ(with_bit.fdes[0].fres.size(), 3U);
   EXPECT_TRUE(with_bit.fdes[0].fres[1].recovery->mangled_ra);
@@ -83,7 +83,7 @@ cfi::FunctionFrames plt() {
 
 TEST(SelectPlt, RepeatsWhereTheVersionNamesTheBlocksSize) {
   for (const OutputFormat& format : {v3, v3_plain, v2, v2_from_section}) {
-    const emit::Selected result = selected(plt(), Abi::Amd64, format);
+    const Spelled result = selected(plt(), Abi::Amd64, format);
     ASSERT_EQ(result.fdes.size(), 2U);
     EXPECT_EQ(result.fdes[1].pc_type, PcType::Mask);
     EXPECT_EQ(result.fdes[1].repeat_size, 16);
@@ -92,7 +92,7 @@ TEST(SelectPlt, RepeatsWhereTheVersionNamesTheBlocksSize) {
 }
 TEST(SelectPlt, IsWrittenOutWhereRowStartsWouldBeBitMasks) {
   for (const OutputFormat& format : {v1, ctf_frame}) {
-    const emit::Selected result = selected(plt(), Abi::Amd64, format);
+    const Spelled result = selected(plt(), Abi::Amd64, format);
     ASSERT_EQ(result.fdes.size(), 1U);
     EXPECT_EQ(result.fdes[0].pc_type, PcType::Increment);
     std::vector<std::uint32_t> starts;
@@ -118,10 +118,10 @@ TEST(SelectFlexible, OneFunctionOfAarch64HasBothKinds) {
   cfi::Rules on_x19 = entry_rules(Abi::Aarch64Little);
   on_x19.cfa = reg(19, 32);
   frames.rows.push_back({8, on_x19});
-  const emit::Selected with_switch = selected(frames, Abi::Aarch64Little, v3_flexible);
+  const Spelled with_switch = selected(frames, Abi::Aarch64Little, v3_flexible);
   ASSERT_EQ(with_switch.fdes.size(), 1U);
   EXPECT_EQ(with_switch.fdes[0].type, sframe::FdeType::Flexible);
-  const emit::Selected without = selected(frames, Abi::Aarch64Little, v3);
+  const Spelled without = selected(frames, Abi::Aarch64Little, v3);
   EXPECT_EQ(without.fdes.at(0).type, sframe::FdeType::Default);
   EXPECT_EQ(without.holes, (std::vector<Hole>{{0x1008, 0x1020, Unrepresentable::CfaNeedsFlexible}}));
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -56,12 +57,14 @@ TEST(ByteWriter, AppendsBytesAndHandsThemOver) {
   EXPECT_EQ(hex_of(writer.release()), "01abcd");
 }
 
-TEST(ByteWriter, AppendsTheFirstOfManyBytes) {
+TEST(ByteWriter, AppendsWhatIsFilledOfARoom) {
   constexpr std::array<std::byte, 100> many{std::byte{0xab}, std::byte{0xcd}};
   ByteWriter writer(Endian::Big);
-  writer.append_some(many, 2);
-  writer.append_some(many, 0);
-  writer.append_some(many, 1);
+  for (const std::size_t count : {2U, 0U, 1U})
+    writer.append_filled(many.size(), [&](std::byte* place) {
+      std::ranges::copy(many, place);
+      return place + count;
+    });
   EXPECT_EQ(hex_of(writer.bytes()), "abcdab");
   EXPECT_EQ(writer.size(), 3U);
 }

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "emit/compact/hash.hpp"
 #include "emit/compact/hash_numbers.hpp"
+#include "support/hash.hpp"
 
 namespace sframe_gen::emit::compact {
 

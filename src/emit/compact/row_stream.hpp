@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "emit/compact/gaps.hpp"
-#include "emit/compact/rule_table.hpp"
 #include "emit/dialect.hpp"
+#include "emit/rule_table.hpp"
 #include "sframe_gen/section.hpp"
 
 namespace sframe_gen::emit::compact {

@@ -1,13 +1,11 @@
-#include "emit/compact/rule_table.hpp"
+#include "emit/rule_table.hpp"
 
 #include <algorithm>
-#include <cassert>
 
-#include "emit/compact/hash.hpp"
 #include "emit/default_form.hpp"
-#include "emit/fre_encoder.hpp"
+#include "support/hash.hpp"
 
-namespace sframe_gen::emit::compact {
+namespace sframe_gen::emit {
 
 namespace {
 
@@ -26,11 +24,6 @@ std::uint64_t hash_of(const std::optional<sframe::RecoveryRules>& recovery) {
 }
 
 }  // namespace
-
-RowTail::RowTail(std::span<const std::byte> bytes) : size_(static_cast<std::uint8_t>(bytes.size())) {
-  assert(bytes.size() <= longest);
-  std::ranges::copy(bytes, bytes_.begin());
-}
 
 RuleId RuleTable::id_of(const std::optional<sframe::RecoveryRules>& recovery) {
   const std::uint64_t hash = hash_of(recovery);
@@ -51,15 +44,11 @@ RuleId RuleTable::find_or_add(const std::optional<sframe::RecoveryRules>& recove
 }
 
 RuleTable::Entry RuleTable::encode(const std::optional<sframe::RecoveryRules>& recovery) const {
-  const auto tail = [&](sframe::FdeType type) {
-    ByteWriter writer(dialect_.abi->endian);
-    encode_fre(writer, {0, recovery}, sframe::FreAddressWidth::One, type, dialect_);
-    return RowTail(std::span(writer.bytes()).subspan(1));
-  };
   Entry entry{recovery, {}, {}};
-  if (!recovery || !obstacle_to_default(*recovery, dialect_)) entry.plain = tail(sframe::FdeType::Default);
-  if (dialect_.flexible_descriptors) entry.flexible = tail(sframe::FdeType::Flexible);
+  if (!recovery || !obstacle_to_default(*recovery, dialect_))
+    entry.plain = encode_tail(recovery, sframe::FdeType::Default, dialect_);
+  if (dialect_.flexible_descriptors) entry.flexible = encode_tail(recovery, sframe::FdeType::Flexible, dialect_);
   return entry;
 }
 
-}  // namespace sframe_gen::emit::compact
+}  // namespace sframe_gen::emit

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace sframe_gen::emit::compact {
+namespace sframe_gen {
 
 /// Spreads `value` over all bits (the finalizer of MurmurHash3). Equal on all hosts, so that equal input gives equal
 /// bytes everywhere.
@@ -19,4 +19,4 @@ constexpr std::uint64_t chained(std::uint64_t hash, std::uint64_t value) {
   return mixed(hash * 0x9e3779b97f4a7c15U + value);
 }
 
-}  // namespace sframe_gen::emit::compact
+}  // namespace sframe_gen

@@ -1,31 +1,16 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "emit/dialect.hpp"
+#include "emit/fre_encoder.hpp"
 #include "sframe_gen/section.hpp"
 
-namespace sframe_gen::emit::compact {
-
-/// A row without its start: the info byte and the data words.
-class RowTail {
- public:
-  RowTail() = default;
-  explicit RowTail(std::span<const std::byte> bytes);
-  std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
-  std::size_t size() const { return size_; }
-
- private:
-  static constexpr std::size_t longest = 1 + 6 * 4;
-  std::array<std::byte, longest> bytes_{};
-  std::uint8_t size_ = 0;
-};
+namespace sframe_gen::emit {
 
 using RuleId = std::uint32_t;
 
@@ -59,4 +44,4 @@ class RuleTable {
   std::unordered_multimap<std::uint64_t, RuleId> by_hash_;
 };
 
-}  // namespace sframe_gen::emit::compact
+}  // namespace sframe_gen::emit

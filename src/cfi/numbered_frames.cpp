@@ -1,0 +1,24 @@
+#include "cfi/numbered_frames.hpp"
+
+namespace sframe_gen::cfi {
+
+std::vector<FrameRow> spelled_out(const std::vector<NumberedRow>& rows, const NumberedRules& rules) {
+  std::vector<FrameRow> result;
+  result.reserve(rows.size());
+  for (const NumberedRow& row : rows) result.push_back({row.pc_offset, rules[row.rules]});
+  return result;
+}
+
+FunctionFrames spelled_out(const NumberedFrames& function, const NumberedRules& rules) {
+  return {function.start, function.size,       function.signal_frame, spelled_out(function.rows, rules),
+          function.b_key, function.repeat_size};
+}
+
+NumberedFrames numbered(const FunctionFrames& function, NumberedRules& rules) {
+  NumberedFrames result{function.start, function.size, function.signal_frame, {}, function.b_key, function.repeat_size};
+  result.rows.reserve(function.rows.size());
+  for (const FrameRow& row : function.rows) result.rows.push_back({row.pc_offset, rules.number_of(row.rules)});
+  return result;
+}
+
+}  // namespace sframe_gen::cfi
