@@ -1,5 +1,5 @@
-// Prints what a frame costs by .sframe, libgcc's .eh_frame reader, libunwind and frame pointers, in one run on the same
-// stacks, and what a look-up costs. tools/benchmark-unwind builds, converts and runs it.
+// Prints what a frame costs by .sframe, libgcc's .eh_frame reader, libunwind, libdwfl and frame pointers, in one run on
+// the same stacks, and what a look-up costs. tools/benchmark-unwind builds, converts and runs it.
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -9,14 +9,21 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "sframe_gen/unwind.h"
 #include "sframe_gen/view.hpp"
+#if defined(HAVE_LIBDWFL)
+#include <unistd.h>
+
+#include "libdwfl.hpp"
+#endif
 
 namespace {
 
@@ -60,6 +67,40 @@ int by_libunwind() {
   return libunwind(buffer, most_frames);
 }
 
+#if defined(HAVE_LIBDWFL)
+bool read_own(void*, std::uint64_t address, void* bytes) {
+  std::memcpy(bytes, reinterpret_cast<const void*>(address), sizeof address);
+  return true;
+}
+std::optional<sframe_gen::unwind::Libdwfl> libdwfl;
+
+/// In this process as well, so that no system call is counted: memory is read directly, files are looked at before.
+[[gnu::noinline]] int by_libdwfl() {
+  std::uint64_t pc, rbx, rbp, rsp, r12, r13, r14, r15;
+  asm volatile(
+      "leaq 0(%%rip), %0\n\tmovq %%rbx, %1\n\tmovq %%rbp, %2\n\tmovq %%rsp, %3\n\t"
+      "movq %%r12, %4\n\tmovq %%r13, %5\n\tmovq %%r14, %6\n\tmovq %%r15, %7"
+      : "=&r"(pc), "=m"(rbx), "=m"(rbp), "=m"(rsp), "=m"(r12), "=m"(r13), "=m"(r14), "=m"(r15));
+  sframe_gen::unwind::Registers registers;
+  registers.pc = pc;
+  const std::uint64_t values[]{rbx, rbp, rsp, r12, r13, r14, r15};
+  constexpr std::uint32_t numbers[]{3, 6, 7, 12, 13, 14, 15};
+  for (std::size_t i = 0; i < std::size(numbers); ++i) registers.set(numbers[i], values[i]);
+  static std::uint64_t pcs[most_frames];
+  const char* why = nullptr;
+  return static_cast<int>(libdwfl->walk(registers, pcs, why));
+}
+/// Anew each time: the files that it has opened are mapped, and would be taken for loaded ones.
+void find_files() {
+  libdwfl.reset();
+  libdwfl.emplace(::getpid(), read_own, nullptr);
+  if (!libdwfl->find_files()) std::exit(1);
+}
+#else
+constexpr Walker by_libdwfl = nullptr;
+void find_files() {}
+#endif
+
 double ns_per_call(Walker walker, int& frames) {
   using Clock = std::chrono::steady_clock;
   double best = 1e18;
@@ -80,7 +121,8 @@ void measure(const char* stack) {
   const Way ways[]{{"sframe_backtrace", by_sframe},
                    {"frame pointers", by_frame_pointers},
                    {"libgcc's _Unwind_Backtrace", by_libgcc},
-                   {"libunwind's unw_backtrace", libunwind != nullptr ? by_libunwind : nullptr}};
+                   {"libunwind's unw_backtrace", libunwind != nullptr ? by_libunwind : nullptr},
+                   {"libdwfl's dwfl_getthread_frames", by_libdwfl}};
   double ours = 0;
   for (const Way& way : ways) {
     if (way.walk == nullptr) continue;
@@ -144,6 +186,7 @@ void walk_through_modules(const std::string& folder) {
     chain.next[chain.left++] = reinterpret_cast<int (*)(Chain*)>(::dlsym(module, "pass_on"));
   }
   if (sframe_backtrace_prepare() != 0) std::exit(1);
+  find_files();
   --chain.left;
   chain.next[chain.left](&chain);
 }
@@ -205,6 +248,7 @@ int main(int count, char** arguments) {
   if (void* const library = ::dlopen("libunwind.so.8", RTLD_NOW)) {
     libunwind = reinterpret_cast<UnwBacktrace>(::dlsym(library, "unw_backtrace"));
   }
+  find_files();
   std::puts("| stack | way | frames | ns a frame | by .sframe = 1 |\n|---|---|---:|---:|---:|");
   recurse(2, "shallow");
   recurse(60, "recursion");
