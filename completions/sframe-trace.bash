@@ -18,7 +18,7 @@ _sframe_trace() {
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   elif [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W '--core --root --kallsyms --translate --no-translate --cache --json --folded
-      --flamegraph --frames -q --quiet -h --help --version' -- "$current")
+      --flamegraph --compare --frames -q --quiet -h --help --version' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   fi

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/text.hpp"
+#include "trace/comparison.hpp"
 
 namespace sframe_gen::trace {
 
@@ -31,6 +32,13 @@ ordered_json frames_of(AddressSpace& space, const Stack& stack) {
 void add_end(ordered_json& json, const Stack& stack, const std::optional<Cut>& cut) {
   json["whole"] = stack.is_whole();
   if (cut) json["cut"] = {{"file", cut->file}, {"reason", cut->reason}, {"address", cut->place}};
+  const auto comparison = comparison_of(stack);
+  if (!comparison) return;
+  ordered_json dwarf{{"match", text_of(comparison->match)}, {"frames", comparison->dwarf_last + 1}};
+  if (comparison->match == Match::Different) dwarf["differs"] = comparison->frame;
+  if (comparison->dwarf_frame) dwarf["pc"] = hex(comparison->dwarf_frame->pc);
+  if (!comparison->dwarf_cut.empty()) dwarf["cut"] = comparison->dwarf_cut;
+  json["dwarf"] = std::move(dwarf);
 }
 
 /// Names need not be UTF-8.

@@ -43,6 +43,8 @@ po::options_description description() {
                        "of a recording: each stack once, with the number of its samples, as flame graphs are made of");
   output.add_options()("flamegraph", po::value<std::string>()->value_name("FILE"),
                        "of a recording: write a picture that a browser shows, zooms and searches (SVG)");
+  output.add_options()("compare",
+                       "walk each stack by DWARF as well (elfutils' libdwfl), and show where they differ first");
   output.add_options()("frames", po::value<std::string>()->value_name("N"),
                        "at most so many frames of a stack (default: 1024)");
   output.add_options()("quiet,q", "no summary on standard error");
@@ -124,6 +126,10 @@ void read_output(const po::variables_map& values, Options& options) {
   if (json) options.form = Form::Json;
   if (folded) options.form = Form::Folded;
   options.quiet = values.count("quiet") != 0;
+  options.compare = values.count("compare") != 0;
+  if (options.compare && (folded || picture))
+    throw UsageError("--compare shows each stack: no --folded, no --flamegraph");
+  if (options.compare && options.source == Source::Command) throw UsageError("--compare is not for commands");
   if (values.count("frames") == 0) return;
   const auto frames = number_in<std::size_t>(values["frames"].as<std::string>());
   if (!frames) throw UsageError("--frames takes a number above 0");
@@ -178,9 +184,10 @@ std::string help_text() {
          "A command keeps its standard streams; its stacks go to standard error, and SIGQUIT to sframe-trace asks for\n"
          "them. SIGINT, SIGTERM and SIGHUP are passed on. What it starts itself is not followed.\n"
          "\n"
-         "Exit status: 0 if there were stacks, 1 if not, 2 if the command line is wrong; the command's (128 + N if\n"
-         "signal N ended it), 127 if there is none, 126 if it cannot be run, 125 if it cannot be traced. What cut a\n"
-         "stack before its outermost frame stands below it, and in the summary.\n"
+         "Exit status: 0 if there were stacks, 1 if not, or if --compare found a difference, 2 if the command line is\n"
+         "wrong; the command's (128 + N if signal N ended it), 127 if there is none, 126 if it cannot be run, 125 if "
+         "it\n"
+         "cannot be traced. What cut a stack before its outermost frame stands below it, and in the summary.\n"
          "\n"
          "Examples:\n"
          "  sframe-trace $(pidof bash)\n"

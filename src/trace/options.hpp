@@ -32,6 +32,7 @@ struct Options {
   std::filesystem::path flame_graph;     ///< a file to write instead; empty: none
   TranslationOptions translation;
   std::size_t most_frames = 1024;
+  bool compare = false;  ///< with what DWARF says
   bool quiet = false;
 };
 

@@ -134,8 +134,7 @@ std::string text_at(ByteReader& reader) {
 Recording::Recording(const std::filesystem::path& path, OpenFile open_file)
     : file_(path), open_file_(std::move(open_file)) {}
 
-void Recording::walk_all(std::size_t most_frames, const TakeSample& take,
-                         const std::function<void(std::uint64_t)>& progress) {
+void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress) {
   constexpr std::uint64_t between_reports = 256;
   std::uint64_t done = 0;
   for (const Record& record : file_.records()) {
@@ -154,7 +153,7 @@ void Recording::walk_all(std::size_t most_frames, const TakeSample& take,
         take_exit(record);
         break;
       case record_type::sample:
-        take_sample(record, most_frames, take);
+        take_sample(record, walker, take);
         break;
       default:
         break;
@@ -253,7 +252,7 @@ Recording::Space& Recording::space_of(int process) {
   return space;
 }
 
-void Recording::take_sample(const Record& record, std::size_t most_frames, const TakeSample& take) {
+void Recording::take_sample(const Record& record, Walker& walker, const TakeSample& take) {
   const Origin origin{file_.name(), "sample"};
   SampleWords words = read_sample(record, file_.endian(), origin);
   const std::uint64_t mask = record.layout->user_registers;
@@ -266,10 +265,10 @@ void Recording::take_sample(const Record& record, std::size_t most_frames, const
   sample.kernel = kernel_part(words.call_chain);
   if (registers) {
     sample.has_user_stack = true;
-    if (rows_of_ != &space) rows_.clear();
+    if (rows_of_ != &space) walker.forget_rows();
     rows_of_ = &space;
     words.stack.address = registers->values[sframe::traits_of(file_.abi()).stack_pointer];
-    sample.user = walk(space, rows_, *registers, RecordedStack::read_word, &words.stack, most_frames);
+    sample.user = walker.walk(space, *registers, RecordedStack::read_word, &words.stack);
     sample.user.is_piece = true;
   } else if (words.pc != 0 && (record.flags & cpu_mode) == user_mode) {
     // Without registers there is no caller.

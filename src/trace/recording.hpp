@@ -37,7 +37,7 @@ class Recording {
   const RecordingFile& file() const { return file_; }
 
   /// Samples by time. `progress`: records done.
-  void walk_all(std::size_t most_frames, const TakeSample& take, const std::function<void(std::uint64_t)>& progress);
+  void walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress);
 
  private:
   /// Shared by programs that were forked, until one maps something.
@@ -48,15 +48,15 @@ class Recording {
   void take_fork(const Record& record);
   void take_exit(const Record& record);
   void forget(int process);
-  void take_sample(const Record& record, std::size_t most_frames, const TakeSample& take);
+  void take_sample(const Record& record, Walker& walker, const TakeSample& take);
   std::string name_of(int process, int thread) const;
   Space& space_of(int process);
 
   RecordingFile file_;
   OpenFile open_file_;
   std::map<int, Space> spaces_;  ///< of programs
-  /// Of the last sample's program: samples of one come in a row, and thousands of programs may come and go.
-  RememberedRows rows_;
+  /// The last sample's program, whose rows the walker remembers: samples of one come in a row, and thousands of
+  /// programs may come and go.
   const AddressSpace* rows_of_ = nullptr;
   std::unordered_map<int, std::string> names_;  ///< of threads
 };

@@ -26,16 +26,16 @@ namespace {
 
 int end_with(const Totals& totals, const Options& options) {
   if (!options.quiet) totals.write(std::cerr);
-  return totals.stacks() != 0 ? 0 : 1;
+  return totals.stacks() != 0 && totals.different() == 0 ? 0 : 1;
 }
 
 /// The threads stand still for as long as their stacks are walked, and no longer: files are opened before, and names
 /// looked up after. The thread of ours that stops them must end then: the kernel lets go those that were told to stop
 /// and have not yet.
-std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, std::size_t most_frames) {
+std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, const Options& options) {
   std::vector<WalkedThread> walked;
+  Walker walker(options.most_frames, options.compare);
   const StoppedThreads stopped([&] { return process.threads(); });
-  RememberedRows rows;
   process.forget_memory();
   for (const StoppedThreads::Thread& thread : stopped.threads()) {
     WalkedThread& now = walked.emplace_back();
@@ -44,7 +44,7 @@ std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, st
                   .name = process.name_of_thread(thread.id),
                   .missing = thread.why_not};
     if (thread.why_not.empty()) {
-      now.stack = walk(space, rows, thread.registers, Process::read_word, &process, most_frames);
+      now.stack = walker.walk(space, thread.registers, Process::read_word, &process);
     }
   }
   return walked;
@@ -58,7 +58,7 @@ int run_process(const Options& options, std::ostream& out) {
   AddressSpace space = process.address_space();
   space.find_all_rows();
   const std::vector<WalkedThread> walked =
-      std::async(std::launch::async, [&] { return walk_threads(process, space, options.most_frames); }).get();
+      std::async(std::launch::async, [&] { return walk_threads(process, space, options); }).get();
   ThreadReport report(options, out);
   report.begin(process.pid(), process.name());
   for (const WalkedThread& thread : walked) report.add(space, thread);
@@ -68,7 +68,7 @@ int run_process(const Options& options, std::ostream& out) {
 int run_core(const Options& options, std::ostream& out) {
   CoreFile core(options.file, options.root, options.translation);
   AddressSpace space = core.address_space();
-  RememberedRows rows;
+  Walker walker(options.most_frames, options.compare);
   ThreadReport report(options, out);
   report.begin(core.pid(), core.name());
   for (const CoreFile::Thread& thread : core.threads()) {
@@ -77,7 +77,7 @@ int run_core(const Options& options, std::ostream& out) {
                                   .name = core.name(),
                                   .signal = thread.signal,
                                   .missing = {}},
-                       .stack = walk(space, rows, thread.registers, CoreFile::read_word, &core, options.most_frames)});
+                       .stack = walker.walk(space, thread.registers, CoreFile::read_word, &core)});
   }
   return end_with(report.totals(), options);
 }
@@ -135,7 +135,8 @@ int run_recording(const Options& options, std::ostream& out) {
       if (options.form == Form::Json) return write_json(out, space, kernel, sample, cut);
       write_sample(out, space, kernel, sample, cut);
     };
-    recording.walk_all(options.most_frames, take, [&](std::uint64_t done) { progress.show(done); });
+    Walker walker(options.most_frames, options.compare);
+    recording.walk_all(walker, take, [&](std::uint64_t done) { progress.show(done); });
   }
   if (options.form == Form::Folded) folded.write(out);
   if (!options.flame_graph.empty()) write_picture(options.flame_graph, folded);

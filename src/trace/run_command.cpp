@@ -88,7 +88,7 @@ class TracedCommand {
 
   std::vector<WalkedThread> walk_all(AddressSpace& space, int first) {
     std::vector<WalkedThread> walked;
-    RememberedRows rows;
+    Walker walker(options_.most_frames, false);
     process_->forget_memory();
     const TracedThreads::AllStopped stopped(threads_);
     for (const auto& [id, thread] : stopped.threads()) {
@@ -101,7 +101,7 @@ class TracedCommand {
       if (!thread.is_stopped) {
         now.thread.missing = waits_in_kernel;
       } else if (const auto registers = registers_of(id)) {
-        now.stack = walk(space, rows, *registers, Process::read_word, &*process_, options_.most_frames);
+        now.stack = walker.walk(space, *registers, Process::read_word, &*process_);
       } else {
         now.thread.missing = other_machine;
       }

@@ -6,9 +6,7 @@ namespace sframe_gen::trace {
 
 namespace {
 
-/// Linux gives programs 48 bits of address on aarch64; what a signature may take of the others, but for bit 55 and the
-/// tag in the highest byte.
-constexpr std::uint64_t signature_mask = 0x007f'0000'0000'0000;
+constexpr std::size_t remembered_rows = 4096;
 
 bool wants_rows(unwind::Stop stop) {
   return stop == unwind::Stop::NoSection || stop == unwind::Stop::NoRow;
@@ -24,17 +22,26 @@ unwind::Stop step(const AddressSpace& space, std::span<unwind::RowSlot> rows, un
 
 }  // namespace
 
-Stack walk(AddressSpace& space, RememberedRows& rows, unwind::Registers registers, unwind::ReadMemory read,
-           void* context, std::size_t most) {
-  rows.resize(remembered_rows);
+Walker::Walker(std::size_t most_frames, bool by_dwarf_as_well)
+    : most_frames_(most_frames), dwarf_(by_dwarf_as_well ? std::make_unique<DwarfWalker>(most_frames) : nullptr) {}
+
+Stack Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context) {
+  Stack stack = walk_by_sections(space, registers, read, context);
+  if (dwarf_) stack.by_dwarf = dwarf_->walk(space, registers, read, context);
+  return stack;
+}
+
+Stack Walker::walk_by_sections(AddressSpace& space, unwind::Registers registers, unwind::ReadMemory read,
+                               void* context) {
+  rows_.resize(remembered_rows);
   Stack stack;
-  while (stack.frames.size() < most) {
+  while (stack.frames.size() < most_frames_) {
     const Frame frame{registers.pc, registers.pc_is_exact != 0};
     stack.frames.push_back(frame);
     const std::uint64_t pc = frame.instruction();
-    stack.stop = step(space, rows, registers, pc, read, context);
+    stack.stop = step(space, rows_, registers, pc, read, context);
     while (wants_rows(stack.stop) && space.find_rows(pc)) {
-      stack.stop = step(space, rows, registers, pc, read, context);
+      stack.stop = step(space, rows_, registers, pc, read, context);
     }
     if (stack.stop != unwind::Stop::Stepped) return stack;
   }

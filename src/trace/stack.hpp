@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "sframe_gen/unwind.hpp"
 #include "trace/address_space.hpp"
+#include "trace/dwarf_walker.hpp"
 
 namespace sframe_gen::trace {
 
@@ -24,16 +27,28 @@ struct Stack {
   unwind::Stop stop = unwind::Stop::Stepped;
   /// Of the memory that could be read, there was a piece only.
   bool is_piece = false;
+  /// The same stack, if it was walked by DWARF as well.
+  std::optional<DwarfStack> by_dwarf{};
 
   bool is_whole() const { return stop == unwind::Stop::Outermost; }
 };
 
-/// Rows by PC that walks of one address space have in common.
-using RememberedRows = std::vector<unwind::RowSlot>;
-constexpr std::size_t remembered_rows = 4096;
+/// What all walks of a run have in common.
+class Walker {
+ public:
+  Walker(std::size_t most_frames, bool by_dwarf_as_well);
 
-/// From `registers` outwards, `most` frames at most. Files are opened, and their sections made, as PCs lead to them.
-Stack walk(AddressSpace& space, RememberedRows& rows, unwind::Registers registers, unwind::ReadMemory read,
-           void* context, std::size_t most);
+  /// From `registers` outwards. Files are opened, and their sections made, as PCs lead to them. Between walks of
+  /// different address spaces, forget_rows().
+  Stack walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context);
+  void forget_rows() { rows_.clear(); }
+
+ private:
+  Stack walk_by_sections(AddressSpace& space, unwind::Registers registers, unwind::ReadMemory read, void* context);
+
+  std::size_t most_frames_;
+  std::vector<unwind::RowSlot> rows_;  ///< remembered by PC
+  std::unique_ptr<DwarfWalker> dwarf_;
+};
 
 }  // namespace sframe_gen::trace

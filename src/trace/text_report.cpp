@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "support/text.hpp"
+#include "trace/comparison.hpp"
 
 namespace sframe_gen::trace {
 
@@ -31,8 +32,32 @@ void write_function(std::ostream& out, const NamedFrame& named, const char* unkn
 constexpr int hexadecimal = 16, decimal = 10;
 constexpr std::size_t address_digits = 16;
 
-void write_cut(std::ostream& out, const Cut& cut) {
-  out << "    cut: " << text_of(cut) << " (" << cut.place << ")\n";
+void write_place(std::ostream& out, const NamedFrame& named) {
+  std::array<char, 32> text{};
+  out << "0x" << padded(named.pc, hexadecimal, address_digits, '0', text) << ' ';
+  write_function(out, named, "?");
+  if (!named.file.empty()) out << " - " << named.file << '+' << hex(named.address);
+}
+
+/// Where DWARF leads elsewhere, or not as far.
+void write_comparison(std::ostream& out, AddressSpace& space, const Comparison& comparison) {
+  if (comparison.match == Match::Different) {
+    out << "    differs: frame " << comparison.frame << " is ";
+    if (comparison.dwarf_frame) {
+      write_place(out, named(space, *comparison.dwarf_frame));
+    } else {
+      out << "not there";
+    }
+    out << " by DWARF\n";
+  }
+  if (!comparison.dwarf_cut.empty()) {
+    out << "    cut by DWARF at frame " << comparison.dwarf_last << ": " << comparison.dwarf_cut << '\n';
+  }
+}
+
+void write_end(std::ostream& out, AddressSpace& space, const Stack& stack, const std::optional<Cut>& cut) {
+  if (cut) out << "    cut: " << text_of(*cut) << " (" << cut->place << ")\n";
+  if (const auto comparison = comparison_of(stack)) write_comparison(out, space, *comparison);
 }
 
 }  // namespace
@@ -51,18 +76,14 @@ void write_thread(std::ostream& out, int thread, const std::string& name, int si
 }
 
 void write_stack(std::ostream& out, AddressSpace& space, const Stack& stack, const std::optional<Cut>& cut) {
-  std::array<char, 32> text{};
   std::size_t number = 0;
   for (const Frame& frame : stack.frames) {
-    const NamedFrame named = trace::named(space, frame);
     const std::string counted = "#" + std::to_string(number++);
-    out << counted << std::string(counted.size() < 4 ? 4 - counted.size() : 1, ' ') << "0x"
-        << padded(frame.pc, hexadecimal, address_digits, '0', text) << ' ';
-    write_function(out, named, "?");
-    if (!named.file.empty()) out << " - " << named.file << '+' << hex(named.address);
+    out << counted << std::string(counted.size() < 4 ? 4 - counted.size() : 1, ' ');
+    write_place(out, named(space, frame));
     out << '\n';
   }
-  if (cut) write_cut(out, *cut);
+  write_end(out, space, stack, cut);
 }
 
 void write_sample(std::ostream& out, AddressSpace& space, const KernelNames& kernel, const Sample& sample,
@@ -82,7 +103,7 @@ void write_sample(std::ostream& out, AddressSpace& space, const KernelNames& ker
     write_function(out, named, "[unknown]");
     out << " (" << (named.file.empty() ? "[unknown]" : named.file) << ")\n";
   }
-  if (cut) write_cut(out, *cut);
+  write_end(out, space, sample.user, cut);
   out << '\n';
 }
 

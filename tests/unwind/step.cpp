@@ -103,13 +103,13 @@ class Comparison {
   void look_at_files() {
     process_.forget_memory();
     space_ = process_.address_space();
-    rows_.clear();
+    walker_.forget_rows();
     if (!theirs_.find_files()) throw Failure("libdwfl finds no files");
   }
 
   void at(const unwind::Registers& registers) {
     process_.forget_memory();
-    const trace::Stack ours = walk(space_, rows_, registers, trace::Process::read_word, &process_, most_frames);
+    const trace::Stack ours = walker_.walk(space_, registers, trace::Process::read_word, &process_);
     const char* why = nullptr;
     const std::size_t count = theirs_.walk(registers, pcs_, why);
     ++tally_.stops;
@@ -174,7 +174,7 @@ class Comparison {
   trace::TranslationOptions options_;
   trace::Process process_;
   trace::AddressSpace space_;
-  trace::RememberedRows rows_;
+  trace::Walker walker_{most_frames, false};
   unwind::Libdwfl theirs_;
   std::array<std::uint64_t, most_frames> pcs_{};
   Tally tally_;
