@@ -26,6 +26,16 @@ std::span<const std::byte> build_id(const Image& image) {
   return {};
 }
 
+std::string hex_digits(std::span<const std::byte> bytes) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    const auto value = std::to_integer<unsigned>(byte);
+    text += {digits[value >> 4U], digits[value & 15U]};
+  }
+  return text;
+}
+
 bool is_build_id_in_first_page(const Image& image, std::uint64_t file_offset) {
   return file_offset + build_id(image).size() <= first_page;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "elf/image.hpp"
 
@@ -11,6 +12,9 @@ namespace sframe_gen::elf {
 
 /// Descriptor of the first NT_GNU_BUILD_ID note; empty if there is none. Throws MalformedInput.
 std::span<const std::byte> build_id(const Image& image);
+
+/// "1f02": bytes as digits, as build-ids are written.
+std::string hex_digits(std::span<const std::byte> bytes);
 
 /// File offset of the build-id. None if it is not in the first page, where nobody would miss it.
 std::optional<std::uint64_t> build_id_in_first_page(const Image& image);

@@ -18,12 +18,12 @@ constexpr const char* debug_files = "/usr/lib/debug/.build-id";
 
 std::optional<elf::Image> open_debug_file(const elf::Image& image) {
   try {
-    const std::string id = hex_digits(elf::build_id(image));
+    const std::string id = elf::hex_digits(elf::build_id(image));
     if (id.size() < 4) return std::nullopt;
     const auto path = std::filesystem::path(debug_files) / id.substr(0, 2) / (id.substr(2) + ".debug");
     if (!std::filesystem::exists(path)) return std::nullopt;
     elf::Image debug = elf::Image::open(path);
-    if (hex_digits(elf::build_id(debug)) == id) return debug;
+    if (elf::hex_digits(elf::build_id(debug)) == id) return debug;
   } catch (const std::exception&) {
     // Names are worth no error: without them an address is printed.
   }

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "elf/build_id.hpp"
 #include "elf/note.hpp"
 #include "support/text.hpp"
-#include "trace/section_cache.hpp"
 
 namespace sframe_gen::trace {
 
@@ -25,7 +25,7 @@ std::string running_build_id() {
   constexpr std::uint64_t alignment = 4;
   for (const elf::Note& note :
        elf::read_notes(std::as_bytes(std::span(bytes)), alignment, host_endian, {path, "notes"})) {
-    if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return hex_digits(note.descriptor);
+    if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return elf::hex_digits(note.descriptor);
   }
   return {};
 }

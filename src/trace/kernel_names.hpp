@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/recording_file.hpp"
+#include "trace/perf/recording_file.hpp"
 
 namespace sframe_gen::trace {
 

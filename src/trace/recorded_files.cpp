@@ -9,7 +9,6 @@
 #include "elf/build_id.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "trace/section_cache.hpp"
 
 namespace sframe_gen::trace {
 
@@ -46,7 +45,7 @@ OpenedFile RecordedFiles::open_anew(const Mapping& mapping) const {
   try {
     elf::Image image =
         is_vdso ? own_vdso() : elf::Image::open(root_ / std::filesystem::path(mapping.path).relative_path());
-    const std::string id = hex_digits(elf::build_id(image));
+    const std::string id = elf::hex_digits(elf::build_id(image));
     // perf may have padded a short one with zeros.
     const bool is_same = !mapping.build_id.empty() ? !id.empty() && mapping.build_id.starts_with(id)
                                                    : !is_vdso && has_number(image, mapping.inode);

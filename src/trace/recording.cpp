@@ -5,11 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include "elf/build_id.hpp"
 #include "sframe/abi.hpp"
 #include "support/byte_reader.hpp"
 #include "support/text.hpp"
-#include "trace/section_cache.hpp"
 #include "trace/thread_registers.hpp"
+#include "trace/tracee.hpp"
 
 namespace sframe_gen::trace {
 
@@ -132,7 +133,7 @@ std::string text_at(ByteReader& reader) {
 }  // namespace
 
 Recording::Recording(const std::filesystem::path& path, OpenFile open_file)
-    : file_(path), open_file_(std::move(open_file)) {}
+    : file_(path, host_abi()), open_file_(std::move(open_file)) {}
 
 void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress) {
   constexpr std::uint64_t between_reports = 256;
@@ -180,7 +181,7 @@ void Recording::take_mapping(const Record& record) {
     const auto identity = reader.take(identity_size, "file");
     if ((record.flags & has_build_id) != 0) {
       const std::size_t size = std::min(std::to_integer<std::size_t>(identity[0]), most_id);
-      mapping.build_id = hex_digits(identity.subspan(4, size));
+      mapping.build_id = elf::hex_digits(identity.subspan(4, size));
     } else {
       mapping.inode = load<std::uint64_t>(identity.subspan(8), file_.endian());
     }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "trace/address_space.hpp"
-#include "trace/recording_file.hpp"
+#include "trace/perf/recording_file.hpp"
 #include "trace/stack.hpp"
 
 namespace sframe_gen::trace {

@@ -12,16 +12,6 @@
 
 namespace sframe_gen::trace {
 
-std::string hex_digits(std::span<const std::byte> bytes) {
-  constexpr const char* digits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    const auto value = std::to_integer<unsigned>(byte);
-    text += {digits[value >> 4U], digits[value & 15U]};
-  }
-  return text;
-}
-
 namespace {
 
 bool write_all(int descriptor, std::span<const std::byte> bytes) {
@@ -36,12 +26,12 @@ bool write_all(int descriptor, std::span<const std::byte> bytes) {
 }  // namespace
 
 std::filesystem::path SectionCache::path_for(const elf::Image& image) const {
-  const std::string id = hex_digits(elf::build_id(image));
+  const std::string id = elf::hex_digits(elf::build_id(image));
   if (folder_.empty() || id.empty()) return {};
   // Build-ids are what a linker was told to write; and another release may know more rows.
   Digester digester;
   digester.update(image.file_bytes());
-  return folder_ / (id + "-" + hex_digits(digester.digest()) + "-" SFRAME_GEN_VERSION ".sframe");
+  return folder_ / (id + "-" + elf::hex_digits(digester.digest()) + "-" SFRAME_GEN_VERSION ".sframe");
 }
 
 std::vector<std::byte> SectionCache::find(const elf::Image& image) const {

@@ -11,9 +11,6 @@
 
 namespace sframe_gen::trace {
 
-/// "1f02": bytes as digits, as build-ids are written.
-std::string hex_digits(std::span<const std::byte> bytes);
-
 /// Sections that were made once, in a folder, by the build-id and a digest of their file. What is read from it is
 /// checked by whoever opens it; what cannot be kept is made again next time.
 class SectionCache {

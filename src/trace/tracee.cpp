@@ -8,14 +8,23 @@
 #include <string>
 #include <vector>
 
-#include "sframe_gen/format.hpp"
 #include "trace/thread_registers.hpp"
 
 namespace sframe_gen::trace {
 
 namespace {
 
-/// The machine that this program was built for.
+/// One set of a stopped thread's registers; empty where there is none.
+std::vector<std::byte> register_set(int thread, std::uintptr_t set) {
+  std::vector<std::byte> bytes(1024);
+  iovec room{bytes.data(), bytes.size()};
+  if (ask_ptrace(PTRACE_GETREGSET, thread, set, reinterpret_cast<std::uintptr_t>(&room)) != 0) return {};
+  bytes.resize(room.iov_len);
+  return bytes;
+}
+
+}  // namespace
+
 sframe::Abi host_abi() {
 #if defined __x86_64__
   return sframe::Abi::Amd64;
@@ -29,17 +38,6 @@ sframe::Abi host_abi() {
 #error "no SFrame ABI"
 #endif
 }
-
-/// One set of a stopped thread's registers; empty where there is none.
-std::vector<std::byte> register_set(int thread, std::uintptr_t set) {
-  std::vector<std::byte> bytes(1024);
-  iovec room{bytes.data(), bytes.size()};
-  if (ask_ptrace(PTRACE_GETREGSET, thread, set, reinterpret_cast<std::uintptr_t>(&room)) != 0) return {};
-  bytes.resize(room.iov_len);
-  return bytes;
-}
-
-}  // namespace
 
 long ask_ptrace(__ptrace_request request, int thread, std::uintptr_t address, std::uintptr_t data) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg,performance-no-int-to-ptr): as ptrace(2) wants it

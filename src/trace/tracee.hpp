@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "sframe_gen/format.hpp"
 #include "sframe_gen/unwind.hpp"
 
 /// What ptrace(2) asks of and says of a thread, for those who stop threads.
@@ -13,6 +14,9 @@ namespace sframe_gen::trace {
 
 /// As ptrace() itself, whose last two arguments are pointers or numbers.
 long ask_ptrace(__ptrace_request request, int thread, std::uintptr_t address, std::uintptr_t data);
+
+/// The machine that this program was built for.
+sframe::Abi host_abi();
 
 /// Of a thread that stands still. None: it is of another machine than this program.
 std::optional<unwind::Registers> registers_of(int thread);

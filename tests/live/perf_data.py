@@ -6,6 +6,7 @@ import subprocess
 import harness
 
 SAMPLE, MMAP2, COMM, EXIT, FORK, COMPRESSED = 9, 10, 3, 4, 7, 81
+HEADER_ATTR, TRACING_DATA, BUILD_ID, FINISHED_ROUND, ID_INDEX, AUXTRACE, HEADER_FEATURE = 64, 66, 67, 68, 69, 71, 80
 USER, EXEC, HAS_BUILD_ID = 2, 1 << 13, 1 << 14
 # ax bx cx dx si di bp sp ip flags cs ss, r8 to r15 of asm/perf_regs.h, as places in struct user_regs_struct.
 REGISTERS = {0: 10, 1: 5, 2: 11, 3: 12, 4: 13, 5: 14, 6: 4, 7: 19, 8: 16, 9: 18, 10: 17, 11: 20,
@@ -97,12 +98,29 @@ class Recording:
         flags = 1 << 18  # sample_id_all
         return struct.pack("<IIQQQQQIIQQQQIiQIHH", 1, 112, 0, 1, self.TYPE, 0, flags, 0, 0, 0, 0, 0, MASK, 8192, 0, 0, 0, 0, 0)
 
-    def content(self, compressed=False, machine="x86_64"):
+    def data(self, compressed):
         data = b"".join(self.records)
-        if compressed:
-            packed = subprocess.run([harness.tool("zstd"), "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
-            parts = [packed[at:at + 1000] for at in range(0, len(packed), 1000)]
-            data = b"".join(struct.pack("<IHH", COMPRESSED, 0, 8 + len(part)) + part for part in parts)
+        if not compressed:
+            return data
+        packed = subprocess.run([harness.tool("zstd"), "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
+        parts = [packed[at:at + 1000] for at in range(0, len(packed), 1000)]
+        return b"".join(struct.pack("<IHH", COMPRESSED, 0, 8 + len(part)) + part for part in parts)
+
+    def pipe(self, compressed=False, machine="x86_64"):
+        """As perf writes to a pipe: events and features are records, and two kinds are followed by more than their size
+        counts."""
+        def record(kind, body):
+            return struct.pack("<IHH", kind, 0, 8 + len(body)) + body
+        feature = struct.pack("<Q", 6) + struct.pack("<I", len(padded(machine))) + padded(machine)
+        trace = b"tracing data".ljust(24, b"\0")
+        auxiliary = struct.pack("<QQQIIII", 40, 0, 0, 0, 0, 0, 0)
+        return (struct.pack("<8sQ", b"PERFILE2", 16) + record(HEADER_ATTR, self.attribute() + struct.pack("<Q", 7))
+                + record(HEADER_FEATURE, feature) + record(TRACING_DATA, struct.pack("<II", len(trace), 0)) + trace
+                + record(ID_INDEX, bytes(8)) + self.data(compressed) + record(AUXTRACE, auxiliary) + b"\xff" * 40
+                + record(FINISHED_ROUND, b""))
+
+    def content(self, compressed=False, machine="x86_64"):
+        data = self.data(compressed)
         attribute = self.attribute()
         events = 104
         begin = events + len(attribute) + 16

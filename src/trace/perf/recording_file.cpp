@@ -1,4 +1,4 @@
-#include "trace/recording_file.hpp"
+#include "trace/perf/recording_file.hpp"
 
 #include <zstd.h>
 
@@ -7,23 +7,27 @@
 #include <cstring>
 #include <utility>
 
+#include "elf/build_id.hpp"
 #include "elf/constants.hpp"
 #include "support/byte_reader.hpp"
 #include "support/text.hpp"
-#include "trace/section_cache.hpp"
+#include "trace/perf/recording_stream.hpp"
 
 namespace sframe_gen::trace {
 
 namespace {
 
 constexpr std::uint64_t magic = 0x32454c4946524550;  // "PERFILE2", read by a little-endian host
-constexpr std::uint64_t header_size = 104;
+constexpr std::uint64_t header_size = 104, pipe_header_size = 16;
 
 // What perf adds to the kernel's types of records.
-constexpr std::uint32_t first_of_perf = 64, tracing_data = 66, auxiliary_trace = 71, compressed = 81;
+constexpr std::uint32_t first_of_perf = 64, event_of_pipe = 64, tracing_data = 66, build_id_of_pipe = 67,
+                        auxiliary_trace = 71, feature_of_pipe = 80, compressed = 81;
 
 // HEADER_* of perf's util/header.h.
 constexpr std::size_t build_id_feature = 2, machine_feature = 6;
+
+constexpr std::uint64_t oldest_event = 64;
 
 constexpr std::uint64_t id_bits = sample_bit::thread | sample_bit::time | sample_bit::id | sample_bit::stream_id |
                                   sample_bit::processor | sample_bit::identifier;
@@ -35,8 +39,8 @@ std::uint64_t most_decompressed(std::uint64_t file_size) {
 
 }  // namespace
 
-RecordingFile::RecordingFile(const std::filesystem::path& path)
-    : file_(path), header_origin_{file_.name(), "perf.data header"} {
+RecordingFile::RecordingFile(const std::filesystem::path& path, sframe::Abi here)
+    : file_(open_recording(path)), header_origin_{file_.name(), "perf.data header"}, abi_(here) {
   read_header();
   std::ranges::stable_sort(records_, {}, &Record::time);
 }
@@ -52,16 +56,13 @@ std::span<const std::byte> RecordingFile::slice(Part part, const char* what) con
 
 void RecordingFile::read_header() {
   const auto bytes = file_.bytes();
-  if (bytes.size() < header_size) throw Refused(name(), "is not a recording of perf's: too short");
+  if (bytes.size() < pipe_header_size) throw Refused(name(), "is not a recording of perf's: too short");
   const auto found = load<std::uint64_t>(bytes, Endian::Little);
   if (found != magic && found != swapped(magic)) throw Refused(name(), "is not a recording of perf's");
   endian_ = found == magic ? Endian::Little : Endian::Big;
-  ByteReader reader(bytes.first(header_size), endian_, header_origin_);
+  ByteReader reader(bytes.first(std::min<std::size_t>(header_size, bytes.size())), endian_, header_origin_);
   reader.u64("magic number");
-  const std::uint64_t size = reader.u64("size of the header");
-  if (size < header_size) {
-    throw Refused(name(), "was written to a pipe, which leaves out what is needed (perf record -o FILE does not)");
-  }
+  if (reader.u64("size of the header") == pipe_header_size) return read_pipe();
   const std::uint64_t entry_size = reader.u64("size of an event");
   const auto part = [&](const char* what) { return Part{reader.u64(what), reader.u64(what)}; };
   const Part events = part("events");
@@ -69,12 +70,38 @@ void RecordingFile::read_header() {
   part("event types");
   const auto features = reader.take(32, "features");
   read_layouts(events, entry_size);
-  read_features(data.offset + data.size, features);
-  if (!has_machine_) throw Refused(name(), "does not say what machine it was recorded on");
   // perf fills the size in at its end. Killed, it leaves 0.
   const auto rest = bytes.size() - std::min<std::uint64_t>(data.offset, bytes.size());
   is_cut_ = data.size > rest || data.size == 0;
+  if (!is_cut_) {
+    read_features(data.offset + data.size, features);
+    if (!has_machine_) throw Refused(name(), "does not say what machine it was recorded on");
+  }
   index(slice({data.offset, is_cut_ ? rest : data.size}, "data"), data.offset, true);
+}
+
+/// What a file has in its header and at its end, stands between the records of a pipe.
+void RecordingFile::read_pipe() {
+  is_pipe_ = true;
+  index(file_.bytes().subspan(pipe_header_size), pipe_header_size, true);
+  if (!has_machine_) throw Refused(name(), "does not say what machine it was recorded on");
+}
+
+void RecordingFile::take_from_pipe(std::uint32_t type, std::span<const std::byte> whole) {
+  constexpr std::size_t record_header = 8;
+  ByteReader reader(whole, endian_, header_origin_);
+  if (type == build_id_of_pipe) {
+    read_build_ids(whole);
+  } else if (type == feature_of_pipe) {
+    reader.take(record_header, "record");
+    const std::uint64_t feature = reader.u64("feature");
+    read_feature(feature, reader.take(reader.left(), "feature"));
+  } else if (type == event_of_pipe) {
+    reader.take(record_header + 4, "event");
+    const std::uint32_t size = reader.u32("size of an event");
+    if (size < oldest_event || size > whole.size() - record_header) reader.fail("size of an event is " + hex(size));
+    add_layout(whole.subspan(record_header, size), whole.subspan(record_header + size));
+  }
 }
 
 EventLayout RecordingFile::read_layout(std::span<const std::byte> bytes) const {
@@ -95,21 +122,24 @@ EventLayout RecordingFile::read_layout(std::span<const std::byte> bytes) const {
 }
 
 void RecordingFile::read_layouts(Part part, std::uint64_t entry_size) {
-  constexpr std::uint64_t ids_size = 16, oldest_event = 64;
+  constexpr std::uint64_t ids_size = 16;
   if (entry_size < oldest_event + ids_size) {
     throw MalformedInput(header_origin_, 16, "size of an event is " + hex(entry_size));
   }
   auto bytes = slice(part, "table of events");
   for (; bytes.size() >= entry_size; bytes = bytes.subspan(entry_size)) {
-    layouts_.push_back(read_layout(bytes.first(entry_size - ids_size)));
     ByteReader ids(bytes.subspan(entry_size - ids_size, ids_size), endian_, header_origin_);
     const std::uint64_t offset = ids.u64("offset of IDs");
-    const auto list = slice({offset, ids.u64("size of IDs")}, "list of IDs");
-    for (ByteReader reader(list, endian_, header_origin_); reader.left() >= 8;) {
-      layout_by_id_[reader.u64("ID")] = layouts_.size() - 1;
-    }
+    add_layout(bytes.first(entry_size - ids_size), slice({offset, ids.u64("size of IDs")}, "list of IDs"));
   }
   if (layouts_.empty()) throw MalformedInput(header_origin_, part.offset, "has no event");
+}
+
+void RecordingFile::add_layout(std::span<const std::byte> event, std::span<const std::byte> ids) {
+  layouts_.push_back(read_layout(event));
+  for (ByteReader reader(ids, endian_, header_origin_); reader.left() >= 8;) {
+    layout_by_id_[reader.u64("ID")] = layouts_.size() - 1;
+  }
 }
 
 void RecordingFile::read_features(std::uint64_t offset, std::span<const std::byte> bits) {
@@ -121,13 +151,17 @@ void RecordingFile::read_features(std::uint64_t offset, std::span<const std::byt
     ByteReader reader(slice({offset, entry}, "place of a feature"), endian_, header_origin_);
     offset += entry;
     const Part part{reader.u64("offset"), reader.u64("size")};
-    if (feature == machine_feature) read_machine(part);
-    if (feature == build_id_feature) read_build_ids(part);
+    if (feature == machine_feature || feature == build_id_feature) read_feature(feature, slice(part, "feature"));
   }
 }
 
-void RecordingFile::read_machine(Part part) {
-  ByteReader reader(slice(part, "machine"), endian_, header_origin_);
+void RecordingFile::read_feature(std::uint64_t feature, std::span<const std::byte> bytes) {
+  if (feature == machine_feature) read_machine(bytes);
+  if (feature == build_id_feature) read_build_ids(bytes);
+}
+
+void RecordingFile::read_machine(std::span<const std::byte> bytes) {
+  ByteReader reader(bytes, endian_, header_origin_);
   const auto text = reader.take(reader.u32("length"), "machine");
   const auto* const begin = reinterpret_cast<const char*>(text.data());
   const std::string machine(begin, ::strnlen(begin, text.size()));
@@ -143,10 +177,10 @@ void RecordingFile::read_machine(Part part) {
   }
 }
 
-void RecordingFile::read_build_ids(Part part) {
+void RecordingFile::read_build_ids(std::span<const std::byte> bytes) {
   // Records of a header, a process, 20 bytes of ID with their number in the 21st, and a path.
   constexpr std::size_t id_room = 24, usual_id = 20;
-  ByteReader reader(slice(part, "build-ids"), endian_, header_origin_);
+  ByteReader reader(bytes, endian_, header_origin_);
   while (reader.left() >= 8 + 4 + id_room) {
     reader.u32("type");
     const std::uint16_t flags = reader.u16("flags");
@@ -161,7 +195,7 @@ void RecordingFile::read_build_ids(Part part) {
                                     : usual_id;
     const auto path = record.subspan(4 + id_room);
     const auto* const begin = reinterpret_cast<const char*>(path.data());
-    build_ids_[std::string(begin, ::strnlen(begin, path.size()))] = hex_digits(id.first(id_size));
+    build_ids_[std::string(begin, ::strnlen(begin, path.size()))] = elf::hex_digits(id.first(id_size));
   }
 }
 
@@ -202,7 +236,12 @@ void RecordingFile::take(std::span<const std::byte> whole, std::uint64_t offset,
     decompress(record.body, offset);
     return;
   }
-  if (record.type >= first_of_perf) return;
+  if (record.type >= first_of_perf) {
+    if (is_pipe_ && is_in_file) take_from_pipe(record.type, whole);
+    return;
+  }
+  // A pipe says how an event's records look before the first of them.
+  if (layouts_.empty()) throw MalformedInput({name(), "perf.data record"}, offset, "stands before any event");
   record.layout = layout_of(record);
   if (record.layout == nullptr) return;
   record.time = time_of(record);

@@ -15,7 +15,8 @@
 #include "support/endian.hpp"
 #include "support/mapped_file.hpp"
 
-/// The file that `perf record` writes: tools/perf/Documentation/perf.data-file-format.txt and linux/perf_event.h.
+/// What `perf record` writes, to a file or a pipe: tools/perf/Documentation/perf.data-file-format.txt and
+/// linux/perf_event.h.
 namespace sframe_gen::trace {
 
 /// What of `struct perf_event_attr` says how an event's records look.
@@ -37,7 +38,9 @@ struct Record {
 /// A recording's header and the index of its records. Throws Failure.
 class RecordingFile {
  public:
-  explicit RecordingFile(const std::filesystem::path& path);
+  /// `path`: "-" is standard input. `here`: this machine, which a file that was cut short is taken to be of, as perf
+  /// writes at its end what it was recorded on.
+  RecordingFile(const std::filesystem::path& path, sframe::Abi here);
   RecordingFile(const RecordingFile&) = delete;
   RecordingFile& operator=(const RecordingFile&) = delete;
 
@@ -48,7 +51,7 @@ class RecordingFile {
   const std::unordered_map<std::string, std::string>& build_ids() const { return build_ids_; }
   /// By time; those of the same time as they stand in the file.
   const std::vector<Record>& records() const { return records_; }
-  /// Records at the end that do not fit into the file: it was cut short.
+  /// It has no end, or not all of it.
   bool is_cut() const { return is_cut_; }
 
  private:
@@ -57,11 +60,15 @@ class RecordingFile {
   };
 
   void read_header();
+  void read_pipe();
   void read_layouts(Part part, std::uint64_t entry_size);
+  void add_layout(std::span<const std::byte> event, std::span<const std::byte> ids);
   EventLayout read_layout(std::span<const std::byte> bytes) const;
   void read_features(std::uint64_t offset, std::span<const std::byte> bits);
-  void read_machine(Part part);
-  void read_build_ids(Part part);
+  void read_feature(std::uint64_t feature, std::span<const std::byte> bytes);
+  void read_machine(std::span<const std::byte> bytes);
+  void read_build_ids(std::span<const std::byte> bytes);
+  void take_from_pipe(std::uint32_t type, std::span<const std::byte> whole);
   void index(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file);
   void take(std::span<const std::byte> whole, std::uint64_t offset, bool is_in_file);
   void decompress(std::span<const std::byte> bytes, std::uint64_t offset);
@@ -72,9 +79,9 @@ class RecordingFile {
   MappedFile file_;
   Origin header_origin_;
   Endian endian_ = Endian::Little;
-  sframe::Abi abi_ = sframe::Abi::Amd64;
-  bool has_machine_ = false;
-  std::vector<EventLayout> layouts_;
+  sframe::Abi abi_;
+  bool has_machine_ = false, is_pipe_ = false;
+  std::deque<EventLayout> layouts_;
   std::unordered_map<std::uint64_t, std::size_t> layout_by_id_;
   std::unordered_map<std::string, std::string> build_ids_;
   std::vector<Record> records_;
