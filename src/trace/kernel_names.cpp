@@ -3,12 +3,15 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "elf/build_id.hpp"
 #include "elf/note.hpp"
+#include "sframe_gen/error.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::trace {
@@ -32,20 +35,47 @@ std::string running_build_id() {
 
 }  // namespace
 
-KernelNames::KernelNames(std::istream& list) {
-  for (std::string line; std::getline(list, line);) {
-    Function function{};
-    constexpr int hexadecimal = 16;
-    const char* const end = line.data() + line.size();
-    const char* at = std::from_chars(line.data(), end, function.begin, hexadecimal).ptr;
-    // " T name", and behind a tab the module.
-    const bool is_code = end - at > 3 && at[0] == ' ' && std::string_view("tTwW").find(at[1]) != std::string_view::npos;
-    if (!is_code || at[2] != ' ' || function.begin == 0) continue;
-    at += 3;
-    function.name = printable({at, static_cast<std::size_t>(std::find(at, end, '\t') - at)});
-    functions_.push_back(std::move(function));
+KernelNames::KernelNames(std::vector<char> list) : list_(std::move(list)) {
+  constexpr std::size_t usual_line = 44;
+  functions_.reserve(list_.size() / usual_line);
+  std::string_view rest(list_.data(), list_.size());
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    take_line(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   std::ranges::stable_sort(functions_, {}, &Function::begin);
+}
+
+void KernelNames::take_line(std::string_view line) {
+  Function function{};
+  constexpr int hexadecimal = 16;
+  const char* const end = line.data() + line.size();
+  const char* at = std::from_chars(line.data(), end, function.begin, hexadecimal).ptr;
+  // " T name", and behind a tab the module.
+  const bool is_code = end - at > 3 && at[0] == ' ' && std::string_view("tTwW").find(at[1]) != std::string_view::npos;
+  if (!is_code || at[2] != ' ' || function.begin == 0) return;
+  at += 3;
+  function.name = {at, static_cast<std::size_t>(std::find(at, end, '\t') - at)};
+  const auto is_plain = [](char letter) { return letter >= ' ' && letter <= '~'; };
+  if (!std::ranges::all_of(function.name, is_plain)) {
+    function.name = changed_.emplace_back(printable(function.name));
+  }
+  functions_.push_back(function);
+}
+
+std::vector<char> read_list(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw SystemFailure(path.string(), "open", errno);
+  std::vector<char> list;
+  constexpr std::size_t most_at_once = std::size_t{1} << 20U;
+  do {
+    const std::size_t before = list.size();
+    list.resize(before + most_at_once);
+    file.read(list.data() + before, most_at_once);
+    list.resize(before + static_cast<std::size_t>(file.gcount()));
+  } while (file);
+  return list;
 }
 
 std::string_view KernelNames::name_at(std::uint64_t pc) const {
@@ -58,8 +88,11 @@ KernelNames running_kernel_names(const RecordingFile& recording) {
   if (recorded == recording.build_ids().end()) return {};
   const std::string running = running_build_id();
   if (running.empty() || !recorded->second.starts_with(running)) return {};
-  std::ifstream list("/proc/kallsyms");
-  return KernelNames(list);
+  try {
+    return KernelNames(read_list("/proc/kallsyms"));
+  } catch (const SystemFailure&) {
+    return {};
+  }
 }
 
 }  // namespace sframe_gen::trace

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <istream>
+#include <deque>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,13 @@ class KernelNames {
  public:
   KernelNames() = default;
   /// Lines that are none are passed over; of a list whose addresses are kept secret (all 0) nothing is left.
-  explicit KernelNames(std::istream& list);
+  explicit KernelNames(std::vector<char> list);
+  // Names stand in the list.
+  KernelNames(const KernelNames&) = delete;
+  KernelNames& operator=(const KernelNames&) = delete;
+  KernelNames(KernelNames&&) = default;
+  KernelNames& operator=(KernelNames&&) = default;
+  ~KernelNames() = default;
 
   /// "do_syscall_64"; empty: unknown.
   std::string_view name_at(std::uint64_t pc) const;
@@ -23,10 +30,18 @@ class KernelNames {
  private:
   struct Function {
     std::uint64_t begin;
-    std::string name;
+    std::string_view name;
   };
+
+  void take_line(std::string_view line);
+
+  std::vector<char> list_;
+  std::deque<std::string> changed_;  ///< names that were not fit to be printed
   std::vector<Function> functions_;  ///< ascending
 };
+
+/// As read from a file that does not say how long it is. Throws SystemFailure.
+std::vector<char> read_list(const std::filesystem::path& path);
 
 /// Those of the running kernel, if `recording` was made under it, which its build-id tells; else none.
 KernelNames running_kernel_names(const RecordingFile& recording);

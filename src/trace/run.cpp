@@ -114,9 +114,7 @@ void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks
 
 KernelNames kernel_names(const Options& options, const RecordingFile& recording) {
   if (options.kernel_symbols.empty()) return running_kernel_names(recording);
-  std::ifstream list(options.kernel_symbols);
-  if (!list) throw SystemFailure(options.kernel_symbols.string(), "open", errno);
-  return KernelNames(list);
+  return KernelNames(read_list(options.kernel_symbols));
 }
 
 int run_recording(const Options& options, std::ostream& out) {
