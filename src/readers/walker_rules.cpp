@@ -1,5 +1,6 @@
 // Those that walk stacks, by their sources: Linux's unwinder for user stacks, which is not merged yet, glibc 2.42
-// and 2.43, DataDog's Java profiler. None of them has been run on sections of ours.
+// and 2.43, DataDog's Java profiler. Of these, glibc's reader has been run on sections like ours
+// (tools/glibc-backtrace).
 
 #include "readers/rules.hpp"
 
@@ -62,6 +63,7 @@ constexpr auto glibc_objections = std::to_array<Objection>({
     {Fact::Version3, Kind::Refuses, only_version_2},
     {Fact::NoWords, Kind::Refuses, "starts the whole trace over from the DWARF where it meets one"},
     {Fact::Gap, Kind::Misreads, "takes the index to follow the header, and the rows the index"},
+    {Fact::NotSorted, Kind::Refuses, "finds no function that is out of order"},
 });
 
 constexpr auto java_profiler_objections = std::to_array<Objection>({
@@ -74,6 +76,8 @@ constexpr auto java_profiler_objections = std::to_array<Objection>({
     {Fact::Version3, Kind::Refuses, only_version_2},
     {Fact::StartsFromField, Kind::Refuses, "takes starts relative to the section only"},
     {Fact::NoWords, Kind::Misreads, "takes them for a rule"},
+    {Fact::NotSorted, Kind::Misreads, believes},
+    {Fact::RowsOutside, Kind::Misreads, believes},
 });
 
 /// What both take on trust.
@@ -82,11 +86,9 @@ constexpr auto on_trust = std::to_array<Objection>({
     {Fact::NoMagic, Kind::Refuses, "asks for it"},
     {Fact::UnknownFlags, Kind::Refuses, "takes flags that it knows"},
     {Fact::NotFlaggedSorted, Kind::Refuses, needs_order},
-    {Fact::NotSorted, Kind::Misreads, believes},
     {Fact::RowsBeforeIndex, Kind::Refuses, "takes rows behind the index only"},
     {Fact::IndexOutside, Kind::Misreads, believes},
     {Fact::RowsInIndex, Kind::Misreads, believes},
-    {Fact::RowsOutside, Kind::Misreads, believes},
     {Fact::OtherFixedRa, Kind::Misreads, "believes the header"},
     {Fact::FixedFp, Kind::Misreads, "believes the header"},
     {Fact::FunctionRowsOutside, Kind::Misreads, believes},

@@ -1,5 +1,5 @@
 // Sound sections with one field changed, and what walkers make of them: no such reader runs in a test. tests/gnu/check
-// asks the tools.
+// asks the tools, and tools/glibc-backtrace glibc's reader.
 
 #include "readers/judge.hpp"
 
@@ -116,6 +116,24 @@ TEST_P(Judged, AsTheReaderDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Walkers, Judged, testing::ValuesIn(cases),
                          [](const auto& test) { return std::string(test.param.name); });
+
+// What its reader was seen to do (tools/glibc-backtrace), with a section of version 2 that it takes.
+TEST(Judge, GlibcMissesWhatIsOutOfOrderAndDoesNotReadTheBytesOfRows) {
+  std::vector<std::byte> section = sframe::test::good_version("v2_amd64");
+  std::ranges::copy(bytes_of("03 10"), section.begin() + 0x72);
+  section[0x10] = std::byte{0x1c};
+  const auto verdict_of = [&section](std::size_t offset, const char* bytes) {
+    std::vector<std::byte> changed = section;
+    std::ranges::copy(bytes_of(bytes), changed.begin() + static_cast<std::ptrdiff_t>(offset));
+    return judge(*find_reader_target("glibc"), false, findings_of(changed));
+  };
+  const ReaderVerdict unsorted = verdict_of(0x31, "ee");
+  EXPECT_EQ(static_cast<int>(unsorted.kind), static_cast<int>(refuses));
+  EXPECT_EQ(unsorted.why,
+            "descriptor 2 comes after one with a higher start (.sframe+0x30); glibc finds no function that is "
+            "out of order");
+  EXPECT_EQ(static_cast<int>(verdict_of(0x10, "ff ff ff 7f").kind), static_cast<int>(accepts));
+}
 
 TEST(Judge, NothingHelpsWhereTheReaderLacksTheMachine) {
   const Findings findings = findings_of(sframe::test::good_version("v2_s390x"), sframe::Abi::S390x);
