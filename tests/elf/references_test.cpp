@@ -85,8 +85,9 @@ const std::vector<Form> relative_aarch64{
     " b 2f\n1: add x9, x3, :lo12:TARGET\n ret\n .skip 40000\n2: adrp x3, TARGET\n cbz x0, 3f\n mov x3, #1\n ret\n"
     "3: b 1b",
     " adrp x3, TARGET\n tbz x0, #3, 1f\n ret\n1: bl 2f\n ldrb w4, [x3, :lo12:TARGET]\n ret\n2: ret",
-    " adrp x3, TARGET\n br x0\n ldr x4, [x3, :lo12:TARGET]", " adr x3, TARGET", " ldr x3, TARGET", " ldr w3, TARGET",
-    " ldrsw x3, TARGET", " ldr q3, TARGET"};
+    " adrp x3, TARGET\n br x0\n ldr x4, [x3, :lo12:TARGET]",
+    " adrp x3, TARGET\n .inst 0xd71f0801  // braa x0, x1\n ldr x4, [x3, :lo12:TARGET]", " adr x3, TARGET",
+    " ldr x3, TARGET", " ldr w3, TARGET", " ldrsw x3, TARGET", " ldr q3, TARGET"};
 const std::vector<Form> absolute_aarch64{" ldr x3, =TARGET", " .data\n .balign 8\n .8byte TARGET",
                                          " movz x3, #:abs_g0_nc:TARGET\n movk x3, #:abs_g1_nc:TARGET",
                                          " movz x3, #:abs_g1:TARGET\n movk x3, #:abs_g0_nc:TARGET",
@@ -117,6 +118,7 @@ TEST_F(ReferencesOf, AArch64PagesOfOtherCode) {
        {" adrp x3, note\n ret\n ldr x4, [x3, :lo12:note]", " ldr x4, [x3, :lo12:note]\n adrp x3, note\n ret",
         " adrp x3, note\n ldr x3, [x3, #8]\n ldr x4, [x3, :lo12:note]",
         " adrp x3, note\n add x3, x3, #9\n ldr x4, [x3, :lo12:note]",
+        " adrp x3, note\n .inst 0xd65f0bff  // retaa\n ldr x4, [x3, :lo12:note]",
         " adrp x3, note\n b 1f\n ldr x4, [x3, :lo12:note]\n1: ret"})
     EXPECT_FALSE(finds(aarch64, anywhere, other, "note")) << other;
 }

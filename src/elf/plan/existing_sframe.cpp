@@ -43,12 +43,10 @@ Section part_of(const Section& section, std::uint64_t begin, std::uint64_t size)
   return part;
 }
 
-/// Code knows a section's place by a symbol, so where the file still has its symbols and none has that place, code is
-/// not searched: one in some hundred files has something that looks like a reference by chance.
+/// Code may know a section's place by a label that left no symbol, however many others the file has.
 bool is_referred_to(const Image& image, const Section& part) {
-  if (has_named_symbol_in(image, part) || has_relative_relocation_to(image, part)) return true;
-  const bool would_be_named = has_local_names(image) && !has_symbol_at(image, part);
-  return !would_be_named && has_direct_reference_to(image, part);
+  return has_named_symbol_in(image, part) || has_relative_relocation_to(image, part) ||
+         has_direct_reference_to(image, part);
 }
 
 bool begins_at(const Image& image, std::uint64_t address) {

@@ -83,7 +83,7 @@ constexpr bool replaces(std::uint32_t word, unsigned reg) {
          (is_adr(word) || is_adrp(word) || is_add_or_subtract || is_logical || is_move || is_load);
 }
 
-/// Where an instruction leads, besides to the one behind it.
+/// Where an instruction leads, besides to the one behind it. Calls come back.
 struct Branch {
   bool ends = false;                        ///< never goes on behind itself
   bool is_unknown = false;                  ///< leads where a register says
@@ -95,9 +95,10 @@ constexpr Branch branch_of(std::uint32_t word) {
   const bool is_conditional = (word & 0xff000000) == 0x54000000 || (word & 0x7e000000) == 0x34000000;
   if (is_conditional) return {false, false, sign_extended(word >> 5 & 0x7ffff, 19)};
   if ((word & 0x7e000000) == 0x36000000) return {false, false, sign_extended(word >> 5 & 0x3fff, 14)};
-  if ((word & 0xfffffc1f) == 0xd65f0000) return {true, false};  // RET
-  if ((word & 0xfffffc1f) == 0xd61f0000) return {true, true};   // BR
-  return {false, false};
+  if ((word & 0xfe1f0000) != 0xd61f0000) return {};
+  // BR, BLR, RET and ERET, with authentication or without.
+  const unsigned operation = word >> 21 & 7;
+  return {operation != 1, operation == 0};
 }
 
 }  // namespace sframe_gen::elf::aarch64

@@ -23,7 +23,8 @@ bool PageUse::makes_address(std::size_t adrp, std::uint64_t page, const AddressR
 }
 
 /// Landing pads need no path of their own: a page that they share with the code that called was formed for that code's
-/// own use. Calls keep all registers, as those of a compiler that knows the callee do.
+/// own use. Calls keep all registers, as those of a compiler that knows the callee may; into callees, where callers'
+/// registers mean nothing to a compiler, it is not followed.
 PageUse::Reached PageUse::follow(std::size_t adrp, std::uint64_t page, const AddressRange& wanted) {
   const unsigned page_register = destination(words_[adrp]);
   Reached result = Reached::No;

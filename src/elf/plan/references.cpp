@@ -136,21 +136,8 @@ bool has_named_symbol_in(const Image& image, const Section& section) {
   });
 }
 
-bool has_symbol_at(const Image& image, const Section& part) {
-  return any_symbol(
-      image, [&](const Section& table, const Elf64_Sym& symbol) { return names_place_in(image, part, table, symbol); });
-}
-
 bool is_library_mark(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol) {
   return name_of(image, symbol_table, symbol) == library_mark;
-}
-
-bool has_local_names(const Image& image) {
-  return any_symbol(image, [](const Section& table, const Elf64_Sym& symbol) {
-    const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-    return table.header.sh_type == SHT_SYMTAB && symbol.st_name != 0 && ELF64_ST_BIND(symbol.st_info) == STB_LOCAL &&
-           (type == STT_FUNC || type == STT_OBJECT);
-  });
 }
 
 bool has_relative_relocation_to(const Image& image, const Section& section) {

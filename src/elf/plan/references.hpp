@@ -17,14 +17,6 @@ bool is_library_mark(const Image& image, const Section& symbol_table, const Elf6
 /// Whether the dynamic linker computes a pointer into `section` (Machine::pointer_relocations, SHT_RELR).
 bool has_relative_relocation_to(const Image& image, const Section& section);
 
-/// As `has_named_symbol_in`, of whatever section the symbol is said to be: a linker script's may be absolute, or count
-/// as its neighbour's.
-bool has_symbol_at(const Image& image, const Section& part);
-
-/// Whether .symtab still names functions or variables that no other file sees: then it has not lost the symbols by
-/// which a linker script tells code where a section begins or ends.
-bool has_local_names(const Image& image);
-
 /// Whether an instruction may address `section` by its distance; in files with fixed addresses, whether the section's
 /// address stands in code or data.
 bool has_direct_reference_to(const Image& image, const Section& section);
