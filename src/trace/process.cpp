@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include "sframe_gen/error.hpp"
@@ -36,12 +37,17 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// "0000000000004002" behind "SigCgt:" of /proc/PID/status, a bit a signal.
-std::uint64_t signals_in(const std::string& line) {
-  std::uint64_t signals = 0;
-  const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
-  if (begin != std::string::npos) std::from_chars(line.data() + begin, line.data() + line.size(), signals, 16);
-  return signals;
+/// Whether the signal's bit is set in what /proc/PID/status has behind `field`: "SigCgt:	0000000000004002".
+bool has_signal(const std::string& folder, std::string_view field, int signal) {
+  std::ifstream status(folder + "/status");
+  for (std::string line; std::getline(status, line);) {
+    const std::size_t begin = line.find_first_not_of(" \t", field.size());
+    if (!line.starts_with(field) || begin == std::string::npos) continue;
+    std::uint64_t signals = 0;
+    std::from_chars(line.data() + begin, line.data() + line.size(), signals, 16);
+    return (signals >> static_cast<unsigned>(signal - 1) & 1U) != 0;
+  }
+  return false;
 }
 
 /// A descriptor, or -1.
@@ -109,12 +115,11 @@ bool Process::is_ended_by(int signal) const {
   // signal(7): these stop it, let it go on or do nothing; all others end it.
   constexpr std::array others{SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
   if (signal <= 0 || std::ranges::find(others, signal) != others.end()) return false;
-  std::ifstream status(folder_of(pid_) + "/status");
-  std::uint64_t taken = 0;
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("SigIgn:") || line.starts_with("SigCgt:")) taken |= signals_in(line);
-  }
-  return (taken >> static_cast<unsigned>(signal - 1) & 1U) == 0;
+  return !handles(signal) && !has_signal(folder_of(pid_), "SigIgn:", signal);
+}
+
+bool Process::handles(int signal) const {
+  return has_signal(folder_of(pid_), "SigCgt:", signal);
 }
 
 /// One that has ended and is still there has no memory any more. What has none at all is left to others to say.

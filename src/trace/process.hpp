@@ -25,6 +25,7 @@ class Process {
   std::string name_of_thread(int thread) const;
   /// Whether `signal` ends it: it neither handles nor ignores it, and the kernel's default does.
   bool is_ended_by(int signal) const;
+  bool handles(int signal) const;
 
   /// Its code as it is mapped now. Files stay open from one call to the next.
   AddressSpace address_space();

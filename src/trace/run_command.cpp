@@ -1,8 +1,10 @@
 #include "trace/run_command.hpp"
 
-#include <sys/wait.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <exception>
@@ -14,8 +16,8 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
+#include "trace/beside.hpp"
 #include "trace/process.hpp"
-#include "trace/started_command.hpp"
 #include "trace/thread_report.hpp"
 #include "trace/traced_threads.hpp"
 #include "trace/tracee.hpp"
@@ -25,26 +27,58 @@ namespace sframe_gen::trace {
 namespace {
 
 /// As env(1) and timeout(1) have them.
-constexpr int cannot_be_traced = 125, cannot_be_run = 126, not_found = 127, ended_by_signal = 128;
+constexpr int cannot_be_traced = 125, cannot_be_run = 126, not_found = 127;
 
 void complain(const char* kind, const std::exception& failure) {
   std::cerr << "sframe-trace: " << kind << ": " + printable(failure.what()) + "\n";
 }
 
+/// Signals of the process beside the command.
+class SignalsToTake {
+ public:
+  SignalsToTake() {
+    // Who starts us may ignore these, or block others. What ends a whole group or service (systemd's stop) ends the
+    // command: that is to be reported yet.
+    set_action(SIGCHLD, SIG_DFL);
+    for (const int signal : {SIGPIPE, SIGHUP, SIGINT, SIGTERM}) set_action(signal, SIG_IGN);
+    ::sigemptyset(&taken_);
+    ::sigaddset(&taken_, SIGCHLD);
+    ::sigaddset(&taken_, SIGQUIT);
+    ::sigprocmask(SIG_SETMASK, &taken_, nullptr);
+  }
+
+  /// The next one: SIGCHLD where something has come of the command, SIGQUIT where somebody asks.
+  int wait() const {
+    int taken = 0;
+    while (::sigwait(&taken_, &taken) != 0) {
+    }
+    return taken;
+  }
+
+ private:
+  static void set_action(int signal, void (*action)(int)) {
+    struct sigaction wanted {};
+    wanted.sa_handler = action;
+    ::sigaction(signal, &wanted, nullptr);
+  }
+
+  sigset_t taken_{};
+};
+
 class TracedCommand {
  public:
-  explicit TracedCommand(const Options& options)
-      : options_(options), command_(options.command, signals_), threads_(command_.pid()) {}
+  /// Throws SystemFailure, if the process cannot be traced.
+  TracedCommand(const Options& options, int command) : options_(options), command_(command), threads_(command) {}
 
-  int run() {
-    command_.begin();
+  /// Until it ends.
+  void run() {
     for (;;) {
       while (const auto event = threads_.next()) {
-        if (event->what == TracedThreads::What::End) return exit_status(event->status);
+        if (event->what == TracedThreads::What::End) return;
         take(*event);
         threads_.go_on(event->thread);
       }
-      take(signals_.wait());
+      if (signals_.wait() == SIGQUIT && process_) report(0);
     }
   }
 
@@ -52,23 +86,24 @@ class TracedCommand {
   void take(const TracedThreads::Event& event) {
     if (event.what == TracedThreads::What::Exec) {
       // Files and memory are others now. Before, it was a copy of this program that nobody asks about.
-      process_.emplace(command_.pid(), options_.translation);
+      process_.emplace(command_, options_.translation);
       was_ended_ = false;
+      if (std::exchange(is_asked_again_, false)) report(0);
+    } else if (process_ && asks(event)) {
+      threads_.keep_signal_from(event.thread);
+      report(0);
     } else if (process_ && !was_ended_ && process_->is_ended_by(event.status)) {
       was_ended_ = true;
       report(event.thread);
     }
   }
 
-  void take(const siginfo_t& signal) {
-    if (signal.si_signo == SIGCHLD) return;
-    // What a terminal sends, the command gets from there as well.
-    if (signal.si_code == SI_KERNEL) return;
-    if (signal.si_signo != SIGQUIT) {
-      ::kill(command_.pid(), signal.si_signo);
-    } else if (process_) {
-      report(0);
-    }
+  /// Whether it is a SIGQUIT that some other process has sent. Whoever handles that signal shall have it (Java's
+  /// virtual machine prints stacks of its own); a terminal's and one that the command sends to itself are no questions.
+  bool asks(const TracedThreads::Event& event) const {
+    if (event.status != SIGQUIT || process_->handles(SIGQUIT)) return false;
+    const auto signal = signal_of(event.thread);
+    return signal && signal->si_code <= 0 && signal->si_pid != command_;
   }
 
   /// `first`: the thread that has got a signal; 0: none.
@@ -79,7 +114,9 @@ class TracedCommand {
     std::ostringstream text;
     ThreadReport report(options_, text);
     report.begin(process_->pid(), process_->name());
-    for (const WalkedThread& thread : walk_all(space, first)) report.add(space, thread);
+    const std::vector<WalkedThread> walked = walk_all(space, first);
+    if (is_asked_again_) return;
+    for (const WalkedThread& thread : walked) report.add(space, thread);
     if (!options_.quiet) report.totals().write(text);
     std::cerr << text.str() << std::flush;
   } catch (const std::exception& failure) {
@@ -91,6 +128,9 @@ class TracedCommand {
     Walker walker(options_.most_frames, false);
     process_->forget_memory();
     const TracedThreads::AllStopped stopped(threads_);
+    // Then the address space is no more. The new program is walked as soon as it is there.
+    is_asked_again_ = threads_.has_other_program();
+    if (is_asked_again_) return walked;
     for (const auto& [id, thread] : stopped.threads()) {
       WalkedThread now;
       now.thread = {.process = process_->pid(),
@@ -112,27 +152,74 @@ class TracedCommand {
     return walked;
   }
 
-  int exit_status(int status) const {
-    if (const int error = command_.why_not_run()) {
-      complain("error", SystemFailure(options_.command.front(), "run it", error));
-      return error == ENOENT ? not_found : cannot_be_run;
-    }
-    return WIFSIGNALED(status) ? ended_by_signal + WTERMSIG(status) : WEXITSTATUS(status);
-  }
-
   const Options& options_;
-  SignalsToTake signals_;
-  StartedCommand command_;
+  const int command_;
   TracedThreads threads_;
+  SignalsToTake signals_;
   std::optional<Process> process_;
-  bool was_ended_ = false;  ///< by a signal, and everything is said
+  bool was_ended_ = false;       ///< by a signal, and everything is said
+  bool is_asked_again_ = false;  ///< somebody asked while it became another program
 };
+
+/// Traces the command, which waits for what `agreement` says, to its end.
+void trace_beside(const Options& options, int command, Agreement& agreement) try {
+  std::optional<TracedCommand> traced;
+  try {
+    traced.emplace(options, command);
+  } catch (const Failure& failure) {
+    complain("error", failure);
+  }
+  agreement.say(traced.has_value());
+  if (traced) traced->run();
+} catch (const std::exception& failure) {
+  complain("error", failure);
+}
+
+/// What is written of a process is looked up in /proc.
+void check_proc() {
+  std::array<char, 16> name{};
+  const ssize_t length = ::readlink("/proc/self", name.data(), name.size());
+  const std::string seen(name.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  if (seen != std::to_string(::getpid())) throw Refused("/proc", "is not of this program's PID namespace");
+}
+
+/// Has the command traced as soon as it runs. False: it cannot be, and why is said.
+bool start_tracing(const Options& options) {
+  check_proc();
+  Agreement agreement;
+  const int command = ::getpid();
+  // Where only parents may trace (Yama). Elsewhere there is no such thing, and no need of it.
+  ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  run_beside([&] { trace_beside(options, command, agreement); });
+  const auto answer = agreement.wait();
+  if (!answer) throw SystemFailure("the command", "trace", ECHILD);
+  ::prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+  return *answer;
+}
+
+/// The exit status, where it cannot be run.
+int become(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
+  // exec's argument is not const for reasons of history: it changes nothing.
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  ::execvp(arguments.front(), arguments.data());
+  const int error = errno;
+  complain("error", SystemFailure(command.front(), "run it", error));
+  return error == ENOENT ? not_found : cannot_be_run;
+}
 
 }  // namespace
 
-int run_command(const Options& options) try { return TracedCommand(options).run(); } catch (const Failure& failure) {
-  complain("error", failure);
-  return cannot_be_traced;
+int run_command(const Options& options) {
+  try {
+    if (!start_tracing(options)) return cannot_be_traced;
+  } catch (const Failure& failure) {
+    complain("error", failure);
+    return cannot_be_traced;
+  }
+  return become(options.command);
 }
 
 }  // namespace sframe_gen::trace

@@ -4,8 +4,9 @@
 
 namespace sframe_gen::trace {
 
-/// Runs options.command, and writes the stacks of its threads to standard error when a signal ends it and when SIGQUIT
-/// asks for them. What is returned is its exit status, as a shell has it.
+/// Becomes options.command, and has a process beside it write the stacks of its threads to standard error when a signal
+/// ends it and when SIGQUIT asks for them. Comes back, with an exit status, only if the command cannot be traced or
+/// run.
 int run_command(const Options& options);
 
 }  // namespace sframe_gen::trace

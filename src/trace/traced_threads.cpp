@@ -103,6 +103,14 @@ void TracedThreads::go_on(int thread) {
   }
 }
 
+void TracedThreads::keep_signal_from(int thread) {
+  if (const auto found = threads_.find(thread); found != threads_.end()) found->second.signal = 0;
+}
+
+bool TracedThreads::has_other_program() const {
+  return std::ranges::find(waiting_, What::Exec, &Event::what) != waiting_.end();
+}
+
 bool TracedThreads::all_are_stopped() const {
   return std::ranges::all_of(threads_, [](const auto& entry) { return entry.second.is_stopped; });
 }

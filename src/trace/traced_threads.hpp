@@ -7,8 +7,8 @@
 
 namespace sframe_gen::trace {
 
-/// The threads of a child of ours, traced from its begin to its end (ptrace(2), PTRACE_SEIZE), and those it makes.
-/// Other processes that it makes are not. If this program is killed, the child goes on untraced.
+/// The threads of a process, traced to its end (ptrace(2), PTRACE_SEIZE), and those it makes. Other processes that it
+/// makes are not. If this program is killed, the other goes on untraced.
 class TracedThreads {
  public:
   struct Thread {
@@ -30,6 +30,10 @@ class TracedThreads {
   /// What has happened next; none if nothing has. Its thread stands still until it is told to go on.
   std::optional<Event> next();
   void go_on(int thread);
+  /// What has come to it is not handed on.
+  void keep_signal_from(int thread);
+  /// Whether next() will say so of it: what is known of its memory is of the one before.
+  bool has_other_program() const;
 
   /// All stand still while this lives, but for those that wait in the kernel. What happens in between, next() says
   /// later.

@@ -52,6 +52,12 @@ std::optional<unwind::Registers> registers_of(int thread) {
   return registers;
 }
 
+std::optional<siginfo_t> signal_of(int thread) {
+  siginfo_t signal{};
+  if (ask_ptrace(PTRACE_GETSIGINFO, thread, 0, reinterpret_cast<std::uintptr_t>(&signal)) != 0) return std::nullopt;
+  return signal;
+}
+
 bool is_zombie(int thread) {
   std::ifstream file("/proc/" + std::to_string(thread) + "/stat");
   std::string line;

@@ -3,6 +3,7 @@
 #include <sys/ptrace.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <optional>
 
@@ -20,6 +21,9 @@ sframe::Abi host_abi();
 
 /// Of a thread that stands still. None: it is of another machine than this program.
 std::optional<unwind::Registers> registers_of(int thread);
+
+/// Of a thread that stands still because a signal has come: what the signal says of itself.
+std::optional<siginfo_t> signal_of(int thread);
 
 /// Why there is nothing to walk.
 inline constexpr const char* other_machine = "is of another machine than this program";
