@@ -23,7 +23,7 @@ std::string frame_text(AddressSpace& space, const Frame& frame) {
 
 }  // namespace
 
-void FoldedStacks::add(AddressSpace& space, const KernelNames& kernel, const Sample& sample) {
+void FoldedStacks::add(AddressSpace& space, KernelNames& kernel, const Sample& sample) {
   std::string text = without_marks(sample.name);
   for (std::size_t i = sample.user.frames.size(); i-- > 0;) text += ";" + frame_text(space, sample.user.frames[i]);
   for (std::size_t i = sample.kernel.size(); i-- > 0;) {

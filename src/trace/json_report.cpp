@@ -73,7 +73,7 @@ void write_json(std::ostream& out, AddressSpace& space, const ThreadStack& threa
   write_line(out, json);
 }
 
-void write_json(std::ostream& out, AddressSpace& space, const KernelNames& kernel, const Sample& sample,
+void write_json(std::ostream& out, AddressSpace& space, KernelNames& kernel, const Sample& sample,
                 const std::optional<Cut>& cut) {
   ordered_json json{{"process", sample.process}, {"thread", sample.thread}, {"name", sample.name}, {"ns", sample.time}};
   ordered_json frames = ordered_json::array();

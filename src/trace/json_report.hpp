@@ -23,7 +23,7 @@ struct ThreadStack {
 
 void write_json(std::ostream& out, AddressSpace& space, const ThreadStack& thread, const Stack& stack,
                 const std::optional<Cut>& cut);
-void write_json(std::ostream& out, AddressSpace& space, const KernelNames& kernel, const Sample& sample,
+void write_json(std::ostream& out, AddressSpace& space, KernelNames& kernel, const Sample& sample,
                 const std::optional<Cut>& cut);
 
 }  // namespace sframe_gen::trace

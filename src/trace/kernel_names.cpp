@@ -44,7 +44,15 @@ KernelNames::KernelNames(std::vector<char> list) : list_(std::move(list)) {
     take_line(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  std::ranges::stable_sort(functions_, {}, &Function::begin);
+  if (!std::ranges::is_sorted(functions_, {}, &Function::begin)) {
+    std::ranges::stable_sort(functions_, {}, &Function::begin);
+  }
+}
+
+KernelNames KernelNames::of_running_kernel() {
+  KernelNames names;
+  names.is_to_be_read_ = true;
+  return names;
 }
 
 void KernelNames::take_line(std::string_view line) {
@@ -68,7 +76,8 @@ std::vector<char> read_list(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw SystemFailure(path.string(), "open", errno);
   std::vector<char> list;
-  constexpr std::size_t most_at_once = std::size_t{1} << 20U;
+  constexpr std::size_t most_at_once = std::size_t{1} << 16U, usual_size = std::size_t{1} << 24U;
+  list.reserve(usual_size);
   do {
     const std::size_t before = list.size();
     list.resize(before + most_at_once);
@@ -78,7 +87,15 @@ std::vector<char> read_list(const std::filesystem::path& path) {
   return list;
 }
 
-std::string_view KernelNames::name_at(std::uint64_t pc) const {
+std::string_view KernelNames::name_at(std::uint64_t pc) {
+  if (is_to_be_read_) {
+    *this = {};
+    try {
+      *this = KernelNames(read_list("/proc/kallsyms"));
+    } catch (const SystemFailure&) {
+      // Addresses will do.
+    }
+  }
   const auto behind = std::ranges::upper_bound(functions_, pc, {}, &Function::begin);
   return behind == functions_.begin() ? std::string_view() : std::prev(behind)->name;
 }
@@ -88,11 +105,7 @@ KernelNames running_kernel_names(const RecordingFile& recording) {
   if (recorded == recording.build_ids().end()) return {};
   const std::string running = running_build_id();
   if (running.empty() || !recorded->second.starts_with(running)) return {};
-  try {
-    return KernelNames(read_list("/proc/kallsyms"));
-  } catch (const SystemFailure&) {
-    return {};
-  }
+  return KernelNames::of_running_kernel();
 }
 
 }  // namespace sframe_gen::trace

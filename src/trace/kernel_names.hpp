@@ -17,6 +17,9 @@ class KernelNames {
   KernelNames() = default;
   /// Lines that are none are passed over; of a list whose addresses are kept secret (all 0) nothing is left.
   explicit KernelNames(std::vector<char> list);
+  /// Those of the running kernel, which writes its list anew for each reader: it is read when the first name is asked
+  /// for, and many recordings have no frame of the kernel's.
+  static KernelNames of_running_kernel();
   // Names stand in the list.
   KernelNames(const KernelNames&) = delete;
   KernelNames& operator=(const KernelNames&) = delete;
@@ -25,7 +28,7 @@ class KernelNames {
   ~KernelNames() = default;
 
   /// "do_syscall_64"; empty: unknown.
-  std::string_view name_at(std::uint64_t pc) const;
+  std::string_view name_at(std::uint64_t pc);
 
  private:
   struct Function {
@@ -35,6 +38,7 @@ class KernelNames {
 
   void take_line(std::string_view line);
 
+  bool is_to_be_read_ = false;
   std::vector<char> list_;
   std::deque<std::string> changed_;  ///< names that were not fit to be printed
   std::vector<Function> functions_;  ///< ascending

@@ -120,7 +120,7 @@ KernelNames kernel_names(const Options& options, const RecordingFile& recording)
 int run_recording(const Options& options, std::ostream& out) {
   RecordedFiles files(options.root, options.translation);
   Recording recording(options.file, [&files](const Mapping& mapping) { return files.open(mapping); });
-  const KernelNames kernel = kernel_names(options, recording.file());
+  KernelNames kernel = kernel_names(options, recording.file());
   const bool counts_stacks = options.form == Form::Folded || !options.flame_graph.empty();
   Totals totals;
   FoldedStacks folded;

@@ -86,7 +86,7 @@ void write_stack(std::ostream& out, AddressSpace& space, const Stack& stack, con
   write_end(out, space, stack, cut);
 }
 
-void write_sample(std::ostream& out, AddressSpace& space, const KernelNames& kernel, const Sample& sample,
+void write_sample(std::ostream& out, AddressSpace& space, KernelNames& kernel, const Sample& sample,
                   const std::optional<Cut>& cut) {
   constexpr std::uint64_t ns_in_s = 1'000'000'000, ns_in_us = 1000;
   std::array<char, 32> text{};

@@ -18,7 +18,7 @@ void write_thread(std::ostream& out, int thread, const std::string& name, int si
 void write_stack(std::ostream& out, AddressSpace& space, const Stack& stack, const std::optional<Cut>& cut);
 
 /// "bash 4711 12.345678:", and "    7f3c5a0d1c5a read+0x1a (/lib/libc.so.6)" for each frame.
-void write_sample(std::ostream& out, AddressSpace& space, const KernelNames& kernel, const Sample& sample,
+void write_sample(std::ostream& out, AddressSpace& space, KernelNames& kernel, const Sample& sample,
                   const std::optional<Cut>& cut);
 
 }  // namespace sframe_gen::trace
