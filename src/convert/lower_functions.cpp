@@ -42,7 +42,7 @@ void add_rows(const emit::Selected& selected, const emit::RuleTable& rules, emit
   const bool has_holes = !selected.holes.empty();
   if (has_holes) stream.forbid_gap();
   for (const emit::NumberedFde& fde : selected.fdes) {
-    stream.add(emit::spelled_out(fde, rules));
+    stream.add(fde, rules);
     if (has_holes) stream.forbid_gap();
   }
 }

@@ -26,7 +26,7 @@ void LoweredRules::keep_up_with_generation() {
   if (generation_ == rules_.generation()) return;
   generation_ = rules_.generation();
   entries_.clear();
-  table_ = RuleTable(dialect_);
+  table_.clear();
 }
 
 }  // namespace sframe_gen::emit

@@ -43,6 +43,12 @@ RuleId RuleTable::find_or_add(const std::optional<sframe::RecoveryRules>& recove
   return added;
 }
 
+void RuleTable::clear() {
+  rules_.clear();
+  by_hash_.clear();
+  ++generation_;
+}
+
 RuleTable::Entry RuleTable::encode(const std::optional<sframe::RecoveryRules>& recovery) const {
   Entry entry{recovery, {}, {}};
   if (!recovery || !obstacle_to_default(*recovery, dialect_))

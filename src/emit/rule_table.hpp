@@ -28,6 +28,11 @@ class RuleTable {
   }
   std::size_t size() const { return rules_.size(); }
 
+  /// Numbers begin anew, for other rules.
+  void clear();
+  /// How often they did.
+  std::uint32_t generation() const { return generation_; }
+
  private:
   struct Entry {
     std::optional<sframe::RecoveryRules> recovery;
@@ -42,6 +47,7 @@ class RuleTable {
   std::vector<Entry> rules_;
   std::vector<RuleId> recent_;  ///< by hash: an identifier that may be the one
   std::unordered_multimap<std::uint64_t, RuleId> by_hash_;
+  std::uint32_t generation_ = 0;
 };
 
 }  // namespace sframe_gen::emit

@@ -1,10 +1,12 @@
 #include "emit/compact/block_pool.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace sframe_gen::emit::compact {
 
@@ -14,14 +16,22 @@ std::uint64_t hash_of(std::span<const std::byte> block) {
   return std::hash<std::string_view>()({reinterpret_cast<const char*>(block.data()), block.size()});
 }
 
+void check_offset(std::size_t offset) {
+  if (offset > std::numeric_limits<std::uint32_t>::max())
+    throw std::length_error("more rows than the 32-bit offsets of an SFrame section can reach");
+}
+
 }  // namespace
 
 std::uint32_t BlockPool::add(std::span<const std::byte> block) {
   added_bytes_ += block.size();
   const auto number = static_cast<std::uint32_t>(blocks_.size());
   if (sharing_ != Sharing::None) {
-    const auto is_it = [&](std::uint32_t known) { return std::ranges::equal(bytes_of(known), block); };
-    const std::uint32_t found = numbers_.find_or_add(hash_of(block), number, is_it);
+    const auto is_it = [&](std::uint32_t known) {
+      const auto bytes = bytes_of(known);
+      return bytes.size() == block.size() && std::memcmp(bytes.data(), block.data(), block.size()) == 0;
+    };
+    const std::uint32_t found = numbers_.find_or_add(hash_of(block), is_it);
     if (found != number) return found;
   }
   blocks_.push_back({bytes_.size(), static_cast<std::uint32_t>(block.size())});
@@ -33,7 +43,6 @@ std::uint32_t BlockPool::add(std::span<const std::byte> block) {
 std::vector<std::uint32_t> BlockPool::holders() const {
   std::vector<std::uint32_t> holders(blocks_.size());
   std::iota(holders.begin(), holders.end(), 0U);
-  if (sharing_ != Sharing::Heads) return holders;
   std::vector<std::uint32_t> sorted = holders;
   std::ranges::sort(sorted, [&](std::uint32_t a, std::uint32_t b) {
     return std::ranges::lexicographical_compare(bytes_of(a), bytes_of(b));
@@ -46,14 +55,20 @@ std::vector<std::uint32_t> BlockPool::holders() const {
   return holders;
 }
 
-BlockPool::Placed BlockPool::place() const {
+BlockPool::Placed BlockPool::release() {
   Placed placed;
   placed.offsets.resize(blocks_.size());
+  if (sharing_ != Sharing::Heads) {
+    check_offset(blocks_.empty() ? 0 : blocks_.back().begin);
+    for (std::uint32_t block = 0; block < blocks_.size(); ++block)
+      placed.offsets[block] = static_cast<std::uint32_t>(blocks_[block].begin);
+    placed.bytes = std::move(bytes_);
+    return placed;
+  }
   const std::vector<std::uint32_t> holders = this->holders();
   for (std::uint32_t block = 0; block < blocks_.size(); ++block) {
     if (holders[block] != block) continue;
-    if (placed.bytes.size() > std::numeric_limits<std::uint32_t>::max())
-      throw std::length_error("more rows than the 32-bit offsets of an SFrame section can reach");
+    check_offset(placed.bytes.size());
     placed.offsets[block] = static_cast<std::uint32_t>(placed.bytes.size());
     const auto bytes = bytes_of(block);
     placed.bytes.insert(placed.bytes.end(), bytes.begin(), bytes.end());

@@ -23,13 +23,15 @@ class BlockPool {
 
   /// Returns the block's number.
   std::uint32_t add(std::span<const std::byte> block);
+  /// One that is known to be equal to that of this number.
+  void add_again(std::uint32_t number) { added_bytes_ += blocks_[number].size; }
 
   struct Placed {
     std::vector<std::uint32_t> offsets;  ///< by number
     std::vector<std::byte> bytes;
   };
-  /// Where each is, in the order they came in.
-  Placed place() const;
+  /// Where each is, in the order they came in. Nothing is left.
+  Placed release();
 
   /// What all blocks that were added take together, each by itself.
   std::uint64_t added_bytes() const { return added_bytes_; }
@@ -38,6 +40,7 @@ class BlockPool {
   std::span<const std::byte> bytes_of(std::uint32_t block) const {
     return std::span(bytes_).subspan(blocks_[block].begin, blocks_[block].size);
   }
+  /// Where heads are shared.
   std::vector<std::uint32_t> holders() const;
 
   struct Block {

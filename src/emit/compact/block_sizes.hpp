@@ -23,22 +23,37 @@ class BlockSizes {
 
   /// From cut `begin` up to cut `end` of the same run; `end` may be that behind its last.
   BlockShape shape(std::uint32_t begin, std::uint32_t end) const {
-    const Node& first = nodes_[begin];
-    const Node& behind = nodes_[end];
-    const bool only_flexible = behind.only_flexible + first.own_only_flexible != first.only_flexible;
-    const std::uint32_t tails = only_flexible ? behind.flexible - first.flexible + first.own_flexible
-                                              : behind.plain - first.plain + first.own_plain;
+    const bool plain = is_plain(begin, end);
     BlockShape shape;
     shape.rows = rows(begin, end);
-    // The row before `end` may be another block's, where this one has nothing but a row that is repeated.
-    const std::uint32_t last = behind.row_before > first.offset ? behind.row_before - first.offset : 0;
-    shape.width = fre_address_width_of_start(last);
-    shape.type = only_flexible ? sframe::FdeType::Flexible : sframe::FdeType::Default;
+    shape.width = fre_address_width_of_start(last_start(begin, end));
+    shape.type = plain ? sframe::FdeType::Default : sframe::FdeType::Flexible;
+    const std::uint32_t tails =
+        plain ? nodes_[end].end.plain - nodes_[begin].begin.plain : flexible_[end].end - flexible_[begin].begin;
     shape.bytes = attribute_size_ + shape.rows * bytes_of(shape.width) + tails;
     return shape;
   }
   std::uint32_t rows(std::uint32_t begin, std::uint32_t end) const {
-    return nodes_[end].rows - nodes_[begin].rows + nodes_[begin].own_rows;
+    return nodes_[end].end.rows - nodes_[begin].begin.rows;
+  }
+  /// Whether default rows can say it all.
+  bool is_plain(std::uint32_t begin, std::uint32_t end) const {
+    return nodes_[end].end.only_flexible == nodes_[begin].begin.only_flexible;
+  }
+  /// The largest row start.
+  std::uint32_t last_start(std::uint32_t begin, std::uint32_t end) const {
+    // The row before `end` may be another block's, where this one has nothing but a row that is repeated.
+    const std::uint32_t first = nodes_[begin].offset, last = nodes_[end].row_before;
+    return last > first ? last - first : 0;
+  }
+
+  /// A default block whose row starts take `width` bytes takes the difference between two numbers, modulo 2^32, one
+  /// that follows from its end alone and one from its begin.
+  std::uint32_t plain_bytes_at_begin(std::uint32_t begin, unsigned width) const {
+    return nodes_[begin].begin.rows * width + nodes_[begin].begin.plain;
+  }
+  std::uint32_t plain_bytes_at_end(std::uint32_t end, unsigned width) const {
+    return nodes_[end].end.rows * width + nodes_[end].end.plain + attribute_size_;
   }
 
  private:
@@ -48,17 +63,27 @@ class BlockSizes {
                                    : sframe::FreAddressWidth::Four;
   }
 
-  /// Sums over all rows before the cut that repeat nothing, in all runs.
-  struct Node {
-    std::uint32_t rows = 0, plain = 0, flexible = 0, only_flexible = 0;
+  /// Over the rows before a cut, in all runs.
+  struct Sums {
+    std::uint32_t rows = 0;
+    std::uint32_t plain = 0;  ///< bytes of their tails in default form
+    std::uint32_t only_flexible = 0;
+  };
+  /// A power of two in size, for there is one for each cut, and each path asks millions of times.
+  struct alignas(32) Node {
+    Sums end;    ///< for blocks that end here: rows that repeat nothing
+    Sums begin;  ///< for those that begin here, less the row at the cut where they begin with it though it repeats
     std::uint32_t offset = 0;      ///< of the cut, from the start of its run
     std::uint32_t row_before = 0;  ///< of the last row before the cut that repeats nothing: from the start of its run
-    /// What the row at the cut takes where a block begins with it though it repeats the one before; else 0.
-    std::uint8_t own_rows = 0, own_plain = 0, own_flexible = 0, own_only_flexible = 0;
+  };
+  /// Bytes of tails in flexible form.
+  struct Flexible {
+    std::uint32_t end = 0, begin = 0;
   };
 
   std::uint32_t attribute_size_;
   std::vector<Node> nodes_;  ///< one a cut, and one behind the last
+  std::vector<Flexible> flexible_;
 };
 
 }  // namespace sframe_gen::emit::compact

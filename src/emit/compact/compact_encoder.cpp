@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <concepts>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,17 +24,26 @@ Sharing sharing_of(const Dialect& dialect) {
   return dialect.version->splits_descriptor ? Sharing::Equal : Sharing::Heads;
 }
 
-/// A row start of 1, 2 or 4 bytes.
-void write_start(ByteWriter& writer, std::uint32_t start, sframe::FreAddressWidth width) {
-  switch (width) {
-    case sframe::FreAddressWidth::One:
-      return writer.u8(static_cast<std::uint8_t>(start));
-    case sframe::FreAddressWidth::Two:
-      return writer.u16(static_cast<std::uint16_t>(start));
-    case sframe::FreAddressWidth::Four:
-      return writer.u32(start);
+/// Rows of a block are written behind each other into memory that is there.
+class RowWriter {
+ public:
+  RowWriter(std::byte* place, Endian endian) : place_(place), endian_(endian) {}
+
+  template <std::unsigned_integral Start>
+  void write(std::uint32_t start, const RowTail& tail) {
+    store(std::span(place_, sizeof(Start)), static_cast<Start>(start), endian_);
+    std::memcpy(place_ + sizeof(Start), tail.padded().data(), RowTail::longest);
+    place_ += sizeof(Start) + tail.size();
   }
-}
+  const std::byte* place() const { return place_; }
+
+  /// What write() may touch.
+  static constexpr std::size_t longest = 4 + RowTail::longest;
+
+ private:
+  std::byte* place_;
+  Endian endian_;
+};
 
 class Encoder {
  public:
@@ -46,11 +57,15 @@ class Encoder {
 
   Compacted encode() {
     const Plan plan = make_plan(sequence_, sizes_, dialect_);
+    descriptors_.reserve(plan.starts.size() + stream_.kept().size());
+    stored_.resize(plan.repeated);
     std::size_t next = 0;
     for (std::size_t run = 0; run < sequence_.runs.size(); ++run) {
       const std::uint32_t end = sequence_.end_of_cuts(run);
-      for (; next < plan.starts.size() && plan.starts[next] < end; ++next)
-        add_block(run, plan.starts[next], next + 1 < plan.starts.size() ? std::min(plan.starts[next + 1], end) : end);
+      for (; next < plan.starts.size() && plan.starts[next] < end; ++next) {
+        const std::uint32_t behind = next + 1 < plan.starts.size() ? std::min(plan.starts[next + 1], end) : end;
+        add_block(sequence_.runs[run], {plan.starts[next], behind, run}, plan.repeats[next]);
+      }
     }
     for (const sframe::Fde& fde : stream_.kept()) add_kept(fde);
     place();
@@ -71,36 +86,88 @@ class Encoder {
     return {static_cast<unsigned>(width) + dialect_.version->first_fre_type, pc_type, b_key, signal_frame};
   }
 
-  void add_block(std::size_t run_index, std::uint32_t begin, std::uint32_t end) {
-    const Run& run = sequence_.runs[run_index];
-    const BlockShape shape = sizes_.shape(begin, end);
-    const std::uint32_t start = sequence_.offset_of(begin);
-    const std::uint32_t code_end = end < sequence_.end_of_cuts(run_index) ? sequence_.cuts[end].code_end : run.size;
-    SectionEncoder::Descriptor descriptor{run.start + start,
-                                          code_end - start,
-                                          0,
-                                          shape.rows,
-                                          info(shape.width, sframe::PcType::Increment, run.b_key, run.signal_frame),
-                                          0};
-    ByteWriter writer(dialect_.abi->endian);
-    writer.reserve(shape.bytes);
-    write_attribute(writer, descriptor, shape.type);
-    for (std::uint32_t cut = begin; cut < end; ++cut) write_rows(writer, cut, cut == begin, start, shape);
-    assert(writer.size() == shape.bytes);
-    add(descriptor, shape.type, writer.bytes());
+  struct Block {
+    std::uint32_t begin, end;  ///< cuts
+    std::size_t run;
+  };
+
+  /// `repeated`: what else says the same has that number too, or Plan::once.
+  void add_block(const Run& run, const Block& block, std::uint32_t repeated) {
+    const BlockShape shape = sizes_.shape(block.begin, block.end);
+    const std::uint32_t start = sequence_.offset_of(block.begin);
+    const std::uint32_t code_end =
+        block.end < sequence_.end_of_cuts(block.run) ? sequence_.cuts[block.end].code_end : run.size;
+    descriptors_.push_back({run.start + start, code_end - start, number_of(run, block, shape, repeated), shape.rows,
+                            info(shape.width, sframe::PcType::Increment, run.b_key, run.signal_frame), 0});
+    if (shape.type == sframe::FdeType::Flexible) ++result_.flexible_descriptors;
+    const std::uint32_t starts = shape.rows * bytes_of(shape.width);
+    start_bytes_ += starts;
+    tail_bytes_ += shape.bytes - attribute_size() - starts;
   }
 
-  /// Those from one cut to the next.
-  void write_rows(ByteWriter& writer, std::uint32_t cut, bool first, std::uint32_t start, const BlockShape& shape) {
-    const bool skips = sequence_.cuts[cut].repeats && !first;
-    const std::uint32_t end = sequence_.end_of_rows(cut);
-    for (std::uint32_t i = sequence_.cuts[cut].row + (skips ? 1 : 0); i < end; ++i) {
-      const Row& row = sequence_.rows[i];
-      write_start(writer, row.offset - start, shape.width);
-      const auto tail = stream_.rules().tail(row.rule, shape.type).bytes();
-      writer.append_bytes(tail);
-      tail_bytes_ += tail.size();
-      start_bytes_ += bytes_of(shape.width);
+  /// Of the block in the pool.
+  std::uint32_t number_of(const Run& run, const Block& block, const BlockShape& shape, std::uint32_t repeated) {
+    if (repeated == Plan::once) return pool_.add(written(run, block, shape));
+    Stored& stored = stored_[repeated];
+    if (stored.is_there && says_the_same(block, stored.block)) {
+      pool_.add_again(stored.number);
+      return stored.number;
+    }
+    stored = {true, block, pool_.add(written(run, block, shape))};
+    return stored.number;
+  }
+
+  /// Compares the rows one by one; where cuts divide them otherwise, it does not find out.
+  bool says_the_same(const Block& a, const Block& b) const {
+    const Run &run_a = sequence_.runs[a.run], &run_b = sequence_.runs[b.run];
+    if (run_a.signal_frame != run_b.signal_frame || run_a.b_key != run_b.b_key) return false;
+    const auto rows_of = [&](const Block& block) {
+      const std::uint32_t first = sequence_.cuts[block.begin].row;
+      return std::span(sequence_.rows).subspan(first, sequence_.end_of_rows(block.end - 1) - first);
+    };
+    // A row that repeats the one before it is nowhere but at a cut, and stands in no block but behind one.
+    const std::span<const Row> rows_a = rows_of(a), rows_b = rows_of(b);
+    const std::uint32_t shift = rows_b.front().offset - rows_a.front().offset;
+    return std::ranges::equal(rows_a, rows_b, [shift](const Row& row_a, const Row& row_b) {
+      return row_a.rule == row_b.rule && row_a.offset + shift == row_b.offset;
+    });
+  }
+
+  /// The bytes of a block, until the next is written.
+  std::span<const std::byte> written(const Run& run, const Block& block, const BlockShape& shape) {
+    const std::size_t most = shape.bytes + RowWriter::longest;
+    if (buffer_.size() < most) buffer_.resize(most);
+    const SectionEncoder::Descriptor descriptor{
+        0, 0, 0, shape.rows, info(shape.width, sframe::PcType::Increment, run.b_key, run.signal_frame), 0};
+    ByteWriter attribute(dialect_.abi->endian);
+    write_attribute(attribute, descriptor, shape.type);
+    std::ranges::copy(attribute.bytes(), buffer_.begin());
+    RowWriter writer(buffer_.data() + attribute.size(), dialect_.abi->endian);
+    switch (shape.width) {
+      case sframe::FreAddressWidth::One:
+        write_rows<std::uint8_t>(writer, block, shape.type);
+        break;
+      case sframe::FreAddressWidth::Two:
+        write_rows<std::uint16_t>(writer, block, shape.type);
+        break;
+      case sframe::FreAddressWidth::Four:
+        write_rows<std::uint32_t>(writer, block, shape.type);
+        break;
+    }
+    assert(writer.place() == buffer_.data() + shape.bytes);
+    return std::span(buffer_).first(shape.bytes);
+  }
+
+  template <std::unsigned_integral Start>
+  void write_rows(RowWriter& writer, const Block& block, sframe::FdeType type) const {
+    const std::uint32_t start = sequence_.offset_of(block.begin);
+    for (std::uint32_t cut = block.begin; cut < block.end; ++cut) {
+      const bool skips = sequence_.cuts[cut].repeats && cut != block.begin;
+      const std::uint32_t end = sequence_.end_of_rows(cut);
+      for (std::uint32_t i = sequence_.cuts[cut].row + (skips ? 1 : 0); i < end; ++i) {
+        const Row& row = sequence_.rows[i];
+        writer.write<Start>(row.offset - start, stream_.rules().tail(row.rule, type));
+      }
     }
   }
 
@@ -130,8 +197,10 @@ class Encoder {
   }
 
   void place() {
-    BlockPool::Placed placed = pool_.place();
-    std::ranges::stable_sort(descriptors_, {}, &SectionEncoder::Descriptor::start);
+    BlockPool::Placed placed = pool_.release();
+    // Those that are kept come last, and both kinds ascend.
+    const auto kept = descriptors_.end() - static_cast<std::ptrdiff_t>(stream_.kept().size());
+    std::ranges::inplace_merge(descriptors_, kept, {}, &SectionEncoder::Descriptor::start);
     for (SectionEncoder::Descriptor& descriptor : descriptors_)
       descriptor.fres_offset = placed.offsets[descriptor.fres_offset];
     stored_bytes_ = placed.bytes.size();
@@ -140,8 +209,7 @@ class Encoder {
 
   void account(std::uint64_t least_planned) {
     const DefaultSize& before = stream_.default_size();
-    const std::uint64_t attribute = dialect_.version->splits_descriptor ? fde_attribute_size : 0;
-    const std::uint64_t per_descriptor = dialect_.version->descriptor_size + attribute;
+    const std::uint64_t per_descriptor = dialect_.version->descriptor_size + attribute_size();
     const auto difference = [](std::uint64_t a, std::uint64_t b) { return static_cast<std::int64_t>(a - b); };
     Compaction& saved = result_.saved;
     saved.default_bytes =
@@ -158,13 +226,23 @@ class Encoder {
         dialect_.version->header_size() + least_planned + stream_.kept().size() * dialect_.version->descriptor_size;
   }
 
-  static constexpr std::uint64_t fde_attribute_size = sframe::fde_attribute::repeat_size_at + 1;
+  std::uint32_t attribute_size() const {
+    return dialect_.version->splits_descriptor ? sframe::fde_attribute::repeat_size_at + 1 : 0;
+  }
+
+  struct Stored {
+    bool is_there = false;
+    Block block{};
+    std::uint32_t number = 0;  ///< of the pool
+  };
 
   RowStream& stream_;
   Dialect dialect_;
   Sequence sequence_;
   BlockSizes sizes_;
   BlockPool pool_;
+  std::vector<Stored> stored_;  ///< by number of a repeated block
+  std::vector<std::byte> buffer_;
   std::vector<SectionEncoder::Descriptor> descriptors_;
   std::uint64_t start_bytes_ = 0, tail_bytes_ = 0;  ///< of rows
   std::uint64_t stored_bytes_ = 0;

@@ -27,12 +27,21 @@ void CodeGaps::add_segments(const elf::Image& image) {
   }
 }
 
+const CodeGaps::Code* CodeGaps::code_before(std::uint64_t address) const {
+  const auto after = std::ranges::lower_bound(code_, address, {}, &Code::begin);
+  return after == code_.begin() ? nullptr : &*std::prev(after);
+}
+
 bool CodeGaps::is_filled(std::uint64_t begin, std::uint64_t end) const {
-  const auto after = std::ranges::upper_bound(code_, begin, {}, &Code::begin);
-  if (after == code_.begin()) return false;
-  const Code& code = *std::prev(after);
-  if (begin <= code.begin || end < begin || end >= code.end) return false;
-  return is_padding(code.bytes.subspan(begin - code.begin, end - begin), abi_, zeros_are_filler_);
+  const Code* const code = code_before(begin);
+  if (code == nullptr || end < begin || end >= code->end) return false;
+  return is_padding(code->bytes.subspan(begin - code->begin, end - begin), abi_, zeros_are_filler_);
+}
+
+/// Padding is in as many places of memory as there are functions, and nobody else reads code.
+void CodeGaps::expect(std::uint64_t begin) const {
+  const Code* const code = code_before(begin);
+  if (code != nullptr && begin < code->end) __builtin_prefetch(&code->bytes[begin - code->begin]);
 }
 
 }  // namespace sframe_gen::emit::compact

@@ -21,6 +21,8 @@ class Gaps {
   /// Whether [begin, end), which no function has, is padding of the section that holds the byte before it and the one
   /// behind it. A place without bytes is, if it is inside a section.
   virtual bool is_filled(std::uint64_t begin, std::uint64_t end) const = 0;
+  /// One that begins there will be asked for soon.
+  virtual void expect(std::uint64_t /*begin*/) const {}
 };
 
 /// Those of a file.
@@ -28,6 +30,7 @@ class CodeGaps final : public Gaps {
  public:
   CodeGaps(const elf::Image& image, sframe::Abi abi);
   bool is_filled(std::uint64_t begin, std::uint64_t end) const override;
+  void expect(std::uint64_t begin) const override;
 
  private:
   struct Code {
@@ -35,6 +38,8 @@ class CodeGaps final : public Gaps {
     std::span<const std::byte> bytes;
   };
   void add_segments(const elf::Image& image);
+  /// Where the byte before the address is, or null.
+  const Code* code_before(std::uint64_t address) const;
 
   std::vector<Code> code_;  ///< ascending
   sframe::Abi abi_;

@@ -12,6 +12,10 @@ namespace sframe_gen::emit::compact {
 /// The cuts at which descriptors begin, ascending: each run's first one and some of the others.
 struct Plan {
   std::vector<std::uint32_t> starts;
+  /// For each, which of the blocks that occur more than once begins there. Two with one number are most likely equal.
+  std::vector<std::uint32_t> repeats;
+  static constexpr std::uint32_t once = UINT32_MAX;
+  std::uint32_t repeated = 0;  ///< how many numbers there are
   /// No choice among these cuts takes fewer bytes for descriptors and rows, whatever is shared.
   std::uint64_t least_bytes = 0;
 };

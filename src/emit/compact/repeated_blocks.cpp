@@ -1,124 +1,141 @@
 #include "emit/compact/repeated_blocks.hpp"
 
-#include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "emit/compact/hash_numbers.hpp"
-#include "support/hash.hpp"
+#include "emit/compact/row_hashes.hpp"
 
 namespace sframe_gen::emit::compact {
 
 namespace {
 
-/// A block that begins at a cut and may yet grow.
-struct Growing {
-  std::uint32_t cut;
-  std::uint32_t run;
-  std::uint32_t next_cut;     ///< the block ends there
-  std::uint32_t last_offset;  ///< of its last row
-  std::uint32_t rows;
-  RepeatedBlocks::Id block;
-  std::uint64_t hash;
-};
-
-/// A block that occurs elsewhere too.
+/// A block that begins at a cut, or all that occur elsewhere too.
 struct Place {
   std::uint32_t cut;
-  RepeatedBlocks::Id block;
+  std::uint32_t block;  ///< a number of Finder's; of what is found, an identifier
 };
 
 class Finder {
  public:
-  Finder(const Sequence& sequence, std::uint32_t most_rows)
-      : sequence_(sequence), most_rows_(most_rows), numbers_(sequence.cuts.size()) {}
+  Finder(const Sequence& sequence, const BlockSizes& sizes, std::uint32_t most_rows)
+      : sequence_(sequence),
+        sizes_(sizes),
+        most_rows_(most_rows),
+        hashes_(sequence, most_rows),
+        numbers_(sequence.cuts.size()) {}
 
-  /// By length, and then by cut.
-  std::vector<std::vector<Place>> find(std::vector<std::uint32_t>& occurrences) {
+  /// By length, counted in cuts, and then by cut.
+  std::vector<std::vector<Place>> find() {
     std::vector<std::vector<Place>> places;
-    std::vector<Growing> growing = shortest(occurrences);
-    while (!growing.empty()) {
-      std::erase_if(growing, [&](const Growing& block) { return occurrences[block.block] < 2; });
-      if (growing.empty()) break;
-      auto& found = places.emplace_back();
-      found.reserve(growing.size());
-      for (const Growing& block : growing) found.push_back({block.cut, block.block});
-      grow(growing, occurrences);
+    std::vector<Place> growing = shortest();
+    for (std::uint32_t length = 1; !growing.empty(); ++length) {
+      number(growing);
+      keep_repeating(growing, places.emplace_back());
+      grow(growing, length);
     }
     return places;
   }
 
- private:
-  void number(Growing& block, std::vector<std::uint32_t>& occurrences) {
-    // The hash stands for the contents: two blocks with one hash would only be priced wrongly, for what is stored is
-    // compared byte by byte.
-    const auto is_it = [](std::uint32_t) { return true; };
-    block.block = numbers_.find_or_add(block.hash, static_cast<std::uint32_t>(occurrences.size()), is_it);
-    if (block.block == occurrences.size()) occurrences.push_back(0);
-    ++occurrences[block.block];
+  /// By identifier.
+  std::vector<std::uint32_t> occurrences() const {
+    std::vector<std::uint32_t> occurrences(identifiers_);
+    for (const Known& block : known_)
+      if (block.identifier != none) occurrences[block.identifier] = block.occurrences;
+    return occurrences;
   }
 
-  std::vector<Growing> shortest(std::vector<std::uint32_t>& occurrences) {
-    std::vector<Growing> blocks;
-    blocks.reserve(sequence_.cuts.size());
-    for (std::uint32_t run = 0; run < sequence_.runs.size(); ++run) {
-      const Run& properties = sequence_.runs[run];
-      const std::uint64_t seed = (properties.signal_frame ? 2U : 0U) + (properties.b_key ? 1U : 0U);
-      for (std::uint32_t cut = properties.first_cut; cut < sequence_.end_of_cuts(run); ++cut) {
-        Growing block{cut, run, cut, sequence_.offset_of(cut), 0, 0, seed};
-        take_rows(block, sequence_.cuts[cut].row);
-        number(block, occurrences);
-        blocks.push_back(block);
-      }
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+  struct Known {
+    std::uint32_t occurrences = 0;
+    std::uint32_t identifier = none;  ///< of those that occur more than once
+  };
+
+  std::vector<Place> shortest() {
+    std::vector<Place> blocks(sequence_.cuts.size());
+    new_hashes_.resize(blocks.size());
+    for (std::uint32_t cut = 0; cut < blocks.size(); ++cut) {
+      blocks[cut] = {cut, none};
+      new_hashes_[cut] = hashes_.of(cut, cut + 1, sizes_.rows(cut, cut + 1));
     }
     return blocks;
   }
 
-  /// Adds the rows up to the next cut.
-  void take_rows(Growing& block, std::uint32_t row) const {
-    const std::uint32_t end = sequence_.end_of_rows(block.next_cut);
-    for (; row < end; ++row) {
-      const Row& taken = sequence_.rows[row];
-      block.hash = chained(block.hash, std::uint64_t{taken.offset - block.last_offset} << 32U | taken.rule);
-      block.last_offset = taken.offset;
-      ++block.rows;
+  /// Gives a number to those that have none, and counts them.
+  void number(std::vector<Place>& places) {
+    // The hash stands for the contents: two blocks with one hash would only be priced wrongly, for rows that are not
+    // written are compared one by one.
+    const auto is_it = [](std::uint32_t) { return true; };
+    constexpr std::size_t ahead = 16;
+    std::size_t next = 0;
+    for (Place& place : places) {
+      if (place.block != none) continue;
+      if (next + ahead < new_hashes_.size()) numbers_.will_look_for(new_hashes_[next + ahead]);
+      place.block = numbers_.find_or_add(new_hashes_[next++], is_it);
+      if (place.block == known_.size()) known_.emplace_back();
+      Known& block = known_[place.block];
+      const bool repeats = ++block.occurrences == 2;
+      block.identifier = repeats ? identifiers_ : block.identifier;
+      identifiers_ += repeats ? 1 : 0;
     }
-    ++block.next_cut;
   }
 
-  void grow(std::vector<Growing>& blocks, std::vector<std::uint32_t>& occurrences) {
-    std::erase_if(blocks, [&](Growing& block) { return !grow(block, occurrences); });
+  /// Drops those that occur once. What is kept and what is not is hard to guess, so there is no branch.
+  void keep_repeating(std::vector<Place>& growing, std::vector<Place>& found) const {
+    found.resize(growing.size());
+    std::size_t kept = 0;
+    for (const Place& place : growing) {
+      const Known& block = known_[place.block];
+      found[kept] = {place.cut, block.identifier};
+      growing[kept] = place;
+      kept += block.occurrences >= 2 ? 1 : 0;
+    }
+    growing.resize(kept);
+    found.resize(kept);
   }
 
-  bool grow(Growing& block, std::vector<std::uint32_t>& occurrences) {
-    if (block.next_cut == sequence_.end_of_cuts(block.run)) return false;
-    const Cut& cut = sequence_.cuts[block.next_cut];
-    const std::uint32_t first = cut.row + (cut.repeats ? 1 : 0);
-    const std::uint32_t added = sequence_.end_of_rows(block.next_cut) - first;
-    if (block.rows + added > most_rows_) return false;
-    take_rows(block, first);
-    // A function that says nothing new leaves the block what it was.
-    if (added != 0) number(block, occurrences);
-    return true;
+  /// Each takes in the rows up to the next cut, and loses its number; those that cannot go.
+  void grow(std::vector<Place>& places, std::uint32_t length) {
+    new_hashes_.clear();
+    std::size_t kept = 0, run = 0;
+    std::uint32_t end_of_run = sequence_.end_of_cuts(run);
+    for (const Place& place : places) {
+      while (place.cut >= end_of_run) end_of_run = sequence_.end_of_cuts(++run);
+      const std::uint32_t end = place.cut + length;
+      if (end == end_of_run) continue;
+      const std::uint32_t rows_before = sizes_.rows(place.cut, end), rows = sizes_.rows(place.cut, end + 1);
+      if (rows > most_rows_) continue;
+      // A function that says nothing new leaves the block what it was.
+      const bool grows = rows != rows_before;
+      if (grows) new_hashes_.push_back(hashes_.of(place.cut, end + 1, rows));
+      places[kept++] = {place.cut, grows ? none : place.block};
+    }
+    places.resize(kept);
   }
 
   const Sequence& sequence_;
+  const BlockSizes& sizes_;
   std::uint32_t most_rows_;
+  RowHashes hashes_;
   HashNumbers numbers_;
+  std::vector<Known> known_;  ///< by number
+  std::uint32_t identifiers_ = 0;
+  std::vector<std::uint64_t> new_hashes_;  ///< of the places without a number
 };
 
 }  // namespace
 
-RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, std::uint32_t most_rows) {
-  const std::vector<std::vector<Place>> by_length = Finder(sequence, most_rows).find(occurrences_);
+RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const BlockSizes& sizes, std::uint32_t most_rows) {
+  Finder finder(sequence, sizes, most_rows);
+  const std::vector<std::vector<Place>> by_length = finder.find();
+  occurrences_ = finder.occurrences();
   first_.resize(sequence.cuts.size() + 1);
   for (const std::vector<Place>& places : by_length)
     for (const Place& place : places) ++first_[place.cut + 1];
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
   blocks_.resize(first_.back());
-  std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
-  for (const std::vector<Place>& places : by_length)
-    for (const Place& place : places) blocks_[next[place.cut]++] = place.block;
+  for (std::size_t length = 0; length < by_length.size(); ++length)
+    for (const Place& place : by_length[length]) blocks_[first_[place.cut] + length] = place.block;
 }
 
 }  // namespace sframe_gen::emit::compact

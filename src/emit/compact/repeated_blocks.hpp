@@ -4,20 +4,21 @@
 #include <span>
 #include <vector>
 
+#include "emit/compact/block_sizes.hpp"
 #include "emit/compact/sequence.hpp"
 
 namespace sframe_gen::emit::compact {
 
 /// Which blocks of rows, from one cut to another, occur more than once: same rules at the same distances from the
 /// block's start. Found by length: a block can repeat only if the block without its last part does. So the time is
-/// linear in the cuts and in the lengths of what repeats.
+/// linear in the cuts and in the number of places of what repeats.
 class RepeatedBlocks {
  public:
   using Id = std::uint32_t;
 
   /// None.
   RepeatedBlocks() = default;
-  RepeatedBlocks(const Sequence& sequence, std::uint32_t most_rows);
+  RepeatedBlocks(const Sequence& sequence, const BlockSizes& sizes, std::uint32_t most_rows);
 
   /// Those that begin at the cut and occur elsewhere too: up to the next cut, to the one behind it, and so on.
   std::span<const Id> at(std::uint32_t cut) const {

@@ -8,31 +8,61 @@
 namespace sframe_gen::emit::compact {
 
 void RowStream::add(const sframe::Fde& fde) {
-  assert(!fde.fres.empty());
-  const unsigned start_bytes = bytes_of(fre_address_width(fde.size));
-  ++default_size_.descriptors;
-  default_size_.rows += fde.fres.size();
-  default_size_.start_bytes += start_bytes * fde.fres.size();
-  if (fde.pc_type == sframe::PcType::Mask) return keep(fde);
-
-  assert(fde.fres.front().pc_offset == 0);
-  Piece piece{fde.start, fde.size, static_cast<std::uint32_t>(rows_.size()), follows(fde.start), fde.signal_frame,
-              fde.b_key, false};
-  for (const sframe::Fre& fre : fde.fres) {
-    const RuleId rule = rules_.id_of(fre.recovery);
-    rows_.push_back({fre.pc_offset, rule});
-    default_size_.tail_bytes += rules_.tail(rule, fde.type).size();
-    piece.has_signed_row |= fre.recovery && fre.recovery->mangled_ra;
-  }
-  if (pieces_.empty() && gap_forbidden_) first_forbidden_ = true;
-  gap_forbidden_ = false;
-  pieces_.push_back(piece);
+  NumberedFde numbered{fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}};
+  numbered.fres.reserve(fde.fres.size());
+  for (const sframe::Fre& fre : fde.fres) numbered.fres.push_back({fre.pc_offset, rules_.id_of(fre.recovery)});
+  add_numbered(numbered, [](RuleId rule) { return rule; });
 }
 
-void RowStream::keep(const sframe::Fde& fde) {
-  for (const sframe::Fre& fre : fde.fres)
-    default_size_.tail_bytes += rules_.tail(rules_.id_of(fre.recovery), fde.type).size();
-  kept_.push_back(fde);
+void RowStream::add(const NumberedFde& fde, const RuleTable& rules) {
+  if (&rules != source_ || rules.generation() != source_generation_) {
+    source_ = &rules;
+    source_generation_ = rules.generation();
+    from_source_.clear();
+  }
+  from_source_.resize(rules.size(), unknown);
+  add_numbered(fde, [&](RuleId rule) {
+    RuleId& own = from_source_[rule];
+    if (own == unknown) own = rules_.id_of(rules.recovery(rule));
+    return own;
+  });
+}
+
+/// `own_rule`: the number that a rule has here.
+template <typename OwnRule>
+void RowStream::add_numbered(const NumberedFde& fde, OwnRule&& own_rule) {
+  assert(!fde.fres.empty());
+  ++default_size_.descriptors;
+  default_size_.rows += fde.fres.size();
+  default_size_.start_bytes += bytes_of(fre_address_width(fde.size)) * fde.fres.size();
+  const auto first_row = static_cast<std::uint32_t>(rows_.size());
+  rows_.resize(rows_.size() + fde.fres.size());
+  Row* row = rows_.data() + first_row;
+  std::size_t tail_bytes = 0;
+  bool is_signed = false;
+  for (const NumberedFre& fre : fde.fres) {
+    const RuleId rule = own_rule(fre.rule);
+    *row++ = {fre.pc_offset, rule};
+    tail_bytes += rules_.tail(rule, fde.type).size();
+    const auto& recovery = rules_.recovery(rule);
+    is_signed |= recovery && recovery->mangled_ra;
+  }
+  default_size_.tail_bytes += tail_bytes;
+  if (fde.pc_type == sframe::PcType::Mask) return keep(fde, first_row);
+
+  assert(fde.fres.front().pc_offset == 0);
+  pieces_.push_back({fde.start, fde.size, first_row, follows(fde.start), fde.signal_frame, fde.b_key, is_signed});
+  if (pieces_.size() == 1 && gap_forbidden_) first_forbidden_ = true;
+  gap_forbidden_ = false;
+  if (gaps_ != nullptr) gaps_->expect(fde.start + fde.size);
+}
+
+/// The rows of one that repeats are not of the sequence.
+void RowStream::keep(const NumberedFde& fde, std::uint32_t first_row) {
+  NumberedFde kept = fde;
+  for (std::size_t i = 0; i < fde.fres.size(); ++i) kept.fres[i].rule = rows_[first_row + i].rule;
+  kept_.push_back(spelled_out(kept, rules_));
+  rows_.resize(first_row);
   gap_forbidden_ = true;
 }
 
@@ -49,6 +79,8 @@ void RowStream::append(const RowStream& other) {
 
   if (other.first_forbidden_ || (other.pieces_.empty() && other.gap_forbidden_)) gap_forbidden_ = true;
   const auto shift = static_cast<std::uint32_t>(rows_.size());
+  pieces_.reserve(pieces_.size() + other.pieces_.size());
+  rows_.reserve(rows_.size() + other.rows_.size());
   for (Piece piece : other.pieces_) {
     if (piece.first_row == 0) piece.follows = follows(piece.start);
     piece.first_row += shift;

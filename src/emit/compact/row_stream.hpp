@@ -5,6 +5,7 @@
 
 #include "emit/compact/gaps.hpp"
 #include "emit/dialect.hpp"
+#include "emit/numbered_fde.hpp"
 #include "emit/rule_table.hpp"
 #include "sframe_gen/section.hpp"
 
@@ -42,6 +43,7 @@ class RowStream {
 
   /// Functions and parts of functions come in ascending order and do not overlap. Each has a row at its start.
   void add(const sframe::Fde& fde);
+  void add(const NumberedFde& fde, const RuleTable& rules);
   /// What stands between the last function and the next one is not for rows.
   void forbid_gap() { gap_forbidden_ = true; }
   /// All of `other`, which comes after this: the same as if its functions had been added here.
@@ -56,12 +58,18 @@ class RowStream {
   const DefaultSize& default_size() const { return default_size_; }
 
  private:
-  void keep(const sframe::Fde& fde);
+  template <typename OwnRule>
+  void add_numbered(const NumberedFde& fde, OwnRule&& own_rule);
+  void keep(const NumberedFde& fde, std::uint32_t first_row);
   bool follows(std::uint64_t start) const;
 
   Dialect dialect_;
   const Gaps* gaps_;
   RuleTable rules_;
+  static constexpr RuleId unknown = UINT32_MAX;
+  const RuleTable* source_ = nullptr;  ///< of the last functions that came with one
+  std::uint32_t source_generation_ = 0;
+  std::vector<RuleId> from_source_;  ///< by its numbers
   std::vector<Piece> pieces_;
   std::vector<Row> rows_;
   std::vector<sframe::Fde> kept_;

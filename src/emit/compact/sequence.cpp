@@ -41,10 +41,7 @@ class SequenceMaker {
       key_known_ = true;
     }
     begin_piece(base, sequence_.rows[piece.first_row].rule, joins);
-    for (std::uint32_t i = piece.first_row + 1; i < end; ++i) {
-      const Row row = sequence_.rows[i];
-      if (row.rule != last().rule) add_row({base + row.offset, row.rule});
-    }
+    add_rows(base, piece.first_row + 1, end);
     run.size = base + piece.size;
   }
 
@@ -74,10 +71,23 @@ class SequenceMaker {
     write({offset, rule});
   }
 
-  void add_row(const Row& row) {
-    const bool after_stretch = row.offset - last().offset >= stretch_before_cut;
-    if (after_stretch || written_ - sequence_.cuts.back().row >= most_rows_) cut(row.offset, false);
-    write(row);
+  /// Those of a piece behind its first; each is read before its place is written.
+  void add_rows(std::uint32_t base, std::uint32_t begin, std::uint32_t end) {
+    Row* written = sequence_.rows.data() + written_;
+    const Row* cut_at = sequence_.rows.data() + sequence_.cuts.back().row;
+    Row before = written[-1];
+    for (const Row* read = sequence_.rows.data() + begin; read != sequence_.rows.data() + end; ++read) {
+      if (read->rule == before.rule) continue;
+      const std::uint32_t distance = base + read->offset - before.offset;
+      before = {base + read->offset, read->rule};
+      if (distance >= stretch_before_cut || written - cut_at >= most_rows_) {
+        written_ = static_cast<std::uint32_t>(written - sequence_.rows.data());
+        cut(before.offset, false);
+        cut_at = written;
+      }
+      *written++ = before;
+    }
+    written_ = static_cast<std::uint32_t>(written - sequence_.rows.data());
   }
 
   void cut(std::uint32_t code_end, bool repeats) { sequence_.cuts.push_back({written_, code_end, repeats}); }

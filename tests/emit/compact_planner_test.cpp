@@ -1,0 +1,159 @@
+// What the planner of compact sections finds fast, held against what a look at each pair finds.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <random>
+#include <set>
+
+#include "emit/compact/repeated_blocks.hpp"
+#include "emit/compact/shortest_path.hpp"
+#include "emit/compact_cases.hpp"
+
+namespace sframe_gen::test {
+namespace {
+
+using emit::compact::BlockPrices;
+using emit::compact::BlockSizes;
+using emit::compact::PathRules;
+using emit::compact::RepeatedBlocks;
+using emit::compact::Sequence;
+
+/// Small functions of few kinds, so that much repeats; some long, and some with rows that only a flexible descriptor
+/// can say.
+sframe::Fde random_function(std::mt19937& random, std::uint64_t start, bool flexible) {
+  const auto below = [&](unsigned limit) { return static_cast<std::uint32_t>(random() % limit); };
+  sframe::Fde fde = function(start, 0, {{0, 8}});
+  std::uint32_t at = 0;
+  for (std::uint32_t rows = below(7); rows > 0; --rows) {
+    at += below(40) == 0 ? 40000 : 1 + below(3) * 7;
+    const auto sp = static_cast<std::int32_t>(8 + 8 * below(3));
+    fde.fres.push_back({at, sframe::RecoveryRules{{flexible && below(30) == 0 ? 10U : 7U, sp, false}, {}, {}, false}});
+  }
+  fde.size = at + 1 + below(20);
+  if (std::ranges::any_of(fde.fres, [](const auto& fre) { return fre.recovery->cfa.base_register == 10U; }))
+    fde.type = sframe::FdeType::Flexible;
+  return fde;
+}
+
+struct Planned {
+  Planned(unsigned seed, const emit::Dialect& dialect) : dialect_(dialect), sequence(sequence_of(seed)) {}
+
+  /// Distances and rules of the rows of a block.
+  std::vector<std::pair<std::uint32_t, emit::RuleId>> rows(std::uint32_t begin, std::uint32_t end) const {
+    std::vector<std::pair<std::uint32_t, emit::RuleId>> rows;
+    for (std::uint32_t cut = begin; cut < end; ++cut) {
+      const bool skips = cut != begin && sequence.cuts[cut].repeats;
+      for (std::uint32_t i = sequence.cuts[cut].row + (skips ? 1 : 0); i < sequence.end_of_rows(cut); ++i)
+        rows.emplace_back(sequence.rows[i].offset - sequence.offset_of(begin), sequence.rows[i].rule);
+    }
+    return rows;
+  }
+
+  Sequence sequence_of(unsigned seed) {
+    std::mt19937 random(seed);
+    std::uint64_t start = 0x1000;
+    for (int i = 0; i < 400; ++i) {
+      stream_.add(random_function(random, start, dialect_.flexible_descriptors));
+      start += stream_.pieces().back().size + random() % 3;
+      if (random() % 50 == 0) stream_.forbid_gap();
+    }
+    return make_sequence(stream_, dialect_.compact_rows);
+  }
+
+  emit::Dialect dialect_;
+  TestGaps gaps_;
+  emit::compact::RowStream stream_{dialect_, &gaps_};
+  Sequence sequence;
+  BlockSizes sizes{sequence, stream_.rules(), dialect_};
+  RepeatedBlocks blocks{sequence, sizes, dialect_.compact_rows};
+};
+
+class CompactPlanner : public testing::TestWithParam<unsigned> {};
+
+TEST_P(CompactPlanner, BlocksThatRepeatAreThoseWhoseRowsAreEqual) {
+  const Planned planned(GetParam(), compact(12));
+  std::map<decltype(planned.rows(0, 0)), std::set<RepeatedBlocks::Id>> numbers;
+  std::map<RepeatedBlocks::Id, decltype(planned.rows(0, 0))> contents;
+  for (std::uint32_t cut = 0; cut < planned.sequence.cuts.size(); ++cut) {
+    for (std::uint32_t end = cut; const RepeatedBlocks::Id block : planned.blocks.at(cut)) {
+      const auto rows = planned.rows(cut, ++end);
+      EXPECT_EQ(rows.size(), planned.sizes.rows(cut, end));
+      numbers[rows].insert(block);
+      EXPECT_EQ(contents.emplace(block, rows).first->second, rows);
+    }
+  }
+  for (const auto& [rows, found] : numbers) EXPECT_EQ(found.size(), 1U);
+  EXPECT_GT(numbers.size(), 100U);
+}
+
+TEST_P(CompactPlanner, BlocksOfOnePartThatAreEqualAreFound) {
+  const Planned planned(GetParam(), compact(12));
+  std::map<decltype(planned.rows(0, 0)), std::vector<std::uint32_t>> places;
+  for (std::uint32_t cut = 0; cut < planned.sequence.cuts.size(); ++cut)
+    places[planned.rows(cut, cut + 1)].push_back(cut);
+  for (const auto& [rows, cuts] : places) {
+    if (cuts.size() < 2) continue;
+    for (const std::uint32_t cut : cuts) EXPECT_FALSE(planned.blocks.at(cut).empty()) << cut;
+  }
+}
+
+/// The shortest path by a look at each block, priced as the comments say.
+std::uint64_t length_by_pairs(const PathRules& rules, const BlockPrices& prices, std::uint32_t begin,
+                              std::uint32_t end) {
+  std::vector<std::uint64_t> lengths(end - begin + 1, std::numeric_limits<std::uint64_t>::max());
+  lengths[0] = 0;
+  for (std::uint32_t from = begin; from < end; ++from) {
+    const auto found = rules.blocks.at(from);
+    std::uint64_t heads = 0, bytes_before = 0;
+    for (std::uint32_t to = from + 1; to <= end; ++to) {
+      if (to > from + 1 && rules.sizes.rows(from, to) > rules.most_rows) break;
+      const std::uint64_t bytes = rules.sizes.shape(from, to).bytes;
+      const std::uint64_t share = to - from <= found.size() ? prices.shares[found[to - from - 1]] : 4096;
+      heads += (bytes - bytes_before) * share;
+      bytes_before = bytes;
+      const std::uint64_t length =
+          lengths[from - begin] + rules.descriptor_price + (rules.shares_heads ? heads : bytes * share);
+      lengths[to - begin] = std::min(lengths[to - begin], length);
+    }
+  }
+  return lengths.back();
+}
+
+void expect_shortest(const Planned& planned, bool shares_heads, unsigned seed) {
+  std::mt19937 random(seed);
+  BlockPrices prices;
+  std::vector<std::uint32_t> bytes(planned.blocks.size());
+  for (std::uint32_t cut = 0; cut < planned.sequence.cuts.size(); ++cut)
+    for (std::uint32_t end = cut; const RepeatedBlocks::Id block : planned.blocks.at(cut))
+      bytes[block] = planned.sizes.shape(cut, ++end).bytes;
+  for (const std::uint32_t size : bytes) {
+    prices.shares.push_back(4096 / (1 + static_cast<std::uint32_t>(random() % 5)));
+    prices.prices.push_back(prices.shares.back() * size);
+  }
+  const PathRules rules{planned.sizes, planned.blocks, bytes, 12, std::uint64_t{16} * 4096, shares_heads};
+  std::vector<std::uint32_t> from(planned.sequence.cuts.size() + 1);
+  emit::compact::PathMemory memory;
+  for (std::size_t run = 0; run < planned.sequence.runs.size(); ++run) {
+    const std::uint32_t begin = planned.sequence.runs[run].first_cut, end = planned.sequence.end_of_cuts(run);
+    EXPECT_EQ(shortest_path(rules, {begin, end}, prices, from, memory), length_by_pairs(rules, prices, begin, end));
+    for (std::uint32_t cut = end; cut != begin; cut = from[cut]) ASSERT_LT(from[cut], cut);
+  }
+}
+
+TEST_P(CompactPlanner, PathIsTheShortest) {
+  expect_shortest(Planned(GetParam(), compact(12)), false, GetParam());
+}
+
+TEST_P(CompactPlanner, PathIsTheShortestWhereBeginningsAreShared) {
+  OutputFormat format;
+  format.version = Version::V2;
+  expect_shortest(Planned(GetParam(), compact(12, format)), true, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, CompactPlanner, testing::Range(1U, 13U));
+
+}  // namespace
+}  // namespace sframe_gen::test
