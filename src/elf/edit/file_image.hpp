@@ -33,6 +33,29 @@ FileImage build_file_image(const Image& image, const Layout& layout, std::vector
 /// Fills the file `output`, empty but for its early bytes; `name` is for messages. Throws SystemFailure.
 void write_file_image(const FileImage& contents, int input, int output, const std::string& name);
 
+/// The same in two steps: what stands behind the early bytes can be written while they are still on their way.
+class FileImageWriter {
+ public:
+  /// `contents` may get more patches behind all others, and grow by them, between the steps. All must outlive the
+  /// writer.
+  FileImageWriter(const FileImage& contents, int input, int output, const std::string& name)
+      : contents_(contents), input_(input), output_(output), name_(name) {}
+
+  void write_behind_early_bytes();
+  /// The early bytes are there. Writes all the rest.
+  void finish() const;
+
+ private:
+  bool is_behind(std::uint64_t offset) const { return offset >= contents_.early_size; }
+
+  const FileImage& contents_;
+  int input_;
+  int output_;
+  const std::string& name_;
+  bool behind_is_written_ = false;
+  std::size_t patches_then_ = 0;  ///< when what stands behind was written
+};
+
 /// Throws SystemFailure.
 void write_patches(const std::vector<Patch>& patches, int output, const std::string& name);
 

@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <span>
+#include <vector>
 
 #include "elf/edit/file_image.hpp"
 #include "files/stored_range.hpp"
@@ -43,6 +44,12 @@ class FileWriter {
       size -= static_cast<std::size_t>(done);
       to += static_cast<std::uint64_t>(done);
     }
+  }
+
+  /// Other threads that write to the file get their turns.
+  void write_in_pieces(std::span<const std::byte> bytes, std::uint64_t to) const {
+    for (std::size_t at = 0; at < bytes.size(); at += buffer_size)
+      write(bytes.data() + at, std::min(buffer_size, bytes.size() - at), to + at);
   }
 
   void clear(std::uint64_t to, std::uint64_t size) const {
@@ -105,20 +112,18 @@ class FileWriter {
   std::vector<std::byte> buffer_;
 };
 
-/// Clears what the early copy brought and the file image wants elsewhere or not at all, and returns the copies still
-/// to be made.
-std::vector<Copy> after_early_copy(const FileImage& contents, const FileWriter& writer) {
-  std::vector<Copy> in_place, left;
-  for (const Copy& copy : contents.copies) {
-    const bool early = copy.from == copy.to && copy.to < contents.early_size;
-    if (!early) {
-      left.push_back(copy);
-      continue;
-    }
-    const std::uint64_t done = std::min(copy.size, contents.early_size - copy.to);
-    in_place.push_back({copy.from, copy.to, done});
-    if (done != copy.size) left.push_back({copy.from + done, copy.to + done, copy.size - done});
-  }
+/// How much of it, from its start, the early copy brings.
+std::uint64_t copied_early(const Copy& copy, const FileImage& contents) {
+  const bool early = copy.from == copy.to && copy.to < contents.early_size;
+  return early ? std::min(copy.size, contents.early_size - copy.to) : 0;
+}
+
+/// Clears what the early copy brought and the file image wants elsewhere or not at all.
+void clear_after_early_copy(const FileImage& contents, const FileWriter& writer) {
+  std::vector<Copy> in_place;
+  for (const Copy& copy : contents.copies)
+    if (const std::uint64_t done = copied_early(copy, contents); done != 0)
+      in_place.push_back({copy.from, copy.to, done});
   std::sort(in_place.begin(), in_place.end(), [](const Copy& a, const Copy& b) { return a.to < b.to; });
   std::uint64_t end = 0;
   for (const Copy& copy : in_place) {
@@ -126,16 +131,52 @@ std::vector<Copy> after_early_copy(const FileImage& contents, const FileWriter& 
     end = std::max(end, copy.to + copy.size);
   }
   if (end < contents.early_size) writer.clear(end, contents.early_size - end);
+}
+
+/// The copies that are still to be made.
+std::vector<Copy> left_by_early_copy(const FileImage& contents) {
+  std::vector<Copy> left;
+  for (const Copy& copy : contents.copies) {
+    const std::uint64_t done = copied_early(copy, contents);
+    if (done != copy.size) left.push_back({copy.from + done, copy.to + done, copy.size - done});
+  }
   return left;
 }
 
 }  // namespace
 
 void write_file_image(const FileImage& contents, int input, int output, const std::string& name) {
-  FileWriter writer(input, output, name);
-  writer.resize(contents.size);
-  for (const Copy& copy : after_early_copy(contents, writer)) writer.copy(copy);
-  write_patches(contents.patches, output, name);
+  FileImageWriter(contents, input, output, name).finish();
+}
+
+void FileImageWriter::write_behind_early_bytes() {
+  FileWriter writer(input_, output_, name_);
+  for (const Copy& copy : left_by_early_copy(contents_))
+    if (is_behind(copy.to)) writer.copy(copy);
+  for (const Patch& patch : contents_.patches)
+    if (is_behind(patch.offset)) writer.write_in_pieces(patch.bytes, patch.offset);
+  behind_is_written_ = true;
+  patches_then_ = contents_.patches.size();
+}
+
+void FileImageWriter::finish() const {
+  FileWriter writer(input_, output_, name_);
+  writer.resize(contents_.size);
+  clear_after_early_copy(contents_, writer);
+  // What comes now and reaches behind the early bytes may lie over patches that are there, which come on top.
+  bool is_over_written = false;
+  const auto note = [&](std::uint64_t end) { is_over_written |= end > contents_.early_size; };
+  for (const Copy& copy : left_by_early_copy(contents_)) {
+    if (behind_is_written_ && is_behind(copy.to)) continue;
+    writer.copy(copy);
+    note(copy.to + copy.size);
+  }
+  for (std::size_t i = 0; i < contents_.patches.size(); ++i) {
+    const Patch& patch = contents_.patches[i];
+    if (i < patches_then_ && is_behind(patch.offset) && !is_over_written) continue;
+    writer.write(patch.bytes.data(), patch.bytes.size(), patch.offset);
+    note(patch.offset + patch.bytes.size());
+  }
 }
 
 void write_patches(const std::vector<Patch>& patches, int output, const std::string& name) {

@@ -185,18 +185,21 @@ Patch undo_header(const Layout& layout, std::uint64_t size, std::uint64_t begin,
 
 }  // namespace
 
-void append_undo(const Image& input, const Layout& layout, Digester original, FileImage& contents) {
+void append_undo(const Image& input, const Layout& layout, const std::function<Digester()>& original,
+                 FileImage& contents) {
   const UndoRecord record = make_undo(input, layout, contents);
   std::vector<std::byte> encoded = encode_undo(record, dictionary_of(input, layout, contents).bytes());
 
   const std::uint64_t begin = contents.size;
   if (input.has_section_headers())
     contents.patches.push_back(undo_header(layout, encoded.size(), begin, input.endian()));
-  for (const FileRange& range : uncopied(record.pieces, begin)) {
+  const std::vector<FileRange> others = uncopied(record.pieces, begin);
+  Digester digester = original();
+  for (const FileRange& range : others) {
     for (std::uint64_t at = range.begin; at < range.end; at += digest_step)
-      original.update(output_bytes(input, contents, {at, std::min(at + digest_step, range.end)}));
+      digester.update(output_bytes(input, contents, {at, std::min(at + digest_step, range.end)}));
   }
-  const Digest digest = original.digest();
+  const Digest digest = digester.digest();
   std::copy(digest.begin(), digest.end(), digest_of(encoded).begin());
   if (!input.has_section_headers()) {
     const auto trailer = undo_trailer(encoded.size(), layout.section);

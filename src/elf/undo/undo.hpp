@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "elf/edit/file_image.hpp"
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
@@ -11,9 +13,11 @@ namespace sframe_gen::elf {
 /// What gives back `input`, once `contents` is written.
 UndoRecord make_undo(const Image& input, const Layout& layout, const FileImage& contents);
 
-/// Puts that at the end of `contents`, into the section that the layout has for it. `original` has seen the bytes of
-/// `input`. To be called when `contents` is complete otherwise.
-void append_undo(const Image& input, const Layout& layout, Digester original, FileImage& contents);
+/// Puts that at the end of `contents`, into the section that the layout has for it. `original` gives what has seen the
+/// bytes of `input`; it may have to wait for it, and is called when all else is done. To be called when `contents` is
+/// complete otherwise.
+void append_undo(const Image& input, const Layout& layout, const std::function<Digester()>& original,
+                 FileImage& contents);
 
 /// What a converted file says in its headers: most of what they said before.
 class UndoDictionary {

@@ -59,13 +59,6 @@ void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Dige
   }
 }
 
-/// `original` has seen the bytes of `image`: the output keeps what gives them back.
-FileImage output_of(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes, Digester original) {
-  FileImage contents = build_file_image(image, layout, std::move(section_bytes));
-  if (layout.section.keeps_way_back) append_undo(image, layout, std::move(original), contents);
-  return contents;
-}
-
 }  // namespace
 
 Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_way_back)
@@ -101,10 +94,18 @@ std::uint64_t Rewrite::finish(const Layout& layout, std::vector<std::byte> secti
   if (section_bytes.size() != layout.section_size) {
     throw std::logic_error("the layout was planned for another section size");
   }
-  Digester original = early_work_.valid() ? early_work_.get() : copy_and_digest();
-  FileImage contents = output_of(image_, layout, std::move(section_bytes), std::move(original));
+  FileImage contents = build_file_image(image_, layout, std::move(section_bytes));
   contents.early_size = early_size_;
-  write_file_image(contents, image_.descriptor(), file_.descriptor(), output_.string());
+  const std::string name = output_.string();
+  FileImageWriter writer(contents, image_.descriptor(), file_.descriptor(), name);
+  if (early_work_.valid()) writer.write_behind_early_bytes();
+  const auto original = [this] { return early_work_.valid() ? early_work_.get() : copy_and_digest(); };
+  if (layout.section.keeps_way_back) {
+    append_undo(image_, layout, original, contents);
+  } else {
+    original();
+  }
+  writer.finish();
   check_layout(image_, Image::open(file_.descriptor(), output_.string()), Contents::Affected, layout.section);
   file_.take_attributes();
   file_.commit();
@@ -117,7 +118,11 @@ void rewrite(const Image& image, const Layout& layout, std::vector<std::byte> se
 }
 
 std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes) {
-  return output_of(image, layout, std::move(section_bytes), Digester()).size;
+  FileImage contents = build_file_image(image, layout, std::move(section_bytes));
+  if (layout.section.keeps_way_back)
+    append_undo(
+        image, layout, [] { return Digester(); }, contents);
+  return contents.size;
 }
 
 std::uint64_t write_original(const Image& image, const NewSection& added, const std::filesystem::path& output) {

@@ -1,0 +1,100 @@
+// An output in two steps is the same as in one: whatever stands where, of copies and patches.
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "elf/edit/file_image.hpp"
+
+namespace sframe_gen::elf {
+namespace {
+
+/// A file in memory.
+class MemoryFile {
+ public:
+  explicit MemoryFile(const std::string& bytes = {}) : descriptor_(::memfd_create("test", MFD_CLOEXEC)) {
+    EXPECT_EQ(::pwrite(descriptor_, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  }
+  ~MemoryFile() { ::close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  MemoryFile(MemoryFile&&) = delete;
+  MemoryFile& operator=(MemoryFile&&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  std::string bytes() const {
+    std::string bytes(static_cast<std::size_t>(::lseek(descriptor_, 0, SEEK_END)), '?');
+    EXPECT_EQ(::pread(descriptor_, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+    return bytes;
+  }
+
+ private:
+  int descriptor_;
+};
+
+Patch patch(std::uint64_t offset, char byte, std::size_t size) {
+  return {offset, std::vector<std::byte>(size, static_cast<std::byte>(byte))};
+}
+
+class FileImageWriting : public testing::Test {
+ protected:
+  FileImageWriting() {
+    for (char c = 'a'; c <= 'z'; ++c) text_ += std::string(10, c);
+    // Kept where it is, on both sides of what is copied early; moved behind, and to the front; nothing of [90, 95).
+    contents_.copies = {{0, 0, 90}, {95, 95, 25}, {120, 140, 100}, {220, 90, 4}, {250, 240, 10}};
+    contents_.patches = {patch(3, 'A', 5), patch(98, 'B', 4), patch(101, 'C', 7), patch(150, 'D', 3)};
+    contents_.size = 270;
+  }
+
+  const std::string name_ = "output";
+  std::string text_;
+  FileImage contents_;
+};
+
+TEST_F(FileImageWriting, EachByteIsWhereItBelongs) {
+  const MemoryFile input(text_), output;
+  write_file_image(contents_, input.descriptor(), output.descriptor(), name_);
+  std::string right(270, '\0');
+  for (const Copy& copy : contents_.copies) right.replace(copy.to, copy.size, text_, copy.from, copy.size);
+  for (const Patch& each : contents_.patches)
+    right.replace(each.offset, each.bytes.size(), each.bytes.size(), static_cast<char>(each.bytes[0]));
+  EXPECT_EQ(output.bytes(), right);
+}
+
+// Wherever the early bytes end: before a copy or a patch, behind it or within.
+TEST_F(FileImageWriting, TwoStepsAreAsOne) {
+  contents_.patches.push_back(patch(92, 'X', 3));
+  contents_.patches.push_back(patch(238, 'Y', 5));
+  const MemoryFile input(text_), whole;
+  write_file_image(contents_, input.descriptor(), whole.descriptor(), name_);
+  for (std::size_t early = 1; early < text_.size(); ++early) {
+    contents_.early_size = early;
+    const MemoryFile output;
+    FileImageWriter writer(contents_, input.descriptor(), output.descriptor(), name_);
+    writer.write_behind_early_bytes();
+    ASSERT_EQ(output.bytes().substr(0, early).find_first_not_of('\0'), std::string::npos) << early;
+    ASSERT_EQ(::pwrite(output.descriptor(), text_.data(), early, 0), static_cast<ssize_t>(early));
+    writer.finish();
+    ASSERT_EQ(output.bytes(), whole.bytes()) << early;
+  }
+}
+
+TEST_F(FileImageWriting, PatchesThatComeBetweenTheStepsAreWritten) {
+  const MemoryFile input(text_);
+  contents_.early_size = 100;
+  const MemoryFile output;
+  FileImageWriter writer(contents_, input.descriptor(), output.descriptor(), name_);
+  writer.write_behind_early_bytes();
+  contents_.patches.push_back(patch(200, 'E', 2));
+  contents_.patches.push_back(patch(270, 'F', 30));
+  contents_.size = 300;
+  ASSERT_EQ(::pwrite(output.descriptor(), text_.data(), 100, 0), 100);
+  writer.finish();
+  EXPECT_EQ(output.bytes().substr(200, 3), "EE" + text_.substr(182, 1));
+  EXPECT_EQ(output.bytes().substr(268), std::string(2, '\0') + std::string(30, 'F'));
+}
+
+}  // namespace
+}  // namespace sframe_gen::elf
