@@ -19,7 +19,7 @@ namespace sframe_gen::convert {
 namespace {
 
 /// Below this a thread costs more than it saves.
-constexpr std::size_t functions_per_thread = 8192;
+constexpr std::size_t functions_per_thread = 4096;
 constexpr std::size_t most_threads = 8;
 
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.

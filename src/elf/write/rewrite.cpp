@@ -22,7 +22,7 @@ namespace sframe_gen::elf {
 namespace {
 
 /// A smaller file is copied in less time than a thread takes to start.
-constexpr std::uint64_t smallest_early_copy = 4 << 20;
+constexpr std::uint64_t smallest_early_copy = 1 << 19;
 
 /// Up to where bytes of the input keep their offset under nearly every plan: .sframe goes behind the segment that
 /// holds .eh_frame, or behind all of them. A plan that inserts before is right all the same, only not faster.
