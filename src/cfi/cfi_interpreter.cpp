@@ -51,7 +51,7 @@ void CfiInterpreter::run(const Fde& fde, std::vector<NumberedRow>& rows) {
   keep_up_with_generation();
   const Cie& cie = table_.cies[fde.cie_index];
   const InitialState& initial = initial_state(fde.cie_index);
-  state_ = initial;
+  state_ = static_cast<const RuleState&>(initial);
   remembered_ = initial.remembered;
   if (cie.return_address != tracked_.return_address) {
     rows.push_back({0, unknown(UnknownReason::ForeignReturnColumn)});
