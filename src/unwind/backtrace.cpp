@@ -25,40 +25,67 @@ class Rows {
  public:
   explicit Rows(const LoadedModules& loaded) : loaded_(loaded), remembered_(loaded.rows) {}
 
-  Stop find(std::uint64_t pc, PackedRow& row) {
-    std::uint32_t number = 0;
-    const bool is_remembered = remembered_.find(pc, row, number);
-    if (pc - begin_ >= size_) [[unlikely]] {
-      if (!enter_module(pc, number)) return Stop::NoModule;
-    }
-    // What stood in the place of an unknown module may have left rows behind, and none are to be left by this one.
-    if (is_remembered && is_known_) [[likely]] {
+  /// `place`: of the row before, and then of this one. In processor registers, as long as stacks are what they were:
+  /// through memory it would take a third of a step's time.
+  [[gnu::always_inline]] Stop find(std::uint64_t pc, RowCache::Found& place, PackedRow& row) {
+    RowCache::Found next;
+    const bool is_usual = place.next != 0 && pc - known_begin_ < known_size_;
+    if (is_usual && remembered_.find_in(place.next, pc, row, next)) [[likely]] {
+      place = next;
       return Stop::Stepped;
     }
-    Stop stop = look_up(module_->own, pc, row);
-    const bool has_more = module_->provided.view.is_open();
-    if (stop != Stop::Stepped && has_more && look_up(module_->provided, pc, row) == Stop::Stepped) stop = Stop::Stepped;
-    if (stop == Stop::Stepped && is_known_) remembered_.put(pc, row, number_of(*module_));
-    return stop;
+    const Answer answer = find_anywhere(pc, place);
+    place = answer.place;
+    row = answer.row;
+    return answer.stop;
   }
 
  private:
+  struct Answer {
+    Stop stop;
+    RowCache::Found place;
+    PackedRow row;
+  };
+
+  [[gnu::noinline]] Answer find_anywhere(std::uint64_t pc, RowCache::Found before) {
+    Answer answer{};
+    const bool is_remembered = remembered_.find(pc, before.next, answer.row, answer.place);
+    if (module_ == nullptr || pc - module_->begin >= module_->end - module_->begin) {
+      if (!enter_module(pc, answer.place.number)) return {Stop::NoModule, {}, {}};
+    }
+    // What stood in the place of an unknown module may have left rows behind, and none are to be left by this one.
+    const bool is_known = known_size_ != 0;
+    if (is_remembered && is_known) {
+      if (before.slot != 0 && before.next == 0) remembered_.follow(before.slot, answer.place.slot);
+      return answer;
+    }
+    answer.place = {};
+    answer.stop = look_up(module_->own, pc, answer.row);
+    if (answer.stop != Stop::Stepped && module_->provided.view.is_open() &&
+        look_up(module_->provided, pc, answer.row) == Stop::Stepped)
+      answer.stop = Stop::Stepped;
+    if (answer.stop == Stop::Stepped && is_known)
+      answer.place.slot = remembered_.put(pc, answer.row, number_of(*module_));
+    return answer;
+  }
+
   /// `number`: of the module that held the PC when its row was remembered.
   bool enter_module(std::uint64_t pc, std::uint32_t number) {
+    known_size_ = 0;
     module_ = find_known(pc, number);
-    is_known_ = module_ != nullptr;
-    if (!is_known_) {
-      size_ = 0;
-      if (!open_unseen(pc, unseen_.emplace())) return false;
-      module_ = &*unseen_;
+    if (module_ != nullptr) {
+      known_begin_ = module_->begin;
+      known_size_ = module_->end - known_begin_;
+      return true;
     }
-    begin_ = module_->begin;
-    size_ = module_->end - begin_;
+    if (!open_unseen(pc, unseen_.emplace())) return false;
+    module_ = &*unseen_;
     return true;
   }
 
+  /// Only a hint: it is looked at what the module holds.
   std::uint32_t number_of(const LoadedModule& known) const {
-    return static_cast<std::uint32_t>(&known - loaded_.modules.data());
+    return static_cast<std::uint32_t>(&known - loaded_.modules.data()) % RowCache::most_numbers;
   }
 
   const LoadedModule* find_known(std::uint64_t pc, std::uint32_t number) {
@@ -92,9 +119,8 @@ class Rows {
   const LoadedModules& loaded_;
   RowCache remembered_;
   const LoadedModule* module_ = nullptr;
-  std::uint64_t begin_ = 0, size_ = 0;  ///< of `module_`'s code
-  bool is_known_ = false;               ///< `module_` is one of `loaded_`
-  std::uint64_t seen_ = 0;              ///< bit n: the n-th module is still loaded
+  std::uint64_t known_begin_ = 0, known_size_ = 0;  ///< of `module_`'s code, if it is one of `loaded_`
+  std::uint64_t seen_ = 0;                          ///< bit n: the n-th module is still loaded
   std::optional<LoadedModule> unseen_;
 };
 
@@ -130,7 +156,7 @@ class Walk {
       if (count_ == buffer_.size()) break;
       add(registers_.pc);
       PackedRow row;
-      stop = rows_.find(registers_.pc - (registers_.pc_is_exact != 0 ? 0 : 1), row);
+      stop = rows_.find(registers_.pc - (registers_.pc_is_exact != 0 ? 0 : 1), place_, row);
       if (stop == Stop::Stepped) stop = apply(row, host_abi, memory_, registers_);
     }
     return count_;
@@ -144,16 +170,18 @@ class Walk {
     Caller frame{registers_.pc, registers_.values[host_abi.stack_pointer], registers_.values[host_abi.frame_pointer]};
     std::uint64_t pc_of_row = 0;
     PackedRow row;
+    RowCache::Found place = place_;
     while (count_ < buffer_.size()) {
       // In a recursion, what a row says need not wait for the return address.
       if (frame.pc != pc_of_row) {
-        if (rows_.find(frame.pc - 1, row) != Stop::Stepped) break;
+        if (rows_.find(frame.pc - 1, place, row) != Stop::Stepped) break;
         pc_of_row = frame.pc;
       }
       const std::uint64_t pc = frame.pc;
       if (!row.has(PackedRow::common) || !step_common(row, memory_, frame)) break;
       add(pc);
     }
+    place_ = place;
     registers_.pc = frame.pc;
     registers_.pc_is_exact = 0;
     registers_.values[host_abi.stack_pointer] = frame.sp;
@@ -162,6 +190,7 @@ class Walk {
   }
 
   Rows rows_;
+  RowCache::Found place_;  ///< of the last row
   StackMemory memory_;
   Registers& registers_;
   std::span<void*> buffer_;

@@ -10,20 +10,38 @@
 
 namespace sframe_gen::unwind {
 
-/// Rows by PC, each in the one slot that its PC leads to, with a number that its owner may give it. The low half of a
-/// slot's first word counts its writes, twice each: odd while one is under way, so a reader that sees the same even
-/// count before and after has read one write's words (a sequence lock); the high half is the number. Nobody waits: who
-/// finds a slot busy does without it, and so may have interrupted whoever writes it.
+/// Rows by PC, each in the one slot that its PC leads to, with a number that its owner may give it, and the slot of the
+/// row that was asked for next when it was new: stacks have much in common, and a row in that slot is found without
+/// waiting for the PC that it is of. The low half of a slot's first word counts its writes, twice each: odd while one
+/// is under way, so a reader that sees the same even count before and after has read one write's words (a sequence
+/// lock); above it are the number and the next slot, of 16 bits each. Nobody waits: who finds a slot busy does without
+/// it, and so may have interrupted whoever writes it.
 class RowCache {
  public:
+  struct Found {
+    std::uint32_t slot = 0;    ///< where it is, or would be
+    std::uint32_t next = 0;    ///< the slot of the row that was asked for after it; 0: none was
+    std::uint32_t number = 0;  ///< its owner's
+  };
+  static constexpr std::uint32_t most_numbers = 1U << 16U;
+
   /// A number of slots that is no power of two is cut to the next lower one.
   explicit RowCache(std::span<RowSlot> slots) : slots_(slots.data()), mask_(std::bit_floor(slots.size()) - 1) {
     if (slots.empty()) slots_ = nullptr;
   }
 
-  bool find(std::uint64_t pc, PackedRow& row, std::uint32_t& number) const {
+  /// `guess`: the slot that it is looked for in first.
+  bool find(std::uint64_t pc, std::uint32_t guess, PackedRow& row, Found& found) const {
     if (slots_ == nullptr) return false;
-    const std::uint64_t* const words = slots_[slot_of(pc)].words;
+    if (guess != 0 && guess <= mask_ && find_in(guess, pc, row, found)) [[likely]] {
+      return true;
+    }
+    return find_in(slot_of(pc), pc, row, found);
+  }
+
+  /// In that slot only, which is one that was found once.
+  bool find_in(std::uint32_t slot, std::uint64_t pc, PackedRow& row, Found& found) const {
+    const std::uint64_t* const words = slots_[slot].words;
     const std::uint64_t first = __atomic_load_n(&words[0], __ATOMIC_ACQUIRE);
     const std::uint64_t owner = __atomic_load_n(&words[1], __ATOMIC_RELAXED);
     const std::uint64_t halves[2]{__atomic_load_n(&words[2], __ATOMIC_RELAXED),
@@ -32,16 +50,18 @@ class RowCache {
     const bool whole = first != 0 && first % 2 == 0 && __atomic_load_n(&words[0], __ATOMIC_RELAXED) == first;
     if (owner != pc || !whole) return false;
     std::memcpy(&row, halves, sizeof row);
-    number = static_cast<std::uint32_t>(first >> 32U);
+    found = {slot, static_cast<std::uint32_t>(first >> next_shift),
+             static_cast<std::uint32_t>(first >> number_shift & (most_numbers - 1))};
     return true;
   }
 
-  void put(std::uint64_t pc, const PackedRow& row, std::uint32_t number) const {
-    if (slots_ == nullptr) return;
-    std::uint64_t* const words = slots_[slot_of(pc)].words;
+  std::uint32_t put(std::uint64_t pc, const PackedRow& row, std::uint32_t number) const {
+    if (slots_ == nullptr) return 0;
+    const std::uint32_t slot = slot_of(pc);
+    std::uint64_t* const words = slots_[slot].words;
     std::uint64_t first = __atomic_load_n(&words[0], __ATOMIC_RELAXED);
-    if (first % 2 != 0) return;
-    if (!__atomic_compare_exchange_n(&words[0], &first, first + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+    if (first % 2 != 0) return 0;
+    if (!__atomic_compare_exchange_n(&words[0], &first, first + 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return 0;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     std::uint64_t halves[2];
     std::memcpy(halves, &row, sizeof row);
@@ -49,15 +69,28 @@ class RowCache {
     __atomic_store_n(&words[2], halves[0], __ATOMIC_RELAXED);
     __atomic_store_n(&words[3], halves[1], __ATOMIC_RELAXED);
     // Never 0, which is an empty slot.
-    const std::uint32_t writes =
-        (static_cast<std::uint32_t>(first) + 2) | (static_cast<std::uint32_t>(first) + 2 == 0 ? 2 : 0);
-    __atomic_store_n(&words[0], std::uint64_t{number} << 32U | writes, __ATOMIC_RELEASE);
+    const std::uint32_t count = static_cast<std::uint32_t>(first) + 2;
+    __atomic_store_n(&words[0], std::uint64_t{number} << 32U | (count != 0 ? count : 2), __ATOMIC_RELEASE);
+    return slot;
+  }
+
+  /// The row in `slot` was followed by the one in `next`. Only the first that is said stays: a function that is called
+  /// from many places would have its slot written by all threads, all the time.
+  void follow(std::uint32_t slot, std::uint32_t next) const {
+    std::uint64_t first = __atomic_load_n(&slots_[slot].words[0], __ATOMIC_RELAXED);
+    if (first == 0 || first % 2 != 0 || first >> next_shift != 0 || next >= most_numbers) return;
+    __atomic_compare_exchange_n(&slots_[slot].words[0], &first, first | std::uint64_t{next} << next_shift, false,
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   }
 
  private:
+  static constexpr unsigned number_shift = 32, next_shift = 48;
+
   /// Return addresses of one function differ in few of their low bits; a multiplication spreads them over the high ones
   /// (Fibonacci hashing).
-  std::size_t slot_of(std::uint64_t pc) const { return (pc * 0x9e3779b97f4a7c15U >> 32U) & mask_; }
+  std::uint32_t slot_of(std::uint64_t pc) const {
+    return static_cast<std::uint32_t>((pc * 0x9e3779b97f4a7c15U >> 32U) & mask_);
+  }
 
   RowSlot* slots_;
   std::size_t mask_;

@@ -64,8 +64,8 @@ Stop Unwinder::step(Registers& registers) const noexcept {
   const std::uint64_t pc = registers.pc - (registers.pc_is_exact != 0 ? 0 : 1);
   const RowCache cache(walked_.rows);
   PackedRow row;
-  std::uint32_t unused = 0;
-  if (!cache.find(pc, row, unused)) {
+  RowCache::Found unused;
+  if (!cache.find(pc, 0, row, unused)) {
     const Module* const module = find_module(walked_.modules, pc);
     if (module == nullptr) return Stop::NoModule;
     if (module->view == nullptr || !module->view->is_open()) return Stop::NoSection;

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <ucontext.h>
 #include <unwind.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "sframe_gen/unwind.h"
@@ -61,10 +63,58 @@ int by_frame_pointers() {
   return count;
 }
 
-using UnwBacktrace = int (*)(void**, int);
-UnwBacktrace libunwind;
+/// libunwind's functions by the names that its header hides: it need not be installed where this is compiled.
+struct Libunwind {
+  using Cursor = std::uint64_t[127];
+  using Space = void*;
+  static constexpr int no_cache = 0, global_cache = 1, ip = 16;
+
+  int (*backtrace)(void**, int) = nullptr;
+  int (*get_context)(ucontext_t*) = nullptr;
+  int (*init_local)(Cursor*, ucontext_t*) = nullptr;
+  int (*step)(Cursor*) = nullptr;
+  int (*get_reg)(Cursor*, int, std::uint64_t*) = nullptr;
+  int (*set_caching_policy)(Space, int) = nullptr;
+  Space* space = nullptr;
+};
+Libunwind libunwind;
+
+/// False: it is not there, or not whole.
+bool find_libunwind() {
+  void* const library = ::dlopen("libunwind.so.8", RTLD_NOW);
+  if (library == nullptr) return false;
+  bool is_whole = true;
+  const auto find = [&](auto& place, const char* name) {
+    place = reinterpret_cast<std::remove_reference_t<decltype(place)>>(::dlsym(library, name));
+    is_whole = is_whole && place != nullptr;
+  };
+  find(libunwind.backtrace, "unw_backtrace");
+  find(libunwind.get_context, "_Ux86_64_getcontext");
+  find(libunwind.init_local, "_ULx86_64_init_local");
+  find(libunwind.step, "_ULx86_64_step");
+  find(libunwind.get_reg, "_ULx86_64_get_reg");
+  find(libunwind.set_caching_policy, "_ULx86_64_set_caching_policy");
+  find(libunwind.space, "_ULx86_64_local_addr_space");
+  return is_whole;
+}
+
 int by_libunwind() {
-  return libunwind(buffer, most_frames);
+  return libunwind.backtrace(buffer, most_frames);
+}
+
+/// With no row remembered, if that is what it was told.
+int by_libunwind_steps() {
+  ucontext_t context;
+  Libunwind::Cursor cursor;
+  libunwind.get_context(&context);
+  libunwind.init_local(&cursor, &context);
+  int count = 0;
+  do {
+    std::uint64_t pc = 0;
+    libunwind.get_reg(&cursor, Libunwind::ip, &pc);
+    buffer[count++] = reinterpret_cast<void*>(pc);
+  } while (count != most_frames && libunwind.step(&cursor) > 0);
+  return count;
 }
 
 #if defined(HAVE_LIBDWFL)
@@ -121,13 +171,17 @@ void measure(const char* stack) {
   const Way ways[]{{"sframe_backtrace", by_sframe},
                    {"frame pointers", by_frame_pointers},
                    {"libgcc's _Unwind_Backtrace", by_libgcc},
-                   {"libunwind's unw_backtrace", libunwind != nullptr ? by_libunwind : nullptr},
+                   {"libunwind's unw_backtrace", libunwind.space != nullptr ? by_libunwind : nullptr},
+                   {"libunwind's unw_step, no cache", libunwind.space != nullptr ? by_libunwind_steps : nullptr},
                    {"libdwfl's dwfl_getthread_frames", by_libdwfl}};
   double ours = 0;
   for (const Way& way : ways) {
     if (way.walk == nullptr) continue;
+    const bool is_without_cache = way.walk == by_libunwind_steps;
+    if (is_without_cache) libunwind.set_caching_policy(*libunwind.space, Libunwind::no_cache);
     int frames = 0;
     const double ns = ns_per_call(way.walk, frames) / std::max(frames, 1);
+    if (is_without_cache) libunwind.set_caching_policy(*libunwind.space, Libunwind::global_cache);
     if (ours == 0) ours = ns;
     std::printf("| %s | %s | %d | %.1f | %.2f |\n", stack, way.name, frames, ns, ns / ours);
   }
@@ -245,9 +299,7 @@ void measure_lookups(const char* file, std::uint64_t address) {
 
 int main(int count, char** arguments) {
   if (sframe_backtrace_prepare() != 0) return 1;
-  if (void* const library = ::dlopen("libunwind.so.8", RTLD_NOW)) {
-    libunwind = reinterpret_cast<UnwBacktrace>(::dlsym(library, "unw_backtrace"));
-  }
+  if (!find_libunwind()) libunwind = {};
   find_files();
   std::puts("| stack | way | frames | ns a frame | by .sframe = 1 |\n|---|---|---:|---:|---:|");
   recurse(2, "shallow");

@@ -9,6 +9,7 @@
 #include "emit/dialects.hpp"
 #include "emit/encoder.hpp"
 #include "support/endian.hpp"
+#include "unwind/row_cache.hpp"
 
 namespace sframe_gen::unwind::test {
 namespace {
@@ -163,6 +164,38 @@ TEST(Unwind, RemembersRows) {
     for (const RowSlot& slot : rows) used += slot.words[0] == 2;
     EXPECT_GE(used, 2U);
   }
+}
+
+/// A guess saves time where it is right, and changes nothing where it is not.
+TEST(RowCache, LooksWhereItGuesses) {
+  RowSlot slots[64]{};
+  const RowCache cache(slots);
+  constexpr std::uint64_t callee = 0x1010, caller = 0x2020, other_caller = 0x3030;
+  PackedRow row;
+  std::map<std::uint64_t, std::uint32_t> slot_of;
+  for (const std::uint64_t pc : {callee, caller, other_caller}) {
+    row.cfa_offset = static_cast<std::int32_t>(pc);
+    slot_of[pc] = cache.put(pc, row, 7);
+  }
+  cache.follow(slot_of[callee], slot_of[caller]);
+  cache.follow(slot_of[callee], slot_of[other_caller]);
+  RowCache::Found found;
+  ASSERT_TRUE(cache.find(callee, 0, row, found));
+  EXPECT_EQ(found.number, 7U);
+  ASSERT_EQ(found.next, slot_of[caller]);
+  for (const std::uint32_t guess : {0U, 63U, 64U, 0xffffffffU, slot_of[caller], slot_of[other_caller]}) {
+    for (const std::uint64_t pc : {caller, other_caller}) {
+      ASSERT_TRUE(cache.find(pc, guess, row, found)) << guess;
+      EXPECT_EQ(row.cfa_offset, static_cast<std::int32_t>(pc)) << guess;
+      EXPECT_EQ(found.slot, slot_of[pc]);
+    }
+    EXPECT_FALSE(cache.find(0x4040, guess, row, found));
+  }
+  // What is written over is not found by an old guess.
+  cache.put(caller, row, 8);
+  ASSERT_TRUE(cache.find(caller, slot_of[caller], row, found));
+  EXPECT_EQ(found.number, 8U);
+  EXPECT_EQ(found.next, 0U);
 }
 
 TEST(Unwind, SaysWhyItStops) {
