@@ -87,7 +87,8 @@ std::vector<char> read_list(const std::filesystem::path& path) {
   return list;
 }
 
-std::string_view KernelNames::name_at(std::uint64_t pc) {
+void KernelNames::read_and_check() {
+  const std::optional<KernelMark>* const mark = mark_;
   if (is_to_be_read_) {
     *this = {};
     try {
@@ -96,6 +97,17 @@ std::string_view KernelNames::name_at(std::uint64_t pc) {
       // Addresses will do.
     }
   }
+  is_checked_ = true;
+  if (mark == nullptr || !*mark || functions_.empty()) return;
+  const auto is_marked = [&](const Function& function) {
+    return function.begin == (*mark)->address && function.name == (*mark)->function;
+  };
+  are_of_another_start_ = std::ranges::none_of(functions_, is_marked);
+  if (are_of_another_start_) functions_.clear();
+}
+
+std::string_view KernelNames::name_at(std::uint64_t pc) {
+  if (!is_checked_) read_and_check();
   const auto behind = std::ranges::upper_bound(functions_, pc, {}, &Function::begin);
   return behind == functions_.begin() ? std::string_view() : std::prev(behind)->name;
 }

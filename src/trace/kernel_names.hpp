@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,13 @@
 #include "trace/perf/recording_file.hpp"
 
 namespace sframe_gen::trace {
+
+/// Where a recording says that a function of the kernel was: the kernel may lie elsewhere each time it is started
+/// (KASLR).
+struct KernelMark {
+  std::string function;
+  std::uint64_t address = 0;
+};
 
 /// The kernel's functions by address, from a list as /proc/kallsyms: "ffffffff81000000 T _stext".
 class KernelNames {
@@ -27,8 +35,13 @@ class KernelNames {
   KernelNames& operator=(KernelNames&&) = default;
   ~KernelNames() = default;
 
+  /// What a recording says of itself as it is read: to be looked at when the first name is asked for. Has to live on.
+  void compare_with(const std::optional<KernelMark>& mark) { mark_ = &mark; }
+
   /// "do_syscall_64"; empty: unknown.
   std::string_view name_at(std::uint64_t pc);
+  /// Whether the kernel was started anew between recording and list, so that there are no names.
+  bool are_of_another_start() const { return are_of_another_start_; }
 
  private:
   struct Function {
@@ -37,8 +50,12 @@ class KernelNames {
   };
 
   void take_line(std::string_view line);
+  void read_and_check();
 
   bool is_to_be_read_ = false;
+  bool is_checked_ = false;
+  bool are_of_another_start_ = false;
+  const std::optional<KernelMark>* mark_ = nullptr;
   std::vector<char> list_;
   std::deque<std::string> changed_;  ///< names that were not fit to be printed
   std::vector<Function> functions_;  ///< ascending

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "elf/build_id.hpp"
@@ -17,7 +18,7 @@ namespace sframe_gen::trace {
 namespace {
 
 // PERF_RECORD_MISC_*: whose code a record is about.
-constexpr std::uint16_t cpu_mode = 7, user_mode = 2;
+constexpr std::uint16_t cpu_mode = 7, kernel_mode = 1, user_mode = 2;
 
 /// A stack as it was recorded: a piece of memory from SP upwards.
 struct RecordedStack {
@@ -166,6 +167,7 @@ void Recording::walk_all(Walker& walker, const TakeSample& take, const std::func
 void Recording::take_mapping(const Record& record) {
   constexpr std::uint16_t of_data = 1U << 13U, has_build_id = 1U << 14U;
   constexpr std::uint32_t executable = 4;
+  if ((record.flags & cpu_mode) == kernel_mode) return take_kernel(record);
   if ((record.flags & cpu_mode) != user_mode) return;
   const Origin origin{file_.name(), "mapping"};
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
@@ -195,6 +197,20 @@ void Recording::take_mapping(const Record& record) {
   Space& space = space_of(process);
   if (space.use_count() > 1) space = std::make_shared<AddressSpace>(*space);
   if (space->add(mapping)) rows_of_ = nullptr;
+}
+
+/// "[kernel.kallsyms]_text", whose offset is the function's address.
+void Recording::take_kernel(const Record& record) {
+  constexpr std::string_view kernel_file = "[kernel.kallsyms]";
+  const Origin origin{file_.name(), "mapping"};
+  ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
+  for (const char* what : {"process and thread", "address", "size"}) reader.u64(what);
+  const std::uint64_t address = reader.u64("offset");
+  constexpr std::size_t others_of_map2 = 24 + 4 + 4;
+  if (record.type == record_type::map2) reader.take(others_of_map2, "file");
+  const std::string name = text_at(reader);
+  if (!name.starts_with(kernel_file) || name.size() == kernel_file.size()) return;
+  kernel_mark_ = {name.substr(kernel_file.size()), address};
 }
 
 void Recording::take_name(const Record& record) {

@@ -5,11 +5,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "trace/address_space.hpp"
+#include "trace/kernel_names.hpp"
 #include "trace/perf/recording_file.hpp"
 #include "trace/stack.hpp"
 
@@ -35,6 +37,8 @@ class Recording {
   Recording(const std::filesystem::path& path, OpenFile open_file);
 
   const RecordingFile& file() const { return file_; }
+  /// Known once the record of it has come, which is before all samples.
+  const std::optional<KernelMark>& kernel_mark() const { return kernel_mark_; }
 
   /// Samples by time. `progress`: records done.
   void walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress);
@@ -44,6 +48,7 @@ class Recording {
   using Space = std::shared_ptr<AddressSpace>;
 
   void take_mapping(const Record& record);
+  void take_kernel(const Record& record);
   void take_name(const Record& record);
   void take_fork(const Record& record);
   void take_exit(const Record& record);
@@ -54,6 +59,7 @@ class Recording {
 
   RecordingFile file_;
   OpenFile open_file_;
+  std::optional<KernelMark> kernel_mark_;
   std::map<int, Space> spaces_;  ///< of programs
   /// The last sample's program, whose rows the walker remembers: samples of one come in a row, and thousands of
   /// programs may come and go.

@@ -121,6 +121,7 @@ int run_recording(const Options& options, std::ostream& out) {
   RecordedFiles files(options.root, options.translation);
   Recording recording(options.file, [&files](const Mapping& mapping) { return files.open(mapping); });
   KernelNames kernel = kernel_names(options, recording.file());
+  kernel.compare_with(recording.kernel_mark());
   const bool counts_stacks = options.form == Form::Folded || !options.flame_graph.empty();
   Totals totals;
   FoldedStacks folded;
@@ -140,6 +141,10 @@ int run_recording(const Options& options, std::ostream& out) {
   if (!options.flame_graph.empty()) write_picture(options.flame_graph, folded);
   if (recording.file().is_cut()) {
     std::cerr << "sframe-trace: warning: " << recording.file().name() << ": was cut short; what is there was walked\n";
+  }
+  if (kernel.are_of_another_start()) {
+    std::cerr << "sframe-trace: warning: " << recording.file().name()
+              << ": the kernel was started anew since, and lies elsewhere: its functions have no names\n";
   }
   return end_with(totals, options);
 }

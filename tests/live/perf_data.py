@@ -5,9 +5,9 @@ import subprocess
 
 import harness
 
-SAMPLE, MMAP2, COMM, EXIT, FORK, COMPRESSED = 9, 10, 3, 4, 7, 81
+MMAP, SAMPLE, MMAP2, COMM, EXIT, FORK, COMPRESSED = 1, 9, 10, 3, 4, 7, 81
 HEADER_ATTR, TRACING_DATA, BUILD_ID, FINISHED_ROUND, ID_INDEX, AUXTRACE, HEADER_FEATURE = 64, 66, 67, 68, 69, 71, 80
-USER, EXEC, HAS_BUILD_ID = 2, 1 << 13, 1 << 14
+KERNEL, USER, EXEC, HAS_BUILD_ID = 1, 2, 1 << 13, 1 << 14
 # ax bx cx dx si di bp sp ip flags cs ss, r8 to r15 of asm/perf_regs.h, as places in struct user_regs_struct.
 REGISTERS = {0: 10, 1: 5, 2: 11, 3: 12, 4: 13, 5: 14, 6: 4, 7: 19, 8: 16, 9: 18, 10: 17, 11: 20,
              16: 9, 17: 8, 18: 7, 19: 6, 20: 3, 21: 2, 22: 1, 23: 0}
@@ -75,6 +75,11 @@ class Recording:
         body = struct.pack("<IIQQQ", pid, pid, begin, end - begin, offset) + identity + struct.pack("<II", rights, 2)
         self.add(MMAP2, USER | (HAS_BUILD_ID if build_id is not None else 0),
                  body + padded(path) + self.trailer(pid, pid, time))
+
+    def kernel(self, function, address):
+        """Where the kernel lay, as perf says it before all others."""
+        self.add(MMAP, KERNEL, struct.pack("<iiQQQ", -1, 0, address, 1 << 24, address) +
+                 padded("[kernel.kallsyms]" + function) + self.trailer(0, 0, 0))
 
     def comm(self, pid, tid, time, name, is_exec=False):
         self.add(COMM, EXEC if is_exec else 0, struct.pack("<II", pid, tid) + padded(name) + self.trailer(pid, tid, time))
