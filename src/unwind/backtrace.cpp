@@ -29,10 +29,11 @@ class Rows {
   /// through memory it would take a third of a step's time.
   [[gnu::always_inline]] Stop find(std::uint64_t pc, RowCache::Found& place, PackedRow& row) {
     RowCache::Found next;
-    const bool is_usual = place.next != 0 && pc - known_begin_ < known_size_;
-    if (is_usual && remembered_.find_in(place.next, pc, row, next)) [[likely]] {
-      place = next;
-      return Stop::Stepped;
+    if (place.next != 0 && remembered_.find_in(place.next, pc, row, next)) [[likely]] {
+      if (pc - known_begin_ < known_size_ || enter_known(pc, next.number)) [[likely]] {
+        place = next;
+        return Stop::Stepped;
+      }
     }
     const Answer answer = find_anywhere(pc, place);
     place = answer.place;
@@ -46,6 +47,10 @@ class Rows {
     RowCache::Found place;
     PackedRow row;
   };
+
+  [[gnu::noinline]] bool enter_known(std::uint64_t pc, std::uint32_t number) {
+    return enter_module(pc, number) && known_size_ != 0;
+  }
 
   [[gnu::noinline]] Answer find_anywhere(std::uint64_t pc, RowCache::Found before) {
     Answer answer{};
