@@ -20,13 +20,26 @@ int fork_without_signal() {
   return static_cast<int>(::syscall(SYS_clone, 0, 0, 0, 0, 0));  // NOLINT(cppcoreguidelines-pro-type-vararg)
 }
 
+constexpr int first_other_than_standard = STDERR_FILENO + 1;
+
+/// Another descriptor of the same file, none of those that this process may have been started without. Throws
+/// SystemFailure.
+int above_standard(int descriptor) {
+  const int above = ::fcntl(  // NOLINT(cppcoreguidelines-pro-type-vararg)
+      descriptor, F_DUPFD_CLOEXEC, first_other_than_standard);
+  const int error = errno;
+  ::close(descriptor);
+  if (above < 0) throw SystemFailure("the command", "start", error);
+  return above;
+}
+
 }  // namespace
 
 Agreement::Agreement() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw SystemFailure("the command", "start", errno);
-  hears_ = ends[0];
-  says_ = ends[1];
+  hears_ = above_standard(ends[0]);
+  says_ = above_standard(ends[1]);
 }
 
 Agreement::~Agreement() {
@@ -38,15 +51,16 @@ void Agreement::say(bool yes) {
   // Who reads from these, or writes to them, is to notice when the command has closed them.
   const int nothing = ::open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO}) ::dup2(nothing, stream);
-  constexpr int first_other = STDERR_FILENO + 1;
-  ::dup2(says_, first_other);
-  ::closefrom(first_other + 1);
+  // So that no file is opened in the place of one that is closed, and gets the stacks.
+  if (::fcntl(STDERR_FILENO, F_GETFD) < 0) ::dup2(nothing, STDERR_FILENO);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+  ::dup2(says_, first_other_than_standard);
+  ::closefrom(first_other_than_standard + 1);
   hears_ = -1;
   says_ = -1;
   const char word = yes ? 1 : 0;
   // If nobody hears it, there is no command to trace.
-  if (::write(first_other, &word, 1) != 1) ::_exit(1);
-  ::close(first_other);
+  if (::write(first_other_than_standard, &word, 1) != 1) ::_exit(1);
+  ::close(first_other_than_standard);
 }
 
 std::optional<bool> Agreement::wait() {
