@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cfi/frame_row.hpp"
+#include "support/hashed_numbers.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -15,8 +16,6 @@ enum class RuleNumber : std::uint32_t {};
 /// compared, copied and looked up in a fraction of the time.
 class NumberedRules {
  public:
-  NumberedRules();
-
   RuleNumber number_of(const Rules& rules);
   /// Valid until the next rules get a number.
   const Rules& operator[](RuleNumber number) const { return rules_[static_cast<std::size_t>(number)]; }
@@ -24,15 +23,13 @@ class NumberedRules {
 
   /// No compiler makes so many. Whoever wants to be bounded in memory calls this where no number is in use.
   void forget_if_many();
+  void forget();
   /// Another value: earlier numbers mean nothing any more.
   std::uint32_t generation() const { return generation_; }
 
  private:
-  std::size_t slot_of(const Rules& rules) const;
-  void grow();
-
   std::vector<Rules> rules_;
-  std::vector<std::uint32_t> slots_;  ///< a hash table, at most half full: 0, or a number + 1
+  HashedNumbers numbers_;
   std::uint32_t generation_ = 0;
 };
 

@@ -1,7 +1,5 @@
 #include "emit/rule_table.hpp"
 
-#include <algorithm>
-
 #include "emit/default_form.hpp"
 #include "support/hash.hpp"
 
@@ -26,26 +24,15 @@ std::uint64_t hash_of(const std::optional<sframe::RecoveryRules>& recovery) {
 }  // namespace
 
 RuleId RuleTable::id_of(const std::optional<sframe::RecoveryRules>& recovery) {
-  const std::uint64_t hash = hash_of(recovery);
-  RuleId& recent = recent_[hash % recent_count];
-  if (recent >= rules_.size() || rules_[recent].recovery != recovery) recent = find_or_add(recovery, hash);
-  return recent;
-}
-
-RuleId RuleTable::find_or_add(const std::optional<sframe::RecoveryRules>& recovery, std::uint64_t hash) {
-  const auto [begin, end] = by_hash_.equal_range(hash);
-  const auto found =
-      std::find_if(begin, end, [&](const auto& known) { return rules_[known.second].recovery == recovery; });
-  if (found != end) return found->second;
-  const auto added = static_cast<RuleId>(rules_.size());
+  const auto known = numbers_.find(hash_of(recovery), [&](RuleId rule) { return rules_[rule].recovery == recovery; });
+  if (known) return *known;
   rules_.push_back(encode(recovery));
-  by_hash_.emplace(hash, added);
-  return added;
+  return numbers_.add([&](RuleId rule) { return hash_of(rules_[rule].recovery); });
 }
 
 void RuleTable::clear() {
   rules_.clear();
-  by_hash_.clear();
+  numbers_.clear();
   ++generation_;
 }
 

@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "emit/dialect.hpp"
 #include "emit/fre_encoder.hpp"
 #include "sframe_gen/section.hpp"
+#include "support/hashed_numbers.hpp"
 
 namespace sframe_gen::emit {
 
@@ -17,7 +17,7 @@ using RuleId = std::uint32_t;
 /// What rows say, each rule once, with the bytes that say it. A file's millions of rows say a few hundred rules.
 class RuleTable {
  public:
-  explicit RuleTable(const Dialect& dialect) : dialect_(dialect), recent_(recent_count) {}
+  explicit RuleTable(const Dialect& dialect) : dialect_(dialect) {}
 
   RuleId id_of(const std::optional<sframe::RecoveryRules>& recovery);
 
@@ -38,15 +38,12 @@ class RuleTable {
     std::optional<sframe::RecoveryRules> recovery;
     RowTail plain, flexible;
   };
-  static constexpr std::size_t recent_count = 1024;
 
-  RuleId find_or_add(const std::optional<sframe::RecoveryRules>& recovery, std::uint64_t hash);
   Entry encode(const std::optional<sframe::RecoveryRules>& recovery) const;
 
   Dialect dialect_;
   std::vector<Entry> rules_;
-  std::vector<RuleId> recent_;  ///< by hash: an identifier that may be the one
-  std::unordered_multimap<std::uint64_t, RuleId> by_hash_;
+  HashedNumbers numbers_;
   std::uint32_t generation_ = 0;
 };
 
