@@ -10,6 +10,8 @@ namespace {
 
 /// Compilers nest one deep, people a few. Each takes eight times the byte that asks for it.
 constexpr std::size_t most_remembered = 4096;
+/// Bytes. Compilers write seven. They are run anew each time that rules are forgotten.
+constexpr std::size_t longest_initial_instructions = 8192;
 
 bool is_expression(CfaOpcode opcode) {
   return opcode == CfaOpcode::Expression || opcode == CfaOpcode::ValExpression || opcode == CfaOpcode::DefCfaExpression;
@@ -94,6 +96,7 @@ const CfiInterpreter::InitialState& CfiInterpreter::initial_state(std::uint32_t 
     Progress progress{0, 0, true};
     ByteReader reader = reader_of(cie.initial_instructions);
     try {
+      if (reader.left() > longest_initial_instructions) reader.fail("more initial instructions than can be followed");
       while (!reader.at_end() && execute_one(reader, context_of(cie), progress, nullptr, nullptr)) {
       }
     } catch (const MalformedInput&) {
@@ -142,6 +145,7 @@ void CfiInterpreter::execute_fde(const Fde& fde, const RuleState& initial, std::
     }
     if (!execute_one(reader, context, progress, &initial, &rows)) break;
     if (step.instruction != 0) steps_.put(step, state_);
+    if (rules_.size() > most_rules) reader.fail("more different rules than can be kept");
   }
   advance_to(fde.function_size, progress, &rows);
 }

@@ -23,6 +23,10 @@ class CfiInterpreter {
   /// which says so.
   void run(const Fde& fde, std::vector<NumberedRow>& rows);
 
+  /// With as many rules, instructions cannot be followed: compilers make a thousandth, and each takes a hundred times
+  /// the bytes that ask for it.
+  static constexpr std::size_t most_rules = std::size_t{1} << 18U;
+
  private:
   /// Where the interpreter is in one function.
   struct Progress {

@@ -24,6 +24,13 @@ namespace {
 constexpr std::size_t largest_overlap = 256;
 /// So do as many rows of FDEs that overlap, which are all in memory at once.
 constexpr std::size_t most_overlapping_rows = 200000;
+/// An FDE of .debug_frame that .eh_frame cuts is worked out anew for each part but one. Memory and instructions for
+/// these parts, of all FDEs; to cut on would cost the square, and to cut some would let rows stand that others
+/// contradict.
+constexpr std::size_t most_bytes_of_parts = std::size_t{16} << 20U;
+/// FDEs of as many bytes of instructions begin without rules: whether they reach CfiInterpreter::most_rules must not
+/// depend on the functions that the same thread has had before. Smaller ones cannot reach it.
+constexpr std::size_t many_instructions = CfiInterpreter::most_rules / 2;
 
 /// What a linker makes addresses in the section at `address` multiples of.
 std::uint64_t alignment_at(const elf::Image& object, std::uint64_t address) {
@@ -118,6 +125,12 @@ void FrameSource::collect() {
   }
 }
 
+/// Those of its CIE with it.
+std::size_t FrameSource::bytes_of_instructions(const FdeRef& ref) const {
+  const Fde& fde = tables_[ref.table].fdes[ref.fde];
+  return fde.instructions.size() + tables_[ref.table].cies[fde.cie_index].initial_instructions.size();
+}
+
 const object::CodeReference* FrameSource::reference_of(std::uint32_t table, std::uint32_t fde) const {
   const std::uint64_t field = tables_[table].start_field_of(tables_[table].fdes[fde]);
   const auto found = std::ranges::lower_bound(references_[table], field, {}, &object::CodeReference::field_offset);
@@ -156,16 +169,28 @@ void FrameSource::drop_shadowed(std::size_t eh_frame_fdes) {
     described.back().end = std::max(described.back().end, fdes_[i].end);
   }
   std::vector<FdeRef> kept;
+  std::size_t left = most_bytes_of_parts;
   for (const FdeRef& ref : std::span(fdes_).subspan(eh_frame_fdes)) {
     const std::size_t before = kept.size();
+    const std::size_t cost = sizeof(FdeRef) + bytes_of_instructions(ref);
+    const std::size_t most = before + 1 + left / cost;
     std::uint64_t begin = ref.start;
     auto next = std::ranges::upper_bound(described, begin, {}, &FdeRef::end);
-    for (; next != described.end() && next->start < ref.end; ++next) {
+    for (; next != described.end() && next->start < ref.end && kept.size() <= most; ++next) {
       if (next->start > begin) kept.push_back({begin, next->start, ref.table, ref.fde});
       begin = next->end;
     }
     if (begin < ref.end) kept.push_back({begin, ref.end, ref.table, ref.fde});
-    if (kept.size() == before) ++dropped_.shadowed;
+    if (kept.size() > most) {
+      kept.clear();
+      dropped_.shadowed = fdes_.size() - eh_frame_fdes;
+      break;
+    }
+    if (kept.size() == before) {
+      ++dropped_.shadowed;
+    } else {
+      left -= (kept.size() - before - 1) * cost;
+    }
   }
   fdes_.resize(eh_frame_fdes);
   fdes_.insert(fdes_.end(), kept.begin(), kept.end());
@@ -220,8 +245,16 @@ std::uint64_t FrameSource::for_each_function(const Part& part, NumberedRules& ru
   for (std::size_t i = part.begin; i < part.end;) {
     std::size_t next = i + 1;
     std::uint64_t end = fdes_[i].end;
-    while (next < part.end && fdes_[next].start < end) end = std::max(end, fdes_[next++].end);
-    rules.forget_if_many();
+    std::size_t instructions = bytes_of_instructions(fdes_[i]);
+    for (; next < part.end && fdes_[next].start < end; ++next) {
+      end = std::max(end, fdes_[next].end);
+      instructions += bytes_of_instructions(fdes_[next]);
+    }
+    if (instructions < many_instructions) {
+      rules.forget_if_many();
+    } else {
+      rules.forget();
+    }
     if (next == i + 1) {
       read(fdes_[i], function);
       callback(function);

@@ -78,6 +78,7 @@ class FrameSource {
 
   std::size_t load(const elf::Image& source);
   void collect();
+  std::size_t bytes_of_instructions(const FdeRef& ref) const;
   const object::CodeReference* reference_of(std::uint32_t table, std::uint32_t fde) const;
   bool is_relocated(std::uint32_t table, std::uint32_t fde) const;
   static void sort_by_start(std::span<FdeRef> fdes);

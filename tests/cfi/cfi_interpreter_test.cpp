@@ -311,6 +311,29 @@ TEST(CfiInterpreter, RememberStateTooDeep) {
   EXPECT_EQ(OneFunction({}, deep).rows(), OneFunction({}).rows());
   EXPECT_TRUE(is_malformed(OneFunction({0x0a}, deep)));
 }
+TEST(CfiInterpreter, LongInitialInstructions) {
+  std::vector<std::byte> nops(OneFunction::usual_start);
+  nops.resize(8192);
+  EXPECT_EQ(OneFunction({}, nops).rows(), OneFunction({}).rows());
+  nops.resize(8193);
+  EXPECT_TRUE(is_malformed(OneFunction({}, nops)));
+}
+// Each rule takes many times its bytes. The limit counts different ones, and no others.
+TEST(CfiInterpreter, MoreRulesThanAnyFunctionHas) {
+  std::vector<std::byte> offsets;
+  const auto add = [&](std::uint32_t offset) {
+    for (const std::uint32_t byte : {0x0eU, (offset & 0x7fU) | 0x80U, (offset >> 7U & 0x7fU) | 0x80U, offset >> 14U})
+      offsets.push_back(static_cast<std::byte>(byte));
+  };
+  OneFunction function({});
+  for (std::uint32_t i = 0; i < cfi::CfiInterpreter::most_rules; ++i) add(i % 1000);
+  function.fde().instructions = offsets;
+  EXPECT_FALSE(is_malformed(function));
+  offsets.clear();
+  for (std::uint32_t i = 0; i < cfi::CfiInterpreter::most_rules; ++i) add(i);
+  function.fde().instructions = offsets;
+  EXPECT_TRUE(is_malformed(function));
+}
 TEST(CfiInterpreter, SetLocBackwards) {
   EXPECT_TRUE(is_malformed(OneFunction({0x44, 0x01, 0, 0x10, 0, 0, 0, 0, 0, 0})));
 }

@@ -103,13 +103,15 @@ bool any_symbol(const Image& image, Counts counts) {
   return false;
 }
 
-/// Empty where the name has no end or no table.
+/// Its first bytes, more than marks have: names of hostile files are long, and may have one for all symbols. Empty
+/// where there is no table.
 std::string_view name_of(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol) {
   if (symbol_table.header.sh_link >= image.sections().size()) return {};
   const auto bytes = image.bytes_of(image.sections()[symbol_table.header.sh_link]);
   const std::string_view names(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const std::size_t end = symbol.st_name < names.size() ? names.find('\0', symbol.st_name) : std::string_view::npos;
-  return end == std::string_view::npos ? std::string_view{} : names.substr(symbol.st_name, end - symbol.st_name);
+  constexpr std::size_t enough = 16;
+  const auto name = names.substr(std::min<std::size_t>(symbol.st_name, names.size()), enough);
+  return name.substr(0, name.find('\0'));
 }
 
 /// Names of symbols whose bytes nobody reads: crt1.o's for its ABI note; a library's mark; and AArch64's mapping
