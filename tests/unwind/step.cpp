@@ -16,15 +16,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "libdwfl.hpp"
 #include "sframe_gen/error.hpp"
+#include "step_tally.hpp"
 #include "trace/process.hpp"
 #include "trace/stack.hpp"
 #include "trace/tracee.hpp"
@@ -32,7 +30,6 @@
 namespace {
 
 using namespace sframe_gen;
-using unwind::Stop;
 
 constexpr std::size_t most_frames = 1000;
 
@@ -81,19 +78,6 @@ class Child {
   bool has_ended_ = false;
 };
 
-/// Two walks that are not the same.
-struct Difference {
-  std::size_t frame;
-  std::uint64_t ours, theirs;  ///< 0: the walk was over
-  Stop stop;
-  std::string at, why;
-};
-
-struct Tally {
-  std::uint64_t stops = 0, frames = 0, translated = 0, same = 0, differences = 0;
-  std::map<std::string, std::uint64_t> shorter, beyond;  ///< by why walks part that were the same up to there
-};
-
 class Comparison {
  public:
   explicit Comparison(int pid)
@@ -112,10 +96,10 @@ class Comparison {
     const trace::Stack ours = walker_.walk(space_, registers, trace::Process::read_word, &process_);
     const char* why = nullptr;
     const std::size_t count = theirs_.walk(registers, pcs_, why);
-    ++tally_.stops;
-    const auto place = space_.place_of(registers.pc);
-    tally_.translated += place.file == nullptr || place.file->image().find_section(".sframe") == nullptr;
-    compare(ours, std::span(pcs_).first(count), why);
+    const auto excuse = [&](std::size_t same) -> std::string {
+      return theirs_.has_rules(ours.frames[same - 1].instruction()) ? "" : "libdwfl has no rules";
+    };
+    tally_.compare(space_, ours, {std::span(pcs_).first(count), why != nullptr ? why : "", excuse});
   }
 
   /// Whether the instruction at the PC asks the kernel for something that changes what is mapped.
@@ -129,84 +113,24 @@ class Comparison {
     return (number >= mmap && number <= mmap + 2) || number == mremap || number == execve;
   }
 
-  const Tally& tally() const { return tally_; }
-  const std::vector<Difference>& differences() const { return differences_; }
+  const unwind::StepTally& tally() const { return tally_; }
 
  private:
-  void compare(const trace::Stack& ours, std::span<const std::uint64_t> theirs, const char* why) {
-    std::size_t same = 0;
-    while (same < ours.frames.size() && same < theirs.size() && ours.frames[same].pc == theirs[same]) ++same;
-    tally_.frames += same;
-    const bool ours_is_over = same == ours.frames.size();
-    const bool theirs_is_over = same == theirs.size();
-    if (ours_is_over && theirs_is_over) {
-      ++tally_.same;
-    } else if (same != 0 && !theirs_.has_rules(ours.frames[same - 1].instruction())) {
-      ++tally_.beyond["libdwfl has no rules in " + place_of(theirs[same - 1])];
-    } else if (ours_is_over && says_nothing(ours)) {
-      ++tally_.shorter[unwind::text_of(ours.stop) + (" in " + place_of(ours.frames.back().instruction()))];
-    } else {
-      note({same, ours_is_over ? 0 : ours.frames[same].pc, theirs_is_over ? 0 : theirs[same], ours.stop,
-            place_of(ours.frames.front().pc), why != nullptr ? why : ""});
-    }
-  }
-
-  /// Where a section leaves a PC out, or a caller's register would be needed.
-  static bool says_nothing(const trace::Stack& ours) {
-    return ours.stop == Stop::NoSection || ours.stop == Stop::NoRow ||
-           (ours.stop == Stop::UnknownRegister && ours.frames.size() > 1);
-  }
-
-  std::string place_of(std::uint64_t pc) {
-    const auto place = space_.place_of(pc);
-    if (place.mapping == nullptr) return "no file";
-    std::string name(place.name.substr(place.name.rfind('/') + 1));
-    if (place.file == nullptr) return name;
-    const trace::FunctionPlace& function = place.file->function_at(place.address);
-    return function.name.empty() ? name : name + "'s " + function.name;
-  }
-
-  void note(Difference difference) {
-    ++tally_.differences;
-    if (differences_.size() < 10) differences_.push_back(std::move(difference));
-  }
-
   trace::TranslationOptions options_;
   trace::Process process_;
   trace::AddressSpace space_;
   trace::Walker walker_{most_frames, false};
   unwind::Libdwfl theirs_;
   std::array<std::uint64_t, most_frames> pcs_{};
-  Tally tally_;
-  std::vector<Difference> differences_;
+  unwind::StepTally tally_;
 };
-
-std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& reasons) {
-  std::uint64_t sum = 0;
-  for (const auto& [reason, count] : reasons) sum += count;
-  return sum;
-}
-
-void print(const char* name, const Comparison& comparison) {
-  const Tally& tally = comparison.tally();
-  std::printf("| %s | %lu | %lu | %lu | %lu | %lu | %lu | %lu |\n", name, tally.stops, tally.translated, tally.frames,
-              tally.same, sum_of(tally.shorter), sum_of(tally.beyond), tally.differences);
-  std::fflush(stdout);
-  for (const auto* reasons : {&tally.shorter, &tally.beyond}) {
-    for (const auto& [reason, count] : *reasons) std::fprintf(stderr, "%s: %lu: %s\n", name, count, reason.c_str());
-  }
-  for (const Difference& difference : comparison.differences())
-    std::fprintf(stderr, "%s: DIFFERENCE at %s in frame %zu: %#lx (%s), libdwfl's %#lx (%s)\n", name,
-                 difference.at.c_str(), difference.frame, difference.ours, unwind::text_of(difference.stop),
-                 difference.theirs, difference.why.c_str());
-}
 
 int run(std::uint64_t most, std::uint64_t steps, std::chrono::microseconds pause, const char* name, char** command) {
   Child child(command);
   Comparison comparison(child.pid());
   comparison.look_at_files();
-  while (!child.has_ended() && comparison.tally().stops < most) {
-    for (std::uint64_t i = 0; i < steps && !child.has_ended() && comparison.tally().stops < most; ++i) {
+  while (!child.has_ended() && comparison.tally().stops() < most) {
+    for (std::uint64_t i = 0; i < steps && !child.has_ended() && comparison.tally().stops() < most; ++i) {
       const auto registers = trace::registers_of(child.pid());
       if (!registers) throw Failure("no registers");
       comparison.at(*registers);
@@ -214,13 +138,13 @@ int run(std::uint64_t most, std::uint64_t steps, std::chrono::microseconds pause
       child.step();
       if (maps_files && !child.has_ended()) comparison.look_at_files();
     }
-    if (child.has_ended() || comparison.tally().stops >= most) break;
+    if (child.has_ended() || comparison.tally().stops() >= most) break;
     child.run_for(pause);
     if (!child.has_ended()) comparison.look_at_files();
   }
-  print(name, comparison);
+  comparison.tally().print(name);
   if (child.has_ended() && child.status() != 0) throw Failure(std::string(name) + " has failed");
-  return comparison.tally().differences == 0 ? 0 : 1;
+  return comparison.tally().has_differences() ? 1 : 0;
 }
 
 }  // namespace
