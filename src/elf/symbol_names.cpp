@@ -19,6 +19,12 @@ std::string_view text_at(std::span<const std::byte> strings, std::uint64_t offse
   return {reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(end - rest.begin())};
 }
 
+/// On aarch64, $x and $d say where code and data begin (ELF for the Arm 64-bit Architecture, section 5.5); behind a
+/// point anything may follow.
+bool is_mark(std::string_view name) {
+  return (name.starts_with("$x") || name.starts_with("$d")) && (name.size() == 2 || name[2] == '.');
+}
+
 const Section* symbol_section(const Image& image) {
   for (const std::uint32_t type : {std::uint32_t{SHT_SYMTAB}, std::uint32_t{SHT_DYNSYM}}) {
     for (const Section& section : image.sections()) {
@@ -43,6 +49,7 @@ void SymbolNames::read(const Image& image) {
   if (table == nullptr || table->header.sh_link >= image.sections().size()) return;
   strings_ = image.bytes_of(image.sections()[table->header.sh_link]);
   const auto records = image.bytes_of(*table);
+  const bool marks_code = image.header().e_machine == EM_AARCH64;
   for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= records.size(); at += sizeof(Elf64_Sym)) {
     const Elf64_Sym symbol = load_symbol(records.subspan(at), image.endian());
     const unsigned type = ELF64_ST_TYPE(symbol.st_info);
@@ -52,6 +59,8 @@ void SymbolNames::read(const Image& image) {
       value += image.sections()[symbol.st_shndx].header.sh_addr;
     const bool function =
         (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && symbol.st_shndx != SHN_UNDEF;
+    constexpr std::uint64_t mark_size = 3;
+    if (type == STT_NOTYPE && marks_code && is_mark(text_at(strings_, symbol.st_name, mark_size))) continue;
     if (function && symbol.st_name != 0 && value != 0)
       symbols_.push_back({value, value + std::max<std::uint64_t>(symbol.st_size, 1), symbol.st_name});
   }
