@@ -64,6 +64,8 @@ void CoreFile::take_note(const elf::Note& note) {
     threads_.push_back({static_cast<int>(id), threads_.empty() ? signal : 0, *registers});
   } else if (note.type == NT_FPREGSET && !threads_.empty()) {
     add_floating_point_registers(abi_, note.descriptor, threads_.back().registers);
+  } else if (note.type == NT_SIGINFO && !threads_.empty()) {
+    add_signal(abi_, note.descriptor, threads_.back().registers);
   } else if (note.type == NT_PRPSINFO) {
     pid_ = static_cast<int>(load<std::uint32_t>(field(program_pid, 4, "process"), image_.endian()));
     const auto name = field(program_name, program_name_size, "name");

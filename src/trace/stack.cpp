@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "trace/signal_return.hpp"
+
 namespace sframe_gen::trace {
 
 namespace {
@@ -35,15 +37,22 @@ Stack Walker::walk_by_sections(AddressSpace& space, unwind::Registers registers,
                                void* context) {
   rows_.resize(remembered_rows);
   Stack stack;
+  bool is_interrupted = true;
   while (stack.frames.size() < most_frames_) {
     const Frame frame{registers.pc, registers.pc_is_exact != 0};
     stack.frames.push_back(frame);
     const std::uint64_t pc = frame.instruction();
+    // Of an interrupted function all registers count, wherever its PC is.
+    if (is_interrupted) {
+      registers.pc = pc;
+      registers.pc_is_exact = 1;
+    }
     stack.stop = step(space, rows_, registers, pc, read, context);
     while (wants_rows(stack.stop) && space.find_rows(pc)) {
       stack.stop = step(space, rows_, registers, pc, read, context);
     }
-    if (stack.stop != unwind::Stop::Stepped) return stack;
+    is_interrupted = wants_rows(stack.stop) && return_from_signal(space, registers, read, context);
+    if (stack.stop != unwind::Stop::Stepped && !is_interrupted) return stack;
   }
   stack.stop = unwind::Stop::Stepped;
   return stack;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <csignal>
 
 #include "sframe/abi.hpp"
 #include "support/dwarf_registers.hpp"
@@ -120,6 +121,21 @@ void add_floating_point_registers(sframe::Abi abi, std::span<const std::byte> by
   for (const std::uint8_t name : s390x_floating_point_order) {
     registers.set(number++, load<std::uint64_t>(bytes.subspan((std::size_t{name} + 1) * word, word), Endian::Big));
   }
+}
+
+void add_signal(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers) {
+  constexpr std::size_t code_at = 8, address_at = 16, size = 24, longest_instruction = 6;
+  if (bytes.size() < size) return;
+  const Endian endian = sframe::traits_of(abi).endian;
+  const auto number = load<std::uint32_t>(bytes, endian), code = load<std::uint32_t>(bytes.subspan(code_at), endian);
+  const auto address = load<std::uint64_t>(bytes.subspan(address_at), endian);
+  // int3: a trap without an address.
+  const bool is_breakpoint = abi == sframe::Abi::Amd64 && number == SIGTRAP && code == SI_KERNEL;
+  // The address is that of the instruction, which is complete or was suppressed (z/Architecture Principles of
+  // Operation, chapter 6); of what was nullified, as by SIGSEGV, the PC is the instruction's.
+  const bool is_done = abi == sframe::Abi::S390x && (number == SIGILL || number == SIGFPE || number == SIGTRAP) &&
+                       registers.pc - address - 1 < longest_instruction;
+  if (is_breakpoint || is_done) registers.pc_is_exact = 0;
 }
 
 std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64_t mask,

@@ -19,6 +19,10 @@ std::optional<unwind::Registers> general_registers(sframe::Abi abi, std::span<co
 /// machine's rows use any.
 void add_floating_point_registers(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers);
 
+/// What a thread's signal (NT_SIGINFO, siginfo_t) says of its PC: of some, the kernel makes it that of the next
+/// instruction, which may be another function's. It counts as a return address then.
+void add_signal(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers);
+
 /// Of what perf recorded: the values of the registers in `mask`, by the numbers of asm/perf_regs.h.
 std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64_t mask,
                                                     std::span<const std::uint64_t> values);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,10 @@ std::optional<unwind::Registers> registers_of(int thread) {
   auto registers = general_registers(host_abi(), register_set(thread, NT_PRSTATUS));
   if (registers && host_abi() == sframe::Abi::S390x) {
     add_floating_point_registers(host_abi(), register_set(thread, NT_PRFPREG), *registers);
+  }
+  // Of other stops there is none, or one that says what they are.
+  if (const auto signal = signal_of(thread); registers && signal) {
+    add_signal(host_abi(), std::as_bytes(std::span(&*signal, 1)), *registers);
   }
   return registers;
 }

@@ -39,11 +39,13 @@ struct RestsOnTheWay {
   ~RestsOnTheWay() { rest(); }
 };
 
+void throw_error() {
+  if (for_ever) throw std::runtime_error("to be caught, or not");
+}
+
 [[gnu::noinline]] void unwind_through(int depth) {
   const RestsOnTheWay guard;
-  recurse(depth, [] {
-    if (for_ever) throw std::runtime_error("to be caught");
-  });
+  recurse(depth, throw_error);
 }
 
 void* wait_in_thread(void* argument) {
@@ -161,6 +163,7 @@ int main(int argument_count, char** arguments) {
   if (std::strcmp(mode, "crash") == 0) crash(number, false);
   if (std::strcmp(mode, "crash-without-main") == 0) crash(number, true);
   if (std::strcmp(mode, "abort") == 0) recurse(number, std::abort);
+  if (std::strcmp(mode, "uncaught") == 0) recurse(number, throw_error);
   if (std::strcmp(mode, "overflow") == 0) overflow();
   if (std::strcmp(mode, "handled") == 0) {
     handle([](int) { _exit(7); }, 0, SIGSEGV);

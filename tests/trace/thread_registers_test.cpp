@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <vector>
 
 #include "sframe/abi.hpp"
@@ -54,6 +55,31 @@ TEST(FloatingPointRegisters, OfS390xHaveDwarfsOrder) {
   EXPECT_EQ(registers.values[20], 1002U);
   trace::add_floating_point_registers(sframe::Abi::Amd64, numbered_words(17, Endian::Little), registers);
   EXPECT_FALSE(registers.knows(0));
+}
+
+/// Whether the PC, 1000, is an instruction's still.
+bool is_exact_after(sframe::Abi abi, std::uint32_t number, std::uint32_t code, std::uint64_t address) {
+  std::vector<std::byte> signal(128);
+  const Endian endian = sframe::traits_of(abi).endian;
+  store(std::span(signal), number, endian);
+  store(std::span(signal).subspan(8), code, endian);
+  store(std::span(signal).subspan(16), address, endian);
+  unwind::Registers registers;
+  registers.pc = 1000;
+  trace::add_signal(abi, signal, registers);
+  return registers.pc_is_exact != 0;
+}
+
+TEST(Signals, OfSomeThePcIsBehindTheInstruction) {
+  constexpr std::uint32_t trap_by_kernel = SI_KERNEL, step = TRAP_TRACE, illegal = ILL_ILLOPC, not_mapped = SEGV_MAPERR;
+  EXPECT_FALSE(is_exact_after(sframe::Abi::Amd64, SIGTRAP, trap_by_kernel, 0));
+  EXPECT_TRUE(is_exact_after(sframe::Abi::Amd64, SIGTRAP, step, 1000));
+  EXPECT_FALSE(is_exact_after(sframe::Abi::S390x, SIGILL, illegal, 998));
+  EXPECT_FALSE(is_exact_after(sframe::Abi::S390x, SIGILL, illegal, 994));
+  EXPECT_TRUE(is_exact_after(sframe::Abi::S390x, SIGILL, illegal, 1000));
+  EXPECT_TRUE(is_exact_after(sframe::Abi::S390x, SIGILL, illegal, 993));
+  EXPECT_TRUE(is_exact_after(sframe::Abi::S390x, SIGSEGV, not_mapped, 998));
+  EXPECT_TRUE(is_exact_after(sframe::Abi::Aarch64Little, SIGILL, illegal, 998));
 }
 
 TEST(RecordedRegisters, AreThoseOfTheMask) {
