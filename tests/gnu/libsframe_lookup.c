@@ -3,24 +3,10 @@
 
        libsframe-lookup SECTION <LINES
 
-   Prints the first differences and, at the end, the number of answers of each kind.  The
-   library comes without a header here: what is declared below is its public interface, as far
-   as it is used. */
-#include <dlfcn.h>
+   Prints the first differences and, at the end, the number of answers of each kind. */
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-typedef struct sframe_decoder_ctx decoder;
-
-/* sframe_frame_row_entry. */
-typedef struct {
-  uint32_t start;
-  unsigned char words[24];
-  unsigned char info;
-} row;
+#include "libsframe.h"
 
 enum { default_descriptor = 0, flexible_descriptor = 1 };
 
@@ -34,17 +20,11 @@ static struct {
 
 enum { aarch64_big = 1, aarch64_little = 2, amd64 = 3, s390x = 4 };
 
-static decoder* (*decode)(const char* bytes, size_t size, int* error);
-static uint32_t (*function_count)(decoder*);
 static uint8_t (*abi_of)(decoder*);
 static uint8_t (*version_of)(decoder*);
 static int8_t (*fixed_ra_offset)(decoder*);
-static int64_t (*start_field_offset)(decoder*, uint32_t function, int* error);
 static int (*function_of_v2)(decoder*, uint32_t function, uint32_t* row_count, uint32_t* size, int32_t* start,
                              unsigned char* info, uint8_t* repeat_size);
-static int (*function_of_v3)(decoder*, uint32_t function, uint32_t* row_count, uint32_t* size, int64_t* start,
-                             unsigned char* info, unsigned char* info2, uint8_t* repeat_size);
-static int (*find_row)(decoder*, int64_t pc, row*);
 static int32_t (*cfa_offset)(decoder*, row*, uint32_t type, int* error);
 static int32_t (*fp_offset)(decoder*, row*, uint32_t type, int* error);
 static int32_t (*ra_offset)(decoder*, row*, uint32_t type, int* error);
@@ -54,27 +34,12 @@ static bool (*ra_mangled)(decoder*, row*, int* error);
 static uint32_t (*data_word)(row*, int index, int* error);
 static const char* (*message_of)(int error);
 
-static void fail(const char* what, const char* why) {
-  printf("%s: %s\n", what, why);
-  exit(1);
-}
-
-static void load(void) {
-  void* library = dlopen("libsframe.so.3", RTLD_NOW);
-  if (!library) fail("libsframe", dlerror());
-  const struct {
-    const char* name;
-    void* place;
-  } symbols[] = {
-      {"sframe_decode", &decode},
-      {"sframe_decoder_get_num_fidx", &function_count},
+static void load_all(void) {
+  const struct wanted others[] = {
       {"sframe_decoder_get_abi_arch", &abi_of},
       {"sframe_decoder_get_version", &version_of},
       {"sframe_decoder_get_fixed_ra_offset", &fixed_ra_offset},
-      {"sframe_decoder_get_offsetof_fde_start_addr", &start_field_offset},
       {"sframe_decoder_get_funcdesc_v2", &function_of_v2},
-      {"sframe_decoder_get_funcdesc_v3", &function_of_v3},
-      {"sframe_find_fre", &find_row},
       {"sframe_fre_get_cfa_offset", &cfa_offset},
       {"sframe_fre_get_fp_offset", &fp_offset},
       {"sframe_fre_get_ra_offset", &ra_offset},
@@ -84,11 +49,7 @@ static void load(void) {
       {"sframe_get_fre_udata", &data_word},
       {"sframe_errmsg", &message_of},
   };
-  for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-    void* symbol = dlsym(library, symbols[i].name);
-    if (!symbol) fail("libsframe", dlerror());
-    memcpy(symbols[i].place, &symbol, sizeof symbol);
-  }
+  load(others, sizeof others / sizeof others[0]);
 }
 
 /* Numbers of SP and FP: the psABI documents. */
@@ -257,24 +218,12 @@ static void describe(decoder* section, int64_t pc, char* text) {
   if (ra_mangled(section, &found, &error)) strcpy(text, function->info & 32 ? " signed-b" : " signed-a");
 }
 
-static char* read_all(const char* path, size_t* size) {
-  FILE* file = fopen(path, "rb");
-  if (!file) fail(path, "cannot be opened");
-  fseek(file, 0, SEEK_END);
-  *size = (size_t)ftell(file);
-  rewind(file);
-  char* bytes = malloc(*size + 1);
-  if (!bytes || fread(bytes, 1, *size, file) != *size) fail(path, "cannot be read");
-  fclose(file);
-  return bytes;
-}
-
 int main(int count, char** arguments) {
   static const char* const kinds[] = {"none", "undefined", "default", "flexible", "mask"};
   enum { kind_count = sizeof kinds / sizeof kinds[0] };
   long seen[kind_count] = {0}, is_signed = 0, differences = 0;
   if (count != 2) return 2;
-  load();
+  load_all();
   size_t size;
   int error = 0;
   char* bytes = read_all(arguments[1], &size);
