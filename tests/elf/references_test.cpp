@@ -123,6 +123,15 @@ TEST_F(ReferencesOf, AArch64PagesOfOtherCode) {
     EXPECT_FALSE(finds(aarch64, anywhere, other, "note")) << other;
 }
 
+// What is near is looked at anew for each ADRP, so that many of them would take long.
+TEST_F(ReferencesOf, AArch64PagesOfVeryManyRegisters) {
+  const auto finds_with = [&](const std::string& count) {
+    return finds(aarch64, anywhere, " .rept " + count + "\n adrp x3, note\n br x0\n .endr", "note");
+  };
+  EXPECT_FALSE(finds_with("1000"));
+  EXPECT_TRUE(finds_with("10000"));
+}
+
 // Code is little-endian here too, literals and data are not.
 TEST_F(ReferencesOf, BigEndianAArch64Code) {
   expect_found(aarch64_be, anywhere, relative_aarch64);

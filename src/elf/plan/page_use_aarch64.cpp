@@ -6,6 +6,9 @@ namespace sframe_gen::elf::aarch64 {
 
 namespace {
 
+/// How far from an ADRP is near, in instructions.
+constexpr std::size_t reach = 1024;
+
 /// Whether the instruction adds low bits to the page in `page_register`, which makes an address in `wanted`.
 bool completes(std::uint32_t word, unsigned page_register, std::uint64_t page, const AddressRange& wanted) {
   if (base(word) != page_register) return false;
@@ -15,7 +18,11 @@ bool completes(std::uint32_t word, unsigned page_register, std::uint64_t page, c
 
 }  // namespace
 
-PageUse::PageUse(const Words& words) : words_(words), budget_(8 * words.count()), is_seen_(words.count()) {}
+PageUse::PageUse(const Words& words)
+    : words_(words),
+      budget_(8 * words.count()),
+      near_budget_(64 * words.count() + 2 * reach * 1024),
+      is_seen_(words.count()) {}
 
 bool PageUse::makes_address(std::size_t adrp, std::uint64_t page, const AddressRange& wanted) {
   const Reached reached = follow(adrp, page, wanted);
@@ -52,8 +59,9 @@ PageUse::Reached PageUse::follow(std::size_t adrp, std::uint64_t page, const Add
   return result;
 }
 
-bool PageUse::is_made_nearby(std::size_t adrp, std::uint64_t page, const AddressRange& wanted) const {
-  constexpr std::size_t reach = 1024;
+bool PageUse::is_made_nearby(std::size_t adrp, std::uint64_t page, const AddressRange& wanted) {
+  if (near_budget_ < 2 * reach) return true;
+  near_budget_ -= 2 * reach;
   const unsigned page_register = destination(words_[adrp]);
   const std::size_t end = std::min(words_.count(), adrp + reach);
   for (std::size_t i = adrp - std::min(adrp, reach); i < end; ++i)

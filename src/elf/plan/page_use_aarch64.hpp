@@ -18,17 +18,19 @@ class PageUse {
 
   /// Whether an instruction that is reached from the ADRP at the index, with the page still in its register, makes an
   /// address in `wanted` of it. Where a register says what is reached, any instruction near counts. Also true where
-  /// ADRPs have had more followed than eight times the code, which keeps time linear.
+  /// ADRPs have had more followed than eight times the code, or more looked at near them than 64 times the code
+  /// and what is near 1,024 of them: that bounds time.
   bool makes_address(std::size_t adrp, std::uint64_t page, const AddressRange& wanted);
 
  private:
   enum class Reached { No, Yes, Unknown };
 
   Reached follow(std::size_t adrp, std::uint64_t page, const AddressRange& wanted);
-  bool is_made_nearby(std::size_t adrp, std::uint64_t page, const AddressRange& wanted) const;
+  bool is_made_nearby(std::size_t adrp, std::uint64_t page, const AddressRange& wanted);
 
   const Words words_;
   std::size_t budget_;                ///< instructions that may yet be followed
+  std::size_t near_budget_;           ///< instructions near ADRPs that may yet be looked at
   std::vector<bool> is_seen_;         ///< per instruction, in this search
   std::vector<std::size_t> seen_;     ///< those that are
   std::vector<std::size_t> pending_;  ///< where paths begin that have not been followed
