@@ -102,6 +102,14 @@ void CodeFile::read_names() {
 }
 
 const FunctionPlace& CodeFile::function_at(std::uint64_t address) {
+  constexpr std::size_t slots = 4096;
+  lately_.resize(slots);
+  Lately& slot = lately_[(address ^ address >> 12U) % slots];
+  if (slot.place == nullptr || slot.address != address) slot = {address, &ask_for(address)};
+  return *slot.place;
+}
+
+const FunctionPlace& CodeFile::ask_for(std::uint64_t address) {
   const auto [found, is_new] = asked_.try_emplace(address);
   if (!is_new) return found->second;
   if (!names_) read_names();

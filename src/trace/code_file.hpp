@@ -55,6 +55,7 @@ class CodeFile {
   void translate();
   void use_pages(sframe::SectionView& view);
   void read_names();
+  const FunctionPlace& ask_for(std::uint64_t address);
 
   std::vector<std::byte> storage_;
   elf::Image image_;
@@ -67,6 +68,12 @@ class CodeFile {
   std::optional<elf::Image> debug_;          ///< the separate debug file
   std::unique_ptr<elf::SymbolNames> names_;  ///< made on the first question
   std::unordered_map<std::uint64_t, FunctionPlace> asked_;
+  /// The same for the last addresses: a sample has most of its frames in common with the one before.
+  struct Lately {
+    std::uint64_t address = 0;
+    const FunctionPlace* place = nullptr;
+  };
+  std::vector<Lately> lately_;
 };
 
 }  // namespace sframe_gen::trace

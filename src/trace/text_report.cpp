@@ -21,22 +21,34 @@ std::string_view padded(std::uint64_t value, int base, std::size_t width, char f
   return {text.data() + width - missing, missing + digits};
 }
 
-void write_function(std::ostream& out, const NamedFrame& named, const char* unknown) {
-  if (named.function.empty()) {
-    out << unknown;
-  } else {
-    out << named.function << '+' << hex(named.offset);
-  }
-}
-
 constexpr int hexadecimal = 16, decimal = 10;
 constexpr std::size_t address_digits = 16;
 
-void write_place(std::ostream& out, const NamedFrame& named) {
+/// Many pieces go into one string faster than into a stream.
+void append_offset(std::string& line, std::uint64_t offset) {
   std::array<char, 32> text{};
-  out << "0x" << padded(named.pc, hexadecimal, address_digits, '0', text) << ' ';
-  write_function(out, named, "?");
-  if (!named.file.empty()) out << " - " << named.file << '+' << hex(named.address);
+  line.append("+0x").append(padded(offset, hexadecimal, 1, '0', text));
+}
+
+void append_function(std::string& line, const NamedFrame& named, const char* unknown) {
+  if (named.function.empty()) {
+    line += unknown;
+  } else {
+    line += named.function;
+    append_offset(line, named.offset);
+  }
+}
+
+std::string text_of_place(const NamedFrame& named) {
+  std::array<char, 32> text{};
+  std::string line("0x");
+  line.append(padded(named.pc, hexadecimal, address_digits, '0', text)) += ' ';
+  append_function(line, named, "?");
+  if (!named.file.empty()) {
+    line.append(" - ").append(named.file);
+    append_offset(line, named.address);
+  }
+  return line;
 }
 
 /// Where DWARF leads elsewhere, or not as far.
@@ -44,7 +56,7 @@ void write_comparison(std::ostream& out, AddressSpace& space, const Comparison& 
   if (comparison.match == Match::Different) {
     out << "    differs: frame " << comparison.frame << " is ";
     if (comparison.dwarf_frame) {
-      write_place(out, named(space, *comparison.dwarf_frame));
+      out << text_of_place(named(space, *comparison.dwarf_frame));
     } else {
       out << "not there";
     }
@@ -79,9 +91,8 @@ void write_stack(std::ostream& out, AddressSpace& space, const Stack& stack, con
   std::size_t number = 0;
   for (const Frame& frame : stack.frames) {
     const std::string counted = "#" + std::to_string(number++);
-    out << counted << std::string(counted.size() < 4 ? 4 - counted.size() : 1, ' ');
-    write_place(out, named(space, frame));
-    out << '\n';
+    out << counted << std::string(counted.size() < 4 ? 4 - counted.size() : 1, ' ')
+        << text_of_place(named(space, frame)) << '\n';
   }
   write_end(out, space, stack, cut);
 }
@@ -92,17 +103,19 @@ void write_sample(std::ostream& out, AddressSpace& space, KernelNames& kernel, c
   std::array<char, 32> text{};
   out << sample.name << ' ' << sample.thread << ' ' << sample.time / ns_in_s << '.'
       << padded(sample.time % ns_in_s / ns_in_us, decimal, 6, '0', text) << ":\n";
+  std::string lines;
   for (const std::uint64_t pc : sample.kernel) {
     const std::string_view name = kernel.name_at(pc);
-    out << padded(pc, hexadecimal, address_digits, ' ', text) << ' ' << (name.empty() ? "[unknown]" : name)
-        << " ([kernel])\n";
+    lines.append(padded(pc, hexadecimal, address_digits, ' ', text)) += ' ';
+    lines.append(name.empty() ? "[unknown]" : name).append(" ([kernel])\n");
   }
   for (const Frame& frame : sample.user.frames) {
     const NamedFrame named = trace::named(space, frame);
-    out << padded(named.pc, hexadecimal, address_digits, ' ', text) << ' ';
-    write_function(out, named, "[unknown]");
-    out << " (" << (named.file.empty() ? "[unknown]" : named.file) << ")\n";
+    lines.append(padded(named.pc, hexadecimal, address_digits, ' ', text)) += ' ';
+    append_function(lines, named, "[unknown]");
+    lines.append(" (").append(named.file.empty() ? "[unknown]" : named.file).append(")\n");
   }
+  out << lines;
   write_end(out, space, sample.user, cut);
   out << '\n';
 }
