@@ -49,6 +49,10 @@ class Rows {
   };
 
   [[gnu::noinline]] bool enter_known(std::uint64_t pc, std::uint32_t number) {
+    if (number < loaded_.modules.size() && holds(number, pc) && loaded_.modules.data()[number].is_permanent) {
+      enter(loaded_.modules.data()[number]);
+      return true;
+    }
     return enter_module(pc, number) && known_size_ != 0;
   }
 
@@ -79,13 +83,18 @@ class Rows {
     known_size_ = 0;
     module_ = find_known(pc, number);
     if (module_ != nullptr) {
-      known_begin_ = module_->begin;
-      known_size_ = module_->end - known_begin_;
+      enter(*module_);
       return true;
     }
     if (!open_unseen(pc, unseen_.emplace())) return false;
     module_ = &*unseen_;
     return true;
+  }
+
+  void enter(const LoadedModule& known) {
+    module_ = &known;
+    known_begin_ = known.begin;
+    known_size_ = known.end - known.begin;
   }
 
   /// Only a hint: it is looked at what the module holds.

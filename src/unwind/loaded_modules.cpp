@@ -1,5 +1,6 @@
 #include "unwind/loaded_modules.hpp"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -11,6 +12,10 @@
 
 #include "unwind/page_table.hpp"
 #include "unwind/stack_memory.hpp"
+
+// A program that is linked statically has none.
+#pragma weak dlopen
+#pragma weak dlclose
 
 namespace sframe_gen::unwind {
 namespace {
@@ -76,6 +81,12 @@ void insert(std::span<LoadedModule>& modules, const LoadedModule& module) {
   modules = {first, modules.size() + 1};
 }
 
+/// The program itself, this code, and the C library that it calls: where they can go, nobody walks.
+bool is_needed(const LoadedModule& module) {
+  const auto holds = [&](std::uint64_t address) { return address - module.begin < module.end - module.begin; };
+  return holds(reinterpret_cast<std::uint64_t>(&current)) || holds(reinterpret_cast<std::uint64_t>(&::dl_iterate_phdr));
+}
+
 int add_module(dl_phdr_info* info, std::size_t, void* data) {
   Looking& look = *static_cast<Looking*>(data);
   look.is_whole = look.made->modules.size() < look.count;
@@ -86,7 +97,7 @@ int add_module(dl_phdr_info* info, std::size_t, void* data) {
   module.end = file.end;
   module.bias = info->dlpi_addr;
   module.identity = file.identity;
-  module.is_permanent = look.made->modules.empty();
+  module.is_permanent = look.made->modules.empty() || is_needed(module);
   if (const LoadedModule* const known = find_known(module)) {
     module = *known;
     add_user(module.own.table);
@@ -115,13 +126,31 @@ int copy_name(dl_phdr_info* info, std::size_t, void* data) {
   return 1;
 }
 
+bool find_name(const LoadedModule& module, Naming& naming) {
+  naming.begin = module.begin;
+  naming.is_known = false;
+  ::dl_iterate_phdr(copy_name, &naming);
+  return naming.is_known;
+}
+
+/// Has the dynamic loader keep it. It may have another file by that name meanwhile, or in another namespace.
+void keep(LoadedModule& module) {
+  if (module.is_permanent || ::dlopen == nullptr) return;
+  Naming naming{};
+  if (!find_name(module, naming) || naming.name[0] == '\0') return;
+  void* const handle = ::dlopen(naming.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (handle == nullptr) return;
+  const bool is_same = static_cast<const link_map*>(handle)->l_addr == module.bias;
+  module.is_permanent = is_same && is_same_file(module.identity, module.begin);
+  ::dlclose(handle);
+}
+
 /// Not while the loader's list is held: whoever provides may start threads, and exceptions need that list.
 void ask_for(LoadedModule& module, const Basis& asked) {
   const bool wanted = !module.own.view.is_open() || (asked.flags & SFRAME_PROVIDE_ALL) != 0;
   if (asked.provide == nullptr || module.was_asked_for || !wanted) return;
-  Naming naming{module.begin, {}, false};
-  ::dl_iterate_phdr(copy_name, &naming);
-  if (!naming.is_known) return;
+  Naming naming{};
+  if (!find_name(module, naming)) return;
   module.was_asked_for = true;
   const void* bytes = nullptr;
   std::size_t size = 0;
@@ -180,7 +209,10 @@ int look(Looking& look) {
   look.made = allocate(look.count);
   if (look.made == nullptr) return ENOMEM;
   ::dl_iterate_phdr(add_module, &look);
-  for (LoadedModule& module : look.made->modules) ask_for(module, look.basis);
+  for (LoadedModule& module : look.made->modules) {
+    ask_for(module, look.basis);
+    if ((look.basis.flags & SFRAME_KEEP_FILES) != 0) keep(module);
+  }
   publish(look.made);
   // If not whole, the loader's counts have changed as well.
   basis = look.basis;

@@ -23,13 +23,14 @@ struct ModuleSection {
 };
 
 struct LoadedModule {
+  // What each walk looks at, beside each other.
   std::uint64_t begin = 0, end = 0;  ///< from the first segment to the last
+  bool is_permanent = false;         ///< it is never unloaded
   std::uint64_t bias = 0;            ///< of its addresses
   ModuleSection own;
   ModuleSection provided;  ///< says what `own` does not
   FileIdentity identity;
   bool was_asked_for = false;  ///< whoever provides sections was
-  bool is_permanent = false;   ///< the program itself is never unloaded
 };
 
 struct LoadedModules {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 
 #include "both_walks.hpp"
 
@@ -61,6 +62,29 @@ void* walk_through(const char* file, void* begin, bool prepare, const char* what
   return library.begin;
 }
 
+/// What was there when that was asked for stays, and walks lead through it, and through its like at another place.
+void keep_files(const char* kept, const char* other) {
+  const Library library = load(kept);
+  good &= sframe_backtrace_prepare_with(nullptr, nullptr, SFRAME_KEEP_FILES) == 0;
+  ::dlclose(library.handle);
+  const Library again = load(kept);
+  good &= again.begin == library.begin;
+  const Library beside = load(other);
+  good &= beside.begin != library.begin;
+  for (const Library* one : {&library, &beside, &library}) {
+    good &= one->call_back(on_call) != 0;
+    good &= agree("files are kept", walks, 4);
+  }
+  ::dlclose(again.handle);
+  ::dlclose(beside.handle);
+  if (void* const handle = ::dlopen(kept, RTLD_NOW | RTLD_NOLOAD)) {
+    ::dlclose(handle);
+  } else {
+    std::printf("%s was unloaded\n", kept);
+    good = false;
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -72,6 +96,7 @@ int main(int count, char** arguments) {
   walk_through(arguments[1], place, false, "the first one again");
   walk_through(arguments[2], place, true, "the other one, looked at");
   walk_through(arguments[1], place, true, "the first one, looked at");
+  keep_files(arguments[1], arguments[2]);
   sframe_backtrace_release();
   return good ? 0 : 1;
 }
