@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -32,7 +34,9 @@ namespace {
 constexpr int most_frames = 256;
 void* buffer[most_frames];
 
+using Clock = std::chrono::steady_clock;
 using Walker = int (*)();
+using WalkerFromSignal = int (*)(const void* ucontext);
 
 _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* data) {
   int& count = *static_cast<int*>(data);
@@ -50,10 +54,11 @@ int by_sframe() {
   return sframe_backtrace(buffer, most_frames);
 }
 
-/// As fast as a walk can be: the chain of frame records, which this program is compiled to have.
-int by_frame_pointers() {
-  int count = 0;
-  auto* record = static_cast<void**>(__builtin_frame_address(0));
+int by_sframe_interrupted(const void* ucontext) {
+  return sframe_backtrace_interrupted(buffer, most_frames, ucontext);
+}
+
+int by_frame_records(void** record, int count) {
   while (record != nullptr && count != most_frames) {
     buffer[count++] = record[1];
     auto* const next = static_cast<void**>(record[0]);
@@ -61,6 +66,25 @@ int by_frame_pointers() {
     record = next;
   }
   return count;
+}
+
+/// As fast as a walk can be: the chain of frame records, which this program is compiled to have.
+int by_frame_pointers() {
+  return by_frame_records(static_cast<void**>(__builtin_frame_address(0)), 0);
+}
+
+int by_interrupted_frame_pointers(const void* ucontext) {
+  const mcontext_t& context = static_cast<const ucontext_t*>(ucontext)->uc_mcontext;
+#if defined(__x86_64__)
+  const auto pc = static_cast<std::uintptr_t>(context.gregs[REG_RIP]);
+  const auto record = static_cast<std::uintptr_t>(context.gregs[REG_RBP]);
+#elif defined(__aarch64__)
+  const std::uintptr_t pc = context.pc, record = context.regs[29];
+#else
+  const std::uintptr_t pc = 0, record = 0;
+#endif
+  buffer[0] = reinterpret_cast<void*>(pc);
+  return by_frame_records(reinterpret_cast<void**>(record), 1);
 }
 
 /// libunwind's functions by the names that its header hides: it need not be installed where this is compiled.
@@ -152,7 +176,6 @@ void find_files() {}
 #endif
 
 double ns_per_call(Walker walker, int& frames) {
-  using Clock = std::chrono::steady_clock;
   double best = 1e18;
   for (int round = 0; round < 15; ++round) {
     const int calls = 300;
@@ -163,27 +186,84 @@ double ns_per_call(Walker walker, int& frames) {
   return best;
 }
 
+/// Walks from a handler of SIGPROF, one in each, as a profiler does. What is interrupted does nothing.
+class Profile {
+ public:
+  /// What one walk of the median sample takes.
+  static double ns_per_walk(WalkerFromSignal walker, int& frames) {
+    walk = walker;
+    count = 0;
+    struct sigaction action {};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGPROF;
+    timer_t timer{};
+    constexpr long period_ns = 500'000;
+    const itimerspec period{{0, period_ns}, {0, period_ns}};
+    if (::sigaction(SIGPROF, &action, nullptr) != 0 || ::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
+        ::timer_settime(timer, 0, &period, nullptr) != 0)
+      std::exit(1);
+    while (count != samples) continue;
+    ::timer_delete(timer);
+    frames = frames_of_last;
+    std::sort(std::begin(ns), std::end(ns));
+    return ns[samples / 2];
+  }
+
+ private:
+  static constexpr int samples = 501;
+
+  static void on_signal(int, siginfo_t*, void* ucontext) {
+    if (count == samples) return;
+    const auto start = Clock::now();
+    const auto begin = Clock::now();  // what looking at the clock takes is none of the walk's
+    frames_of_last = walk(ucontext);
+    const auto end = Clock::now();
+    ns[count] = std::chrono::duration<double, std::nano>((end - begin) - (begin - start)).count();
+    count = count + 1;
+  }
+
+  static inline WalkerFromSignal walk = nullptr;
+  static inline volatile int count = 0;
+  static inline int frames_of_last = 0;
+  static inline double ns[samples];
+};
+
 void measure(const char* stack) {
   struct Way {
     const char* name;
     Walker walk;
+    WalkerFromSignal walk_from_signal;
   };
-  const Way ways[]{{"sframe_backtrace", by_sframe},
-                   {"frame pointers", by_frame_pointers},
-                   {"libgcc's _Unwind_Backtrace", by_libgcc},
-                   {"libunwind's unw_backtrace", libunwind.space != nullptr ? by_libunwind : nullptr},
-                   {"libunwind's unw_step, no cache", libunwind.space != nullptr ? by_libunwind_steps : nullptr},
-                   {"libdwfl's dwfl_getthread_frames", by_libdwfl}};
+  const bool has_libunwind = libunwind.space != nullptr;
+  const Way ways[]{
+      {"sframe_backtrace", by_sframe, by_sframe_interrupted},
+      {"frame pointers", by_frame_pointers, by_interrupted_frame_pointers},
+      {"libgcc's _Unwind_Backtrace", by_libgcc, [](const void*) { return by_libgcc(); }},
+      {"libunwind's unw_backtrace", has_libunwind ? by_libunwind : nullptr, [](const void*) { return by_libunwind(); }},
+      {"libunwind's unw_step, no cache", has_libunwind ? by_libunwind_steps : nullptr,
+       [](const void*) { return by_libunwind_steps(); }},
+      {"libdwfl's dwfl_getthread_frames", by_libdwfl, nullptr}};
   double ours = 0;
+  double ours_from_signal = 0;
   for (const Way& way : ways) {
     if (way.walk == nullptr) continue;
     const bool is_without_cache = way.walk == by_libunwind_steps;
     if (is_without_cache) libunwind.set_caching_policy(*libunwind.space, Libunwind::no_cache);
     int frames = 0;
     const double ns = ns_per_call(way.walk, frames) / std::max(frames, 1);
-    if (is_without_cache) libunwind.set_caching_policy(*libunwind.space, Libunwind::global_cache);
     if (ours == 0) ours = ns;
-    std::printf("| %s | %s | %d | %.1f | %.2f |\n", stack, way.name, frames, ns, ns / ours);
+    std::printf("| %s | %s | %d | %.1f | %.2f |", stack, way.name, frames, ns, ns / ours);
+    if (way.walk_from_signal != nullptr) {
+      const double walk_ns = Profile::ns_per_walk(way.walk_from_signal, frames);
+      const double frame_ns = walk_ns / std::max(frames, 1);
+      if (ours_from_signal == 0) ours_from_signal = frame_ns;
+      std::printf(" %d | %.1f | %.2f |", frames, frame_ns, frame_ns / ours_from_signal);
+    }
+    std::puts("");
+    if (is_without_cache) libunwind.set_caching_policy(*libunwind.space, Libunwind::global_cache);
   }
 }
 
@@ -225,6 +305,8 @@ struct Chain {
 
 int at_the_end_of_the_chain(Chain*) {
   measure("through forty modules");
+  if (sframe_backtrace_prepare_with(nullptr, nullptr, SFRAME_KEEP_FILES) != 0) std::exit(1);
+  measure("through forty modules that are kept");
   return 0;
 }
 
@@ -249,7 +331,6 @@ void measure_lookups(const char* file, std::uint64_t address) {
   std::ifstream stream(file, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
   sframe_gen::sframe::SectionView view;
-  using Clock = std::chrono::steady_clock;
   const auto opening = Clock::now();
   if (const auto fault = view.open(std::as_bytes(std::span(bytes)), address)) {
     std::fprintf(stderr, "%s: %s\n", file, text_of(fault.problem));
@@ -301,7 +382,9 @@ int main(int count, char** arguments) {
   if (sframe_backtrace_prepare() != 0) return 1;
   if (!find_libunwind()) libunwind = {};
   find_files();
-  std::puts("| stack | way | frames | ns a frame | by .sframe = 1 |\n|---|---|---:|---:|---:|");
+  std::puts(
+      "| stack | way | frames | ns a frame | by .sframe = 1 | frames from SIGPROF | ns a frame | by .sframe = 1 |\n"
+      "|---|---|---:|---:|---:|---:|---:|---:|");
   recurse(2, "shallow");
   recurse(60, "recursion");
   recurse(196, "deep recursion");
