@@ -129,7 +129,6 @@ void read_output(const po::variables_map& values, Options& options) {
   options.compare = values.count("compare") != 0;
   if (options.compare && (folded || picture))
     throw UsageError("--compare shows each stack: no --folded, no --flamegraph");
-  if (options.compare && options.source == Source::Command) throw UsageError("--compare is not for commands");
   if (values.count("frames") == 0) return;
   const auto frames = number_in<std::size_t>(values["frames"].as<std::string>());
   if (!frames) throw UsageError("--frames takes a number above 0");

@@ -125,7 +125,7 @@ class TracedCommand {
 
   std::vector<WalkedThread> walk_all(AddressSpace& space, int first) {
     std::vector<WalkedThread> walked;
-    Walker walker(options_.most_frames, false);
+    Walker walker(options_.most_frames, options_.compare);
     process_->forget_memory();
     const TracedThreads::AllStopped stopped(threads_);
     // Then the address space is no more. The new program is walked as soon as it is there.
