@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "trace/code_file.hpp"
+#include "trace/walk/code_file.hpp"
 
 namespace sframe_gen::trace {
 

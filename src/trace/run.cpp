@@ -8,17 +8,17 @@
 #include <iostream>
 
 #include "sframe_gen/error.hpp"
-#include "trace/core_file.hpp"
-#include "trace/flame_graph.hpp"
-#include "trace/folded.hpp"
-#include "trace/process.hpp"
-#include "trace/recorded_files.hpp"
-#include "trace/recording.hpp"
+#include "trace/live/process.hpp"
+#include "trace/live/stopped_threads.hpp"
+#include "trace/recorded/core_file.hpp"
+#include "trace/recorded/recorded_files.hpp"
+#include "trace/recorded/recording.hpp"
+#include "trace/report/flame_graph.hpp"
+#include "trace/report/folded.hpp"
+#include "trace/report/text_report.hpp"
+#include "trace/report/totals.hpp"
 #include "trace/run_command.hpp"
-#include "trace/stopped_threads.hpp"
-#include "trace/text_report.hpp"
 #include "trace/thread_report.hpp"
-#include "trace/totals.hpp"
 
 namespace sframe_gen::trace {
 

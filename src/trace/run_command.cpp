@@ -16,11 +16,11 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
-#include "trace/beside.hpp"
-#include "trace/process.hpp"
+#include "trace/live/beside.hpp"
+#include "trace/live/process.hpp"
+#include "trace/live/traced_threads.hpp"
+#include "trace/live/tracee.hpp"
 #include "trace/thread_report.hpp"
-#include "trace/traced_threads.hpp"
-#include "trace/tracee.hpp"
 
 namespace sframe_gen::trace {
 

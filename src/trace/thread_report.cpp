@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "trace/text_report.hpp"
+#include "trace/report/text_report.hpp"
 
 namespace sframe_gen::trace {
 

@@ -3,9 +3,9 @@
 #include <ostream>
 #include <string>
 
-#include "trace/json_report.hpp"
 #include "trace/options.hpp"
-#include "trace/totals.hpp"
+#include "trace/report/json_report.hpp"
+#include "trace/report/totals.hpp"
 
 namespace sframe_gen::trace {
 

@@ -1,4 +1,4 @@
-#include "trace/address_space.hpp"
+#include "trace/walk/address_space.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trace/demangle.hpp"
+#include "trace/walk/demangle.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "trace/process_maps.hpp"
+#include "trace/live/process_maps.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/sysmacros.h>

@@ -1,4 +1,4 @@
-#include "trace/thread_registers.hpp"
+#include "trace/walk/thread_registers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -23,9 +23,9 @@
 #include "libdwfl.hpp"
 #include "sframe_gen/error.hpp"
 #include "step_tally.hpp"
-#include "trace/process.hpp"
-#include "trace/stack.hpp"
-#include "trace/tracee.hpp"
+#include "trace/live/process.hpp"
+#include "trace/live/tracee.hpp"
+#include "trace/walk/stack.hpp"
 
 namespace {
 

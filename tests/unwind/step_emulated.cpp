@@ -24,9 +24,9 @@
 #include "sframe_gen/error.hpp"
 #include "step_tally.hpp"
 #include "support/endian.hpp"
-#include "trace/process.hpp"
-#include "trace/process_maps.hpp"
-#include "trace/stack.hpp"
+#include "trace/live/process.hpp"
+#include "trace/live/process_maps.hpp"
+#include "trace/walk/stack.hpp"
 
 namespace {
 

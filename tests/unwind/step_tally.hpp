@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/address_space.hpp"
-#include "trace/stack.hpp"
+#include "trace/walk/address_space.hpp"
+#include "trace/walk/stack.hpp"
 
 namespace sframe_gen::unwind {
 

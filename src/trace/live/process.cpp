@@ -1,0 +1,200 @@
+#include "trace/live/process.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <utility>
+
+#include "sframe_gen/error.hpp"
+#include "support/text.hpp"
+#include "trace/live/process_maps.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+constexpr std::uint64_t page_size = 4096;
+
+std::string folder_of(int pid) {
+  return "/proc/" + std::to_string(pid);
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// Whether the signal's bit is set in what /proc/PID/status has behind `field`: "SigCgt:	0000000000004002".
+bool has_signal(const std::string& folder, std::string_view field, int signal) {
+  std::ifstream status(folder + "/status");
+  for (std::string line; std::getline(status, line);) {
+    const std::size_t begin = line.find_first_not_of(" \t", field.size());
+    if (!line.starts_with(field) || begin == std::string::npos) continue;
+    std::uint64_t signals = 0;
+    std::from_chars(line.data() + begin, line.data() + line.size(), signals, 16);
+    return (signals >> static_cast<unsigned>(signal - 1) & 1U) != 0;
+  }
+  return false;
+}
+
+/// A descriptor, or -1.
+class Opened {
+ public:
+  explicit Opened(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~Opened() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  int descriptor() const { return descriptor_; }
+  explicit operator bool() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_;
+};
+
+/// Whether an opened file is what `mapping` shows: by its number, or where a file system gives files several, by all of
+/// the code.
+bool is_mapped(const elf::Image& image, const Mapping& mapping, const Process& process) {
+  struct stat status {};
+  if (::fstat(image.descriptor(), &status) != 0) return false;
+  if (status.st_dev == mapping.device && status.st_ino == mapping.inode) return true;
+  const auto file = image.file_bytes();
+  constexpr std::uint64_t piece = 1U << 20U;
+  for (std::uint64_t done = 0, size = mapping.end - mapping.begin; done < size; done += piece) {
+    if (mapping.file_offset + done >= file.size()) return done != 0;
+    const auto expected = file.subspan(mapping.file_offset + done);
+    const auto count = std::min<std::uint64_t>({piece, size - done, expected.size()});
+    const std::vector<std::byte> memory = process.read(mapping.begin + done, count);
+    if (memory.size() != count || std::memcmp(memory.data(), expected.data(), count) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Process::Process(int pid, const TranslationOptions& options) : pid_(pid), living_thread_(pid), options_(options) {
+  if (::access(folder_of(pid).c_str(), F_OK) != 0) throw SystemFailure("process " + std::to_string(pid), "look", ESRCH);
+}
+
+std::string Process::name() const {
+  return printable(first_line(folder_of(pid_) + "/comm"));
+}
+
+std::string Process::name_of_thread(int thread) const {
+  return printable(first_line(folder_of(pid_) + "/task/" + std::to_string(thread) + "/comm"));
+}
+
+std::vector<int> Process::threads() const {
+  std::vector<int> threads;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(folder_of(pid_) + "/task", failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename();
+    int thread = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), thread).ec == std::errc()) threads.push_back(thread);
+  }
+  std::ranges::sort(threads);
+  return threads;
+}
+
+bool Process::is_ended_by(int signal) const {
+  // signal(7): these stop it, let it go on or do nothing; all others end it.
+  constexpr std::array others{SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+  if (signal <= 0 || std::ranges::find(others, signal) != others.end()) return false;
+  return !handles(signal) && !has_signal(folder_of(pid_), "SigIgn:", signal);
+}
+
+bool Process::handles(int signal) const {
+  return has_signal(folder_of(pid_), "SigCgt:", signal);
+}
+
+/// One that has ended and is still there has no memory any more. What has none at all is left to others to say.
+int Process::find_living_thread() const {
+  for (const int thread : threads()) {
+    if (std::ifstream(folder_of(thread) + "/maps").peek() != std::ifstream::traits_type::eof()) return thread;
+  }
+  return pid_;
+}
+
+AddressSpace Process::address_space() {
+  living_thread_ = find_living_thread();
+  return {executable_mappings_of(living_thread_), [this](const Mapping& mapping) { return open(mapping); }};
+}
+
+OpenedFile Process::open(const Mapping& mapping) {
+  // The same path may be another file by now; its mappings then lie elsewhere.
+  const std::string key = mapping.path + "\n" + hex(mapping.begin) + " " + hex(mapping.file_offset);
+  const auto [found, is_new] = files_.try_emplace(key);
+  if (is_new) found->second = open_anew(mapping);
+  return found->second;
+}
+
+OpenedFile Process::open_anew(const Mapping& mapping) {
+  try {
+    if (mapping.path == "[vdso]") {
+      std::vector<std::byte> bytes = read(mapping.begin, mapping.end - mapping.begin);
+      elf::Image image = elf::Image::of_bytes(bytes, mapping.path);
+      return {std::make_shared<CodeFile>(std::move(image), std::move(bytes), options_), {}};
+    }
+    if (!mapping.path.starts_with('/')) return {nullptr, "is no file"};
+    // The kernel's own link leads to the file whatever has become of its name, but is not for everybody.
+    std::string range = hex(mapping.begin).substr(2);
+    range += "-" + hex(mapping.end).substr(2);
+    const Opened by_place(folder_of(living_thread_) + "/map_files/" + range);
+    const Opened by_name(folder_of(living_thread_) + "/root" + mapping.path);
+    for (const Opened* opened : {&by_place, &by_name}) {
+      if (!*opened) continue;
+      elf::Image image = elf::Image::open(opened->descriptor(), printable(mapping.path));
+      if (opened == &by_name && !is_mapped(image, mapping, *this)) {
+        return {nullptr, "is not the file that was loaded"};
+      }
+      return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
+    }
+    return {nullptr, "cannot be opened any more"};
+  } catch (const Failure& failure) {
+    return {nullptr, failure.what()};
+  }
+}
+
+std::vector<std::byte> Process::read(std::uint64_t address, std::uint64_t size) const {
+  std::vector<std::byte> bytes(size);
+  iovec here{bytes.data(), bytes.size()};
+  iovec there{reinterpret_cast<void*>(address), bytes.size()};  // NOLINT(performance-no-int-to-ptr): another process's
+  const ssize_t count = ::process_vm_readv(living_thread_, &here, 1, &there, 1, 0);
+  bytes.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return bytes;
+}
+
+bool Process::read_word(void* context, std::uint64_t address, void* bytes) {
+  constexpr std::size_t size = 8;
+  auto& process = *static_cast<Process*>(context);
+  const std::uint64_t page = address / page_size * page_size;
+  if (address > page + page_size - size) {
+    const std::vector<std::byte> word = process.read(address, size);
+    if (word.size() == size) std::memcpy(bytes, word.data(), size);
+    return word.size() == size;
+  }
+  if (process.page_ != page) {
+    process.page_bytes_ = process.read(page, page_size);
+    process.page_ = page;
+  }
+  if (process.page_bytes_.size() != page_size) return false;
+  std::memcpy(bytes, process.page_bytes_.data() + (address - page), size);
+  return true;
+}
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/walk/address_space.hpp"
+#include "trace/walk/code_file.hpp"
+
+namespace sframe_gen::trace {
+
+/// Files of a running process, by its own view of the file system, and its memory.
+class Process {
+ public:
+  /// Throws SystemFailure if there is no such process, or it may not be looked at.
+  Process(int pid, const TranslationOptions& options);
+
+  int pid() const { return pid_; }
+  /// "bash"
+  std::string name() const;
+  /// Its threads now, ascending.
+  std::vector<int> threads() const;
+  std::string name_of_thread(int thread) const;
+  /// Whether `signal` ends it: it neither handles nor ignores it, and the kernel's default does.
+  bool is_ended_by(int signal) const;
+  bool handles(int signal) const;
+
+  /// Its code as it is mapped now. Files stay open from one call to the next.
+  AddressSpace address_space();
+
+  /// What was read before may have changed since.
+  void forget_memory() { page_ = 1; }
+  /// An unwind::ReadMemory; `context` is a Process.
+  static bool read_word(void* context, std::uint64_t address, void* bytes);
+  /// As much of [address, address + size) as can be read.
+  std::vector<std::byte> read(std::uint64_t address, std::uint64_t size) const;
+
+ private:
+  int find_living_thread() const;
+  OpenedFile open(const Mapping& mapping);
+  OpenedFile open_anew(const Mapping& mapping);
+
+  int pid_;
+  int living_thread_;  ///< that files and memory are asked of: the first one may have ended before the others
+  const TranslationOptions& options_;
+  std::unordered_map<std::string, OpenedFile> files_;  ///< by what the mapping and its place say
+  // One page of the stack at a time is read: a walk reads a few words of each.
+  std::uint64_t page_ = 1;  ///< address; 1: none
+  std::vector<std::byte> page_bytes_;
+};
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,184 @@
+#include "trace/recorded/core_file.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "elf/machine.hpp"
+#include "support/byte_reader.hpp"
+#include "support/text.hpp"
+#include "trace/walk/thread_registers.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+// struct elf_prstatus and elf_prpsinfo of 64-bit machines (linux/elfcore.h): the same places on all three.
+constexpr std::uint64_t status_signal = 12, status_thread = 32, status_registers = 112;
+constexpr std::uint64_t program_pid = 24, program_name = 40, program_name_size = 16;
+
+constexpr std::uint64_t page_size = 4096;
+
+elf::Image open_core(const std::filesystem::path& path) {
+  elf::Image image = elf::Image::open(path);
+  if (image.header().e_type != ET_CORE) throw Refused(image.name(), "is not a core file");
+  return image;
+}
+
+}  // namespace
+
+CoreFile::CoreFile(const std::filesystem::path& path, std::filesystem::path root, const TranslationOptions& options)
+    : image_(open_core(path)), root_(std::move(root)), options_(options), abi_(elf::machine_of(image_).abi) {
+  for (const Elf64_Phdr& segment : image_.segments()) {
+    if (segment.p_type == PT_LOAD) loads_.push_back(segment);
+  }
+  std::ranges::sort(loads_, {}, &Elf64_Phdr::p_vaddr);
+  read_notes();
+  if (threads_.empty()) throw Refused(image_.name(), "has no thread's registers");
+}
+
+void CoreFile::read_notes() {
+  for (const Elf64_Phdr& segment : image_.segments()) {
+    if (segment.p_type != PT_NOTE) continue;
+    const Origin origin{image_.name(), "PT_NOTE"};
+    const auto bytes = image_.slice(segment.p_offset, segment.p_filesz, "PT_NOTE");
+    for (const elf::Note& note : elf::read_notes(bytes, segment.p_align, image_.endian(), origin)) take_note(note);
+  }
+}
+
+void CoreFile::take_note(const elf::Note& note) {
+  const Origin origin{image_.name(), "note of type " + hex(note.type)};
+  const auto field = [&](std::uint64_t offset, std::uint64_t size, const char* what) {
+    ByteReader reader(note.descriptor, image_.endian(), origin);
+    reader.take(offset, what);
+    return reader.take(size, what);
+  };
+  if (note.owner != "CORE") return;
+  if (note.type == NT_PRSTATUS) {
+    const auto registers = general_registers(
+        abi_, note.descriptor.subspan(std::min<std::uint64_t>(status_registers, note.descriptor.size())));
+    if (!registers) throw MalformedInput(origin, 0, "is too short for a thread's registers");
+    const auto id = load<std::uint32_t>(field(status_thread, 4, "thread"), image_.endian());
+    const auto signal = load<std::uint16_t>(field(status_signal, 2, "signal"), image_.endian());
+    // The kernel writes the signal that killed the process into each thread's.
+    threads_.push_back({static_cast<int>(id), threads_.empty() ? signal : 0, *registers});
+  } else if (note.type == NT_FPREGSET && !threads_.empty()) {
+    add_floating_point_registers(abi_, note.descriptor, threads_.back().registers);
+  } else if (note.type == NT_SIGINFO && !threads_.empty()) {
+    add_signal(abi_, note.descriptor, threads_.back().registers);
+  } else if (note.type == NT_PRPSINFO) {
+    pid_ = static_cast<int>(load<std::uint32_t>(field(program_pid, 4, "process"), image_.endian()));
+    const auto name = field(program_name, program_name_size, "name");
+    const auto* const text = reinterpret_cast<const char*>(name.data());
+    name_ = printable({text, ::strnlen(text, name.size())});
+  } else if (note.type == NT_AUXV) {
+    vdso_ = find_vdso(note);
+  } else if (note.type == NT_FILE) {
+    read_files(note);
+  }
+}
+
+std::uint64_t CoreFile::find_vdso(const elf::Note& note) const {
+  const Origin origin{image_.name(), "NT_AUXV"};
+  constexpr std::uint64_t sysinfo_header = 33;  // AT_SYSINFO_EHDR
+  for (ByteReader reader(note.descriptor, image_.endian(), origin); !reader.at_end();) {
+    const std::uint64_t type = reader.u64("type");
+    const std::uint64_t value = reader.u64("value");
+    if (type == sysinfo_header) return value;
+  }
+  return 0;
+}
+
+void CoreFile::read_files(const elf::Note& note) {
+  const Origin origin{image_.name(), "NT_FILE"};
+  ByteReader reader(note.descriptor, image_.endian(), origin);
+  const std::uint64_t count = reader.u64("number of files");
+  const std::uint64_t unit = reader.u64("page size");
+  constexpr std::uint64_t entry = 24;
+  if (count > reader.left() / entry) reader.fail("has fewer files than it says, " + std::to_string(count));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t begin = reader.u64("begin"), end = reader.u64("end");
+    parts_.push_back({begin, end, reader.u64("offset") * unit, {}});
+  }
+  for (FilePart& part : parts_) {
+    for (char letter = 0; (letter = static_cast<char>(reader.u8("path"))) != 0;) part.path += letter;
+  }
+}
+
+const Elf64_Phdr* CoreFile::segment_at(std::uint64_t address) const {
+  const auto behind = std::ranges::upper_bound(loads_, address, {}, &Elf64_Phdr::p_vaddr);
+  if (behind == loads_.begin()) return nullptr;
+  const Elf64_Phdr& segment = *std::prev(behind);
+  return address - segment.p_vaddr < segment.p_memsz ? &segment : nullptr;
+}
+
+std::span<const std::byte> CoreFile::memory_at(std::uint64_t address) const {
+  const Elf64_Phdr* const segment = segment_at(address);
+  if (segment == nullptr) return {};
+  const std::uint64_t into = address - segment->p_vaddr;
+  const auto file = image_.file_bytes();
+  // A dump that was cut short keeps its headers.
+  if (into >= segment->p_filesz || segment->p_offset > file.size() || file.size() - segment->p_offset <= into)
+    return {};
+  return file.subspan(segment->p_offset + into,
+                      std::min(segment->p_filesz - into, file.size() - segment->p_offset - into));
+}
+
+bool CoreFile::read_word(void* context, std::uint64_t address, void* bytes) {
+  constexpr std::size_t size = 8;
+  const auto memory = static_cast<const CoreFile*>(context)->memory_at(address);
+  if (memory.size() < size) return false;
+  std::memcpy(bytes, memory.data(), size);
+  return true;
+}
+
+AddressSpace CoreFile::address_space() {
+  std::vector<Mapping> mappings;
+  for (const FilePart& part : parts_) {
+    // gdb's cores leave out what the file has unchanged, such as code: then any part may be code.
+    const Elf64_Phdr* const segment = segment_at(part.begin);
+    if (segment != nullptr && (segment->p_flags & PF_X) == 0) continue;
+    mappings.push_back({.begin = part.begin, .end = part.end, .file_offset = part.file_offset, .path = part.path});
+  }
+  if (const Elf64_Phdr* const segment = segment_at(vdso_); vdso_ != 0 && segment != nullptr) {
+    mappings.push_back({.begin = vdso_, .end = segment->p_vaddr + segment->p_memsz, .path = "[vdso]"});
+  }
+  return {mappings, [this](const Mapping& mapping) { return open(mapping); }};
+}
+
+OpenedFile CoreFile::open(const Mapping& mapping) {
+  const auto [found, is_new] = files_.try_emplace(mapping.path);
+  if (is_new) found->second = open_anew(mapping);
+  return found->second;
+}
+
+/// By the page with the file's headers, its build-id among them as a rule, which kernels dump of each file.
+bool CoreFile::is_mapped(const elf::Image& image, const Mapping& mapping) const {
+  const FilePart* first = nullptr;
+  for (const FilePart& part : parts_) {
+    if (part.path == mapping.path && part.file_offset == 0 && part.begin <= mapping.begin) first = &part;
+  }
+  if (first == nullptr) return false;
+  const auto memory = memory_at(first->begin);
+  const auto file = image.file_bytes();
+  const auto size = std::min<std::size_t>({page_size, memory.size(), file.size()});
+  return size >= sizeof(Elf64_Ehdr) && size == std::min<std::size_t>(page_size, file.size()) &&
+         std::memcmp(memory.data(), file.data(), size) == 0;
+}
+
+OpenedFile CoreFile::open_anew(const Mapping& mapping) {
+  try {
+    if (mapping.path == "[vdso]") {
+      elf::Image image = elf::Image::of_bytes(memory_at(mapping.begin), mapping.path);
+      return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
+    }
+    const std::filesystem::path path = root_ / std::filesystem::path(mapping.path).relative_path();
+    elf::Image image = elf::Image::open(path);
+    if (!is_mapped(image, mapping)) return {nullptr, "is not the file that was loaded"};
+    return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
+  } catch (const Failure& failure) {
+    return {nullptr, failure.what()};
+  }
+}
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "elf/note.hpp"
+#include "sframe_gen/format.hpp"
+#include "sframe_gen/unwind.hpp"
+#include "trace/walk/address_space.hpp"
+
+namespace sframe_gen::trace {
+
+/// What a core file says of the process that it was (core(5)): threads, memory, and which files it had mapped. Of any
+/// of the three machines.
+class CoreFile {
+ public:
+  struct Thread {
+    int id = 0;
+    int signal = 0;  ///< that it was dumped for; 0 of the others
+    unwind::Registers registers;
+  };
+
+  /// `root`: the folder below which the process's files are. Throws Failure.
+  CoreFile(const std::filesystem::path& path, std::filesystem::path root, const TranslationOptions& options);
+  CoreFile(const CoreFile&) = delete;
+  CoreFile& operator=(const CoreFile&) = delete;
+
+  /// "bash"; empty if the file does not say.
+  const std::string& name() const { return name_; }
+  int pid() const { return pid_; }
+  /// The one that was dumped for a signal comes first, as the kernel writes them.
+  const std::vector<Thread>& threads() const { return threads_; }
+
+  AddressSpace address_space();
+
+  /// An unwind::ReadMemory; `context` is a CoreFile.
+  static bool read_word(void* context, std::uint64_t address, void* bytes);
+
+ private:
+  /// A part of a file that was mapped.
+  struct FilePart {
+    std::uint64_t begin, end, file_offset;
+    std::string path;
+  };
+
+  void read_notes();
+  void take_note(const elf::Note& note);
+  void read_files(const elf::Note& note);
+  std::uint64_t find_vdso(const elf::Note& note) const;
+  /// Bytes of memory from `address`, as far as the file has them.
+  std::span<const std::byte> memory_at(std::uint64_t address) const;
+  const Elf64_Phdr* segment_at(std::uint64_t address) const;
+
+  OpenedFile open(const Mapping& mapping);
+  OpenedFile open_anew(const Mapping& mapping);
+  bool is_mapped(const elf::Image& image, const Mapping& mapping) const;
+
+  elf::Image image_;
+  std::filesystem::path root_;
+  const TranslationOptions& options_;
+  sframe::Abi abi_;
+  std::vector<Elf64_Phdr> loads_;  ///< ascending
+  std::vector<FilePart> parts_;
+  std::vector<Thread> threads_;
+  std::string name_;
+  int pid_ = 0;
+  std::uint64_t vdso_ = 0;  ///< address; 0: none
+  std::unordered_map<std::string, OpenedFile> files_;
+};
+
+}  // namespace sframe_gen::trace

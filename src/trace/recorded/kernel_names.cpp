@@ -1,0 +1,123 @@
+#include "trace/recorded/kernel_names.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "elf/build_id.hpp"
+#include "elf/note.hpp"
+#include "sframe_gen/error.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+/// What perf calls the kernel in its list of build-ids.
+constexpr const char* kernel_file = "[kernel.kallsyms]";
+
+std::string running_build_id() {
+  const std::string path = "/sys/kernel/notes";
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  constexpr std::uint64_t alignment = 4;
+  for (const elf::Note& note :
+       elf::read_notes(std::as_bytes(std::span(bytes)), alignment, host_endian, {path, "notes"})) {
+    if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return elf::hex_digits(note.descriptor);
+  }
+  return {};
+}
+
+}  // namespace
+
+KernelNames::KernelNames(std::vector<char> list) : list_(std::move(list)) {
+  constexpr std::size_t usual_line = 44;
+  functions_.reserve(list_.size() / usual_line);
+  std::string_view rest(list_.data(), list_.size());
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    take_line(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (!std::ranges::is_sorted(functions_, {}, &Function::begin)) {
+    std::ranges::stable_sort(functions_, {}, &Function::begin);
+  }
+}
+
+KernelNames KernelNames::of_running_kernel() {
+  KernelNames names;
+  names.is_to_be_read_ = true;
+  return names;
+}
+
+void KernelNames::take_line(std::string_view line) {
+  Function function{};
+  constexpr int hexadecimal = 16;
+  const char* const end = line.data() + line.size();
+  const char* at = std::from_chars(line.data(), end, function.begin, hexadecimal).ptr;
+  // " T name", and behind a tab the module.
+  const bool is_code = end - at > 3 && at[0] == ' ' && std::string_view("tTwW").find(at[1]) != std::string_view::npos;
+  if (!is_code || at[2] != ' ' || function.begin == 0) return;
+  at += 3;
+  function.name = {at, static_cast<std::size_t>(std::find(at, end, '\t') - at)};
+  const auto is_plain = [](char letter) { return letter >= ' ' && letter <= '~'; };
+  if (!std::ranges::all_of(function.name, is_plain)) {
+    function.name = changed_.emplace_back(printable(function.name));
+  }
+  functions_.push_back(function);
+}
+
+std::vector<char> read_list(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw SystemFailure(path.string(), "open", errno);
+  std::vector<char> list;
+  constexpr std::size_t most_at_once = std::size_t{1} << 16U, usual_size = std::size_t{1} << 24U;
+  list.reserve(usual_size);
+  do {
+    const std::size_t before = list.size();
+    list.resize(before + most_at_once);
+    file.read(list.data() + before, most_at_once);
+    list.resize(before + static_cast<std::size_t>(file.gcount()));
+  } while (file);
+  return list;
+}
+
+void KernelNames::read_and_check() {
+  const std::optional<KernelMark>* const mark = mark_;
+  if (is_to_be_read_) {
+    *this = {};
+    try {
+      *this = KernelNames(read_list("/proc/kallsyms"));
+    } catch (const SystemFailure&) {
+      // Addresses will do.
+    }
+  }
+  is_checked_ = true;
+  if (mark == nullptr || !*mark || functions_.empty()) return;
+  const auto is_marked = [&](const Function& function) {
+    return function.begin == (*mark)->address && function.name == (*mark)->function;
+  };
+  are_of_another_start_ = std::ranges::none_of(functions_, is_marked);
+  if (are_of_another_start_) functions_.clear();
+}
+
+std::string_view KernelNames::name_at(std::uint64_t pc) {
+  if (!is_checked_) read_and_check();
+  const auto behind = std::ranges::upper_bound(functions_, pc, {}, &Function::begin);
+  return behind == functions_.begin() ? std::string_view() : std::prev(behind)->name;
+}
+
+KernelNames running_kernel_names(const RecordingFile& recording) {
+  const auto recorded = recording.build_ids().find(kernel_file);
+  if (recorded == recording.build_ids().end()) return {};
+  const std::string running = running_build_id();
+  if (running.empty() || !recorded->second.starts_with(running)) return {};
+  return KernelNames::of_running_kernel();
+}
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <unordered_map>
+
+#include "trace/walk/address_space.hpp"
+
+namespace sframe_gen::trace {
+
+/// The files of a recording, as they are on disk now, if they still are what was recorded.
+class RecordedFiles {
+ public:
+  /// `root`: the folder below which they are.
+  RecordedFiles(std::filesystem::path root, const TranslationOptions& options)
+      : root_(std::move(root)), options_(options) {}
+
+  OpenedFile open(const Mapping& mapping);
+
+ private:
+  OpenedFile open_anew(const Mapping& mapping) const;
+
+  std::filesystem::path root_;
+  const TranslationOptions& options_;
+  std::unordered_map<std::string, OpenedFile> files_;  ///< by path and what tells it from others of that path
+};
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/perf/recording_file.hpp"
+#include "trace/recorded/kernel_names.hpp"
+#include "trace/walk/address_space.hpp"
+#include "trace/walk/stack.hpp"
+
+namespace sframe_gen::trace {
+
+/// One sample, its stack walked.
+struct Sample {
+  int process = 0, thread = 0;
+  std::string name;                   ///< of the thread when it was taken
+  std::uint64_t time = 0;             ///< ns
+  std::vector<std::uint64_t> kernel;  ///< PCs as they were recorded, the innermost first
+  bool has_user_stack = false;        ///< else it is a thread of the kernel's, or nothing of it was recorded
+  Stack user;
+};
+
+/// A recording, from its first sample to its last one.
+class Recording {
+ public:
+  /// Asked once for each file that a stack leads to.
+  using OpenFile = std::function<OpenedFile(const Mapping&)>;
+  using TakeSample = std::function<void(const Sample&, AddressSpace&)>;
+
+  Recording(const std::filesystem::path& path, OpenFile open_file);
+
+  const RecordingFile& file() const { return file_; }
+  /// Known once the record of it has come, which is before all samples.
+  const std::optional<KernelMark>& kernel_mark() const { return kernel_mark_; }
+
+  /// Samples by time. `progress`: records done.
+  void walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress);
+
+ private:
+  /// Shared by programs that were forked, until one maps something.
+  using Space = std::shared_ptr<AddressSpace>;
+
+  void take_mapping(const Record& record);
+  void take_kernel(const Record& record);
+  void take_name(const Record& record);
+  void take_fork(const Record& record);
+  void take_exit(const Record& record);
+  void forget(int process);
+  void take_sample(const Record& record, Walker& walker, const TakeSample& take);
+  std::string name_of(int process, int thread) const;
+  Space& space_of(int process);
+
+  RecordingFile file_;
+  OpenFile open_file_;
+  std::optional<KernelMark> kernel_mark_;
+  std::map<int, Space> spaces_;  ///< of programs
+  /// The last sample's program, whose rows the walker remembers: samples of one come in a row, and thousands of
+  /// programs may come and go.
+  const AddressSpace* rows_of_ = nullptr;
+  std::unordered_map<int, std::string> names_;  ///< of threads
+};
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,93 @@
+#include "trace/report/flame_graph.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "trace/report/flame_graph_script.hpp"
+#include "trace/report/json_report.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+struct Node {
+  std::size_t name = 0, depth = 0;
+  std::uint64_t samples = 0;
+};
+
+/// The stacks as a tree, a caller before its callees.
+class Tree {
+ public:
+  explicit Tree(const FoldedStacks& stacks) {
+    open_ = {begin("all", 0)};
+    // With the lowest of all letters between names, what begins with the same functions stands together.
+    std::map<std::string, std::uint64_t> ordered;
+    for (const auto& [text, count] : stacks.counts()) {
+      std::string key = text;
+      std::ranges::replace(key, ';', between_names);
+      ordered[std::move(key)] += count;
+    }
+    for (const auto& [text, count] : ordered) add(text, count);
+  }
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  static constexpr char between_names = '\1';
+
+  std::size_t begin(std::string_view name, std::size_t depth) {
+    const auto [found, is_new] = index_of_.try_emplace(std::string(name), names_.size());
+    if (is_new) names_.emplace_back(name);
+    nodes_.push_back({found->second, depth, 0});
+    return nodes_.size() - 1;
+  }
+
+  void add(std::string_view text, std::uint64_t count) {
+    nodes_[open_[0]].samples += count;
+    std::size_t depth = 1;
+    for (std::size_t at = 0; at <= text.size(); ++depth) {
+      const std::size_t stop = std::min(text.find(between_names, at), text.size());
+      const std::string_view name = text.substr(at, stop - at);
+      at = stop + 1;
+      if (depth < open_.size() && names_[nodes_[open_[depth]].name] != name) open_.resize(depth);
+      if (depth == open_.size()) open_.push_back(begin(name, depth));
+      nodes_[open_[depth]].samples += count;
+    }
+    open_.resize(depth);
+  }
+
+  std::vector<Node> nodes_;
+  std::vector<std::string> names_;
+  std::map<std::string, std::size_t> index_of_;
+  std::vector<std::size_t> open_;  ///< nodes of the last stack, from the root
+};
+
+}  // namespace
+
+void write_flame_graph(std::ostream& out, const FoldedStacks& stacks) {
+  const Tree tree(stacks);
+  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"600\" font-family=\"monospace\" "
+         "font-size=\"11\">\n<title>Flame graph</title>\n<script><![CDATA[\n\"use strict\";\n(() => {\nconst names = "
+         "[\n";
+  const char* between = "";
+  for (const std::string& name : tree.names()) {
+    out << between << quoted_for_script(name);
+    between = ",\n";
+  }
+  out << "\n];\nconst nodes = [\n";
+  between = "";
+  for (const Node& node : tree.nodes()) {
+    out << between << node.name << ',' << node.depth << ',' << node.samples;
+    between = ",\n";
+  }
+  out << "\n];" << flame_graph_script << "})();\n]]></script>\n</svg>\n";
+}
+
+}  // namespace sframe_gen::trace

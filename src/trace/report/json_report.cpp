@@ -1,0 +1,93 @@
+#include "trace/report/json_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "support/text.hpp"
+#include "trace/walk/comparison.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json frames_of(AddressSpace& space, const Stack& stack) {
+  ordered_json frames = ordered_json::array();
+  for (const Frame& frame : stack.frames) {
+    const NamedFrame named = trace::named(space, frame);
+    ordered_json json{{"pc", hex(named.pc)}};
+    if (!named.function.empty()) {
+      json["function"] = named.function;
+      json["offset"] = hex(named.offset);
+    }
+    if (!named.file.empty()) {
+      json["file"] = named.file;
+      json["address"] = hex(named.address);
+    }
+    frames.push_back(std::move(json));
+  }
+  return frames;
+}
+
+void add_end(ordered_json& json, const Stack& stack, const std::optional<Cut>& cut) {
+  json["whole"] = stack.is_whole();
+  if (cut) json["cut"] = {{"file", cut->file}, {"reason", cut->reason}, {"address", cut->place}};
+  const auto comparison = comparison_of(stack);
+  if (!comparison) return;
+  ordered_json dwarf{{"match", text_of(comparison->match)}, {"frames", comparison->dwarf_last + 1}};
+  if (comparison->match == Match::Different) dwarf["differs"] = comparison->frame;
+  if (comparison->dwarf_frame) dwarf["pc"] = hex(comparison->dwarf_frame->pc);
+  if (!comparison->dwarf_cut.empty()) dwarf["cut"] = comparison->dwarf_cut;
+  json["dwarf"] = std::move(dwarf);
+}
+
+/// Names need not be UTF-8.
+void write_line(std::ostream& out, const ordered_json& json) {
+  out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+std::string quoted_for_script(const std::string& text) {
+  std::string quoted;
+  for (const char letter : ordered_json(text).dump(-1, ' ', true, ordered_json::error_handler_t::replace)) {
+    if (letter == '<' || letter == '>') {
+      quoted += letter == '<' ? "\\u003c" : "\\u003e";
+    } else {
+      quoted += letter;
+    }
+  }
+  return quoted;
+}
+
+void write_json(std::ostream& out, AddressSpace& space, const ThreadStack& thread, const Stack& stack,
+                const std::optional<Cut>& cut) {
+  ordered_json json{{"process", thread.process}, {"thread", thread.thread}, {"name", thread.name}};
+  if (thread.signal != 0) json["signal"] = thread.signal;
+  if (!thread.missing.empty()) {
+    json["missing"] = thread.missing;
+  } else {
+    json["frames"] = frames_of(space, stack);
+    add_end(json, stack, cut);
+  }
+  write_line(out, json);
+}
+
+void write_json(std::ostream& out, AddressSpace& space, KernelNames& kernel, const Sample& sample,
+                const std::optional<Cut>& cut) {
+  ordered_json json{{"process", sample.process}, {"thread", sample.thread}, {"name", sample.name}, {"ns", sample.time}};
+  ordered_json frames = ordered_json::array();
+  for (const std::uint64_t pc : sample.kernel) {
+    ordered_json frame{{"pc", hex(pc)}};
+    if (const std::string_view name = kernel.name_at(pc); !name.empty()) frame["function"] = name;
+    frames.push_back(std::move(frame));
+  }
+  json["kernel"] = std::move(frames);
+  if (sample.has_user_stack) {
+    json["frames"] = frames_of(space, sample.user);
+    add_end(json, sample.user, cut);
+  }
+  write_line(out, json);
+}
+
+}  // namespace sframe_gen::trace

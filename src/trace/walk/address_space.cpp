@@ -1,0 +1,120 @@
+#include "trace/walk/address_space.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "support/text.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+/// What addresses of the mapping are above those of the file. None: the mapping holds no part of a PT_LOAD, so that the
+/// file is not the one that was mapped. The kernel maps whole pages, whose size is its own business.
+std::optional<std::uint64_t> bias_of(const Mapping& mapping, const elf::Image& image) {
+  const std::uint64_t begin = mapping.file_offset, end = begin + (mapping.end - mapping.begin);
+  for (const std::uint32_t wanted : {std::uint32_t{PF_X}, std::uint32_t{0}}) {
+    for (const Elf64_Phdr& segment : image.segments()) {
+      if (segment.p_type != PT_LOAD || (segment.p_flags & wanted) != wanted) continue;
+      if (segment.p_offset >= end || segment.p_offset + segment.p_filesz <= begin) continue;
+      return mapping.begin - (segment.p_vaddr - segment.p_offset + begin);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+AddressSpace::AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file)
+    : open_file_(std::move(open_file)) {
+  for (const Mapping& mapping : executable) add(mapping);
+}
+
+/// `part` with what is left of it between two addresses.
+void AddressSpace::put(Part part, std::uint64_t begin, std::uint64_t end) {
+  part.mapping.file_offset += begin - part.mapping.begin;
+  part.mapping.begin = part.module.begin = begin;
+  part.mapping.end = part.module.end = end;
+  parts_.insert_or_assign(begin, std::move(part));
+}
+
+bool AddressSpace::add(const Mapping& mapping) {
+  if (mapping.begin >= mapping.end) return false;
+  bool took_place = false;
+  auto next = parts_.upper_bound(mapping.begin);
+  if (next != parts_.begin() && std::prev(next)->second.mapping.end > mapping.begin) --next;
+  while (next != parts_.end() && next->first < mapping.end) {
+    const Part old = std::move(next->second);
+    next = parts_.erase(next);
+    took_place = true;
+    if (old.mapping.begin < mapping.begin) put(old, old.mapping.begin, mapping.begin);
+    if (old.mapping.end > mapping.end) put(old, mapping.end, old.mapping.end);
+  }
+  Part part;
+  part.mapping = mapping;
+  part.module = {.begin = mapping.begin, .end = mapping.end};
+  part.name = printable(mapping.path);
+  parts_.insert_or_assign(mapping.begin, std::move(part));
+  return took_place;
+}
+
+AddressSpace::Parts::iterator AddressSpace::part_at(std::uint64_t pc) {
+  auto behind = parts_.upper_bound(pc);
+  if (behind == parts_.begin()) return parts_.end();
+  --behind;
+  return pc < behind->second.mapping.end ? behind : parts_.end();
+}
+
+const unwind::Module* AddressSpace::module_at(std::uint64_t pc) const {
+  const auto behind = parts_.upper_bound(pc);
+  if (behind == parts_.begin()) return nullptr;
+  const Part& part = std::prev(behind)->second;
+  return pc < part.mapping.end ? &part.module : nullptr;
+}
+
+void AddressSpace::open(Part& part) {
+  if (part.was_opened) return;
+  part.was_opened = true;
+  part.opened = open_file_(part.mapping);
+  if (!part.opened.file) return;
+  if (const auto bias = bias_of(part.mapping, part.opened.file->image())) {
+    part.bias = *bias;
+  } else {
+    part.opened = {nullptr, "is not the file that was mapped"};
+  }
+}
+
+AddressSpace::Place AddressSpace::place_of(std::uint64_t pc) {
+  const auto found = part_at(pc);
+  if (found == parts_.end()) return {};
+  Part& part = found->second;
+  open(part);
+  CodeFile* const file = part.opened.file.get();
+  const Mapping& mapping = part.mapping;
+  const std::uint64_t address = file != nullptr ? pc - part.bias : pc - mapping.begin + mapping.file_offset;
+  return {&mapping, file, part.opened.why_not, part.name, address};
+}
+
+bool AddressSpace::find_rows(std::uint64_t pc) {
+  const auto found = part_at(pc);
+  if (found == parts_.end()) return false;
+  Part& part = found->second;
+  open(part);
+  if (!part.opened.file || part.has_more_rows) return false;
+  CodeFile& file = *part.opened.file;
+  part.has_more_rows = part.has_rows;
+  part.has_rows = true;
+  const sframe::SectionView* const rows = part.has_more_rows ? file.more_rows() : file.rows();
+  if (rows == nullptr || rows == part.module.view) return false;
+  part.module.view = rows;
+  part.module.bias = part.bias;
+  return true;
+}
+
+void AddressSpace::find_all_rows() {
+  for (auto& [begin, part] : parts_) {
+    if (part.module.view == nullptr) find_rows(begin);
+  }
+}
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sframe_gen/unwind.hpp"
+#include "trace/walk/code_file.hpp"
+
+namespace sframe_gen::trace {
+
+/// A part of a file in the memory of a walked program, as its kernel tells.
+struct Mapping {
+  std::uint64_t begin = 0, end = 0;  ///< addresses in the program
+  std::uint64_t file_offset = 0;
+  std::string path;  ///< "[vdso]", "/lib/libc.so.6", "/tmp/gone (deleted)"
+  /// Of the file, as stat() has them, if they are known.
+  std::uint64_t device = 0, inode = 0;
+  std::string build_id{};  ///< of the file, as digits, if it is known
+};
+
+/// The file of a mapping, or what is known instead of it.
+struct OpenedFile {
+  std::shared_ptr<CodeFile> file;  ///< null: it cannot be had
+  std::string why_not;
+};
+
+/// What a program's addresses mean: for the unwinder, and for whoever reads its frames. Files are opened when a PC
+/// leads into them.
+class AddressSpace {
+ public:
+  using OpenFile = std::function<OpenedFile(const Mapping&)>;
+
+  /// `executable`: its mappings of code, as they came: where two overlap, the later one holds.
+  AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file);
+
+  /// One more. True: it took the place of others, so that what is remembered of PCs there is wrong now.
+  bool add(const Mapping& mapping);
+
+  /// The one that holds `pc`, for unwind::Walked; null: none.
+  const unwind::Module* module_at(std::uint64_t pc) const;
+
+  /// Where a PC lies.
+  struct Place {
+    const Mapping* mapping = nullptr;  ///< null: in none
+    CodeFile* file = nullptr;          ///< null: it cannot be had
+    std::string_view why_no_file;
+    std::string_view name;      ///< the mapping's path, fit to be printed
+    std::uint64_t address = 0;  ///< in the file: virtual; without a file: an offset in it
+  };
+  Place place_of(std::uint64_t pc);
+
+  /// Opens the file of the module that holds `pc` or, if its rows say nothing there, asks for more. False: nothing has
+  /// changed.
+  bool find_rows(std::uint64_t pc);
+  /// Before the program is stopped: all files that are there.
+  void find_all_rows();
+
+ private:
+  struct Part {
+    Mapping mapping;
+    unwind::Module module;
+    std::string name;
+    bool was_opened = false, has_rows = false, has_more_rows = false;
+    OpenedFile opened;
+    std::uint64_t bias = 0;
+  };
+  /// By where they begin. No two overlap.
+  using Parts = std::map<std::uint64_t, Part>;
+
+  Parts::iterator part_at(std::uint64_t pc);
+  void put(Part part, std::uint64_t begin, std::uint64_t end);
+  void open(Part& part);
+
+  Parts parts_;
+  OpenFile open_file_;
+};
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,123 @@
+#include "trace/walk/code_file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "elf/build_id.hpp"
+#include "sframe_gen/convert.hpp"
+#include "support/text.hpp"
+#include "trace/walk/demangle.hpp"
+#include "trace/walk/section_cache.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+/// Where distributions keep what they have stripped.
+constexpr const char* debug_files = "/usr/lib/debug/.build-id";
+
+std::optional<elf::Image> open_debug_file(const elf::Image& image) {
+  try {
+    const std::string id = elf::hex_digits(elf::build_id(image));
+    if (id.size() < 4) return std::nullopt;
+    const auto path = std::filesystem::path(debug_files) / id.substr(0, 2) / (id.substr(2) + ".debug");
+    if (!std::filesystem::exists(path)) return std::nullopt;
+    elf::Image debug = elf::Image::open(path);
+    if (elf::hex_digits(elf::build_id(debug)) == id) return debug;
+  } catch (const std::exception&) {
+    // Names are worth no error: without them an address is printed.
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+CodeFile::CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options)
+    : storage_(std::move(storage)), image_(std::move(image)), options_(options) {}
+
+void CodeFile::open_own_section() {
+  own_was_tried_ = true;
+  const elf::Section* const section = image_.find_section(".sframe");
+  if (section == nullptr || (section->header.sh_flags & SHF_ALLOC) == 0) {
+    why_no_rows_ = "has no .sframe section";
+    return;
+  }
+  const sframe::ViewFault fault = own_.open(image_.bytes_of(*section), section->header.sh_addr);
+  if (fault) {
+    why_no_rows_ = ".sframe+" + hex(fault.offset) + ": " + sframe::text_of(fault.problem);
+    return;
+  }
+  use_pages(own_);
+}
+
+/// A section that claims to describe more than its file could hold gets larger pages.
+void CodeFile::use_pages(sframe::SectionView& view) {
+  constexpr std::uint64_t least = 64;
+  pages_.resize(
+      std::min<std::uint64_t>(view.page_slots(), least + image_.file_bytes().size() / sizeof(sframe::PageSlot)));
+  view.use_pages(pages_);
+}
+
+void CodeFile::translate() {
+  was_translated_ = true;
+  if (!options_.allowed) return;
+  const SectionCache cache(options_.cache);
+  try {
+    section_ = cache.find(image_);
+    if (section_.empty() || made_.open(section_, SectionCache::address)) {
+      section_ = sframe_gen::translate(image_.file_bytes(), name(), SectionCache::address).bytes;
+      if (const sframe::ViewFault fault = made_.open(section_, SectionCache::address)) {
+        why_no_rows_ = std::string("its call frame information makes no section: ") + sframe::text_of(fault.problem);
+        return;
+      }
+      cache.keep(image_, section_);
+    }
+  } catch (const std::exception& failure) {
+    why_no_rows_ = failure.what();
+    return;
+  }
+  is_translated_ = true;
+  use_pages(made_);
+}
+
+const sframe::SectionView* CodeFile::rows() {
+  if (!own_was_tried_) {
+    try {
+      open_own_section();
+    } catch (const Failure& failure) {
+      why_no_rows_ = failure.what();
+    }
+  }
+  return own_.is_open() ? &own_ : more_rows();
+}
+
+const sframe::SectionView* CodeFile::more_rows() {
+  if (!was_translated_) translate();
+  return made_.is_open() ? &made_ : nullptr;
+}
+
+void CodeFile::read_names() {
+  if (image_.find_section(".symtab") == nullptr) debug_ = open_debug_file(image_);
+  names_ = std::make_unique<elf::SymbolNames>(debug_ ? *debug_ : image_);
+}
+
+const FunctionPlace& CodeFile::function_at(std::uint64_t address) {
+  constexpr std::size_t slots = 4096;
+  lately_.resize(slots);
+  Lately& slot = lately_[(address ^ address >> 12U) % slots];
+  if (slot.place == nullptr || slot.address != address) slot = {address, &ask_for(address)};
+  return *slot.place;
+}
+
+const FunctionPlace& CodeFile::ask_for(std::uint64_t address) {
+  const auto [found, is_new] = asked_.try_emplace(address);
+  if (!is_new) return found->second;
+  if (!names_) read_names();
+  if (const auto symbol = names_->symbol_at(address)) {
+    // Which version of the function it is (name@@VERSION) tells the linker something, and nobody else.
+    found->second = {printable(demangled(symbol->name.substr(0, symbol->name.find('@')))), address - symbol->begin};
+  }
+  return found->second;
+}
+
+}  // namespace sframe_gen::trace

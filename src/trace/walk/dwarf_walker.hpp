@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sframe_gen/unwind.hpp"
+#include "trace/walk/address_space.hpp"
+
+struct Dwfl;
+struct Dwfl_Frame;
+struct Dwfl_Thread;
+
+namespace sframe_gen::trace {
+
+/// Linux gives programs 48 bits of address on aarch64; what a signature may take of the others, but for bit 55 and the
+/// tag in the highest byte.
+inline constexpr std::uint64_t signature_mask = 0x007f'0000'0000'0000;
+
+/// Frames that DWARF leads to, the innermost first.
+struct DwarfStack {
+  std::vector<std::uint64_t> pcs;
+  /// Why there are no more; nothing: the last one is the outermost.
+  std::optional<std::string> cut;
+  bool memory_ends = false;  ///< it is cut as memory cannot be read
+};
+
+/// Walks by the call frame information of the same files, from the same registers and bytes, with code that has nothing
+/// in common with ours: libdwfl of elfutils. Its guesses by frame pointers, where there is no such information, are not
+/// taken.
+class DwarfWalker {
+ public:
+  explicit DwarfWalker(std::size_t most_frames);
+  ~DwarfWalker();
+  DwarfWalker(const DwarfWalker&) = delete;
+  DwarfWalker& operator=(const DwarfWalker&) = delete;
+
+  DwarfStack walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context);
+
+ private:
+  /// A file where libdwfl was told that it is.
+  struct Module {
+    const CodeFile* file;
+    std::uint64_t bias;
+  };
+  struct Walk;
+  struct Callbacks;
+
+  void begin_anew();
+  void walk_once(Walk& walk);
+  void add_module(Walk& walk, std::uint64_t pc);
+  bool attach(Walk& walk);
+  int take_frame(Walk& walk, Dwfl_Frame* frame);
+  bool find_rules(Walk& walk, std::uint64_t pc);
+
+  std::size_t most_frames_;
+  Dwfl* dwfl_ = nullptr;
+  bool is_attached_ = false;
+  Walk* now_ = nullptr;
+  std::deque<Module> modules_;
+};
+
+}  // namespace sframe_gen::trace
