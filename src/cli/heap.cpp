@@ -22,11 +22,14 @@ void expect_allocations(std::size_t bytes) {
   if (after > before) ::madvise(before, static_cast<std::size_t>(after - before), MADV_HUGEPAGE);
 }
 
-void prepare_heap(const std::filesystem::path& file) {
+void prepare_heap(const std::filesystem::path& file, bool compact) {
   constexpr std::uintmax_t worth_it = 16 << 20;
   std::error_code ignored;
   const std::uintmax_t size = std::filesystem::file_size(file, ignored);
-  if (!ignored && size >= worth_it) expect_allocations(8 * (size / 20));
+  if (ignored || size < worth_it) return;
+  // The most that malloc lets us keep in the heap; by default it maps each table anew, page by page.
+  if (compact) ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  expect_allocations((compact ? 24 : 8) * (size / 20));
 }
 
 }  // namespace sframe_gen::cli

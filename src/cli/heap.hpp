@@ -11,7 +11,8 @@ namespace sframe_gen::cli {
 void expect_allocations(std::size_t bytes);
 
 /// Does so for the conversion of `file`, if that is large: libdwarf's blocks, our tables and the section together take
-/// about eight times the size of .eh_frame, which is a twentieth of a large library.
-void prepare_heap(const std::filesystem::path& file);
+/// about eight times the size of .eh_frame, which is a twentieth of a large library. A compact section takes three
+/// times as much, in tables of some MB each: a tenth of its time went into page faults on these.
+void prepare_heap(const std::filesystem::path& file, bool compact);
 
 }  // namespace sframe_gen::cli
