@@ -1,10 +1,8 @@
 #include "convert/lower_functions.hpp"
 
-#include <algorithm>
 #include <future>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include "convert/stub_merge.hpp"
 #include "elf/machine.hpp"
 #include "support/background.hpp"
+#include "support/in_parallel.hpp"
 
 namespace sframe_gen::convert {
 
@@ -20,7 +19,6 @@ namespace {
 
 /// Below this a thread costs more than it saves.
 constexpr std::size_t functions_per_thread = 4096;
-constexpr std::size_t most_threads = 8;
 
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
 struct LoweredPart {
@@ -52,6 +50,8 @@ LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::P
                        std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
                        const emit::compact::Gaps* gaps) {
   LoweredPart lowered(dialect, gaps);
+  // What the other parts have comes behind the first.
+  if (dialect.compact_rows != 0) lowered.rows.expect(begin == 0 ? source.size() : part.end - part.begin);
   const auto put = [&](const emit::Selected& selected, const emit::RuleTable& rules) {
     if (dialect.compact_rows != 0) return add_rows(selected, rules, lowered.rows);
     for (const emit::NumberedFde& fde : selected.fdes) lowered.encoder.add(fde, rules);
@@ -62,14 +62,6 @@ LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::P
       source.for_each_function(part, rules, [&](const cfi::NumberedFrames& frames) { merge.add(frames); });
   merge.finish();
   return lowered;
-}
-
-std::size_t thread_count(std::size_t functions) {
-  const std::size_t wanted = functions / functions_per_thread;
-  if (wanted <= 1)
-    return 1;  // glibc opens a file of sysfs to count processors, which a small program need not wait for
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return std::min({wanted, cores, most_threads});
 }
 
 Coverage new_coverage(const cfi::FrameSource& source, const emit::Dialect& dialect) {
@@ -121,7 +113,7 @@ std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncod
 LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
                                  const emit::Dialect& dialect, const emit::compact::Gaps* gaps) {
   LoweredFunctions all{emit::SectionEncoder(dialect), new_coverage(source, dialect)};
-  auto parts = source.parts(thread_count(source.size()));
+  auto parts = source.parts(workers_for(source.size(), functions_per_thread));
   if (parts.empty()) parts.push_back({0, 0});
   const auto lower = [&source, &stubs, &dialect, &parts, gaps](std::size_t i) {
     const std::uint64_t begin = i == 0 ? 0 : source.start_of(parts[i]);

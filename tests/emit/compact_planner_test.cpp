@@ -39,7 +39,8 @@ sframe::Fde random_function(std::mt19937& random, std::uint64_t start, bool flex
 }
 
 struct Planned {
-  Planned(unsigned seed, const emit::Dialect& dialect) : dialect_(dialect), sequence(sequence_of(seed)) {}
+  Planned(unsigned seed, const emit::Dialect& dialect, int functions = 400)
+      : dialect_(dialect), sequence(sequence_of(seed, functions)) {}
 
   /// Distances and rules of the rows of a block.
   std::vector<std::pair<std::uint32_t, emit::RuleId>> rows(std::uint32_t begin, std::uint32_t end) const {
@@ -52,10 +53,10 @@ struct Planned {
     return rows;
   }
 
-  Sequence sequence_of(unsigned seed) {
+  Sequence sequence_of(unsigned seed, int functions) {
     std::mt19937 random(seed);
     std::uint64_t start = 0x1000;
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < functions; ++i) {
       stream_.add(random_function(random, start, dialect_.flexible_descriptors));
       start += stream_.pieces().back().size + random() % 3;
       if (random() % 50 == 0) stream_.forbid_gap();
@@ -68,13 +69,13 @@ struct Planned {
   emit::compact::RowStream stream_{dialect_, &gaps_};
   Sequence sequence;
   BlockSizes sizes{sequence, stream_.rules(), dialect_};
-  RepeatedBlocks blocks{sequence, sizes, dialect_.compact_rows};
+  RepeatedBlocks blocks{sequence, emit::compact::RowHashes(sequence, dialect_.compact_rows), sizes,
+                        dialect_.compact_rows};
 };
 
 class CompactPlanner : public testing::TestWithParam<unsigned> {};
 
-TEST_P(CompactPlanner, BlocksThatRepeatAreThoseWhoseRowsAreEqual) {
-  const Planned planned(GetParam(), compact(12));
+void expect_equal_rows(const Planned& planned) {
   std::map<decltype(planned.rows(0, 0)), std::set<RepeatedBlocks::Id>> numbers;
   std::map<RepeatedBlocks::Id, decltype(planned.rows(0, 0))> contents;
   for (std::uint32_t cut = 0; cut < planned.sequence.cuts.size(); ++cut) {
@@ -87,6 +88,15 @@ TEST_P(CompactPlanner, BlocksThatRepeatAreThoseWhoseRowsAreEqual) {
   }
   for (const auto& [rows, found] : numbers) EXPECT_EQ(found.size(), 1U);
   EXPECT_GT(numbers.size(), 100U);
+}
+
+TEST_P(CompactPlanner, BlocksThatRepeatAreThoseWhoseRowsAreEqual) {
+  expect_equal_rows(Planned(GetParam(), compact(12)));
+}
+
+/// So many that several threads look for them.
+TEST(CompactPlannerOfMany, BlocksThatRepeatAreThoseWhoseRowsAreEqual) {
+  expect_equal_rows(Planned(1, compact(12), 12000));
 }
 
 TEST_P(CompactPlanner, BlocksOfOnePartThatAreEqualAreFound) {
@@ -125,21 +135,23 @@ std::uint64_t length_by_pairs(const PathRules& rules, const BlockPrices& prices,
 void expect_shortest(const Planned& planned, bool shares_heads, unsigned seed) {
   std::mt19937 random(seed);
   BlockPrices prices;
-  std::vector<std::uint32_t> bytes(planned.blocks.size());
   for (std::uint32_t cut = 0; cut < planned.sequence.cuts.size(); ++cut)
     for (std::uint32_t end = cut; const RepeatedBlocks::Id block : planned.blocks.at(cut))
-      bytes[block] = planned.sizes.shape(cut, ++end).bytes;
-  for (const std::uint32_t size : bytes) {
+      EXPECT_EQ(planned.blocks.bytes()[block], planned.sizes.shape(cut, ++end).bytes);
+  for (const std::uint32_t size : planned.blocks.bytes()) {
     prices.shares.push_back(4096 / (1 + static_cast<std::uint32_t>(random() % 5)));
     prices.prices.push_back(prices.shares.back() * size);
   }
-  const PathRules rules{planned.sizes, planned.blocks, bytes, 12, std::uint64_t{16} * 4096, shares_heads};
-  std::vector<std::uint32_t> from(planned.sequence.cuts.size() + 1);
+  const PathRules rules{planned.sizes, planned.blocks, planned.blocks.bytes(), 12, std::uint64_t{16} * 4096,
+                        shares_heads};
+  std::vector<std::uint32_t> starts;
   emit::compact::PathMemory memory;
   for (std::size_t run = 0; run < planned.sequence.runs.size(); ++run) {
     const std::uint32_t begin = planned.sequence.runs[run].first_cut, end = planned.sequence.end_of_cuts(run);
-    EXPECT_EQ(shortest_path(rules, {begin, end}, prices, from, memory), length_by_pairs(rules, prices, begin, end));
-    for (std::uint32_t cut = end; cut != begin; cut = from[cut]) ASSERT_LT(from[cut], cut);
+    EXPECT_EQ(shortest_path(rules, {begin, end}, prices, starts, memory), length_by_pairs(rules, prices, begin, end));
+    ASSERT_EQ(starts.front(), begin);
+    EXPECT_TRUE(std::ranges::adjacent_find(starts, std::greater_equal()) == starts.end());
+    EXPECT_LT(starts.back(), end);
   }
 }
 

@@ -23,6 +23,11 @@ void check_offset(std::size_t offset) {
 
 }  // namespace
 
+void BlockPool::expect(std::size_t blocks, std::size_t bytes) {
+  blocks_.reserve(blocks);
+  bytes_.reserve(bytes);
+}
+
 std::uint32_t BlockPool::add(std::span<const std::byte> block) {
   added_bytes_ += block.size();
   const auto number = static_cast<std::uint32_t>(blocks_.size());

@@ -21,6 +21,8 @@ class BlockPool {
  public:
   explicit BlockPool(Sharing sharing) : sharing_(sharing) {}
 
+  /// So many blocks are to come, of so many bytes.
+  void expect(std::size_t blocks, std::size_t bytes);
   /// Returns the block's number.
   std::uint32_t add(std::span<const std::byte> block);
   /// One that is known to be equal to that of this number.

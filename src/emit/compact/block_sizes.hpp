@@ -56,6 +56,12 @@ class BlockSizes {
     return nodes_[end].end.rows * width + nodes_[end].end.plain + attribute_size_;
   }
 
+  /// The block's shape will be asked for soon.
+  void expect(std::uint32_t begin, std::uint32_t end) const {
+    __builtin_prefetch(&nodes_[begin]);
+    __builtin_prefetch(&nodes_[end]);
+  }
+
  private:
   static sframe::FreAddressWidth fre_address_width_of_start(std::uint32_t largest) {
     return largest <= UINT8_MAX    ? sframe::FreAddressWidth::One

@@ -8,7 +8,7 @@ namespace sframe_gen::emit::compact {
 
 /// Hash → number, for hashes that are mixed well and numbers that count up from 0. What looks for a few hundred
 /// thousand of them waits for memory more than for anything else: so a slot takes 8 bytes, of which 32 are bits of the
-/// hash that tell it from others of the same slot, and who knows what it will look for soon may say so.
+/// hash that tell it from others of the same slot.
 class HashNumbers {
  public:
   explicit HashNumbers(std::size_t expected) {
@@ -30,8 +30,12 @@ class HashNumbers {
     hashes_.push_back(hash);
     return number;
   }
-  void will_look_for(std::uint64_t hash) const { __builtin_prefetch(&slots_[slot_of(hash)], 1); }
 
+  /// Forgets all; the memory stays.
+  void clear() {
+    slots_.assign(slots_.size(), {});
+    hashes_.clear();
+  }
   std::size_t size() const { return hashes_.size(); }
 
  private:

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "emit/compact/block_sizes.hpp"
+#include "emit/compact/row_hashes.hpp"
 #include "emit/compact/sequence.hpp"
 #include "emit/dialect.hpp"
 
@@ -16,6 +17,7 @@ struct Plan {
   std::vector<std::uint32_t> repeats;
   static constexpr std::uint32_t once = UINT32_MAX;
   std::uint32_t repeated = 0;  ///< how many numbers there are
+  std::uint64_t bytes = 0;     ///< of descriptors and rows, if blocks with one number are equal and no others
   /// No choice among these cuts takes fewer bytes for descriptors and rows, whatever is shared.
   std::uint64_t least_bytes = 0;
 };
@@ -28,6 +30,8 @@ struct Plan {
 ///     1. by all places that could use it. Nobody can pay less, so this path's length is a bound for any choice.
 ///     2. by those that used it the time before.
 ///     3. nothing at all where two or more used it. The sum over all then can only fall.
-Plan make_plan(const Sequence& sequence, const BlockSizes& sizes, const Dialect& dialect);
+///
+/// `hashes`: none where nothing is shared.
+Plan make_plan(const Sequence& sequence, const RowHashes& hashes, const BlockSizes& sizes, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit::compact

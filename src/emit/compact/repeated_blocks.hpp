@@ -4,8 +4,12 @@
 #include <span>
 #include <vector>
 
+#include "emit/compact/block_finder.hpp"
 #include "emit/compact/block_sizes.hpp"
+#include "emit/compact/cut_groups.hpp"
+#include "emit/compact/row_hashes.hpp"
 #include "emit/compact/sequence.hpp"
+#include "emit/compact/single_rows.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -18,22 +22,35 @@ class RepeatedBlocks {
 
   /// None.
   RepeatedBlocks() = default;
-  RepeatedBlocks(const Sequence& sequence, const BlockSizes& sizes, std::uint32_t most_rows);
+  RepeatedBlocks(const Sequence& sequence, const RowHashes& hashes, const BlockSizes& sizes, std::uint32_t most_rows);
 
   /// Those that begin at the cut and occur elsewhere too: up to the next cut, to the one behind it, and so on.
   std::span<const Id> at(std::uint32_t cut) const {
-    if (first_.empty()) return {};
-    return std::span(blocks_).subspan(first_[cut], first_[cut + 1] - first_[cut]);
+    if (places_.empty()) return {};
+    return std::span(blocks_).subspan(places_[cut].first, places_[cut].count);
   }
 
   /// Places where the block, or one that begins with it, stands.
   std::uint32_t occurrences(Id block) const { return occurrences_[block]; }
+  /// That each takes.
+  const std::vector<std::uint32_t>& bytes() const { return bytes_; }
   std::size_t size() const { return occurrences_.size(); }
 
  private:
-  std::vector<std::uint32_t> first_;  ///< by cut: an index into blocks_
+  struct Place {
+    std::uint32_t first = 0;  ///< an index into blocks_
+    std::uint32_t count = 0;
+  };
+  /// Where what begins at the cuts of a group goes.
+  struct Base {
+    std::uint32_t block;
+    Id identifier;
+  };
+  void take(std::span<const CutStart> starts, const GroupFound& group, const FoundBlocks& found, Id singles, Base base);
+
+  std::vector<Place> places_;  ///< by cut
   std::vector<Id> blocks_;
-  std::vector<std::uint32_t> occurrences_;
+  std::vector<std::uint32_t> occurrences_, bytes_;
 };
 
 }  // namespace sframe_gen::emit::compact

@@ -8,52 +8,67 @@ namespace {
 
 constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
 
+/// Modulo 2^64, by Newton's method: each step doubles the bits that are right, of which an odd number has three.
+constexpr std::uint64_t inverse_of(std::uint64_t odd) {
+  std::uint64_t inverse = odd;
+  for (int bits = 3; bits < 64; bits *= 2) inverse *= 2 - odd * inverse;
+  return inverse;
+}
+constexpr std::uint64_t inverse = inverse_of(factor);
+static_assert(factor * inverse == 1);
+
 std::uint64_t hash_of(std::uint32_t distance, RuleId rule) {
   return mixed(std::uint64_t{distance} << 32U | rule);
+}
+
+/// The hash of a block's first row.
+std::uint64_t hash_of_first(const Row& row, std::uint64_t seed) {
+  return hash_of(0, row.rule) + seed;
 }
 
 }  // namespace
 
 RowHashes::RowHashes(const Sequence& sequence, std::uint32_t most_rows)
-    : sums_(sequence.cuts.size() + 1), starts_(sequence.cuts.size()), powers_(most_rows + 1, 1) {
+    : ends_(sequence.cuts.size() + 1),
+      differences_(sequence.cuts.size()),
+      powers_(most_rows + 1, 1),
+      groups_(sequence.cuts.size()) {
   for (std::size_t i = 1; i < powers_.size(); ++i) powers_[i] = powers_[i - 1] * factor;
 
-  std::uint64_t sum = 0;
-  std::uint32_t offset_before = 0;
+  End all;
   for (std::size_t run = 0; run < sequence.runs.size(); ++run) {
     const Run& properties = sequence.runs[run];
     const std::uint64_t seed = mixed((properties.signal_frame ? 2U : 0U) + (properties.b_key ? 1U : 0U));
-    Start* repeating = nullptr;  // one that repeats, until its second row comes
-    std::uint32_t repeating_offset = 0;
+    std::uint32_t offset_before = 0;
+    std::uint32_t waiting = properties.first_cut;  // cuts from there on have had no second row yet
+    const auto first_of = [&](std::uint32_t cut) -> const Row& { return sequence.rows[sequence.cuts[cut].row]; };
+    const auto take = [&](const Row& row, std::uint32_t cuts) {
+      all.sum = all.sum * factor + hash_of(row.offset - offset_before, row.rule);
+      ++all.rows;
+      offset_before = row.offset;
+      for (; waiting < cuts; ++waiting) {
+        const Row& first = first_of(waiting);
+        const std::uint64_t two = hash_of_first(first, seed) * factor + hash_of(row.offset - first.offset, row.rule);
+        groups_[waiting].number = static_cast<std::uint8_t>(mixed(two) >> (64 - group_bits));
+        // As if the row had been added to the first one alone.
+        if (sequence.cuts[waiting].repeats) differences_[waiting] = (two - all.sum) * inverse;
+      }
+    };
     for (std::uint32_t cut = properties.first_cut; cut < sequence.end_of_cuts(run); ++cut) {
       std::uint32_t i = sequence.cuts[cut].row;
       const std::uint32_t end = sequence.end_of_rows(cut);
-      const Row& first = sequence.rows[i];
-      Start& start = starts_[cut];
-      sums_[cut] = sum;
-      start.alone = hash_of(0, first.rule) + seed;
+      ends_[cut] = all;
+      groups_[cut].repeats = sequence.cuts[cut].repeats;
       if (sequence.cuts[cut].repeats) {
-        repeating = &start;
-        start.rows = 2;
-        repeating_offset = first.offset;
-        if (++i == end) continue;
+        ++i;
+      } else {
+        take(sequence.rows[i++], cut);
+        differences_[cut] = hash_of_first(first_of(cut), seed) - all.sum;
       }
-      const Row& added = sequence.rows[i++];
-      sum = sum * factor + hash_of(added.offset - offset_before, added.rule);
-      if (repeating != nullptr) {
-        repeating->difference = repeating->alone * factor + hash_of(added.offset - repeating_offset, added.rule) - sum;
-      }
-      if (repeating != &start) start.difference = start.alone - sum;
-      repeating = nullptr;
-      offset_before = added.offset;
-      for (; i < end; ++i) {
-        const Row& row = sequence.rows[i];
-        sum = sum * factor + hash_of(row.offset - offset_before, row.rule);
-        offset_before = row.offset;
-      }
+      for (; i < end; ++i) take(sequence.rows[i], cut + 1);
     }
   }
-  sums_.back() = sum;
+  ends_.back() = all;
 }
 
 }  // namespace sframe_gen::emit::compact

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -8,8 +8,8 @@
 
 namespace sframe_gen::emit::compact {
 
-/// The hash of any block of rows, from one cut to another, in constant time: equal for equal rules at equal distances
-/// from the block's start, wherever the cuts between are.
+/// The hash of any block of two or more rows, from one cut to another, in constant time: equal for equal rules at equal
+/// distances from the block's start, wherever the cuts between are.
 ///
 /// A sum over the rows, each hashed with its distance to the one before it, times a power of an odd number for those
 /// behind it, modulo 2^64. So that of a block is the sum up to its end less the sum up to its first row, times a power,
@@ -19,21 +19,40 @@ class RowHashes {
   RowHashes() = default;
   RowHashes(const Sequence& sequence, std::uint32_t most_rows);
 
-  /// `rows`: that the block has.
-  std::uint64_t of(std::uint32_t begin, std::uint32_t end, std::uint32_t rows) const {
-    const Start& first = starts_[begin];
-    return rows < first.rows ? first.alone : sums_[end] + first.difference * powers_[rows - first.rows];
+  /// What the hashes of all blocks that begin at a cut have in common.
+  struct Begin {
+    std::uint64_t difference = 0;  ///< the hash of the first row less the sum up to there
+    std::uint32_t rows = 0;        ///< before it, in all runs
+  };
+  Begin begin(std::uint32_t cut) const { return {differences_[cut], ends_[cut].rows - (groups_[cut].repeats ? 1 : 0)}; }
+
+  /// Of the block from there up to the cut `end`.
+  std::uint32_t rows(const Begin& begin, std::uint32_t end) const { return ends_[end].rows - begin.rows; }
+  /// Never 0.
+  std::uint64_t hash(const Begin& begin, std::uint32_t end) const {
+    const std::uint64_t hash = ends_[end].sum + begin.difference * powers_[rows(begin, end) - 1];
+    return hash == 0 ? 1 : hash;
   }
+  /// Blocks that end there will be asked for soon.
+  void expect(std::uint32_t end) const { __builtin_prefetch(&ends_[end]); }
+
+  /// Blocks of two or more rows that begin at cuts of different groups are different.
+  static constexpr unsigned group_bits = 8;
+  std::uint8_t group(std::uint32_t cut) const { return groups_[cut].number; }
 
  private:
-  struct Start {
-    std::uint64_t alone = 0;       ///< the hash of the first row by itself
-    std::uint64_t difference = 0;  ///< that of the first `rows` rows of a block less the sum up to there
-    std::uint32_t rows = 1;
+  struct End {
+    std::uint64_t sum = 0;   ///< over all rows before the cut that repeat nothing
+    std::uint32_t rows = 0;  ///< so many
   };
-  std::vector<std::uint64_t> sums_;  ///< by cut, and one behind the last: over all rows that repeat nothing
-  std::vector<Start> starts_;
+  struct Group {
+    std::uint8_t number = 0;
+    bool repeats = false;  ///< the cut
+  };
+  std::vector<End> ends_;  ///< by cut, and one behind the last
+  std::vector<std::uint64_t> differences_;
   std::vector<std::uint64_t> powers_;
+  std::vector<Group> groups_;
 };
 
 }  // namespace sframe_gen::emit::compact

@@ -7,6 +7,12 @@
 
 namespace sframe_gen::emit::compact {
 
+void RowStream::expect(std::size_t functions) {
+  constexpr std::size_t rows_per_function = 16;  // more than files have that are large
+  pieces_.reserve(functions);
+  rows_.reserve(functions * rows_per_function);
+}
+
 void RowStream::add(const sframe::Fde& fde) {
   NumberedFde numbered{fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}};
   numbered.fres.reserve(fde.fres.size());

@@ -41,6 +41,8 @@ class RowStream {
   /// `gaps` null: nothing is known of what stands between functions.
   RowStream(const Dialect& dialect, const Gaps* gaps) : dialect_(dialect), gaps_(gaps), rules_(dialect) {}
 
+  /// So many functions are to come, most likely: no more memory is touched for that than they take in the end.
+  void expect(std::size_t functions);
   /// Functions and parts of functions come in ascending order and do not overlap. Each has a row at its start.
   void add(const sframe::Fde& fde);
   void add(const NumberedFde& fde, const RuleTable& rules);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace sframe_gen::emit::compact {
 
@@ -153,7 +154,7 @@ void find_with_heads(const PathRules& rules, const Stretch& stretch, const Block
 }  // namespace
 
 std::uint64_t shortest_path(const PathRules& rules, const Stretch& stretch, const BlockPrices& prices,
-                            std::span<std::uint32_t> from, PathMemory& memory) {
+                            std::vector<std::uint32_t>& starts, PathMemory& memory) {
   memory.arrivals.assign(stretch.end - stretch.begin + 1, std::numeric_limits<std::uint64_t>::max());
   memory.arrivals[0] = 0;
   if (rules.shares_heads) {
@@ -161,8 +162,12 @@ std::uint64_t shortest_path(const PathRules& rules, const Stretch& stretch, cons
   } else {
     Search(rules, stretch, prices, memory).find();
   }
-  for (std::size_t cut = 1; cut < memory.arrivals.size(); ++cut)
-    from[stretch.begin + cut] = stretch.begin + from_of(memory.arrivals[cut]);
+  starts.clear();
+  for (std::uint32_t cut = stretch.end - stretch.begin; cut != 0;) {
+    cut = from_of(memory.arrivals[cut]);
+    starts.push_back(stretch.begin + cut);
+  }
+  std::ranges::reverse(starts);
   return length_of(memory.arrivals.back());
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "emit/compact/block_sizes.hpp"
@@ -47,9 +46,9 @@ struct PathMemory {
   std::vector<PricedBegin> narrow, wide;
 };
 
-/// Cuts a stretch into blocks so that descriptors and blocks have the lowest price. Fills `from` for all cuts of the
-/// stretch but the first: the cut before it on the path. Returns the path's length, in parts of a byte.
+/// Cuts a stretch into blocks so that descriptors and blocks have the lowest price. `starts`: where they begin,
+/// ascending. Returns the path's length, in parts of a byte.
 std::uint64_t shortest_path(const PathRules& rules, const Stretch& stretch, const BlockPrices& prices,
-                            std::span<std::uint32_t> from, PathMemory& memory);
+                            std::vector<std::uint32_t>& starts, PathMemory& memory);
 
 }  // namespace sframe_gen::emit::compact

@@ -1,0 +1,42 @@
+#include "support/in_parallel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <vector>
+
+namespace sframe_gen {
+namespace {
+
+TEST(InParallel, EachIndexIsCalledOnceByOneOfTheWorkers) {
+  for (const std::size_t workers : {1U, 2U, 5U}) {
+    for (const std::size_t count : {0U, 1U, 3U, 1000U}) {
+      std::vector<int> calls(count);
+      std::vector<std::size_t> by_worker(workers);
+      for_each_in_parallel(count, workers, [&](std::size_t i, std::size_t worker) {
+        ++calls[i];
+        ++by_worker.at(worker);
+      });
+      EXPECT_EQ(calls, std::vector<int>(count, 1));
+      std::size_t sum = 0;
+      for (const std::size_t one : by_worker) sum += one;
+      EXPECT_EQ(sum, count);
+    }
+  }
+}
+
+TEST(InParallel, WhatAWorkerThrowsArrives) {
+  const auto fail = [](std::size_t, std::size_t) { throw std::runtime_error("no"); };
+  EXPECT_THROW(for_each_in_parallel(8, 1, fail), std::runtime_error);
+  EXPECT_THROW(for_each_in_parallel(8, 3, fail), std::runtime_error);
+}
+
+TEST(InParallel, LittleWorkIsWorthOneWorker) {
+  EXPECT_EQ(workers_for(0, 100), 1U);
+  EXPECT_EQ(workers_for(199, 100), 1U);
+  EXPECT_GE(workers_for(1 << 20, 100), 1U);
+  EXPECT_LE(workers_for(1 << 20, 100), 8U);
+}
+
+}  // namespace
+}  // namespace sframe_gen
