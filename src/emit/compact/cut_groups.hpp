@@ -14,9 +14,9 @@ namespace sframe_gen::emit::compact {
 /// What begins at a cut.
 struct CutStart {
   RowHashes::Begin begin;
-  std::uint32_t cut;
-  std::uint32_t end_of_run;  ///< the cut that no block reaches over
-  std::uint32_t single;      ///< the block of one row, if that is the shortest, or SingleRows::none
+  std::uint32_t cut = 0;
+  std::uint32_t end_of_run = 0;  ///< the cut that no block reaches over
+  std::uint32_t single = 0;      ///< the block of one row, if that is the shortest, or SingleRows::none
 };
 
 /// The cuts by what the first two rows behind them are; ascending in each group. No block of two or more rows is in two
