@@ -6,6 +6,11 @@
 #include <cstring>
 #include <new>
 
+/// With the widest registers that the processor has, in half the time. Builds of the library for x86-64 have it, if
+/// only as a shared one; null in others.
+extern "C" [[gnu::weak]] XXH_errorcode XXH3_128bits_update_dispatch(XXH3_state_t* state, const void* bytes,
+                                                                    std::size_t size);
+
 namespace sframe_gen {
 
 void Digester::Free::operator()(XXH3_state_s* state) const {
@@ -18,7 +23,8 @@ Digester::Digester() : state_(::XXH3_createState()) {
 }
 
 void Digester::update(std::span<const std::byte> bytes) {
-  ::XXH3_128bits_update(state_.get(), bytes.data(), bytes.size());
+  (::XXH3_128bits_update_dispatch != nullptr ? ::XXH3_128bits_update_dispatch : ::XXH3_128bits_update)(
+      state_.get(), bytes.data(), bytes.size());
 }
 
 void Digester::update_zeros(std::uint64_t size) {

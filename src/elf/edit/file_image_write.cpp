@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "elf/edit/file_image.hpp"
+#include "files/file_pieces.hpp"
 #include "files/stored_range.hpp"
 #include "sframe_gen/error.hpp"
 
@@ -39,7 +41,8 @@ class FileWriter {
     while (size != 0) {
       const ssize_t done = ::pwrite(output_, bytes, size, offset_of(to));
       if (done < 0 && errno == EINTR) continue;
-      if (done <= 0) fail(done < 0 ? errno : EIO);
+      // EFAULT: from a mapping whose file has become shorter.
+      if (done <= 0) fail(done < 0 && errno != EFAULT ? errno : EIO);
       bytes += done;
       size -= static_cast<std::size_t>(done);
       to += static_cast<std::uint64_t>(done);
@@ -76,7 +79,7 @@ class FileWriter {
  private:
   void copy_data(Copy copy) {
     while (copy.size != 0) {
-      const std::uint64_t done = kernel_copies_ ? copy_in_kernel(copy) : copy_through_buffer(copy);
+      const std::uint64_t done = kernel_copies_ ? copy_in_kernel(copy) : copy_piece(copy);
       copy = {copy.from + done, copy.to + done, copy.size - done};
     }
   }
@@ -91,15 +94,13 @@ class FileWriter {
     return done > 0 ? static_cast<std::uint64_t>(done) : 0;
   }
 
-  std::uint64_t copy_through_buffer(const Copy& copy) {
-    if (buffer_.empty()) buffer_.resize(buffer_size);
-    const std::size_t size = std::min<std::uint64_t>(copy.size, buffer_.size());
-    const ssize_t done = ::pread(input_, buffer_.data(), size, offset_of(copy.from));
-    if (done < 0 && errno == EINTR) return 0;
-    if (done <= 0) fail(done < 0 ? errno : EIO);
-    write(buffer_.data(), static_cast<std::size_t>(done), copy.to);
-    if (digester_ != nullptr) digester_->update(std::span(buffer_).first(static_cast<std::size_t>(done)));
-    return static_cast<std::uint64_t>(done);
+  std::uint64_t copy_piece(const Copy& copy) {
+    if (!pieces_) pieces_.emplace(input_);
+    const auto piece = pieces_->piece(copy.from, copy.size);
+    if (piece.empty()) fail(errno != 0 ? errno : EIO);
+    write(piece.data(), piece.size(), copy.to);
+    if (digester_ != nullptr) digester_->update(piece);
+    return piece.size();
   }
 
   [[noreturn]] void fail(int error_number) const { throw SystemFailure(name_, "write", error_number); }
@@ -109,7 +110,7 @@ class FileWriter {
   const std::string& name_;
   Digester* digester_;
   bool kernel_copies_;
-  std::vector<std::byte> buffer_;
+  std::optional<files::FilePieces> pieces_;
 };
 
 /// How much of it, from its start, the early copy brings.

@@ -1,10 +1,7 @@
 #include "elf/write/rewrite.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -14,6 +11,7 @@
 #include "elf/load_lookup.hpp"
 #include "elf/undo/original.hpp"
 #include "elf/undo/undo.hpp"
+#include "files/file_pieces.hpp"
 #include "files/stored_range.hpp"
 #include "support/background.hpp"
 
@@ -35,27 +33,19 @@ std::uint64_t unmoved_size(const Image& image) {
   return end <= image.file_bytes().size() ? end : 0;
 }
 
-/// Adds [from, to) of the image, all of them stored.
-void digest_stored(const Image& image, std::uint64_t from, std::uint64_t to, Digester& digester) {
-  std::vector<std::byte> buffer(std::min<std::uint64_t>(to - from, std::uint64_t{1} << 18));
-  while (from < to) {
-    const std::size_t wanted = std::min<std::uint64_t>(to - from, buffer.size());
-    const ssize_t size = ::pread(image.descriptor(), buffer.data(), wanted, static_cast<off_t>(from));
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) throw SystemFailure(image.name(), "read", size < 0 ? errno : EIO);
-    digester.update(std::span(buffer).first(static_cast<std::size_t>(size)));
-    from += static_cast<std::uint64_t>(size);
-  }
-}
-
-/// Adds [from, to) of the image. Reads instead of looking at the mapping: pages that nobody else looks at need not stay
-/// in memory. The kernel would make pages of zeros for what is read of a hole.
+/// Adds [from, to) of the image; a hole's zeros need not be looked at.
 void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Digester& digester) {
+  if (from == to) return;
+  files::FilePieces pieces(image.descriptor());
   while (from < to) {
     const files::StoredRange stored = files::next_stored(image.descriptor(), from, to);
     digester.update_zeros(stored.begin - from);
-    digest_stored(image, stored.begin, stored.end, digester);
-    from = stored.end;
+    for (from = stored.begin; from < stored.end;) {
+      const auto piece = pieces.piece(from, stored.end - from);
+      if (piece.empty()) throw SystemFailure(image.name(), "read", errno != 0 ? errno : EIO);
+      digester.update(piece);
+      from += piece.size();
+    }
   }
 }
 
