@@ -112,6 +112,7 @@ bool FrameSource::empty() const {
 void FrameSource::collect() {
   const auto table = static_cast<std::uint32_t>(tables_.size() - 1);
   const std::vector<Fde>& fdes = tables_.back().fdes;
+  fdes_.reserve(fdes_.size() + fdes.size());
   for (std::uint32_t i = 0; i < fdes.size(); ++i) {
     const Fde& fde = fdes[i];
     if (fde.function_size == 0) {
@@ -194,6 +195,12 @@ void FrameSource::drop_shadowed(std::size_t eh_frame_fdes) {
   }
   fdes_.resize(eh_frame_fdes);
   fdes_.insert(fdes_.end(), kept.begin(), kept.end());
+}
+
+std::uint64_t FrameSource::record_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const FrameTable& table : tables_) bytes += table.section_bytes.size();
+  return bytes;
 }
 
 std::vector<FrameSource::Range> FrameSource::described() const {

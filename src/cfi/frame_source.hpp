@@ -26,6 +26,8 @@ class FrameSource {
   bool empty() const;
   /// FDEs that count: about as many as functions.
   std::size_t size() const { return fdes_.size(); }
+  /// Bytes of their sections.
+  std::uint64_t record_bytes() const;
 
   /// A run of functions, for work in parallel.
   struct Part {

@@ -51,7 +51,14 @@ LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::P
                        const emit::compact::Gaps* gaps) {
   LoweredPart lowered(dialect, gaps);
   // What the other parts have comes behind the first.
-  if (dialect.compact_rows != 0) lowered.rows.expect(begin == 0 ? source.size() : part.end - part.begin);
+  const std::size_t functions = part.begin == 0 ? source.size() : part.end - part.begin;
+  if (dialect.compact_rows != 0) {
+    lowered.rows.expect(functions);
+  } else {
+    // Rows take half to two thirds of the bytes of what they are made from.
+    const std::uint64_t share = source.size() == 0 ? 0 : source.record_bytes() * functions / source.size();
+    lowered.encoder.expect(functions + functions / 8, share / 3 * 2);
+  }
   const auto put = [&](const emit::Selected& selected, const emit::RuleTable& rules) {
     if (dialect.compact_rows != 0) return add_rows(selected, rules, lowered.rows);
     for (const emit::NumberedFde& fde : selected.fdes) lowered.encoder.add(fde, rules);

@@ -44,6 +44,11 @@ SectionEncoder::SectionEncoder(const Dialect& dialect, std::vector<Descriptor> f
   check_limits();
 }
 
+void SectionEncoder::expect(std::size_t functions, std::size_t row_bytes) {
+  fdes_.reserve(functions);
+  fres_.reserve(row_bytes);
+}
+
 /// Everything but the rows.
 template <typename AnyFde>
 void SectionEncoder::add_descriptor(const AnyFde& fde) {

@@ -41,6 +41,10 @@ class SectionEncoder {
   void add(const sframe::Fde& fde);
   void add(const NumberedFde& fde, const RuleTable& rules);
 
+  /// So many functions, with so many bytes of rows, are about to come. To guess too low costs time, too high next to
+  /// nothing: memory is taken when it is written to.
+  void expect(std::size_t functions, std::size_t row_bytes);
+
   /// Adds all functions of `other`, which come after this one's.
   void append(const SectionEncoder& other);
 

@@ -57,9 +57,12 @@ class ByteWriter {
     size_ += size;
     return place;
   }
+  /// A step at a time: memory that is reserved is touched when it is needed, and twice while it is in the processor's
+  /// cache.
   void grow(std::size_t size) {
-    constexpr std::size_t least = 64;
-    bytes_.resize(bytes_.capacity() - size_ < size ? std::max({2 * size_, size_ + size, least}) : bytes_.capacity());
+    constexpr std::size_t least = 64, step = std::size_t{1} << 16;
+    if (bytes_.capacity() - size_ < size) bytes_.reserve(std::max({2 * size_, size_ + size, least}));
+    bytes_.resize(std::min(bytes_.capacity(), size_ + std::max(size, step)));
   }
 
   std::vector<std::byte> bytes_;  ///< of which `size_` count
