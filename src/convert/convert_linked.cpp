@@ -84,6 +84,7 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
   const elf::HeaderMoves moves = have_moved ? elf::HeaderMoves::IfNeeded : header_moves(options);
   const elf::Layout layout = plan_layout(image, lowered.encoder.encoded_size(), added, moves, observer);
   warn_of_moved_headers(image, layout, observer);
+  if (rewrite) rewrite->place(layout);
   // Function starts are stored relative to the section: its place comes before its bytes.
   std::vector<std::byte> bytes = encode_at(layout.section_address, lowered.encoder, image.name());
   if (existing) existing->check(bytes, layout.section_address, family_of(options.format));
@@ -91,7 +92,7 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
   Linked linked = outcome_of(std::move(lowered.coverage), layout);
   name_holes(linked.coverage, image);
   const std::uint64_t size =
-      rewrite ? rewrite->finish(layout, std::move(bytes)) : elf::rewritten_size(image, layout, std::move(bytes));
+      rewrite ? rewrite->finish(std::move(bytes)) : elf::rewritten_size(image, layout, std::move(bytes));
   linked.growth = static_cast<std::int64_t>(size - opened.file_bytes().size());
   return linked;
 }

@@ -64,7 +64,7 @@ TEST_F(FileImageWriting, EachByteIsWhereItBelongs) {
 }
 
 // Wherever the early bytes end: before a copy or a patch, behind it or within.
-TEST_F(FileImageWriting, TwoStepsAreAsOne) {
+TEST_F(FileImageWriting, StepsAreAsOne) {
   contents_.patches.push_back(patch(92, 'X', 3));
   contents_.patches.push_back(patch(238, 'Y', 5));
   const MemoryFile input(text_), whole;
@@ -73,7 +73,8 @@ TEST_F(FileImageWriting, TwoStepsAreAsOne) {
     contents_.early_size = early;
     const MemoryFile output;
     FileImageWriter writer(contents_, input.descriptor(), output.descriptor(), name_);
-    writer.write_behind_early_bytes();
+    writer.copy_behind_early_bytes();
+    writer.write(writer.patches_behind_early_bytes());
     ASSERT_EQ(output.bytes().substr(0, early).find_first_not_of('\0'), std::string::npos) << early;
     ASSERT_EQ(::pwrite(output.descriptor(), text_.data(), early, 0), static_cast<ssize_t>(early));
     writer.finish();
@@ -86,10 +87,12 @@ TEST_F(FileImageWriting, PatchesThatComeBetweenTheStepsAreWritten) {
   contents_.early_size = 100;
   const MemoryFile output;
   FileImageWriter writer(contents_, input.descriptor(), output.descriptor(), name_);
-  writer.write_behind_early_bytes();
+  writer.copy_behind_early_bytes();
+  const auto behind = writer.patches_behind_early_bytes();
   contents_.patches.push_back(patch(200, 'E', 2));
   contents_.patches.push_back(patch(270, 'F', 30));
   contents_.size = 300;
+  writer.write(behind);
   ASSERT_EQ(::pwrite(output.descriptor(), text_.data(), 100, 0), 100);
   writer.finish();
   EXPECT_EQ(output.bytes().substr(200, 3), "EE" + text_.substr(182, 1));

@@ -88,7 +88,11 @@ inline Layout inject(const std::filesystem::path& input, const std::filesystem::
   const auto original = find_original(opened, section, {});
   const Image& image = original ? *original : opened;
   Layout layout = plan_layout(image, size, section);
-  Rewrite(image, opened, output).finish(layout, payload(size));
+  {
+    Rewrite rewrite(image, opened, output);
+    rewrite.place(layout);
+    rewrite.finish(payload(size));
+  }
   const Image converted = Image::open(output);
   check_layout(image, converted, Contents::All, section);
   const auto restored = find_original(converted, section, {});

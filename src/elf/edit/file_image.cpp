@@ -59,10 +59,14 @@ Patch names_patch(const Layout& layout) {
 
 }  // namespace
 
-FileImage build_file_image(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes) {
+FileImage copies_of_input(const Layout& layout) {
   FileImage contents;
   contents.size = layout.file_size;
   contents.copies = list_copies(layout);
+  return contents;
+}
+
+void add_patches(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes, FileImage& contents) {
   // Without section headers, their indices mean nothing, and no symbol moves.
   if (image.has_section_headers()) contents.patches = fix_symbols(image, layout);
   for (const DynamicPatch& dynamic : layout.dynamic_patches) {
@@ -78,6 +82,11 @@ FileImage build_file_image(const Image& image, const Layout& layout, std::vector
   }
   if (!layout.section_names.empty()) contents.patches.push_back(names_patch(layout));
   if (image.has_section_headers()) contents.patches.push_back(section_table_patch(layout, image.endian()));
+}
+
+FileImage build_file_image(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes) {
+  FileImage contents = copies_of_input(layout);
+  add_patches(image, layout, std::move(section_bytes), contents);
   return contents;
 }
 

@@ -27,21 +27,37 @@ struct FileImage {
   std::vector<Patch> patches;
 };
 
+/// What of the input goes where: the first half of what follows, for which the section's bytes need not be known.
+FileImage copies_of_input(const Layout& layout);
+
+/// What comes on top.
+void add_patches(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes, FileImage& contents);
+
 /// All of it but what gives the input back (undo/undo.hpp).
 FileImage build_file_image(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes);
 
 /// Fills the file `output`, empty but for its early bytes; `name` is for messages. Throws SystemFailure.
 void write_file_image(const FileImage& contents, int input, int output, const std::string& name);
 
-/// The same in two steps: what stands behind the early bytes can be written while they are still on their way.
+/// Bytes that somebody else has.
+struct PlacedBytes {
+  std::uint64_t offset;
+  std::span<const std::byte> bytes;
+};
+
+/// The same in steps: what stands behind the early bytes can be written while they are still on their way, and before
+/// all patches are known.
 class FileImageWriter {
  public:
-  /// `contents` may get more patches behind all others, and grow by them, between the steps. All must outlive the
-  /// writer.
+  /// `contents` gets its patches after the first step, may get more behind all others after the second, and grow by
+  /// them. All must outlive the writer.
   FileImageWriter(const FileImage& contents, int input, int output, const std::string& name)
       : contents_(contents), input_(input), output_(output), name_(name) {}
 
-  void write_behind_early_bytes();
+  void copy_behind_early_bytes();
+  /// Which of the patches there are now stand behind the early bytes; `write` them before `finish`.
+  std::vector<PlacedBytes> patches_behind_early_bytes();
+  void write(const std::vector<PlacedBytes>& patches) const;
   /// The early bytes are there. Writes all the rest.
   void finish() const;
 
@@ -52,7 +68,7 @@ class FileImageWriter {
   int input_;
   int output_;
   const std::string& name_;
-  bool behind_is_written_ = false;
+  bool behind_is_copied_ = false;
   std::size_t patches_then_ = 0;  ///< when what stands behind was written
 };
 

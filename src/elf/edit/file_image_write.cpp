@@ -150,14 +150,24 @@ void write_file_image(const FileImage& contents, int input, int output, const st
   FileImageWriter(contents, input, output, name).finish();
 }
 
-void FileImageWriter::write_behind_early_bytes() {
+void FileImageWriter::copy_behind_early_bytes() {
   FileWriter writer(input_, output_, name_);
   for (const Copy& copy : left_by_early_copy(contents_))
     if (is_behind(copy.to)) writer.copy(copy);
+  behind_is_copied_ = true;
+}
+
+std::vector<PlacedBytes> FileImageWriter::patches_behind_early_bytes() {
+  std::vector<PlacedBytes> behind;
   for (const Patch& patch : contents_.patches)
-    if (is_behind(patch.offset)) writer.write_in_pieces(patch.bytes, patch.offset);
-  behind_is_written_ = true;
+    if (is_behind(patch.offset)) behind.push_back({patch.offset, patch.bytes});
   patches_then_ = contents_.patches.size();
+  return behind;
+}
+
+void FileImageWriter::write(const std::vector<PlacedBytes>& patches) const {
+  const FileWriter writer(input_, output_, name_);
+  for (const PlacedBytes& patch : patches) writer.write_in_pieces(patch.bytes, patch.offset);
 }
 
 void FileImageWriter::finish() const {
@@ -168,7 +178,7 @@ void FileImageWriter::finish() const {
   bool is_over_written = false;
   const auto note = [&](std::uint64_t end) { is_over_written |= end > contents_.early_size; };
   for (const Copy& copy : left_by_early_copy(contents_)) {
-    if (behind_is_written_ && is_behind(copy.to)) continue;
+    if (behind_is_copied_ && is_behind(copy.to)) continue;
     writer.copy(copy);
     note(copy.to + copy.size);
   }

@@ -54,6 +54,7 @@ void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Dige
 Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_way_back)
     : image_(image),
       output_(output),
+      name_(output.string()),
       keeps_way_back_(keeps_way_back),
       file_(output, opened.file()),
       early_size_(unmoved_size(image)) {
@@ -65,7 +66,8 @@ Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem:
 }
 
 Rewrite::~Rewrite() {
-  // It uses the files, which go away after this.
+  // They use the files, which go away after this.
+  if (copies_.valid()) copies_.wait();
   if (early_work_.valid()) early_work_.wait();
 }
 
@@ -74,37 +76,68 @@ Digester Rewrite::copy_and_digest() const {
   const int from = image_.descriptor(), to = file_.descriptor();
   const std::uint64_t cloned = early_size_ == 0 ? 0 : clone_file_bytes(early_size_, from, to);
   if (keeps_way_back_) digest_bytes(image_, 0, cloned, digester);
-  copy_file_bytes({cloned, cloned, early_size_ - cloned}, from, to, output_.string(),
-                  keeps_way_back_ ? &digester : nullptr);
+  copy_file_bytes({cloned, cloned, early_size_ - cloned}, from, to, name_, keeps_way_back_ ? &digester : nullptr);
   if (keeps_way_back_) digest_bytes(image_, early_size_, image_.file_bytes().size(), digester);
   return digester;
 }
 
-std::uint64_t Rewrite::finish(const Layout& layout, std::vector<std::byte> section_bytes) {
-  if (section_bytes.size() != layout.section_size) {
+void Rewrite::place(const Layout& layout) {
+  layout_ = &layout;
+  contents_ = copies_of_input(layout);
+  contents_.early_size = early_size_;
+  writer_.emplace(contents_, image_.descriptor(), file_.descriptor(), name_);
+  if (!early_work_.valid()) return;
+  // After the early copy: file systems take turns between writers of a file.
+  copies_ = in_background([this] {
+    Digester original = early_work_.get();
+    writer_->copy_behind_early_bytes();
+    return original;
+  });
+}
+
+std::uint64_t Rewrite::finish(std::vector<std::byte> section_bytes) {
+  if (section_bytes.size() != layout_->section_size) {
     throw std::logic_error("the layout was planned for another section size");
   }
-  FileImage contents = build_file_image(image_, layout, std::move(section_bytes));
-  contents.early_size = early_size_;
-  const std::string name = output_.string();
-  FileImageWriter writer(contents, image_.descriptor(), file_.descriptor(), name);
-  if (early_work_.valid()) writer.write_behind_early_bytes();
-  const auto original = [this] { return early_work_.valid() ? early_work_.get() : copy_and_digest(); };
-  if (layout.section.keeps_way_back) {
-    append_undo(image_, layout, original, contents);
+  // From here on the other thread reads nothing of it but the copies.
+  add_patches(image_, *layout_, std::move(section_bytes), contents_);
+  if (copies_.valid()) {
+    finish_large();
+  } else {
+    Digester original = copy_and_digest();
+    if (layout_->section.keeps_way_back)
+      append_undo(
+          image_, *layout_, [&] { return std::move(original); }, contents_);
+  }
+  writer_->finish();
+  check_layout(image_, Image::open(file_.descriptor(), name_), Contents::Affected, layout_->section);
+  file_.take_attributes();
+  file_.commit();
+  return contents_.size;
+}
+
+/// The way back is worked out while the last copies are made, and its digest while the patches are written.
+void Rewrite::finish_large() {
+  const std::vector<PlacedBytes> patches = writer_->patches_behind_early_bytes();
+  std::future<void> written;
+  const auto original = [&] {
+    Digester digester = copies_.get();
+    written = in_background([&] { writer_->write(patches); });
+    return digester;
+  };
+  if (layout_->section.keeps_way_back) {
+    append_undo(image_, *layout_, original, contents_);
   } else {
     original();
   }
-  writer.finish();
-  check_layout(image_, Image::open(file_.descriptor(), output_.string()), Contents::Affected, layout.section);
-  file_.take_attributes();
-  file_.commit();
-  return contents.size;
+  written.get();
 }
 
 void rewrite(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes,
              const std::filesystem::path& output) {
-  Rewrite(image, image, output).finish(layout, std::move(section_bytes));
+  Rewrite rewrite(image, image, output);
+  rewrite.place(layout);
+  rewrite.finish(std::move(section_bytes));
 }
 
 std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes) {

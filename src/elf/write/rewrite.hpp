@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <future>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "elf/edit/file_image.hpp"
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
 #include "files/atomic_file.hpp"
@@ -12,13 +15,14 @@
 
 namespace sframe_gen::elf {
 
-/// Writes `image` with a new section to `output`, in two steps: the constructor starts to copy what no layout moves,
-/// so that the copy of a large file runs while the caller still computes the section; `finish` writes the rest.
+/// Writes `image` with a new section to `output`, in three steps: the constructor starts to copy what no layout moves,
+/// so that the copy of a large file runs while the caller still computes the section; `place` what moves, while its
+/// bytes are written down; `finish` writes the rest.
 ///
 /// The bytes go to a temporary file beside `output`, which takes over mode, owner and extended attributes of the
 /// file it replaces (of the input, where `output` is new), is checked against the invariants of layout_check.hpp and
 /// only then renamed over it. `output` may be the input itself; a symbolic link is followed to the file it names.
-/// Both steps throw Refused or SystemFailure: then, or when `finish` is never called, `output` stays as it was and no
+/// All steps throw Refused or SystemFailure: then, or when `finish` is never called, `output` stays as it was and no
 /// temporary file is left.
 class Rewrite {
  public:
@@ -32,19 +36,27 @@ class Rewrite {
   Rewrite(Rewrite&&) = delete;
   Rewrite& operator=(Rewrite&&) = delete;
 
-  /// `section_bytes` become `layout.section`, placed as `layout` says. Returns the size of the file.
-  std::uint64_t finish(const Layout& layout, std::vector<std::byte> section_bytes);
+  /// Once, before `finish`; `layout` must live until that has returned.
+  void place(const Layout& layout);
+  /// `section_bytes` become the layout's section, placed as it says. Returns the size of the file.
+  std::uint64_t finish(std::vector<std::byte> section_bytes);
 
  private:
   /// What has seen all bytes of the image, if the output keeps a way back to it.
   Digester copy_and_digest() const;
+  void finish_large();
 
   const Image& image_;
   std::filesystem::path output_;
+  std::string name_;  ///< of it, for messages
   bool keeps_way_back_;
   files::AtomicFile file_;
-  std::uint64_t early_size_;  ///< bytes from the start of the file that are copied early
-  std::future<Digester> early_work_;
+  std::uint64_t early_size_;          ///< bytes from the start of the file that are copied early
+  std::future<Digester> early_work_;  ///< of a large file
+  const Layout* layout_ = nullptr;
+  FileImage contents_;
+  std::optional<FileImageWriter> writer_;
+  std::future<Digester> copies_;  ///< of a large file: what early_work_ gave, and all is copied
 };
 
 /// Both steps at once.
