@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -43,11 +44,13 @@ class Movability {
   std::string why_section_stays(const Section& section, Group& group) const;
   std::string why_note_stays(const Section& section, Group& group) const;
   std::string why_table_stays(const Section& section) const;
+  bool has_relocation_to(const Section& section) const;
   bool is_referred_to(const Section& section, TablePlan plan) const;
 
   const Image* image_;
   std::vector<DynamicEntry> dynamic_;
   bool relocates_itself_;                                 ///< by its own code, without a dynamic linker
+  mutable std::optional<bool> is_any_relocated_;          ///< of the sections that may move
   mutable std::map<std::uint32_t, bool> is_referred_to_;  ///< by section index: each plan asks again
 };
 
