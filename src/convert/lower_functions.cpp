@@ -1,5 +1,7 @@
 #include "convert/lower_functions.hpp"
 
+#include <atomic>
+#include <exception>
 #include <future>
 #include <optional>
 #include <stdexcept>
@@ -19,6 +21,8 @@ namespace {
 
 /// Below this a thread costs more than it saves.
 constexpr std::size_t functions_per_thread = 4096;
+/// More than one: a thread that shares its core with the file's copy takes fewer.
+constexpr std::size_t parts_per_thread = 2;
 
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
 struct LoweredPart {
@@ -120,17 +124,34 @@ std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncod
 LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
                                  const emit::Dialect& dialect, const emit::compact::Gaps* gaps) {
   LoweredFunctions all{emit::SectionEncoder(dialect), new_coverage(source, dialect)};
-  auto parts = source.parts(workers_for(source.size(), functions_per_thread));
+  const std::size_t threads = workers_for(source.size(), functions_per_thread);
+  auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
   if (parts.empty()) parts.push_back({0, 0});
   const auto lower = [&source, &stubs, &dialect, &parts, gaps](std::size_t i) {
     const std::uint64_t begin = i == 0 ? 0 : source.start_of(parts[i]);
     const std::uint64_t end = i + 1 == parts.size() ? UINT64_MAX : source.start_of(parts[i + 1]);
     return lower_part(source, parts[i], stubs, begin, end, dialect, gaps);
   };
-  std::vector<std::future<LoweredPart>> jobs;
-  for (std::size_t i = 1; i < parts.size(); ++i) jobs.push_back(in_background([&lower, i] { return lower(i); }));
-  LoweredPart lowered = lower(0);
-  for (std::future<LoweredPart>& job : jobs) lowered.append(job.get());
+  std::vector<std::optional<LoweredPart>> done(parts.size());
+  std::vector<std::exception_ptr> failures(parts.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&lower, &done, &failures, &next] {
+    for (std::size_t i = next++; i < done.size(); i = next++) {
+      try {
+        done[i].emplace(lower(i));
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::future<void>> others;
+  for (std::size_t i = 1; i < threads; ++i) others.push_back(in_background(work));
+  work();
+  for (std::future<void>& other : others) other.get();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  LoweredPart lowered = std::move(*done[0]);
+  for (std::size_t i = 1; i < done.size(); ++i) lowered.append(*done[i]);
   all.coverage.append(lowered.coverage);
   if (dialect.compact_rows == 0) {
     all.encoder = std::move(lowered.encoder);
