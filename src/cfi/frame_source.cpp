@@ -1,7 +1,5 @@
 #include "cfi/frame_source.hpp"
 
-#include <boost/sort/spreadsort/integer_sort.hpp>
-
 #include <algorithm>
 #include <cassert>
 #include <tuple>
@@ -15,6 +13,7 @@
 #include "elf/load_lookup.hpp"
 #include "elf/machine.hpp"
 #include "object/foreign_reference.hpp"
+#include "support/sort_by_number.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -71,13 +70,8 @@ void FrameSource::sort_by_start(std::span<FdeRef> fdes) {
     return std::tie(a.start, a.table, a.fde) < std::tie(b.start, b.table, b.fde);
   };
   if (std::ranges::is_sorted(fdes, before)) return;
-  const auto shifted = [](const FdeRef& ref, unsigned bits) { return ref.start >> bits; };
-  boost::sort::spreadsort::integer_sort(fdes.begin(), fdes.end(), shifted, before);
-  for (auto run = fdes.begin(); run != fdes.end();) {
-    const auto end = std::find_if(run, fdes.end(), [&](const FdeRef& ref) { return ref.start != run->start; });
-    std::sort(run, end, before);
-    run = end;
-  }
+  sort_by_number(
+      fdes, [](const FdeRef& ref) { return ref.start; }, before);
 }
 
 /// Reads the sections of one file; returns how many FDEs .eh_frame has given, which come first.

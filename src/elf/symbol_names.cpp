@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "elf/records.hpp"
+#include "support/sort_by_number.hpp"
 
 namespace sframe_gen::elf {
 
@@ -62,10 +64,14 @@ void SymbolNames::read(const Image& image) {
     constexpr std::uint64_t mark_size = 3;
     if (type == STT_NOTYPE && marks_code && is_mark(text_at(strings_, symbol.st_name, mark_size))) continue;
     if (function && symbol.st_name != 0 && value != 0)
-      symbols_.push_back({value, value + std::max<std::uint64_t>(symbol.st_size, 1), symbol.st_name});
+      symbols_.push_back({value, value + std::max<std::uint64_t>(symbol.st_size, 1), symbol.st_name,
+                          static_cast<std::uint32_t>(symbols_.size())});
   }
-  std::stable_sort(symbols_.begin(), symbols_.end(),
-                   [](const Symbol& a, const Symbol& b) { return a.begin < b.begin; });
+  const auto before = [](const Symbol& a, const Symbol& b) {
+    return std::tie(a.begin, a.order) < std::tie(b.begin, b.order);
+  };
+  sort_by_number(
+      std::span(symbols_), [](const Symbol& symbol) { return symbol.begin; }, before);
 }
 
 std::string SymbolNames::name_at(std::uint64_t address) {

@@ -39,11 +39,12 @@ class SymbolNames {
 
   struct Symbol {
     std::uint64_t begin, end;
-    std::uint32_t name;  ///< where it stands in strings_
+    std::uint32_t name;   ///< where it stands in strings_
+    std::uint32_t order;  ///< in the table
   };
   std::span<const std::byte> strings_;
   NameBudget budget_;
-  std::vector<Symbol> symbols_;  ///< by begin
+  std::vector<Symbol> symbols_;  ///< by begin, then by order
 };
 
 }  // namespace sframe_gen::elf
