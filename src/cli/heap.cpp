@@ -9,6 +9,12 @@
 
 namespace sframe_gen::cli {
 
+void keep_freed_memory() {
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  // The most that malloc lets us keep in the heap; by default it maps each large table anew, page by page.
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+}
+
 void expect_allocations(std::size_t bytes) {
   if (bytes >= INT_MAX) return;
   // The next growth of the heap brings this much at once, and nothing is given back before the end.
@@ -27,8 +33,6 @@ void prepare_heap(const std::filesystem::path& file, bool compact) {
   std::error_code ignored;
   const std::uintmax_t size = std::filesystem::file_size(file, ignored);
   if (ignored || size < worth_it) return;
-  // The most that malloc lets us keep in the heap; by default it maps each table anew, page by page.
-  if (compact) ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
   expect_allocations((compact ? 24 : 8) * (size / 20));
 }
 

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <string>
 
+#include "cli/heap.hpp"
 #include "cli/help.hpp"
 #include "cli/launch.hpp"
 #include "cli/options.hpp"
@@ -37,6 +38,7 @@ int main(int argument_count, char** arguments) {
     if (options.action == Action::Version) return print(version_text() + '\n');
     if (options.action == Action::Launch) return launch(options, prepare_to_write);
     prepare_to_write();
+    keep_freed_memory();
     return run(options);
   } catch (const UsageError& error) {
     std::cerr << "sframe-gen: error: " << error.what() << "\nTry 'sframe-gen --help'.\n";

@@ -1,8 +1,6 @@
 #include "convert/lower_functions.hpp"
 
-#include <atomic>
 #include <exception>
-#include <future>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -12,7 +10,6 @@
 #include "convert/coverage.hpp"
 #include "convert/stub_merge.hpp"
 #include "elf/machine.hpp"
-#include "support/background.hpp"
 #include "support/in_parallel.hpp"
 
 namespace sframe_gen::convert {
@@ -134,20 +131,13 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
   };
   std::vector<std::optional<LoweredPart>> done(parts.size());
   std::vector<std::exception_ptr> failures(parts.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&lower, &done, &failures, &next] {
-    for (std::size_t i = next++; i < done.size(); i = next++) {
-      try {
-        done[i].emplace(lower(i));
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
+  for_each_in_parallel(parts.size(), threads, [&](std::size_t i, std::size_t) {
+    try {
+      done[i].emplace(lower(i));
+    } catch (...) {
+      failures[i] = std::current_exception();
     }
-  };
-  std::vector<std::future<void>> others;
-  for (std::size_t i = 1; i < threads; ++i) others.push_back(in_background(work));
-  work();
-  for (std::future<void>& other : others) other.get();
+  });
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   LoweredPart lowered = std::move(*done[0]);
