@@ -8,6 +8,7 @@
 
 /// With the widest registers that the processor has, in half the time. Builds of the library for x86-64 have it, if
 /// only as a shared one; null in others.
+// NOLINTNEXTLINE(readability-identifier-naming): its name there
 extern "C" [[gnu::weak]] XXH_errorcode XXH3_128bits_update_dispatch(XXH3_state_t* state, const void* bytes,
                                                                     std::size_t size);
 
