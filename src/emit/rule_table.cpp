@@ -7,18 +7,21 @@ namespace sframe_gen::emit {
 
 namespace {
 
-std::uint64_t bits_of(const sframe::Rule& rule) {
+std::uint64_t with(std::uint64_t hash, const sframe::Rule& rule) {
   const std::uint64_t base = rule.base_register ? std::uint64_t{*rule.base_register} + 1 : 0;
-  return base << 33U ^ static_cast<std::uint64_t>(rule.dereferenced) << 32U ^ static_cast<std::uint32_t>(rule.offset);
+  return chained(hash, base << 33U ^ static_cast<std::uint64_t>(rule.dereferenced) << 32U ^
+                           static_cast<std::uint32_t>(rule.offset));
+}
+
+std::uint64_t with(std::uint64_t hash, const std::optional<sframe::Rule>& rule) {
+  return rule ? with(hash, *rule) : chained(hash, ~std::uint64_t{0});
 }
 
 std::uint64_t hash_of(const std::optional<sframe::RecoveryRules>& recovery) {
-  if (!recovery) return 0;
-  std::uint64_t bits = bits_of(recovery->cfa) * 3 + (recovery->mangled_ra ? 1 : 0);
-  if (recovery->return_address) bits = bits * 0x9e3779b97f4a7c15U + bits_of(*recovery->return_address);
-  bits *= 0x9e3779b97f4a7c15U;
-  if (recovery->frame_pointer) bits += bits_of(*recovery->frame_pointer) + 1;
-  return mixed(bits);
+  std::uint64_t hash = seed_of_run();
+  if (!recovery) return hash;
+  hash = with(hash * 2 + (recovery->mangled_ra ? 1 : 0), recovery->cfa);
+  return with(with(hash, recovery->return_address), recovery->frame_pointer);
 }
 
 }  // namespace

@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <set>
+#include <vector>
+
 #include "cfi/cfi_builder.hpp"
+#include "cfi/rule_hash.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -78,6 +83,35 @@ TEST(NumberedRules, AnInterpreterForgetsToo) {
   interpreter.run(function.fde(), rows);
   EXPECT_EQ(cfi::spelled_out(rows, rules), first);
   EXPECT_EQ(first.size(), 2U);
+}
+
+/// Of the rules, how many places of a table of 1,024 their hashes begin at.
+std::size_t places_of(const std::vector<cfi::Rules>& all, std::uint64_t seed) {
+  std::set<std::uint64_t> places;
+  for (const cfi::Rules& rules : all) places.insert(cfi::hash_of(rules, seed) % 1024);
+  return places.size();
+}
+
+// Whoever makes a file knows the program, but not the seed.
+TEST(HashOfRules, WhatCollidesInOneRunDoesNotInAnother) {
+  constexpr std::uint64_t one_run = 1, other_run = 2;
+  std::vector<cfi::Rules> colliding;
+  for (std::int64_t offset = 0; colliding.size() < 300; ++offset)
+    if (cfi::hash_of(sp_plus(offset), one_run) % 1024 == 0) colliding.push_back(sp_plus(offset));
+  EXPECT_EQ(places_of(colliding, one_run), 1U);
+  EXPECT_GT(places_of(colliding, other_run), 200U);
+}
+
+// A base and an offset must not make up for each other.
+TEST(HashOfRules, BaseAndOffsetCountApart) {
+  std::vector<cfi::Rules> sums;
+  for (std::int64_t i = 0; i < 300; ++i) sums.push_back({reg(static_cast<std::uint32_t>(i), -(i << 39U)), {}, {}, {}});
+  EXPECT_GT(places_of(sums, 1), 200U);
+}
+
+TEST(HashOfRules, IsTheSameInARun) {
+  EXPECT_EQ(cfi::hash_of(sp_plus(8)), cfi::hash_of(sp_plus(8)));
+  EXPECT_NE(cfi::hash_of(sp_plus(8)), cfi::hash_of(sp_plus(16)));
 }
 
 }  // namespace

@@ -5,16 +5,13 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
+
+#include "support/hash.hpp"
 
 namespace sframe_gen::emit::compact {
 
 namespace {
-
-std::uint64_t hash_of(std::span<const std::byte> block) {
-  return std::hash<std::string_view>()({reinterpret_cast<const char*>(block.data()), block.size()});
-}
 
 void check_offset(std::size_t offset) {
   if (offset > std::numeric_limits<std::uint32_t>::max())
@@ -36,7 +33,7 @@ std::uint32_t BlockPool::add(std::span<const std::byte> block) {
       const auto bytes = bytes_of(known);
       return bytes.size() == block.size() && std::memcmp(bytes.data(), block.data(), block.size()) == 0;
     };
-    const std::uint32_t found = numbers_.find_or_add(hash_of(block), is_it);
+    const std::uint32_t found = numbers_.find_or_add(hash_of_bytes(block, seed_of_run()), is_it);
     if (found != number) return found;
   }
   blocks_.push_back({bytes_.size(), static_cast<std::uint32_t>(block.size())});
