@@ -46,6 +46,7 @@ CfiInterpreter::CfiInterpreter(const FrameTable& table, const TrackedRegisters& 
       tracked_(tracked),
       rules_(rules),
       generation_(rules.generation()),
+      usual_(tracked),
       initial_states_(table.cies.size()) {}
 
 void CfiInterpreter::run(const Fde& fde, std::vector<NumberedRow>& rows) {
@@ -109,16 +110,11 @@ const CfiInterpreter::InitialState& CfiInterpreter::initial_state(std::uint32_t 
   return initial;
 }
 
-bool CfiInterpreter::follows(DwarfRegister number) const {
-  return number == tracked_.frame_pointer || number == tracked_.return_address || number == tracked_.stack_pointer ||
-         number == tracked_.signing_state;
-}
-
 /// DW_CFA_restore goes back to what the CIE says, which says nothing inside the CIE: libgcc takes it for "same value"
 /// and others for other things. Of a column that no row speaks of, it costs nothing. Seen in libnvrtc of CUDA 13.
 bool CfiInterpreter::restores_our_column(const Instruction& instruction) const {
   if (instruction.opcode != CfaOpcode::Restore && instruction.opcode != CfaOpcode::RestoreExtended) return false;
-  return follows(instruction.target);
+  return follows(tracked_, instruction.target);
 }
 
 InstructionContext CfiInterpreter::context_of(const Cie& cie) const {
@@ -135,38 +131,60 @@ void CfiInterpreter::execute_fde(const Fde& fde, const RuleState& initial, std::
   const InstructionContext context = context_of(cie);
   Progress progress{fde.function_start, 0, false};
   ByteReader reader = reader_of(fde.instructions);
-  while (!reader.at_end()) {
-    if (advance_little(reader, cie, progress, rows)) continue;
-    const KnownSteps::Step step = KnownSteps::step_at(reader, state_, fde.cie_index);
-    if (const RuleState* const known = step.instruction == 0 ? nullptr : steps_.find(step)) {
-      state_ = *known;
-      reader.skip(KnownSteps::size_of(step));
-      continue;
-    }
+  while (follow_usual(reader, fde, progress, rows), !reader.at_end()) {
+    const KnownSteps::Step step = step_at(reader, fde.cie_index);
     if (!execute_one(reader, context, progress, &initial, &rows)) break;
-    if (step.instruction != 0) steps_.put(step, state_);
+    steps_.put(step, state_);
     if (rules_.size() > most_rules) reader.fail("more different rules than can be kept");
   }
   advance_to(fde.function_size, progress, &rows);
 }
 
-/// The two instructions of one byte that are half of what compilers write: an advance of few bytes, and padding. Gives
-/// false, and does nothing, at any other.
-bool CfiInterpreter::advance_little(ByteReader& reader, const Cie& cie, Progress& progress,
-                                    std::vector<NumberedRow>& rows) {
-  const std::uint8_t byte = reader.peek(0);
-  if (byte == static_cast<std::uint8_t>(CfaOpcode::Nop)) {
-    reader.skip(1);
-    return true;
+/// The step that an instruction takes, if it is one that can be known.
+KnownSteps::Step CfiInterpreter::step_at(const ByteReader& reader, std::uint32_t cie_index) const {
+  const std::uint32_t bytes = UsualInstructions::first_bytes_of(reader.rest());
+  const UsualInstructions::Form form = usual_[bytes];
+  if (form.effect != UsualInstructions::Effect::Step) return 0;
+  return KnownSteps::step_of(bytes, UsualInstructions::size_of(form, bytes), state_, cie_index);
+}
+
+/// What compilers write by the million, up to the first instruction that takes more than a look.
+void CfiInterpreter::follow_usual(ByteReader& reader, const Fde& fde, Progress& progress,
+                                  std::vector<NumberedRow>& rows) {
+  using Effect = UsualInstructions::Effect;
+  const std::uint64_t unit = table_.cies[fde.cie_index].code_alignment;
+  if (unit > UINT32_MAX) return;  // or advances may not fit in 64 bits
+  const std::span<const std::byte> instructions = reader.rest();
+  std::size_t at = 0;
+  RuleState state = state_;
+  std::uint64_t here = progress.location;
+  while (at < instructions.size()) {
+    const std::uint32_t bytes = UsualInstructions::first_bytes_of(instructions.subspan(at));
+    const UsualInstructions::Form form = usual_[bytes];
+    const std::uint32_t size = UsualInstructions::size_of(form, bytes);
+    if (size == 0 || size > instructions.size() - at || form.effect == Effect::Other) break;
+    if (form.effect == Effect::Advance) {
+      const std::uint64_t there = here + UsualInstructions::delta_of(form, bytes, table_.endian) * unit;
+      if (there < here) break;
+      if (there != here && (rows.empty() || rows.back().rules != state.rules)) rows.push_back({here, state.rules});
+      here = there;
+    } else if (form.effect == Effect::Step) {
+      const RuleState* const after = steps_.find(KnownSteps::step_of(bytes, size, state, fde.cie_index));
+      if (after == nullptr) break;
+      state = *after;
+    } else if (form.effect == Effect::Remember) {
+      if (remembered_.size() == most_remembered) break;
+      remembered_.push_back(state);
+    } else if (form.effect == Effect::Restore) {
+      if (remembered_.empty()) break;
+      state = remembered_.back();
+      remembered_.pop_back();
+    }
+    at += size;
   }
-  if ((byte & 0xc0U) != static_cast<std::uint8_t>(CfaOpcode::AdvanceLoc)) return false;
-  std::uint64_t location = 0;
-  if (__builtin_mul_overflow(cie.code_alignment, byte & 0x3fU, &location) ||
-      __builtin_add_overflow(location, progress.location, &location))
-    return false;
-  reader.skip(1);
-  advance_to(location, progress, &rows);
-  return true;
+  reader.skip(at);
+  progress.location = here;
+  state_ = state;
 }
 
 /// Gives false where nothing behind the instruction can be known.
@@ -230,7 +248,7 @@ void CfiInterpreter::apply(const Instruction& instruction, ByteReader& reader, c
 
 /// `initial` null: in a CIE.
 void CfiInterpreter::change_rules(const Instruction& instruction, const RuleState* initial) {
-  if (is_about_register(instruction.opcode) && !follows(instruction.target)) return;
+  if (is_about_register(instruction.opcode) && !follows(tracked_, instruction.target)) return;
   RuleChange change(tracked_, rules_[state_.rules], state_.cfa_is_expression);
   if (is_expression(instruction.opcode)) {
     change.apply_expression(instruction, {instruction.block, instruction.block_offset, table_.endian, table_.origin});

@@ -8,6 +8,7 @@
 #include "cfi/instruction.hpp"
 #include "cfi/known_steps.hpp"
 #include "cfi/numbered_frames.hpp"
+#include "cfi/usual_instructions.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -42,10 +43,10 @@ class CfiInterpreter {
   };
 
   const InitialState& initial_state(std::uint32_t cie_index);
-  bool follows(DwarfRegister number) const;
   bool restores_our_column(const Instruction& instruction) const;
   void execute_fde(const Fde& fde, const RuleState& initial, std::vector<NumberedRow>& rows);
-  bool advance_little(ByteReader& reader, const Cie& cie, Progress& progress, std::vector<NumberedRow>& rows);
+  void follow_usual(ByteReader& reader, const Fde& fde, Progress& progress, std::vector<NumberedRow>& rows);
+  KnownSteps::Step step_at(const ByteReader& reader, std::uint32_t cie_index) const;
   bool execute_one(ByteReader& reader, const InstructionContext& context, Progress& progress, const RuleState* initial,
                    std::vector<NumberedRow>* rows);
   void apply(const Instruction& instruction, ByteReader& reader, const RuleState* initial);
@@ -62,6 +63,7 @@ class CfiInterpreter {
   TrackedRegisters tracked_;
   NumberedRules& rules_;
   std::uint32_t generation_;
+  UsualInstructions usual_;
   KnownSteps steps_;
   std::vector<InitialState> initial_states_;
   RuleState state_;

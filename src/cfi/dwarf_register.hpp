@@ -28,6 +28,12 @@ struct TrackedRegisters {
   }
 };
 
+/// Whether rows say anything of this column, or depend on it.
+constexpr bool follows(const TrackedRegisters& tracked, DwarfRegister number) {
+  return number == tracked.frame_pointer || number == tracked.return_address || number == tracked.stack_pointer ||
+         number == tracked.signing_state;
+}
+
 namespace amd64 {
 inline constexpr TrackedRegisters tracked(amd64_registers);
 inline constexpr DwarfRegister rbp = tracked.frame_pointer, rsp = tracked.stack_pointer,

@@ -47,8 +47,8 @@ class ByteReader {
     return taken;
   }
 
-  /// A byte that is still to be read, of `left()`; and past some of them. Not checked: for bytes by the million.
-  std::uint8_t peek(std::size_t ahead) const { return std::to_integer<std::uint8_t>(bytes_[position_ + ahead]); }
+  /// What is still to be read, and past some of it. Not checked: for bytes by the million.
+  std::span<const std::byte> rest() const { return bytes_.subspan(position_); }
   void skip(std::size_t size) { position_ += size; }
 
   bool at_end() const { return position_ == bytes_.size(); }

@@ -182,6 +182,13 @@ TEST(CfiInterpreter, RestoreTakesTheCieNotTheFirstRow) {
 TEST(CfiInterpreter, OtherRegistersAreIgnored) {
   EXPECT_EQ(starts(OneFunction({0x41, 0x83, 3, 0x41, 0x8c, 4})), (std::vector<std::uint64_t>{0}));
 }
+TEST(CfiInterpreter, NumbersOfAnyLength) {
+  EXPECT_EQ(cfa_after({0x0e, 0x10}), cfi::CfaRule(reg(7, 16)));
+  EXPECT_EQ(cfa_after({0x0e, 0x90, 0x00}), cfi::CfaRule(reg(7, 16)));
+  EXPECT_EQ(cfa_after({0x0e, 0x90, 0x80, 0x80, 0x00}), cfi::CfaRule(reg(7, 16)));
+  EXPECT_EQ(cfa_after({0x83, 0x82, 0x00, 0x0e, 0x10}), cfi::CfaRule(reg(7, 16)));
+  EXPECT_EQ(cfa_after({0x83, 0x82, 0x80, 0x80, 0x00, 0x0e, 0x10}), cfi::CfaRule(reg(7, 16)));
+}
 TEST(CfiInterpreter, GnuArgsSizeChangesNothing) {
   EXPECT_EQ(starts(OneFunction({0x41, 0x2e, 0x80, 0x01})), (std::vector<std::uint64_t>{0}));
 }
@@ -294,6 +301,12 @@ TEST(CfiInterpreter, ForeignReturnColumn) {
 // Malformed: the function is hidden, rows before the fault too
 TEST(CfiInterpreter, TruncatedOperand) {
   EXPECT_TRUE(is_malformed(OneFunction({0x41, 0x0c, 7})));
+}
+TEST(CfiInterpreter, UsualInstructionsThatAreCutOff) {
+  for (const Bytes& instructions :
+       {Bytes{0x02}, Bytes{0x03}, Bytes{0x03, 1}, Bytes{0x83}, Bytes{0x83, 0x80}, Bytes{0x0e}, Bytes{0x0e, 0x80},
+        Bytes{0x0e, 0x80, 0x80}, Bytes{0x0c, 7}, Bytes{0x2e}})
+    EXPECT_TRUE(is_malformed(OneFunction(instructions)));
 }
 TEST(CfiInterpreter, ExpressionBeyondTheInstructions) {
   EXPECT_TRUE(is_malformed(OneFunction({0x41, 0x0f, 9, 0x77})));
