@@ -86,8 +86,8 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
   warn_of_moved_headers(image, layout, observer);
   if (rewrite) rewrite->place(layout);
   // Function starts are stored relative to the section: its place comes before its bytes.
-  std::vector<std::byte> bytes = encode_at(layout.section_address, lowered.encoder, image.name());
-  if (existing) existing->check(bytes, layout.section_address, family_of(options.format));
+  BytePieces bytes = take_encoded(layout.section_address, lowered.encoder, image.name());
+  if (existing) existing->check(joined(bytes), layout.section_address, family_of(options.format));
   // What can fail comes before the file is replaced.
   Linked linked = outcome_of(std::move(lowered.coverage), layout);
   name_holes(linked.coverage, image);

@@ -25,8 +25,8 @@ constexpr std::size_t parts_per_thread = 2;
 struct LoweredPart {
   LoweredPart(const emit::Dialect& dialect, const emit::compact::Gaps* gaps) : encoder(dialect), rows(dialect, gaps) {}
 
-  void append(const LoweredPart& other) {
-    encoder.append(other.encoder);
+  void append(LoweredPart&& other) {
+    encoder.append(std::move(other.encoder));
     rows.append(other.rows);
     coverage.append(other.coverage);
   }
@@ -51,13 +51,13 @@ LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::P
                        std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
                        const emit::compact::Gaps* gaps) {
   LoweredPart lowered(dialect, gaps);
-  // What the other parts have comes behind the first.
-  const std::size_t functions = part.begin == 0 ? source.size() : part.end - part.begin;
+  // Of the other parts, descriptors come behind the first's, and rows that are yet to be cut.
+  const std::size_t part_size = part.end - part.begin, functions = part.begin == 0 ? source.size() : part_size;
   if (dialect.compact_rows != 0) {
     lowered.rows.expect(functions);
   } else {
     // Rows take half to two thirds of the bytes of what they are made from.
-    const std::uint64_t share = source.size() == 0 ? 0 : source.record_bytes() * functions / source.size();
+    const std::uint64_t share = source.size() == 0 ? 0 : source.record_bytes() * part_size / source.size();
     lowered.encoder.expect(functions + functions / 8, share / 3 * 2);
   }
   const auto put = [&](const emit::Selected& selected, const emit::RuleTable& rules) {
@@ -110,12 +110,25 @@ sframe::Family family_of(const OutputFormat& format) {
   return format.version == sframe::Version::CtfFrame ? sframe::Family::CtfFrame : sframe::Family::SFrame;
 }
 
-std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder, const std::string& file) {
+namespace {
+
+template <typename Encode>
+auto encode_within_reach(const std::string& file, Encode encode) {
   try {
-    return encoder.encode(address);
+    return encode();
   } catch (const std::range_error& out_of_reach) {
     throw Refused(file, out_of_reach.what());
   }
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder, const std::string& file) {
+  return encode_within_reach(file, [&] { return encoder.encode(address); });
+}
+
+BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, const std::string& file) {
+  return encode_within_reach(file, [&] { return encoder.release(address); });
 }
 
 LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
@@ -141,7 +154,7 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   LoweredPart lowered = std::move(*done[0]);
-  for (std::size_t i = 1; i < done.size(); ++i) lowered.append(*done[i]);
+  for (std::size_t i = 1; i < done.size(); ++i) lowered.append(std::move(*done[i]));
   all.coverage.append(lowered.coverage);
   if (dialect.compact_rows == 0) {
     all.encoder = std::move(lowered.encoder);

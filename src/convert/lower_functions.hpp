@@ -39,6 +39,8 @@ void take_compacted(emit::compact::Compacted compacted, LoweredFunctions& all);
 /// The bytes of the section at this virtual address. Throws Refused, naming `file`, where a version with 32-bit starts
 /// cannot reach a function.
 std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder, const std::string& file);
+/// The same, of an encoder that is of no use from then on.
+BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, const std::string& file);
 
 /// Every function of the source, and the stubs, lowered and encoded in `dialect`. Large files go through several
 /// threads; the bytes do not depend on how many. For a compact section `gaps` tells what stands between functions; else

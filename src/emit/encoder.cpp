@@ -1,8 +1,10 @@
 #include "emit/encoder.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <concepts>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -57,7 +59,7 @@ void SectionEncoder::add_descriptor(const AnyFde& fde) {
   check_limits();
   const unsigned fre_type = static_cast<unsigned>(fre_address_width(fde.size)) + dialect_.version->first_fre_type;
   const sframe::FdeInfo info(fre_type, fde.pc_type, fde.b_key, fde.signal_frame);
-  fdes_.push_back({fde.start, fde.size, static_cast<std::uint32_t>(fres_.size()),
+  fdes_.push_back({fde.start, fde.size, static_cast<std::uint32_t>(rows_size()),
                    static_cast<std::uint32_t>(fde.fres.size()), info, fde.repeat_size});
   if (dialect_.version->splits_descriptor) {
     fres_.u16(static_cast<std::uint16_t>(fde.fres.size()));
@@ -85,10 +87,12 @@ void SectionEncoder::add(const NumberedFde& fde, const RuleTable& rules) {
   }
 }
 
-void SectionEncoder::append(const SectionEncoder& other) {
-  check_limits();
-  const std::uint64_t shift = fres_.size();
-  fres_.append_bytes(other.fres_.bytes());
+void SectionEncoder::append(SectionEncoder&& other) {
+  const std::uint64_t shift = rows_size();
+  if (fres_.size() != 0) before_.push_back(fres_.release());
+  std::move(other.before_.begin(), other.before_.end(), std::back_inserter(before_));
+  fres_ = std::move(other.fres_);
+  size_before_ = shift + other.size_before_;
   check_limits();
   fdes_.reserve(fdes_.size() + other.fdes_.size());
   for (Descriptor entry : other.fdes_) {
@@ -98,26 +102,48 @@ void SectionEncoder::append(const SectionEncoder& other) {
   fre_count_ += other.fre_count_;
 }
 
+std::vector<std::byte> SectionEncoder::all_rows() const {
+  std::vector<std::byte> rows = joined(before_);
+  const auto last = fres_.bytes();
+  rows.insert(rows.end(), last.begin(), last.end());
+  return rows;
+}
+
 /// Offsets into the rows and all counts of the header have 32 bits.
 void SectionEncoder::check_limits() const {
-  if (fres_.size() > std::numeric_limits<std::uint32_t>::max() ||
+  if (rows_size() > std::numeric_limits<std::uint32_t>::max() ||
       fdes_.size() >= std::numeric_limits<std::uint32_t>::max() / dialect_.version->descriptor_size) {
     throw std::length_error("more rows than the 32-bit offsets of an SFrame section can reach");
   }
 }
 
 std::uint64_t SectionEncoder::encoded_size() const {
-  return dialect_.version->header_size() + fdes_.size() * dialect_.version->descriptor_size + fres_.size();
+  return dialect_.version->header_size() + fdes_.size() * dialect_.version->descriptor_size + rows_size();
+}
+
+void SectionEncoder::write_index(ByteWriter& writer, std::uint64_t section_address) const {
+  check_limits();
+  write_header(writer, sframe::flag::sorted | start_flag());
+  for (const Descriptor& entry : fdes_) write_entry(writer, entry, section_address);
 }
 
 std::vector<std::byte> SectionEncoder::encode(std::uint64_t section_address) const {
-  check_limits();
   ByteWriter writer(dialect_.abi->endian);
   writer.reserve(encoded_size());
-  write_header(writer, sframe::flag::sorted | start_flag());
-  for (const Descriptor& entry : fdes_) write_entry(writer, entry, section_address);
+  write_index(writer, section_address);
+  for (const std::vector<std::byte>& rows : before_) writer.append_bytes(rows);
   writer.append_bytes(fres_.bytes());
   return writer.release();
+}
+
+BytePieces SectionEncoder::release(std::uint64_t section_address) {
+  ByteWriter writer(dialect_.abi->endian);
+  writer.reserve(encoded_size() - rows_size());
+  write_index(writer, section_address);
+  BytePieces pieces{writer.release()};
+  std::move(before_.begin(), before_.end(), std::back_inserter(pieces));
+  pieces.push_back(fres_.release());
+  return pieces;
 }
 
 std::vector<std::uint64_t> SectionEncoder::starts() const {
@@ -136,21 +162,22 @@ std::vector<std::byte> SectionEncoder::encode_for_object(std::span<const std::si
   check_limits();
   ByteWriter writer(dialect_.abi->endian);
   ByteWriter fres(dialect_.abi->endian);
+  const std::vector<std::byte> rows = all_rows();
   writer.reserve(encoded_size());
-  fres.reserve(fres_.size());
+  fres.reserve(rows.size());
   write_header(writer, start_flag());
   for (const std::size_t index : order) {
     Descriptor entry = fdes_[index];
     if (!fres_are_shared_) {
-      const std::size_t end = index + 1 < fdes_.size() ? fdes_[index + 1].fres_offset : fres_.size();
-      const auto block = fres_.bytes().subspan(entry.fres_offset, end - entry.fres_offset);
+      const std::size_t end = index + 1 < fdes_.size() ? fdes_[index + 1].fres_offset : rows.size();
+      const auto block = std::span(rows).subspan(entry.fres_offset, end - entry.fres_offset);
       entry.fres_offset = static_cast<std::uint32_t>(fres.size());
       fres.append_bytes(block);
     }
     dialect_.version->start_size == 8 ? writer.u64(0) : writer.u32(0);
     write_limits(writer, entry);
   }
-  writer.append_bytes(fres_are_shared_ ? fres_.bytes() : fres.bytes());
+  writer.append_bytes(fres_are_shared_ ? rows : fres.bytes());
   return writer.release();
 }
 
@@ -168,7 +195,7 @@ void SectionEncoder::write_header(ByteWriter& writer, std::uint8_t flags) const 
   if (dialect_.version->has_auxiliary_header) writer.u8(0);  // the kernel refuses any
   writer.u32(static_cast<std::uint32_t>(fdes_.size()));
   writer.u32(static_cast<std::uint32_t>(fre_count_));
-  writer.u32(static_cast<std::uint32_t>(fres_.size()));
+  writer.u32(static_cast<std::uint32_t>(rows_size()));
   writer.u32(0);  // the functions follow the header
   writer.u32(static_cast<std::uint32_t>(fdes_.size() * dialect_.version->descriptor_size));  // the rows follow them
 }

@@ -8,6 +8,7 @@
 #include "emit/numbered_fde.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
+#include "support/byte_pieces.hpp"
 #include "support/byte_writer.hpp"
 
 namespace sframe_gen::emit {
@@ -46,7 +47,7 @@ class SectionEncoder {
   void expect(std::size_t functions, std::size_t row_bytes);
 
   /// Adds all functions of `other`, which come after this one's.
-  void append(const SectionEncoder& other);
+  void append(SectionEncoder&& other);
 
   std::uint64_t fde_count() const { return fdes_.size(); }
   std::uint64_t fre_count() const { return fre_count_; }
@@ -55,6 +56,8 @@ class SectionEncoder {
   /// The section's bytes for a section at virtual address `section_address`. Throws std::range_error where a version
   /// with 32-bit starts cannot reach a function.
   std::vector<std::byte> encode(std::uint64_t section_address) const;
+  /// The same in pieces. Rows are taken from here: call it last.
+  BytePieces release(std::uint64_t section_address);
 
   /// Virtual addresses of the functions, in the order they were added.
   std::vector<std::uint64_t> starts() const;
@@ -69,6 +72,9 @@ class SectionEncoder {
   template <typename AnyFde>
   void add_descriptor(const AnyFde& fde);
   void check_limits() const;
+  std::uint64_t rows_size() const { return size_before_ + fres_.size(); }
+  std::vector<std::byte> all_rows() const;
+  void write_index(ByteWriter& writer, std::uint64_t section_address) const;
   void write_header(ByteWriter& writer, std::uint8_t flags) const;
   std::uint8_t start_flag() const;
   void write_limits(ByteWriter& writer, const Descriptor& entry) const;
@@ -76,6 +82,8 @@ class SectionEncoder {
   std::uint32_t reach(std::uint64_t start, std::uint64_t base) const;
 
   Dialect dialect_;
+  BytePieces before_;  ///< rows that stand before those of `fres_`
+  std::uint64_t size_before_ = 0;
   ByteWriter fres_;
   std::vector<Descriptor> fdes_;
   std::uint64_t fre_count_ = 0;

@@ -91,7 +91,7 @@ inline Layout inject(const std::filesystem::path& input, const std::filesystem::
   {
     Rewrite rewrite(image, opened, output);
     rewrite.place(layout);
-    rewrite.finish(payload(size));
+    rewrite.finish({payload(size)});
   }
   const Image converted = Image::open(output);
   check_layout(image, converted, Contents::All, section);

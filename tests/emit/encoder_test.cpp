@@ -89,9 +89,14 @@ TEST(SectionEncoder, AppendEqualsAddingInOrder) {
   first.add(leaf(0x1000, 5));
   second.add(leaf(0x1010, 5));
   second.add(leaf(0x1020, 5));
-  first.append(second);
+  first.append(std::move(second));
   EXPECT_EQ(first.encode(0x3000), whole.encode(0x3000));
   EXPECT_EQ(first.fre_count(), 3U);
+  first.add(leaf(0x1030, 5));
+  whole.add(leaf(0x1030, 5));
+  const std::vector<std::size_t> order{2, 3, 0, 1};
+  EXPECT_EQ(first.encode_for_object(order), whole.encode_for_object(order));
+  EXPECT_EQ(joined(first.release(0x3000)), whole.encode(0x3000));
 }
 
 /// A function with a row of one word and, at `second`, one of two.

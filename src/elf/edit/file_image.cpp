@@ -66,7 +66,7 @@ FileImage copies_of_input(const Layout& layout) {
   return contents;
 }
 
-void add_patches(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes, FileImage& contents) {
+void add_patches(const Image& image, const Layout& layout, BytePieces section_bytes, FileImage& contents) {
   // Without section headers, their indices mean nothing, and no symbol moves.
   if (image.has_section_headers()) contents.patches = fix_symbols(image, layout);
   for (const DynamicPatch& dynamic : layout.dynamic_patches) {
@@ -74,7 +74,12 @@ void add_patches(const Image& image, const Layout& layout, std::vector<std::byte
     store<std::uint64_t>(std::span(patch.bytes), dynamic.value, image.endian());
     contents.patches.push_back(std::move(patch));
   }
-  contents.patches.push_back({layout.section_offset, std::move(section_bytes)});
+  std::uint64_t section_end = layout.section_offset;
+  for (std::vector<std::byte>& piece : section_bytes) {
+    const std::uint64_t begin = section_end;
+    section_end += piece.size();
+    contents.patches.push_back({begin, std::move(piece)});
+  }
   contents.patches.push_back(header_patch(0, layout.header, image.endian()));
   contents.patches.push_back(segment_table_patch(layout, image.endian()));
   if (layout.old_headers) {
@@ -84,7 +89,7 @@ void add_patches(const Image& image, const Layout& layout, std::vector<std::byte
   if (image.has_section_headers()) contents.patches.push_back(section_table_patch(layout, image.endian()));
 }
 
-FileImage build_file_image(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes) {
+FileImage build_file_image(const Image& image, const Layout& layout, BytePieces section_bytes) {
   FileImage contents = copies_of_input(layout);
   add_patches(image, layout, std::move(section_bytes), contents);
   return contents;

@@ -8,6 +8,7 @@
 #include "elf/edit/symbol_patches.hpp"
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
+#include "support/byte_pieces.hpp"
 #include "support/digest.hpp"
 
 namespace sframe_gen::elf {
@@ -31,10 +32,10 @@ struct FileImage {
 FileImage copies_of_input(const Layout& layout);
 
 /// What comes on top.
-void add_patches(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes, FileImage& contents);
+void add_patches(const Image& image, const Layout& layout, BytePieces section_bytes, FileImage& contents);
 
 /// All of it but what gives the input back (undo/undo.hpp).
-FileImage build_file_image(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes);
+FileImage build_file_image(const Image& image, const Layout& layout, BytePieces section_bytes);
 
 /// Fills the file `output`, empty but for its early bytes; `name` is for messages. Throws SystemFailure.
 void write_file_image(const FileImage& contents, int input, int output, const std::string& name);

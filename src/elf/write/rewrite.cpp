@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -95,8 +97,8 @@ void Rewrite::place(const Layout& layout) {
   });
 }
 
-std::uint64_t Rewrite::finish(std::vector<std::byte> section_bytes) {
-  if (section_bytes.size() != layout_->section_size) {
+std::uint64_t Rewrite::finish(BytePieces section_bytes) {
+  if (size_of(section_bytes) != layout_->section_size) {
     throw std::logic_error("the layout was planned for another section size");
   }
   // From here on the other thread reads nothing of it but the copies.
@@ -116,7 +118,8 @@ std::uint64_t Rewrite::finish(std::vector<std::byte> section_bytes) {
   return contents_.size;
 }
 
-/// The way back is worked out while the last copies are made, and its digest while the patches are written.
+/// The way back is worked out while the last copies are made, if they are not yet, and then while the patches are
+/// written.
 void Rewrite::finish_large() {
   const std::vector<PlacedBytes> patches = writer_->patches_behind_early_bytes();
   std::future<void> written;
@@ -125,22 +128,22 @@ void Rewrite::finish_large() {
     written = in_background([&] { writer_->write(patches); });
     return digester;
   };
-  if (layout_->section.keeps_way_back) {
-    append_undo(image_, *layout_, original, contents_);
-  } else {
-    original();
-  }
+  std::optional<Digester> known;
+  const bool is_copied = copies_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  if (is_copied || !layout_->section.keeps_way_back) known = original();
+  if (layout_->section.keeps_way_back)
+    append_undo(
+        image_, *layout_, [&] { return known ? std::move(*known) : original(); }, contents_);
   written.get();
 }
 
-void rewrite(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes,
-             const std::filesystem::path& output) {
+void rewrite(const Image& image, const Layout& layout, BytePieces section_bytes, const std::filesystem::path& output) {
   Rewrite rewrite(image, image, output);
   rewrite.place(layout);
   rewrite.finish(std::move(section_bytes));
 }
 
-std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes) {
+std::uint64_t rewritten_size(const Image& image, const Layout& layout, BytePieces section_bytes) {
   FileImage contents = build_file_image(image, layout, std::move(section_bytes));
   if (layout.section.keeps_way_back)
     append_undo(

@@ -39,7 +39,7 @@ class Rewrite {
   /// Once, before `finish`; `layout` must live until that has returned.
   void place(const Layout& layout);
   /// `section_bytes` become the layout's section, placed as it says. Returns the size of the file.
-  std::uint64_t finish(std::vector<std::byte> section_bytes);
+  std::uint64_t finish(BytePieces section_bytes);
 
  private:
   /// What has seen all bytes of the image, if the output keeps a way back to it.
@@ -60,11 +60,10 @@ class Rewrite {
 };
 
 /// Both steps at once.
-void rewrite(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes,
-             const std::filesystem::path& output);
+void rewrite(const Image& image, const Layout& layout, BytePieces section_bytes, const std::filesystem::path& output);
 
 /// Bytes of the file that a rewrite would make.
-std::uint64_t rewritten_size(const Image& image, const Layout& layout, std::vector<std::byte> section_bytes);
+std::uint64_t rewritten_size(const Image& image, const Layout& layout, BytePieces section_bytes);
 
 /// Writes what `image` was made from when it got `added` to `output`, as carefully as a Rewrite does. Returns
 /// its size. Throws as `restore_original` does.
