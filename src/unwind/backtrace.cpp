@@ -21,9 +21,16 @@ Stop look_up(const ModuleSection& section, std::uint64_t pc, PackedRow& row) {
 }
 
 /// Finds rows, and trusts a module once it was seen to be loaded still: for one walk, as what is on the stack stays.
+/// All are, if the dynamic loader counts no change; then any row that is remembered is right, whatever it is of. A
+/// damaged stack may lead into a file that another thread unloads meanwhile. A row that is remembered is a copy, and
+/// does no harm; a section is read where it lies, and could go between question and reading. So it could by any
+/// question: _dl_find_object knows a file until after it is unmapped.
 class Rows {
  public:
-  explicit Rows(const LoadedModules& loaded) : loaded_(loaded), remembered_(loaded.rows) {}
+  explicit Rows(const LoadedModules& loaded)
+      : loaded_(loaded), remembered_(loaded.rows), all_stay_(loaded.loader_counts.are_unchanged()) {
+    if (all_stay_) enter_all();
+  }
 
   /// `place`: of the row before, and then of this one. In processor registers, as long as stacks are what they were:
   /// through memory it would take a third of a step's time.
@@ -49,9 +56,12 @@ class Rows {
   };
 
   [[gnu::noinline]] bool enter_known(std::uint64_t pc, std::uint32_t number) {
-    if (number < loaded_.modules.size() && holds(number, pc) && loaded_.modules.data()[number].is_permanent) {
-      enter(loaded_.modules.data()[number]);
-      return true;
+    if (number < loaded_.modules.size() && holds(number, pc)) {
+      const LoadedModule& known = loaded_.modules.data()[number];
+      if (known.is_permanent) {
+        enter(known);
+        return true;
+      }
     }
     return enter_module(pc, number) && known_size_ != 0;
   }
@@ -95,6 +105,12 @@ class Rows {
     module_ = &known;
     known_begin_ = known.begin;
     known_size_ = known.end - known.begin;
+    if (all_stay_) enter_all();
+  }
+
+  void enter_all() {
+    known_begin_ = 0;
+    known_size_ = ~std::uint64_t{0};
   }
 
   /// Only a hint: it is looked at what the module holds.
@@ -107,8 +123,9 @@ class Rows {
     if (number >= count || !holds(number, pc)) number = last_below(pc);
     if (count == 0 || !holds(number, pc)) return nullptr;
     const LoadedModule& module = loaded_.modules.data()[number];
+    if (module.is_permanent || loaded_.loader_counts.are_unchanged()) return &module;
     const std::uint64_t bit = number < 64 ? std::uint64_t{1} << number : 0;
-    if ((seen_ & bit) == 0 && !module.is_permanent && !is_same_file(module.identity, pc)) return nullptr;
+    if ((seen_ & bit) == 0 && !is_same_file(module.identity, pc)) return nullptr;
     seen_ |= bit;
     return &module;
   }
@@ -133,8 +150,10 @@ class Rows {
   const LoadedModules& loaded_;
   RowCache remembered_;
   const LoadedModule* module_ = nullptr;
-  std::uint64_t known_begin_ = 0, known_size_ = 0;  ///< of `module_`'s code, if it is one of `loaded_`
-  std::uint64_t seen_ = 0;                          ///< bit n: the n-th module is still loaded
+  bool all_stay_;  ///< as the walk began
+  std::uint64_t known_begin_ = 0,
+                known_size_ = 0;  ///< where rows may be taken from memory: the code of `module_`, or all
+  std::uint64_t seen_ = 0;        ///< bit n: the n-th module is still loaded
   std::optional<LoadedModule> unseen_;
 };
 
@@ -158,7 +177,7 @@ bool step_common(const PackedRow& row, StackMemory& memory, Caller& frame) {
 class Walk {
  public:
   Walk(const LoadedModules& loaded, Registers& registers, KnownStack known, std::span<void*> buffer)
-      : rows_(loaded), memory_(known.begin, known.end), registers_(registers), buffer_(buffer) {}
+      : rows_(loaded), memory_({known.begin, known.end}, loaded.main_stack), registers_(registers), buffer_(buffer) {}
 
   /// The number of frames.
   std::size_t run(Stop& stop) {

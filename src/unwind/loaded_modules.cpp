@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -10,12 +11,17 @@
 #include <cstring>
 #include <new>
 
+#include "unwind/main_stack.hpp"
 #include "unwind/page_table.hpp"
 #include "unwind/stack_memory.hpp"
 
 // A program that is linked statically has none.
 #pragma weak dlopen
 #pragma weak dlclose
+
+// Glibc's; no other C library has it.
+// NOLINTNEXTLINE(readability-redundant-declaration)
+extern "C" const char* gnu_get_libc_version(void) __attribute__((weak));
 
 namespace sframe_gen::unwind {
 namespace {
@@ -39,19 +45,30 @@ LoadedModules* current;
 Basis basis;             ///< of `current`
 LoadedModules* retired;  ///< may still be walked with
 std::uint64_t walks;     ///< under way
+constinit LoaderCountFinder loader_counts;
 
 struct Looking {
   Basis basis;
   std::size_t count = 0;
+  std::size_t at_start = 1;  ///< of the files: how many of the first ones the program has been started with
   LoadedModules* made = nullptr;
   bool is_whole = true;  ///< no file was loaded between counting and adding
 };
+
+bool is_loader(const dl_phdr_info& info) {
+  const std::uint64_t loader = ::getauxval(AT_BASE);  // 0: there is none, or it was run by hand
+  return loader != 0 && info.dlpi_addr == loader;
+}
 
 int count_module(dl_phdr_info* info, std::size_t, void* data) {
   auto& look = *static_cast<Looking*>(data);
   look.basis.loaded = info->dlpi_adds;
   look.basis.unloaded = info->dlpi_subs;
   ++look.count;
+  if (is_loader(*info)) {
+    if (::gnu_get_libc_version != nullptr) look.at_start = look.count;
+    loader_counts.look(*info);
+  }
   return 0;
 }
 
@@ -81,8 +98,14 @@ void insert(std::span<LoadedModule>& modules, const LoadedModule& module) {
   modules = {first, modules.size() + 1};
 }
 
-/// The program itself, this code, and the C library that it calls: where they can go, nobody walks.
-bool is_needed(const LoadedModule& module) {
+/// Never unloaded are, with glibc, the files that the program was started with: its dlclose() lets go of none but those
+/// that dlopen() has loaded (elf/dl-close.c: `l_type == lt_loaded`; what the start loads, LD_PRELOAD's included, is
+/// lt_library, "implicitly NODELETE" in dl-find_object.c). It lists files in the order of their loading, and puts
+/// itself among what the start has loaded, where it was needed first (elf/rtld.c); what comes later goes to the end. So
+/// all up to it were there. (A file with DF_1_NODELETE may go yet, if the dlopen() that it is part of fails.) And this
+/// code, and the C library that it calls: where they can go, nobody walks.
+bool is_needed(const LoadedModule& module, std::size_t position, std::size_t at_start) {
+  if (position < at_start) return true;
   const auto holds = [&](std::uint64_t address) { return address - module.begin < module.end - module.begin; };
   return holds(reinterpret_cast<std::uint64_t>(&current)) || holds(reinterpret_cast<std::uint64_t>(&::dl_iterate_phdr));
 }
@@ -97,7 +120,7 @@ int add_module(dl_phdr_info* info, std::size_t, void* data) {
   module.end = file.end;
   module.bias = info->dlpi_addr;
   module.identity = file.identity;
-  module.is_permanent = look.made->modules.empty() || is_needed(module);
+  module.is_permanent = is_needed(module, look.made->modules.size(), look.at_start);
   if (const LoadedModule* const known = find_known(module)) {
     module = *known;
     add_user(module.own.table);
@@ -208,6 +231,8 @@ int look(Looking& look) {
   if (current != nullptr && look.basis == basis) return 0;
   look.made = allocate(look.count);
   if (look.made == nullptr) return ENOMEM;
+  look.made->loader_counts = loader_counts.counts();
+  look.made->main_stack = find_main_stack();
   ::dl_iterate_phdr(add_module, &look);
   for (LoadedModule& module : look.made->modules) {
     ask_for(module, look.basis);

@@ -7,6 +7,8 @@
 #include "sframe_gen/unwind.h"
 #include "sframe_gen/unwind.hpp"
 #include "unwind/file_in_memory.hpp"
+#include "unwind/loader_counts.hpp"
+#include "unwind/stack_memory.hpp"
 
 /// The files that this process has loaded, as they were when somebody looked: walks may not ask the dynamic loader,
 /// which takes locks.
@@ -38,6 +40,8 @@ struct LoadedModules {
   LoadedModules* retired_before = nullptr;
   std::span<LoadedModule> modules;  ///< ascending
   std::span<RowSlot> rows;
+  LoaderCounts loader_counts;  ///< when the list was begun
+  MemoryRange main_stack;
 };
 
 /// For the length of a walk: what this gives stays until `leave_modules`. None, if nobody has looked yet.

@@ -27,13 +27,25 @@ bool is_readable(std::uint64_t address) {
   return readable;
 }
 
-StackMemory::StackMemory(std::uint64_t begin, std::uint64_t end) {
-  if (begin >= end) return;
-  low_ = page_of(begin);
-  starts_ = page_of(end - 1) + page - low_ - 7;
+StackMemory::StackMemory(MemoryRange known, MemoryRange main_stack) : main_stack_(main_stack) {
+  if (known.begin >= known.end) return;
+  if (main_stack.holds(known.begin, known.end - known.begin)) {
+    take(main_stack);
+  } else {
+    take({page_of(known.begin), page_of(known.end - 1) + page});
+  }
+}
+
+void StackMemory::take(MemoryRange range) {
+  low_ = range.begin;
+  starts_ = range.end - range.begin - 7;
 }
 
 [[gnu::noinline, gnu::cold]] bool StackMemory::reach(std::uint64_t address) {
+  if (main_stack_.holds(address, 8)) {
+    take(main_stack_);
+    return true;
+  }
   const std::uint64_t first = page_of(address);
   const std::uint64_t last = page_of(address + 7);
   if (last < first || !is_readable(first)) return false;

@@ -1,0 +1,115 @@
+// What of this process's memory a walk reads, and what it takes for readable.
+
+#include "unwind/stack_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <thread>
+
+#include "unwind/main_stack.hpp"
+
+namespace sframe_gen::unwind::test {
+namespace {
+
+constexpr std::uint64_t page = 4096;
+
+/// Pages of which the first and the last cannot be read.
+class Pages {
+ public:
+  explicit Pages(std::size_t readable) : count_(readable + 2) {
+    memory_ = ::mmap(nullptr, count_ * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory_ == MAP_FAILED) std::abort();
+    ::mprotect(memory_, page, PROT_NONE);
+    ::mprotect(static_cast<std::byte*>(memory_) + (count_ - 1) * page, page, PROT_NONE);
+  }
+  Pages(const Pages&) = delete;
+  ~Pages() { ::munmap(memory_, count_ * page); }
+
+  std::uint64_t begin() const { return reinterpret_cast<std::uint64_t>(memory_) + page; }
+  std::uint64_t end() const { return begin() + (count_ - 2) * page; }
+
+ private:
+  std::size_t count_;
+  void* memory_;
+};
+
+bool reads(StackMemory& memory, std::uint64_t address) {
+  std::uint64_t value = 1;
+  return memory.word(address, value) && value == 0;
+}
+
+void expect_ends(StackMemory& memory, const Pages& pages) {
+  EXPECT_TRUE(reads(memory, pages.end() - 8));
+  EXPECT_FALSE(reads(memory, pages.end() - 7));
+  EXPECT_FALSE(reads(memory, pages.end()));
+  EXPECT_TRUE(reads(memory, pages.begin()));
+  EXPECT_FALSE(reads(memory, pages.begin() - 1));
+  EXPECT_FALSE(reads(memory, pages.begin() - 8));
+  EXPECT_FALSE(reads(memory, ~std::uint64_t{0}));
+  EXPECT_FALSE(reads(memory, ~std::uint64_t{0} - 7));
+  EXPECT_FALSE(reads(memory, 0));
+}
+
+TEST(StackMemory, AsksForEachPage) {
+  const Pages pages(3);
+  StackMemory nothing({}, {});
+  expect_ends(nothing, pages);
+  StackMemory middle({pages.begin() + page + 8, pages.begin() + page + 16}, {});
+  expect_ends(middle, pages);
+}
+
+TEST(StackMemory, EndsWhereTheMainStackEnds) {
+  const Pages pages(3);
+  const MemoryRange main_stack{pages.begin(), pages.end()};
+  StackMemory on_it({pages.begin() + 8, pages.begin() + 16}, main_stack);
+  expect_ends(on_it, pages);
+  StackMemory elsewhere({}, main_stack);
+  expect_ends(elsewhere, pages);
+  // Not whole pages: what the kernel says is; nothing but the range is believed.
+  StackMemory part({}, {pages.begin() + 100, pages.end() - 100});
+  expect_ends(part, pages);
+}
+
+TEST(StackMemory, GoesOverToTheMainStackFromAnother) {
+  const Pages main_stack(2);
+  const Pages coroutine(2);
+  StackMemory memory({coroutine.begin(), coroutine.begin() + 8}, {main_stack.begin(), main_stack.end()});
+  for (int i = 0; i < 2; ++i) {
+    expect_ends(memory, coroutine);
+    expect_ends(memory, main_stack);
+  }
+}
+
+TEST(StackMemory, LeavesOutWhatLiesBelowTheMainStack) {
+  // One readable mapping, as that of a coroutine right below would be: of the lower half each page is asked for.
+  const Pages pages(4);
+  StackMemory memory({pages.end() - 16, pages.end() - 8}, {pages.begin() + 2 * page, pages.end()});
+  EXPECT_TRUE(reads(memory, pages.begin() + page));
+  ASSERT_EQ(::mprotect(pointer_to(pages.begin()), page, PROT_NONE), 0);
+  EXPECT_FALSE(reads(memory, pages.begin()));
+  EXPECT_TRUE(reads(memory, pages.begin() + 2 * page - 4));
+}
+
+TEST(MainStack, IsWhatTheKernelCallsSo) {
+  const Pages coroutine(2);
+  const MemoryRange stack = find_main_stack();
+  const int local = 0;
+  // Tests run in the first thread.
+  EXPECT_TRUE(stack.holds(reinterpret_cast<std::uint64_t>(&local), sizeof local));
+  EXPECT_TRUE(stack.holds(reinterpret_cast<std::uint64_t>(::environ[0]), 1));
+  EXPECT_FALSE(stack.holds(coroutine.begin(), 1));
+  EXPECT_TRUE(is_readable(stack.begin));
+  EXPECT_TRUE(is_readable(stack.end - 8));
+  EXPECT_EQ(stack.begin % page, 0U);
+  EXPECT_EQ(stack.end % page, 0U);
+  std::thread([&] {
+    const int of_thread = 0;
+    EXPECT_FALSE(stack.holds(reinterpret_cast<std::uint64_t>(&of_thread), sizeof of_thread));
+    const MemoryRange same = find_main_stack();
+    EXPECT_EQ(same.end, stack.end);
+  }).join();
+}
+
+}  // namespace
+}  // namespace sframe_gen::unwind::test
