@@ -7,6 +7,7 @@
 #include "unwind/host.hpp"
 #include "unwind/loaded_modules.hpp"
 #include "unwind/row_cache.hpp"
+#include "unwind/signal_return.hpp"
 #include "unwind/stack_memory.hpp"
 #include "unwind/step.hpp"
 
@@ -190,7 +191,11 @@ class Walk {
       add(registers_.pc);
       PackedRow row;
       stop = rows_.find(registers_.pc - (registers_.pc_is_exact != 0 ? 0 : 1), place_, row);
-      if (stop == Stop::Stepped) stop = apply(row, host_abi, memory_, registers_);
+      if (stop == Stop::Stepped) {
+        stop = apply(row, host_abi, memory_, registers_);
+      } else if (stop != Stop::BadSection && return_from_signal(memory_, registers_)) {
+        stop = Stop::Stepped;
+      }
     }
     return count_;
   }

@@ -140,7 +140,21 @@ static int libgcc_is_lost(uint64_t pc, int depth) {
 }
 
 #ifdef WITH_LIBRARY
-static long library_stops[SFRAME_BAD_SECTION + 1], library_frames;
+static long library_stops[SFRAME_BAD_SECTION + 1], library_frames, through_handlers;
+
+/* From the handler itself, by what it returns to, to the frames that the signal has interrupted. */
+static void walk_through_handler(uint64_t interrupted_at, void **expected, int expected_count) {
+  static void *pcs[most_frames];
+  const struct frame none = {0, 0};
+  const int count = sframe_backtrace(pcs, most_frames), handlers = count - expected_count;
+  for (int i = 0; i < expected_count; ++i) {
+    const struct frame theirs = {(uint64_t)expected[i], 0};
+    if (handlers < 2) complain("the library's walk from the handler ends", interrupted_at, count, none, theirs);
+    const struct frame ours = {(uint64_t)pcs[handlers + i], 0};
+    if (ours.pc != theirs.pc) complain("the library's walk from the handler disagrees", interrupted_at, i, ours, theirs);
+  }
+  ++through_handlers;
+}
 
 /* `libgccs`: from the interrupted frame on. The library may end before it where a section says nothing. */
 static void walk_by_library(const ucontext_t *context, const struct frame *libgccs, int libgcc_count) {
@@ -148,6 +162,7 @@ static void walk_by_library(const ucontext_t *context, const struct frame *libgc
   const struct frame none = {0, 0};
   int stop = -1;
   const int count = sframe_backtrace_stop(pcs, most_frames, context, &stop);
+  walk_through_handler(libgccs->pc, pcs, count);
   for (int i = 0; i < count; ++i, ++library_frames) {
     const struct frame ours = {(uint64_t)pcs[i], 0};
     if (i == libgcc_count && libgcc_is_lost(plain(libgccs[i - 1].pc), i - 1)) return;
@@ -264,7 +279,8 @@ int main(int count, char **arguments) {
   printf("%ld samples at %ld places, %ld frames, %ld unfinished, %ld unknown to libgcc\n", samples, place_count, frames,
          unfinished, unknown_to_libgcc);
 #ifdef WITH_LIBRARY
-  printf("by the library: %ld frames, 0 differences\n", library_frames);
+  printf("by the library: %ld frames, 0 differences; %ld times from the handler as well\n", library_frames,
+         through_handlers);
   for (int stop = 0; stop <= SFRAME_BAD_SECTION; ++stop)
     if (library_stops[stop] != 0) printf("  stopped %ld times at %s\n", library_stops[stop], sframe_stop_text(stop));
   /* All the rest is in the dynamic loader, which is not converted. */
