@@ -94,9 +94,8 @@ TEST(StackMemory, LeavesOutWhatLiesBelowTheMainStack) {
 TEST(MainStack, IsWhatTheKernelCallsSo) {
   const Pages coroutine(2);
   const MemoryRange stack = find_main_stack();
-  const int local = 0;
   // Tests run in the first thread.
-  EXPECT_TRUE(stack.holds(reinterpret_cast<std::uint64_t>(&local), sizeof local));
+  EXPECT_TRUE(stack.holds(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)), 1));
   EXPECT_TRUE(stack.holds(reinterpret_cast<std::uint64_t>(::environ[0]), 1));
   EXPECT_FALSE(stack.holds(coroutine.begin(), 1));
   EXPECT_TRUE(is_readable(stack.begin));
@@ -104,8 +103,7 @@ TEST(MainStack, IsWhatTheKernelCallsSo) {
   EXPECT_EQ(stack.begin % page, 0U);
   EXPECT_EQ(stack.end % page, 0U);
   std::thread([&] {
-    const int of_thread = 0;
-    EXPECT_FALSE(stack.holds(reinterpret_cast<std::uint64_t>(&of_thread), sizeof of_thread));
+    EXPECT_FALSE(stack.holds(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)), 1));
     const MemoryRange same = find_main_stack();
     EXPECT_EQ(same.end, stack.end);
   }).join();
