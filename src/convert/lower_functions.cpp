@@ -154,7 +154,10 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   LoweredPart lowered = std::move(*done[0]);
-  for (std::size_t i = 1; i < done.size(); ++i) lowered.append(std::move(*done[i]));
+  for (std::size_t i = 1; i < done.size(); ++i) {
+    lowered.append(std::move(*done[i]));
+    done[i].reset();
+  }
   all.coverage.append(lowered.coverage);
   if (dialect.compact_rows == 0) {
     all.encoder = std::move(lowered.encoder);

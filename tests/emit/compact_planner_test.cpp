@@ -39,8 +39,8 @@ sframe::Fde random_function(std::mt19937& random, std::uint64_t start, bool flex
 }
 
 struct Planned {
-  Planned(unsigned seed, const emit::Dialect& dialect, int functions = 400)
-      : dialect_(dialect), sequence(sequence_of(seed, functions)) {}
+  Planned(unsigned seed, const emit::Dialect& dialect, int functions = 400, bool one_run = false)
+      : dialect_(dialect), sequence(sequence_of(seed, functions, one_run)) {}
 
   /// Distances and rules of the rows of a block.
   std::vector<std::pair<std::uint32_t, emit::RuleId>> rows(std::uint32_t begin, std::uint32_t end) const {
@@ -53,13 +53,13 @@ struct Planned {
     return rows;
   }
 
-  Sequence sequence_of(unsigned seed, int functions) {
+  Sequence sequence_of(unsigned seed, int functions, bool one_run) {
     std::mt19937 random(seed);
     std::uint64_t start = 0x1000;
     for (int i = 0; i < functions; ++i) {
       stream_.add(random_function(random, start, dialect_.flexible_descriptors));
       start += stream_.pieces().back().size + random() % 3;
-      if (random() % 50 == 0) stream_.forbid_gap();
+      if (random() % 50 == 0 && !one_run) stream_.forbid_gap();
     }
     return make_sequence(stream_, dialect_.compact_rows);
   }
@@ -97,6 +97,18 @@ TEST_P(CompactPlanner, BlocksThatRepeatAreThoseWhoseRowsAreEqual) {
 /// So many that several threads look for them.
 TEST(CompactPlannerOfMany, BlocksThatRepeatAreThoseWhoseRowsAreEqual) {
   expect_equal_rows(Planned(1, compact(12), 12000));
+}
+
+/// A run that is divided.
+TEST(CompactPlannerOfMany, NoBlockReachesOverTheEndOfAStretch) {
+  const Planned planned(1, compact(12), 12000, true);
+  const std::vector<emit::compact::Stretch> stretches = stretches_of(planned.sequence);
+  EXPECT_EQ(planned.sequence.runs.size(), 1U);
+  ASSERT_GT(stretches.size(), 1U);
+  for (const emit::compact::Stretch& stretch : stretches)
+    for (std::uint32_t cut = stretch.begin; cut < stretch.end; ++cut)
+      EXPECT_LE(cut + planned.blocks.at(cut).size(), stretch.end);
+  expect_equal_rows(planned);
 }
 
 TEST_P(CompactPlanner, BlocksOfOnePartThatAreEqualAreFound) {
@@ -146,9 +158,9 @@ void expect_shortest(const Planned& planned, bool shares_heads, unsigned seed) {
                         shares_heads};
   std::vector<std::uint32_t> starts;
   emit::compact::PathMemory memory;
-  for (std::size_t run = 0; run < planned.sequence.runs.size(); ++run) {
-    const std::uint32_t begin = planned.sequence.runs[run].first_cut, end = planned.sequence.end_of_cuts(run);
-    EXPECT_EQ(shortest_path(rules, {begin, end}, prices, starts, memory), length_by_pairs(rules, prices, begin, end));
+  for (const emit::compact::Stretch& stretch : stretches_of(planned.sequence)) {
+    const auto [begin, end, run] = stretch;
+    EXPECT_EQ(shortest_path(rules, stretch, prices, starts, memory), length_by_pairs(rules, prices, begin, end));
     ASSERT_EQ(starts.front(), begin);
     EXPECT_TRUE(std::ranges::adjacent_find(starts, std::greater_equal()) == starts.end());
     EXPECT_LT(starts.back(), end);

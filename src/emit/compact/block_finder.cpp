@@ -5,15 +5,16 @@
 namespace sframe_gen::emit::compact {
 
 BlockFinder::BlockFinder(const RowHashes& hashes, const BlockSizes& sizes, std::uint32_t most_rows,
-                         const SingleRows& singles)
+                         const SingleRows& singles, std::size_t expected)
     : hashes_(hashes), sizes_(sizes), most_rows_(most_rows), single_count_(singles.findings().size()) {
   for (std::uint32_t id = 0; id < single_count_; ++id) singles_.push_back({1, singles.findings().occurrences[id], id});
+  found_.blocks.reserve(expected);
 }
 
 GroupFound BlockFinder::find(std::span<const CutStart> starts) {
   starts_ = starts;
   counts_at_.assign(starts.size(), 0);
-  GroupFound group{0, static_cast<std::uint32_t>(found_.blocks.size()), 0, found_.findings.size(), 0};
+  GroupFound group{0, static_cast<std::uint32_t>(found_.blocks.size()), found_.findings.size(), 0};
   begin();
   for (std::uint32_t length = 1; !growing_.empty(); ++length) {
     keep_repeating();
@@ -22,7 +23,6 @@ GroupFound BlockFinder::find(std::span<const CutStart> starts) {
   for (std::size_t i = 0; i < named_.size(); ++i)
     found_.findings.occurrences[group.first_identifier + i] = blocks_[named_[i]].count;
   sort_by_cut();
-  group.blocks = static_cast<std::uint32_t>(found_.blocks.size()) - group.first_block;
   group.identifiers = found_.findings.size() - group.first_identifier;
   return group;
 }
@@ -37,10 +37,10 @@ void BlockFinder::begin() {
   for (std::uint32_t index = 0; index < starts_.size(); ++index) {
     const CutStart& start = starts_[index];
     constexpr std::uint32_t ahead = 16;
-    if (index + ahead < starts_.size()) hashes_.expect(starts_[index + ahead].cut + 1);
+    if (index + ahead < starts_.size()) hashes_.expect(starts_[index + ahead].begin.cut + 1);
     if (start.single == CutGroups::lonely) continue;
     growing_[kept++] = {index, start.single};
-    if (start.single == SingleRows::none) new_hashes_[hashes++] = hashes_.hash(start.begin, start.cut + 1);
+    if (start.single == SingleRows::none) new_hashes_[hashes++] = hashes_.hash(start.begin, start.begin.cut + 1);
   }
   growing_.resize(kept);
   new_hashes_.resize(hashes);
@@ -64,7 +64,7 @@ void BlockFinder::count_new(std::uint32_t length) {
     entry.hash = hash;
     ++entry.count;
     new_entries += entry.count == 1 ? 1 : 0;
-    new_[new_identifiers] = {place.block, starts_[place.index].cut};
+    new_[new_identifiers] = {place.block, starts_[place.index].begin.cut};
     new_identifiers += entry.count == 2 ? 1 : 0;
   }
   blocks_.count_used(new_entries);
@@ -107,8 +107,8 @@ void BlockFinder::grow(std::uint32_t length) {
   std::size_t kept = 0, hashes = 0;
   for (const Place& place : growing_) {
     const CutStart& start = starts_[place.index];
-    const std::uint32_t end = start.cut + length;
-    if (end == start.end_of_run) continue;
+    const std::uint32_t end = start.begin.cut + length;
+    if (end == start.end_of_stretch) continue;
     const std::uint32_t rows_before = hashes_.rows(start.begin, end), rows = hashes_.rows(start.begin, end + 1);
     if (rows > most_rows_) continue;
     // A function that says nothing new leaves the block what it was.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "emit/compact/block_counts.hpp"
@@ -23,7 +24,7 @@ struct FoundBlocks {
 /// Where that of a group is.
 struct GroupFound {
   std::size_t worker = 0;
-  std::uint32_t first_block = 0, blocks = 0;
+  std::uint32_t first_block = 0;
   std::uint32_t first_identifier = 0, identifiers = 0;
 };
 
@@ -31,13 +32,15 @@ struct GroupFound {
 /// its last part. Aligned, for threads have theirs side by side.
 class alignas(64) BlockFinder {
  public:
-  BlockFinder(const RowHashes& hashes, const BlockSizes& sizes, std::uint32_t most_rows, const SingleRows& singles);
+  /// `expected`: about so many blocks will be found.
+  BlockFinder(const RowHashes& hashes, const BlockSizes& sizes, std::uint32_t most_rows, const SingleRows& singles,
+              std::size_t expected);
 
   GroupFound find(std::span<const CutStart> starts);
   /// By cut of that group: how many begin there.
   const std::vector<std::uint32_t>& counts() const { return counts_at_; }
   /// In all groups.
-  const FoundBlocks& found() const { return found_; }
+  FoundBlocks release() { return std::move(found_); }
 
  private:
   /// A block that begins at a cut.

@@ -1,14 +1,13 @@
 #include "emit/compact/block_sizes.hpp"
 
+#include "support/in_parallel.hpp"
+
 namespace sframe_gen::emit::compact {
 
 BlockSizes::BlockSizes(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect)
     : attribute_size_(dialect.version->splits_descriptor ? sframe::fde_attribute::repeat_size_at + 1 : 0),
-      nodes_(sequence.cuts.size() + 1),
-      flexible_(sequence.cuts.size() + 1) {
-  struct Tails {
-    std::uint8_t plain, flexible, only_flexible;
-  };
+      nodes_(std::make_unique_for_overwrite<Node[]>(sequence.cuts.size() + 1)),
+      flexible_(std::make_unique_for_overwrite<Flexible[]>(sequence.cuts.size() + 1)) {
   std::vector<Tails> tails;
   for (RuleId rule = 0; rule < rules.size(); ++rule) {
     const std::size_t plain = rules.tail(rule, sframe::FdeType::Default).size();
@@ -16,17 +15,25 @@ BlockSizes::BlockSizes(const Sequence& sequence, const RuleTable& rules, const D
     tails.push_back({static_cast<std::uint8_t>(plain), static_cast<std::uint8_t>(flexible),
                      static_cast<std::uint8_t>(plain == 0 ? 1 : 0)});
   }
+  constexpr std::size_t cuts_per_worker = 16384;
+  const std::vector<Stretch> stretches = stretches_of(sequence);
+  for_each_in_parallel(stretches.size(), workers_for(sequence.cuts.size(), cuts_per_worker),
+                       [&](std::size_t i, std::size_t) { add(sequence, stretches[i], tails); });
+}
 
-  Sums sums;
+/// Of the cut behind the last one, which may be another stretch's first, sets what is said of blocks that end there.
+void BlockSizes::add(const Sequence& sequence, const Stretch& stretch, const std::vector<Tails>& tails) {
+  Sums sums{0, 0, 0};
   std::uint32_t flexible = 0, row_before = 0;
-  for (std::uint32_t cut = 0; cut < sequence.cuts.size(); ++cut) {
+  for (std::uint32_t cut = stretch.begin; cut < stretch.end; ++cut) {
     std::uint32_t row = sequence.cuts[cut].row;
-    nodes_[cut] = {sums, sums, sequence.rows[row].offset, row_before};
-    flexible_[cut] = {flexible, flexible};
+    Node& node = nodes_[cut];
+    node.begin = sums;
+    node.offset = sequence.rows[row].offset;
+    flexible_[cut].begin = flexible;
     if (sequence.cuts[cut].repeats) {
       const Tails& own = tails[sequence.rows[row].rule];
-      Sums& begin = nodes_[cut].begin;
-      begin = {begin.rows - 1, begin.plain - own.plain, begin.only_flexible - own.only_flexible};
+      node.begin = {sums.rows - 1, sums.plain - own.plain, sums.only_flexible - own.only_flexible};
       flexible_[cut].begin -= own.flexible;
       ++row;
     }
@@ -38,9 +45,10 @@ BlockSizes::BlockSizes(const Sequence& sequence, const RuleTable& rules, const D
       flexible += tail.flexible;
       row_before = sequence.rows[row].offset;
     }
+    nodes_[cut + 1].end = sums;
+    nodes_[cut + 1].row_before = row_before;
+    flexible_[cut + 1].end = flexible;
   }
-  nodes_.back() = {sums, sums, 0, row_before};
-  flexible_.back() = {flexible, flexible};
 }
 
 }  // namespace sframe_gen::emit::compact

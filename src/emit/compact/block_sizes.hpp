@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "emit/compact/sequence.hpp"
@@ -21,7 +22,7 @@ class BlockSizes {
  public:
   BlockSizes(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect);
 
-  /// From cut `begin` up to cut `end` of the same run; `end` may be that behind its last.
+  /// From cut `begin` up to cut `end` of the same stretch; `end` may be that behind its last.
   BlockShape shape(std::uint32_t begin, std::uint32_t end) const {
     const bool plain = is_plain(begin, end);
     BlockShape shape;
@@ -69,27 +70,32 @@ class BlockSizes {
                                    : sframe::FreAddressWidth::Four;
   }
 
-  /// Over the rows before a cut, in all runs.
+  /// Over the rows before a cut, in its stretch.
   struct Sums {
-    std::uint32_t rows = 0;
-    std::uint32_t plain = 0;  ///< bytes of their tails in default form
-    std::uint32_t only_flexible = 0;
+    std::uint32_t rows;
+    std::uint32_t plain;  ///< bytes of their tails in default form
+    std::uint32_t only_flexible;
   };
   /// A power of two in size, for there is one for each cut, and each path asks millions of times.
   struct alignas(32) Node {
     Sums end;    ///< for blocks that end here: rows that repeat nothing
     Sums begin;  ///< for those that begin here, less the row at the cut where they begin with it though it repeats
-    std::uint32_t offset = 0;      ///< of the cut, from the start of its run
-    std::uint32_t row_before = 0;  ///< of the last row before the cut that repeats nothing: from the start of its run
+    std::uint32_t offset;      ///< of the cut, from the start of its run
+    std::uint32_t row_before;  ///< of the last row before the cut that repeats nothing: from the start of its run
   };
   /// Bytes of tails in flexible form.
   struct Flexible {
-    std::uint32_t end = 0, begin = 0;
+    std::uint32_t end, begin;
   };
+  struct Tails {
+    std::uint8_t plain, flexible, only_flexible;
+  };
+  /// `tails`: by rule.
+  void add(const Sequence& sequence, const Stretch& stretch, const std::vector<Tails>& tails);
 
   std::uint32_t attribute_size_;
-  std::vector<Node> nodes_;  ///< one a cut, and one behind the last
-  std::vector<Flexible> flexible_;
+  std::unique_ptr<Node[]> nodes_;  ///< one a cut, and one behind the last
+  std::unique_ptr<Flexible[]> flexible_;
 };
 
 }  // namespace sframe_gen::emit::compact

@@ -4,7 +4,6 @@
 #include <cassert>
 #include <concepts>
 #include <cstring>
-#include <future>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,8 +14,6 @@
 #include "emit/compact/row_hashes.hpp"
 #include "emit/compact/sequence.hpp"
 #include "emit/fre_encoder.hpp"
-#include "support/background.hpp"
-#include "support/in_parallel.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -55,13 +52,12 @@ class Encoder {
       : stream_(stream),
         dialect_(dialect),
         sequence_(make_sequence(stream, dialect.compact_rows)),
-        hashes_(hash()),
         sizes_(sequence_, stream.rules(), dialect),
         pool_(sharing_of(dialect)),
         result_{SectionEncoder(dialect), {}} {}
 
   Compacted encode() {
-    const Plan plan = make_plan(sequence_, hashes_.get(), sizes_, dialect_);
+    const Plan plan = make_plan(sequence_, hashes(), sizes_, dialect_);
     descriptors_.reserve(plan.starts.size() + stream_.kept().size());
     stored_.resize(plan.repeated);
     pool_.expect(plan.starts.size(), plan.bytes - plan.starts.size() * dialect_.version->descriptor_size);
@@ -80,14 +76,7 @@ class Encoder {
   }
 
  private:
-  /// Beside the sizes where that is worth a thread.
-  std::future<RowHashes> hash() const {
-    constexpr std::size_t cuts_per_worker = 8192;
-    const auto work = [this] { return RowHashes(sequence_, dialect_.compact_rows); };
-    if (!dialect_.shares_rows) return std::async(std::launch::deferred, [] { return RowHashes(); });
-    if (workers_for(sequence_.cuts.size(), cuts_per_worker) < 2) return std::async(std::launch::deferred, work);
-    return in_background(work);
-  }
+  RowHashes hashes() const { return dialect_.shares_rows ? RowHashes(sequence_, dialect_.compact_rows) : RowHashes(); }
 
   void write_attribute(ByteWriter& writer, const SectionEncoder::Descriptor& descriptor, sframe::FdeType type) const {
     if (!dialect_.version->splits_descriptor) return;
@@ -254,7 +243,6 @@ class Encoder {
   RowStream& stream_;
   Dialect dialect_;
   Sequence sequence_;
-  std::future<RowHashes> hashes_;
   BlockSizes sizes_;
   BlockPool pool_;
   std::vector<Stored> stored_;  ///< by number of a repeated block

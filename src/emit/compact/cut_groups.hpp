@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,9 +15,8 @@ namespace sframe_gen::emit::compact {
 /// What begins at a cut.
 struct CutStart {
   RowHashes::Begin begin;
-  std::uint32_t cut = 0;
-  std::uint32_t end_of_run = 0;  ///< the cut that no block reaches over
-  std::uint32_t single = 0;      ///< the block of one row, if that is the shortest, or SingleRows::none
+  std::uint32_t end_of_stretch;  ///< the cut that no block reaches over
+  std::uint32_t single;          ///< the block of one row, if that is the shortest, or SingleRows::none
 };
 
 /// The cuts by what the first two rows behind them are; ascending in each group. No block of two or more rows is in two
@@ -24,7 +24,7 @@ struct CutStart {
 /// into a core's own memory.
 class CutGroups {
  public:
-  CutGroups(const Sequence& sequence, const RowHashes& hashes, const SingleRows& singles);
+  CutGroups(const Sequence& sequence, const RowHashes& hashes, const SingleRows& singles, std::size_t workers);
 
   /// A CutStart::single that is nowhere else.
   static constexpr std::uint32_t lonely = SingleRows::none - 1;
@@ -32,11 +32,11 @@ class CutGroups {
   std::size_t size() const { return ends_.size(); }
   std::span<const CutStart> operator[](std::size_t group) const {
     const std::uint32_t begin = group == 0 ? 0 : ends_[group - 1];
-    return std::span(starts_).subspan(begin, ends_[group] - begin);
+    return {starts_.get() + begin, ends_[group] - begin};
   }
 
  private:
-  std::vector<CutStart> starts_;
+  std::unique_ptr<CutStart[]> starts_;
   std::vector<std::uint32_t> ends_;  ///< by group
 };
 

@@ -15,18 +15,6 @@ namespace sframe_gen::emit::compact {
 
 namespace {
 
-/// Long runs are divided, at places that depend on nothing but the run, so that several threads have work.
-std::vector<Stretch> stretches_of(const Sequence& sequence) {
-  constexpr std::uint32_t longest = 1U << Stretch::longest_bits;
-  std::vector<Stretch> stretches;
-  for (std::size_t run = 0; run < sequence.runs.size(); ++run) {
-    const std::uint32_t end = sequence.end_of_cuts(run);
-    for (std::uint32_t begin = sequence.runs[run].first_cut; begin < end; begin += longest)
-      stretches.push_back({begin, std::min(end, begin + std::min(longest, end - begin))});
-  }
-  return stretches;
-}
-
 /// What a path takes if each block is stored once.
 struct Use {
   std::uint64_t bytes = 0;

@@ -1,6 +1,6 @@
 #include "emit/compact/repeated_blocks.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "support/in_parallel.hpp"
 
@@ -11,51 +11,59 @@ RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const RowHashes& hashes
     : places_(sequence.cuts.size()) {
   constexpr std::size_t cuts_per_worker = 4096;
   const std::size_t workers = workers_for(sequence.cuts.size(), cuts_per_worker);
-  const SingleRows singles(sequence, hashes, sizes);
-  const CutGroups groups(sequence, hashes, singles);
-  std::vector<BlockFinder> finders(workers, BlockFinder(hashes, sizes, most_rows, singles));
+  const SingleRows singles(sequence, hashes, sizes, workers);
+  const CutGroups groups(sequence, hashes, singles, workers);
+  // What grows in a thread would be copied, and take pages of that thread's own.
+  constexpr std::size_t blocks_per_cut = 6;
+  std::vector<BlockFinder> finders;
+  finders.reserve(workers);
+  for (std::size_t worker = 0; worker < workers; ++worker)
+    finders.emplace_back(hashes, sizes, most_rows, singles, sequence.cuts.size() * blocks_per_cut / workers);
   std::vector<GroupFound> all(groups.size());
   for_each_in_parallel(groups.size(), workers, [&](std::size_t i, std::size_t worker) {
     BlockFinder& finder = finders[worker];
     all[i] = finder.find(groups[i]);
     all[i].worker = worker;
-    for (std::size_t cut = 0; cut < groups[i].size(); ++cut) places_[groups[i][cut].cut].count = finder.counts()[cut];
+    for (std::size_t cut = 0; cut < groups[i].size(); ++cut)
+      places_[groups[i][cut].begin.cut].count = static_cast<std::uint16_t>(finder.counts()[cut]);
   });
 
   // Identifiers follow from the groups, not from who found them when.
-  std::vector<Base> bases;
-  const std::uint32_t single_count = singles.findings().size();
-  Base sum{0, single_count};
-  for (const GroupFound& group : all) {
-    bases.push_back(sum);
-    sum.block += group.blocks;
-    sum.identifier += group.identifiers;
+  std::vector<Findings> findings;
+  for (BlockFinder& finder : finders) {
+    FoundBlocks found = finder.release();
+    blocks_.push_back(std::move(found.blocks));
+    findings.push_back(std::move(found.findings));
   }
-  blocks_.resize(sum.block);
+  const std::uint32_t single_count = singles.findings().size();
   occurrences_ = singles.findings().occurrences;
-  occurrences_.resize(sum.identifier);
   bytes_ = singles.findings().bytes;
-  bytes_.resize(sum.identifier);
-  for_each_in_parallel(groups.size(), workers, [&](std::size_t i, std::size_t) {
-    take(groups[i], all[i], finders[all[i].worker].found(), single_count, bases[i]);
-  });
+  std::vector<Id> bases;
+  for (const GroupFound& group : all) {
+    bases.push_back(static_cast<Id>(bytes_.size()));
+    const auto append = [&](std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& from) {
+      const auto of_group = std::span(from).subspan(group.first_identifier, group.identifiers);
+      to.insert(to.end(), of_group.begin(), of_group.end());
+    };
+    append(occurrences_, findings[group.worker].occurrences);
+    append(bytes_, findings[group.worker].bytes);
+  }
+  for_each_in_parallel(groups.size(), workers,
+                       [&](std::size_t i, std::size_t) { take(groups[i], all[i], single_count, bases[i]); });
 }
 
-/// Where identifiers below `singles` are everybody's.
-void RepeatedBlocks::take(std::span<const CutStart> starts, const GroupFound& group, const FoundBlocks& found,
-                          Id singles, Base base) {
-  const Id shift = base.identifier - singles - group.first_identifier;
-  std::ranges::transform(std::span(found.blocks).subspan(group.first_block, group.blocks), blocks_.begin() + base.block,
-                         [&](Id block) { return block < singles ? block : block + shift; });
+/// Identifiers below `singles` are everybody's; the group's other ones become those from `base` on.
+void RepeatedBlocks::take(std::span<const CutStart> starts, const GroupFound& group, Id singles, Id base) {
+  const Id shift = base - singles - group.first_identifier;
+  std::uint32_t first = group.first_block;
   for (const CutStart& start : starts) {
-    places_[start.cut].first = base.block;
-    base.block += places_[start.cut].count;
+    Place& place = places_[start.begin.cut];
+    place.first = first;
+    place.worker = static_cast<std::uint16_t>(group.worker);
+    first += place.count;
   }
-  const auto of_group = [&](const std::vector<std::uint32_t>& all) {
-    return std::span(all).subspan(group.first_identifier, group.identifiers);
-  };
-  std::ranges::copy(of_group(found.findings.occurrences), occurrences_.begin() + base.identifier);
-  std::ranges::copy(of_group(found.findings.bytes), bytes_.begin() + base.identifier);
+  for (Id& block : std::span(blocks_[group.worker]).subspan(group.first_block, first - group.first_block))
+    block += block < singles ? 0 : shift;
 }
 
 }  // namespace sframe_gen::emit::compact

@@ -27,7 +27,7 @@ class RepeatedBlocks {
   /// Those that begin at the cut and occur elsewhere too: up to the next cut, to the one behind it, and so on.
   std::span<const Id> at(std::uint32_t cut) const {
     if (places_.empty()) return {};
-    return std::span(blocks_).subspan(places_[cut].first, places_[cut].count);
+    return std::span(blocks_[places_[cut].worker]).subspan(places_[cut].first, places_[cut].count);
   }
 
   /// Places where the block, or one that begins with it, stands.
@@ -39,17 +39,15 @@ class RepeatedBlocks {
  private:
   struct Place {
     std::uint32_t first = 0;  ///< an index into blocks_
-    std::uint32_t count = 0;
+    std::uint16_t count = 0;  ///< a stretch has no more cuts
+    std::uint16_t worker = 0;
   };
-  /// Where what begins at the cuts of a group goes.
-  struct Base {
-    std::uint32_t block;
-    Id identifier;
-  };
-  void take(std::span<const CutStart> starts, const GroupFound& group, const FoundBlocks& found, Id singles, Base base);
+  static_assert(Stretch::longest_bits < 16);
 
-  std::vector<Place> places_;  ///< by cut
-  std::vector<Id> blocks_;
+  void take(std::span<const CutStart> starts, const GroupFound& group, Id singles, Id base);
+
+  std::vector<Place> places_;            ///< by cut
+  std::vector<std::vector<Id>> blocks_;  ///< by thread that found them
   std::vector<std::uint32_t> occurrences_, bytes_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "emit/compact/sequence.hpp"
@@ -21,12 +22,13 @@ class RowHashes {
 
   /// What the hashes of all blocks that begin at a cut have in common.
   struct Begin {
-    std::uint64_t difference = 0;  ///< the hash of the first row less the sum up to there
-    std::uint32_t rows = 0;        ///< before it, in all runs
+    std::uint64_t difference;  ///< the hash of the first row less the sum up to there
+    std::uint32_t rows;        ///< before it, in its stretch
+    std::uint32_t cut;
   };
-  Begin begin(std::uint32_t cut) const { return {differences_[cut], ends_[cut].rows - (groups_[cut].repeats ? 1 : 0)}; }
+  const Begin& begin(std::uint32_t cut) const { return begins_[cut]; }
 
-  /// Of the block from there up to the cut `end`.
+  /// Of the block from there up to the cut `end` of the same stretch.
   std::uint32_t rows(const Begin& begin, std::uint32_t end) const { return ends_[end].rows - begin.rows; }
   /// Never 0.
   std::uint64_t hash(const Begin& begin, std::uint32_t end) const {
@@ -38,21 +40,19 @@ class RowHashes {
 
   /// Blocks of two or more rows that begin at cuts of different groups are different.
   static constexpr unsigned group_bits = 8;
-  std::uint8_t group(std::uint32_t cut) const { return groups_[cut].number; }
+  std::uint8_t group(std::uint32_t cut) const { return groups_[cut]; }
 
  private:
   struct End {
-    std::uint64_t sum = 0;   ///< over all rows before the cut that repeat nothing
-    std::uint32_t rows = 0;  ///< so many
+    std::uint64_t sum;   ///< over all rows of the stretch before the cut that repeat nothing
+    std::uint32_t rows;  ///< so many
   };
-  struct Group {
-    std::uint8_t number = 0;
-    bool repeats = false;  ///< the cut
-  };
-  std::vector<End> ends_;  ///< by cut, and one behind the last
-  std::vector<std::uint64_t> differences_;
+  void add(const Sequence& sequence, const Stretch& stretch);
+
+  std::unique_ptr<End[]> ends_;             ///< by cut, and one behind the last
+  std::unique_ptr<Begin[]> begins_;         ///< by cut
+  std::unique_ptr<std::uint8_t[]> groups_;  ///< by cut
   std::vector<std::uint64_t> powers_;
-  std::vector<Group> groups_;
 };
 
 }  // namespace sframe_gen::emit::compact

@@ -17,7 +17,8 @@ class SequenceMaker {
   SequenceMaker(RowStream& stream, std::uint32_t most_rows)
       : pieces_(stream.pieces()), most_rows_(std::min(most_rows, most_rows_without_cut)) {
     sequence_.rows = stream.release_rows();
-    sequence_.cuts.reserve(pieces_.size() * 2);
+    constexpr std::size_t cuts_per_piece = 4;  // more than files have that are large
+    sequence_.cuts.reserve(pieces_.size() * cuts_per_piece);
   }
 
   Sequence make() {
@@ -102,6 +103,17 @@ class SequenceMaker {
 };
 
 }  // namespace
+
+std::vector<Stretch> stretches_of(const Sequence& sequence) {
+  constexpr std::uint32_t longest = 1U << Stretch::longest_bits;
+  std::vector<Stretch> stretches;
+  for (std::size_t run = 0; run < sequence.runs.size(); ++run) {
+    const std::uint32_t end = sequence.end_of_cuts(run);
+    for (std::uint32_t begin = sequence.runs[run].first_cut; begin < end; begin += longest)
+      stretches.push_back({begin, std::min(end, begin + std::min(longest, end - begin)), run});
+  }
+  return stretches;
+}
 
 Sequence make_sequence(RowStream& stream, std::uint32_t most_rows) {
   return SequenceMaker(stream, most_rows).make();

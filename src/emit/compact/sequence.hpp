@@ -47,6 +47,16 @@ struct Sequence {
   std::uint32_t offset_of(std::size_t cut) const { return rows[cuts[cut].row].offset; }
 };
 
+/// A run, or a part of a long one: a descriptor begins at its first cut, and what is known of one stretch follows from
+/// nothing outside it, so that several threads have work.
+struct Stretch {
+  std::uint32_t begin, end;  ///< cuts
+  std::size_t run;
+  static constexpr unsigned longest_bits = 14;
+};
+/// Where long runs are divided depends on nothing but the run.
+std::vector<Stretch> stretches_of(const Sequence& sequence);
+
 /// `most_rows`: of a descriptor. Takes the stream's rows. Linear in them.
 Sequence make_sequence(RowStream& stream, std::uint32_t most_rows);
 

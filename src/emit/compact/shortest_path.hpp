@@ -9,12 +9,6 @@
 
 namespace sframe_gen::emit::compact {
 
-/// A run, or a part of a long one: a descriptor begins at its first cut.
-struct Stretch {
-  std::uint32_t begin, end;  ///< cuts
-  static constexpr unsigned longest_bits = 14;
-};
-
 /// Prices are in parts of a byte, so that a block's price can be divided.
 inline constexpr std::uint64_t parts_per_byte = 4096;
 

@@ -25,7 +25,7 @@ struct Findings {
 /// Blocks of a single row that occur more than once: there are few, and many places begin with them.
 class SingleRows {
  public:
-  SingleRows(const Sequence& sequence, const RowHashes& hashes, const BlockSizes& sizes);
+  SingleRows(const Sequence& sequence, const RowHashes& hashes, const BlockSizes& sizes, std::size_t workers);
 
   static constexpr std::uint32_t none = UINT32_MAX;
   /// The identifier of the block of one row at the cut, or none if there is no other.
