@@ -17,6 +17,8 @@ void keep_freed_memory() {
 
 void expect_allocations(std::size_t bytes) {
   if (bytes >= INT_MAX) return;
+  // One heap for all threads: others' would come page by page.
+  ::mallopt(M_ARENA_MAX, 1);
   // The next growth of the heap brings this much at once, and nothing is given back before the end.
   ::mallopt(M_TOP_PAD, static_cast<int>(bytes));
   ::mallopt(M_TRIM_THRESHOLD, INT_MAX);

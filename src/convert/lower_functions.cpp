@@ -19,7 +19,7 @@ namespace {
 /// Below this a thread costs more than it saves.
 constexpr std::size_t functions_per_thread = 4096;
 /// More than one: a thread that shares its core with the file's copy takes fewer.
-constexpr std::size_t parts_per_thread = 2;
+constexpr std::size_t parts_per_thread = 4;
 
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
 struct LoweredPart {

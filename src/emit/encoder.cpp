@@ -19,6 +19,26 @@ namespace sframe_gen::emit {
 
 namespace {
 
+/// Where fields go one after the other: descriptors come by the hundred thousand, and room is made for many at once.
+class Cursor {
+ public:
+  Cursor(std::byte* place, Endian endian) : place_(place), endian_(endian) {}
+
+  template <std::unsigned_integral Field>
+  void put(Field value) {
+    store(std::span(place_, sizeof(Field)), value, endian_);
+    place_ += sizeof(Field);
+  }
+  std::byte* place() const { return place_; }
+
+ private:
+  std::byte* place_;
+  Endian endian_;
+};
+
+/// Row count, info bytes, bytes after which rows start over (version 3, section 2.3.2).
+constexpr std::size_t attribute_size = 5;
+
 /// Each row is a start and a tail, which is copied as long as any can be: rows are written by the million, and the
 /// processor copies a fixed length faster than it counts.
 template <std::unsigned_integral Start>
@@ -62,10 +82,14 @@ void SectionEncoder::add_descriptor(const AnyFde& fde) {
   fdes_.push_back({fde.start, fde.size, static_cast<std::uint32_t>(rows_size()),
                    static_cast<std::uint32_t>(fde.fres.size()), info, fde.repeat_size});
   if (dialect_.version->splits_descriptor) {
-    fres_.u16(static_cast<std::uint16_t>(fde.fres.size()));
-    fres_.u8(info.byte());
-    fres_.u8(static_cast<std::uint8_t>(fde.type));
-    fres_.u8(fde.repeat_size);
+    fres_.append_filled(attribute_size, [&](std::byte* place) {
+      Cursor cursor(place, dialect_.abi->endian);
+      cursor.put(static_cast<std::uint16_t>(fde.fres.size()));
+      cursor.put(info.byte());
+      cursor.put(static_cast<std::uint8_t>(fde.type));
+      cursor.put(fde.repeat_size);
+      return cursor.place();
+    });
   }
   fre_count_ += fde.fres.size();
 }
@@ -124,7 +148,23 @@ std::uint64_t SectionEncoder::encoded_size() const {
 void SectionEncoder::write_index(ByteWriter& writer, std::uint64_t section_address) const {
   check_limits();
   write_header(writer, sframe::flag::sorted | start_flag());
-  for (const Descriptor& entry : fdes_) write_entry(writer, entry, section_address);
+  const sframe::VersionTraits& version = *dialect_.version;
+  // Relative to the field itself (section 2.3.1), which is also how CTF Frame counts; else to the section.
+  const bool from_field = dialect_.pc_relative_starts || version.version == sframe::Version::CtfFrame;
+  std::uint64_t base = section_address + (from_field ? writer.size() : 0);
+  writer.append_filled(fdes_.size() * version.descriptor_size, [&](std::byte* place) {
+    Cursor cursor(place, dialect_.abi->endian);
+    for (const Descriptor& entry : fdes_) {
+      if (version.start_size == 8) {
+        cursor.put(entry.start - base);
+      } else {
+        cursor.put(reach(entry.start, base));
+      }
+      write_limits(cursor, entry);
+      if (from_field) base += version.descriptor_size;
+    }
+    return cursor.place();
+  });
 }
 
 std::vector<std::byte> SectionEncoder::encode(std::uint64_t section_address) const {
@@ -174,8 +214,16 @@ std::vector<std::byte> SectionEncoder::encode_for_object(std::span<const std::si
       entry.fres_offset = static_cast<std::uint32_t>(fres.size());
       fres.append_bytes(block);
     }
-    dialect_.version->start_size == 8 ? writer.u64(0) : writer.u32(0);
-    write_limits(writer, entry);
+    writer.append_filled(dialect_.version->descriptor_size, [&](std::byte* place) {
+      Cursor cursor(place, dialect_.abi->endian);
+      if (dialect_.version->start_size == 8) {
+        cursor.put(std::uint64_t{0});
+      } else {
+        cursor.put(std::uint32_t{0});
+      }
+      write_limits(cursor, entry);
+      return cursor.place();
+    });
   }
   writer.append_bytes(fres_are_shared_ ? rows : fres.bytes());
   return writer.release();
@@ -200,30 +248,18 @@ void SectionEncoder::write_header(ByteWriter& writer, std::uint8_t flags) const 
   writer.u32(static_cast<std::uint32_t>(fdes_.size() * dialect_.version->descriptor_size));  // the rows follow them
 }
 
-void SectionEncoder::write_entry(ByteWriter& writer, const Descriptor& entry, std::uint64_t section_address) const {
-  const sframe::VersionTraits& version = *dialect_.version;
-  // Relative to the field itself (section 2.3.1), which is also how CTF Frame counts; else to the section.
-  const bool from_field = dialect_.pc_relative_starts || version.version == sframe::Version::CtfFrame;
-  const std::uint64_t base = section_address + (from_field ? writer.size() : 0);
-  if (version.start_size == 8) {
-    writer.u64(entry.start - base);
-  } else {
-    writer.u32(reach(entry.start, base));
-  }
-  write_limits(writer, entry);
-}
-
 /// What follows the start.
-void SectionEncoder::write_limits(ByteWriter& writer, const Descriptor& entry) const {
+template <typename AnyCursor>
+void SectionEncoder::write_limits(AnyCursor& cursor, const Descriptor& entry) const {
   const sframe::VersionTraits& version = *dialect_.version;
-  writer.u32(entry.size);
-  writer.u32(entry.fres_offset);
+  cursor.put(entry.size);
+  cursor.put(entry.fres_offset);
   if (version.splits_descriptor) return;
-  writer.u32(entry.fre_count);
-  writer.u8(entry.info.byte());
+  cursor.put(entry.fre_count);
+  cursor.put(entry.info.byte());
   if (!version.has_repeat_size) return;
-  writer.u8(entry.repeat_size);
-  writer.u16(0);  // padding
+  cursor.put(entry.repeat_size);
+  cursor.put(std::uint16_t{0});  // padding
 }
 
 std::uint32_t SectionEncoder::reach(std::uint64_t start, std::uint64_t base) const {

@@ -77,8 +77,8 @@ class SectionEncoder {
   void write_index(ByteWriter& writer, std::uint64_t section_address) const;
   void write_header(ByteWriter& writer, std::uint8_t flags) const;
   std::uint8_t start_flag() const;
-  void write_limits(ByteWriter& writer, const Descriptor& entry) const;
-  void write_entry(ByteWriter& writer, const Descriptor& entry, std::uint64_t section_address) const;
+  template <typename AnyCursor>
+  void write_limits(AnyCursor& cursor, const Descriptor& entry) const;
   std::uint32_t reach(std::uint64_t start, std::uint64_t base) const;
 
   Dialect dialect_;

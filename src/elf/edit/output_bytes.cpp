@@ -1,6 +1,7 @@
 #include "elf/edit/output_bytes.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace sframe_gen::elf {
 
@@ -16,6 +17,28 @@ void overlay(std::span<const std::byte> source, std::uint64_t offset, FileRange 
 }
 
 }  // namespace
+
+void visit_output_bytes(const Image& input, const FileImage& contents, FileRange range,
+                        const std::function<void(std::span<const std::byte>)>& visit) {
+  constexpr std::uint64_t step = 1 << 18;
+  while (!range.empty()) {
+    const Patch* on_top = nullptr;
+    std::uint64_t end = range.end;
+    for (const Patch& patch : contents.patches) {
+      const std::uint64_t patch_end = patch.offset + patch.bytes.size();
+      if (patch_end <= range.begin) continue;
+      if (patch.offset <= range.begin) on_top = &patch;
+      end = std::min(end, patch.offset <= range.begin ? patch_end : patch.offset);
+    }
+    if (on_top != nullptr) {
+      visit(std::span(on_top->bytes).subspan(range.begin - on_top->offset, end - range.begin));
+    } else {
+      end = std::min(end, range.begin + step);
+      visit(output_bytes(input, contents, {range.begin, end}));
+    }
+    range.begin = end;
+  }
+}
 
 std::vector<std::byte> output_bytes(const Image& input, const FileImage& contents, FileRange range) {
   std::vector<std::byte> bytes(range.end - range.begin);

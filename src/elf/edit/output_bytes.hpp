@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "elf/alignment.hpp"
@@ -10,5 +12,8 @@ namespace sframe_gen::elf {
 
 /// The bytes of an output that is not written yet. `range` may reach beyond its end, where all is zero.
 std::vector<std::byte> output_bytes(const Image& input, const FileImage& contents, FileRange range);
+/// The same in pieces, in order; a patch's where they are.
+void visit_output_bytes(const Image& input, const FileImage& contents, FileRange range,
+                        const std::function<void(std::span<const std::byte>)>& visit);
 
 }  // namespace sframe_gen::elf

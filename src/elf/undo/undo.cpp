@@ -171,8 +171,6 @@ std::vector<FileRange> uncopied(const std::vector<UndoPiece>& pieces, std::uint6
 
 namespace {
 
-constexpr std::uint64_t digest_step = 1 << 18;
-
 /// The last of the section headers is the record's.
 Patch undo_header(const Layout& layout, std::uint64_t size, std::uint64_t begin, Endian endian) {
   Elf64_Shdr header = layout.sections.back().header;
@@ -195,10 +193,8 @@ void append_undo(const Image& input, const Layout& layout, const std::function<D
     contents.patches.push_back(undo_header(layout, encoded.size(), begin, input.endian()));
   const std::vector<FileRange> others = uncopied(record.pieces, begin);
   Digester digester = original();
-  for (const FileRange& range : others) {
-    for (std::uint64_t at = range.begin; at < range.end; at += digest_step)
-      digester.update(output_bytes(input, contents, {at, std::min(at + digest_step, range.end)}));
-  }
+  for (const FileRange& range : others)
+    visit_output_bytes(input, contents, range, [&](std::span<const std::byte> bytes) { digester.update(bytes); });
   const Digest digest = digester.digest();
   std::copy(digest.begin(), digest.end(), digest_of(encoded).begin());
   if (!input.has_section_headers()) {

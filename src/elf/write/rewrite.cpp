@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -69,7 +67,7 @@ Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem:
 
 Rewrite::~Rewrite() {
   // They use the files, which go away after this.
-  if (copies_.valid()) copies_.wait();
+  if (behind_.valid()) behind_.wait();
   if (early_work_.valid()) early_work_.wait();
 }
 
@@ -89,12 +87,8 @@ void Rewrite::place(const Layout& layout) {
   contents_.early_size = early_size_;
   writer_.emplace(contents_, image_.descriptor(), file_.descriptor(), name_);
   if (!early_work_.valid()) return;
-  // After the early copy: file systems take turns between writers of a file.
-  copies_ = in_background([this] {
-    Digester original = early_work_.get();
-    writer_->copy_behind_early_bytes();
-    return original;
-  });
+  // File systems let one thread write to a file at a time, but to write is not all that the early copy does.
+  behind_ = in_background([this] { writer_->copy_behind_early_bytes(); });
 }
 
 std::uint64_t Rewrite::finish(BytePieces section_bytes) {
@@ -103,7 +97,7 @@ std::uint64_t Rewrite::finish(BytePieces section_bytes) {
   }
   // From here on the other thread reads nothing of it but the copies.
   add_patches(image_, *layout_, std::move(section_bytes), contents_);
-  if (copies_.valid()) {
+  if (early_work_.valid()) {
     finish_large();
   } else {
     Digester original = copy_and_digest();
@@ -118,22 +112,19 @@ std::uint64_t Rewrite::finish(BytePieces section_bytes) {
   return contents_.size;
 }
 
-/// The way back is worked out while the last copies are made, if they are not yet, and then while the patches are
-/// written.
+/// The way back is worked out while the patches are written, and the last of the early bytes.
 void Rewrite::finish_large() {
   const std::vector<PlacedBytes> patches = writer_->patches_behind_early_bytes();
-  std::future<void> written;
-  const auto original = [&] {
-    Digester digester = copies_.get();
-    written = in_background([&] { writer_->write(patches); });
-    return digester;
-  };
-  std::optional<Digester> known;
-  const bool is_copied = copies_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  if (is_copied || !layout_->section.keeps_way_back) known = original();
-  if (layout_->section.keeps_way_back)
+  std::future<void> written = in_background([&] {
+    behind_.get();
+    writer_->write(patches);
+  });
+  if (layout_->section.keeps_way_back) {
     append_undo(
-        image_, *layout_, [&] { return known ? std::move(*known) : original(); }, contents_);
+        image_, *layout_, [&] { return early_work_.get(); }, contents_);
+  } else {
+    early_work_.get();
+  }
   written.get();
 }
 

@@ -56,7 +56,7 @@ class Rewrite {
   const Layout* layout_ = nullptr;
   FileImage contents_;
   std::optional<FileImageWriter> writer_;
-  std::future<Digester> copies_;  ///< of a large file: what early_work_ gave, and all is copied
+  std::future<void> behind_;  ///< of a large file: what stands behind the early bytes is copied
 };
 
 /// Both steps at once.
