@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "support/seeded_hash.hpp"
 #include "trace/walk/address_space.hpp"
 #include "trace/walk/code_file.hpp"
 
@@ -45,7 +45,7 @@ class Process {
   int pid_;
   int living_thread_;  ///< that files and memory are asked of: the first one may have ended before the others
   const TranslationOptions& options_;
-  std::unordered_map<std::string, OpenedFile> files_;  ///< by what the mapping and its place say
+  SeededMap<std::string, OpenedFile> files_;  ///< by what the mapping and its place say
   // One page of the stack at a time is read: a walk reads a few words of each.
   std::uint64_t page_ = 1;  ///< address; 1: none
   std::vector<std::byte> page_bytes_;

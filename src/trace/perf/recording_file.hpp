@@ -7,13 +7,13 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "sframe_gen/error.hpp"
 #include "sframe_gen/format.hpp"
 #include "support/endian.hpp"
 #include "support/mapped_file.hpp"
+#include "support/seeded_hash.hpp"
 
 /// What `perf record` writes, to a file or a pipe: tools/perf/Documentation/perf.data-file-format.txt and
 /// linux/perf_event.h.
@@ -48,7 +48,7 @@ class RecordingFile {
   Endian endian() const { return endian_; }
   sframe::Abi abi() const { return abi_; }
   /// Of files, by path, as digits: what perf found in them when it had recorded.
-  const std::unordered_map<std::string, std::string>& build_ids() const { return build_ids_; }
+  const SeededMap<std::string, std::string>& build_ids() const { return build_ids_; }
   /// By time; those of the same time as they stand in the file.
   const std::vector<Record>& records() const { return records_; }
   /// It has no end, or not all of it.
@@ -82,8 +82,8 @@ class RecordingFile {
   sframe::Abi abi_;
   bool has_machine_ = false, is_pipe_ = false;
   std::deque<EventLayout> layouts_;
-  std::unordered_map<std::uint64_t, std::size_t> layout_by_id_;
-  std::unordered_map<std::string, std::string> build_ids_;
+  SeededMap<std::uint64_t, std::size_t> layout_by_id_;
+  SeededMap<std::string, std::string> build_ids_;
   std::vector<Record> records_;
   std::deque<std::vector<std::byte>> decompressed_;
   std::vector<std::byte> left_over_;  ///< of the last compressed record: the begin of one that goes on in the next

@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "elf/image.hpp"
 #include "elf/note.hpp"
 #include "sframe_gen/format.hpp"
 #include "sframe_gen/unwind.hpp"
+#include "support/seeded_hash.hpp"
 #include "trace/walk/address_space.hpp"
 
 namespace sframe_gen::trace {
@@ -69,7 +69,7 @@ class CoreFile {
   std::string name_;
   int pid_ = 0;
   std::uint64_t vdso_ = 0;  ///< address; 0: none
-  std::unordered_map<std::string, OpenedFile> files_;
+  SeededMap<std::string, OpenedFile> files_;
 };
 
 }  // namespace sframe_gen::trace

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 #include <string>
-#include <unordered_map>
 
+#include "support/seeded_hash.hpp"
 #include "trace/walk/address_space.hpp"
 
 namespace sframe_gen::trace {
@@ -22,7 +22,7 @@ class RecordedFiles {
 
   std::filesystem::path root_;
   const TranslationOptions& options_;
-  std::unordered_map<std::string, OpenedFile> files_;  ///< by path and what tells it from others of that path
+  SeededMap<std::string, OpenedFile> files_;  ///< by path and what tells it from others of that path
 };
 
 }  // namespace sframe_gen::trace

@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "support/seeded_hash.hpp"
 #include "trace/perf/recording_file.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/walk/address_space.hpp"
@@ -64,7 +64,7 @@ class Recording {
   /// The last sample's program, whose rows the walker remembers: samples of one come in a row, and thousands of
   /// programs may come and go.
   const AddressSpace* rows_of_ = nullptr;
-  std::unordered_map<int, std::string> names_;  ///< of threads
+  SeededMap<int, std::string> names_;  ///< of threads
 };
 
 }  // namespace sframe_gen::trace

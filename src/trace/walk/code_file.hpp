@@ -7,12 +7,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
 #include "sframe_gen/view.hpp"
+#include "support/seeded_hash.hpp"
 
 namespace sframe_gen::trace {
 
@@ -67,7 +67,7 @@ class CodeFile {
   std::vector<sframe::PageSlot> pages_;      ///< of the view in use
   std::optional<elf::Image> debug_;          ///< the separate debug file
   std::unique_ptr<elf::SymbolNames> names_;  ///< made on the first question
-  std::unordered_map<std::uint64_t, FunctionPlace> asked_;
+  SeededMap<std::uint64_t, FunctionPlace> asked_;
   /// The same for the last addresses: a sample has most of its frames in common with the one before.
   struct Lately {
     std::uint64_t address = 0;
