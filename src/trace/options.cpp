@@ -36,7 +36,7 @@ po::options_description description() {
                      "(the default but for PID)");
   rows.add_options()("no-translate", "take only the rows that files have");
   rows.add_options()("cache", po::value<std::string>()->value_name("FOLDER"),
-                     "keep the rows that were made there, by build-id, for the next time");
+                     "keep the rows that were made there, by build-id, for the next time, and the kernel's functions");
   po::options_description output("Output", line_width, text_width);
   output.add_options()("json", "one JSON object a line for each stack");
   output.add_options()("folded",

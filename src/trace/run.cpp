@@ -15,7 +15,8 @@
 #include "trace/recorded/recording.hpp"
 #include "trace/report/flame_graph.hpp"
 #include "trace/report/folded.hpp"
-#include "trace/report/text_report.hpp"
+#include "trace/report/json_report.hpp"
+#include "trace/report/sample_text.hpp"
 #include "trace/report/totals.hpp"
 #include "trace/run_command.hpp"
 #include "trace/thread_report.hpp"
@@ -113,7 +114,7 @@ void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks
 }
 
 KernelNames kernel_names(const Options& options, const RecordingFile& recording) {
-  if (options.kernel_symbols.empty()) return running_kernel_names(recording);
+  if (options.kernel_symbols.empty()) return running_kernel_names(recording, options.translation.cache);
   return KernelNames(read_list(options.kernel_symbols));
 }
 
@@ -125,6 +126,7 @@ int run_recording(const Options& options, std::ostream& out) {
   const bool counts_stacks = options.form == Form::Folded || !options.flame_graph.empty();
   Totals totals;
   FoldedStacks folded;
+  SampleText text(out, kernel);
   {
     Progress progress(recording.file().records().size(), options.quiet);
     const auto take = [&](const Sample& sample, AddressSpace& space) {
@@ -132,11 +134,12 @@ int run_recording(const Options& options, std::ostream& out) {
       if (sample.has_user_stack) totals.add(sample.user, cut);
       if (counts_stacks) return folded.add(space, kernel, sample);
       if (options.form == Form::Json) return write_json(out, space, kernel, sample, cut);
-      write_sample(out, space, kernel, sample, cut);
+      text.add(space, sample, cut);
     };
     Walker walker(options.most_frames, options.compare);
     recording.walk_all(walker, take, [&](std::uint64_t done) { progress.show(done); });
   }
+  text.finish();
   if (options.form == Form::Folded) folded.write(out);
   if (!options.flame_graph.empty()) write_picture(options.flame_graph, folded);
   if (recording.file().is_cut()) {

@@ -56,14 +56,30 @@ TEST(AddressSpace, AHoleInTheMiddleLeavesBothEnds) {
   EXPECT_EQ(at(space, 300), "a+200");
 }
 
-TEST(AddressSpace, SaysWhetherAMappingTookAnothersPlace) {
+TEST(AddressSpace, AMappingThatTookAnothersPlaceMakesAnotherVersion) {
   trace::AddressSpace space({mapping(100, 200, 0, "a")}, no_file);
-  EXPECT_FALSE(space.add(mapping(200, 300, 0, "b")));
-  EXPECT_FALSE(space.add(mapping(50, 100, 0, "c")));
-  EXPECT_TRUE(space.add(mapping(99, 101, 0, "d")));
-  EXPECT_TRUE(space.add(mapping(150, 160, 0, "e")));
+  const auto changes = [&](const trace::Mapping& another) {
+    const std::uint64_t before = space.version();
+    space.add(another);
+    return space.version() != before;
+  };
+  EXPECT_FALSE(changes(mapping(200, 300, 0, "b")));
+  EXPECT_FALSE(changes(mapping(50, 100, 0, "c")));
+  EXPECT_TRUE(changes(mapping(99, 101, 0, "d")));
+  EXPECT_TRUE(changes(mapping(150, 160, 0, "e")));
   EXPECT_EQ(at(space, 100), "d+1");
   EXPECT_EQ(at(space, 170), "a+70");
+}
+
+TEST(AddressSpace, NoTwoHaveTheSameVersion) {
+  trace::AddressSpace space({mapping(100, 200, 0, "a")}, no_file);
+  const trace::AddressSpace copy = space;
+  EXPECT_NE(copy.version(), space.version());
+  const std::uint64_t before = space.version();
+  space = copy;
+  EXPECT_NE(space.version(), before);
+  EXPECT_NE(space.version(), copy.version());
+  EXPECT_NE(trace::AddressSpace({}, no_file).version(), 0U);
 }
 
 TEST(AddressSpace, TheLaterMappingHidesWhatItCovers) {

@@ -87,7 +87,6 @@ class Comparison {
   void look_at_files() {
     process_.forget_memory();
     space_ = process_.address_space();
-    walker_.forget_rows();
     if (!theirs_.find_files()) throw Failure("libdwfl finds no files");
   }
 

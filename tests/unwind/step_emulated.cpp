@@ -53,10 +53,7 @@ class Comparison {
   Comparison(int pid, std::string root) : root_(std::move(root)), process_(pid, options_), space_(address_space()) {}
 
   /// Files have come or gone.
-  void look_at_files() {
-    space_ = address_space();
-    walker_.forget_rows();
-  }
+  void look_at_files() { space_ = address_space(); }
 
   void at(const unwind::Registers& registers) {
     process_.forget_memory();

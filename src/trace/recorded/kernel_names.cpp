@@ -35,7 +35,19 @@ std::string running_build_id() {
 
 }  // namespace
 
-KernelNames::KernelNames(std::vector<char> list) : list_(std::move(list)) {
+KernelNames::KernelNames(std::vector<char> list) {
+  take_list(std::move(list));
+}
+
+KernelNames KernelNames::of_running_kernel(KeptFunctions kept) {
+  KernelNames names;
+  names.is_to_be_read_ = true;
+  names.kept_ = std::move(kept);
+  return names;
+}
+
+void KernelNames::take_list(std::vector<char> list) {
+  list_ = std::move(list);
   constexpr std::size_t usual_line = 44;
   functions_.reserve(list_.size() / usual_line);
   std::string_view rest(list_.data(), list_.size());
@@ -44,19 +56,13 @@ KernelNames::KernelNames(std::vector<char> list) : list_(std::move(list)) {
     take_line(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  if (!std::ranges::is_sorted(functions_, {}, &Function::begin)) {
-    std::ranges::stable_sort(functions_, {}, &Function::begin);
+  if (!std::ranges::is_sorted(functions_, {}, &KernelFunction::begin)) {
+    std::ranges::stable_sort(functions_, {}, &KernelFunction::begin);
   }
 }
 
-KernelNames KernelNames::of_running_kernel() {
-  KernelNames names;
-  names.is_to_be_read_ = true;
-  return names;
-}
-
 void KernelNames::take_line(std::string_view line) {
-  Function function{};
+  KernelFunction function{};
   constexpr int hexadecimal = 16;
   const char* const end = line.data() + line.size();
   const char* at = std::from_chars(line.data(), end, function.begin, hexadecimal).ptr;
@@ -64,7 +70,9 @@ void KernelNames::take_line(std::string_view line) {
   const bool is_code = end - at > 3 && at[0] == ' ' && std::string_view("tTwW").find(at[1]) != std::string_view::npos;
   if (!is_code || at[2] != ' ' || function.begin == 0) return;
   at += 3;
-  function.name = {at, static_cast<std::size_t>(std::find(at, end, '\t') - at)};
+  const char* const tab = std::find(at, end, '\t');
+  function.name = {at, static_cast<std::size_t>(tab - at)};
+  if (tab != end) function.module = {tab + 1, static_cast<std::size_t>(end - tab - 1)};
   const auto is_plain = [](char letter) { return letter >= ' ' && letter <= '~'; };
   if (!std::ranges::all_of(function.name, is_plain)) {
     function.name = changed_.emplace_back(printable(function.name));
@@ -87,37 +95,53 @@ std::vector<char> read_list(const std::filesystem::path& path) {
   return list;
 }
 
-void KernelNames::read_and_check() {
-  const std::optional<KernelMark>* const mark = mark_;
-  if (is_to_be_read_) {
-    *this = {};
-    try {
-      *this = KernelNames(read_list("/proc/kallsyms"));
-    } catch (const SystemFailure&) {
-      // Addresses will do.
-    }
+void KernelNames::read_running() {
+  is_to_be_read_ = false;
+  try {
+    take_list(read_list("/proc/kallsyms"));
+  } catch (const SystemFailure&) {
+    // Addresses will do.
   }
-  is_checked_ = true;
-  if (mark == nullptr || !*mark || functions_.empty()) return;
-  const auto is_marked = [&](const Function& function) {
-    return function.begin == (*mark)->address && function.name == (*mark)->function;
+  if (kept_ && !is_kept_) kept_->keep(functions_);
+}
+
+bool KernelNames::has(const KernelMark& mark) const {
+  if (is_kept_) return kept_->has(mark.address, mark.function);
+  const auto is_marked = [&](const KernelFunction& function) {
+    return function.begin == mark.address && function.name == mark.function;
   };
-  are_of_another_start_ = std::ranges::none_of(functions_, is_marked);
-  if (are_of_another_start_) functions_.clear();
+  return std::ranges::any_of(functions_, is_marked);
+}
+
+void KernelNames::find_and_check() {
+  is_checked_ = true;
+  if (is_to_be_read_) {
+    is_kept_ = kept_ && kept_->find();
+    if (!is_kept_) read_running();
+  }
+  if (mark_ == nullptr || !*mark_ || (functions_.empty() && !is_kept_)) return;
+  are_of_another_start_ = !has(**mark_);
+  if (!are_of_another_start_) return;
+  functions_.clear();
+  is_kept_ = is_to_be_read_ = false;
 }
 
 std::string_view KernelNames::name_at(std::uint64_t pc) {
-  if (!is_checked_) read_and_check();
-  const auto behind = std::ranges::upper_bound(functions_, pc, {}, &Function::begin);
+  if (!is_checked_) find_and_check();
+  if (is_kept_) {
+    if (const auto name = kept_->name_at(pc)) return *name;
+    if (is_to_be_read_) read_running();
+  }
+  const auto behind = std::ranges::upper_bound(functions_, pc, {}, &KernelFunction::begin);
   return behind == functions_.begin() ? std::string_view() : std::prev(behind)->name;
 }
 
-KernelNames running_kernel_names(const RecordingFile& recording) {
+KernelNames running_kernel_names(const RecordingFile& recording, const std::filesystem::path& cache) {
   const auto recorded = recording.build_ids().find(kernel_file);
   if (recorded == recording.build_ids().end()) return {};
   const std::string running = running_build_id();
   if (running.empty() || !recorded->second.starts_with(running)) return {};
-  return KernelNames::of_running_kernel();
+  return KernelNames::of_running_kernel(KeptFunctions(cache, running));
 }
 
 }  // namespace sframe_gen::trace

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "trace/perf/recording_file.hpp"
+#include "trace/recorded/kept_functions.hpp"
+#include "trace/recorded/kernel_function.hpp"
 
 namespace sframe_gen::trace {
 
@@ -27,7 +29,8 @@ class KernelNames {
   explicit KernelNames(std::vector<char> list);
   /// Those of the running kernel, which writes its list anew for each reader: it is read when the first name is asked
   /// for, and many recordings have no frame of the kernel's.
-  static KernelNames of_running_kernel();
+  /// What `kept` has of them is taken from there.
+  static KernelNames of_running_kernel(KeptFunctions kept);
   // Names stand in the list.
   KernelNames(const KernelNames&) = delete;
   KernelNames& operator=(const KernelNames&) = delete;
@@ -44,27 +47,28 @@ class KernelNames {
   bool are_of_another_start() const { return are_of_another_start_; }
 
  private:
-  struct Function {
-    std::uint64_t begin;
-    std::string_view name;
-  };
-
+  void take_list(std::vector<char> list);
   void take_line(std::string_view line);
-  void read_and_check();
+  void read_running();
+  void find_and_check();
+  bool has(const KernelMark& mark) const;
 
-  bool is_to_be_read_ = false;
+  bool is_to_be_read_ = false;  ///< the running kernel's list
   bool is_checked_ = false;
+  std::optional<KeptFunctions> kept_;
+  bool is_kept_ = false;  ///< there is a list in kept_
   bool are_of_another_start_ = false;
   const std::optional<KernelMark>* mark_ = nullptr;
   std::vector<char> list_;
-  std::deque<std::string> changed_;  ///< names that were not fit to be printed
-  std::vector<Function> functions_;  ///< ascending
+  std::deque<std::string> changed_;        ///< names that were not fit to be printed
+  std::vector<KernelFunction> functions_;  ///< ascending
 };
 
 /// As read from a file that does not say how long it is. Throws SystemFailure.
 std::vector<char> read_list(const std::filesystem::path& path);
 
-/// Those of the running kernel, if `recording` was made under it, which its build-id tells; else none.
-KernelNames running_kernel_names(const RecordingFile& recording);
+/// Those of the running kernel, if `recording` was made under it, which its build-id tells; else none. `cache`: a
+/// folder where they are kept; empty: nowhere.
+KernelNames running_kernel_names(const RecordingFile& recording, const std::filesystem::path& cache);
 
 }  // namespace sframe_gen::trace

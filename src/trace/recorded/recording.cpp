@@ -19,31 +19,6 @@ namespace {
 // PERF_RECORD_MISC_*: whose code a record is about.
 constexpr std::uint16_t cpu_mode = 7, kernel_mode = 1, user_mode = 2;
 
-/// A stack as it was recorded: a piece of memory from SP upwards.
-struct RecordedStack {
-  std::uint64_t address = 0;
-  std::span<const std::byte> bytes;
-
-  static bool read_word(void* context, std::uint64_t address, void* bytes) {
-    constexpr std::size_t size = 8;
-    const auto& stack = *static_cast<const RecordedStack*>(context);
-    if (address < stack.address || address - stack.address > stack.bytes.size()) return false;
-    const auto from = stack.bytes.subspan(address - stack.address);
-    if (from.size() < size) return false;
-    std::memcpy(bytes, from.data(), size);
-    return true;
-  }
-};
-
-/// A sample's words, as linux/perf_event.h lists them at PERF_RECORD_SAMPLE.
-struct SampleWords {
-  std::uint64_t pc = 0;
-  int process = 0, thread = 0;
-  std::vector<std::uint64_t> call_chain;
-  std::vector<std::uint64_t> registers;
-  RecordedStack stack;
-};
-
 /// PERF_SAMPLE_READ: values of one counter, or of a group.
 void skip_read(ByteReader& reader, std::uint64_t format) {
   constexpr std::uint64_t times = 3, id = 4, group = 8, lost = 16, word = 8;
@@ -55,11 +30,13 @@ void skip_read(ByteReader& reader, std::uint64_t format) {
   reader.take(counters * of_each * word, "counters");
 }
 
-std::vector<std::uint64_t> read_words(ByteReader& reader, std::uint64_t count, const char* what) {
-  if (count > reader.left() / 8) reader.fail(std::string(what) + ": more than there is room for");
-  std::vector<std::uint64_t> words(count);
-  for (std::uint64_t& word : words) word = reader.u64(what);
-  return words;
+void read_words(ByteReader& reader, std::uint64_t count, Endian endian, const char* what,
+                std::vector<std::uint64_t>& words) {
+  constexpr std::size_t size = 8;
+  if (count > reader.left() / size) reader.fail(std::string(what) + ": more than there is room for");
+  const auto bytes = reader.take(count * size, what);
+  words.resize(count);
+  for (std::size_t i = 0; i < count; ++i) words[i] = load<std::uint64_t>(bytes.subspan(i * size), endian);
 }
 
 void skip_branches(ByteReader& reader, std::uint64_t branch_type) {
@@ -77,14 +54,18 @@ void read_user_stack(ByteReader& reader, SampleWords& words) {
   words.stack.bytes = bytes.first(std::min<std::uint64_t>(reader.u64("size of the stack"), bytes.size()));
 }
 
-SampleWords read_sample(const Record& record, Endian endian, const Origin& origin) {
+void read_sample(const Record& record, Endian endian, const Origin& origin, SampleWords& words) {
   const EventLayout& layout = *record.layout;
   ByteReader reader(record.body, endian, origin, record.offset + 8);
   const auto has = [&](std::uint64_t bit) { return (layout.sample_type & bit) != 0; };
   const auto skip = [&](std::uint64_t bit, const char* what) {
     if (has(bit)) reader.u64(what);
   };
-  SampleWords words;
+  words.pc = 0;
+  words.process = words.thread = 0;
+  words.call_chain.clear();
+  words.registers.clear();
+  words.stack.bytes = {};
   skip(sample_bit::identifier, "identifier");
   if (has(sample_bit::ip)) words.pc = reader.u64("PC");
   if (has(sample_bit::thread)) {
@@ -98,21 +79,20 @@ SampleWords read_sample(const Record& record, Endian endian, const Origin& origi
   skip(sample_bit::processor, "processor");
   skip(sample_bit::period, "period");
   if (has(sample_bit::read)) skip_read(reader, layout.read_format);
-  if (has(sample_bit::call_chain)) words.call_chain = read_words(reader, reader.u64("length"), "call chain");
+  if (has(sample_bit::call_chain)) read_words(reader, reader.u64("length"), endian, "call chain", words.call_chain);
   if (has(sample_bit::raw)) reader.take(reader.u32("size of raw data"), "raw data");
   if (has(sample_bit::branches)) skip_branches(reader, layout.branch_type);
   if (has(sample_bit::user_registers) && reader.u64("kind of registers") != 0) {
     const auto count = static_cast<std::uint64_t>(std::popcount(layout.user_registers));
-    words.registers = read_words(reader, count, "registers");
+    read_words(reader, count, endian, "registers", words.registers);
   }
   if (has(sample_bit::user_stack)) read_user_stack(reader, words);
-  return words;
 }
 
 /// The part of a call chain that the kernel walked itself: between the marks that say whose PCs follow.
-std::vector<std::uint64_t> kernel_part(const std::vector<std::uint64_t>& chain) {
+void put_kernel_part(const std::vector<std::uint64_t>& chain, std::vector<std::uint64_t>& pcs) {
   constexpr auto first_mark = static_cast<std::uint64_t>(-4095), kernel_mark = static_cast<std::uint64_t>(-128);
-  std::vector<std::uint64_t> pcs;
+  pcs.clear();
   bool is_kernel = false;
   for (const std::uint64_t entry : chain) {
     if (entry >= first_mark) {
@@ -121,7 +101,13 @@ std::vector<std::uint64_t> kernel_part(const std::vector<std::uint64_t>& chain) 
       pcs.push_back(entry);
     }
   }
-  return pcs;
+}
+
+/// What stands in front of a sample's stack, most of all its registers.
+void fetch_begin(const Record& record) {
+  constexpr std::size_t size = 384, line = 64;
+  const auto bytes = record.body.first(std::min(size, record.body.size()));
+  for (std::size_t at = 0; at < bytes.size(); at += line) __builtin_prefetch(bytes.data() + at);
 }
 
 std::string text_at(ByteReader& reader) {
@@ -132,13 +118,33 @@ std::string text_at(ByteReader& reader) {
 
 }  // namespace
 
+bool RecordedStack::read_word(void* context, std::uint64_t address, void* bytes) {
+  constexpr std::size_t size = 8;
+  auto& stack = *static_cast<RecordedStack*>(context);
+  const std::uint64_t offset = address - stack.address;
+  if (address < stack.address || stack.bytes.size() < size || offset > stack.bytes.size() - size) return false;
+  std::memcpy(bytes, stack.bytes.data() + offset, size);
+  if (stack.reads < stack.read_at.size()) stack.read_at[stack.reads++] = offset;
+  return true;
+}
+
+void RecordedStack::begin(std::uint64_t its_address) {
+  address = its_address;
+  for (const std::size_t place : std::span(read_at).first(reads)) {
+    if (place < bytes.size()) __builtin_prefetch(bytes.data() + place);
+  }
+  reads = 0;
+}
+
 Recording::Recording(const std::filesystem::path& path, OpenFile open_file)
-    : file_(path, host_abi()), open_file_(std::move(open_file)) {}
+    : file_(path, host_abi()), sample_origin_{file_.name(), "sample"}, open_file_(std::move(open_file)) {}
 
 void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress) {
-  constexpr std::uint64_t between_reports = 256;
+  constexpr std::uint64_t between_reports = 256, ahead = 2;
   std::uint64_t done = 0;
-  for (const Record& record : file_.records()) {
+  const std::vector<Record>& records = file_.records();
+  for (const Record& record : records) {
+    if (done + ahead < records.size()) fetch_begin(records[done + ahead]);
     switch (record.type) {
       case record_type::map:
       case record_type::map2:
@@ -195,7 +201,7 @@ void Recording::take_mapping(const Record& record) {
   if (!is_code || mapping.end < mapping.begin) return;
   Space& space = space_of(process);
   if (space.use_count() > 1) space = std::make_shared<AddressSpace>(*space);
-  if (space->add(mapping)) rows_of_ = nullptr;
+  space->add(mapping);
 }
 
 /// "[kernel.kallsyms]_text", whose offset is the function's address.
@@ -222,13 +228,15 @@ void Recording::take_name(const Record& record) {
   if ((record.flags & of_exec) != 0) forget(process);
 }
 
-std::string Recording::name_of(int process, int thread) const {
+void Recording::put_name(int process, int thread, std::string& name) const {
   // A thread that was there before the recording began, and was never renamed, has its process's name.
   for (const int number : {thread, process}) {
-    const auto name = names_.find(number);
-    if (name != names_.end()) return name->second;
+    const auto known = names_.find(number);
+    if (known == names_.end()) continue;
+    name = known->second;
+    return;
   }
-  return ":" + std::to_string(thread);
+  name = ":" + std::to_string(thread);
 }
 
 void Recording::take_fork(const Record& record) {
@@ -259,7 +267,6 @@ void Recording::take_exit(const Record& record) {
 
 void Recording::forget(int process) {
   spaces_.erase(process);
-  rows_of_ = nullptr;
 }
 
 Recording::Space& Recording::space_of(int process) {
@@ -269,26 +276,28 @@ Recording::Space& Recording::space_of(int process) {
 }
 
 void Recording::take_sample(const Record& record, Walker& walker, const TakeSample& take) {
-  const Origin origin{file_.name(), "sample"};
-  SampleWords words = read_sample(record, file_.endian(), origin);
+  SampleWords& words = words_;
+  read_sample(record, file_.endian(), sample_origin_, words);
   const std::uint64_t mask = record.layout->user_registers;
   const auto registers =
       words.registers.empty() ? std::nullopt : recorded_registers(file_.abi(), mask, words.registers);
   AddressSpace& space = *space_of(words.process);
-  Sample sample{
-      .process = words.process, .thread = words.thread, .name = {}, .time = record.time, .kernel = {}, .user = {}};
-  sample.name = name_of(words.process, words.thread);
-  sample.kernel = kernel_part(words.call_chain);
+  Sample& sample = sample_;
+  sample.process = words.process;
+  sample.thread = words.thread;
+  sample.time = record.time;
+  put_name(words.process, words.thread, sample.name);
+  put_kernel_part(words.call_chain, sample.kernel);
+  sample.has_user_stack = registers || (words.pc != 0 && (record.flags & cpu_mode) == user_mode);
+  sample.user.frames.clear();
+  sample.user.by_dwarf.reset();
+  sample.user.is_piece = false;
   if (registers) {
-    sample.has_user_stack = true;
-    if (rows_of_ != &space) walker.forget_rows();
-    rows_of_ = &space;
-    words.stack.address = registers->values[sframe::traits_of(file_.abi()).stack_pointer];
-    sample.user = walker.walk(space, *registers, RecordedStack::read_word, &words.stack);
+    words.stack.begin(registers->values[sframe::traits_of(file_.abi()).stack_pointer]);
+    walker.walk(space, *registers, RecordedStack::read_word, &words.stack, sample.user);
     sample.user.is_piece = true;
-  } else if (words.pc != 0 && (record.flags & cpu_mode) == user_mode) {
+  } else if (sample.has_user_stack) {
     // Without registers there is no caller.
-    sample.has_user_stack = true;
     sample.user.frames.push_back({words.pc, true});
     sample.user.stop = unwind::Stop::UnknownRegister;
   } else if (sample.kernel.empty() && words.pc != 0) {

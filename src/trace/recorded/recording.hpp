@@ -1,11 +1,14 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +28,28 @@ struct Sample {
   std::vector<std::uint64_t> kernel;  ///< PCs as they were recorded, the innermost first
   bool has_user_stack = false;        ///< else it is a thread of the kernel's, or nothing of it was recorded
   Stack user;
+};
+
+/// A stack as it was recorded: a piece of memory from SP upwards.
+struct RecordedStack {
+  std::uint64_t address = 0;
+  std::span<const std::byte> bytes;
+  /// Where words of it were read: the next one's are likely to stand there too.
+  std::array<std::size_t, 32> read_at{};
+  std::size_t reads = 0;
+
+  static bool read_word(void* context, std::uint64_t address, void* bytes);
+  /// As the next one: asks memory for what a walk would wait for, word by word.
+  void begin(std::uint64_t its_address);
+};
+
+/// A sample's words, as linux/perf_event.h lists them at PERF_RECORD_SAMPLE.
+struct SampleWords {
+  std::uint64_t pc = 0;
+  int process = 0, thread = 0;
+  std::vector<std::uint64_t> call_chain;
+  std::vector<std::uint64_t> registers;
+  RecordedStack stack;
 };
 
 /// A recording, from its first sample to its last one.
@@ -54,17 +79,17 @@ class Recording {
   void take_exit(const Record& record);
   void forget(int process);
   void take_sample(const Record& record, Walker& walker, const TakeSample& take);
-  std::string name_of(int process, int thread) const;
+  void put_name(int process, int thread, std::string& name) const;
   Space& space_of(int process);
 
   RecordingFile file_;
+  Origin sample_origin_;
   OpenFile open_file_;
   std::optional<KernelMark> kernel_mark_;
-  std::map<int, Space> spaces_;  ///< of programs
-  /// The last sample's program, whose rows the walker remembers: samples of one come in a row, and thousands of
-  /// programs may come and go.
-  const AddressSpace* rows_of_ = nullptr;
+  std::map<int, Space> spaces_;        ///< of programs
   SeededMap<int, std::string> names_;  ///< of threads
+  SampleWords words_;                  ///< of the last sample, as is the next: their room is used again
+  Sample sample_;
 };
 
 }  // namespace sframe_gen::trace

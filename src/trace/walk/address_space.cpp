@@ -1,5 +1,6 @@
 #include "trace/walk/address_space.hpp"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -25,6 +26,12 @@ std::optional<std::uint64_t> bias_of(const Mapping& mapping, const elf::Image& i
 
 }  // namespace
 
+/// From 1 on.
+std::uint64_t AddressSpace::Version::next() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
 AddressSpace::AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file)
     : open_file_(std::move(open_file)) {
   for (const Mapping& mapping : executable) add(mapping);
@@ -38,15 +45,14 @@ void AddressSpace::put(Part part, std::uint64_t begin, std::uint64_t end) {
   parts_.insert_or_assign(begin, std::move(part));
 }
 
-bool AddressSpace::add(const Mapping& mapping) {
-  if (mapping.begin >= mapping.end) return false;
-  bool took_place = false;
+void AddressSpace::add(const Mapping& mapping) {
+  if (mapping.begin >= mapping.end) return;
   auto next = parts_.upper_bound(mapping.begin);
   if (next != parts_.begin() && std::prev(next)->second.mapping.end > mapping.begin) --next;
   while (next != parts_.end() && next->first < mapping.end) {
     const Part old = std::move(next->second);
     next = parts_.erase(next);
-    took_place = true;
+    version_ = {};
     if (old.mapping.begin < mapping.begin) put(old, old.mapping.begin, mapping.begin);
     if (old.mapping.end > mapping.end) put(old, mapping.end, old.mapping.end);
   }
@@ -55,7 +61,6 @@ bool AddressSpace::add(const Mapping& mapping) {
   part.module = {.begin = mapping.begin, .end = mapping.end};
   part.name = printable(mapping.path);
   parts_.insert_or_assign(mapping.begin, std::move(part));
-  return took_place;
 }
 
 AddressSpace::Parts::iterator AddressSpace::part_at(std::uint64_t pc) {

@@ -39,8 +39,12 @@ class AddressSpace {
   /// `executable`: its mappings of code, as they came: where two overlap, the later one holds.
   AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file);
 
-  /// One more. True: it took the place of others, so that what is remembered of PCs there is wrong now.
-  bool add(const Mapping& mapping);
+  /// One more, which may take the place of others.
+  void add(const Mapping& mapping);
+
+  /// What is remembered of a PC in one of the mappings holds as long as this number is the same, which no other address
+  /// space has.
+  std::uint64_t version() const { return version_.number(); }
 
   /// The one that holds `pc`, for unwind::Walked; null: none.
   const unwind::Module* module_at(std::uint64_t pc) const;
@@ -62,6 +66,21 @@ class AddressSpace {
   void find_all_rows();
 
  private:
+  class Version {
+   public:
+    Version() : number_(next()) {}
+    Version(const Version& /*other*/) : Version() {}
+    Version& operator=(const Version& /*other*/) {
+      number_ = next();
+      return *this;
+    }
+    ~Version() = default;
+    std::uint64_t number() const { return number_; }
+
+   private:
+    static std::uint64_t next();
+    std::uint64_t number_;
+  };
   struct Part {
     Mapping mapping;
     unwind::Module module;
@@ -79,6 +98,7 @@ class AddressSpace {
 
   Parts parts_;
   OpenFile open_file_;
+  Version version_;
 };
 
 }  // namespace sframe_gen::trace

@@ -61,16 +61,16 @@ void CodeFile::use_pages(sframe::SectionView& view) {
 void CodeFile::translate() {
   was_translated_ = true;
   if (!options_.allowed) return;
-  const SectionCache cache(options_.cache);
   try {
-    section_ = cache.find(image_);
-    if (section_.empty() || made_.open(section_, SectionCache::address)) {
+    const SectionCache cache(options_.cache, image_);
+    kept_section_ = cache.find();
+    if (!kept_section_ || made_.open(kept_section_->content(), SectionCache::address)) {
       section_ = sframe_gen::translate(image_.file_bytes(), name(), SectionCache::address).bytes;
       if (const sframe::ViewFault fault = made_.open(section_, SectionCache::address)) {
         why_no_rows_ = std::string("its call frame information makes no section: ") + sframe::text_of(fault.problem);
         return;
       }
-      cache.keep(image_, section_);
+      cache.keep(section_);
     }
   } catch (const std::exception& failure) {
     why_no_rows_ = failure.what();
@@ -115,7 +115,9 @@ const FunctionPlace& CodeFile::ask_for(std::uint64_t address) {
   if (!names_) read_names();
   if (const auto symbol = names_->symbol_at(address)) {
     // Which version of the function it is (name@@VERSION) tells the linker something, and nobody else.
-    found->second = {printable(demangled(symbol->name.substr(0, symbol->name.find('@')))), address - symbol->begin};
+    const auto [name, is_first] = demangled_.try_emplace({symbol->begin, symbol->end});
+    if (is_first) name->second = printable(demangled(symbol->name.substr(0, symbol->name.find('@'))));
+    found->second = {name->second, address - symbol->begin};
   }
   return found->second;
 }

@@ -3,22 +3,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
 #include "sframe_gen/view.hpp"
 #include "support/seeded_hash.hpp"
+#include "trace/walk/kept_file.hpp"
 
 namespace sframe_gen::trace {
 
 /// A name and how far behind its begin an address lies.
 struct FunctionPlace {
-  std::string name;  ///< demangled; empty: no symbol reaches the address
+  std::string_view name;  ///< demangled; empty: no symbol reaches the address
   std::uint64_t offset = 0;
 };
 
@@ -63,11 +67,14 @@ class CodeFile {
   sframe::SectionView own_, made_;
   bool own_was_tried_ = false, was_translated_ = false, is_translated_ = false;
   std::string why_no_rows_;
-  std::vector<std::byte> section_;           ///< what made_ sees
+  std::vector<std::byte> section_;           ///< what made_ sees, if it was made anew
+  std::optional<KeptFile> kept_section_;     ///< else
   std::vector<sframe::PageSlot> pages_;      ///< of the view in use
   std::optional<elf::Image> debug_;          ///< the separate debug file
   std::unique_ptr<elf::SymbolNames> names_;  ///< made on the first question
   SeededMap<std::uint64_t, FunctionPlace> asked_;
+  /// By the symbol's begin and end, which of two at one place may differ.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> demangled_;
   /// The same for the last addresses: a sample has most of its frames in common with the one before.
   struct Lately {
     std::uint64_t address = 0;

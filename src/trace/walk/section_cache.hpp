@@ -3,11 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "elf/image.hpp"
+#include "support/digest.hpp"
+#include "trace/walk/kept_file.hpp"
 
 namespace sframe_gen::trace {
 
@@ -18,17 +19,15 @@ class SectionCache {
   /// Where the starts of a kept section's functions count from.
   static constexpr std::uint64_t address = 0;
 
-  /// An empty path: nothing is found or kept.
-  explicit SectionCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  /// `folder`, empty: nothing is found or kept. `image` has to live on.
+  SectionCache(const std::filesystem::path& folder, const elf::Image& image);
 
-  /// Empty: there is none.
-  std::vector<std::byte> find(const elf::Image& image) const;
-  /// The file of a section is whole or not there.
-  void keep(const elf::Image& image, std::span<const std::byte> section) const;
+  std::optional<KeptFile> find() const;
+  void keep(std::span<const std::byte> section) const;
 
  private:
-  std::filesystem::path path_for(const elf::Image& image) const;
-  std::filesystem::path folder_;
+  std::filesystem::path path_;  ///< empty: the file has no build-id, or nothing is kept
+  Digest digest_{};             ///< of the file
 };
 
 }  // namespace sframe_gen::trace

@@ -1,7 +1,5 @@
 #include "trace/walk/stack.hpp"
 
-#include <span>
-
 #include "trace/walk/signal_return.hpp"
 
 namespace sframe_gen::trace {
@@ -9,17 +7,11 @@ namespace sframe_gen::trace {
 namespace {
 
 constexpr std::size_t remembered_rows = 4096;
+/// More are not looked through faster than the address space.
+constexpr std::size_t most_known = 8;
 
 bool wants_rows(unwind::Stop stop) {
   return stop == unwind::Stop::NoSection || stop == unwind::Stop::NoRow;
-}
-
-/// One step by the module that holds the PC: the unwinder is told of no others.
-unwind::Stop step(const AddressSpace& space, std::span<unwind::RowSlot> rows, unwind::Registers& registers,
-                  std::uint64_t pc, unwind::ReadMemory read, void* context) {
-  const unwind::Module* const module = space.module_at(pc);
-  if (module == nullptr) return unwind::Stop::NoModule;
-  return unwind::Unwinder({{module, 1}, read, context, signature_mask, rows}).step(registers);
 }
 
 }  // namespace
@@ -28,15 +20,46 @@ Walker::Walker(std::size_t most_frames, bool by_dwarf_as_well)
     : most_frames_(most_frames), dwarf_(by_dwarf_as_well ? std::make_unique<DwarfWalker>(most_frames) : nullptr) {}
 
 Stack Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context) {
-  Stack stack = walk_by_sections(space, registers, read, context);
-  if (dwarf_) stack.by_dwarf = dwarf_->walk(space, registers, read, context);
+  Stack stack;
+  walk(space, registers, read, context, stack);
   return stack;
 }
 
-Stack Walker::walk_by_sections(AddressSpace& space, unwind::Registers registers, unwind::ReadMemory read,
-                               void* context) {
-  rows_.resize(remembered_rows);
-  Stack stack;
+void Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context,
+                  Stack& stack) {
+  begin(space, read, context);
+  walk_by_sections(space, registers, stack);
+  if (dwarf_) stack.by_dwarf = dwarf_->walk(space, registers, read, context);
+}
+
+void Walker::begin(const AddressSpace& space, unwind::ReadMemory read, void* context) {
+  const bool is_same = space.version() == version_;
+  if (!is_same) rows_.assign(remembered_rows, {});
+  if (!is_same || read != read_ || context != context_) known_.clear();
+  version_ = space.version();
+  read_ = read;
+  context_ = context;
+}
+
+unwind::Stop Walker::step(const AddressSpace& space, unwind::Registers& registers, std::uint64_t pc) {
+  for (const Known& known : known_) {
+    if (known.begin <= pc && pc < known.end) return known.unwinder.step(registers);
+  }
+  const unwind::Module* const module = space.module_at(pc);
+  if (module == nullptr) return unwind::Stop::NoModule;
+  if (known_.size() == most_known) known_.clear();
+  const unwind::Unwinder unwinder({{module, 1}, read_, context_, signature_mask, rows_});
+  return known_.emplace_back(Known{module->begin, module->end, unwinder}).unwinder.step(registers);
+}
+
+bool Walker::find_rows(AddressSpace& space, std::uint64_t pc) {
+  if (!space.find_rows(pc)) return false;
+  known_.clear();
+  return true;
+}
+
+void Walker::walk_by_sections(AddressSpace& space, unwind::Registers registers, Stack& stack) {
+  stack.frames.clear();
   bool is_interrupted = true;
   while (stack.frames.size() < most_frames_) {
     const Frame frame{registers.pc, registers.pc_is_exact != 0};
@@ -47,15 +70,12 @@ Stack Walker::walk_by_sections(AddressSpace& space, unwind::Registers registers,
       registers.pc = pc;
       registers.pc_is_exact = 1;
     }
-    stack.stop = step(space, rows_, registers, pc, read, context);
-    while (wants_rows(stack.stop) && space.find_rows(pc)) {
-      stack.stop = step(space, rows_, registers, pc, read, context);
-    }
-    is_interrupted = wants_rows(stack.stop) && return_from_signal(space, registers, read, context);
-    if (stack.stop != unwind::Stop::Stepped && !is_interrupted) return stack;
+    stack.stop = step(space, registers, pc);
+    while (wants_rows(stack.stop) && find_rows(space, pc)) stack.stop = step(space, registers, pc);
+    is_interrupted = wants_rows(stack.stop) && return_from_signal(space, registers, read_, context_);
+    if (stack.stop != unwind::Stop::Stepped && !is_interrupted) return;
   }
   stack.stop = unwind::Stop::Stepped;
-  return stack;
 }
 
 }  // namespace sframe_gen::trace

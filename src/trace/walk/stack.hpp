@@ -38,16 +38,30 @@ class Walker {
  public:
   Walker(std::size_t most_frames, bool by_dwarf_as_well);
 
-  /// From `registers` outwards. Files are opened, and their sections made, as PCs lead to them. Between walks of
-  /// different address spaces, forget_rows().
+  /// From `registers` outwards. Files are opened, and their sections made, as PCs lead to them.
   Stack walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context);
-  void forget_rows() { rows_.clear(); }
+  /// The same into a stack that was walked before, which has room for its frames already.
+  void walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context,
+            Stack& stack);
 
  private:
-  Stack walk_by_sections(AddressSpace& space, unwind::Registers registers, unwind::ReadMemory read, void* context);
+  /// The unwinder is told of one module at a time.
+  struct Known {
+    std::uint64_t begin, end;
+    unwind::Unwinder unwinder;
+  };
+
+  void begin(const AddressSpace& space, unwind::ReadMemory read, void* context);
+  unwind::Stop step(const AddressSpace& space, unwind::Registers& registers, std::uint64_t pc);
+  bool find_rows(AddressSpace& space, std::uint64_t pc);
+  void walk_by_sections(AddressSpace& space, unwind::Registers registers, Stack& stack);
 
   std::size_t most_frames_;
+  unwind::ReadMemory read_ = nullptr;
+  void* context_ = nullptr;
+  std::uint64_t version_ = 0;          ///< of the address space that the following is about
   std::vector<unwind::RowSlot> rows_;  ///< remembered by PC
+  std::vector<Known> known_;           ///< the modules of the last frames
   std::unique_ptr<DwarfWalker> dwarf_;
 };
 
