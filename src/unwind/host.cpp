@@ -11,6 +11,7 @@
 asm(R"(
         .text
         .globl  sframe_backtrace
+        .hidden sframe_backtrace
         .type   sframe_backtrace, @function
 sframe_backtrace:
         .cfi_startproc
@@ -25,6 +26,7 @@ sframe_backtrace:
 asm(R"(
         .text
         .globl  sframe_backtrace
+        .hidden sframe_backtrace
         .type   sframe_backtrace, %function
 sframe_backtrace:
         .cfi_startproc
@@ -41,6 +43,7 @@ sframe_backtrace:
 asm(R"(
         .text
         .globl  sframe_backtrace
+        .hidden sframe_backtrace
         .type   sframe_backtrace, @function
 sframe_backtrace:
         .cfi_startproc
