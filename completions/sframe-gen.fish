@@ -25,7 +25,7 @@ json\t'one JSON object a line for each section'"
 complete -c sframe-gen -l only -d 'dump the functions at a place' -x
 complete -c sframe-gen -l lookup -d 'say how to unwind from a place' -x
 complete -c sframe-gen -l verify -d 'check every row against the DWARF'
-complete -c sframe-gen -l check -d 'say which readers take the section' -a "kernel\t'Linux: SFrame 3, the only version it takes'
+complete -c sframe-gen -l check -d 'say which readers take the section' -a "kernel\t'Linux, for the stacks of programs: SFrame 3, the only version it takes'
 glibc\t'backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame'
 gnu-ld\t'linker of binutils 2.46 and later: SFrame 3'
 gnu-ld-2.45\t'linker of binutils 2.45: SFrame 2 without rows for the outermost frame'
@@ -52,7 +52,7 @@ complete -c sframe-gen -l skip-non-elf -d 'pass over files that are not ELF'
 complete -c sframe-gen -l skip-refused -d 'pass over files that cannot be done for a stated reason'
 complete -c sframe-gen -l move-headers -d 'move program headers that have no room to grow'
 complete -c sframe-gen -l drop-signature -d 'convert signed kernel modules, without their signature'
-complete -c sframe-gen -l for -d 'write what a reader takes' -x -a "kernel\t'Linux: SFrame 3, the only version it takes'
+complete -c sframe-gen -l for -d 'write what a reader takes' -x -a "kernel\t'Linux, for the stacks of programs: SFrame 3, the only version it takes'
 glibc\t'backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame'
 gnu-ld\t'linker of binutils 2.46 and later: SFrame 3'
 gnu-ld-2.45\t'linker of binutils 2.45: SFrame 2 without rows for the outermost frame'

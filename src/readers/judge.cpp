@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "elf/kernel_image.hpp"
 #include "readers/file_survey.hpp"
 #include "readers/rules.hpp"
 #include "support/text.hpp"
@@ -11,6 +12,19 @@ namespace {
 
 bool reads(const ReaderTarget& reader, bool is_object) {
   return is_object ? reader.rules->reads_objects : reader.rules->reads_linked;
+}
+
+bool walks_programs(const ReaderTarget& reader) {
+  return reader.rules->reads_linked && !reader.rules->reads_kernels;
+}
+
+/// Not even by Linux itself: for its own stacks it has other rules than for those of programs.
+ReaderVerdict refusal_of_kernel(const ReaderTarget& reader) {
+  ReaderVerdict verdict;
+  verdict.reader = &reader;
+  verdict.kind = ReaderVerdict::Kind::Refuses;
+  verdict.why = "it is a Linux kernel's own; " + std::string(reader.name) + " walks the stacks of programs";
+  return verdict;
 }
 
 std::string place_of(const Finding& finding) {
@@ -48,12 +62,17 @@ std::vector<ReaderVerdict> judge(const elf::Image& image, std::span<const Reader
   const elf::Section* const section = image.find_section(elf::sframe_section_name);
   if (section == nullptr) throw Refused(image.name(), "has no .sframe section");
   const Findings findings = survey_file(image, *section);
+  const bool is_kernel = elf::is_kernel(image);
   std::vector<ReaderVerdict> verdicts;
   if (readers.empty()) {
     for (const ReaderTarget& reader : reader_targets())
-      if (reads(reader, image.is_object())) verdicts.push_back(judge(reader, image.is_object(), findings));
+      if (reads(reader, image.is_object()) && !(is_kernel && walks_programs(reader)))
+        verdicts.push_back(judge(reader, image.is_object(), findings));
   }
-  for (const ReaderTarget* const reader : readers) verdicts.push_back(judge(*reader, image.is_object(), findings));
+  for (const ReaderTarget* const reader : readers) {
+    const bool is_foreign = is_kernel && walks_programs(*reader);
+    verdicts.push_back(is_foreign ? refusal_of_kernel(*reader) : judge(*reader, image.is_object(), findings));
+  }
   return verdicts;
 }
 

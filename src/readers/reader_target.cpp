@@ -25,7 +25,8 @@ constexpr OutputFormat version_2_44 = by_libsframe(version_2_from_section);
 constexpr OutputFormat version_1 = by_libsframe({.version = Version::V1});
 
 constexpr std::array targets{
-    ReaderTarget{"kernel", "Linux: SFrame 3, the only version it takes", version_3, &readers::kernel_rules},
+    ReaderTarget{"kernel", "Linux, for the stacks of programs: SFrame 3, the only version it takes", version_3,
+                 &readers::kernel_rules},
     // It counts a row without words as no row, and starts the whole trace over from the DWARF.
     ReaderTarget{"glibc", "backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame",
                  version_2_without_undefined, &readers::glibc_rules},

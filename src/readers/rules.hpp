@@ -25,6 +25,7 @@ struct Objection {
 struct Rules {
   bool reads_objects = false;
   bool reads_linked = false;
+  bool reads_kernels = false;             ///< linked ones too; not those who walk the stacks of programs
   std::span<const Objection> objections;  ///< in the order in which it comes to them
 };
 

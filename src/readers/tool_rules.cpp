@@ -182,14 +182,14 @@ constexpr auto llvm_readelf_objections = std::to_array<Objection>({
 
 }  // namespace
 
-const Rules libsframe_rules{.reads_linked = true, .objections = all_of_libsframe};
-const Rules libsframe_2_44_rules{.reads_linked = true, .objections = all_of_libsframe_2_44};
-const Rules libsframe_2_40_rules{.reads_linked = true, .objections = all_of_libsframe_2_40};
+const Rules libsframe_rules{.reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe};
+const Rules libsframe_2_44_rules{.reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_44};
+const Rules libsframe_2_40_rules{.reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_40};
 const Rules gnu_ld_rules{.reads_objects = true, .objections = all_of_gnu_ld};
 const Rules gnu_ld_2_45_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_45};
 const Rules gnu_ld_2_44_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_44};
 const Rules gnu_ld_2_40_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_40};
 const Rules mold_rules{.reads_objects = true, .objections = mold_objections};
-const Rules llvm_readelf_rules{.reads_linked = true, .objections = llvm_readelf_objections};
+const Rules llvm_readelf_rules{.reads_linked = true, .reads_kernels = true, .objections = llvm_readelf_objections};
 
 }  // namespace sframe_gen::readers
