@@ -14,7 +14,8 @@
 #include "sframe_gen/error.hpp"
 #include "sframe_gen/format.hpp"
 
-/// Gives files their section. All functions throw Failure (error.hpp), and leave every file as it was then.
+/// Gives files their section. All functions throw Failure (error.hpp), and leave every file as it was then. Several
+/// threads may call them, for files of their own.
 namespace sframe_gen {
 
 /// What is read, and what is written.

@@ -1,7 +1,12 @@
-/* Walking stacks by .sframe sections, for C and whatever calls C. What each means is told in unwind.hpp and view.hpp. Nothing
-   here but sframe_backtrace_prepare() and sframe_backtrace_release() allocates or locks, so signal handlers may call it.
+/* Walking stacks by .sframe sections, for C and whatever calls C. unwind.hpp and view.hpp have the same for C++.
 
-   Structures of the caller's keep their size and layout; those that may grow begin with their size. */
+   Nothing here but sframe_backtrace_prepare(), sframe_backtrace_prepare_with() and sframe_backtrace_release() allocates or
+   locks, and nothing changes errno, so signal handlers may call it. Threads may look up and walk at any time with the same
+   views, modules and row slots; a view is opened and gets its pages before others use it. Texts are never null and stay.
+
+   Sizes are in bytes, and ranges hold their begin, but not their end. Pointers are not null where nothing else is said, and
+   bytes of sections need no alignment. Structures of the caller's keep their size
+   and layout; those that may grow begin with their size. */
 #ifndef SFRAME_GEN_UNWIND_H
 #define SFRAME_GEN_UNWIND_H
 
@@ -14,6 +19,7 @@ extern "C" {
 
 /* Sections. */
 
+/* May be copied. Zeros are a view that sees nothing. */
 typedef struct sframe_view {
   uint64_t opaque[16];
 } sframe_view;
@@ -23,7 +29,10 @@ enum {
   SFRAME_VIEW_TRUST = 2        /* check the header alone: constant time, never a wild read, but damage may give wrong rows */
 };
 
-/* 0, or what is wrong, for sframe_view_problem(). `bytes` must outlive the view. */
+/* 0, or what is wrong, for sframe_view_problem(); the view then sees nothing. `bytes` must outlive the view and its copies,
+   and not change. `address`: the section's virtual address, which the starts of functions count from; of a section that a
+   loader has placed, where it lies, or the file's own address and a bias in sframe_module. `flags`: of SFRAME_VIEW_…, or 0:
+   all of it is checked, which takes time in proportion to its size. */
 int sframe_view_open(sframe_view *view, const void *bytes, size_t size, uint64_t address, unsigned flags);
 const char *sframe_view_problem(int problem);
 
@@ -32,12 +41,20 @@ typedef struct sframe_page_slot {
   uint32_t opaque[4];
 } sframe_page_slot;
 
-/* How many slots a table of pages takes; 0: it would be of no use. `page_size` is a power of two; 1024 is a good one. */
+/* How many slots a table of pages takes; 0: it would be of no use. `page_size` is a power of two, in bytes of code; 1024 is a
+   good one. */
 uint64_t sframe_view_page_slots(const sframe_view *view, uint64_t page_size);
-/* Makes the view's look-ups faster by a table in `slots`, which must outlive it. With fewer slots pages are larger. */
+/* Makes the view's look-ups faster by a table in `slots`, which must outlive the view and its copies. Pages are as small as
+   `count` allows, but at least of 256 bytes; with less than two slots there is no table. Takes time in proportion to
+   functions and rows. */
 void sframe_view_use_pages(sframe_view *view, sframe_page_slot *slots, size_t count);
 
-enum { SFRAME_LOOKUP_NOTHING = 0, SFRAME_LOOKUP_ROW = 1, SFRAME_LOOKUP_OUTERMOST = 2, SFRAME_LOOKUP_DAMAGED = 3 };
+enum {
+  SFRAME_LOOKUP_NOTHING = 0,   /* the section does not describe this PC */
+  SFRAME_LOOKUP_ROW = 1,
+  SFRAME_LOOKUP_OUTERMOST = 2, /* there is no caller */
+  SFRAME_LOOKUP_DAMAGED = 3    /* the section contradicts the format there: only with SFRAME_VIEW_TRUST */
+};
 
 #define SFRAME_BASE_CFA UINT32_C(0xffffffff)
 
@@ -45,90 +62,105 @@ enum { SFRAME_LOOKUP_NOTHING = 0, SFRAME_LOOKUP_ROW = 1, SFRAME_LOOKUP_OUTERMOST
 typedef struct sframe_rule {
   uint32_t base; /* DWARF number of a register, or SFRAME_BASE_CFA */
   int32_t offset;
-  uint32_t dereferenced;
+  uint32_t dereferenced; /* 1: the 8 bytes stored there, in the byte order of the section's machine */
 } sframe_rule;
 
+/* Rules are whole: the return address that x86-64 leaves unsaid is *(CFA - 8), a register that is unchanged is itself + 0. */
 typedef struct sframe_row {
   sframe_rule cfa, return_address, frame_pointer;
-  uint32_t mangled_ra, b_key, signal_frame;
-  uint64_t function_start;
-  uint32_t function_size, descriptor, row_number, reserved;
+  uint32_t mangled_ra;     /* aarch64: 1 if the return address is signed, */
+  uint32_t b_key;          /* and 1 if with key B */
+  uint32_t signal_frame;   /* 1: the caller was interrupted, and its PC is that of an instruction */
+  uint64_t function_start; /* as `pc` counts */
+  uint32_t function_size;
+  uint32_t descriptor, row_number; /* from 0: of the index, and of the function's rows */
+  uint32_t reserved;
 } sframe_row;
 
-/* Which of SFRAME_LOOKUP_…; `row` is filled as far as that has one. */
+/* Which of SFRAME_LOOKUP_…. `row`: the rules with SFRAME_LOOKUP_ROW, the function with all but SFRAME_LOOKUP_NOTHING; what is not
+   said is 0. `pc` counts as the view's `address` does. Of a return address, look up the byte in front of it. */
 int sframe_view_lookup(const sframe_view *view, uint64_t pc, sframe_row *row);
 
 /* Stacks of any process. */
 
+/* The numbers are DWARF's, not the kernel's: on x86-64 rax 0, rdx 1, rcx 2, rbx 3, rsi 4, rdi 5, rbp 6, rsp 7, r8 to r15; on
+   aarch64 x0 to x30 and sp 31; on s390x r0 to r15, and floating point behind them. */
 typedef struct sframe_registers {
   uint64_t pc;
-  uint64_t values[32]; /* by DWARF number */
-  uint32_t known;      /* bit n: values[n] is known */
+  uint64_t values[32]; /* by DWARF number; of the host's byte order, whatever the walked machine's */
+  uint32_t known;      /* bit n: values[n] is known. SP, and FP where rules ask for it, to begin with; SP and FP of a caller */
   uint32_t pc_is_exact; /* 1: an interrupted instruction's; 0: a return address */
 } sframe_registers;
 
+/* Why a walk does not go on. */
 enum {
-  SFRAME_STEPPED = 0,
-  SFRAME_OUTERMOST,
-  SFRAME_NO_MODULE,
-  SFRAME_NO_SECTION,
-  SFRAME_NO_ROW,
-  SFRAME_UNREADABLE_MEMORY,
-  SFRAME_UNKNOWN_REGISTER,
-  SFRAME_NO_PROGRESS,
-  SFRAME_BAD_SECTION
+  SFRAME_STEPPED = 0,       /* it does */
+  SFRAME_OUTERMOST,         /* there is no caller: a row says so, or the return address is 0 */
+  SFRAME_NO_MODULE,         /* the PC is in no module */
+  SFRAME_NO_SECTION,        /* the PC's module has no section */
+  SFRAME_NO_ROW,            /* the section leaves the PC out */
+  SFRAME_UNREADABLE_MEMORY, /* also: the stack goes on behind a recorded piece of it */
+  SFRAME_UNKNOWN_REGISTER,  /* a rule is based on a register that is not known */
+  SFRAME_NO_PROGRESS,       /* the stack pointer would not grow */
+  SFRAME_BAD_SECTION        /* it is damaged, or for another machine than the first module's that has one */
 };
 const char *sframe_stop_text(int stop);
 
-/* Copies the 8 bytes at `address` to `bytes`, and returns 1; or returns 0. */
+/* Copies the 8 bytes at `address` of the walked program, as they stand there, to `bytes`, and returns 1; or returns 0. `address`
+   may be any number. */
 typedef int (*sframe_read)(void *context, uint64_t address, void *bytes);
 
+/* A file in memory. */
 typedef struct sframe_module {
-  uint64_t begin, end, bias;
+  uint64_t begin, end;     /* addresses of its code in the walked program */
+  uint64_t bias;           /* such an address minus the one that the view was opened for, modulo 2 to the 64th */
   const sframe_view *view; /* null: it has no section */
 } sframe_module;
 
-/* One remembered row; zeros are an empty slot. */
+/* One remembered row; zeros are an empty slot. All are to be cleared when the modules change. */
 typedef struct sframe_row_slot {
   uint64_t opaque[4];
 } sframe_row_slot;
 
 typedef struct sframe_walked {
   size_t size; /* sizeof(sframe_walked) */
-  const sframe_module *modules;
+  const sframe_module *modules; /* no two overlap; ascending ones are searched faster. Views and all must outlive the walk */
   size_t module_count;
   sframe_read read;
-  void *context;
-  uint64_t signature_mask;
-  sframe_row_slot *rows;
+  void *context; /* for `read` */
+  uint64_t signature_mask; /* aarch64: the bits of a signed return address that are not the address's own; else 0 */
+  sframe_row_slot *rows; /* null: no rows are remembered */
   size_t row_slots; /* a power of two, or 0 */
 } sframe_walked;
 
-/* One of SFRAME_STEPPED…; the registers stay as they are unless it is that. */
+/* To the caller of the frame in `registers`, which stay as they are unless it comes to SFRAME_STEPPED. */
 int sframe_step(const sframe_walked *walked, sframe_registers *registers);
 
-/* Fills `pcs` from the innermost frame outwards and returns how many; `stop` is SFRAME_STEPPED if there was no more room. */
+/* Fills `pcs` from the frame in `registers` outwards, its own PC first, and returns how many. `stop` is SFRAME_STEPPED if there
+   was no more room. `registers` become those of the last frame. */
 size_t sframe_walk(const sframe_walked *walked, sframe_registers *registers, uint64_t *pcs, size_t capacity, int *stop);
 
 /* The stack of this thread. */
 
 /* Looks at the loaded files and checks their sections; to be called before the first walk. After dlopen() and dlclose() it
    makes walks through what was loaded faster; where nothing has changed since, it costs next to nothing. Not for signal
-   handlers. 0, or an errno. */
+   handlers; in any thread, beside walks. 0, or an errno: ENOMEM, and what was prepared before stays. */
 int sframe_backtrace_prepare(void);
-/* Gives back what that took. */
+/* Gives back what that took; what a walk in another thread still uses, the next time. */
 void sframe_backtrace_release(void);
 
-/* As backtrace() of glibc: return addresses, the caller's first. Returns how many. Works in a signal handler, and in a thread
-   of its own while another one prepares. */
+/* As backtrace() of glibc: return addresses, the caller's first. Returns how many, at most `size`. Works in a signal handler, and
+   in a thread of its own while another one prepares. If nobody has prepared, it opens the sections that it meets by itself
+   where the C library tells of them (glibc 2.35); otherwise there is one frame. */
 int sframe_backtrace(void **buffer, int size);
-/* The same from where a signal has come; `ucontext` is its handler's third argument. The first is the PC itself. */
+/* The same from where a signal has come; `ucontext` is the third argument of a handler with SA_SIGINFO, on this thread. The first
+   one is the PC itself, and no return address. */
 int sframe_backtrace_interrupted(void **buffer, int size, const void *ucontext);
-/* Both say why they stopped: SFRAME_STEPPED if the buffer is full. */
+/* The latter, and why it stopped: SFRAME_STEPPED if the buffer is full. */
 int sframe_backtrace_stop(void **buffer, int size, const void *ucontext, int *stop);
 
 /* A section for a loaded file; returns 0 or an errno of its own choice. `file` is as dl_iterate_phdr() names it, "" for the
-   program. The bytes must stay until sframe_backtrace_release(). */
+   program. The bytes must stay until sframe_backtrace_release(), and until walks that had begun before it are done. */
 typedef int (*sframe_provide)(void *context, const char *file, uint64_t bias, const void **bytes, size_t *size,
                               uint64_t *address);
 enum {

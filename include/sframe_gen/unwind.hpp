@@ -43,12 +43,12 @@ enum class Stop : std::uint8_t {
 /// "the outermost frame".
 const char* text_of(Stop stop) noexcept;
 
-/// Copies the 8 bytes at `address` of the walked program to `bytes`. False: they cannot be read.
+/// Copies the 8 bytes at `address` of the walked program to `bytes`, as they stand there. False: they cannot be read.
 using ReadMemory = bool (*)(void* context, std::uint64_t address, void* bytes);
 
 /// A file in memory.
 struct Module {
-  std::uint64_t begin = 0, end = 0;           ///< addresses of its code in the walked program
+  std::uint64_t begin = 0, end = 0;           ///< of its code in the walked program: [begin, end)
   std::uint64_t bias = 0;                     ///< such an address minus the one that the view was opened for
   const sframe::SectionView* view = nullptr;  ///< null: it has no section
 };

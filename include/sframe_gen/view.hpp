@@ -119,7 +119,7 @@ struct ViewFields {
 
 }  // namespace detail
 
-/// A section in place. The bytes must outlive the view and its copies.
+/// A section in place, at any alignment. The bytes must outlive the view and its copies. Threads may share it.
 class SectionView {
  public:
   /// Sees nothing: all look-ups come to Nothing.
