@@ -22,8 +22,9 @@ if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   # Debian wants the licence under this name.
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)
 endif()
-install(FILES README.md LICENSE docs/building-with-sframe.md docs/rules.md docs/design.md docs/coverage.md docs/unwinding.md docs/tracing.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
-        COMPONENT program)
+# README.md and the manual lead to docs/ and examples/.
+install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program PATTERN "*.1" EXCLUDE)
 
 configure_package_config_file(cmake/package/sframe_genConfig.cmake.in ${package_work}/sframe_genConfig.cmake
                               INSTALL_DESTINATION ${package_folder} PATH_VARS CMAKE_INSTALL_BINDIR)
