@@ -54,7 +54,9 @@ std::optional<Instruction> decode_instruction(std::span<const std::byte> code, s
   return std::nullopt;
 }
 
-Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const PcRange> more) : abi_(abi) {
+Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const PcRange> more,
+                     std::span<const std::uint64_t> starts)
+    : abi_(abi) {
   if (image.is_object()) return;
   for (const elf::Section& section : image.sections()) {
     if (is_plain_code(section))
@@ -62,7 +64,7 @@ Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std:
   }
   for (const PcRange& range : more) {
     const auto code = elf::loaded_bytes(image, range.begin, range.end - range.begin);
-    read_section(range.begin, code, abi.fixed_ra_offset != 0);
+    read_section(range.begin, code, abi.fixed_ra_offset != 0, starts);
     forget_long_padding(range);
   }
   read_start(image);
@@ -102,7 +104,8 @@ void Emulation::read_start(const elf::Image& image) {
   }
 }
 
-void Emulation::read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header) {
+void Emulation::read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header,
+                             std::span<const std::uint64_t> starts) {
   // Nothing falls into the section, nor past what does not go on.
   bool falls_in = false;
   bool in_header = false;
@@ -125,8 +128,9 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
       if (place.instruction.target != 0) targets_.insert(place.instruction.target);
       falls_in = goes_on(found->flow) && !(place.is_entry && found->is_padding);
     } else {
-      const std::uint64_t next =
-          std::min<std::uint64_t>(at / smallest_stub * smallest_stub + smallest_stub, code.size());
+      std::uint64_t next = std::min<std::uint64_t>(at / smallest_stub * smallest_stub + smallest_stub, code.size());
+      const auto start = std::ranges::upper_bound(starts, address + at);
+      if (start != starts.end()) next = std::min(next, *start - address);
       place.instruction.size = static_cast<std::uint8_t>(next - at);
       place.instruction.flow = Flow::Trap;
       // s390x: the number of the symbol stands behind the jump.

@@ -24,8 +24,10 @@ inline constexpr std::uint64_t largest_gap_in_stubs = 32;
 /// with, and no other.
 class Emulation {
  public:
-  /// `more`: code that is to be followed like such a section, where a file has no section headers.
-  Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const PcRange> more = {});
+  /// `more`: code that is to be followed like such a section, where a file has no section headers. There, what several
+  /// sections held may stand in one range: a stub begins at each of `starts`, ascending, whatever is before it.
+  Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const PcRange> more = {},
+            std::span<const std::uint64_t> starts = {});
 
   /// What is known of a PC.
   enum class Knowledge : std::uint8_t {
@@ -60,7 +62,8 @@ class Emulation {
     std::optional<State> state = {};
   };
 
-  void read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header);
+  void read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header,
+                    std::span<const std::uint64_t> starts = {});
   void read_start(const elf::Image& image);
   void forget_long_padding(const PcRange& range);
   void follow();

@@ -61,7 +61,10 @@ class Verifier {
 
   /// Checks descriptors [begin, end).
   Found run(const sframe::Section& section, std::size_t begin, std::size_t end, const Progress& progress) {
-    emulation_.emplace(image_, sframe::traits_of(section.abi), plain_code(section));
+    std::vector<std::uint64_t> starts;
+    for (const sframe::Fde& fde : section.fdes) starts.push_back(fde.start);
+    std::ranges::sort(starts);
+    emulation_.emplace(image_, sframe::traits_of(section.abi), plain_code(section), starts);
     std::uint64_t since_release = 0;
     for (const sframe::Fde& fde : std::span(section.fdes).subspan(begin, end - begin)) {
       if (result_.functions++ % functions_per_progress == 0 && progress) progress(result_.functions, end - begin);

@@ -136,6 +136,16 @@ TEST_P(Cases, AreTheSameWithoutSectionHeaders) {
   follow(image, found);
 }
 
+/// Sections that held stubs stand side by side then, .fini and .init for one.
+TEST_P(Cases, AreFollowedWhereSectionHeadersAreTakenAwayLater) {
+  const std::vector<std::byte> bytes = without_section_headers(read_case(GetParam()));
+  const elf::Image image = elf::Image::of_bytes(bytes, "case");
+  if (image.find_segment(PT_GNU_EH_FRAME) == nullptr) return;  // refused
+  const Verification result = verify::verify(section_of(image_, sframe::Version::V3), image, image, {});
+  for (const Difference& difference : result.differences) ADD_FAILURE() << difference.text;
+  EXPECT_GT(result.checked_pcs, 0U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stubs, Cases, testing::ValuesIn(case_names()),
                          [](const auto& instance) { return test_name(instance.param); });
 
