@@ -79,17 +79,21 @@ void check_not_prelinked(const Image& image) {
     throw Refused(image.name(), "is prelinked; undo that first (prelink -u)");
 }
 
+/// Bytes that no header describes are refused beyond this even where they are zeros: they may be a hole of a sparse
+/// file, and take memory as soon as they are looked at.
+constexpr std::uint64_t most_undescribed = 32U << 20U;
+
 }  // namespace
 
 /// AppImages, installers and self-extracting programs append data that they find by its place in the file.
 void check_nothing_appended(const Image& image) {
   const std::uint64_t end = described_end(image);
   const auto rest = image.file_bytes().subspan(end);
-  const auto used = std::find_if(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{0}; });
-  if (used != rest.end()) {
-    throw Refused(image.name(),
-                  "has " + hex(rest.size()) + " bytes appended at " + hex(end) + " that no header describes");
-  }
+  const bool is_padding =
+      rest.size() <= most_undescribed && std::ranges::all_of(rest, [](std::byte b) { return b == std::byte{0}; });
+  if (is_padding) return;
+  throw Refused(image.name(),
+                "has " + hex(rest.size()) + " bytes appended at " + hex(end) + " that no header describes");
 }
 
 namespace {
@@ -97,7 +101,6 @@ namespace {
 /// The section header table and the names move up behind the contents. What stood before them is kept for --remove, be
 /// it a hole in a sparse file.
 void check_no_gap_before_section_headers(const Image& image) {
-  constexpr std::uint64_t largest_gap = 32U << 20U;
   std::uint64_t end = sizeof(Elf64_Ehdr);
   for (const Elf64_Phdr& segment : image.segments())
     if (has_file_bytes(segment)) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
@@ -112,7 +115,7 @@ void check_no_gap_before_section_headers(const Image& image) {
     }
   }
   const std::uint64_t rest = image.file_bytes().size() - std::min<std::uint64_t>(image.file_bytes().size(), end);
-  if (rest > moved && rest - moved > largest_gap)
+  if (rest > moved && rest - moved > most_undescribed)
     throw Refused(image.name(), "has " + hex(rest - moved) + " bytes behind " + hex(end) + " that no header describes");
 }
 
