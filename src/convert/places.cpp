@@ -40,6 +40,8 @@ std::string Places::text_of(std::uint64_t address) const {
 }
 
 std::optional<CodeRange> Places::named(std::string_view name) {
+  // Section 0 has no name either, and is no place.
+  if (name.empty()) return {};
   if (const auto symbol = names_.find(name)) return CodeRange{symbol->begin, symbol->end};
   const elf::Section* const section = image_.find_section(name);
   if (section == nullptr) return {};
@@ -50,6 +52,8 @@ CodeRange Places::range_of(std::string_view place) {
   if (const auto dots = place.find(".."); dots != std::string_view::npos && dots != 0) {
     const std::uint64_t begin = range_of(place.substr(0, dots)).begin;
     const std::uint64_t end = range_of(place.substr(dots + 2)).begin;
+    if (end <= begin)
+      throw Refused(image_.name(), "has nothing in '" + std::string(place) + "', which ends before it begins");
     return {begin, end};
   }
   if (const auto address = number_of(place)) return {*address, *address + 1};
