@@ -83,12 +83,15 @@ int run_core(const Options& options, std::ostream& out) {
   return end_with(report.totals(), options);
 }
 
-/// On a terminal: how far the records are done.
+/// On a terminal: how far the records are done. Meanwhile what is shown does not flush standard output, as it would:
+/// another thread is writing there.
 class Progress {
  public:
-  Progress(std::uint64_t all, bool quiet) : all_(all), is_shown_(!quiet && ::isatty(STDERR_FILENO) == 1) {}
+  Progress(std::uint64_t all, bool quiet)
+      : all_(all), is_shown_(!quiet && ::isatty(STDERR_FILENO) == 1), tied_(std::cerr.tie(nullptr)) {}
   ~Progress() {
     if (is_shown_) std::cerr << "\r\x1b[K" << std::flush;
+    std::cerr.tie(tied_);
   }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -104,6 +107,7 @@ class Progress {
  private:
   std::uint64_t all_, shown_ = 0;
   bool is_shown_;
+  std::ostream* tied_;
 };
 
 void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks) {

@@ -65,8 +65,8 @@ int count_module(dl_phdr_info* info, std::size_t, void* data) {
   look.basis.loaded = info->dlpi_adds;
   look.basis.unloaded = info->dlpi_subs;
   ++look.count;
-  if (is_loader(*info)) {
-    if (::gnu_get_libc_version != nullptr) look.at_start = look.count;
+  if (::gnu_get_libc_version != nullptr && is_loader(*info)) {
+    look.at_start = look.count;
     loader_counts.look(*info);
   }
   return 0;

@@ -37,6 +37,16 @@ std::uint64_t most_decompressed(std::uint64_t file_size) {
   return (std::uint64_t{64} << 20U) + 256 * file_size;
 }
 
+/// Samples with a stack have some kilobytes, one nearly as many as another: where the next but one begins can be
+/// guessed while memory is asked for this one.
+void fetch_ahead(std::span<const std::byte> bytes, std::size_t size) {
+  constexpr std::size_t small = 1024, line = 64, records = 2;
+  const std::size_t at = records * size;
+  if (size < small || bytes.size() < at + line) return;
+  __builtin_prefetch(bytes.data() + at);
+  __builtin_prefetch(bytes.data() + at + line);
+}
+
 }  // namespace
 
 RecordingFile::RecordingFile(const std::filesystem::path& path, sframe::Abi here)
@@ -207,6 +217,7 @@ void RecordingFile::index(std::span<const std::byte> bytes, std::uint64_t offset
       throw MalformedInput({name(), "perf.data record"}, offset, "size is " + hex(size));
     }
     if (size > bytes.size()) break;
+    fetch_ahead(bytes, size);
     const auto type = load<std::uint32_t>(bytes, endian_);
     // Two kinds are followed by bytes that their size does not count.
     std::uint64_t behind = 0;

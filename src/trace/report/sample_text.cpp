@@ -12,7 +12,7 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::size_t remembered = 8192, most_at_once = std::size_t{1} << 16U;
+constexpr std::size_t remembered = 8192, most_at_once = std::size_t{1} << 19U;
 /// Names of templates can have kilobytes.
 constexpr std::size_t longest_remembered = 1024;
 /// The kernel is in all address spaces.
@@ -32,12 +32,20 @@ void SampleText::add(AddressSpace& space, const Sample& sample, const std::optio
     text_ += end.view();
   }
   text_ += '\n';
-  if (text_.size() >= most_at_once) finish();
+  if (text_.size() >= most_at_once) write_beside();
 }
 
 void SampleText::finish() {
-  out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
+  if (!text_.empty()) write_beside();
+  if (writing_.valid()) writing_.get();
+}
+
+void SampleText::write_beside() {
+  if (writing_.valid()) writing_.get();
+  text_.swap(written_);
   text_.clear();
+  // Where no thread can be had, this waits for get().
+  writing_ = std::async([this] { out_.write(written_.data(), static_cast<std::streamsize>(written_.size())); });
 }
 
 void SampleText::add_head(const Sample& sample) {

@@ -47,7 +47,7 @@ class Walker {
  private:
   /// The unwinder is told of one module at a time.
   struct Known {
-    std::uint64_t begin, end;
+    std::uint64_t begin = 0, end = 0;
     unwind::Unwinder unwinder;
   };
 
