@@ -20,7 +20,7 @@ std::string place_of(trace::AddressSpace& space, std::uint64_t pc) {
   std::string name(place.name.substr(place.name.rfind('/') + 1));
   if (place.file == nullptr) return name;
   const trace::FunctionPlace& function = place.file->function_at(place.address);
-  return function.name.empty() ? name : name + "'s " + function.name;
+  return function.name.empty() ? name : name.append("'s ").append(function.name);
 }
 
 /// For a person who asks readelf.
