@@ -13,7 +13,7 @@ namespace {
 /// A loader's writable segment, and what dl_iterate_phdr tells of it.
 class Loader {
  public:
-  explicit Loader(std::size_t words = 64) : words_(words) {
+  explicit Loader(std::size_t words) : words_(words) {
     segment_.p_type = PT_LOAD;
     segment_.p_flags = PF_R | PF_W;
     segment_.p_vaddr = 0;
@@ -49,106 +49,98 @@ class Loader {
   dl_phdr_info info_{};
 };
 
-TEST(LoaderCounts, AreUnknownUntilTheyWereSeenToChange) {
-  Loader loader;
-  LoaderCountFinder finder;
-  EXPECT_FALSE(finder.counts().are_unchanged());
-  loader.change(finder, 7, 7);
-  EXPECT_FALSE(finder.counts().are_unchanged());
-  loader.tell(finder, 7, 7);
-  EXPECT_FALSE(finder.counts().are_unchanged());
-  loader.change(finder, 9, 9);
-  EXPECT_TRUE(finder.counts().are_unchanged());
+class LoaderCountsTest : public testing::Test {
+ protected:
+  Loader loader_{4096};
+  LoaderCountFinder finder_;
+};
+
+TEST_F(LoaderCountsTest, AreUnknownUntilTheyWereSeenToChange) {
+  EXPECT_FALSE(finder_.counts().are_unchanged());
+  loader_.change(finder_, 7, 7);
+  EXPECT_FALSE(finder_.counts().are_unchanged());
+  loader_.tell(finder_, 7, 7);
+  EXPECT_FALSE(finder_.counts().are_unchanged());
+  loader_.change(finder_, 9, 9);
+  EXPECT_TRUE(finder_.counts().are_unchanged());
 }
 
-TEST(LoaderCounts, ChangeWithEachFileThatComesOrGoes) {
-  Loader loader;
-  LoaderCountFinder finder;
-  loader.change(finder, 7, 7);
-  loader.change(finder, 9, 8);
-  const LoaderCounts counts = finder.counts();
+TEST_F(LoaderCountsTest, ChangeWithEachFileThatComesOrGoes) {
+  loader_.change(finder_, 7, 7);
+  loader_.change(finder_, 9, 8);
+  const LoaderCounts counts = finder_.counts();
   EXPECT_TRUE(counts.are_unchanged());
-  loader.set_counts(9, 7);
+  loader_.set_counts(9, 7);
   EXPECT_FALSE(counts.are_unchanged());
-  loader.set_counts(10, 8);
+  loader_.set_counts(10, 8);
   EXPECT_FALSE(counts.are_unchanged());
-  loader.tell(finder, 10, 8);
+  loader_.tell(finder_, 10, 8);
   EXPECT_FALSE(counts.are_unchanged());
-  EXPECT_TRUE(finder.counts().are_unchanged());
+  EXPECT_TRUE(finder_.counts().are_unchanged());
 }
 
-TEST(LoaderCounts, BothHaveToChange) {
-  Loader loader;
-  LoaderCountFinder finder;
-  loader.change(finder, 7, 7);
-  loader.change(finder, 8, 7);
-  EXPECT_FALSE(finder.counts().are_unchanged());
-  loader.change(finder, 9, 8);
-  EXPECT_TRUE(finder.counts().are_unchanged());
+TEST_F(LoaderCountsTest, BothHaveToChange) {
+  loader_.change(finder_, 7, 7);
+  loader_.change(finder_, 8, 7);
+  EXPECT_FALSE(finder_.counts().are_unchanged());
+  loader_.change(finder_, 9, 8);
+  EXPECT_TRUE(finder_.counts().are_unchanged());
 }
 
-TEST(LoaderCounts, AreNotOtherWordsThatHappenToBeEqual) {
-  Loader loader;
-  LoaderCountFinder finder;
-  for (std::size_t i = 30; i < 60; ++i) loader.word(i) = 7;
-  loader.change(finder, 7, 7);
-  loader.word(30) = 8;  // follows once
-  loader.change(finder, 8, 8);
-  EXPECT_TRUE(finder.counts().are_unchanged());
-  const LoaderCounts counts = finder.counts();
-  loader.word(31) = 100;
+TEST_F(LoaderCountsTest, AreNotOtherWordsThatHappenToBeEqual) {
+  for (std::size_t i = 30; i < 60; ++i) loader_.word(i) = 7;
+  loader_.change(finder_, 7, 7);
+  loader_.word(30) = 8;  // follows once
+  loader_.change(finder_, 8, 8);
+  EXPECT_TRUE(finder_.counts().are_unchanged());
+  const LoaderCounts counts = finder_.counts();
+  loader_.word(31) = 100;
   EXPECT_TRUE(counts.are_unchanged());
   // It might be the right one, as far as anybody knows; until it does not follow.
-  loader.word(30) = 100;
+  loader_.word(30) = 100;
   EXPECT_FALSE(counts.are_unchanged());
-  loader.change(finder, 9, 9);
-  const LoaderCounts later = finder.counts();
-  loader.word(30) = 101;
+  loader_.change(finder_, 9, 9);
+  const LoaderCounts later = finder_.counts();
+  loader_.word(30) = 101;
   EXPECT_TRUE(later.are_unchanged());
 }
 
-TEST(LoaderCounts, AreTwo) {
-  Loader loader;
-  LoaderCountFinder finder;
+TEST_F(LoaderCountsTest, AreTwo) {
   for (std::uint32_t count = 7; count < 10; ++count) {
-    loader.word(3) = count;
-    loader.tell(finder, count, count);
-    EXPECT_FALSE(finder.counts().are_unchanged());
+    loader_.word(3) = count;
+    loader_.tell(finder_, count, count);
+    EXPECT_FALSE(finder_.counts().are_unchanged());
   }
 }
 
-TEST(LoaderCounts, AreUnknownWhereWordsStopToFollow) {
-  Loader loader;
-  LoaderCountFinder finder;
-  loader.change(finder, 7, 7);
-  loader.change(finder, 9, 8);
-  ASSERT_TRUE(finder.counts().are_unchanged());
-  loader.set_counts(10, 9);
-  loader.tell(finder, 10, 18);  // with another namespace
-  EXPECT_FALSE(finder.counts().are_unchanged());
+TEST_F(LoaderCountsTest, AreUnknownWhereWordsStopToFollow) {
+  loader_.change(finder_, 7, 7);
+  loader_.change(finder_, 9, 8);
+  ASSERT_TRUE(finder_.counts().are_unchanged());
+  loader_.set_counts(10, 9);
+  loader_.tell(finder_, 10, 18);  // with another namespace
+  EXPECT_FALSE(finder_.counts().are_unchanged());
   // From then on as in the beginning.
-  loader.change(finder, 11, 10);
-  EXPECT_FALSE(finder.counts().are_unchanged());
-  loader.change(finder, 12, 11);
-  EXPECT_TRUE(finder.counts().are_unchanged());
+  loader_.change(finder_, 11, 10);
+  EXPECT_FALSE(finder_.counts().are_unchanged());
+  loader_.change(finder_, 12, 11);
+  EXPECT_TRUE(finder_.counts().are_unchanged());
 }
 
-TEST(LoaderCounts, AreUnknownAmongTooMany) {
-  Loader loader(4096);
-  LoaderCountFinder finder;
-  std::fill(loader.words().begin(), loader.words().end(), 7);
-  loader.change(finder, 7, 7);
-  EXPECT_FALSE(finder.counts().are_unchanged());
+TEST_F(LoaderCountsTest, AreUnknownAmongTooMany) {
+  std::fill(loader_.words().begin(), loader_.words().end(), 7);
+  loader_.change(finder_, 7, 7);
+  EXPECT_FALSE(finder_.counts().are_unchanged());
   // Those that all follow are too many to be asked for in each walk.
   const auto follow = [&](std::uint32_t count) {
-    for (std::size_t i = 0; i + 1 < LoaderCounts::most_words; ++i) loader.word(30 + i) = count;
-    loader.change(finder, count, count);
+    for (std::size_t i = 0; i + 1 < LoaderCounts::most_words; ++i) loader_.word(30 + i) = count;
+    loader_.change(finder_, count, count);
   };
   follow(8);
   follow(9);
-  EXPECT_FALSE(finder.counts().are_unchanged());
-  loader.change(finder, 10, 10);  // only the two
-  EXPECT_TRUE(finder.counts().are_unchanged());
+  EXPECT_FALSE(finder_.counts().are_unchanged());
+  loader_.change(finder_, 10, 10);  // only the two
+  EXPECT_TRUE(finder_.counts().are_unchanged());
 }
 
 }  // namespace
