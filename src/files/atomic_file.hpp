@@ -30,7 +30,6 @@ class AtomicFile {
   AtomicFile& operator=(AtomicFile&&) = delete;
 
   int descriptor() const { return descriptor_; }
-  std::filesystem::path temporary_path() const { return temporary_->path(); }
 
   /// Mode, owner, access control lists, file capabilities and other extended attributes of the file that is
   /// replaced; where there is none, as `New` says. To be called when the contents are written, since the kernel takes

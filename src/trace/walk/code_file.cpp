@@ -76,7 +76,6 @@ void CodeFile::translate() {
     why_no_rows_ = failure.what();
     return;
   }
-  is_translated_ = true;
   use_pages(made_);
 }
 

@@ -48,8 +48,6 @@ class CodeFile {
   /// Rows that were made, for a PC that the file's own section leaves out. Null: there are none.
   const sframe::SectionView* more_rows();
   const std::string& why_no_rows() const { return why_no_rows_; }
-  /// Whether some rows were made, not found.
-  bool is_translated() const { return is_translated_; }
 
   /// Stays where it is.
   const FunctionPlace& function_at(std::uint64_t address);
@@ -65,7 +63,7 @@ class CodeFile {
   elf::Image image_;
   const TranslationOptions& options_;
   sframe::SectionView own_, made_;
-  bool own_was_tried_ = false, was_translated_ = false, is_translated_ = false;
+  bool own_was_tried_ = false, was_translated_ = false;
   std::string why_no_rows_;
   std::vector<std::byte> section_;           ///< what made_ sees, if it was made anew
   std::optional<KeptFile> kept_section_;     ///< else
