@@ -16,80 +16,121 @@ unsigned size_of(unsigned opcode) {
   return opcode < 0x40 ? 2 : opcode < 0xc0 ? 4 : 6;
 }
 
+/// Of one instruction that is there as a whole.
+class Decoder {
+ public:
+  Decoder(std::span<const std::byte> code, std::uint64_t address) : code_(code), address_(address) {
+    found_.size = static_cast<std::uint8_t>(code.size());
+  }
+
+  std::optional<Instruction> decode() {
+    switch (byte(0)) {
+      case 0x07:
+        return branch_on_condition();
+      case 0x0d:
+        return branch_and_save();
+      case 0xa7:
+        return with_immediate_half();
+      case 0xb9:
+        return between_registers();
+      case 0xc0:
+        return with_immediate_word();
+      case 0xd2:  // mvc
+        return found_;
+      case 0xe3:
+        return load_or_store();
+      case 0xeb:
+        return several_registers();
+      default:
+        return std::nullopt;
+    }
+  }
+
+ private:
+  unsigned byte(std::size_t i) const { return std::to_integer<unsigned>(code_[i]); }
+  unsigned first() const { return byte(1) >> 4U; }
+  unsigned second() const { return byte(1) & 15U; }
+  std::int64_t half() const {
+    return std::int64_t{static_cast<std::int16_t>(load<std::uint16_t>(code_.subspan(2), Endian::Big))};
+  }
+  std::int64_t word() const {
+    return std::int64_t{static_cast<std::int32_t>(load<std::uint32_t>(code_.subspan(2), Endian::Big))};
+  }
+
+  std::optional<Instruction> if_scratch(unsigned written) const {
+    return is_scratch(written) ? std::optional(found_) : std::nullopt;
+  }
+
+  std::optional<Instruction> goes(Flow flow, std::int64_t halfwords) {
+    found_.flow = flow;
+    found_.target = address_ + static_cast<std::uint64_t>(2 * halfwords);
+    return found_;
+  }
+
+  /// bcr
+  std::optional<Instruction> branch_on_condition() {
+    found_.is_padding = first() == 0 || second() == 0;
+    if (!found_.is_padding && first() != 15) return std::nullopt;
+    if (!found_.is_padding) found_.flow = Flow::Leave;
+    return found_;
+  }
+
+  /// basr: without a second register it only says where it stands
+  std::optional<Instruction> branch_and_save() {
+    if (first() == return_address && second() != 0) {
+      found_.flow = Flow::Call;
+      found_.needs_saved_address = true;
+      return found_;
+    }
+    if (second() != 0) found_.flow = Flow::Leave;
+    return if_scratch(first());
+  }
+
+  std::optional<Instruction> with_immediate_half() {
+    if (byte(1) == 0x84) return goes(Flow::Branch, half());  // je
+    if (second() != 0xb) return std::nullopt;
+    if (first() != stack_pointer) return if_scratch(first());  // aghi
+    found_.stack_change = half();
+    return found_;
+  }
+
+  std::optional<Instruction> between_registers() const {
+    const bool is_known = byte(1) == 0x08 || byte(1) == 0x09 || byte(1) == 0x02 || byte(1) == 0x04;
+    return is_known ? if_scratch(byte(3) >> 4U) : std::nullopt;  // agr, sgr, ltgr, lgr
+  }
+
+  std::optional<Instruction> with_immediate_word() {
+    if (byte(1) == 0xf4) return goes(Flow::Jump, word());                        // jg
+    return second() == 0 || second() == 1 ? if_scratch(first()) : std::nullopt;  // larl, lgfi
+  }
+
+  std::optional<Instruction> load_or_store() const {
+    if (byte(5) == 0x24) return found_;                                              // stg
+    return byte(5) == 0x04 || byte(5) == 0x14 ? if_scratch(first()) : std::nullopt;  // lg, lgf
+  }
+
+  std::optional<Instruction> several_registers() {
+    if (byte(5) == 0x0c) return if_scratch(first());  // srlg
+    // stmg %r6,%r15,48(%r15); lmg %r6,%r15,208(%r15), which is the same place 160 bytes lower
+    if (byte(1) != 0x6f || byte(4) != 0 || byte(2) != 0xf0) return std::nullopt;
+    found_.saves_registers = byte(5) == 0x24 && byte(3) == 48;
+    found_.restores_registers = byte(5) == 0x04 && byte(3) == 48 + 160;
+    if (found_.restores_registers) found_.stack_change = 160;
+    return found_.saves_registers || found_.restores_registers ? std::optional(found_) : std::nullopt;
+  }
+
+  std::span<const std::byte> code_;
+  std::uint64_t address_;
+  Instruction found_;
+};
+
 }  // namespace
 
 std::optional<Instruction> decode_s390x(std::span<const std::byte> code, std::uint64_t address) {
   if (code.size() < 2) return std::nullopt;
-  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(code[i]); };
-  const unsigned opcode = byte(0), size = size_of(opcode);
+  const unsigned size = size_of(std::to_integer<unsigned>(code[0]));
   if (code.size() < size) return std::nullopt;
-  Instruction found{.size = static_cast<std::uint8_t>(size)};
-  const unsigned first = byte(1) >> 4U, second = byte(1) & 15U;
-  const auto if_scratch = [&](unsigned written) { return is_scratch(written) ? std::optional(found) : std::nullopt; };
-  const auto to = [&] {
-    return address + static_cast<std::uint64_t>(2 * std::int64_t{static_cast<std::int32_t>(
-                                                        load<std::uint32_t>(code.subspan(2), Endian::Big))});
-  };
-  const auto half = [&] {
-    return std::int64_t{static_cast<std::int16_t>(load<std::uint16_t>(code.subspan(2), Endian::Big))};
-  };
-  switch (opcode) {
-    case 0x07:  // bcr
-      found.is_padding = first == 0 || second == 0;
-      if (!found.is_padding && first != 15) return std::nullopt;
-      if (!found.is_padding) found.flow = Flow::Leave;
-      return found;
-    case 0x0d:  // basr: without a second register it only says where it stands
-      if (first == return_address && second != 0) {
-        found.flow = Flow::Call;
-        found.needs_saved_address = true;
-        return found;
-      }
-      if (second != 0) found.flow = Flow::Leave;
-      return if_scratch(first);
-    case 0xa7:
-      if (byte(1) == 0x84) {  // je
-        found.flow = Flow::Branch;
-        found.target = address + static_cast<std::uint64_t>(2 * half());
-        return found;
-      }
-      if (second == 0xb && first == stack_pointer) found.stack_change = half();  // aghi
-      return second == 0xb && first == stack_pointer ? std::optional(found)
-             : second == 0xb                         ? if_scratch(first)
-                                                     : std::nullopt;
-    case 0xb9:
-      switch (byte(1)) {
-        case 0x08:  // agr
-        case 0x09:  // sgr
-        case 0x02:  // ltgr
-        case 0x04:  // lgr
-          return if_scratch(byte(3) >> 4U);
-        default:
-          return std::nullopt;
-      }
-    case 0xc0:
-      if (byte(1) == 0xf4) {  // jg
-        found.flow = Flow::Jump;
-        found.target = to();
-        return found;
-      }
-      return second == 0 || second == 1 ? if_scratch(first) : std::nullopt;  // larl, lgfi
-    case 0xd2:                                                               // mvc
-      return found;
-    case 0xe3:
-      if (byte(5) == 0x24) return found;                                             // stg
-      return byte(5) == 0x04 || byte(5) == 0x14 ? if_scratch(first) : std::nullopt;  // lg, lgf
-    case 0xeb:
-      if (byte(5) == 0x0c) return if_scratch(first);  // srlg
-      // stmg %r6,%r15,48(%r15); lmg %r6,%r15,208(%r15), which is the same place 160 bytes lower
-      if (byte(1) != 0x6f || byte(4) != 0) return std::nullopt;
-      found.saves_registers = byte(5) == 0x24 && byte(2) == 0xf0 && byte(3) == 48;
-      found.restores_registers = byte(5) == 0x04 && byte(2) == 0xf0 && byte(3) == 48 + 160;
-      if (found.restores_registers) found.stack_change = 160;
-      return found.saves_registers || found.restores_registers ? std::optional(found) : std::nullopt;
-    default:
-      return std::nullopt;
-  }
+  return Decoder(code.first(size), address).decode();
 }
 
 }  // namespace sframe_gen::verify
