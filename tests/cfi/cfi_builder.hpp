@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cfi/cfi_interpreter.hpp"
+#include "cfi/formulas.hpp"
 #include "cfi/frame_table.hpp"
 
 namespace sframe_gen::test {
@@ -63,18 +64,5 @@ class OneFunction {
   cfi::TrackedRegisters tracked_;
   cfi::FrameTable table_;
 };
-
-inline cfi::Formula at_cfa(std::int64_t offset) {
-  return {std::nullopt, offset, true};
-}
-inline cfi::Formula cfa_plus(std::int64_t offset) {
-  return {std::nullopt, offset, false};
-}
-inline cfi::Formula reg(std::uint32_t number, std::int64_t offset) {
-  return {cfi::DwarfRegister{number}, offset, false};
-}
-inline cfi::Formula at_reg(std::uint32_t number, std::int64_t offset) {
-  return {cfi::DwarfRegister{number}, offset, true};
-}
 
 }  // namespace sframe_gen::test

@@ -193,24 +193,15 @@ TEST(FrameIndex, ReadsACieBehindItsFdeInDebugFrame) {
 }
 
 TEST(FrameIndex, ReadsBehindZeroLengthsInDebugFrame) {
-  for (const std::size_t zero_lengths : {1U, 3U}) {
-    // The record before them ends in its CIE's instructions, then in an FDE's.
-    for (const bool entry_last : {false, true}) {
-      auto front = entry_before_its_common();
-      if (entry_last) {
-        std::rotate(front.begin(), front.begin() + 0x18, front.end());
-        front[0x14 + 4] = std::byte{0};
-      }
-      const auto bytes = joined_sections(front, zero_lengths);
-      const cfi::FrameTable table =
-          cfi::index_frame_section(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
-      ASSERT_EQ(table.fdes.size(), 2U);
-      EXPECT_EQ(table.fdes[0].function_start, 0x100U);
-      EXPECT_EQ(table.fdes[0].instructions.size(), 0U);
-      EXPECT_EQ(table.fdes[1].function_start, 0x200U);
-      ASSERT_EQ(table.cies.size(), 2U);
-      EXPECT_EQ(table.cies[0].initial_instructions.size(), 7U);
-    }
+  for (const auto& bytes : joined_behind_zero_lengths()) {
+    const cfi::FrameTable table =
+        cfi::index_frame_section(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+    ASSERT_EQ(table.fdes.size(), 2U);
+    EXPECT_EQ(table.fdes[0].function_start, 0x100U);
+    EXPECT_EQ(table.fdes[0].instructions.size(), 0U);
+    EXPECT_EQ(table.fdes[1].function_start, 0x200U);
+    ASSERT_EQ(table.cies.size(), 2U);
+    EXPECT_EQ(table.cies[0].initial_instructions.size(), 7U);
   }
 }
 

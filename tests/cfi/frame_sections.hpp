@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -52,6 +53,18 @@ inline std::vector<std::byte> joined_sections(std::vector<std::byte> front, std:
   // clang-format on
   front.insert(front.end(), behind.span().begin(), behind.span().end());
   return front;
+}
+
+/// Joined sections of which the first ends in its CIE's instructions, then in an FDE's.
+inline std::vector<std::vector<std::byte>> joined_behind_zero_lengths() {
+  const auto cie_last = entry_before_its_common();
+  auto fde_last = cie_last;
+  std::rotate(fde_last.begin(), fde_last.begin() + 0x18, fde_last.end());
+  fde_last[0x14 + 4] = std::byte{0};
+  std::vector<std::vector<std::byte>> sections;
+  for (const std::size_t zero_lengths : {1U, 3U})
+    for (const auto& front : {cie_last, fde_last}) sections.push_back(joined_sections(front, zero_lengths));
+  return sections;
 }
 
 }  // namespace sframe_gen::test

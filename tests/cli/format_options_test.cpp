@@ -4,22 +4,22 @@
 
 #include <gtest/gtest.h>
 
-#include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "cli/options.hpp"
+#include "cli/wrong_usage.hpp"
 #include "sframe_gen/format.hpp"
 
 namespace sframe_gen::cli {
 namespace {
 
 using sframe::Version;
+using test::Wrong;
 
 OutputFormat format(std::vector<const char*> arguments) {
-  arguments.insert(arguments.begin(), "sframe-gen");
   arguments.push_back("a");
-  return read_command_line(static_cast<int>(arguments.size()), arguments.data()).convert.format;
+  return test::read(std::move(arguments)).convert.format;
 }
 
 TEST(FormatOptions, NewestVersionByDefault) {
@@ -118,24 +118,12 @@ TEST(ReaderTargets, TakeAWordAboutFlexibleDescriptors) {
   EXPECT_EQ(format({"--for=kernel", "--flexible=never"}).flexible, FlexibleDescriptors::Never);
 }
 
-struct Wrong {
-  std::vector<const char*> arguments;
-  const char* message;
-};
-
-void PrintTo(const Wrong& wrong, std::ostream* out) {
-  for (const char* argument : wrong.arguments) *out << argument << ' ';
-}
-
 class WrongFormat : public testing::TestWithParam<Wrong> {};
 
 TEST_P(WrongFormat, IsNamed) {
-  try {
-    format(GetParam().arguments);
-    FAIL() << "was taken";
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), GetParam().message);
-  }
+  std::vector<const char*> arguments = GetParam().arguments;
+  arguments.push_back("a");
+  test::expect_refusal(arguments, GetParam().message);
 }
 
 constexpr const char* converting_only = "options that choose a format go with converting, --emit and --launch only";

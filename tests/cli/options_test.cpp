@@ -2,20 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "cli/help.hpp"
 #include "cli/version.hpp"
+#include "cli/wrong_usage.hpp"
 
 namespace sframe_gen::cli {
 namespace {
 
-Options read(std::vector<const char*> arguments) {
-  arguments.insert(arguments.begin(), "sframe-gen");
-  return read_command_line(static_cast<int>(arguments.size()), arguments.data());
-}
+using test::expect_refusal;
+using test::read;
+using test::Wrong;
 
 using Paths = std::vector<std::filesystem::path>;
 
@@ -120,24 +119,10 @@ TEST(Options, FileNamesAreTakenAsTheyAre) {
   EXPECT_EQ(read({"--cfi-from=two words.debug", "a"}).convert.debug_file, "two words.debug");
 }
 
-struct Wrong {
-  std::vector<const char*> arguments;
-  const char* message;
-};
-
-void PrintTo(const Wrong& wrong, std::ostream* out) {
-  for (const char* argument : wrong.arguments) *out << argument << ' ';
-}
-
 class WrongUsage : public testing::TestWithParam<Wrong> {};
 
 TEST_P(WrongUsage, IsNamed) {
-  try {
-    read(GetParam().arguments);
-    FAIL() << "was taken";
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), GetParam().message);
-  }
+  expect_refusal(GetParam().arguments, GetParam().message);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,10 +1,11 @@
 #include "cli/run.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <fstream>
 #include <string>
+
+#include "support/folder.hpp"
 
 namespace sframe_gen::cli {
 namespace {
@@ -13,15 +14,9 @@ namespace {
 class RunTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sframe-gen-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    program_ = folder_ / "program";
     std::filesystem::copy_file(SFRAME_GEN_SOURCE_DIR "/corpus/amd64/callee-saves/plain.elf", program_);
-    text_ = folder_ / "text";
     std::ofstream(text_) << "no program\n";
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   int run_with(const Options& options) {
     testing::internal::CaptureStdout();
@@ -38,7 +33,8 @@ class RunTest : public testing::Test {
     return options;
   }
 
-  std::filesystem::path folder_, program_, text_;
+  const test::Folder folder_;
+  const std::filesystem::path program_ = folder_ / "program", text_ = folder_ / "text";
   std::string out_, err_;
 };
 

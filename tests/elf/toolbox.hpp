@@ -1,6 +1,5 @@
 #pragma once
 
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -18,30 +17,12 @@
 #include "elf/records.hpp"
 #include "elf/undo/original.hpp"
 #include "elf/write/rewrite.hpp"
+#include "support/folder.hpp"
 
 /// Compiling, running and damaging small ELF files.
 namespace sframe_gen::elf::test {
 
-/// A temporary folder that disappears with its owner.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sframe-gen-test-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using sframe_gen::test::Folder;
 
 struct Outcome {
   int status;  ///< of the shell; -1: a signal

@@ -3,26 +3,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "cfi/formulas.hpp"
 #include "emit/default_form.hpp"
 #include "emit/dialects.hpp"
 #include "emit/lower.hpp"
 
 /// Rules as a person writes them, and what becomes of them.
 namespace sframe_gen::test {
-
-// offset(N), val_offset(N), register or breg with an offset, and what is stored there
-inline cfi::Formula at_cfa(std::int64_t offset) {
-  return {std::nullopt, offset, true};
-}
-inline cfi::Formula cfa_plus(std::int64_t offset) {
-  return {std::nullopt, offset, false};
-}
-inline cfi::Formula reg(std::uint32_t number, std::int64_t offset) {
-  return {cfi::DwarfRegister{number}, offset, false};
-}
-inline cfi::Formula at_reg(std::uint32_t number, std::int64_t offset) {
-  return {cfi::DwarfRegister{number}, offset, true};
-}
 
 /// The rules at a function's entry by the ABI; tests change one or two.
 inline cfi::Rules entry_rules(sframe::Abi abi) {

@@ -106,6 +106,13 @@ def scratch(prefix):
     return tempfile.mkdtemp(prefix=prefix)
 
 
+def scratch_of_module(prefix):
+    """An empty folder for all tests of a module, to be asked for in setUpModule."""
+    folder = scratch(prefix)
+    unittest.addModuleCleanup(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def write(path, content):
     with open(path, "wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)

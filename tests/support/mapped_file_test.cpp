@@ -1,7 +1,6 @@
 #include "support/mapped_file.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,19 +10,13 @@
 #include <utility>
 
 #include "sframe_gen/error.hpp"
+#include "support/folder.hpp"
 
 namespace sframe_gen {
 namespace {
 
 class MappedFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sframe-gen-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path file(const std::string& name, const std::string& content) const {
     std::ofstream(folder_ / name, std::ios::binary) << content;
     return folder_ / name;
@@ -42,7 +35,7 @@ class MappedFileTest : public testing::Test {
     return {};
   }
 
-  std::filesystem::path folder_;
+  const test::Folder folder_;
 };
 
 TEST_F(MappedFileTest, HoldsTheContents) {
@@ -71,7 +64,7 @@ TEST_F(MappedFileTest, Moves) {
 }
 
 TEST_F(MappedFileTest, RefusesWhatIsNoRegularFile) {
-  EXPECT_EQ(failure_of(folder_), folder_.string() + ": is not a regular file");
+  EXPECT_EQ(failure_of(folder_.path()), folder_.path().string() + ": is not a regular file");
   EXPECT_EQ(failure_of("/dev/null"), "/dev/null: is not a regular file");
   const std::filesystem::path fifo = folder_ / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);

@@ -1,11 +1,12 @@
 #include "trace/walk/kept_file.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include "support/folder.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -14,13 +15,7 @@ namespace fs = std::filesystem;
 
 class Kept : public testing::Test {
  protected:
-  Kept() {
-    std::string made = (fs::temp_directory_path() / "kept.XXXXXX").string();
-    folder_ = ::mkdtemp(made.data());
-    path_ = folder_ / "sub" / "file";
-    trace::KeptFile::keep(path_, source_, std::as_bytes(std::span(text_)));
-  }
-  ~Kept() override { fs::remove_all(folder_); }
+  Kept() { trace::KeptFile::keep(path_, source_, std::as_bytes(std::span(text_))); }
 
   std::string found(const Digest& source) const {
     const auto kept = trace::KeptFile::find(path_, source);
@@ -33,7 +28,8 @@ class Kept : public testing::Test {
   }
   void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
 
-  fs::path folder_, path_;
+  const Folder folder_;
+  const fs::path path_ = folder_ / "sub" / "file";
   Digest source_{std::byte{7}};
   std::string text_ = "what took long to work out";
 };

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <string>
 
+#include "support/folder.hpp"
+
 namespace sframe_gen::test {
 namespace {
 
@@ -15,13 +17,7 @@ constexpr std::uint64_t text = 0xffffffff81000000, far = 0xffffffffc0000000;
 
 class KernelNames : public testing::Test {
  protected:
-  KernelNames() {
-    std::string made = (fs::temp_directory_path() / "kernel.XXXXXX").string();
-    folder_ = ::mkdtemp(made.data());
-  }
-  ~KernelNames() override { fs::remove_all(folder_); }
-
-  trace::KeptFunctions functions() const { return {folder_, "abcd"}; }
+  trace::KeptFunctions functions() const { return {folder_.path(), "abcd"}; }
   void keep() const {
     constexpr std::array<trace::KernelFunction, 8> list{{{text, "_text", ""},
                                                          {text, "_stext", ""},
@@ -34,7 +30,7 @@ class KernelNames : public testing::Test {
     functions().keep(list);
   }
 
-  fs::path folder_;
+  const Folder folder_;
 };
 
 TEST_F(KernelNames, KeptOnesAreThoseThatLast) {
@@ -58,17 +54,17 @@ TEST_F(KernelNames, KeptOnesAreThoseThatLast) {
 
 TEST_F(KernelNames, OfAnotherStartAreNotFound) {
   keep();
-  const fs::path path = *fs::directory_iterator(folder_);
+  const fs::path path = *fs::directory_iterator(folder_.path());
   trace::KeptFile::keep(path, Digest{std::byte{1}}, {});
   EXPECT_FALSE(functions().find());
   keep();
   EXPECT_TRUE(functions().find());
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1);
 }
 
 TEST_F(KernelNames, DamagedAreNotFound) {
   keep();
-  const fs::path path = *fs::directory_iterator(folder_);
+  const fs::path path = *fs::directory_iterator(folder_.path());
   const auto size = fs::file_size(path);
   std::ofstream(path, std::ios::binary | std::ios::in).seekp(static_cast<std::streamoff>(size) - 1).put('#');
   EXPECT_FALSE(functions().find());
