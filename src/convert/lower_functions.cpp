@@ -17,7 +17,7 @@ namespace sframe_gen::convert {
 namespace {
 
 /// Below this a thread costs more than it saves.
-constexpr std::size_t functions_per_thread = 4096;
+constexpr std::size_t functions_per_thread = 1024;
 /// More than one: a thread that shares its core with the file's copy takes fewer.
 constexpr std::size_t parts_per_thread = 4;
 
