@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <iostream>
 
 #include "support/text.hpp"
@@ -45,8 +44,8 @@ void Progress::show_file(std::size_t done, const std::string& file) {
   // The first files say little about the others.
   if (before > 0 && now_ms() - started_ms_ >= 2 * first_after_ms) {
     const double seconds = static_cast<double>(now_ms() - started_ms_) / 1000;
-    const double left = seconds * static_cast<double>(all - before) / static_cast<double>(before);
-    counts += ", " + std::to_string(std::lround(left)) + " s left";
+    const std::chrono::duration<double> left(seconds * static_cast<double>(all - before) / static_cast<double>(before));
+    counts += ", " + std::to_string(std::chrono::round<std::chrono::seconds>(left).count()) + " s left";
   }
   write(counts, file);
 }
