@@ -9,9 +9,10 @@
 #include "convert/debug_file.hpp"
 #include "convert/lower_functions.hpp"
 #include "elf/alignment.hpp"
+#include "elf/edit/file_image.hpp"
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
-#include "files/replace_file.hpp"
+#include "files/atomic_file.hpp"
 #include "object/object_check.hpp"
 #include "object/object_writer.hpp"
 #include "object/preconditions.hpp"
@@ -94,26 +95,64 @@ LoweredObject lower_object(const elf::Image& object, const ConvertOptions& optio
   return lowered;
 }
 
-ConvertedObject convert_object(const elf::Image& object, const ConvertOptions& options) {
+namespace {
+
+/// An object with its new section, not written yet.
+struct NewObject {
+  object::ObjectForm form;
+  Object outcome;
+  bool is_unchanged = false;
+};
+
+NewObject make_object(const elf::Image& object, const ConvertOptions& options) {
   object::check_preconditions(object, options.drop_signature);
   LoweredObject lowered = lower_object(object, options);
-  if (lowered.has_only_empty_functions) {
-    const auto bytes = object.file_bytes();
-    return {{bytes.begin(), bytes.end()}, {std::move(lowered.coverage), 0, 0}, true};
+  const std::uint64_t old_size = object.file_bytes().size();
+  if (lowered.has_only_empty_functions)
+    return {{old_size, {{{0, old_size}, {}}}}, {std::move(lowered.coverage), 0, 0}, true};
+  NewObject made{object::with_section(object, lowered.section), {}, false};
+  made.outcome = {std::move(lowered.coverage), lowered.section.bytes.size(),
+                  static_cast<std::int64_t>(made.form.size - old_size)};
+  return made;
+}
+
+elf::FileImage file_image_of(object::ObjectForm form) {
+  elf::FileImage contents;
+  for (object::ObjectForm::Piece& piece : form.pieces) {
+    const std::uint64_t kept = piece.kept.end - piece.kept.begin, made = piece.made.size();
+    if (kept != 0) contents.copies.push_back({piece.kept.begin, contents.size, kept});
+    contents.size += kept;
+    if (made != 0) contents.patches.push_back({contents.size, std::move(piece.made)});
+    contents.size += made;
   }
-  ConvertedObject converted{object::with_section(object, lowered.section), {}, false};
-  object::check_object(object, elf::Image::of_bytes(converted.bytes, object.name()));
-  converted.outcome = {std::move(lowered.coverage), lowered.section.bytes.size(),
-                       static_cast<std::int64_t>(converted.bytes.size() - object.file_bytes().size())};
+  return contents;
+}
+
+void write_object(const elf::Image& object, NewObject made, const std::filesystem::path& output) {
+  files::AtomicFile file(output, object.file());
+  elf::write_file_image(file_image_of(std::move(made.form)), object.descriptor(), file.descriptor(), output.string());
+  if (!made.is_unchanged)
+    object::check_object(object, elf::Image::open(file.descriptor(), object.name()), object::Stored::InFiles);
+  file.take_attributes();
+  file.commit();
+}
+
+}  // namespace
+
+ConvertedObject convert_object(const elf::Image& object, const ConvertOptions& options) {
+  NewObject made = make_object(object, options);
+  ConvertedObject converted{object::bytes_of(made.form, object), std::move(made.outcome), made.is_unchanged};
+  if (!made.is_unchanged) object::check_object(object, elf::Image::of_bytes(converted.bytes, object.name()));
   return converted;
 }
 
 Object convert_object_file(const elf::Image& object, const std::filesystem::path& output,
                            const ConvertOptions& options) {
-  ConvertedObject converted = convert_object(object, options);
-  const bool is_there = converted.is_unchanged && output == object.name();
-  if (!options.dry_run && !is_there) files::replace_file(output, converted.bytes, object.file());
-  return std::move(converted.outcome);
+  NewObject made = make_object(object, options);
+  Object outcome = std::move(made.outcome);
+  const bool is_there = made.is_unchanged && output == object.name();
+  if (!options.dry_run && !is_there) write_object(object, std::move(made), output);
+  return outcome;
 }
 
 }  // namespace sframe_gen::convert

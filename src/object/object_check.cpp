@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "elf/alignment.hpp"
+#include "files/same_bytes.hpp"
 #include "object/symbol_table.hpp"
 #include "support/byte_reader.hpp"
 
@@ -15,9 +16,13 @@ namespace {
 
 constexpr std::uint64_t section_alignment = 8;
 
+/// A mapping of larger contents, once read, would stay in memory.
+constexpr std::uint64_t large = 1 << 20;
+
 class Check {
  public:
-  Check(const elf::Image& input, const elf::Image& output) : input_(input), output_(output) {}
+  Check(const elf::Image& input, const elf::Image& output, Stored stored)
+      : input_(input), output_(output), stored_(stored) {}
 
   void run() {
     check_elf_header();
@@ -53,9 +58,16 @@ class Check {
     // Names grow; the null section has the count of sections where that has more than 16 bits.
     if (names || section.index == 0) before.sh_size = after.sh_size;
     require(std::memcmp(&before, &after, sizeof before) == 0, section.name + " keeps its header");
+    require(keeps_bytes(section, now), section.name + " keeps its bytes");
+  }
+
+  bool keeps_bytes(const elf::Section& section, const elf::Section& now) const {
     const auto bytes = input_.bytes_of(section), bytes_now = output_.bytes_of(now);
-    require(bytes_now.size() >= bytes.size() && std::equal(bytes.begin(), bytes.end(), bytes_now.begin()),
-            section.name + " keeps its bytes");
+    if (bytes_now.size() < bytes.size()) return false;
+    if (stored_ == Stored::InMemory || bytes.size() < large)
+      return std::equal(bytes.begin(), bytes.end(), bytes_now.begin());
+    return files::have_same_bytes({input_.descriptor(), section.header.sh_offset},
+                                  {output_.descriptor(), now.header.sh_offset}, bytes.size());
   }
 
   void check_places() const {
@@ -94,12 +106,13 @@ class Check {
 
   const elf::Image& input_;
   const elf::Image& output_;
+  Stored stored_;
 };
 
 }  // namespace
 
-void check_object(const elf::Image& input, const elf::Image& output) {
-  Check(input, output).run();
+void check_object(const elf::Image& input, const elf::Image& output, Stored stored) {
+  Check(input, output, stored).run();
 }
 
 }  // namespace sframe_gen::object

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <cstdint>
+
 #include "elf/image.hpp"
 
 namespace sframe_gen::object {
+
+/// Where both are: files are compared without holding them in memory, and holes in them not at all.
+enum class Stored : std::uint8_t { InMemory, InFiles };
 
 /// Compares an object with a new section with the one it was made from, without knowing how. Throws LayoutViolation,
 /// which names the broken rule:
@@ -12,6 +17,6 @@ namespace sframe_gen::object {
 ///   * contents lie in the file, behind the ELF header and apart from each other
 ///   * .sframe is loaded, read-only and aligned; its relocations are for it, ascend, lie inside, and name symbols that
 ///     the object has
-void check_object(const elf::Image& input, const elf::Image& output);
+void check_object(const elf::Image& input, const elf::Image& output, Stored stored = Stored::InMemory);
 
 }  // namespace sframe_gen::object

@@ -22,15 +22,18 @@ namespace {
 
 using elf::align_up;
 
+/// Contents from this size on are not held in memory. A piece of its own costs more than the copy of a smaller one.
+constexpr std::size_t large = std::size_t{1} << 20;
+
 /// One object on the way to its new form: the headers as they will be, and the contents as they are laid down.
 class Writer {
  public:
   Writer(const elf::Image& object, const NewObjectSection& added)
-      : object_(object), added_(added), names_(object), output_(object.endian()) {
+      : object_(object), added_(added), names_(object), output_(object.endian()), elf_header_(object.header()) {
     for (const elf::Section& section : object.sections()) headers_.push_back(object.header_in_file(section.index));
   }
 
-  std::vector<std::byte> run() {
+  ObjectForm run() {
     // First the longer name, which ends in the other.
     names_.place_of(".rela" + added_.name);
     section_ = find_or_add(added_.name, {SHT_PROGBITS, elf::section_type_gnu_sframe});
@@ -42,7 +45,10 @@ class Writer {
     add_relocations();
     add_names();
     add_headers();
-    return output_.release();
+    end_piece();
+    write_elf_header();
+    form_.size = begin_;
+    return std::move(form_);
   }
 
  private:
@@ -107,8 +113,21 @@ class Writer {
       const bool is_aligned = elf::is_power_of_two_or_zero(header.sh_addralign) &&
                               elf::align_down(header.sh_offset, header.sh_addralign) == header.sh_offset;
       header.sh_offset = pad_to(is_aligned && !bytes.empty() ? header.sh_addralign : 1);
-      output_.append_bytes(bytes);
+      append(bytes);
     }
+  }
+
+  void append(std::span<const std::byte> contents) {
+    if (contents.size() < large) return output_.append_bytes(contents);
+    end_piece();
+    const auto from = static_cast<std::uint64_t>(contents.data() - object_.file_bytes().data());
+    form_.pieces.push_back({{from, from + contents.size()}, {}});
+    begin_ += contents.size();
+  }
+
+  void end_piece() {
+    begin_ += output_.size();
+    form_.pieces.push_back({{}, std::exchange(output_, ByteWriter(object_.endian())).release()});
   }
 
   void add_section() {
@@ -143,45 +162,61 @@ class Writer {
 
   void add_names() {
     Elf64_Shdr& header = headers_[object_.section_name_table_index()];
-    header.sh_offset = output_.size();
+    header.sh_offset = offset();
     header.sh_size = names_.bytes().size();
     output_.append_bytes(names_.bytes());
   }
 
   void add_headers() {
-    Elf64_Ehdr header = object_.header();
-    header.e_shoff = pad_to(alignof(Elf64_Shdr));
+    elf_header_.e_shoff = pad_to(alignof(Elf64_Shdr));
     // Counts beyond 16 bits stand in section header 0 (gABI, chapter 4).
     const bool extended = headers_.size() >= SHN_LORESERVE;
-    header.e_shnum = extended ? Elf64_Half{0} : static_cast<Elf64_Half>(headers_.size());
+    elf_header_.e_shnum = extended ? Elf64_Half{0} : static_cast<Elf64_Half>(headers_.size());
     if (extended) headers_[0].sh_size = headers_.size();
     for (const Elf64_Shdr& section : headers_) {
       std::array<std::byte, sizeof(Elf64_Shdr)> bytes{};
       elf::store_section(bytes, section, object_.endian());
       output_.append_bytes(bytes);
     }
-    std::array<std::byte, sizeof(Elf64_Ehdr)> bytes{};
-    elf::store_header(bytes, header, object_.endian());
-    output_.overwrite(0, bytes);
   }
 
-  /// The offset where the next byte comes to stand.
+  void write_elf_header() {
+    elf::store_header(std::span(form_.pieces.front().made).first(sizeof(Elf64_Ehdr)), elf_header_, object_.endian());
+  }
+
+  /// Where the next byte comes to stand.
+  std::uint64_t offset() const { return begin_ + output_.size(); }
+
   std::uint64_t pad_to(std::uint64_t alignment) {
-    while (output_.size() != align_up(output_.size(), alignment)) output_.u8(0);
-    return output_.size();
+    while (offset() != align_up(offset(), alignment)) output_.u8(0);
+    return offset();
   }
 
   const elf::Image& object_;
   const NewObjectSection& added_;
   SectionNames names_;
+  ObjectForm form_;
+  std::uint64_t begin_ = 0;  ///< where `output_` comes to stand
   ByteWriter output_;
+  Elf64_Ehdr elf_header_;
   std::vector<Elf64_Shdr> headers_;
   std::uint32_t section_ = 0, relocations_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::byte> with_section(const elf::Image& object, const NewObjectSection& added) {
+std::vector<std::byte> bytes_of(const ObjectForm& form, const elf::Image& object) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(form.size);
+  for (const ObjectForm::Piece& piece : form.pieces) {
+    const auto kept = object.file_bytes().subspan(piece.kept.begin, piece.kept.end - piece.kept.begin);
+    bytes.insert(bytes.end(), kept.begin(), kept.end());
+    bytes.insert(bytes.end(), piece.made.begin(), piece.made.end());
+  }
+  return bytes;
+}
+
+ObjectForm with_section(const elf::Image& object, const NewObjectSection& added) {
   return Writer(object, added).run();
 }
 

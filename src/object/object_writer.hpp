@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "elf/alignment.hpp"
 #include "elf/image.hpp"
 
 namespace sframe_gen::object {
@@ -26,10 +27,24 @@ struct NewObjectSection {
   std::vector<Relocation> relocations;  ///< ascending by offset
 };
 
+/// A form of an object that is not written yet, in pieces that follow each other.
+struct ObjectForm {
+  /// A range of the object's file, if that has bytes, or else bytes of its own.
+  struct Piece {
+    elf::FileRange kept;
+    std::vector<std::byte> made;
+  };
+  std::uint64_t size = 0;
+  std::vector<Piece> pieces;
+};
+
+/// All of its bytes.
+std::vector<std::byte> bytes_of(const ObjectForm& form, const elf::Image& object);
+
 /// The object with the section and its relocations in place of those of the same name, if it has such, else behind all
 /// its sections. No index and no symbol changes. The contents stand in the order they had, without what no header
 /// describes, then the new ones, the names of the sections and their headers, so that a second time gives the same
 /// bytes. The object must have passed check_preconditions. Throws MalformedInput and Refused.
-std::vector<std::byte> with_section(const elf::Image& object, const NewObjectSection& added);
+ObjectForm with_section(const elf::Image& object, const NewObjectSection& added);
 
 }  // namespace sframe_gen::object

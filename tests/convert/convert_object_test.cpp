@@ -57,5 +57,16 @@ TEST(ConvertObject, TakesEachSectionOfTheName) {
   EXPECT_EQ(convert_object(output, {}).bytes, converted.bytes);
 }
 
+TEST(ConvertObject, FileIsWrittenAsItIsInMemory) {
+  // Behind large contents, all is written from other pieces than in front of them.
+  const Bytes bytes =
+      assemble(object::test::two_functions + ".data\n.fill 2000001, 1, 0x5a\n.section .late,\"a\"\n.quad 7\n");
+  const object::test::Folder folder;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  elf::test::write_text(folder / "a.o", std::string(text));
+  convert_object_file(elf::Image::open(folder / "a.o"), folder / "b.o", {});
+  EXPECT_EQ(object::test::bytes_of_file(folder / "b.o"), convert_object(open(bytes), {}).bytes);
+}
+
 }  // namespace
 }  // namespace sframe_gen::convert
