@@ -80,6 +80,7 @@ class FileWork {
 
   void do_it(const std::filesystem::path& file) {
     std::error_code ignored;
+    if (std::filesystem::is_directory(file, ignored)) refuse_folder(file);
     const FileKind kind = convert::kind_of(file);
     // A folder or device is an error all the same.
     if (options_.skip_non_elf && kind == FileKind::Other && std::filesystem::is_regular_file(file, ignored)) {
@@ -107,6 +108,11 @@ class FileWork {
       case Action::Version:
         return;
     }
+  }
+
+  [[noreturn]] void refuse_folder(const std::filesystem::path& folder) const {
+    const bool one_place = options_.action == Action::Emit || options_.action == Action::LookUp;
+    throw Refused(folder.string(), one_place ? "is a folder" : "is a folder; --recursive works on the files below it");
   }
 
   void convert_one(const std::filesystem::path& file) {
@@ -207,7 +213,7 @@ class FileWork {
   }
 
   void look_up_one(convert::Inspected& file, bool with_name) {
-    const std::uint64_t address = file.places.range_of(options_.place).begin;
+    const std::uint64_t address = file.places.address_of(options_.place);
     for (const FileSection& found : file.sections) {
       const std::optional<std::string> said = convert::look_up(file, found.section, address);
       if (said) {

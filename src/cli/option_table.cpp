@@ -152,7 +152,8 @@ constexpr Option table[]{
         .argument = {ArgumentKind::File, "OUT", {}, {}},
         .brief = "write to another file",
         .help = "write to OUT and leave the input as it is (one FILE only)",
-        .manual = "Write to OUT, a new or a regular file, and leave the input as it is. One FILE only.",
+        .manual = "Write to OUT, a new or a regular file, and leave the input as it is. One FILE only. With --emit, "
+                  "*-* is standard output.",
         .limit = &writing,
         .excludes = {"dry-run"},
         .takes_one_file = true,

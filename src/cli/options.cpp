@@ -47,9 +47,17 @@ std::vector<const ReaderTarget*> readers_of(const std::string& names) {
   return readers;
 }
 
+/// "-" is what other programs call standard output, and nobody means a file of that name.
+std::optional<std::filesystem::path> output_of(const GivenOptions& given, Action action) {
+  const std::optional<std::string> output = given.value_of("output");
+  if (output != "-") return output;
+  if (action != Action::Emit) throw UsageError("--output is a file ('./-', if that is its name)");
+  return {};
+}
+
 void take(const GivenOptions& given, Options& options) {
   options.files.assign(given.files.begin(), given.files.end());
-  options.output = given.value_of("output");
+  options.output = output_of(given, options.action);
   options.convert.format = format_of(given);
   options.convert.debug_file = given.value_of("cfi-from");
   options.convert.from_section = given.has("from-sframe");

@@ -13,6 +13,7 @@
 #include "cli/file_work.hpp"
 #include "cli/in_order.hpp"
 #include "cli/progress.hpp"
+#include "cli/report/json.hpp"
 #include "cli/totals.hpp"
 #include "cli/transcript.hpp"
 #include "convert/file_kind.hpp"
@@ -51,10 +52,17 @@ class Run {
  private:
   void find(const std::filesystem::path& folder) try {
     FoundFiles found = find_files(folder, {options_.excluded, options_.linked_only});
-    for (const std::string& failure : found.failures) error(failure);
+    for (const std::string& failure : found.failures) failed(folder, failure);
     for (Subject& subject : found.subjects) subjects_.push_back(std::move(subject));
   } catch (const Failure& failure) {
-    error(failure.what());
+    failed(folder, failure.what());
+  }
+
+  /// A folder counts as a file that failed.
+  void failed(const std::filesystem::path& folder, const std::string& text) {
+    error(text);
+    totals_.add({.what = FileResult::What::Failed, .reason = "", .rows = 0, .growth = 0});
+    if (options_.report == ReportFormat::Json) write_json_failure(folder.string(), "failed", text, std::cout);
   }
 
   static Subject subject_of(const std::filesystem::path& file) {

@@ -48,22 +48,40 @@ std::optional<CodeRange> Places::named(std::string_view name) {
   return CodeRange{section->header.sh_addr, section->header.sh_addr + section->header.sh_size};
 }
 
-CodeRange Places::range_of(std::string_view place) {
-  if (const auto dots = place.find(".."); dots != std::string_view::npos && dots != 0) {
-    const std::uint64_t begin = range_of(place.substr(0, dots)).begin;
-    const std::uint64_t end = range_of(place.substr(dots + 2)).begin;
-    if (end <= begin)
-      throw Refused(image_.name(), "has nothing in '" + std::string(place) + "', which ends before it begins");
-    return {begin, end};
-  }
-  if (const auto address = number_of(place)) return {*address, *address + 1};
+std::optional<CodeRange> Places::single(std::string_view place) {
+  if (const auto address = number_of(place)) return CodeRange{*address, *address + 1};
   // Names may have a plus sign in them, so the whole comes first.
-  if (const auto whole = named(place)) return *whole;
+  if (const auto whole = named(place)) return whole;
   const auto plus = place.rfind('+');
   const auto offset = plus == std::string_view::npos ? std::nullopt : number_of(place.substr(plus + 1));
   const auto base = offset ? named(place.substr(0, plus)) : std::nullopt;
-  if (!base) throw Refused(image_.name(), "has no symbol or section '" + std::string(place) + "'");
-  return {base->begin + *offset, base->begin + *offset + 1};
+  if (!base) return {};
+  return CodeRange{base->begin + *offset, base->begin + *offset + 1};
+}
+
+/// Names may have dots in them too: rustc's "_ZN4core3ops..Fn", where colons would stand.
+std::optional<CodeRange> Places::between_two(std::string_view place) {
+  for (auto dots = place.find(".."); dots != std::string_view::npos; dots = place.find("..", dots + 1)) {
+    const auto begin = single(place.substr(0, dots));
+    const auto end = begin ? single(place.substr(dots + 2)) : std::nullopt;
+    if (end) return CodeRange{begin->begin, end->begin};
+  }
+  return {};
+}
+
+CodeRange Places::range_of(std::string_view place) {
+  if (const auto found = single(place)) return *found;
+  const auto range = between_two(place);
+  if (!range) throw Refused(image_.name(), "has no symbol or section '" + std::string(place) + "'");
+  if (range->end <= range->begin)
+    throw Refused(image_.name(), "has nothing in '" + std::string(place) + "', which ends before it begins");
+  return *range;
+}
+
+std::uint64_t Places::address_of(std::string_view place) {
+  if (const auto found = single(place)) return found->begin;
+  const std::string what = between_two(place) ? "place '" : "symbol or section '", text(place);
+  throw Refused(image_.name(), "has no " + what + text + "'" + (what == "place '" ? ", which is a range of them" : ""));
 }
 
 }  // namespace sframe_gen::convert

@@ -31,8 +31,14 @@ class Places {
   /// "0x4010" is one address; "main" all of the function's; "main+0x3" and ".text+0x10" one; "0x4010..0x4020" those
   /// before the second. Throws Refused.
   CodeRange range_of(std::string_view place);
+  /// Its first address, where it is no range. Throws Refused.
+  std::uint64_t address_of(std::string_view place);
 
  private:
+  /// What is no range of two places.
+  std::optional<CodeRange> single(std::string_view place);
+  /// Of one, [BEGIN, END) even if that is empty.
+  std::optional<CodeRange> between_two(std::string_view place);
   std::optional<CodeRange> named(std::string_view name);
 
   const elf::Image& image_;

@@ -10,8 +10,8 @@ struct FilePlace {
   std::uint64_t offset;
 };
 
-/// Whether `size` bytes are the same at both. Looks at what is stored only, so that holes cost nothing, and has little of
-/// it in memory at a time. Bytes that cannot be read are not the same.
+/// Whether `size` bytes are the same at both. Looks at what is stored only, so that holes cost nothing, and has little
+/// of it in memory at a time. Bytes that cannot be read are not the same.
 bool have_same_bytes(FilePlace a, FilePlace b, std::uint64_t size);
 
 }  // namespace sframe_gen::files

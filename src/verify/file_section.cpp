@@ -51,6 +51,8 @@ std::vector<FileSection> read_sections_of(const elf::Image& image, bool with_rem
     const std::string name(sframe::traits_of(version).section_name);
     const elf::Section* const section = image.find_section(name);
     if (section == nullptr) continue;
+    if (section->header.sh_type == SHT_NOBITS)
+      throw Refused(image.name(), "is a separate debug file: section " + name + " has no bytes");
     const Origin origin{image.name(), name};
     std::vector<std::string> remarks;
     sframe::Strictness strictness;
