@@ -7,6 +7,8 @@
 #include "elf/machine.hpp"
 #include "elf/module_signature.hpp"
 #include "elf/preconditions.hpp"
+#include "object/symbol_table.hpp"
+#include "support/text.hpp"
 
 namespace sframe_gen::object {
 
@@ -43,6 +45,23 @@ void check_contents_apart(const elf::Image& object) {
     if (used[i - 1].overlaps(used[i])) throw Refused(object.name(), "has sections that share bytes");
 }
 
+/// What lies behind a table of names is dropped, and some linkers read on there.
+void check_symbol_names(const elf::Image& object) {
+  for (const elf::Section& section : object.sections()) {
+    const std::uint32_t strings = section.header.sh_link;
+    if (section.header.sh_type != SHT_SYMTAB || strings >= object.sections().size()) continue;
+    const std::uint64_t size = object.bytes_of(object.sections()[strings]).size();
+    const SymbolTable symbols(object, section.index);
+    for (std::size_t i = 1; i < symbols.size(); ++i) {
+      const std::uint32_t name = symbols.at(i).name;
+      if (name != 0 && name >= size)
+        throw MalformedInput(
+            {object.name(), section.name}, i * sizeof(Elf64_Sym),
+            "the symbol's name at " + hex(name) + " is not in its table, which has " + hex(size) + " bytes");
+    }
+  }
+}
+
 }  // namespace
 
 void check_describable(const elf::Image& object) {
@@ -55,6 +74,7 @@ void check_describable(const elf::Image& object) {
 
 void check_preconditions(const elf::Image& object, bool drop_signature) {
   check_describable(object);
+  check_symbol_names(object);
   if (drop_signature && elf::has_module_signature(object)) return elf::check_only_signature_appended(object);
   elf::check_not_signed(object);
   elf::check_nothing_appended(object);

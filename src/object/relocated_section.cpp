@@ -55,11 +55,15 @@ class Relocator {
                              "the relocation is for " + section_.name + "+" + hex(field_offset) + ", which has only " +
                                  hex(result_.bytes.size()) + " bytes");
       }
-      apply(*type, {field_offset, 0, symbols.index(), relocation.symbol, relocation.addend}, symbols);
+      if (apply(*type, {field_offset, 0, symbols.index(), relocation.symbol, relocation.addend}, symbols)) return;
+      throw MalformedInput({object_.name(), relocations.name}, relocation.record_offset,
+                           "the relocation for " + section_.name + "+" + hex(field_offset) +
+                               " leads so far that its 4 bytes do not hold it");
     });
   }
 
-  void apply(const RelocationType& type, CodeReference reference, const SymbolTable& symbols) {
+  /// False: no linker would take it either.
+  bool apply(const RelocationType& type, CodeReference reference, const SymbolTable& symbols) {
     const Symbol symbol = symbols.at(reference.symbol);
     const auto place = symbols.address_of(symbol);
     // An undefined symbol's addend must not make it the address of something.
@@ -70,15 +74,27 @@ class Relocator {
     const auto field = std::span(result_.bytes).subspan(reference.field_offset);
     if (type.size == sizeof(std::uint64_t)) {
       store(field, value, object_.endian());
-    } else {
-      store(field, static_cast<std::uint32_t>(value), object_.endian());
+      return true;
     }
+    store(field, static_cast<std::uint32_t>(value), object_.endian());
+    // Data may be far only because of the addresses that its sections were given here.
+    return !place || !is_code(*symbol.section) || fits_in_4_bytes(value, type.form);
+  }
+
+  /// A distance has a sign, and an address may have one.
+  static bool fits_in_4_bytes(std::uint64_t value, Form form) {
+    constexpr std::uint64_t half = std::uint64_t{1} << 31U;
+    return value < (form == Form::PcRelative ? half : 2 * half) || value >= -half;
+  }
+
+  bool is_code(std::uint32_t section) const {
+    constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+    return (object_.sections()[section].header.sh_flags & code) == code;
   }
 
   bool is_in_code(std::uint32_t section, std::uint64_t address) const {
     const Elf64_Shdr& header = object_.sections()[section].header;
-    constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
-    return (header.sh_flags & code) == code && address >= header.sh_addr && address - header.sh_addr <= header.sh_size;
+    return is_code(section) && address >= header.sh_addr && address - header.sh_addr <= header.sh_size;
   }
 
   const elf::Image& object_;

@@ -42,6 +42,18 @@ TEST(ObjectAddresses, HugeBssIsOutOfTheWay) {
   EXPECT_GT(sections[0].header.sh_addr, sections[2].header.sh_addr);
 }
 
+TEST(ObjectAddresses, HugeDataAreOutOfTheWay) {
+  for (const char* const table : {".eh_frame", ".sframe"}) {
+    std::vector<Section> sections{section(1, SHF_ALLOC | SHF_WRITE, std::uint64_t{1} << 40), section(2, code, 100),
+                                  section(3, SHF_ALLOC, 100)};
+    sections[2].name = table;
+    elf::assign_addresses(sections, "a.o");
+    EXPECT_LT(sections[1].header.sh_addr, sections[2].header.sh_addr) << table;
+    EXPECT_LT(sections[2].header.sh_addr, 0x20000U) << table;
+    EXPECT_GT(sections[0].header.sh_addr, sections[2].header.sh_addr) << table;
+  }
+}
+
 TEST(ObjectAddresses, DebugFileAgrees) {
   std::vector<Section> sections{section(1, code, 100), section(2, SHF_ALLOC, 50), section(3, code, 10)};
   std::vector<Section> debug{section(1, code, 100, SHT_NOBITS), section(2, SHF_ALLOC, 50, SHT_NOBITS),

@@ -61,6 +61,16 @@ TEST(ObjectPreconditions, RefuseWhatIsAppended) {
   EXPECT_NE(refusal_of(bytes, true).find("bytes appended at"), std::string::npos);
 }
 
+TEST(ObjectPreconditions, RefuseNamesOutsideTheirTable) {
+  const Bytes good = assemble(two_functions);
+  const std::uint64_t size = open(good).find_section(".strtab")->header.sh_size;
+  Bytes bytes = good;
+  set_header<Elf64_Xword>(bytes, ".strtab", &Elf64_Shdr::sh_size, 1);
+  EXPECT_EQ(refusal_of(bytes), "a.o: .symtab+0x48: the symbol's name at 0x1 is not in its table, which has 0x1 bytes");
+  set_header<Elf64_Xword>(bytes, ".strtab", &Elf64_Shdr::sh_size, size);
+  EXPECT_EQ(refusal_of(bytes), "");
+}
+
 TEST(ObjectPreconditions, RefuseSectionsThatShareBytes) {
   const Bytes good = assemble(two_functions + ".data\n.zero 8192\n.section .more,\"aw\"\n.zero 8192\n");
   const auto refusal_with_offset = [&](std::uint64_t offset) {

@@ -155,6 +155,22 @@ TEST(RelocatedSection, DamageOfPackedOnesIsNamed) {
             "a.o: .rela.eh_frame+0x0: CREL header needs 1 byte, but only 0 are left");
 }
 
+TEST(RelocatedSection, WhatNoLinkerCouldStoreIsMalformed) {
+  const Bytes good = assemble(two_functions);
+  const auto failure_with = [&](std::uint64_t addend) {
+    Bytes bytes = good;
+    set_u64(bytes, ".rela.eh_frame", record + addend_at, addend);
+    return failure_of([&] { relocate_in(bytes, ".eh_frame"); });
+  };
+  const std::string failure =
+      "a.o: .rela.eh_frame+0x18: the relocation for .eh_frame+0x3c leads so far that its 4 bytes do not hold it";
+  EXPECT_EQ(failure_with(1000), "");
+  EXPECT_EQ(failure_with(-std::uint64_t{1000}), "");
+  for (const std::uint64_t addend : {std::uint64_t{1} << 63U, std::uint64_t{1} << 32U, std::uint64_t{0x80001000},
+                                     -std::uint64_t{0x80001000}, -(std::uint64_t{1} << 32U)})
+    EXPECT_EQ(failure_with(addend), failure) << addend;
+}
+
 TEST(RelocatedSection, DamageIsNamed) {
   const Bytes good = assemble(two_functions);
   const auto failure_after = [&](const std::function<void(Bytes&)>& damage) {
