@@ -36,16 +36,16 @@ enum {
 int sframe_view_open(sframe_view *view, const void *bytes, size_t size, uint64_t address, unsigned flags);
 const char *sframe_view_problem(int problem);
 
-/* Where the look-ups of one page of code begin. */
+/* Where the look-ups of two pages of code begin. */
 typedef struct sframe_page_slot {
   uint32_t opaque[4];
 } sframe_page_slot;
 
-/* How many slots a table of pages takes; 0: it would be of no use. `page_size` is a power of two, in bytes of code; 1024 is a
+/* How many slots a table of pages takes; 0: it would be of no use. `page_size` is a power of two, in bytes of code; 512 is a
    good one. */
 uint64_t sframe_view_page_slots(const sframe_view *view, uint64_t page_size);
 /* Makes the view's look-ups faster by a table in `slots`, which must outlive the view and its copies. Pages are as small as
-   `count` allows, but at least of 256 bytes; with less than two slots there is no table. Takes time in proportion to
+   `count` allows, but at least of 256 bytes; without a slot there is no table. Takes time in proportion to
    functions and rows. */
 void sframe_view_use_pages(sframe_view *view, sframe_page_slot *slots, size_t count);
 

@@ -87,12 +87,9 @@ enum class ViewCheck : std::uint8_t {
   Header,      ///< constant: a damaged section never leads outside its bytes, but may give wrong rows
 };
 
-/// Where the look-ups of one page of code begin, for SectionView::use_pages().
+/// Where the look-ups of two pages of code begin, for SectionView::use_pages().
 struct PageSlot {
-  std::uint32_t function = 0;    ///< the last one that starts at or before the page's first byte, or the first of all
-  std::uint32_t rows = 0;        ///< of the function: where they begin, or its attribute in front of them
-  std::uint32_t row = 0;         ///< the row that holds there, as an offset likewise
-  std::uint32_t row_number = 0;  ///< of the function's rows
+  std::uint32_t opaque[4]{};
 };
 
 namespace detail {
@@ -130,13 +127,14 @@ class SectionView {
   [[nodiscard]] ViewFault open(std::span<const std::byte> bytes, std::uint64_t address, Family family = Family::SFrame,
                                ViewCheck check = ViewCheck::Everything) noexcept;
 
-  /// How many slots use_pages() takes for pages of `page_size` bytes, a power of two. 0: the index is not flagged as
-  /// sorted, or empty, and pages would be of no use.
-  std::uint64_t page_slots(std::uint64_t page_size = 1024) const noexcept;
+  /// How many slots use_pages() takes for pages of `page_size` bytes, a power of two: one for two pages. 0: the index
+  /// is not flagged as sorted, or empty, or has more than 2^24 functions or 2^28 bytes of rows, and there can be no
+  /// pages.
+  std::uint64_t page_slots(std::uint64_t page_size = 512) const noexcept;
 
   /// Gives the view a table in `slots` of where the look-ups of each page begin: a look-up then searches the functions
   /// of one page, and scans the rows of one page. Pages are of 256 bytes or, where there are fewer slots, of the next
-  /// power of two for which these suffice; at least two slots are needed. Takes time in proportion to functions and
+  /// power of two for which these suffice; without a slot there is no table. Takes time in proportion to functions and
   /// rows. `slots` must outlive the view and its copies.
   void use_pages(std::span<PageSlot> slots) noexcept;
 

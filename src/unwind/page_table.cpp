@@ -7,7 +7,7 @@
 namespace sframe_gen::unwind {
 namespace {
 
-constexpr std::uint64_t page_size = 1024;  ///< bytes of code
+constexpr std::uint64_t page_size = 512;  ///< bytes of code
 constexpr std::uint64_t most_slots = (std::uint64_t{4} << 20U) / sizeof(sframe::PageSlot);
 /// So few functions are found as fast without.
 constexpr std::uint32_t few_functions = 32;

@@ -19,6 +19,7 @@ template <Version number, bool swap>
 class SectionReader : public RowScan<number, swap>, public RuleReader<number, swap> {
  public:
   static constexpr VersionTraits traits = traits_of(number);
+  static constexpr bool is_plain = !swap;  ///< of the host's byte order
 
   explicit SectionReader(const detail::ViewFields& fields)
       : RowScan<number, swap>(fields), RuleReader<number, swap>(*fields.abi), fields_(fields) {}

@@ -1,5 +1,9 @@
+#include <type_traits>
+
 #include "sframe_gen/view.hpp"
+#include "unwind/page_slots.hpp"
 #include "unwind/section_reader.hpp"
+#include "unwind/usual_lookup.hpp"
 
 namespace sframe_gen::sframe {
 namespace {
@@ -27,19 +31,18 @@ std::uint32_t last_start(const Reader& reader, std::uint32_t first, std::uint32_
 /// Where to go on from, for a PC.
 struct Candidate {
   std::uint32_t function = no_function;
-  const PageSlot* page = nullptr;  ///< null: there is no table
+  bool has_page = false;
+  PageStart page;
 };
 
 template <typename Reader>
 Candidate find_by_page(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
   const std::uint64_t distance = pc - fields.pages_begin;
   if (distance >= fields.pages_size) return {};
-  const PageSlot* const page = fields.pages + (distance >> fields.page_shift);
-  // Each of them would otherwise be asked for only once the one in front of it is there.
-  __builtin_prefetch(reader.entry_of(page[0].function));
-  __builtin_prefetch(fields.rows + page[0].rows);
-  __builtin_prefetch(fields.rows + page[0].row);
-  return {last_start(reader, page[0].function, page[1].function - page[0].function + 1, pc), page};
+  const std::uint64_t page = distance >> fields.page_shift;
+  const PageStart begin = page_start(fields.pages, page);
+  const std::uint32_t others = page_start(fields.pages, page + 1).function - begin.function;
+  return {last_start(reader, begin.function, others + 1, pc), true, begin};
 }
 
 template <typename Reader>
@@ -67,13 +70,13 @@ Candidate find_function(const Reader& reader, const detail::ViewFields& fields, 
 /// The row to begin a scan at.
 inline RowPlace first_row_for(const detail::ViewFields& fields, const Candidate& candidate,
                               const ViewFunction& function) {
-  const PageSlot* const page = candidate.page;
-  if (page == nullptr || page->function != candidate.function) return {function.first_row, 0};
-  return {fields.rows + page->row, page->row_number};
+  if (!candidate.has_page || candidate.page.function != candidate.function) return {function.first_row, 0};
+  return {fields.rows + candidate.page.row, candidate.page.row_number};
 }
 
+/// Of any section.
 template <typename Reader>
-Lookup look_up(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
+[[gnu::noinline]] Lookup look_up(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
   Lookup found;
   const Candidate candidate = find_function(reader, fields, pc);
   if (candidate.function == no_function) return found;
@@ -109,7 +112,14 @@ Lookup look_up(const Reader& reader, const detail::ViewFields& fields, std::uint
 
 Lookup SectionView::lookup(std::uint64_t pc) const noexcept {
   if (fields_.abi == nullptr) return {};
-  return with_reader(fields_, [&](const auto& reader) { return look_up(reader, fields_, pc); });
+  return with_reader(fields_, [&](const auto& reader) {
+    using Usual = UsualLookup<std::remove_cvref_t<decltype(reader)>>;
+    if constexpr (Usual::exists) {
+      Lookup found;
+      if (fields_.pages != nullptr && Usual(reader, fields_).find(pc, found)) return found;
+    }
+    return look_up(reader, fields_, pc);
+  });
 }
 
 Abi SectionView::abi() const noexcept {

@@ -122,7 +122,7 @@ inline std::uint64_t expect_agreement_by_pages(const sframe::Section& section, s
   std::uint64_t checked = 0;
   constexpr std::uint64_t most = 1000;  // a damaged section may claim code all over the address space
   for (const std::uint64_t wanted :
-       {view.page_slots(256), view.page_slots(1024), view.page_slots(4096), std::uint64_t{2}}) {
+       {view.page_slots(256), view.page_slots(1024), view.page_slots(4096), std::uint64_t{1}}) {
     std::vector<sframe::PageSlot> slots(std::min(wanted, most));
     view.use_pages(slots);
     checked += expect_agreement(section, view);

@@ -73,9 +73,9 @@ int main(void) {
   }
   CHECK(sframe_view_open(&view, section, sizeof section, 0x2000, SFRAME_VIEW_TRUST) == 0);
   look_up(&view);
-  CHECK(sframe_view_page_slots(&view, 512) == 2 && sframe_view_page_slots(&view, 16) == 3);
-  sframe_page_slot slots[2];
-  sframe_view_use_pages(&view, slots, 2);
+  CHECK(sframe_view_page_slots(&view, 512) == 1 && sframe_view_page_slots(&view, 8) == 3);
+  sframe_page_slot slots[1];
+  sframe_view_use_pages(&view, slots, 1);
   look_up(&view);
   walk(&view);
   errno = 77;

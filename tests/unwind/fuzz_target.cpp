@@ -52,7 +52,7 @@ void look_up(const sframe::SectionView& view, bool checked, std::uint64_t first,
 void look_up_by_pages(const sframe::SectionView& view, bool checked, std::uint64_t first, std::uint64_t step) {
   sframe::PageSlot slots[64];
   sframe::SectionView paged = view;
-  paged.use_pages({slots, 2 + step % 63});
+  paged.use_pages({slots, 1 + step % 64});
   look_up(paged, checked, first, step);
   for (unsigned i = 0; checked && i < 200; ++i) {
     const sframe::Lookup plain = view.lookup(first + i * step);

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 #include <link.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "elf/image.hpp"
 #include "emit/dialects.hpp"
@@ -229,7 +232,7 @@ TEST(SectionView, FindsWhatIsBehindAFunctionOfNoBytes) {
   EXPECT_GT(expect_same_reading(bytes, 0x2000, Family::SFrame), 30U);
   SectionView view;
   ASSERT_FALSE(view.open(bytes, 0x2000));
-  sframe::PageSlot slots[2];
+  sframe::PageSlot slots[1];
   view.use_pages(slots);
   EXPECT_TRUE(view.lookup(0x100f).kind == Lookup::Kind::Row);
 }
@@ -239,14 +242,61 @@ TEST(SectionView, CountsThePagesOfSortedFunctions) {
   SectionView view;
   EXPECT_EQ(view.page_slots(512), 0U);
   ASSERT_FALSE(view.open(bytes, 0x2000));
-  EXPECT_EQ(view.page_slots(512), 2U);  // one page, and what ends it
-  EXPECT_EQ(view.page_slots(16), 3U);
+  EXPECT_EQ(view.page_slots(512), 1U);  // one page, and what ends it
+  EXPECT_EQ(view.page_slots(16), 2U);   // two
+  EXPECT_EQ(view.page_slots(8), 3U);
   bytes[3] &= ~std::byte{1};
   ASSERT_FALSE(view.open(bytes, 0x2000));
   EXPECT_EQ(view.page_slots(512), 0U);
   sframe::PageSlot slots[2];
   view.use_pages(slots);  // of no use, and no harm
   EXPECT_TRUE(view.lookup(0x1010).kind == Lookup::Kind::Row);
+}
+
+/// A row for every other byte of a function of 10,000, CFA = SP + 8 and + 16 by turns.
+std::vector<std::byte> many_rows() {
+  auto bytes = sframe::test::bytes_of(
+      "e2 de 03 05  03 00 f8 00  01 00 00 00  88 13 00 00  25 4e 00 00  00 00 00 00  10 00 00 00\n"
+      "e4 ef ff ff ff ff ff ff  10 27 00 00  00 00 00 00\n"
+      "88 13 01 00 00\n");
+  for (unsigned i = 0; i < 5000; ++i) {
+    for (const unsigned byte : {2 * i & 0xffU, 2 * i >> 8U, 3U, i % 2 == 0 ? 8U : 16U})
+      bytes.push_back(std::byte(byte));
+  }
+  return bytes;
+}
+
+/// A page's row is named by its number up to 4,095.
+TEST(SectionView, FindsRowsThatNoPageCanName) {
+  const auto bytes = many_rows();
+  SectionView view;
+  ASSERT_FALSE(view.open(bytes, 0x2000));
+  std::vector<sframe::PageSlot> slots(view.page_slots(256));
+  view.use_pages(slots);
+  for (unsigned i = 0; i < 10000; ++i) {
+    const Lookup found = view.lookup(0x1000 + i);
+    ASSERT_TRUE(found.kind == Lookup::Kind::Row) << i;
+    ASSERT_EQ(found.row_number, i / 2);
+    ASSERT_EQ(found.row.cfa, (sframe::UnwindRule{7, i / 2 % 2 == 0 ? 8 : 16, false})) << i;
+  }
+}
+
+/// Memory that nobody touches costs nothing.
+TEST(SectionView, MakesNoPagesOfMoreRowsThanTheyCanName) {
+  constexpr std::size_t row_bytes = std::size_t{1} << 28U, size = 28 + 16 + row_bytes;
+  void* const memory =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const std::span bytes(static_cast<std::byte*>(memory), size);
+  const auto begin = many_rows();
+  std::ranges::copy(std::span(begin).first(28 + 16), bytes.begin());
+  for (const auto& [claimed, slots] : {std::pair(row_bytes, 0U), std::pair(row_bytes - 1, 11U)}) {
+    for (unsigned i = 0; i < 4; ++i) bytes[16 + i] = std::byte(claimed >> 8 * i & 0xff);
+    SectionView view;
+    ASSERT_FALSE(view.open(bytes, 0x2000, Family::SFrame, sframe::ViewCheck::Header));
+    EXPECT_EQ(view.page_slots(512), slots);
+  }
+  ::munmap(memory, size);
 }
 
 TEST(SectionView, NamesEachProblem) {
