@@ -2,21 +2,19 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <fstream>
 #include <future>
 #include <iostream>
+#include <optional>
+#include <utility>
 
-#include "sframe_gen/error.hpp"
+#include "support/handover.hpp"
 #include "trace/live/process.hpp"
 #include "trace/live/stopped_threads.hpp"
 #include "trace/recorded/core_file.hpp"
 #include "trace/recorded/recorded_files.hpp"
 #include "trace/recorded/recording.hpp"
-#include "trace/report/flame_graph.hpp"
-#include "trace/report/folded.hpp"
-#include "trace/report/json_report.hpp"
-#include "trace/report/sample_text.hpp"
+#include "trace/recording_report.hpp"
+#include "trace/report/named_frame.hpp"
 #include "trace/report/totals.hpp"
 #include "trace/run_command.hpp"
 #include "trace/thread_report.hpp"
@@ -62,7 +60,7 @@ int run_process(const Options& options, std::ostream& out) {
       std::async(std::launch::async, [&] { return walk_threads(process, space, options); }).get();
   ThreadReport report(options, out);
   report.begin(process.pid(), process.name());
-  for (const WalkedThread& thread : walked) report.add(space, thread);
+  for (const WalkedThread& thread : walked) report.add(thread);
   return end_with(report.totals(), options);
 }
 
@@ -73,12 +71,10 @@ int run_core(const Options& options, std::ostream& out) {
   ThreadReport report(options, out);
   report.begin(core.pid(), core.name());
   for (const CoreFile::Thread& thread : core.threads()) {
-    report.add(space, {.thread = {.process = core.pid(),
-                                  .thread = thread.id,
-                                  .name = core.name(),
-                                  .signal = thread.signal,
-                                  .missing = {}},
-                       .stack = walker.walk(space, thread.registers, CoreFile::read_word, &core)});
+    report.add(
+        {.thread =
+             {.process = core.pid(), .thread = thread.id, .name = core.name(), .signal = thread.signal, .missing = {}},
+         .stack = walker.walk(space, thread.registers, CoreFile::read_word, &core)});
   }
   return end_with(report.totals(), options);
 }
@@ -110,42 +106,36 @@ class Progress {
   std::ostream* tied_;
 };
 
-void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks) {
-  std::ofstream file(path, std::ios::binary);
-  write_flame_graph(file, stacks);
-  file.close();
-  if (!file) throw SystemFailure(path.string(), "write", errno);
-}
-
 KernelNames kernel_names(const Options& options, const RecordingFile& recording) {
   if (options.kernel_symbols.empty()) return running_kernel_names(recording, options.translation.cache);
   return KernelNames(read_list(options.kernel_symbols));
 }
+
+struct WalkedSample {
+  Sample sample;
+  std::optional<Cut> cut;
+};
 
 int run_recording(const Options& options, std::ostream& out) {
   RecordedFiles files(options.root, options.translation);
   Recording recording(options.file, [&files](const Mapping& mapping) { return files.open(mapping); });
   KernelNames kernel = kernel_names(options, recording.file());
   kernel.compare_with(recording.kernel_mark());
-  const bool counts_stacks = options.form == Form::Folded || !options.flame_graph.empty();
-  Totals totals;
-  FoldedStacks folded;
-  SampleText text(out, kernel);
+  RecordingReport report(options, out, kernel);
   {
     Progress progress(recording.file().records().size(), options.quiet);
-    const auto take = [&](const Sample& sample, AddressSpace& space) {
-      const std::optional<Cut> cut = cut_of(space, sample.user);
-      if (sample.has_user_stack) totals.add(sample.user, cut);
-      if (counts_stacks) return folded.add(space, kernel, sample);
-      if (options.form == Form::Json) return write_json(out, space, kernel, sample, cut);
-      text.add(space, sample, cut);
+    Handover<WalkedSample> walked([&](WalkedSample& taken) { report.add(taken.sample, taken.cut); });
+    const auto take = [&](Sample& sample) {
+      walked.add([&](WalkedSample& taken) {
+        std::swap(taken.sample, sample);
+        taken.cut = cut_of(taken.sample.user);
+      });
     };
     Walker walker(options.most_frames, options.compare);
     recording.walk_all(walker, take, [&](std::uint64_t done) { progress.show(done); });
+    walked.finish();
   }
-  text.finish();
-  if (options.form == Form::Folded) folded.write(out);
-  if (!options.flame_graph.empty()) write_picture(options.flame_graph, folded);
+  report.finish();
   if (recording.file().is_cut()) {
     std::cerr << "sframe-trace: warning: " << recording.file().name() << ": was cut short; what is there was walked\n";
   }
@@ -153,7 +143,7 @@ int run_recording(const Options& options, std::ostream& out) {
     std::cerr << "sframe-trace: warning: " << recording.file().name()
               << ": the kernel was started anew since, and lies elsewhere: its functions have no names\n";
   }
-  return end_with(totals, options);
+  return end_with(report.totals(), options);
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ class TracedCommand {
     report.begin(process_->pid(), process_->name());
     const std::vector<WalkedThread> walked = walk_all(space, first);
     if (is_asked_again_) return;
-    for (const WalkedThread& thread : walked) report.add(space, thread);
+    for (const WalkedThread& thread : walked) report.add(thread);
     if (!options_.quiet) report.totals().write(text);
     std::cerr << text.str() << std::flush;
   } catch (const std::exception& failure) {

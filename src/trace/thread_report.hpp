@@ -20,7 +20,7 @@ class ThreadReport {
   ThreadReport(const Options& options, std::ostream& out) : options_(options), out_(out) {}
 
   void begin(int pid, const std::string& name);
-  void add(AddressSpace& space, const WalkedThread& walked);
+  void add(const WalkedThread& walked);
 
   const Totals& totals() const { return totals_; }
 

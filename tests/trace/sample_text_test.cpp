@@ -37,17 +37,16 @@ class SampleTextTest : public testing::Test {
            "ffffffff81000104 second ([kernel])\n\n";
   }
 
-  AddressSpace space_{{}, [](const Mapping&) { return OpenedFile{}; }};
   KernelNames kernel_;
   std::ostringstream out_;
 };
 
 TEST_F(SampleTextTest, ComesInTheOrderOfSamplesHoweverMuchItIs) {
-  constexpr int samples = 30'000;  // some megabytes: parts of it are written while others are made
+  constexpr int samples = 30'000;  // some megabytes: it is written in parts
   std::string expected;
   SampleText text(out_, kernel_);
   for (int i = 0; i < samples; ++i) {
-    text.add(space_, sample(i), std::nullopt);
+    text.add(sample(i), std::nullopt);
     expected += text_of(i);
   }
   text.finish();
@@ -59,7 +58,7 @@ TEST_F(SampleTextTest, ComesInTheOrderOfSamplesHoweverMuchItIs) {
 TEST_F(SampleTextTest, IsWrittenWhenARecordingEndsInAnError) {
   {
     SampleText text(out_, kernel_);
-    text.add(space_, sample(7), std::nullopt);
+    text.add(sample(7), std::nullopt);
   }
   EXPECT_EQ(out_.str(), text_of(7));
 }

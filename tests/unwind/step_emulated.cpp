@@ -60,7 +60,7 @@ class Comparison {
     const trace::Stack ours = walker_.walk(space_, registers, trace::Process::read_word, &process_);
     const trace::DwarfStack& theirs = *ours.by_dwarf;
     const auto excuse = [&](std::size_t same) -> std::string {
-      if (same == theirs.pcs.size() && theirs.cut) return "libdwfl has no rules";
+      if (same == theirs.frames.size() && theirs.cut) return "libdwfl has no rules";
       if (same == 1 && ours.frames.size() == 1 && ours.stop == unwind::Stop::NoProgress)
         return "the CFA lies below the stack pointer";
       return is_landing(registers, same - 1) ? "libgcc has written over the caller's stack pointer" : "";
@@ -83,7 +83,8 @@ class Comparison {
  private:
   /// Where wrong rules lead to a word that is no address, the walker by DWARF takes the bits for a signature.
   std::span<const std::uint64_t> without_signature(const trace::DwarfStack& theirs, const trace::Stack& ours) {
-    pcs_ = theirs.pcs;
+    pcs_.clear();
+    for (const trace::Frame& frame : theirs.frames) pcs_.push_back(frame.pc);
     const std::size_t last = pcs_.size() - 1;
     if (!theirs.cut || last >= ours.frames.size()) return pcs_;
     const std::uint64_t our_pc = ours.frames[last].pc;

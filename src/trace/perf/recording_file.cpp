@@ -9,8 +9,10 @@
 
 #include "elf/build_id.hpp"
 #include "elf/constants.hpp"
+#include "support/background.hpp"
 #include "support/byte_reader.hpp"
 #include "support/text.hpp"
+#include "trace/perf/record_guess.hpp"
 #include "trace/perf/recording_stream.hpp"
 
 namespace sframe_gen::trace {
@@ -19,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t magic = 0x32454c4946524550;  // "PERFILE2", read by a little-endian host
 constexpr std::uint64_t header_size = 104, pipe_header_size = 16;
+constexpr std::size_t record_header = 8;
 
 // What perf adds to the kernel's types of records.
 constexpr std::uint32_t first_of_perf = 64, event_of_pipe = 64, tracing_data = 66, build_id_of_pipe = 67,
@@ -87,7 +90,7 @@ void RecordingFile::read_header() {
     read_features(data.offset + data.size, features);
     if (!has_machine_) throw Refused(name(), "does not say what machine it was recorded on");
   }
-  index(slice({data.offset, is_cut_ ? rest : data.size}, "data"), data.offset, true);
+  index_in_halves(slice({data.offset, is_cut_ ? rest : data.size}, "data"), data.offset);
 }
 
 /// What a file has in its header and at its end, stands between the records of a pipe.
@@ -98,7 +101,6 @@ void RecordingFile::read_pipe() {
 }
 
 void RecordingFile::take_from_pipe(std::uint32_t type, std::span<const std::byte> whole) {
-  constexpr std::size_t record_header = 8;
   ByteReader reader(whole, endian_, header_origin_);
   if (type == build_id_of_pipe) {
     read_build_ids(whole);
@@ -209,54 +211,92 @@ void RecordingFile::read_build_ids(std::span<const std::byte> bytes) {
   }
 }
 
-void RecordingFile::index(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file) {
-  constexpr std::size_t record_header = 8;
+/// Most of the time goes into waiting for memory, as one record's size leads to the next. So another thread begins at
+/// what may be a record in the middle; if it was one, the first half ends there, and what follows is what would have
+/// been found.
+void RecordingFile::index_in_halves(std::span<const std::byte> bytes, std::uint64_t offset) {
+  const auto middle = guess_record(bytes, endian_);
+  if (!middle) return index(bytes, offset, true);
+  auto others = in_background([this, rest = bytes.subspan(*middle), from = offset + *middle] {
+    Run run;
+    run.size = put_plain(rest, from, true, run.records);
+    return run;
+  });
+  // A record that reaches over the middle is none of the first half.
+  const std::uint64_t done = put_plain(bytes.first(*middle), offset, true, records_);
+  if (done != *middle) return index(bytes.subspan(done), offset + done, true);
+  const Run second = others.get();
+  records_.insert(records_.end(), second.records.begin(), second.records.end());
+  index(bytes.subspan(done + second.size), offset + done + second.size, true);
+}
+
+/// What only takes a place in the index.
+bool RecordingFile::is_plain(std::uint32_t type, bool is_in_file) const {
+  // A pipe says how an event's records look before the first of them.
+  if (type < first_of_perf) return !layouts_.empty();
+  if (!is_in_file) return true;
+  return !is_pipe_ && type != compressed && type != auxiliary_trace && type != tracing_data;
+}
+
+/// As far as there are plain ones that are whole. How many bytes that is.
+std::uint64_t RecordingFile::put_plain(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file,
+                                       std::vector<Record>& records) const {
+  std::uint64_t done = 0;
   while (bytes.size() >= record_header) {
-    const std::size_t size = load<std::uint16_t>(bytes.subspan(6), endian_);
-    if (size < record_header) {
-      throw MalformedInput({name(), "perf.data record"}, offset, "size is " + hex(size));
-    }
-    if (size > bytes.size()) break;
-    fetch_ahead(bytes, size);
     const auto type = load<std::uint32_t>(bytes, endian_);
+    const std::size_t size = load<std::uint16_t>(bytes.subspan(6), endian_);
+    if (size < record_header || size > bytes.size() || !is_plain(type, is_in_file)) break;
+    fetch_ahead(bytes, size);
+    const auto whole = bytes.first(size);
+    bytes = bytes.subspan(size);
+    Record record{.type = type,
+                  .flags = load<std::uint16_t>(whole.subspan(4), endian_),
+                  .body = whole.subspan(record_header),
+                  .offset = is_in_file ? offset + done : offset};
+    done += size;
+    if (type >= first_of_perf) continue;
+    record.layout = layout_of(record);
+    if (record.layout == nullptr) continue;
+    record.time = time_of(record);
+    records.push_back(record);
+  }
+  return done;
+}
+
+void RecordingFile::index(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file) {
+  for (;;) {
+    const std::uint64_t plain = put_plain(bytes, offset, is_in_file, records_);
+    bytes = bytes.subspan(plain);
+    if (is_in_file) offset += plain;
+    if (bytes.size() < record_header) break;
+    const auto type = load<std::uint32_t>(bytes, endian_);
+    const std::size_t size = load<std::uint16_t>(bytes.subspan(6), endian_);
+    if (size < record_header) throw MalformedInput({name(), "perf.data record"}, offset, "size is " + hex(size));
+    if (size > bytes.size()) break;
+    const auto whole = bytes.first(size);
+    bytes = bytes.subspan(size);
     // Two kinds are followed by bytes that their size does not count.
     std::uint64_t behind = 0;
-    if (is_in_file && type == auxiliary_trace && size >= 16) behind = load<std::uint64_t>(bytes.subspan(8), endian_);
-    if (is_in_file && type == tracing_data && size >= 12) behind = load<std::uint32_t>(bytes.subspan(8), endian_);
-    take(bytes.first(size), offset, is_in_file);
-    if (behind > bytes.size() - size) {
+    if (type < first_of_perf) throw MalformedInput({name(), "perf.data record"}, offset, "stands before any event");
+    if (type == auxiliary_trace && size >= 16) behind = load<std::uint64_t>(whole.subspan(8), endian_);
+    if (type == tracing_data && size >= 12) behind = load<std::uint32_t>(whole.subspan(8), endian_);
+    if (type == compressed) {
+      decompress(whole.subspan(record_header), offset);
+    } else if (is_pipe_) {
+      take_from_pipe(type, whole);
+    }
+    if (behind > bytes.size()) {
       is_cut_ = true;
       return;
     }
-    bytes = bytes.subspan(size + behind);
-    if (is_in_file) offset += size + behind;
+    bytes = bytes.subspan(behind);
+    offset += size + behind;
   }
   if (is_in_file) {
     is_cut_ = is_cut_ || !bytes.empty();
   } else {
     left_over_.assign(bytes.begin(), bytes.end());
   }
-}
-
-void RecordingFile::take(std::span<const std::byte> whole, std::uint64_t offset, bool is_in_file) {
-  Record record{.type = load<std::uint32_t>(whole, endian_),
-                .flags = load<std::uint16_t>(whole.subspan(4), endian_),
-                .body = whole.subspan(8),
-                .offset = offset};
-  if (record.type == compressed && is_in_file) {
-    decompress(record.body, offset);
-    return;
-  }
-  if (record.type >= first_of_perf) {
-    if (is_pipe_ && is_in_file) take_from_pipe(record.type, whole);
-    return;
-  }
-  // A pipe says how an event's records look before the first of them.
-  if (layouts_.empty()) throw MalformedInput({name(), "perf.data record"}, offset, "stands before any event");
-  record.layout = layout_of(record);
-  if (record.layout == nullptr) return;
-  record.time = time_of(record);
-  records_.push_back(record);
 }
 
 void RecordingFile::decompress(std::span<const std::byte> bytes, std::uint64_t offset) {

@@ -69,8 +69,16 @@ class RecordingFile {
   void read_machine(std::span<const std::byte> bytes);
   void read_build_ids(std::span<const std::byte> bytes);
   void take_from_pipe(std::uint32_t type, std::span<const std::byte> whole);
+  /// Records that stand one behind the other.
+  struct Run {
+    std::uint64_t size = 0;  ///< in bytes
+    std::vector<Record> records;
+  };
+  void index_in_halves(std::span<const std::byte> bytes, std::uint64_t offset);
   void index(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file);
-  void take(std::span<const std::byte> whole, std::uint64_t offset, bool is_in_file);
+  std::uint64_t put_plain(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file,
+                          std::vector<Record>& records) const;
+  bool is_plain(std::uint32_t type, bool is_in_file) const;
   void decompress(std::span<const std::byte> bytes, std::uint64_t offset);
   std::uint64_t time_of(const Record& record) const;
   const EventLayout* layout_of(const Record& record) const;

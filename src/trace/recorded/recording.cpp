@@ -214,7 +214,8 @@ void Recording::take_kernel(const Record& record) {
   constexpr std::size_t others_of_map2 = 24 + 4 + 4;
   if (record.type == record_type::map2) reader.take(others_of_map2, "file");
   const std::string name = text_at(reader);
-  if (!name.starts_with(kernel_file) || name.size() == kernel_file.size()) return;
+  // Names of samples may be looked up by now.
+  if (had_sample_ || !name.starts_with(kernel_file) || name.size() == kernel_file.size()) return;
   kernel_mark_ = {name.substr(kernel_file.size()), address};
 }
 
@@ -271,7 +272,7 @@ void Recording::forget(int process) {
 
 Recording::Space& Recording::space_of(int process) {
   Space& space = spaces_[process];
-  if (!space) space = std::make_shared<AddressSpace>(std::vector<Mapping>(), open_file_);
+  if (!space) space = std::make_shared<AddressSpace>(std::vector<Mapping>(), open_file_, locations_);
   return space;
 }
 
@@ -298,12 +299,13 @@ void Recording::take_sample(const Record& record, Walker& walker, const TakeSamp
     sample.user.is_piece = true;
   } else if (sample.has_user_stack) {
     // Without registers there is no caller.
-    sample.user.frames.push_back({words.pc, true});
+    sample.user.frames.push_back({words.pc, true, space.location_of(words.pc)});
     sample.user.stop = unwind::Stop::UnknownRegister;
   } else if (sample.kernel.empty() && words.pc != 0) {
     sample.kernel.push_back(words.pc);
   }
-  take(sample, space);
+  had_sample_ = true;
+  take(sample);
 }
 
 }  // namespace sframe_gen::trace

@@ -57,12 +57,13 @@ class Recording {
  public:
   /// Asked once for each file that a stack leads to.
   using OpenFile = std::function<OpenedFile(const Mapping&)>;
-  using TakeSample = std::function<void(const Sample&, AddressSpace&)>;
+  /// May take what the sample holds for something of as much room. Its locations stay as long as the recording.
+  using TakeSample = std::function<void(Sample&)>;
 
   Recording(const std::filesystem::path& path, OpenFile open_file);
 
   const RecordingFile& file() const { return file_; }
-  /// Known once the record of it has come, which is before all samples.
+  /// Known when the first sample comes.
   const std::optional<KernelMark>& kernel_mark() const { return kernel_mark_; }
 
   /// Samples by time. `progress`: records done.
@@ -86,6 +87,8 @@ class Recording {
   Origin sample_origin_;
   OpenFile open_file_;
   std::optional<KernelMark> kernel_mark_;
+  bool had_sample_ = false;
+  std::shared_ptr<Locations> locations_ = std::make_shared<Locations>();
   std::map<int, Space> spaces_;        ///< of programs
   SeededMap<int, std::string> names_;  ///< of threads
   SampleWords words_;                  ///< of the last sample, as is the next: their room is used again

@@ -15,17 +15,17 @@ std::string without_marks(std::string name) {
   return name;
 }
 
-std::string frame_text(AddressSpace& space, const Frame& frame) {
-  const NamedFrame named = trace::named(space, frame);
+std::string frame_text(const Frame& frame) {
+  const NamedFrame named = trace::named(frame);
   if (!named.function.empty()) return without_marks(std::string(named.function));
   return "[" + without_marks(std::string(named.file.empty() ? "unknown" : short_name(named.file))) + "]";
 }
 
 }  // namespace
 
-void FoldedStacks::add(AddressSpace& space, KernelNames& kernel, const Sample& sample) {
+void FoldedStacks::add(KernelNames& kernel, const Sample& sample) {
   std::string text = without_marks(sample.name);
-  for (std::size_t i = sample.user.frames.size(); i-- > 0;) text += ";" + frame_text(space, sample.user.frames[i]);
+  for (std::size_t i = sample.user.frames.size(); i-- > 0;) text += ";" + frame_text(sample.user.frames[i]);
   for (std::size_t i = sample.kernel.size(); i-- > 0;) {
     const std::string name = without_marks(std::string(kernel.name_at(sample.kernel[i])));
     text += name.empty() ? ";[kernel]" : ";" + name + "_[k]";

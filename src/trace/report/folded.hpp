@@ -14,7 +14,7 @@ namespace sframe_gen::trace {
 /// "bash;main;read;vfs_read_[k] 12".
 class FoldedStacks {
  public:
-  void add(AddressSpace& space, KernelNames& kernel, const Sample& sample);
+  void add(KernelNames& kernel, const Sample& sample);
   /// Thread name and functions from the outermost one, and how often; in order of their text.
   const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
   void write(std::ostream& out) const;

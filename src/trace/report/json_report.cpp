@@ -11,10 +11,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json frames_of(AddressSpace& space, const Stack& stack) {
+ordered_json frames_of(const Stack& stack) {
   ordered_json frames = ordered_json::array();
   for (const Frame& frame : stack.frames) {
-    const NamedFrame named = trace::named(space, frame);
+    const NamedFrame named = trace::named(frame);
     ordered_json json{{"pc", hex(named.pc)}};
     if (!named.function.empty()) {
       json["function"] = named.function;
@@ -60,21 +60,19 @@ std::string quoted_for_script(const std::string& text) {
   return quoted;
 }
 
-void write_json(std::ostream& out, AddressSpace& space, const ThreadStack& thread, const Stack& stack,
-                const std::optional<Cut>& cut) {
+void write_json(std::ostream& out, const ThreadStack& thread, const Stack& stack, const std::optional<Cut>& cut) {
   ordered_json json{{"process", thread.process}, {"thread", thread.thread}, {"name", thread.name}};
   if (thread.signal != 0) json["signal"] = thread.signal;
   if (!thread.missing.empty()) {
     json["missing"] = thread.missing;
   } else {
-    json["frames"] = frames_of(space, stack);
+    json["frames"] = frames_of(stack);
     add_end(json, stack, cut);
   }
   write_line(out, json);
 }
 
-void write_json(std::ostream& out, AddressSpace& space, KernelNames& kernel, const Sample& sample,
-                const std::optional<Cut>& cut) {
+void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, const std::optional<Cut>& cut) {
   ordered_json json{{"process", sample.process}, {"thread", sample.thread}, {"name", sample.name}, {"ns", sample.time}};
   ordered_json frames = ordered_json::array();
   for (const std::uint64_t pc : sample.kernel) {
@@ -84,7 +82,7 @@ void write_json(std::ostream& out, AddressSpace& space, KernelNames& kernel, con
   }
   json["kernel"] = std::move(frames);
   if (sample.has_user_stack) {
-    json["frames"] = frames_of(space, sample.user);
+    json["frames"] = frames_of(sample.user);
     add_end(json, sample.user, cut);
   }
   write_line(out, json);

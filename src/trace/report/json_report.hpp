@@ -21,9 +21,7 @@ struct ThreadStack {
   std::string missing;  ///< why there is no stack; empty: there is one
 };
 
-void write_json(std::ostream& out, AddressSpace& space, const ThreadStack& thread, const Stack& stack,
-                const std::optional<Cut>& cut);
-void write_json(std::ostream& out, AddressSpace& space, KernelNames& kernel, const Sample& sample,
-                const std::optional<Cut>& cut);
+void write_json(std::ostream& out, const ThreadStack& thread, const Stack& stack, const std::optional<Cut>& cut);
+void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, const std::optional<Cut>& cut);
 
 }  // namespace sframe_gen::trace

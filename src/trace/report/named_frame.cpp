@@ -4,19 +4,20 @@
 
 namespace sframe_gen::trace {
 
-NamedFrame named(AddressSpace& space, const Frame& frame) {
+NamedFrame named(const Frame& frame) {
   NamedFrame named{.pc = frame.pc, .function = {}, .file = {}};
-  const AddressSpace::Place place = space.place_of(frame.instruction());
-  if (place.mapping == nullptr) return named;
+  if (frame.location == nullptr) return named;
+  const Location& location = *frame.location;
   const std::uint64_t behind_call = frame.pc - frame.instruction();
-  named.file = place.name;
-  named.address = place.address + behind_call;
-  if (place.file == nullptr) return named;
-  const FunctionPlace* function = &place.file->function_at(place.address);
+  named.file = location.name;
+  named.address = frame.pc - location.bias;
+  CodeFile* const file = location.opened.file.get();
+  if (file == nullptr) return named;
+  const FunctionPlace* function = &file->function_at(frame.instruction() - location.bias);
   named.offset = function->offset + behind_call;
   // What handlers of signals return to is no call's end, but a function's begin.
   if (function->name.empty()) {
-    function = &place.file->function_at(named.address);
+    function = &file->function_at(named.address);
     named.offset = function->offset;
   }
   named.function = function->name;
@@ -31,18 +32,19 @@ std::string text_of(const Cut& cut) {
   return cut.file.empty() || cut.reason.starts_with(cut.file) ? cut.reason : cut.file + ": " + cut.reason;
 }
 
-std::optional<Cut> cut_of(AddressSpace& space, const Stack& stack) {
+std::optional<Cut> cut_of(const Stack& stack) {
   if (stack.is_whole() || stack.frames.empty()) return std::nullopt;
-  const std::uint64_t pc = stack.frames.back().instruction();
-  const AddressSpace::Place place = space.place_of(pc);
-  if (place.mapping == nullptr) return Cut{{}, unwind::text_of(unwind::Stop::NoModule), hex(pc)};
-  Cut cut{std::string(place.name), unwind::text_of(stack.stop), hex(place.address)};
+  const Frame& last = stack.frames.back();
+  const std::uint64_t pc = last.instruction();
+  if (last.location == nullptr) return Cut{{}, unwind::text_of(unwind::Stop::NoModule), hex(pc)};
+  const auto& [name, opened, bias] = *last.location;
+  Cut cut{name, unwind::text_of(stack.stop), hex(pc - bias)};
   switch (stack.stop) {
     case unwind::Stop::Stepped:
       cut.reason = "as many frames as were asked for";
       break;
     case unwind::Stop::NoSection:
-      cut.reason = place.file == nullptr ? std::string(place.why_no_file) : place.file->why_no_rows();
+      cut.reason = opened.file ? opened.file->why_no_rows() : opened.why_not;
       break;
     case unwind::Stop::NoRow:
       cut.reason = "no row";

@@ -5,12 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "trace/walk/address_space.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace sframe_gen::trace {
 
-/// A frame in words, which are those of its address space.
+/// A frame in words, which are those of its location.
 struct NamedFrame {
   std::uint64_t pc = 0;
   std::string_view function;  ///< empty: unknown
@@ -19,7 +18,7 @@ struct NamedFrame {
   std::uint64_t address = 0;  ///< in the file: virtual, or an offset where the file cannot be had
 };
 
-NamedFrame named(AddressSpace& space, const Frame& frame);
+NamedFrame named(const Frame& frame);
 
 /// "libc.so.6" of a path.
 std::string_view short_name(std::string_view file);
@@ -35,6 +34,6 @@ struct Cut {
 std::string text_of(const Cut& cut);
 
 /// None: the stack is whole.
-std::optional<Cut> cut_of(AddressSpace& space, const Stack& stack);
+std::optional<Cut> cut_of(const Stack& stack);
 
 }  // namespace sframe_gen::trace

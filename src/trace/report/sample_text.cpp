@@ -1,6 +1,5 @@
 #include "trace/report/sample_text.hpp"
 
-#include <limits>
 #include <sstream>
 #include <string_view>
 
@@ -15,37 +14,31 @@ namespace {
 constexpr std::size_t remembered = 8192, most_at_once = std::size_t{1} << 19U;
 /// Names of templates can have kilobytes.
 constexpr std::size_t longest_remembered = 1024;
-/// The kernel is in all address spaces.
-constexpr std::uint64_t kernel_version = std::numeric_limits<std::uint64_t>::max();
+
+bool is_same(const Frame& frame, const Frame& other) {
+  return frame.location == other.location && frame.pc == other.pc && frame.pc_is_exact == other.pc_is_exact;
+}
 
 }  // namespace
 
 SampleText::SampleText(std::ostream& out, KernelNames& kernel) : out_(out), kernel_(kernel), lines_(remembered) {}
 
-void SampleText::add(AddressSpace& space, const Sample& sample, const std::optional<Cut>& cut) {
+void SampleText::add(const Sample& sample, const std::optional<Cut>& cut) {
   add_head(sample);
   for (const std::uint64_t pc : sample.kernel) add_kernel_frame(pc);
-  for (const Frame& frame : sample.user.frames) add_frame(space, frame);
+  for (const Frame& frame : sample.user.frames) add_frame(frame);
   if (cut || sample.user.by_dwarf) {
     std::ostringstream end;
-    write_end(end, space, sample.user, cut);
+    write_end(end, sample.user, cut);
     text_ += end.view();
   }
   text_ += '\n';
-  if (text_.size() >= most_at_once) write_beside();
+  if (text_.size() >= most_at_once) finish();
 }
 
 void SampleText::finish() {
-  if (!text_.empty()) write_beside();
-  if (writing_.valid()) writing_.get();
-}
-
-void SampleText::write_beside() {
-  if (writing_.valid()) writing_.get();
-  text_.swap(written_);
+  out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
   text_.clear();
-  // Where no thread can be had, this waits for get().
-  writing_ = std::async([this] { out_.write(written_.data(), static_cast<std::streamsize>(written_.size())); });
 }
 
 void SampleText::add_head(const Sample& sample) {
@@ -59,16 +52,17 @@ void SampleText::add_head(const Sample& sample) {
   text_ += ":\n";
 }
 
-SampleText::Line& SampleText::line_for(std::uint64_t version, const Frame& frame) {
-  return lines_[chained(mixed(frame.pc), version * 2 + (frame.pc_is_exact ? 1 : 0)) % remembered];
+SampleText::Line& SampleText::line_for(const Frame& frame) {
+  const auto location = reinterpret_cast<std::uintptr_t>(frame.location);
+  return lines_[chained(mixed(frame.pc), location + (frame.pc_is_exact ? 1 : 0)) % remembered];
 }
 
 void SampleText::add_kernel_frame(std::uint64_t pc) {
-  const Frame frame{pc, true};
-  Line& line = line_for(kernel_version, frame);
-  if (line.version != kernel_version || line.frame.pc != pc) {
+  const Frame frame{pc, true, &in_kernel_};
+  Line& line = line_for(frame);
+  if (!is_same(line.frame, frame)) {
     const std::string_view name = kernel_.name_at(pc);
-    line = {kernel_version, frame, {}};
+    line = {frame, {}};
     append_hex(line.text, pc, address_digits, ' ');
     line.text += ' ';
     line.text.append(name.empty() ? "[unknown]" : name).append(" ([kernel])\n");
@@ -76,22 +70,20 @@ void SampleText::add_kernel_frame(std::uint64_t pc) {
   text_ += line.text;
 }
 
-void SampleText::add_frame(AddressSpace& space, const Frame& frame) {
-  Line& line = line_for(space.version(), frame);
-  if (line.version == space.version() && line.frame.pc == frame.pc && line.frame.pc_is_exact == frame.pc_is_exact) {
+void SampleText::add_frame(const Frame& frame) {
+  Line& line = line_for(frame);
+  if (frame.location != nullptr && is_same(line.frame, frame)) {
     text_ += line.text;
     return;
   }
-  const NamedFrame named = trace::named(space, frame);
+  const NamedFrame named = trace::named(frame);
   const std::size_t begin = text_.size();
   append_hex(text_, named.pc, address_digits, ' ');
   text_ += ' ';
   append_function(text_, named, "[unknown]");
   text_.append(" (").append(named.file.empty() ? "[unknown]" : named.file).append(")\n");
-  // A PC in no mapping may come to be in one.
   const std::string_view text = std::string_view(text_).substr(begin);
-  if (named.file.empty() || text.size() > longest_remembered) return;
-  line.version = space.version();
+  if (frame.location == nullptr || text.size() > longest_remembered) return;
   line.frame = frame;
   line.text = text;
 }

@@ -20,11 +20,11 @@ std::string text_of_place(const NamedFrame& named) {
 }
 
 /// Where DWARF leads elsewhere, or not as far.
-void write_comparison(std::ostream& out, AddressSpace& space, const Comparison& comparison) {
+void write_comparison(std::ostream& out, const Comparison& comparison) {
   if (comparison.match == Match::Different) {
     out << "    differs: frame " << comparison.frame << " is ";
     if (comparison.dwarf_frame) {
-      out << text_of_place(named(space, *comparison.dwarf_frame));
+      out << text_of_place(named(*comparison.dwarf_frame));
     } else {
       out << "not there";
     }
@@ -37,9 +37,9 @@ void write_comparison(std::ostream& out, AddressSpace& space, const Comparison& 
 
 }  // namespace
 
-void write_end(std::ostream& out, AddressSpace& space, const Stack& stack, const std::optional<Cut>& cut) {
+void write_end(std::ostream& out, const Stack& stack, const std::optional<Cut>& cut) {
   if (cut) out << "    cut: " << text_of(*cut) << " (" << cut->place << ")\n";
-  if (const auto comparison = comparison_of(stack)) write_comparison(out, space, *comparison);
+  if (const auto comparison = comparison_of(stack)) write_comparison(out, *comparison);
 }
 
 void write_process(std::ostream& out, int pid, const std::string& name) {
@@ -55,14 +55,14 @@ void write_thread(std::ostream& out, int thread, const std::string& name, int si
   out << '\n';
 }
 
-void write_stack(std::ostream& out, AddressSpace& space, const Stack& stack, const std::optional<Cut>& cut) {
+void write_stack(std::ostream& out, const Stack& stack, const std::optional<Cut>& cut) {
   std::size_t number = 0;
   for (const Frame& frame : stack.frames) {
     const std::string counted = "#" + std::to_string(number++);
-    out << counted << std::string(counted.size() < 4 ? 4 - counted.size() : 1, ' ')
-        << text_of_place(named(space, frame)) << '\n';
+    out << counted << std::string(counted.size() < 4 ? 4 - counted.size() : 1, ' ') << text_of_place(named(frame))
+        << '\n';
   }
-  write_end(out, space, stack, cut);
+  write_end(out, stack, cut);
 }
 
 }  // namespace sframe_gen::trace

@@ -32,8 +32,9 @@ std::uint64_t AddressSpace::Version::next() {
   return ++last;
 }
 
-AddressSpace::AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file)
-    : open_file_(std::move(open_file)) {
+AddressSpace::AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file,
+                           std::shared_ptr<Locations> locations)
+    : open_file_(std::move(open_file)), locations_(std::move(locations)) {
   for (const Mapping& mapping : executable) add(mapping);
 }
 
@@ -59,7 +60,6 @@ void AddressSpace::add(const Mapping& mapping) {
   Part part;
   part.mapping = mapping;
   part.module = {.begin = mapping.begin, .end = mapping.end};
-  part.name = printable(mapping.path);
   parts_.insert_or_assign(mapping.begin, std::move(part));
 }
 
@@ -77,42 +77,43 @@ const unwind::Module* AddressSpace::module_at(std::uint64_t pc) const {
   return pc < part.mapping.end ? &part.module : nullptr;
 }
 
-void AddressSpace::open(Part& part) {
-  if (part.was_opened) return;
-  part.was_opened = true;
-  part.opened = open_file_(part.mapping);
-  if (!part.opened.file) return;
-  if (const auto bias = bias_of(part.mapping, part.opened.file->image())) {
-    part.bias = *bias;
-  } else {
-    part.opened = {nullptr, "is not the file that was mapped"};
-  }
+const Location& AddressSpace::open(Part& part) {
+  if (part.location != nullptr) return *part.location;
+  const Mapping& mapping = part.mapping;
+  OpenedFile opened = open_file_(mapping);
+  const auto bias = opened.file ? bias_of(mapping, opened.file->image()) : std::nullopt;
+  if (opened.file && !bias) opened = {nullptr, "is not the file that was mapped"};
+  part.location = &locations_->emplace_back(
+      Location{printable(mapping.path), std::move(opened), bias ? *bias : mapping.begin - mapping.file_offset});
+  return *part.location;
 }
 
 AddressSpace::Place AddressSpace::place_of(std::uint64_t pc) {
   const auto found = part_at(pc);
   if (found == parts_.end()) return {};
-  Part& part = found->second;
-  open(part);
-  CodeFile* const file = part.opened.file.get();
-  const Mapping& mapping = part.mapping;
-  const std::uint64_t address = file != nullptr ? pc - part.bias : pc - mapping.begin + mapping.file_offset;
-  return {&mapping, file, part.opened.why_not, part.name, address};
+  const Location& location = open(found->second);
+  const OpenedFile& opened = location.opened;
+  return {&found->second.mapping, opened.file.get(), opened.why_not, location.name, pc - location.bias};
+}
+
+const Location* AddressSpace::location_of(std::uint64_t pc) {
+  const auto found = part_at(pc);
+  return found == parts_.end() ? nullptr : &open(found->second);
 }
 
 bool AddressSpace::find_rows(std::uint64_t pc) {
   const auto found = part_at(pc);
   if (found == parts_.end()) return false;
   Part& part = found->second;
-  open(part);
-  if (!part.opened.file || part.has_more_rows) return false;
-  CodeFile& file = *part.opened.file;
+  const Location& location = open(part);
+  if (!location.opened.file || part.has_more_rows) return false;
+  CodeFile& file = *location.opened.file;
   part.has_more_rows = part.has_rows;
   part.has_rows = true;
   const sframe::SectionView* const rows = part.has_more_rows ? file.more_rows() : file.rows();
   if (rows == nullptr || rows == part.module.view) return false;
   part.module.view = rows;
-  part.module.bias = part.bias;
+  part.module.bias = location.bias;
   return true;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sframe_gen/unwind.hpp"
-#include "trace/walk/code_file.hpp"
+#include "trace/walk/frame.hpp"
 
 namespace sframe_gen::trace {
 
@@ -24,20 +24,16 @@ struct Mapping {
   std::string build_id{};  ///< of the file, as digits, if it is known
 };
 
-/// The file of a mapping, or what is known instead of it.
-struct OpenedFile {
-  std::shared_ptr<CodeFile> file;  ///< null: it cannot be had
-  std::string why_not;
-};
-
 /// What a program's addresses mean: for the unwinder, and for whoever reads its frames. Files are opened when a PC
 /// leads into them.
 class AddressSpace {
  public:
   using OpenFile = std::function<OpenedFile(const Mapping&)>;
 
-  /// `executable`: its mappings of code, as they came: where two overlap, the later one holds.
-  AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file);
+  /// `executable`: its mappings of code, as they came: where two overlap, the later one holds. `locations`: shared with
+  /// whoever needs those of frames for longer than there is this address space or a copy of it.
+  AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file,
+               std::shared_ptr<Locations> locations = std::make_shared<Locations>());
 
   /// One more, which may take the place of others.
   void add(const Mapping& mapping);
@@ -58,6 +54,8 @@ class AddressSpace {
     std::uint64_t address = 0;  ///< in the file: virtual; without a file: an offset in it
   };
   Place place_of(std::uint64_t pc);
+  /// The same for whoever asks later. Null: in none.
+  const Location* location_of(std::uint64_t pc);
 
   /// Opens the file of the module that holds `pc` or, if its rows say nothing there, asks for more. False: nothing has
   /// changed.
@@ -84,20 +82,19 @@ class AddressSpace {
   struct Part {
     Mapping mapping;
     unwind::Module module;
-    std::string name;
-    bool was_opened = false, has_rows = false, has_more_rows = false;
-    OpenedFile opened;
-    std::uint64_t bias = 0;
+    const Location* location = nullptr;  ///< null: its file was not opened yet
+    bool has_rows = false, has_more_rows = false;
   };
   /// By where they begin. No two overlap.
   using Parts = std::map<std::uint64_t, Part>;
 
   Parts::iterator part_at(std::uint64_t pc);
   void put(Part part, std::uint64_t begin, std::uint64_t end);
-  void open(Part& part);
+  const Location& open(Part& part);
 
   Parts parts_;
   OpenFile open_file_;
+  std::shared_ptr<Locations> locations_;
   Version version_;
 };
 

@@ -132,7 +132,7 @@ DwarfStack DwarfWalker::walk(AddressSpace& space, const unwind::Registers& regis
     if (!walk.overlaps) return std::move(walk.stack);
     if (is_first) begin_anew();
   }
-  return {{registers.pc}, "files lie over each other"};
+  return {{Frame{registers.pc}}, "files lie over each other"};
 }
 
 void DwarfWalker::walk_once(Walk& walk) {
@@ -142,7 +142,7 @@ void DwarfWalker::walk_once(Walk& walk) {
   now_ = &walk;
   // libdwfl learns from the first file what machine it is.
   if (modules_.empty() || !attach(walk)) {
-    stack.pcs.push_back(walk.registers.pc);
+    stack.frames.push_back({walk.registers.pc});
     stack.cut = modules_.empty() ? why_no_rules(walk.space, walk.registers.pc) : dwfl_errmsg(-1);
     return;
   }
@@ -150,7 +150,7 @@ void DwarfWalker::walk_once(Walk& walk) {
   // Where it cannot read a return address, it ends as at the outermost frame.
   const bool is_whole = result == DWARF_CB_OK && (walk.ends || !stack.memory_ends);
   if (is_whole || stack.cut) return;
-  const std::uint64_t last = stack.pcs.empty() ? 0 : stack.pcs.back();
+  const std::uint64_t last = stack.frames.empty() ? 0 : stack.frames.back().pc;
   stack.cut = stack.memory_ends ? "memory that cannot be read" : std::string(dwfl_errmsg(-1)) + " (" + hex(last) + ")";
 }
 
@@ -195,11 +195,12 @@ int DwarfWalker::take_frame(Walk& walk, Dwfl_Frame* frame) {
   DwarfStack& stack = walk.stack;
   Dwarf_Addr pc = 0;
   if (!dwfl_frame_pc(frame, &pc, nullptr)) return DWARF_CB_ABORT;
-  const bool is_first = stack.pcs.empty();
+  const bool is_first = stack.frames.empty();
   const std::uint64_t address = pc & ~walk.no_address;
-  stack.pcs.push_back(address);
+  Frame& added = stack.frames.emplace_back(Frame{address, is_first});
+  added.location = walk.space.location_of(added.instruction());
   stack.memory_ends = false;
-  if (stack.pcs.size() == most_frames_) {
+  if (stack.frames.size() == most_frames_) {
     stack.cut = "as many frames as were asked for";
   } else if (address != pc) {
     stack.cut = "a signed return address, which elfutils does not read";

@@ -10,6 +10,7 @@
 
 #include "sframe_gen/unwind.hpp"
 #include "trace/walk/address_space.hpp"
+#include "trace/walk/frame.hpp"
 
 struct Dwfl;
 struct Dwfl_Frame;
@@ -23,7 +24,7 @@ inline constexpr std::uint64_t signature_mask = 0x007f'0000'0000'0000;
 
 /// Frames that DWARF leads to, the innermost first.
 struct DwarfStack {
-  std::vector<std::uint64_t> pcs;
+  std::vector<Frame> frames;
   /// Why there are no more; nothing: the last one is the outermost.
   std::optional<std::string> cut;
   bool memory_ends = false;  ///< it is cut as memory cannot be read

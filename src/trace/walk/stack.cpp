@@ -41,15 +41,15 @@ void Walker::begin(const AddressSpace& space, unwind::ReadMemory read, void* con
   context_ = context;
 }
 
-unwind::Stop Walker::step(const AddressSpace& space, unwind::Registers& registers, std::uint64_t pc) {
+const Walker::Known* Walker::module_at(AddressSpace& space, std::uint64_t pc) {
   for (const Known& known : known_) {
-    if (known.begin <= pc && pc < known.end) return known.unwinder.step(registers);
+    if (known.begin <= pc && pc < known.end) return &known;
   }
   const unwind::Module* const module = space.module_at(pc);
-  if (module == nullptr) return unwind::Stop::NoModule;
+  if (module == nullptr) return nullptr;
   if (known_.size() == most_known) known_.clear();
   const unwind::Unwinder unwinder({{module, 1}, read_, context_, signature_mask, rows_});
-  return known_.emplace_back(Known{module->begin, module->end, unwinder}).unwinder.step(registers);
+  return &known_.emplace_back(Known{module->begin, module->end, space.location_of(pc), unwinder});
 }
 
 bool Walker::find_rows(AddressSpace& space, std::uint64_t pc) {
@@ -62,16 +62,18 @@ void Walker::walk_by_sections(AddressSpace& space, unwind::Registers registers, 
   stack.frames.clear();
   bool is_interrupted = true;
   while (stack.frames.size() < most_frames_) {
-    const Frame frame{registers.pc, registers.pc_is_exact != 0};
-    stack.frames.push_back(frame);
+    Frame& frame = stack.frames.emplace_back(Frame{registers.pc, registers.pc_is_exact != 0});
     const std::uint64_t pc = frame.instruction();
     // Of an interrupted function all registers count, wherever its PC is.
     if (is_interrupted) {
       registers.pc = pc;
       registers.pc_is_exact = 1;
     }
-    stack.stop = step(space, registers, pc);
-    while (wants_rows(stack.stop) && find_rows(space, pc)) stack.stop = step(space, registers, pc);
+    do {
+      const Known* const known = module_at(space, pc);
+      if (known != nullptr) frame.location = known->location;
+      stack.stop = known != nullptr ? known->unwinder.step(registers) : unwind::Stop::NoModule;
+    } while (wants_rows(stack.stop) && find_rows(space, pc));
     is_interrupted = wants_rows(stack.stop) && return_from_signal(space, registers, read_, context_);
     if (stack.stop != unwind::Stop::Stepped && !is_interrupted) return;
   }

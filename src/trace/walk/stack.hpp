@@ -9,16 +9,9 @@
 #include "sframe_gen/unwind.hpp"
 #include "trace/walk/address_space.hpp"
 #include "trace/walk/dwarf_walker.hpp"
+#include "trace/walk/frame.hpp"
 
 namespace sframe_gen::trace {
-
-struct Frame {
-  std::uint64_t pc = 0;
-  /// Of the instruction, else a return address: its call is in front of it.
-  bool pc_is_exact = true;
-
-  std::uint64_t instruction() const { return pc_is_exact ? pc : pc - 1; }
-};
 
 /// The frames of a thread, the innermost first.
 struct Stack {
@@ -48,11 +41,12 @@ class Walker {
   /// The unwinder is told of one module at a time.
   struct Known {
     std::uint64_t begin = 0, end = 0;
+    const Location* location = nullptr;
     unwind::Unwinder unwinder;
   };
 
   void begin(const AddressSpace& space, unwind::ReadMemory read, void* context);
-  unwind::Stop step(const AddressSpace& space, unwind::Registers& registers, std::uint64_t pc);
+  const Known* module_at(AddressSpace& space, std::uint64_t pc);
   bool find_rows(AddressSpace& space, std::uint64_t pc);
   void walk_by_sections(AddressSpace& space, unwind::Registers registers, Stack& stack);
 

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <ostream>
+
+#include "trace/options.hpp"
+#include "trace/recorded/kernel_names.hpp"
+#include "trace/recorded/recording.hpp"
+#include "trace/report/folded.hpp"
+#include "trace/report/named_frame.hpp"
+#include "trace/report/sample_text.hpp"
+#include "trace/report/totals.hpp"
+
+namespace sframe_gen::trace {
+
+/// Samples of a recording, as the options want them written. Names are looked up here, walks are not asked for any
+/// more: so the next ones may go on meanwhile.
+class RecordingReport {
+ public:
+  /// All have to live on.
+  RecordingReport(const Options& options, std::ostream& out, KernelNames& kernel)
+      : options_(options), out_(out), kernel_(kernel), text_(out, kernel) {}
+
+  /// `cut`: of its stack, if that is not whole.
+  void add(const Sample& sample, const std::optional<Cut>& cut);
+  /// What is written when all samples have come.
+  void finish();
+
+  const Totals& totals() const { return totals_; }
+
+ private:
+  const Options& options_;
+  std::ostream& out_;
+  KernelNames& kernel_;
+  Totals totals_;
+  FoldedStacks folded_;
+  SampleText text_;
+};
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,87 @@
+#include "support/handover.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace sframe_gen {
+namespace {
+
+std::vector<int> numbers_below(int count) {
+  std::vector<int> numbers;
+  for (int i = 0; i < count; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+TEST(Handover, ItemsAreUsedInTheirOrderWhateverTheirNumber) {
+  for (const int count : {0, 1, 63, 64, 65, 1023, 1024, 1025, 30'000}) {
+    std::vector<int> used;
+    Handover<int> handover([&](int& item) { used.push_back(item); });
+    for (int i = 0; i < count; ++i) handover.add([&](int& item) { item = i; });
+    handover.finish();
+    EXPECT_EQ(used, numbers_below(count));
+    handover.finish();
+    EXPECT_EQ(used, numbers_below(count));
+  }
+}
+
+TEST(Handover, ManyAreUsedByOneOtherThreadAndFewByNone) {
+  for (const int count : {10, 10'000}) {
+    std::set<std::thread::id> users;
+    {
+      Handover<int> handover([&](int&) { users.insert(std::this_thread::get_id()); });
+      for (int i = 0; i < count; ++i) handover.add([&](int& item) { item = i; });
+    }
+    EXPECT_EQ(users.size(), 1U);
+    EXPECT_EQ(users.contains(std::this_thread::get_id()), count == 10);
+  }
+}
+
+TEST(Handover, TheRoomOfItemsIsUsedAgain) {
+  constexpr int count = 10'000;
+  std::set<const int*> rooms;
+  int used = 0;
+  Handover<std::vector<int>> handover([&](std::vector<int>& item) {
+    rooms.insert(item.data());
+    used += item.front();
+  });
+  for (int i = 0; i < count; ++i) handover.add([&](std::vector<int>& item) { item.assign(1, 1); });
+  handover.finish();
+  EXPECT_EQ(used, count);
+  EXPECT_LE(rooms.size(), 1024U);
+}
+
+TEST(Handover, WhatWasAddedIsUsedWhenTheRestFails) {
+  for (const int count : {10, 1000}) {
+    std::vector<int> used;
+    try {
+      Handover<int> handover([&](int& item) { used.push_back(item); });
+      for (int i = 0; i < count; ++i) handover.add([&](int& item) { item = i; });
+      throw std::runtime_error("damaged");
+    } catch (const std::runtime_error&) {
+      EXPECT_EQ(used, numbers_below(count));
+    }
+  }
+}
+
+TEST(Handover, AFailureEndsTheUseAndComesBack) {
+  for (const int bad : {0, 5, 64, 1000, 9'990}) {
+    std::vector<int> used;
+    Handover<int> handover([&](int& item) {
+      if (item == bad) throw std::runtime_error("no room");
+      used.push_back(item);
+    });
+    const auto add_all = [&] {
+      for (int i = 0; i < 10'000; ++i) handover.add([&](int& item) { item = i; });
+      handover.finish();
+    };
+    EXPECT_THROW(add_all(), std::runtime_error);
+    EXPECT_EQ(used, numbers_below(bad));
+  }
+}
+
+}  // namespace
+}  // namespace sframe_gen
