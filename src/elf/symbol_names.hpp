@@ -19,6 +19,8 @@ class SymbolNames {
  public:
   /// The image must outlive it.
   explicit SymbolNames(const Image& image);
+  /// Only for `name_at` and `symbol_at` of these addresses: most files have few to ask for, among 100,000 symbols.
+  SymbolNames(const Image& image, std::vector<std::uint64_t> addresses);
 
   /// Name of the function symbol at or closest before `address` whose size reaches it; empty if none does.
   std::string name_at(std::uint64_t address);
@@ -35,13 +37,18 @@ class SymbolNames {
   std::optional<Named> find(std::string_view name) const;
 
  private:
-  void read(const Image& image);
-
   struct Symbol {
     std::uint64_t begin, end;
     std::uint32_t name;   ///< where it stands in strings_
     std::uint32_t order;  ///< in the table
   };
+  class Closest;
+
+  static bool is_before(const Symbol& a, const Symbol& b);
+  template <typename Take>
+  void read(const Image& image, Take take);
+  void read_all(const Image& image);
+
   std::span<const std::byte> strings_;
   NameBudget budget_;
   std::vector<Symbol> symbols_;  ///< by begin, then by order
