@@ -1,7 +1,6 @@
 #include "elf/undo/undo.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "elf/alignment.hpp"
 #include "elf/edit/output_bytes.hpp"
@@ -90,22 +89,43 @@ class Reversal {
   void correct_table(const Section& section, UndoRecord& record) const {
     const FileRange range = range_of(section);
     const auto right = input_.bytes_of(section);
+    if (is_restored(range, section.header.sh_type, record)) return;
+    add_corrections(range.begin, restored(range, section.header.sh_type, record), right, record);
+  }
+
+  /// Nearly always. A large symbol table is gone through in parts that stay in a processor's cache.
+  bool is_restored(FileRange table, std::uint32_t type, const UndoRecord& record) const {
+    constexpr std::uint64_t most = sizeof(Elf64_Sym) << 12;
+    if (type != SHT_SYMTAB && type != SHT_DYNSYM) return false;
+    while (!table.empty()) {
+      const FileRange part{table.begin, std::min(table.end, table.begin + most)};
+      if (!std::ranges::equal(restored(part, type, record), slice(part))) return false;
+      table.begin = part.end;
+    }
+    return true;
+  }
+
+  /// A part of a table of the input, from an entry on, as the converted file and the renumbering give it back.
+  std::vector<std::byte> restored(FileRange part, std::uint32_t type, const UndoRecord& record) const {
+    const auto right = slice(part);
     std::vector<std::byte> restored(right.begin(), right.end());
     for (const Copy& copy : kept_) {
-      const FileRange part{std::max(range.begin, copy.from), std::min(range.end, copy.from + copy.size)};
-      if (part.empty()) continue;
-      const std::uint64_t to = copy.to + (part.begin - copy.from);
-      const auto bytes = output_bytes(input_, contents_, {to, to + (part.end - part.begin)});
-      std::copy(bytes.begin(), bytes.end(), restored.begin() + static_cast<std::ptrdiff_t>(part.begin - range.begin));
+      const FileRange kept{std::max(part.begin, copy.from), std::min(part.end, copy.from + copy.size)};
+      if (kept.empty()) continue;
+      const std::uint64_t to = copy.to + (kept.begin - copy.from);
+      const auto bytes = output_bytes(input_, contents_, {to, to + (kept.end - kept.begin)});
+      std::copy(bytes.begin(), bytes.end(), restored.begin() + static_cast<std::ptrdiff_t>(kept.begin - part.begin));
     }
-    restore_section_indices(restored, section.header.sh_type, input_.endian(), record.new_index_of);
-    add_corrections(range.begin, restored, right, record);
+    restore_section_indices(restored, type, input_.endian(), record.new_index_of);
+    return restored;
+  }
+
+  std::span<const std::byte> slice(FileRange part) const {
+    return input_.slice(part.begin, part.end - part.begin, "table of section indices");
   }
 
   static void add_corrections(std::uint64_t offset, std::span<const std::byte> restored,
                               std::span<const std::byte> right, UndoRecord& record) {
-    // Nearly always, and a byte at a time would take milliseconds for a large symbol table.
-    if (right.empty() || std::memcmp(restored.data(), right.data(), right.size()) == 0) return;
     constexpr std::size_t close = 4;  // a correction of its own costs about as much
     std::size_t end = 0;
     bool extends = false;
