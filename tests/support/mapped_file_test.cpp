@@ -11,6 +11,7 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/folder.hpp"
+#include "support/let_go.hpp"
 
 namespace sframe_gen {
 namespace {
@@ -75,6 +76,28 @@ TEST_F(MappedFileTest, SaysWhyItCannotOpen) {
   EXPECT_EQ(failure_of(folder_ / "no"), (folder_ / "no").string() + ": cannot open: No such file or directory");
   EXPECT_EQ(failure_of(file("file", "") / "below"),
             (folder_ / "file/below").string() + ": cannot open: Not a directory");
+}
+
+/// Of this process, that files back.
+std::uint64_t resident_file_bytes() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  std::uint64_t kilobytes = 0;
+  while (status >> word)
+    if (word == "RssFile:") status >> kilobytes;
+  return kilobytes << 10;
+}
+
+TEST_F(MappedFileTest, WhatIsLetGoComesBack) {
+  constexpr std::size_t size = 24 << 20;
+  std::string content(size, 'x');
+  for (std::size_t i = 0; i < size; i += 4096) content[i] = static_cast<char>('a' + i / 4096 % 26);
+  const MappedFile mapped(file("large", content));
+  ASSERT_TRUE(text_of(mapped) == content);
+  const std::uint64_t before = resident_file_bytes();
+  let_go(mapped);
+  EXPECT_LT(resident_file_bytes() + size / 2, before);
+  EXPECT_TRUE(text_of(mapped) == content);
 }
 
 }  // namespace
