@@ -39,7 +39,7 @@ std::string help_text() {
          "  sframe-gen --for=glibc a.out            for backtrace() of glibc 2.42 instead of the kernel\n"
          "  sframe-gen a.o                          an object, for GNU ld 2.46 or mold 2.42 or later\n"
          "  sframe-gen --remove a.out               a.out as it was\n"
-         "  sframe-gen --emit=asm foo.o | cat foo.s - | as -o foo.o   .sframe for an assembler that writes none\n"
+         "  sframe-gen --emit=asm foo.o | cat foo.s - | as -o with.o  .sframe for an assembler that writes none\n"
          "  sframe-gen --verify b.out               does every row say what the DWARF says?\n"
          "  sframe-gen --check=kernel,glibc b.out   do these readers take the section?\n"
          "  sframe-gen --launch -- gcc -c a.c       compile, and convert a.o\n"
