@@ -19,7 +19,7 @@ class BranchProtection : public testing::TestWithParam<const char*> {
  protected:
   std::filesystem::path link(const std::string& options) {
     write_text(folder_ / "a.c", std::string(source) + GetParam());
-    const auto file = folder_ / "a";
+    auto file = folder_ / "a";
     const Outcome linked = run("aarch64-linux-gnu-gcc -mbranch-protection=standard -nostdlib -Wl,--build-id=none " +
                                options + " -o " + file.string() + " " + (folder_ / "a.c").string());
     EXPECT_EQ(linked.status, 0) << linked.output;

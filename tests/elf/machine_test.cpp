@@ -10,7 +10,7 @@ namespace {
 /// A linked file of a machine that this one need not be.
 std::filesystem::path link_for(const Folder& folder, const std::string& compiler, const std::string& options) {
   write_text(folder / "a.c", "int data[2000] = {1}; int f(int i) { return data[i]++; }\n");
-  const auto output = folder / "lib.so";
+  auto output = folder / "lib.so";
   const Outcome linked = run(compiler + " -shared -fPIC -nostdlib " + options + " -o " + output.string() + " " +
                              (folder / "a.c").string());
   EXPECT_EQ(linked.status, 0) << linked.output;

@@ -91,7 +91,7 @@ inline const std::filesystem::path& small_library() {
   static const std::filesystem::path library = [] {
     write_text(folder / "small.c",
                "int data = 3; static int space[64]; int f(int i) { return space[i & 63] += data; }\n");
-    const auto path = folder / "libsmall.so";
+    auto path = folder / "libsmall.so";
     run("gcc -O1 -shared -fPIC -nostdlib -fuse-ld=bfd -Wl,--build-id -o " + path.string() + " " +
         (folder / "small.c").string());
     return path;

@@ -23,8 +23,8 @@ class TestGaps final : public emit::compact::Gaps {
 
 /// One row: `fp` 0 is an unchanged frame pointer.
 struct TestRow {
-  std::uint32_t at;
-  std::int32_t sp;
+  std::uint32_t at = 0;
+  std::int32_t sp = 0;
   std::int32_t fp = 0;
 };
 

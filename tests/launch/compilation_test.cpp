@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include "support/folder.hpp"
+
 namespace sframe_gen::launch {
 namespace {
 
@@ -74,11 +76,6 @@ TEST(Compilation, PrecompiledHeadersAreNoObjects) {
 /// A folder of files that name each other.
 class ResponseFiles : public testing::Test {
  protected:
-  ResponseFiles() { std::filesystem::create_directory(folder_); }
-  ~ResponseFiles() override { std::filesystem::remove_all(folder_); }
-  ResponseFiles(const ResponseFiles&) = delete;
-  ResponseFiles& operator=(const ResponseFiles&) = delete;
-
   /// Returns the argument that names it.
   std::string file(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
@@ -86,8 +83,7 @@ class ResponseFiles : public testing::Test {
   }
 
  private:
-  std::filesystem::path folder_ =
-      testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() + "-response-files";
+  const test::Folder folder_;
 };
 
 TEST_F(ResponseFiles, StandForTheirWords) {
