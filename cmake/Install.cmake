@@ -56,12 +56,12 @@ endif()
 install(TARGETS sframe_gen EXPORT sframe_gen_library
         ARCHIVE COMPONENT library
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS sframe_unwind EXPORT sframe_gen_unwind
+install(TARGETS sframe_unwind sframe_unwind_exported EXPORT sframe_gen_unwind
         ARCHIVE COMPONENT library
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # CMake strips programs, but no archives; what stands here runs after both are installed.
 install(CODE "if(CMAKE_INSTALL_DO_STRIP)
-  foreach(name gen unwind)
+  foreach(name gen unwind unwind_exported)
     execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsframe_\${name}.a\" COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
 endif()" COMPONENT library)
@@ -93,4 +93,7 @@ set(pkgconfig_folder ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH SFRAME_GEN_PREFIX_FROM_PC ${pkgconfig_folder} ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/package/sframe-gen.pc.in ${package_work}/sframe-gen.pc @ONLY)
 configure_file(cmake/package/sframe-unwind.pc.in ${package_work}/sframe-unwind.pc @ONLY)
-install(FILES ${package_work}/sframe-gen.pc ${package_work}/sframe-unwind.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+get_target_property(SFRAME_GEN_UNWIND_WANTED sframe_unwind_exported INTERFACE_LINK_OPTIONS)
+configure_file(cmake/package/sframe-unwind-exported.pc.in ${package_work}/sframe-unwind-exported.pc @ONLY)
+install(FILES ${package_work}/sframe-gen.pc ${package_work}/sframe-unwind.pc ${package_work}/sframe-unwind-exported.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)

@@ -17,6 +17,11 @@
 extern "C" {
 #endif
 
+/* Only the library sframe_unwind_exported is built so: a shared library that it ends in exports these functions. */
+#ifdef SFRAME_GEN_UNWIND_EXPORTED
+#pragma GCC visibility push(default)
+#endif
+
 /* Sections. */
 
 /* May be copied. Zeros are a view that sees nothing. */
@@ -123,7 +128,7 @@ typedef struct sframe_row_slot {
 } sframe_row_slot;
 
 typedef struct sframe_walked {
-  size_t size; /* sizeof(sframe_walked) */
+  size_t size; /* sizeof(sframe_walked): by it a later library tells what an earlier header did not have */
   const sframe_module *modules; /* no two overlap; ascending ones are searched faster. Views and all must outlive the walk */
   size_t module_count;
   sframe_read read;
@@ -171,6 +176,10 @@ enum {
 /* As sframe_backtrace_prepare(), with sections from `provide`, which is asked once a file and may call neither this nor dlopen().
    `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was provided. */
 int sframe_backtrace_prepare_with(sframe_provide provide, void *context, unsigned flags);
+
+#ifdef SFRAME_GEN_UNWIND_EXPORTED
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,6 @@
 asm(R"(
         .text
         .globl  sframe_backtrace
-        .hidden sframe_backtrace
         .type   sframe_backtrace, @function
 sframe_backtrace:
         .cfi_startproc
@@ -26,7 +25,6 @@ sframe_backtrace:
 asm(R"(
         .text
         .globl  sframe_backtrace
-        .hidden sframe_backtrace
         .type   sframe_backtrace, %function
 sframe_backtrace:
         .cfi_startproc
@@ -43,7 +41,6 @@ sframe_backtrace:
 asm(R"(
         .text
         .globl  sframe_backtrace
-        .hidden sframe_backtrace
         .type   sframe_backtrace, @function
 sframe_backtrace:
         .cfi_startproc
@@ -63,6 +60,9 @@ sframe_backtrace:
         .cfi_endproc
         .size   sframe_backtrace, . - sframe_backtrace
 )");
+#endif
+#if !defined(SFRAME_GEN_UNWIND_EXPORTED)
+asm(".hidden sframe_backtrace");
 #endif
 
 namespace sframe_gen::unwind {
