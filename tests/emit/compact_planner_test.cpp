@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "emit/compact/reaches.hpp"
 #include "emit/compact/repeated_blocks.hpp"
 #include "emit/compact/shortest_path.hpp"
 #include "emit/compact_cases.hpp"
@@ -18,6 +19,8 @@ namespace {
 using emit::compact::BlockPrices;
 using emit::compact::BlockSizes;
 using emit::compact::PathRules;
+using emit::compact::Reach;
+using emit::compact::Reaches;
 using emit::compact::RepeatedBlocks;
 using emit::compact::Sequence;
 
@@ -122,6 +125,37 @@ TEST_P(CompactPlanner, BlocksOfOnePartThatAreEqualAreFound) {
   }
 }
 
+/// The first cut from which on all blocks up to `end` can be said so, counted from the stretch's first.
+template <typename Predicate>
+std::uint32_t first_of_all(std::uint32_t begin, std::uint32_t end, Predicate can_begin) {
+  std::uint32_t first = end;
+  while (first > begin && can_begin(first - 1)) --first;
+  return first - begin;
+}
+
+TEST_P(CompactPlanner, ReachesAreThoseOfALookAtEachBegin) {
+  const Planned planned(GetParam(), compact(12), 400, GetParam() % 2 == 0);
+  const BlockSizes& sizes = planned.sizes;
+  const Reaches reaches(stretches_of(planned.sequence), sizes, 12, 2);
+  std::set<std::uint32_t> narrow_begins;
+  for (const auto& [begin, last, run] : stretches_of(planned.sequence)) {
+    for (std::uint32_t end = begin + 1; end <= last; ++end) {
+      const auto in_reach = [&](std::uint32_t cut) { return cut + 1 == end || sizes.rows(cut, end) <= 12; };
+      const auto plain = [&](std::uint32_t cut) { return in_reach(cut) && sizes.is_plain(cut, end); };
+      const Reach& reach = reaches.up_to(end);
+      EXPECT_EQ(reach.rows, first_of_all(begin, end, in_reach));
+      EXPECT_EQ(reach.wide, first_of_all(begin, end, [&](std::uint32_t cut) {
+                  return plain(cut) && sizes.last_start(cut, end) <= UINT16_MAX;
+                }));
+      EXPECT_EQ(reach.narrow, first_of_all(begin, end, [&](std::uint32_t cut) {
+                  return plain(cut) && sizes.last_start(cut, end) <= UINT8_MAX;
+                }));
+      narrow_begins.insert(end - begin - reach.narrow);
+    }
+  }
+  EXPECT_GT(narrow_begins.size(), 4U);
+}
+
 /// The shortest path by a look at each block, priced as the comments say.
 std::uint64_t length_by_pairs(const PathRules& rules, const BlockPrices& prices, std::uint32_t begin,
                               std::uint32_t end) {
@@ -154,7 +188,8 @@ void expect_shortest(const Planned& planned, bool shares_heads, unsigned seed) {
     prices.shares.push_back(4096 / (1 + static_cast<std::uint32_t>(random() % 5)));
     prices.prices.push_back(prices.shares.back() * size);
   }
-  const PathRules rules{planned.sizes, planned.blocks, planned.blocks.bytes(), 12, std::uint64_t{16} * 4096,
+  const Reaches reaches(stretches_of(planned.sequence), planned.sizes, 12, 1);
+  const PathRules rules{planned.sizes, planned.blocks, reaches, planned.blocks.bytes(), 12, std::uint64_t{16} * 4096,
                         shares_heads};
   std::vector<std::uint32_t> starts;
   emit::compact::PathMemory memory;

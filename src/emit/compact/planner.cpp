@@ -31,14 +31,16 @@ class Planner {
         shares_heads_(dialect.shares_rows && !dialect.version->splits_descriptor),
         blocks_(dialect.shares_rows ? RepeatedBlocks(sequence, hashes, sizes, dialect.compact_rows) : RepeatedBlocks()),
         stretches_(stretches_of(sequence)),
+        memories_(workers_for(sequence.cuts.size(), cuts_per_worker)),
+        reaches_(shares_heads_ ? Reaches() : Reaches(stretches_, sizes, dialect.compact_rows, memories_.size())),
         starts_(stretches_.size()),
         rules_{sizes,
                blocks_,
+               reaches_,
                blocks_.bytes(),
                dialect.compact_rows,
                dialect.version->descriptor_size * parts_per_byte,
                shares_heads_},
-        memories_(workers_for(sequence.cuts.size(), cuts_per_worker)),
         uses_(memories_.size()) {}
 
   Plan plan() {
@@ -69,8 +71,9 @@ class Planner {
   static constexpr std::size_t cuts_per_worker = 16384;
 
   static std::uint32_t share_of(std::uint32_t users, bool last) {
-    const bool free = last && users >= 2;
-    return free ? 0 : static_cast<std::uint32_t>(parts_per_byte / (last ? 1 : std::max(users, 1U)));
+    constexpr std::uint32_t whole{parts_per_byte};  // a division of 64 bits takes twice as long
+    if (last) return users >= 2 ? 0 : whole;
+    return whole / std::max(users, 1U);
   }
 
   /// Fills starts_ and uses_, and returns the length in parts of a byte.
@@ -165,10 +168,11 @@ class Planner {
   bool shares_heads_;
   RepeatedBlocks blocks_;
   std::vector<Stretch> stretches_;
+  std::vector<PathMemory> memories_;  ///< one a thread
+  Reaches reaches_;
   std::vector<std::vector<std::uint32_t>> starts_;  ///< by stretch: of the last path
   PathRules rules_;
-  std::vector<PathMemory> memories_;  ///< one a thread
-  std::vector<Use> uses_;             ///< one a thread: of the last path
+  std::vector<Use> uses_;  ///< one a thread: of the last path
 };
 
 }  // namespace

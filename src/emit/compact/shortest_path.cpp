@@ -16,49 +16,54 @@ std::uint64_t arrival(std::uint64_t length, std::uint32_t from) {
 std::uint64_t length_of(std::uint64_t arrival) {
   return arrival >> Stretch::longest_bits;
 }
+constexpr std::uint64_t from_mask = (1U << Stretch::longest_bits) - 1;
 std::uint32_t from_of(std::uint64_t arrival) {
-  return static_cast<std::uint32_t>(arrival & ((1U << Stretch::longest_bits) - 1));
+  return static_cast<std::uint32_t>(arrival & from_mask);
 }
 
 /// Where blocks of default rows may begin whose row starts have one width. Their price is the sum of two numbers, one
-/// that the begin has and one that the end has, so the cheapest begin is known without a look at each. Ends go by in
-/// ascending order, and what is too far away for one is so for all behind it: so a begin counts only as long as there
-/// is none behind it that is cheaper, and each comes and goes once.
+/// that the begin has and one that the end has: so of the begins in reach, which come and go in order, only the
+/// cheapest counts. Which that is no processor can guess, so nothing branches on it: of the begins before a border, the
+/// cheapest from each one on is known, and of those behind it the cheapest of all. When the last one before the border
+/// goes, all that are there go before it.
 class Begins {
  public:
-  Begins(unsigned width, std::uint32_t largest_start, const BlockSizes& sizes, const Stretch& stretch,
-         std::vector<PricedBegin>& memory)
-      : sizes_(sizes),
-        width_(width),
-        largest_start_(largest_start),
-        bytes_before_(sizes.plain_bytes_at_begin(stretch.begin, width)) {
+  Begins(unsigned width, const BlockSizes& sizes, const Stretch& stretch, std::vector<std::int64_t>& memory)
+      : sizes_(sizes), width_(width), bytes_before_(sizes.plain_bytes_at_begin(stretch.begin, width)) {
     if (memory.size() < stretch.end - stretch.begin) memory.resize(stretch.end - stretch.begin);
-    first_ = end_ = memory.data();
+    prices_ = memory.data();
   }
 
-  /// Behind all that are there. `length`: up to behind the descriptor.
-  void add(std::uint32_t cut, std::uint64_t length) {
+  /// `first`: in the stretch, of all that are there. `departure`: an arrival there, with the descriptor behind it.
+  void add(std::uint32_t first, std::uint32_t cut, std::uint64_t departure) {
     const std::uint32_t bytes = sizes_.plain_bytes_at_begin(cut, width_) - bytes_before_;
-    const auto price = static_cast<std::int64_t>(length - bytes * parts_per_byte);
-    while (end_ > first_ && end_[-1].price > price) --end_;
-    *end_++ = {price, cut};
+    const auto price = static_cast<std::int64_t>(departure - bytes * arrivals_per_byte);
+    prices_[first] = price;
+    cheapest_behind_ = std::min(cheapest_behind_, price);
   }
 
-  /// The first of the cheapest from `least` on, or null, and the length of the path by it.
-  const PricedBegin* cheapest(std::uint32_t end, std::uint32_t least, std::uint64_t& length) {
-    while (first_ < end_ && (first_->cut < least || sizes_.last_start(first_->cut, end) > largest_start_)) ++first_;
-    if (first_ == end_) return nullptr;
+  /// The best arrival by those from `first` on up to the one before `end`, of which there is one.
+  std::uint64_t arrive(std::uint32_t first, std::uint32_t end_in_stretch, std::uint32_t end) {
+    if (first >= border_) move_border(first, end_in_stretch);
     const std::uint32_t bytes = sizes_.plain_bytes_at_end(end, width_) - bytes_before_;
-    length = static_cast<std::uint64_t>(first_->price) + bytes * parts_per_byte;
-    return first_;
+    return static_cast<std::uint64_t>(std::min(prices_[first], cheapest_behind_)) + bytes * arrivals_per_byte;
   }
 
  private:
+  static constexpr std::uint64_t arrivals_per_byte = parts_per_byte << Stretch::longest_bits;
+
+  void move_border(std::uint32_t first, std::uint32_t end) {
+    for (std::uint32_t i = end - 1; i-- > first;) prices_[i] = std::min(prices_[i], prices_[i + 1]);
+    border_ = end;
+    cheapest_behind_ = std::numeric_limits<std::int64_t>::max();
+  }
+
   const BlockSizes& sizes_;
   unsigned width_;
-  std::uint32_t largest_start_;
   std::uint32_t bytes_before_;
-  PricedBegin *first_, *end_;  ///< ascending by cut and by price
+  std::uint32_t border_ = 0;
+  std::int64_t cheapest_behind_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t* prices_;  ///< by cut of the stretch; before the border, the lowest from there on
 };
 
 /// Where each block has a price of its own.
@@ -70,10 +75,8 @@ class Search {
         stretch_(stretch),
         prices_(prices.prices.data()),
         arrivals_(memory.arrivals.data()),
-        narrow_(1, UINT8_MAX, rules.sizes, stretch, memory.narrow),
-        wide_(2, UINT16_MAX, rules.sizes, stretch, memory.wide),
-        first_in_reach_(stretch.begin),
-        first_that_fits_(stretch.begin) {}
+        narrow_(1, rules.sizes, stretch, memory.narrow),
+        wide_(2, rules.sizes, stretch, memory.wide) {}
 
   void find() {
     for (std::uint32_t cut = stretch_.begin; cut < stretch_.end; ++cut) {
@@ -86,40 +89,32 @@ class Search {
   /// Blocks that repeat, and begins of those that do not. A block that repeats costs no more than as one of these, so
   /// it does no harm that it is among them too.
   void leave(std::uint32_t begin) {
-    const std::uint64_t length = length_up_to(begin) + rules_.descriptor_price;
+    const std::uint32_t from = begin - stretch_.begin;
+    const std::uint64_t departure = (arrivals_[from] & ~from_mask) + arrival(rules_.descriptor_price, from);
     auto found = rules_.blocks.at(begin);
     if (found.size() > stretch_.end - begin) found = found.first(stretch_.end - begin);
-    for (std::uint32_t end = begin; const RepeatedBlocks::Id block : found)
-      offer(begin, ++end, length + prices_[block]);
-    narrow_.add(begin, length);
-    wide_.add(begin, length);
+    for (std::uint64_t* end = arrivals_ + from; const RepeatedBlocks::Id block : found)
+      offer(*++end, departure + (std::uint64_t{prices_[block]} << Stretch::longest_bits));
+    narrow_.add(from, begin, departure);
+    wide_.add(from, begin, departure);
   }
 
   /// Blocks that do not repeat.
   void arrive(std::uint32_t end) {
-    // One part is never too long.
-    while (first_in_reach_ + 1 < end && sizes_.rows(first_in_reach_, end) > rules_.most_rows) ++first_in_reach_;
-    first_that_fits_ = std::max(first_that_fits_, first_in_reach_);
-    while (first_that_fits_ < end && !fits(first_that_fits_, end)) ++first_that_fits_;
-    for (std::uint32_t begin = first_in_reach_; begin < first_that_fits_; ++begin) {
-      const std::uint64_t price = rules_.descriptor_price + sizes_.shape(begin, end).bytes * parts_per_byte;
-      offer(begin, end, length_up_to(begin) + price);
+    const Reach& reach = rules_.reaches.up_to(end);
+    const std::uint32_t end_in_stretch = end - stretch_.begin;
+    std::uint64_t best = arrivals_[end_in_stretch];
+    for (std::uint32_t from = reach.rows; from < reach.wide; ++from) {
+      const std::uint64_t bytes = sizes_.shape(stretch_.begin + from, end).bytes;
+      offer(best, arrival(length_of(arrivals_[from]) + rules_.descriptor_price + bytes * parts_per_byte, from));
     }
-    std::uint64_t length = 0;
-    if (const auto* const wide = wide_.cheapest(end, first_that_fits_, length)) offer(wide->cut, end, length);
-    if (const auto* const narrow = narrow_.cheapest(end, first_that_fits_, length)) offer(narrow->cut, end, length);
+    if (reach.wide < end_in_stretch) offer(best, wide_.arrive(reach.wide, end_in_stretch, end));
+    if (reach.narrow < end_in_stretch) offer(best, narrow_.arrive(reach.narrow, end_in_stretch, end));
+    arrivals_[end_in_stretch] = best;
   }
 
-  bool fits(std::uint32_t begin, std::uint32_t end) const {
-    return sizes_.is_plain(begin, end) && sizes_.last_start(begin, end) <= UINT16_MAX;
-  }
-
-  std::uint64_t length_up_to(std::uint32_t cut) const { return length_of(arrivals_[cut - stretch_.begin]); }
   /// No branch: which of two blocks is cheaper is what no processor can guess.
-  void offer(std::uint32_t begin, std::uint32_t end, std::uint64_t length) {
-    std::uint64_t& best = arrivals_[end - stretch_.begin];
-    best = std::min(best, arrival(length, begin - stretch_.begin));
-  }
+  static void offer(std::uint64_t& best, std::uint64_t arrival) { best = std::min(best, arrival); }
 
   const PathRules& rules_;
   const BlockSizes& sizes_;
@@ -127,8 +122,6 @@ class Search {
   const std::uint32_t* prices_;
   std::uint64_t* arrivals_;  ///< at each cut, by the shortest path from the stretch's first one
   Begins narrow_, wide_;
-  std::uint32_t first_in_reach_;   ///< of the begins: what is before it has too many rows
-  std::uint32_t first_that_fits_;  ///< of these, into one of the widths
 };
 
 /// Where a block's price depends on how much of it repeats: each with each.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "emit/compact/block_sizes.hpp"
+#include "emit/compact/reaches.hpp"
 #include "emit/compact/repeated_blocks.hpp"
 #include "emit/dialect.hpp"
 
@@ -22,22 +23,17 @@ struct BlockPrices {
 struct PathRules {
   const BlockSizes& sizes;
   const RepeatedBlocks& blocks;
+  const Reaches& reaches;                         ///< none where heads are shared
   const std::vector<std::uint32_t>& block_bytes;  ///< by block
   std::uint32_t most_rows;
   std::uint64_t descriptor_price;
   bool shares_heads;  ///< who has a block has what it begins with too
 };
 
-/// Where a block may begin, with that part of its price that does not depend on its end.
-struct PricedBegin {
-  std::int64_t price;
-  std::uint32_t cut;
-};
-
 /// Memory that paths use one after the other.
 struct PathMemory {
   std::vector<std::uint64_t> arrivals;
-  std::vector<PricedBegin> narrow, wide;
+  std::vector<std::int64_t> narrow, wide;
 };
 
 /// Cuts a stretch into blocks so that descriptors and blocks have the lowest price. `starts`: where they begin,
