@@ -14,7 +14,8 @@ BlockFinder::BlockFinder(const RowHashes& hashes, const BlockSizes& sizes, std::
 GroupFound BlockFinder::find(std::span<const CutStart> starts) {
   starts_ = starts;
   counts_at_.assign(starts.size(), 0);
-  GroupFound group{0, static_cast<std::uint32_t>(found_.blocks.size()), found_.findings.size(), 0};
+  GroupFound group{0, static_cast<std::uint32_t>(found_.blocks.size()),
+                   static_cast<std::uint32_t>(found_.counts.size()), found_.findings.size(), 0};
   begin();
   for (std::uint32_t length = 1; !growing_.empty(); ++length) {
     keep_repeating();
@@ -129,6 +130,7 @@ void BlockFinder::make_room() {
 }
 
 void BlockFinder::sort_by_cut() {
+  found_.counts.insert(found_.counts.end(), counts_at_.begin(), counts_at_.end());
   const std::size_t first = found_.blocks.size();
   next_.resize(counts_at_.size());
   std::exclusive_scan(counts_at_.begin(), counts_at_.end(), next_.begin(), static_cast<std::uint32_t>(first));

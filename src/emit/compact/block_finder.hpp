@@ -18,13 +18,14 @@ namespace sframe_gen::emit::compact {
 struct FoundBlocks {
   /// Cut by cut; those of a single row first, and each thread counts its own from there on.
   std::vector<std::uint32_t> blocks;
-  Findings findings;  ///< of its own
+  std::vector<std::uint16_t> counts;  ///< how many begin at each cut; a stretch has no more cuts
+  Findings findings;                  ///< of its own
 };
 
 /// Where that of a group is.
 struct GroupFound {
   std::size_t worker = 0;
-  std::uint32_t first_block = 0;
+  std::uint32_t first_block = 0, first_count = 0;
   std::uint32_t first_identifier = 0, identifiers = 0;
 };
 
@@ -37,8 +38,6 @@ class alignas(64) BlockFinder {
               std::size_t expected);
 
   GroupFound find(std::span<const CutStart> starts);
-  /// By cut of that group: how many begin there.
-  const std::vector<std::uint32_t>& counts() const { return counts_at_; }
   /// In all groups.
   FoundBlocks release() { return std::move(found_); }
 

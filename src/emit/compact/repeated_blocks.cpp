@@ -21,18 +21,17 @@ RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const RowHashes& hashes
     finders.emplace_back(hashes, sizes, most_rows, singles, sequence.cuts.size() * blocks_per_cut / workers);
   std::vector<GroupFound> all(groups.size());
   for_each_in_parallel(groups.size(), workers, [&](std::size_t i, std::size_t worker) {
-    BlockFinder& finder = finders[worker];
-    all[i] = finder.find(groups[i]);
+    all[i] = finders[worker].find(groups[i]);
     all[i].worker = worker;
-    for (std::size_t cut = 0; cut < groups[i].size(); ++cut)
-      places_[groups[i][cut].begin.cut].count = static_cast<std::uint16_t>(finder.counts()[cut]);
   });
 
   // Identifiers follow from the groups, not from who found them when.
   std::vector<Findings> findings;
+  std::vector<std::vector<std::uint16_t>> counts;
   for (BlockFinder& finder : finders) {
     FoundBlocks found = finder.release();
     blocks_.push_back(std::move(found.blocks));
+    counts.push_back(std::move(found.counts));
     findings.push_back(std::move(found.findings));
   }
   const std::uint32_t single_count = singles.findings().size();
@@ -48,19 +47,19 @@ RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const RowHashes& hashes
     append(occurrences_, findings[group.worker].occurrences);
     append(bytes_, findings[group.worker].bytes);
   }
-  for_each_in_parallel(groups.size(), workers,
-                       [&](std::size_t i, std::size_t) { take(groups[i], all[i], single_count, bases[i]); });
+  for_each_in_parallel(groups.size(), workers, [&](std::size_t i, std::size_t) {
+    take(groups[i], std::span(counts[all[i].worker]).subspan(all[i].first_count), all[i], single_count, bases[i]);
+  });
 }
 
 /// Identifiers below `singles` are everybody's; the group's other ones become those from `base` on.
-void RepeatedBlocks::take(std::span<const CutStart> starts, const GroupFound& group, Id singles, Id base) {
+void RepeatedBlocks::take(std::span<const CutStart> starts, std::span<const std::uint16_t> counts,
+                          const GroupFound& group, Id singles, Id base) {
   const Id shift = base - singles - group.first_identifier;
   std::uint32_t first = group.first_block;
-  for (const CutStart& start : starts) {
-    Place& place = places_[start.begin.cut];
-    place.first = first;
-    place.worker = static_cast<std::uint16_t>(group.worker);
-    first += place.count;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    places_[starts[i].begin.cut] = {first, counts[i], static_cast<std::uint16_t>(group.worker)};
+    first += counts[i];
   }
   for (Id& block : std::span(blocks_[group.worker]).subspan(group.first_block, first - group.first_block))
     block += block < singles ? 0 : shift;

@@ -44,7 +44,9 @@ class RepeatedBlocks {
   };
   static_assert(Stretch::longest_bits < 16);
 
-  void take(std::span<const CutStart> starts, const GroupFound& group, Id singles, Id base);
+  /// `counts`: of the group's cuts, and what is behind them.
+  void take(std::span<const CutStart> starts, std::span<const std::uint16_t> counts, const GroupFound& group,
+            Id singles, Id base);
 
   std::vector<Place> places_;            ///< by cut
   std::vector<std::vector<Id>> blocks_;  ///< by thread that found them
