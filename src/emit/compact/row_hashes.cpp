@@ -48,10 +48,13 @@ void RowHashes::add(const Sequence& sequence, const Stretch& stretch) {
   std::uint32_t offset_before = 0;
   std::uint32_t waiting = stretch.begin;  // cuts from there on have had no second row yet
   const auto first_of = [&](std::uint32_t cut) -> const Row& { return sequence.rows[sequence.cuts[cut].row]; };
-  const auto take = [&](const Row& row, std::uint32_t cuts) {
+  const auto take = [&](const Row& row) {
     all.sum = all.sum * factor + hash_of(row.offset - offset_before, row.rule);
     ++all.rows;
     offset_before = row.offset;
+  };
+  const auto take_as_second = [&](const Row& row, std::uint32_t cuts) {
+    take(row);
     for (; waiting < cuts; ++waiting) {
       const Row& first = first_of(waiting);
       const std::uint64_t two = hash_of_first(first, seed) * factor + hash_of(row.offset - first.offset, row.rule);
@@ -65,13 +68,12 @@ void RowHashes::add(const Sequence& sequence, const Stretch& stretch) {
     const std::uint32_t end = sequence.end_of_rows(cut);
     begins_[cut] = {0, all.rows - (sequence.cuts[cut].repeats ? 1 : 0), cut};
     groups_[cut] = 0;
-    if (sequence.cuts[cut].repeats) {
-      ++i;
-    } else {
-      take(sequence.rows[i++], cut);
+    if (!sequence.cuts[cut].repeats) {
+      take_as_second(sequence.rows[i], cut);
       begins_[cut].difference = hash_of_first(first_of(cut), seed) - all.sum;
     }
-    for (; i < end; ++i) take(sequence.rows[i], cut + 1);
+    if (++i < end) take_as_second(sequence.rows[i++], cut + 1);
+    for (; i < end; ++i) take(sequence.rows[i]);
     ends_[cut + 1] = all;
   }
 }
