@@ -8,7 +8,10 @@
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <vector>
+
+#include "support/text.hpp"
 
 namespace po = boost::program_options;
 
@@ -103,6 +106,11 @@ void read_source(const po::variables_map& values, Options& options) {
     options.process = *process;
   } else {
     options.file = what[0];
+    // What begins with a digit was meant as a process more likely than as a file that is not there.
+    std::error_code none;
+    const bool has_digit = !what[0].empty() && what[0].front() >= '0' && what[0].front() <= '9';
+    if (has_digit && !std::filesystem::exists(options.file, none))
+      throw UsageError(printable(what[0]) + " is no process's number, and there is no such file");
   }
 }
 

@@ -119,6 +119,7 @@ struct WalkedSample {
 int run_recording(const Options& options, std::ostream& out) {
   RecordedFiles files(options.root, options.translation);
   Recording recording(options.file, [&files](const Mapping& mapping) { return files.open(mapping); });
+  files.expect(recording.file().abi());
   KernelNames kernel = kernel_names(options, recording.file());
   kernel.compare_with(recording.kernel_mark());
   RecordingReport report(options, out, kernel);

@@ -178,14 +178,16 @@ void RecordingFile::read_machine(std::span<const std::byte> bytes) {
   const auto* const begin = reinterpret_cast<const char*>(text.data());
   const std::string machine(begin, ::strnlen(begin, text.size()));
   has_machine_ = true;
-  if (machine == "x86_64") {
+  if (machine == "x86_64" && endian_ == Endian::Little) {
     abi_ = sframe::Abi::Amd64;
   } else if (machine == "aarch64" || machine == "aarch64_be") {
     abi_ = endian_ == Endian::Little ? sframe::Abi::Aarch64Little : sframe::Abi::Aarch64Big;
-  } else if (machine == "s390x") {
+  } else if (machine == "s390x" && endian_ == Endian::Big) {
     abi_ = sframe::Abi::S390x;
   } else {
-    throw Refused(name(), "was recorded on " + printable(machine) + ", for which SFrame has no ABI");
+    throw Refused(name(), "was recorded on " + printable(machine) +
+                              (endian_ == Endian::Little ? " (little-endian)" : " (big-endian)") +
+                              ", for which SFrame has no ABI");
   }
 }
 

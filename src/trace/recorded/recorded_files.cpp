@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "elf/build_id.hpp"
+#include "elf/machine.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
 
@@ -45,6 +46,8 @@ OpenedFile RecordedFiles::open_anew(const Mapping& mapping) const {
   try {
     elf::Image image =
         is_vdso ? own_vdso() : elf::Image::open(root_ / std::filesystem::path(mapping.path).relative_path());
+    const elf::Machine* const machine = elf::find_machine(image);
+    if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "is for another machine"};
     const std::string id = elf::hex_digits(elf::build_id(image));
     // perf may have padded a short one with zeros.
     const bool is_same = !mapping.build_id.empty() ? !id.empty() && mapping.build_id.starts_with(id)

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "sframe_gen/format.hpp"
 #include "support/seeded_hash.hpp"
 #include "trace/walk/address_space.hpp"
 
@@ -15,6 +17,9 @@ class RecordedFiles {
   RecordedFiles(std::filesystem::path root, const TranslationOptions& options)
       : root_(std::move(root)), options_(options) {}
 
+  /// Of which machine the recording is: any other's files are none of it.
+  void expect(sframe::Abi abi) { abi_ = abi; }
+
   OpenedFile open(const Mapping& mapping);
 
  private:
@@ -22,6 +27,7 @@ class RecordedFiles {
 
   std::filesystem::path root_;
   const TranslationOptions& options_;
+  std::optional<sframe::Abi> abi_;
   SeededMap<std::string, OpenedFile> files_;  ///< by path and what tells it from others of that path
 };
 
