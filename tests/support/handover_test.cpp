@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -11,8 +13,8 @@ namespace sframe_gen {
 namespace {
 
 std::vector<int> numbers_below(int count) {
-  std::vector<int> numbers;
-  for (int i = 0; i < count; ++i) numbers.push_back(i);
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
 }
 
