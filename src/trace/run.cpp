@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "support/handover.hpp"
+#include "support/let_go.hpp"
 #include "trace/live/process.hpp"
 #include "trace/live/stopped_threads.hpp"
 #include "trace/recorded/core_file.hpp"
@@ -116,6 +117,24 @@ struct WalkedSample {
   std::optional<Cut> cut;
 };
 
+/// Lets go of what of a recording stands before the samples that were walked. At its end, all at once, that would take
+/// a tenth of the walks' time; meanwhile it is work of the thread that writes.
+class WalkedBytes {
+ public:
+  explicit WalkedBytes(const MappedFile& file) : file_(file) {}
+
+  void are_before(std::uint64_t file_offset) {
+    constexpr std::uint64_t at_once = 8 << 20;
+    if (file_offset < let_go_ + at_once) return;
+    let_go(file_, let_go_, file_offset);
+    let_go_ = file_offset;
+  }
+
+ private:
+  const MappedFile& file_;
+  std::uint64_t let_go_ = 0;
+};
+
 int run_recording(const Options& options, std::ostream& out) {
   RecordedFiles files(options.root, options.translation);
   Recording recording(options.file, [&files](const Mapping& mapping) { return files.open(mapping); });
@@ -125,7 +144,11 @@ int run_recording(const Options& options, std::ostream& out) {
   RecordingReport report(options, out, kernel);
   {
     Progress progress(recording.file().records().size(), options.quiet);
-    Handover<WalkedSample> walked([&](WalkedSample& taken) { report.add(taken.sample, taken.cut); });
+    WalkedBytes behind(recording.file().mapped());
+    Handover<WalkedSample> walked([&](WalkedSample& taken) {
+      report.add(taken.sample, taken.cut);
+      behind.are_before(taken.sample.file_offset);
+    });
     const auto take = [&](Sample& sample) {
       walked.add([&](WalkedSample& taken) {
         std::swap(taken.sample, sample);

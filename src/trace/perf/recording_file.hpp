@@ -51,6 +51,8 @@ class RecordingFile {
   const SeededMap<std::string, std::string>& build_ids() const { return build_ids_; }
   /// By time; those of the same time as they stand in the file.
   const std::vector<Record>& records() const { return records_; }
+  /// The file itself, as large as it is.
+  const MappedFile& mapped() const { return file_; }
   /// It has no end, or not all of it.
   bool is_cut() const { return is_cut_; }
 

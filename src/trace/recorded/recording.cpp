@@ -287,6 +287,7 @@ void Recording::take_sample(const Record& record, Walker& walker, const TakeSamp
   sample.process = words.process;
   sample.thread = words.thread;
   sample.time = record.time;
+  sample.file_offset = record.offset;
   put_name(words.process, words.thread, sample.name);
   put_kernel_part(words.call_chain, sample.kernel);
   sample.has_user_stack = registers || (words.pc != 0 && (record.flags & cpu_mode) == user_mode);

@@ -25,6 +25,7 @@ struct Sample {
   int process = 0, thread = 0;
   std::string name;                   ///< of the thread when it was taken
   std::uint64_t time = 0;             ///< ns
+  std::uint64_t file_offset = 0;      ///< of its record
   std::vector<std::uint64_t> kernel;  ///< PCs as they were recorded, the innermost first
   bool has_user_stack = false;        ///< else it is a thread of the kernel's, or nothing of it was recorded
   Stack user;
