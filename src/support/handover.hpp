@@ -61,7 +61,7 @@ class Handover {
   }
 
  private:
-  static constexpr std::size_t portions = 16, at_once = 64;
+  static constexpr std::size_t portions = 8, at_once = 256;
   struct Portion {
     std::vector<Item> items;
     std::size_t count = 0;

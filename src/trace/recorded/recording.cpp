@@ -36,6 +36,10 @@ void read_words(ByteReader& reader, std::uint64_t count, Endian endian, const ch
   if (count > reader.left() / size) reader.fail(std::string(what) + ": more than there is room for");
   const auto bytes = reader.take(count * size, what);
   words.resize(count);
+  if (endian == host_endian) {
+    if (count != 0) std::memcpy(words.data(), bytes.data(), bytes.size());
+    return;
+  }
   for (std::size_t i = 0; i < count; ++i) words[i] = load<std::uint64_t>(bytes.subspan(i * size), endian);
 }
 

@@ -156,10 +156,16 @@ std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64
                                                     std::span<const std::uint64_t> values) {
   if (static_cast<std::size_t>(std::popcount(mask)) > values.size()) return std::nullopt;
   const Slots slots = recorded_slots(abi);
+  // Of each place, how many are recorded before it: to count them for each register is no single instruction
+  // everywhere.
+  std::array<std::uint8_t, 64> before{};
+  std::uint8_t count = 0;
+  for (std::size_t place = 0; place < before.size(); ++place) {
+    before[place] = count;
+    count += mask >> place & 1U;
+  }
   const auto has = [&](std::uint8_t place) { return (mask >> place & 1U) != 0; };
-  const auto value_at = [&](std::uint8_t place) {
-    return values[static_cast<std::size_t>(std::popcount(mask & ((std::uint64_t{1} << place) - 1)))];
-  };
+  const auto value_at = [&](std::uint8_t place) { return values[before[place]]; };
   if (!has(slots.pc)) return std::nullopt;
   unwind::Registers registers;
   for (const Slot& slot : slots.registers) {
