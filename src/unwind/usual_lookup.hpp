@@ -42,7 +42,7 @@ class UsualLookup {
     std::uint32_t number = begin.function;
     while (number != end.function && reader_.start_of(number + 1) <= pc) ++number;
     const ViewFunction function = reader_.function_at(number);
-    Row row{0, 0};
+    Row row;
     if (pc - function.start >= function.size || !is_usual(function)) [[unlikely]] {
       return false;
     }
@@ -70,8 +70,8 @@ class UsualLookup {
     std::uint64_t offset;  ///< of the PC, from the function's start
   };
   struct Row {
-    std::uint64_t at;  ///< offset in the row sub-section
-    std::uint32_t number;
+    std::uint64_t at = 0;  ///< offset in the row sub-section
+    std::uint32_t number = 0;
     FreInfo info{0};
     const std::byte* words = nullptr;
   };
