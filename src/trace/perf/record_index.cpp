@@ -1,0 +1,144 @@
+#include "trace/perf/record_index.hpp"
+
+#include <boost/sort/spinsort/spinsort.hpp>
+
+#include "sframe_gen/error.hpp"
+#include "support/background.hpp"
+#include "support/text.hpp"
+#include "trace/perf/record_guess.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+// What perf adds to the kernel's types of records.
+constexpr std::uint32_t first_of_perf = 64, tracing_data = 66, auxiliary_trace = 71, compressed = 81;
+
+struct RecordHead {
+  std::uint32_t type;
+  std::uint16_t flags;
+  std::size_t size;  ///< with the head
+};
+
+/// Of bytes that have one.
+RecordHead read_head(std::span<const std::byte> bytes, Endian endian) {
+  return {load<std::uint32_t>(bytes, endian), load<std::uint16_t>(bytes.subspan(4), endian),
+          load<std::uint16_t>(bytes.subspan(6), endian)};
+}
+
+/// Two kinds are followed by bytes that their size does not count.
+std::uint64_t size_behind(std::uint32_t type, std::span<const std::byte> whole, Endian endian) {
+  if (type == auxiliary_trace && whole.size() >= 16) return load<std::uint64_t>(whole.subspan(8), endian);
+  if (type == tracing_data && whole.size() >= 12) return load<std::uint32_t>(whole.subspan(8), endian);
+  return 0;
+}
+
+/// Samples with a stack have some kilobytes, one nearly as many as another: where the next but one begins can be
+/// guessed while memory is asked for this one.
+void fetch_ahead(std::span<const std::byte> bytes, std::size_t size) {
+  constexpr std::size_t small = 1024, line = 64, records = 2;
+  const std::size_t at = records * size;
+  if (size < small || bytes.size() < at + line) return;
+  __builtin_prefetch(bytes.data() + at);
+  __builtin_prefetch(bytes.data() + at + line);
+}
+
+}  // namespace
+
+/// Most of the time goes into waiting for memory, as one record's size leads to the next. So another thread begins at
+/// what may be a record in the middle; if it was one, the first half ends there, and what follows is what would have
+/// been found.
+void RecordIndex::add(std::span<const std::byte> bytes, std::uint64_t offset) {
+  // While a pipe's events are still to come, no other thread may ask for them.
+  const auto middle = take_other_ ? std::nullopt : guess_record(bytes, endian_);
+  if (!middle) return add_one_by_one(bytes, offset, true);
+  auto others = in_background([this, rest = bytes.subspan(*middle), from = offset + *middle] {
+    Run run;
+    run.size = put_plain(rest, from, true, run.records);
+    return run;
+  });
+  // A record that reaches over the middle is none of the first half.
+  const std::uint64_t done = put_plain(bytes.first(*middle), offset, true, records_);
+  if (done != *middle) return add_one_by_one(bytes.subspan(done), offset + done, true);
+  const Run second = others.get();
+  records_.insert(records_.end(), second.records.begin(), second.records.end());
+  add_one_by_one(bytes.subspan(done + second.size), offset + done + second.size, true);
+}
+
+void RecordIndex::sort_by_time() {
+  // Each processor's records come in pieces, in order.
+  boost::sort::spinsort(records_.begin(), records_.end(),
+                        [](const Record& one, const Record& other) { return one.time < other.time; });
+}
+
+/// What only takes a place in the index.
+bool RecordIndex::is_plain(std::uint32_t type, bool is_in_file) const {
+  // A pipe says how an event's records look before the first of them.
+  if (type < first_of_perf) return !layouts_.empty();
+  if (!is_in_file) return true;
+  return !take_other_ && type != compressed && type != auxiliary_trace && type != tracing_data;
+}
+
+/// As far as there are plain ones that are whole. How many bytes that is.
+std::uint64_t RecordIndex::put_plain(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file,
+                                     std::vector<Record>& records) const {
+  std::uint64_t done = 0;
+  while (bytes.size() >= record_header_size) {
+    const RecordHead head = read_head(bytes, endian_);
+    if (head.size < record_header_size || head.size > bytes.size() || !is_plain(head.type, is_in_file)) break;
+    fetch_ahead(bytes, head.size);
+    const auto whole = bytes.first(head.size);
+    bytes = bytes.subspan(head.size);
+    Record record{.type = head.type,
+                  .flags = head.flags,
+                  .body = whole.subspan(record_header_size),
+                  .offset = is_in_file ? offset + done : offset};
+    done += head.size;
+    if (head.type >= first_of_perf) continue;
+    record.layout = layouts_.of(record);
+    if (record.layout == nullptr) continue;
+    record.time = layouts_.time_of(record);
+    records.push_back(record);
+  }
+  return done;
+}
+
+/// `offset`: if they are not in the file, of the compressed record that they were in.
+void RecordIndex::add_one_by_one(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file) {
+  for (;;) {
+    const std::uint64_t plain = put_plain(bytes, offset, is_in_file, records_);
+    bytes = bytes.subspan(plain);
+    if (is_in_file) offset += plain;
+    if (bytes.size() < record_header_size) break;
+    const RecordHead head = read_head(bytes, endian_);
+    if (head.size < record_header_size)
+      throw MalformedInput({file_, "perf.data record"}, offset, "size is " + hex(head.size));
+    if (head.size > bytes.size()) break;
+    if (head.type < first_of_perf) throw MalformedInput({file_, "perf.data record"}, offset, "stands before any event");
+    const auto whole = bytes.first(head.size);
+    bytes = bytes.subspan(head.size);
+    take_special(head.type, whole, offset);
+    const std::uint64_t behind = size_behind(head.type, whole, endian_);
+    if (behind > bytes.size()) {
+      is_cut_ = true;
+      return;
+    }
+    bytes = bytes.subspan(behind);
+    offset += head.size + behind;
+  }
+  if (is_in_file) {
+    is_cut_ = is_cut_ || !bytes.empty();
+  } else {
+    compressed_.leave_over(bytes);
+  }
+}
+
+void RecordIndex::take_special(std::uint32_t type, std::span<const std::byte> whole, std::uint64_t offset) {
+  if (type == compressed) {
+    add_one_by_one(compressed_.add(whole.subspan(record_header_size), offset), offset, false);
+  } else if (take_other_) {
+    take_other_(type, whole);
+  }
+}
+
+}  // namespace sframe_gen::trace
