@@ -5,14 +5,8 @@
 # LIBDWARF_OBJECT_INTERFACE_A     true when object access goes through Dwarf_Obj_Access_Interface_a (0.4 and later),
 #                                 false for Dwarf_Obj_Access_Interface (20210528 and before)
 find_path(LIBDWARF_INCLUDE_DIR NAMES libdwarf.h PATH_SUFFIXES libdwarf-2 libdwarf-0 libdwarf)
-if(LibDwarf_USE_STATIC_LIBS)
-  if(LIBDWARF_LIBRARY AND NOT LIBDWARF_LIBRARY MATCHES "\\.a$")  # found before it was asked for
-    unset(LIBDWARF_LIBRARY CACHE)
-  endif()
-  find_library(LIBDWARF_LIBRARY NAMES libdwarf.a)
-else()
-  find_library(LIBDWARF_LIBRARY NAMES dwarf)
-endif()
+include(${CMAKE_CURRENT_LIST_DIR}/FindOneLibrary.cmake)
+find_one_library(LIBDWARF_LIBRARY dwarf "${LibDwarf_USE_STATIC_LIBS}")
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(LibDwarf REQUIRED_VARS LIBDWARF_LIBRARY LIBDWARF_INCLUDE_DIR)
