@@ -85,6 +85,9 @@ typedef struct sframe_row {
 /* Which of SFRAME_LOOKUP_…. `row`: the rules with SFRAME_LOOKUP_ROW, the function with all but SFRAME_LOOKUP_NOTHING; what is not
    said is 0. `pc` counts as the view's `address` does. Of a return address, look up the byte in front of it. */
 int sframe_view_lookup(const sframe_view *view, uint64_t pc, sframe_row *row);
+/* The same, and in `*end` how far it holds: for each PC below it the answer is this one, up to 2^64 - 1 behind the last function.
+   So all of a section is gone through by `for (pc = 0; pc != UINT64_MAX; pc = end)`. */
+int sframe_view_lookup_stretch(const sframe_view *view, uint64_t pc, sframe_row *row, uint64_t *end);
 
 /* Stacks of any process. */
 

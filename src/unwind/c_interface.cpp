@@ -45,6 +45,24 @@ sframe_rule rule_of(const sframe_gen::sframe::UnwindRule& rule) {
   return {rule.base, rule.offset, rule.dereferenced ? 1U : 0U};
 }
 
+/// Returns which of SFRAME_LOOKUP_….
+int put(const Lookup& found, sframe_row& row) {
+  row = {};
+  if (found.kind == Lookup::Kind::Row) {
+    row.cfa = rule_of(found.row.cfa);
+    row.return_address = rule_of(found.row.return_address);
+    row.frame_pointer = rule_of(found.row.frame_pointer);
+    row.mangled_ra = found.row.mangled_ra ? 1 : 0;
+    row.b_key = found.row.b_key ? 1 : 0;
+    row.signal_frame = found.row.signal_frame ? 1 : 0;
+  }
+  row.function_start = found.function_start;
+  row.function_size = found.function_size;
+  row.descriptor = found.descriptor;
+  row.row_number = found.row_number;
+  return static_cast<int>(found.kind);
+}
+
 bool read_by_c(void* context, std::uint64_t address, void* bytes) {
   const auto& walked = *static_cast<const sframe_walked*>(context);
   return walked.read != nullptr && walked.read(walked.context, address, bytes) != 0;
@@ -86,23 +104,12 @@ void sframe_view_use_pages(sframe_view* view, sframe_page_slot* slots, std::size
 }
 
 int sframe_view_lookup(const sframe_view* view, std::uint64_t pc, sframe_row* row) {
-  const Lookup found = view_of(view).lookup(pc);
-  *row = {};
-  if (found.kind == Lookup::Kind::Row) {
-    row->cfa = rule_of(found.row.cfa);
-    row->return_address = rule_of(found.row.return_address);
-    row->frame_pointer = rule_of(found.row.frame_pointer);
-    row->mangled_ra = found.row.mangled_ra ? 1 : 0;
-    row->b_key = found.row.b_key ? 1 : 0;
-    row->signal_frame = found.row.signal_frame ? 1 : 0;
-  }
-  row->function_start = found.function_start;
-  row->function_size = found.function_size;
-  row->descriptor = found.descriptor;
-  row->row_number = found.row_number;
-  return static_cast<int>(found.kind);
+  return put(view_of(view).lookup(pc), *row);
 }
 
+int sframe_view_lookup_stretch(const sframe_view* view, std::uint64_t pc, sframe_row* row, std::uint64_t* end) {
+  return put(view_of(view).lookup_stretch(pc, *end), *row);
+}
 const char* sframe_stop_text(int stop) {
   return sframe_gen::unwind::text_of(static_cast<Stop>(stop));
 }

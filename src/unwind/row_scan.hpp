@@ -50,6 +50,21 @@ class RowScan {
     }
   }
 
+  /// The stored start of a function's first row behind `pc_offset`; 2^64 - 1 if there is none. Not for functions whose
+  /// row starts are bit masks.
+  std::uint64_t next_row_start(const ViewFunction& function, std::uint64_t pc_offset) const {
+    switch (function.info.fre_type() - traits.first_fre_type) {
+      case static_cast<unsigned>(FreAddressWidth::One):
+        return first_start_behind<std::uint8_t>(function, pc_offset);
+      case static_cast<unsigned>(FreAddressWidth::Two):
+        return first_start_behind<std::uint16_t>(function, pc_offset);
+      case static_cast<unsigned>(FreAddressWidth::Four):
+        return first_start_behind<std::uint32_t>(function, pc_offset);
+      default:
+        return UINT64_MAX;
+    }
+  }
+
   /// The row at `at`. False: it does not lie in the section, or its words have no size.
   template <std::unsigned_integral Start>
   bool read_row(const std::byte* at, ViewFre& row) const {
@@ -108,6 +123,15 @@ class RowScan {
       last = at;
     }
     return last;
+  }
+
+  template <std::unsigned_integral Start>
+  std::uint64_t first_start_behind(const ViewFunction& function, std::uint64_t pc_offset) const {
+    ViewFre row;
+    RowPlace at{function.first_row, 0};
+    for (; at.number < function.row_count && read_row<Start>(at.at, row); at = {row.next, at.number + 1})
+      if (row.start > pc_offset) return row.start;
+    return UINT64_MAX;
   }
 
   /// CTF Frame and version 1: of the rows that match, the last one holds.

@@ -1,32 +1,13 @@
 #include <type_traits>
 
 #include "sframe_gen/view.hpp"
+#include "unwind/function_search.hpp"
 #include "unwind/page_slots.hpp"
 #include "unwind/section_reader.hpp"
 #include "unwind/usual_lookup.hpp"
 
 namespace sframe_gen::sframe {
 namespace {
-
-constexpr std::uint32_t no_function = 0xffffffff;
-
-template <typename Reader>
-bool holds(const Reader& reader, std::uint32_t function, std::uint64_t pc) {
-  const std::uint64_t start = reader.start_of(function);
-  return pc >= start && pc - start < reader.size_of(function);
-}
-
-/// Of `count` functions from `first` on, the last one that starts at or before `pc`; `first`, if none does.
-template <typename Reader>
-std::uint32_t last_start(const Reader& reader, std::uint32_t first, std::uint32_t count, std::uint64_t pc) {
-  while (count > 1) {
-    const std::uint32_t half = count / 2;
-    // No branch, which would be guessed wrong every other time.
-    first += reader.start_of(first + half) <= pc ? half : 0;
-    count -= half;
-  }
-  return first;
-}
 
 /// Where to go on from, for a PC.
 struct Candidate {
@@ -49,10 +30,8 @@ template <typename Reader>
 Candidate find_function(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
   if (fields.count == 0) return {};
   Candidate found;
-  if ((fields.flags & flag::sorted) == 0) {
-    std::uint32_t function = 0;
-    while (function < fields.count && !holds(reader, function, pc)) ++function;
-    if (function < fields.count) found.function = function;
+  if (!is_sorted(fields)) {
+    found.function = first_holder(reader, fields, pc);
     return found;
   }
   if (fields.pages != nullptr) {
@@ -61,9 +40,7 @@ Candidate find_function(const Reader& reader, const detail::ViewFields& fields, 
   } else {
     found.function = last_start(reader, 0, fields.count, pc);
   }
-  // A function of no bytes may share its start with a real one, or stand inside it; it holds no pc.
-  while (found.function != 0 && reader.size_of(found.function) == 0) --found.function;
-  if (!holds(reader, found.function, pc)) found.function = no_function;
+  found.function = holder_of(reader, found.function, pc);
   return found;
 }
 

@@ -130,6 +130,31 @@ inline std::uint64_t expect_agreement_by_pages(const sframe::Section& section, s
   return checked;
 }
 
+/// Stretches follow each other without a gap, and each says what a look-up says of all its PCs, of long ones at both
+/// ends.
+inline std::uint64_t expect_stretches(const sframe::SectionView& view) {
+  constexpr std::uint64_t most_stretches = 5000;  // a damaged section may have stubs all over the address space
+  constexpr std::uint64_t all_of = 600;           // bytes of one whose PCs are all looked up
+  std::uint64_t checked = 0;
+  std::uint64_t end = 0;
+  for (std::uint64_t pc = 0; pc != UINT64_MAX && checked < most_stretches; pc = end, ++checked) {
+    const sframe::Lookup found = view.lookup_stretch(pc, end);
+    EXPECT_GT(end, pc);
+    if (end <= pc) break;
+    const auto is_same = [&](std::uint64_t other) {
+      const sframe::Lookup there = view.lookup(other);
+      return there.kind == found.kind && there.row == found.row && there.descriptor == found.descriptor &&
+             there.row_number == found.row_number && there.function_start == found.function_start;
+    };
+    for (std::uint64_t other = pc; other < std::min(end, pc + all_of) && other >= pc; ++other) {
+      EXPECT_TRUE(is_same(other)) << std::hex << other << " of " << pc << " to " << end;
+      if (testing::Test::HasFailure()) return checked;
+    }
+    EXPECT_TRUE(is_same(end - 1)) << std::hex << pc << " to " << end;
+  }
+  return checked;
+}
+
 /// Opens the bytes both ways; both take them or neither. Returns the number of PCs compared, 0 if both refused.
 inline std::uint64_t expect_same_reading(std::span<const std::byte> bytes, std::uint64_t address,
                                          sframe::Family family) {
@@ -142,7 +167,7 @@ inline std::uint64_t expect_same_reading(std::span<const std::byte> bytes, std::
     if (is_sorted) section = sframe::decode(bytes, address, {"a.out", ".sframe"}, {}, family);
     EXPECT_FALSE(fault) << sframe::text_of(fault.problem) << " at " << fault.offset;
     if (fault) return 0;
-    const std::uint64_t checked = expect_agreement(section, view);
+    const std::uint64_t checked = expect_agreement(section, view) + expect_stretches(view);
     return testing::Test::HasFailure() ? checked : checked + expect_agreement_by_pages(section, view);
   } catch (const Failure& failure) {
     EXPECT_TRUE(fault) << failure.what();

@@ -46,6 +46,22 @@ static void look_up(const sframe_view *view) {
   CHECK(sframe_view_lookup(view, 0x1020, &row) == SFRAME_LOOKUP_NOTHING);
 }
 
+static void go_through(const sframe_view *view) {
+  static const struct {
+    uint64_t begin;
+    int kind;
+  } stretches[] = {{0, SFRAME_LOOKUP_NOTHING},        {0x1000, SFRAME_LOOKUP_ROW},     {0x1010, SFRAME_LOOKUP_ROW},
+                   {0x1018, SFRAME_LOOKUP_OUTERMOST}, {0x1020, SFRAME_LOOKUP_NOTHING}};
+  uint64_t pc = 0, end = 0;
+  sframe_row row;
+  size_t i = 0;
+  for (; pc != UINT64_MAX; pc = end, ++i) {
+    CHECK(i < sizeof stretches / sizeof *stretches);
+    CHECK(pc == stretches[i].begin && sframe_view_lookup_stretch(view, pc, &row, &end) == stretches[i].kind);
+  }
+  CHECK(i == sizeof stretches / sizeof *stretches);
+}
+
 static void walk(const sframe_view *view) {
   int reads = 0, stop = -1;
   uint64_t pcs[8];
@@ -73,10 +89,12 @@ int main(void) {
   }
   CHECK(sframe_view_open(&view, section, sizeof section, 0x2000, SFRAME_VIEW_TRUST) == 0);
   look_up(&view);
+  go_through(&view);
   CHECK(sframe_view_page_slots(&view, 512) == 1 && sframe_view_page_slots(&view, 8) == 3);
   sframe_page_slot slots[1];
   sframe_view_use_pages(&view, slots, 1);
   look_up(&view);
+  go_through(&view);
   walk(&view);
   errno = 77;
   CHECK(sframe_backtrace_prepare() == 0);

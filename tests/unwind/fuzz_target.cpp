@@ -48,6 +48,19 @@ void look_up(const sframe::SectionView& view, bool checked, std::uint64_t first,
   }
 }
 
+/// Stretches lead on, and what a sound section says at their ends is one thing.
+void go_through(const sframe::SectionView& view, bool checked, std::uint64_t first) {
+  std::uint64_t end = 0;
+  unsigned count = 0;
+  for (std::uint64_t pc = first; pc != UINT64_MAX && count < 100; pc = end, ++count) {
+    const sframe::Lookup found = view.lookup_stretch(pc, end);
+    require(end > pc, "a stretch that leads nowhere");
+    const sframe::Lookup last = view.lookup(end - 1);
+    require(!checked || (found.kind == last.kind && found.row == last.row && found.row_number == last.row_number),
+            "a stretch that is too long");
+  }
+}
+
 /// A page table changes no answer of a sound section, and leads nowhere in a damaged one.
 void look_up_by_pages(const sframe::SectionView& view, bool checked, std::uint64_t first, std::uint64_t step) {
   sframe::PageSlot slots[64];
@@ -100,6 +113,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   look_up(view, checked, addresses[choices.address % 4] - 100 * std::uint64_t{choices.seed % 4096},
           choices.seed % 4096);
   look_up_by_pages(view, checked, 0x1000 + choices.pc, 1 + choices.seed % 64);
+  go_through(view, checked, choices.seed % 2 == 0 ? 0 : addresses[choices.address % 4] - choices.seed % 65536);
   for (const std::uint64_t pc : {0x1000U, 0x1010U, 0x1044U, 0x1004U + choices.pc}) walk(view, choices, pc);
   return 0;
 }

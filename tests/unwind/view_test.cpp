@@ -142,6 +142,9 @@ TEST(SectionView, StaysInsideWithoutTheCheck) {
         SectionView view;
         if (view.open(bytes, sample.address, sample.family, sframe::ViewCheck::Header)) continue;
         for (std::uint64_t pc = 0; pc < 0x2100; pc += 3) damaged += view.lookup(pc).kind == Lookup::Kind::Damaged;
+        std::uint64_t end = 0;
+        for (std::uint64_t pc = 0; pc < 0x2100; pc = end)
+          damaged += view.lookup_stretch(pc, end).kind == Lookup::Kind::Damaged;
         std::vector<sframe::PageSlot> slots(std::min<std::uint64_t>(view.page_slots(256), 64));
         view.use_pages(slots);
         for (std::uint64_t pc = 0; pc < 0x2100; pc += 3) damaged += view.lookup(pc).kind == Lookup::Kind::Damaged;
