@@ -230,7 +230,7 @@ void Recording::take_name(const Record& record) {
   const int process = reader.i32("process");
   const int thread = reader.i32("thread");
   names_[thread] = printable(text_at(reader));
-  if ((record.flags & of_exec) != 0) forget(process);
+  if ((record.flags & of_exec) != 0) programs_.erase(process);
 }
 
 void Recording::put_name(int process, int thread, std::string& name) const {
@@ -254,10 +254,12 @@ void Recording::take_fork(const Record& record) {
     const std::string inherited = name->second;
     names_[thread] = inherited;
   }
-  const auto old = spaces_.find(parent);
-  if (process == parent || old == spaces_.end()) return;
-  const Space inherited = old->second;
-  spaces_.insert_or_assign(process, inherited);
+  if (process == parent) {
+    programs_[process].others.insert(thread);
+    return;
+  }
+  const auto old = programs_.find(parent);
+  programs_.insert_or_assign(process, Program{old == programs_.end() ? nullptr : old->second.space, {}});
 }
 
 void Recording::take_exit(const Record& record) {
@@ -267,15 +269,15 @@ void Recording::take_exit(const Record& record) {
   reader.u32("parent");
   const int thread = reader.i32("thread");
   names_.erase(thread);
-  if (process == thread) forget(process);
-}
-
-void Recording::forget(int process) {
-  spaces_.erase(process);
+  const auto program = programs_.find(process);
+  if (program == programs_.end()) return;
+  program->second.others.erase(thread);
+  if (process == thread) program->second.has_first = false;
+  if (!program->second.has_first && program->second.others.empty()) programs_.erase(program);
 }
 
 Recording::Space& Recording::space_of(int process) {
-  Space& space = spaces_[process];
+  Space& space = programs_[process].space;
   if (!space) space = std::make_shared<AddressSpace>(std::vector<Mapping>(), open_file_, locations_);
   return space;
 }

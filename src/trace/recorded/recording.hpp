@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,12 +75,18 @@ class Recording {
   /// Shared by programs that were forked, until one maps something.
   using Space = std::shared_ptr<AddressSpace>;
 
+  /// A program runs on while it has threads, also when its first one, which has its number, has ended.
+  struct Program {
+    Space space;
+    std::set<int> others;  ///< than the first one
+    bool has_first = true;
+  };
+
   void take_mapping(const Record& record);
   void take_kernel(const Record& record);
   void take_name(const Record& record);
   void take_fork(const Record& record);
   void take_exit(const Record& record);
-  void forget(int process);
   void take_sample(const Record& record, Walker& walker, const TakeSample& take);
   void put_name(int process, int thread, std::string& name) const;
   Space& space_of(int process);
@@ -90,7 +97,7 @@ class Recording {
   std::optional<KernelMark> kernel_mark_;
   bool had_sample_ = false;
   std::shared_ptr<Locations> locations_ = std::make_shared<Locations>();
-  std::map<int, Space> spaces_;        ///< of programs
+  std::map<int, Program> programs_;
   SeededMap<int, std::string> names_;  ///< of threads
   SampleWords words_;                  ///< of the last sample, as is the next: their room is used again
   Sample sample_;
