@@ -7,7 +7,7 @@ import harness
 
 MMAP, SAMPLE, MMAP2, COMM, EXIT, FORK, COMPRESSED = 1, 9, 10, 3, 4, 7, 81
 HEADER_ATTR, TRACING_DATA, BUILD_ID, FINISHED_ROUND, ID_INDEX, AUXTRACE, HEADER_FEATURE = 64, 66, 67, 68, 69, 71, 80
-KERNEL, USER, EXEC, HAS_BUILD_ID = 1, 2, 1 << 13, 1 << 14
+KERNEL, USER, EXEC, FOUND, HAS_BUILD_ID = 1, 2, 1 << 13, 1 << 13, 1 << 14
 # ax bx cx dx si di bp sp ip flags cs ss, r8 to r15 of asm/perf_regs.h, as places in struct user_regs_struct.
 REGISTERS = {0: 10, 1: 5, 2: 11, 3: 12, 4: 13, 5: 14, 6: 4, 7: 19, 8: 16, 9: 18, 10: 17, 11: 20,
              16: 9, 17: 8, 18: 7, 19: 6, 20: 3, 21: 2, 22: 1, 23: 0}
@@ -84,8 +84,9 @@ class Recording:
     def comm(self, pid, tid, time, name, is_exec=False):
         self.add(COMM, EXEC if is_exec else 0, struct.pack("<II", pid, tid) + padded(name) + self.trailer(pid, tid, time))
 
-    def fork(self, pid, parent, tid, parent_tid, time):
-        self.add(FORK, 0, struct.pack("<IIIIQ", pid, parent, tid, parent_tid, time) + self.trailer(pid, tid, time))
+    def fork(self, pid, parent, tid, parent_tid, time, is_found=False):
+        """`is_found`: perf has written it of a thread that ran before (PERF_RECORD_MISC_FORK_EXEC)."""
+        self.add(FORK, FOUND if is_found else 0, struct.pack("<IIIIQ", pid, parent, tid, parent_tid, time) + self.trailer(pid, tid, time))
 
     def exit(self, pid, tid, time):
         self.add(EXIT, 0, struct.pack("<IIIIQ", pid, 1, tid, 1, time) + self.trailer(pid, tid, time))

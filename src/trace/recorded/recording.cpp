@@ -245,6 +245,8 @@ void Recording::put_name(int process, int thread, std::string& name) const {
 }
 
 void Recording::take_fork(const Record& record) {
+  // What perf found running when it began: its mappings follow, and its parent's are none of it.
+  constexpr std::uint16_t is_found = 1U << 13U;
   const Origin origin{file_.name(), "fork"};
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
   const int process = reader.i32("process"), parent = reader.i32("parent");
@@ -259,7 +261,8 @@ void Recording::take_fork(const Record& record) {
     return;
   }
   const auto old = programs_.find(parent);
-  programs_.insert_or_assign(process, Program{old == programs_.end() ? nullptr : old->second.space, {}});
+  const bool inherits = old != programs_.end() && (record.flags & is_found) == 0;
+  programs_.insert_or_assign(process, Program{inherits ? old->second.space : nullptr, {}});
 }
 
 void Recording::take_exit(const Record& record) {
