@@ -50,6 +50,12 @@ std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, co
   return walked;
 }
 
+void warn(const std::string& file, const char* what) {
+  std::cerr << "sframe-trace: warning: " << file << ": " << what << '\n';
+}
+
+constexpr const char* was_cut_short = "was cut short; what is there was walked";
+
 int run_process(const Options& options, std::ostream& out) {
   Process process(options.process, options.translation);
   AddressSpace before = process.address_space();
@@ -77,6 +83,7 @@ int run_core(const Options& options, std::ostream& out) {
              {.process = core.pid(), .thread = thread.id, .name = core.name(), .signal = thread.signal, .missing = {}},
          .stack = walker.walk(space, thread.registers, CoreFile::read_word, &core)});
   }
+  if (core.is_cut()) warn(core.file_name(), was_cut_short);
   return end_with(report.totals(), options);
 }
 
@@ -160,12 +167,10 @@ int run_recording(const Options& options, std::ostream& out) {
     walked.finish();
   }
   report.finish();
-  if (recording.file().is_cut()) {
-    std::cerr << "sframe-trace: warning: " << recording.file().name() << ": was cut short; what is there was walked\n";
-  }
+  const RecordingFile& file = recording.file();
+  if (file.is_cut()) warn(file.name(), was_cut_short);
   if (kernel.are_of_another_start()) {
-    std::cerr << "sframe-trace: warning: " << recording.file().name()
-              << ": the kernel was started anew since, and lies elsewhere: its functions have no names\n";
+    warn(file.name(), "the kernel was started anew since, and lies elsewhere: its functions have no names");
   }
   return end_with(report.totals(), options);
 }

@@ -132,6 +132,13 @@ bool CoreFile::read_word(void* context, std::uint64_t address, void* bytes) {
   return true;
 }
 
+bool CoreFile::is_cut() const {
+  const std::uint64_t size = image_.file_bytes().size();
+  return std::ranges::any_of(loads_, [&](const Elf64_Phdr& segment) {
+    return segment.p_filesz != 0 && (segment.p_offset > size || segment.p_filesz > size - segment.p_offset);
+  });
+}
+
 AddressSpace CoreFile::address_space() {
   std::vector<Mapping> mappings;
   for (const FilePart& part : parts_) {
@@ -152,18 +159,18 @@ OpenedFile CoreFile::open(const Mapping& mapping) {
   return found->second;
 }
 
-/// By the page with the file's headers, its build-id among them as a rule, which kernels dump of each file.
-bool CoreFile::is_mapped(const elf::Image& image, const Mapping& mapping) const {
+/// By the page with the file's headers, its build-id among them as a rule, which kernels dump of each file. Empty: it
+/// is the one.
+std::string CoreFile::why_other(const elf::Image& image, const Mapping& mapping) const {
   const FilePart* first = nullptr;
   for (const FilePart& part : parts_) {
     if (part.path == mapping.path && part.file_offset == 0 && part.begin <= mapping.begin) first = &part;
   }
-  if (first == nullptr) return false;
-  const auto memory = memory_at(first->begin);
+  const auto memory = first == nullptr ? std::span<const std::byte>() : memory_at(first->begin);
   const auto file = image.file_bytes();
-  const auto size = std::min<std::size_t>({page_size, memory.size(), file.size()});
-  return size >= sizeof(Elf64_Ehdr) && size == std::min<std::size_t>(page_size, file.size()) &&
-         std::memcmp(memory.data(), file.data(), size) == 0;
+  const auto size = std::min<std::size_t>(page_size, file.size());
+  if (memory.size() < size) return "cannot be told from another: the core file lacks the page with its headers";
+  return std::memcmp(memory.data(), file.data(), size) == 0 ? "" : "is not the file that was loaded";
 }
 
 OpenedFile CoreFile::open_anew(const Mapping& mapping) {
@@ -174,7 +181,7 @@ OpenedFile CoreFile::open_anew(const Mapping& mapping) {
     }
     const std::filesystem::path path = root_ / std::filesystem::path(mapping.path).relative_path();
     elf::Image image = elf::Image::open(path);
-    if (!is_mapped(image, mapping)) return {nullptr, "is not the file that was loaded"};
+    if (std::string why = why_other(image, mapping); !why.empty()) return {nullptr, std::move(why)};
     return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
   } catch (const Failure& failure) {
     return {nullptr, failure.what()};

@@ -29,6 +29,9 @@ class CoreFile {
   CoreFile(const CoreFile&) = delete;
   CoreFile& operator=(const CoreFile&) = delete;
 
+  const std::string& file_name() const { return image_.name(); }
+  /// It has not all the memory that its headers tell of: the disk was full, or a limit reached.
+  bool is_cut() const;
   /// "bash"; empty if the file does not say.
   const std::string& name() const { return name_; }
   int pid() const { return pid_; }
@@ -57,7 +60,7 @@ class CoreFile {
 
   OpenedFile open(const Mapping& mapping);
   OpenedFile open_anew(const Mapping& mapping);
-  bool is_mapped(const elf::Image& image, const Mapping& mapping) const;
+  std::string why_other(const elf::Image& image, const Mapping& mapping) const;
 
   elf::Image image_;
   std::filesystem::path root_;
