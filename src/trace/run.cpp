@@ -169,6 +169,9 @@ int run_recording(const Options& options, std::ostream& out) {
   report.finish();
   const RecordingFile& file = recording.file();
   if (file.is_cut()) warn(file.name(), was_cut_short);
+  if (report.totals().stacks() != 0 && !file.has_stacks()) {
+    warn(file.name(), "has no registers of programs, and so no callers: `perf record --call-graph dwarf` records them");
+  }
   if (kernel.are_of_another_start()) {
     warn(file.name(), "the kernel was started anew since, and lies elsewhere: its functions have no names");
   }

@@ -1,5 +1,6 @@
 #include "trace/perf/event_layouts.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "support/byte_reader.hpp"
@@ -18,6 +19,11 @@ constexpr std::uint64_t id_bits = sample_bit::thread | sample_bit::time | sample
 void EventLayouts::add(std::span<const std::byte> event, std::span<const std::byte> ids) {
   layouts_.push_back(read(event));
   for (ByteReader reader(ids, endian_, origin_); reader.left() >= word;) by_id_[reader.u64("ID")] = layouts_.size() - 1;
+}
+
+bool EventLayouts::has_stacks() const {
+  constexpr std::uint64_t both = sample_bit::user_registers | sample_bit::user_stack;
+  return std::ranges::any_of(layouts_, [](const EventLayout& layout) { return (layout.sample_type & both) == both; });
 }
 
 EventLayout EventLayouts::read(std::span<const std::byte> event) const {

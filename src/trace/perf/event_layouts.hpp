@@ -20,6 +20,8 @@ class EventLayouts {
   /// `event`: struct perf_event_attr, of at least smallest_event bytes. `ids`: a word for each. Throws MalformedInput.
   void add(std::span<const std::byte> event, std::span<const std::byte> ids);
   bool empty() const { return layouts_.empty(); }
+  /// Samples of one at least come with registers and a piece of the stack.
+  bool has_stacks() const;
 
   /// How that record looks, or null if it is of none of the events. There is one; it lives as long as this.
   const EventLayout* of(const Record& record) const;

@@ -40,6 +40,8 @@ class RecordingFile {
   const MappedFile& mapped() const { return file_; }
   /// It has no end, or not all of it.
   bool is_cut() const { return is_cut_; }
+  /// Samples of one event at least come with registers and a piece of the stack.
+  bool has_stacks() const { return layouts_.has_stacks(); }
 
  private:
   struct Part {
