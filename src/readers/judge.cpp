@@ -61,6 +61,9 @@ ReaderVerdict judge(const ReaderTarget& reader, bool is_object, const Findings& 
 std::vector<ReaderVerdict> judge(const elf::Image& image, std::span<const ReaderTarget* const> readers) {
   const elf::Section* const section = image.find_section(elf::sframe_section_name);
   if (section == nullptr) throw Refused(image.name(), "has no .sframe section");
+  // No reader looks there, and --for helps none: it is refused as well.
+  if (section->header.sh_type == SHT_NOBITS)
+    throw Refused(image.name(), "is a separate debug file: section .sframe has no bytes");
   const Findings findings = survey_file(image, *section);
   const bool is_kernel = elf::is_kernel(image);
   std::vector<ReaderVerdict> verdicts;
