@@ -89,8 +89,9 @@ class Walk {
 }  // namespace
 
 FoundFiles find_files(const std::filesystem::path& folder, const TreeFilter& filter) {
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(folder, ignored)) throw Refused(folder.string(), "is not a folder");
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) throw SystemFailure(folder.string(), "open", errno);
+  if (!S_ISDIR(status.st_mode)) throw Refused(folder.string(), "is not a folder");
   return Walk(folder, filter).run();
 }
 
