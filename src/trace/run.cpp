@@ -145,7 +145,7 @@ class WalkedBytes {
 int run_recording(const Options& options, std::ostream& out) {
   RecordedFiles files(options.root, options.translation);
   Recording recording(options.file, [&files](const Mapping& mapping) { return files.open(mapping); });
-  files.expect(recording.file().abi());
+  files.expect(recording.file().abi(), recording.file().mapped().identity());
   KernelNames kernel = kernel_names(options, recording.file());
   kernel.compare_with(recording.kernel_mark());
   RecordingReport report(options, out, kernel);

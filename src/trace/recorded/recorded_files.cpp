@@ -3,6 +3,7 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -26,9 +27,15 @@ elf::Image own_vdso() {
   return elf::Image::of_bytes({begin, header.e_shoff + std::uint64_t{header.e_shentsize} * header.e_shnum}, "[vdso]");
 }
 
-bool has_number(const elf::Image& image, std::uint64_t inode) {
+/// By its inode number, and by when it was changed last: another's bytes may have been written into it (cp), or the
+/// number be that of a file that is gone. Empty: it is the one.
+std::string why_other(const elf::Image& image, std::uint64_t inode, const FileIdentity& recording) {
   struct stat status {};
-  return ::fstat(image.descriptor(), &status) == 0 && status.st_ino == inode;
+  if (::fstat(image.descriptor(), &status) != 0) throw SystemFailure(image.name(), "look", errno);
+  const FileIdentity file(status);
+  if (file.inode != inode) return "is not the file that was recorded";
+  if (std::pair(file.changed_s, file.changed_ns) <= std::pair(recording.modified_s, recording.modified_ns)) return {};
+  return "was changed since the recording, which has no build-id of it";
 }
 
 }  // namespace
@@ -49,10 +56,11 @@ OpenedFile RecordedFiles::open_anew(const Mapping& mapping) const {
     const elf::Machine* const machine = elf::find_machine(image);
     if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "is for another machine"};
     const std::string id = elf::hex_digits(elf::build_id(image));
-    // perf may have padded a short one with zeros.
-    const bool is_same = !mapping.build_id.empty() ? !id.empty() && mapping.build_id.starts_with(id)
-                                                   : !is_vdso && has_number(image, mapping.inode);
-    if (!is_same) return {nullptr, "is not the file that was recorded"};
+    if (mapping.build_id.empty() && !is_vdso) {
+      if (std::string why = why_other(image, mapping.inode, recording_); !why.empty()) return {nullptr, std::move(why)};
+    } else if (id.empty() || !mapping.build_id.starts_with(id)) {  // perf may have padded a short one with zeros
+      return {nullptr, "is not the file that was recorded"};
+    }
     return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
   } catch (const Failure& failure) {
     return {nullptr, failure.what()};

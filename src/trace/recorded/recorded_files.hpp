@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sframe_gen/format.hpp"
+#include "support/file_identity.hpp"
 #include "support/seeded_hash.hpp"
 #include "trace/walk/address_space.hpp"
 
@@ -17,8 +18,12 @@ class RecordedFiles {
   RecordedFiles(std::filesystem::path root, const TranslationOptions& options)
       : root_(std::move(root)), options_(options) {}
 
-  /// Of which machine the recording is: any other's files are none of it.
-  void expect(sframe::Abi abi) { abi_ = abi; }
+  /// Of which machine the recording is: any other's files are none of it. And the recording itself: what has changed
+  /// since it was written is none of it, if nothing else tells.
+  void expect(sframe::Abi abi, const FileIdentity& recording) {
+    abi_ = abi;
+    recording_ = recording;
+  }
 
   OpenedFile open(const Mapping& mapping);
 
@@ -28,6 +33,7 @@ class RecordedFiles {
   std::filesystem::path root_;
   const TranslationOptions& options_;
   std::optional<sframe::Abi> abi_;
+  FileIdentity recording_;
   SeededMap<std::string, OpenedFile> files_;  ///< by path and what tells it from others of that path
 };
 
