@@ -392,6 +392,8 @@ constexpr Option table[]{
                 "reason",
         .manual = "*summary* (the default): one line a file. *json*: one JSON object a line for each file, with "
                   "coverage, every hole and its reason, and the plan of the rewrite.",
+        // What these print has forms of its own.
+        .not_with = {Action::Dump, Action::LookUp},
     },
     {
         .name = "explain",

@@ -147,6 +147,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"-o", "c", "a", "b"}, "--output takes exactly one input file"},
         Wrong{{"-n", "-o", "b", "a"}, "--output and --dry-run exclude each other"},
         Wrong{{"--dump", "--cfi-from", "d", "a"}, "--cfi-from does not go with --dump"},
+        Wrong{{"--dump", "--report=json", "a"}, "--report does not go with --dump"},
+        Wrong{{"--lookup", "1", "--report=json", "a"}, "--report does not go with --lookup"},
         Wrong{{"--cfi-from", "d", "a", "b"}, "--cfi-from takes exactly one input file"},
         Wrong{{"--ignore-build-id", "a"}, "--ignore-build-id goes with --cfi-from only"},
         Wrong{{"-q", "-v", "a"}, "--quiet and --verbose exclude each other"},
