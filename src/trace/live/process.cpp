@@ -30,11 +30,13 @@ std::string folder_of(int pid) {
   return "/proc/" + std::to_string(pid);
 }
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+/// What /proc has in `folder`: a name, which may have line feeds in it, and another one.
+std::string name_in(const std::string& folder) {
+  std::ifstream file(folder + "/comm");
+  std::string name;
+  std::getline(file, name, '\0');
+  if (name.ends_with('\n')) name.pop_back();
+  return printable(name);
 }
 
 /// Whether the signal's bit is set in what /proc/PID/status has behind `field`: "SigCgt:	0000000000004002".
@@ -91,11 +93,11 @@ Process::Process(int pid, const TranslationOptions& options) : pid_(pid), living
 }
 
 std::string Process::name() const {
-  return printable(first_line(folder_of(pid_) + "/comm"));
+  return name_in(folder_of(pid_));
 }
 
 std::string Process::name_of_thread(int thread) const {
-  return printable(first_line(folder_of(pid_) + "/task/" + std::to_string(thread) + "/comm"));
+  return name_in(folder_of(pid_) + "/task/" + std::to_string(thread));
 }
 
 std::vector<int> Process::threads() const {
