@@ -1,30 +1,12 @@
 #include "trace/walk/address_space.hpp"
 
 #include <atomic>
-#include <optional>
 #include <utility>
 
 #include "support/text.hpp"
+#include "trace/walk/mapped_pieces.hpp"
 
 namespace sframe_gen::trace {
-
-namespace {
-
-/// What addresses of the mapping are above those of the file. None: the mapping holds no part of a PT_LOAD, so that the
-/// file is not the one that was mapped. The kernel maps whole pages, whose size is its own business.
-std::optional<std::uint64_t> bias_of(const Mapping& mapping, const elf::Image& image) {
-  const std::uint64_t begin = mapping.file_offset, end = begin + (mapping.end - mapping.begin);
-  for (const std::uint32_t wanted : {std::uint32_t{PF_X}, std::uint32_t{0}}) {
-    for (const Elf64_Phdr& segment : image.segments()) {
-      if (segment.p_type != PT_LOAD || (segment.p_flags & wanted) != wanted) continue;
-      if (segment.p_offset >= end || segment.p_offset + segment.p_filesz <= begin) continue;
-      return mapping.begin - (segment.p_vaddr - segment.p_offset + begin);
-    }
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 /// From 1 on.
 std::uint64_t AddressSpace::Version::next() {
@@ -77,35 +59,48 @@ const unwind::Module* AddressSpace::module_at(std::uint64_t pc) const {
   return pc < part.mapping.end ? &part.module : nullptr;
 }
 
-const Location& AddressSpace::open(Part& part) {
-  if (part.location != nullptr) return *part.location;
+void AddressSpace::open(Part& part) {
   const Mapping& mapping = part.mapping;
   OpenedFile opened = open_file_(mapping);
-  const auto bias = opened.file ? bias_of(mapping, opened.file->image()) : std::nullopt;
-  if (opened.file && !bias) opened = {nullptr, "is not the file that was mapped"};
-  part.location = &locations_->emplace_back(
-      Location{printable(mapping.path), std::move(opened), bias ? *bias : mapping.begin - mapping.file_offset});
-  return *part.location;
+  std::vector<MappedPiece> pieces;
+  if (opened.file) pieces = pieces_of(mapping, opened.file->image());
+  if (opened.file && pieces.empty()) opened = {nullptr, "is not the file that was mapped"};
+  if (pieces.empty()) pieces = {{mapping.begin, mapping.end, mapping.begin - mapping.file_offset}};
+  // The first piece takes the part's own place: its module may be known already.
+  const Part whole = part;
+  for (const MappedPiece& piece : pieces) {
+    Part of_piece = whole;
+    of_piece.location = &locations_->emplace_back(Location{printable(whole.mapping.path), opened, piece.bias});
+    put(std::move(of_piece), piece.begin, piece.end);
+  }
+}
+
+/// The part that holds `pc`, its file opened.
+AddressSpace::Parts::iterator AddressSpace::opened_at(std::uint64_t pc) {
+  const auto found = part_at(pc);
+  if (found == parts_.end() || found->second.location != nullptr) return found;
+  open(found->second);
+  return part_at(pc);
 }
 
 AddressSpace::Place AddressSpace::place_of(std::uint64_t pc) {
-  const auto found = part_at(pc);
+  const auto found = opened_at(pc);
   if (found == parts_.end()) return {};
-  const Location& location = open(found->second);
+  const Location& location = *found->second.location;
   const OpenedFile& opened = location.opened;
   return {&found->second.mapping, opened.file.get(), opened.why_not, location.name, pc - location.bias};
 }
 
 const Location* AddressSpace::location_of(std::uint64_t pc) {
-  const auto found = part_at(pc);
-  return found == parts_.end() ? nullptr : &open(found->second);
+  const auto found = opened_at(pc);
+  return found == parts_.end() ? nullptr : found->second.location;
 }
 
 bool AddressSpace::find_rows(std::uint64_t pc) {
-  const auto found = part_at(pc);
+  const auto found = opened_at(pc);
   if (found == parts_.end()) return false;
   Part& part = found->second;
-  const Location& location = open(part);
+  const Location& location = *part.location;
   if (!location.opened.file || part.has_more_rows) return false;
   CodeFile& file = *location.opened.file;
   part.has_more_rows = part.has_rows;

@@ -42,7 +42,7 @@ class AddressSpace {
   /// space has.
   std::uint64_t version() const { return version_.number(); }
 
-  /// The one that holds `pc`, for unwind::Walked; null: none.
+  /// The one that holds `pc`, for unwind::Walked; null: none. Its end may come nearer when its file is opened.
   const unwind::Module* module_at(std::uint64_t pc) const;
 
   /// Where a PC lies.
@@ -90,7 +90,8 @@ class AddressSpace {
 
   Parts::iterator part_at(std::uint64_t pc);
   void put(Part part, std::uint64_t begin, std::uint64_t end);
-  const Location& open(Part& part);
+  Parts::iterator opened_at(std::uint64_t pc);
+  void open(Part& part);
 
   Parts parts_;
   OpenFile open_file_;

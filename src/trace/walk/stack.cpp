@@ -45,11 +45,13 @@ const Walker::Known* Walker::module_at(AddressSpace& space, std::uint64_t pc) {
   for (const Known& known : known_) {
     if (known.begin <= pc && pc < known.end) return &known;
   }
+  // First, as a file that is opened tells where modules end.
+  const Location* const location = space.location_of(pc);
+  if (location == nullptr) return nullptr;
   const unwind::Module* const module = space.module_at(pc);
-  if (module == nullptr) return nullptr;
   if (known_.size() == most_known) known_.clear();
   const unwind::Unwinder unwinder({{module, 1}, read_, context_, signature_mask, rows_});
-  return &known_.emplace_back(Known{module->begin, module->end, space.location_of(pc), unwinder});
+  return &known_.emplace_back(Known{module->begin, module->end, location, unwinder});
 }
 
 bool Walker::find_rows(AddressSpace& space, std::uint64_t pc) {
