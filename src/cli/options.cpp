@@ -55,6 +55,13 @@ std::optional<std::filesystem::path> output_of(const GivenOptions& given, Action
   return {};
 }
 
+/// An empty one, as of a variable that is not set, is a part of every path.
+std::vector<std::string> excluded_of(const GivenOptions& given) {
+  std::vector<std::string> parts = given.values_of("exclude");
+  if (std::ranges::find(parts, "") != parts.end()) throw UsageError("--exclude is a part of a path, not ''");
+  return parts;
+}
+
 void take(const GivenOptions& given, Options& options) {
   options.files.assign(given.files.begin(), given.files.end());
   options.output = output_of(given, options.action);
@@ -76,7 +83,7 @@ void take(const GivenOptions& given, Options& options) {
   options.explain = given.has("explain");
   options.recursive = given.has("recursive");
   options.linked_only = given.has("linked-only");
-  options.excluded = given.values_of("exclude");
+  options.excluded = excluded_of(given);
   if (const auto jobs = given.value_of("jobs")) options.jobs = job_count_of(*jobs);
   options.convert.keep_way_back = !given.has("no-undo");
   options.convert.stubs = !given.has("no-stubs");

@@ -151,6 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{{"--lookup", "1", "--report=json", "a"}, "--report does not go with --lookup"},
         Wrong{{"--cfi-from", "d", "a", "b"}, "--cfi-from takes exactly one input file"},
         Wrong{{"--ignore-build-id", "a"}, "--ignore-build-id goes with --cfi-from only"},
+        Wrong{{"-r", "-X", "", "a"}, "--exclude is a part of a path, not ''"},
         Wrong{{"-q", "-v", "a"}, "--quiet and --verbose exclude each other"},
         Wrong{{"--report=xml", "a"}, "--report is 'summary' or 'json', not 'xml'"},
         Wrong{{"--nonsense", "a"}, "unrecognised option '--nonsense'"},
