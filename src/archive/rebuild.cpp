@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "archive/format.hpp"
+#include "support/equal_bytes.hpp"
 
 namespace sframe_gen::archive {
 
@@ -122,7 +123,7 @@ Rebuilt rebuild(const Archive& archive, const NewContents& contents) {
   for (const auto& [place, bytes] : contents) {
     const Member& member = archive.members().at(place);
     const auto old = archive.data_of(member);
-    if (!std::equal(old.begin(), old.end(), bytes.begin(), bytes.end())) rebuilder.set_contents(member, bytes);
+    if (!equal_bytes(old, bytes)) rebuilder.set_contents(member, bytes);
   }
   rebuilder.move_index();
   return rebuilder.finish();

@@ -1,9 +1,9 @@
 #include "convert/thin_archive.hpp"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "files/replace_file.hpp"
+#include "support/equal_bytes.hpp"
 
 namespace sframe_gen::convert {
 
@@ -27,7 +27,7 @@ MappedFile open_thin_member(const archive::Archive& archive, const archive::Memb
 void replace_thin_member(const archive::Archive& archive, const archive::Member& member, const FileIdentity& read_as,
                          std::span<const std::byte> bytes) {
   const MappedFile file(path_of(archive, member));
-  if (std::ranges::equal(file.bytes(), bytes)) return;
+  if (equal_bytes(file.bytes(), bytes)) return;
   if (file.identity() != read_as) throw Refused(file.name(), "was changed while it was read");
   files::replace_file(file.name(), bytes, file);
 }

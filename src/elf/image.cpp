@@ -172,8 +172,9 @@ const Elf64_Phdr* Image::find_segment(std::uint32_t type) const {
 
 std::span<const std::byte> Image::bytes_of(const Section& section) const {
   if (section.header.sh_type == SHT_NOBITS || section.header.sh_type == SHT_NULL) return {};
-  const std::string what = section.name.empty() ? "section " + std::to_string(section.index) : section.name;
-  return slice(section.header.sh_offset, section.header.sh_size, what.c_str());
+  const Elf64_Shdr& header = section.header;
+  if (!section.name.empty()) return slice(header.sh_offset, header.sh_size, section.name.c_str());
+  return slice(header.sh_offset, header.sh_size, ("section " + std::to_string(section.index)).c_str());
 }
 
 std::span<const std::byte> Image::contents_of(const Section& section, std::vector<std::byte>& storage) const {

@@ -6,6 +6,7 @@
 
 #include "files/file_pieces.hpp"
 #include "files/stored_range.hpp"
+#include "support/equal_bytes.hpp"
 
 namespace sframe_gen::files {
 
@@ -48,7 +49,7 @@ class Comparison {
       const auto of_a = pieces_of_a_.piece(a_.offset + at, end - at);
       const auto of_b = pieces_of_b_.piece(b_.offset + at, end - at);
       const std::size_t size = std::min(of_a.size(), of_b.size());
-      if (size == 0 || !std::ranges::equal(of_a.first(size), of_b.first(size))) return false;
+      if (size == 0 || !equal_bytes(of_a.first(size), of_b.first(size))) return false;
       at += size;
     }
     return true;

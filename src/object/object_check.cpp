@@ -9,6 +9,7 @@
 #include "files/same_bytes.hpp"
 #include "object/symbol_table.hpp"
 #include "support/byte_reader.hpp"
+#include "support/equal_bytes.hpp"
 
 namespace sframe_gen::object {
 
@@ -64,8 +65,7 @@ class Check {
   bool keeps_bytes(const elf::Section& section, const elf::Section& now) const {
     const auto bytes = input_.bytes_of(section), bytes_now = output_.bytes_of(now);
     if (bytes_now.size() < bytes.size()) return false;
-    if (stored_ == Stored::InMemory || bytes.size() < large)
-      return std::equal(bytes.begin(), bytes.end(), bytes_now.begin());
+    if (stored_ == Stored::InMemory || bytes.size() < large) return equal_bytes(bytes, bytes_now.first(bytes.size()));
     return files::have_same_bytes({input_.descriptor(), section.header.sh_offset},
                                   {output_.descriptor(), now.header.sh_offset}, bytes.size());
   }

@@ -10,6 +10,7 @@
 #include "elf/constants.hpp"
 #include "elf/dynamic_table.hpp"
 #include "elf/type_names.hpp"
+#include "support/equal_bytes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -29,8 +30,12 @@ class SectionCheck {
   }
 
  private:
-  void require(bool holds, const std::string& rule) const {
+  void require(bool holds, const char* rule) const {
     if (!holds) throw LayoutViolation(in_.name(), rule);
+  }
+  /// The words of a rule cost more than the rule, and nearly always nobody reads them.
+  void require_of(const Section& section, bool holds, const char* rule) const {
+    if (!holds) throw LayoutViolation(in_.name(), describe(section) + ' ' + rule);
   }
 
   static bool may_move(const Section& section) {
@@ -42,17 +47,17 @@ class SectionCheck {
     const Section& now = out_.sections()[partner_[old.index]];
     const Elf64_Shdr& a = old.header;
     const Elf64_Shdr& b = now.header;
-    const std::string name = describe(old);
     const bool is_names = old.index == in_.section_name_table_index();
-    require(a.sh_type == b.sh_type && a.sh_flags == b.sh_flags && a.sh_addralign == b.sh_addralign &&
-                a.sh_entsize == b.sh_entsize && (a.sh_size == b.sh_size || is_names),
-            name + " must keep its header");
+    require_of(old,
+               a.sh_type == b.sh_type && a.sh_flags == b.sh_flags && a.sh_addralign == b.sh_addralign &&
+                   a.sh_entsize == b.sh_entsize && (a.sh_size == b.sh_size || is_names),
+               "must keep its header");
     check_links(old, now);
     const bool moved = a.sh_addr != b.sh_addr;
-    require(!moved || may_move(old), name + " must keep its address");
+    require_of(old, !moved || may_move(old), "must keep its address");
     if ((a.sh_flags & SHF_ALLOC) != 0 && a.sh_type != SHT_NOBITS && a.sh_size != 0) check_loaded(old, now);
     if (moved) {
-      require(b.sh_addr % std::max<std::uint64_t>(b.sh_addralign, 1) == 0, name + " must stay aligned");
+      require_of(old, b.sh_addr % std::max<std::uint64_t>(b.sh_addralign, 1) == 0, "must stay aligned");
       check_dynamic_pointer(old, now);
     }
     if (is_names) return;
@@ -64,11 +69,12 @@ class SectionCheck {
       return was < partner_.size() && (was != 0) ? partner_[was] == is : was == is;
     };
     if (old.header.sh_type == SHT_NULL) return;
-    require(follows(old.header.sh_link, now.header.sh_link), describe(old) + " must keep its link");
+    require_of(old, follows(old.header.sh_link, now.header.sh_link), "must keep its link");
     const bool is_index =
         old.header.sh_type == SHT_REL || old.header.sh_type == SHT_RELA || (old.header.sh_flags & SHF_INFO_LINK) != 0;
-    require(is_index ? follows(old.header.sh_info, now.header.sh_info) : old.header.sh_info == now.header.sh_info,
-            describe(old) + " must keep what it describes");
+    require_of(old,
+               is_index ? follows(old.header.sh_info, now.header.sh_info) : old.header.sh_info == now.header.sh_info,
+               "must keep what it describes");
   }
 
   static bool agrees(const Elf64_Phdr& load, const Elf64_Shdr& header) {
@@ -83,7 +89,7 @@ class SectionCheck {
   }
 
   void check_loaded(const Section& old, const Section& now) const {
-    require(is_loaded(out_, now) || !is_loaded(in_, old), describe(now) + " must be loaded at its address");
+    require_of(now, is_loaded(out_, now) || !is_loaded(in_, old), "must be loaded at its address");
   }
 
   void check_dynamic_pointer(const Section& old, const Section& now) const {
@@ -93,33 +99,32 @@ class SectionCheck {
     require(before.size() == after.size(), "PT_DYNAMIC must keep its entries");
     for (std::size_t i = 0; i < before.size(); ++i) {
       if (std::find(tags.begin(), tags.end(), before[i].tag) == tags.end()) continue;
-      if (before[i].value == old.header.sh_addr)
-        require(after[i].value == now.header.sh_addr, "PT_DYNAMIC must name " + describe(now) + "'s new address");
+      if (before[i].value == old.header.sh_addr && after[i].value != now.header.sh_addr)
+        throw LayoutViolation(in_.name(), "PT_DYNAMIC must name " + describe(now) + "'s new address");
     }
   }
 
   void check_bytes(const Section& old, const Section& now) const {
     const auto a = in_.bytes_of(old);
     const auto b = out_.bytes_of(now);
-    require(a.size() == b.size(), describe(old) + " must keep its size");
+    require_of(old, a.size() == b.size(), "must keep its size");
     switch (old.header.sh_type) {
       case SHT_SYMTAB:
       case SHT_DYNSYM:
-        return check_symbols(a, b, describe(old));
+        return check_symbols(a, b, old);
       case SHT_DYNAMIC:
         return check_dynamic_entries();
       case SHT_GROUP:
       case SHT_SYMTAB_SHNDX:
         return;
       default:
-        require(std::equal(a.begin(), a.end(), b.begin()), describe(old) + " must keep its bytes");
+        require_of(old, equal_bytes(a, b), "must keep its bytes");
     }
   }
 
-  void check_symbols(std::span<const std::byte> a, std::span<const std::byte> b, const std::string& name) const {
-    // The words of a rule cost more than the rule, and nearly always nobody reads them.
+  void check_symbols(std::span<const std::byte> a, std::span<const std::byte> b, const Section& table) const {
     const auto require_of_symbols = [&](bool holds, const char* what) {
-      if (!holds) require(false, "symbols of " + name + " must " + what);
+      if (!holds) throw LayoutViolation(in_.name(), "symbols of " + describe(table) + " must " + what);
     };
     const auto value = [&](std::span<const std::byte> bytes, std::size_t at) {
       return load<std::uint64_t>(bytes.subspan(at, 8), in_.endian());
@@ -129,11 +134,9 @@ class SectionCheck {
         return load<std::uint16_t>(bytes.subspan(at + offsetof(Elf64_Sym, st_shndx), 2), in_.endian());
       };
       // Name, type and visibility: the six bytes in front of the index; and the size.
-      require_of_symbols(
-          std::equal(a.begin() + static_cast<std::ptrdiff_t>(at), a.begin() + static_cast<std::ptrdiff_t>(at) + 6,
-                     b.begin() + static_cast<std::ptrdiff_t>(at)) &&
-              value(a, at + offsetof(Elf64_Sym, st_size)) == value(b, at + offsetof(Elf64_Sym, st_size)),
-          "keep their name, type and size");
+      require_of_symbols(equal_bytes(a.subspan(at, 6), b.subspan(at, 6)) &&
+                             value(a, at + offsetof(Elf64_Sym, st_size)) == value(b, at + offsetof(Elf64_Sym, st_size)),
+                         "keep their name, type and size");
       const bool in_section = index(a) != SHN_UNDEF && index(a) < SHN_LORESERVE && index(a) < partner_.size();
       require_of_symbols(in_section ? partner_[index(a)] == index(b) : index(a) == index(b), "keep their section");
       const std::uint64_t moved =

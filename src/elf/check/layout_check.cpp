@@ -9,6 +9,7 @@
 #include "elf/machine.hpp"
 #include "elf/records.hpp"
 #include "elf/type_names.hpp"
+#include "support/equal_bytes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -244,7 +245,7 @@ class Check {
       require(is_loaded(out_, now) || !is_loaded(in_, old), name + " must be loaded");
       const auto was = in_.slice(old.p_offset, old.p_filesz, "segment");
       const auto is = out_.slice(now.p_offset, now.p_filesz, "segment");
-      require(std::equal(was.begin(), was.end(), is.begin(), is.end()), name + " must keep its bytes");
+      require(equal_bytes(was, is), name + " must keep its bytes");
     }
   }
 

@@ -11,6 +11,7 @@
 #include "elf/load_lookup.hpp"
 #include "elf/type_names.hpp"
 #include "sframe_gen/error.hpp"
+#include "support/equal_bytes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -66,7 +67,7 @@ class MemoryCheck {
     if (old.header.sh_type == SHT_DYNAMIC) return;  // check_dynamic_entries()
     const auto was = in_.bytes_of(old);
     const auto is = loaded_bytes(out_, address, was.size());
-    require(std::equal(was.begin(), was.end(), is.begin(), is.end()), located(old) + " must keep its bytes");
+    require(equal_bytes(was, is), located(old) + " must keep its bytes");
   }
 
   bool moves_with_segment(const Section& old) const {

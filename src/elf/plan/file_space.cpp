@@ -41,12 +41,19 @@ FileRange file_bytes_under(const Image& image, const Section& section) {
   return {header.sh_offset, header.sh_offset + image.bytes_of(section).size()};
 }
 
+std::string owner_of(const Claim& claim) {
+  if (const auto* const section = std::get_if<const Section*>(&claim.owner)) return describe(**section);
+  if (const auto* const segment_type = std::get_if<std::uint32_t>(&claim.owner))
+    return segment_type_name(*segment_type);
+  return std::get<const char*>(claim.owner);
+}
+
 FileSpace::FileSpace(const Image& image) : image_(&image) {
   claim(0, sizeof(Elf64_Ehdr), "the ELF header");
   claim(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr), "the program headers");
   for (const Section& section : image.sections()) {
     const FileRange bytes = file_bytes_under(image, section);
-    claim(bytes.begin, bytes.end - bytes.begin, describe(section));
+    claim(bytes.begin, bytes.end - bytes.begin, &section);
   }
   for (const Elf64_Phdr& segment : image.segments()) {
     if (has_no_bytes_of_its_own(segment.p_type)) continue;
@@ -54,7 +61,7 @@ FileSpace::FileSpace(const Image& image) : image_(&image) {
       header_segments_end_ = std::max(header_segments_end_, segment.p_offset + segment.p_filesz);
       continue;
     }
-    claim(segment.p_offset, segment.p_filesz, segment_type_name(segment.p_type));
+    claim(segment.p_offset, segment.p_filesz, segment.p_type);
     if (segment.p_filesz != 0) claims_.back().is_load = segment.p_type == PT_LOAD;
   }
   const FileRange table = image.section_table();
@@ -63,7 +70,7 @@ FileSpace::FileSpace(const Image& image) : image_(&image) {
                    [](const Claim& a, const Claim& b) { return a.range.begin < b.range.begin; });
 }
 
-void FileSpace::claim(std::uint64_t begin, std::uint64_t size, const std::string& owner) {
+void FileSpace::claim(std::uint64_t begin, std::uint64_t size, decltype(Claim::owner) owner) {
   if (size != 0) claims_.push_back({{begin, begin + size}, owner});
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "elf/alignment.hpp"
@@ -13,15 +14,18 @@ namespace sframe_gen::elf {
 /// A header that says "these bytes of the file are mine".
 struct Claim {
   FileRange range;
-  std::string owner;  ///< for messages
+  std::variant<const char*, const Section*, std::uint32_t> owner;  ///< its name, a section, or a segment's type
   bool is_load = false;
 };
+
+/// For messages. Each plan begins with all claims, and nearly always nobody asks for their names.
+std::string owner_of(const Claim& claim);
 
 /// The bytes of the file that become the section's contents in memory. Of .bss: those that a PT_LOAD brings to its
 /// addresses, which are zero; empty where that is nothing but memory.
 FileRange file_bytes_under(const Image& image, const Section& section);
 
-/// Who uses which byte of the input file.
+/// Who uses which byte of the input file, which must outlive it.
 ///
 /// A PT_LOAD that covers the ELF header or the program headers claims nothing: what it holds are sections. All other
 /// PT_LOADs claim their bytes. A PT_GNU_SFRAME claims nothing, since it will be rewritten, and PT_GNU_RELRO nothing,
@@ -50,7 +54,7 @@ class FileSpace {
  private:
   template <typename Predicate>
   bool all_are(FileRange range, Predicate predicate) const;
-  void claim(std::uint64_t begin, std::uint64_t size, const std::string& owner);
+  void claim(std::uint64_t begin, std::uint64_t size, decltype(Claim::owner) owner);
 
   const Image* image_;
   std::vector<Claim> claims_;        ///< sorted by their beginning

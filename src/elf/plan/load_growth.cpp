@@ -79,7 +79,7 @@ std::optional<std::string> LoadGrowth::make_file_room(const FileSpace& space, Of
     if (needed == 0) continue;
     const std::uint64_t end = kept_end(i);
     if (const Claim* across = space.claim_across(end))
-      return across->owner + " reaches over the end of the PT_LOAD at " + hex(segments_[i].p_vaddr);
+      return owner_of(*across) + " reaches over the end of the PT_LOAD at " + hex(segments_[i].p_vaddr);
     const Claim* next = space.next_claim(end);
     std::uint64_t free = next == nullptr ? needed : std::min(needed, next->range.begin - end);
     // Unknown bytes stay in front of what follows. What a PT_LOAD gave up is free in any case.

@@ -51,7 +51,7 @@ std::optional<std::string> place_tail_in_file(const Task& task, Placement& place
     if (auto why = align_tail_with_first_load(task, placement)) return why;
   }
   if (const Claim* across = placement.space.claim_across(kept_end))
-    return across->owner + " reaches over the end of the last PT_LOAD";
+    return owner_of(*across) + " reaches over the end of the last PT_LOAD";
   const Claim* next = placement.space.next_claim(kept_end);
   if (next == nullptr) return {};
   const bool free = placement.space.is_zero({kept_end, next->range.begin});

@@ -14,7 +14,7 @@ std::optional<Obstacle> evict(const Task& task, Placement& placement, const Clai
   if (const auto* immovable = std::get_if<Immovable>(&found)) return Obstacle{true, immovable->why};
   const auto& group = std::get<Group>(found);
   if (claim.is_load || group.plan > placement.plan.table || !group.range.contains(claim.range))
-    return Obstacle{true, claim.owner + " is in the way"};
+    return Obstacle{true, owner_of(claim) + " is in the way"};
   placement.space.release(group.range);
   placement.groups.push_back({group, false, false, load, 0, 0});
   return {};

@@ -10,6 +10,7 @@
 #include "elf/undo/undo.hpp"
 #include "elf/undo/undo_format.hpp"
 #include "files/unnamed_file.hpp"
+#include "support/equal_bytes.hpp"
 
 namespace sframe_gen::elf {
 
@@ -75,7 +76,7 @@ std::vector<Patch> index_patches(const Image& original, const UndoRecord& record
     const auto bytes = original.bytes_of(section);
     Patch patch{section.header.sh_offset, {bytes.begin(), bytes.end()}};
     restore_section_indices(patch.bytes, section.header.sh_type, original.endian(), record.new_index_of);
-    if (!std::equal(bytes.begin(), bytes.end(), patch.bytes.begin())) patches.push_back(std::move(patch));
+    if (!equal_bytes(bytes, patch.bytes)) patches.push_back(std::move(patch));
   }
   for (const UndoCorrection& correction : record.corrections) patches.push_back({correction.offset, correction.bytes});
   return patches;

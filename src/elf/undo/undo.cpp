@@ -6,6 +6,7 @@
 #include "elf/edit/output_bytes.hpp"
 #include "elf/records.hpp"
 #include "elf/undo/index_tables.hpp"
+#include "support/equal_bytes.hpp"
 
 namespace sframe_gen::elf {
 
@@ -99,7 +100,7 @@ class Reversal {
     if (type != SHT_SYMTAB && type != SHT_DYNSYM) return false;
     while (!table.empty()) {
       const FileRange part{table.begin, std::min(table.end, table.begin + most)};
-      if (!std::ranges::equal(restored(part, type, record), slice(part))) return false;
+      if (!equal_bytes(restored(part, type, record), slice(part))) return false;
       table.begin = part.end;
     }
     return true;
