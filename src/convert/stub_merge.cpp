@@ -40,6 +40,18 @@ Rules rules_at_pc(const cfi::FunctionFrames& frames, std::uint64_t pc) {
   return rules;
 }
 
+/// Up to where it says of each PC what it says of `pc`.
+std::uint64_t end_of_rules_at(const cfi::FunctionFrames& frames, std::uint64_t pc) {
+  const std::uint64_t offset = frames.repeat_size != 0 ? (pc - frames.start) % frames.repeat_size : pc - frames.start;
+  const auto next = std::ranges::upper_bound(frames.rows, offset, {}, &FrameRow::pc_offset);
+  const std::uint64_t behind_all = frames.repeat_size != 0 ? frames.repeat_size : frames.size;
+  const std::uint64_t end = pc + (next == frames.rows.end() ? behind_all : next->pc_offset) - offset;
+  const auto* const stub = std::get_if<cfi::PltStub>(&std::prev(next)->rules.cfa);
+  if (stub == nullptr) return end;
+  const std::uint64_t entry = pc - pc % cfi::plt_entry_size, pushed = entry + stub->threshold;
+  return std::min(end, pc < pushed && stub->threshold < cfi::plt_entry_size ? pushed : entry + cfi::plt_entry_size);
+}
+
 bool say_the_same(const Rules& a, const Rules& b, const emit::Dialect& dialect) {
   return a == b || emit::lower(a, dialect) == emit::lower(b, dialect);
 }
@@ -153,21 +165,22 @@ void StubMerge::add_outside(const cfi::FunctionFrames& frames, std::uint64_t beg
   }
 }
 
-/// Holds what call frame information says of a stub against its instructions, PC by PC.
+/// Holds what call frame information says of a stub against its instructions, of each PC.
 void StubMerge::compare(const cfi::FunctionFrames& frames, const stubs::Run& run) {
   const std::uint64_t begin = std::max(frames.start, run.start);
   const std::uint64_t end = std::min(frames.start + frames.size, run.end());
   coverage_.stubs.bytes_without_cfi -= end - begin;
   const cfi::FunctionFrames right = frames_of(run);
   Contradiction* open = nullptr;
-  for (std::uint64_t pc = begin; pc < end; ++pc) {
+  for (std::uint64_t pc = begin, next = begin; pc < end; pc = next) {
+    next = std::min({end, end_of_rules_at(right, pc), end_of_rules_at(frames, pc)});
     const Rules by_instructions = rules_at_pc(right, pc), by_cfi = rules_at_pc(frames, pc);
     if (say_the_same(by_instructions, by_cfi, dialect_)) {
       open = nullptr;
       continue;
     }
     const sframe::Abi abi = dialect_.abi->abi;
-    Contradiction found{pc, pc + 1, {}, text_of(by_instructions, abi), text_of(by_cfi, abi)};
+    Contradiction found{pc, next, {}, text_of(by_instructions, abi), text_of(by_cfi, abi)};
     if (open != nullptr && open->instructions == found.instructions && open->cfi == found.cfi) {
       open->end = found.end;
     } else {

@@ -50,15 +50,17 @@ void for_each_word(std::string_view text, Callback&& callback) {
 }
 
 bool are_digits(std::string_view word) {
-  return word.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return std::ranges::all_of(word, [](char c) { return ('0' <= c && c <= '9') || ('a' <= c && c <= 'f'); });
+}
+
+unsigned value_of(char digit) {
+  return static_cast<unsigned>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
 }
 
 void append_bytes(Pattern& pattern, std::string_view digits) {
   assert(digits.size() % 2 == 0);
   for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    std::uint8_t byte = 0;
-    std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
-    pattern.value.push_back(std::byte{byte});
+    pattern.value.push_back(static_cast<std::byte>(value_of(digits[i]) << 4U | value_of(digits[i + 1])));
     pattern.mask.push_back(std::byte{0xff});
   }
 }
@@ -182,8 +184,11 @@ bool matches(const Pattern& pattern, std::span<const std::byte> bytes, std::uint
   return std::ranges::all_of(pattern.fields, [&](const Field& field) { return fields.hold(field); });
 }
 
+/// All patterns of a machine are made for each file with stubs, however small.
 Pattern pattern_of(std::string_view text, Spelling spelling, std::vector<StubRow> rows) {
   Pattern pattern;
+  pattern.value.reserve(text.size());
+  pattern.mask.reserve(text.size());
   pattern.rows = std::move(rows);
   for_each_word(text, [&](std::string_view word) {
     if (are_digits(word)) return append_bytes(pattern, word);

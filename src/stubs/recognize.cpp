@@ -84,11 +84,13 @@ Surroundings surroundings_of(const elf::Image& image) {
 
 std::vector<Run> read_stubs(const elf::Section& section, const elf::Image& image, const Surroundings& around,
                             const std::vector<Form>& forms) {
-  const SectionReader reader(section, image.bytes_of(section), around);
+  const auto bytes = image.bytes_of(section);
+  const SectionReader reader(section, bytes, around);
   RunBuilder best("");
   for (const Form& form : forms) {
     RunBuilder found = reader.read(form);
     if (found.known_bytes() > best.known_bytes()) best = std::move(found);
+    if (best.known_bytes() == bytes.size()) break;  // no other knows more
   }
   return std::move(best.runs());
 }
