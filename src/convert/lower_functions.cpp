@@ -16,8 +16,9 @@ namespace sframe_gen::convert {
 
 namespace {
 
-/// Below this a thread costs more than it saves.
-constexpr std::size_t functions_per_thread = 1024;
+/// Below this a thread costs more than it saves, as another copies the file meanwhile: libcrypto.so.3 takes 0.94 times
+/// as long with one, libc.so.6 0.92 times.
+constexpr std::size_t functions_per_thread = 8192;
 /// More than one: a thread that shares its core with the file's copy takes fewer.
 constexpr std::size_t parts_per_thread = 4;
 
@@ -132,7 +133,7 @@ BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
 }
 
 LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
-                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps) {
+                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps, BusyCore* busy) {
   LoweredFunctions all{emit::SectionEncoder(dialect), new_coverage(source, dialect)};
   const std::size_t threads = workers_for(source.size(), functions_per_thread);
   auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
@@ -144,13 +145,14 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
   };
   std::vector<std::optional<LoweredPart>> done(parts.size());
   std::vector<std::exception_ptr> failures(parts.size());
-  for_each_in_parallel(parts.size(), threads, [&](std::size_t i, std::size_t) {
+  const auto lower_or_fail = [&](std::size_t i, std::size_t) {
     try {
       done[i].emplace(lower(i));
     } catch (...) {
       failures[i] = std::current_exception();
     }
-  });
+  };
+  for_each_in_parallel(parts.size(), threads, lower_or_fail, busy);
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   LoweredPart lowered = std::move(*done[0]);
@@ -173,7 +175,7 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& c
 }
 
 LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
-                                    const emit::Dialect& dialect, bool count_code) {
+                                    const emit::Dialect& dialect, bool count_code, BusyCore* busy) {
   if (source.empty()) {
     throw Refused(image.name(),
                   "has no call frame information (.eh_frame or .debug_frame); build it with "
@@ -184,7 +186,7 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSou
     // Where an FDE could not be read is not known; what looks like padding may be code of its function.
     const bool knows_all_functions = source.dropped().unreadable == 0;
     if (dialect.compact_rows != 0 && knows_all_functions) gaps.emplace(image, dialect.abi->abi);
-    LoweredFunctions lowered = lower_functions(source, stubs, dialect, gaps ? &*gaps : nullptr);
+    LoweredFunctions lowered = lower_functions(source, stubs, dialect, gaps ? &*gaps : nullptr, busy);
     if (lowered.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
     if (count_code) lowered.coverage.code = code_coverage(image, source, stubs, lowered.coverage.holes);
     return lowered;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <stdexcept>
 #include <vector>
 
@@ -29,6 +30,38 @@ TEST(InParallel, WhatAWorkerThrowsArrives) {
   const auto fail = [](std::size_t, std::size_t) { throw std::runtime_error("no"); };
   EXPECT_THROW(for_each_in_parallel(8, 1, fail), std::runtime_error);
   EXPECT_THROW(for_each_in_parallel(8, 3, fail), std::runtime_error);
+}
+
+TEST(InParallel, NobodyWaitsForABusyCoreWhereOthersHaveDoneAll) {
+  for (const std::size_t workers : {1U, 2U, 5U}) {
+    BusyCore busy;
+    std::vector<int> calls(1000);
+    std::vector<std::size_t> by_worker(workers);
+    for_each_in_parallel(
+        calls.size(), workers,
+        [&](std::size_t i, std::size_t worker) {
+          ++calls[i];
+          ++by_worker.at(worker);
+        },
+        &busy);
+    EXPECT_EQ(calls, std::vector<int>(calls.size(), 1));
+    if (workers > 1) {
+      EXPECT_EQ(by_worker.back(), 0U);
+    }
+  }
+}
+
+TEST(InParallel, TheLastWorkerBeginsWhenItsCoreIsFree) {
+  BusyCore busy;
+  std::promise<void> last_has_begun;
+  for_each_in_parallel(
+      2, 2,
+      [&](std::size_t, std::size_t worker) {
+        if (worker == 1) return last_has_begun.set_value();
+        { const BusyCore::Work done(busy); }
+        last_has_begun.get_future().wait();
+      },
+      &busy);
 }
 
 TEST(InParallel, LittleWorkIsWorthOneWorker) {

@@ -62,7 +62,10 @@ Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem:
     early_size_ = 0;
     return;
   }
-  early_work_ = in_background([this] { return copy_and_digest(); });
+  early_work_ = in_background([this] {
+    const BusyCore::Work work(core_of_copy_);
+    return copy_and_digest();
+  });
 }
 
 Rewrite::~Rewrite() {

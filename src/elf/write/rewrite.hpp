@@ -11,6 +11,7 @@
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
 #include "files/atomic_file.hpp"
+#include "support/busy_core.hpp"
 #include "support/digest.hpp"
 
 namespace sframe_gen::elf {
@@ -36,6 +37,8 @@ class Rewrite {
   Rewrite(Rewrite&&) = delete;
   Rewrite& operator=(Rewrite&&) = delete;
 
+  /// The core that copies a large file by now; null for a small one.
+  BusyCore* busy_core() { return early_work_.valid() ? &core_of_copy_ : nullptr; }
   /// Once, before `finish`; `layout` must live until that has returned.
   void place(const Layout& layout);
   /// `section_bytes` become the layout's section, placed as it says. Returns the size of the file.
@@ -52,6 +55,7 @@ class Rewrite {
   bool keeps_way_back_;
   files::AtomicFile file_;
   std::uint64_t early_size_;          ///< bytes from the start of the file that are copied early
+  BusyCore core_of_copy_;             ///< before what has it
   std::future<Digester> early_work_;  ///< of a large file
   const Layout* layout_ = nullptr;
   FileImage contents_;
