@@ -15,7 +15,10 @@ class FilePieces {
   /// system makes folios as large as what it gets at once.
   static constexpr std::size_t most = std::size_t{1} << 18;
 
-  explicit FilePieces(int descriptor);
+  /// What becomes of a piece first. A system call can say that bytes cannot be read; whoever looks at them would end.
+  enum class For : std::uint8_t { Looking, SystemCalls };
+
+  explicit FilePieces(int descriptor, For use = For::Looking);
   ~FilePieces();
   FilePieces(const FilePieces&) = delete;
   FilePieces& operator=(const FilePieces&) = delete;
@@ -28,10 +31,12 @@ class FilePieces {
 
  private:
   bool hold(std::uint64_t from, std::uint64_t wanted);
+  bool make_readable(std::uint64_t begin, std::uint64_t end) const;
   std::span<const std::byte> read(std::uint64_t from, std::size_t size);
   void let_go();
 
   int descriptor_;
+  For use_;
   std::span<std::byte> mapping_;                 ///< of the whole file; empty: what is asked for is read
   std::uint64_t held_begin_ = 0, held_end_ = 0;  ///< what of it is in memory, from the start of a page on
   std::vector<std::byte> buffer_;

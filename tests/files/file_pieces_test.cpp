@@ -47,6 +47,21 @@ TEST_F(FilePiecesTest, TogetherAreTheFile) {
   }
 }
 
+TEST_F(FilePiecesTest, ASystemCallGetsAllPagesThatItIsGiven) {
+  const int copy = ::memfd_create("copy", MFD_CLOEXEC);
+  FilePieces pieces(descriptor_, FilePieces::For::SystemCalls);
+  for (std::size_t at = page + 1; at < size;) {
+    const auto piece = pieces.piece(at, size - at);
+    ASSERT_EQ(::pwrite(copy, piece.data(), piece.size(), static_cast<off_t>(at)), static_cast<ssize_t>(piece.size()))
+        << at;
+    at += piece.size();
+  }
+  std::vector<std::byte> written(size - page - 1);
+  EXPECT_EQ(::pread(copy, written.data(), written.size(), page + 1), static_cast<ssize_t>(written.size()));
+  EXPECT_TRUE(std::equal(written.begin(), written.end(), bytes_.begin() + page + 1));
+  ::close(copy);
+}
+
 TEST_F(FilePiecesTest, NoMoreThanWanted) {
   FilePieces pieces(descriptor_);
   EXPECT_EQ(pieces.piece(5000, 10).size(), 10U);
@@ -63,12 +78,15 @@ TEST_F(FilePiecesTest, BehindTheEndIsNone) {
 
 // A look at the mapping would end the program.
 TEST_F(FilePiecesTest, WhatIsCutOffMeanwhileIsNone) {
-  FilePieces pieces(descriptor_);
-  ASSERT_FALSE(pieces.piece(0, 100).empty());
-  ASSERT_EQ(::ftruncate(descriptor_, 10 * page), 0);
-  EXPECT_TRUE(pieces.piece(20 * page, 100).empty());
-  EXPECT_EQ(errno, 0);
-  EXPECT_FALSE(pieces.piece(9 * page, page).empty());
+  for (const auto use : {FilePieces::For::Looking, FilePieces::For::SystemCalls}) {
+    ASSERT_EQ(::ftruncate(descriptor_, size), 0);
+    FilePieces pieces(descriptor_, use);
+    ASSERT_FALSE(pieces.piece(0, 100).empty());
+    ASSERT_EQ(::ftruncate(descriptor_, 10 * page), 0);
+    EXPECT_TRUE(pieces.piece(20 * page, 100).empty());
+    EXPECT_EQ(errno, 0);
+    EXPECT_FALSE(pieces.piece(9 * page, page).empty());
+  }
 }
 
 TEST_F(FilePiecesTest, SmallFilesAreRead) {

@@ -95,7 +95,7 @@ class FileWriter {
   }
 
   std::uint64_t copy_piece(const Copy& copy) {
-    if (!pieces_) pieces_.emplace(input_);
+    if (!pieces_) pieces_.emplace(input_, files::FilePieces::For::SystemCalls);
     const auto piece = pieces_->piece(copy.from, copy.size);
     if (piece.empty()) fail(errno != 0 ? errno : EIO);
     write(piece.data(), piece.size(), copy.to);
