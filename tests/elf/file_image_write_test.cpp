@@ -71,14 +71,16 @@ TEST_F(FileImageWriting, StepsAreAsOne) {
   write_file_image(contents_, input.descriptor(), whole.descriptor(), name_);
   for (std::size_t early = 1; early < text_.size(); ++early) {
     contents_.early_size = early;
-    const MemoryFile output;
-    FileImageWriter writer(contents_, input.descriptor(), output.descriptor(), name_);
-    writer.copy_behind_early_bytes();
-    writer.write(writer.patches_behind_early_bytes());
-    ASSERT_EQ(output.bytes().substr(0, early).find_first_not_of('\0'), std::string::npos) << early;
-    ASSERT_EQ(::pwrite(output.descriptor(), text_.data(), early, 0), static_cast<ssize_t>(early));
-    writer.finish();
-    ASSERT_EQ(output.bytes(), whole.bytes()) << early;
+    for (const CopiedBy copied_by : {CopiedBy::Kernel, CopiedBy::Program}) {
+      const MemoryFile output;
+      FileImageWriter writer(contents_, input.descriptor(), output.descriptor(), name_);
+      writer.copy_behind_early_bytes(copied_by);
+      writer.write(writer.patches_behind_early_bytes());
+      ASSERT_EQ(output.bytes().substr(0, early).find_first_not_of('\0'), std::string::npos) << early;
+      ASSERT_EQ(::pwrite(output.descriptor(), text_.data(), early, 0), static_cast<ssize_t>(early));
+      writer.finish();
+      ASSERT_EQ(output.bytes(), whole.bytes()) << early;
+    }
   }
 }
 
@@ -87,7 +89,7 @@ TEST_F(FileImageWriting, PatchesThatComeBetweenTheStepsAreWritten) {
   contents_.early_size = 100;
   const MemoryFile output;
   FileImageWriter writer(contents_, input.descriptor(), output.descriptor(), name_);
-  writer.copy_behind_early_bytes();
+  writer.copy_behind_early_bytes(CopiedBy::Kernel);
   const auto behind = writer.patches_behind_early_bytes();
   contents_.patches.push_back(patch(200, 'E', 2));
   contents_.patches.push_back(patch(270, 'F', 30));

@@ -40,6 +40,10 @@ FileImage build_file_image(const Image& image, const Layout& layout, BytePieces 
 /// Fills the file `output`, empty but for its early bytes; `name` is for messages. Throws SystemFailure.
 void write_file_image(const FileImage& contents, int input, int output, const std::string& name);
 
+/// The kernel lets files share blocks, where their file system can. Where it cannot, it copies 64 KB at a time: two
+/// threads that write to one file wait for each other less often where the program copies.
+enum class CopiedBy : std::uint8_t { Kernel, Program };
+
 /// Bytes that somebody else has.
 struct PlacedBytes {
   std::uint64_t offset;
@@ -55,7 +59,7 @@ class FileImageWriter {
   FileImageWriter(const FileImage& contents, int input, int output, const std::string& name)
       : contents_(contents), input_(input), output_(output), name_(name) {}
 
-  void copy_behind_early_bytes();
+  void copy_behind_early_bytes(CopiedBy copied_by);
   /// Which of the patches there are now stand behind the early bytes; `write` them before `finish`.
   std::vector<PlacedBytes> patches_behind_early_bytes();
   void write(const std::vector<PlacedBytes>& patches) const;

@@ -30,8 +30,13 @@ constexpr std::size_t buffer_size = std::size_t{1} << 18;
 class FileWriter {
  public:
   /// `digester`, where there is one, sees all bytes that are copied.
-  FileWriter(int input, int output, const std::string& name, Digester* digester = nullptr)
-      : input_(input), output_(output), name_(name), digester_(digester), kernel_copies_(digester == nullptr) {}
+  FileWriter(int input, int output, const std::string& name, Digester* digester = nullptr,
+             CopiedBy copied_by = CopiedBy::Kernel)
+      : input_(input),
+        output_(output),
+        name_(name),
+        digester_(digester),
+        kernel_copies_(digester == nullptr && copied_by == CopiedBy::Kernel) {}
 
   void resize(std::uint64_t size) const {
     if (::ftruncate(output_, offset_of(size)) != 0) fail(errno);
@@ -150,8 +155,8 @@ void write_file_image(const FileImage& contents, int input, int output, const st
   FileImageWriter(contents, input, output, name).finish();
 }
 
-void FileImageWriter::copy_behind_early_bytes() {
-  FileWriter writer(input_, output_, name_);
+void FileImageWriter::copy_behind_early_bytes(CopiedBy copied_by) {
+  FileWriter writer(input_, output_, name_, nullptr, copied_by);
   for (const Copy& copy : left_by_early_copy(contents_))
     if (is_behind(copy.to)) writer.copy(copy);
   behind_is_copied_ = true;

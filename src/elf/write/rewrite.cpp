@@ -62,6 +62,7 @@ Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem:
     early_size_ = 0;
     return;
   }
+  shared_size_ = clone_file_bytes(early_size_, image_.descriptor(), file_.descriptor());
   early_work_ = in_background([this] {
     const BusyCore::Work work(core_of_copy_);
     return copy_and_digest();
@@ -77,9 +78,9 @@ Rewrite::~Rewrite() {
 Digester Rewrite::copy_and_digest() const {
   Digester digester;
   const int from = image_.descriptor(), to = file_.descriptor();
-  const std::uint64_t cloned = early_size_ == 0 ? 0 : clone_file_bytes(early_size_, from, to);
-  if (keeps_way_back_) digest_bytes(image_, 0, cloned, digester);
-  copy_file_bytes({cloned, cloned, early_size_ - cloned}, from, to, name_, keeps_way_back_ ? &digester : nullptr);
+  if (keeps_way_back_) digest_bytes(image_, 0, shared_size_, digester);
+  copy_file_bytes({shared_size_, shared_size_, early_size_ - shared_size_}, from, to, name_,
+                  keeps_way_back_ ? &digester : nullptr);
   if (keeps_way_back_) digest_bytes(image_, early_size_, image_.file_bytes().size(), digester);
   return digester;
 }
@@ -91,7 +92,8 @@ void Rewrite::place(const Layout& layout) {
   writer_.emplace(contents_, image_.descriptor(), file_.descriptor(), name_);
   if (!early_work_.valid()) return;
   // File systems let one thread write to a file at a time, but to write is not all that the early copy does.
-  behind_ = in_background([this] { writer_->copy_behind_early_bytes(); });
+  const CopiedBy copied_by = shared_size_ != 0 ? CopiedBy::Kernel : CopiedBy::Program;
+  behind_ = in_background([this, copied_by] { writer_->copy_behind_early_bytes(copied_by); });
 }
 
 std::uint64_t Rewrite::finish(BytePieces section_bytes) {

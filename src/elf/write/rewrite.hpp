@@ -55,6 +55,7 @@ class Rewrite {
   bool keeps_way_back_;
   files::AtomicFile file_;
   std::uint64_t early_size_;          ///< bytes from the start of the file that are copied early
+  std::uint64_t shared_size_ = 0;     ///< of these, the first, which need no copy as the files share them
   BusyCore core_of_copy_;             ///< before what has it
   std::future<Digester> early_work_;  ///< of a large file
   const Layout* layout_ = nullptr;
