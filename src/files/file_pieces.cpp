@@ -87,7 +87,11 @@ void FilePieces::let_go() {
   held_begin_ = held_end_ = 0;
 }
 
+/// The first use of a page of memory takes longer than to read what it holds: where no write wants much at once, few
+/// pages are used again.
 std::span<const std::byte> FilePieces::read(std::uint64_t from, std::size_t size) {
+  constexpr std::size_t few_pages = std::size_t{1} << 14;
+  if (use_ == For::Looking) size = std::min(size, few_pages);
   buffer_.resize(std::max(buffer_.size(), size));
   ssize_t done = 0;
   do {
