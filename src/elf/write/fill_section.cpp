@@ -2,21 +2,16 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <vector>
 
 #include "elf/check/layout_check.hpp"
 #include "elf/edit/file_image.hpp"
 #include "files/atomic_file.hpp"
+#include "support/equal_bytes.hpp"
 
 namespace sframe_gen::elf {
 
 namespace {
-
-/// Kernels with debug information are large.
-bool equal(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
-}
 
 void check_filled(const Image& input, const Section& section, std::span<const std::byte> bytes, const Image& output) {
   const auto require = [&](bool holds, const char* rule) {
@@ -25,10 +20,10 @@ void check_filled(const Image& input, const Section& section, std::span<const st
   const auto before = input.file_bytes(), after = output.file_bytes();
   const std::uint64_t begin = section.header.sh_offset, end = begin + section.header.sh_size;
   require(before.size() == after.size(), "the file keeps its size");
-  require(equal(before.first(begin), after.first(begin)), "bytes in front of the section stay");
-  require(equal(before.subspan(end), after.subspan(end)), "bytes behind the section stay");
+  require(equal_bytes(before.first(begin), after.first(begin)), "bytes in front of the section stay");
+  require(equal_bytes(before.subspan(end), after.subspan(end)), "bytes behind the section stay");
   const auto filled = after.subspan(begin, end - begin);
-  require(equal(filled.first(bytes.size()), bytes), "the section has its contents");
+  require(equal_bytes(filled.first(bytes.size()), bytes), "the section has its contents");
   require(std::ranges::all_of(filled.subspan(bytes.size()), [](std::byte b) { return b == std::byte{0}; }),
           "the rest of the section is zero");
 }
