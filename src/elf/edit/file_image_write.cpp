@@ -46,8 +46,7 @@ class FileWriter {
     while (size != 0) {
       const ssize_t done = ::pwrite(output_, bytes, size, offset_of(to));
       if (done < 0 && errno == EINTR) continue;
-      // EFAULT: from a mapping whose file has become shorter.
-      if (done <= 0) fail(done < 0 && errno != EFAULT ? errno : EIO);
+      if (done <= 0) fail(done < 0 ? errno : EIO);
       bytes += done;
       size -= static_cast<std::size_t>(done);
       to += static_cast<std::uint64_t>(done);
@@ -100,7 +99,7 @@ class FileWriter {
   }
 
   std::uint64_t copy_piece(const Copy& copy) {
-    if (!pieces_) pieces_.emplace(input_, files::FilePieces::For::SystemCalls);
+    if (!pieces_) pieces_.emplace(input_, files::FilePieces::for_a_write);
     const auto piece = pieces_->piece(copy.from, copy.size);
     if (piece.empty()) fail(errno != 0 ? errno : EIO);
     write(piece.data(), piece.size(), copy.to);
