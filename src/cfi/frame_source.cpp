@@ -5,7 +5,6 @@
 #include <tuple>
 #include <variant>
 
-#include "cfi/cfi_interpreter.hpp"
 #include "cfi/frame_index.hpp"
 #include "cfi/overlap.hpp"
 #include "cfi/section_loader.hpp"
@@ -223,48 +222,52 @@ std::vector<FrameSource::Part> FrameSource::parts(std::size_t count) const {
   return parts;
 }
 
-std::uint64_t FrameSource::for_each_function(const Part& part, NumberedRules& rules,
-                                             const std::function<void(const NumberedFrames&)>& callback) const {
-  std::vector<CfiInterpreter> interpreters;
-  interpreters.reserve(tables_.size());
-  for (const FrameTable& table : tables_) interpreters.emplace_back(table, tracked_, rules);
-  const FdeReader read = [&](const FdeRef& ref, NumberedFrames& function) {
-    const Fde& fde = tables_[ref.table].fdes[ref.fde];
-    function.start = fde.function_start;
-    function.size = fde.function_size;
-    const Cie& cie = tables_[ref.table].cies[fde.cie_index];
-    function.signal_frame = cie.signal_frame;
-    function.b_key = cie.b_key;
-    interpreters[ref.table].run(fde, function.rows);
-    if (ref.start != function.start || ref.end - ref.start != function.size)
-      function = numbered(part_of(spelled_out(function, rules), ref.start, ref.end), rules);
-    if (image_.is_object()) forget_unaligned_stubs(image_, function, rules);
-  };
+FrameReader::FrameReader(const FrameSource& source, NumberedRules& rules) : source_(source), rules_(rules) {
+  interpreters_.reserve(source.tables_.size());
+  for (const FrameTable& table : source.tables_) interpreters_.emplace_back(table, source.tracked_, rules);
+}
 
+void FrameReader::read(const FrameSource::FdeRef& ref, NumberedFrames& function) {
+  const FrameTable& table = source_.tables_[ref.table];
+  const Fde& fde = table.fdes[ref.fde];
+  function.start = fde.function_start;
+  function.size = fde.function_size;
+  const Cie& cie = table.cies[fde.cie_index];
+  function.signal_frame = cie.signal_frame;
+  function.b_key = cie.b_key;
+  interpreters_[ref.table].run(fde, function.rows);
+  if (ref.start != function.start || ref.end - ref.start != function.size)
+    function = numbered(part_of(spelled_out(function, rules_), ref.start, ref.end), rules_);
+  if (source_.image_.is_object()) forget_unaligned_stubs(source_.image_, function, rules_);
+}
+
+std::uint64_t FrameReader::for_each_function(const FrameSource::Part& part,
+                                             const std::function<void(const NumberedFrames&)>& callback) {
+  const std::vector<FrameSource::FdeRef>& fdes = source_.fdes_;
   std::uint64_t duplicates = 0;
   NumberedFrames function;
   for (std::size_t i = part.begin; i < part.end;) {
     std::size_t next = i + 1;
-    std::uint64_t end = fdes_[i].end;
-    std::size_t instructions = bytes_of_instructions(fdes_[i]);
-    for (; next < part.end && fdes_[next].start < end; ++next) {
-      end = std::max(end, fdes_[next].end);
-      instructions += bytes_of_instructions(fdes_[next]);
+    std::uint64_t end = fdes[i].end;
+    std::size_t instructions = source_.bytes_of_instructions(fdes[i]);
+    for (; next < part.end && fdes[next].start < end; ++next) {
+      end = std::max(end, fdes[next].end);
+      instructions += source_.bytes_of_instructions(fdes[next]);
     }
     if (instructions < many_instructions) {
-      rules.forget_if_many();
+      rules_.forget_if_many();
     } else {
-      rules.forget();
+      rules_.forget();
     }
     if (next == i + 1) {
-      read(fdes_[i], function);
+      read(fdes[i], function);
       callback(function);
-    } else if (const auto members = distinct({i, next}, rules, read)) {
+    } else if (const auto members = distinct({i, next})) {
       duplicates += next - i - members->size();
-      for (const FunctionFrames& merged : merge_overlapping(*members)) callback(numbered(merged, rules));
+      for (const FunctionFrames& merged : merge_overlapping(*members)) callback(numbered(merged, rules_));
     } else {
       const Rules conflict{UnknownReason::ConflictingFdes, {}, {}, {}};
-      callback({fdes_[i].start, end - fdes_[i].start, false, {{0, rules.number_of(conflict)}}});
+      callback({fdes[i].start, end - fdes[i].start, false, {{0, rules_.number_of(conflict)}}});
     }
     i = next;
   }
@@ -272,15 +275,14 @@ std::uint64_t FrameSource::for_each_function(const Part& part, NumberedRules& ru
 }
 
 /// The functions of FDEs that overlap, each once. Without a value where they are too many to sort out.
-std::optional<std::vector<FunctionFrames>> FrameSource::distinct(const Part& part, const NumberedRules& rules,
-                                                                 const FdeReader& read) const {
+std::optional<std::vector<FunctionFrames>> FrameReader::distinct(const FrameSource::Part& part) {
   if (part.end - part.begin > largest_overlap) return std::nullopt;
   std::vector<FunctionFrames> members;
   std::size_t rows = 0;
   NumberedFrames next;
   for (std::size_t i = part.begin; i < part.end; ++i) {
-    read(fdes_[i], next);
-    FunctionFrames member = spelled_out(next, rules);
+    read(source_.fdes_[i], next);
+    FunctionFrames member = spelled_out(next, rules_);
     if (std::find(members.begin(), members.end(), member) != members.end()) continue;
     rows += member.rows.size();
     if (rows > most_overlapping_rows) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cfi/cfi_interpreter.hpp"
 #include "cfi/frame_table.hpp"
 #include "cfi/numbered_frames.hpp"
 #include "elf/image.hpp"
@@ -38,16 +39,6 @@ class FrameSource {
   /// Where the first function of a part begins, which has one.
   std::uint64_t start_of(const Part& part) const { return fdes_[part.begin].start; }
 
-  /// Calls back with each function of the part, by ascending start, PCs never overlapping. Returns how many FDEs were
-  /// duplicates of another. Different parts may go through different threads, each with `rules` of its own, which get
-  /// the functions' rules. Throws MalformedInput.
-  ///
-  /// An FDE of .debug_frame counts only for PCs that no FDE of .eh_frame describes. Where FDEs of one section overlap,
-  /// the rows they agree on stand; PCs they disagree on get UnknownReason::ConflictingFdes, as no reader of the file
-  /// could know which is right.
-  std::uint64_t for_each_function(const Part& part, NumberedRules& rules,
-                                  const std::function<void(const NumberedFrames&)>& callback) const;
-
   /// Of an object: how a relocation names a function that starts at `address`, which an FDE describes, and where that
   /// FDE stands: places order functions as the sections do.
   struct FdeReference {
@@ -76,8 +67,6 @@ class FrameSource {
     std::uint32_t table, fde;
   };
 
-  using FdeReader = std::function<void(const FdeRef&, NumberedFrames&)>;
-
   std::size_t load(const elf::Image& source);
   void collect();
   std::size_t bytes_of_instructions(const FdeRef& ref) const;
@@ -85,8 +74,7 @@ class FrameSource {
   bool is_relocated(std::uint32_t table, std::uint32_t fde) const;
   static void sort_by_start(std::span<FdeRef> fdes);
   void drop_shadowed(std::size_t eh_frame_fdes);
-  std::optional<std::vector<FunctionFrames>> distinct(const Part& part, const NumberedRules& rules,
-                                                      const FdeReader& read) const;
+  friend class FrameReader;
 
   const elf::Image& image_;
   const TrackedRegisters& tracked_;
@@ -95,6 +83,31 @@ class FrameSource {
   std::vector<std::vector<object::CodeReference>> references_;  ///< of each table; empty where it is not an object's
   std::vector<FdeRef> fdes_;
   DroppedFdes dropped_;
+};
+
+/// Works out the functions of a source, in one thread, and keeps what it learns on the way: of which rules a file's
+/// functions consist.
+class FrameReader {
+ public:
+  /// Both must outlive the reader; `rules` get the functions' rules.
+  FrameReader(const FrameSource& source, NumberedRules& rules);
+
+  /// Calls back with each function of the part, by ascending start, PCs never overlapping. Returns how many FDEs were
+  /// duplicates of another. Throws MalformedInput.
+  ///
+  /// An FDE of .debug_frame counts only for PCs that no FDE of .eh_frame describes. Where FDEs of one section overlap,
+  /// the rows they agree on stand; PCs they disagree on get UnknownReason::ConflictingFdes, as no reader of the file
+  /// could know which is right.
+  std::uint64_t for_each_function(const FrameSource::Part& part,
+                                  const std::function<void(const NumberedFrames&)>& callback);
+
+ private:
+  void read(const FrameSource::FdeRef& ref, NumberedFrames& function);
+  std::optional<std::vector<FunctionFrames>> distinct(const FrameSource::Part& part);
+
+  const FrameSource& source_;
+  NumberedRules& rules_;
+  std::vector<CfiInterpreter> interpreters_;  ///< of each table
 };
 
 }  // namespace sframe_gen::cfi

@@ -1,6 +1,7 @@
 #include "convert/lower_functions.hpp"
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -16,9 +17,9 @@ namespace sframe_gen::convert {
 
 namespace {
 
-/// Below this a thread costs more than it saves, as another copies the file meanwhile: libcrypto.so.3 takes 0.94 times
-/// as long with one, libc.so.6 0.92 times.
-constexpr std::size_t functions_per_thread = 8192;
+/// What takes three times as long as to start a thread. libc.so.6, with 3,713 functions, takes 0.94 times as long with
+/// two, libgio-2.0.so.0 and libcrypto.so.3 0.9 times.
+constexpr std::size_t functions_per_thread = 1024;
 /// More than one: a thread that shares its core with the file's copy takes fewer.
 constexpr std::size_t parts_per_thread = 4;
 
@@ -47,10 +48,20 @@ void add_rows(const emit::Selected& selected, const emit::RuleTable& rules, emit
   }
 }
 
+/// What a thread has learned of a file's rules serves all parts that it takes.
+struct Worker {
+  Worker(const cfi::FrameSource& source, const emit::Dialect& dialect)
+      : reader(source, rules), selector(dialect, rules) {}
+
+  cfi::NumberedRules rules;
+  cfi::FrameReader reader;
+  emit::Selector selector;
+};
+
 /// The stubs from `begin` up to `end` go with the part.
 LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part, const stubs::Found& stubs,
                        std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
-                       const emit::compact::Gaps* gaps) {
+                       const emit::compact::Gaps* gaps, Worker& worker) {
   LoweredPart lowered(dialect, gaps);
   // Of the other parts, descriptors come behind the first's, and rows that are yet to be cut.
   const std::size_t part_size = part.end - part.begin, functions = part.begin == 0 ? source.size() : part_size;
@@ -65,10 +76,9 @@ LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::P
     if (dialect.compact_rows != 0) return add_rows(selected, rules, lowered.rows);
     for (const emit::NumberedFde& fde : selected.fdes) lowered.encoder.add(fde, rules);
   };
-  cfi::NumberedRules rules;
-  StubMerge merge(stubs, begin, end, dialect, rules, put, lowered.coverage);
+  StubMerge merge(stubs, begin, end, dialect, worker.rules, worker.selector, put, lowered.coverage);
   lowered.coverage.dropped.duplicate =
-      source.for_each_function(part, rules, [&](const cfi::NumberedFrames& frames) { merge.add(frames); });
+      worker.reader.for_each_function(part, [&](const cfi::NumberedFrames& frames) { merge.add(frames); });
   merge.finish();
   return lowered;
 }
@@ -138,16 +148,19 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
   const std::size_t threads = workers_for(source.size(), functions_per_thread);
   auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
   if (parts.empty()) parts.push_back({0, 0});
-  const auto lower = [&source, &stubs, &dialect, &parts, gaps](std::size_t i) {
+  const auto lower = [&source, &stubs, &dialect, &parts, gaps](std::size_t i, Worker& worker) {
     const std::uint64_t begin = i == 0 ? 0 : source.start_of(parts[i]);
     const std::uint64_t end = i + 1 == parts.size() ? UINT64_MAX : source.start_of(parts[i + 1]);
-    return lower_part(source, parts[i], stubs, begin, end, dialect, gaps);
+    return lower_part(source, parts[i], stubs, begin, end, dialect, gaps, worker);
   };
   std::vector<std::optional<LoweredPart>> done(parts.size());
   std::vector<std::exception_ptr> failures(parts.size());
-  const auto lower_or_fail = [&](std::size_t i, std::size_t) {
+  std::vector<std::unique_ptr<Worker>> workers(threads);
+  const auto lower_or_fail = [&](std::size_t i, std::size_t number) {
     try {
-      done[i].emplace(lower(i));
+      auto& worker = workers[number];
+      if (!worker) worker = std::make_unique<Worker>(source, dialect);
+      done[i].emplace(lower(i, *worker));
     } catch (...) {
       failures[i] = std::current_exception();
     }

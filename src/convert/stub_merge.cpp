@@ -88,11 +88,11 @@ cfi::FunctionFrames part_of(const cfi::FunctionFrames& frames, std::uint64_t beg
 }  // namespace
 
 StubMerge::StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
-                     cfi::NumberedRules& rules, Put put, Coverage& coverage)
+                     const cfi::NumberedRules& rules, emit::Selector& selector, Put put, Coverage& coverage)
     : sections_(found.sections),
       dialect_(dialect),
       rules_(rules),
-      selector_(dialect, rules),
+      selector_(selector),
       put_(std::move(put)),
       coverage_(coverage) {
   const auto first = std::ranges::lower_bound(found.runs, begin, {}, &stubs::Run::start);

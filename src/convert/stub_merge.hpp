@@ -19,9 +19,9 @@ class StubMerge {
  public:
   using Put = std::function<void(const emit::Selected&, const emit::RuleTable&)>;
   /// The stubs from `begin` up to `end`; what is selected goes to `put`, in order. Functions come by numbers of
-  /// `rules`.
+  /// `rules`, which are the selector's.
   StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
-            cfi::NumberedRules& rules, Put put, Coverage& coverage);
+            const cfi::NumberedRules& rules, emit::Selector& selector, Put put, Coverage& coverage);
 
   void add(const cfi::NumberedFrames& frames);
   /// Adds the stubs behind the last function. Call it last.
@@ -39,7 +39,7 @@ class StubMerge {
   const stubs::Run* last_ = nullptr;  ///< the one added last
   const emit::Dialect& dialect_;
   const cfi::NumberedRules& rules_;
-  emit::Selector selector_;
+  emit::Selector& selector_;
   Put put_;
   Coverage& coverage_;
 };
