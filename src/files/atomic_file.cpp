@@ -39,9 +39,9 @@ std::filesystem::path follow_links(const std::filesystem::path& target) {
   std::filesystem::path path = target;
   for (int i = 0; i < most_links; ++i) {
     if (is_an_open_stream(path)) {
-      throw Refused(target.string(),
-                    "is a stream, and the result takes the place of a regular file; --emit without --output writes to "
-                    "standard output");
+      throw Failure(target.string() +
+                    ": is a stream, and the result takes the place of a regular file; --emit without --output writes "
+                    "to standard output");
     }
     std::error_code error;
     const auto next = std::filesystem::read_symlink(path, error);
@@ -80,7 +80,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& target, const MappedFile& in
     : input_(input), kind_(kind), target_(follow_links(target)), target_before_(target_now()) {
   struct stat status {};
   if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-    throw Refused(target.string(), "is not a regular file");
+    throw Failure(target.string() + ": is not a regular file");
   if (const Descriptor replaced(open_target(target_)); replaced.number() >= 0)
     check_replaceable(replaced.number(), target);
   check_unchanged();

@@ -21,7 +21,7 @@ class AtomicFile {
   };
 
   /// `input` is what the contents are made from, and may be the target itself. A symbolic link is followed. Throws
-  /// Refused when `target` is there and not a regular file or must not change, or SystemFailure.
+  /// Refused when `target` is there and must not change, another Failure when it is no regular file, or SystemFailure.
   AtomicFile(const std::filesystem::path& target, const MappedFile& input, New kind = New::LikeInput);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

@@ -156,9 +156,17 @@ TEST_F(AtomicFileTest, FilesThatGetShorterAreAnErrorNotACrash) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(AtomicFileTest, FoldersAndMissingFoldersAreRefused) {
+// No Refused: that is said of inputs.
+TEST_F(AtomicFileTest, FoldersAndMissingFoldersCannotBeWritten) {
   std::filesystem::create_directory(folder_ / "folder");
-  EXPECT_THROW(write("folder"), Refused);
+  try {
+    write("folder");
+    ADD_FAILURE() << "was written";
+  } catch (const Refused& refused) {
+    ADD_FAILURE() << refused.what();
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.what(), (folder_ / "folder").string() + ": is not a regular file");
+  }
   EXPECT_THROW(write("missing/output"), SystemFailure);
   EXPECT_EQ(files(), 2U);
 }
