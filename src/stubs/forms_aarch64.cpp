@@ -1,7 +1,8 @@
-#include <string>
-#include <utility>
+#include <array>
+#include <string_view>
 
 #include "stubs/forms.hpp"
+#include "stubs/pattern_text.hpp"
 
 /// The stubs of aarch64 as linkers write them: the CFA is sp where a stub begins, and the return address is in x30.
 /// Only the header stores it, in the upper of the two words that it pushes. Looked at: GNU ld 2.40 and 2.47, gold 1.16,
@@ -10,136 +11,119 @@ namespace sframe_gen::stubs {
 
 namespace {
 
+constexpr cfi::Rules rules_at(std::int64_t cfa_offset, cfi::RegisterRule return_address = {},
+                              cfi::RegisterRule frame_pointer = {}) {
+  return {.cfa = cfi::Formula{cfi::aarch64::tracked.stack_pointer, cfa_offset, false},
+          .stack_pointer = {},
+          .frame_pointer = frame_pointer,
+          .return_address = return_address};
+}
+
+constexpr cfi::Formula at_cfa_minus(std::int64_t offset) {
+  return {std::nullopt, -offset, true};
+}
+
 /// As at the beginning.
-cfi::Rules at_call() {
-  cfi::Rules rules;
-  rules.cfa = cfi::Formula{cfi::aarch64::tracked.stack_pointer, 0, false};
-  return rules;
-}
-
+constexpr cfi::Rules at_call = rules_at(0);
 /// Behind stp x16, x30, [sp, #-16]!
-cfi::Rules saved() {
-  cfi::Rules rules;
-  rules.cfa = cfi::Formula{cfi::aarch64::tracked.stack_pointer, 16, false};
-  rules.return_address = cfi::Formula{std::nullopt, -8, true};
-  return rules;
-}
-
+constexpr cfi::Rules saved = rules_at(16, at_cfa_minus(8));
 /// Behind stp x2, x3, [sp, #-16]!
-cfi::Rules pushed() {
-  cfi::Rules rules = at_call();
-  rules.cfa = cfi::Formula{cfi::aarch64::tracked.stack_pointer, 16, false};
-  return rules;
-}
+constexpr cfi::Rules pushed = rules_at(16);
+/// Behind stp x29, x30, [sp, #-16]!
+constexpr cfi::Rules frame_saved = rules_at(16, at_cfa_minus(8), at_cfa_minus(16));
 
-Pattern header(std::string_view text, std::uint8_t behind_store) {
-  return aarch64_pattern_of(text, {{0, at_call()}, {behind_store, saved()}});
+constexpr Pattern header(std::string_view text, std::uint8_t behind_store) {
+  return aarch64_pattern_of({text}, {{0, at_call}, {behind_store, saved}});
 }
 
 /// An entry changes neither sp nor x30.
-Pattern entry(std::string_view text) {
-  return aarch64_pattern_of(text, {{0, at_call()}});
+constexpr Pattern entry(std::string_view text) {
+  return aarch64_pattern_of({text}, {{0, at_call}});
 }
 
 /// Resolves TLS descriptors, called like a function; twice as long as a plain entry.
-Pattern descriptor_entry(std::string_view text, std::uint8_t behind_store) {
-  return aarch64_pattern_of(text, {{0, at_call()}, {behind_store, pushed()}});
+constexpr Pattern descriptor_entry(std::string_view text, std::uint8_t behind_store) {
+  return aarch64_pattern_of({text}, {{0, at_call}, {behind_store, pushed}});
 }
 
-std::vector<Form> all_forms() {
-  const auto plain_header = [] {
-    return header("stp adrp16:table+16 ldr17:table+16 add16:table+16 br17 nop nop nop", 4);
-  };
-  const auto brk_header = [] {
-    return header("stp adrp16:table+16 ldr17:table+16 add16:table+16 br17 brk brk brk", 4);
-  };
-  const auto bti_header = [] {
-    return header("bti stp adrp16:table+16 ldr17:table+16 add16:table+16 br17 nop nop", 8);
-  };
-  const auto plain = [] { return entry("adrp16:slot ldr17:slot add16:slot br17"); };
-  // GNU ld 2.47 adds no zero.
-  const auto plain_nop = [] { return entry("adrp16:slot ldr17:slot nop br17"); };
-  const auto bti = [] { return entry("bti adrp16:slot ldr17:slot add16:slot br17 nop"); };
-  const auto bti_nop = [] { return entry("bti adrp16:slot ldr17:slot nop br17 nop"); };
-  const auto pac = [] { return entry("adrp16:slot ldr17:slot add16:slot autia1716 br17 nop"); };
-  const auto pac_nop = [] { return entry("adrp16:slot ldr17:slot nop autia1716 br17 nop"); };
-  const auto bti_pac = [] { return entry("bti adrp16:slot ldr17:slot add16:slot autia1716 br17"); };
-  const auto bti_pac_nop = [] { return entry("bti adrp16:slot ldr17:slot nop autia1716 br17"); };
-  // lld's entries of programs with BTI whose address nobody takes begin without the instruction.
-  const auto late_nops = [] { return entry("adrp16:slot ldr17:slot add16:slot br17 nop nop"); };
-  const auto wide = [&] {
-    return std::vector{bti(), bti_nop(), pac(), pac_nop(), bti_pac(), bti_pac_nop(), late_nops()};
-  };
-  const auto last = [] {
-    return std::vector{descriptor_entry("stp2 adrp2:slot adrp3:table ldr2:slot add3:table br2 nop nop", 4),
-                       descriptor_entry("bti stp2 adrp2:slot adrp3:table ldr2:slot add3:table br2 nop", 8)};
-  };
-  return {
-      {"plain", plain_header(), {plain(), plain_nop()}, last()},
-      {"mold", brk_header(), {plain()}},
-      {"BTI", bti_header(), {plain(), plain_nop()}, last()},
-      {"signed pointers", plain_header(), wide(), last()},
-      {"BTI, wide entries", bti_header(), wide(), last()},
-      // Sections without a header: .plt.got, .iplt, and .plt of static programs.
-      {"jumps of 16 bytes",
-       {},
-       {plain(), plain_nop(), entry("adrp16:slot ldr17:slot br17 nop"), entry("adrp16:slot ldr17:slot br17 brk")}},
-      {"jumps of 24 bytes", {}, wide()},
-  };
-}
+constexpr Pattern plain_header = header("stp adrp16:table+16 ldr17:table+16 add16:table+16 br17 nop nop nop", 4);
+constexpr Pattern brk_header = header("stp adrp16:table+16 ldr17:table+16 add16:table+16 br17 brk brk brk", 4);
+constexpr Pattern bti_header = header("bti stp adrp16:table+16 ldr17:table+16 add16:table+16 br17 nop nop", 8);
 
-/// Behind stp x29, x30, [sp, #-16]!
-cfi::Rules frame_saved() {
-  cfi::Rules rules = saved();
-  rules.frame_pointer = cfi::Formula{std::nullopt, -16, true};
-  return rules;
-}
+constexpr Pattern plain = entry("adrp16:slot ldr17:slot add16:slot br17");
+/// GNU ld 2.47 adds no zero.
+constexpr Pattern plain_nop = entry("adrp16:slot ldr17:slot nop br17");
+constexpr Pattern bti = entry("bti adrp16:slot ldr17:slot add16:slot br17 nop");
+constexpr Pattern bti_nop = entry("bti adrp16:slot ldr17:slot nop br17 nop");
+constexpr Pattern pac = entry("adrp16:slot ldr17:slot add16:slot autia1716 br17 nop");
+constexpr Pattern pac_nop = entry("adrp16:slot ldr17:slot nop autia1716 br17 nop");
+constexpr Pattern bti_pac = entry("bti adrp16:slot ldr17:slot add16:slot autia1716 br17");
+constexpr Pattern bti_pac_nop = entry("bti adrp16:slot ldr17:slot nop autia1716 br17");
+/// lld's entries of programs with BTI whose address nobody takes begin without the instruction.
+constexpr Pattern late_nops = entry("adrp16:slot ldr17:slot add16:slot br17 nop nop");
+constexpr Pattern jump_nop = entry("adrp16:slot ldr17:slot br17 nop");
+constexpr Pattern jump_brk = entry("adrp16:slot ldr17:slot br17 brk");
 
-cfi::Rules with_signed_address(cfi::Rules rules) {
+constexpr Pattern descriptor = descriptor_entry("stp2 adrp2:slot adrp3:table ldr2:slot add3:table br2 nop nop", 4);
+constexpr Pattern bti_descriptor = descriptor_entry("bti stp2 adrp2:slot adrp3:table ldr2:slot add3:table br2 nop", 8);
+
+constexpr decltype(Form::entries) wide{&bti, &bti_nop, &pac, &pac_nop, &bti_pac, &bti_pac_nop, &late_nops};
+constexpr decltype(Form::last) last{&descriptor, &bti_descriptor};
+
+constexpr auto forms = std::to_array<Form>({
+    Form{"plain", &plain_header, {&plain, &plain_nop}, last},
+    Form{"mold", &brk_header, {&plain}},
+    Form{"BTI", &bti_header, {&plain, &plain_nop}, last},
+    Form{"signed pointers", &plain_header, wide, last},
+    Form{"BTI, wide entries", &bti_header, wide, last},
+    // Sections without a header: .plt.got, .iplt, and .plt of static programs.
+    Form{"jumps of 16 bytes", nullptr, {&plain, &plain_nop, &jump_nop, &jump_brk}},
+    Form{"jumps of 24 bytes", nullptr, wide},
+});
+
+constexpr cfi::Rules with_signed_address(cfi::Rules rules) {
   rules.signing = cfi::Signing::Signed;
   return rules;
 }
 
 /// nop; stp x29, x30, [sp, #-16]!; mov x29, sp; what is between; ldp x29, x30, [sp], #16; ret
-Pattern end_of(const std::string& text, std::uint8_t size, const std::string& padding) {
+constexpr Pattern end_of(std::string_view text, std::uint8_t size, std::string_view padding) {
   const auto behind = static_cast<std::uint8_t>(16 + size);
-  return aarch64_pattern_of("nop stp29 mov29 " + text + "ldp29 ret" + padding,
-                            {{0, at_call()}, {8, frame_saved()}, {behind, at_call()}});
+  return aarch64_pattern_of({"nop stp29 mov29", text, "ldp29 ret", padding},
+                            {{0, at_call}, {8, frame_saved}, {behind, at_call}});
 }
 
 /// The same between paciasp and autiasp.
-Pattern signed_end_of(const std::string& text, std::uint8_t size, const std::string& padding) {
+constexpr Pattern signed_end_of(std::string_view text, std::uint8_t size, std::string_view padding) {
   const auto behind = static_cast<std::uint8_t>(16 + size);
-  return aarch64_pattern_of("paciasp stp29 mov29 " + text + "ldp29 autiasp ret" + padding,
-                            {{0, at_call()},
-                             {4, with_signed_address(at_call())},
-                             {8, with_signed_address(frame_saved())},
-                             {behind, with_signed_address(at_call())},
-                             {static_cast<std::uint8_t>(behind + 4), at_call()}});
+  return aarch64_pattern_of({"paciasp stp29 mov29", text, "ldp29 autiasp ret", padding},
+                            {{0, at_call},
+                             {4, with_signed_address(at_call)},
+                             {8, with_signed_address(frame_saved)},
+                             {behind, with_signed_address(at_call)},
+                             {static_cast<std::uint8_t>(behind + 4), at_call}});
 }
 
-std::vector<Pattern> all_ends() {
-  std::vector<Pattern> ends;
-  for (const char* const padding : {"", " brk"}) {  // mold makes the size a multiple of 8
-    // _init calls what calls __gmon_start__, if it is there.
-    ends.push_back(end_of("bl ", 4, padding));
-    ends.push_back(end_of("", 0, padding));
-    ends.push_back(signed_end_of("bl ", 4, padding));
-    ends.push_back(signed_end_of("", 0, padding));
-  }
-  return ends;
-}
+/// _init calls what calls __gmon_start__, if it is there. mold makes the size a multiple of 8.
+constexpr auto ends = std::to_array<Pattern>({
+    end_of("bl", 4, ""),
+    end_of("", 0, ""),
+    signed_end_of("bl", 4, ""),
+    signed_end_of("", 0, ""),
+    end_of("bl", 4, "brk"),
+    end_of("", 0, "brk"),
+    signed_end_of("bl", 4, "brk"),
+    signed_end_of("", 0, "brk"),
+});
 
 }  // namespace
 
-const std::vector<Form>& aarch64_forms() {
-  static const std::vector<Form> forms = all_forms();
+std::span<const Form> aarch64_forms() {
   return forms;
 }
 
 /// Of glibc 2.36 and 2.41.
-const std::vector<Pattern>& aarch64_ends() {
-  static const std::vector<Pattern> ends = all_ends();
+std::span<const Pattern> aarch64_ends() {
   return ends;
 }
 

@@ -60,7 +60,7 @@ class Scan {
   std::optional<RunBuilder> table_at(std::uint64_t at) const {
     std::optional<RunBuilder> best;
     for (const Form& form : forms_for(abi_)) {
-      if (!around_.table || !form.header || !fits(*form.header, at, around_)) continue;
+      if (!around_.table || form.header == nullptr || !fits(*form.header, at, around_)) continue;
       RunBuilder table(form.name);
       table.add_header(*form.header, address_ + at);
       Surroundings around = around_;
@@ -76,7 +76,7 @@ class Scan {
   /// Stubs that have no header.
   std::optional<RunBuilder> jumps_at(std::uint64_t at, const Surroundings& by_slot) const {
     for (const Form& form : forms_for(abi_)) {
-      if (form.header || form.entry_size() % stub_alignment(abi_) != 0) continue;
+      if (form.header != nullptr || form.entry_size() % stub_alignment(abi_) != 0) continue;
       RunBuilder jumps(form.name);
       read_entries(form, at, by_slot, jumps);
       if (jumps.known_bytes() != 0) return jumps;
@@ -91,9 +91,9 @@ class Scan {
   void read_entries(const Form& form, std::uint64_t at, const Surroundings& around, RunBuilder& runs) const {
     for (; at < code_.size(); at += form.entry_size()) {
       const auto entry =
-          std::ranges::find_if(form.entries, [&](const Pattern& pattern) { return fits(pattern, at, around); });
+          std::ranges::find_if(form.entries, [&](const Pattern* pattern) { return fits(*pattern, at, around); });
       if (entry == form.entries.end()) return;
-      runs.add_entry(*entry, address_ + at);
+      runs.add_entry(**entry, address_ + at);
     }
   }
 

@@ -5,10 +5,9 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string_view>
-#include <vector>
 
 #include "cfi/frame_row.hpp"
+#include "support/few.hpp"
 
 /// The instructions of a stub, byte by byte. Every bit counts but those of addresses and of numbers that say which
 /// symbol it is, and the addresses have to be such as a stub refers to.
@@ -46,11 +45,13 @@ struct StubRow {
   friend bool operator==(const StubRow&, const StubRow&) = default;
 };
 
+using PatternRows = Few<StubRow, 5>;
+
 struct Pattern {
-  std::vector<std::byte> value, mask;  ///< clear bits of the mask belong to fields
-  std::vector<Field> fields;
-  std::vector<StubRow> rows;  ///< the first at 0
-  std::uint64_t size() const { return value.size(); }
+  Few<std::byte, 64> value, mask;  ///< clear bits of the mask belong to fields
+  Few<Field, 6> fields;
+  PatternRows rows;  ///< the first at 0
+  constexpr std::uint64_t size() const { return value.size(); }
 };
 
 /// What is around a stub: whatever its addresses are held against.
@@ -63,12 +64,5 @@ struct Surroundings {
 /// Whether `bytes`, at least as long as the pattern, are a stub of its kind at `address`.
 bool matches(const Pattern& pattern, std::span<const std::byte> bytes, std::uint64_t address,
              const Surroundings& around);
-
-/// A pattern from words: digits are bytes, the rest are fields of 4 bytes, as in "ff25 slot 68 any e9 header". A number
-/// may be added to what a field refers to: "table+8". `spelling` is how the machine says addresses.
-Pattern pattern_of(std::string_view text, Spelling spelling, std::vector<StubRow> rows);
-
-/// A pattern of aarch64's instructions by names that stand in pattern.cpp: "stp adrp16:table+16 ldr17:table+16 nop".
-Pattern aarch64_pattern_of(std::string_view text, std::vector<StubRow> rows);
 
 }  // namespace sframe_gen::stubs

@@ -27,7 +27,7 @@ class SectionReader {
     RunBuilder found(form.name);
     Surroundings around = around_;
     std::uint64_t at = 0;
-    if (form.header) {
+    if (form.header != nullptr) {
       around.header = address_;
       at = form.header->size();
       if (fits(*form.header, 0, around)) found.add_header(*form.header, address_);
@@ -45,10 +45,10 @@ class SectionReader {
   }
 
   const Pattern* find(const Form& form, std::uint64_t at, const Surroundings& around) const {
-    for (const Pattern& pattern : form.entries)
-      if (fits(pattern, at, around)) return &pattern;
-    for (const Pattern& pattern : form.last)
-      if (at + pattern.size() == bytes_.size() && fits(pattern, at, around)) return &pattern;
+    for (const Pattern* const pattern : form.entries)
+      if (fits(*pattern, at, around)) return pattern;
+    for (const Pattern* const pattern : form.last)
+      if (at + pattern->size() == bytes_.size() && fits(*pattern, at, around)) return pattern;
     return nullptr;
   }
 
@@ -83,7 +83,7 @@ Surroundings surroundings_of(const elf::Image& image) {
 }
 
 std::vector<Run> read_stubs(const elf::Section& section, const elf::Image& image, const Surroundings& around,
-                            const std::vector<Form>& forms) {
+                            std::span<const Form> forms) {
   const auto bytes = image.bytes_of(section);
   const SectionReader reader(section, bytes, around);
   RunBuilder best("");
@@ -152,7 +152,7 @@ Found find_stubs(const elf::Image& image) {
   return found;
 }
 
-const std::vector<Form>& forms_for(sframe::Abi abi) {
+std::span<const Form> forms_for(sframe::Abi abi) {
   switch (abi) {
     case sframe::Abi::Amd64:
       return amd64_forms();
@@ -170,7 +170,7 @@ std::uint64_t stub_alignment(sframe::Abi abi) {
   return abi == sframe::Abi::Amd64 ? 16 : 4;
 }
 
-const std::vector<Pattern>& ends_for(sframe::Abi abi) {
+std::span<const Pattern> ends_for(sframe::Abi abi) {
   switch (abi) {
     case sframe::Abi::Amd64:
       return amd64_ends();
@@ -183,9 +183,8 @@ const std::vector<Pattern>& ends_for(sframe::Abi abi) {
   return amd64_ends();
 }
 
-const std::vector<Pattern>& starts_for(sframe::Abi abi) {
-  static const std::vector<Pattern> none;
-  return abi == sframe::Abi::Amd64 ? amd64_starts() : none;
+std::span<const Pattern> starts_for(sframe::Abi abi) {
+  return abi == sframe::Abi::Amd64 ? amd64_starts() : std::span<const Pattern>();
 }
 
 }  // namespace sframe_gen::stubs
