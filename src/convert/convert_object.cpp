@@ -130,7 +130,7 @@ elf::FileImage file_image_of(object::ObjectForm form) {
 
 void write_object(const elf::Image& object, NewObject made, const std::filesystem::path& output) {
   files::AtomicFile file(output, object.file());
-  elf::write_file_image(file_image_of(std::move(made.form)), object.descriptor(), file.descriptor(), output.string());
+  elf::write_file_image(file_image_of(std::move(made.form)), object.file(), file.descriptor(), output.string());
   if (!made.is_unchanged)
     object::check_object(object, elf::Image::open(file.descriptor(), object.name()), object::Stored::InFiles);
   file.take_attributes();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -10,6 +11,8 @@
 
 namespace sframe_gen::elf {
 namespace {
+
+constexpr std::uint64_t largest_page = 1 << 16;
 
 /// A file in memory.
 class MemoryFile {
@@ -24,6 +27,11 @@ class MemoryFile {
   MemoryFile& operator=(MemoryFile&&) = delete;
 
   int descriptor() const { return descriptor_; }
+  MappedFile mapped() const { return {descriptor_, "test"}; }
+  std::uint64_t bytes_stored() const {
+    struct stat status {};
+    return ::fstat(descriptor_, &status) == 0 ? static_cast<std::uint64_t>(status.st_blocks) * 512 : UINT64_MAX;
+  }
   std::string bytes() const {
     std::string bytes(static_cast<std::size_t>(::lseek(descriptor_, 0, SEEK_END)), '?');
     EXPECT_EQ(::pread(descriptor_, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
@@ -55,7 +63,7 @@ class FileImageWriting : public testing::Test {
 
 TEST_F(FileImageWriting, EachByteIsWhereItBelongs) {
   const MemoryFile input(text_), output;
-  write_file_image(contents_, input.descriptor(), output.descriptor(), name_);
+  write_file_image(contents_, input.mapped(), output.descriptor(), name_);
   std::string right(270, '\0');
   for (const Copy& copy : contents_.copies) right.replace(copy.to, copy.size, text_, copy.from, copy.size);
   for (const Patch& each : contents_.patches)
@@ -63,12 +71,40 @@ TEST_F(FileImageWriting, EachByteIsWhereItBelongs) {
   EXPECT_EQ(output.bytes(), right);
 }
 
+// More pieces than one call takes, which lie over each other, next to each other and apart.
+TEST_F(FileImageWriting, ManyPiecesAtOnceAreAsOneByOne) {
+  contents_.size = 100'000;
+  for (std::uint64_t i = 0; i < 5000; ++i)
+    contents_.patches.push_back(patch(300 + i * 37 % 50'000, static_cast<char>('a' + i % 26), 1 + i % 7));
+  const MemoryFile input(text_), at_once, one_by_one;
+  write_file_image(contents_, input.mapped(), at_once.descriptor(), name_);
+  FileImageWriter(contents_, input.descriptor(), one_by_one.descriptor(), name_).finish();
+  EXPECT_EQ(at_once.bytes(), one_by_one.bytes());
+}
+
+// Of what is between the pieces, and of the input.
+TEST_F(FileImageWriting, HolesStayHoles) {
+  contents_.copies = {{0, 0, text_.size()}, {0, 300'000, text_.size()}};
+  contents_.patches.clear();
+  contents_.size = 400'000;
+  const MemoryFile dense(text_), between;
+  write_file_image(contents_, dense.mapped(), between.descriptor(), name_);
+  EXPECT_LE(between.bytes_stored(), 2 * largest_page);
+
+  const MemoryFile sparse(text_), copy;
+  ASSERT_EQ(::ftruncate(sparse.descriptor(), 400'000), 0);
+  contents_.copies = {{0, 0, 400'000}};
+  write_file_image(contents_, sparse.mapped(), copy.descriptor(), name_);
+  EXPECT_LE(copy.bytes_stored(), largest_page);
+  EXPECT_EQ(copy.bytes(), sparse.bytes());
+}
+
 // Wherever the early bytes end: before a copy or a patch, behind it or within.
 TEST_F(FileImageWriting, StepsAreAsOne) {
   contents_.patches.push_back(patch(92, 'X', 3));
   contents_.patches.push_back(patch(238, 'Y', 5));
   const MemoryFile input(text_), whole;
-  write_file_image(contents_, input.descriptor(), whole.descriptor(), name_);
+  write_file_image(contents_, input.mapped(), whole.descriptor(), name_);
   for (std::size_t early = 1; early < text_.size(); ++early) {
     contents_.early_size = early;
     for (const CopiedBy copied_by : {CopiedBy::Kernel, CopiedBy::Program}) {

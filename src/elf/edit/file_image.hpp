@@ -10,6 +10,7 @@
 #include "elf/plan/layout.hpp"
 #include "support/byte_pieces.hpp"
 #include "support/digest.hpp"
+#include "support/mapped_file.hpp"
 
 namespace sframe_gen::elf {
 
@@ -37,8 +38,8 @@ void add_patches(const Image& image, const Layout& layout, BytePieces section_by
 /// All of it but what gives the input back (undo/undo.hpp).
 FileImage build_file_image(const Image& image, const Layout& layout, BytePieces section_bytes);
 
-/// Fills the file `output`, empty but for its early bytes; `name` is for messages. Throws SystemFailure.
-void write_file_image(const FileImage& contents, int input, int output, const std::string& name);
+/// Fills the empty file `output`; `name` is for messages. Throws SystemFailure.
+void write_file_image(const FileImage& contents, const MappedFile& input, int output, const std::string& name);
 
 /// The kernel lets files share blocks, where their file system can. Where it cannot, it copies 64 KB at a time: two
 /// threads that write to one file wait for each other less often where the program copies.

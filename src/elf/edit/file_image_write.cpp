@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "elf/edit/file_image.hpp"
+#include "elf/edit/write_at_once.hpp"
 #include "files/file_pieces.hpp"
 #include "files/stored_range.hpp"
 #include "sframe_gen/error.hpp"
@@ -148,10 +149,38 @@ std::vector<Copy> left_by_early_copy(const FileImage& contents) {
   return left;
 }
 
+/// 0: nobody knows.
+std::uint64_t block_size_of(int file) {
+  struct stat status {};
+  return ::fstat(file, &status) == 0 && status.st_blksize > 0 ? static_cast<std::uint64_t>(status.st_blksize) : 0;
+}
+
+bool shares(const Copy& blocks, int input, int output) {
+  file_clone_range range{};
+  range.src_fd = input;
+  range.src_offset = blocks.from;
+  range.src_length = blocks.size;
+  range.dest_offset = blocks.to;
+  return ::ioctl(output, FICLONERANGE, &range) == 0;
+}
+
+/// Whether the kernel's copy shares blocks of these files, which to write their bytes would not.
+bool can_share(const FileImage& contents, int input, int output) {
+  constexpr std::uint64_t least = 4096;  // no file system that shares has smaller blocks
+  for (const Copy& copy : contents.copies) {
+    if (copy.from % least != 0 || copy.to % least != 0 || copy.size < least) continue;
+    const std::uint64_t block = block_size_of(input);
+    return block != 0 && block <= copy.size && shares({copy.from, copy.to, block}, input, output);
+  }
+  return false;
+}
+
 }  // namespace
 
-void write_file_image(const FileImage& contents, int input, int output, const std::string& name) {
-  FileImageWriter(contents, input, output, name).finish();
+void write_file_image(const FileImage& contents, const MappedFile& input, int output, const std::string& name) {
+  if (can_be_written_at_once(contents, input) && !can_share(contents, input.descriptor(), output))
+    return write_at_once(contents, input, output, name);
+  FileImageWriter(contents, input.descriptor(), output, name).finish();
 }
 
 void FileImageWriter::copy_behind_early_bytes(CopiedBy copied_by) {
@@ -204,13 +233,9 @@ void copy_file_bytes(const Copy& copy, int input, int output, const std::string&
 }
 
 std::uint64_t clone_file_bytes(std::uint64_t size, int input, int output) {
-  struct stat status {};
-  if (::fstat(input, &status) != 0 || status.st_blksize <= 0) return 0;
-  file_clone_range range{};
-  range.src_fd = input;
-  range.src_length = size - size % static_cast<std::uint64_t>(status.st_blksize);
-  if (range.src_length == 0 || ::ioctl(output, FICLONERANGE, &range) != 0) return 0;
-  return range.src_length;
+  const std::uint64_t block = block_size_of(input);
+  const Copy blocks{0, 0, block == 0 ? 0 : size - size % block};
+  return blocks.size != 0 && shares(blocks, input, output) ? blocks.size : 0;
 }
 
 }  // namespace sframe_gen::elf

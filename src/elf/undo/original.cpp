@@ -97,7 +97,7 @@ std::optional<std::uint64_t> try_restoring(const Image& converted, const NewSect
   if (!undo) return {};
   auto contents = assemble(undo->record, converted.file_bytes().size());
   if (!contents) return {};
-  write_file_image(*contents, converted.descriptor(), output, output_name);
+  write_file_image(*contents, converted.file(), output, output_name);
   const Image original = Image::open(output, converted.name());
   write_patches(index_patches(original, undo->record), output, output_name);
   if (digest_of_both(original, converted, undo->record) != undo->digest) return {};

@@ -40,7 +40,7 @@ void fill_section(const Image& image, const Section& section, std::span<const st
   std::vector<std::byte> filling(bytes.begin(), bytes.end());
   filling.resize(section.header.sh_size);
   contents.patches = {{section.header.sh_offset, std::move(filling)}};
-  write_file_image(contents, image.descriptor(), file.descriptor(), output.string());
+  write_file_image(contents, image.file(), file.descriptor(), output.string());
   check_filled(image, section, bytes, Image::open(file.descriptor(), output.string()));
   file.take_attributes();
   file.commit();

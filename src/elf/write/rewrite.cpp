@@ -89,8 +89,8 @@ void Rewrite::place(const Layout& layout) {
   layout_ = &layout;
   contents_ = copies_of_input(layout);
   contents_.early_size = early_size_;
-  writer_.emplace(contents_, image_.descriptor(), file_.descriptor(), name_);
   if (!early_work_.valid()) return;
+  writer_.emplace(contents_, image_.descriptor(), file_.descriptor(), name_);
   // File systems let one thread write to a file at a time, but to write is not all that the early copy does.
   const CopiedBy copied_by = shared_size_ != 0 ? CopiedBy::Kernel : CopiedBy::Program;
   behind_ = in_background([this, copied_by] { writer_->copy_behind_early_bytes(copied_by); });
@@ -104,13 +104,14 @@ std::uint64_t Rewrite::finish(BytePieces section_bytes) {
   add_patches(image_, *layout_, std::move(section_bytes), contents_);
   if (early_work_.valid()) {
     finish_large();
+    writer_->finish();
   } else {
     Digester original = copy_and_digest();
     if (layout_->section.keeps_way_back)
       append_undo(
           image_, *layout_, [&] { return std::move(original); }, contents_);
+    write_file_image(contents_, image_.file(), file_.descriptor(), name_);
   }
-  writer_->finish();
   check_layout(image_, Image::open(file_.descriptor(), name_), Contents::Affected, layout_->section);
   file_.take_attributes();
   file_.commit();

@@ -60,8 +60,8 @@ class Rewrite {
   std::future<Digester> early_work_;  ///< of a large file
   const Layout* layout_ = nullptr;
   FileImage contents_;
-  std::optional<FileImageWriter> writer_;
-  std::future<void> behind_;  ///< of a large file: what stands behind the early bytes is copied
+  std::optional<FileImageWriter> writer_;  ///< of a large file
+  std::future<void> behind_;               ///< of a large file: what stands behind the early bytes is copied
 };
 
 /// Both steps at once.
