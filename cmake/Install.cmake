@@ -86,7 +86,7 @@ configure_package_config_file(cmake/package/sframe_genLibrary.cmake.in ${package
                               INSTALL_DESTINATION ${package_folder} PATH_VARS private_folder
                               NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 install(FILES ${package_work}/sframe_genLibrary.cmake cmake/FindLibDwarf.cmake cmake/FindOneLibrary.cmake
-              cmake/FindXxHash.cmake cmake/FindZstd.cmake
+              cmake/FindZstd.cmake
         DESTINATION ${package_folder} COMPONENT library)
 
 set(pkgconfig_folder ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)

@@ -20,7 +20,7 @@ if(CMAKE_CROSSCOMPILING)
 endif()
 set(CPACK_DEBIAN_PACKAGE_PROVIDES dh-sequence-sframe)
 # What the library needs of others' headers is the business of those who link it.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "cmake, pkg-config, libxxhash-dev, libzstd-dev, zlib1g-dev")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "cmake, pkg-config, libzstd-dev, zlib1g-dev")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 include(CPack)

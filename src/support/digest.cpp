@@ -1,31 +1,30 @@
 #include "support/digest.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cstring>
-#include <new>
 
-/// With the widest registers that the processor has, in half the time. Builds of the library for x86-64 have it, if
-/// only as a shared one; null in others.
-// NOLINTNEXTLINE(readability-identifier-naming): its name there
-extern "C" [[gnu::weak]] XXH_errorcode XXH3_128bits_update_dispatch(XXH3_state_t* state, const void* bytes,
-                                                                    std::size_t size);
+#include "support/wide_digest.hpp"
+
+// Its code is in its header: a shared library would take as long to load as half of a small file's digests.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace sframe_gen {
 
-void Digester::Free::operator()(XXH3_state_s* state) const {
-  ::XXH3_freeState(state);
+struct Digester::State : XXH3_state_t {};
+
+void Digester::Free::operator()(State* state) const {
+  delete state;
 }
 
-// The library's own allocation: the state wants an alignment of 64.
-Digester::Digester() : state_(::XXH3_createState()) {
-  if (state_ == nullptr || ::XXH3_128bits_reset(state_.get()) != XXH_OK) throw std::bad_alloc();
+Digester::Digester() : state_(new State) {
+  ::XXH3_128bits_reset(state_.get());
 }
 
 void Digester::update(std::span<const std::byte> bytes) {
-  (::XXH3_128bits_update_dispatch != nullptr ? ::XXH3_128bits_update_dispatch : ::XXH3_128bits_update)(
-      state_.get(), bytes.data(), bytes.size());
+  static DigestUpdate* const wide_update = wide_digest_update();
+  if (wide_update != nullptr) return wide_update(static_cast<XXH3_state_t*>(state_.get()), bytes.data(), bytes.size());
+  ::XXH3_128bits_update(state_.get(), bytes.data(), bytes.size());
 }
 
 void Digester::update_zeros(std::uint64_t size) {

@@ -6,8 +6,6 @@
 #include <memory>
 #include <span>
 
-struct XXH3_state_s;
-
 namespace sframe_gen {
 
 /// XXH3, 128 bits, in its canonical byte order: tells accidents from identity at the speed of memory, and is what
@@ -24,10 +22,11 @@ class Digester {
   Digest digest() const;
 
  private:
+  struct State;
   struct Free {
-    void operator()(XXH3_state_s* state) const;
+    void operator()(State* state) const;
   };
-  std::unique_ptr<XXH3_state_s, Free> state_;
+  std::unique_ptr<State, Free> state_;
 };
 
 }  // namespace sframe_gen

@@ -1,9 +1,11 @@
 #include "support/hash.hpp"
 
 #include <sys/auxv.h>
-#include <xxhash.h>
 
 #include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace sframe_gen {
 

@@ -6,6 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "support/wide_digest.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace sframe_gen {
 namespace {
 
@@ -53,6 +58,26 @@ TEST(Digest, OfAHoleIsOfItsZeros) {
     zeros.update(std::vector<std::byte>(size));
     EXPECT_EQ(hole.digest(), zeros.digest()) << size;
   }
+}
+
+// Whatever this machine has, the usual registers and the widest ones are to agree on.
+TEST(Digest, DoesNotDependOnTheRegisters) {
+#if defined(__x86_64__)
+  if (wide_digest_update() == nullptr) GTEST_SKIP() << "this processor has none that are wider";
+  std::vector<DigestUpdate*> updates{update_by_avx2};
+  if (wide_digest_update() == update_by_avx512) updates.push_back(update_by_avx512);
+  for (DigestUpdate* const update : updates) {
+    for (const std::size_t size : {0U, 1U, 240U, 241U, 1024U, 5000U, 100'000U}) {
+      std::vector<std::byte> bytes(size);
+      for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * i);
+      XXH3_state_t state;
+      XXH3_128bits_reset(&state);
+      update(&state, bytes.data(), size);
+      const XXH128_hash_t right = XXH3_128bits(bytes.data(), size), wide = XXH3_128bits_digest(&state);
+      EXPECT_TRUE(XXH128_isEqual(right, wide)) << size;
+    }
+  }
+#endif
 }
 
 }  // namespace
