@@ -30,12 +30,12 @@ void check_section_headers(const Image& image) {
   }
   for (const Section& section : image.sections()) {
     const Elf64_Shdr& header = section.header;
-    const Origin origin{image.name(), describe(section)};
+    const auto origin = [&] { return Origin{image.name(), describe(section)}; };
     if (header.sh_offset > largest_number || header.sh_size > largest_number)
       throw MalformedInput(
-          origin, 0, "file offset " + hex(header.sh_offset) + " or size " + hex(header.sh_size) + " is impossible");
+          origin(), 0, "file offset " + hex(header.sh_offset) + " or size " + hex(header.sh_size) + " is impossible");
     if (!is_power_of_two_or_zero(header.sh_addralign) || header.sh_addralign > largest_number)
-      throw MalformedInput(origin, 0, "alignment " + hex(header.sh_addralign) + " is not a power of two");
+      throw MalformedInput(origin(), 0, "alignment " + hex(header.sh_addralign) + " is not a power of two");
     if ((header.sh_flags & SHF_ALLOC) != 0 && header.sh_addr > largest_number)
       throw Refused(image.name(), describe(section) + " lies at " + hex(header.sh_addr) + ", outside user space");
     image.bytes_of(section);  // throws when outside the file
@@ -49,7 +49,7 @@ void check_section_headers(const Image& image) {
 void check_no_overlap(const Image& image) {
   struct Claimed {
     FileRange range;
-    std::string owner;
+    Owner owner;
   };
   const auto range_of = [](std::uint64_t begin, std::uint64_t size) { return FileRange{begin, begin + size}; };
   std::vector<Claimed> all;
@@ -59,42 +59,48 @@ void check_no_overlap(const Image& image) {
   if (image.has_section_headers()) all.push_back({image.section_table(), "the section headers"});
   for (const Section& section : image.sections()) {
     const std::uint64_t size = image.bytes_of(section).size();
-    if (size != 0) all.push_back({range_of(section.header.sh_offset, size), describe(section)});
+    if (size != 0) all.push_back({range_of(section.header.sh_offset, size), &section});
   }
   std::sort(all.begin(), all.end(), [](const Claimed& a, const Claimed& b) { return a.range.begin < b.range.begin; });
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (all[i].range.begin < all[i - 1].range.end)
       throw MalformedInput({image.name(), "file"}, all[i].range.begin,
-                           all[i - 1].owner + " and " + all[i].owner + " overlap");
+                           describe(all[i - 1].owner) + " and " + describe(all[i].owner) + " overlap");
   }
+}
+
+bool is_in_file(const Image& image, const Elf64_Phdr& segment) {
+  const std::uint64_t size = image.file_bytes().size();
+  return segment.p_offset <= size && segment.p_filesz <= size - segment.p_offset;
 }
 
 void check_segment(const Image& image, std::size_t index) {
   const Elf64_Phdr& segment = image.segments()[index];
-  const std::string name = "program header " + std::to_string(index);
-  const Origin origin{image.name(), name};
   if (segment.p_type == PT_NULL) return;
+  const auto name = [&] { return "program header " + std::to_string(index); };
+  const auto origin = [&] { return Origin{image.name(), name()}; };
   if (segment.p_vaddr > largest_number && segment.p_type == PT_LOAD)
-    throw Refused(image.name(), name + " lies at " + hex(segment.p_vaddr) + ", outside user space");
+    throw Refused(image.name(), name() + " lies at " + hex(segment.p_vaddr) + ", outside user space");
   if (segment.p_vaddr > largest_number || segment.p_memsz > largest_number || segment.p_align > largest_number)
-    throw MalformedInput(origin, 0,
+    throw MalformedInput(origin(), 0,
                          "address " + hex(segment.p_vaddr) + ", size " + hex(segment.p_memsz) + " or alignment " +
                              hex(segment.p_align) + " is impossible");
   if (!is_power_of_two_or_zero(segment.p_align))
-    throw MalformedInput(origin, offsetof(Elf64_Phdr, p_align),
+    throw MalformedInput(origin(), offsetof(Elf64_Phdr, p_align),
                          "alignment " + hex(segment.p_align) + " is not a power of two");
-  if (has_file_bytes(segment)) image.slice(segment.p_offset, segment.p_filesz, name.c_str());
+  if (has_file_bytes(segment) && !is_in_file(image, segment))
+    image.slice(segment.p_offset, segment.p_filesz, name().c_str());  // throws
   if (segment.p_offset > largest_number || segment.p_filesz > largest_number)
     throw MalformedInput(
-        origin, offsetof(Elf64_Phdr, p_offset),
+        origin(), offsetof(Elf64_Phdr, p_offset),
         "file offset " + hex(segment.p_offset) + " or size " + hex(segment.p_filesz) + " is impossible");
   if (segment.p_type != PT_LOAD) return;
   if (segment.p_filesz > segment.p_memsz)
-    throw MalformedInput(origin, offsetof(Elf64_Phdr, p_filesz),
+    throw MalformedInput(origin(), offsetof(Elf64_Phdr, p_filesz),
                          "file size " + hex(segment.p_filesz) + " is larger than memory size " + hex(segment.p_memsz));
   const std::uint64_t alignment = std::max<std::uint64_t>(segment.p_align, 1);
   if ((segment.p_vaddr - segment.p_offset) % alignment != 0)
-    throw MalformedInput(origin, offsetof(Elf64_Phdr, p_vaddr),
+    throw MalformedInput(origin(), offsetof(Elf64_Phdr, p_vaddr),
                          "address " + hex(segment.p_vaddr) + " and file offset " + hex(segment.p_offset) +
                              " differ modulo the alignment " + hex(segment.p_align));
 }
@@ -153,11 +159,12 @@ void check_index_tables(const Image& image) {
   for (const Section& section : image.sections()) {
     const Elf64_Shdr& header = section.header;
     if ((header.sh_flags & SHF_ALLOC) == 0) continue;
-    const Origin origin{image.name(), describe(section)};
+    const auto origin = [&] { return Origin{image.name(), describe(section)}; };
     if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_SYMTAB_SHNDX || header.sh_type == SHT_GROUP)
-      throw MalformedInput(origin, 0, "is loaded, but its type " + hex(header.sh_type) + " is not for loaded sections");
+      throw MalformedInput(origin(), 0,
+                           "is loaded, but its type " + hex(header.sh_type) + " is not for loaded sections");
     if (header.sh_type == SHT_DYNSYM && symbols && *symbols != header.sh_addr)
-      throw MalformedInput(origin, 0, "address " + hex(header.sh_addr) + " is not DT_SYMTAB's " + hex(*symbols));
+      throw MalformedInput(origin(), 0, "address " + hex(header.sh_addr) + " is not DT_SYMTAB's " + hex(*symbols));
   }
 }
 

@@ -55,6 +55,11 @@ std::string describe(const Section& section) {
   return "section " + (section.name.empty() ? std::to_string(section.index) : section.name);
 }
 
+std::string describe(const Owner& owner) {
+  const auto* const section = std::get_if<const Section*>(&owner);
+  return section != nullptr ? describe(**section) : std::get<const char*>(owner);
+}
+
 std::string segment_type_name(std::uint32_t type) {
   switch (type) {
     case PT_LOAD:

@@ -42,8 +42,14 @@ class Check {
   }
 
  private:
-  void require(bool holds, const std::string& rule) const {
+  void require(bool holds, const char* rule) const {
     if (!holds) throw LayoutViolation(in_.name(), rule);
+  }
+  /// The words of a rule cost more than the rule, and nearly always nobody reads them: `name` is asked for its own
+  /// then.
+  template <typename Name>
+  void require_of(const Name& name, bool holds, const char* rule, const std::string& what = {}) const {
+    if (!holds) throw LayoutViolation(in_.name(), name() + ' ' + rule + what);
   }
 
   static bool is_loaded(const Image& image, const Elf64_Phdr& segment) {
@@ -131,9 +137,10 @@ class Check {
       if (old.p_type != PT_LOAD || (!holds_header && bytes_before(old) == 0)) continue;
       const std::uint64_t address = old.p_vaddr - old.p_offset;
       const Section* const section = out_.find_section(old_headers_name);
-      require(section != nullptr && section->header.sh_flags == SHF_ALLOC && section->header.sh_addr == address &&
-                  section->header.sh_size >= sizeof(Elf64_Ehdr),
-              std::string(old_headers_name).append(" must cover the ELF header that stays in memory"));
+      require_of([] { return std::string(old_headers_name); },
+                 section != nullptr && section->header.sh_flags == SHF_ALLOC && section->header.sh_addr == address &&
+                     section->header.sh_size >= sizeof(Elf64_Ehdr),
+                 "must cover the ELF header that stays in memory");
       const Elf64_Ehdr header = load_header(out_.bytes_of(*section), out_.endian());
       require(
           address + header.e_phoff == first.p_vaddr + out_.header().e_phoff && header.e_phnum == out_.header().e_phnum,
@@ -162,20 +169,22 @@ class Check {
   void loads() const {
     const Elf64_Phdr* previous = nullptr;
     for (const Elf64_Phdr& load : loads_) {
-      const std::string name = "the PT_LOAD at " + hex(load.p_vaddr);
-      require(load.p_filesz <= load.p_memsz, name + " must not have more bytes in the file than in memory");
-      require(load.p_filesz == 0 || (load.p_offset <= out_.file_bytes().size() &&
-                                     load.p_filesz <= out_.file_bytes().size() - load.p_offset),
-              name + " must lie in the file");
-      require(is_power_of_two_or_zero(load.p_align), name + " must be aligned to a power of two");
-      require((load.p_vaddr - load.p_offset) % std::max<std::uint64_t>(load.p_align, 1) == 0,
-              name + " must have an address and a file offset that agree modulo its alignment");
+      const auto name = [&] { return "the PT_LOAD at " + hex(load.p_vaddr); };
+      require_of(name, load.p_filesz <= load.p_memsz, "must not have more bytes in the file than in memory");
+      require_of(name,
+                 load.p_filesz == 0 || (load.p_offset <= out_.file_bytes().size() &&
+                                        load.p_filesz <= out_.file_bytes().size() - load.p_offset),
+                 "must lie in the file");
+      require_of(name, is_power_of_two_or_zero(load.p_align), "must be aligned to a power of two");
+      require_of(name, (load.p_vaddr - load.p_offset) % std::max<std::uint64_t>(load.p_align, 1) == 0,
+                 "must have an address and a file offset that agree modulo its alignment");
       if (previous != nullptr) {
-        require(load.p_vaddr >= previous->p_vaddr + previous->p_memsz, name + " must follow the one before it");
+        require_of(name, load.p_vaddr >= previous->p_vaddr + previous->p_memsz, "must follow the one before it");
         // A linker that aligns .text to more than a page puts the next PT_LOAD into what it is aligned to.
         const bool was_so = begins_as_before(load) && ends_as_before(*previous);
-        require(was_so || align_down(load.p_vaddr, page_) >= align_up(previous->p_vaddr + previous->p_memsz, page_),
-                name + " must share no page with the one before it");
+        require_of(name,
+                   was_so || align_down(load.p_vaddr, page_) >= align_up(previous->p_vaddr + previous->p_memsz, page_),
+                   "must share no page with the one before it");
       }
       previous = &load;
     }
@@ -228,68 +237,72 @@ class Check {
   }
 
   void kept_segment(const Elf64_Phdr& old, const Elf64_Phdr& now) const {
-    const std::string name = segment_type_name(old.p_type);
+    const auto name = [&] { return segment_type_name(old.p_type); };
     // Less than a page is too little for tools that lay the file out anew; loads() sees that more is true.
     const bool raised = old.p_type == PT_LOAD && old.p_align < 0x1000 && now.p_align == 0x1000;
-    require(old.p_flags == now.p_flags && (old.p_align == now.p_align || raised),
-            name + " must keep its flags and alignment");
+    require_of(name, old.p_flags == now.p_flags && (old.p_align == now.p_align || raised),
+               "must keep its flags and alignment");
     const bool may_move = old.p_type == PT_INTERP || old.p_type == PT_NOTE || old.p_type == PT_GNU_PROPERTY;
     if (old.p_type == PT_PHDR && (has_pages_below() || has_moved_table())) return;  // table() says where it is
     const std::uint64_t before = bytes_before(old);
-    require(may_move || old.p_vaddr == now.p_vaddr + before, name + " must keep its address");
+    require_of(name, may_move || old.p_vaddr == now.p_vaddr + before, "must keep its address");
     if (old.p_type == PT_PHDR) return;
     const bool may_grow = old.p_type == PT_LOAD && old.p_filesz == old.p_memsz && (old.p_flags & PF_W) == 0;
-    require(may_grow || (old.p_filesz + before == now.p_filesz && old.p_memsz + before == now.p_memsz),
-            name + " must keep its size");
+    require_of(name, may_grow || (old.p_filesz + before == now.p_filesz && old.p_memsz + before == now.p_memsz),
+               "must keep its size");
     if (may_move && old.p_filesz != 0) {
-      require(is_loaded(out_, now) || !is_loaded(in_, old), name + " must be loaded");
+      require_of(name, is_loaded(out_, now) || !is_loaded(in_, old), "must be loaded");
       const auto was = in_.slice(old.p_offset, old.p_filesz, "segment");
       const auto is = out_.slice(now.p_offset, now.p_filesz, "segment");
-      require(equal_bytes(was, is), name + " must keep its bytes");
+      require_of(name, equal_bytes(was, is), "must keep its bytes");
     }
   }
 
   const Elf64_Shdr& section_header() const {
     const Section* const section = out_.find_section(added_.name);
-    require(section != nullptr, "there must be a " + std::string(added_.name));
+    if (section == nullptr) throw LayoutViolation(in_.name(), "there must be a " + std::string(added_.name));
     return section->header;
   }
 
   /// Stack tracers read one PT_GNU_SFRAME.
   void segment_of_section() const {
     const auto& segments = out_.segments();
-    require(std::count_if(segments.begin(), segments.end(),
-                          [&](const Elf64_Phdr& s) { return s.p_type == added_.segment_type; }) == 1,
-            "there must be one " + segment_type_name(*added_.segment_type));
+    const auto name = [&] { return segment_type_name(*added_.segment_type); };
+    if (std::ranges::count(segments, *added_.segment_type, &Elf64_Phdr::p_type) != 1)
+      throw LayoutViolation(in_.name(), "there must be one " + name());
     const Elf64_Phdr& segment = *out_.find_segment(*added_.segment_type);
     const Elf64_Shdr& header = section_header();
-    require(segment.p_flags == PF_R && segment.p_align == added_.alignment && segment.p_vaddr == header.sh_addr &&
-                segment.p_offset == header.sh_offset && segment.p_filesz == header.sh_size &&
-                segment.p_memsz == header.sh_size,
-            segment_type_name(*added_.segment_type) + " must be " + std::string(added_.name));
+    require_of(name,
+               segment.p_flags == PF_R && segment.p_align == added_.alignment && segment.p_vaddr == header.sh_addr &&
+                   segment.p_offset == header.sh_offset && segment.p_filesz == header.sh_size &&
+                   segment.p_memsz == header.sh_size,
+               "must be ", std::string(added_.name));
   }
 
   /// Stack tracers want it in one mapping that never changes its protection.
   void section() const {
-    const std::string name(added_.name);
+    const auto name = [&] { return std::string(added_.name); };
     const Elf64_Shdr& header = section_header();
-    require(header.sh_type == added_.type && header.sh_flags == SHF_ALLOC && header.sh_addralign == added_.alignment &&
-                header.sh_addr % added_.alignment == 0,
-            name + " must be allocated, read-only and aligned to " + std::to_string(added_.alignment));
+    require_of(name,
+               header.sh_type == added_.type && header.sh_flags == SHF_ALLOC &&
+                   header.sh_addralign == added_.alignment && header.sh_addr % added_.alignment == 0,
+               "must be allocated, read-only and aligned to ", std::to_string(added_.alignment));
     const std::uint64_t end = header.sh_addr + header.sh_size;
-    require(std::count_if(loads_.begin(), loads_.end(),
-                          [&](const Elf64_Phdr& load) {
-                            return (load.p_flags & (PF_R | PF_W)) == PF_R && header.sh_addr >= load.p_vaddr &&
-                                   end <= load.p_vaddr + load.p_filesz &&
-                                   header.sh_addr - load.p_vaddr == header.sh_offset - load.p_offset;
-                          }) == 1,
-            name + " must lie in one read-only PT_LOAD");
+    require_of(name,
+               std::count_if(loads_.begin(), loads_.end(),
+                             [&](const Elf64_Phdr& load) {
+                               return (load.p_flags & (PF_R | PF_W)) == PF_R && header.sh_addr >= load.p_vaddr &&
+                                      end <= load.p_vaddr + load.p_filesz &&
+                                      header.sh_addr - load.p_vaddr == header.sh_offset - load.p_offset;
+                             }) == 1,
+               "must lie in one read-only PT_LOAD");
     for (const Elf64_Phdr& other : out_.segments()) {
       // .tbss, the rest of PT_TLS, occupies no addresses.
       const std::uint64_t size = other.p_type == PT_TLS ? other.p_filesz : other.p_memsz;
       const bool apart = other.p_vaddr + size <= header.sh_addr || end <= other.p_vaddr;
       const bool changes = other.p_type == PT_GNU_RELRO || other.p_type == PT_TLS;
-      require(apart || size == 0 || !changes, name + " must not lie in " + segment_type_name(other.p_type));
+      if (!apart && size != 0 && changes)
+        throw LayoutViolation(in_.name(), name() + " must not lie in " + segment_type_name(other.p_type));
     }
   }
 

@@ -23,7 +23,7 @@ class OrderCheck {
   }
 
  private:
-  void require(bool holds, const std::string& rule) const {
+  void require(bool holds, const char* rule) const {
     if (!holds) throw LayoutViolation(in_.name(), rule);
   }
 
@@ -31,7 +31,7 @@ class OrderCheck {
   void check_space() const {
     struct Item {
       FileRange range;
-      std::string name;
+      Owner name;
       std::optional<std::uint32_t> old;
     };
     std::vector<Item> items;
@@ -46,14 +46,15 @@ class OrderCheck {
       const auto partner = std::find(partner_.begin(), partner_.end(), section.index);
       std::optional<std::uint32_t> old;
       if (partner != partner_.end()) old = static_cast<std::uint32_t>(partner - partner_.begin());
-      items.push_back({{section.header.sh_offset, section.header.sh_offset + size}, describe(section), old});
+      items.push_back({{section.header.sh_offset, section.header.sh_offset + size}, &section, old});
     }
     std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.range.begin < b.range.begin; });
     for (std::size_t i = 1; i < items.size(); ++i) {
       const Item& a = items[i - 1];
       const Item& b = items[i];
       if (!a.range.overlaps(b.range)) continue;
-      require(a.old && b.old && overlapped(*a.old, *b.old), a.name + " and " + b.name + " must not overlap");
+      if (a.old && b.old && overlapped(*a.old, *b.old)) continue;
+      throw LayoutViolation(in_.name(), describe(a.name) + " and " + describe(b.name) + " must not overlap");
     }
   }
 

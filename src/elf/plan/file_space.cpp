@@ -49,6 +49,7 @@ std::string owner_of(const Claim& claim) {
 }
 
 FileSpace::FileSpace(const Image& image) : image_(&image) {
+  claims_.reserve(image.sections().size() + image.segments().size() + 3);
   claim(0, sizeof(Elf64_Ehdr), "the ELF header");
   claim(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr), "the program headers");
   for (const Section& section : image.sections()) {

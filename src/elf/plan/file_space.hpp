@@ -18,7 +18,7 @@ struct Claim {
   bool is_load = false;
 };
 
-/// For messages. Each plan begins with all claims, and nearly always nobody asks for their names.
+/// For messages: nearly always nobody asks for the names of claims.
 std::string owner_of(const Claim& claim);
 
 /// The bytes of the file that become the section's contents in memory. Of .bss: those that a PT_LOAD brings to its

@@ -123,7 +123,9 @@ Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSect
   }
   const Movability movability(image);
   const ExistingSframe existing = find_existing_sframe(image, section);
-  const Task task{image, movability, existing, section, section_size, moves};
+  const FileSpace space(image);
+  const LoadGrowth loads(image, section.name);
+  const Task task{image, movability, existing, space, loads, section, section_size, moves};
   Cheapest cheapest(task, tried);
   for (const Plan& plan : plans_for(image, existing, moves)) {
     if (cheapest.is_found(least_cost(plan))) break;

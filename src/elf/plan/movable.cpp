@@ -73,7 +73,12 @@ bool is_within(const Section& part, const Section& whole) {
 Movability::Movability(const Image& image)
     : image_(&image), dynamic_(read_dynamic(image)), relocates_itself_(may_relocate_itself(image, dynamic_)) {}
 
-std::variant<Group, Immovable> Movability::group_at(std::uint64_t offset) const {
+const std::variant<Group, Immovable>& Movability::group_at(std::uint64_t offset) const {
+  const auto known = groups_.find(offset);
+  return known != groups_.end() ? known->second : groups_.emplace(offset, find_group(offset)).first->second;
+}
+
+std::variant<Group, Immovable> Movability::find_group(std::uint64_t offset) const {
   Group group = collect(offset);
   for (const std::size_t index : group.segments) {
     const std::uint32_t type = image_->segments()[index].p_type;

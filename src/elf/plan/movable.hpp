@@ -37,9 +37,10 @@ class Movability {
   explicit Movability(const Image& image);
 
   /// The group that holds the byte at `offset`.
-  std::variant<Group, Immovable> group_at(std::uint64_t offset) const;
+  const std::variant<Group, Immovable>& group_at(std::uint64_t offset) const;
 
  private:
+  std::variant<Group, Immovable> find_group(std::uint64_t offset) const;
   Group collect(std::uint64_t offset) const;
   std::string why_section_stays(const Section& section, Group& group) const;
   std::string why_note_stays(const Section& section, Group& group) const;
@@ -49,9 +50,11 @@ class Movability {
 
   const Image* image_;
   std::vector<DynamicEntry> dynamic_;
-  bool relocates_itself_;                                 ///< by its own code, without a dynamic linker
-  mutable std::optional<bool> is_any_relocated_;          ///< of the sections that may move
-  mutable std::map<std::uint32_t, bool> is_referred_to_;  ///< by section index: each plan asks again
+  bool relocates_itself_;                         ///< by its own code, without a dynamic linker
+  mutable std::optional<bool> is_any_relocated_;  ///< of the sections that may move
+  // Each plan asks again.
+  mutable std::map<std::uint32_t, bool> is_referred_to_;                    ///< by section index
+  mutable std::map<std::uint64_t, std::variant<Group, Immovable>> groups_;  ///< by the offset that was asked for
 };
 
 }  // namespace sframe_gen::elf

@@ -28,8 +28,7 @@ std::uint64_t count_segments(const Task& task, const Plan& plan, bool drops_note
 /// Everything at the file offsets of the input, and what the output has anew released.
 Placement begin_placement(const Task& task, const Plan& plan) {
   const Image& image = task.image;
-  Placement placement{plan,  {}, 0, FileSpace(image), LoadGrowth(image, task.section.name), {}, {}, {}, {},
-                      false, {}, {}};
+  Placement placement{plan, {}, 0, task.space, task.loads, {}, {}, {}, {}, false, {}, {}};
   if (plan.drops_note) placement.dropped_note = redundant_note(image);
   placement.segment_count = count_segments(task, plan, placement.dropped_note.has_value());
   // The old headers stay in memory where others come below them, and the table where it moves.

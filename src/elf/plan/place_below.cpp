@@ -17,7 +17,7 @@ constexpr std::uint64_t lowest_address = 0x10000;
 void keep_build_id_in_first_page(const Task& task, Placement& placement) {
   const auto offset = build_id_in_first_page(task.image);
   if (!offset) return;
-  const auto found = task.movability.group_at(*offset);
+  const auto& found = task.movability.group_at(*offset);
   const auto* const group = std::get_if<Group>(&found);
   if (group == nullptr || group->plan != TablePlan::Notes) return;
   Placed placed{*group, false, true, 0, align_up(placement.head.size, group->alignment), 0};

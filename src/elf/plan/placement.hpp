@@ -23,6 +23,8 @@ struct Task {
   const Image& image;
   const Movability& movability;
   const ExistingSframe& existing;
+  const FileSpace& space;   ///< before anything is released
+  const LoadGrowth& loads;  ///< before anything is taken
   const NewSection& section;
   std::uint64_t section_size;  ///< bytes
   HeaderMoves moves;

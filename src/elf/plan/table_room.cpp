@@ -10,7 +10,7 @@ namespace {
 
 /// Lets the group that claims these bytes move elsewhere.
 std::optional<Obstacle> evict(const Task& task, Placement& placement, const Claim& claim, std::size_t load) {
-  const auto found = task.movability.group_at(claim.range.begin);
+  const auto& found = task.movability.group_at(claim.range.begin);
   if (const auto* immovable = std::get_if<Immovable>(&found)) return Obstacle{true, immovable->why};
   const auto& group = std::get<Group>(found);
   if (claim.is_load || group.plan > placement.plan.table || !group.range.contains(claim.range))
