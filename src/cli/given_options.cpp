@@ -10,13 +10,13 @@ namespace sframe_gen::cli {
 namespace {
 
 /// "3, 2, 1 or ctf"; "'auto', 'always' or 'never'": numbers stand bare, words in quotes.
-std::string list_of(const List<Choice>& choices) {
-  const bool numbers = std::isdigit(static_cast<unsigned char>(choices.begin()->name.front())) != 0;
+std::string list_of(std::span<const Choice> choices) {
+  const bool numbers = std::isdigit(static_cast<unsigned char>(choices.front().name.front())) != 0;
   const std::string quote = numbers ? "" : "'";
   std::string text;
   for (const Choice& choice : choices) {
-    const bool last = &choice == choices.end() - 1;
-    text += &choice == choices.begin() ? "" : last ? " or " : ", ";
+    const bool last = &choice == &choices.back();
+    text += &choice == &choices.front() ? "" : last ? " or " : ", ";
     text.append(quote).append(choice.name).append(quote);
   }
   return text;
@@ -37,11 +37,11 @@ std::vector<std::string> GivenOptions::values_of(std::string_view option) const 
 const Choice* GivenOptions::find_choice(std::string_view option) const {
   const std::optional<std::string> value = value_of(option);
   if (!value) return nullptr;
-  const auto& choices = option_named(option).argument.choices;
-  const auto* const found = std::ranges::find(choices, *value, &Choice::name);
+  const std::span<const Choice> choices = option_named(option).argument.choices;
+  const auto found = std::ranges::find(choices, *value, &Choice::name);
   if (found == choices.end())
     throw UsageError("--" + std::string(option) + " is " + list_of(choices) + ", not '" + *value + "'");
-  return found;
+  return &*found;
 }
 
 }  // namespace sframe_gen::cli

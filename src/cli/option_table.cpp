@@ -22,27 +22,59 @@ constexpr Limit writing{{Action::Convert, Action::Emit, Action::Remove}, "--outp
 constexpr Limit working_on_files{{Action::Convert, Action::Remove, Action::Dump, Action::Verify, Action::Check}, {}};
 constexpr Limit making_rows{{Action::Convert, Action::Emit, Action::Launch}, "options that choose a format"};
 
+constexpr Choice forms_of_emit[]{
+    choice("section", EmitForm::Section, "its bytes", "The bytes of the section of a linked file."),
+    choice("asm", EmitForm::Assembly, "text for any assembler",
+           "An assembly file that GNU as and clang's assembler turn into the section, with a comment "
+           "for each row. Made of an object, it is to be assembled behind the object's own source, "
+           "whose sections it names; the result is what a conversion of the object gives. Made of a "
+           "linked file, it holds numbers, and the symbol *sframe_section_address*, which *--defsym* "
+           "of the assembler can set otherwise.")};
+
+constexpr Choice forms_of_dump[]{choice("text", DumpForm::Text, "in the notation of readelf --sframe"),
+                                 choice("json", DumpForm::Json, "one JSON object a line for each section")};
+
+constexpr Choice versions[]{choice("3", sframe::Version::V3, "the default; binutils 2.46 and later"),
+                            choice("2", sframe::Version::V2, "binutils 2.41 to 2.45"),
+                            choice("1", sframe::Version::V1, "binutils 2.40"),
+                            choice("ctf", sframe::Version::CtfFrame, "CTF Frame, which came before")};
+
+constexpr Choice uses_of_flexible_descriptors[]{
+    choice("auto", FlexibleDescriptors::Auto, "except on aarch64"),
+    choice("always", FlexibleDescriptors::Always, "wherever a rule needs one"),
+    choice("never", FlexibleDescriptors::Never, "leave such rules out")};
+
+constexpr Choice formats_of_report[]{choice("summary", ReportFormat::Summary, "one line a file"),
+                                     choice("json", ReportFormat::Json, "one JSON object a line for each file")};
+
+constexpr std::string_view excluded_by_emit[]{"skip-non-elf"};
+
+constexpr std::string_view excluded_by_launch[]{"output",       "cfi-from",        "ignore-build-id", "skip-non-elf",
+                                                "skip-refused", "move-headers",    "drop-signature",  "dry-run",
+                                                "explain",      "section-address", "report",          "jobs"};
+
+constexpr std::string_view excluded_by_output[]{"dry-run"};
+
+constexpr std::string_view excluded_by_recursive[]{"output"};
+
+constexpr std::string_view excluded_by_from_sframe[]{"cfi-from"};
+
+constexpr std::string_view excluded_by_for[]{"sframe-version", "no-pcrel", "no-ra-undefined"};
+
+constexpr std::string_view excluded_by_quiet[]{"verbose", "explain"};
+
 constexpr Option table[]{
     {
         .name = "emit",
         .group = Group::Action,
         .action = Action::Emit,
-        .argument = {ArgumentKind::Choice,
-                     "FORM",
-                     {choice("section", EmitForm::Section, "its bytes", "The bytes of the section of a linked file."),
-                      choice("asm", EmitForm::Assembly, "text for any assembler",
-                             "An assembly file that GNU as and clang's assembler turn into the section, with a comment "
-                             "for each row. Made of an object, it is to be assembled behind the object's own source, "
-                             "whose sections it names; the result is what a conversion of the object gives. Made of a "
-                             "linked file, it holds numbers, and the symbol *sframe_section_address*, which *--defsym* "
-                             "of the assembler can set otherwise.")},
-                     {}},
+        .argument = {ArgumentKind::Choice, "FORM", forms_of_emit, {}},
         .brief = "write the section by itself",
         .help = "write the section itself, to OUT or standard output, and leave FILE as it is: 'section', its bytes, "
                 "or 'asm', an assembly file for any assembler",
         .manual = "Write the section by itself and leave FILE (one only) as it is: to OUT of --output, or else to "
                   "standard output. The report then goes to standard error, and only with --verbose or --report=json.",
-        .excludes = {"skip-non-elf"},
+        .excludes = excluded_by_emit,
         .takes_one_file = true,
     },
     {
@@ -74,11 +106,7 @@ constexpr Option table[]{
         .name = "dump",
         .group = Group::Action,
         .action = Action::Dump,
-        .argument = {.kind = ArgumentKind::Choice,
-                     .name = "STYLE",
-                     .choices = {choice("text", DumpForm::Text, "in the notation of readelf --sframe"),
-                                 choice("json", DumpForm::Json, "one JSON object a line for each section")},
-                     .alone = "text"},
+        .argument = {.kind = ArgumentKind::Choice, .name = "STYLE", .choices = forms_of_dump, .alone = "text"},
         .brief = "print what the section says",
         .help = "print what the .sframe section of each FILE says: 'text' (the default), in the notation of readelf "
                 "--sframe, or 'json', an object a line for each section",
@@ -142,8 +170,7 @@ constexpr Option table[]{
         .manual = "Run the command behind *--* and, if it made objects, convert them in place; see *COMPILER "
                   "LAUNCHER*.",
         // The command's own options say what it reads and writes.
-        .excludes = {"output", "cfi-from", "ignore-build-id", "skip-non-elf", "skip-refused", "move-headers",
-                     "drop-signature", "dry-run", "explain", "section-address", "report", "jobs"},
+        .excludes = excluded_by_launch,
     },
     {
         .name = "output",
@@ -155,7 +182,7 @@ constexpr Option table[]{
         .manual = "Write to OUT, a new or a regular file, and leave the input as it is. One FILE only. With --emit, "
                   "*-* is standard output.",
         .limit = &writing,
-        .excludes = {"dry-run"},
+        .excludes = excluded_by_output,
         .takes_one_file = true,
     },
     {
@@ -171,7 +198,7 @@ constexpr Option table[]{
             "afterwards; if it has names elsewhere, which would keep what it was, it is refused. Goes well with "
             "--skip-refused.",
         .limit = &working_on_files,
-        .excludes = {"output"},
+        .excludes = excluded_by_recursive,
     },
     {
         .name = "exclude",
@@ -243,7 +270,7 @@ constexpr Option table[]{
             "information. The new section is read back, and gives each PC the row it had, or FILE is refused. "
             "With --compact, a section that a linker merged becomes smaller without any DWARF.",
         .limit = &reading_rows,
-        .excludes = {"cfi-from"},
+        .excludes = excluded_by_from_sframe,
     },
     {
         .name = "ignore-build-id",
@@ -300,18 +327,12 @@ constexpr Option table[]{
         .manual = "Write what READER takes: version and flags in one word; see *READERS*. Excludes --sframe-version, "
                   "--no-pcrel and --no-ra-undefined.",
         .limit = &making_rows,
-        .excludes = {"sframe-version", "no-pcrel", "no-ra-undefined"},
+        .excludes = excluded_by_for,
     },
     {
         .name = "sframe-version",
         .group = Group::Format,
-        .argument = {ArgumentKind::Choice,
-                     "VERSION",
-                     {choice("3", sframe::Version::V3, "the default; binutils 2.46 and later"),
-                      choice("2", sframe::Version::V2, "binutils 2.41 to 2.45"),
-                      choice("1", sframe::Version::V1, "binutils 2.40"),
-                      choice("ctf", sframe::Version::CtfFrame, "CTF Frame, which came before")},
-                     {}},
+        .argument = {ArgumentKind::Choice, "VERSION", versions, {}},
         .brief = "choose the version of the format",
         .help = "write SFrame version 3 (the default), 2 or 1, or 'ctf' for CTF Frame, which came before them",
         .manual = "Write SFrame version *3* (the default), *2* or *1*, or *ctf* for CTF Frame, which came before them; "
@@ -351,12 +372,7 @@ constexpr Option table[]{
     {
         .name = "flexible",
         .group = Group::Format,
-        .argument = {ArgumentKind::Choice,
-                     "WHEN",
-                     {choice("auto", FlexibleDescriptors::Auto, "except on aarch64"),
-                      choice("always", FlexibleDescriptors::Always, "wherever a rule needs one"),
-                      choice("never", FlexibleDescriptors::Never, "leave such rules out")},
-                     {}},
+        .argument = {ArgumentKind::Choice, "WHEN", uses_of_flexible_descriptors, {}},
         .brief = "use flexible descriptors",
         .help = "version 3: use flexible descriptors 'always', 'never', or ('auto', the default) except on aarch64, "
                 "where no reader has met one",
@@ -382,11 +398,7 @@ constexpr Option table[]{
     },
     {
         .name = "report",
-        .argument = {ArgumentKind::Choice,
-                     "FORMAT",
-                     {choice("summary", ReportFormat::Summary, "one line a file"),
-                      choice("json", ReportFormat::Json, "one JSON object a line for each file")},
-                     "summary"},
+        .argument = {ArgumentKind::Choice, "FORMAT", formats_of_report, "summary"},
         .brief = "choose the form of the report",
         .help = "summary: one line a file; json: one JSON object a line for each file, with the coverage and every "
                 "reason",
@@ -415,7 +427,7 @@ constexpr Option table[]{
         .brief = "print errors only",
         .help = "print errors only",
         .manual = "Print errors only.",
-        .excludes = {"verbose", "explain"},
+        .excludes = excluded_by_quiet,
     },
     {
         .name = "verbose",
@@ -444,7 +456,7 @@ constexpr Option table[]{
 };
 
 bool names(const Option& one, const Option& other) {
-  return one.excludes.contains(other.name);
+  return std::ranges::find(one.excludes, other.name) != one.excludes.end();
 }
 
 /// Whether `option` is of no use to `action`.

@@ -57,7 +57,7 @@ enum class ArgumentKind : std::uint8_t {
 struct Argument {
   ArgumentKind kind = ArgumentKind::None;
   std::string_view name;  ///< "FILE"
-  List<Choice> choices{};
+  std::span<const Choice> choices{};
   std::string_view preset{};  ///< what holds without the option, if --help says so
   bool repeats = false;       ///< may be given several times
   std::string_view alone{};   ///< what the option means without an argument, which else stands behind an equals sign
@@ -79,11 +79,11 @@ struct Option {
   std::string_view help;    ///< for --help: a clause without a capital
   std::string_view manual;  ///< for the manual: sentences, *bold* where no option or argument's name makes them so
 
-  const Limit* limit = nullptr;       ///< null: goes with every action that is not named below
-  List<Action> not_with{};            ///< actions that have no use for it
-  List<std::string_view> excludes{};  ///< options; each pair stands once, with the first of its message
-  std::string_view needs{};           ///< the option it is a detail of
-  bool takes_one_file = false;        ///< not several
+  const Limit* limit = nullptr;                  ///< null: goes with every action that is not named below
+  List<Action> not_with{};                       ///< actions that have no use for it
+  std::span<const std::string_view> excludes{};  ///< options; each pair stands once, with the first of its message
+  std::string_view needs{};                      ///< the option it is a detail of
+  bool takes_one_file = false;                   ///< not several
 };
 
 std::span<const Option> option_table();
