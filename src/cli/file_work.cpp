@@ -81,13 +81,13 @@ class FileWork {
   void do_it(const std::filesystem::path& file) {
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored)) refuse_folder(file);
-    const FileKind kind = convert::kind_of(file);
     // A folder or device is an error all the same.
-    if (options_.skip_non_elf && kind == FileKind::Other && std::filesystem::is_regular_file(file, ignored)) {
+    if (options_.skip_non_elf && convert::kind_of(file) == FileKind::Other &&
+        std::filesystem::is_regular_file(file, ignored)) {
       result_.what = FileResult::What::Skipped;
       return;
     }
-    const bool archive = kind == FileKind::Archive;
+    const auto is_archive = [&] { return convert::kind_of(file) == FileKind::Archive; };
     switch (options_.action) {
       case Action::Convert:
         return convert_one(file);
@@ -96,11 +96,11 @@ class FileWork {
       case Action::Remove:
         return remove_one(file);
       case Action::Dump:
-        return dump(file, archive || options_.files.size() > 1);
+        return dump(file, options_.files.size() > 1 || is_archive());
       case Action::LookUp:
-        return look_up(file, archive || options_.files.size() > 1);
+        return look_up(file, options_.files.size() > 1 || is_archive());
       case Action::Verify:
-        return archive ? verify_archive_one(file) : verify_one(file);
+        return is_archive() ? verify_archive_one(file) : verify_one(file);
       case Action::Check:
         return check(file);
       case Action::Launch:
