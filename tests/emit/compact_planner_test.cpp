@@ -18,6 +18,7 @@ namespace {
 
 using emit::compact::BlockPrices;
 using emit::compact::BlockSizes;
+using emit::compact::PathBlock;
 using emit::compact::PathRules;
 using emit::compact::Reach;
 using emit::compact::Reaches;
@@ -45,10 +46,20 @@ struct Planned {
   Planned(unsigned seed, const emit::Dialect& dialect, int functions = 400, bool one_run = false)
       : dialect_(dialect), sequence(sequence_of(seed, functions, one_run)) {}
 
-  /// Distances and rules of the rows of a block.
+  static constexpr emit::RuleId new_part = UINT32_MAX;
+
+  /// Those that begin at the cut.
+  std::vector<RepeatedBlocks::Id> found_at(std::uint32_t cut) const {
+    std::vector<RepeatedBlocks::Id> found;
+    blocks.list(cut, found);
+    return found;
+  }
+
+  /// Distances and rules of the rows of a block, and where parts of it begin.
   std::vector<std::pair<std::uint32_t, emit::RuleId>> rows(std::uint32_t begin, std::uint32_t end) const {
     std::vector<std::pair<std::uint32_t, emit::RuleId>> rows;
     for (std::uint32_t cut = begin; cut < end; ++cut) {
+      rows.emplace_back(0, new_part);
       const bool skips = cut != begin && sequence.cuts[cut].repeats;
       for (std::uint32_t i = sequence.cuts[cut].row + (skips ? 1 : 0); i < sequence.end_of_rows(cut); ++i)
         rows.emplace_back(sequence.rows[i].offset - sequence.offset_of(begin), sequence.rows[i].rule);
@@ -72,8 +83,7 @@ struct Planned {
   emit::compact::RowStream stream_{dialect_, &gaps_};
   Sequence sequence;
   BlockSizes sizes{sequence, stream_.rules(), dialect_};
-  RepeatedBlocks blocks{sequence, emit::compact::RowHashes(sequence, dialect_.compact_rows), sizes,
-                        dialect_.compact_rows};
+  RepeatedBlocks blocks{sequence, stretches_of(sequence), sizes, dialect_.compact_rows};
 };
 
 class CompactPlanner : public testing::TestWithParam<unsigned> {};
@@ -82,9 +92,10 @@ void expect_equal_rows(const Planned& planned) {
   std::map<decltype(planned.rows(0, 0)), std::set<RepeatedBlocks::Id>> numbers;
   std::map<RepeatedBlocks::Id, decltype(planned.rows(0, 0))> contents;
   for (std::uint32_t cut = 0; cut < planned.sequence.cuts.size(); ++cut) {
-    for (std::uint32_t end = cut; const RepeatedBlocks::Id block : planned.blocks.at(cut)) {
+    for (std::uint32_t end = cut; const RepeatedBlocks::Id block : planned.found_at(cut)) {
       const auto rows = planned.rows(cut, ++end);
-      EXPECT_EQ(rows.size(), planned.sizes.rows(cut, end));
+      EXPECT_NE(block, RepeatedBlocks::none);
+      EXPECT_EQ(rows.size(), planned.sizes.rows(cut, end) + (end - cut));
       numbers[rows].insert(block);
       EXPECT_EQ(contents.emplace(block, rows).first->second, rows);
     }
@@ -110,7 +121,7 @@ TEST(CompactPlannerOfMany, NoBlockReachesOverTheEndOfAStretch) {
   ASSERT_GT(stretches.size(), 1U);
   for (const emit::compact::Stretch& stretch : stretches)
     for (std::uint32_t cut = stretch.begin; cut < stretch.end; ++cut)
-      EXPECT_LE(cut + planned.blocks.at(cut).size(), stretch.end);
+      EXPECT_LE(cut + planned.found_at(cut).size(), stretch.end);
   expect_equal_rows(planned);
 }
 
@@ -121,7 +132,7 @@ TEST_P(CompactPlanner, BlocksOfOnePartThatAreEqualAreFound) {
     places[planned.rows(cut, cut + 1)].push_back(cut);
   for (const auto& [rows, cuts] : places) {
     if (cuts.size() < 2) continue;
-    for (const std::uint32_t cut : cuts) EXPECT_FALSE(planned.blocks.at(cut).empty()) << cut;
+    for (const std::uint32_t cut : cuts) EXPECT_FALSE(planned.found_at(cut).empty()) << cut;
   }
 }
 
@@ -162,12 +173,13 @@ std::uint64_t length_by_pairs(const PathRules& rules, const BlockPrices& prices,
   std::vector<std::uint64_t> lengths(end - begin + 1, std::numeric_limits<std::uint64_t>::max());
   lengths[0] = 0;
   for (std::uint32_t from = begin; from < end; ++from) {
-    const auto found = rules.blocks.at(from);
+    std::vector<RepeatedBlocks::Id> found;
+    rules.blocks.list(from, found);
     std::uint64_t heads = 0, bytes_before = 0;
     for (std::uint32_t to = from + 1; to <= end; ++to) {
       if (to > from + 1 && rules.sizes.rows(from, to) > rules.most_rows) break;
       const std::uint64_t bytes = rules.sizes.shape(from, to).bytes;
-      const std::uint64_t share = to - from <= found.size() ? prices.shares[found[to - from - 1]] : 4096;
+      const std::uint64_t share = to - from <= found.size() ? prices.share(found[to - from - 1]) : 4096;
       heads += (bytes - bytes_before) * share;
       bytes_before = bytes;
       const std::uint64_t length =
@@ -180,25 +192,26 @@ std::uint64_t length_by_pairs(const PathRules& rules, const BlockPrices& prices,
 
 void expect_shortest(const Planned& planned, bool shares_heads, unsigned seed) {
   std::mt19937 random(seed);
-  BlockPrices prices;
   for (std::uint32_t cut = 0; cut < planned.sequence.cuts.size(); ++cut)
-    for (std::uint32_t end = cut; const RepeatedBlocks::Id block : planned.blocks.at(cut))
-      EXPECT_EQ(planned.blocks.bytes()[block], planned.sizes.shape(cut, ++end).bytes);
-  for (const std::uint32_t size : planned.blocks.bytes()) {
-    prices.shares.push_back(4096 / (1 + static_cast<std::uint32_t>(random() % 5)));
-    prices.prices.push_back(prices.shares.back() * size);
-  }
+    for (std::uint32_t end = cut; const RepeatedBlocks::Id block : planned.found_at(cut))
+      EXPECT_EQ(planned.blocks.all()[block].bytes, planned.sizes.shape(cut, ++end).bytes);
+  BlockPrices prices(planned.blocks);
+  prices.set([&](RepeatedBlocks::Id) { return 4096 / (1 + static_cast<std::uint32_t>(random() % 5)); });
   const Reaches reaches(stretches_of(planned.sequence), planned.sizes, 12, 1);
-  const PathRules rules{planned.sizes, planned.blocks, reaches, planned.blocks.bytes(), 12, std::uint64_t{16} * 4096,
-                        shares_heads};
-  std::vector<std::uint32_t> starts;
+  const PathRules rules{planned.sizes, planned.blocks, reaches, 12, std::uint64_t{16} * 4096, shares_heads};
+  std::vector<PathBlock> path;
   emit::compact::PathMemory memory;
   for (const emit::compact::Stretch& stretch : stretches_of(planned.sequence)) {
     const auto [begin, end, run] = stretch;
-    EXPECT_EQ(shortest_path(rules, stretch, prices, starts, memory), length_by_pairs(rules, prices, begin, end));
-    ASSERT_EQ(starts.front(), begin);
-    EXPECT_TRUE(std::ranges::adjacent_find(starts, std::greater_equal()) == starts.end());
-    EXPECT_LT(starts.back(), end);
+    EXPECT_EQ(shortest_path(rules, stretch, prices, path, memory), length_by_pairs(rules, prices, begin, end));
+    ASSERT_EQ(path.front().begin, begin);
+    EXPECT_TRUE(std::ranges::adjacent_find(path, std::greater_equal(), &PathBlock::begin) == path.end());
+    EXPECT_LT(path.back().begin, end);
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      const std::uint32_t parts = (i + 1 < path.size() ? path[i + 1].begin : end) - path[i].begin;
+      const std::vector<RepeatedBlocks::Id> found = planned.found_at(path[i].begin);
+      EXPECT_EQ(path[i].repeated, parts <= found.size() ? found[parts - 1] : RepeatedBlocks::none);
+    }
   }
 }
 

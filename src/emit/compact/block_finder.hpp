@@ -6,81 +6,76 @@
 #include <utility>
 #include <vector>
 
-#include "emit/compact/block_counts.hpp"
 #include "emit/compact/block_sizes.hpp"
 #include "emit/compact/cut_groups.hpp"
-#include "emit/compact/row_hashes.hpp"
-#include "emit/compact/single_rows.hpp"
+#include "emit/compact/part_hashes.hpp"
+#include "emit/compact/repeated_blocks.hpp"
+#include "support/hash.hpp"
 
 namespace sframe_gen::emit::compact {
 
-/// What one thread finds, group by group.
-struct FoundBlocks {
-  /// Cut by cut; those of a single row first, and each thread counts its own from there on.
-  std::vector<std::uint32_t> blocks;
-  std::vector<std::uint16_t> counts;  ///< how many begin at each cut; a stretch has no more cuts
-  Findings findings;                  ///< of its own
-};
-
-/// Where that of a group is.
-struct GroupFound {
-  std::size_t worker = 0;
-  std::uint32_t first_block = 0, first_count = 0;
-  std::uint32_t first_identifier = 0, identifiers = 0;
-};
-
-/// What a thread uses for one group after the other. Blocks grow by length: one can repeat only if it repeats without
-/// its last part. Aligned, for threads have theirs side by side.
+/// What a thread uses for one group after the other. The places of a block are divided by the part that comes next, as
+/// long as there are two that have the same: most blocks stand in few places, which are compared with each other.
+/// Aligned, for threads have theirs side by side.
 class alignas(64) BlockFinder {
  public:
+  /// `singles`: so many of one row there are, which have the lowest numbers. `longest`: by cut; so far that of one row.
   /// `expected`: about so many blocks will be found.
-  BlockFinder(const RowHashes& hashes, const BlockSizes& sizes, std::uint32_t most_rows, const SingleRows& singles,
-              std::size_t expected);
+  BlockFinder(const PartHashes& hashes, const BlockSizes& sizes, std::uint32_t most_rows, RepeatedBlocks::Id singles,
+              RepeatedBlocks::Id* longest, std::size_t expected)
+      : hashes_(hashes),
+        sizes_(sizes),
+        most_rows_(most_rows),
+        singles_(singles),
+        longest_(longest),
+        expected_(expected) {}
 
-  GroupFound find(std::span<const CutStart> starts);
-  /// In all groups.
-  FoundBlocks release() { return std::move(found_); }
+  void find(std::span<const CutStart> starts);
+  /// In all groups; the first has the number behind the last one of a single row.
+  std::vector<RepeatedBlock> release() { return std::move(found_); }
 
  private:
-  /// A block that begins at a cut.
-  struct Place {
-    std::uint32_t index;  ///< of the cut, in the group
-    std::uint32_t block;  ///< a number of blocks_; of what is found, an identifier
+  /// Places that are equal so far.
+  struct Class {
+    std::uint32_t begin, size;  ///< in cuts_
+    std::uint32_t parts, rows;
+    RepeatedBlocks::Id head;
   };
-  struct New {
-    std::uint32_t number, cut;
+  struct Slot {
+    std::uint32_t key = 0;  ///< 0: unused
+    std::uint32_t number = 0;
   };
 
-  /// The shortest blocks, but those of a single row that are nowhere else.
-  void begin();
-  /// Gives a number to those that have none, and counts them.
-  void count_new(std::uint32_t length);
-  /// Those that were found for the second time.
-  void name(std::span<const New> blocks, std::uint32_t length);
-  /// Drops those that occur once. What is kept and what is not is hard to guess, so there is no branch.
-  void keep_repeating();
-  /// Each takes in the rows up to the next cut; those that cannot go.
-  void grow(std::uint32_t length);
+  /// Follows those that are equal until they are not.
+  void grow(Class places);
+  void divide(const Class& places);
+  RepeatedBlocks::Id add(const Class& places);
 
-  void make_room();
-  /// What was found by length.
-  void sort_by_cut();
+  /// Calls `take(key, begin, size)` for each key but 0 that is there more than once, where the cuts are then behind each
+  /// other in `cuts`, and `leave(cut)` for all others.
+  template <typename Take, typename Leave>
+  void group_by_key(std::span<std::uint32_t> cuts, Take take, Leave leave);
 
-  const RowHashes& hashes_;
+  const PartHashes& hashes_;
   const BlockSizes& sizes_;
   std::uint32_t most_rows_;
-  std::uint32_t single_count_;
-  std::vector<BlockCounts::Entry> singles_;
-  std::span<const CutStart> starts_;
-  BlockCounts blocks_;
-  std::vector<Place> growing_;
-  std::vector<Place> repeating_;          ///< by length, and then by cut
-  std::vector<std::uint32_t> counts_at_;  ///< by index
-  std::vector<std::uint32_t> next_;
-  std::vector<New> new_;
-  std::vector<std::uint32_t> named_;       ///< numbers of the group's blocks that occur more than once
-  std::vector<std::uint64_t> new_hashes_;  ///< of the places without a number
-  FoundBlocks found_;
+  RepeatedBlocks::Id singles_;
+  RepeatedBlocks::Id* longest_;
+  std::size_t expected_;
+  std::vector<RepeatedBlock> found_;  ///< those of the group at hand have the cut of a place for their bytes
+  std::vector<std::uint32_t> cuts_;
+  std::vector<std::uint32_t> keys_;  ///< by place: of what comes next
+  std::vector<Class> waiting_;
+  // Of group_by_key(). Where a key is looked for is another place in each run, so that no file can have all of them in
+  // one.
+  std::uint32_t spread_ = static_cast<std::uint32_t>(seed_of_run()) | 1;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> numbers_;  ///< by place
+  struct Key {
+    std::uint32_t key, size, next;
+  };
+  std::vector<Key> known_;
+  std::vector<std::uint32_t> sorted_;
 };
 
 }  // namespace sframe_gen::emit::compact

@@ -11,7 +11,6 @@
 #include "emit/compact/block_pool.hpp"
 #include "emit/compact/block_sizes.hpp"
 #include "emit/compact/planner.hpp"
-#include "emit/compact/row_hashes.hpp"
 #include "emit/compact/sequence.hpp"
 #include "emit/fre_encoder.hpp"
 
@@ -57,16 +56,16 @@ class Encoder {
         result_{SectionEncoder(dialect), {}} {}
 
   Compacted encode() {
-    const Plan plan = make_plan(sequence_, hashes(), sizes_, dialect_);
-    descriptors_.reserve(plan.starts.size() + stream_.kept().size());
+    const Plan plan = make_plan(sequence_, sizes_, dialect_);
+    descriptors_.reserve(plan.blocks.size() + stream_.kept().size());
     stored_.resize(plan.repeated);
-    pool_.expect(plan.starts.size(), plan.bytes - plan.starts.size() * dialect_.version->descriptor_size);
+    pool_.expect(plan.blocks.size(), plan.bytes - plan.blocks.size() * dialect_.version->descriptor_size);
     std::size_t next = 0;
     for (std::size_t run = 0; run < sequence_.runs.size(); ++run) {
       const std::uint32_t end = sequence_.end_of_cuts(run);
-      for (; next < plan.starts.size() && plan.starts[next] < end; ++next) {
-        const std::uint32_t behind = next + 1 < plan.starts.size() ? std::min(plan.starts[next + 1], end) : end;
-        add_block(sequence_.runs[run], {plan.starts[next], behind, run}, plan.repeats[next]);
+      for (; next < plan.blocks.size() && plan.blocks[next].begin < end; ++next) {
+        const std::uint32_t behind = next + 1 < plan.blocks.size() ? std::min(plan.blocks[next + 1].begin, end) : end;
+        add_block(sequence_.runs[run], {plan.blocks[next].begin, behind, run}, plan.blocks[next].repeated);
       }
     }
     for (const sframe::Fde& fde : stream_.kept()) add_kept(fde);
@@ -76,8 +75,6 @@ class Encoder {
   }
 
  private:
-  RowHashes hashes() const { return dialect_.shares_rows ? RowHashes(sequence_, dialect_.compact_rows) : RowHashes(); }
-
   void write_attribute(ByteWriter& writer, const SectionEncoder::Descriptor& descriptor, sframe::FdeType type) const {
     if (!dialect_.version->splits_descriptor) return;
     writer.u16(static_cast<std::uint16_t>(descriptor.fre_count));
@@ -95,8 +92,8 @@ class Encoder {
     std::size_t run;
   };
 
-  /// `repeated`: what else says the same has that number too, or Plan::once.
-  void add_block(const Run& run, const Block& block, std::uint32_t repeated) {
+  /// `repeated`: what else says the same has that number too, if it has one.
+  void add_block(const Run& run, const Block& block, RepeatedBlocks::Id repeated) {
     const BlockShape shape = sizes_.shape(block.begin, block.end);
     const std::uint32_t start = sequence_.offset_of(block.begin);
     const std::uint32_t code_end =
@@ -110,8 +107,8 @@ class Encoder {
   }
 
   /// Of the block in the pool.
-  std::uint32_t number_of(const Run& run, const Block& block, const BlockShape& shape, std::uint32_t repeated) {
-    if (repeated == Plan::once) return pool_.add(written(run, block, shape));
+  std::uint32_t number_of(const Run& run, const Block& block, const BlockShape& shape, RepeatedBlocks::Id repeated) {
+    if (repeated == RepeatedBlocks::none) return pool_.add(written(run, block, shape));
     Stored& stored = stored_[repeated];
     if (stored.is_there && says_the_same(block, stored.block)) {
       pool_.add_again(stored.number);

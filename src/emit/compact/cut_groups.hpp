@@ -6,28 +6,23 @@
 #include <span>
 #include <vector>
 
-#include "emit/compact/row_hashes.hpp"
+#include "emit/compact/part_hashes.hpp"
 #include "emit/compact/sequence.hpp"
-#include "emit/compact/single_rows.hpp"
 
 namespace sframe_gen::emit::compact {
 
-/// What begins at a cut.
+/// A cut where a block of two or more rows begins.
 struct CutStart {
-  RowHashes::Begin begin;
-  std::uint32_t end_of_stretch;  ///< the cut that no block reaches over
-  std::uint32_t single;          ///< the block of one row, if that is the shortest, or SingleRows::none
+  std::uint32_t cut;
+  PartHashes::Root root;
 };
 
-/// The cuts by what the first two rows behind them are; ascending in each group. No block of two or more rows is in two
-/// groups, so several threads can look for what is equal; and there are so many groups that what is known of one fits
-/// into a core's own memory.
+/// The cuts by what the first two rows behind them are. No block of two or more rows is in two groups, so several
+/// threads can look for what is equal; and there are so many groups that what is known of one fits into a core's own
+/// memory.
 class CutGroups {
  public:
-  CutGroups(const Sequence& sequence, const RowHashes& hashes, const SingleRows& singles, std::size_t workers);
-
-  /// A CutStart::single that is nowhere else.
-  static constexpr std::uint32_t lonely = SingleRows::none - 1;
+  CutGroups(std::span<const Stretch> stretches, const PartHashes& hashes, std::size_t workers);
 
   std::size_t size() const { return ends_.size(); }
   std::span<const CutStart> operator[](std::size_t group) const {

@@ -4,19 +4,17 @@
 #include <vector>
 
 #include "emit/compact/block_sizes.hpp"
-#include "emit/compact/row_hashes.hpp"
 #include "emit/compact/sequence.hpp"
+#include "emit/compact/shortest_path.hpp"
 #include "emit/dialect.hpp"
 
 namespace sframe_gen::emit::compact {
 
-/// The cuts at which descriptors begin, ascending: each run's first one and some of the others.
 struct Plan {
-  std::vector<std::uint32_t> starts;
-  /// For each, which of the blocks that occur more than once begins there. Two with one number are most likely equal.
-  std::vector<std::uint32_t> repeats;
-  static constexpr std::uint32_t once = UINT32_MAX;
-  std::uint32_t repeated = 0;  ///< how many numbers there are
+  /// By descriptor, ascending: one begins at each run's first cut, and at some of the others. Two that have the number
+  /// of one repeated block are most likely equal.
+  std::vector<PathBlock> blocks;
+  std::size_t repeated = 0;  ///< how many numbers there are
   std::uint64_t bytes = 0;     ///< of descriptors and rows, if blocks with one number are equal and no others
   /// No choice among these cuts takes fewer bytes for descriptors and rows, whatever is shared.
   std::uint64_t least_bytes = 0;
@@ -30,8 +28,6 @@ struct Plan {
 ///     1. by all places that could use it. Nobody can pay less, so this path's length is a bound for any choice.
 ///     2. by those that used it the time before.
 ///     3. nothing at all where two or more used it. The sum over all then can only fall.
-///
-/// `hashes`: none where nothing is shared.
-Plan make_plan(const Sequence& sequence, const RowHashes& hashes, const BlockSizes& sizes, const Dialect& dialect);
+Plan make_plan(const Sequence& sequence, const BlockSizes& sizes, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit::compact

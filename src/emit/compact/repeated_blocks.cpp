@@ -1,68 +1,130 @@
 #include "emit/compact/repeated_blocks.hpp"
 
-#include <utility>
+#include <array>
+#include <cstddef>
 
+#include "emit/compact/block_finder.hpp"
+#include "emit/compact/cut_groups.hpp"
 #include "support/in_parallel.hpp"
 
 namespace sframe_gen::emit::compact {
 
-RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const RowHashes& hashes, const BlockSizes& sizes,
+namespace {
+
+constexpr std::size_t cuts_per_worker = 4096;
+
+/// Places that begin with one row, and go on without another.
+struct Kind {
+  std::uint32_t occurrences = 0;
+  std::uint32_t cut = 0;  ///< of one of them
+};
+/// Of the same row: of one part, and of two, of which the second is a function that says nothing new.
+using Kinds = std::array<Kind, 2>;
+
+std::size_t kind_of(const Sequence& sequence, std::size_t run, std::uint32_t cut) {
+  const Run& properties = sequence.runs[run];
+  const std::size_t rule = sequence.rows[sequence.cuts[cut].row].rule;
+  return rule * 4 + (properties.signal_frame ? 2 : 0) + (properties.b_key ? 1 : 0);
+}
+
+template <typename Visit>
+void for_each_single_row(const Sequence& sequence, const Stretch& stretch, const PartHashes& hashes, Visit visit) {
+  for (std::uint32_t cut = stretch.begin; cut < stretch.end; ++cut) {
+    const std::uint32_t parts = hashes.parts_of_single_row(cut);
+    if (parts != 0) visit(cut, kind_of(sequence, stretch.run, cut), parts);
+  }
+}
+
+}  // namespace
+
+RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, std::span<const Stretch> stretches, const BlockSizes& sizes,
                                std::uint32_t most_rows)
-    : places_(sequence.cuts.size()) {
-  constexpr std::size_t cuts_per_worker = 4096;
+    : longest_(std::make_unique_for_overwrite<Id[]>(sequence.cuts.size())) {
   const std::size_t workers = workers_for(sequence.cuts.size(), cuts_per_worker);
-  const SingleRows singles(sequence, hashes, sizes, workers);
-  const CutGroups groups(sequence, hashes, singles, workers);
+  const PartHashes hashes(sequence, stretches, most_rows, workers);
+  add_single_rows(sequence, stretches, hashes, sizes, workers);
+  const CutGroups groups(stretches, hashes, workers);
+  const auto singles = static_cast<Id>(blocks_.size());
   // What grows in a thread would be copied, and take pages of that thread's own.
-  constexpr std::size_t blocks_per_cut = 6;
-  std::vector<BlockFinder> finders;
-  finders.reserve(workers);
-  for (std::size_t worker = 0; worker < workers; ++worker)
-    finders.emplace_back(hashes, sizes, most_rows, singles, sequence.cuts.size() * blocks_per_cut / workers);
-  std::vector<GroupFound> all(groups.size());
+  const std::size_t expected = sequence.cuts.size() / 2 / workers;
+  std::vector<BlockFinder> finders(workers, BlockFinder(hashes, sizes, most_rows, singles, longest_.get(), expected));
+  std::vector<std::size_t> finder_of(groups.size());
   for_each_in_parallel(groups.size(), workers, [&](std::size_t i, std::size_t worker) {
-    all[i] = finders[worker].find(groups[i]);
-    all[i].worker = worker;
+    finders[worker].find(groups[i]);
+    finder_of[i] = worker;
   });
 
-  // Identifiers follow from the groups, not from who found them when.
-  std::vector<Findings> findings;
-  std::vector<std::vector<std::uint16_t>> counts;
+  // Who found what follows from the threads, and so do numbers; but nothing follows from a number.
+  std::vector<Id> shifts;
   for (BlockFinder& finder : finders) {
-    FoundBlocks found = finder.release();
-    blocks_.push_back(std::move(found.blocks));
-    counts.push_back(std::move(found.counts));
-    findings.push_back(std::move(found.findings));
-  }
-  const std::uint32_t single_count = singles.findings().size();
-  occurrences_ = singles.findings().occurrences;
-  bytes_ = singles.findings().bytes;
-  std::vector<Id> bases;
-  for (const GroupFound& group : all) {
-    bases.push_back(static_cast<Id>(bytes_.size()));
-    const auto append = [&](std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& from) {
-      const auto of_group = std::span(from).subspan(group.first_identifier, group.identifiers);
-      to.insert(to.end(), of_group.begin(), of_group.end());
-    };
-    append(occurrences_, findings[group.worker].occurrences);
-    append(bytes_, findings[group.worker].bytes);
+    const Id shift = static_cast<Id>(blocks_.size()) - singles;
+    shifts.push_back(shift);
+    for (RepeatedBlock block : finder.release()) {
+      if (block.head >= singles) block.head += shift;
+      blocks_.push_back(block);
+    }
   }
   for_each_in_parallel(groups.size(), workers, [&](std::size_t i, std::size_t) {
-    take(groups[i], std::span(counts[all[i].worker]).subspan(all[i].first_count), all[i], single_count, bases[i]);
+    const Id shift = shifts[finder_of[i]];
+    if (shift == 0) return;
+    for (const CutStart& start : groups[i]) {
+      Id& longest = longest_[start.cut];
+      if (longest >= singles) longest += shift;
+    }
   });
 }
 
-/// Identifiers below `singles` are everybody's; the group's other ones become those from `base` on.
-void RepeatedBlocks::take(std::span<const CutStart> starts, std::span<const std::uint16_t> counts,
-                          const GroupFound& group, Id singles, Id base) {
-  const Id shift = base - singles - group.first_identifier;
-  std::uint32_t first = group.first_block;
-  for (std::size_t i = 0; i < starts.size(); ++i) {
-    places_[starts[i].begin.cut] = {first, counts[i], static_cast<std::uint16_t>(group.worker)};
-    first += counts[i];
+/// There are few, and many places begin with them.
+void RepeatedBlocks::add_single_rows(const Sequence& sequence, std::span<const Stretch> stretches,
+                                     const PartHashes& hashes, const BlockSizes& sizes, std::size_t workers) {
+  std::vector<std::vector<Kinds>> found(workers);
+  for_each_in_parallel(stretches.size(), workers, [&](std::size_t i, std::size_t worker) {
+    std::vector<Kinds>& own = found[worker];
+    for_each_single_row(sequence, stretches[i], hashes,
+                        [&](std::uint32_t cut, std::size_t kind, std::uint32_t most_parts) {
+                          if (kind >= own.size()) own.resize(kind + 1);
+                          for (std::uint32_t parts = 0; parts < most_parts; ++parts)
+                            own[kind][parts] = {own[kind][parts].occurrences + 1, cut};
+                        });
+  });
+  std::vector<Kinds> all;
+  for (const std::vector<Kinds>& own : found) {
+    if (own.size() > all.size()) all.resize(own.size());
+    for (std::size_t kind = 0; kind < own.size(); ++kind)
+      for (std::size_t parts = 0; parts < Kinds().size(); ++parts)
+        if (own[kind][parts].occurrences != 0)
+          all[kind][parts] = {all[kind][parts].occurrences + own[kind][parts].occurrences, own[kind][parts].cut};
   }
-  for (Id& block : std::span(blocks_[group.worker]).subspan(group.first_block, first - group.first_block))
-    block += block < singles ? 0 : shift;
+  std::vector<std::array<Id, Kinds().size()>> numbers(all.size(), {none, none});
+  for (std::size_t kind = 0; kind < all.size(); ++kind) {
+    Id head = none;
+    for (std::uint32_t parts = 1; const Kind& places : all[kind]) {
+      if (places.occurrences >= 2) {
+        const std::uint32_t bytes = sizes.shape(places.cut, places.cut + parts).bytes;
+        blocks_.push_back({head, parts, places.occurrences, bytes});
+        head = static_cast<Id>(blocks_.size() - 1);
+      }
+      numbers[kind][parts++ - 1] = head;
+    }
+  }
+  for_each_in_parallel(stretches.size(), workers, [&](std::size_t i, std::size_t) {
+    std::fill(longest_.get() + stretches[i].begin, longest_.get() + stretches[i].end, none);
+    for_each_single_row(sequence, stretches[i], hashes, [&](std::uint32_t cut, std::size_t kind, std::uint32_t parts) {
+      longest_[cut] = numbers[kind][parts - 1];
+    });
+  });
+}
+
+RepeatedBlocks::Id RepeatedBlocks::at(std::uint32_t cut, std::uint32_t parts) const {
+  Id id = longest_at(cut);
+  while (blocks_[id].parts > parts) id = blocks_[id].head;
+  return blocks_[id].parts == parts ? id : none;
+}
+
+void RepeatedBlocks::list(std::uint32_t cut, std::vector<Id>& found) const {
+  Id id = longest_at(cut);
+  found.assign(blocks_[id].parts, none);
+  for (; id != none; id = blocks_[id].head) found[blocks_[id].parts - 1] = id;
 }
 
 }  // namespace sframe_gen::emit::compact

@@ -1,56 +1,59 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "emit/compact/block_finder.hpp"
 #include "emit/compact/block_sizes.hpp"
-#include "emit/compact/cut_groups.hpp"
-#include "emit/compact/row_hashes.hpp"
+#include "emit/compact/part_hashes.hpp"
 #include "emit/compact/sequence.hpp"
-#include "emit/compact/single_rows.hpp"
 
 namespace sframe_gen::emit::compact {
 
+/// A block that occurs more than once.
+struct RepeatedBlock {
+  std::uint32_t head = 0;         ///< the block without its last part, which repeats too, or RepeatedBlocks::none
+  std::uint32_t parts = 0;        ///< from one cut to the next
+  std::uint32_t occurrences = 0;  ///< places where it, or one that begins with it, stands
+  std::uint32_t bytes = 0;        ///< that each takes
+};
+
 /// Which blocks of rows, from one cut to another, occur more than once: same rules at the same distances from the
-/// block's start. Found by length: a block can repeat only if the block without its last part does. So the time is
-/// linear in the cuts and in the number of places of what repeats.
+/// block's start, and cuts at the same rows. A block can repeat only if the block without its last part does, so they
+/// are a forest, and those that begin at a cut are the way from one of them up. Time is linear in the cuts and in the
+/// number of places of what repeats.
 class RepeatedBlocks {
  public:
   using Id = std::uint32_t;
+  static constexpr Id none = 0;  ///< has a number, so that whoever looks it up need not ask
 
   /// None.
   RepeatedBlocks() = default;
-  RepeatedBlocks(const Sequence& sequence, const RowHashes& hashes, const BlockSizes& sizes, std::uint32_t most_rows);
+  RepeatedBlocks(const Sequence& sequence, std::span<const Stretch> stretches, const BlockSizes& sizes,
+                 std::uint32_t most_rows);
 
-  /// Those that begin at the cut and occur elsewhere too: up to the next cut, to the one behind it, and so on.
-  std::span<const Id> at(std::uint32_t cut) const {
-    if (places_.empty()) return {};
-    return std::span(blocks_[places_[cut].worker]).subspan(places_[cut].first, places_[cut].count);
-  }
+  /// The longest that begins at the cut and occurs elsewhere too.
+  Id longest_at(std::uint32_t cut) const { return longest_ == nullptr ? none : longest_[cut]; }
+  /// Whether there is one.
+  bool empty() const { return blocks_.size() == 1; }
+  /// That of so many parts.
+  Id at(std::uint32_t cut, std::uint32_t parts) const;
+  /// All that begin at the cut: up to the next one, to the one behind it, and so on.
+  void list(std::uint32_t cut, std::vector<Id>& found) const;
 
-  /// Places where the block, or one that begins with it, stands.
-  std::uint32_t occurrences(Id block) const { return occurrences_[block]; }
-  /// That each takes.
-  const std::vector<std::uint32_t>& bytes() const { return bytes_; }
-  std::size_t size() const { return occurrences_.size(); }
+  /// At that cut it will be asked soon for those there.
+  void expect(std::uint32_t cut) const { __builtin_prefetch(&blocks_[longest_at(cut)]); }
+
+  /// By number; a block's head has a lower one.
+  const std::vector<RepeatedBlock>& all() const { return blocks_; }
 
  private:
-  struct Place {
-    std::uint32_t first = 0;  ///< an index into blocks_
-    std::uint16_t count = 0;  ///< a stretch has no more cuts
-    std::uint16_t worker = 0;
-  };
-  static_assert(Stretch::longest_bits < 16);
+  void add_single_rows(const Sequence& sequence, std::span<const Stretch> stretches, const PartHashes& hashes,
+                       const BlockSizes& sizes, std::size_t workers);
 
-  /// `counts`: of the group's cuts, and what is behind them.
-  void take(std::span<const CutStart> starts, std::span<const std::uint16_t> counts, const GroupFound& group,
-            Id singles, Id base);
-
-  std::vector<Place> places_;            ///< by cut
-  std::vector<std::vector<Id>> blocks_;  ///< by thread that found them
-  std::vector<std::uint32_t> occurrences_, bytes_;
+  std::unique_ptr<Id[]> longest_;  ///< by cut
+  std::vector<RepeatedBlock> blocks_{1};
 };
 
 }  // namespace sframe_gen::emit::compact

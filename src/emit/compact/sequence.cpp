@@ -8,9 +8,6 @@ namespace sframe_gen::emit::compact {
 
 namespace {
 
-/// More rows than this in a stretch without a cut would leave few ways to fill a descriptor.
-constexpr std::uint32_t most_rows_without_cut = 8;
-
 /// Rows are made relative to their run in place: none is added, some go.
 class SequenceMaker {
  public:

@@ -32,6 +32,9 @@ struct Run {
 /// may have as well.
 inline constexpr std::uint32_t stretch_before_cut = 8;
 
+/// More rows than this in a stretch without a cut would leave few ways to fill a descriptor.
+inline constexpr std::uint32_t most_rows_without_cut = 8;
+
 struct Sequence {
   std::vector<Run> runs;
   std::vector<Cut> cuts;

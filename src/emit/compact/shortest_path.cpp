@@ -73,7 +73,7 @@ class Search {
       : rules_(rules),
         sizes_(rules.sizes),
         stretch_(stretch),
-        prices_(prices.prices.data()),
+        prices_(prices),
         arrivals_(memory.arrivals.data()),
         narrow_(1, rules.sizes, stretch, memory.narrow),
         wide_(2, rules.sizes, stretch, memory.wide) {}
@@ -87,14 +87,18 @@ class Search {
 
  private:
   /// Blocks that repeat, and begins of those that do not. A block that repeats costs no more than as one of these, so
-  /// it does no harm that it is among them too.
+  /// it does no harm that it is among them too, and one that costs as much need not be looked at.
   void leave(std::uint32_t begin) {
     const std::uint32_t from = begin - stretch_.begin;
     const std::uint64_t departure = (arrivals_[from] & ~from_mask) + arrival(rules_.descriptor_price, from);
-    auto found = rules_.blocks.at(begin);
-    if (found.size() > stretch_.end - begin) found = found.first(stretch_.end - begin);
-    for (std::uint64_t* end = arrivals_ + from; const RepeatedBlocks::Id block : found)
-      offer(*++end, departure + (std::uint64_t{prices_[block]} << Stretch::longest_bits));
+    constexpr std::uint32_t ahead = 12;
+    if (begin + ahead < stretch_.end) prices_.expect(rules_.blocks.longest_at(begin + ahead));
+    BlockPrices::Offer own = prices_.offer(rules_.blocks.longest_at(begin));
+    while (true) {
+      offer(arrivals_[from + own.parts()], departure + (std::uint64_t{own.price()} << Stretch::longest_bits));
+      if (own.next == RepeatedBlocks::none) break;
+      own = prices_.offer(own.next);
+    }
     narrow_.add(from, begin, departure);
     wide_.add(from, begin, departure);
   }
@@ -119,48 +123,59 @@ class Search {
   const PathRules& rules_;
   const BlockSizes& sizes_;
   Stretch stretch_;
-  const std::uint32_t* prices_;
+  const BlockPrices& prices_;
   std::uint64_t* arrivals_;  ///< at each cut, by the shortest path from the stretch's first one
   Begins narrow_, wide_;
 };
 
 /// Where a block's price depends on how much of it repeats: each with each.
-void find_with_heads(const PathRules& rules, const Stretch& stretch, const BlockPrices& prices,
-                     std::span<std::uint64_t> all_arrivals) {
+void find_with_heads(const PathRules& rules, const Stretch& stretch, const BlockPrices& prices, PathMemory& memory) {
   for (std::uint32_t begin = stretch.begin; begin < stretch.end; ++begin) {
-    const auto arrivals = all_arrivals.subspan(begin - stretch.begin);
-    const auto found = rules.blocks.at(begin);
+    const auto arrivals = std::span(memory.arrivals).subspan(begin - stretch.begin);
+    rules.blocks.list(begin, memory.found);
     std::uint64_t length = length_of(arrivals[0]) + rules.descriptor_price;
     std::uint32_t bytes_before = 0;
     for (std::uint32_t end = begin + 1; end <= stretch.end; ++end) {
       if (end > begin + 1 && rules.sizes.rows(begin, end) > rules.most_rows) break;
       const std::size_t parts = end - begin;
-      const bool repeats = parts <= found.size();
-      const std::uint32_t bytes = repeats ? rules.block_bytes[found[parts - 1]] : rules.sizes.shape(begin, end).bytes;
-      length += (bytes - bytes_before) * (repeats ? prices.shares[found[parts - 1]] : parts_per_byte);
+      const RepeatedBlocks::Id block = parts <= memory.found.size() ? memory.found[parts - 1] : RepeatedBlocks::none;
+      const bool repeats = block != RepeatedBlocks::none;
+      const std::uint32_t bytes =
+          repeats ? rules.blocks.all()[block].bytes : rules.sizes.shape(begin, end).bytes;
+      length += (bytes - bytes_before) * (repeats ? prices.share(block) : parts_per_byte);
       bytes_before = bytes;
       arrivals[parts] = std::min(arrivals[parts], arrival(length, begin - stretch.begin));
     }
   }
 }
 
+void name_repeated(const RepeatedBlocks& blocks, const Stretch& stretch, std::span<PathBlock> path) {
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    constexpr std::size_t ahead = 8;
+    if (i + ahead < path.size()) blocks.expect(path[i + ahead].begin);
+    const std::uint32_t end = i + 1 < path.size() ? path[i + 1].begin : stretch.end;
+    path[i].repeated = blocks.at(path[i].begin, end - path[i].begin);
+  }
+}
+
 }  // namespace
 
 std::uint64_t shortest_path(const PathRules& rules, const Stretch& stretch, const BlockPrices& prices,
-                            std::vector<std::uint32_t>& starts, PathMemory& memory) {
+                            std::vector<PathBlock>& path, PathMemory& memory) {
   memory.arrivals.assign(stretch.end - stretch.begin + 1, std::numeric_limits<std::uint64_t>::max());
   memory.arrivals[0] = 0;
   if (rules.shares_heads) {
-    find_with_heads(rules, stretch, prices, memory.arrivals);
+    find_with_heads(rules, stretch, prices, memory);
   } else {
     Search(rules, stretch, prices, memory).find();
   }
-  starts.clear();
+  path.clear();
   for (std::uint32_t cut = stretch.end - stretch.begin; cut != 0;) {
     cut = from_of(memory.arrivals[cut]);
-    starts.push_back(stretch.begin + cut);
+    path.push_back({stretch.begin + cut, RepeatedBlocks::none});
   }
-  std::ranges::reverse(starts);
+  std::ranges::reverse(path);
+  name_repeated(rules.blocks, stretch, path);
   return length_of(memory.arrivals.back());
 }
 
