@@ -29,7 +29,7 @@ struct LoweredPart {
 
   void append(LoweredPart&& other) {
     encoder.append(std::move(other.encoder));
-    rows.append(other.rows);
+    rows.append(std::move(other.rows));
     coverage.append(other.coverage);
   }
 
@@ -63,10 +63,10 @@ LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::P
                        std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
                        const emit::compact::Gaps* gaps, Worker& worker) {
   LoweredPart lowered(dialect, gaps);
-  // Of the other parts, descriptors come behind the first's, and rows that are yet to be cut.
+  // Of the other parts, descriptors come behind the first's.
   const std::size_t part_size = part.end - part.begin, functions = part.begin == 0 ? source.size() : part_size;
   if (dialect.compact_rows != 0) {
-    lowered.rows.expect(functions);
+    lowered.rows.expect(part_size);
   } else {
     // Rows take half to two thirds of the bytes of what they are made from.
     const std::uint64_t share = source.size() == 0 ? 0 : source.record_bytes() * part_size / source.size();

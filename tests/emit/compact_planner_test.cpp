@@ -72,10 +72,10 @@ struct Planned {
     std::uint64_t start = 0x1000;
     for (int i = 0; i < functions; ++i) {
       stream_.add(random_function(random, start, dialect_.flexible_descriptors));
-      start += stream_.pieces().back().size + random() % 3;
+      start = stream_.end() + random() % 3;
       if (random() % 50 == 0 && !one_run) stream_.forbid_gap();
     }
-    return make_sequence(stream_, dialect_.compact_rows);
+    return make_sequence(stream_);
   }
 
   emit::Dialect dialect_;

@@ -198,7 +198,7 @@ TEST_F(Compact, AppendedStreamsGiveTheSameBytes) {
   for (const std::size_t split : {std::size_t{1}, std::size_t{77}, std::size_t{119}}) {
     emit::compact::RowStream first(dialect, &gaps_), second(dialect, &gaps_);
     for (std::size_t i = 0; i < fdes.size(); ++i) (i < split ? first : second).add(fdes[i]);
-    first.append(second);
+    first.append(std::move(second));
     EXPECT_EQ(emit::compact::encode(first, dialect).encoder.encode(0x100000), expected) << split;
   }
 }

@@ -50,7 +50,7 @@ class Encoder {
   Encoder(RowStream& stream, const Dialect& dialect)
       : stream_(stream),
         dialect_(dialect),
-        sequence_(make_sequence(stream, dialect.compact_rows)),
+        sequence_(make_sequence(stream)),
         sizes_(sequence_, stream.rules(), dialect),
         pool_(sharing_of(dialect)),
         result_{SectionEncoder(dialect), {}} {}
@@ -124,7 +124,7 @@ class Encoder {
     if (run_a.signal_frame != run_b.signal_frame || run_a.b_key != run_b.b_key) return false;
     const auto rows_of = [&](const Block& block) {
       const std::uint32_t first = sequence_.cuts[block.begin].row;
-      return std::span(sequence_.rows).subspan(first, sequence_.end_of_rows(block.end - 1) - first);
+      return std::span(sequence_.rows.data() + first, sequence_.end_of_rows(block.end - 1) - first);
     };
     // A row that repeats the one before it is nowhere but at a cut, and stands in no block but behind one.
     const std::span<const Row> rows_a = rows_of(a), rows_b = rows_of(b);

@@ -1,5 +1,6 @@
 #include "emit/compact/row_stream.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -36,64 +37,101 @@ void RowStream::add(const NumberedFde& fde, const RuleTable& rules) {
 
 /// `own_rule`: the number that a rule has here.
 template <typename OwnRule>
-void RowStream::add_numbered(const NumberedFde& fde, OwnRule&& own_rule) {
+void RowStream::add_numbered(const NumberedFde& fde, const OwnRule& own_rule) {
   assert(!fde.fres.empty());
   ++default_size_.descriptors;
   default_size_.rows += fde.fres.size();
   default_size_.start_bytes += bytes_of(fre_address_width(fde.size)) * fde.fres.size();
+  if (fde.pc_type == sframe::PcType::Mask) return keep(fde, own_rule);
+
+  assert(fde.fres.front().pc_offset == 0);
+  const std::uint32_t most_rows = std::min(dialect_.compact_rows, most_rows_without_cut);
   const auto first_row = static_cast<std::uint32_t>(rows_.size());
   rows_.resize(rows_.size() + fde.fres.size());
   Row* row = rows_.data() + first_row;
+  const Row* cut_at = row;
+  Row before{0, unknown};
+  std::uint32_t cuts = 1;
   std::size_t tail_bytes = 0;
   bool is_signed = false;
   for (const NumberedFre& fre : fde.fres) {
     const RuleId rule = own_rule(fre.rule);
-    *row++ = {fre.pc_offset, rule};
     tail_bytes += rules_.tail(rule, fde.type).size();
+    if (rule == before.rule) continue;
     const auto& recovery = rules_.recovery(rule);
     is_signed |= recovery && recovery->mangled_ra;
+    const bool cut = fre.pc_offset - before.offset >= stretch_before_cut || row - cut_at >= most_rows;
+    before = {fre.pc_offset, rule};
+    if (cut) {
+      cut_at = row;
+      ++cuts;
+    }
+    *row++ = {fre.pc_offset, rule | (cut ? cut_before_row : 0)};
   }
   default_size_.tail_bytes += tail_bytes;
-  if (fde.pc_type == sframe::PcType::Mask) return keep(fde, first_row);
-
-  assert(fde.fres.front().pc_offset == 0);
-  pieces_.push_back({fde.start, fde.size, first_row, follows(fde.start), fde.signal_frame, fde.b_key, is_signed});
-  if (pieces_.size() == 1 && gap_forbidden_) first_forbidden_ = true;
+  const auto rows = static_cast<std::uint32_t>(row - rows_.data()) - first_row;
+  rows_.resize(first_row + rows);
+  pieces_.push_back({fde.start, fde.size, first_row, rows, cuts, rows_[first_row].rule, before.rule, follows(fde.start),
+                     fde.signal_frame, fde.b_key, is_signed});
+  if (is_empty_ && gap_forbidden_) first_forbidden_ = true;
+  is_empty_ = false;
   gap_forbidden_ = false;
-  if (gaps_ != nullptr) gaps_->expect(fde.start + fde.size);
+  end_ = fde.start + fde.size;
+  if (gaps_ != nullptr) gaps_->expect(end_);
 }
 
 /// The rows of one that repeats are not of the sequence.
-void RowStream::keep(const NumberedFde& fde, std::uint32_t first_row) {
+template <typename OwnRule>
+void RowStream::keep(const NumberedFde& fde, const OwnRule& own_rule) {
   NumberedFde kept = fde;
-  for (std::size_t i = 0; i < fde.fres.size(); ++i) kept.fres[i].rule = rows_[first_row + i].rule;
+  for (NumberedFre& fre : kept.fres) {
+    fre.rule = own_rule(fre.rule);
+    default_size_.tail_bytes += rules_.tail(fre.rule, fde.type).size();
+  }
   kept_.push_back(spelled_out(kept, rules_));
-  rows_.resize(first_row);
   gap_forbidden_ = true;
 }
 
 bool RowStream::follows(std::uint64_t start) const {
-  if (pieces_.empty() || gap_forbidden_ || gaps_ == nullptr) return false;
-  const Piece& before = pieces_.back();
-  return gaps_->is_filled(before.start + before.size, start);
+  if (is_empty_ || gap_forbidden_ || gaps_ == nullptr) return false;
+  return gaps_->is_filled(end_, start);
 }
 
-void RowStream::append(const RowStream& other) {
+std::vector<RowStream::Part> RowStream::release_parts() {
+  begin_part();
+  return std::move(parts_);
+}
+
+void RowStream::begin_part() {
+  if (!pieces_.empty()) parts_.push_back({std::move(pieces_), std::move(rows_), {}});
+  pieces_.clear();
+  rows_.clear();
+}
+
+void RowStream::append(RowStream&& other) {
   std::vector<RuleId> rules;
   rules.reserve(other.rules_.size());
   for (RuleId rule = 0; rule < other.rules_.size(); ++rule) rules.push_back(rules_.id_of(other.rules_.recovery(rule)));
 
-  if (other.first_forbidden_ || (other.pieces_.empty() && other.gap_forbidden_)) gap_forbidden_ = true;
-  const auto shift = static_cast<std::uint32_t>(rows_.size());
-  pieces_.reserve(pieces_.size() + other.pieces_.size());
-  rows_.reserve(rows_.size() + other.rows_.size());
-  for (Piece piece : other.pieces_) {
-    if (piece.first_row == 0) piece.follows = follows(piece.start);
-    piece.first_row += shift;
-    pieces_.push_back(piece);
+  if (other.first_forbidden_ || (other.is_empty_ && other.gap_forbidden_)) gap_forbidden_ = true;
+  if (!other.is_empty_) {
+    begin_part();
+    const std::size_t first = parts_.size();
+    for (Part& part : other.release_parts()) {
+      if (part.rules.empty()) {
+        part.rules = rules;
+      } else {
+        for (RuleId& rule : part.rules) rule = rules[rule];
+      }
+      parts_.push_back(std::move(part));
+    }
+    Piece& piece = parts_[first].pieces.front();
+    piece.follows = follows(piece.start);
+    if (is_empty_ && gap_forbidden_) first_forbidden_ = true;
+    is_empty_ = false;
+    end_ = other.end_;
+    gap_forbidden_ = other.gap_forbidden_;
   }
-  if (!other.pieces_.empty()) gap_forbidden_ = other.gap_forbidden_;
-  for (const Row& row : other.rows_) rows_.push_back({row.offset, rules[row.rule]});
   kept_.insert(kept_.end(), other.kept_.begin(), other.kept_.end());
   default_size_.descriptors += other.default_size_.descriptors;
   default_size_.rows += other.default_size_.rows;

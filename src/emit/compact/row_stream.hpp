@@ -13,14 +13,25 @@ namespace sframe_gen::emit::compact {
 
 struct Row {
   std::uint32_t offset;  ///< bytes from the start of the piece, later of the run
-  RuleId rule;
+  RuleId rule;           ///< in a piece, with cut_before_row
 };
 
-/// A function, or the part of one that rows cover.
+/// A descriptor may begin at a row inside a function: with a row's rule.
+inline constexpr RuleId cut_before_row = RuleId{1} << 31U;
+
+/// Bytes without a row behind which it may: there an epilogue begins, which others may have as well.
+inline constexpr std::uint32_t stretch_before_cut = 8;
+
+/// More rows than this in a stretch without a cut would leave few ways to fill a descriptor.
+inline constexpr std::uint32_t most_rows_without_cut = 8;
+
+/// A function, or the part of one that rows cover. None of its rows says what the one before it says.
 struct Piece {
   std::uint64_t start;  ///< virtual address
   std::uint32_t size;   ///< bytes
-  std::uint32_t first_row;
+  std::uint32_t first_row, rows;
+  std::uint32_t cuts;  ///< places where a descriptor may begin, with its start
+  RuleId first_rule, last_rule;
   bool follows;  ///< only padding, or nothing, stands between it and the piece before it
   bool signal_frame;
   bool b_key;
@@ -49,11 +60,19 @@ class RowStream {
   /// What stands between the last function and the next one is not for rows.
   void forbid_gap() { gap_forbidden_ = true; }
   /// All of `other`, which comes after this: the same as if its functions had been added here.
-  void append(const RowStream& other);
+  void append(RowStream&& other);
 
-  const std::vector<Piece>& pieces() const { return pieces_; }
-  const std::vector<Row>& rows() const { return rows_; }
-  std::vector<Row> release_rows() { return std::move(rows_); }
+  /// Pieces that were added to one stream.
+  struct Part {
+    std::vector<Piece> pieces;
+    std::vector<Row> rows;
+    std::vector<RuleId> rules;  ///< what its numbers are here; none: the same
+
+    RuleId rule(RuleId own) const { return rules.empty() ? own : rules[own]; }
+  };
+  /// Where the last piece ends.
+  std::uint64_t end() const { return end_; }
+  std::vector<Part> release_parts();
   const RuleTable& rules() const { return rules_; }
   /// Descriptors that stay as they are: those of repeated blocks.
   const std::vector<sframe::Fde>& kept() const { return kept_; }
@@ -61,8 +80,10 @@ class RowStream {
 
  private:
   template <typename OwnRule>
-  void add_numbered(const NumberedFde& fde, OwnRule&& own_rule);
-  void keep(const NumberedFde& fde, std::uint32_t first_row);
+  void add_numbered(const NumberedFde& fde, const OwnRule& own_rule);
+  template <typename OwnRule>
+  void keep(const NumberedFde& fde, const OwnRule& own_rule);
+  void begin_part();
   bool follows(std::uint64_t start) const;
 
   Dialect dialect_;
@@ -72,8 +93,11 @@ class RowStream {
   const RuleTable* source_ = nullptr;  ///< of the last functions that came with one
   std::uint32_t source_generation_ = 0;
   std::vector<RuleId> from_source_;  ///< by its numbers
+  std::vector<Part> parts_;  ///< those before the pieces and rows below
   std::vector<Piece> pieces_;
   std::vector<Row> rows_;
+  bool is_empty_ = true;  ///< no piece
+  std::uint64_t end_ = 0;
   std::vector<sframe::Fde> kept_;
   DefaultSize default_size_;
   bool first_forbidden_ = false;  ///< what stands before the first piece is not for rows

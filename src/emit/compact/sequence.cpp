@@ -4,43 +4,79 @@
 #include <limits>
 #include <utility>
 
+#include "support/in_parallel.hpp"
+
 namespace sframe_gen::emit::compact {
 
 namespace {
 
-/// Rows are made relative to their run in place: none is added, some go.
+/// First each piece finds its place, by what is known of it as a whole; then several threads write what is there.
 class SequenceMaker {
  public:
-  SequenceMaker(RowStream& stream, std::uint32_t most_rows)
-      : pieces_(stream.pieces()), most_rows_(std::min(most_rows, most_rows_without_cut)) {
-    sequence_.rows = stream.release_rows();
-    constexpr std::size_t cuts_per_piece = 4;  // more than files have that are large
-    sequence_.cuts.reserve(pieces_.size() * cuts_per_piece);
-  }
+  explicit SequenceMaker(RowStream& stream) : parts_(stream.release_parts()) {}
 
   Sequence make() {
-    const auto row_count = static_cast<std::uint32_t>(sequence_.rows.size());
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      const std::uint32_t end = i + 1 < pieces_.size() ? pieces_[i + 1].first_row : row_count;
-      add(pieces_[i], end);
-    }
-    sequence_.rows.resize(written_);
+    std::size_t pieces = 0;
+    for (const RowStream::Part& part : parts_) pieces += part.pieces.size();
+    places_.reserve(pieces);
+    for (const RowStream::Part& part : parts_)
+      for (std::size_t i = 0; i < part.pieces.size(); ++i) place(part, i);
+    sequence_.rows = Array<Row>(rows_);
+    sequence_.cuts = Array<Cut>(cuts_);
+    constexpr std::size_t rows_per_worker = 65536;
+    for_each_in_parallel(slices_.size(), workers_for(rows_, rows_per_worker),
+                         [this](std::size_t i, std::size_t) { write(slices_[i]); });
     return std::move(sequence_);
   }
 
  private:
-  void add(const Piece& piece, std::uint32_t end) {
+  /// Pieces of a part that one thread writes, and what is before them.
+  struct Slice {
+    const RowStream::Part& part;
+    std::size_t first;  ///< piece
+    std::size_t place;  ///< of that
+    std::size_t runs;
+    std::uint64_t code_end;
+    std::uint32_t rows, cuts;
+  };
+  static constexpr std::size_t pieces_per_slice = 2048;
+
+  enum class Place : std::uint8_t {
+    New,      ///< begins a run
+    Joins,    ///< goes on with one, with another rule
+    Repeats,  ///< and with the same rule
+    Silent,   ///< says nothing new, and neither does the one behind it
+  };
+
+  void place(const RowStream::Part& part, std::size_t index) {
+    const Piece& piece = part.pieces[index];
     const bool joins = joins_run(piece);
-    if (!joins) begin_run(piece);
+    const bool repeats = joins && part.rule(piece.first_rule) == last_rule_;
+    // Of several functions that say nothing new, only the last can have a descriptor begin there with profit: before
+    // it, the row starts of what follows would be larger.
+    if (repeats && last_only_repeats_) {
+      places_.back() = Place::Silent;
+      --cuts_;
+      --rows_;
+    }
+    if (index % pieces_per_slice == 0)
+      slices_.push_back({part, index, places_.size(), sequence_.runs.size(), code_end_, rows_, cuts_});
+    places_.push_back(repeats ? Place::Repeats : joins ? Place::Joins : Place::New);
+    if (!joins) {
+      sequence_.runs.push_back({piece.start, 0, cuts_, piece.signal_frame, false});
+      key_known_ = false;
+    }
     Run& run = sequence_.runs.back();
-    const auto base = static_cast<std::uint32_t>(piece.start - run.start);
     if (piece.has_signed_row) {
       run.b_key = piece.b_key;
       key_known_ = true;
     }
-    begin_piece(base, sequence_.rows[piece.first_row].rule, joins);
-    add_rows(base, piece.first_row + 1, end);
-    run.size = base + piece.size;
+    code_end_ = piece.start + piece.size;
+    run.size = static_cast<std::uint32_t>(code_end_ - run.start);
+    rows_ += piece.rows;
+    cuts_ += piece.cuts;
+    last_rule_ = part.rule(piece.last_rule);
+    last_only_repeats_ = repeats && piece.rows == 1;
   }
 
   bool joins_run(const Piece& piece) const {
@@ -51,52 +87,44 @@ class SequenceMaker {
     return piece.start + piece.size - run.start <= std::numeric_limits<std::uint32_t>::max();
   }
 
-  void begin_run(const Piece& piece) {
-    const auto first_cut = static_cast<std::uint32_t>(sequence_.cuts.size());
-    sequence_.runs.push_back({piece.start, 0, first_cut, piece.signal_frame, false});
-    key_known_ = false;
-  }
-
-  void begin_piece(std::uint32_t offset, RuleId rule, bool joins) {
-    const bool repeats = joins && rule == last().rule;
-    // Of several functions that say nothing new, only the last can have a descriptor begin there with profit: before
-    // it, the row starts of what follows would be larger.
-    if (repeats && sequence_.cuts.back().repeats && sequence_.cuts.back().row + 1 == written_) {
-      sequence_.cuts.pop_back();
-      --written_;
-    }
-    cut(sequence_.runs.back().size, repeats);
-    write({offset, rule});
-  }
-
-  /// Those of a piece behind its first; each is read before its place is written.
-  void add_rows(std::uint32_t base, std::uint32_t begin, std::uint32_t end) {
-    Row* written = sequence_.rows.data() + written_;
-    const Row* cut_at = sequence_.rows.data() + sequence_.cuts.back().row;
-    Row before = written[-1];
-    for (const Row* read = sequence_.rows.data() + begin; read != sequence_.rows.data() + end; ++read) {
-      if (read->rule == before.rule) continue;
-      const std::uint32_t distance = base + read->offset - before.offset;
-      before = {base + read->offset, read->rule};
-      if (distance >= stretch_before_cut || written - cut_at >= most_rows_) {
-        written_ = static_cast<std::uint32_t>(written - sequence_.rows.data());
-        cut(before.offset, false);
-        cut_at = written;
+  /// Rows become relative to their run.
+  void write(const Slice& slice) {
+    const std::vector<Piece>& pieces = slice.part.pieces;
+    const std::size_t end = std::min(slice.first + pieces_per_slice, pieces.size());
+    std::size_t runs = slice.runs;
+    std::uint64_t code_end = slice.code_end;
+    Row* row = sequence_.rows.data() + slice.rows;
+    Cut* cut = sequence_.cuts.data() + slice.cuts;
+    const auto row_number = [&] { return static_cast<std::uint32_t>(row - sequence_.rows.data()); };
+    for (std::size_t i = slice.first; i < end; ++i) {
+      const Piece& piece = pieces[i];
+      const Place place = places_[slice.place + (i - slice.first)];
+      if (place == Place::New) code_end = sequence_.runs[runs++].start;
+      const std::uint64_t run_start = sequence_.runs[runs - 1].start;
+      const auto base = static_cast<std::uint32_t>(piece.start - run_start);
+      if (place != Place::Silent) {
+        *cut++ = {row_number(), static_cast<std::uint32_t>(code_end - run_start), place == Place::Repeats};
+        const Row* const own = slice.part.rows.data() + piece.first_row;
+        *row++ = {base, slice.part.rule(piece.first_rule)};
+        for (std::uint32_t j = 1; j < piece.rows; ++j) {
+          if ((own[j].rule & cut_before_row) != 0) *cut++ = {row_number(), base + own[j].offset, false};
+          *row++ = {base + own[j].offset, slice.part.rule(own[j].rule & ~cut_before_row)};
+        }
       }
-      *written++ = before;
+      code_end = piece.start + piece.size;
     }
-    written_ = static_cast<std::uint32_t>(written - sequence_.rows.data());
   }
 
-  void cut(std::uint32_t code_end, bool repeats) { sequence_.cuts.push_back({written_, code_end, repeats}); }
-  void write(const Row& row) { sequence_.rows[written_++] = row; }
-  const Row& last() const { return sequence_.rows[written_ - 1]; }
-
-  const std::vector<Piece>& pieces_;
-  std::uint32_t most_rows_;
+  std::vector<RowStream::Part> parts_;
   Sequence sequence_;
-  std::uint32_t written_ = 0;  ///< rows
-  bool key_known_ = false;     ///< whether the run has a signed row
+  std::vector<Slice> slices_;
+  std::vector<Place> places_;  ///< by piece of all parts
+  // Of the pieces so far.
+  std::uint32_t rows_ = 0, cuts_ = 0;
+  std::uint64_t code_end_ = 0;
+  RuleId last_rule_ = 0;
+  bool last_only_repeats_ = false;
+  bool key_known_ = false;  ///< whether the run has a signed row
 };
 
 }  // namespace
@@ -112,8 +140,8 @@ std::vector<Stretch> stretches_of(const Sequence& sequence) {
   return stretches;
 }
 
-Sequence make_sequence(RowStream& stream, std::uint32_t most_rows) {
-  return SequenceMaker(stream, most_rows).make();
+Sequence make_sequence(RowStream& stream) {
+  return SequenceMaker(stream).make();
 }
 
 }  // namespace sframe_gen::emit::compact

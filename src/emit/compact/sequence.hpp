@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "emit/compact/array.hpp"
 #include "emit/compact/row_stream.hpp"
 
 /// The rows of a whole file as one sequence, which descriptors will cut into pieces anew:
@@ -28,17 +29,10 @@ struct Run {
   bool b_key;
 };
 
-/// Bytes without a row behind which a descriptor may begin inside a function: there an epilogue begins, which others
-/// may have as well.
-inline constexpr std::uint32_t stretch_before_cut = 8;
-
-/// More rows than this in a stretch without a cut would leave few ways to fill a descriptor.
-inline constexpr std::uint32_t most_rows_without_cut = 8;
-
 struct Sequence {
   std::vector<Run> runs;
-  std::vector<Cut> cuts;
-  std::vector<Row> rows;
+  Array<Cut> cuts;
+  Array<Row> rows;
 
   std::uint32_t end_of_cuts(std::size_t run) const {
     return run + 1 < runs.size() ? runs[run + 1].first_cut : static_cast<std::uint32_t>(cuts.size());
@@ -60,7 +54,7 @@ struct Stretch {
 /// Where long runs are divided depends on nothing but the run.
 std::vector<Stretch> stretches_of(const Sequence& sequence);
 
-/// `most_rows`: of a descriptor. Takes the stream's rows. Linear in them.
-Sequence make_sequence(RowStream& stream, std::uint32_t most_rows);
+/// Takes the stream's rows. Linear in them.
+Sequence make_sequence(RowStream& stream);
 
 }  // namespace sframe_gen::emit::compact
