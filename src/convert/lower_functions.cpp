@@ -1,6 +1,7 @@
 #include "convert/lower_functions.hpp"
 
 #include <exception>
+#include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -11,6 +12,7 @@
 #include "convert/coverage.hpp"
 #include "convert/stub_merge.hpp"
 #include "elf/machine.hpp"
+#include "support/background.hpp"
 #include "support/in_parallel.hpp"
 
 namespace sframe_gen::convert {
@@ -177,7 +179,11 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
   if (dialect.compact_rows == 0) {
     all.encoder = std::move(lowered.encoder);
   } else {
+    // All code was looked at, and would count as memory beside that of the search.
+    std::future<void> letting_go;
+    if (gaps != nullptr && threads > 1) letting_go = in_background([gaps] { gaps->let_go(); });
     take_compacted(emit::compact::encode(lowered.rows, dialect), all);
+    if (letting_go.valid()) letting_go.get();
   }
   return all;
 }

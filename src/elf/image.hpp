@@ -49,6 +49,7 @@ class Image {
   std::span<const std::byte> file_bytes() const { return bytes_; }
   /// The file that was opened; not for bytes in memory.
   const MappedFile& file() const { return file_.value(); }
+  bool is_file() const { return file_.has_value(); }
   int descriptor() const { return file().descriptor(); }
 
   /// Whether it is for a linker yet (ET_REL). Its sections then have the addresses of object_addresses.hpp.

@@ -25,7 +25,11 @@ void BlockPool::expect(std::size_t blocks, std::size_t bytes) {
   bytes_.reserve(bytes);
 }
 
-std::uint32_t BlockPool::add(std::span<const std::byte> block) {
+std::uint64_t BlockPool::hash_of(std::span<const std::byte> block) const {
+  return sharing_ == Sharing::None ? 0 : hash_of_bytes(block, seed_of_run());
+}
+
+std::uint32_t BlockPool::add(std::span<const std::byte> block, std::uint64_t hash) {
   added_bytes_ += block.size();
   const auto number = static_cast<std::uint32_t>(blocks_.size());
   if (sharing_ != Sharing::None) {
@@ -33,7 +37,7 @@ std::uint32_t BlockPool::add(std::span<const std::byte> block) {
       const auto bytes = bytes_of(known);
       return bytes.size() == block.size() && std::memcmp(bytes.data(), block.data(), block.size()) == 0;
     };
-    const std::uint32_t found = numbers_.find_or_add(hash_of_bytes(block, seed_of_run()), is_it);
+    const std::uint32_t found = numbers_.find_or_add(hash, is_it);
     if (found != number) return found;
   }
   blocks_.push_back({bytes_.size(), static_cast<std::uint32_t>(block.size())});

@@ -23,8 +23,9 @@ class BlockPool {
 
   /// So many blocks are to come, of so many bytes.
   void expect(std::size_t blocks, std::size_t bytes);
+  std::uint64_t hash_of(std::span<const std::byte> block) const;
   /// Returns the block's number.
-  std::uint32_t add(std::span<const std::byte> block);
+  std::uint32_t add(std::span<const std::byte> block, std::uint64_t hash);
   /// One that is known to be equal to that of this number.
   void add_again(std::uint32_t number) { added_bytes_ += blocks_[number].size; }
 

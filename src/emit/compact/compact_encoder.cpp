@@ -13,6 +13,7 @@
 #include "emit/compact/planner.hpp"
 #include "emit/compact/sequence.hpp"
 #include "emit/fre_encoder.hpp"
+#include "support/in_parallel.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -35,7 +36,7 @@ class RowWriter {
     std::memcpy(place_ + sizeof(Start), tail.padded().data(), RowTail::longest);
     place_ += sizeof(Start) + tail.size();
   }
-  const std::byte* place() const { return place_; }
+  std::byte* place() const { return place_; }
 
   /// What write() may touch.
   static constexpr std::size_t longest = 4 + RowTail::longest;
@@ -57,17 +58,15 @@ class Encoder {
 
   Compacted encode() {
     const Plan plan = make_plan(sequence_, sizes_, dialect_);
-    descriptors_.reserve(plan.blocks.size() + stream_.kept().size());
-    stored_.resize(plan.repeated);
-    pool_.expect(plan.blocks.size(), plan.bytes - plan.blocks.size() * dialect_.version->descriptor_size);
-    std::size_t next = 0;
-    for (std::size_t run = 0; run < sequence_.runs.size(); ++run) {
-      const std::uint32_t end = sequence_.end_of_cuts(run);
-      for (; next < plan.blocks.size() && plan.blocks[next].begin < end; ++next) {
-        const std::uint32_t behind = next + 1 < plan.blocks.size() ? std::min(plan.blocks[next + 1].begin, end) : end;
-        add_block(sequence_.runs[run], {plan.blocks[next].begin, behind, run}, plan.blocks[next].repeated);
-      }
-    }
+    const std::vector<Block> blocks = blocks_of(plan);
+    std::vector<Slice> slices((blocks.size() + blocks_per_slice - 1) / blocks_per_slice, Slice(dialect_.abi->endian));
+    descriptors_.reserve(blocks.size() + stream_.kept().size());
+    descriptors_.resize(blocks.size(), {0, 0, 0, 0, info({}, {}, false, false), 0});
+    constexpr std::size_t blocks_per_worker = 8192;
+    for_each_in_parallel(slices.size(), workers_for(blocks.size(), blocks_per_worker),
+                         [&](std::size_t i, std::size_t) { slices[i] = written(blocks, i * blocks_per_slice); });
+    pool_.expect(blocks.size(), plan.bytes - blocks.size() * dialect_.version->descriptor_size);
+    for (std::size_t i = 0; i < slices.size(); ++i) add(slices[i], blocks, i * blocks_per_slice);
     for (const sframe::Fde& fde : stream_.kept()) add_kept(fde);
     place();
     account(plan.least_bytes);
@@ -90,32 +89,88 @@ class Encoder {
   struct Block {
     std::uint32_t begin, end;  ///< cuts
     std::size_t run;
+    std::size_t first;  ///< block that most likely says the same, or this one
   };
 
-  /// `repeated`: what else says the same has that number too, if it has one.
-  void add_block(const Run& run, const Block& block, RepeatedBlocks::Id repeated) {
-    const BlockShape shape = sizes_.shape(block.begin, block.end);
-    const std::uint32_t start = sequence_.offset_of(block.begin);
-    const std::uint32_t code_end =
-        block.end < sequence_.end_of_cuts(block.run) ? sequence_.cuts[block.end].code_end : run.size;
-    descriptors_.push_back({run.start + start, code_end - start, number_of(run, block, shape, repeated), shape.rows,
-                            info(shape.width, sframe::PcType::Increment, run.b_key, run.signal_frame), 0});
-    if (shape.type == sframe::FdeType::Flexible) ++result_.flexible_descriptors;
-    const std::uint32_t starts = shape.rows * bytes_of(shape.width);
-    start_bytes_ += starts;
-    tail_bytes_ += shape.bytes - attribute_size() - starts;
+  std::vector<Block> blocks_of(const Plan& plan) const {
+    std::vector<Block> blocks;
+    blocks.reserve(plan.blocks.size());
+    constexpr std::uint32_t nobody = UINT32_MAX;
+    std::vector<std::uint32_t> firsts(plan.repeated, nobody);
+    for (std::size_t run = 0; run < sequence_.runs.size(); ++run) {
+      const std::uint32_t end = sequence_.end_of_cuts(run);
+      for (std::size_t i = blocks.size(); i < plan.blocks.size() && plan.blocks[i].begin < end; ++i) {
+        const std::uint32_t behind = i + 1 < plan.blocks.size() ? std::min(plan.blocks[i + 1].begin, end) : end;
+        std::size_t first = i;
+        if (const RepeatedBlocks::Id repeated = plan.blocks[i].repeated; repeated != RepeatedBlocks::none) {
+          if (firsts[repeated] == nobody) firsts[repeated] = static_cast<std::uint32_t>(i);
+          first = firsts[repeated];
+        }
+        blocks.push_back({plan.blocks[i].begin, behind, run, first});
+      }
+    }
+    return blocks;
   }
 
-  /// Of the block in the pool.
-  std::uint32_t number_of(const Run& run, const Block& block, const BlockShape& shape, RepeatedBlocks::Id repeated) {
-    if (repeated == RepeatedBlocks::none) return pool_.add(written(run, block, shape));
-    Stored& stored = stored_[repeated];
-    if (stored.is_there && says_the_same(block, stored.block)) {
-      pool_.add_again(stored.number);
-      return stored.number;
+  /// The bytes of some blocks, but for those that say what another one says.
+  struct Slice {
+    struct Bytes {
+      std::uint32_t size;  ///< 0: those of the first that says the same
+      std::uint64_t hash;
+    };
+    explicit Slice(Endian endian) : bytes(endian) {}
+
+    std::vector<Bytes> blocks;
+    ByteWriter bytes;
+    std::uint64_t flexible = 0, start_bytes = 0, tail_bytes = 0;
+  };
+  static constexpr std::size_t blocks_per_slice = 1024;
+
+  /// With their descriptors, which have no place of rows yet.
+  Slice written(const std::vector<Block>& blocks, std::size_t begin) {
+    Slice slice(dialect_.abi->endian);
+    const std::size_t end = std::min(begin + blocks_per_slice, blocks.size());
+    slice.blocks.reserve(end - begin);
+    for (std::size_t i = begin; i < end; ++i) {
+      const Block& block = blocks[i];
+      const Run& run = sequence_.runs[block.run];
+      const BlockShape shape = sizes_.shape(block.begin, block.end);
+      const std::uint32_t start = sequence_.offset_of(block.begin);
+      const std::uint32_t code_end =
+          block.end < sequence_.end_of_cuts(block.run) ? sequence_.cuts[block.end].code_end : run.size;
+      descriptors_[i] = {run.start + start, code_end - start, 0, shape.rows,
+                         info(shape.width, sframe::PcType::Increment, run.b_key, run.signal_frame), 0};
+      if (shape.type == sframe::FdeType::Flexible) ++slice.flexible;
+      const std::uint32_t starts = shape.rows * bytes_of(shape.width);
+      slice.start_bytes += starts;
+      slice.tail_bytes += shape.bytes - attribute_size() - starts;
+      if (block.first != i && says_the_same(block, blocks[block.first])) {
+        slice.blocks.push_back({0, 0});
+      } else {
+        const std::size_t place = slice.bytes.size();
+        write(block, shape, descriptors_[i], slice.bytes);
+        slice.blocks.push_back({shape.bytes, pool_.hash_of(slice.bytes.bytes().subspan(place))});
+      }
     }
-    stored = {true, block, pool_.add(written(run, block, shape))};
-    return stored.number;
+    return slice;
+  }
+
+  /// Where rows are becomes a number of the pool.
+  void add(const Slice& slice, const std::vector<Block>& blocks, std::size_t begin) {
+    result_.flexible_descriptors += slice.flexible;
+    start_bytes_ += slice.start_bytes;
+    tail_bytes_ += slice.tail_bytes;
+    std::span<const std::byte> bytes = slice.bytes.bytes();
+    for (std::size_t i = begin; const Slice::Bytes& block : slice.blocks) {
+      if (block.size == 0) {
+        descriptors_[i].fres_offset = descriptors_[blocks[i].first].fres_offset;
+        pool_.add_again(descriptors_[i].fres_offset);
+      } else {
+        descriptors_[i].fres_offset = pool_.add(bytes.first(block.size), block.hash);
+        bytes = bytes.subspan(block.size);
+      }
+      ++i;
+    }
   }
 
   /// Compares the rows one by one; where cuts divide them otherwise, it does not find out.
@@ -134,29 +189,26 @@ class Encoder {
     });
   }
 
-  /// The bytes of a block, until the next is written.
-  std::span<const std::byte> written(const Run& run, const Block& block, const BlockShape& shape) {
-    const std::size_t most = shape.bytes + RowWriter::longest;
-    if (buffer_.size() < most) buffer_.resize(most);
-    const SectionEncoder::Descriptor descriptor{
-        0, 0, 0, shape.rows, info(shape.width, sframe::PcType::Increment, run.b_key, run.signal_frame), 0};
-    ByteWriter attribute(dialect_.abi->endian);
-    write_attribute(attribute, descriptor, shape.type);
-    std::ranges::copy(attribute.bytes(), buffer_.begin());
-    RowWriter writer(buffer_.data() + attribute.size(), dialect_.abi->endian);
-    switch (shape.width) {
-      case sframe::FreAddressWidth::One:
-        write_rows<std::uint8_t>(writer, block, shape.type);
-        break;
-      case sframe::FreAddressWidth::Two:
-        write_rows<std::uint16_t>(writer, block, shape.type);
-        break;
-      case sframe::FreAddressWidth::Four:
-        write_rows<std::uint32_t>(writer, block, shape.type);
-        break;
-    }
-    assert(writer.place() == buffer_.data() + shape.bytes);
-    return std::span(buffer_).first(shape.bytes);
+  void write(const Block& block, const BlockShape& shape, const SectionEncoder::Descriptor& descriptor,
+             ByteWriter& bytes) const {
+    write_attribute(bytes, descriptor, shape.type);
+    const std::uint32_t size = shape.bytes - attribute_size();
+    bytes.append_filled(size + RowWriter::longest, [&](std::byte* place) {
+      RowWriter writer(place, dialect_.abi->endian);
+      switch (shape.width) {
+        case sframe::FreAddressWidth::One:
+          write_rows<std::uint8_t>(writer, block, shape.type);
+          break;
+        case sframe::FreAddressWidth::Two:
+          write_rows<std::uint16_t>(writer, block, shape.type);
+          break;
+        case sframe::FreAddressWidth::Four:
+          write_rows<std::uint32_t>(writer, block, shape.type);
+          break;
+      }
+      assert(writer.place() == place + size);
+      return writer.place();
+    });
   }
 
   template <std::unsigned_integral Start>
@@ -192,7 +244,7 @@ class Encoder {
   }
 
   void add(SectionEncoder::Descriptor descriptor, sframe::FdeType type, std::span<const std::byte> block) {
-    descriptor.fres_offset = pool_.add(block);  // a number yet
+    descriptor.fres_offset = pool_.add(block, pool_.hash_of(block));  // a number yet
     descriptors_.push_back(descriptor);
     if (type == sframe::FdeType::Flexible) ++result_.flexible_descriptors;
   }
@@ -231,19 +283,11 @@ class Encoder {
     return dialect_.version->splits_descriptor ? sframe::fde_attribute::repeat_size_at + 1 : 0;
   }
 
-  struct Stored {
-    bool is_there = false;
-    Block block{};
-    std::uint32_t number = 0;  ///< of the pool
-  };
-
   RowStream& stream_;
   Dialect dialect_;
   Sequence sequence_;
   BlockSizes sizes_;
   BlockPool pool_;
-  std::vector<Stored> stored_;  ///< by number of a repeated block
-  std::vector<std::byte> buffer_;
   std::vector<SectionEncoder::Descriptor> descriptors_;
   std::uint64_t start_bytes_ = 0, tail_bytes_ = 0;  ///< of rows
   std::uint64_t stored_bytes_ = 0;

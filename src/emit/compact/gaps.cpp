@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "emit/compact/padding.hpp"
+#include "support/let_go.hpp"
 
 namespace sframe_gen::emit::compact {
 
-CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi) : abi_(abi), zeros_are_filler_(!image.is_object()) {
+CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi) : file_(image.is_file() ? &image.file() : nullptr), abi_(abi), zeros_are_filler_(!image.is_object()) {
   for (const elf::Section& section : image.sections()) {
     const Elf64_Shdr& header = section.header;
     constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
@@ -42,6 +43,10 @@ bool CodeGaps::is_filled(std::uint64_t begin, std::uint64_t end) const {
 void CodeGaps::expect(std::uint64_t begin) const {
   const Code* const code = code_before(begin);
   if (code != nullptr && begin < code->end) __builtin_prefetch(&code->bytes[begin - code->begin]);
+}
+
+void CodeGaps::let_go() const {
+  if (file_ != nullptr) sframe_gen::let_go(*file_);
 }
 
 }  // namespace sframe_gen::emit::compact

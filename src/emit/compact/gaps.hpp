@@ -23,6 +23,8 @@ class Gaps {
   virtual bool is_filled(std::uint64_t begin, std::uint64_t end) const = 0;
   /// One that begins there will be asked for soon.
   virtual void expect(std::uint64_t /*begin*/) const {}
+  /// All have been asked for.
+  virtual void let_go() const {}
 };
 
 /// Those of a file.
@@ -31,6 +33,7 @@ class CodeGaps final : public Gaps {
   CodeGaps(const elf::Image& image, sframe::Abi abi);
   bool is_filled(std::uint64_t begin, std::uint64_t end) const override;
   void expect(std::uint64_t begin) const override;
+  void let_go() const override;
 
  private:
   struct Code {
@@ -41,6 +44,7 @@ class CodeGaps final : public Gaps {
   /// Where the byte before the address is, or null.
   const Code* code_before(std::uint64_t address) const;
 
+  const MappedFile* file_;  ///< null for bytes in memory
   std::vector<Code> code_;  ///< ascending
   sframe::Abi abi_;
   /// In an object, zeros may be what a relocation fills in.
