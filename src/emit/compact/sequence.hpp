@@ -49,7 +49,7 @@ struct Sequence {
 struct Stretch {
   std::uint32_t begin, end;  ///< cuts
   std::size_t run;
-  static constexpr unsigned longest_bits = 14;
+  static constexpr unsigned longest_bits = 13;
 };
 /// Where long runs are divided depends on nothing but the run.
 std::vector<Stretch> stretches_of(const Sequence& sequence);
