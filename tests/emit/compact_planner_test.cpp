@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "emit/compact/reaches.hpp"
+#include "emit/compact/cut_facts.hpp"
 #include "emit/compact/repeated_blocks.hpp"
 #include "emit/compact/shortest_path.hpp"
 #include "emit/compact_cases.hpp"
@@ -82,8 +82,9 @@ struct Planned {
   TestGaps gaps_;
   emit::compact::RowStream stream_{dialect_, &gaps_};
   Sequence sequence;
-  BlockSizes sizes{sequence, stream_.rules(), dialect_};
-  RepeatedBlocks blocks{sequence, stretches_of(sequence), sizes, dialect_.compact_rows};
+  emit::compact::CutFacts facts{sequence, stream_.rules(), dialect_};
+  const BlockSizes& sizes = facts.sizes;
+  RepeatedBlocks blocks{sequence, facts, dialect_.compact_rows};
 };
 
 class CompactPlanner : public testing::TestWithParam<unsigned> {};
@@ -147,7 +148,7 @@ std::uint32_t first_of_all(std::uint32_t begin, std::uint32_t end, Predicate can
 TEST_P(CompactPlanner, ReachesAreThoseOfALookAtEachBegin) {
   const Planned planned(GetParam(), compact(12), 400, GetParam() % 2 == 0);
   const BlockSizes& sizes = planned.sizes;
-  const Reaches reaches(stretches_of(planned.sequence), sizes, 12, 2);
+  const Reaches& reaches = planned.facts.reaches;
   std::set<std::uint32_t> narrow_begins;
   for (const auto& [begin, last, run] : stretches_of(planned.sequence)) {
     for (std::uint32_t end = begin + 1; end <= last; ++end) {
@@ -197,8 +198,8 @@ void expect_shortest(const Planned& planned, bool shares_heads, unsigned seed) {
       EXPECT_EQ(planned.blocks.all()[block].bytes, planned.sizes.shape(cut, ++end).bytes);
   BlockPrices prices(planned.blocks);
   prices.set([&](RepeatedBlocks::Id) { return 4096 / (1 + static_cast<std::uint32_t>(random() % 5)); });
-  const Reaches reaches(stretches_of(planned.sequence), planned.sizes, 12, 1);
-  const PathRules rules{planned.sizes, planned.blocks, reaches, 12, std::uint64_t{16} * 4096, shares_heads};
+  const PathRules rules{planned.sizes, planned.blocks, planned.facts.reaches, 12, std::uint64_t{16} * 4096,
+                        shares_heads};
   std::vector<PathBlock> path;
   emit::compact::PathMemory memory;
   for (const emit::compact::Stretch& stretch : stretches_of(planned.sequence)) {

@@ -51,8 +51,8 @@ class alignas(64) BlockFinder {
   void divide(const Class& places);
   RepeatedBlocks::Id add(const Class& places);
 
-  /// Calls `take(key, begin, size)` for each key but 0 that is there more than once, where the cuts are then behind each
-  /// other in `cuts`, and `leave(cut)` for all others.
+  /// Calls `take(key, begin, size)` for each key but 0 that is there more than once, where the cuts are then behind
+  /// each other in `cuts`, and `leave(cut)` for all others.
   template <typename Take, typename Leave>
   void group_by_key(std::span<std::uint32_t> cuts, Take take, Leave leave);
 

@@ -20,7 +20,9 @@ struct BlockShape {
 /// What any block of rows takes, from one cut to another, in constant time: by sums up to each cut.
 class BlockSizes {
  public:
+  /// Of no stretch yet. One thread may add one while another adds another.
   BlockSizes(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect);
+  void add(const Sequence& sequence, const Stretch& stretch);
 
   /// From cut `begin` up to cut `end` of the same stretch; `end` may be that behind its last.
   BlockShape shape(std::uint32_t begin, std::uint32_t end) const {
@@ -57,12 +59,6 @@ class BlockSizes {
     return nodes_[end].end.rows * width + nodes_[end].end.plain + attribute_size_;
   }
 
-  /// The block's shape will be asked for soon.
-  void expect(std::uint32_t begin, std::uint32_t end) const {
-    __builtin_prefetch(&nodes_[begin]);
-    __builtin_prefetch(&nodes_[end]);
-  }
-
  private:
   static sframe::FreAddressWidth fre_address_width_of_start(std::uint32_t largest) {
     return largest <= UINT8_MAX    ? sframe::FreAddressWidth::One
@@ -90,10 +86,9 @@ class BlockSizes {
   struct Tails {
     std::uint8_t plain, flexible, only_flexible;
   };
-  /// `tails`: by rule.
-  void add(const Sequence& sequence, const Stretch& stretch, const std::vector<Tails>& tails);
 
   std::uint32_t attribute_size_;
+  std::vector<Tails> tails_;       ///< by rule
   std::unique_ptr<Node[]> nodes_;  ///< one a cut, and one behind the last
   std::unique_ptr<Flexible[]> flexible_;
 };

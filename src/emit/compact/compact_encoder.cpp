@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "emit/compact/block_pool.hpp"
-#include "emit/compact/block_sizes.hpp"
+#include "emit/compact/cut_facts.hpp"
 #include "emit/compact/planner.hpp"
 #include "emit/compact/sequence.hpp"
 #include "emit/fre_encoder.hpp"
@@ -52,12 +52,12 @@ class Encoder {
       : stream_(stream),
         dialect_(dialect),
         sequence_(make_sequence(stream)),
-        sizes_(sequence_, stream.rules(), dialect),
+        facts_(sequence_, stream.rules(), dialect),
         pool_(sharing_of(dialect)),
         result_{SectionEncoder(dialect), {}} {}
 
   Compacted encode() {
-    const Plan plan = make_plan(sequence_, sizes_, dialect_);
+    const Plan plan = make_plan(sequence_, facts_, dialect_);
     const std::vector<Block> blocks = blocks_of(plan);
     std::vector<Slice> slices((blocks.size() + blocks_per_slice - 1) / blocks_per_slice, Slice(dialect_.abi->endian));
     descriptors_.reserve(blocks.size() + stream_.kept().size());
@@ -134,12 +134,16 @@ class Encoder {
     for (std::size_t i = begin; i < end; ++i) {
       const Block& block = blocks[i];
       const Run& run = sequence_.runs[block.run];
-      const BlockShape shape = sizes_.shape(block.begin, block.end);
+      const BlockShape shape = facts_.sizes.shape(block.begin, block.end);
       const std::uint32_t start = sequence_.offset_of(block.begin);
       const std::uint32_t code_end =
           block.end < sequence_.end_of_cuts(block.run) ? sequence_.cuts[block.end].code_end : run.size;
-      descriptors_[i] = {run.start + start, code_end - start, 0, shape.rows,
-                         info(shape.width, sframe::PcType::Increment, run.b_key, run.signal_frame), 0};
+      descriptors_[i] = {run.start + start,
+                         code_end - start,
+                         0,
+                         shape.rows,
+                         info(shape.width, sframe::PcType::Increment, run.b_key, run.signal_frame),
+                         0};
       if (shape.type == sframe::FdeType::Flexible) ++slice.flexible;
       const std::uint32_t starts = shape.rows * bytes_of(shape.width);
       slice.start_bytes += starts;
@@ -286,7 +290,7 @@ class Encoder {
   RowStream& stream_;
   Dialect dialect_;
   Sequence sequence_;
-  BlockSizes sizes_;
+  CutFacts facts_;
   BlockPool pool_;
   std::vector<SectionEncoder::Descriptor> descriptors_;
   std::uint64_t start_bytes_ = 0, tail_bytes_ = 0;  ///< of rows

@@ -7,7 +7,8 @@
 
 namespace sframe_gen::emit::compact {
 
-CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi) : file_(image.is_file() ? &image.file() : nullptr), abi_(abi), zeros_are_filler_(!image.is_object()) {
+CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi)
+    : file_(image.is_file() ? &image.file() : nullptr), abi_(abi), zeros_are_filler_(!image.is_object()) {
   for (const elf::Section& section : image.sections()) {
     const Elf64_Shdr& header = section.header;
     constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;

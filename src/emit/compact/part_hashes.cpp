@@ -1,7 +1,6 @@
 #include "emit/compact/part_hashes.hpp"
 
 #include "support/hash.hpp"
-#include "support/in_parallel.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -17,14 +16,11 @@ std::uint64_t hash_of(std::uint32_t distance, RuleId rule) {
 
 }  // namespace
 
-PartHashes::PartHashes(const Sequence& sequence, std::span<const Stretch> stretches, std::uint32_t most_rows,
-                       std::size_t workers)
+PartHashes::PartHashes(const Sequence& sequence)
     : parts_(std::make_unique_for_overwrite<std::uint32_t[]>(sequence.cuts.size() + 1)),
       roots_(std::make_unique_for_overwrite<std::uint32_t[]>(sequence.cuts.size())),
       groups_(std::make_unique_for_overwrite<std::uint8_t[]>(sequence.cuts.size())) {
   parts_[sequence.cuts.size()] = behind_none;
-  for_each_in_parallel(stretches.size(), workers,
-                       [&](std::size_t i, std::size_t) { add(sequence, stretches[i], most_rows); });
 }
 
 void PartHashes::add(const Sequence& sequence, const Stretch& stretch, std::uint32_t most_rows) {
@@ -51,9 +47,9 @@ void PartHashes::add(const Sequence& sequence, const Stretch& stretch, std::uint
     const auto sum_behind = [&](std::uint32_t offset) {
       return hash_of(begin->offset - offset, begin->rule) * power + behind;
     };
-    parts_[cut] = static_cast<std::uint32_t>(mixed(sum_behind(offset_before)) >> 32U) / most_rows_of_part *
-                      most_rows_of_part +
-                  static_cast<std::uint32_t>(rows);
+    parts_[cut] =
+        static_cast<std::uint32_t>(mixed(sum_behind(offset_before)) >> 32U) / most_rows_of_part * most_rows_of_part +
+        static_cast<std::uint32_t>(rows);
     offset_before = begin[rows - 1].offset;
     const auto set_root_of = [&](std::uint32_t begin_cut) {
       const Row& row = first_of(begin_cut);
@@ -78,8 +74,8 @@ void PartHashes::set_root(std::uint32_t cut, std::uint64_t hash, std::size_t row
   const std::uint64_t spread = mixed(hash);
   groups_[cut] = static_cast<std::uint8_t>(spread >> (64 - group_bits));
   constexpr std::uint32_t said = most_rows_of_root << Root::parts_bits;
-  roots_[cut] = static_cast<std::uint32_t>(spread) / said * said + parts * most_rows_of_root +
-                static_cast<std::uint32_t>(rows);
+  roots_[cut] =
+      static_cast<std::uint32_t>(spread) / said * said + parts * most_rows_of_root + static_cast<std::uint32_t>(rows);
 }
 
 }  // namespace sframe_gen::emit::compact

@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <vector>
 
 #include "emit/compact/sequence.hpp"
 
@@ -16,10 +14,14 @@ namespace sframe_gen::emit::compact {
 /// there are stands beside the hash, so that no block has more than it may.
 class PartHashes {
  public:
-  PartHashes(const Sequence& sequence, std::span<const Stretch> stretches, std::uint32_t most_rows,
-             std::size_t workers);
+  /// None.
+  PartHashes() = default;
+  /// Of no stretch yet. One thread may add one while another adds another. `most_rows`: of a block.
+  explicit PartHashes(const Sequence& sequence);
+  void add(const Sequence& sequence, const Stretch& stretch, std::uint32_t most_rows);
 
-  /// The part behind a cut, behind others. That at a stretch's first cut, and that behind the last cut, are behind none.
+  /// The part behind a cut, behind others. That at a stretch's first cut, and that behind the last cut, are behind
+  /// none.
   std::uint32_t behind_others(std::uint32_t cut) const { return parts_[cut]; }
   static constexpr std::uint32_t behind_none = 0;
   static constexpr std::uint32_t rows_of(std::uint32_t part) { return part & (most_rows_of_part - 1); }
@@ -50,7 +52,6 @@ class PartHashes {
   /// A function that says nothing new.
   static constexpr std::uint32_t without_rows = most_rows_of_part;
 
-  void add(const Sequence& sequence, const Stretch& stretch, std::uint32_t most_rows);
   void set_root(std::uint32_t cut, std::uint64_t hash, std::size_t rows, std::uint32_t parts, std::uint32_t most_rows);
 
   std::unique_ptr<std::uint32_t[]> parts_;  ///< by cut, and one behind the last

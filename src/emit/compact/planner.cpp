@@ -23,21 +23,17 @@ struct Use {
 
 class Planner {
  public:
-  Planner(const Sequence& sequence, const BlockSizes& sizes, const Dialect& dialect)
-      : sequence_(sequence),
-        dialect_(dialect),
-        sizes_(sizes),
-        // Without an attribute in front, a block may be the beginning of another.
-        shares_heads_(dialect.shares_rows && !dialect.version->splits_descriptor),
-        stretches_(stretches_of(sequence)),
-        blocks_(dialect.shares_rows ? RepeatedBlocks(sequence, stretches_, sizes, dialect.compact_rows)
-                                    : RepeatedBlocks()),
+  Planner(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect)
+      : dialect_(dialect),
+        sizes_(facts.sizes),
+        shares_heads_(facts.shares_heads),
+        stretches_(facts.stretches),
+        blocks_(dialect.shares_rows ? RepeatedBlocks(sequence, facts, dialect.compact_rows) : RepeatedBlocks()),
         memories_(workers_for(sequence.cuts.size(), cuts_per_worker)),
-        reaches_(shares_heads_ ? Reaches() : Reaches(stretches_, sizes, dialect.compact_rows, memories_.size())),
         paths_(stretches_.size()),
-        rules_{sizes,
+        rules_{sizes_,
                blocks_,
-               reaches_,
+               facts.reaches,
                dialect.compact_rows,
                dialect.version->descriptor_size * parts_per_byte,
                shares_heads_},
@@ -62,7 +58,7 @@ class Planner {
   }
 
  private:
-  static constexpr std::size_t cuts_per_worker = 16384;
+  static constexpr std::size_t cuts_per_worker = 8192;
 
   static std::uint32_t share_of(std::uint32_t users, bool last) {
     constexpr std::uint32_t whole{parts_per_byte};  // a division of 64 bits takes twice as long
@@ -93,8 +89,7 @@ class Planner {
       least = use.bytes;
       best.bytes = use.bytes;
       best.blocks.clear();
-      for (const std::vector<PathBlock>& path : paths_)
-        best.blocks.insert(best.blocks.end(), path.begin(), path.end());
+      for (const std::vector<PathBlock>& path : paths_) best.blocks.insert(best.blocks.end(), path.begin(), path.end());
     }
     return std::move(use.users);
   }
@@ -141,14 +136,12 @@ class Planner {
     return use;
   }
 
-  const Sequence& sequence_;
   const Dialect& dialect_;
   const BlockSizes& sizes_;
   bool shares_heads_;
-  std::vector<Stretch> stretches_;
+  const std::vector<Stretch>& stretches_;
   RepeatedBlocks blocks_;
-  std::vector<PathMemory> memories_;  ///< one a thread
-  Reaches reaches_;
+  std::vector<PathMemory> memories_;           ///< one a thread
   std::vector<std::vector<PathBlock>> paths_;  ///< by stretch: the last ones
   PathRules rules_;
   std::vector<Use> uses_;  ///< one a thread: of the last paths
@@ -156,8 +149,8 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Sequence& sequence, const BlockSizes& sizes, const Dialect& dialect) {
-  return Planner(sequence, sizes, dialect).plan();
+Plan make_plan(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect) {
+  return Planner(sequence, facts, dialect).plan();
 }
 
 }  // namespace sframe_gen::emit::compact

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "emit/compact/block_sizes.hpp"
+#include "emit/compact/cut_facts.hpp"
 #include "emit/compact/sequence.hpp"
 #include "emit/compact/shortest_path.hpp"
 #include "emit/dialect.hpp"
@@ -15,8 +15,9 @@ struct Plan {
   /// of one repeated block are most likely equal.
   std::vector<PathBlock> blocks;
   std::size_t repeated = 0;  ///< how many numbers there are
-  std::uint64_t bytes = 0;     ///< of descriptors and rows, if blocks with one number are equal and no others
-  /// No choice among these cuts takes fewer bytes for descriptors and rows, whatever is shared.
+  std::uint64_t bytes = 0;   ///< of descriptors and rows, if blocks with one number are equal and no others
+  /// No choice among these cuts takes fewer bytes for descriptors and rows, whatever is shared, but for equal rows that
+  /// are cut at other places.
   std::uint64_t least_bytes = 0;
 };
 
@@ -28,6 +29,6 @@ struct Plan {
 ///     1. by all places that could use it. Nobody can pay less, so this path's length is a bound for any choice.
 ///     2. by those that used it the time before.
 ///     3. nothing at all where two or more used it. The sum over all then can only fall.
-Plan make_plan(const Sequence& sequence, const BlockSizes& sizes, const Dialect& dialect);
+Plan make_plan(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit::compact

@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
-#include "support/in_parallel.hpp"
-
 namespace sframe_gen::emit::compact {
 
-Reaches::Reaches(const std::vector<Stretch>& stretches, const BlockSizes& sizes, std::uint32_t most_rows,
-                 std::size_t workers)
-    : reaches_(std::make_unique_for_overwrite<Reach[]>(stretches.empty() ? 0 : stretches.back().end + std::size_t{1})) {
-  for_each_in_parallel(stretches.size(), workers,
-                       [&](std::size_t i, std::size_t) { add(stretches[i], sizes, most_rows); });
-}
+Reaches::Reaches(const Sequence& sequence)
+    : reaches_(std::make_unique_for_overwrite<Reach[]>(sequence.cuts.size() + 1)) {}
 
 namespace {
 

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "emit/compact/block_sizes.hpp"
 #include "emit/compact/sequence.hpp"
@@ -23,14 +22,14 @@ class Reaches {
  public:
   /// None.
   Reaches() = default;
-  Reaches(const std::vector<Stretch>& stretches, const BlockSizes& sizes, std::uint32_t most_rows, std::size_t workers);
+  /// Of no stretch yet. One thread may add one while another adds another.
+  explicit Reaches(const Sequence& sequence);
+  void add(const Stretch& stretch, const BlockSizes& sizes, std::uint32_t most_rows);
 
   /// Of blocks that end at that cut, which may be that behind a stretch's last; of each stretch, all but its first.
   const Reach& up_to(std::uint32_t end) const { return reaches_[end]; }
 
  private:
-  void add(const Stretch& stretch, const BlockSizes& sizes, std::uint32_t most_rows);
-
   std::unique_ptr<Reach[]> reaches_;
 };
 

@@ -1,5 +1,6 @@
 #include "emit/compact/repeated_blocks.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -37,17 +38,16 @@ void for_each_single_row(const Sequence& sequence, const Stretch& stretch, const
 
 }  // namespace
 
-RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, std::span<const Stretch> stretches, const BlockSizes& sizes,
-                               std::uint32_t most_rows)
+RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, std::uint32_t most_rows)
     : longest_(std::make_unique_for_overwrite<Id[]>(sequence.cuts.size())) {
   const std::size_t workers = workers_for(sequence.cuts.size(), cuts_per_worker);
-  const PartHashes hashes(sequence, stretches, most_rows, workers);
-  add_single_rows(sequence, stretches, hashes, sizes, workers);
-  const CutGroups groups(stretches, hashes, workers);
+  add_single_rows(sequence, facts, workers);
+  const CutGroups groups(facts.stretches, facts.hashes, workers);
   const auto singles = static_cast<Id>(blocks_.size());
   // What grows in a thread would be copied, and take pages of that thread's own.
   const std::size_t expected = sequence.cuts.size() / 2 / workers;
-  std::vector<BlockFinder> finders(workers, BlockFinder(hashes, sizes, most_rows, singles, longest_.get(), expected));
+  std::vector<BlockFinder> finders(
+      workers, BlockFinder(facts.hashes, facts.sizes, most_rows, singles, longest_.get(), expected));
   std::vector<std::size_t> finder_of(groups.size());
   for_each_in_parallel(groups.size(), workers, [&](std::size_t i, std::size_t worker) {
     finders[worker].find(groups[i]);
@@ -56,10 +56,17 @@ RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, std::span<const Stretch
 
   // Who found what follows from the threads, and so do numbers; but nothing follows from a number.
   std::vector<Id> shifts;
+  std::vector<std::vector<RepeatedBlock>> found;
+  Id count = singles;
   for (BlockFinder& finder : finders) {
-    const Id shift = static_cast<Id>(blocks_.size()) - singles;
-    shifts.push_back(shift);
-    for (RepeatedBlock block : finder.release()) {
+    found.push_back(finder.release());
+    shifts.push_back(count - singles);
+    count += static_cast<Id>(found.back().size());
+  }
+  blocks_.reserve(count);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Id shift = shifts[i];
+    for (RepeatedBlock block : found[i]) {
       if (block.head >= singles) block.head += shift;
       blocks_.push_back(block);
     }
@@ -75,12 +82,12 @@ RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, std::span<const Stretch
 }
 
 /// There are few, and many places begin with them.
-void RepeatedBlocks::add_single_rows(const Sequence& sequence, std::span<const Stretch> stretches,
-                                     const PartHashes& hashes, const BlockSizes& sizes, std::size_t workers) {
+void RepeatedBlocks::add_single_rows(const Sequence& sequence, const CutFacts& facts, std::size_t workers) {
+  const std::vector<Stretch>& stretches = facts.stretches;
   std::vector<std::vector<Kinds>> found(workers);
   for_each_in_parallel(stretches.size(), workers, [&](std::size_t i, std::size_t worker) {
     std::vector<Kinds>& own = found[worker];
-    for_each_single_row(sequence, stretches[i], hashes,
+    for_each_single_row(sequence, stretches[i], facts.hashes,
                         [&](std::uint32_t cut, std::size_t kind, std::uint32_t most_parts) {
                           if (kind >= own.size()) own.resize(kind + 1);
                           for (std::uint32_t parts = 0; parts < most_parts; ++parts)
@@ -100,7 +107,7 @@ void RepeatedBlocks::add_single_rows(const Sequence& sequence, std::span<const S
     Id head = none;
     for (std::uint32_t parts = 1; const Kind& places : all[kind]) {
       if (places.occurrences >= 2) {
-        const std::uint32_t bytes = sizes.shape(places.cut, places.cut + parts).bytes;
+        const std::uint32_t bytes = facts.sizes.shape(places.cut, places.cut + parts).bytes;
         blocks_.push_back({head, parts, places.occurrences, bytes});
         head = static_cast<Id>(blocks_.size() - 1);
       }
@@ -109,9 +116,9 @@ void RepeatedBlocks::add_single_rows(const Sequence& sequence, std::span<const S
   }
   for_each_in_parallel(stretches.size(), workers, [&](std::size_t i, std::size_t) {
     std::fill(longest_.get() + stretches[i].begin, longest_.get() + stretches[i].end, none);
-    for_each_single_row(sequence, stretches[i], hashes, [&](std::uint32_t cut, std::size_t kind, std::uint32_t parts) {
-      longest_[cut] = numbers[kind][parts - 1];
-    });
+    for_each_single_row(
+        sequence, stretches[i], facts.hashes,
+        [&](std::uint32_t cut, std::size_t kind, std::uint32_t parts) { longest_[cut] = numbers[kind][parts - 1]; });
   });
 }
 

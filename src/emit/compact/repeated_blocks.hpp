@@ -2,11 +2,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
-#include "emit/compact/block_sizes.hpp"
-#include "emit/compact/part_hashes.hpp"
+#include "emit/compact/cut_facts.hpp"
 #include "emit/compact/sequence.hpp"
 
 namespace sframe_gen::emit::compact {
@@ -30,8 +28,7 @@ class RepeatedBlocks {
 
   /// None.
   RepeatedBlocks() = default;
-  RepeatedBlocks(const Sequence& sequence, std::span<const Stretch> stretches, const BlockSizes& sizes,
-                 std::uint32_t most_rows);
+  RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, std::uint32_t most_rows);
 
   /// The longest that begins at the cut and occurs elsewhere too.
   Id longest_at(std::uint32_t cut) const { return longest_ == nullptr ? none : longest_[cut]; }
@@ -49,8 +46,7 @@ class RepeatedBlocks {
   const std::vector<RepeatedBlock>& all() const { return blocks_; }
 
  private:
-  void add_single_rows(const Sequence& sequence, std::span<const Stretch> stretches, const PartHashes& hashes,
-                       const BlockSizes& sizes, std::size_t workers);
+  void add_single_rows(const Sequence& sequence, const CutFacts& facts, std::size_t workers);
 
   std::unique_ptr<Id[]> longest_;  ///< by cut
   std::vector<RepeatedBlock> blocks_{1};

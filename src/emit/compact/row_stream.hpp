@@ -93,7 +93,7 @@ class RowStream {
   const RuleTable* source_ = nullptr;  ///< of the last functions that came with one
   std::uint32_t source_generation_ = 0;
   std::vector<RuleId> from_source_;  ///< by its numbers
-  std::vector<Part> parts_;  ///< those before the pieces and rows below
+  std::vector<Part> parts_;          ///< those before the pieces and rows below
   std::vector<Piece> pieces_;
   std::vector<Row> rows_;
   bool is_empty_ = true;  ///< no piece

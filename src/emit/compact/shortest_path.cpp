@@ -140,8 +140,7 @@ void find_with_heads(const PathRules& rules, const Stretch& stretch, const Block
       const std::size_t parts = end - begin;
       const RepeatedBlocks::Id block = parts <= memory.found.size() ? memory.found[parts - 1] : RepeatedBlocks::none;
       const bool repeats = block != RepeatedBlocks::none;
-      const std::uint32_t bytes =
-          repeats ? rules.blocks.all()[block].bytes : rules.sizes.shape(begin, end).bytes;
+      const std::uint32_t bytes = repeats ? rules.blocks.all()[block].bytes : rules.sizes.shape(begin, end).bytes;
       length += (bytes - bytes_before) * (repeats ? prices.share(block) : parts_per_byte);
       bytes_before = bytes;
       arrivals[parts] = std::min(arrivals[parts], arrival(length, begin - stretch.begin));
