@@ -1,9 +1,7 @@
 #include "emit/compact/padding.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <string_view>
 
 #include "support/endian.hpp"
 
@@ -22,21 +20,38 @@ bool is_idle_prefix(unsigned byte) {
   return byte == 0x66 || byte == 0x2e;
 }
 
-/// The nops of "Recommended Multi-Byte Sequence of NOP Instruction" (Intel SDM, volume 2B, NOP), without prefixes.
-constexpr std::array<std::string_view, 6> amd64_nops{
-    std::string_view("\x90", 1),
-    std::string_view("\x0f\x1f\x00", 3),
-    std::string_view("\x0f\x1f\x40\x00", 4),
-    std::string_view("\x0f\x1f\x44\x00\x00", 5),
-    std::string_view("\x0f\x1f\x80\x00\x00\x00\x00", 7),
-    std::string_view("\x0f\x1f\x84\x00\x00\x00\x00\x00", 8),
-};
-constexpr unsigned int3 = 0xcc;
-
-bool starts_with(Code code, std::string_view bytes) {
-  return code.size() >= bytes.size() && std::equal(bytes.begin(), bytes.end(), code.begin(),
-                                                   [](char a, std::byte b) { return static_cast<std::byte>(a) == b; });
+/// The nop that `code` begins with, of "Recommended Multi-Byte Sequence of NOP Instruction" (Intel SDM, volume 2B,
+/// NOP), without prefixes: 90, or 0f 1f with what its ModRM byte asks for, all zeros. 0: none.
+std::size_t nop_of_amd64(Code code) {
+  if (code.empty()) return 0;
+  if (at(code, 0) == 0x90) return 1;
+  if (code.size() < 3 || at(code, 0) != 0x0f || at(code, 1) != 0x1f) return 0;
+  std::size_t size = 0;
+  switch (at(code, 2)) {
+    case 0x00:
+      size = 3;
+      break;
+    case 0x40:
+      size = 4;
+      break;
+    case 0x44:
+      size = 5;
+      break;
+    case 0x80:
+      size = 7;
+      break;
+    case 0x84:
+      size = 8;
+      break;
+    default:
+      return 0;
+  }
+  if (code.size() < size) return 0;
+  const bool zeros = std::ranges::all_of(code.subspan(3, size - 3), [](std::byte byte) { return byte == std::byte{}; });
+  return zeros ? size : 0;
 }
+
+constexpr unsigned int3 = 0xcc;
 
 /// Bytes of the filler that `code` begins with; 0: none.
 std::size_t filler_of_amd64(Code code) {
@@ -44,11 +59,8 @@ std::size_t filler_of_amd64(Code code) {
   std::size_t prefixes = 0;
   while (prefixes < code.size() && is_idle_prefix(at(code, prefixes))) ++prefixes;
   if (prefixes == 0 && at(code, 0) == int3) return 1;
-  for (const std::string_view nop : amd64_nops) {
-    if (starts_with(code.subspan(prefixes), nop) && prefixes + nop.size() <= longest_instruction)
-      return prefixes + nop.size();
-  }
-  return 0;
+  const std::size_t nop = nop_of_amd64(code.subspan(prefixes));
+  return nop != 0 && prefixes + nop <= longest_instruction ? prefixes + nop : 0;
 }
 
 /// Instructions are little-endian in both byte orders (Arm ARM, B2.6.2).
