@@ -56,10 +56,11 @@ void RowStream::add_numbered(const NumberedFde& fde, const OwnRule& own_rule) {
   bool is_signed = false;
   for (const NumberedFre& fre : fde.fres) {
     const RuleId rule = own_rule(fre.rule);
-    tail_bytes += rules_.tail(rule, fde.type).size();
+    if (rule >= known_.size()) know_all_rules();
+    const Known& known = known_[rule];
+    tail_bytes += fde.type == sframe::FdeType::Default ? known.plain : known.flexible;
     if (rule == before.rule) continue;
-    const auto& recovery = rules_.recovery(rule);
-    is_signed |= recovery && recovery->mangled_ra;
+    is_signed |= known.is_signed;
     const bool cut = fre.pc_offset - before.offset >= stretch_before_cut || row - cut_at >= most_rows;
     before = {fre.pc_offset, rule};
     if (cut) {
@@ -78,6 +79,16 @@ void RowStream::add_numbered(const NumberedFde& fde, const OwnRule& own_rule) {
   gap_forbidden_ = false;
   end_ = fde.start + fde.size;
   if (gaps_ != nullptr) gaps_->expect(end_);
+}
+
+void RowStream::know_all_rules() {
+  while (known_.size() < rules_.size()) {
+    const auto rule = static_cast<RuleId>(known_.size());
+    const auto& recovery = rules_.recovery(rule);
+    known_.push_back({static_cast<std::uint8_t>(rules_.tail(rule, sframe::FdeType::Default).size()),
+                      static_cast<std::uint8_t>(rules_.tail(rule, sframe::FdeType::Flexible).size()),
+                      recovery && recovery->mangled_ra});
+  }
 }
 
 /// The rows of one that repeats are not of the sequence.

@@ -84,6 +84,7 @@ class RowStream {
   template <typename OwnRule>
   void keep(const NumberedFde& fde, const OwnRule& own_rule);
   void begin_part();
+  void know_all_rules();
   bool follows(std::uint64_t start) const;
 
   Dialect dialect_;
@@ -93,7 +94,13 @@ class RowStream {
   const RuleTable* source_ = nullptr;  ///< of the last functions that came with one
   std::uint32_t source_generation_ = 0;
   std::vector<RuleId> from_source_;  ///< by its numbers
-  std::vector<Part> parts_;          ///< those before the pieces and rows below
+  /// What each row needs of its rule.
+  struct Known {
+    std::uint8_t plain, flexible;  ///< bytes of the tail
+    bool is_signed;
+  };
+  std::vector<Known> known_;  ///< by rule
+  std::vector<Part> parts_;   ///< those before the pieces and rows below
   std::vector<Piece> pieces_;
   std::vector<Row> rows_;
   bool is_empty_ = true;  ///< no piece
