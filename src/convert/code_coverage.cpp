@@ -64,13 +64,6 @@ bool holds(const Ranges& ranges, std::uint64_t pc, std::uint64_t& end) {
   return inside;
 }
 
-bool is_code(const elf::Image& image, const elf::Section& section) {
-  const Elf64_Shdr& header = section.header;
-  constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
-  return (header.sh_flags & wanted) == wanted && header.sh_type != SHT_NOBITS && header.sh_size != 0 &&
-         image.is_code(header.sh_addr, header.sh_size);
-}
-
 class CodeCounter {
  public:
   CodeCounter(const elf::Image& image, Ranges described, Ranges with_rows)
@@ -82,7 +75,7 @@ class CodeCounter {
 
   CodeCoverage count() {
     for (const elf::Section& section : image_.sections())
-      if (is_code(image_, section)) count(section);
+      if (image_.is_code(section)) count(section);
     return std::move(code_);
   }
 

@@ -15,6 +15,20 @@
 
 namespace sframe_gen::elf {
 
+namespace {
+
+bool has_bytes(const Section& section) {
+  return section.header.sh_type != SHT_NOBITS && section.header.sh_type != SHT_NULL;
+}
+
+/// Of code without bytes, a small file could claim gigabytes.
+bool has_code(const Section& section) {
+  constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
+  return (section.header.sh_flags & wanted) == wanted && section.header.sh_size != 0 && has_bytes(section);
+}
+
+}  // namespace
+
 Image Image::open(const std::filesystem::path& path) {
   return of_file(MappedFile(path));
 }
@@ -171,7 +185,7 @@ const Elf64_Phdr* Image::find_segment(std::uint32_t type) const {
 }
 
 std::span<const std::byte> Image::bytes_of(const Section& section) const {
-  if (section.header.sh_type == SHT_NOBITS || section.header.sh_type == SHT_NULL) return {};
+  if (!has_bytes(section)) return {};
   const Elf64_Shdr& header = section.header;
   if (!section.name.empty()) return slice(header.sh_offset, header.sh_size, section.name.c_str());
   return slice(header.sh_offset, header.sh_size, ("section " + std::to_string(section.index)).c_str());
@@ -186,6 +200,10 @@ std::span<const std::byte> Image::contents_of(const Section& section, std::vecto
   return storage;
 }
 
+bool Image::is_code(const Section& section) const {
+  return has_code(section) && is_code(section.header.sh_addr, section.header.sh_size);
+}
+
 void Image::find_code() {
   std::vector<AddressRange> executable;
   for (const Elf64_Phdr& segment : segments_) {
@@ -193,10 +211,7 @@ void Image::find_code() {
       executable.push_back({segment.p_vaddr, segment.p_vaddr + segment.p_memsz});
   }
   for (const Section& section : sections_) {
-    constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
-    if (!has_section_headers() || (section.header.sh_flags & wanted) != wanted || section.header.sh_size == 0) continue;
-    // Of code without bytes, a small file could claim gigabytes.
-    if (section.header.sh_type == SHT_NOBITS) continue;
+    if (!has_section_headers() || !has_code(section)) continue;
     const AddressRange range{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
     const bool loaded = is_object() || std::any_of(executable.begin(), executable.end(), [&](const AddressRange& s) {
                           return s.begin <= range.begin && range.end <= s.end;

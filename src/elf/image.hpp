@@ -60,7 +60,8 @@ class Image {
   const Section* find_section(std::string_view name) const;
   const Elf64_Phdr* find_segment(std::uint32_t type) const;
 
-  /// The section's bytes in the file; empty for SHT_NOBITS. Throws MalformedInput when they lie outside the file.
+  /// The section's bytes in the file; empty for SHT_NOBITS and SHT_NULL. Throws MalformedInput when they lie outside
+  /// the file.
   std::span<const std::byte> bytes_of(const Section& section) const;
   /// As `bytes_of`, decompressed where SHF_COMPRESSED says so; `storage` then holds the bytes.
   std::span<const std::byte> contents_of(const Section& section, std::vector<std::byte>& storage) const;
@@ -74,6 +75,8 @@ class Image {
     const std::uint64_t left = code_left(address);
     return left != 0 && size <= left;
   }
+  /// Whether all of the section is, and the file has its bytes.
+  bool is_code(const Section& section) const;
   /// Bytes from `address` to where such a range ends; 0 outside all of them.
   std::uint64_t code_left(std::uint64_t address) const;
 

@@ -34,12 +34,14 @@ bare:
   ud2
 )";
 
-CodeCoverage code_of(const std::string& source) {
-  ConvertOptions options;
+CodeCoverage code_of(const object::test::Bytes& object, ConvertOptions options = {}) {
   options.format.version = sframe::Version::V2;  // which has no word for a CFA in memory
   options.count_code = true;
-  const auto bytes = object::test::assemble(source);
-  return convert_object(object::test::open(bytes), options).outcome.coverage.code.value();
+  return convert_object(object::test::open(object), options).outcome.coverage.code.value();
+}
+
+CodeCoverage code_of(const std::string& source) {
+  return code_of(object::test::assemble(source));
 }
 
 TEST(CodeCoverage, CountsWhatNobodyDescribes) {
@@ -68,6 +70,29 @@ TEST(CodeCoverage, NamesEachPlaceFromItsSection) {
   expect(0, "described", 1, 3, 0);
   expect(1, "bare", 16, 19, 3);
   expect(2, "", 32, 34, 2);
+}
+
+// Whatever the header of type SHT_NULL says: there are no bytes, to look at for padding neither.
+TEST(CodeCoverage, LeavesOutSectionsWithoutBytes) {
+  auto object = object::test::assemble(some_code + R"(
+  .section .text.none, "ax", @progbits
+  .cfi_startproc
+  ret
+  .cfi_endproc
+  .balign 4096
+  .cfi_startproc
+  ret
+  .cfi_endproc
+  .balign 4096
+)");
+  object::test::set_header(object, ".text.none", &Elf64_Shdr::sh_type, Elf64_Word{SHT_NULL});
+  ConvertOptions compact;
+  compact.format.compact_rows = 32;
+  for (const ConvertOptions& options : {ConvertOptions{}, compact}) {
+    const CodeCoverage code = code_of(object, options);
+    ASSERT_EQ(code.sections.size(), 1U);
+    EXPECT_EQ(code.sections[0].name, ".text");
+  }
 }
 
 TEST(CodeCoverage, CountsStubsAsRows) {

@@ -10,10 +10,8 @@ namespace sframe_gen::emit::compact {
 CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi)
     : file_(image.is_file() ? &image.file() : nullptr), abi_(abi), zeros_are_filler_(!image.is_object()) {
   for (const elf::Section& section : image.sections()) {
+    if (!image.is_code(section)) continue;
     const Elf64_Shdr& header = section.header;
-    constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
-    if ((header.sh_flags & wanted) != wanted || header.sh_type == SHT_NOBITS || header.sh_size == 0) continue;
-    if (!image.is_code(header.sh_addr, header.sh_size)) continue;
     code_.push_back({header.sh_addr, header.sh_addr + header.sh_size, image.bytes_of(section)});
   }
   if (!image.has_section_headers()) add_segments(image);
