@@ -19,8 +19,8 @@ namespace sframe_gen::convert {
 
 namespace {
 
-/// What takes three times as long as to start a thread. libc.so.6, with 3,713 functions, takes 0.94 times as long with
-/// two, libgio-2.0.so.0 and libcrypto.so.3 0.9 times.
+/// What takes three times as long as to start a thread. With two, libc.so.6 (3,713 functions) takes 0.94 times as long,
+/// libgio-2.0.so.0 and libcrypto.so.3 0.9 times; on idle processors that have to wake up first, as long as with one.
 constexpr std::size_t functions_per_thread = 1024;
 /// More than one: a thread that shares its core with the file's copy takes fewer.
 constexpr std::size_t parts_per_thread = 4;
