@@ -230,4 +230,10 @@ std::uint64_t Image::code_left(std::uint64_t address) const {
   return address < range.end ? range.end - address : 0;
 }
 
+std::optional<std::uint64_t> Image::code_after(std::uint64_t address) const {
+  const auto after = std::ranges::upper_bound(code_, address, {}, &AddressRange::begin);
+  if (after == code_.end()) return {};
+  return after->begin;
+}
+
 }  // namespace sframe_gen::elf

@@ -79,6 +79,8 @@ class Image {
   bool is_code(const Section& section) const;
   /// Bytes from `address` to where such a range ends; 0 outside all of them.
   std::uint64_t code_left(std::uint64_t address) const;
+  /// Where the first such range behind `address` begins.
+  std::optional<std::uint64_t> code_after(std::uint64_t address) const;
 
  private:
   Image() = default;

@@ -25,35 +25,19 @@ std::uint64_t total_bytes(const std::vector<PcRange>& merged_ranges) {
   return bytes;
 }
 
-namespace {
-
-/// Calls back with each stretch of `whole` that no range of `part` covers.
-template <typename Callback>
-void for_each_uncovered(const std::vector<PcRange>& whole, const std::vector<PcRange>& part, Callback&& callback) {
+std::vector<PcRange> uncovered(const std::vector<PcRange>& whole, const std::vector<PcRange>& part) {
+  std::vector<PcRange> stretches;
   auto next = part.begin();
   for (const PcRange& range : whole) {
     std::uint64_t position = range.begin;
     while (next != part.end() && next->end <= position) ++next;
     for (auto it = next; it != part.end() && it->begin < range.end; ++it) {
-      if (it->begin > position) callback(PcRange{position, it->begin});
+      if (it->begin > position) stretches.push_back({position, it->begin});
       position = std::max(position, it->end);
     }
-    if (position < range.end) callback(PcRange{position, range.end});
+    if (position < range.end) stretches.push_back({position, range.end});
   }
-}
-
-}  // namespace
-
-std::uint64_t uncovered_bytes(const std::vector<PcRange>& whole, const std::vector<PcRange>& part) {
-  std::uint64_t bytes = 0;
-  for_each_uncovered(whole, part, [&](const PcRange& range) { bytes += range.end - range.begin; });
-  return bytes;
-}
-
-std::uint64_t count_uncovered(const std::vector<PcRange>& whole, const std::vector<PcRange>& part) {
-  std::uint64_t count = 0;
-  for_each_uncovered(whole, part, [&](const PcRange&) { ++count; });
-  return count;
+  return stretches;
 }
 
 }  // namespace sframe_gen::verify

@@ -14,10 +14,7 @@ std::vector<PcRange> merged(std::vector<PcRange> ranges, std::uint64_t gap = 0);
 
 std::uint64_t total_bytes(const std::vector<PcRange>& merged_ranges);
 
-/// How many bytes of `whole` no range of `part` covers. Both merged.
-std::uint64_t uncovered_bytes(const std::vector<PcRange>& whole, const std::vector<PcRange>& part);
-
-/// How many stretches of `whole` no range of `part` covers. Both merged.
-std::uint64_t count_uncovered(const std::vector<PcRange>& whole, const std::vector<PcRange>& part);
+/// The stretches of `whole` that no range of `part` covers. Both merged.
+std::vector<PcRange> uncovered(const std::vector<PcRange>& whole, const std::vector<PcRange>& part);
 
 }  // namespace sframe_gen::verify

@@ -35,6 +35,31 @@ Caller outermost() {
   return caller;
 }
 
+/// Zeros that `code` begins with, in whole instructions' places, which linkers leave between sections. No more than
+/// an Instruction can say.
+std::uint8_t zeros_before(std::span<const std::byte> code, sframe::Abi abi) {
+  constexpr std::size_t most = 128;
+  const auto looked_at = code.first(std::min(code.size(), most));
+  const auto end = std::ranges::find_if(looked_at, [](std::byte byte) { return byte != std::byte{}; });
+  const auto zeros = static_cast<std::size_t>(end - looked_at.begin());
+  const std::size_t alignment = abi == sframe::Abi::Amd64 ? 1 : abi == sframe::Abi::S390x ? 2 : 4;
+  return static_cast<std::uint8_t>(zeros - zeros % alignment);
+}
+
+/// What stands at `at` and is no instruction that is known, up to where one may be.
+Instruction between_instructions(std::span<const std::byte> code, std::uint64_t at, bool is_entry, sframe::Abi abi) {
+  Instruction bytes;
+  bytes.flow = Flow::Trap;
+  bytes.is_padding = is_entry;
+  if (is_entry) bytes.size = zeros_before(code.subspan(at), abi);
+  if (bytes.size != 0) return bytes;
+  const std::uint64_t next = std::min<std::uint64_t>(at / smallest_stub * smallest_stub + smallest_stub, code.size());
+  bytes.size = static_cast<std::uint8_t>(next - at);
+  // s390x: the number of the symbol stands behind the jump.
+  bytes.is_padding = is_entry && bytes.size < smallest_stub;
+  return bytes;
+}
+
 bool goes_on(Flow flow) {
   return flow == Flow::Next || flow == Flow::Branch || flow == Flow::Call;
 }
@@ -74,12 +99,11 @@ Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std:
 /// glibc's own has call frame information. What does not round the stack pointer down may as well be a function that
 /// others call, as the one is that a library's header names.
 void Emulation::read_start(const elf::Image& image) {
-  constexpr std::uint64_t longest = 64;
   if (!elf::is_program(image)) return;
   const std::uint64_t entry = image.header().e_entry;
   std::map<std::uint64_t, Place> places;
   bool aligned = false;
-  for (std::uint64_t at = 0; at < longest;) {
+  for (std::uint64_t at = 0; at < longest_start;) {
     // An instruction has up to 15 bytes; the last ones of the code may have less behind them.
     std::span<const std::byte> code;
     for (std::uint64_t size = 15; code.empty() && size != 0; --size)
@@ -128,13 +152,9 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
       if (place.instruction.target != 0) targets_.insert(place.instruction.target);
       falls_in = goes_on(found->flow) && !(place.is_entry && found->is_padding);
     } else {
-      std::uint64_t next = std::min<std::uint64_t>(at / smallest_stub * smallest_stub + smallest_stub, code.size());
       const auto start = std::ranges::upper_bound(starts, address + at);
-      if (start != starts.end()) next = std::min(next, *start - address);
-      place.instruction.size = static_cast<std::uint8_t>(next - at);
-      place.instruction.flow = Flow::Trap;
-      // s390x: the number of the symbol stands behind the jump.
-      place.instruction.is_padding = place.is_entry && next - at < smallest_stub;
+      const std::uint64_t end = start == starts.end() ? code.size() : std::min(code.size(), *start - address);
+      place.instruction = between_instructions(code.first(end), at, place.is_entry, abi_.abi);
       falls_in = false;
     }
     places_.emplace(address + at, place);
@@ -264,7 +284,11 @@ Emulation::Knowledge Emulation::knowledge_of(std::uint64_t pc) const {
 
 std::uint64_t Emulation::boundary_after(std::uint64_t pc) const {
   const auto after = places_.upper_bound(pc);
-  return after == places_.end() ? std::numeric_limits<std::uint64_t>::max() : after->first;
+  const std::uint64_t next = after == places_.end() ? std::numeric_limits<std::uint64_t>::max() : after->first;
+  if (after == places_.begin()) return next;
+  const auto& [start, place] = *std::prev(after);
+  const std::uint64_t size = place.instruction.size;
+  return pc - start < size ? std::min(next, start + size) : next;
 }
 
 Caller Emulation::caller_at(std::uint64_t pc) const {

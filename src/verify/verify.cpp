@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <future>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <thread>
-#include <unordered_set>
 #include <utility>
 
 #include "cfi/section_loader.hpp"
@@ -19,6 +17,7 @@
 #include "support/background.hpp"
 #include "support/text.hpp"
 #include "verify/caller.hpp"
+#include "verify/code_to_follow.hpp"
 #include "verify/emulation.hpp"
 #include "verify/fde_index.hpp"
 #include "verify/file_section.hpp"
@@ -64,7 +63,7 @@ class Verifier {
     std::vector<std::uint64_t> starts;
     for (const sframe::Fde& fde : section.fdes) starts.push_back(fde.start);
     std::ranges::sort(starts);
-    emulation_.emplace(image_, sframe::traits_of(section.abi), plain_code(section), starts);
+    emulation_.emplace(image_, sframe::traits_of(section.abi), code_to_follow(section, image_, described()), starts);
     std::uint64_t since_release = 0;
     for (const sframe::Fde& fde : std::span(section.fdes).subspan(begin, end - begin)) {
       if (result_.functions++ % functions_per_progress == 0 && progress) progress(result_.functions, end - begin);
@@ -78,15 +77,10 @@ class Verifier {
   }
 
   void count_coverage(const std::vector<PcRange>& claimed, Verification& result) const {
-    std::vector<PcRange> described;
-    for (const FdeIndex& index : indices_) {
-      const auto ranges = index.ranges();
-      described.insert(described.end(), ranges.begin(), ranges.end());
-    }
-    described = merged(std::move(described));
+    const std::vector<PcRange> described = this->described(), left_out = uncovered(described, claimed);
     result.described_bytes = total_bytes(described);
-    result.claimed_bytes = result.described_bytes - uncovered_bytes(described, claimed);
-    result.left_out_rows = count_uncovered(described, claimed);
+    result.claimed_bytes = result.described_bytes - total_bytes(left_out);
+    result.left_out_rows = left_out.size();
   }
 
  private:
@@ -100,34 +94,19 @@ class Verifier {
     }
   }
 
-  /// Where section headers do not name the stubs: what no FDE describes and has rows all the same; rows that repeat;
-  /// and what is small and next to those, the header for one. What it does is for the instructions to say. No more than
-  /// `most` bytes, as following them takes thirty times their size in memory.
-  std::vector<PcRange> plain_code(const sframe::Section& section) {
-    constexpr std::uint64_t most = 1U << 20U, small = 32;
-    std::vector<PcRange> stubs, beside;
-    if (image_.has_section_headers()) return stubs;
-    for (const sframe::Fde& fde : section.fdes) {
-      if (fde.size == 0 || !image_.is_code(fde.start, fde.size) || fde.start == image_.header().e_entry) continue;
-      const bool is_stub = fde.pc_type == sframe::PcType::Mask || index_at(fde.start) == nullptr;
-      if (is_stub) stubs.push_back({fde.start, fde.start + fde.size});
-      if (!is_stub && fde.size <= small) beside.push_back({fde.start, fde.start + fde.size});
+  /// By FDEs, merged.
+  std::vector<PcRange> described() const {
+    std::vector<PcRange> described;
+    for (const FdeIndex& index : indices_) {
+      const auto ranges = index.ranges();
+      described.insert(described.end(), ranges.begin(), ranges.end());
     }
-    stubs = merged(std::move(stubs), largest_gap_in_stubs);
-    std::unordered_set<std::uint64_t> borders;
-    for (const PcRange& range : stubs) borders.insert({range.begin, range.end});
-    std::ranges::copy_if(beside, std::back_inserter(stubs), [&](const PcRange& range) {
-      return borders.contains(range.begin) || borders.contains(range.end);
-    });
-    stubs = merged(std::move(stubs), largest_gap_in_stubs);
-    std::uint64_t bytes = 0;
-    std::erase_if(stubs, [&](const PcRange& range) { return (bytes += range.end - range.begin) > most; });
-    return stubs;
+    return merged(std::move(described));
   }
 
   void check_function(const sframe::Fde& fde, const sframe::Section& section) {
     result_.rows += fde.fres.size();
-    if (fde.size != 0 && !image_.is_code(fde.start, fde.size)) {
+    if (fde.size != 0 && !is_code(fde.start, fde.start + fde.size, section.abi)) {
       differ(fde.start, ".sframe describes " + hex(fde.size) + " bytes from here, which are not code");
       return;
     }
@@ -150,6 +129,22 @@ class Verifier {
     }
   }
 
+  /// Of several sections, nothing but padding may stand between them.
+  bool is_code(std::uint64_t begin, std::uint64_t end, sframe::Abi abi) const {
+    std::uint64_t pc = begin;
+    while (pc < end) {
+      if (const std::uint64_t left = image_.code_left(pc); left != 0) {
+        if (left >= end - pc) return true;
+        pc += left;
+        continue;
+      }
+      const auto next = image_.code_after(pc);
+      if (pc == begin || !next || *next >= end || !is_padding(image_, abi, pc, *next)) return false;
+      pc = *next;
+    }
+    return false;
+  }
+
   /// Walks the stretch [begin, end) of one row in steps over which the DWARF does not change either.
   void check_interval(const PcRange& range, const sframe::Fre& fre, const sframe::Fde& fde,
                       const sframe::Section& section) {
@@ -162,7 +157,7 @@ class Verifier {
       }
       const FdeIndex* const index = index_at(pc);
       if (index == nullptr) {
-        const std::uint64_t end = std::min(range.end, next_described(pc));
+        const std::uint64_t end = std::min({range.end, next_described(pc), emulation_->boundary_after(pc)});
         // A row of a compact section goes on over padding to the next function, and never begins there.
         if (pc == range.begin || !is_padding(image_, section.abi, pc, end)) {
           differ(pc, ".sframe has a row, but no FDE describes this PC");

@@ -15,11 +15,14 @@ TEST(Coverage, JoinsWhatOverlapsOrTouches) {
   EXPECT_EQ(verify::total_bytes(ranges), 27U);
 }
 
-TEST(Coverage, CountsStretchesThatNothingCovers) {
-  EXPECT_EQ(verify::count_uncovered({{0, 100}}, {{0, 100}}), 0U);
-  EXPECT_EQ(verify::count_uncovered({{0, 100}}, {}), 1U);
-  EXPECT_EQ(verify::count_uncovered({{0, 100}}, {{10, 20}, {30, 40}}), 3U);
-  EXPECT_EQ(verify::count_uncovered({{0, 10}, {20, 30}}, {{0, 25}}), 1U);
+TEST(Coverage, FindsStretchesThatNothingCovers) {
+  EXPECT_EQ(verify::uncovered({{0, 100}}, {{0, 100}}).size(), 0U);
+  EXPECT_EQ(verify::uncovered({{0, 100}}, {}).size(), 1U);
+  EXPECT_EQ(verify::uncovered({{0, 100}}, {{10, 20}, {30, 40}}).size(), 3U);
+  const auto left = verify::uncovered({{0, 10}, {20, 30}}, {{0, 25}});
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].begin, 25U);
+  EXPECT_EQ(left[0].end, 30U);
 }
 
 }  // namespace

@@ -2,29 +2,72 @@
 
 #include <algorithm>
 
+#include "elf/kernel_image.hpp"
 #include "emit/compact/padding.hpp"
 #include "support/let_go.hpp"
 
 namespace sframe_gen::emit::compact {
 
+/// A loaded section: code, or what may stand between two sections of code.
+struct CodeGaps::Loaded {
+  std::uint64_t begin, end;
+  std::span<const std::byte> bytes;
+  bool is_code;
+};
+
 CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi)
     : file_(image.is_file() ? &image.file() : nullptr), abi_(abi), zeros_are_filler_(!image.is_object()) {
-  for (const elf::Section& section : image.sections()) {
-    if (!image.is_code(section)) continue;
-    const Elf64_Shdr& header = section.header;
-    code_.push_back({header.sh_addr, header.sh_addr + header.sh_size, image.bytes_of(section)});
+  if (image.has_section_headers()) {
+    add_sections(image);
+  } else {
+    add_segments(image);
   }
-  if (!image.has_section_headers()) add_segments(image);
-  std::ranges::sort(code_, {}, &Code::begin);
+}
+
+void CodeGaps::add_sections(const elf::Image& image) {
+  std::vector<Loaded> sections;
+  for (const elf::Section& section : image.sections()) {
+    const Elf64_Shdr& header = section.header;
+    const bool takes_no_addresses = header.sh_type == SHT_NOBITS && (header.sh_flags & SHF_TLS) != 0;
+    if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_size == 0 || takes_no_addresses) continue;
+    const bool is_code = image.is_code(section);
+    sections.push_back({header.sh_addr, header.sh_addr + header.sh_size,
+                        is_code ? image.bytes_of(section) : std::span<const std::byte>(), is_code});
+  }
+  std::ranges::sort(sections, {}, &Loaded::begin);
+  // A linker moves an object's sections one by one, and a kernel gives back the memory of those that it starts with.
+  const bool sections_stay_together = !image.is_object() && !elf::is_kernel(image);
+  bool after_code = false;
+  for (const Loaded& section : sections) {
+    if (section.is_code && after_code && sections_stay_together && goes_on(image, code_.back(), section)) {
+      Code& code = code_.back();
+      code.end = section.end;
+      code.bytes = {code.bytes.data(), code.end - code.begin};
+    } else if (section.is_code) {
+      code_.push_back({section.begin, section.end, section.bytes});
+    }
+    after_code = section.is_code;
+  }
+}
+
+/// Whether the section stands behind the code in the file as it does in memory, with nothing but filler between.
+bool CodeGaps::goes_on(const elf::Image& image, const Code& code, const Loaded& section) {
+  if (section.begin < code.end) return false;
+  const auto file_distance = section.bytes.data() - code.bytes.data();
+  if (file_distance < 0 || static_cast<std::uint64_t>(file_distance) != section.begin - code.begin) return false;
+  return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& segment) {
+    return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && segment.p_vaddr <= code.begin &&
+           section.end - segment.p_vaddr <= segment.p_filesz;
+  });
 }
 
 void CodeGaps::add_segments(const elf::Image& image) {
-  code_.clear();
   for (const Elf64_Phdr& segment : image.segments()) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
     code_.push_back({segment.p_vaddr, segment.p_vaddr + segment.p_filesz,
                      image.slice(segment.p_offset, segment.p_filesz, "PT_LOAD")});
   }
+  std::ranges::sort(code_, {}, &Code::begin);
 }
 
 const CodeGaps::Code* CodeGaps::code_before(std::uint64_t address) const {

@@ -18,8 +18,8 @@ class Gaps {
   Gaps(const Gaps&) = delete;
   Gaps& operator=(const Gaps&) = delete;
 
-  /// Whether [begin, end), which no function has, is padding of the section that holds the byte before it and the one
-  /// behind it. A place without bytes is, if it is inside a section.
+  /// Whether [begin, end), which no function has, is padding of the code that holds the byte before it and the one
+  /// behind it. A place without bytes is, if it is inside of code.
   virtual bool is_filled(std::uint64_t begin, std::uint64_t end) const = 0;
   /// One that begins there will be asked for soon.
   virtual void expect(std::uint64_t /*begin*/) const {}
@@ -27,7 +27,8 @@ class Gaps {
   virtual void let_go() const {}
 };
 
-/// Those of a file.
+/// Those of a file. Sections of linked code that stand one behind the other in a segment (.init, .plt, .text, .fini)
+/// are one: their addresses do not change any more.
 class CodeGaps final : public Gaps {
  public:
   CodeGaps(const elf::Image& image, sframe::Abi abi);
@@ -40,7 +41,10 @@ class CodeGaps final : public Gaps {
     std::uint64_t begin, end;  ///< virtual addresses
     std::span<const std::byte> bytes;
   };
+  struct Loaded;
+  void add_sections(const elf::Image& image);
   void add_segments(const elf::Image& image);
+  static bool goes_on(const elf::Image& image, const Code& code, const Loaded& section);
   /// Where the byte before the address is, or null.
   const Code* code_before(std::uint64_t address) const;
 

@@ -1,0 +1,99 @@
+// What one descriptor may reach over in a file: padding inside of code, and between sections that linkers put side by
+// side.
+
+#include "emit/compact/gaps.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace sframe_gen::test {
+namespace {
+
+struct TestSection {
+  std::uint64_t address;
+  std::uint64_t size;
+  std::uint64_t flags = SHF_ALLOC | SHF_EXECINSTR;
+  std::uint64_t file_offset = address;
+};
+
+/// 0x300 bytes of an executable segment at 0, all of them `filler` but where a section of code is, which holds `ret`.
+class Program {
+ public:
+  explicit Program(std::vector<TestSection> sections, std::uint16_t type = ET_DYN, std::byte filler = {})
+      : bytes_(end, filler) {
+    sections.insert(sections.begin(), {0, 0, 0});  // the table's first, and the one that names come from
+    for (const TestSection& section : sections)
+      if ((section.flags & SHF_EXECINSTR) != 0) std::memset(&bytes_[section.file_offset], 0xc3, section.size);
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident, "\177ELF\2\1\1", 7);
+    header.e_type = type;
+    header.e_machine = EM_X86_64;
+    header.e_version = EV_CURRENT;
+    header.e_ehsize = sizeof(Elf64_Ehdr);
+    header.e_phentsize = sizeof(Elf64_Phdr);
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_phoff = sizeof(Elf64_Ehdr);
+    header.e_phnum = type == ET_REL ? 0 : 1;
+    header.e_shoff = end;
+    header.e_shnum = static_cast<std::uint16_t>(sections.size());
+    std::memcpy(bytes_.data(), &header, sizeof header);
+    const Elf64_Phdr segment{PT_LOAD, PF_R | PF_X, 0, 0, 0, end, end, 0x1000};
+    std::memcpy(&bytes_[sizeof header], &segment, sizeof segment);
+    for (const TestSection& section : sections) {
+      const std::uint32_t kind = section.size == 0 ? SHT_NULL : SHT_PROGBITS;
+      const Elf64_Shdr entry{0, kind, section.flags, section.address, section.file_offset, section.size, 0, 0, 1, 0};
+      const auto* const first = reinterpret_cast<const std::byte*>(&entry);
+      bytes_.insert(bytes_.end(), first, first + sizeof entry);
+    }
+  }
+
+  bool is_filled(std::uint64_t from, std::uint64_t to) const {
+    return emit::compact::CodeGaps(elf::Image::of_bytes(bytes_, "program"), sframe::Abi::Amd64).is_filled(from, to);
+  }
+
+ private:
+  static constexpr std::uint64_t end = 0x300;
+  std::vector<std::byte> bytes_;
+};
+
+TEST(CodeGaps, SectionsSideBySideAreOnePieceOfCode) {
+  const Program program({{0x100, 0x20}, {0x120, 0x20}, {0x150, 0x20}});
+  EXPECT_TRUE(program.is_filled(0x120, 0x120));
+  EXPECT_TRUE(program.is_filled(0x140, 0x150));
+  EXPECT_FALSE(program.is_filled(0x13f, 0x150)) << "a byte of code";
+  EXPECT_FALSE(program.is_filled(0x170, 0x180)) << "nothing behind it";
+}
+
+TEST(CodeGaps, OrderOfHeadersMeansNothing) {
+  EXPECT_TRUE(Program({{0x150, 0x20}, {0x100, 0x40}}).is_filled(0x140, 0x150));
+}
+
+TEST(CodeGaps, WhatIsBetweenSectionsMustBePadding) {
+  const std::vector<TestSection> sections{{0x100, 0x40}, {0x150, 0x20}};
+  EXPECT_TRUE(Program(sections, ET_DYN, std::byte{0xcc}).is_filled(0x140, 0x150));
+  EXPECT_FALSE(Program(sections, ET_DYN, std::byte{0x55}).is_filled(0x140, 0x150));
+}
+
+TEST(CodeGaps, DataBetweenIsNoPadding) {
+  for (const std::uint64_t flags : {std::uint64_t{SHF_ALLOC}, std::uint64_t{SHF_ALLOC | SHF_WRITE}})
+    EXPECT_FALSE(Program({{0x100, 0x40}, {0x144, 4, flags}, {0x150, 0x20}}).is_filled(0x140, 0x150));
+}
+
+TEST(CodeGaps, NotLoadedMeansNothing) {
+  EXPECT_TRUE(Program({{0x100, 0x40}, {0, 0x80, 0, 0x200}, {0x150, 0x20}}).is_filled(0x140, 0x150));
+}
+
+TEST(CodeGaps, SectionsElsewhereInTheFileStayApart) {
+  const Program program({{0x100, 0x40}, {0x150, 0x20, SHF_ALLOC | SHF_EXECINSTR, 0x180}});
+  EXPECT_FALSE(program.is_filled(0x140, 0x150));
+}
+
+TEST(CodeGaps, SectionsOfObjectsStayApart) {
+  EXPECT_FALSE(Program({{0x100, 0x40}, {0x140, 0x20}}, ET_REL).is_filled(0x140, 0x140));
+}
+
+}  // namespace
+}  // namespace sframe_gen::test
