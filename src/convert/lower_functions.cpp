@@ -1,7 +1,6 @@
 #include "convert/lower_functions.hpp"
 
 #include <exception>
-#include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -19,11 +18,12 @@ namespace sframe_gen::convert {
 
 namespace {
 
-/// What takes three times as long as to start a thread. With two, libc.so.6 (3,713 functions) takes 0.94 times as long,
-/// libgio-2.0.so.0 and libcrypto.so.3 0.9 times; on idle processors that have to wake up first, as long as with one.
-constexpr std::size_t functions_per_thread = 1024;
-/// More than one: a thread that shares its core with the file's copy takes fewer.
-constexpr std::size_t parts_per_thread = 4;
+/// With two threads libssl.so.3 (1,291 functions) takes 0.95 times as long as with one, libX11.so.6 (1,925) 0.87 times
+/// and bash (2,277) 0.96 times; libm.so.6 (873) gains nothing.
+constexpr std::size_t functions_per_thread = 512;
+/// More than one: a thread that has the file's copy to make first takes fewer. With 4, libgio-2.0.so.0 takes 4 %
+/// longer.
+constexpr std::size_t parts_per_thread = 8;
 
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
 struct LoweredPart {
@@ -145,7 +145,7 @@ BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
 }
 
 LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
-                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps, BusyCore* busy) {
+                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps, Companion* companion) {
   LoweredFunctions all{emit::SectionEncoder(dialect), new_coverage(source, dialect)};
   const std::size_t threads = workers_for(source.size(), functions_per_thread);
   auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
@@ -167,7 +167,7 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
       failures[i] = std::current_exception();
     }
   };
-  for_each_in_parallel(parts.size(), threads, lower_or_fail, busy);
+  for_each_in_parallel(parts.size(), threads, lower_or_fail, companion);
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   LoweredPart lowered = std::move(*done[0]);
@@ -180,7 +180,7 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
     all.encoder = std::move(lowered.encoder);
   } else {
     // All code was looked at, and would count as memory beside that of the search.
-    std::future<void> letting_go;
+    Background<void> letting_go;
     if (gaps != nullptr && threads > 1) letting_go = in_background([gaps] { gaps->let_go(); });
     take_compacted(emit::compact::encode(lowered.rows, dialect), all);
     if (letting_go.valid()) letting_go.get();
@@ -194,7 +194,7 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& c
 }
 
 LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
-                                    const emit::Dialect& dialect, bool count_code, BusyCore* busy) {
+                                    const emit::Dialect& dialect, bool count_code, Companion* companion) {
   if (source.empty()) {
     throw Refused(image.name(),
                   "has no call frame information (.eh_frame or .debug_frame); build it with "
@@ -205,7 +205,7 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSou
     // Where an FDE could not be read is not known; what looks like padding may be code of its function.
     const bool knows_all_functions = source.dropped().unreadable == 0;
     if (dialect.compact_rows != 0 && knows_all_functions) gaps.emplace(image, dialect.abi->abi);
-    LoweredFunctions lowered = lower_functions(source, stubs, dialect, gaps ? &*gaps : nullptr, busy);
+    LoweredFunctions lowered = lower_functions(source, stubs, dialect, gaps ? &*gaps : nullptr, companion);
     if (lowered.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
     if (count_code) lowered.coverage.code = code_coverage(image, source, stubs, lowered.coverage.holes);
     return lowered;

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <future>
-#include <stop_token>
 #include <thread>
 #include <vector>
 
 #include "support/background.hpp"
-#include "support/busy_core.hpp"
+#include "support/companion.hpp"
 
 namespace sframe_gen {
 
@@ -23,26 +21,28 @@ inline std::size_t workers_for(std::size_t work, std::size_t least_per_worker) {
 }
 
 /// Calls work(index, worker) for each index below `count`: in several threads, of which one calls at a time for each
-/// `worker` below `workers`. Where a core is busy, the last of them begins when it is free: two threads on one core
-/// would each take twice as long, while another may have nothing to do.
+/// `worker` below `workers`. Where there is a companion, the last of them begins when that has done what it was given
+/// before: three threads on two cores would each take longer, while one may have nothing to do.
 template <typename Work>
-void for_each_in_parallel(std::size_t count, std::size_t workers, const Work& work, BusyCore* busy = nullptr) {
+void for_each_in_parallel(std::size_t count, std::size_t workers, const Work& work, Companion* companion = nullptr) {
   std::atomic<std::size_t> next = 0;
   const auto run = [&](std::size_t worker) {
     for (std::size_t i = next++; i < count; i = next++) work(i, worker);
   };
   const std::size_t threads = std::min(workers, count);
-  std::stop_source all_taken;
-  std::vector<std::future<void>> others;
+  std::vector<Background<void>> others;
+  Companion::Work last;
   for (std::size_t worker = 1; worker < threads; ++worker) {
-    others.push_back(in_background([&run, worker, is_last = worker + 1 == threads, busy, &all_taken] {
-      if (is_last && busy != nullptr) busy->wait(all_taken.get_token());
-      run(worker);
-    }));
+    const auto run_as = [&run, worker] { run(worker); };
+    if (companion != nullptr && worker + 1 == threads) {
+      last = companion->give(run_as);
+    } else {
+      others.push_back(in_background(run_as));
+    }
   }
   run(0);
-  all_taken.request_stop();
-  for (std::future<void>& other : others) other.get();
+  if (last.valid()) last.take_back();
+  for (Background<void>& other : others) other.get();
 }
 
 }  // namespace sframe_gen

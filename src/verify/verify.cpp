@@ -1,7 +1,6 @@
 #include "verify/verify.hpp"
 
 #include <algorithm>
-#include <future>
 #include <limits>
 #include <optional>
 #include <set>
@@ -278,7 +277,7 @@ Verification verify(const sframe::Section& section, const elf::Image& image, con
   const std::size_t threads = wanted <= 1 ? 1 : std::min(wanted, processors());
   const auto start_of = [&](std::size_t part) { return count * part / threads; };
   // A libdwarf each: none is for several threads.
-  std::vector<std::future<Verifier::Found>> others;
+  std::vector<Background<Verifier::Found>> others;
   for (std::size_t part = 1; part < threads; ++part) {
     others.push_back(in_background(
         [&, part] { return Verifier(image, cfi_image).run(section, start_of(part), start_of(part + 1), {}); }));

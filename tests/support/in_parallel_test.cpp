@@ -32,9 +32,11 @@ TEST(InParallel, WhatAWorkerThrowsArrives) {
   EXPECT_THROW(for_each_in_parallel(8, 3, fail), std::runtime_error);
 }
 
-TEST(InParallel, NobodyWaitsForABusyCoreWhereOthersHaveDoneAll) {
+TEST(InParallel, NobodyWaitsForACompanionWhereOthersHaveDoneAll) {
   for (const std::size_t workers : {1U, 2U, 5U}) {
-    BusyCore busy;
+    std::promise<void> all_done;
+    Companion companion;
+    const auto busy = companion.give([&] { all_done.get_future().wait(); });
     std::vector<int> calls(1000);
     std::vector<std::size_t> by_worker(workers);
     for_each_in_parallel(
@@ -43,25 +45,27 @@ TEST(InParallel, NobodyWaitsForABusyCoreWhereOthersHaveDoneAll) {
           ++calls[i];
           ++by_worker.at(worker);
         },
-        &busy);
+        &companion);
     EXPECT_EQ(calls, std::vector<int>(calls.size(), 1));
     if (workers > 1) {
       EXPECT_EQ(by_worker.back(), 0U);
     }
+    all_done.set_value();
   }
 }
 
-TEST(InParallel, TheLastWorkerBeginsWhenItsCoreIsFree) {
-  BusyCore busy;
-  std::promise<void> last_has_begun;
+TEST(InParallel, TheLastWorkerIsTheCompanionWhenItHasTime) {
+  Companion companion;
+  std::promise<void> may_end, last_has_begun;
+  const auto busy = companion.give([&] { may_end.get_future().wait(); });
   for_each_in_parallel(
       2, 2,
       [&](std::size_t, std::size_t worker) {
         if (worker == 1) return last_has_begun.set_value();
-        { const BusyCore::Work done(busy); }
+        may_end.set_value();
         last_has_begun.get_future().wait();
       },
-      &busy);
+      &companion);
 }
 
 TEST(InParallel, LittleWorkIsWorthOneWorker) {

@@ -13,7 +13,6 @@
 #include "elf/undo/undo.hpp"
 #include "files/file_pieces.hpp"
 #include "files/stored_range.hpp"
-#include "support/background.hpp"
 
 namespace sframe_gen::elf {
 
@@ -63,16 +62,7 @@ Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem:
     return;
   }
   shared_size_ = clone_file_bytes(early_size_, image_.descriptor(), file_.descriptor());
-  early_work_ = in_background([this] {
-    const BusyCore::Work work(core_of_copy_);
-    return copy_and_digest();
-  });
-}
-
-Rewrite::~Rewrite() {
-  // They use the files, which go away after this.
-  if (behind_.valid()) behind_.wait();
-  if (early_work_.valid()) early_work_.wait();
+  early_copy_ = copier_.give([this] { original_ = copy_and_digest(); });
 }
 
 Digester Rewrite::copy_and_digest() const {
@@ -89,11 +79,12 @@ void Rewrite::place(const Layout& layout) {
   layout_ = &layout;
   contents_ = copies_of_input(layout);
   contents_.early_size = early_size_;
-  if (!early_work_.valid()) return;
+  if (!early_copy_.valid()) return;
   writer_.emplace(contents_, image_.descriptor(), file_.descriptor(), name_);
   // File systems let one thread write to a file at a time, but to write is not all that the early copy does.
   const CopiedBy copied_by = shared_size_ != 0 ? CopiedBy::Kernel : CopiedBy::Program;
-  behind_ = in_background([this, copied_by] { writer_->copy_behind_early_bytes(copied_by); });
+  writer_of_rest_ = copier_.is_idle() ? &copier_ : &second_;
+  behind_ = writer_of_rest_->give([this, copied_by] { writer_->copy_behind_early_bytes(copied_by); });
 }
 
 std::uint64_t Rewrite::finish(BytePieces section_bytes) {
@@ -102,7 +93,7 @@ std::uint64_t Rewrite::finish(BytePieces section_bytes) {
   }
   // From here on the other thread reads nothing of it but the copies.
   add_patches(image_, *layout_, std::move(section_bytes), contents_);
-  if (early_work_.valid()) {
+  if (early_copy_.valid()) {
     finish_large();
     writer_->finish();
   } else {
@@ -121,15 +112,20 @@ std::uint64_t Rewrite::finish(BytePieces section_bytes) {
 /// The way back is worked out while the patches are written, and the last of the early bytes.
 void Rewrite::finish_large() {
   const std::vector<PlacedBytes> patches = writer_->patches_behind_early_bytes();
-  std::future<void> written = in_background([&] {
+  Companion::Work written = writer_of_rest_->give([&] {
     behind_.get();
     writer_->write(patches);
   });
+  copier_.give_no_more();
+  second_.give_no_more();
+  const auto original = [&] {
+    early_copy_.get();
+    return std::move(original_);
+  };
   if (layout_->section.keeps_way_back) {
-    append_undo(
-        image_, *layout_, [&] { return early_work_.get(); }, contents_);
+    append_undo(image_, *layout_, original, contents_);
   } else {
-    early_work_.get();
+    early_copy_.get();
   }
   written.get();
 }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +10,7 @@
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
 #include "files/atomic_file.hpp"
-#include "support/busy_core.hpp"
+#include "support/companion.hpp"
 #include "support/digest.hpp"
 
 namespace sframe_gen::elf {
@@ -31,14 +30,13 @@ class Rewrite {
   /// `image` is the original of.
   /// `keeps_way_back`: as the layout's section will say.
   Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_way_back = true);
-  ~Rewrite();
   Rewrite(const Rewrite&) = delete;
   Rewrite& operator=(const Rewrite&) = delete;
   Rewrite(Rewrite&&) = delete;
   Rewrite& operator=(Rewrite&&) = delete;
 
-  /// The core that copies a large file by now; null for a small one.
-  BusyCore* busy_core() { return early_work_.valid() ? &core_of_copy_ : nullptr; }
+  /// What copies a large file by now, and has time for others then; null for a small one.
+  Companion* companion() { return early_copy_.valid() ? &copier_ : nullptr; }
   /// Once, before `finish`; `layout` must live until that has returned.
   void place(const Layout& layout);
   /// `section_bytes` become the layout's section, placed as it says. Returns the size of the file.
@@ -54,14 +52,17 @@ class Rewrite {
   std::string name_;  ///< of it, for messages
   bool keeps_way_back_;
   files::AtomicFile file_;
-  std::uint64_t early_size_;          ///< bytes from the start of the file that are copied early
-  std::uint64_t shared_size_ = 0;     ///< of these, the first, which need no copy as the files share them
-  BusyCore core_of_copy_;             ///< before what has it
-  std::future<Digester> early_work_;  ///< of a large file
+  std::uint64_t early_size_;       ///< bytes from the start of the file that are copied early
+  std::uint64_t shared_size_ = 0;  ///< of these, the first, which need no copy as the files share them
+  Digester original_;              ///< has seen what of it was copied early, and what is not copied at all
   const Layout* layout_ = nullptr;
   FileImage contents_;
   std::optional<FileImageWriter> writer_;  ///< of a large file
-  std::future<void> behind_;               ///< of a large file: what stands behind the early bytes is copied
+  // Of a large file, and last, as their work has use of the others.
+  Companion copier_, second_;
+  Companion* writer_of_rest_ = nullptr;  ///< of the two, the one that has nothing to copy
+  Companion::Work early_copy_;
+  Companion::Work behind_;  ///< what stands behind the early bytes is copied
 };
 
 /// Both steps at once.

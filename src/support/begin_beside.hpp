@@ -1,0 +1,14 @@
+#pragma once
+
+#include <functional>
+#include <thread>
+
+namespace sframe_gen {
+
+/// A thread that begins on another processor than its creator's, if there is one. Kernels that would rather keep others
+/// asleep (some do for virtual machines, some to save power) let a new thread wait until its creator's slice is over:
+/// two milliseconds, which is longer than most of what threads do here. Once it runs, it may go anywhere. Throws
+/// std::system_error where the system gives no more threads.
+std::jthread begin_beside(std::function<void()> work);
+
+}  // namespace sframe_gen
