@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "elf/edit/file_image.hpp"
+#include "elf/edit/list_writer.hpp"
 #include "elf/edit/write_at_once.hpp"
 #include "files/file_pieces.hpp"
 #include "files/stored_range.hpp"
@@ -26,7 +27,13 @@ off_t offset_of(std::uint64_t value) {
 }
 
 /// What a processor's own cache holds.
-constexpr std::size_t buffer_size = std::size_t{1} << 18;
+constexpr std::size_t buffer_size = files::FilePieces::for_a_write;
+
+/// Of less, fewer pages are fresh: a sixteenth of the time that a file of 2 MB takes to copy.
+std::size_t piece_size_for(std::uint64_t size) {
+  constexpr std::size_t least = std::size_t{1} << 16;
+  return std::clamp<std::size_t>(size / 32, least, buffer_size);
+}
 
 class FileWriter {
  public:
@@ -52,12 +59,6 @@ class FileWriter {
       size -= static_cast<std::size_t>(done);
       to += static_cast<std::uint64_t>(done);
     }
-  }
-
-  /// Other threads that write to the file get their turns.
-  void write_in_pieces(std::span<const std::byte> bytes, std::uint64_t to) const {
-    for (std::size_t at = 0; at < bytes.size(); at += buffer_size)
-      write(bytes.data() + at, std::min(buffer_size, bytes.size() - at), to + at);
   }
 
   void clear(std::uint64_t to, std::uint64_t size) const {
@@ -100,7 +101,7 @@ class FileWriter {
   }
 
   std::uint64_t copy_piece(const Copy& copy) {
-    if (!pieces_) pieces_.emplace(input_, files::FilePieces::for_a_write);
+    if (!pieces_) pieces_.emplace(input_, piece_size_for(copy.size));
     const auto piece = pieces_->piece(copy.from, copy.size);
     if (piece.empty()) fail(errno != 0 ? errno : EIO);
     write(piece.data(), piece.size(), copy.to);
@@ -199,8 +200,9 @@ std::vector<PlacedBytes> FileImageWriter::patches_behind_early_bytes() {
 }
 
 void FileImageWriter::write(const std::vector<PlacedBytes>& patches) const {
-  const FileWriter writer(input_, output_, name_);
-  for (const PlacedBytes& patch : patches) writer.write_in_pieces(patch.bytes, patch.offset);
+  ListWriter writer(output_, name_, buffer_size);
+  for (const PlacedBytes& patch : patches) writer.add(patch.offset, patch.bytes);
+  writer.flush();
 }
 
 void FileImageWriter::finish() const {

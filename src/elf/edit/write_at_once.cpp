@@ -1,18 +1,17 @@
 #include "elf/edit/write_at_once.hpp"
 
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstddef>
 #include <iterator>
 #include <map>
 #include <span>
 #include <vector>
 
+#include "elf/edit/list_writer.hpp"
 #include "files/stored_range.hpp"
 #include "sframe_gen/error.hpp"
 
@@ -58,69 +57,6 @@ Pieces pieces_of(const FileImage& contents, std::span<const std::byte> input) {
   return pieces;
 }
 
-/// Collects pieces that stand one behind the other.
-class ListWriter {
- public:
-  ListWriter(int output, const std::string& name) : output_(output), name_(name) {}
-
-  void add(std::uint64_t begin, std::span<const std::byte> bytes) {
-    const std::uint64_t gap = begin - end_;
-    if (gap >= smallest_hole || list_.size() + 2 > most_pieces) {
-      flush();
-      end_ = begin;
-    } else if (gap != 0) {
-      append(std::span(zeros).first(gap));
-    }
-    append(bytes);
-  }
-
-  void flush() {
-    std::uint64_t at = end_ - size_of_list();
-    for (std::span<iovec> rest(list_); !rest.empty();) {
-      const ssize_t done = ::pwritev(output_, rest.data(), static_cast<int>(rest.size()), static_cast<off_t>(at));
-      if (done < 0 && errno == EINTR) continue;
-      // EFAULT: from a mapping whose file has become shorter.
-      if (done <= 0) throw SystemFailure(name_, "write", done < 0 && errno != EFAULT ? errno : EIO);
-      at += static_cast<std::uint64_t>(done);
-      rest = behind(rest, static_cast<std::size_t>(done));
-    }
-    list_.clear();
-  }
-
-  std::uint64_t end() const { return end_; }
-
- private:
-  static constexpr std::size_t most_pieces = IOV_MAX;
-
-  void append(std::span<const std::byte> bytes) {
-    list_.push_back({const_cast<std::byte*>(bytes.data()), bytes.size()});
-    end_ += bytes.size();
-  }
-
-  std::uint64_t size_of_list() const {
-    std::uint64_t size = 0;
-    for (const iovec& piece : list_) size += piece.iov_len;
-    return size;
-  }
-
-  /// What is left of the list where so many bytes are written.
-  static std::span<iovec> behind(std::span<iovec> list, std::size_t done) {
-    while (!list.empty() && list.front().iov_len <= done) {
-      done -= list.front().iov_len;
-      list = list.subspan(1);
-    }
-    if (done == 0) return list;
-    list.front().iov_base = static_cast<std::byte*>(list.front().iov_base) + done;
-    list.front().iov_len -= done;
-    return list;
-  }
-
-  int output_;
-  const std::string& name_;
-  std::vector<iovec> list_;
-  std::uint64_t end_ = 0;  ///< of the list, in the file
-};
-
 }  // namespace
 
 bool can_be_written_at_once(const FileImage& contents, const MappedFile& input) {
@@ -137,7 +73,10 @@ bool can_be_written_at_once(const FileImage& contents, const MappedFile& input) 
 void write_at_once(const FileImage& contents, const MappedFile& input, int output, const std::string& name) {
   const Pieces pieces = pieces_of(contents, input.bytes());
   ListWriter writer(output, name);
-  for (const auto& [begin, bytes] : pieces.in_order()) writer.add(begin, bytes);
+  for (const auto& [begin, bytes] : pieces.in_order()) {
+    if (begin - writer.end() < smallest_hole) writer.add(writer.end(), std::span(zeros).first(begin - writer.end()));
+    writer.add(begin, bytes);
+  }
   writer.flush();
   if (writer.end() != contents.size && ::ftruncate(output, static_cast<off_t>(contents.size)) != 0)
     throw SystemFailure(name, "write", errno);
