@@ -47,8 +47,11 @@ void expect_allocations(std::size_t bytes) {
   // The next growth of the heap brings this much at once, and nothing is given back before the end.
   ::mallopt(M_TOP_PAD, static_cast<int>(bytes));
   ::mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  const std::uintptr_t begin = grow_heap(), end = end_of_heap();
-  if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  const std::uintptr_t begin = grow_heap();
+  auto* const end = static_cast<std::byte*>(::sbrk(0));
+  if (end_of_heap() <= begin) return;
+  const std::size_t size = end_of_heap() - begin;
+  ::madvise(end - size, size, MADV_HUGEPAGE);
 }
 
 void prepare_heap(const std::filesystem::path& file, bool compact) {
