@@ -144,7 +144,7 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
       // nobody comes to, at zero.
       if (found->flow == Flow::Jump && found->target == address + at + found->size) place.instruction.target = 0;
       // An entry jumps before it pushes. A library that calls nobody may have a header all the same.
-      in_header = at == 0 ? has_header && found->stack_change != 0 : in_header && falls_in;
+      in_header = at == 0 ? has_header && found->begins_header : in_header && falls_in;
       place.is_header = in_header;
       // What another section calls is entered as anybody enters it; within one, retpolines call to push an address.
       const bool calls_elsewhere = found->flow == Flow::Call && found->target - address >= code.size();

@@ -25,6 +25,7 @@ struct Instruction {
   Flow flow = Flow::Next;
   std::uint64_t target = 0;            ///< virtual address; 0: a call of what is not known
   std::int64_t stack_change = 0;       ///< bytes by which the stack pointer rises
+  bool begins_header = false;          ///< x86-64: pushes what the header of a PLT pushes first, and functions do not
   bool overwrites_top = false;         ///< stores to where the stack pointer points
   bool saves_frame_record = false;     ///< aarch64: stores x29 and x30, these last, where the stack pointer points then
   bool saves_return_address = false;   ///< the same of any register and x30

@@ -29,8 +29,8 @@ class Decoder {
     if (starts({0xff, 0xd0})) return sized(2, Flow::Call);              // call *%rax
     if (starts({0xc3})) return sized(1, Flow::Leave);                   // ret
     if (starts({0x68})) return moves_stack(5, -word_size);              // push $N
-    if (starts({0xff, 0x35})) return moves_stack(6, -word_size);        // push N(%rip)
-    if (starts({0x41, 0x53})) return moves_stack(2, -word_size);        // push %r11
+    if (starts({0xff, 0x35})) return begins_header(6);                  // push N(%rip)
+    if (starts({0x41, 0x53})) return begins_header(2);                  // push %r11
     if (starts({0x50})) return moves_stack(1, -word_size);              // push %rax
     if (starts({0x58})) return moves_stack(1, word_size);               // pop %rax
     if (starts({0x48, 0x83, 0xec})) return adds(-1);                    // sub $N,%rsp
@@ -84,6 +84,12 @@ class Decoder {
   std::optional<Instruction> moves_stack(std::size_t size, std::int64_t change) const {
     auto found = sized(size);
     if (found) found->stack_change = change;
+    return found;
+  }
+
+  std::optional<Instruction> begins_header(std::size_t size) const {
+    auto found = moves_stack(size, -word_size);
+    if (found) found->begins_header = true;
     return found;
   }
 

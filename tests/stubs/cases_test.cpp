@@ -146,6 +146,23 @@ TEST_P(Cases, AreFollowedWhereSectionHeadersAreTakenAwayLater) {
   EXPECT_GT(result.checked_pcs, 0U);
 }
 
+/// What begins by lowering the stack pointer, as .init does, is no header of a PLT that nobody calls.
+TEST_P(Cases, AreJudgedWhereSectionHeadersAreTakenAwayLater) {
+  const std::vector<std::byte> bytes = without_section_headers(read_case(GetParam()));
+  const elf::Image image = elf::Image::of_bytes(bytes, "case");
+  if (image.find_segment(PT_GNU_EH_FRAME) == nullptr) return;  // refused
+  for (const char* const name : {".init", ".fini"}) {
+    const elf::Section* const code = image_.find_section(name);
+    sframe::Section wrong = section_of(image_, sframe::Version::V3);
+    const auto fde =
+        std::ranges::find_if(wrong.fdes, [&](const auto& f) { return code && f.start == code->header.sh_addr; });
+    if (fde == wrong.fdes.end()) continue;
+    for (sframe::Fre& fre : fde->fres) fre.recovery->cfa.offset += 16;
+    const Verification result = verify::verify(wrong, image, image, {});
+    EXPECT_GE(result.difference_count, fde->fres.size()) << name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Stubs, Cases, testing::ValuesIn(case_names()),
                          [](const auto& instance) { return test_name(instance.param); });
 
