@@ -32,12 +32,15 @@ std::vector<PcRange> without_entry(const std::vector<PcRange>& ranges, std::uint
   return rest;
 }
 
-/// A stub's instructions are all known; a small function's need not be.
-bool is_understood(const elf::Image& image, const PcRange& range, sframe::Abi abi) {
+/// A stub's instructions are all known, and go to memory's word at most. A small function's need not be; and what a
+/// compiler has split off from a function, which nobody calls, calls something itself or jumps back.
+bool is_plain_stub(const elf::Image& image, const PcRange& range, sframe::Abi abi) {
   std::span<const std::byte> code = elf::loaded_bytes(image, range.begin, range.end - range.begin);
   while (!code.empty()) {
     const auto instruction = decode_instruction(code, range.end - code.size(), abi);
     if (!instruction) return false;
+    const Flow flow = instruction->flow;
+    if (flow == Flow::Call || flow == Flow::Jump || flow == Flow::Branch) return false;
     code = code.subspan(instruction->size);
   }
   return true;
@@ -51,7 +54,7 @@ std::vector<PcRange> neighbours(const std::vector<PcRange>& ranges, const std::v
   std::vector<PcRange> found;
   std::ranges::copy_if(ranges, std::back_inserter(found), [&](const PcRange& range) {
     const bool is_beside = borders.contains(range.begin) || borders.contains(range.end);
-    return is_beside && is_understood(image, range, abi);
+    return is_beside && is_plain_stub(image, range, abi);
   });
   return found;
 }

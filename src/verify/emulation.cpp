@@ -202,6 +202,11 @@ void Emulation::arrive(std::uint64_t pc, const State& state) {
   if (found == places_.end()) return;
   Place& place = found->second;
   if (place.state == state || place.conflict) return;
+  if (!place.is_code) {
+    // Nor is anything known of what it does, from its second byte on.
+    place.conflict = true;
+    return;
+  }
   if (place.state) {
     // Whatever follows is as ambiguous.
     place.conflict = true;
@@ -211,7 +216,7 @@ void Emulation::arrive(std::uint64_t pc, const State& state) {
     return;
   }
   place.state = state;
-  if (place.is_code) work_.push_back(pc);
+  work_.push_back(pc);
 }
 
 void Emulation::leave(std::uint64_t pc, const Place& place) {
@@ -278,7 +283,7 @@ Emulation::Knowledge Emulation::knowledge_of(std::uint64_t pc) const {
   const Place* const place = place_of(pc);
   if (place == nullptr || place->conflict) return Knowledge::None;
   if (place->state) return Knowledge::State;
-  if (place->is_header) return Knowledge::NeverEntered;
+  if (place->is_header || (place->instruction.is_padding && !place->is_code)) return Knowledge::NeverEntered;
   return place->instruction.is_padding ? Knowledge::Unreachable : Knowledge::None;
 }
 

@@ -35,7 +35,8 @@ class Emulation {
   enum class Knowledge : std::uint8_t {
     None,          ///< it is elsewhere, behind an instruction that is not known, or reached in several states
     Unreachable,   ///< padding that control never comes to: any row is as good as another
-    NeverEntered,  ///< the header of a table without entries: so is any there, but call frame information may judge
+    NeverEntered,  ///< the header of a table without entries, and bytes behind a jump that are no known instruction: so
+                   ///< is any there, but call frame information may judge
     State,
   };
   Knowledge knowledge_of(std::uint64_t pc) const;

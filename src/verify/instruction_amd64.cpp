@@ -4,6 +4,7 @@
 
 #include "support/endian.hpp"
 #include "verify/instruction.hpp"
+#include "verify/padding.hpp"
 
 /// Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
 namespace sframe_gen::verify {
@@ -60,19 +61,12 @@ class Decoder {
         [](std::byte byte) { return std::to_integer<unsigned>(byte); });
   }
 
-  /// nop of several lengths (volume 2B, table 4-12), and int3.
+  /// nop of all lengths, and int3.
   std::optional<Instruction> padding() const {
-    if (starts({0xcc})) return Instruction{.size = 1, .flow = Flow::Trap, .is_padding = true};
-    const std::uint8_t size = starts({0x90})                                 ? 1
-                              : starts({0x66, 0x90})                         ? 2
-                              : starts({0x0f, 0x1f, 0x00})                   ? 3
-                              : starts({0x0f, 0x1f, 0x40, 0x00})             ? 4
-                              : starts({0x0f, 0x1f, 0x04, 0x00})             ? 4
-                              : starts({0x0f, 0x1f, 0x44, 0x00, 0x00})       ? 5
-                              : starts({0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00}) ? 6
-                                                                             : 0;
-    if (size == 0) return std::nullopt;
-    return Instruction{.size = size, .is_padding = true};
+    const std::size_t size = idle_size(code_, sframe::Abi::Amd64);
+    if (size == 0 || size > code_.size()) return std::nullopt;
+    const Flow flow = starts({0xcc}) ? Flow::Trap : Flow::Next;
+    return Instruction{.size = static_cast<std::uint8_t>(size), .flow = flow, .is_padding = true};
   }
 
   /// `size` without the prefix.

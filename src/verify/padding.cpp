@@ -79,6 +79,8 @@ std::size_t idle_on_s390x(Code code) {
   return by_register || by_address || relative ? sizes[first >> 6U] : 0;
 }
 
+}  // namespace
+
 std::size_t idle_size(Code code, sframe::Abi abi) {
   switch (abi) {
     case sframe::Abi::Amd64:
@@ -92,18 +94,23 @@ std::size_t idle_size(Code code, sframe::Abi abi) {
   return 0;
 }
 
-}  // namespace
-
-bool is_padding(const elf::Image& image, sframe::Abi abi, std::uint64_t begin, std::uint64_t end) {
-  Code code = code_at(image, begin, end);
-  if (code.empty()) return false;
-  while (!code.empty()) {
+std::optional<std::uint64_t> padding_end(const elf::Image& image, sframe::Abi abi, std::uint64_t begin,
+                                         std::uint64_t end, std::uint64_t limit) {
+  Code code = code_at(image, begin, limit);
+  if (code.empty()) return std::nullopt;
+  std::uint64_t at = begin;
+  while (at < end) {
     std::size_t size = idle_size(code, abi);
     if (size == 0 && code[0] == std::byte{0}) size = 1;
-    if (size == 0 || size > code.size()) return false;
+    if (size == 0 || size > code.size()) return std::nullopt;
     code = code.subspan(size);
+    at += size;
   }
-  return true;
+  return at;
+}
+
+bool is_padding(const elf::Image& image, sframe::Abi abi, std::uint64_t begin, std::uint64_t end) {
+  return padding_end(image, abi, begin, end, end).has_value();
 }
 
 }  // namespace sframe_gen::verify

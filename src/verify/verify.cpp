@@ -156,14 +156,14 @@ class Verifier {
       }
       const FdeIndex* const index = index_at(pc);
       if (index == nullptr) {
-        const std::uint64_t end = std::min({range.end, next_described(pc), emulation_->boundary_after(pc)});
         // A row of a compact section goes on over padding to the next function, and never begins there.
-        if (pc == range.begin || !is_padding(image_, section.abi, pc, end)) {
+        const auto end = pc == range.begin ? std::nullopt : end_of_padding(pc, range.end, section.abi);
+        if (!end) {
           differ(pc, ".sframe has a row, but no FDE describes this PC");
           return;
         }
-        result_.padding_bytes += end - pc;
-        pc = end;
+        result_.padding_bytes += *end - pc;
+        pc = *end;
         continue;
       }
       std::uint64_t next = std::min({range.end, index->boundary_after(pc), emulation_->boundary_after(pc)});
@@ -180,6 +180,17 @@ class Verifier {
       }
       pc = next;
     }
+  }
+
+  /// Up to where something else is known, or behind the instruction that goes on there: boundaries of bytes that are no
+  /// known instruction's stand anywhere. No value: not all of it is padding.
+  std::optional<std::uint64_t> end_of_padding(std::uint64_t pc, std::uint64_t row_end, sframe::Abi abi) const {
+    const std::uint64_t limit = std::min(row_end, next_described(pc));
+    const std::uint64_t boundary = std::min(limit, emulation_->boundary_after(pc));
+    const auto end = padding_end(image_, abi, pc, boundary, limit);
+    for (std::uint64_t at = boundary; end && at < *end; at = emulation_->boundary_after(at))
+      if (emulation_->knowledge_of(at) == Emulation::Knowledge::State) return std::nullopt;
+    return end;
   }
 
   /// The PC up to which following the instructions from the row's `pc` on has judged it: `pc` where they say nothing.
