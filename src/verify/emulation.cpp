@@ -130,13 +130,14 @@ void Emulation::read_start(const elf::Image& image) {
 
 void Emulation::read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header,
                              std::span<const std::uint64_t> starts) {
-  // Nothing falls into the section, nor past what does not go on.
+  // Nothing falls into the section, nor past what does not go on. What is not known may go on.
   bool falls_in = false;
+  bool after_unknown = false;
   bool in_header = false;
   for (std::uint64_t at = 0; at < code.size();) {
     const auto found = decode_instruction(code.subspan(at), address + at, abi_.abi);
     Place place;
-    place.is_entry = !falls_in;
+    place.is_entry = !falls_in && !after_unknown;
     if (found) {
       place.instruction = *found;
       place.is_code = true;
@@ -149,13 +150,16 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
       // What another section calls is entered as anybody enters it; within one, retpolines call to push an address.
       const bool calls_elsewhere = found->flow == Flow::Call && found->target - address >= code.size();
       if (calls_elsewhere) place.instruction.target = 0;
-      if (place.instruction.target != 0) targets_.insert(place.instruction.target);
+      if (place.instruction.target != 0 && !after_unknown) targets_.insert(place.instruction.target);
       falls_in = goes_on(found->flow) && !(place.is_entry && found->is_padding);
+      after_unknown = after_unknown && falls_in;
     } else {
       const auto start = std::ranges::upper_bound(starts, address + at);
       const std::uint64_t end = start == starts.end() ? code.size() : std::min(code.size(), *start - address);
       place.instruction = between_instructions(code.first(end), at, place.is_entry, abi_.abi);
       falls_in = false;
+      const bool at_start = start != starts.end() && at + place.instruction.size == end;
+      after_unknown = !place.instruction.is_padding && !at_start;
     }
     places_.emplace(address + at, place);
     at += place.instruction.size;

@@ -91,6 +91,13 @@ TEST(CodeGaps, SectionsElsewhereInTheFileStayApart) {
   EXPECT_FALSE(program.is_filled(0x140, 0x150));
 }
 
+/// Their bytes in the file are not those that a program has in memory.
+TEST(CodeGaps, SectionsThatNoSegmentLoadsAreNoCode) {
+  const std::vector<TestSection> moved{{0x100, 0x40, SHF_ALLOC | SHF_EXECINSTR, 0x110},
+                                       {0x150, 0x20, SHF_ALLOC | SHF_EXECINSTR, 0x160}};
+  EXPECT_FALSE(Program(moved).is_filled(0x140, 0x150));
+}
+
 TEST(CodeGaps, SectionsOfObjectsStayApart) {
   EXPECT_FALSE(Program({{0x100, 0x40}, {0x140, 0x20}}, ET_REL).is_filled(0x140, 0x140));
 }

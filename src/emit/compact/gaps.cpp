@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "elf/kernel_image.hpp"
+#include "elf/load_lookup.hpp"
 #include "emit/compact/padding.hpp"
 #include "support/let_go.hpp"
 
@@ -13,6 +14,7 @@ struct CodeGaps::Loaded {
   std::uint64_t begin, end;
   std::span<const std::byte> bytes;
   bool is_code;
+  std::size_t segment;  ///< which holds it; of what is no code: whatever
 };
 
 CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi)
@@ -30,35 +32,36 @@ void CodeGaps::add_sections(const elf::Image& image) {
     const Elf64_Shdr& header = section.header;
     const bool takes_no_addresses = header.sh_type == SHT_NOBITS && (header.sh_flags & SHF_TLS) != 0;
     if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_size == 0 || takes_no_addresses) continue;
-    const bool is_code = image.is_code(section);
+    const std::size_t segment = segment_of(image, section);
+    const bool is_code = image.is_code(section) && (image.is_object() || segment != image.segments().size());
     sections.push_back({header.sh_addr, header.sh_addr + header.sh_size,
-                        is_code ? image.bytes_of(section) : std::span<const std::byte>(), is_code});
+                        is_code ? image.bytes_of(section) : std::span<const std::byte>(), is_code, segment});
   }
   std::ranges::sort(sections, {}, &Loaded::begin);
   // A linker moves an object's sections one by one, and a kernel gives back the memory of those that it starts with.
   const bool sections_stay_together = !image.is_object() && !elf::is_kernel(image);
-  bool after_code = false;
+  const Loaded* before = nullptr;
   for (const Loaded& section : sections) {
-    if (section.is_code && after_code && sections_stay_together && goes_on(image, code_.back(), section)) {
+    const bool goes_on = before != nullptr && before->is_code && before->segment == section.segment &&
+                         sections_stay_together && section.begin >= code_.back().end;
+    if (section.is_code && goes_on) {
       Code& code = code_.back();
       code.end = section.end;
       code.bytes = {code.bytes.data(), code.end - code.begin};
     } else if (section.is_code) {
       code_.push_back({section.begin, section.end, section.bytes});
     }
-    after_code = section.is_code;
+    before = &section;
   }
 }
 
-/// Whether the section stands behind the code in the file as it does in memory, with nothing but filler between.
-bool CodeGaps::goes_on(const elf::Image& image, const Code& code, const Loaded& section) {
-  if (section.begin < code.end) return false;
-  const auto file_distance = section.bytes.data() - code.bytes.data();
-  if (file_distance < 0 || static_cast<std::uint64_t>(file_distance) != section.begin - code.begin) return false;
-  return std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& segment) {
-    return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && segment.p_vaddr <= code.begin &&
-           section.end - segment.p_vaddr <= segment.p_filesz;
-  });
+/// The executable segment by which the section's bytes come to its addresses; none: the number of all. One segment's
+/// sections stand in the file as they do in memory.
+std::size_t CodeGaps::segment_of(const elf::Image& image, const elf::Section& section) {
+  const auto holds = [&](const Elf64_Phdr& segment) {
+    return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && elf::holds_section(segment, section.header);
+  };
+  return static_cast<std::size_t>(std::ranges::find_if(image.segments(), holds) - image.segments().begin());
 }
 
 void CodeGaps::add_segments(const elf::Image& image) {

@@ -44,7 +44,7 @@ class CodeGaps final : public Gaps {
   struct Loaded;
   void add_sections(const elf::Image& image);
   void add_segments(const elf::Image& image);
-  static bool goes_on(const elf::Image& image, const Code& code, const Loaded& section);
+  static std::size_t segment_of(const elf::Image& image, const elf::Section& section);
   /// Where the byte before the address is, or null.
   const Code* code_before(std::uint64_t address) const;
 
