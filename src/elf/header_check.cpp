@@ -18,6 +18,19 @@ void check_without_section_headers(const Image& image) {
   if (image.find_section(".eh_frame") == nullptr) find_eh_frame(image);  // throws
 }
 
+/// Of a separate debug file no code has; a program may set some memory aside for code that it makes as it runs.
+void check_code_has_bytes(const Image& image) {
+  const Section* without = nullptr;
+  for (const Section& section : image.sections()) {
+    constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+    if ((section.header.sh_flags & code) != code || section.header.sh_size == 0) continue;
+    if (section.header.sh_type != SHT_NOBITS) return;
+    if (without == nullptr) without = &section;
+  }
+  if (without != nullptr)
+    throw Refused(image.name(), "is a separate debug file: " + describe(*without) + " has no bytes");
+}
+
 void check_section_headers(const Image& image) {
   if (!image.has_section_headers()) return check_without_section_headers(image);
   if (image.section_name_table_index() == SHN_UNDEF) throw Refused(image.name(), "has no section names");
@@ -39,10 +52,8 @@ void check_section_headers(const Image& image) {
     if ((header.sh_flags & SHF_ALLOC) != 0 && header.sh_addr > largest_number)
       throw Refused(image.name(), describe(section) + " lies at " + hex(header.sh_addr) + ", outside user space");
     image.bytes_of(section);  // throws when outside the file
-    constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
-    if ((header.sh_flags & code) == code && header.sh_type == SHT_NOBITS && header.sh_size != 0)
-      throw Refused(image.name(), "is a separate debug file: " + describe(section) + " has no bytes");
   }
+  check_code_has_bytes(image);
 }
 
 /// Moving one of two sections that share bytes would tear the other apart.
