@@ -3,16 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sframe_gen/unwind.hpp"
 #include "trace/walk/address_space.hpp"
+#include "trace/walk/dwarf_files.hpp"
 #include "trace/walk/frame.hpp"
 
-struct Dwfl;
 struct Dwfl_Frame;
 struct Dwfl_Thread;
 
@@ -35,34 +34,25 @@ struct DwarfStack {
 /// taken.
 class DwarfWalker {
  public:
-  explicit DwarfWalker(std::size_t most_frames);
-  ~DwarfWalker();
+  explicit DwarfWalker(std::size_t most_frames) : most_frames_(most_frames) {}
+  ~DwarfWalker() = default;
   DwarfWalker(const DwarfWalker&) = delete;
   DwarfWalker& operator=(const DwarfWalker&) = delete;
 
   DwarfStack walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context);
 
  private:
-  /// A file where libdwfl was told that it is.
-  struct Module {
-    const CodeFile* file;
-    std::uint64_t bias;
-  };
   struct Walk;
   struct Callbacks;
 
-  void begin_anew();
-  void walk_once(Walk& walk);
-  void add_module(Walk& walk, std::uint64_t pc);
+  DwarfFiles& files_at(AddressSpace& space, std::uint64_t pc);
+  void walk_on(Walk& walk);
   bool attach(Walk& walk);
   int take_frame(Walk& walk, Dwfl_Frame* frame);
-  bool find_rules(Walk& walk, std::uint64_t pc);
 
   std::size_t most_frames_;
-  Dwfl* dwfl_ = nullptr;
-  bool is_attached_ = false;
   Walk* now_ = nullptr;
-  std::deque<Module> modules_;
+  std::deque<DwarfFiles> files_;
 };
 
 }  // namespace sframe_gen::trace
