@@ -217,7 +217,9 @@ constexpr Option table[]{
         .group = Group::Files,
         .brief = "leave objects and archives alone",
         .help = "with --recursive: leave objects and archives as they are",
-        .manual = "With --recursive: work on programs and libraries only, and leave objects and archives as they are.",
+        .manual =
+            "With --recursive: work on programs and libraries only, and leave objects and archives as they are. A file "
+            "that ends within its ELF header is none of these.",
         .needs = "recursive",
     },
     {

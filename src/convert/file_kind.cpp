@@ -18,23 +18,31 @@ namespace sframe_gen::convert {
 
 namespace {
 
-/// Zeros where the file has fewer, or cannot be read. A stream would read 8 KB, and take some of its own.
 template <std::size_t Size>
-std::array<char, Size> first_bytes(const std::filesystem::path& file) {
-  std::array<char, Size> bytes{};
+struct FirstBytes {
+  std::array<char, Size> bytes{};  ///< zeros where the file has fewer
+  std::size_t count = 0;           ///< how many it has; 0: it cannot be read, too
+};
+
+/// A stream would read 8 KB, and take some of its own.
+template <std::size_t Size>
+FirstBytes<Size> first_bytes(const std::filesystem::path& file) {
+  FirstBytes<Size> first;
   std::error_code ignored;
   // Reading from a FIFO would take bytes out of it.
-  if (!std::filesystem::is_regular_file(file, ignored)) return bytes;
+  if (!std::filesystem::is_regular_file(file, ignored)) return first;
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return bytes;
-  while (::pread(descriptor, bytes.data(), bytes.size(), 0) < 0 && errno == EINTR) {
-  }
+  if (descriptor < 0) return first;
+  ssize_t count = 0;
+  do count = ::pread(descriptor, first.bytes.data(), Size, 0);
+  while (count < 0 && errno == EINTR);
   ::close(descriptor);
-  return bytes;
+  if (count > 0) first.count = static_cast<std::size_t>(count);
+  return first;
 }
 
 std::array<char, archive::regular_magic.size()> magic_of(const std::filesystem::path& file) {
-  return first_bytes<archive::regular_magic.size()>(file);
+  return first_bytes<archive::regular_magic.size()>(file).bytes;
 }
 
 }  // namespace
@@ -51,10 +59,14 @@ bool is_thin_archive(const std::filesystem::path& file) {
 }
 
 bool is_linked(const std::filesystem::path& file) {
+  const auto header = first_bytes<sizeof(Elf64_Ehdr)>(file);
+  const bool is_narrow = header.bytes[EI_CLASS] == ELFCLASS32;
+  if (header.count < (is_narrow ? sizeof(Elf32_Ehdr) : sizeof(Elf64_Ehdr))) return false;
+  const Endian endian = header.bytes[EI_DATA] == ELFDATA2MSB ? Endian::Big : Endian::Little;
   // ELF32 and ELF64 have it in the same place.
-  const auto header = first_bytes<offsetof(Elf64_Ehdr, e_type) + sizeof(Elf64_Half)>(file);
-  const Endian endian = header[EI_DATA] == ELFDATA2MSB ? Endian::Big : Endian::Little;
-  const auto type = load<Elf64_Half>(std::as_bytes(std::span(header)).subspan(offsetof(Elf64_Ehdr, e_type)), endian);
+  static_assert(offsetof(Elf32_Ehdr, e_type) == offsetof(Elf64_Ehdr, e_type));
+  const auto type =
+      load<Elf64_Half>(std::as_bytes(std::span(header.bytes)).subspan(offsetof(Elf64_Ehdr, e_type)), endian);
   return type == ET_EXEC || type == ET_DYN;
 }
 

@@ -15,7 +15,7 @@ FileKind kind_of(const std::filesystem::path& file);
 bool is_thin_archive(const std::filesystem::path& file);
 
 /// Whether the ELF header of a file says that it is a program or library (ET_EXEC, ET_DYN), of whatever class and
-/// machine.
+/// machine. A file that ends in its header is none.
 bool is_linked(const std::filesystem::path& file);
 
 }  // namespace sframe_gen::convert
