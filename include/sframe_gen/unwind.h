@@ -176,7 +176,9 @@ typedef int (*sframe_provide)(void *context, const char *file, uint64_t bias, co
 enum {
   SFRAME_PROVIDE_MISSING = 0, /* for files that have none, or a damaged one */
   SFRAME_PROVIDE_ALL = 1,     /* for all: it says what the file's own section leaves out */
-  SFRAME_KEEP_FILES = 2       /* and what is loaded now is never unloaded: walks need not ask whether it is there still */
+  /* And what is loaded now is never unloaded: walks need not ask whether it is there still. Not so what a program of
+     glibc loads that is linked statically. */
+  SFRAME_KEEP_FILES = 2
 };
 /* As sframe_backtrace_prepare(), with sections from `provide`, which is asked once a file and may call neither this nor dlopen().
    `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was provided. */

@@ -15,9 +15,8 @@
 #include "unwind/page_table.hpp"
 #include "unwind/stack_memory.hpp"
 
-// A program that is linked statically has none.
-#pragma weak dlopen
-#pragma weak dlclose
+// A program that is linked statically may have none.
+#pragma weak dlsym
 
 // Glibc's; no other C library has it.
 // NOLINTNEXTLINE(readability-redundant-declaration)
@@ -156,16 +155,26 @@ bool find_name(const LoadedModule& module, Naming& naming) {
   return naming.is_known;
 }
 
+/// Of the C library; null: the program has none. By its name, as ld warns of whatever refers to dlopen() in a program
+/// that is linked statically with glibc, by a weak reference too.
+template <typename Function>
+Function* find_function(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym != nullptr ? ::dlsym(RTLD_DEFAULT, name) : nullptr);
+}
+
 /// Has the dynamic loader keep it. It may have another file by that name meanwhile, or in another namespace.
 void keep(LoadedModule& module) {
-  if (module.is_permanent || ::dlopen == nullptr) return;
+  if (module.is_permanent) return;
+  auto* const open_library = find_function<decltype(::dlopen)>("dlopen");
+  auto* const close_library = find_function<decltype(::dlclose)>("dlclose");
   Naming naming{};
-  if (!find_name(module, naming) || naming.name[0] == '\0') return;
-  void* const handle = ::dlopen(naming.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (open_library == nullptr || close_library == nullptr || !find_name(module, naming) || naming.name[0] == '\0')
+    return;
+  void* const handle = open_library(naming.name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
   if (handle == nullptr) return;
   const bool is_same = static_cast<const link_map*>(handle)->l_addr == module.bias;
   module.is_permanent = is_same && is_same_file(module.identity, module.begin);
-  ::dlclose(handle);
+  close_library(handle);
 }
 
 /// Not while the loader's list is held: whoever provides may start threads, and exceptions need that list.
