@@ -11,10 +11,11 @@ constexpr std::size_t many = std::size_t{1} << 16;
 }  // namespace
 
 RuleNumber NumberedRules::number_of(const Rules& rules) {
-  const auto known = numbers_.find(hash_of(rules), [&](std::uint32_t number) { return rules_[number] == rules; });
+  const std::uint64_t hash = hash_of(rules);
+  const auto known = numbers_.find(hash, [&](std::uint32_t number) { return rules_[number] == rules; });
   if (known) return RuleNumber{*known};
   rules_.push_back(rules);
-  return RuleNumber{numbers_.add([&](std::uint32_t number) { return hash_of(rules_[number]); })};
+  return RuleNumber{numbers_.add(hash)};
 }
 
 void NumberedRules::forget_if_many() {

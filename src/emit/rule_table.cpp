@@ -27,10 +27,11 @@ std::uint64_t hash_of(const std::optional<sframe::RecoveryRules>& recovery) {
 }  // namespace
 
 RuleId RuleTable::id_of(const std::optional<sframe::RecoveryRules>& recovery) {
-  const auto known = numbers_.find(hash_of(recovery), [&](RuleId rule) { return rules_[rule].recovery == recovery; });
+  const std::uint64_t hash = hash_of(recovery);
+  const auto known = numbers_.find(hash, [&](RuleId rule) { return rules_[rule].recovery == recovery; });
   if (known) return *known;
   rules_.push_back(encode(recovery));
-  return numbers_.add([&](RuleId rule) { return hash_of(rules_[rule].recovery); });
+  return numbers_.add(hash);
 }
 
 void RuleTable::clear() {

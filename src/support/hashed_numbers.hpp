@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace sframe_gen {
@@ -15,38 +16,45 @@ class HashedNumbers {
   /// The number that `is_it` says yes to, if it is that of a thing with this hash.
   template <typename IsIt>
   std::optional<std::uint32_t> find(std::uint64_t hash, IsIt&& is_it) const {
-    for (std::size_t slot = hash & mask(); slots_[slot] != 0; slot = (slot + 1) & mask())
-      if (is_it(slots_[slot] - 1)) return slots_[slot] - 1;
+    const auto kept = static_cast<std::uint32_t>(hash);
+    for (std::size_t at = kept & mask(); slots_[at].next != 0; at = (at + 1) & mask())
+      if (slots_[at].hash == kept && is_it(slots_[at].next - 1)) return slots_[at].next - 1;
     return std::nullopt;
   }
 
-  /// Takes the next number in. `hash_of` gives the hash of the thing that has a number, this one or an earlier.
-  template <typename HashOf>
-  std::uint32_t add(HashOf&& hash_of) {
+  /// Takes the next number in, of a thing with this hash.
+  std::uint32_t add(std::uint64_t hash) {
     if (count_ == slots_.size() / 2) {
-      slots_.assign(slots_.size() * 2, 0);
-      for (std::uint32_t number = 0; number < count_; ++number) put(number, hash_of(number));
+      const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(slots_.size() * 2));
+      for (const Slot& slot : before)
+        if (slot.next != 0) put(slot);
     }
-    put(count_, hash_of(count_));
-    return count_++;
+    put({static_cast<std::uint32_t>(hash), ++count_});
+    return count_ - 1;
   }
 
   void clear() {
-    slots_.assign(first_slots, 0);
+    slots_.assign(first_slots, {});
     count_ = 0;
   }
 
  private:
   static constexpr std::size_t first_slots = 512;
 
+  /// With the hash, whose computation takes longer than a look at it: a table grows by it.
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t next = 0;  ///< the number that comes after the slot's; 0: it is free
+  };
+
   std::size_t mask() const { return slots_.size() - 1; }
-  void put(std::uint32_t number, std::uint64_t hash) {
-    std::size_t slot = hash & mask();
-    while (slots_[slot] != 0) slot = (slot + 1) & mask();
-    slots_[slot] = number + 1;
+  void put(const Slot& slot) {
+    std::size_t at = slot.hash & mask();
+    while (slots_[at].next != 0) at = (at + 1) & mask();
+    slots_[at] = slot;
   }
 
-  std::vector<std::uint32_t> slots_;  ///< 0, or a number + 1
+  std::vector<Slot> slots_;
   std::uint32_t count_ = 0;
 };
 
