@@ -214,8 +214,9 @@ void Emulation::arrive(std::uint64_t pc, const State& state) {
   if (place.state) {
     // Whatever follows is as ambiguous.
     place.conflict = true;
-    for (auto next = found; next != places_.end() && next->second.is_code && goes_on(next->second.instruction.flow);) {
-      if (++next != places_.end()) next->second.conflict = true;
+    for (auto at = found; at->second.is_code && goes_on(at->second.instruction.flow);) {
+      // What follows one that is ambiguous has been marked with it.
+      if (++at == places_.end() || std::exchange(at->second.conflict, true)) break;
     }
     return;
   }
