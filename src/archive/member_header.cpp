@@ -2,7 +2,7 @@
 
 #include <charconv>
 #include <cstddef>
-#include <string>
+#include <string_view>
 
 #include "archive/format.hpp"
 #include "support/text.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <charconv>
-#include <string>
 #include <utility>
 
 #include "archive/format.hpp"

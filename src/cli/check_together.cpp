@@ -1,7 +1,5 @@
 // Which options one command line can have, by the table.
 
-#include <algorithm>
-
 #include "cli/given_options.hpp"
 #include "cli/usage_error.hpp"
 

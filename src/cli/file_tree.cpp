@@ -1,6 +1,5 @@
 #include "cli/file_tree.hpp"
 
-#include <elf.h>
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "convert/coverage.hpp"
 #include "convert/debug_file.hpp"

@@ -10,8 +10,6 @@ namespace sframe_gen::elf {
 inline constexpr std::uint32_t section_type_gnu_sframe = 0x6ffffff4;
 /// Program header type that covers .sframe.
 inline constexpr std::uint32_t segment_type_gnu_sframe = 0x6474e554;
-/// SHT_X86_64_UNWIND (psABI, table 4.11): what gold and some assemblers give .eh_frame.
-inline constexpr std::uint32_t section_type_x86_64_unwind = 0x70000001;
 
 /// SHT_RELR, DT_RELRSZ and DT_RELR: in <elf.h> from glibc 2.36 on.
 inline constexpr std::uint32_t section_type_relr = 19;

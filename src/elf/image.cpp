@@ -1,7 +1,6 @@
 #include "elf/image.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "elf/compressed_section.hpp"

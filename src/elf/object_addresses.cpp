@@ -1,7 +1,5 @@
 #include "elf/object_addresses.hpp"
 
-#include <array>
-
 #include "elf/alignment.hpp"
 #include "support/text.hpp"
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstring>
 #include <string_view>
-#include <vector>
 
 #include "elf/alignment.hpp"
 #include "elf/dynamic_table.hpp"

@@ -5,7 +5,6 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "elf/alignment.hpp"

@@ -1,7 +1,6 @@
 #include "object/relocated_section.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "elf/machine.hpp"
 #include "object/relocation_records.hpp"

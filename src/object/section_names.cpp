@@ -1,7 +1,5 @@
 #include "object/section_names.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <string_view>
 
 namespace sframe_gen::object {

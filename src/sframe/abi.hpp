@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "sframe/format.hpp"
 #include "support/dwarf_registers.hpp"

@@ -32,10 +32,6 @@ class ByteWriter {
     std::byte* const place = extend(most);
     size_ -= most - static_cast<std::size_t>(fill(place) - place);
   }
-  /// What stands at `place` already.
-  void overwrite(std::size_t place, std::span<const std::byte> bytes) {
-    std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(place));
-  }
   void reserve(std::size_t size) { bytes_.reserve(size); }
 
   std::size_t size() const { return size_; }

@@ -1,7 +1,6 @@
 // The C interface is the C++ one in other words: its structures have the same layout, so none is copied.
 
 #include <cstddef>
-#include <cstring>
 #include <type_traits>
 
 #include "sframe_gen/unwind.h"

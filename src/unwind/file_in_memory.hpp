@@ -2,7 +2,6 @@
 
 #include <link.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 

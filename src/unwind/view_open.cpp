@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "sframe_gen/view.hpp"
 #include "unwind/facts.hpp"

@@ -1,6 +1,5 @@
 #include "verify/padding.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 

@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "elf/image.hpp"
 #include "sframe_gen/section.hpp"

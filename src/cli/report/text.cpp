@@ -1,7 +1,6 @@
 #include "cli/report/text.hpp"
 
 #include <ostream>
-#include <string_view>
 
 #include "cli/report/archive.hpp"
 #include "support/text.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"

@@ -1,7 +1,6 @@
 #include "elf/check/memory_check.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 
 #include "elf/alignment.hpp"
 #include "elf/type_names.hpp"

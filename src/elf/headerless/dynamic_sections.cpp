@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string>
 
 #include "elf/dynamic_table.hpp"
 #include "elf/load_lookup.hpp"

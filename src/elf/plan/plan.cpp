@@ -1,7 +1,6 @@
 #include "elf/plan/plan.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "elf/load_lookup.hpp"
 #include "elf/plan/segment_table.hpp"

@@ -1,9 +1,6 @@
 #include "elf/undo/original.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 
 #include "elf/edit/file_image.hpp"
 #include "elf/undo/index_tables.hpp"

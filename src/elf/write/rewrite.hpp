@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "elf/edit/file_image.hpp"
 #include "elf/image.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <istream>
-#include <string>
 #include <vector>
 
 #include "trace/walk/address_space.hpp"

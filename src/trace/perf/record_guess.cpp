@@ -1,6 +1,5 @@
 #include "trace/perf/record_guess.hpp"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace sframe_gen::trace {

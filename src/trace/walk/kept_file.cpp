@@ -10,7 +10,6 @@
 #include <cstring>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include "sframe_gen/error.hpp"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "sframe_gen/unwind.hpp"
 #include "trace/walk/address_space.hpp"
 
