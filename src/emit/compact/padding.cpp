@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "support/endian.hpp"
 
@@ -63,6 +64,39 @@ std::size_t filler_of_amd64(Code code) {
   return nop != 0 && prefixes + nop <= longest_instruction ? prefixes + nop : 0;
 }
 
+/// The one nop of `size` bytes that GNU as and LLVM fill most gaps with, or null.
+const char* usual_nop_of_amd64(std::size_t size) {
+  static constexpr char longest[] = "\x66\x66\x66\x66\x66\x66\x2e\x0f\x1f\x84\0\0\0\0";  // and the zero behind it
+  switch (size) {
+    case 1:
+      return "\x90";
+    case 2:
+      return "\x66\x90";
+    case 3:
+      return "\x0f\x1f\0";
+    case 4:
+      return "\x0f\x1f\x40\0";
+    case 5:
+      return "\x0f\x1f\x44\0\0";
+    case 6:
+      return "\x66\x0f\x1f\x44\0\0";
+    case 7:
+      return "\x0f\x1f\x80\0\0\0\0";
+    case 9:
+      return "\x66\x0f\x1f\x84\0\0\0\0\0";
+    case 8:
+    case 10:
+    case 11:
+    case 12:
+    case 13:
+    case 14:
+    case 15:
+      return &longest[sizeof longest - size];
+    default:
+      return nullptr;
+  }
+}
+
 /// Instructions are little-endian in both byte orders (Arm ARM, B2.6.2).
 std::size_t filler_of_aarch64(Code code) {
   if (code.size() < 4) return 0;
@@ -115,6 +149,10 @@ std::size_t alignment_of(sframe::Abi abi) {
 }  // namespace
 
 bool is_padding(Code code, sframe::Abi abi, bool zeros_are_filler) {
+  if (abi == sframe::Abi::Amd64) {
+    const char* const usual = usual_nop_of_amd64(code.size());
+    if (usual != nullptr && std::memcmp(code.data(), usual, code.size()) == 0) return true;
+  }
   return padding_before(code, abi, zeros_are_filler) == code.size();
 }
 
