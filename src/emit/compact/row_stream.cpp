@@ -49,25 +49,29 @@ void RowStream::add_numbered(const NumberedFde& fde, const OwnRule& own_rule) {
   const auto first_row = static_cast<std::uint32_t>(rows_.size());
   rows_.resize(rows_.size() + fde.fres.size());
   Row* row = rows_.data() + first_row;
-  const Row* cut_at = row;
   Row before{0, unknown};
-  std::uint32_t cuts = 1;
+  std::uint32_t cuts = 1, rows_since_cut = 0;
   std::size_t tail_bytes = 0;
   bool is_signed = false;
+  const Known* known = known_.data();
+  std::size_t known_rules = known_.size();
   for (const NumberedFre& fre : fde.fres) {
     const RuleId rule = own_rule(fre.rule);
-    if (rule >= known_.size()) know_all_rules();
-    const Known& known = known_[rule];
-    tail_bytes += fde.type == sframe::FdeType::Default ? known.plain : known.flexible;
-    if (rule == before.rule) continue;
-    is_signed |= known.is_signed;
-    const bool cut = fre.pc_offset - before.offset >= stretch_before_cut || row - cut_at >= most_rows;
-    before = {fre.pc_offset, rule};
-    if (cut) {
-      cut_at = row;
-      ++cuts;
+    if (rule >= known_rules) [[unlikely]] {
+      know_all_rules();
+      known = known_.data();
+      known_rules = known_.size();
     }
-    *row++ = {fre.pc_offset, rule | (cut ? cut_before_row : 0)};
+    tail_bytes += fde.type == sframe::FdeType::Default ? known[rule].plain : known[rule].flexible;
+    if (rule == before.rule) continue;
+    is_signed |= known[rule].is_signed;
+    // No branch: which row is a cut is what no processor can guess.
+    const std::uint32_t cut = static_cast<std::uint32_t>(fre.pc_offset - before.offset >= stretch_before_cut) |
+                              static_cast<std::uint32_t>(rows_since_cut >= most_rows);
+    rows_since_cut = (rows_since_cut & (cut - 1)) + 1;
+    cuts += cut;
+    before = {fre.pc_offset, rule};
+    *row++ = {fre.pc_offset, rule | cut * cut_before_row};
   }
   default_size_.tail_bytes += tail_bytes;
   const auto rows = static_cast<std::uint32_t>(row - rows_.data()) - first_row;

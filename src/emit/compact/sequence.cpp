@@ -1,6 +1,7 @@
 #include "emit/compact/sequence.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -95,6 +96,8 @@ class SequenceMaker {
     std::uint64_t code_end = slice.code_end;
     Row* row = sequence_.rows.data() + slice.rows;
     Cut* cut = sequence_.cuts.data() + slice.cuts;
+    const RuleId* const rules = slice.part.rules.empty() ? nullptr : slice.part.rules.data();
+    const auto rule_of = [&](RuleId own) { return rules == nullptr ? own : rules[own]; };
     const auto row_number = [&] { return static_cast<std::uint32_t>(row - sequence_.rows.data()); };
     for (std::size_t i = slice.first; i < end; ++i) {
       const Piece& piece = pieces[i];
@@ -105,10 +108,14 @@ class SequenceMaker {
       if (place != Place::Silent) {
         *cut++ = {row_number(), static_cast<std::uint32_t>(code_end - run_start), place == Place::Repeats};
         const Row* const own = slice.part.rows.data() + piece.first_row;
-        *row++ = {base, slice.part.rule(piece.first_rule)};
+        *row++ = {base, rule_of(piece.first_rule)};
+        // No branch: which row is a cut is what no processor can guess.
+        Cut no_cut;
         for (std::uint32_t j = 1; j < piece.rows; ++j) {
-          if ((own[j].rule & cut_before_row) != 0) *cut++ = {row_number(), base + own[j].offset, false};
-          *row++ = {base + own[j].offset, slice.part.rule(own[j].rule & ~cut_before_row)};
+          const std::uint32_t is_cut = own[j].rule / cut_before_row;
+          *std::array{&no_cut, cut}[is_cut] = {row_number(), base + own[j].offset, false};
+          cut += is_cut;
+          *row++ = {base + own[j].offset, rule_of(own[j].rule & ~cut_before_row)};
         }
       }
       code_end = piece.start + piece.size;
