@@ -52,12 +52,11 @@ class BlockSizes {
 
   /// A default block whose row starts take `width` bytes takes the difference between two numbers, modulo 2^32, one
   /// that follows from its end alone and one from its begin.
-  std::uint32_t plain_bytes_at_begin(std::uint32_t begin, unsigned width) const {
-    return nodes_[begin].begin.rows * width + nodes_[begin].begin.plain;
-  }
-  std::uint32_t plain_bytes_at_end(std::uint32_t end, unsigned width) const {
-    return nodes_[end].end.rows * width + nodes_[end].end.plain + attribute_size_;
-  }
+  struct PlainBytes {
+    std::int32_t narrow, wide;  ///< with row starts of one byte and of two
+  };
+  PlainBytes plain_bytes_at_begin(std::uint32_t begin) const { return plain_bytes(nodes_[begin].begin, 0); }
+  PlainBytes plain_bytes_at_end(std::uint32_t end) const { return plain_bytes(nodes_[end].end, attribute_size_); }
 
  private:
   static sframe::FreAddressWidth fre_address_width_of_start(std::uint32_t largest) {
@@ -72,6 +71,10 @@ class BlockSizes {
     std::uint32_t plain;  ///< bytes of their tails in default form
     std::uint32_t only_flexible;
   };
+  static PlainBytes plain_bytes(const Sums& sums, std::uint32_t more) {
+    const std::uint32_t narrow = sums.rows + sums.plain + more;
+    return {static_cast<std::int32_t>(narrow), static_cast<std::int32_t>(narrow + sums.rows)};
+  }
   /// A power of two in size, for there is one for each cut, and each path asks millions of times.
   struct alignas(32) Node {
     Sums end;    ///< for blocks that end here: rows that repeat nothing

@@ -77,10 +77,15 @@ struct PathRules {
   bool shares_heads;  ///< who has a block has what it begins with too
 };
 
+/// What a path knows of a cut.
+struct PathPlace {
+  std::uint64_t arrival;      ///< there, by the shortest path from the stretch's first one
+  std::int64_t narrow, wide;  ///< what those pay beforehand who begin there, with row starts of one byte and of two
+};
+
 /// Memory that paths use one after the other.
 struct PathMemory {
-  std::vector<std::uint64_t> arrivals;
-  std::vector<std::int64_t> narrow, wide;
+  std::vector<PathPlace> places;  ///< by cut of a stretch, and one behind the last
   std::vector<RepeatedBlocks::Id> found;
 };
 
