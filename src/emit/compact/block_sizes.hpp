@@ -20,9 +20,9 @@ struct BlockShape {
 /// What any block of rows takes, from one cut to another, in constant time: by sums up to each cut.
 class BlockSizes {
  public:
-  /// Of no stretch yet. One thread may add one while another adds another.
+  /// Of no stretch yet. One thread may add one, by an Adder, while another adds another.
   BlockSizes(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect);
-  void add(const Sequence& sequence, const Stretch& stretch);
+  class Adder;
 
   /// From cut `begin` up to cut `end` of the same stretch; `end` may be that behind its last.
   BlockShape shape(std::uint32_t begin, std::uint32_t end) const {
@@ -94,6 +94,48 @@ class BlockSizes {
   std::vector<Tails> tails_;       ///< by rule
   std::unique_ptr<Node[]> nodes_;  ///< one a cut, and one behind the last
   std::unique_ptr<Flexible[]> flexible_;
+};
+
+/// Of one stretch, cut by cut and row by row. Of the cut behind the last one, which may be another stretch's first,
+/// sets what is said of blocks that end there.
+class BlockSizes::Adder {
+ public:
+  explicit Adder(BlockSizes& sizes)
+      : tails_(sizes.tails_.data()), nodes_(sizes.nodes_.get()), flexible_(sizes.flexible_.get()) {}
+
+  /// At a cut with that row. Where it repeats the one before it, it is not added.
+  void begin(std::uint32_t cut, const Row& row, bool repeats) {
+    Node& node = nodes_[cut];
+    node.begin = sums_;
+    node.offset = row.offset;
+    flexible_[cut].begin = bytes_if_flexible_;
+    if (repeats) {
+      const Tails& own = tails_[row.rule];
+      node.begin = {sums_.rows - 1, sums_.plain - own.plain, sums_.only_flexible - own.only_flexible};
+      flexible_[cut].begin -= own.flexible;
+    }
+  }
+  void add(const Row& row) {
+    const Tails& tail = tails_[row.rule];
+    ++sums_.rows;
+    sums_.plain += tail.plain;
+    sums_.only_flexible += tail.only_flexible;
+    bytes_if_flexible_ += tail.flexible;
+    last_offset_ = row.offset;
+  }
+  /// All rows behind that cut have been added.
+  void end(std::uint32_t cut) {
+    nodes_[cut + 1].end = sums_;
+    nodes_[cut + 1].row_before = last_offset_;
+    flexible_[cut + 1].end = bytes_if_flexible_;
+  }
+
+ private:
+  const Tails* tails_;
+  Node* nodes_;
+  Flexible* flexible_;
+  Sums sums_{0, 0, 0};
+  std::uint32_t bytes_if_flexible_ = 0, last_offset_ = 0;
 };
 
 }  // namespace sframe_gen::emit::compact

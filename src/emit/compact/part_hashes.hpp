@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "emit/compact/sequence.hpp"
+#include "support/hash.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -16,9 +17,9 @@ class PartHashes {
  public:
   /// None.
   PartHashes() = default;
-  /// Of no stretch yet. One thread may add one while another adds another. `most_rows`: of a block.
+  /// Of no stretch yet. One thread may add one, by an Adder, while another adds another.
   explicit PartHashes(const Sequence& sequence);
-  void add(const Sequence& sequence, const Stretch& stretch, std::uint32_t most_rows);
+  class Adder;
 
   /// The part behind a cut, behind others. That at a stretch's first cut, and that behind the last cut, are behind
   /// none.
@@ -52,11 +53,65 @@ class PartHashes {
   /// A function that says nothing new.
   static constexpr std::uint32_t without_rows = most_rows_of_part;
 
-  void set_root(std::uint32_t cut, std::uint64_t hash, std::size_t rows, std::uint32_t parts, std::uint32_t most_rows);
-
   std::unique_ptr<std::uint32_t[]> parts_;  ///< by cut, and one behind the last
   std::unique_ptr<std::uint32_t[]> roots_;  ///< by cut
   std::unique_ptr<std::uint8_t[]> groups_;  ///< by cut that has a root
+};
+
+/// Of one stretch, part by part.
+class PartHashes::Adder {
+ public:
+  /// `most_rows`: of a block.
+  Adder(PartHashes& hashes, const Sequence& sequence, const Stretch& stretch, std::uint32_t most_rows)
+      : sequence_(sequence),
+        parts_(hashes.parts_.get()),
+        roots_(hashes.roots_.get()),
+        groups_(hashes.groups_.get()),
+        stretch_begin_(stretch.begin),
+        waiting_(stretch.begin),
+        most_rows_(most_rows) {
+    const Run& run = sequence.runs[stretch.run];
+    seed_ = mixed((run.signal_frame ? 2U : 0U) + (run.b_key ? 1U : 0U));
+  }
+
+  /// Of a part's rows, in the order of the rows, all but the first.
+  struct Behind {
+    std::uint64_t sum = 0, power = 1;
+
+    void add(const Row& before, const Row& row) {
+      sum = sum * factor + hash_of(row.offset - before.offset, row.rule);
+      power *= factor;
+    }
+  };
+  /// The part behind the cut has the rows from `begin` up to `end`; at the cut there is one that repeats, or the first.
+  void add(std::uint32_t cut, const Row& at_cut, const Row* begin, const Row* end, const Behind& behind);
+  /// A function that says nothing new.
+  void add_without_rows(std::uint32_t cut) {
+    roots_[cut] = Root::none;
+    parts_[cut] = without_rows;
+  }
+  /// The last one has been added.
+  void end() { parts_[stretch_begin_] = behind_none; }
+
+ private:
+  static constexpr std::uint64_t factor = 0x9e3779b97f4a7c15U;
+
+  /// A row's share of a sum over rows, each times a power of an odd number for those behind it, modulo 2^64.
+  static std::uint64_t hash_of(std::uint32_t distance, RuleId rule) {
+    const std::uint64_t spread = (std::uint64_t{distance} << 32U | rule) * 0xff51afd7ed558ccdU;
+    return spread ^ spread >> 32U;
+  }
+  void set_root(std::uint32_t cut, std::uint64_t hash, std::size_t rows, std::uint32_t parts);
+
+  const Sequence& sequence_;
+  std::uint32_t* parts_;
+  std::uint32_t* roots_;
+  std::uint8_t* groups_;
+  std::uint64_t seed_;
+  std::uint32_t stretch_begin_;
+  std::uint32_t waiting_;  ///< cuts from there on have had no second row yet
+  std::uint32_t most_rows_;
+  std::uint32_t offset_before_ = 0;
 };
 
 }  // namespace sframe_gen::emit::compact
