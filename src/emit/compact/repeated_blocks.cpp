@@ -13,6 +13,8 @@ namespace sframe_gen::emit::compact {
 namespace {
 
 constexpr std::size_t cuts_per_worker = 4096;
+/// Where a cut takes a few nanoseconds: with fewer, to start a thread takes what it saves.
+constexpr std::size_t cuts_per_worker_of_short_work = 32768;
 
 /// Places that begin with one row, and go on without another.
 struct Kind {
@@ -41,8 +43,9 @@ void for_each_single_row(const Sequence& sequence, const Stretch& stretch, const
 RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, std::uint32_t most_rows)
     : longest_(std::make_unique_for_overwrite<Id[]>(sequence.cuts.size())) {
   const std::size_t workers = workers_for(sequence.cuts.size(), cuts_per_worker);
-  add_single_rows(sequence, facts, workers);
-  const CutGroups groups(facts.stretches, facts.hashes, workers);
+  const std::size_t short_workers = workers_for(sequence.cuts.size(), cuts_per_worker_of_short_work);
+  add_single_rows(sequence, facts, short_workers);
+  const CutGroups groups(facts.stretches, facts.hashes, short_workers);
   const auto singles = static_cast<Id>(blocks_.size());
   // What grows in a thread would be copied, and take pages of that thread's own.
   const std::size_t expected = sequence.cuts.size() / 2 / workers;
@@ -71,7 +74,7 @@ RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, 
       blocks_.push_back(block);
     }
   }
-  for_each_in_parallel(groups.size(), workers, [&](std::size_t i, std::size_t) {
+  for_each_in_parallel(groups.size(), short_workers, [&](std::size_t i, std::size_t) {
     const Id shift = shifts[finder_of[i]];
     if (shift == 0) return;
     for (const CutStart& start : groups[i]) {
