@@ -110,7 +110,7 @@ class SequenceMaker {
         const Row* const own = slice.part.rows.data() + piece.first_row;
         *row++ = {base, rule_of(piece.first_rule)};
         // No branch: which row is a cut is what no processor can guess.
-        Cut no_cut;
+        Cut no_cut{};
         for (std::uint32_t j = 1; j < piece.rows; ++j) {
           const std::uint32_t is_cut = own[j].rule / cut_before_row;
           *std::array{&no_cut, cut}[is_cut] = {row_number(), base + own[j].offset, false};
