@@ -51,11 +51,12 @@ Instruction between_instructions(std::span<const std::byte> code, std::uint64_t 
   Instruction bytes;
   bytes.flow = Flow::Trap;
   bytes.is_padding = is_entry;
-  if (is_entry) bytes.size = zeros_before(code.subspan(at), abi);
+  // s390x: the number of the symbol stands behind the jump, and may begin with zeros.
+  const bool may_be_number = abi == sframe::Abi::S390x && at != 0;
+  if (is_entry && !may_be_number) bytes.size = zeros_before(code.subspan(at), abi);
   if (bytes.size != 0) return bytes;
   const std::uint64_t next = std::min<std::uint64_t>(at / smallest_stub * smallest_stub + smallest_stub, code.size());
   bytes.size = static_cast<std::uint8_t>(next - at);
-  // s390x: the number of the symbol stands behind the jump.
   bytes.is_padding = is_entry && bytes.size < smallest_stub;
   return bytes;
 }

@@ -163,6 +163,23 @@ TEST_P(Cases, AreJudgedWhereSectionHeadersAreTakenAwayLater) {
   }
 }
 
+/// What stands behind an entry's jump on s390x is no instruction, whatever it looks like: c0 00 begins one of six
+/// bytes.
+TEST(S390x, NumbersOfSymbolsAreNoInstructions) {
+  const std::vector<std::byte> bytes = read_case("s390x-ld-2.40-shared");
+  const elf::Image before = elf::Image::of_bytes(bytes, "case");
+  const sframe::Section rows = section_of(before, sframe::Version::V3);
+  const elf::Section* const plt = before.find_section(".plt");
+  ASSERT_NE(plt, nullptr);
+  constexpr std::uint64_t entry_size = 32, number_at = 28;
+  ASSERT_GE(plt->header.sh_size, 3 * entry_size);
+  std::vector<std::byte> changed = bytes;
+  const std::byte number[]{{}, {}, std::byte{0xc0}, {}};
+  std::ranges::copy(number, &changed[plt->header.sh_offset + entry_size + number_at]);
+  const elf::Image image = elf::Image::of_bytes(changed, "case");
+  EXPECT_EQ(verify::verify(rows, image, image, {}).difference_count, 0U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stubs, Cases, testing::ValuesIn(case_names()),
                          [](const auto& instance) { return test_name(instance.param); });
 
