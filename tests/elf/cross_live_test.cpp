@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "compiled.hpp"
 #include "elf/machine.hpp"
 #include "probe.hpp"
 #include "toolbox.hpp"
@@ -68,11 +69,11 @@ class CrossLive : public testing::TestWithParam<Parameters> {
     return std::string(target().emulator) + " -L /usr/" + target().triple + " " + environment;
   }
 
-  void link(const std::string& source, const std::filesystem::path& output, const std::string& more = {}) const {
-    write_text(folder_ / "source.cpp", source);
+  void link(const std::string& source, const std::filesystem::path& output) const {
     const auto& [unused, kind, option] = GetParam();
-    const Outcome linked = run(compiler() + " -O1 -g -pthread " + kind.text + " " + option.text + " " + more + " -o " +
-                               output.string() + " " + (folder_ / "source.cpp").string());
+    const std::string command = compiler() + " -O1 -g -pthread " + kind.text;
+    const Outcome linked =
+        run(command + " " + option.text + " -o " + output.string() + " " + compiled(command, source));
     ASSERT_EQ(linked.status, 0) << linked.output;
   }
 

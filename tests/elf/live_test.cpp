@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiled.hpp"
 #include "probe.hpp"
 #include "toolbox.hpp"
 
@@ -56,10 +57,12 @@ class Live : public testing::TestWithParam<Linkage> {
     }
   }
 
-  void link(const std::string& source, const std::filesystem::path& output, const std::string& more = {}) const {
-    write_text(folder_ / "source.cpp", source);
-    const Outcome linked = run(std::string(GetParam().compiler) + " -O1 -g -pthread " + GetParam().options + " " +
-                               more + " -o " + output.string() + " " + (folder_ / "source.cpp").string());
+  /// `code`: options for what is compiled, `more`: for the linker.
+  static void link(const std::string& source, const std::filesystem::path& output, const std::string& code = {},
+                   const std::string& more = {}) {
+    const std::string command = std::string(GetParam().compiler) + " -O1 -g -pthread " + code;
+    const Outcome linked = run(command + " " + GetParam().options + " " + more + " -o " + output.string() + " " +
+                               compiled(command, source));
     ASSERT_EQ(linked.status, 0) << linked.output;
   }
 
@@ -101,7 +104,7 @@ class LiveLibrary : public Live {};
 
 TEST_P(LiveLibrary, SurvivesInjectionAndTools) {
   const auto original = folder_ / "libtested.so";
-  link(probe_body, original, "-shared -fPIC");
+  link(probe_body, original, "-fPIC", "-shared");
   write_text(folder_ / "main.c",
              "#include <stdlib.h>\nint look(unsigned long);\nint main(int c, char** v) { return look(strtoul(v[1], 0, "
              "0)); }\n");
