@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -16,6 +17,11 @@ import unittest
 CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "corpus", "amd64")
 PT_GNU_SFRAME, PT_GNU_RELRO = 0x6474E554, 0x6474E552
 EHDR_SIZE, PHDR_SIZE, SHDR_SIZE = 64, 56, 64
+
+# A shell lets what it runs in the background ignore these, and what is tested would inherit that.
+for number in signal.SIGINT, signal.SIGQUIT:
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 program = None  # path of sframe-gen, absolute; main() sets it
 
