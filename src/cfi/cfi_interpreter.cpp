@@ -2,14 +2,13 @@
 
 #include "cfi/rule_change.hpp"
 #include "cfi/stack_pointer_proof.hpp"
+#include "cfi/usual_walk.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::cfi {
 
 namespace {
 
-/// Compilers nest one deep, people a few. Each takes eight times the byte that asks for it.
-constexpr std::size_t most_remembered = 4096;
 /// Bytes. Compilers write seven. They are run anew each time that rules are forgotten.
 constexpr std::size_t longest_initial_instructions = 8192;
 
@@ -55,7 +54,8 @@ void CfiInterpreter::run(const Fde& fde, std::vector<NumberedRow>& rows) {
   const Cie& cie = table_.cies[fde.cie_index];
   const InitialState& initial = initial_state(fde.cie_index);
   state_ = static_cast<const RuleState&>(initial);
-  remembered_ = initial.remembered;
+  remembered_.clear();
+  if (!initial.remembered.empty()) remembered_ = initial.remembered;
   if (cie.return_address != tracked_.return_address) {
     rows.push_back({0, unknown(UnknownReason::ForeignReturnColumn)});
     return;
@@ -132,59 +132,22 @@ void CfiInterpreter::execute_fde(const Fde& fde, const RuleState& initial, std::
   Progress progress{fde.function_start, 0, false};
   ByteReader reader = reader_of(fde.instructions);
   while (follow_usual(reader, fde, progress, rows), !reader.at_end()) {
-    const KnownSteps::Step step = step_at(reader, fde.cie_index);
+    const KnownSteps::Step step = usual_step(reader.rest(), usual_, state_, fde.cie_index);
     if (!execute_one(reader, context, progress, &initial, &rows)) break;
-    steps_.put(step, state_);
+    if (step != 0 && KnownSteps::has_state(state_, fde.cie_index))
+      steps_.put(step, KnownSteps::state_of(state_, fde.cie_index));
     if (rules_.size() > most_rules) reader.fail("more different rules than can be kept");
   }
   advance_to(fde.function_size, progress, &rows);
 }
 
-/// The step that an instruction takes, if it is one that can be known.
-KnownSteps::Step CfiInterpreter::step_at(const ByteReader& reader, std::uint32_t cie_index) const {
-  const std::uint32_t bytes = UsualInstructions::first_bytes_of(reader.rest());
-  const UsualInstructions::Form form = usual_[bytes];
-  if (form.effect != UsualInstructions::Effect::Step) return 0;
-  return KnownSteps::step_of(bytes, UsualInstructions::size_of(form, bytes), state_, cie_index);
-}
-
-/// What compilers write by the million, up to the first instruction that takes more than a look.
 void CfiInterpreter::follow_usual(ByteReader& reader, const Fde& fde, Progress& progress,
                                   std::vector<NumberedRow>& rows) {
-  using Effect = UsualInstructions::Effect;
-  const std::uint64_t unit = table_.cies[fde.cie_index].code_alignment;
-  if (unit > UINT32_MAX) return;  // or advances may not fit in 64 bits
-  const std::span<const std::byte> instructions = reader.rest();
-  std::size_t at = 0;
-  RuleState state = state_;
-  std::uint64_t here = progress.location;
-  while (at < instructions.size()) {
-    const std::uint32_t bytes = UsualInstructions::first_bytes_of(instructions.subspan(at));
-    const UsualInstructions::Form form = usual_[bytes];
-    const std::uint32_t size = UsualInstructions::size_of(form, bytes);
-    if (size == 0 || size > instructions.size() - at || form.effect == Effect::Other) break;
-    if (form.effect == Effect::Advance) {
-      const std::uint64_t there = here + UsualInstructions::delta_of(form, bytes, table_.endian) * unit;
-      if (there < here) break;
-      if (there != here && (rows.empty() || rows.back().rules != state.rules)) rows.push_back({here, state.rules});
-      here = there;
-    } else if (form.effect == Effect::Step) {
-      const RuleState* const after = steps_.find(KnownSteps::step_of(bytes, size, state, fde.cie_index));
-      if (after == nullptr) break;
-      state = *after;
-    } else if (form.effect == Effect::Remember) {
-      if (remembered_.size() == most_remembered) break;
-      remembered_.push_back(state);
-    } else if (form.effect == Effect::Restore) {
-      if (remembered_.empty()) break;
-      state = remembered_.back();
-      remembered_.pop_back();
-    }
-    at += size;
-  }
-  reader.skip(at);
-  progress.location = here;
-  state_ = state;
+  UsualWalk walk{reader.rest(), table_.endian,     table_.cies[fde.cie_index].code_alignment,
+                 fde.cie_index, progress.location, state_};
+  reader.skip(cfi::follow_usual(walk, usual_, steps_, remembered_, rows));
+  progress.location = walk.location;
+  state_ = walk.state;
 }
 
 /// Gives false where nothing behind the instruction can be known.

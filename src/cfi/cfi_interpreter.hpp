@@ -46,7 +46,6 @@ class CfiInterpreter {
   bool restores_our_column(const Instruction& instruction) const;
   void execute_fde(const Fde& fde, const RuleState& initial, std::vector<NumberedRow>& rows);
   void follow_usual(ByteReader& reader, const Fde& fde, Progress& progress, std::vector<NumberedRow>& rows);
-  KnownSteps::Step step_at(const ByteReader& reader, std::uint32_t cie_index) const;
   bool execute_one(ByteReader& reader, const InstructionContext& context, Progress& progress, const RuleState* initial,
                    std::vector<NumberedRow>* rows);
   void apply(const Instruction& instruction, ByteReader& reader, const RuleState* initial);

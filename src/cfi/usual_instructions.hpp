@@ -15,16 +15,23 @@ namespace sframe_gen::cfi {
 /// compilers write.
 class UsualInstructions {
  public:
-  enum class Effect : std::uint8_t { Other, None, Advance, Step, Remember, Restore };
-  struct Form {
-    Effect effect = Effect::Other;  ///< Other: it takes more than a look
-    std::uint8_t numbers = 0;       ///< LEB128 that follow the first byte
-    std::uint8_t fixed = 0;         ///< or so many bytes
+  enum class Form : std::uint8_t {
+    Other,              ///< it takes more than a look
+    Nothing,            ///< to these registers
+    NothingWithNumber,  ///< and a LEB128 follows, which has one byte or two
+    Advance,            ///< by the low bits
+    AdvanceByte,        ///< by the byte that follows
+    AdvanceWord,        ///< by the two that follow
+    Step,               ///< from rules to rules
+    StepWithNumber,     ///< of one byte or two
+    StepWithNumbers,    ///< two, of one byte each
+    Remember,
+    Restore
   };
 
   explicit UsualInstructions(const TrackedRegisters& tracked);
 
-  const Form& operator[](std::uint32_t first_bytes) const { return forms_[first_bytes & 0xffU]; }
+  Form operator[](std::uint32_t first_bytes) const { return forms_[first_bytes & 0xffU]; }
 
   /// Up to three bytes, the first lowest. What is missing at the end looks like a number that goes on.
   static std::uint32_t first_bytes_of(std::span<const std::byte> instructions) {
@@ -38,21 +45,10 @@ class UsualInstructions {
     return bytes;
   }
 
-  /// 0: more than three.
-  static std::uint32_t size_of(const Form& form, std::uint32_t first_bytes) {
-    const bool second_goes_on = (first_bytes & 0x8000U) != 0, third_goes_on = (first_bytes & 0x800000U) != 0;
-    if (form.numbers == 0) return 1U + form.fixed;
-    if (form.numbers == 1) return !second_goes_on ? 2 : !third_goes_on ? 3 : 0;
-    return second_goes_on || third_goes_on ? 0 : 3;
-  }
-
-  /// By how much an advance goes on.
-  static std::uint32_t delta_of(const Form& form, std::uint32_t first_bytes, Endian endian) {
-    if (form.fixed == 0) return first_bytes & 0x3fU;
-    if (form.fixed == 1) return first_bytes >> 8U & 0xffU;
-    const auto word = static_cast<std::uint16_t>(first_bytes >> 8U);
-    return endian == Endian::Little ? word : swapped(word);
-  }
+  static bool second_goes_on(std::uint32_t first_bytes) { return (first_bytes & 0x8000U) != 0; }
+  static bool third_goes_on(std::uint32_t first_bytes) { return (first_bytes & 0x800000U) != 0; }
+  static std::uint32_t one_of(std::uint32_t first_bytes) { return first_bytes & 0xffU; }
+  static std::uint32_t two_of(std::uint32_t first_bytes) { return first_bytes & 0xffffU; }
 
  private:
   void put(CfaOpcode opcode, Form form) { forms_[static_cast<std::uint8_t>(opcode)] = form; }

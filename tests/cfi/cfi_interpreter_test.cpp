@@ -308,6 +308,33 @@ TEST(CfiInterpreter, UsualInstructionsThatAreCutOff) {
         Bytes{0x0e, 0x80, 0x80}, Bytes{0x0c, 7}, Bytes{0x2e}})
     EXPECT_TRUE(is_malformed(OneFunction(instructions)));
 }
+TEST(CfiInterpreter, InstructionsThatAreCutOffBehindZeros) {
+  for (const Bytes& instructions :
+       {Bytes{0x41, 0x41, 0x41, 0x41, 0x41, 0x41, 0x41, 0x02}, Bytes{0x41, 0x41, 0x41, 0x41, 0x41, 0x41, 0x03, 0},
+        Bytes{0x41, 0x41, 0x41, 0x41, 0x04, 0, 0, 0}, Bytes{0x41, 0x41, 0x41, 0x41, 0x41, 0x41, 0x0c, 0},
+        Bytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0e}})
+    EXPECT_TRUE(is_malformed(OneFunction(instructions)));
+}
+TEST(CfiInterpreter, NumbersThatEndInZeroAreNoNops) {
+  EXPECT_EQ(cfa_after({0x41, 0x0e, 16, 0x41, 0x0e, 24, 0x41, 0x0e, 0}), cfi::CfaRule(reg(7, 0)));
+  EXPECT_EQ(cfa_after({0x41, 0x0e, 16, 0x41, 0x0e, 0, 0, 0, 0, 0, 0, 0}), cfi::CfaRule(reg(7, 0)));
+  EXPECT_EQ(starts(OneFunction({0x0e, 16, 0x03, 5, 0, 0x0e, 24, 0, 0, 0})), (std::vector<std::uint64_t>{0, 5}));
+  EXPECT_EQ(starts(OneFunction({0x41, 0x0e, 16, 0x41, 0x0e, 24, 0x04, 5, 0, 0, 0})),
+            (std::vector<std::uint64_t>{0, 1, 2}));
+}
+// Which steps are known is kept by few bits.
+TEST(CfiInterpreter, FunctionsOfMoreCiesThanStepsAreKeptFor) {
+  const Bytes instructions{0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x0a, 0x41, 0x0c, 7, 8, 0x41, 0x0b};
+  const auto expected = OneFunction(instructions).rows();
+  ASSERT_EQ(expected.size(), 5U);
+  OneFunction function(instructions);
+  const cfi::Cie cie = function.cie();
+  function.table().cies.resize((std::size_t{1} << 19U) + 1, cie);
+  for (const std::uint32_t index : {(1U << 19U) - 1, 1U << 19U}) {
+    function.fde().cie_index = index;
+    EXPECT_EQ(function.rows(), expected);
+  }
+}
 TEST(CfiInterpreter, ExpressionBeyondTheInstructions) {
   EXPECT_TRUE(is_malformed(OneFunction({0x41, 0x0f, 9, 0x77})));
 }
