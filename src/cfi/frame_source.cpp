@@ -106,11 +106,21 @@ void FrameSource::collect() {
   const auto table = static_cast<std::uint32_t>(tables_.size() - 1);
   const std::vector<Fde>& fdes = tables_.back().fdes;
   fdes_.reserve(fdes_.size() + fdes.size());
+  // Nearly every function is in the same section as the one before. Those of a damaged file may overlap.
+  std::uint64_t known_begin = 0, known_end = 0, code_end = 0;
+  const auto code_left = [&](std::uint64_t address) {
+    if (address < known_begin || address >= known_end) {
+      known_begin = address;
+      code_end = address + image_.code_left(address);
+      known_end = std::min(code_end, image_.code_after(address).value_or(UINT64_MAX));
+    }
+    return code_end - address;
+  };
   for (std::uint32_t i = 0; i < fdes.size(); ++i) {
     const Fde& fde = fdes[i];
     if (fde.function_size == 0) {
       ++dropped_.empty;
-    } else if (const std::uint64_t code = image_.code_left(fde.function_start); code == 0 || !is_relocated(table, i)) {
+    } else if (const std::uint64_t code = code_left(fde.function_start); code == 0 || !is_relocated(table, i)) {
       ++dropped_.outside_code;
     } else {
       // What it says of bytes behind the end of its section is of no use, the rest is.
@@ -281,6 +291,8 @@ std::optional<std::vector<FunctionFrames>> FrameReader::distinct(const FrameSour
   std::size_t rows = 0;
   NumberedFrames next;
   for (std::size_t i = part.begin; i < part.end; ++i) {
+    // Or what one FDE may have would hang on what those before it had.
+    rules_.forget_if_many();
     read(source_.fdes_[i], next);
     FunctionFrames member = spelled_out(next, rules_);
     if (std::find(members.begin(), members.end(), member) != members.end()) continue;

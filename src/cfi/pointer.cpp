@@ -5,7 +5,7 @@
 
 namespace sframe_gen::cfi {
 
-std::uint64_t read_pointer_value(ByteReader& reader, std::uint8_t encoding, const char* what) {
+std::uint64_t read_other_pointer_value(ByteReader& reader, std::uint8_t encoding, const char* what) {
   const std::uint8_t format = encoding & pointer_encoding::format_mask;
   switch (format) {
     case pointer_encoding::absptr:
@@ -29,7 +29,8 @@ std::uint64_t read_pointer_value(ByteReader& reader, std::uint8_t encoding, cons
   }
 }
 
-std::uint64_t read_pointer(ByteReader& reader, std::uint8_t encoding, std::uint64_t section_address, const char* what) {
+std::uint64_t read_other_pointer(ByteReader& reader, std::uint8_t encoding, std::uint64_t section_address,
+                                 const char* what) {
   const std::uint64_t at = section_address + reader.offset();
   const std::uint8_t application = encoding & (pointer_encoding::application_mask | pointer_encoding::indirect);
   if (application != 0 && application != pointer_encoding::pc_relative) {
