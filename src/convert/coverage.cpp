@@ -85,6 +85,7 @@ namespace sframe_gen::convert {
 namespace {
 
 void count_holes(const std::vector<Hole>& holes, Coverage& coverage) {
+  if (holes.empty()) return;
   std::set<Unrepresentable> seen;
   for (const Hole& hole : holes) {
     Coverage::ReasonCount& reason = coverage.reasons[static_cast<std::size_t>(hole.reason)];

@@ -136,7 +136,7 @@ std::vector<std::byte> SectionEncoder::all_rows() const {
 /// Offsets into the rows and all counts of the header have 32 bits.
 void SectionEncoder::check_limits() const {
   if (rows_size() > std::numeric_limits<std::uint32_t>::max() ||
-      fdes_.size() >= std::numeric_limits<std::uint32_t>::max() / dialect_.version->descriptor_size) {
+      (fdes_.size() + 1) * dialect_.version->descriptor_size > std::numeric_limits<std::uint32_t>::max()) {
     throw std::length_error("more rows than the 32-bit offsets of an SFrame section can reach");
   }
 }

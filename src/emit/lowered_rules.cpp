@@ -8,24 +8,27 @@ namespace sframe_gen::emit {
 
 void LoweredRules::work_out(cfi::RuleNumber number) {
   const auto index = static_cast<std::size_t>(number);
-  if (index >= entries_.size()) entries_.resize(std::max(index + 1, rules_.size()));
-  Entry& entry = entries_[index];
-  entry.lowered = emit::lower(rules_[number], dialect_);
-  if (const auto* const recovery = std::get_if<sframe::RecoveryRules>(&entry.lowered)) {
-    entry.is_row = true;
-    entry.rule = table_.id_of(*recovery);
-    entry.fits_default = !obstacle_to_default(*recovery, dialect_);
-  } else if (std::holds_alternative<Outermost>(entry.lowered)) {
-    entry.is_row = true;
-    entry.rule = table_.id_of(std::nullopt);
+  if (index >= rows_.size()) {
+    const std::size_t size = std::max(index + 1, rules_.size());
+    lowered_.resize(size);
+    rows_.resize(size);
   }
-  entry.is_known = true;
+  const Lowered& lowered = lowered_[index] = emit::lower(rules_[number], dialect_);
+  if (const auto* const recovery = std::get_if<sframe::RecoveryRules>(&lowered)) {
+    const bool fits_default = !obstacle_to_default(*recovery, dialect_);
+    rows_[index] = {fits_default ? Row::Kind::Default : Row::Kind::Flexible, table_.id_of(*recovery)};
+  } else if (std::holds_alternative<Outermost>(lowered)) {
+    rows_[index] = {Row::Kind::Default, table_.id_of(std::nullopt)};
+  } else {
+    rows_[index].kind = Row::Kind::None;
+  }
 }
 
 void LoweredRules::keep_up_with_generation() {
   if (generation_ == rules_.generation()) return;
   generation_ = rules_.generation();
-  entries_.clear();
+  lowered_.clear();
+  rows_.clear();
   table_.clear();
 }
 

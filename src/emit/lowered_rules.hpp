@@ -15,19 +15,27 @@ class LoweredRules {
   LoweredRules(const Dialect& dialect, const cfi::NumberedRules& rules)
       : dialect_(dialect), rules_(rules), generation_(rules.generation()), table_(dialect) {}
 
-  struct Entry {
-    Lowered lowered;
-    bool is_row = false;
-    RuleId rule = 0;           ///< where it is a row
-    bool fits_default = true;  ///< a default descriptor can hold the row, where it is one
-    bool is_known = false;
+  /// The row that says a rule.
+  struct Row {
+    enum class Kind : std::uint8_t {
+      Unknown,  ///< to LoweredRules alone: it is not worked out
+      None,
+      Default,  ///< any descriptor can hold it
+      Flexible
+    };
+    Kind kind = Kind::Unknown;
+    RuleId rule = 0;
   };
 
-  /// As emit::lower. Valid until the next call.
-  const Entry& operator[](cfi::RuleNumber number) {
+  Row row(cfi::RuleNumber number) {
     const auto index = static_cast<std::size_t>(number);
-    if (index >= entries_.size() || !entries_[index].is_known) work_out(number);
-    return entries_[index];
+    if (index >= rows_.size() || rows_[index].kind == Row::Kind::Unknown) work_out(number);
+    return rows_[index];
+  }
+  /// As emit::lower. Valid until the next call.
+  const Lowered& lowered(cfi::RuleNumber number) {
+    row(number);
+    return lowered_[static_cast<std::size_t>(number)];
   }
   /// What rows say.
   RuleTable& table() { return table_; }
@@ -42,7 +50,8 @@ class LoweredRules {
   Dialect dialect_;
   const cfi::NumberedRules& rules_;
   std::uint32_t generation_;
-  std::vector<Entry> entries_;
+  std::vector<Lowered> lowered_;
+  std::vector<Row> rows_;  ///< apart, as they are asked for by the million
   RuleTable table_;
 };
 

@@ -17,6 +17,8 @@ using RuleId = std::uint32_t;
 /// What rows say, each rule once, with the bytes that say it. A file's millions of rows say a few hundred rules.
 class RuleTable {
  public:
+  static constexpr RuleId no_rule = UINT32_MAX;
+
   explicit RuleTable(const Dialect& dialect) : dialect_(dialect) {}
 
   RuleId id_of(const std::optional<sframe::RecoveryRules>& recovery);

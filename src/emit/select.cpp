@@ -9,6 +9,8 @@ namespace sframe_gen::emit {
 
 namespace {
 
+using Row = LoweredRules::Row;
+
 /// Collects descriptors and holes while the rows of a function go by in order.
 class Splitter {
  public:
@@ -40,7 +42,7 @@ class Splitter {
       const std::uint64_t begin = start + frames_.rows[i].pc_offset;
       const bool last = i + 1 == frames_.rows.size();
       const std::uint64_t end = last ? block_end : std::min(start + frames_.rows[i + 1].pc_offset, block_end);
-      if (begin < end) add(begin, end, rules_[frames_.rows[i].rules]);
+      if (begin < end) add(begin, end, frames_.rows[i].rules);
     }
   }
 
@@ -51,20 +53,28 @@ class Splitter {
       return false;
     open(frames_.start);
     open_->size = static_cast<std::uint32_t>(frames_.size);
-    open_->fres.resize(frames_.rows.size());
-    auto fre = open_->fres.begin();
+    if (lower_rows(open_->fres, open_->type)) return true;
+    open_.reset();
+    return false;
+  }
+
+  /// Each row once, by the million. Gives false where one has no form.
+  bool lower_rows(std::vector<NumberedFre>& fres, sframe::FdeType& type) {
+    fres.resize(frames_.rows.size());
+    NumberedFre* next = fres.data();
+    bool flexible = false;
+    RuleId last = RuleTable::no_rule;
     for (const cfi::NumberedRow& row : frames_.rows) {
-      const LoweredRules::Entry& entry = rules_[row.rules];
-      if (!entry.is_row) {
-        open_.reset();
-        return false;
-      }
-      if (!entry.fits_default) open_->type = sframe::FdeType::Flexible;
-      // Different rules of DWARF may say the same in SFrame.
-      if (fre != open_->fres.begin() && std::prev(fre)->rule == entry.rule) continue;
-      *fre++ = {static_cast<std::uint32_t>(row.pc_offset), entry.rule};
+      const Row said = rules_.row(row.rules);
+      if (said.kind == Row::Kind::None) return false;
+      flexible |= said.kind == Row::Kind::Flexible;
+      // Different rules of DWARF may say the same in SFrame: the next row then takes this one's place.
+      *next = {static_cast<std::uint32_t>(row.pc_offset), said.rule};
+      next += said.rule != last ? 1 : 0;
+      last = said.rule;
     }
-    open_->fres.erase(fre, open_->fres.end());
+    fres.resize(static_cast<std::size_t>(next - fres.data()));
+    if (flexible) type = sframe::FdeType::Flexible;
     return true;
   }
 
@@ -76,22 +86,24 @@ class Splitter {
     open_->pc_type = sframe::PcType::Mask;
     open_->repeat_size = frames_.repeat_size;
     for (const cfi::NumberedRow& row : frames_.rows) {
-      const LoweredRules::Entry& entry = rules_[row.rules];
-      if (!std::holds_alternative<sframe::RecoveryRules>(entry.lowered)) {
+      if (!std::holds_alternative<sframe::RecoveryRules>(rules_.lowered(row.rules))) {
         open_.reset();
         return false;
       }
-      if (!entry.fits_default) open_->type = sframe::FdeType::Flexible;
+      const Row said = rules_.row(row.rules);
+      if (said.kind == Row::Kind::Flexible) open_->type = sframe::FdeType::Flexible;
       // A row may not start past the function's end.
-      if (row.pc_offset < frames_.size) open_->fres.push_back({static_cast<std::uint32_t>(row.pc_offset), entry.rule});
+      if (row.pc_offset < frames_.size) open_->fres.push_back({static_cast<std::uint32_t>(row.pc_offset), said.rule});
     }
     return true;
   }
 
-  void add(std::uint64_t begin, std::uint64_t end, const LoweredRules::Entry& entry) {
-    if (const auto* reason = std::get_if<Unrepresentable>(&entry.lowered)) return add_hole(begin, end, *reason);
-    if (const auto* stub = std::get_if<cfi::PltStub>(&entry.lowered)) return add_plt_entries(begin, end, *stub);
-    add_fre(begin, end, entry.rule, entry.fits_default);
+  void add(std::uint64_t begin, std::uint64_t end, cfi::RuleNumber rules) {
+    const Lowered& lowered = rules_.lowered(rules);
+    if (const auto* reason = std::get_if<Unrepresentable>(&lowered)) return add_hole(begin, end, *reason);
+    if (const auto* stub = std::get_if<cfi::PltStub>(&lowered)) return add_plt_entries(begin, end, *stub);
+    const Row said = rules_.row(rules);
+    add_fre(begin, end, said.rule, said.kind == Row::Kind::Default);
   }
 
   void add_hole(std::uint64_t begin, std::uint64_t end, Unrepresentable reason) {
