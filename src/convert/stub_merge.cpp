@@ -40,6 +40,12 @@ Rules rules_at_pc(const cfi::FunctionFrames& frames, std::uint64_t pc) {
   return rules;
 }
 
+/// Where the row that holds at `pc` ends, of a function that does not repeat.
+std::uint64_t end_of_row_at(const cfi::FunctionFrames& frames, std::uint64_t pc) {
+  const auto next = std::ranges::upper_bound(frames.rows, pc - frames.start, {}, &FrameRow::pc_offset);
+  return frames.start + (next == frames.rows.end() ? frames.size : next->pc_offset);
+}
+
 /// Up to where it says of each PC what it says of `pc`.
 std::uint64_t end_of_rules_at(const cfi::FunctionFrames& frames, std::uint64_t pc) {
   const std::uint64_t offset = frames.repeat_size != 0 ? (pc - frames.start) % frames.repeat_size : pc - frames.start;
@@ -104,10 +110,10 @@ StubMerge::StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64
 void StubMerge::add(const cfi::NumberedFrames& frames) {
   const std::uint64_t end = frames.start + frames.size;
   add_stubs_before(frames.start);
-  const auto section = std::ranges::upper_bound(sections_, frames.start, {}, &stubs::AddressRange::end);
+  while (!sections_.empty() && sections_.front().end <= frames.start) sections_ = sections_.subspan(1);
   const bool among_stubs = (last_ != nullptr && last_->end() > frames.start) ||
                            (!runs_.empty() && runs_.front().start < end) ||
-                           (section != sections_.end() && section->begin < end);
+                           (!sections_.empty() && sections_.front().begin < end);
   if (among_stubs) return add_among_stubs(cfi::spelled_out(frames, rules_));
   const emit::Selected& selected = selector_.select(frames);
   put_(selected, selector_.rules());
@@ -165,20 +171,29 @@ void StubMerge::add_outside(const cfi::FunctionFrames& frames, std::uint64_t beg
   }
 }
 
-/// Holds what call frame information says of a stub against its instructions, of each PC.
+/// Holds what call frame information says of a stub against its instructions, of each PC. Within a row both start over
+/// after an entry, or are the same everywhere: where one agrees, all do.
 void StubMerge::compare(const cfi::FunctionFrames& frames, const stubs::Run& run) {
   const std::uint64_t begin = std::max(frames.start, run.start);
   const std::uint64_t end = std::min(frames.start + frames.size, run.end());
   coverage_.stubs.bytes_without_cfi -= end - begin;
   const cfi::FunctionFrames right = frames_of(run);
+  const bool start_over = frames.repeat_size == 0 && (run.repeat_size == cfi::plt_entry_size || run.rows.size() == 1);
   Contradiction* open = nullptr;
+  std::uint64_t row_end = begin, agreed_from = begin;
   for (std::uint64_t pc = begin, next = begin; pc < end; pc = next) {
     next = std::min({end, end_of_rules_at(right, pc), end_of_rules_at(frames, pc)});
+    if (pc >= row_end) {
+      row_end = end_of_row_at(frames, pc);
+      agreed_from = pc;
+    }
     const Rules by_instructions = rules_at_pc(right, pc), by_cfi = rules_at_pc(frames, pc);
     if (say_the_same(by_instructions, by_cfi, dialect_)) {
       open = nullptr;
+      if (start_over && next - agreed_from >= cfi::plt_entry_size) next = std::min(end, row_end);
       continue;
     }
+    agreed_from = next;
     const sframe::Abi abi = dialect_.abi->abi;
     Contradiction found{pc, next, {}, text_of(by_instructions, abi), text_of(by_cfi, abi)};
     if (open != nullptr && open->instructions == found.instructions && open->cfi == found.cfi) {

@@ -123,6 +123,19 @@ std::optional<Run> read_start(const elf::Image& image, const Surroundings& aroun
   return {};
 }
 
+/// `ranges` are ascending by their begin.
+void join_overlapping(std::vector<AddressRange>& ranges) {
+  std::vector<AddressRange> joined;
+  for (const AddressRange& range : ranges) {
+    if (joined.empty() || range.begin >= joined.back().end) {
+      joined.push_back(range);
+    } else {
+      joined.back().end = std::max(joined.back().end, range.end);
+    }
+  }
+  ranges = std::move(joined);
+}
+
 }  // namespace
 
 Found find_stubs(const elf::Image& image) {
@@ -147,6 +160,7 @@ Found find_stubs(const elf::Image& image) {
   std::ranges::sort(found.runs, {}, &Run::start);
   std::ranges::sort(found.sections, {}, &AddressRange::begin);
   // Sections of a damaged file may overlap.
+  join_overlapping(found.sections);
   std::uint64_t end = 0;
   std::erase_if(found.runs, [&](const Run& run) { return run.start < std::exchange(end, std::max(end, run.end())); });
   return found;

@@ -28,7 +28,7 @@ struct AddressRange {
 
 struct Found {
   std::vector<Run> runs;               ///< ascending, disjoint
-  std::vector<AddressRange> sections;  ///< ranges where stubs stand, and nothing else; ascending
+  std::vector<AddressRange> sections;  ///< ranges where stubs stand, and nothing else; ascending, disjoint
 };
 
 /// The stubs of a program or library, for a machine that SFrame knows. Whatever is not exactly as a linker writes it is
