@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 
 namespace sframe_gen::files {
@@ -22,10 +22,24 @@ class FilePieces {
   std::span<const std::byte> piece(std::uint64_t from, std::uint64_t wanted);
 
  private:
+  class Buffer {
+   public:
+    explicit Buffer(std::size_t size);
+    ~Buffer();
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    std::byte* place() const { return static_cast<std::byte*>(place_); }
+    std::size_t size() const { return size_; }
+
+   private:
+    void* place_;
+    std::size_t size_;
+  };
+
   int descriptor_;
   std::size_t most_;
-  std::size_t room_ = 0;
-  std::unique_ptr<std::byte[]> buffer_;
+  std::optional<Buffer> buffer_;
 };
 
 }  // namespace sframe_gen::files
