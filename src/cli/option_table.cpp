@@ -228,8 +228,9 @@ constexpr Option table[]{
         .group = Group::Files,
         .argument = {ArgumentKind::Text, "N", {}, {}},
         .brief = "work on so many files at a time",
-        .help = "work on N files at a time; the default is the number of cores, and N changes no output",
-        .manual = "Work on up to N files at a time; the default is the number of cores. Reports come in the order of "
+        .help = "work on N files at a time; the default is the cores it may run on, and N changes no output",
+        .manual = "Work on up to N files at a time; the default is the number of cores that it may run on. Reports "
+                  "come in the order of "
                   "the files, and neither they nor the results depend on N. Memory is bounded whatever N: files under "
                   "way are at most 256 MiB together, or one that is larger.",
         .not_with = {Action::Emit, Action::Dump, Action::LookUp},

@@ -5,7 +5,6 @@
 #include <iostream>
 #include <memory>
 #include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "cli/totals.hpp"
 #include "cli/transcript.hpp"
 #include "convert/file_kind.hpp"
+#include "support/processors.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::cli {
@@ -107,7 +107,7 @@ class Run {
     const bool prints =
         options_.action == Action::Dump || options_.action == Action::LookUp || options_.action == Action::Emit;
     if (prints || subjects_.size() < 2 || depend_on_each_other()) return 1;
-    return options_.jobs != 0 ? options_.jobs : std::max(1U, std::thread::hardware_concurrency());
+    return options_.jobs != 0 ? options_.jobs : static_cast<unsigned>(usable_processors());
   }
 
   /// Thin archives are made of other files, and two arguments may name one file.

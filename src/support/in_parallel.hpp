@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <thread>
 #include <vector>
 
 #include "support/background.hpp"
 #include "support/companion.hpp"
+#include "support/processors.hpp"
 
 namespace sframe_gen {
 
@@ -15,9 +15,8 @@ namespace sframe_gen {
 inline std::size_t workers_for(std::size_t work, std::size_t least_per_worker) {
   constexpr std::size_t most = 8;
   const std::size_t wanted = work / least_per_worker;
-  // glibc opens a file of sysfs to count processors, which a small program need not wait for.
   if (wanted <= 1) return 1;
-  return std::min({wanted, most, std::max<std::size_t>(1, std::thread::hardware_concurrency())});
+  return std::min({wanted, most, usable_processors()});
 }
 
 /// Calls work(index, worker) for each index below `count`: in several threads, of which one calls at a time for each

@@ -6,7 +6,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "cfi/section_loader.hpp"
@@ -14,6 +13,7 @@
 #include "sframe/version.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "support/background.hpp"
+#include "support/processors.hpp"
 #include "support/text.hpp"
 #include "verify/caller.hpp"
 #include "verify/code_to_follow.hpp"
@@ -39,7 +39,7 @@ using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
 
 std::size_t processors() {
   constexpr std::size_t most_threads = 8;
-  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_threads);
+  return std::min(usable_processors(), most_threads);
 }
 
 class Verifier {
