@@ -1,0 +1,65 @@
+# Sources of a folder, sixteen at a time as one: most of what a compiler does for each is headers of the standard library, and
+# what templates and inline functions of these become. For builds that are made once, as the gate's; where sources change,
+# all that go with them are made anew.
+#
+#   sframe_gen_compile_together(TARGET)
+
+# These define names that another of their folder has as well, apart by nothing but being in two sources. If one that is new
+# does ("redefinition of ..."), it belongs here.
+set(sframe_gen_apart
+    src/cli/launch.cpp
+    src/cli/report/text.cpp
+    src/convert/convert_linked.cpp
+    src/elf/plan/movable.cpp
+    src/elf/plan/segment_table.cpp
+    src/elf/type_names.cpp
+    src/elf/undo/deflate.cpp
+    src/elf/undo/undo.cpp
+    src/elf/undo/undo_format.cpp
+    src/files/replace_file.cpp
+    src/object/object_writer.cpp
+    src/readers/walker_rules.cpp
+    src/stubs/forms_amd64.cpp
+    src/stubs/forms_s390x.cpp
+    src/stubs/recognize.cpp
+    src/support/digest_avx2.cpp
+    src/support/digest_avx512.cpp
+    src/trace/perf/recording_file.cpp
+    src/trace/recorded/core_file.cpp
+    src/trace/recorded/recorded_files.cpp
+    src/trace/recorded/recording.cpp
+    src/trace/walk/dwarf_walker.cpp
+    src/trace/walk/kept_file.cpp
+    src/trace/walk/signal_return.cpp
+    src/trace/walk/thread_registers.cpp
+    src/verify/emulation.cpp
+    src/verify/instruction_s390x.cpp
+    src/verify/sframe_caller.cpp
+    tests/cfi/numbered_rules_test.cpp
+    tests/cli/report_test.cpp
+    tests/cli/run_test.cpp
+    tests/elf/branch_protection_test.cpp
+    tests/elf/cross_live_test.cpp
+    tests/elf/layout_test.cpp
+    tests/elf/live_test.cpp
+    tests/elf/self_relocating_test.cpp
+    tests/elf/small_alignment_test.cpp
+    tests/elf/space_in_file_test.cpp
+    tests/emit/encoder_test.cpp
+    tests/emit/lower_aarch64_test.cpp
+    tests/emit/lower_amd64_test.cpp
+    tests/emit/lower_s390x_test.cpp
+    tests/emit/rules_table_test.cpp
+    tests/emit/select_versions_test.cpp
+    tests/files/same_bytes_test.cpp
+    tests/sframe/decoder_versions_test.cpp
+    tests/support/byte_writer_test.cpp
+    tests/trace/mapped_pieces_test.cpp
+    tests/trace/process_maps_test.cpp
+    tests/verify/verify_test.cpp)
+
+function(sframe_gen_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+  list(TRANSFORM sframe_gen_apart PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE apart)
+  set_source_files_properties(${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
