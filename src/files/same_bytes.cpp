@@ -18,7 +18,8 @@ bool are_zeros(std::span<const std::byte> bytes) {
 
 class Comparison {
  public:
-  Comparison(FilePlace a, FilePlace b) : a_(a), b_(b), pieces_of_a_(a.descriptor), pieces_of_b_(b.descriptor) {}
+  Comparison(FilePlace a, FilePlace b)
+      : a_(a), b_(b), pieces_of_a_(a.descriptor, buffer_of_a_), pieces_of_b_(b.descriptor, buffer_of_b_) {}
 
   bool run(std::uint64_t size) {
     for (std::uint64_t at = 0; at < size;) {
@@ -56,6 +57,7 @@ class Comparison {
   }
 
   FilePlace a_, b_;
+  PieceBuffer buffer_of_a_, buffer_of_b_;
   FilePieces pieces_of_a_, pieces_of_b_;
 };
 

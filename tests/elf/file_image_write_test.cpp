@@ -59,6 +59,7 @@ class FileImageWriting : public testing::Test {
   const std::string name_ = "output";
   std::string text_;
   FileImage contents_;
+  files::PieceBuffer buffer_;
 };
 
 TEST_F(FileImageWriting, EachByteIsWhereItBelongs) {
@@ -110,7 +111,7 @@ TEST_F(FileImageWriting, StepsAreAsOne) {
     for (const CopiedBy copied_by : {CopiedBy::Kernel, CopiedBy::Program}) {
       const MemoryFile output;
       FileImageWriter writer(contents_, input.descriptor(), output.descriptor(), name_);
-      writer.copy_behind_early_bytes(copied_by);
+      writer.copy_behind_early_bytes(copied_by, buffer_);
       writer.write(writer.patches_behind_early_bytes());
       ASSERT_EQ(output.bytes().substr(0, early).find_first_not_of('\0'), std::string::npos) << early;
       ASSERT_EQ(::pwrite(output.descriptor(), text_.data(), early, 0), static_cast<ssize_t>(early));
@@ -125,7 +126,7 @@ TEST_F(FileImageWriting, PatchesThatComeBetweenTheStepsAreWritten) {
   contents_.early_size = 100;
   const MemoryFile output;
   FileImageWriter writer(contents_, input.descriptor(), output.descriptor(), name_);
-  writer.copy_behind_early_bytes(CopiedBy::Kernel);
+  writer.copy_behind_early_bytes(CopiedBy::Kernel, buffer_);
   const auto behind = writer.patches_behind_early_bytes();
   contents_.patches.push_back(patch(200, 'E', 2));
   contents_.patches.push_back(patch(270, 'F', 30));

@@ -30,12 +30,13 @@ class FilePiecesTest : public testing::Test {
 
   int descriptor_;
   std::vector<std::byte> bytes_;
+  PieceBuffer buffer_;
 };
 
 TEST_F(FilePiecesTest, TogetherAreTheFile) {
   for (const std::size_t most : {FilePieces::for_a_look, FilePieces::for_a_write}) {
     for (const std::size_t begin : {std::size_t{0}, std::size_t{1}, page - 1, size - page, size - 1}) {
-      FilePieces pieces(descriptor_, most);
+      FilePieces pieces(descriptor_, buffer_, most);
       std::size_t at = begin;
       while (at < size) {
         const auto piece = pieces.piece(at, size - at);
@@ -50,7 +51,7 @@ TEST_F(FilePiecesTest, TogetherAreTheFile) {
 }
 
 TEST_F(FilePiecesTest, NoMoreThanWanted) {
-  FilePieces pieces(descriptor_);
+  FilePieces pieces(descriptor_, buffer_);
   EXPECT_EQ(pieces.piece(5000, 10).size(), 10U);
   const auto next = pieces.piece(5010, 100);
   ASSERT_EQ(next.size(), 100U);
@@ -58,13 +59,13 @@ TEST_F(FilePiecesTest, NoMoreThanWanted) {
 }
 
 TEST_F(FilePiecesTest, BehindTheEndIsNone) {
-  FilePieces pieces(descriptor_);
+  FilePieces pieces(descriptor_, buffer_);
   EXPECT_TRUE(pieces.piece(size, 10).empty());
   EXPECT_EQ(errno, 0);
 }
 
 TEST_F(FilePiecesTest, WhatIsCutOffMeanwhileIsNone) {
-  FilePieces pieces(descriptor_);
+  FilePieces pieces(descriptor_, buffer_);
   ASSERT_FALSE(pieces.piece(0, 100).empty());
   ASSERT_EQ(::ftruncate(descriptor_, 10 * page), 0);
   EXPECT_TRUE(pieces.piece(20 * page, 100).empty());
@@ -73,7 +74,8 @@ TEST_F(FilePiecesTest, WhatIsCutOffMeanwhileIsNone) {
 }
 
 TEST(FilePieces, SaysWhyNothingCanBeRead) {
-  FilePieces pieces(-1);
+  PieceBuffer buffer;
+  FilePieces pieces(-1, buffer);
   EXPECT_TRUE(pieces.piece(0, 10).empty());
   EXPECT_EQ(errno, EBADF);
 }

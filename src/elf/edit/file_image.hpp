@@ -8,6 +8,7 @@
 #include "elf/edit/symbol_patches.hpp"
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
+#include "files/file_pieces.hpp"
 #include "support/byte_pieces.hpp"
 #include "support/digest.hpp"
 #include "support/mapped_file.hpp"
@@ -60,7 +61,8 @@ class FileImageWriter {
   FileImageWriter(const FileImage& contents, int input, int output, const std::string& name)
       : contents_(contents), input_(input), output_(output), name_(name) {}
 
-  void copy_behind_early_bytes(CopiedBy copied_by);
+  /// Where the program copies, through `buffer`.
+  void copy_behind_early_bytes(CopiedBy copied_by, files::PieceBuffer& buffer);
   /// Which of the patches there are now stand behind the early bytes; `write` them before `finish`.
   std::vector<PlacedBytes> patches_behind_early_bytes();
   void write(const std::vector<PlacedBytes>& patches) const;
@@ -81,8 +83,10 @@ class FileImageWriter {
 /// Throws SystemFailure.
 void write_patches(const std::vector<Patch>& patches, int output, const std::string& name);
 
-/// Copies one range; holes of the input stay holes. `digester` sees the bytes on their way. Throws SystemFailure.
-void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name, Digester* digester = nullptr);
+/// Copies one range; holes of the input stay holes. `digester` sees the bytes on their way, which is through `buffer`.
+/// Throws SystemFailure.
+void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name, files::PieceBuffer& buffer,
+                     Digester* digester = nullptr);
 
 /// Lets `output` share as many whole blocks from the start of `input` as `size` holds, and returns how many bytes these
 /// are: 0 where the file system cannot.

@@ -37,11 +37,12 @@ std::size_t piece_size_for(std::uint64_t size) {
 class FileWriter {
  public:
   /// `digester`, where there is one, sees all bytes that are copied.
-  FileWriter(int input, int output, const std::string& name, Digester* digester = nullptr,
+  FileWriter(int input, int output, const std::string& name, files::PieceBuffer& buffer, Digester* digester = nullptr,
              CopiedBy copied_by = CopiedBy::Kernel)
       : input_(input),
         output_(output),
         name_(name),
+        buffer_(buffer),
         digester_(digester),
         kernel_copies_(digester == nullptr && copied_by == CopiedBy::Kernel) {}
 
@@ -100,7 +101,7 @@ class FileWriter {
   }
 
   std::uint64_t copy_piece(const Copy& copy) {
-    if (!pieces_) pieces_.emplace(input_, piece_size_for(copy.size));
+    if (!pieces_) pieces_.emplace(input_, buffer_, piece_size_for(copy.size));
     const auto piece = pieces_->piece(copy.from, copy.size);
     if (piece.empty()) fail(errno != 0 ? errno : EIO);
     write(piece.data(), piece.size(), copy.to);
@@ -113,6 +114,7 @@ class FileWriter {
   int input_;
   int output_;
   const std::string& name_;
+  files::PieceBuffer& buffer_;
   Digester* digester_;
   bool kernel_copies_;
   std::optional<files::FilePieces> pieces_;
@@ -183,8 +185,8 @@ void write_file_image(const FileImage& contents, const MappedFile& input, int ou
   FileImageWriter(contents, input.descriptor(), output, name).finish();
 }
 
-void FileImageWriter::copy_behind_early_bytes(CopiedBy copied_by) {
-  FileWriter writer(input_, output_, name_, nullptr, copied_by);
+void FileImageWriter::copy_behind_early_bytes(CopiedBy copied_by, files::PieceBuffer& buffer) {
+  FileWriter writer(input_, output_, name_, buffer, nullptr, copied_by);
   for (const Copy& copy : left_by_early_copy(contents_))
     if (is_behind(copy.to)) writer.copy(copy);
   behind_is_copied_ = true;
@@ -205,7 +207,8 @@ void FileImageWriter::write(const std::vector<PlacedBytes>& patches) const {
 }
 
 void FileImageWriter::finish() const {
-  FileWriter writer(input_, output_, name_);
+  files::PieceBuffer buffer;
+  FileWriter writer(input_, output_, name_, buffer);
   writer.resize(contents_.size);
   clear_after_early_copy(contents_, writer);
   // What comes now and reaches behind the early bytes may lie over patches that are there, which come on top.
@@ -225,12 +228,14 @@ void FileImageWriter::finish() const {
 }
 
 void write_patches(const std::vector<Patch>& patches, int output, const std::string& name) {
-  const FileWriter writer(-1, output, name);
+  files::PieceBuffer none;
+  const FileWriter writer(-1, output, name, none);
   for (const Patch& patch : patches) writer.write(patch.bytes.data(), patch.bytes.size(), patch.offset);
 }
 
-void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name, Digester* digester) {
-  FileWriter(input, output, name, digester).copy(copy);
+void copy_file_bytes(const Copy& copy, int input, int output, const std::string& name, files::PieceBuffer& buffer,
+                     Digester* digester) {
+  FileWriter(input, output, name, buffer, digester).copy(copy);
 }
 
 std::uint64_t clone_file_bytes(std::uint64_t size, int input, int output) {

@@ -33,9 +33,10 @@ std::uint64_t unmoved_size(const Image& image) {
 }
 
 /// Adds [from, to) of the image; a hole's zeros need not be looked at.
-void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Digester& digester) {
+void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, files::PieceBuffer& buffer,
+                  Digester& digester) {
   if (from == to) return;
-  files::FilePieces pieces(image.descriptor());
+  files::FilePieces pieces(image.descriptor(), buffer);
   while (from < to) {
     const files::StoredRange stored = files::next_stored(image.descriptor(), from, to);
     digester.update_zeros(stored.begin - from);
@@ -62,16 +63,17 @@ Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem:
     return;
   }
   shared_size_ = clone_file_bytes(early_size_, image_.descriptor(), file_.descriptor());
-  early_copy_ = copier_.give([this] { original_ = copy_and_digest(); });
+  early_copy_ = copier_.thread.give([this] { original_ = copy_and_digest(); });
 }
 
-Digester Rewrite::copy_and_digest() const {
+Digester Rewrite::copy_and_digest() {
   Digester digester;
+  files::PieceBuffer& buffer = copier_.buffer;
   const int from = image_.descriptor(), to = file_.descriptor();
-  if (keeps_way_back_) digest_bytes(image_, 0, shared_size_, digester);
-  copy_file_bytes({shared_size_, shared_size_, early_size_ - shared_size_}, from, to, name_,
+  if (keeps_way_back_) digest_bytes(image_, 0, shared_size_, buffer, digester);
+  copy_file_bytes({shared_size_, shared_size_, early_size_ - shared_size_}, from, to, name_, buffer,
                   keeps_way_back_ ? &digester : nullptr);
-  if (keeps_way_back_) digest_bytes(image_, early_size_, image_.file_bytes().size(), digester);
+  if (keeps_way_back_) digest_bytes(image_, early_size_, image_.file_bytes().size(), buffer, digester);
   return digester;
 }
 
@@ -83,8 +85,9 @@ void Rewrite::place(const Layout& layout) {
   writer_.emplace(contents_, image_.descriptor(), file_.descriptor(), name_);
   // File systems let one thread write to a file at a time, but to write is not all that the early copy does.
   const CopiedBy copied_by = shared_size_ != 0 ? CopiedBy::Kernel : CopiedBy::Program;
-  writer_of_rest_ = copier_.is_idle() ? &copier_ : &second_;
-  behind_ = writer_of_rest_->give([this, copied_by] { writer_->copy_behind_early_bytes(copied_by); });
+  writer_of_rest_ = copier_.thread.is_idle() ? &copier_ : &second_;
+  behind_ = writer_of_rest_->thread.give(
+      [this, copied_by] { writer_->copy_behind_early_bytes(copied_by, writer_of_rest_->buffer); });
 }
 
 std::uint64_t Rewrite::finish(BytePieces section_bytes) {
@@ -112,12 +115,12 @@ std::uint64_t Rewrite::finish(BytePieces section_bytes) {
 /// The way back is worked out while the patches are written, and the last of the early bytes.
 void Rewrite::finish_large() {
   const std::vector<PlacedBytes> patches = writer_->patches_behind_early_bytes();
-  Companion::Work written = writer_of_rest_->give([&] {
+  Companion::Work written = writer_of_rest_->thread.give([&] {
     behind_.get();
     writer_->write(patches);
   });
-  copier_.give_no_more();
-  second_.give_no_more();
+  copier_.thread.give_no_more();
+  second_.thread.give_no_more();
   const auto original = [&] {
     early_copy_.get();
     return std::move(original_);

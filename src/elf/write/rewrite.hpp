@@ -9,6 +9,7 @@
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
 #include "files/atomic_file.hpp"
+#include "files/file_pieces.hpp"
 #include "support/companion.hpp"
 #include "support/digest.hpp"
 
@@ -35,15 +36,21 @@ class Rewrite {
   Rewrite& operator=(Rewrite&&) = delete;
 
   /// What copies a large file by now, and has time for others then; null for a small one.
-  Companion* companion() { return early_copy_.valid() ? &copier_ : nullptr; }
+  Companion* companion() { return early_copy_.valid() ? &copier_.thread : nullptr; }
   /// Once, before `finish`; `layout` must live until that has returned.
   void place(const Layout& layout);
   /// `section_bytes` become the layout's section, placed as it says. Returns the size of the file.
   std::uint64_t finish(BytePieces section_bytes);
 
  private:
+  /// Each through memory of its own.
+  struct Copier {
+    files::PieceBuffer buffer;
+    Companion thread;
+  };
+
   /// What has seen all bytes of the image, if the output keeps a way back to it.
-  Digester copy_and_digest() const;
+  Digester copy_and_digest();
   void finish_large();
 
   const Image& image_;
@@ -58,8 +65,8 @@ class Rewrite {
   FileImage contents_;
   std::optional<FileImageWriter> writer_;  ///< of a large file
   // Of a large file, and last, as their work has use of the others.
-  Companion copier_, second_;
-  Companion* writer_of_rest_ = nullptr;  ///< of the two, the one that has nothing to copy
+  Copier copier_, second_;
+  Copier* writer_of_rest_ = nullptr;  ///< of the two, the one that has nothing to copy
   Companion::Work early_copy_;
   Companion::Work behind_;  ///< what stands behind the early bytes is copied
 };
