@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "support/endian.hpp"
@@ -21,6 +22,27 @@ std::uint64_t page_of(std::uint32_t word, std::uint64_t place) {
   const std::uint32_t immediate = ((word >> 5U) & 0x7ffffU) << 2U | ((word >> 29U) & 3U);
   const auto pages = static_cast<std::int64_t>(std::uint64_t{immediate} << 43U) >> 43;
   return place - place % page_size + static_cast<std::uint64_t>(pages) * page_size;
+}
+
+std::uint64_t word_at(const std::byte* place) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, place, sizeof word);
+  return word;
+}
+
+/// Eight bytes at a time, as a PLT has thousands of entries.
+bool has_fixed_bytes(const Pattern& pattern, std::span<const std::byte> bytes) {
+  constexpr std::size_t word_size = sizeof(std::uint64_t);
+  const std::byte* const mask = pattern.mask.begin();
+  const std::byte* const value = pattern.value.begin();
+  std::size_t i = 0;
+  for (; pattern.size() - i >= word_size; i += word_size) {
+    if ((word_at(&bytes[i]) & word_at(mask + i)) != word_at(value + i)) return false;
+  }
+  for (; i < pattern.size(); ++i) {
+    if ((bytes[i] & mask[i]) != value[i]) return false;
+  }
+  return true;
 }
 
 /// Reads the fields of a stub in order.
@@ -85,9 +107,7 @@ class Fields {
 
 bool matches(const Pattern& pattern, std::span<const std::byte> bytes, std::uint64_t address,
              const Surroundings& around) {
-  for (std::size_t i = 0; i < pattern.value.size(); ++i) {
-    if ((bytes[i] & pattern.mask[i]) != pattern.value[i]) return false;
-  }
+  if (!has_fixed_bytes(pattern, bytes)) return false;
   Fields fields(bytes, address, around);
   return std::ranges::all_of(pattern.fields, [&](const Field& field) { return fields.hold(field); });
 }

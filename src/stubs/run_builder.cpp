@@ -23,7 +23,10 @@ void RunBuilder::add_header(const Pattern& pattern, std::uint64_t start) {
 }
 
 void RunBuilder::add_entry(const Pattern& pattern, std::uint64_t start) {
-  if (!last_is_entry_ || !continues(runs_.back(), pattern, start)) return append(pattern, start, true);
+  const bool is_as_before = &pattern == joined_ && runs_.back().end() == start;
+  if (!is_as_before && (!last_is_entry_ || !continues(runs_.back(), pattern, start)))
+    return append(pattern, start, true);
+  joined_ = &pattern;
   known_bytes_ += pattern.size();
   runs_.back().size += pattern.size();
   ++runs_.back().entries;
@@ -32,6 +35,7 @@ void RunBuilder::add_entry(const Pattern& pattern, std::uint64_t start) {
 /// Everything that the pattern says of its bytes; what has no rules is left out.
 void RunBuilder::append(const Pattern& pattern, std::uint64_t start, bool is_entry) {
   known_bytes_ += pattern.size();
+  joined_ = nullptr;
   Run run;
   const auto close = [&](std::uint64_t end) {
     if (run.rows.empty()) return;

@@ -27,6 +27,7 @@ class RunBuilder {
   std::string_view form_;
   std::vector<Run> runs_;
   bool last_is_entry_ = false;
+  const Pattern* joined_ = nullptr;  ///< the last run has grown by such an entry; others like it fit, too
   std::uint64_t known_bytes_ = 0;
 };
 
