@@ -1,5 +1,5 @@
-// Sections of code whose headers were moved over each other, which only damage does: what is known of one place must not
-// be taken for another's.
+// Sections of code whose headers were moved over each other, which only damage does: what is known of one place must
+// not be taken for another's.
 
 #include <gtest/gtest.h>
 
