@@ -167,7 +167,7 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
       failures[i] = std::current_exception();
     }
   };
-  for_each_in_parallel(parts.size(), threads, lower_or_fail, companion);
+  for_each_in_parallel(parts.size(), threads, companion, lower_or_fail);
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   LoweredPart lowered = std::move(*done[0]);
@@ -182,7 +182,7 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
     // All code was looked at, and would count as memory beside that of the search.
     Background<void> letting_go;
     if (gaps != nullptr && threads > 1) letting_go = in_background([gaps] { gaps->let_go(); });
-    take_compacted(emit::compact::encode(lowered.rows, dialect), all);
+    take_compacted(emit::compact::encode(lowered.rows, dialect, companion), all);
     if (letting_go.valid()) letting_go.get();
   }
   return all;

@@ -19,11 +19,19 @@ inline std::size_t workers_for(std::size_t work, std::size_t least_per_worker) {
   return std::min({wanted, most, usable_processors()});
 }
 
+/// As above, where a companion that is awake takes its share: the second thread is worth having for a sixteenth of what
+/// a new one is worth.
+inline std::size_t workers_beside_companion(std::size_t work, std::size_t least_per_new_thread) {
+  constexpr std::size_t share = 16;
+  const std::size_t workers = workers_for(work, least_per_new_thread);
+  return workers > 1 ? workers : std::min(workers_for(work, least_per_new_thread / share), std::size_t{2});
+}
+
 /// Calls work(index, worker) for each index below `count`: in several threads, of which one calls at a time for each
 /// `worker` below `workers`. Where there is a companion, the last of them begins when that has done what it was given
 /// before: three threads on two cores would each take longer, while one may have nothing to do.
 template <typename Work>
-void for_each_in_parallel(std::size_t count, std::size_t workers, const Work& work, Companion* companion = nullptr) {
+void for_each_in_parallel(std::size_t count, std::size_t workers, Companion* companion, const Work& work) {
   std::atomic<std::size_t> next = 0;
   const auto run = [&](std::size_t worker) {
     for (std::size_t i = next++; i < count; i = next++) work(i, worker);

@@ -75,16 +75,17 @@ struct Planned {
       start = stream_.end() + random() % 3;
       if (random() % 50 == 0 && !one_run) stream_.forbid_gap();
     }
-    return make_sequence(stream_);
+    return make_sequence(stream_, companion_);
   }
 
   emit::Dialect dialect_;
   TestGaps gaps_;
   emit::compact::RowStream stream_{dialect_, &gaps_};
+  Companion companion_;
   Sequence sequence;
-  emit::compact::CutFacts facts{sequence, stream_.rules(), dialect_};
+  emit::compact::CutFacts facts{sequence, stream_.rules(), dialect_, companion_};
   const BlockSizes& sizes = facts.sizes;
-  RepeatedBlocks blocks{sequence, facts, dialect_.compact_rows};
+  RepeatedBlocks blocks{sequence, facts, dialect_.compact_rows, companion_};
 };
 
 class CompactPlanner : public testing::TestWithParam<unsigned> {};
@@ -124,6 +125,27 @@ TEST(CompactPlannerOfMany, NoBlockReachesOverTheEndOfAStretch) {
     for (std::uint32_t cut = stretch.begin; cut < stretch.end; ++cut)
       EXPECT_LE(cut + planned.found_at(cut).size(), stretch.end);
   expect_equal_rows(planned);
+}
+
+/// Two threads take as long as the longer of them, so a run is divided into an even number of stretches of one length.
+TEST(CompactPlannerOfMany, StretchesOfARunAreEquallyLong) {
+  for (const int functions : {200, 400, 2000, 3000, 4500, 12000}) {
+    const Planned planned(1, compact(12), functions, true);
+    const std::vector<emit::compact::Stretch> stretches = stretches_of(planned.sequence);
+    if (planned.sequence.cuts.size() < 2048) {
+      EXPECT_EQ(stretches.size(), 1U);
+      continue;
+    }
+    EXPECT_EQ(stretches.size() % 2, 0U);
+    const std::size_t length = planned.sequence.cuts.size() / stretches.size();
+    EXPECT_LE(length, 8192U);
+    for (std::uint32_t next = 0; const emit::compact::Stretch& stretch : stretches) {
+      EXPECT_EQ(stretch.begin, next);
+      next = stretch.end;
+      EXPECT_LE(stretch.end - stretch.begin - length, 1U);
+    }
+    EXPECT_EQ(stretches.back().end, planned.sequence.cuts.size());
+  }
 }
 
 TEST_P(CompactPlanner, BlocksOfOnePartThatAreEqualAreFound) {

@@ -48,22 +48,23 @@ class RowWriter {
 
 class Encoder {
  public:
-  Encoder(RowStream& stream, const Dialect& dialect)
+  Encoder(RowStream& stream, const Dialect& dialect, Companion& companion)
       : stream_(stream),
         dialect_(dialect),
-        sequence_(make_sequence(stream)),
-        facts_(sequence_, stream.rules(), dialect),
+        companion_(companion),
+        sequence_(make_sequence(stream, companion)),
+        facts_(sequence_, stream.rules(), dialect, companion),
         pool_(sharing_of(dialect)),
         result_{SectionEncoder(dialect), {}} {}
 
   Compacted encode() {
-    const Plan plan = make_plan(sequence_, facts_, dialect_);
+    const Plan plan = make_plan(sequence_, facts_, dialect_, companion_);
     const std::vector<Block> blocks = blocks_of(plan);
     std::vector<Slice> slices((blocks.size() + blocks_per_slice - 1) / blocks_per_slice, Slice(dialect_.abi->endian));
     descriptors_.reserve(blocks.size() + stream_.kept().size());
     descriptors_.resize(blocks.size(), {0, 0, 0, 0, info({}, {}, false, false), 0});
     constexpr std::size_t blocks_per_worker = 8192;
-    for_each_in_parallel(slices.size(), workers_for(blocks.size(), blocks_per_worker),
+    for_each_in_parallel(slices.size(), workers_beside_companion(blocks.size(), blocks_per_worker), &companion_,
                          [&](std::size_t i, std::size_t) { slices[i] = written(blocks, i * blocks_per_slice); });
     pool_.expect(blocks.size(), plan.bytes - blocks.size() * dialect_.version->descriptor_size);
     for (std::size_t i = 0; i < slices.size(); ++i) add(slices[i], blocks, i * blocks_per_slice);
@@ -124,7 +125,7 @@ class Encoder {
     ByteWriter bytes;
     std::uint64_t flexible = 0, start_bytes = 0, tail_bytes = 0;
   };
-  static constexpr std::size_t blocks_per_slice = 1024;
+  static constexpr std::size_t blocks_per_slice = 256;
 
   /// With their descriptors, which have no place of rows yet.
   Slice written(const std::vector<Block>& blocks, std::size_t begin) {
@@ -289,6 +290,7 @@ class Encoder {
 
   RowStream& stream_;
   Dialect dialect_;
+  Companion& companion_;
   Sequence sequence_;
   CutFacts facts_;
   BlockPool pool_;
@@ -300,8 +302,9 @@ class Encoder {
 
 }  // namespace
 
-Compacted encode(RowStream& stream, const Dialect& dialect) {
-  return Encoder(stream, dialect).encode();
+Compacted encode(RowStream& stream, const Dialect& dialect, Companion* companion) {
+  Companion own;
+  return Encoder(stream, dialect, companion != nullptr ? *companion : own).encode();
 }
 
 }  // namespace sframe_gen::emit::compact

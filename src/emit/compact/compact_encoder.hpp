@@ -6,6 +6,7 @@
 #include "emit/dialect.hpp"
 #include "emit/encoder.hpp"
 #include "sframe_gen/coverage.hpp"
+#include "support/companion.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -18,6 +19,6 @@ struct Compacted {
 /// The section that gives each PC of the stream's functions its row, in few bytes: at most `dialect.compact_rows` rows
 /// a descriptor, and as much shared as `dialect` allows. Takes the stream's rows. Throws std::length_error as
 /// SectionEncoder does.
-Compacted encode(RowStream& stream, const Dialect& dialect);
+Compacted encode(RowStream& stream, const Dialect& dialect, Companion* companion = nullptr);
 
 }  // namespace sframe_gen::emit::compact

@@ -35,14 +35,14 @@ void add_rows(const Sequence& sequence, const Stretch& stretch, BlockSizes& all_
 
 }  // namespace
 
-CutFacts::CutFacts(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect)
+CutFacts::CutFacts(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect, Companion& companion)
     : stretches(stretches_of(sequence)),
       shares_heads(dialect.shares_rows && !dialect.version->splits_descriptor),
       sizes(sequence, rules, dialect),
       hashes(dialect.shares_rows ? PartHashes(sequence) : PartHashes()),
       reaches(shares_heads ? Reaches() : Reaches(sequence)) {
   constexpr std::size_t cuts_per_worker = 8192;
-  for_each_in_parallel(stretches.size(), workers_for(sequence.cuts.size(), cuts_per_worker),
+  for_each_in_parallel(stretches.size(), workers_beside_companion(sequence.cuts.size(), cuts_per_worker), &companion,
                        [&](std::size_t i, std::size_t) {
                          std::optional<PartHashes::Adder> adder;
                          if (dialect.shares_rows) adder.emplace(hashes, sequence, stretches[i], dialect.compact_rows);

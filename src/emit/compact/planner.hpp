@@ -7,6 +7,7 @@
 #include "emit/compact/sequence.hpp"
 #include "emit/compact/shortest_path.hpp"
 #include "emit/dialect.hpp"
+#include "support/companion.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -29,6 +30,6 @@ struct Plan {
 ///     1. by all places that could use it. Nobody can pay less, so this path's length is a bound for any choice.
 ///     2. by those that used it the time before.
 ///     3. nothing at all where two or more used it. The sum over all then can only fall.
-Plan make_plan(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect);
+Plan make_plan(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect, Companion& companion);
 
 }  // namespace sframe_gen::emit::compact

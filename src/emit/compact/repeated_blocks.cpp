@@ -40,19 +40,20 @@ void for_each_single_row(const Sequence& sequence, const Stretch& stretch, const
 
 }  // namespace
 
-RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, std::uint32_t most_rows)
+RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, std::uint32_t most_rows,
+                               Companion& companion)
     : longest_(std::make_unique_for_overwrite<Id[]>(sequence.cuts.size())) {
-  const std::size_t workers = workers_for(sequence.cuts.size(), cuts_per_worker);
-  const std::size_t short_workers = workers_for(sequence.cuts.size(), cuts_per_worker_of_short_work);
-  add_single_rows(sequence, facts, short_workers);
-  const CutGroups groups(facts.stretches, facts.hashes, short_workers);
+  const std::size_t workers = workers_beside_companion(sequence.cuts.size(), cuts_per_worker);
+  const std::size_t short_workers = workers_beside_companion(sequence.cuts.size(), cuts_per_worker_of_short_work);
+  add_single_rows(sequence, facts, short_workers, companion);
+  const CutGroups groups(facts.stretches, facts.hashes, short_workers, companion);
   const auto singles = static_cast<Id>(blocks_.size());
   // What grows in a thread would be copied, and take pages of that thread's own.
   const std::size_t expected = sequence.cuts.size() / 2 / workers;
   std::vector<BlockFinder> finders(
       workers, BlockFinder(facts.hashes, facts.sizes, most_rows, singles, longest_.get(), expected));
   std::vector<std::size_t> finder_of(groups.size());
-  for_each_in_parallel(groups.size(), workers, [&](std::size_t i, std::size_t worker) {
+  for_each_in_parallel(groups.size(), workers, &companion, [&](std::size_t i, std::size_t worker) {
     finders[worker].find(groups[i]);
     finder_of[i] = worker;
   });
@@ -74,7 +75,7 @@ RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, 
       blocks_.push_back(block);
     }
   }
-  for_each_in_parallel(groups.size(), short_workers, [&](std::size_t i, std::size_t) {
+  for_each_in_parallel(groups.size(), short_workers, &companion, [&](std::size_t i, std::size_t) {
     const Id shift = shifts[finder_of[i]];
     if (shift == 0) return;
     for (const CutStart& start : groups[i]) {
@@ -85,10 +86,11 @@ RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, 
 }
 
 /// There are few, and many places begin with them.
-void RepeatedBlocks::add_single_rows(const Sequence& sequence, const CutFacts& facts, std::size_t workers) {
+void RepeatedBlocks::add_single_rows(const Sequence& sequence, const CutFacts& facts, std::size_t workers,
+                                     Companion& companion) {
   const std::vector<Stretch>& stretches = facts.stretches;
   std::vector<std::vector<Kinds>> found(workers);
-  for_each_in_parallel(stretches.size(), workers, [&](std::size_t i, std::size_t worker) {
+  for_each_in_parallel(stretches.size(), workers, &companion, [&](std::size_t i, std::size_t worker) {
     std::vector<Kinds>& own = found[worker];
     for_each_single_row(sequence, stretches[i], facts.hashes,
                         [&](std::uint32_t cut, std::size_t kind, std::uint32_t most_parts) {
@@ -117,7 +119,7 @@ void RepeatedBlocks::add_single_rows(const Sequence& sequence, const CutFacts& f
       numbers[kind][parts++ - 1] = head;
     }
   }
-  for_each_in_parallel(stretches.size(), workers, [&](std::size_t i, std::size_t) {
+  for_each_in_parallel(stretches.size(), workers, &companion, [&](std::size_t i, std::size_t) {
     std::fill(longest_.get() + stretches[i].begin, longest_.get() + stretches[i].end, none);
     for_each_single_row(
         sequence, stretches[i], facts.hashes,

@@ -6,6 +6,7 @@
 
 #include "emit/compact/cut_facts.hpp"
 #include "emit/compact/sequence.hpp"
+#include "support/companion.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -28,7 +29,7 @@ class RepeatedBlocks {
 
   /// None.
   RepeatedBlocks() = default;
-  RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, std::uint32_t most_rows);
+  RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, std::uint32_t most_rows, Companion& companion);
 
   /// The longest that begins at the cut and occurs elsewhere too.
   Id longest_at(std::uint32_t cut) const { return longest_ == nullptr ? none : longest_[cut]; }
@@ -46,7 +47,7 @@ class RepeatedBlocks {
   const std::vector<RepeatedBlock>& all() const { return blocks_; }
 
  private:
-  void add_single_rows(const Sequence& sequence, const CutFacts& facts, std::size_t workers);
+  void add_single_rows(const Sequence& sequence, const CutFacts& facts, std::size_t workers, Companion& companion);
 
   std::unique_ptr<Id[]> longest_;  ///< by cut
   std::vector<RepeatedBlock> blocks_{1};

@@ -14,7 +14,7 @@ namespace {
 /// First each piece finds its place, by what is known of it as a whole; then several threads write what is there.
 class SequenceMaker {
  public:
-  explicit SequenceMaker(RowStream& stream) : parts_(stream.release_parts()) {}
+  SequenceMaker(RowStream& stream, Companion& companion) : parts_(stream.release_parts()), companion_(companion) {}
 
   Sequence make() {
     std::size_t pieces = 0;
@@ -25,7 +25,7 @@ class SequenceMaker {
     sequence_.rows = Array<Row>(rows_);
     sequence_.cuts = Array<Cut>(cuts_);
     constexpr std::size_t rows_per_worker = 65536;
-    for_each_in_parallel(slices_.size(), workers_for(rows_, rows_per_worker),
+    for_each_in_parallel(slices_.size(), workers_beside_companion(rows_, rows_per_worker), &companion_,
                          [this](std::size_t i, std::size_t) { write(slices_[i]); });
     return std::move(sequence_);
   }
@@ -40,7 +40,7 @@ class SequenceMaker {
     std::uint64_t code_end;
     std::uint32_t rows, cuts;
   };
-  static constexpr std::size_t pieces_per_slice = 2048;
+  static constexpr std::size_t pieces_per_slice = 512;
 
   enum class Place : std::uint8_t {
     New,      ///< begins a run
@@ -123,6 +123,7 @@ class SequenceMaker {
   }
 
   std::vector<RowStream::Part> parts_;
+  Companion& companion_;
   Sequence sequence_;
   std::vector<Slice> slices_;
   std::vector<Place> places_;  ///< by piece of all parts
@@ -137,18 +138,20 @@ class SequenceMaker {
 }  // namespace
 
 std::vector<Stretch> stretches_of(const Sequence& sequence) {
-  constexpr std::uint32_t longest = 1U << Stretch::longest_bits;
+  constexpr std::uint32_t longest = 1U << Stretch::longest_bits, worth_two = 1U << 11U;
   std::vector<Stretch> stretches;
   for (std::size_t run = 0; run < sequence.runs.size(); ++run) {
-    const std::uint32_t end = sequence.end_of_cuts(run);
-    for (std::uint32_t begin = sequence.runs[run].first_cut; begin < end; begin += longest)
-      stretches.push_back({begin, std::min(end, begin + std::min(longest, end - begin)), run});
+    const std::uint32_t first = sequence.runs[run].first_cut, cuts = sequence.end_of_cuts(run) - first;
+    // An even number, all of one length: of an odd one, the last would keep one of two threads waiting.
+    const std::uint64_t count = cuts < worth_two ? 1 : (std::uint64_t{cuts} + 2 * longest - 1) / (2 * longest) * 2;
+    const auto border = [&](std::uint64_t i) { return first + static_cast<std::uint32_t>(i * cuts / count); };
+    for (std::uint64_t i = 0; i < count; ++i) stretches.push_back({border(i), border(i + 1), run});
   }
   return stretches;
 }
 
-Sequence make_sequence(RowStream& stream) {
-  return SequenceMaker(stream).make();
+Sequence make_sequence(RowStream& stream, Companion& companion) {
+  return SequenceMaker(stream, companion).make();
 }
 
 }  // namespace sframe_gen::emit::compact

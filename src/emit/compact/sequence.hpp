@@ -5,6 +5,7 @@
 
 #include "emit/compact/array.hpp"
 #include "emit/compact/row_stream.hpp"
+#include "support/companion.hpp"
 
 /// The rows of a whole file as one sequence, which descriptors will cut into pieces anew:
 ///
@@ -51,10 +52,10 @@ struct Stretch {
   std::size_t run;
   static constexpr unsigned longest_bits = 13;
 };
-/// Where long runs are divided depends on nothing but the run.
+/// Where long runs are divided depends on nothing but the run, so that bytes are the same for any number of threads.
 std::vector<Stretch> stretches_of(const Sequence& sequence);
 
 /// Takes the stream's rows. Linear in them.
-Sequence make_sequence(RowStream& stream);
+Sequence make_sequence(RowStream& stream, Companion& companion);
 
 }  // namespace sframe_gen::emit::compact

@@ -120,7 +120,7 @@ class Search {
   /// The best of these, and of blocks that do not repeat.
   std::uint64_t arrive(std::uint32_t end_in_stretch) {
     const std::uint32_t end = stretch_.begin + end_in_stretch;
-    const Reach reach = rules_.reaches.up_to(end);
+    const Reach& reach = rules_.reaches.up_to(end);
     const BlockSizes::PlainBytes bytes = rules_.sizes.plain_bytes_at_end(end);
     std::uint64_t best = places_[end_in_stretch].arrival;
     if (reach.rows < reach.wide) [[unlikely]]
