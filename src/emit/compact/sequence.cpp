@@ -138,12 +138,13 @@ class SequenceMaker {
 }  // namespace
 
 std::vector<Stretch> stretches_of(const Sequence& sequence) {
-  constexpr std::uint32_t longest = 1U << Stretch::longest_bits, worth_two = 1U << 11U;
+  constexpr std::uint32_t worth_two = 1U << 11U;
+  constexpr std::uint64_t longest_pair = std::uint64_t{2} << Stretch::longest_bits;
   std::vector<Stretch> stretches;
   for (std::size_t run = 0; run < sequence.runs.size(); ++run) {
     const std::uint32_t first = sequence.runs[run].first_cut, cuts = sequence.end_of_cuts(run) - first;
     // An even number, all of one length: of an odd one, the last would keep one of two threads waiting.
-    const std::uint64_t count = cuts < worth_two ? 1 : (std::uint64_t{cuts} + 2 * longest - 1) / (2 * longest) * 2;
+    const std::uint64_t count = cuts < worth_two ? 1 : (cuts + longest_pair - 1) / longest_pair * 2;
     const auto border = [&](std::uint64_t i) { return first + static_cast<std::uint32_t>(i * cuts / count); };
     for (std::uint64_t i = 0; i < count; ++i) stretches.push_back({border(i), border(i + 1), run});
   }
