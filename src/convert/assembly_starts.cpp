@@ -21,7 +21,7 @@ class ObjectNames {
 
   /// The section of a local symbol has the symbol's place in every assembly of the same source; a global one may
   /// end up as another file's, and FDEs that name it follow it.
-  std::string expression(const object::Relocation& relocation) const {
+  std::string expression(const object::NewRelocation& relocation) const {
     const object::Symbol symbol = symbols_.at(relocation.symbol);
     const bool global = symbol.type != STT_SECTION && symbol.binding != STB_LOCAL;
     if (global || !symbol.section)
@@ -30,7 +30,7 @@ class ObjectNames {
     return section_name(*symbol.section) + signed_number(offset) + " - .";
   }
 
-  std::uint64_t address(const object::Relocation& relocation) const {
+  std::uint64_t address(const object::NewRelocation& relocation) const {
     return symbols_.address_of(symbols_.at(relocation.symbol)).value_or(0) +
            static_cast<std::uint64_t>(relocation.addend);
   }
@@ -87,7 +87,7 @@ std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& objec
   elf::SymbolNames names(object);
   std::vector<sframe::AssemblyFunction> functions;
   functions.reserve(section.relocations.size());
-  for (const object::Relocation& relocation : section.relocations)
+  for (const object::NewRelocation& relocation : section.relocations)
     functions.push_back({object_names.expression(relocation), names.name_at(object_names.address(relocation))});
   return functions;
 }

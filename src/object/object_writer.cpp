@@ -152,7 +152,7 @@ class Writer {
               pad_to(alignment),   added_.relocations.size() * sizeof(Elf64_Rela),
               added_.symbol_table, section_,
               alignment,           sizeof(Elf64_Rela)};
-    for (const Relocation& relocation : added_.relocations) {
+    for (const NewRelocation& relocation : added_.relocations) {
       output_.u64(relocation.offset);
       output_.u64(ELF64_R_INFO(std::uint64_t{relocation.symbol}, std::uint64_t{added_.relocation_type}));
       output_.u64(static_cast<std::uint64_t>(relocation.addend));

@@ -10,7 +10,7 @@
 namespace sframe_gen::object {
 
 /// One record of .rela.sframe: what it is for, and symbol + addend.
-struct Relocation {
+struct NewRelocation {
   std::uint64_t offset = 0;  ///< of the field, in the new section
   std::uint32_t symbol = 0;
   std::int64_t addend = 0;
@@ -24,7 +24,7 @@ struct NewObjectSection {
   std::vector<std::byte> bytes;
   std::uint32_t symbol_table = 0;  ///< section index
   std::uint32_t relocation_type = 0;
-  std::vector<Relocation> relocations;  ///< ascending by offset
+  std::vector<NewRelocation> relocations;  ///< ascending by offset
 };
 
 /// A form of an object that is not written yet, in pieces that follow each other.

@@ -14,7 +14,6 @@ constexpr std::string_view drops_section = "drops the whole section when it come
 constexpr std::string_view validates = "refuses that if it was built with CONFIG_SFRAME_VALIDATION";
 constexpr std::string_view needs_segment = "asks program headers for it";
 constexpr std::string_view needs_order = "searches a sorted index only";
-constexpr std::string_view believes = "does not check that";
 
 constexpr auto kernel_objections = std::to_array<Objection>({
     {Fact::Empty, Kind::Refuses, needs_segment},
@@ -81,7 +80,7 @@ constexpr auto java_profiler_objections = std::to_array<Objection>({
 });
 
 /// What both take on trust.
-constexpr auto on_trust = std::to_array<Objection>({
+constexpr auto taken_on_trust = std::to_array<Objection>({
     {Fact::TooShort, Kind::Misreads, believes},
     {Fact::NoMagic, Kind::Refuses, "asks for it"},
     {Fact::UnknownFlags, Kind::Refuses, "takes flags that it knows"},
@@ -102,8 +101,8 @@ constexpr auto on_trust = std::to_array<Objection>({
     {Fact::SpareWords, Kind::Misreads, believes},
 });
 
-constexpr auto all_of_glibc = joined(glibc_objections, on_trust);
-constexpr auto all_of_java_profiler = joined(java_profiler_objections, on_trust);
+constexpr auto all_of_glibc = joined(glibc_objections, taken_on_trust);
+constexpr auto all_of_java_profiler = joined(java_profiler_objections, taken_on_trust);
 
 }  // namespace
 

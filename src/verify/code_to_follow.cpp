@@ -15,7 +15,7 @@ namespace sframe_gen::verify {
 
 namespace {
 
-constexpr std::uint64_t most = 1U << 20U;
+constexpr std::uint64_t most_bytes_to_follow = 1U << 20U;
 constexpr std::uint64_t small = 32;
 
 /// What nobody calls is not entered as a stub is. Emulation looks at it by itself.
@@ -79,7 +79,7 @@ std::vector<PcRange> code_to_follow(const sframe::Section& section, const elf::I
   stubs.insert(stubs.end(), beside.begin(), beside.end());
   stubs = merged(std::move(stubs), largest_gap_in_stubs);
   std::uint64_t bytes = 0;
-  std::erase_if(stubs, [&](const PcRange& range) { return (bytes += range.end - range.begin) > most; });
+  std::erase_if(stubs, [&](const PcRange& range) { return (bytes += range.end - range.begin) > most_bytes_to_follow; });
   return stubs;
 }
 

@@ -62,10 +62,10 @@ class FileWriter {
   }
 
   void clear(std::uint64_t to, std::uint64_t size) const {
-    const std::vector<std::byte> zeros(std::min<std::uint64_t>(size, buffer_size));
+    const std::vector<std::byte> empty(std::min<std::uint64_t>(size, buffer_size));
     while (size != 0) {
-      const std::uint64_t step = std::min<std::uint64_t>(size, zeros.size());
-      write(zeros.data(), step, to);
+      const std::uint64_t step = std::min<std::uint64_t>(size, empty.size());
+      write(empty.data(), step, to);
       to += step;
       size -= step;
     }

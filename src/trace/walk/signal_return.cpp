@@ -17,7 +17,6 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::size_t word = 8;
 
 /// What the kernel has pushed for a handler: so many bytes above SP so many words of registers, and siginfo.
 struct SignalFrame {
