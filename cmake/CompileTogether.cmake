@@ -11,14 +11,13 @@ set(sframe_gen_apart
     src/cli/report/text.cpp
     src/convert/convert_linked.cpp
     src/elf/plan/movable.cpp
-    src/elf/plan/segment_table.cpp
-    src/elf/type_names.cpp
-    src/elf/undo/deflate.cpp
-    src/elf/undo/undo.cpp
+    src/elf/plan/tables.cpp
+    src/elf/machine.cpp
     src/elf/undo/undo_format.cpp
+    src/elf/undo/undo.cpp
     src/files/replace_file.cpp
     src/object/object_writer.cpp
-    src/readers/walker_rules.cpp
+    src/readers/judge.cpp
     src/stubs/forms_amd64.cpp
     src/stubs/forms_s390x.cpp
     src/stubs/recognize.cpp
@@ -29,12 +28,11 @@ set(sframe_gen_apart
     src/trace/recorded/recorded_files.cpp
     src/trace/recorded/recording.cpp
     src/trace/walk/dwarf_walker.cpp
-    src/trace/walk/kept_file.cpp
-    src/trace/walk/signal_return.cpp
-    src/trace/walk/thread_registers.cpp
+    src/trace/walk/section_cache.cpp
+    src/trace/walk/registers.cpp
     src/verify/emulation.cpp
     src/verify/instruction_s390x.cpp
-    src/verify/sframe_caller.cpp
+    src/verify/caller.cpp
     tests/cfi/numbered_rules_test.cpp
     tests/cli/report_test.cpp
     tests/cli/run_test.cpp

@@ -1,13 +1,100 @@
 #include "archive/archive.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
 
-#include "archive/format.hpp"
+#include "support/bytes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::archive {
+
+namespace {
+
+std::string_view without_spaces_behind(std::string_view field) {
+  const std::size_t last = field.find_last_not_of(' ');
+  return field.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+}  // namespace
+
+std::uint64_t RawMember::name_offset() const {
+  return header_offset + offsetof(MemberHeader, name);
+}
+
+std::uint64_t RawMember::size_offset() const {
+  return header_offset + offsetof(MemberHeader, size);
+}
+
+std::uint64_t RawMember::data_offset() const {
+  return header_offset + sizeof(MemberHeader);
+}
+
+bool read_decimal(std::string_view text, std::uint64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+RawMember read_member_header(std::span<const std::byte> archive, std::uint64_t offset, const Origin& origin) {
+  const std::uint64_t left = archive.size() - offset;
+  if (left < sizeof(MemberHeader)) {
+    throw MalformedInput(origin, offset,
+                         "a member's header needs 0x3c bytes, but the file ends after " + hex(left) + " of them");
+  }
+  const auto* const header = reinterpret_cast<const char*>(archive.data()) + offset;
+  const auto field = [&](std::size_t begin, std::size_t size) { return std::string_view(header + begin, size); };
+  if (field(offsetof(MemberHeader, end), header_end.size()) != header_end)
+    throw MalformedInput(origin, offset + offsetof(MemberHeader, end), "a member's header has no end mark");
+  RawMember raw{without_spaces_behind(field(offsetof(MemberHeader, name), sizeof(MemberHeader::name))), offset, 0};
+  const auto size = without_spaces_behind(field(offsetof(MemberHeader, size), sizeof(MemberHeader::size)));
+  if (!read_decimal(size, raw.size))
+    throw MalformedInput(origin, raw.size_offset(), "a member's size is no decimal number");
+  return raw;
+}
+
+Index read_index(std::span<const std::byte> archive, std::uint64_t offset, std::uint64_t size, Index::Kind kind,
+                 const Origin& origin) {
+  ByteReader reader(archive.subspan(offset, size), Endian::Big, origin, offset);
+  const bool wide = kind == Index::Kind::GnuWide;
+  const std::uint64_t count =
+      wide ? reader.u64("number of symbols in the index") : reader.u32("number of symbols in the index");
+  Index index{kind, reader.offset(), {}};
+  if (count > reader.left() / index.number_size())
+    throw MalformedInput(origin, offset,
+                         "the index says it has " + count_of(count, "symbol") + ", but is too short for them");
+  index.header_offsets.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i)
+    index.header_offsets.push_back(wide ? reader.u64("offset in the index") : reader.u32("offset in the index"));
+  const std::uint64_t names_offset = reader.offset();
+  const auto names = reader.take(reader.left(), "names in the index");
+  const auto found = static_cast<std::uint64_t>(std::count(names.begin(), names.end(), std::byte{0}));
+  if (found < count)
+    throw MalformedInput(origin, names_offset,
+                         "the index has " + count_of(count, "symbol") + ", but only " + count_of(found, "name"));
+  return index;
+}
+
+std::vector<std::byte> index_bytes(const Index& index, std::span<const std::uint64_t> header_offsets,
+                                   const std::string& file) {
+  ByteWriter writer(Endian::Big);
+  writer.reserve(header_offsets.size() * index.number_size());
+  for (const std::uint64_t offset : header_offsets) {
+    if (index.kind == Index::Kind::GnuWide) {
+      writer.u64(offset);
+      continue;
+    }
+    // A wider index would move every member once more; who has such an archive can make one with ranlib first.
+    if (offset > std::numeric_limits<std::uint32_t>::max())
+      throw Refused(file, "would grow beyond 4 GiB, where the 32-bit offsets of its symbol index do not reach");
+    writer.u32(static_cast<std::uint32_t>(offset));
+  }
+  return writer.release();
+}
 
 namespace {
 

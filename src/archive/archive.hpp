@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -7,11 +8,78 @@
 #include <string_view>
 #include <vector>
 
-#include "archive/index.hpp"
-#include "archive/member_header.hpp"
 #include "sframe_gen/error.hpp"
 
+/// The archive format of System V and GNU: no standard defines it; what is here is ar(5) of FreeBSD and what GNU ar,
+/// llvm-ar and their linkers write and read.
+///
+///     "!<arch>\n" or "!<thin>\n"
+///     for each member, at an even offset: a header, its bytes (thin archives: of special members only), "\n" if odd
 namespace sframe_gen::archive {
+
+inline constexpr std::string_view regular_magic = "!<arch>\n";
+inline constexpr std::string_view thin_magic = "!<thin>\n";
+
+/// Text in columns, filled up with spaces; numbers are decimal, the mode is octal.
+struct MemberHeader {
+  std::array<char, 16> name;
+  std::array<char, 12> date;
+  std::array<char, 6> owner, group;
+  std::array<char, 8> mode;
+  std::array<char, 10> size;  ///< of the bytes that follow; in thin archives of the file that the name leads to
+  std::array<char, 2> end;
+};
+static_assert(sizeof(MemberHeader) == 60 && alignof(MemberHeader) == 1);
+
+inline constexpr std::string_view header_end = "`\n";
+inline constexpr std::uint64_t largest_member = 9'999'999'999;  ///< bytes that ten digits can say
+
+/// Names of special members. An index is a big-endian count, an offset of a member's header for each symbol, and the
+/// symbols' names, each ended by a NUL.
+inline constexpr std::string_view index_name = "/";             ///< 32-bit numbers
+inline constexpr std::string_view wide_index_name = "/SYM64/";  ///< 64-bit numbers
+inline constexpr std::string_view long_names_name = "//";       ///< "NAME/\n" for each "/OFFSET" in a header
+inline constexpr std::string_view bsd_name_prefix = "#1/";      ///< a number follows: the bytes before the member's own
+inline constexpr std::string_view bsd_index_prefix = "__.SYMDEF";
+
+/// What a header says as it stands.
+struct RawMember {
+  std::string_view name;  ///< without the spaces behind it; lives in the archive's bytes
+  std::uint64_t header_offset;
+  std::uint64_t size;  ///< as the header says: it may not be there
+
+  std::uint64_t name_offset() const;
+  std::uint64_t size_offset() const;
+  std::uint64_t data_offset() const;
+};
+
+/// The header at `offset`. Throws MalformedInput.
+RawMember read_member_header(std::span<const std::byte> archive, std::uint64_t offset, const Origin& origin);
+
+/// A number in decimal: nothing for an empty text, other characters, and what does not fit in 64 bits.
+bool read_decimal(std::string_view text, std::uint64_t& value);
+
+/// The symbol index: a big-endian count, a member's header's offset for each symbol, and the symbols' names.
+struct Index {
+  enum class Kind : std::uint8_t {
+    Gnu,      ///< "/": 32-bit numbers
+    GnuWide,  ///< "/SYM64/": 64-bit numbers
+    Bsd,      ///< "__.SYMDEF": another form, in the byte order of the members; not read
+  };
+  Kind kind = Kind::Gnu;
+  std::uint64_t offsets_at = 0;               ///< in the archive, of the first number
+  std::vector<std::uint64_t> header_offsets;  ///< in the archive, one a symbol
+
+  std::uint64_t number_size() const { return kind == Kind::GnuWide ? 8 : 4; }
+};
+
+/// The index of `size` bytes at `offset` of the archive. Throws MalformedInput. The offsets are not looked at.
+Index read_index(std::span<const std::byte> archive, std::uint64_t offset, std::uint64_t size, Index::Kind kind,
+                 const Origin& origin);
+
+/// The bytes of other offsets in the same form; `file` is for the message. Throws Refused when one does not fit.
+std::vector<std::byte> index_bytes(const Index& index, std::span<const std::uint64_t> header_offsets,
+                                   const std::string& file);
 
 /// A file in an archive. Offsets are in the archive.
 struct Member {

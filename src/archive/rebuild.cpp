@@ -5,8 +5,8 @@
 #include <charconv>
 #include <utility>
 
-#include "archive/format.hpp"
-#include "support/equal_bytes.hpp"
+#include "archive/archive.hpp"
+#include "support/bytes.hpp"
 
 namespace sframe_gen::archive {
 

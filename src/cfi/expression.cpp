@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cfi/operation.hpp"
+#include "cfi/instruction.hpp"
 
 namespace sframe_gen::cfi {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <variant>
 
-#include "cfi/frame_row.hpp"
+#include "cfi/rules.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
 

@@ -8,11 +8,10 @@
 #include "cfi/frame_index.hpp"
 #include "cfi/overlap.hpp"
 #include "cfi/section_loader.hpp"
-#include "cfi/unknown_fields.hpp"
-#include "elf/load_lookup.hpp"
+#include "elf/image.hpp"
 #include "elf/machine.hpp"
-#include "object/foreign_reference.hpp"
-#include "support/sort_by_number.hpp"
+#include "object/relocations.hpp"
+#include "support/containers.hpp"
 
 namespace sframe_gen::cfi {
 

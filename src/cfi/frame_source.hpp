@@ -7,11 +7,11 @@
 #include <tuple>
 #include <vector>
 
-#include "cfi/cfi_interpreter.hpp"
-#include "cfi/frame_table.hpp"
-#include "cfi/numbered_frames.hpp"
+#include "cfi/frame_index.hpp"
+#include "cfi/interpreter.hpp"
+#include "cfi/rules.hpp"
 #include "elf/image.hpp"
-#include "object/relocated_section.hpp"
+#include "object/relocations.hpp"
 #include "sframe_gen/coverage.hpp"
 
 namespace sframe_gen::cfi {

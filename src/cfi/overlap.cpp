@@ -4,8 +4,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "cfi/normal_form.hpp"
-#include "cfi/rule_hash.hpp"
+#include "cfi/interpreter.hpp"
+#include "cfi/rules.hpp"
 
 namespace sframe_gen::cfi {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "cfi/numbered_frames.hpp"
+#include "cfi/rules.hpp"
 
 namespace sframe_gen::cfi {
 

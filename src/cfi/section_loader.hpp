@@ -3,9 +3,9 @@
 #include <span>
 #include <vector>
 
-#include "cfi/frame_table.hpp"
+#include "cfi/frame_index.hpp"
 #include "elf/image.hpp"
-#include "object/relocated_section.hpp"
+#include "object/relocations.hpp"
 
 namespace sframe_gen::cfi {
 

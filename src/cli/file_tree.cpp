@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "convert/file_kind.hpp"
+#include "convert/convert_file.hpp"
 #include "files/replace_file.hpp"
 #include "sframe_gen/error.hpp"
 

@@ -1,25 +1,40 @@
 #include "cli/file_work.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
 #include <new>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <vector>
 
-#include "cli/emitted_file.hpp"
 #include "cli/heap.hpp"
-#include "cli/report/check.hpp"
 #include "cli/report/json.hpp"
-#include "cli/report/section_json.hpp"
 #include "cli/report/text.hpp"
-#include "convert/file_kind.hpp"
+#include "convert/convert_file.hpp"
 #include "convert/inspect.hpp"
+#include "files/replace_file.hpp"
 #include "sframe/dump.hpp"
 #include "sframe_gen/verify.hpp"
+#include "support/mapped_file.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::cli {
+
+void check_standard_output(EmitForm form) {
+  if (form == EmitForm::Section && ::isatty(STDOUT_FILENO) == 1)
+    throw Refused("standard output", "is a terminal, which has no use for bytes; use --output, or redirect it");
+}
+
+void write_emitted(const std::string& contents, const std::filesystem::path& file,
+                   const std::filesystem::path& output) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(file, output, ignored))
+    throw Refused(output.string(), "is the input itself, and --emit leaves that as it is");
+  files::write_new_file(output, std::as_bytes(std::span(contents)), MappedFile(file));
+}
 
 using convert::FileKind;
 

@@ -8,12 +8,12 @@
 #include <optional>
 
 #include "cli/report/text.hpp"
-#include "convert/file_kind.hpp"
+#include "convert/convert_file.hpp"
 #include "elf/image.hpp"
 #include "launch/compilation.hpp"
 #include "launch/process.hpp"
 #include "sframe_gen/convert.hpp"
-#include "support/file_identity.hpp"
+#include "support/mapped_file.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::cli {

@@ -8,8 +8,8 @@
 #include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "cli/version.hpp"
-#include "files/temporary_file.hpp"
-#include "verify/dwarf_session.hpp"
+#include "files/atomic_file.hpp"
+#include "verify/libdwarf.hpp"
 
 namespace {
 

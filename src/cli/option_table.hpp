@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "cli/action.hpp"
+#include "cli/options.hpp"
 
 /// Every option of the program, once. What is parsed, which options go together, --help, the completions of three
 /// shells and the list in the manual are all made from this table.

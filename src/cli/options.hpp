@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/action.hpp"
 #include "cli/usage_error.hpp"
 #include "sframe_gen/convert.hpp"
 
 namespace sframe_gen::cli {
+
+/// What one run of the program does. All but the first have an option of their own.
+enum class Action : std::uint8_t { Convert, Emit, Remove, Dump, LookUp, Verify, Check, Launch, Help, Version };
 
 enum class ReportFormat : std::uint8_t { Summary, Json };
 enum class DumpForm : std::uint8_t { Text, Json };

@@ -1,10 +1,46 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
 
+#include "archive/archive.hpp"
+#include "elf/image.hpp"
 #include "sframe_gen/convert.hpp"
+#include "support/mapped_file.hpp"
 
 namespace sframe_gen::convert {
+
+/// A member's bytes, wherever they are.
+struct MemberBytes {
+  std::optional<MappedFile> file;  ///< of a thin archive's member
+  std::span<const std::byte> bytes;
+};
+
+/// Throws Refused for a member of an archive inside a thin archive. Where there is no such file, the Failure names
+/// both.
+MemberBytes open_member(const archive::Archive& archive, const archive::Member& member);
+
+/// Calls `visit` for each member that is an ELF file with a stack trace section, and `failed` for one that `visit`
+/// throws on, or that is damaged; both with its name, "libfoo.a(bar.o)". Throws Refused where there is none.
+void for_each_converted(const std::filesystem::path& archive,
+                        const std::function<void(const std::string&, const elf::Image&)>& visit,
+                        const std::function<void(const std::string&, const Failure&)>& failed);
+
+}  // namespace sframe_gen::convert
+
+/// The files that a thin archive names: beside it, as their names are relative to its folder.
+namespace sframe_gen::convert {
+
+/// Throws Refused for a member of an archive inside the archive. Where there is no such file, the Failure names both.
+MappedFile open_thin_member(const archive::Archive& archive, const archive::Member& member);
+
+/// Replaces the member's file, which was read as `read_as`. Several members may be one file, for which there is nothing
+/// to do from the second on. Throws Refused when somebody changed it meanwhile.
+void replace_thin_member(const archive::Archive& archive, const archive::Member& member, const FileIdentity& read_as,
+                         std::span<const std::byte> bytes);
 
 /// Converts what members of an archive can be converted, and leaves the others alone: text, bitcode, objects without
 /// call frame information. Of a regular archive `output` is replaced atomically; of a thin one the files that it names,

@@ -5,17 +5,16 @@
 #include <utility>
 
 #include "convert/coverage.hpp"
-#include "convert/debug_file.hpp"
 #include "convert/lower_functions.hpp"
-#include "elf/alignment.hpp"
 #include "elf/edit/file_image.hpp"
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
+#include "elf/records.hpp"
 #include "files/atomic_file.hpp"
 #include "object/object_check.hpp"
 #include "object/object_writer.hpp"
 #include "object/preconditions.hpp"
-#include "object/relocation_type.hpp"
+#include "object/relocations.hpp"
 
 namespace sframe_gen::convert {
 

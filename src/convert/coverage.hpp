@@ -1,14 +1,54 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "cfi/frame_source.hpp"
 #include "elf/image.hpp"
-#include "emit/select.hpp"
+#include "elf/symbol_names.hpp"
+#include "emit/split_functions.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "stubs/recognize.hpp"
 
 namespace sframe_gen::convert {
+
+/// Some code: [begin, end).
+struct CodeRange {
+  std::uint64_t begin = 0, end = 0;
+  bool holds(std::uint64_t address) const { return begin <= address && address < end; }
+};
+
+/// Addresses of a file as people write them: "0x4010"; "main+0x3"; ".text+0x10", which is how those of an object are
+/// said, as its sections have none of their own yet.
+class Places {
+ public:
+  /// The image must outlive it.
+  explicit Places(const elf::Image& image);
+
+  /// "main+0x3"; empty if no symbol is there.
+  std::string symbol_at(std::uint64_t address);
+  /// "0x4010", or of an object ".text+0x10".
+  std::string text_of(std::uint64_t address) const;
+
+  /// "0x4010" is one address; "main" all of the function's; "main+0x3" and ".text+0x10" one; "0x4010..0x4020" those
+  /// before the second. Throws Refused.
+  CodeRange range_of(std::string_view place);
+  /// Its first address, where it is no range. Throws Refused.
+  std::uint64_t address_of(std::string_view place);
+
+ private:
+  /// What is no range of two places.
+  std::optional<CodeRange> single(std::string_view place);
+  /// Of one, [BEGIN, END) even if that is empty.
+  std::optional<CodeRange> between_two(std::string_view place);
+  std::optional<CodeRange> named(std::string_view name);
+
+  const elf::Image& image_;
+  elf::SymbolNames names_;
+};
 
 /// Counts a function of `size` bytes and what became of it.
 void count(std::uint64_t size, const emit::Selected& selected, Coverage& coverage);
@@ -22,5 +62,10 @@ void name_holes(Coverage& coverage, const elf::Image& image);
 
 /// Why a file with FDEs gets no section: "has no function that SFrame could describe (2 FDEs of discarded or no code)".
 std::string why_no_function(const Coverage& coverage);
+
+/// What of the code of `image` call frame information and rows describe. `holes`: PCs without a row of what FDEs
+/// describe, or stubs.
+CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
+                           const std::vector<NamedHole>& holes);
 
 }  // namespace sframe_gen::convert

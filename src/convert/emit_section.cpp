@@ -1,23 +1,118 @@
+#include "convert/emit_section.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "convert/assembly_starts.hpp"
+#include "convert/convert_file.hpp"
+#include "convert/convert_linked.hpp"
 #include "convert/convert_object.hpp"
 #include "convert/coverage.hpp"
-#include "convert/debug_file.hpp"
-#include "convert/file_kind.hpp"
 #include "convert/lower_functions.hpp"
-#include "convert/plans.hpp"
 #include "convert/reencode.hpp"
 #include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
 #include "elf/plan/layout.hpp"
+#include "elf/symbol_names.hpp"
 #include "object/preconditions.hpp"
+#include "object/symbol_table.hpp"
+#include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::convert {
+
+namespace {
+
+/// Section names as an assembly file can use them.
+class ObjectNames {
+ public:
+  ObjectNames(const elf::Image& object, std::uint32_t symbol_table) : object_(object), symbols_(object, symbol_table) {}
+
+  /// The section of a local symbol has the symbol's place in every assembly of the same source; a global one may
+  /// end up as another file's, and FDEs that name it follow it.
+  std::string expression(const object::NewRelocation& relocation) const {
+    const object::Symbol symbol = symbols_.at(relocation.symbol);
+    const bool global = symbol.type != STT_SECTION && symbol.binding != STB_LOCAL;
+    if (global || !symbol.section)
+      return sframe::assembly_name(checked(symbols_.name_of(symbol))) + signed_number(relocation.addend) + " - .";
+    const auto offset = static_cast<std::int64_t>(symbol.value) + relocation.addend;
+    return section_name(*symbol.section) + signed_number(offset) + " - .";
+  }
+
+  std::uint64_t address(const object::NewRelocation& relocation) const {
+    return symbols_.address_of(symbols_.at(relocation.symbol)).value_or(0) +
+           static_cast<std::uint64_t>(relocation.addend);
+  }
+
+ private:
+  static std::string signed_number(std::int64_t number) {
+    return number == 0 ? "" : (number < 0 ? "" : "+") + std::to_string(number);
+  }
+
+  std::string checked(const std::string& name) const {
+    if (name.empty() || printable(name) != name)
+      throw Refused(object_.name(), "has a name that no assembly file can have: '" + printable(name) + "'");
+    return name;
+  }
+
+  std::string section_name(std::uint32_t index) const {
+    const std::string& name = object_.sections()[index].name;
+    const auto same = [&](const elf::Section& section) { return section.name == name; };
+    if (std::ranges::count_if(object_.sections(), same) != 1) {
+      throw Refused(object_.name(), "has several sections named " + name +
+                                        ", which an assembly file cannot tell from each other; convert the object");
+    }
+    return sframe::assembly_name(checked(name));
+  }
+
+  const elf::Image& object_;
+  object::SymbolTable symbols_;
+};
+
+}  // namespace
+
+std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image, const sframe::Section& section) {
+  elf::SymbolNames names(image);
+  const sframe::VersionTraits& version = sframe::traits_of(section.version);
+  const bool from_field =
+      (section.flags & sframe::flag::function_start_pc_relative) != 0 || section.version == sframe::Version::CtfFrame;
+  std::vector<sframe::AssemblyFunction> functions;
+  functions.reserve(section.fdes.size());
+  for (std::size_t i = 0; i < section.fdes.size(); ++i) {
+    const std::uint64_t field = version.header_size() + std::uint64_t{i} * version.descriptor_size;
+    const std::uint64_t start = section.fdes[i].start;
+    std::string expression = hex(start) + " - ";
+    expression += from_field ? "(" : "";
+    expression += section_address_symbol;
+    if (from_field) expression.append("+").append(std::to_string(field)).append(")");
+    functions.push_back({std::move(expression), names.name_at(start)});
+  }
+  return functions;
+}
+
+std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& object,
+                                                         const object::NewObjectSection& section) {
+  const ObjectNames object_names(object, section.symbol_table);
+  elf::SymbolNames names(object);
+  std::vector<sframe::AssemblyFunction> functions;
+  functions.reserve(section.relocations.size());
+  for (const object::NewRelocation& relocation : section.relocations)
+    functions.push_back({object_names.expression(relocation), names.name_at(object_names.address(relocation))});
+  return functions;
+}
+
+std::string symbol_of_source(const elf::Image& object, const object::NewObjectSection& section) {
+  const object::SymbolTable symbols(object, section.symbol_table);
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    const object::Symbol symbol = symbols.at(i);
+    if (!symbol.section || (symbol.type != STT_FUNC && symbol.type != STT_NOTYPE)) continue;
+    std::string name = symbols.name_of(symbol);
+    // Assemblers drop labels with ".L"; "$x" and the like mark what bytes are, and name nothing.
+    if (!name.empty() && name[0] != '.' && name[0] != '$' && sframe::assembly_name(name) == name) return name;
+  }
+  return {};
+}
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "convert/places.hpp"
+#include "convert/coverage.hpp"
 #include "sframe_gen/section.hpp"
 
 /// Looking into the sections of files, for people.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@
 #include "support/companion.hpp"
 
 namespace sframe_gen::convert {
+
+/// Opens the separate debug file `path` of `image`. Throws Refused when their code is not at the same addresses,
+/// or when their build-ids differ or one has none, unless `ignore_build_id`.
+elf::Image open_debug_file(const elf::Image& image, const std::filesystem::path& path, bool ignore_build_id);
+
+/// The one that the options name, if they name one.
+std::optional<elf::Image> open_debug_file(const elf::Image& image, const ConvertOptions& options);
 
 /// How the section for `image` is to be written. Throws Refused where the format cannot say anything of its machine.
 emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format);

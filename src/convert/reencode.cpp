@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "emit/compact/compact_encoder.hpp"
-#include "emit/default_form.hpp"
-#include "sframe/pc_rows.hpp"
-#include "sframe/version.hpp"
+#include "emit/lower.hpp"
+#include "sframe/format.hpp"
+#include "sframe/lookup.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "support/text.hpp"
 #include "verify/file_section.hpp"

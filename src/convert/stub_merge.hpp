@@ -6,7 +6,7 @@
 
 #include "cfi/frame_source.hpp"
 #include "emit/dialect.hpp"
-#include "emit/select.hpp"
+#include "emit/split_functions.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "stubs/recognize.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "elf/constants.hpp"
-#include "support/byte_reader.hpp"
+#include "elf/records.hpp"
+#include "support/bytes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {

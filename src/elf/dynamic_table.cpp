@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "support/byte_reader.hpp"
+#include "support/bytes.hpp"
 
 namespace sframe_gen::elf {
 

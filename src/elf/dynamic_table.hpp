@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "elf/constants.hpp"
 #include "elf/image.hpp"
+#include "elf/records.hpp"
 
 namespace sframe_gen::elf {
 

@@ -1,18 +1,153 @@
 #include "elf/image.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <string_view>
 
 #include "elf/compressed_section.hpp"
-#include "elf/headerless/reconstruct.hpp"
-#include "elf/not_elf.hpp"
-#include "elf/object_addresses.hpp"
+#include "elf/headerless.hpp"
+#include "elf/machine.hpp"
 #include "elf/records.hpp"
-#include "elf/type_names.hpp"
-#include "support/name_budget.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Known {
+  std::string_view start;  ///< of the file
+  std::string_view why;
+};
+
+/// RFC 1952; the .xz file format, 2.1.1.1; RFC 8878; the LZ4 frame format, and the older one that kernel builds use;
+/// LLVM bitcode file format, "Magic Numbers" and "Bitcode Wrapper Format" (0x0B17C0DE, little-endian).
+constexpr std::array known{
+    Known{"\x1f\x8b"sv, "is compressed with gzip; decompress it first (gzip -d)"},
+    Known{"\xfd"
+          "7zXZ\0"sv,
+          "is compressed with xz; decompress it first (xz -d)"},
+    Known{"\x28\xb5\x2f\xfd"sv, "is compressed with zstd; decompress it first (zstd -d)"},
+    Known{"\x04\x22\x4d\x18"sv, "is compressed with lz4; decompress it first (lz4 -d)"},
+    Known{"\x02\x21\x4c\x18"sv, "is compressed with lz4; decompress it first (lz4 -d)"},
+    Known{"BZh"sv, "is compressed with bzip2; decompress it first (bzip2 -d)"},
+    Known{"BC\xc0\xde"sv, "is LLVM bitcode, which is no machine code yet; convert what it is linked into"},
+    Known{"\xde\xc0\x17\x0b"sv, "is LLVM bitcode, which is no machine code yet; convert what it is linked into"},
+};
+
+}  // namespace
+
+std::string why_not_elf(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const auto found = std::ranges::find_if(known, [&](const Known& format) { return text.starts_with(format.start); });
+  return found == known.end() ? "is not an ELF file" : std::string(found->why);
+}
+
+bool holds_section(const Elf64_Phdr& segment, const Elf64_Shdr& section) {
+  return section.sh_addr >= segment.p_vaddr && section.sh_offset >= segment.p_offset &&
+         section.sh_addr - segment.p_vaddr == section.sh_offset - segment.p_offset &&
+         section.sh_offset + section.sh_size <= segment.p_offset + segment.p_filesz;
+}
+
+std::optional<std::size_t> find_load_at_offset(const Image& image, std::uint64_t offset) {
+  for (std::size_t i = 0; i < image.segments().size(); ++i) {
+    const Elf64_Phdr& segment = image.segments()[i];
+    if (segment.p_type == PT_LOAD && holds_offset(segment, offset)) return i;
+  }
+  return {};
+}
+
+const Elf64_Phdr* find_load(const Image& image, std::uint64_t address, std::uint64_t size, std::uint64_t offset) {
+  for (const Elf64_Phdr& segment : image.segments()) {
+    const bool same_place = segment.p_type == PT_LOAD && address >= segment.p_vaddr && offset >= segment.p_offset &&
+                            address - segment.p_vaddr == offset - segment.p_offset;
+    if (same_place && address - segment.p_vaddr <= segment.p_memsz &&
+        size <= segment.p_memsz - (address - segment.p_vaddr))
+      return &segment;
+  }
+  // .bss's offset need not agree with its address.
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type == PT_LOAD && holds_address(segment, address) &&
+        size <= segment.p_memsz - (address - segment.p_vaddr))
+      return &segment;
+  }
+  return nullptr;
+}
+
+const Elf64_Phdr* lowest_load(const Image& image) {
+  const Elf64_Phdr* lowest = nullptr;
+  for (const Elf64_Phdr& segment : image.segments())
+    if (segment.p_type == PT_LOAD && (lowest == nullptr || segment.p_vaddr < lowest->p_vaddr)) lowest = &segment;
+  return lowest;
+}
+
+const Elf64_Phdr* load_that_shares_page_of_header(const Image& image) {
+  constexpr std::uint64_t smallest_page = 0x1000;
+  const Elf64_Phdr* const lowest = lowest_load(image);
+  if (lowest == nullptr || lowest->p_offset == 0 || lowest->p_offset >= smallest_page) return nullptr;
+  const bool is_mapped =
+      lowest->p_vaddr >= lowest->p_offset && (lowest->p_vaddr - lowest->p_offset) % smallest_page == 0;
+  return is_mapped && lowest->p_offset >= sizeof(Elf64_Ehdr) ? lowest : nullptr;
+}
+
+std::span<const std::byte> loaded_bytes_from(const Image& image, std::uint64_t address) {
+  const auto file = image.file_bytes();
+  for (const Elf64_Phdr& load : image.segments()) {
+    const bool in_file = load.p_offset <= file.size() && load.p_filesz <= file.size() - load.p_offset;
+    const std::uint64_t within = address - load.p_vaddr;
+    if (load.p_type != PT_LOAD || !in_file || address < load.p_vaddr || within >= load.p_filesz) continue;
+    return file.subspan(load.p_offset + within, load.p_filesz - within);
+  }
+  return {};
+}
+
+std::span<const std::byte> loaded_bytes(const Image& image, std::uint64_t address, std::uint64_t size) {
+  const auto bytes = loaded_bytes_from(image, address);
+  return size <= bytes.size() ? bytes.first(size) : std::span<const std::byte>{};
+}
+
+std::uint64_t offset_of(const Image& image, std::span<const std::byte> bytes) {
+  return static_cast<std::uint64_t>(bytes.data() - image.file_bytes().data());
+}
+
+namespace {
+
+/// No section starts at 0, where linkers and assemblers put what has no place.
+constexpr std::uint64_t first_address = 0x10000;
+constexpr std::uint64_t gap = 16;  ///< bytes, and what addresses are multiples of
+
+bool is_code(const Section& section) {
+  return (section.header.sh_flags & SHF_EXECINSTR) != 0;
+}
+bool is_table(const Section& section) {
+  return !is_code(section) && (section.name == ".eh_frame" || section.name == ".sframe");
+}
+bool is_data(const Section& section) {
+  return !is_code(section) && !is_table(section) && section.header.sh_type != SHT_NOBITS;
+}
+bool is_empty(const Section& section) {
+  return !is_code(section) && !is_table(section) && section.header.sh_type == SHT_NOBITS;
+}
+
+}  // namespace
+
+void assign_addresses(std::vector<Section>& sections, const std::string& name) {
+  std::uint64_t next = first_address;
+  for (const auto belongs : {is_code, is_table, is_data, is_empty}) {
+    for (Section& section : sections) {
+      if ((section.header.sh_flags & SHF_ALLOC) == 0) section.header.sh_addr = 0;
+      if ((section.header.sh_flags & SHF_ALLOC) == 0 || !belongs(section)) continue;
+      if (next > largest_number || section.header.sh_size > largest_number - next) {
+        throw MalformedInput({name, "section header table"}, section.index * sizeof(Elf64_Shdr),
+                             "section of " + hex(section.header.sh_size) + " bytes does not fit in the address space");
+      }
+      section.header.sh_addr = next;
+      next = align_up(next + section.header.sh_size + gap, gap);
+    }
+  }
+}
 
 namespace {
 

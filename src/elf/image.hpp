@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -8,13 +9,16 @@
 #include <string_view>
 #include <vector>
 
-#include "elf/alignment.hpp"
-#include "elf/constants.hpp"
+#include "elf/records.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
 #include "support/mapped_file.hpp"
 
 namespace sframe_gen::elf {
+
+/// Why a file that does not start as ELF files do cannot be done: names what people take for an object or a module, a
+/// compressed one or LLVM's intermediate code, and what to do about it.
+std::string why_not_elf(std::span<const std::byte> bytes);
 
 struct Section {
   Elf64_Shdr header;  ///< in host byte order
@@ -107,5 +111,58 @@ class Image {
   std::vector<Section> sections_;
   std::vector<AddressRange> code_;  ///< sorted, disjoint
 };
+
+}  // namespace sframe_gen::elf
+
+/// Which PT_LOAD or section holds an address or a file offset. check/ comes here for bytes only, and finds the PT_LOADs
+/// of its rules by itself: it judges what the others made of these answers.
+namespace sframe_gen::elf {
+
+constexpr bool holds_address(const Elf64_Phdr& segment, std::uint64_t address) {
+  return address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_memsz;
+}
+
+constexpr bool holds_offset(const Elf64_Phdr& segment, std::uint64_t offset) {
+  return offset >= segment.p_offset && offset - segment.p_offset < segment.p_filesz;
+}
+
+constexpr bool holds_address(const Elf64_Shdr& section, std::uint64_t address) {
+  return address >= section.sh_addr && address - section.sh_addr < section.sh_size;
+}
+
+/// Whether the section is loaded as part of the segment: its bytes are the segment's, at the address where they stand.
+bool holds_section(const Elf64_Phdr& segment, const Elf64_Shdr& section);
+
+/// Index of the first PT_LOAD with file bytes at `offset`.
+std::optional<std::size_t> find_load_at_offset(const Image& image, std::uint64_t offset);
+
+/// The PT_LOAD that holds an address whose bytes stand at `offset`: at the border of two PT_LOADs both may hold the
+/// address, and the offset decides. Null where there is none.
+const Elf64_Phdr* find_load(const Image& image, std::uint64_t address, std::uint64_t size, std::uint64_t offset);
+
+/// The PT_LOAD at the lowest address; null where there is none.
+const Elf64_Phdr* lowest_load(const Image& image);
+
+/// The same where the kernel maps the ELF header with it, though it begins behind that: pages are mapped as a whole.
+/// Seen in what ld.lld --omagic links.
+const Elf64_Phdr* load_that_shares_page_of_header(const Image& image);
+
+/// The bytes that the file has from a virtual address on, up to the end of the PT_LOAD's file bytes that hold it; empty
+/// where there are none. Believes nothing: a PT_LOAD outside the file holds nothing.
+std::span<const std::byte> loaded_bytes_from(const Image& image, std::uint64_t address);
+
+/// The same, of a given size; empty where the file does not have all of it.
+std::span<const std::byte> loaded_bytes(const Image& image, std::uint64_t address, std::uint64_t size);
+
+/// Where in the file such bytes stand.
+std::uint64_t offset_of(const Image& image, std::span<const std::byte> bytes);
+
+/// Gives each loaded section of a relocatable object an address that no other shares, as if it was linked alone, so
+/// that an address names a place in its code. No two sections touch: the end of one is not the start of another. Code
+/// comes first, then the tables that refer to it: data of any size between .eh_frame and the code would take the one
+/// out of the other's 32-bit reach; then data, and last what has no bytes in the file. Sections that are not loaded get
+/// address 0, by which relocations against .debug_* count. The same flags, sizes and order give the same addresses, so
+/// an object and its separate debug file agree. Throws MalformedInput where the sizes do not fit in the address space.
+void assign_addresses(std::vector<Section>& sections, const std::string& name);
 
 }  // namespace sframe_gen::elf

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "elf/constants.hpp"
+#include "elf/records.hpp"
 
 namespace sframe_gen::elf {
 

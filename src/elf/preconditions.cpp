@@ -4,15 +4,198 @@
 #include <array>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
-#include "elf/alignment.hpp"
 #include "elf/dynamic_table.hpp"
-#include "elf/header_check.hpp"
+#include "elf/headerless.hpp"
+#include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
-#include "elf/module_signature.hpp"
+#include "elf/records.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
+
+namespace {
+
+/// What has been made up for it fits in the file. It lacks .eh_frame if PT_GNU_EH_FRAME is damaged.
+void check_without_section_headers(const Image& image) {
+  if (image.find_section(".eh_frame") == nullptr) find_eh_frame(image);  // throws
+}
+
+/// Of a separate debug file no code has; a program may set some memory aside for code that it makes as it runs.
+void check_code_has_bytes(const Image& image) {
+  const Section* without = nullptr;
+  for (const Section& section : image.sections()) {
+    constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+    if ((section.header.sh_flags & code) != code || section.header.sh_size == 0) continue;
+    if (section.header.sh_type != SHT_NOBITS) return;
+    if (without == nullptr) without = &section;
+  }
+  if (without != nullptr)
+    throw Refused(image.name(), "is a separate debug file: " + describe(*without) + " has no bytes");
+}
+
+void check_section_headers(const Image& image) {
+  if (!image.has_section_headers()) return check_without_section_headers(image);
+  if (image.section_name_table_index() == SHN_UNDEF) throw Refused(image.name(), "has no section names");
+  const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;
+  if ((names.sh_flags & SHF_ALLOC) != 0) throw Refused(image.name(), "has its section names in memory");
+  // Indices from SHN_LORESERVE on need extended numbering, which no linked file has been seen to use.
+  if (image.sections().size() + 2 >= SHN_LORESERVE) {
+    throw Refused(image.name(),
+                  "has " + count_of(image.sections().size(), "section header") + ", more than 65277 are not supported");
+  }
+  for (const Section& section : image.sections()) {
+    const Elf64_Shdr& header = section.header;
+    const auto origin = [&] { return Origin{image.name(), describe(section)}; };
+    if (header.sh_offset > largest_number || header.sh_size > largest_number)
+      throw MalformedInput(
+          origin(), 0, "file offset " + hex(header.sh_offset) + " or size " + hex(header.sh_size) + " is impossible");
+    if (!is_power_of_two_or_zero(header.sh_addralign) || header.sh_addralign > largest_number)
+      throw MalformedInput(origin(), 0, "alignment " + hex(header.sh_addralign) + " is not a power of two");
+    if ((header.sh_flags & SHF_ALLOC) != 0 && header.sh_addr > largest_number)
+      throw Refused(image.name(), describe(section) + " lies at " + hex(header.sh_addr) + ", outside user space");
+    image.bytes_of(section);  // throws when outside the file
+  }
+  check_code_has_bytes(image);
+}
+
+/// Moving one of two sections that share bytes would tear the other apart.
+void check_no_overlap(const Image& image) {
+  struct Claimed {
+    FileRange range;
+    Owner owner;
+  };
+  const auto range_of = [](std::uint64_t begin, std::uint64_t size) { return FileRange{begin, begin + size}; };
+  std::vector<Claimed> all;
+  all.push_back({range_of(0, sizeof(Elf64_Ehdr)), "the ELF header"});
+  all.push_back(
+      {range_of(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr)), "the program headers"});
+  if (image.has_section_headers()) all.push_back({image.section_table(), "the section headers"});
+  for (const Section& section : image.sections()) {
+    const std::uint64_t size = image.bytes_of(section).size();
+    if (size != 0) all.push_back({range_of(section.header.sh_offset, size), &section});
+  }
+  std::sort(all.begin(), all.end(), [](const Claimed& a, const Claimed& b) { return a.range.begin < b.range.begin; });
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].range.begin < all[i - 1].range.end)
+      throw MalformedInput({image.name(), "file"}, all[i].range.begin,
+                           describe(all[i - 1].owner) + " and " + describe(all[i].owner) + " overlap");
+  }
+}
+
+bool is_in_file(const Image& image, const Elf64_Phdr& segment) {
+  const std::uint64_t size = image.file_bytes().size();
+  return segment.p_offset <= size && segment.p_filesz <= size - segment.p_offset;
+}
+
+void check_segment(const Image& image, std::size_t index) {
+  const Elf64_Phdr& segment = image.segments()[index];
+  if (segment.p_type == PT_NULL) return;
+  const auto name = [&] { return "program header " + std::to_string(index); };
+  const auto origin = [&] { return Origin{image.name(), name()}; };
+  if (segment.p_vaddr > largest_number && segment.p_type == PT_LOAD)
+    throw Refused(image.name(), name() + " lies at " + hex(segment.p_vaddr) + ", outside user space");
+  if (segment.p_vaddr > largest_number || segment.p_memsz > largest_number || segment.p_align > largest_number)
+    throw MalformedInput(origin(), 0,
+                         "address " + hex(segment.p_vaddr) + ", size " + hex(segment.p_memsz) + " or alignment " +
+                             hex(segment.p_align) + " is impossible");
+  if (!is_power_of_two_or_zero(segment.p_align))
+    throw MalformedInput(origin(), offsetof(Elf64_Phdr, p_align),
+                         "alignment " + hex(segment.p_align) + " is not a power of two");
+  if (has_file_bytes(segment) && !is_in_file(image, segment))
+    image.slice(segment.p_offset, segment.p_filesz, name().c_str());  // throws
+  if (segment.p_offset > largest_number || segment.p_filesz > largest_number)
+    throw MalformedInput(
+        origin(), offsetof(Elf64_Phdr, p_offset),
+        "file offset " + hex(segment.p_offset) + " or size " + hex(segment.p_filesz) + " is impossible");
+  if (segment.p_type != PT_LOAD) return;
+  if (segment.p_filesz > segment.p_memsz)
+    throw MalformedInput(origin(), offsetof(Elf64_Phdr, p_filesz),
+                         "file size " + hex(segment.p_filesz) + " is larger than memory size " + hex(segment.p_memsz));
+  const std::uint64_t alignment = std::max<std::uint64_t>(segment.p_align, 1);
+  if ((segment.p_vaddr - segment.p_offset) % alignment != 0)
+    throw MalformedInput(origin(), offsetof(Elf64_Phdr, p_vaddr),
+                         "address " + hex(segment.p_vaddr) + " and file offset " + hex(segment.p_offset) +
+                             " differ modulo the alignment " + hex(segment.p_align));
+}
+
+/// BOLT and patchelf move the program headers into a segment of their own. They stay there, and have to be in memory.
+void check_moved_table(const Image& image) {
+  const std::uint64_t begin = image.header().e_phoff;
+  if (begin == sizeof(Elf64_Ehdr)) return;
+  const std::uint64_t size = image.segments().size() * sizeof(Elf64_Phdr);
+  const bool loaded = std::any_of(image.segments().begin(), image.segments().end(), [&](const Elf64_Phdr& segment) {
+    return segment.p_type == PT_LOAD && begin >= segment.p_offset && begin - segment.p_offset <= segment.p_filesz &&
+           size <= segment.p_filesz - (begin - segment.p_offset);
+  });
+  if (begin < sizeof(Elf64_Ehdr) || !loaded)
+    throw Refused(image.name(),
+                  "has its program headers at file offset " + hex(begin) + ", where no PT_LOAD loads them");
+  const Elf64_Phdr* const table = image.find_segment(PT_PHDR);
+  if (table != nullptr && table->p_offset != begin)
+    throw MalformedInput({image.name(), "PT_PHDR"}, offsetof(Elf64_Phdr, p_offset),
+                         "file offset " + hex(table->p_offset) + " is not the program headers' " + hex(begin));
+}
+
+void check_segments(const Image& image) {
+  const Elf64_Phdr* previous = nullptr;
+  // One page is what kernels before 4.20 and gVisor read.
+  if (image.segments().size() * sizeof(Elf64_Phdr) > 4096)
+    throw Refused(image.name(),
+                  "has " + count_of(image.segments().size(), "program header") + ", which exceed one page");
+  for (std::size_t i = 0; i < image.segments().size(); ++i) {
+    check_segment(image, i);
+    const Elf64_Phdr& segment = image.segments()[i];
+    if (segment.p_type != PT_LOAD) continue;
+    if (previous != nullptr && segment.p_vaddr < previous->p_vaddr + previous->p_memsz)
+      throw Refused(image.name(), "has PT_LOAD program headers that overlap or are not sorted by address");
+    previous = &segment;
+  }
+  if (previous == nullptr) throw Refused(image.name(), "has no PT_LOAD program header");
+  check_moved_table(image);
+}
+
+/// Pointers in it are changed, so it has to be what its section says it is.
+void check_dynamic_table(const Image& image) {
+  const Elf64_Phdr* segment = image.find_segment(PT_DYNAMIC);
+  if (segment == nullptr) return;
+  for (const Section& section : image.sections()) {
+    if (section.header.sh_type != SHT_DYNAMIC || section.header.sh_offset == segment->p_offset) continue;
+    throw MalformedInput({image.name(), "PT_DYNAMIC"}, 0,
+                         "file offset " + hex(segment->p_offset) + " is not that of " + describe(section) + " (" +
+                             hex(section.header.sh_offset) + ")");
+  }
+}
+
+/// Tables of section indices are rewritten by their type, which must not be that of code or data.
+void check_index_tables(const Image& image) {
+  const auto symbols = find_dynamic(read_dynamic(image), DT_SYMTAB);
+  for (const Section& section : image.sections()) {
+    const Elf64_Shdr& header = section.header;
+    if ((header.sh_flags & SHF_ALLOC) == 0) continue;
+    const auto origin = [&] { return Origin{image.name(), describe(section)}; };
+    if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_SYMTAB_SHNDX || header.sh_type == SHT_GROUP)
+      throw MalformedInput(origin(), 0,
+                           "is loaded, but its type " + hex(header.sh_type) + " is not for loaded sections");
+    if (header.sh_type == SHT_DYNSYM && symbols && *symbols != header.sh_addr)
+      throw MalformedInput(origin(), 0, "address " + hex(header.sh_addr) + " is not DT_SYMTAB's " + hex(*symbols));
+  }
+}
+
+}  // namespace
+
+bool has_file_bytes(const Elf64_Phdr& segment) {
+  return segment.p_type != PT_NULL && segment.p_type != PT_GNU_RELRO && segment.p_filesz != 0;
+}
+
+void check_headers(const Image& image) {
+  check_section_headers(image);
+  check_segments(image);
+  check_no_overlap(image);
+  check_dynamic_table(image);
+  check_index_tables(image);
+}
 
 namespace {
 

@@ -1,11 +1,59 @@
 #pragma once
 
+#include <elf.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "elf/constants.hpp"
 #include "support/endian.hpp"
+
+namespace sframe_gen::elf {
+
+/// Section type of .sframe (SFrame V3, section 2; GNU ABI OS-specific range). Not in the <elf.h> of glibc 2.36.
+inline constexpr std::uint32_t section_type_gnu_sframe = 0x6ffffff4;
+/// Program header type that covers .sframe.
+inline constexpr std::uint32_t segment_type_gnu_sframe = 0x6474e554;
+
+/// SHT_RELR, DT_RELRSZ and DT_RELR: in <elf.h> from glibc 2.36 on.
+inline constexpr std::uint32_t section_type_relr = 19;
+inline constexpr std::int64_t dynamic_tag_relr_size = 35;
+inline constexpr std::int64_t dynamic_tag_relr = 36;
+
+inline constexpr const char* sframe_section_name = ".sframe";
+/// What covers the input's ELF header in memory where another stands in front of it.
+inline constexpr const char* old_headers_name = ".orig_headers";
+
+/// Every file-controlled number is below this once `check_preconditions` has passed, so that sums of a few of them
+/// cannot wrap. User space addresses end at 2^47 (2^56 with five-level paging).
+inline constexpr std::uint64_t largest_number = std::uint64_t{1} << 60;
+
+/// `alignment` is 0 (taken as 1) or a power of two.
+constexpr std::uint64_t align_down(std::uint64_t value, std::uint64_t alignment) {
+  return value & ~(std::max<std::uint64_t>(alignment, 1) - 1);
+}
+
+constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
+  return align_down(value + std::max<std::uint64_t>(alignment, 1) - 1, alignment);
+}
+
+constexpr bool is_power_of_two_or_zero(std::uint64_t value) {
+  return (value & (value - 1)) == 0;
+}
+
+/// Bytes [begin, end) of a file.
+struct FileRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  constexpr bool empty() const { return begin >= end; }
+  constexpr bool overlaps(const FileRange& other) const { return begin < other.end && other.begin < end; }
+  constexpr bool contains(const FileRange& other) const { return begin <= other.begin && other.end <= end; }
+  friend bool operator==(const FileRange&, const FileRange&) = default;
+};
+
+}  // namespace sframe_gen::elf
 
 /// ELF64 records between their bytes in the file and the host's structures (gABI chapters 4 and 5). The spans must
 /// hold at least the size of the record.

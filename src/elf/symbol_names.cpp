@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "elf/records.hpp"
-#include "support/sort_by_number.hpp"
+#include "support/containers.hpp"
 
 namespace sframe_gen::elf {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "elf/image.hpp"
-#include "support/name_budget.hpp"
+#include "support/text.hpp"
 
 namespace sframe_gen::elf {
 

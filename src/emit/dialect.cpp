@@ -1,5 +1,8 @@
 #include "emit/dialect.hpp"
 
+#include <array>
+
+#include "sframe_gen/coverage.hpp"
 #include "sframe_gen/error.hpp"
 
 namespace sframe_gen::emit {
@@ -38,3 +41,29 @@ Dialect make_dialect(const OutputFormat& format, sframe::Abi abi, const std::str
 }
 
 }  // namespace sframe_gen::emit
+
+namespace sframe_gen {
+
+namespace {
+
+struct Words {
+  std::string_view key, sentence;
+};
+
+constexpr std::array<Words, unrepresentable_count> words{{
+#define SFRAME_GEN_REASON(name, key, sentence) {key, sentence},
+#include "sframe_gen/unrepresentable.def"
+#undef SFRAME_GEN_REASON
+}};
+
+}  // namespace
+
+std::string_view key_of(Unrepresentable reason) {
+  return words[static_cast<std::size_t>(reason)].key;
+}
+
+std::string_view sentence_of(Unrepresentable reason) {
+  return words[static_cast<std::size_t>(reason)].sentence;
+}
+
+}  // namespace sframe_gen

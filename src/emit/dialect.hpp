@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sframe/abi.hpp"
-#include "sframe/version.hpp"
+#include "sframe/format.hpp"
 #include "sframe_gen/format.hpp"
 
 namespace sframe_gen::emit {

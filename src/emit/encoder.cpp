@@ -12,7 +12,6 @@
 
 #include "emit/fre_encoder.hpp"
 #include "sframe/format.hpp"
-#include "sframe/version.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::emit {

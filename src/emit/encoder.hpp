@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "emit/dialect.hpp"
-#include "emit/numbered_fde.hpp"
+#include "emit/rule_table.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
-#include "support/byte_pieces.hpp"
-#include "support/byte_writer.hpp"
+#include "support/bytes.hpp"
 
 namespace sframe_gen::emit {
 

@@ -2,8 +2,6 @@
 
 #include <cassert>
 
-#include "sframe/abi.hpp"
-#include "sframe/cfa_offset.hpp"
 #include "sframe/format.hpp"
 
 namespace sframe_gen::emit {

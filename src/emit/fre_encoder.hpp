@@ -9,7 +9,7 @@
 #include "emit/dialect.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
-#include "support/byte_writer.hpp"
+#include "support/bytes.hpp"
 
 namespace sframe_gen::emit {
 

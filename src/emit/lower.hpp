@@ -1,13 +1,18 @@
 #pragma once
 
+#include <optional>
 #include <variant>
 
-#include "cfi/frame_row.hpp"
+#include "cfi/rules.hpp"
 #include "emit/dialect.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "sframe_gen/section.hpp"
 
 namespace sframe_gen::emit {
+
+/// Why a default descriptor cannot hold the row (sections 3.1.1 to 3.1.3; the shorter repertoire of older versions).
+/// No value: it can.
+std::optional<Unrepresentable> obstacle_to_default(const sframe::RecoveryRules& recovery, const Dialect& dialect);
 
 /// RA undefined: the outermost frame.
 struct Outermost {

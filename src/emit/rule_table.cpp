@@ -1,6 +1,8 @@
 #include "emit/rule_table.hpp"
 
-#include "emit/default_form.hpp"
+#include <algorithm>
+
+#include "emit/lower.hpp"
 #include "support/hash.hpp"
 
 namespace sframe_gen::emit {
@@ -46,6 +48,39 @@ RuleTable::Entry RuleTable::encode(const std::optional<sframe::RecoveryRules>& r
     entry.plain = encode_tail(recovery, sframe::FdeType::Default, dialect_);
   if (dialect_.flexible_descriptors) entry.flexible = encode_tail(recovery, sframe::FdeType::Flexible, dialect_);
   return entry;
+}
+
+void LoweredRules::work_out(cfi::RuleNumber number) {
+  const auto index = static_cast<std::size_t>(number);
+  if (index >= rows_.size()) {
+    const std::size_t size = std::max(index + 1, rules_.size());
+    lowered_.resize(size);
+    rows_.resize(size);
+  }
+  const Lowered& lowered = lowered_[index] = emit::lower(rules_[number], dialect_);
+  if (const auto* const recovery = std::get_if<sframe::RecoveryRules>(&lowered)) {
+    const bool fits_default = !obstacle_to_default(*recovery, dialect_);
+    rows_[index] = {fits_default ? Row::Kind::Default : Row::Kind::Flexible, table_.id_of(*recovery)};
+  } else if (std::holds_alternative<Outermost>(lowered)) {
+    rows_[index] = {Row::Kind::Default, table_.id_of(std::nullopt)};
+  } else {
+    rows_[index].kind = Row::Kind::None;
+  }
+}
+
+void LoweredRules::keep_up_with_generation() {
+  if (generation_ == rules_.generation()) return;
+  generation_ = rules_.generation();
+  lowered_.clear();
+  rows_.clear();
+  table_.clear();
+}
+
+sframe::Fde spelled_out(const NumberedFde& fde, const RuleTable& rules) {
+  sframe::Fde result{fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}};
+  result.fres.reserve(fde.fres.size());
+  for (const NumberedFre& fre : fde.fres) result.fres.push_back({fre.pc_offset, rules.recovery(fre.rule)});
+  return result;
 }
 
 }  // namespace sframe_gen::emit

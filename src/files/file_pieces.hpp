@@ -4,9 +4,35 @@
 #include <cstdint>
 #include <span>
 
-#include "files/piece_buffer.hpp"
-
 namespace sframe_gen::files {
+
+/// Bytes [begin, end) of a file that are stored on its disk; what is in front of them is a hole, and reads as zeros.
+struct StoredRange {
+  std::uint64_t begin = 0, end = 0;
+};
+
+/// The first ones in [from, to) of an open file. begin = end = to: there are none. File systems without holes store
+/// all.
+StoredRange next_stored(int descriptor, std::uint64_t from, std::uint64_t to);
+
+/// Memory for the pieces of one pass over a file, and of the next. What a buffer had is left to the next one: to give
+/// memory back makes every processor that runs a thread of the program look up its pages anew, and the program wait for
+/// it. So as much stays until the end as was in use at once.
+class PieceBuffer {
+ public:
+  PieceBuffer() = default;
+  ~PieceBuffer();
+  PieceBuffer(const PieceBuffer&) = delete;
+  PieceBuffer& operator=(const PieceBuffer&) = delete;
+
+  /// At least `size` bytes, until the next call. Throws std::bad_alloc.
+  std::byte* with_room_for(std::size_t size);
+
+ private:
+  class Memory;
+
+  Memory* memory_ = nullptr;
+};
 
 /// An open file's bytes for one pass over many of them, in memory that is used again for each piece.
 class FilePieces {

@@ -1,16 +1,159 @@
 #include "files/replace_file.hpp"
 
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <thread>
 
 #include "files/atomic_file.hpp"
-#include "files/temporary_file.hpp"
+#include "files/file_pieces.hpp"
 #include "sframe_gen/error.hpp"
+#include "support/bytes.hpp"
 
 namespace sframe_gen::files {
+
+namespace {
+
+bool are_zeros(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+class Comparison {
+ public:
+  Comparison(FilePlace a, FilePlace b)
+      : a_(a), b_(b), pieces_of_a_(a.descriptor, buffer_of_a_), pieces_of_b_(b.descriptor, buffer_of_b_) {}
+
+  bool run(std::uint64_t size) {
+    for (std::uint64_t at = 0; at < size;) {
+      const StoredRange stored = next_stored(a_.descriptor, a_.offset + at, a_.offset + size);
+      const std::uint64_t begin = stored.begin - a_.offset, end = stored.end - a_.offset;
+      if (!b_has_zeros(at, begin) || !same(begin, end)) return false;
+      at = end;
+    }
+    return true;
+  }
+
+ private:
+  /// Where a has a hole.
+  bool b_has_zeros(std::uint64_t at, std::uint64_t end) {
+    while (at < end) {
+      const StoredRange stored = next_stored(b_.descriptor, b_.offset + at, b_.offset + end);
+      for (at = stored.begin - b_.offset; at < stored.end - b_.offset;) {
+        const auto piece = pieces_of_b_.piece(b_.offset + at, stored.end - b_.offset - at);
+        if (piece.empty() || !are_zeros(piece)) return false;
+        at += piece.size();
+      }
+    }
+    return true;
+  }
+
+  bool same(std::uint64_t at, std::uint64_t end) {
+    while (at < end) {
+      const auto of_a = pieces_of_a_.piece(a_.offset + at, end - at);
+      const auto of_b = pieces_of_b_.piece(b_.offset + at, end - at);
+      const std::size_t size = std::min(of_a.size(), of_b.size());
+      if (size == 0 || !equal_bytes(of_a.first(size), of_b.first(size))) return false;
+      at += size;
+    }
+    return true;
+  }
+
+  FilePlace a_, b_;
+  PieceBuffer buffer_of_a_, buffer_of_b_;
+  FilePieces pieces_of_a_, pieces_of_b_;
+};
+
+}  // namespace
+
+bool have_same_bytes(FilePlace a, FilePlace b, std::uint64_t size) {
+  return Comparison(a, b).run(size);
+}
+
+namespace {
+
+void check_attributes(int descriptor, const std::filesystem::path& file) {
+  struct statx status {};
+  if (::statx(descriptor, "", AT_EMPTY_PATH, STATX_TYPE, &status) != 0) return;
+  const auto has = [&](std::uint64_t attribute) { return (status.stx_attributes & attribute) != 0; };
+  if (has(STATX_ATTR_IMMUTABLE)) throw Refused(file.string(), "is immutable (chattr +i)");
+  if (has(STATX_ATTR_APPEND)) throw Refused(file.string(), "can only be appended to (chattr +a)");
+  if (has(STATX_ATTR_VERITY)) throw Refused(file.string(), "is protected by fs-verity");
+}
+
+/// Linux, security/integrity/integrity.h, enum evm_ima_xattr_type: the first byte says what follows. A digest is made
+/// anew by the kernel; a signature only by who has the key.
+void check_not_signed(int descriptor, const std::filesystem::path& file) {
+  constexpr std::uint8_t signature = 3, signature_of_verity_digest = 6;
+  std::array<std::uint8_t, 4096> value{};
+  const ssize_t size = ::fgetxattr(descriptor, "security.ima", value.data(), value.size());
+  if (size > 0 && (value[0] == signature || value[0] == signature_of_verity_digest))
+    throw Refused(file.string(), "is signed (security.ima), and a change would break the signature");
+}
+
+/// There a lease needs the leave of a server as well (a delegation, an oplock), and without it the kernel answers as it
+/// does for a file with a writer: Linux, nfs4_setlease in fs/nfs/nfs4file.c, cifs_setlease in fs/smb/client/cifsfs.c.
+bool is_on_a_server(int descriptor) {
+  struct statfs status {};
+  if (::fstatfs(descriptor, &status) != 0) return false;
+  switch (static_cast<std::uint32_t>(status.f_type)) {
+    case NFS_SUPER_MAGIC:
+    case CIFS_SUPER_MAGIC:
+    case SMB2_SUPER_MAGIC:
+    case SMB_SUPER_MAGIC:
+    case AFS_SUPER_MAGIC:
+    case AFS_FS_MAGIC:
+    case CEPH_SUPER_MAGIC:
+    case FUSE_SUPER_MAGIC:
+    case V9FS_MAGIC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// A lease for reading is given only while nobody has the file open for writing; file systems without leases, those of
+/// a server, and files of others, get no answer.
+bool is_open_for_writing(int descriptor) {
+  // Its default action is none: SIGIO, which says otherwise that somebody wants the lease back, would end the program.
+  ::fcntl(descriptor, F_SETSIG, SIGURG);
+  if (::fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN && !is_on_a_server(descriptor);
+  ::fcntl(descriptor, F_SETLEASE, F_UNLCK);
+  return false;
+}
+
+/// A program that starts another one passes on its open files for a moment, so whoever wrote this one may seem to go
+/// on.
+void check_not_open_for_writing(int descriptor, const std::filesystem::path& file) {
+  using namespace std::chrono_literals;
+  const auto deadline = std::chrono::steady_clock::now() + 500ms;
+  while (is_open_for_writing(descriptor)) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw Refused(file.string(), "is open for writing in another process");
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+}  // namespace
+
+void check_replaceable(int descriptor, const std::filesystem::path& file) {
+  check_attributes(descriptor, file);
+  check_not_signed(descriptor, file);
+  check_not_open_for_writing(descriptor, file);
+}
 
 namespace {
 

@@ -1,11 +1,27 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 
 #include "support/mapped_file.hpp"
 
 namespace sframe_gen::files {
+
+/// A place in an open file.
+struct FilePlace {
+  int descriptor;
+  std::uint64_t offset;
+};
+
+/// Whether `size` bytes are the same at both. Looks at what is stored only, so that holes cost nothing, and has little
+/// of it in memory at a time. Bytes that cannot be read are not the same.
+bool have_same_bytes(FilePlace a, FilePlace b, std::uint64_t size);
+
+/// Refuses to replace a file that must not change: one that is immutable or can only be appended to (chattr), protected
+/// by fs-verity, signed (security.ima), or open for writing in some process. `descriptor` is open for reading only.
+/// Throws Refused.
+void check_replaceable(int descriptor, const std::filesystem::path& file);
 
 /// Writes `pieces` one after the other, made from `input`, to `output` as AtomicFile does: complete or not at all, with
 /// the attributes of the file it replaces, which may be the input. Throws Refused or SystemFailure.

@@ -6,6 +6,11 @@
 
 namespace sframe_gen::launch {
 
+/// The arguments with every @FILE replaced by what FILE says, as gcc and clang read it: words part at white space,
+/// quotes of either kind hold them together, a backslash takes the next character as it is, and files may name files.
+/// An @FILE that cannot be read stays what it is, as it does for the compilers.
+std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments);
+
 /// The objects that a compiler's command line, its name first, says it makes: one behind -o, or one for each source, in
 /// the folder the command runs in. None if it stops earlier (-E, -S, -M, -fsyntax-only …), goes on to link, or writes
 /// to a stream.

@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "elf/alignment.hpp"
-#include "files/same_bytes.hpp"
+#include "elf/records.hpp"
+#include "files/replace_file.hpp"
 #include "object/symbol_table.hpp"
-#include "support/byte_reader.hpp"
-#include "support/equal_bytes.hpp"
+#include "support/bytes.hpp"
 
 namespace sframe_gen::object {
 

@@ -7,12 +7,11 @@
 #include <span>
 #include <utility>
 
-#include "elf/alignment.hpp"
 #include "elf/records.hpp"
-#include "object/relocation_tables.hpp"
-#include "object/section_names.hpp"
+#include "object/preconditions.hpp"
+#include "object/relocations.hpp"
 #include "object/symbol_table.hpp"
-#include "support/byte_writer.hpp"
+#include "support/bytes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::object {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "elf/alignment.hpp"
 #include "elf/image.hpp"
+#include "elf/records.hpp"
 
 namespace sframe_gen::object {
 

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "elf/image.hpp"
@@ -8,6 +12,37 @@
 #include "sframe_gen/check.hpp"
 
 namespace sframe_gen::readers {
+
+/// What a reader makes of a fact that it does not put up with.
+struct Objection {
+  Fact fact{};
+  ReaderVerdict::Kind kind = ReaderVerdict::Kind::Refuses;
+  std::string_view rule;      ///< with the reader's name in front: "takes version 3 only"
+  bool can_be_helped = true;  ///< --for of the reader's name writes a section without it
+  Fact with = fact;           ///< only together with this one
+};
+
+/// What a reader takes.
+struct Rules {
+  bool reads_objects = false;
+  bool reads_linked = false;
+  bool reads_kernels = false;             ///< linked ones too; not those who walk the stacks of programs
+  std::span<const Objection> objections;  ///< in the order in which it comes to them
+};
+
+/// Lists of several, one behind the other.
+template <std::size_t... sizes>
+constexpr auto joined(const std::array<Objection, sizes>&... lists) {
+  std::array<Objection, (sizes + ...)> all{};
+  auto next = all.begin();
+  ((next = std::ranges::copy(lists, next).out), ...);
+  return all;
+}
+
+extern const Rules kernel_rules, glibc_rules, java_profiler_rules, llvm_readelf_rules, mold_rules;
+/// Of binutils by their version: libsframe with readelf and objdump, and the linker.
+extern const Rules libsframe_rules, libsframe_2_44_rules, libsframe_2_40_rules;
+extern const Rules gnu_ld_rules, gnu_ld_2_45_rules, gnu_ld_2_44_rules, gnu_ld_2_40_rules;
 
 /// What a reader makes of a section in which this was found.
 ReaderVerdict judge(const ReaderTarget& reader, bool is_object, const Findings& findings);

@@ -5,11 +5,9 @@
 #include <numeric>
 #include <string_view>
 
-#include "sframe/abi.hpp"
+#include "sframe/dump.hpp"
 #include "sframe/format.hpp"
-#include "sframe/rule_text.hpp"
-#include "sframe/version.hpp"
-#include "support/byte_reader.hpp"
+#include "support/bytes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::sframe {

@@ -1,8 +1,14 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "sframe_gen/format.hpp"
+#include "support/dwarf_registers.hpp"
+#include "support/endian.hpp"
 
 /// The SFrame format on disk ("The SFrame format", version 3, February 2026; section numbers are that text's). The only
 /// place that knows its numbers, its bit positions and its record layouts; encoder, decoder and dump share it.
@@ -124,5 +130,221 @@ class ControlWord {
 
 /// Register numbers from here on do not fit beside the three low bits of a control word.
 inline constexpr std::uint32_t register_number_limit = 1U << 29U;
+
+}  // namespace sframe_gen::sframe
+
+/// What each ABI fixes about its frames. To support another ABI: give it traits here, and an arm in whatever the traits
+/// cannot say.
+namespace sframe_gen::sframe {
+
+/// What the ABI fixes (sections 2.2.1, 3.1).
+struct AbiTraits {
+  Abi abi = Abi::Amd64;
+  Endian endian = Endian::Little;
+  std::uint32_t stack_pointer = 0;  ///< DWARF register number, as those that follow
+  std::uint32_t frame_pointer = 0;
+  std::uint32_t return_address = 0;  ///< the column a CIE returns by
+  /// RA = *(CFA + this) where a row has no RA rule. 0: there is no such place, the RA is then still in its register.
+  std::int8_t fixed_ra_offset = 0;
+  /// A default row's words are CFA, RA, FP instead of CFA, FP.
+  bool tracks_return_address = false;
+  bool signs_return_address = false;    ///< has pointer authentication: the mangled bit and the B key mean something
+  bool pads_return_address = false;     ///< RA offset 0 in a default row: not saved, a place kept for the FP's (3.1.3)
+  std::int32_t stack_pointer_bias = 0;  ///< the caller's SP = CFA + this
+  std::int32_t stack_pointer_slot = 0;  ///< the caller's SP is also in memory at CFA + this; 0: nowhere
+  std::int32_t cfa_offset_bias = 0;     ///< a row stores (CFA offset - this) / cfa_offset_unit
+  std::int32_t cfa_offset_unit = 1;
+};
+
+inline constexpr AbiTraits amd64_traits{.abi = Abi::Amd64,
+                                        .stack_pointer = amd64_registers.stack_pointer,
+                                        .frame_pointer = amd64_registers.frame_pointer,
+                                        .return_address = amd64_registers.return_address,
+                                        .fixed_ra_offset = -8};
+
+inline constexpr AbiTraits aarch64_traits{.abi = Abi::Aarch64Little,
+                                          .stack_pointer = aarch64_registers.stack_pointer,
+                                          .frame_pointer = aarch64_registers.frame_pointer,
+                                          .return_address = aarch64_registers.return_address,
+                                          .tracks_return_address = true,
+                                          .signs_return_address = true};
+
+inline constexpr AbiTraits aarch64_big_traits = [] {
+  AbiTraits traits = aarch64_traits;
+  traits.abi = Abi::Aarch64Big;
+  traits.endian = Endian::Big;
+  return traits;
+}();
+
+/// ELF Application Binary Interface, s390x Supplement, section 1.2.2 (stack frames): the CFA is the caller's r15 + 160;
+/// its register save area has r15 at byte 120.
+inline constexpr AbiTraits s390x_traits{.abi = Abi::S390x,
+                                        .endian = Endian::Big,
+                                        .stack_pointer = s390x_registers.stack_pointer,
+                                        .frame_pointer = s390x_registers.frame_pointer,
+                                        .return_address = s390x_registers.return_address,
+                                        .tracks_return_address = true,
+                                        .pads_return_address = true,
+                                        .stack_pointer_bias = -160,
+                                        .stack_pointer_slot = -40,
+                                        .cfa_offset_bias = 160,
+                                        .cfa_offset_unit = 8};
+
+/// Null for a byte that no version's ABI has.
+const AbiTraits* find_abi(std::uint8_t identifier);
+
+const AbiTraits& traits_of(Abi abi);
+
+/// Whether `number` is a register that a reader can know the value of, not a column that only DWARF has: the PC, the
+/// state of signing.
+bool is_machine_register(Abi abi, std::uint32_t number);
+
+}  // namespace sframe_gen::sframe
+
+/// What tells the versions of the format apart, apart from the contents of rows.
+namespace sframe_gen::sframe {
+
+/// Byte layout and vocabulary of one version. The sources are the specifications of SFrame versions 1, 2 (with errata
+/// 1 and 2) and 3, and ctf-frame.h of the sixth CTF Frame patch series.
+struct VersionTraits {
+  Version version = Version::V3;
+  std::string_view name;          ///< "SFrame version 3"
+  std::string_view section_name;  ///< ".sframe"
+  std::uint8_t number = 3;        ///< in the preamble
+  std::uint8_t known_flags = 0;
+  std::uint8_t reserved_fde_info = 0;  ///< bits of a function's info byte that must be clear
+  bool has_auxiliary_header = true;    ///< CTF Frame's header lacks the length byte
+  std::uint8_t first_fre_type = 0;     ///< number of the row type with one-byte starts
+  std::uint32_t descriptor_size = 0;   ///< bytes of an entry of the function sub-section
+
+  // What the version can say.
+  bool splits_descriptor = false;  ///< in an index entry, and an attribute in front of the rows
+  std::uint8_t start_size = 4;     ///< bytes of a descriptor's start, which is signed
+  std::uint32_t largest_fre_count =
+      UINT32_MAX;  ///< of a descriptor: its field has 16 bits in version 3 (2.3.2), 32 before
+  bool marks_signal_frames = false;
+  bool has_flexible_fdes = false;
+  /// s390x: an odd word of a default row is no offset, but names the register that a value is in.
+  bool has_register_words = false;
+  bool dumps_bare_registers = false;  ///< "r14", which a version with register offsets shows as "r14+0"
+  bool has_repeat_size = false;       ///< PCMASK functions name the size of their block; else row starts are bit masks
+  /// aarch64: a bit for rows with a signed return address, and one for functions that sign with key B. The text of
+  /// version 1 lacks the latter; binutils 2.40 writes and reads it.
+  bool has_mangled_ra = false;
+  bool has_s390x = false;
+  bool frame_pointer_first = false;  ///< data words CFA, FP, RA instead of CFA, RA, FP
+
+  constexpr std::uint32_t header_size() const { return has_auxiliary_header ? 28 : 27; }
+};
+
+/// Where the fields of a header lie: the same in all versions, but for the byte that CTF Frame lacks.
+class HeaderFields {
+ public:
+  constexpr explicit HeaderFields(const VersionTraits& traits) : counts_at_(traits.has_auxiliary_header ? 8 : 7) {}
+  constexpr std::uint32_t fde_count_at() const { return counts_at_; }
+  constexpr std::uint32_t fre_count_at() const { return counts_at_ + 4; }
+  constexpr std::uint32_t fre_bytes_at() const { return counts_at_ + 8; }
+  constexpr std::uint32_t fdes_at() const { return counts_at_ + 12; }
+  constexpr std::uint32_t fres_at() const { return counts_at_ + 16; }
+
+ private:
+  std::uint32_t counts_at_;
+};
+
+namespace detail {
+
+inline constexpr std::uint8_t old_flags = flag::sorted | flag::frame_pointer;
+
+constexpr VersionTraits ctf_frame() {
+  VersionTraits traits;
+  traits.version = Version::CtfFrame;
+  traits.name = "CTF Frame";
+  traits.section_name = ".ctf_frame";
+  traits.number = 1;
+  traits.known_flags = old_flags;
+  traits.reserved_fde_info = 0xe0;
+  traits.has_auxiliary_header = false;
+  traits.first_fre_type = 1;
+  traits.descriptor_size = 17;
+  traits.dumps_bare_registers = true;
+  traits.frame_pointer_first = true;
+  return traits;
+}
+
+constexpr VersionTraits version_1() {
+  VersionTraits traits;
+  traits.version = Version::V1;
+  traits.name = "SFrame version 1";
+  traits.section_name = ".sframe";
+  traits.number = 1;
+  traits.known_flags = old_flags;
+  traits.reserved_fde_info = 0xc0;
+  traits.descriptor_size = 17;
+  traits.dumps_bare_registers = true;
+  traits.has_mangled_ra = true;
+  return traits;
+}
+
+constexpr VersionTraits version_2() {
+  VersionTraits traits = version_1();
+  traits.version = Version::V2;
+  traits.name = "SFrame version 2";
+  traits.number = 2;
+  traits.known_flags = old_flags | flag::function_start_pc_relative;
+  traits.descriptor_size = 20;
+  traits.has_repeat_size = true;
+  traits.has_s390x = true;
+  traits.has_register_words = true;
+  return traits;
+}
+
+constexpr VersionTraits version_3() {
+  VersionTraits traits = version_2();
+  traits.version = Version::V3;
+  traits.name = "SFrame version 3";
+  traits.number = 3;
+  traits.known_flags = flag::sorted | flag::function_start_pc_relative;
+  traits.reserved_fde_info = 0x40;
+  traits.descriptor_size = 16;
+  traits.splits_descriptor = true;
+  traits.start_size = 8;
+  traits.largest_fre_count = UINT16_MAX;
+  traits.marks_signal_frames = true;
+  traits.has_flexible_fdes = true;
+  traits.has_register_words = false;
+  traits.dumps_bare_registers = false;
+  return traits;
+}
+
+/// By age, as Version counts.
+inline constexpr std::array version_table{ctf_frame(), version_1(), version_2(), version_3()};
+
+}  // namespace detail
+
+constexpr const VersionTraits& traits_of(Version version) {
+  return detail::version_table[static_cast<std::size_t>(version)];
+}
+
+/// The version with this number, of SFrame. Null: there is none.
+const VersionTraits* find_version(std::uint8_t number);
+
+}  // namespace sframe_gen::sframe
+
+/// A row stores the CFA's offset in units of the ABI (SFrame V3, section 3.1.3: s390x takes 160 off and counts in
+/// eights); elsewhere it is stored as it is.
+namespace sframe_gen::sframe {
+
+constexpr std::int64_t cfa_offset_of_word(std::int64_t word, const AbiTraits& abi) {
+  return word * abi.cfa_offset_unit + abi.cfa_offset_bias;
+}
+
+/// No value: no word says that offset. `cfa_offset` fits in 32 bits.
+constexpr std::optional<std::int32_t> word_of_cfa_offset(std::int64_t cfa_offset, const AbiTraits& abi) {
+  const std::int64_t counted = cfa_offset - abi.cfa_offset_bias;
+  // A division takes longer than all else that is done to a row.
+  if (abi.cfa_offset_unit == 1) return static_cast<std::int32_t>(counted);
+  if (counted % abi.cfa_offset_unit != 0) return std::nullopt;
+  return static_cast<std::int32_t>(counted / abi.cfa_offset_unit);
+}
 
 }  // namespace sframe_gen::sframe

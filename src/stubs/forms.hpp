@@ -5,7 +5,7 @@
 
 #include "sframe_gen/format.hpp"
 #include "stubs/pattern.hpp"
-#include "support/few.hpp"
+#include "support/containers.hpp"
 
 namespace sframe_gen::stubs {
 

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "stubs/forms.hpp"
-#include "stubs/pattern_text.hpp"
+#include "stubs/pattern.hpp"
 
 /// The stubs of aarch64 as linkers write them: the CFA is sp where a stub begins, and the return address is in x30.
 /// Only the header stores it, in the upper of the two words that it pushes. Looked at: GNU ld 2.40 and 2.47, gold 1.16,

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "stubs/forms.hpp"
-#include "stubs/pattern_text.hpp"
+#include "stubs/pattern.hpp"
 
 /// The stubs of x86-64 as linkers write them. A call pushes the return address, so the CFA is rsp + 8 where a stub
 /// begins; whatever pushes adds 8. The header is entered behind the push of an entry. Looked at: GNU ld 2.40 and 2.47,

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "stubs/forms.hpp"
-#include "stubs/pattern_text.hpp"
+#include "stubs/pattern.hpp"
 
 /// The stubs of s390x as linkers write them. None changes r15, r14 or r11: the words that a header stores lie in the
 /// save area that the caller has left for it. Looked at: GNU ld 2.40 and 2.47, lld 22, mold 1.10 and 2.42; gold and

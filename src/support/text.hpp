@@ -19,4 +19,26 @@ std::string in_parentheses(const std::vector<std::string>& clauses);
 /// "1 row", "2 rows".
 std::string count_of(std::uint64_t count, std::string_view noun);
 
+/// How many bytes of names may be copied out of one file. Any number of headers or symbols may share one long name, so
+/// a file of 5 MB could ask for 60 GB of copies. Linkers and assemblers let few share one (".text.f" is the end of
+/// ".rela.text.f", and a function has a few holes), so four times the file's size is beyond what any of them needs.
+/// 1 MiB more is for small files.
+class NameBudget {
+ public:
+  explicit NameBudget(std::uint64_t file_size) : left_(4 * file_size + (std::uint64_t{1} << 20U)) {}
+
+  /// Bytes: a name is looked at no further than this.
+  std::uint64_t left() const { return left_; }
+
+  /// False, from then on for every name but the empty one, where the name is longer than what is left.
+  bool take(std::uint64_t name_size) {
+    const bool fits = name_size <= left_;
+    left_ = fits ? left_ - name_size : 0;
+    return fits;
+  }
+
+ private:
+  std::uint64_t left_;
+};
+
 }  // namespace sframe_gen

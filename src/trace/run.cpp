@@ -2,25 +2,74 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <fstream>
 #include <future>
 #include <iostream>
 #include <optional>
 #include <utility>
 
+#include "sframe_gen/error.hpp"
 #include "support/handover.hpp"
-#include "support/let_go.hpp"
+#include "support/mapped_file.hpp"
 #include "trace/live/process.hpp"
-#include "trace/live/stopped_threads.hpp"
+#include "trace/live/threads.hpp"
 #include "trace/recorded/core_file.hpp"
 #include "trace/recorded/recorded_files.hpp"
 #include "trace/recorded/recording.hpp"
-#include "trace/recording_report.hpp"
-#include "trace/report/named_frame.hpp"
+#include "trace/report/flame_graph.hpp"
+#include "trace/report/json_report.hpp"
+#include "trace/report/text_report.hpp"
 #include "trace/report/totals.hpp"
 #include "trace/run_command.hpp"
-#include "trace/thread_report.hpp"
 
 namespace sframe_gen::trace {
+
+void ThreadReport::begin(int pid, const std::string& name) {
+  if (options_.form == Form::Text) write_process(out_, pid, name);
+}
+
+void ThreadReport::add(const WalkedThread& walked) {
+  const auto& [thread, stack] = walked;
+  const bool is_missing = !thread.missing.empty();
+  const std::optional<Cut> cut = is_missing ? std::nullopt : cut_of(stack);
+  if (is_missing) {
+    totals_.add_missing("thread " + thread.missing);
+  } else {
+    totals_.add(stack, cut);
+  }
+  if (options_.form == Form::Json) return write_json(out_, thread, stack, cut);
+  write_thread(out_, thread.thread, thread.name, thread.signal);
+  if (is_missing) {
+    out_ << "    " << thread.missing << '\n';
+  } else {
+    write_stack(out_, stack, cut);
+  }
+}
+
+namespace {
+
+void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks) {
+  std::ofstream file(path, std::ios::binary);
+  write_flame_graph(file, stacks);
+  file.close();
+  if (!file) throw SystemFailure(path.string(), "write", errno);
+}
+
+}  // namespace
+
+void RecordingReport::add(const Sample& sample, const std::optional<Cut>& cut) {
+  if (sample.has_user_stack) totals_.add(sample.user, cut);
+  if (options_.form == Form::Folded || !options_.flame_graph.empty()) return folded_.add(kernel_, sample);
+  if (options_.form == Form::Json) return write_json(out_, kernel_, sample, cut);
+  text_.add(sample, cut);
+}
+
+void RecordingReport::finish() {
+  text_.finish();
+  if (options_.form == Form::Folded) folded_.write(out_);
+  if (!options_.flame_graph.empty()) write_picture(options_.flame_graph, folded_);
+}
 
 namespace {
 

@@ -1,10 +1,63 @@
 #pragma once
 
+#include <optional>
 #include <ostream>
+#include <string>
 
 #include "trace/options.hpp"
+#include "trace/recorded/kernel_names.hpp"
+#include "trace/recorded/recording.hpp"
+#include "trace/report/flame_graph.hpp"
+#include "trace/report/json_report.hpp"
+#include "trace/report/text_report.hpp"
+#include "trace/report/totals.hpp"
 
 namespace sframe_gen::trace {
+
+struct WalkedThread {
+  ThreadStack thread;
+  Stack stack;
+};
+
+/// Threads of a process or core file, as the options want them written.
+class ThreadReport {
+ public:
+  ThreadReport(const Options& options, std::ostream& out) : options_(options), out_(out) {}
+
+  void begin(int pid, const std::string& name);
+  void add(const WalkedThread& walked);
+
+  const Totals& totals() const { return totals_; }
+
+ private:
+  const Options& options_;
+  std::ostream& out_;
+  Totals totals_;
+};
+
+/// Samples of a recording, as the options want them written. Names are looked up here, walks are not asked for any
+/// more: so the next ones may go on meanwhile.
+class RecordingReport {
+ public:
+  /// All have to live on.
+  RecordingReport(const Options& options, std::ostream& out, KernelNames& kernel)
+      : options_(options), out_(out), kernel_(kernel), text_(out, kernel) {}
+
+  /// `cut`: of its stack, if that is not whole.
+  void add(const Sample& sample, const std::optional<Cut>& cut);
+  /// What is written when all samples have come.
+  void finish();
+
+  const Totals& totals() const { return totals_; }
+
+ private:
+  const Options& options_;
+  std::ostream& out_;
+  KernelNames& kernel_;
+  Totals totals_;
+  FoldedStacks folded_;
+  SampleText text_;
+};
 
 /// What the options ask for, written to `out`; messages go to standard error. Throws Failure. Returns the exit status.
 int run(const Options& options, std::ostream& out);

@@ -18,9 +18,8 @@
 #include "support/text.hpp"
 #include "trace/live/beside.hpp"
 #include "trace/live/process.hpp"
-#include "trace/live/traced_threads.hpp"
-#include "trace/live/tracee.hpp"
-#include "trace/thread_report.hpp"
+#include "trace/live/threads.hpp"
+#include "trace/run.hpp"
 
 namespace sframe_gen::trace {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 
 /// The ABIs' facts without a call into another library: what walks stacks links to nothing.
 namespace sframe_gen::sframe {

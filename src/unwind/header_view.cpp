@@ -1,7 +1,6 @@
 #include "unwind/header_view.hpp"
 
 #include "sframe/format.hpp"
-#include "sframe/version.hpp"
 #include "support/endian.hpp"
 #include "unwind/facts.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 #include "sframe_gen/unwind.hpp"
 #include "support/endian.hpp"
 #include "unwind/backtrace.hpp"

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "sframe/format.hpp"
-#include "sframe/version.hpp"
 #include "sframe_gen/view.hpp"
 #include "unwind/fields.hpp"
 #include "unwind/view_records.hpp"

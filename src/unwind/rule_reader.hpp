@@ -2,10 +2,7 @@
 
 #include <cstdint>
 
-#include "sframe/abi.hpp"
-#include "sframe/cfa_offset.hpp"
 #include "sframe/format.hpp"
-#include "sframe/version.hpp"
 #include "sframe_gen/view.hpp"
 #include "unwind/fields.hpp"
 #include "unwind/view_records.hpp"

@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "sframe/format.hpp"
-#include "sframe/version.hpp"
 #include "sframe_gen/view.hpp"
 #include "support/endian.hpp"
 #include "unwind/fields.hpp"

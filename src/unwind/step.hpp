@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 #include "sframe_gen/unwind.hpp"
 #include "unwind/interrupted.hpp"
 #include "unwind/packed_row.hpp"

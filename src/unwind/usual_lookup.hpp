@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sframe/abi.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/view.hpp"
 #include "support/endian.hpp"

@@ -2,15 +2,52 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
+#include "sframe_gen/error.hpp"
 #include "sframe_gen/section.hpp"
-#include "verify/dwarf_session.hpp"
-#include "verify/stack_pointer_proof.hpp"
-#include "verify/synthetic_context.hpp"
+#include "support/endian.hpp"
+#include "verify/libdwarf.hpp"
+#include "verify/proofs.hpp"
 
 namespace sframe_gen::verify {
+
+/// What a debugger calls a context, made up, at one PC: every register and every memory word has a value, unlike any
+/// other's but always the same. Both sides compute with it: two rules are equal when they give equal numbers, however
+/// they are spelled.
+class SyntheticContext {
+ public:
+  SyntheticContext(std::uint64_t pc, const sframe::AbiTraits& abi)
+      : pc_(pc), pc_column_(abi.abi == sframe::Abi::Amd64 ? abi.return_address : no_column) {}
+
+  /// `number` is a DWARF register number; column 16 of AMD64 holds the PC, as GNU ld's PLT expression expects.
+  std::uint64_t register_value(std::uint64_t number) const {
+    if (number != pc_column_) return mix(number + 0x7265670000000000);
+    pc_was_read_ = true;
+    return pc_;
+  }
+  /// Whether anything that was computed may be otherwise at the next PC.
+  bool pc_was_read() const { return pc_was_read_; }
+  /// The 64-bit word at `address`.
+  std::uint64_t read_memory(std::uint64_t address) const { return mix(address ^ 0x6d656d0000000000); }
+
+ private:
+  /// splitmix64's finalizer: a bijection, so different inputs never give the same value.
+  static std::uint64_t mix(std::uint64_t value) {
+    value += 0x9e3779b97f4a7c15;
+    value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9;
+    value = (value ^ (value >> 27U)) * 0x94d049bb133111eb;
+    return value ^ (value >> 31U);
+  }
+
+  static constexpr std::uint64_t no_column = ~std::uint64_t{0};
+
+  std::uint64_t pc_;
+  std::uint64_t pc_column_;
+  mutable bool pc_was_read_ = false;
+};
 
 /// The caller's registers, as numbers in the made-up context, and how they came about in words.
 struct Caller {
@@ -40,5 +77,11 @@ Caller dwarf_caller(const verify::DwarfSession& session, std::size_t fde_index, 
 /// What a row of `fde` in `section` says at `pc`.
 Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Fde& fde,
                      const sframe::Section& section, std::uint64_t pc, Wording wording = Wording::Texts);
+
+/// Runs a DWARF expression in the context, with `initial` on the stack if given, and returns what is on top at the
+/// end; nothing when an operation is none of those call frame information can use (DWARF 5, section 2.5.1) or the
+/// stack runs out. Throws MalformedInput for truncated operands, at offsets in the block.
+std::optional<std::uint64_t> expression_value(std::span<const std::byte> block, std::optional<std::uint64_t> initial,
+                                              const SyntheticContext& context, Endian endian, const Origin& origin);
 
 }  // namespace sframe_gen::verify

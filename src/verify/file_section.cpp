@@ -3,9 +3,8 @@
 #include <utility>
 
 #include "elf/machine.hpp"
-#include "object/relocated_section.hpp"
+#include "object/relocations.hpp"
 #include "sframe/format.hpp"
-#include "sframe/version.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/text.hpp"
 

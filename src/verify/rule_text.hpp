@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 
 namespace sframe_gen::verify {
 

@@ -9,21 +9,92 @@
 #include <utility>
 
 #include "cfi/section_loader.hpp"
-#include "sframe/abi.hpp"
-#include "sframe/version.hpp"
+#include "sframe/format.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "support/background.hpp"
 #include "support/processors.hpp"
 #include "support/text.hpp"
 #include "verify/caller.hpp"
-#include "verify/code_to_follow.hpp"
 #include "verify/emulation.hpp"
-#include "verify/fde_index.hpp"
 #include "verify/file_section.hpp"
-#include "verify/known_errors.hpp"
+#include "verify/frame_sections.hpp"
 #include "verify/padding.hpp"
 
 namespace sframe_gen::verify {
+
+std::vector<PcRange> merged(std::vector<PcRange> ranges, std::uint64_t gap) {
+  std::sort(ranges.begin(), ranges.end(), [](const PcRange& a, const PcRange& b) { return a.begin < b.begin; });
+  std::vector<PcRange> result;
+  for (const PcRange& range : ranges) {
+    if (range.begin >= range.end) continue;
+    const bool follows = !result.empty() && range.begin > result.back().end;
+    if (!result.empty() && (!follows || range.begin - result.back().end <= gap)) {
+      result.back().end = std::max(result.back().end, range.end);
+    } else {
+      result.push_back(range);
+    }
+  }
+  return result;
+}
+
+std::uint64_t total_bytes(const std::vector<PcRange>& merged_ranges) {
+  std::uint64_t bytes = 0;
+  for (const PcRange& range : merged_ranges) bytes += range.end - range.begin;
+  return bytes;
+}
+
+std::vector<PcRange> uncovered(const std::vector<PcRange>& whole, const std::vector<PcRange>& part) {
+  std::vector<PcRange> stretches;
+  auto next = part.begin();
+  for (const PcRange& range : whole) {
+    std::uint64_t position = range.begin;
+    while (next != part.end() && next->end <= position) ++next;
+    for (auto it = next; it != part.end() && it->begin < range.end; ++it) {
+      if (it->begin > position) stretches.push_back({position, it->begin});
+      position = std::max(position, it->end);
+    }
+    if (position < range.end) stretches.push_back({position, range.end});
+  }
+  return stretches;
+}
+
+FdeIndex::FdeIndex(const verify::DwarfSession& session, const elf::Image& image) : session_(&session) {
+  const auto& fdes = session.table().fdes;
+  std::uint64_t highest_end = 0;
+  for (std::size_t i = 0; i < fdes.size(); ++i) {
+    const cfi::Fde& fde = fdes[i];
+    const std::uint64_t size = std::min(fde.function_size, image.code_left(fde.function_start));
+    if (size == 0) continue;
+    const std::uint64_t end = fde.function_start + size;
+    highest_end = std::max(highest_end, end);
+    spans_.push_back({fde.function_start, end, highest_end, i});
+    boundaries_.insert(boundaries_.end(), {fde.function_start, end});
+  }
+  std::sort(boundaries_.begin(), boundaries_.end());
+}
+
+std::vector<std::size_t> FdeIndex::fdes_at(std::uint64_t pc) const {
+  std::vector<std::size_t> found;
+  auto it = std::upper_bound(spans_.begin(), spans_.end(), pc,
+                             [](std::uint64_t p, const Span& span) { return p < span.begin; });
+  while (it != spans_.begin() && std::prev(it)->highest_end > pc) {
+    --it;
+    if (pc < it->end) found.push_back(it->index);
+  }
+  return found;
+}
+
+std::uint64_t FdeIndex::boundary_after(std::uint64_t pc) const {
+  const auto it = std::upper_bound(boundaries_.begin(), boundaries_.end(), pc);
+  return it == boundaries_.end() ? std::numeric_limits<std::uint64_t>::max() : *it;
+}
+
+std::vector<PcRange> FdeIndex::ranges() const {
+  std::vector<PcRange> ranges;
+  ranges.reserve(spans_.size());
+  for (const Span& span : spans_) ranges.push_back({span.begin, span.end});
+  return ranges;
+}
 
 namespace {
 

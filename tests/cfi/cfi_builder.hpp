@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "cfi/cfi_interpreter.hpp"
 #include "cfi/formulas.hpp"
-#include "cfi/frame_table.hpp"
+#include "cfi/frame_index.hpp"
+#include "cfi/interpreter.hpp"
 
 namespace sframe_gen::test {
 

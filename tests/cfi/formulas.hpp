@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "cfi/frame_row.hpp"
+#include "cfi/rules.hpp"
 
 /// Rules as a person writes them: offset(N), val_offset(N), register or breg with an offset, and what is stored there.
 namespace sframe_gen::test {

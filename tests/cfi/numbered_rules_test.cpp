@@ -1,7 +1,5 @@
 // Rules by number: equal ones have one, and a number means nothing any more once it is forgotten.
 
-#include "cfi/numbered_rules.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,7 +7,7 @@
 #include <vector>
 
 #include "cfi/cfi_builder.hpp"
-#include "cfi/rule_hash.hpp"
+#include "cfi/rules.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -1,11 +1,10 @@
-#include "convert/code_coverage.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "../object/toolbox.hpp"
 #include "convert/convert_object.hpp"
+#include "convert/coverage.hpp"
 #include "convert/lower_functions.hpp"
 
 namespace sframe_gen::convert {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "elf/build_id.hpp"
+#include "elf/notes.hpp"
 #include "elf/records.hpp"
 #include "toolbox.hpp"
 

@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "elf/build_id.hpp"
-#include "elf/headerless/eh_frame_finder.hpp"
-#include "elf/headerless/reconstruct.hpp"
+#include "elf/headerless.hpp"
+#include "elf/notes.hpp"
 #include "elf/undo/undo_format.hpp"
 #include "toolbox.hpp"
 

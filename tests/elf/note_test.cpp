@@ -1,8 +1,7 @@
-#include "elf/note.hpp"
-
 #include <gtest/gtest.h>
 
-#include "support/byte_writer.hpp"
+#include "elf/notes.hpp"
+#include "support/bytes.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {

@@ -1,9 +1,8 @@
-#include "elf/plan/offset_map.hpp"
-
 #include <gtest/gtest.h>
 
-#include "elf/alignment.hpp"
 #include "elf/edit/file_image.hpp"
+#include "elf/plan/file_space.hpp"
+#include "elf/records.hpp"
 
 namespace sframe_gen::elf {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "elf/not_elf.hpp"
+#include "elf/image.hpp"
 
 namespace sframe_gen::elf {
 namespace {

@@ -1,7 +1,6 @@
-#include "elf/edit/output_bytes.hpp"
-
 #include <gtest/gtest.h>
 
+#include "elf/edit/file_image.hpp"
 #include "elf/toolbox.hpp"
 
 namespace sframe_gen::elf {

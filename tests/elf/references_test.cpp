@@ -1,10 +1,9 @@
-#include "elf/plan/references.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "elf/plan/movable.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {

@@ -1,10 +1,10 @@
 // What a converted file keeps of the original, and that nothing else is ever given back.
 
+#include "elf/undo/undo.hpp"
+
 #include <gtest/gtest.h>
 
 #include "elf/records.hpp"
-#include "elf/undo/deflate.hpp"
-#include "elf/undo/index_tables.hpp"
 #include "elf/undo/undo_format.hpp"
 #include "toolbox.hpp"
 

@@ -6,9 +6,9 @@
 
 #include "emit/compact/compact_encoder.hpp"
 #include "emit/dialects.hpp"
-#include "sframe/version.hpp"
+#include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
-#include "support/byte_reader.hpp"
+#include "support/bytes.hpp"
 #include "support/text.hpp"
 
 /// Compact sections that a person can read: functions as words go in, descriptors as words come out.

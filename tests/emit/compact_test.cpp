@@ -8,7 +8,7 @@
 #include "emit/compact/compact_encoder.hpp"
 #include "emit/compact_cases.hpp"
 #include "emit/hex_bytes.hpp"
-#include "sframe/pc_rows.hpp"
+#include "sframe/lookup.hpp"
 #include "sframe_gen/lookup.hpp"
 
 namespace sframe_gen::test {

@@ -8,7 +8,7 @@
 
 #include "emit/dialects.hpp"
 #include "emit/hex_bytes.hpp"
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 
 namespace sframe_gen::test {
 namespace {

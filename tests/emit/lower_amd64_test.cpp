@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "emit/rules.hpp"
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "cfi/formulas.hpp"
-#include "emit/default_form.hpp"
 #include "emit/dialects.hpp"
 #include "emit/lower.hpp"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "emit/rules.hpp"
-#include "emit/select.hpp"
-#include "sframe/abi.hpp"
+#include "emit/split_functions.hpp"
+#include "sframe/format.hpp"
 
 /// Every rule that DWARF can give, machine by machine, for the table of docs/rules.md and the tests around it.
 namespace sframe_gen::test {

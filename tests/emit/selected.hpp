@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "emit/select.hpp"
+#include "emit/split_functions.hpp"
 
 namespace sframe_gen::test {
 

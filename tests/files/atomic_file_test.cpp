@@ -13,7 +13,6 @@
 #include <thread>
 
 #include "elf/toolbox.hpp"
-#include "files/temporary_file.hpp"
 
 namespace sframe_gen::files::test {
 namespace {

@@ -1,11 +1,11 @@
-#include "files/piece_buffer.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <thread>
 #include <vector>
+
+#include "files/file_pieces.hpp"
 
 namespace sframe_gen::files {
 namespace {

@@ -1,11 +1,11 @@
-#include "files/same_bytes.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <string>
+
+#include "files/replace_file.hpp"
 
 namespace sframe_gen::files {
 namespace {

@@ -14,11 +14,10 @@
 #include "cfi/section_loader.hpp"
 #include "corpus/pc_table.hpp"
 #include "elf/image.hpp"
-#include "sframe/abi.hpp"
-#include "sframe/version.hpp"
+#include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
 #include "verify/caller.hpp"
-#include "verify/fde_index.hpp"
+#include "verify/verify.hpp"
 
 namespace {
 

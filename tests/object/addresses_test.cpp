@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "elf/alignment.hpp"
-#include "elf/object_addresses.hpp"
+#include "elf/image.hpp"
+#include "elf/records.hpp"
 #include "object/toolbox.hpp"
 
 namespace sframe_gen::object::test {

@@ -1,7 +1,6 @@
-#include "object/relocated_section.hpp"
-
 #include <gtest/gtest.h>
 
+#include "object/relocations.hpp"
 #include "object/toolbox.hpp"
 
 namespace sframe_gen::object::test {

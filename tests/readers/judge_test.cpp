@@ -11,8 +11,7 @@
 #include <span>
 #include <string>
 
-#include "readers/rules.hpp"
-#include "readers/section_survey.hpp"
+#include "readers/survey.hpp"
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
 

@@ -5,12 +5,11 @@
 #include <map>
 #include <sstream>
 
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
-#include "sframe/version.hpp"
 #include "sframe_gen/section.hpp"
-#include "support/byte_writer.hpp"
+#include "support/bytes.hpp"
 #include "support/endian.hpp"
 
 namespace sframe_gen::sframe {

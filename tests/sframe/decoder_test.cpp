@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "sframe/abi.hpp"
 #include "sframe/format.hpp"
 #include "sframe/good_section.hpp"
-#include "sframe/version.hpp"
 #include "sframe_gen/section.hpp"
 
 namespace sframe_gen::sframe {

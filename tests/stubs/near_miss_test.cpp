@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-#include "elf/load_lookup.hpp"
+#include "elf/image.hpp"
 #include "stubs/cases.hpp"
 
 namespace sframe_gen::stubs::test {

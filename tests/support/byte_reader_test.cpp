@@ -1,5 +1,3 @@
-#include "support/byte_reader.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,6 +5,8 @@
 #include <limits>
 #include <string>
 #include <vector>
+
+#include "support/bytes.hpp"
 
 namespace sframe_gen {
 namespace {

@@ -1,5 +1,3 @@
-#include "support/byte_writer.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "support/byte_reader.hpp"
+#include "support/bytes.hpp"
 
 namespace sframe_gen {
 namespace {

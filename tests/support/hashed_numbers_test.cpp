@@ -1,8 +1,8 @@
-#include "support/hashed_numbers.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "support/hash.hpp"
 
 namespace sframe_gen::test {
 namespace {

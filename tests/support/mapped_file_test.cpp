@@ -11,7 +11,6 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/folder.hpp"
-#include "support/let_go.hpp"
 
 namespace sframe_gen {
 namespace {

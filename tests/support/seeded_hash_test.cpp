@@ -1,10 +1,10 @@
-#include "support/seeded_hash.hpp"
-
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 #include <vector>
+
+#include "support/hash.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -1,8 +1,8 @@
-#include "trace/walk/demangle.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "trace/walk/code_file.hpp"
 
 namespace sframe_gen::test {
 namespace {

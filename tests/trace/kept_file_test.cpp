@@ -1,5 +1,3 @@
-#include "trace/walk/kept_file.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "support/folder.hpp"
+#include "trace/walk/section_cache.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -1,5 +1,3 @@
-#include "trace/walk/mapped_pieces.hpp"
-
 #include <elf.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "support/text.hpp"
+#include "trace/walk/address_space.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -1,9 +1,9 @@
-#include "trace/live/process_maps.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/sysmacros.h>
 
 #include <sstream>
+
+#include "trace/live/process.hpp"
 
 namespace sframe_gen::test {
 namespace {

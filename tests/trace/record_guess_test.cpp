@@ -1,9 +1,9 @@
-#include "trace/perf/record_guess.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
+
+#include "trace/perf/record_index.hpp"
 
 namespace sframe_gen::trace {
 namespace {

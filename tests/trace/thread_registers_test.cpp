@@ -1,12 +1,11 @@
-#include "trace/walk/thread_registers.hpp"
-
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <vector>
 
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 #include "support/endian.hpp"
+#include "trace/walk/registers.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 #include "sframe_gen/error.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "sframe_gen/section.hpp"

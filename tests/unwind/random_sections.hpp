@@ -7,11 +7,10 @@
 #include <set>
 #include <vector>
 
-#include "emit/default_form.hpp"
 #include "emit/dialect.hpp"
 #include "emit/encoder.hpp"
 #include "emit/lower.hpp"
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
 
 namespace sframe_gen::unwind::test {

@@ -24,7 +24,7 @@
 #include "sframe_gen/error.hpp"
 #include "step_tally.hpp"
 #include "trace/live/process.hpp"
-#include "trace/live/tracee.hpp"
+#include "trace/live/threads.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace {

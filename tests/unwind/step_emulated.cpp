@@ -25,7 +25,6 @@
 #include "step_tally.hpp"
 #include "support/endian.hpp"
 #include "trace/live/process.hpp"
-#include "trace/live/process_maps.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
-#include "verify/coverage.hpp"
-
 #include <gtest/gtest.h>
+
+#include "verify/verify.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -1,14 +1,13 @@
 // What libdwarf must be helped with, and what it makes of a section.
 
-#include "verify/dwarf_session.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "cfi/frame_sections.hpp"
-#include "verify/frame_section_check.hpp"
+#include "verify/frame_sections.hpp"
+#include "verify/libdwarf.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -1,13 +1,12 @@
 // The verifier's own expression machine: numbers, not symbols.
 
-#include "verify/expression_value.hpp"
-
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 #include <vector>
 
-#include "sframe/abi.hpp"
+#include "sframe/format.hpp"
+#include "verify/caller.hpp"
 
 namespace sframe_gen::test {
 namespace {

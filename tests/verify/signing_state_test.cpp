@@ -1,10 +1,9 @@
 // The verifier's own account of signing, independent of the row machine's.
 
-#include "verify/signing_state.hpp"
-
 #include <gtest/gtest.h>
 
 #include "cfi/cfi_builder.hpp"
+#include "verify/proofs.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -1,11 +1,259 @@
 #include "cli/report/text.hpp"
 
-#include <ostream>
+#include <nlohmann/json.hpp>
 
-#include "cli/report/archive.hpp"
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
 #include "support/text.hpp"
 
 namespace sframe_gen::cli {
+
+namespace {
+
+/// "0.605"
+std::string share(std::uint64_t part, std::uint64_t whole) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3f", static_cast<double>(part) / static_cast<double>(whole));
+  return text.data();
+}
+
+void write(const Coverage& coverage, std::ostream& out) {
+  if (!coverage.compaction) return;
+  const Compaction& saved = *coverage.compaction;
+  const std::uint64_t descriptors =
+      coverage.default_descriptors + coverage.flexible_descriptors + coverage.mask_descriptors;
+  out << "  compact: " << saved.bytes << " bytes instead of " << saved.default_bytes << ", "
+      << share(saved.bytes, saved.default_bytes) << "; with the same cuts none could be below " << saved.least_bytes
+      << '\n';
+  out << "    " << saved.by_fewer_descriptors << " by " << count_of(descriptors, "descriptor") << " instead of "
+      << saved.default_descriptors << '\n';
+  out << "    " << saved.by_fewer_rows << " by " << count_of(coverage.rows, "row") << " instead of "
+      << saved.default_rows << '\n';
+  out << "    " << saved.by_row_starts << " by narrower starts of rows, and none of those that are gone\n";
+  out << "    " << saved.by_sharing << " by rows that several descriptors have in one place\n";
+}
+
+struct Savings {
+  std::ostream& out;
+  void operator()(const Linked& linked) const { write(linked.coverage, out); }
+  void operator()(const Object& object) const { write(object.coverage, out); }
+  void operator()(const Filled& filled) const { write(filled.coverage, out); }
+  void operator()(const Archive& archive) const {
+    if (const auto coverage = sum_of(archive)) write(*coverage, out);
+  }
+};
+
+}  // namespace
+
+void write_savings(const Outcome& outcome, std::ostream& out) {
+  std::visit(Savings{out}, outcome);
+}
+
+namespace {
+
+std::size_t checked_count(const std::vector<MemberVerification>& members) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(members, [](const MemberVerification& member) { return member.failure.empty(); }));
+}
+
+}  // namespace
+
+void write_summary(const std::string& file, const Verification& result, std::ostream& out) {
+  out << printable(file) << ": " << count_of(result.functions, "descriptor") << ", " << count_of(result.rows, "row")
+      << ", " << count_of(result.checked_pcs, "PC") << " checked: "
+      << (result.difference_count == 0 ? "no difference" : count_of(result.difference_count, "difference")) << "; "
+      << result.left_out_rows << " left out";
+  if (result.unchecked_count != 0) out << ", " << count_of(result.unchecked_count, "row") << " unchecked";
+  out << '\n';
+}
+
+void write_summary(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out) {
+  write_summary(file + ": " + count_of(checked_count(members), "member"), sum_of(members), out);
+}
+
+namespace {
+
+/// Without the advice that some reasons end in.
+std::string short_form(const std::string& why_not) {
+  return why_not.substr(0, why_not.find("; "));
+}
+
+/// In the order in which they first occur.
+std::vector<std::pair<std::string, std::uint64_t>> reasons_of(const Archive& archive) {
+  std::vector<std::pair<std::string, std::uint64_t>> reasons;
+  for (const ArchiveMember& member : archive.members) {
+    const auto* const why_not = std::get_if<std::string>(&member.outcome);
+    if (why_not == nullptr) continue;
+    const std::string reason = short_form(*why_not);
+    const auto known = std::ranges::find(reasons, reason, &std::pair<std::string, std::uint64_t>::first);
+    if (known == reasons.end()) {
+      reasons.emplace_back(reason, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  return reasons;
+}
+
+}  // namespace
+
+std::size_t converted_count(const Archive& archive) {
+  const auto is_converted = [](const ArchiveMember& m) { return std::holds_alternative<Object>(m.outcome); };
+  return static_cast<std::size_t>(std::ranges::count_if(archive.members, is_converted));
+}
+
+std::string members_of(const Archive& archive) {
+  const std::size_t converted = converted_count(archive);
+  std::string text = std::to_string(converted) + " of " + count_of(archive.members.size(), "member") + " converted";
+  const char* separator = " left alone (";
+  if (const auto reasons = reasons_of(archive); !reasons.empty()) {
+    text += ", " + std::to_string(archive.members.size() - converted);
+    for (const auto& [reason, count] : reasons) {
+      text += separator + std::to_string(count) + ' ' + reason;
+      separator = ", ";
+    }
+    text += ')';
+  }
+  return text;
+}
+
+std::optional<Coverage> sum_of(const Archive& archive) {
+  std::optional<Coverage> sum;
+  for (const ArchiveMember& member : archive.members) {
+    const auto* const object = std::get_if<Object>(&member.outcome);
+    if (object == nullptr) continue;
+    if (!sum) sum.emplace();
+    sum->append(object->coverage);
+  }
+  return sum;
+}
+
+namespace {
+
+using Place = CodeCoverage::Place;
+
+std::string name_of(const Place& place) {
+  return printable(place.function.empty() ? place.section : place.function);
+}
+
+/// Those with the most bytes, at most three.
+std::vector<const Place*> largest_of(const CodeCoverage& code) {
+  std::vector<const Place*> places;
+  for (const Place& place : code.places)
+    if (place.without_row != 0) places.push_back(&place);
+  const auto middle = places.begin() + std::min<std::ptrdiff_t>(3, std::ssize(places));
+  std::ranges::partial_sort(places, middle, [](const Place* a, const Place* b) {
+    return a->without_row != b->without_row ? a->without_row > b->without_row : a < b;
+  });
+  places.erase(middle, places.end());
+  return places;
+}
+
+void write_counts(const CodeCount& count, std::ostream& out) {
+  out << count_of(count.bytes, "byte") << ", " << count.padding << " of them padding; " << count.without_cfi
+      << " without call frame information, " << count.without_row << " without a row";
+}
+
+void write_places(const Coverage& coverage, std::ostream& out) {
+  if (!coverage.code) return;
+  for (const CodeCoverage::Section& section : coverage.code->sections) {
+    out << "  code of " << printable(section.name) << ": ";
+    write_counts(section.count, out);
+    out << '\n';
+    for (const Place& place : coverage.code->places) {
+      if (place.section != section.name) continue;
+      out << "    " << hex(place.begin) << ".." << hex(place.end) << ' '
+          << (place.function.empty() ? "(no symbol)" : printable(place.function)) << ": " << place.without_cfi
+          << " without call frame information, " << place.without_row << " without a row\n";
+    }
+  }
+}
+
+struct Places {
+  std::ostream& out;
+  void operator()(const Linked& linked) const { write_places(linked.coverage, out); }
+  void operator()(const Object& object) const { write_places(object.coverage, out); }
+  void operator()(const Filled& filled) const { write_places(filled.coverage, out); }
+  void operator()(const Archive& archive) const {
+    for (const ArchiveMember& member : archive.members) {
+      const auto* const object = std::get_if<Object>(&member.outcome);
+      if (object == nullptr || !object->coverage.code) continue;
+      out << "  " << printable(member.name) << ":\n";
+      write_places(object->coverage, out);
+    }
+  }
+};
+
+}  // namespace
+
+void write_code(const CodeCoverage& code, std::ostream& out) {
+  out << "  code: ";
+  write_counts(code.all, out);
+  const char* separator = " (most: ";
+  const std::vector<const Place*> largest = largest_of(code);
+  for (const Place* const place : largest) {
+    out << separator << place->without_row << ' ' << name_of(*place);
+    separator = ", ";
+  }
+  out << (largest.empty() ? "\n" : ")\n");
+}
+
+void write_code_places(const Outcome& outcome, std::ostream& out) {
+  std::visit(Places{out}, outcome);
+}
+
+namespace {
+
+using nlohmann::ordered_json;
+
+const char* name_of(ReaderVerdict::Kind kind) {
+  switch (kind) {
+    case ReaderVerdict::Kind::Accepts:
+      return "accepts";
+    case ReaderVerdict::Kind::Refuses:
+      return "refuses";
+    case ReaderVerdict::Kind::Misreads:
+      return "misreads";
+  }
+  return "";
+}
+
+std::string option_of(const ReaderVerdict& verdict) {
+  return verdict.helped_by_target ? "--for=" + std::string(verdict.reader->name) : "";
+}
+
+ordered_json json_of(const ReaderVerdict& verdict) {
+  ordered_json json{{"reader", verdict.reader->name}, {"verdict", name_of(verdict.kind)}};
+  if (!verdict.why.empty()) json["why"] = verdict.why;
+  if (verdict.helped_by_target) json["option"] = option_of(verdict);
+  return json;
+}
+
+}  // namespace
+
+void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out) {
+  for (const ReaderVerdict& verdict : checked.verdicts) {
+    if (quiet && verdict.kind == ReaderVerdict::Kind::Accepts) continue;
+    out << printable(checked.name) << ": " << verdict.reader->name << ' ' << name_of(verdict.kind) << " it";
+    if (!verdict.why.empty()) out << ": " << printable(verdict.why);
+    if (verdict.helped_by_target) out << "; " << option_of(verdict) << " helps";
+    out << '\n';
+  }
+}
+
+void write_json(const CheckedSection& checked, std::ostream& out) {
+  ordered_json json{{"file", checked.name}, {"readers", ordered_json::array()}};
+  for (const ReaderVerdict& verdict : checked.verdicts) json["readers"].push_back(json_of(verdict));
+  // Names in files need not be UTF-8.
+  out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+}
 
 namespace {
 

@@ -1,11 +1,41 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sframe_gen/check.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/verify.hpp"
+
+namespace sframe_gen::cli {
+
+/// "9 of 12 members converted, 3 left alone (3 is not an ELF file)".
+std::string members_of(const Archive& archive);
+
+/// Of all members that were converted. Nothing: none was.
+std::optional<Coverage> sum_of(const Archive& archive);
+
+std::size_t converted_count(const Archive& archive);
+
+}  // namespace sframe_gen::cli
+
+/// What readers make of a section.
+namespace sframe_gen::cli {
+
+/// A line a reader:
+///
+///     a.out: kernel accepts it
+///     a.out: glibc refuses it: it is SFrame version 3 (.sframe+0x2); glibc takes version 2 only; --for=glibc helps
+///
+/// `quiet`: those that do not accept.
+void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out);
+
+/// One JSON object on one line.
+void write_json(const CheckedSection& checked, std::ostream& out);
+
+}  // namespace sframe_gen::cli
 
 /// What people read. A summary is one line and names the file; details follow it.
 namespace sframe_gen::cli {

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "elf/alignment.hpp"
-#include "elf/check/section_address_check.hpp"
-#include "elf/check/section_order_check.hpp"
-#include "elf/check/section_pairs.hpp"
-#include "elf/constants.hpp"
+#include "elf/check/section_check.hpp"
 #include "elf/dynamic_table.hpp"
-#include "elf/type_names.hpp"
-#include "support/equal_bytes.hpp"
+#include "elf/machine.hpp"
+#include "elf/records.hpp"
+#include "support/bytes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "elf/alignment.hpp"
 #include "elf/check/content_check.hpp"
 #include "elf/check/memory_check.hpp"
 #include "elf/machine.hpp"
 #include "elf/records.hpp"
-#include "elf/type_names.hpp"
-#include "support/equal_bytes.hpp"
+#include "support/bytes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "elf/alignment.hpp"
 #include "elf/check/content_check.hpp"
 #include "elf/dynamic_table.hpp"
-#include "elf/load_lookup.hpp"
-#include "elf/type_names.hpp"
+#include "elf/image.hpp"
+#include "elf/machine.hpp"
+#include "elf/records.hpp"
 #include "sframe_gen/error.hpp"
-#include "support/equal_bytes.hpp"
+#include "support/bytes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {

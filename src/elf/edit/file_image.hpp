@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,8 +11,9 @@
 #include "elf/edit/symbol_patches.hpp"
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
+#include "elf/records.hpp"
 #include "files/file_pieces.hpp"
-#include "support/byte_pieces.hpp"
+#include "support/bytes.hpp"
 #include "support/digest.hpp"
 #include "support/mapped_file.hpp"
 
@@ -91,5 +95,42 @@ void copy_file_bytes(const Copy& copy, int input, int output, const std::string&
 /// Lets `output` share as many whole blocks from the start of `input` as `size` holds, and returns how many bytes these
 /// are: 0 where the file system cannot.
 std::uint64_t clone_file_bytes(std::uint64_t size, int input, int output);
+
+/// The bytes of an output that is not written yet. `range` may reach beyond its end, where all is zero.
+std::vector<std::byte> output_bytes(const Image& input, const FileImage& contents, FileRange range);
+/// The same in pieces, in order; a patch's where they are.
+void visit_output_bytes(const Image& input, const FileImage& contents, FileRange range,
+                        const std::function<void(std::span<const std::byte>)>& visit);
+
+/// Hands bytes that stand one behind the other in a file to the kernel in one list: a page that two calls write to is
+/// looked up twice, and pages come in larger blocks where the kernel knows of more.
+class ListWriter {
+ public:
+  /// `most`: bytes at once, after which another thread that writes to the file gets its turn.
+  ListWriter(int output, const std::string& name, std::uint64_t most = UINT64_MAX)
+      : output_(output), name_(name), most_(most) {}
+
+  /// `bytes` stay as they are up to the next flush(). Throws SystemFailure, as that does.
+  void add(std::uint64_t begin, std::span<const std::byte> bytes);
+  void flush();
+
+  /// Where the list ends, in the file.
+  std::uint64_t end() const { return end_; }
+
+ private:
+  int output_;
+  const std::string& name_;
+  std::uint64_t most_;
+  std::vector<iovec> list_;
+  std::uint64_t size_ = 0;  ///< of the list
+  std::uint64_t end_ = 0;
+};
+
+/// Whether the next is worth it: what is small takes longer to tell the kernel of, piece by piece, than to copy.
+bool can_be_written_at_once(const FileImage& contents, const MappedFile& input);
+
+/// Fills the empty file `output`, of which nothing is there early: the pieces of `input`'s mapping and the patches go
+/// to the kernel in one list. Throws SystemFailure.
+void write_at_once(const FileImage& contents, const MappedFile& input, int output, const std::string& name);
 
 }  // namespace sframe_gen::elf

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "elf/load_lookup.hpp"
-#include "elf/plan/references.hpp"
+#include "elf/image.hpp"
+#include "elf/machine.hpp"
+#include "elf/plan/movable.hpp"
 #include "elf/records.hpp"
-#include "elf/type_names.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "elf/load_lookup.hpp"
-#include "elf/plan/references.hpp"
+#include "elf/image.hpp"
+#include "elf/plan/movable.hpp"
 
 namespace sframe_gen::elf {
 

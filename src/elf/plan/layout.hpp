@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "elf/alignment.hpp"
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
-#include "elf/plan/offset_map.hpp"
+#include "elf/plan/file_space.hpp"
+#include "elf/records.hpp"
 #include "sframe_gen/convert.hpp"
 
 namespace sframe_gen::elf {

@@ -10,9 +10,9 @@
 #include "elf/plan/existing_sframe.hpp"
 #include "elf/plan/file_space.hpp"
 #include "elf/plan/layout.hpp"
-#include "elf/plan/load_growth.hpp"
 #include "elf/plan/movable.hpp"
 #include "elf/plan/plan.hpp"
+#include "elf/plan/tables.hpp"
 
 /// What stands where under one plan, and what can be asked of it: a plan becomes a Placement, which has a cost, and the
 /// cheapest becomes the Layout.
@@ -102,5 +102,20 @@ TablePlan table_plan_of(const Placement& placement);
 
 /// Whether the build-id leaves the first page.
 bool moves_build_id(const Image& image, const Placement& placement);
+
+}  // namespace sframe_gen::elf
+
+/// Steps of `place` that fill a file of their own.
+namespace sframe_gen::elf {
+
+/// Room for the program headers where they are: what stands where they grow to becomes a group that moves. Gives free
+/// bytes of the file behind them, which may be none.
+std::variant<FileRange, Obstacle> make_table_room(const Task& task, Placement& placement);
+
+/// TablePlan::Below: the program headers, and with SectionPlan::Head the section, into new pages below all others.
+std::optional<Obstacle> put_pages_below(const Task& task, Placement& placement);
+
+/// File bytes for all that has an address.
+std::optional<Obstacle> make_file_room(const Task& task, Placement& placement);
 
 }  // namespace sframe_gen::elf

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "elf/load_lookup.hpp"
-#include "elf/plan/segment_table.hpp"
+#include "elf/image.hpp"
+#include "elf/plan/tables.hpp"
 #include "elf/preconditions.hpp"
 #include "support/text.hpp"
 

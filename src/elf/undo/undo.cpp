@@ -2,13 +2,175 @@
 
 #include <algorithm>
 
-#include "elf/alignment.hpp"
-#include "elf/edit/output_bytes.hpp"
+#include "elf/edit/file_image.hpp"
 #include "elf/records.hpp"
-#include "elf/undo/index_tables.hpp"
-#include "support/equal_bytes.hpp"
+#include "elf/undo/undo_format.hpp"
+#include "files/atomic_file.hpp"
+#include "support/bytes.hpp"
 
 namespace sframe_gen::elf {
+
+namespace {
+
+/// By the new index. What has no old one stands for itself.
+std::vector<std::uint32_t> invert(const std::vector<std::uint32_t>& new_index_of) {
+  std::uint32_t count = 0;
+  for (const std::uint32_t index : new_index_of) count = std::max(count, index < SHN_LORESERVE ? index + 1 : 0);
+  std::vector<std::uint32_t> old_index_of(count);
+  for (std::uint32_t i = 0; i < count; ++i) old_index_of[i] = i;
+  for (std::uint32_t i = 0; i < new_index_of.size(); ++i)
+    if (new_index_of[i] < count) old_index_of[new_index_of[i]] = i;
+  return old_index_of;
+}
+
+template <typename Index>
+void restore_each(std::span<std::byte> table, std::size_t first, std::size_t step, Endian endian,
+                  const std::vector<std::uint32_t>& old_index_of) {
+  for (std::size_t at = first; at + sizeof(Index) <= table.size(); at += step) {
+    const auto place = table.subspan(at, sizeof(Index));
+    const auto index = load<Index>(place, endian);
+    if (index < old_index_of.size() && old_index_of[index] != index)
+      store<Index>(place, static_cast<Index>(old_index_of[index]), endian);
+  }
+}
+
+}  // namespace
+
+bool has_section_indices(std::uint32_t section_type) {
+  return section_type == SHT_SYMTAB || section_type == SHT_DYNSYM || section_type == SHT_SYMTAB_SHNDX ||
+         section_type == SHT_GROUP;
+}
+
+void restore_section_indices(std::span<std::byte> table, std::uint32_t section_type, Endian endian,
+                             const std::vector<std::uint32_t>& new_index_of) {
+  const std::vector<std::uint32_t> old_index_of = invert(new_index_of);
+  if (section_type == SHT_SYMTAB || section_type == SHT_DYNSYM)
+    return restore_each<std::uint16_t>(table, symbol_section_at, sizeof(Elf64_Sym), endian, old_index_of);
+  // A group's first word holds flags.
+  const std::size_t first = section_type == SHT_GROUP ? sizeof(std::uint32_t) : 0;
+  restore_each<std::uint32_t>(table, first, sizeof(std::uint32_t), endian, old_index_of);
+}
+
+namespace {
+
+/// The record's section, if it stands where it was written: behind all others and at the end of the file.
+const Section* find_record(const Image& converted, const NewSection& added) {
+  const Section* const section = converted.find_section(added.undo_name);
+  if (section == nullptr || converted.find_section(added.name) == nullptr)
+    throw Refused(converted.name(), "has no " + std::string(added.name) + " section that sframe-gen made");
+  // Then reconstruct.hpp has found it at the end.
+  if (!converted.has_section_headers()) return section;
+  const std::uint64_t table_end = converted.section_table().end;
+  const bool is_last = section == &converted.sections().back() && section->header.sh_type == SHT_PROGBITS &&
+                       section->header.sh_offset == table_end &&
+                       converted.file_bytes().size() - table_end == section->header.sh_size;
+  return is_last ? section : nullptr;
+}
+
+std::optional<DecodedUndo> read_record(const Image& converted, const NewSection& added) {
+  const Section* const section = find_record(converted, added);
+  if (section == nullptr) return {};
+  const auto headers =
+      converted.slice(0, sizeof(Elf64_Ehdr) + converted.segments().size() * sizeof(Elf64_Phdr), "program headers");
+  const Origin origin{converted.name(), section->name};
+  if (!converted.has_section_headers()) {
+    const auto record = without_trailer(converted.bytes_of(*section), added);
+    return decode_undo(record, UndoDictionary(headers).bytes(), origin);
+  }
+  const FileRange table = converted.section_table();
+  const UndoDictionary dictionary(headers,
+                                  converted.bytes_of(converted.sections()[converted.section_name_table_index()]),
+                                  converted.slice(table.begin, table.end - table.begin, "section headers"));
+  return decode_undo(converted.bytes_of(*section), dictionary.bytes(), origin);
+}
+
+/// The original but for section indices and corrections. Nothing where the record does not fit the file.
+std::optional<FileImage> assemble(const UndoRecord& record, std::uint64_t converted_size) {
+  FileImage original;
+  std::span<const std::byte> literals = record.literals;
+  std::uint64_t copied = 0;
+  for (const UndoPiece& piece : record.pieces) {
+    if (piece.from > converted_size || piece.size > converted_size - piece.from) return {};
+    // Each byte was copied once: a record cannot ask for more than the disk has.
+    copied += piece.size;
+    if (copied > converted_size) return {};
+    original.patches.push_back(
+        {original.size, {literals.begin(), literals.begin() + static_cast<std::ptrdiff_t>(piece.literals)}});
+    literals = literals.subspan(piece.literals);
+    original.size += piece.literals;
+    original.copies.push_back({piece.from, original.size, piece.size});
+    original.size += piece.size;
+  }
+  for (const UndoCorrection& correction : record.corrections)
+    if (correction.offset > original.size || correction.bytes.size() > original.size - correction.offset) return {};
+  return original;
+}
+
+std::vector<Patch> index_patches(const Image& original, const UndoRecord& record) {
+  std::vector<Patch> patches;
+  for (const Section& section : original.sections()) {
+    if (!has_section_indices(section.header.sh_type)) continue;
+    const auto bytes = original.bytes_of(section);
+    Patch patch{section.header.sh_offset, {bytes.begin(), bytes.end()}};
+    restore_section_indices(patch.bytes, section.header.sh_type, original.endian(), record.new_index_of);
+    if (!equal_bytes(bytes, patch.bytes)) patches.push_back(std::move(patch));
+  }
+  for (const UndoCorrection& correction : record.corrections) patches.push_back({correction.offset, correction.bytes});
+  return patches;
+}
+
+Digest digest_of_both(const Image& original, const Image& converted, const UndoRecord& record) {
+  Digester digester;
+  digester.update(original.file_bytes());
+  const std::uint64_t end = converted.sections().back().header.sh_offset;
+  for (const FileRange& range : uncopied(record.pieces, end))
+    digester.update(converted.slice(range.begin, range.end - range.begin, "rest"));
+  return digester.digest();
+}
+
+std::optional<std::uint64_t> try_restoring(const Image& converted, const NewSection& added, int output,
+                                           const std::string& output_name) {
+  const auto undo = read_record(converted, added);
+  if (!undo) return {};
+  auto contents = assemble(undo->record, converted.file_bytes().size());
+  if (!contents) return {};
+  write_file_image(*contents, converted.file(), output, output_name);
+  const Image original = Image::open(output, converted.name());
+  write_patches(index_patches(original, undo->record), output, output_name);
+  if (digest_of_both(original, converted, undo->record) != undo->digest) return {};
+  return contents->size;
+}
+
+}  // namespace
+
+std::uint64_t restore_original(const Image& converted, const NewSection& added, int output,
+                               const std::string& output_name) {
+  std::optional<std::uint64_t> restored;
+  try {
+    restored = try_restoring(converted, added, output, output_name);
+  } catch (const MalformedInput&) {
+    // A damaged record, or one that makes something else than an ELF file.
+  }
+  if (!restored)
+    throw Refused(converted.name(), "has been changed since it was converted, and cannot be given back as it was");
+  return *restored;
+}
+
+std::uint64_t original_size(const Image& converted, const NewSection& added) {
+  const files::UnnamedFile file(std::filesystem::path(converted.name()).parent_path());
+  return restore_original(converted, added, file.descriptor(), converted.name());
+}
+
+std::optional<Image> find_original(const Image& image, const NewSection& added, const std::filesystem::path& folder) {
+  if (image.find_section(added.undo_name) == nullptr) return {};
+  const files::UnnamedFile file(folder);
+  try {
+    restore_original(image, added, file.descriptor(), image.name());
+  } catch (const Refused&) {
+    return {};
+  }
+  return Image::open(file.descriptor(), image.name());
+}
 
 namespace {
 

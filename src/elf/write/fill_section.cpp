@@ -7,7 +7,7 @@
 #include "elf/check/layout_check.hpp"
 #include "elf/edit/file_image.hpp"
 #include "files/atomic_file.hpp"
-#include "support/equal_bytes.hpp"
+#include "support/bytes.hpp"
 
 namespace sframe_gen::elf {
 

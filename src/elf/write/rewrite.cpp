@@ -8,11 +8,9 @@
 
 #include "elf/check/layout_check.hpp"
 #include "elf/edit/file_image.hpp"
-#include "elf/load_lookup.hpp"
-#include "elf/undo/original.hpp"
+#include "elf/image.hpp"
 #include "elf/undo/undo.hpp"
 #include "files/file_pieces.hpp"
-#include "files/stored_range.hpp"
 
 namespace sframe_gen::elf {
 

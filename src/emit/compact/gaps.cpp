@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "elf/image.hpp"
 #include "elf/kernel_image.hpp"
-#include "elf/load_lookup.hpp"
 #include "emit/compact/padding.hpp"
-#include "support/let_go.hpp"
+#include "support/mapped_file.hpp"
 
 namespace sframe_gen::emit::compact {
 

@@ -5,7 +5,6 @@
 
 #include "emit/compact/gaps.hpp"
 #include "emit/dialect.hpp"
-#include "emit/numbered_fde.hpp"
 #include "emit/rule_table.hpp"
 #include "sframe_gen/section.hpp"
 

@@ -1,14 +1,21 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <string>
 #include <vector>
 
-#include "support/seeded_hash.hpp"
+#include "support/hash.hpp"
 #include "trace/walk/address_space.hpp"
 #include "trace/walk/code_file.hpp"
 
 namespace sframe_gen::trace {
+
+/// The mappings of code in a file as /proc/PID/maps (proc_pid_maps(5)). Lines that are none are passed over.
+std::vector<Mapping> executable_mappings(std::istream& maps);
+
+/// Of a process; throws SystemFailure.
+std::vector<Mapping> executable_mappings_of(int pid);
 
 /// Files of a running process, by its own view of the file system, and its memory.
 class Process {

@@ -2,7 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <span>
+#include <string>
+
+#include "sframe_gen/error.hpp"
+#include "sframe_gen/format.hpp"
+#include "support/endian.hpp"
+#include "support/hash.hpp"
 
 /// What `perf record` writes, one after the other: linux/perf_event.h.
 namespace sframe_gen::trace {
@@ -36,5 +44,59 @@ inline constexpr std::uint64_t ip = 1, thread = 2, time = 4, address = 8, read =
 
 /// Bytes of what each record begins with: type (32 bits), flags and size (16 bits each).
 inline constexpr std::size_t record_header_size = 8;
+
+/// The events of a recording, and which of them a record is of.
+class EventLayouts {
+ public:
+  EventLayouts(Origin origin, Endian endian) : origin_(std::move(origin)), endian_(endian) {}
+
+  /// `event`: struct perf_event_attr, of at least smallest_event bytes. `ids`: a word for each. Throws MalformedInput.
+  void add(std::span<const std::byte> event, std::span<const std::byte> ids);
+  bool empty() const { return layouts_.empty(); }
+  /// Samples of one at least come with registers and a piece of the stack.
+  bool has_stacks() const;
+
+  /// How that record looks, or null if it is of none of the events. There is one; it lives as long as this.
+  const EventLayout* of(const Record& record) const;
+  /// In ns, of a record that has a layout; 0 if it does not say.
+  std::uint64_t time_of(const Record& record) const;
+
+  static constexpr std::uint64_t smallest_event = 64;
+
+ private:
+  EventLayout read(std::span<const std::byte> event) const;
+
+  Origin origin_;
+  Endian endian_;
+  std::deque<EventLayout> layouts_;
+  SeededMap<std::uint64_t, std::size_t> by_id_;
+};
+
+/// What perf says of a recording besides its records: the machine, and the build-ids of files. HEADER_* of its
+/// util/header.h.
+class Features {
+ public:
+  Features(Origin origin, Endian endian) : origin_(std::move(origin)), endian_(endian) {}
+
+  static bool is_wanted(std::uint64_t feature) { return feature == of_machine || feature == of_build_ids; }
+  /// Others are none of ours. Throws MalformedInput, or Refused for a machine for which SFrame has no ABI.
+  void add(std::uint64_t feature, std::span<const std::byte> bytes);
+  /// Records of a header, a process, an ID and a path. Throws MalformedInput.
+  void add_build_ids(std::span<const std::byte> bytes);
+
+  const std::optional<sframe::Abi>& abi() const { return abi_; }
+  /// By path, as digits.
+  const SeededMap<std::string, std::string>& build_ids() const { return build_ids_; }
+
+ private:
+  static constexpr std::uint64_t of_build_ids = 2, of_machine = 6;
+
+  void read_machine(std::span<const std::byte> bytes);
+
+  Origin origin_;
+  Endian endian_;
+  std::optional<sframe::Abi> abi_;
+  SeededMap<std::string, std::string> build_ids_;
+};
 
 }  // namespace sframe_gen::trace

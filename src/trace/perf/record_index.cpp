@@ -1,13 +1,84 @@
 #include "trace/perf/record_index.hpp"
 
 #include <boost/sort/spinsort/spinsort.hpp>
+#include <zstd.h>
+
+#include <cstdint>
+#include <utility>
 
 #include "sframe_gen/error.hpp"
 #include "support/background.hpp"
 #include "support/text.hpp"
-#include "trace/perf/record_guess.hpp"
 
 namespace sframe_gen::trace {
+
+namespace {
+
+/// Stacks are mostly zeros or the same from sample to sample, and compress well.
+std::uint64_t most_decompressed(std::uint64_t file_size) {
+  return (std::uint64_t{64} << 20U) + 256 * file_size;
+}
+
+}  // namespace
+
+std::span<const std::byte> CompressedRecords::add(std::span<const std::byte> part, std::uint64_t offset) {
+  if (!stream_)
+    stream_ =
+        std::shared_ptr<void>(ZSTD_createDStream(), [](void* s) { ZSTD_freeDStream(static_cast<ZSTD_DStream*>(s)); });
+  auto* const stream = static_cast<ZSTD_DStream*>(stream_.get());
+  const Origin origin{file_, "compressed record"};
+  std::vector<std::byte> made = std::exchange(left_over_, {});
+  ZSTD_inBuffer in{part.data(), part.size(), 0};
+  bool is_full = true;
+  while (in.pos < in.size || is_full) {
+    const std::size_t before = made.size();
+    made.resize(before + ZSTD_DStreamOutSize());
+    ZSTD_outBuffer out{made.data() + before, made.size() - before, 0};
+    const std::size_t result = ZSTD_decompressStream(stream, &out, &in);
+    if (ZSTD_isError(result) != 0) throw MalformedInput(origin, offset, ZSTD_getErrorName(result));
+    is_full = out.pos == out.size;
+    made.resize(before + out.pos);
+    size_ += out.pos;
+    if (size_ > most_decompressed(file_size_)) {
+      throw MalformedInput(origin, offset, "more than 256 times the file's size is compressed in it");
+    }
+  }
+  contents_.push_back(std::move(made));
+  return contents_.back();
+}
+
+namespace {
+
+constexpr std::size_t header = 8;
+/// A smaller one is indexed before another thread has begun.
+constexpr std::size_t least_size = std::size_t{16} << 20U;
+/// A record has less than 64 KiB.
+constexpr std::size_t farthest = std::size_t{1} << 17U;
+
+/// Whether sizes lead from one to the next, of types that there are.
+bool looks_like_records(std::span<const std::byte> bytes, Endian endian) {
+  constexpr int in_a_row = 16;
+  constexpr std::uint32_t last_type = 100;
+  for (int i = 0; i < in_a_row; ++i) {
+    if (bytes.size() < header) return false;
+    const auto type = load<std::uint32_t>(bytes, endian);
+    const std::size_t size = load<std::uint16_t>(bytes.subspan(6), endian);
+    if (type == 0 || type > last_type || size < header || size % header != 0 || size > bytes.size()) return false;
+    bytes = bytes.subspan(size);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::size_t> guess_record(std::span<const std::byte> records, Endian endian) {
+  if (records.size() < least_size) return std::nullopt;
+  const std::size_t middle = records.size() / 2 / header * header;
+  for (std::size_t at = middle; at < middle + farthest; at += header) {
+    if (looks_like_records(records.subspan(at), endian)) return at;
+  }
+  return std::nullopt;
+}
 
 namespace {
 

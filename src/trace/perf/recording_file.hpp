@@ -10,14 +10,15 @@
 #include "sframe_gen/error.hpp"
 #include "sframe_gen/format.hpp"
 #include "support/endian.hpp"
+#include "support/hash.hpp"
 #include "support/mapped_file.hpp"
-#include "support/seeded_hash.hpp"
-#include "trace/perf/event_layouts.hpp"
-#include "trace/perf/features.hpp"
 #include "trace/perf/record.hpp"
 #include "trace/perf/record_index.hpp"
 
 namespace sframe_gen::trace {
+
+/// A recording's bytes: of a file, or of a pipe to its end, which is standard input if `path` is "-". Throws Failure.
+MappedFile open_recording(const std::filesystem::path& path);
 
 /// What `perf record` writes, to a file or a pipe: tools/perf/Documentation/perf.data-file-format.txt. A header says
 /// where events, records and features are; in a pipe, events and features stand between the records. Throws Failure.

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "elf/machine.hpp"
-#include "support/byte_reader.hpp"
+#include "support/bytes.hpp"
 #include "support/text.hpp"
-#include "trace/walk/thread_registers.hpp"
+#include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
 

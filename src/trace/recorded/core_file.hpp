@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "elf/image.hpp"
-#include "elf/note.hpp"
+#include "elf/notes.hpp"
 #include "sframe_gen/format.hpp"
 #include "sframe_gen/unwind.hpp"
-#include "support/seeded_hash.hpp"
+#include "support/hash.hpp"
 #include "trace/walk/address_space.hpp"
 
 namespace sframe_gen::trace {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "elf/build_id.hpp"
 #include "elf/machine.hpp"
+#include "elf/notes.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "sframe_gen/format.hpp"
-#include "support/file_identity.hpp"
-#include "support/seeded_hash.hpp"
+#include "support/hash.hpp"
+#include "support/mapped_file.hpp"
 #include "trace/walk/address_space.hpp"
 
 namespace sframe_gen::trace {

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <utility>
 
-#include "elf/build_id.hpp"
-#include "sframe/abi.hpp"
-#include "support/byte_reader.hpp"
+#include "elf/notes.hpp"
+#include "sframe/format.hpp"
+#include "support/bytes.hpp"
 #include "support/text.hpp"
-#include "trace/walk/thread_registers.hpp"
+#include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "support/seeded_hash.hpp"
+#include "support/hash.hpp"
 #include "trace/perf/recording_file.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/walk/address_space.hpp"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/text.hpp"
-#include "trace/walk/comparison.hpp"
+#include "trace/walk/stack.hpp"
 
 namespace sframe_gen::trace {
 

@@ -5,7 +5,7 @@
 
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/recording.hpp"
-#include "trace/report/named_frame.hpp"
+#include "trace/report/text_report.hpp"
 
 /// One object on one line for each stack. Addresses are strings in hex, as JSON's numbers lose bits.
 namespace sframe_gen::trace {

@@ -1,9 +1,186 @@
 #include "trace/report/text_report.hpp"
 
-#include "trace/report/frame_text.hpp"
-#include "trace/walk/comparison.hpp"
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <sstream>
+#include <string_view>
+
+#include "support/hash.hpp"
+#include "support/text.hpp"
+#include "trace/walk/stack.hpp"
 
 namespace sframe_gen::trace {
+
+NamedFrame named(const Frame& frame) {
+  NamedFrame named{.pc = frame.pc, .function = {}, .file = {}};
+  if (frame.location == nullptr) return named;
+  const Location& location = *frame.location;
+  const std::uint64_t behind_call = frame.pc - frame.instruction();
+  named.file = location.name;
+  named.address = frame.pc - location.bias;
+  CodeFile* const file = location.opened.file.get();
+  if (file == nullptr) return named;
+  const FunctionPlace* function = &file->function_at(frame.instruction() - location.bias);
+  named.offset = function->offset + behind_call;
+  // What handlers of signals return to is no call's end, but a function's begin.
+  if (function->name.empty()) {
+    function = &file->function_at(named.address);
+    named.offset = function->offset;
+  }
+  named.function = function->name;
+  return named;
+}
+
+std::string_view short_name(std::string_view file) {
+  return file.substr(file.rfind('/') + 1);
+}
+
+std::string text_of(const Cut& cut) {
+  return cut.file.empty() || cut.reason.starts_with(cut.file) ? cut.reason : cut.file + ": " + cut.reason;
+}
+
+std::optional<Cut> cut_of(const Stack& stack) {
+  if (stack.is_whole() || stack.frames.empty()) return std::nullopt;
+  const Frame& last = stack.frames.back();
+  const std::uint64_t pc = last.instruction();
+  if (last.location == nullptr) return Cut{{}, unwind::text_of(unwind::Stop::NoModule), hex(pc)};
+  const auto& [name, opened, bias] = *last.location;
+  Cut cut{name, unwind::text_of(stack.stop), hex(pc - bias)};
+  switch (stack.stop) {
+    case unwind::Stop::Stepped:
+      cut.reason = "as many frames as were asked for";
+      break;
+    case unwind::Stop::NoSection:
+      cut.reason = opened.file ? opened.file->why_no_rows() : opened.why_not;
+      break;
+    case unwind::Stop::NoRow:
+      cut.reason = "no row";
+      break;
+    case unwind::Stop::UnreadableMemory:
+      if (stack.is_piece) cut.reason = "the recorded piece of the stack ends";
+      break;
+    default:
+      break;
+  }
+  // Messages have the names of files in them, which need not be fit to be printed.
+  cut.reason = printable(cut.reason);
+  return cut;
+}
+
+namespace {
+
+void append_number(std::string& text, std::uint64_t value, int base, std::size_t digits, char fill) {
+  std::array<char, 32> number{};
+  const char* const end = std::to_chars(number.data(), number.data() + number.size(), value, base).ptr;
+  const auto size = static_cast<std::size_t>(end - number.data());
+  text.append(digits - std::min(digits, size), fill).append(number.data(), size);
+}
+
+}  // namespace
+
+void append_hex(std::string& text, std::uint64_t value, std::size_t digits, char fill) {
+  constexpr int base = 16;
+  append_number(text, value, base, digits, fill);
+}
+
+void append_decimal(std::string& text, std::uint64_t value, std::size_t digits, char fill) {
+  constexpr int base = 10;
+  append_number(text, value, base, digits, fill);
+}
+
+void append_offset(std::string& text, std::uint64_t offset) {
+  text += "+0x";
+  append_hex(text, offset, 1, '0');
+}
+
+void append_function(std::string& text, const NamedFrame& named, const char* unknown) {
+  if (named.function.empty()) {
+    text += unknown;
+  } else {
+    text += named.function;
+    append_offset(text, named.offset);
+  }
+}
+
+namespace {
+
+constexpr std::size_t remembered = 8192, most_at_once = std::size_t{1} << 19U;
+/// Names of templates can have kilobytes.
+constexpr std::size_t longest_remembered = 1024;
+
+bool is_same(const Frame& frame, const Frame& other) {
+  return frame.location == other.location && frame.pc == other.pc && frame.pc_is_exact == other.pc_is_exact;
+}
+
+}  // namespace
+
+SampleText::SampleText(std::ostream& out, KernelNames& kernel) : out_(out), kernel_(kernel), lines_(remembered) {}
+
+void SampleText::add(const Sample& sample, const std::optional<Cut>& cut) {
+  add_head(sample);
+  for (const std::uint64_t pc : sample.kernel) add_kernel_frame(pc);
+  for (const Frame& frame : sample.user.frames) add_frame(frame);
+  if (cut || sample.user.by_dwarf) {
+    std::ostringstream end;
+    write_end(end, sample.user, cut);
+    text_ += end.view();
+  }
+  text_ += '\n';
+  if (text_.size() >= most_at_once) finish();
+}
+
+void SampleText::finish() {
+  out_.write(text_.data(), static_cast<std::streamsize>(text_.size()));
+  text_.clear();
+}
+
+void SampleText::add_head(const Sample& sample) {
+  constexpr std::uint64_t ns_in_s = 1'000'000'000, ns_in_us = 1000;
+  constexpr std::size_t us_digits = 6;
+  text_.append(sample.name) += ' ';
+  text_.append(std::to_string(sample.thread)) += ' ';
+  append_decimal(text_, sample.time / ns_in_s);
+  text_ += '.';
+  append_decimal(text_, sample.time % ns_in_s / ns_in_us, us_digits);
+  text_ += ":\n";
+}
+
+SampleText::Line& SampleText::line_for(const Frame& frame) {
+  const auto location = reinterpret_cast<std::uintptr_t>(frame.location);
+  return lines_[chained(mixed(frame.pc), location + (frame.pc_is_exact ? 1 : 0)) % remembered];
+}
+
+void SampleText::add_kernel_frame(std::uint64_t pc) {
+  const Frame frame{pc, true, &in_kernel_};
+  Line& line = line_for(frame);
+  if (!is_same(line.frame, frame)) {
+    const std::string_view name = kernel_.name_at(pc);
+    line = {frame, {}};
+    append_hex(line.text, pc, address_digits, ' ');
+    line.text += ' ';
+    line.text.append(name.empty() ? "[unknown]" : name).append(" ([kernel])\n");
+  }
+  text_ += line.text;
+}
+
+void SampleText::add_frame(const Frame& frame) {
+  Line& line = line_for(frame);
+  if (frame.location != nullptr && is_same(line.frame, frame)) {
+    text_ += line.text;
+    return;
+  }
+  const NamedFrame named = trace::named(frame);
+  const std::size_t begin = text_.size();
+  append_hex(text_, named.pc, address_digits, ' ');
+  text_ += ' ';
+  append_function(text_, named, "[unknown]");
+  text_.append(" (").append(named.file.empty() ? "[unknown]" : named.file).append(")\n");
+  const std::string_view text = std::string_view(text_).substr(begin);
+  if (frame.location == nullptr || text.size() > longest_remembered) return;
+  line.frame = frame;
+  line.text = text;
+}
 
 namespace {
 

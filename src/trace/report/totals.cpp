@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support/text.hpp"
-#include "trace/walk/comparison.hpp"
+#include "trace/walk/stack.hpp"
 
 namespace sframe_gen::trace {
 

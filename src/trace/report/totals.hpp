@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string>
 
-#include "trace/report/named_frame.hpp"
+#include "trace/report/text_report.hpp"
 
 namespace sframe_gen::trace {
 

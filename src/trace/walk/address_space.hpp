@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,10 +9,37 @@
 #include <string_view>
 #include <vector>
 
+#include "elf/image.hpp"
 #include "sframe_gen/unwind.hpp"
-#include "trace/walk/frame.hpp"
+#include "trace/walk/code_file.hpp"
 
 namespace sframe_gen::trace {
+
+/// The file of a mapping, or what is known instead of it.
+struct OpenedFile {
+  std::shared_ptr<CodeFile> file;  ///< null: it cannot be had
+  std::string why_not;
+};
+
+/// What a PC led to in an address space. Says the same as long as it is there, whatever is mapped at that place later.
+struct Location {
+  std::string name;        ///< the mapping's path, fit to be printed
+  OpenedFile opened;       ///< its file
+  std::uint64_t bias = 0;  ///< what addresses are above those in the file; without a file: above offsets in it
+};
+
+/// They stay where they are.
+using Locations = std::deque<Location>;
+
+struct Frame {
+  std::uint64_t pc = 0;
+  /// Of the instruction, else a return address: its call is in front of it.
+  bool pc_is_exact = true;
+  /// Of the instruction; null: in no mapping. Belongs to the address space that was walked, and to its copies.
+  const Location* location = nullptr;
+
+  std::uint64_t instruction() const { return pc_is_exact ? pc : pc - 1; }
+};
 
 /// A part of a file in the memory of a walked program, as its kernel tells.
 struct Mapping {
@@ -97,5 +125,16 @@ class AddressSpace {
   std::shared_ptr<Locations> locations_;
   Version version_;
 };
+
+/// A part of a mapping, all of one segment.
+struct MappedPiece {
+  std::uint64_t begin, end;  ///< addresses in the program
+  std::uint64_t bias;        ///< what they are above those of the file
+};
+
+/// Without gaps, ascending. The kernel maps whole pages, whose size is its own business: where a page of the file has
+/// the end of one segment and the begin of another, both mappings hold both, and the offset in the file tells which it
+/// is. Empty: the mapping holds no part of a PT_LOAD, or of too many, so that the file is not the one that was mapped.
+std::vector<MappedPiece> pieces_of(const Mapping& mapping, const elf::Image& image);
 
 }  // namespace sframe_gen::trace

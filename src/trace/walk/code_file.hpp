@@ -14,10 +14,13 @@
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
 #include "sframe_gen/view.hpp"
-#include "support/seeded_hash.hpp"
-#include "trace/walk/kept_file.hpp"
+#include "support/hash.hpp"
+#include "trace/walk/section_cache.hpp"
 
 namespace sframe_gen::trace {
+
+/// "std::vector<int>::at(unsigned long)" of a symbol that C++ or Rust made from it; any other symbol as it is.
+std::string demangled(const std::string& symbol);
 
 /// A name and how far behind its begin an address lies.
 struct FunctionPlace {

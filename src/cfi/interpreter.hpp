@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cfi/dwarf.hpp"
+#include "cfi/expression.hpp"
+#include "cfi/fast_path.hpp"
+#include "cfi/frame_index.hpp"
+#include "cfi/instruction.hpp"
+#include "cfi/rules.hpp"
+
+namespace sframe_gen::cfi {
+
+/// What one instruction makes of rules.
+class RuleChange {
+ public:
+  /// `cfa_is_expression`: def_cfa_offset and def_cfa_register have nothing to change.
+  RuleChange(const TrackedRegisters& tracked, const Rules& rules, bool cfa_is_expression)
+      : tracked_(tracked), rules_(rules), cfa_is_expression_(cfa_is_expression) {}
+
+  /// One without an expression, of those that set or restore a rule. `initial`: what the CIE says; null inside the CIE.
+  void apply(const Instruction& instruction, const Rules* initial);
+  /// One with an expression. Throws MalformedInput.
+  void apply_expression(const Instruction& instruction, const ExpressionBytes& expression);
+
+  const Rules& rules() const { return rules_; }
+  bool cfa_is_expression() const { return cfa_is_expression_; }
+
+ private:
+  void apply_cfa(const Instruction& instruction);
+  void set(DwarfRegister number, const RegisterRule& rule);
+  void restore(DwarfRegister number, const Rules& initial);
+
+  const TrackedRegisters& tracked_;
+  Rules rules_;
+  bool cfa_is_expression_;
+};
+
+/// The same rules in the words that SFrame has, where the CFA says more of a rule than the rule itself: a value CFA + N
+/// is counted from the CFA's register, and a slot at that register + N from the CFA. Equal rules then compare equal.
+Rules normal_form(const Rules& rules);
+
+/// What is left if the caller's SP is said to be the CFA + `bias`, as SFrame takes it: rules in normal form, counted
+/// from that CFA. `stack_pointer` is another value than DWARF's CFA + bias, in normal form. Without a value where a
+/// rule counts from a CFA that is in memory: once another value takes its name, nothing else leads there.
+std::optional<Rules> counted_from_stack_pointer(const Rules& rules, const Formula& stack_pointer, std::int64_t bias);
+
+/// On s390x functions keep their caller's SP in a floating-point register or in a slot of their own, and SFrame takes
+/// it to be CFA - 160. While a frame lives, its CFA and its caller's registers do not change. So one row with the CFA
+/// of a function's entry, SP + 160, and SP unchanged proves SP = CFA - 160 for all rows of the FDE: rules for SP that
+/// name a register or a slot are dropped then.
+///
+/// Proves nothing where the CFA is ever counted from anything but SP and FP, as in code that switches stacks. Not for
+/// signal frames, nor for a part split off (.cold), which has no such row.
+void drop_proven_stack_pointers(std::vector<NumberedRow>& rows, NumberedRules& rules, const TrackedRegisters& tracked);
+
+/// Runs call frame instructions over the columns that SFrame can speak of, and gives the rows of the unwind table
+/// (DWARF 5, sections 6.4.2 and 6.4.3).
+class CfiInterpreter {
+ public:
+  /// `table` and `rules`, which get the rows' rules, must outlive the interpreter.
+  CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, NumberedRules& rules);
+
+  /// The rows of one FDE, equal neighbours merged, none at or past the function's end; the first is at offset 0.
+  /// `rows` is cleared first, so that a caller can reuse its memory. Instructions that cannot be followed give one row,
+  /// which says so.
+  void run(const Fde& fde, std::vector<NumberedRow>& rows);
+
+  /// With as many rules, instructions cannot be followed: compilers make a thousandth, and each takes a hundred times
+  /// the bytes that ask for it.
+  static constexpr std::size_t most_rules = std::size_t{1} << 18U;
+
+ private:
+  /// Where the interpreter is in one function.
+  struct Progress {
+    std::uint64_t start;     ///< virtual address of the function
+    std::uint64_t location;  ///< bytes from `start`
+    bool in_cie;             ///< running initial instructions: no rows, no restores
+  };
+
+  /// Where the instructions of a CIE leave off.
+  struct InitialState : RuleState {
+    bool is_known = false;
+    std::vector<RuleState> remembered;  ///< which its FDEs may restore
+  };
+
+  const InitialState& initial_state(std::uint32_t cie_index);
+  bool restores_our_column(const Instruction& instruction) const;
+  void execute_fde(const Fde& fde, const RuleState& initial, std::vector<NumberedRow>& rows);
+  void follow_usual(ByteReader& reader, const Fde& fde, Progress& progress, std::vector<NumberedRow>& rows);
+  bool execute_one(ByteReader& reader, const InstructionContext& context, Progress& progress, const RuleState* initial,
+                   std::vector<NumberedRow>* rows);
+  void apply(const Instruction& instruction, ByteReader& reader, const RuleState* initial);
+  void change_rules(const Instruction& instruction, const RuleState* initial);
+  InstructionContext context_of(const Cie& cie) const;
+  ByteReader reader_of(std::span<const std::byte> instructions) const;
+  void remember(ByteReader& reader);
+  void restore_state(ByteReader& reader);
+  void advance_to(std::uint64_t location, Progress& progress, std::vector<NumberedRow>* rows);
+  void keep_up_with_generation();
+  RuleNumber unknown(UnknownReason reason) { return rules_.number_of({reason, {}, {}, {}}); }
+
+  const FrameTable& table_;
+  TrackedRegisters tracked_;
+  NumberedRules& rules_;
+  std::uint32_t generation_;
+  UsualInstructions usual_;
+  KnownSteps steps_;
+  std::vector<InitialState> initial_states_;
+  RuleState state_;
+  std::vector<RuleState> remembered_;
+};
+
+}  // namespace sframe_gen::cfi

@@ -1,0 +1,75 @@
+#include "elf/notes.hpp"
+
+#include <algorithm>
+
+#include "support/bytes.hpp"
+
+namespace sframe_gen::elf {
+
+std::vector<Note> read_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endian endian,
+                             const Origin& origin) {
+  const std::uint64_t padding = alignment == 8 ? 8 : 4;
+  ByteReader reader(bytes, endian, origin);
+  std::vector<Note> notes;
+  const auto skip_padding = [&] {
+    reader.take(std::min(reader.left(), (padding - reader.offset() % padding) % padding), "padding of a note");
+  };
+  while (reader.left() >= 12) {
+    const std::uint32_t name_size = reader.u32("name size of a note");
+    const std::uint32_t descriptor_size = reader.u32("descriptor size of a note");
+    Note note{reader.u32("type of a note"), {}, {}};
+    const auto name = reader.take(name_size, "name of a note");
+    const auto end = std::find(name.begin(), name.end(), std::byte{0});
+    note.owner.assign(reinterpret_cast<const char*>(name.data()), static_cast<std::size_t>(end - name.begin()));
+    skip_padding();
+    note.descriptor = reader.take(descriptor_size, "descriptor of a note");
+    skip_padding();
+    notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
+namespace {
+
+/// What Linux before 6.12 reads of a mapped file to find its build-id, in bytes.
+constexpr std::uint64_t first_page = 4096;
+
+}  // namespace
+
+std::span<const std::byte> build_id(const Image& image) {
+  for (const Section& section : image.sections()) {
+    if (section.header.sh_type != SHT_NOTE) continue;
+    try {
+      for (const Note& note : read_notes(image.bytes_of(section), section.header.sh_addralign, image.endian(),
+                                         {image.name(), section.name})) {
+        if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return note.descriptor;
+      }
+    } catch (const MalformedInput&) {
+      // Nobody finds a build-id in that one.
+    }
+  }
+  return {};
+}
+
+std::string hex_digits(std::span<const std::byte> bytes) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    const auto value = std::to_integer<unsigned>(byte);
+    text += {digits[value >> 4U], digits[value & 15U]};
+  }
+  return text;
+}
+
+bool is_build_id_in_first_page(const Image& image, std::uint64_t file_offset) {
+  return file_offset + build_id(image).size() <= first_page;
+}
+
+std::optional<std::uint64_t> build_id_in_first_page(const Image& image) {
+  const auto id = build_id(image);
+  if (id.empty()) return {};
+  const auto offset = static_cast<std::uint64_t>(id.data() - image.file_bytes().data());
+  return is_build_id_in_first_page(image, offset) ? std::optional(offset) : std::nullopt;
+}
+
+}  // namespace sframe_gen::elf

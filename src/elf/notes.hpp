@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "sframe_gen/error.hpp"
+#include "support/endian.hpp"
+
+namespace sframe_gen::elf {
+
+/// One entry of an SHT_NOTE section (gABI, chapter 5, "Note Section").
+struct Note {
+  std::uint32_t type;
+  std::string owner;  ///< without the terminating zero
+  std::span<const std::byte> descriptor;
+};
+
+/// `alignment` is the section's: 8 pads name and descriptor to 8 bytes, everything else to 4. Throws MalformedInput.
+std::vector<Note> read_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endian endian,
+                             const Origin& origin);
+
+/// Descriptor of the first NT_GNU_BUILD_ID note; empty if there is none. Throws MalformedInput.
+std::span<const std::byte> build_id(const Image& image);
+
+/// "1f02": bytes as digits, as build-ids are written.
+std::string hex_digits(std::span<const std::byte> bytes);
+
+/// File offset of the build-id. None if it is not in the first page, where nobody would miss it.
+std::optional<std::uint64_t> build_id_in_first_page(const Image& image);
+
+/// Whether a build-id of as many bytes as that of `image` is within the first page at `file_offset`.
+bool is_build_id_in_first_page(const Image& image, std::uint64_t file_offset);
+
+}  // namespace sframe_gen::elf

@@ -1,0 +1,135 @@
+#include "trace/perf/record.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "elf/notes.hpp"
+#include "support/bytes.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+constexpr std::size_t word = 8;
+
+constexpr std::uint64_t id_bits = sample_bit::thread | sample_bit::time | sample_bit::id | sample_bit::stream_id |
+                                  sample_bit::processor | sample_bit::identifier;
+
+}  // namespace
+
+void EventLayouts::add(std::span<const std::byte> event, std::span<const std::byte> ids) {
+  layouts_.push_back(read(event));
+  for (ByteReader reader(ids, endian_, origin_); reader.left() >= word;) by_id_[reader.u64("ID")] = layouts_.size() - 1;
+}
+
+bool EventLayouts::has_stacks() const {
+  constexpr std::uint64_t both = sample_bit::user_registers | sample_bit::user_stack;
+  return std::ranges::any_of(layouts_, [](const EventLayout& layout) { return (layout.sample_type & both) == both; });
+}
+
+EventLayout EventLayouts::read(std::span<const std::byte> event) const {
+  // struct perf_event_attr: type, size, config, period, sample_type, read_format, flags, ...
+  ByteReader reader(event, endian_, origin_);
+  EventLayout layout;
+  reader.take(24, "event");
+  layout.sample_type = reader.u64("sample type");
+  layout.read_format = reader.u64("read format");
+  // Bit fields count from the other end on a big-endian machine.
+  constexpr unsigned sample_id_all = 18;
+  const std::uint64_t flags = reader.u64("flags");
+  layout.all_have_id = (flags >> (endian_ == Endian::Little ? sample_id_all : 63 - sample_id_all) & 1U) != 0;
+  reader.take(24, "event");
+  if (reader.left() >= word) layout.branch_type = reader.u64("branch type");
+  if (reader.left() >= word) layout.user_registers = reader.u64("user registers");
+  return layout;
+}
+
+const EventLayout* EventLayouts::of(const Record& record) const {
+  const EventLayout& first = layouts_.front();
+  if (layouts_.size() == 1 || (first.sample_type & sample_bit::identifier) == 0) return &first;
+  // All events that are recorded together have their ID at the same place: the first word of a sample, the last of
+  // others.
+  if (record.body.size() < word) return nullptr;
+  if (record.type != record_type::sample && !first.all_have_id) return &first;
+  const std::size_t place = record.type == record_type::sample ? 0 : record.body.size() - word;
+  const auto found = by_id_.find(load<std::uint64_t>(record.body.subspan(place), endian_));
+  if (found != by_id_.end()) return &layouts_[found->second];
+  // What perf itself wrote of the time before has 0 there.
+  return record.type == record_type::sample ? nullptr : &first;
+}
+
+std::uint64_t EventLayouts::time_of(const Record& record) const {
+  const std::uint64_t type = record.layout->sample_type;
+  if ((type & sample_bit::time) == 0) return 0;
+  const auto words_of = [&](std::uint64_t bits) { return static_cast<std::size_t>(std::popcount(type & bits)) * word; };
+  std::size_t place = 0;
+  if (record.type == record_type::sample) {
+    place = words_of(sample_bit::identifier | sample_bit::ip | sample_bit::thread);
+  } else {
+    const std::size_t id_size = words_of(id_bits);
+    if (!record.layout->all_have_id || record.body.size() < id_size) return 0;
+    place = record.body.size() - id_size + words_of(sample_bit::thread);
+  }
+  if (record.body.size() < place + word) return 0;
+  return load<std::uint64_t>(record.body.subspan(place), endian_);
+}
+
+namespace {
+
+/// Up to the first zero, or all of it.
+std::string text_in(std::span<const std::byte> bytes) {
+  const auto* const begin = reinterpret_cast<const char*>(bytes.data());
+  return {begin, ::strnlen(begin, bytes.size())};
+}
+
+std::optional<sframe::Abi> abi_of(const std::string& machine, Endian endian) {
+  const bool is_little = endian == Endian::Little;
+  if (machine == "x86_64" && is_little) return sframe::Abi::Amd64;
+  if (machine == "aarch64" || machine == "aarch64_be") {
+    return is_little ? sframe::Abi::Aarch64Little : sframe::Abi::Aarch64Big;
+  }
+  if (machine == "s390x" && !is_little) return sframe::Abi::S390x;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Features::add(std::uint64_t feature, std::span<const std::byte> bytes) {
+  if (feature == of_machine) read_machine(bytes);
+  if (feature == of_build_ids) add_build_ids(bytes);
+}
+
+void Features::read_machine(std::span<const std::byte> bytes) {
+  ByteReader reader(bytes, endian_, origin_);
+  const std::string machine = text_in(reader.take(reader.u32("length"), "machine"));
+  abi_ = abi_of(machine, endian_);
+  if (!abi_) {
+    throw Refused(origin_.file, "was recorded on " + printable(machine) +
+                                    (endian_ == Endian::Little ? " (little-endian)" : " (big-endian)") +
+                                    ", for which SFrame has no ABI");
+  }
+}
+
+void Features::add_build_ids(std::span<const std::byte> bytes) {
+  // Behind a record's header a process, 20 bytes of ID with their number in the 21st, and a path.
+  constexpr std::size_t process = 4, id_room = 24, usual_id = 20;
+  ByteReader reader(bytes, endian_, origin_);
+  while (reader.left() >= record_header_size + process + id_room) {
+    reader.u32("type");
+    const std::uint16_t flags = reader.u16("flags");
+    const std::uint16_t size = reader.u16("size");
+    if (size < record_header_size) reader.fail("size of a build-id's record is " + hex(size));
+    const auto record = reader.take(size - record_header_size, "build-id");
+    if (record.size() < process + id_room) continue;
+    const auto id = record.subspan(process, id_room);
+    constexpr std::uint16_t has_size = 1U << 15U;
+    const std::size_t id_size = (flags & has_size) != 0
+                                    ? std::min<std::size_t>(std::to_integer<std::size_t>(id[usual_id]), usual_id)
+                                    : usual_id;
+    build_ids_[text_in(record.subspan(process + id_room))] = elf::hex_digits(id.first(id_size));
+  }
+}
+
+}  // namespace sframe_gen::trace

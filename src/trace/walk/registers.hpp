@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "sframe_gen/format.hpp"
+#include "sframe_gen/unwind.hpp"
+#include "trace/walk/address_space.hpp"
+
+/// Registers in the orders in which kernels hand them out.
+namespace sframe_gen::trace {
+
+/// The machine that this program was built for.
+sframe::Abi host_abi();
+
+/// Of a machine's registers as ptrace and core files have them (NT_PRSTATUS: struct user_regs_struct of x86-64,
+/// user_pt_regs of arm64, s390_regs of s390), or none where there are too few bytes.
+std::optional<unwind::Registers> general_registers(sframe::Abi abi, std::span<const std::byte> bytes);
+
+/// Adds those that code keeps others in: s390x's floating-point registers (NT_FPREGSET, s390_fp_regs). No other
+/// machine's rows use any.
+void add_floating_point_registers(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers);
+
+/// What a thread's signal (NT_SIGINFO, siginfo_t) says of its PC: of some, the kernel makes it that of the next
+/// instruction, which may be another function's. It counts as a return address then.
+void add_signal(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers);
+
+/// Of what perf recorded: the values of the registers in `mask`, by the numbers of asm/perf_regs.h.
+std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64_t mask,
+                                                    std::span<const std::uint64_t> values);
+
+/// Where a signal handler returns to, a system call stands that gives the interrupted registers back. The vDSOs of
+/// aarch64 and s390x (Linux 6.1) have no call frame information for it, and no row of s390x could say it; but where the
+/// call finds the registers is part of what the kernel promises. If the instruction at the PC is that call, puts them
+/// into `registers`; false leaves these as they are.
+bool return_from_signal(AddressSpace& space, unwind::Registers& registers, unwind::ReadMemory read, void* context);
+
+}  // namespace sframe_gen::trace

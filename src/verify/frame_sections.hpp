@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "cfi/frame_index.hpp"
+#include "support/bytes.hpp"
+#include "support/endian.hpp"
+
+namespace sframe_gen::verify {
+
+/// What libdwarf is known to read wrongly in this FDE or its CIE, as a clause; null: nothing. Where it disagrees with a
+/// row of such an FDE, the row is not wrong but unchecked. Throws MalformedInput.
+///
+/// libdwarf 20210528 and 0.11: DW_CFA_val_offset_sf becomes "same value", and the operand of DW_CFA_set_loc is taken
+/// for an address, whatever the CIE says of pointers.
+const char* misread_by_libdwarf(const cfi::FrameTable& table, std::size_t fde_index);
+
+/// How the FDEs of a CIE begin.
+struct EntryForm {
+  std::uint8_t pointer_encoding = 0;   ///< DW_EH_PE_*
+  bool has_augmentation_data = false;  ///< behind the pointers
+};
+
+/// What a CIE, read from behind its id, says of them. Nothing where it cannot be read: a version, an augmentation
+/// letter or a pointer encoding that is not known, another size of addresses than 8, or too few bytes.
+std::optional<EntryForm> form_of_entries(ByteReader cie);
+
+/// Whether an FDE, read from behind the reference to its CIE, has all that it begins with.
+bool is_readable(ByteReader fde, const EntryForm& form);
+
+/// What the walk has seen that libdwarf will not tell.
+struct CheckedFrameSection {
+  /// Bytes up to the terminator of .eh_frame (a zero length), or the whole size when there is none.
+  std::uint64_t used = 0;
+  /// Bytes [begin, end) that libdwarf must not see, to become DW_CFA_nop of the record before them, at `record`.
+  /// Ascending. Zero lengths in .debug_frame: Go ends its own part with one, a linker puts that of C behind, and
+  /// libdwarf would read no further. Records that cannot be read: it would read none.
+  struct Taken {
+    std::uint64_t record, begin, end;
+  };
+  std::vector<Taken> taken_in;
+  /// Whether the section begins with such a record, which must be one of its own then.
+  bool first_is_unreadable = false;
+  /// Places in the section of augmentation letters without data that some libdwarf does not know: 'B' and 'G' of
+  /// aarch64, on which 20210528 gives up.
+  std::vector<std::uint64_t> aarch64_letters;
+  /// What the CIEs with such letters say, by offset in the section.
+  struct Marks {
+    bool signal_frame = false;
+    bool b_key = false;
+  };
+  std::unordered_map<std::uint64_t, Marks> aarch64_cies;
+};
+
+/// Walks the records of .eh_frame or .debug_frame as far as libdwarf must be helped: where they end, and what it would
+/// stumble over. Throws MalformedInput for lengths that do not fit.
+///
+/// This is not the generator's reading (cfi/frame_index.hpp), and shares nothing with it: a second opinion is one's
+/// own.
+CheckedFrameSection check_frame_section(cfi::FrameSection kind, std::span<const std::byte> bytes, Endian endian,
+                                        const Origin& origin);
+
+/// A copy of a CFI section that every libdwarf reads; null where the section is one. Each letter of aarch64 becomes
+/// 'S', which has no data either, and what is taken in DW_CFA_nop of the record before.
+std::shared_ptr<const std::vector<std::byte>> readable_copy(cfi::FrameSection kind, std::span<const std::byte> bytes,
+                                                            Endian endian, const CheckedFrameSection& checked);
+
+/// The instructions of the record at `record`, in bytes from the section's start, without those that the copy made of
+/// what is taken in.
+std::span<const std::byte> without_taken_in(const CheckedFrameSection& checked, std::uint64_t record,
+                                            std::span<const std::byte> instructions);
+
+}  // namespace sframe_gen::verify

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "cfi/frame_index.hpp"
+#include "support/endian.hpp"
+
+// Two generations of one interface: 20210528 (Debian 12) against 0.4 and later. Same calls, other types.
+#if SFRAME_GEN_LIBDWARF_INTERFACE_A
+struct Dwarf_Obj_Access_Interface_a_s;
+#else
+struct Dwarf_Obj_Access_Interface_s;
+#endif
+
+namespace sframe_gen::verify {
+
+#if SFRAME_GEN_LIBDWARF_INTERFACE_A
+using DwarfObjectInterface = Dwarf_Obj_Access_Interface_a_s;
+#else
+using DwarfObjectInterface = Dwarf_Obj_Access_Interface_s;
+#endif
+
+/// What libdwarf takes for an object file: section 0, which is nothing, and section 1, one of CFI. libdwarf never sees
+/// the ELF file.
+class DwarfObject {
+ public:
+  /// `name` and `bytes` must outlive it.
+  DwarfObject(const char* name, std::span<const std::byte> bytes, std::uint64_t address, Endian endian);
+  ~DwarfObject();
+  DwarfObject(const DwarfObject&) = delete;
+  DwarfObject& operator=(const DwarfObject&) = delete;
+
+  DwarfObjectInterface* interface();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+/// The unwind table's rule for one column at one PC, as libdwarf's own row evaluation gives it. Nothing of it comes
+/// from src/cfi: --verify holds the two against each other.
+struct EvaluatedRule {
+  enum class Kind : std::uint8_t { Offset, ValOffset, Expression, ValExpression };
+  Kind kind = Kind::Offset;
+  bool offset_relevant = false;  ///< with Kind::Offset: false means `base` itself is the value
+  std::uint64_t base = 0;        ///< DWARF register number, or one of DwarfSession's special columns
+  std::int64_t offset = 0;       ///< from `base`
+  std::span<const std::byte> block;
+  std::optional<std::uint64_t> next_row_pc;  ///< where the table's next row starts; none: this is the last
+};
+
+/// A libdwarf reader over one CFI section. The only user of libdwarf; its types do not leave this and dwarf_object.cpp.
+/// The section is handed over as bytes, so libdwarf never parses the ELF file itself.
+class DwarfSession {
+ public:
+  /// Columns that `EvaluatedRule::base` can name beside the machine's registers. A register without a rule reads as
+  /// `same_value_column`.
+  static constexpr std::uint16_t cfa_column = 1436, undefined_column = 1034, same_value_column = 1035;
+
+  /// `section_bytes` must outlive the session. Throws MalformedInput for a damaged section.
+  DwarfSession(cfi::FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
+               Endian endian, const Origin& origin);
+  ~DwarfSession();
+  DwarfSession(DwarfSession&&) noexcept;
+  DwarfSession& operator=(DwarfSession&&) noexcept;
+
+  const cfi::FrameTable& table() const;
+  /// The rule of `column` (a register number or `cfa_column`) at `pc` in FDE `fde_index` of the table.
+  /// Throws MalformedInput when libdwarf cannot evaluate it.
+  EvaluatedRule evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) const;
+
+  /// libdwarf keeps a table for every FDE it has evaluated, some kilobytes each. This gives them back.
+  void release_memory();
+
+ private:
+  struct Handle;
+  std::unique_ptr<Handle> handle_;
+};
+
+/// For a program of its own, not for a library, as it changes libdwarf for the whole process: libdwarf no longer keeps
+/// a tree of every block it hands out, so that who forgets one can free all. A session knows its own, and the tree is
+/// half the time.
+void skip_bookkeeping_of_libdwarf();
+
+}  // namespace sframe_gen::verify
