@@ -217,43 +217,39 @@ bool is_about_register(CfaOpcode opcode) {
 
 }  // namespace
 
-CfiInterpreter::CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, NumberedRules& rules)
+CfiInterpreter::CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, NumberedRules& rules,
+                               Paths paths)
     : table_(table),
       tracked_(tracked),
       rules_(rules),
+      paths_(paths),
       generation_(rules.generation()),
-      usual_(tracked),
+      fast_path_(tracked),
       initial_states_(table.cies.size()) {}
 
 void CfiInterpreter::run(const Fde& fde, std::vector<NumberedRow>& rows) {
-  rows.clear();
   keep_up_with_generation();
   const Cie& cie = table_.cies[fde.cie_index];
   const InitialState& initial = initial_state(fde.cie_index);
-  state_ = static_cast<const RuleState&>(initial);
-  remembered_.clear();
-  if (!initial.remembered.empty()) remembered_ = initial.remembered;
-  if (cie.return_address != tracked_.return_address) {
-    rows.push_back({0, unknown(UnknownReason::ForeignReturnColumn)});
-    return;
-  }
-  if (cie.has_unknown_letters) {
-    rows.push_back({0, unknown(UnknownReason::UnknownAugmentation)});
-    return;
-  }
+  const auto only_row = [&](UnknownReason reason) { rows.assign(1, {0, unknown(reason)}); };
+  if (cie.return_address != tracked_.return_address) return only_row(UnknownReason::ForeignReturnColumn);
+  if (cie.has_unknown_letters) return only_row(UnknownReason::UnknownAugmentation);
   // What the rest of the CIE says is lost, so the FDE's own rules, even a new CFA, are not all there is.
-  if (const auto* reason = std::get_if<UnknownReason>(&rules_[initial.rules].cfa);
-      reason != nullptr && *reason != UnknownReason::CfaRuleWithoutRegister) {
-    rows.push_back({0, unknown(*reason)});
-    return;
-  }
+  if (const auto* reason = std::get_if<UnknownReason>(&rules_[initial.state.rules].cfa);
+      reason != nullptr && *reason != UnknownReason::CfaRuleWithoutRegister)
+    return only_row(*reason);
+  progress_.location = 0;
+  progress_.state = initial.state;
+  progress_.remembered = initial.remembered;
+  progress_.rows.swap(rows);
+  progress_.rows.clear();
   try {
-    execute_fde(fde, initial, rows);
+    execute_fde(fde, initial.state);
   } catch (const MalformedInput&) {
-    // Whoever wrote this meant something else: the rows before it are no better than those behind.
-    rows.assign(1, {0, unknown(UnknownReason::MalformedFde)});
-    return;
+    // The rows before the fault are no better than those after it: the writer meant something else.
+    return only_row(UnknownReason::MalformedFde);
   }
+  rows.swap(progress_.rows);
   while (!rows.empty() && rows.back().pc_offset >= fde.function_size) rows.pop_back();
   if (tracked_.entry_cfa_offset != 0 && !cie.signal_frame) drop_proven_stack_pointers(rows, rules_, tracked_);
 }
@@ -261,29 +257,24 @@ void CfiInterpreter::run(const Fde& fde, std::vector<NumberedRow>& rows) {
 void CfiInterpreter::keep_up_with_generation() {
   if (generation_ == rules_.generation()) return;
   generation_ = rules_.generation();
-  steps_.forget();
+  fast_path_.forget();
   initial_states_.assign(table_.cies.size(), {});
 }
 
 const CfiInterpreter::InitialState& CfiInterpreter::initial_state(std::uint32_t cie_index) {
   InitialState& initial = initial_states_[cie_index];
-  if (!initial.is_known) {
-    const Cie& cie = table_.cies[cie_index];
-    state_ = {rules_.number_of({}), false};
-    remembered_.clear();
-    Progress progress{0, 0, true};
-    ByteReader reader = reader_of(cie.initial_instructions);
-    try {
-      if (reader.left() > longest_initial_instructions) reader.fail("more initial instructions than can be followed");
-      while (!reader.at_end() && execute_one(reader, context_of(cie), progress, nullptr, nullptr)) {
-      }
-    } catch (const MalformedInput&) {
-      state_.rules = unknown(UnknownReason::MalformedFde);
+  if (initial.is_known) return initial;
+  const Cie& cie = table_.cies[cie_index];
+  progress_ = {0, {rules_.number_of({}), false}, {}, {}};
+  ByteReader reader = reader_of(cie.initial_instructions);
+  try {
+    if (reader.left() > longest_initial_instructions) reader.fail("more initial instructions than can be followed");
+    while (!reader.at_end() && execute_one(reader, {cie})) {
     }
-    static_cast<RuleState&>(initial) = state_;
-    initial.remembered = remembered_;
-    initial.is_known = true;
+  } catch (const MalformedInput&) {
+    progress_.state.rules = unknown(UnknownReason::MalformedFde);
   }
+  initial = {true, progress_.state, std::move(progress_.remembered)};
   return initial;
 }
 
@@ -303,39 +294,33 @@ ByteReader CfiInterpreter::reader_of(std::span<const std::byte> instructions) co
   return {instructions, table_.endian, table_.origin, table_.offset_of(instructions)};
 }
 
-void CfiInterpreter::execute_fde(const Fde& fde, const RuleState& initial, std::vector<NumberedRow>& rows) {
-  const Cie& cie = table_.cies[fde.cie_index];
-  const InstructionContext context = context_of(cie);
-  Progress progress{fde.function_start, 0, false};
+void CfiInterpreter::execute_fde(const Fde& fde, const RuleState& initial) {
+  const Block block{table_.cies[fde.cie_index], fde.function_start, &initial};
   ByteReader reader = reader_of(fde.instructions);
-  while (follow_usual(reader, fde, progress, rows), !reader.at_end()) {
-    const KnownSteps::Step step = usual_step(reader.rest(), usual_, state_, fde.cie_index);
-    if (!execute_one(reader, context, progress, &initial, &rows)) break;
-    if (step != 0 && KnownSteps::has_state(state_, fde.cie_index))
-      steps_.put(step, KnownSteps::state_of(state_, fde.cie_index));
+  // Of longer ones, each change of rules is counted.
+  if (paths_ == Paths::Both && reader.left() < most_rules / 2) execute_fast(fde, block, reader);
+  while (!reader.at_end() && execute_one(reader, block))
     if (rules_.size() > most_rules) reader.fail("more different rules than can be kept");
-  }
-  advance_to(fde.function_size, progress, &rows);
+  progress_.advance_to(fde.function_size);
 }
 
-void CfiInterpreter::follow_usual(ByteReader& reader, const Fde& fde, Progress& progress,
-                                  std::vector<NumberedRow>& rows) {
-  UsualWalk walk{reader.rest(), table_.endian,     table_.cies[fde.cie_index].code_alignment,
-                 fde.cie_index, progress.location, state_};
-  reader.skip(cfi::follow_usual(walk, usual_, steps_, remembered_, rows));
-  progress.location = walk.location;
-  state_ = walk.state;
+void CfiInterpreter::execute_fast(const Fde& fde, const Block& block, ByteReader& reader) {
+  const auto change = [&](std::span<const std::byte> bytes, RuleNumber before) {
+    ByteReader one = reader_of(bytes);
+    return changed({before, false}, read_instruction(one, context_of(block.cie)), block).rules;
+  };
+  reader.skip(fast_path_.run(fde.instructions, table_.endian, block.cie, fde.cie_index, change, progress_));
 }
 
-/// Gives false where nothing behind the instruction can be known.
-bool CfiInterpreter::execute_one(ByteReader& reader, const InstructionContext& context, Progress& progress,
-                                 const RuleState* initial, std::vector<NumberedRow>* rows) {
+/// Gives false where nothing after the instruction can be known.
+bool CfiInterpreter::execute_one(ByteReader& reader, const Block& block) {
   const std::uint64_t at = reader.offset();
-  const Instruction instruction = read_instruction(reader, context);
-  if (!instruction.known || (progress.in_cie && restores_our_column(instruction))) {
-    Rules rules = rules_[state_.rules];
+  const bool in_cie = block.initial_state == nullptr;
+  const Instruction instruction = read_instruction(reader, context_of(block.cie));
+  if (!instruction.known || (in_cie && restores_our_column(instruction))) {
+    Rules rules = rules_[progress_.state.rules];
     rules.cfa = UnknownReason::UnknownInstruction;
-    state_.rules = rules_.number_of(rules);
+    progress_.state.rules = rules_.number_of(rules);
     return false;
   }
   switch (instruction.opcode) {
@@ -345,68 +330,47 @@ bool CfiInterpreter::execute_one(ByteReader& reader, const InstructionContext& c
     case CfaOpcode::AdvanceLoc4:
     case CfaOpcode::MipsAdvanceLoc8: {
       std::uint64_t location = 0;
-      if (__builtin_add_overflow(progress.location, instruction.advance, &location))
+      if (__builtin_add_overflow(progress_.location, instruction.advance, &location))
         reader.fail(at, "location advance does not fit in 64 bits");
-      if (progress.in_cie) reader.fail(at, "initial instructions advance the location");
-      advance_to(location, progress, rows);
+      if (in_cie) reader.fail(at, "initial instructions advance the location");
+      progress_.advance_to(location);
       break;
     }
-    case CfaOpcode::SetLoc:
-      if (progress.in_cie) reader.fail(at, "initial instructions set the location");
-      if (instruction.location < progress.start + progress.location) {
-        reader.fail(at, "DW_CFA_set_loc goes back to " + hex(instruction.location) + " from " +
-                            hex(progress.start + progress.location));
-      }
-      advance_to(instruction.location - progress.start, progress, rows);
+    case CfaOpcode::SetLoc: {
+      if (in_cie) reader.fail(at, "initial instructions set the location");
+      const std::uint64_t here = block.function_start + progress_.location;
+      if (instruction.location < here)
+        reader.fail(at, "DW_CFA_set_loc goes back to " + hex(instruction.location) + " from " + hex(here));
+      progress_.advance_to(instruction.location - block.function_start);
+      break;
+    }
+    case CfaOpcode::Nop:
+    case CfaOpcode::GnuArgsSize:
+      break;
+    case CfaOpcode::RememberState:
+      if (progress_.remembered.size() == most_remembered) reader.fail(at, "DW_CFA_remember_state nests too deep");
+      progress_.remembered.push_back(progress_.state);
+      break;
+    case CfaOpcode::RestoreState:
+      if (progress_.remembered.empty()) reader.fail(at, "DW_CFA_restore_state has no state to restore");
+      progress_.state = progress_.remembered.back();
+      progress_.remembered.pop_back();
       break;
     default:
-      apply(instruction, reader, initial);
+      progress_.state = changed(progress_.state, instruction, block);
   }
   return true;
 }
 
-/// Closes the row at the current location. Several instructions at one location give one row.
-void CfiInterpreter::advance_to(std::uint64_t location, Progress& progress, std::vector<NumberedRow>* rows) {
-  if (location == progress.location) return;
-  if (rows->empty() || rows->back().rules != state_.rules) rows->push_back({progress.location, state_.rules});
-  progress.location = location;
-}
-
-void CfiInterpreter::apply(const Instruction& instruction, ByteReader& reader, const RuleState* initial) {
-  switch (instruction.opcode) {
-    case CfaOpcode::Nop:
-    case CfaOpcode::GnuArgsSize:
-      return;
-    case CfaOpcode::RememberState:
-      return remember(reader);
-    case CfaOpcode::RestoreState:
-      return restore_state(reader);
-    default:
-      change_rules(instruction, initial);
-  }
-}
-
-/// `initial` null: in a CIE.
-void CfiInterpreter::change_rules(const Instruction& instruction, const RuleState* initial) {
-  if (is_about_register(instruction.opcode) && !follows(tracked_, instruction.target)) return;
-  RuleChange change(tracked_, rules_[state_.rules], state_.cfa_is_expression);
+RuleState CfiInterpreter::changed(const RuleState& before, const Instruction& instruction, const Block& block) {
+  if (is_about_register(instruction.opcode) && !follows(tracked_, instruction.target)) return before;
+  RuleChange change(tracked_, rules_[before.rules], before.cfa_is_expression);
   if (is_expression(instruction.opcode)) {
     change.apply_expression(instruction, {instruction.block, instruction.block_offset, table_.endian, table_.origin});
   } else {
-    change.apply(instruction, initial == nullptr ? nullptr : &rules_[initial->rules]);
+    change.apply(instruction, block.initial_state == nullptr ? nullptr : &rules_[block.initial_state->rules]);
   }
-  state_ = {rules_.number_of(change.rules()), change.cfa_is_expression()};
-}
-
-void CfiInterpreter::remember(ByteReader& reader) {
-  if (remembered_.size() == most_remembered) reader.fail(reader.offset() - 1, "DW_CFA_remember_state nests too deep");
-  remembered_.push_back(state_);
-}
-
-void CfiInterpreter::restore_state(ByteReader& reader) {
-  if (remembered_.empty()) reader.fail(reader.offset() - 1, "DW_CFA_restore_state has no state to restore");
-  state_ = remembered_.back();
-  remembered_.pop_back();
+  return {rules_.number_of(change.rules()), change.cfa_is_expression()};
 }
 
 }  // namespace sframe_gen::cfi

@@ -58,11 +58,15 @@ std::optional<Rules> counted_from_stack_pointer(const Rules& rules, const Formul
 void drop_proven_stack_pointers(std::vector<NumberedRow>& rows, NumberedRules& rules, const TrackedRegisters& tracked);
 
 /// Runs call frame instructions over the columns that SFrame can speak of, and gives the rows of the unwind table
-/// (DWARF 5, sections 6.4.2 and 6.4.3).
+/// (DWARF 5, sections 6.4.2 and 6.4.3). FastPath begins an FDE; from its first unusual instruction on the general
+/// interpreter executes all.
 class CfiInterpreter {
  public:
+  enum class Paths : std::uint8_t { Both, GeneralOnly };
+
   /// `table` and `rules`, which get the rows' rules, must outlive the interpreter.
-  CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, NumberedRules& rules);
+  CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, NumberedRules& rules,
+                 Paths paths = Paths::Both);
 
   /// The rows of one FDE, equal neighbours merged, none at or past the function's end; the first is at offset 0.
   /// `rows` is cleared first, so that a caller can reuse its memory. Instructions that cannot be followed give one row,
@@ -74,44 +78,38 @@ class CfiInterpreter {
   static constexpr std::size_t most_rules = std::size_t{1} << 18U;
 
  private:
-  /// Where the interpreter is in one function.
-  struct Progress {
-    std::uint64_t start;     ///< virtual address of the function
-    std::uint64_t location;  ///< bytes from `start`
-    bool in_cie;             ///< running initial instructions: no rows, no restores
-  };
-
   /// Where the instructions of a CIE leave off.
-  struct InitialState : RuleState {
+  struct InitialState {
     bool is_known = false;
+    RuleState state;
     std::vector<RuleState> remembered;  ///< which its FDEs may restore
+  };
+  /// What the general interpreter executes: an FDE's instructions, or a CIE's, which make no rows.
+  struct Block {
+    const Cie& cie;
+    std::uint64_t function_start = 0;          ///< virtual address
+    const RuleState* initial_state = nullptr;  ///< null: of a CIE
   };
 
   const InitialState& initial_state(std::uint32_t cie_index);
   bool restores_our_column(const Instruction& instruction) const;
-  void execute_fde(const Fde& fde, const RuleState& initial, std::vector<NumberedRow>& rows);
-  void follow_usual(ByteReader& reader, const Fde& fde, Progress& progress, std::vector<NumberedRow>& rows);
-  bool execute_one(ByteReader& reader, const InstructionContext& context, Progress& progress, const RuleState* initial,
-                   std::vector<NumberedRow>* rows);
-  void apply(const Instruction& instruction, ByteReader& reader, const RuleState* initial);
-  void change_rules(const Instruction& instruction, const RuleState* initial);
+  void execute_fde(const Fde& fde, const RuleState& initial);
+  void execute_fast(const Fde& fde, const Block& block, ByteReader& reader);
+  bool execute_one(ByteReader& reader, const Block& block);
+  RuleState changed(const RuleState& before, const Instruction& instruction, const Block& block);
   InstructionContext context_of(const Cie& cie) const;
   ByteReader reader_of(std::span<const std::byte> instructions) const;
-  void remember(ByteReader& reader);
-  void restore_state(ByteReader& reader);
-  void advance_to(std::uint64_t location, Progress& progress, std::vector<NumberedRow>* rows);
   void keep_up_with_generation();
   RuleNumber unknown(UnknownReason reason) { return rules_.number_of({reason, {}, {}, {}}); }
 
   const FrameTable& table_;
   TrackedRegisters tracked_;
   NumberedRules& rules_;
+  Paths paths_;
   std::uint32_t generation_;
-  UsualInstructions usual_;
-  KnownSteps steps_;
+  FastPath fast_path_;
   std::vector<InitialState> initial_states_;
-  RuleState state_;
-  std::vector<RuleState> remembered_;
+  Progress progress_;
 };
 
 }  // namespace sframe_gen::cfi
