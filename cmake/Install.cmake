@@ -23,7 +23,7 @@ if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)
 endif()
 # README.md and the manual lead to docs/ and examples/.
-install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(FILES README.md CHANGELOG.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program PATTERN "*.1" EXCLUDE)
 
 configure_package_config_file(cmake/package/sframe_genConfig.cmake.in ${package_work}/sframe_genConfig.cmake
