@@ -205,13 +205,10 @@ std::uint64_t FrameSource::record_bytes() const {
   return bytes;
 }
 
-std::vector<FrameSource::Range> FrameSource::described() const {
+RangeSet FrameSource::described() const {
   std::vector<Range> ranges;
-  for (const FdeRef& ref : fdes_) {
-    if (ranges.empty() || ref.start > ranges.back().end) ranges.push_back({ref.start, ref.start});
-    ranges.back().end = std::max(ranges.back().end, ref.end);
-  }
-  return ranges;
+  for (const FdeRef& ref : fdes_) ranges.push_back({ref.start, ref.end});
+  return RangeSet(std::move(ranges));
 }
 
 std::vector<FrameSource::Part> FrameSource::parts(std::size_t count) const {

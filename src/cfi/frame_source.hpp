@@ -51,11 +51,8 @@ class FrameSource {
   };
   FdeReference reference_to(std::uint64_t address) const;
 
-  struct Range {
-    std::uint64_t begin, end;
-  };
-  /// The PCs that FDEs describe: ascending, disjoint.
-  std::vector<Range> described() const;
+  /// The PCs that FDEs describe.
+  RangeSet described() const;
 
   /// Without duplicates, which only for_each_function finds.
   const DroppedFdes& dropped() const { return dropped_; }

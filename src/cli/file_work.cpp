@@ -193,7 +193,7 @@ class FileWork {
   }
 
   void dump_one(convert::Inspected& file, bool with_name) {
-    std::vector<convert::CodeRange> ranges;
+    std::vector<Range> ranges;
     for (const std::string& place : options_.only) ranges.push_back(file.places.range_of(place));
     const auto wanted = [&](const sframe::Fde& function) { return reaches(function, ranges); };
     if (options_.dump == DumpForm::Text && with_name) out_ << "\nFile: " << printable(file.name) << '\n';
@@ -208,11 +208,9 @@ class FileWork {
     }
   }
 
-  static bool reaches(const sframe::Fde& function, const std::vector<convert::CodeRange>& ranges) {
-    const std::uint64_t end = function.start + std::max<std::uint64_t>(function.size, 1);
-    const auto overlaps = [&](const convert::CodeRange& range) {
-      return function.start < range.end && range.begin < end;
-    };
+  static bool reaches(const sframe::Fde& function, const std::vector<Range>& ranges) {
+    const Range code{function.start, function.start + std::max<std::uint64_t>(function.size, 1)};
+    const auto overlaps = [&](const Range& range) { return range.overlaps(code); };
     return ranges.empty() || std::ranges::any_of(ranges, overlaps);
   }
 

@@ -50,37 +50,37 @@ std::string Places::text_of(std::uint64_t address) const {
   return hex(address);
 }
 
-std::optional<CodeRange> Places::named(std::string_view name) {
+std::optional<Range> Places::named(std::string_view name) {
   // Section 0 has no name either, and is no place.
   if (name.empty()) return {};
-  if (const auto symbol = names_.find(name)) return CodeRange{symbol->begin, symbol->end};
+  if (const auto symbol = names_.find(name)) return Range{symbol->begin, symbol->end};
   const elf::Section* const section = image_.find_section(name);
   if (section == nullptr) return {};
-  return CodeRange{section->header.sh_addr, section->header.sh_addr + section->header.sh_size};
+  return Range{section->header.sh_addr, section->header.sh_addr + section->header.sh_size};
 }
 
-std::optional<CodeRange> Places::single(std::string_view place) {
-  if (const auto address = number_of(place)) return CodeRange{*address, *address + 1};
+std::optional<Range> Places::single(std::string_view place) {
+  if (const auto address = number_of(place)) return Range{*address, *address + 1};
   // Names may have a plus sign in them, so the whole comes first.
   if (const auto whole = named(place)) return whole;
   const auto plus = place.rfind('+');
   const auto offset = plus == std::string_view::npos ? std::nullopt : number_of(place.substr(plus + 1));
   const auto base = offset ? named(place.substr(0, plus)) : std::nullopt;
   if (!base) return {};
-  return CodeRange{base->begin + *offset, base->begin + *offset + 1};
+  return Range{base->begin + *offset, base->begin + *offset + 1};
 }
 
 /// Names may have dots in them too: rustc's "_ZN4core3ops..Fn", where colons would stand.
-std::optional<CodeRange> Places::between_two(std::string_view place) {
+std::optional<Range> Places::between_two(std::string_view place) {
   for (auto dots = place.find(".."); dots != std::string_view::npos; dots = place.find("..", dots + 1)) {
     const auto begin = single(place.substr(0, dots));
     const auto end = begin ? single(place.substr(dots + 2)) : std::nullopt;
-    if (end) return CodeRange{begin->begin, end->begin};
+    if (end) return Range{begin->begin, end->begin};
   }
   return {};
 }
 
-CodeRange Places::range_of(std::string_view place) {
+Range Places::range_of(std::string_view place) {
   if (const auto found = single(place)) return *found;
   const auto range = between_two(place);
   if (!range) throw Refused(image_.name(), "has no symbol or section '" + std::string(place) + "'");
@@ -272,47 +272,18 @@ namespace sframe_gen::convert {
 
 namespace {
 
-using Range = cfi::FrameSource::Range;
-using Ranges = std::vector<Range>;  // ascending, disjoint, no two touch
-
-Ranges joined(Ranges ranges) {
-  std::ranges::sort(ranges, {}, &Range::begin);
-  Ranges result;
-  for (const Range& range : ranges) {
-    if (range.begin >= range.end) continue;
-    if (result.empty() || range.begin > result.back().end) result.push_back(range);
-    result.back().end = std::max(result.back().end, range.end);
-  }
-  return result;
-}
-
-/// `ranges` without `holes`.
-Ranges without(const Ranges& ranges, const Ranges& holes) {
-  Ranges result;
-  for (const Range& range : ranges) {
-    std::uint64_t begin = range.begin;
-    auto hole = std::ranges::upper_bound(holes, begin, {}, &Range::end);
-    for (; hole != holes.end() && hole->begin < range.end; ++hole) {
-      if (hole->begin > begin) result.push_back({begin, hole->begin});
-      begin = hole->end;
-    }
-    if (begin < range.end) result.push_back({begin, range.end});
-  }
-  return result;
-}
-
 /// Whether `ranges` have `pc`; lowers `end` to where that changes.
-bool holds(const Ranges& ranges, std::uint64_t pc, std::uint64_t& end) {
-  const auto found = std::ranges::upper_bound(ranges, pc, {}, &Range::end);
+bool holds(const RangeSet& ranges, std::uint64_t pc, std::uint64_t& end) {
+  const auto found = ranges.find(pc);
   if (found == ranges.end()) return false;
-  const bool inside = found->begin <= pc;
+  const bool inside = found->contains(pc);
   end = std::min(end, inside ? found->end : found->begin);
   return inside;
 }
 
 class CodeCounter {
  public:
-  CodeCounter(const elf::Image& image, Ranges described, Ranges with_rows)
+  CodeCounter(const elf::Image& image, RangeSet described, RangeSet with_rows)
       : image_(image),
         abi_(elf::machine_of(image).abi),
         names_(image),
@@ -401,7 +372,7 @@ class CodeCounter {
   const elf::Image& image_;
   sframe::Abi abi_;
   elf::SymbolNames names_;
-  Ranges described_, with_rows_;
+  RangeSet described_, with_rows_;
   CodeCount count_;  ///< of the section
   CodeCoverage code_;
 };
@@ -410,11 +381,12 @@ class CodeCounter {
 
 CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
                            const std::vector<NamedHole>& holes) {
-  const Ranges described = source.described();
-  Ranges with_rows = described, without_rows;
+  const RangeSet described = source.described();
+  std::vector<Range> with_rows = described.ranges(), without_rows;
   for (const stubs::Run& run : stubs.runs) with_rows.push_back({run.start, run.end()});
   for (const NamedHole& named : holes) without_rows.push_back({named.hole.begin, named.hole.end});
-  return CodeCounter(image, described, without(joined(std::move(with_rows)), joined(std::move(without_rows)))).count();
+  return CodeCounter(image, described, RangeSet(std::move(with_rows)).without(RangeSet(std::move(without_rows))))
+      .count();
 }
 
 }  // namespace sframe_gen::convert

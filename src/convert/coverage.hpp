@@ -12,14 +12,9 @@
 #include "emit/split_functions.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "stubs/recognize.hpp"
+#include "support/range.hpp"
 
 namespace sframe_gen::convert {
-
-/// Some code: [begin, end).
-struct CodeRange {
-  std::uint64_t begin = 0, end = 0;
-  bool holds(std::uint64_t address) const { return begin <= address && address < end; }
-};
 
 /// Addresses of a file as people write them: "0x4010"; "main+0x3"; ".text+0x10", which is how those of an object are
 /// said, as its sections have none of their own yet.
@@ -35,16 +30,16 @@ class Places {
 
   /// "0x4010" is one address; "main" all of the function's; "main+0x3" and ".text+0x10" one; "0x4010..0x4020" those
   /// before the second. Throws Refused.
-  CodeRange range_of(std::string_view place);
+  Range range_of(std::string_view place);
   /// Its first address, where it is no range. Throws Refused.
   std::uint64_t address_of(std::string_view place);
 
  private:
   /// What is no range of two places.
-  std::optional<CodeRange> single(std::string_view place);
+  std::optional<Range> single(std::string_view place);
   /// Of one, [BEGIN, END) even if that is empty.
-  std::optional<CodeRange> between_two(std::string_view place);
-  std::optional<CodeRange> named(std::string_view name);
+  std::optional<Range> between_two(std::string_view place);
+  std::optional<Range> named(std::string_view name);
 
   const elf::Image& image_;
   elf::SymbolNames names_;

@@ -6,15 +6,15 @@
 #include "convert/convert_file.hpp"
 #include "convert/lower_functions.hpp"
 #include "elf/image.hpp"
+#include "object/sframe_sections.hpp"
 #include "readers/judge.hpp"
 #include "sframe/format.hpp"
+#include "sframe/rule_text.hpp"
 #include "sframe_gen/check.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "sframe_gen/section.hpp"
 #include "sframe_gen/verify.hpp"
 #include "support/text.hpp"
-#include "verify/file_section.hpp"
-#include "verify/rule_text.hpp"
 #include "verify/verify.hpp"
 
 namespace sframe_gen::convert {
@@ -22,13 +22,8 @@ namespace sframe_gen::convert {
 namespace {
 
 void inspect_image(const std::string& name, const elf::Image& image, const std::function<void(Inspected&)>& visit) {
-  Inspected inspected{name, verify::look_at_file_sections(image), Places(image)};
+  Inspected inspected{name, object::read_with_remarks(image), Places(image)};
   visit(inspected);
-}
-
-std::string text_of(const sframe::Rule& rule, sframe::Abi abi) {
-  const std::string base = rule.base_register ? verify::register_name(abi, *rule.base_register) : "CFA";
-  return verify::place_text(base, rule.offset, rule.dereferenced);
 }
 
 /// "CFA = rsp+16, RA = *(CFA-8), FP unchanged"
@@ -40,9 +35,9 @@ std::string rules_text(const sframe::Section& section, const sframe::Fde& functi
   if (recovery.return_address) {
     text += text_of(*recovery.return_address, section.abi);
   } else if (section.fixed_ra_offset != 0) {
-    text += verify::place_text("CFA", section.fixed_ra_offset, true);
+    text += sframe::place_text("CFA", section.fixed_ra_offset, true);
   } else {
-    text += verify::register_name(section.abi, abi.return_address);
+    text += sframe::register_name(section.abi, abi.return_address);
   }
   if (recovery.mangled_ra) text += function.b_key ? " signed with key B" : " signed with key A";
   text += recovery.frame_pointer ? ", FP = " + text_of(*recovery.frame_pointer, section.abi) : ", FP unchanged";
@@ -137,7 +132,7 @@ Verification sum_of(const std::vector<MemberVerification>& members) {
 }
 
 std::vector<FileSection> read_sections(const std::filesystem::path& file) {
-  return verify::look_at_file_sections(elf::Image::open(file));
+  return object::read_with_remarks(elf::Image::open(file));
 }
 
 void read_archive_sections(const std::filesystem::path& archive,
@@ -145,7 +140,7 @@ void read_archive_sections(const std::filesystem::path& archive,
                            const std::function<void(const Failure&)>& failed) {
   convert::for_each_converted(
       archive,
-      [&](const std::string& name, const elf::Image& member) { visit(name, verify::look_at_file_sections(member)); },
+      [&](const std::string& name, const elf::Image& member) { visit(name, object::read_with_remarks(member)); },
       [&](const std::string&, const Failure& failure) { failed(failure); });
 }
 

@@ -8,12 +8,11 @@
 
 #include "emit/compact/compact_encoder.hpp"
 #include "emit/lower.hpp"
+#include "object/sframe_sections.hpp"
 #include "sframe/format.hpp"
-#include "sframe/lookup.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "support/text.hpp"
-#include "verify/file_section.hpp"
-#include "verify/padding.hpp"
+#include "verify/verify.hpp"
 
 namespace sframe_gen::convert {
 
@@ -129,7 +128,7 @@ Coverage coverage_of(const std::vector<sframe::Fde>& fdes, const emit::Dialect& 
 }  // namespace
 
 Reencoding::Reencoding(const elf::Image& image) : image_(image) {
-  section_ = std::move(verify::read_file_sections(image).front().section);
+  section_ = std::move(object::read_sframe_sections(image).front().section);
 }
 
 LoweredFunctions Reencoding::lower(const emit::Dialect& dialect) const {
@@ -149,24 +148,7 @@ LoweredFunctions Reencoding::lower(const emit::Dialect& dialect) const {
 
 void Reencoding::check(std::span<const std::byte> bytes, std::uint64_t address, sframe::Family family) const {
   const sframe::Section again = sframe::decode(bytes, address, {image_.name(), "the new section"}, {}, family);
-  const std::vector<sframe::PcRow> before = sframe::pc_rows(section_), after = sframe::pc_rows(again);
-  const auto wrong = [&](std::uint64_t pc, const char* what) {
-    throw Refused(image_.name(), std::string("cannot be written anew: at ") + hex(pc) + " the new section " + what);
-  };
-  auto old = before.begin();
-  for (const sframe::PcRow& row : after) {
-    std::uint64_t pc = row.begin;
-    for (; old != before.end() && old->begin < row.end; ++old) {
-      if (old->begin < pc) wrong(old->begin, "lacks the row");
-      if (old->begin > pc && !verify::is_padding(image_, again.abi, pc, old->begin)) wrong(pc, "has one row too many");
-      const bool same = old->recovery == row.recovery && old->signal_frame == row.signal_frame &&
-                        old->b_key == row.b_key && old->end <= row.end;
-      if (!same) wrong(old->begin, "has another row");
-      pc = old->end;
-    }
-    if (pc < row.end && !verify::is_padding(image_, again.abi, pc, row.end)) wrong(pc, "has one row too many");
-  }
-  if (old != before.end()) wrong(old->begin, "lacks the row");
+  verify::check_same_rows(section_, again, image_);
 }
 
 }  // namespace sframe_gen::convert

@@ -6,7 +6,7 @@
 
 #include "convert/coverage.hpp"
 #include "emit/lower.hpp"
-#include "verify/rule_text.hpp"
+#include "sframe/rule_text.hpp"
 
 namespace sframe_gen::convert {
 
@@ -63,8 +63,8 @@ bool say_the_same(const Rules& a, const Rules& b, const emit::Dialect& dialect) 
 }
 
 std::string text_of(const cfi::Formula& formula, sframe::Abi abi) {
-  const std::string base = formula.base ? verify::register_name(abi, static_cast<std::uint64_t>(*formula.base)) : "CFA";
-  return verify::place_text(base, formula.offset, formula.dereferenced);
+  const std::string base = formula.base ? sframe::register_name(abi, static_cast<std::uint64_t>(*formula.base)) : "CFA";
+  return sframe::place_text(base, formula.offset, formula.dereferenced);
 }
 
 std::string text_of(const Rules& rules, sframe::Abi abi) {
@@ -158,7 +158,7 @@ void StubMerge::add_among_stubs(const cfi::FunctionFrames& frames) {
 void StubMerge::add_outside(const cfi::FunctionFrames& frames, std::uint64_t begin, std::uint64_t end,
                             emit::Selected& all) {
   while (begin < end) {
-    const auto section = std::ranges::upper_bound(sections_, begin, {}, &stubs::AddressRange::end);
+    const auto section = std::ranges::upper_bound(sections_, begin, {}, &Range::end);
     const bool inside = section != sections_.end() && section->begin <= begin;
     const std::uint64_t next = section == sections_.end() ? end : std::min(end, inside ? section->end : section->begin);
     cfi::FunctionFrames part = part_of(frames, begin, next);

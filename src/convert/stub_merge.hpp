@@ -35,7 +35,7 @@ class StubMerge {
   void add_outside(const cfi::FunctionFrames& frames, std::uint64_t begin, std::uint64_t end, emit::Selected& all);
 
   std::span<const stubs::Run> runs_;  ///< those that are not added yet
-  std::span<const stubs::AddressRange> sections_;
+  std::span<const Range> sections_;
   const stubs::Run* last_ = nullptr;  ///< the one added last
   const emit::Dialect& dialect_;
   const cfi::NumberedRules& rules_;

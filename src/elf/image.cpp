@@ -339,33 +339,32 @@ bool Image::is_code(const Section& section) const {
 }
 
 void Image::find_code() {
-  std::vector<AddressRange> executable;
+  std::vector<Range> executable;
   for (const Elf64_Phdr& segment : segments_) {
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0)
       executable.push_back({segment.p_vaddr, segment.p_vaddr + segment.p_memsz});
   }
   for (const Section& section : sections_) {
     if (!has_section_headers() || !has_code(section)) continue;
-    const AddressRange range{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
-    const bool loaded = is_object() || std::any_of(executable.begin(), executable.end(), [&](const AddressRange& s) {
-                          return s.begin <= range.begin && range.end <= s.end;
-                        });
+    const Range range{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
+    const bool loaded = is_object() || std::any_of(executable.begin(), executable.end(),
+                                                   [&](const Range& s) { return s.contains(range); });
     if (loaded && range.begin < range.end) code_.push_back(range);
   }
   if (!has_section_headers()) code_ = executable;
-  std::sort(code_.begin(), code_.end(), [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
+  std::sort(code_.begin(), code_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
 }
 
 std::uint64_t Image::code_left(std::uint64_t address) const {
   const auto after = std::upper_bound(code_.begin(), code_.end(), address,
-                                      [](std::uint64_t a, const AddressRange& r) { return a < r.begin; });
+                                      [](std::uint64_t a, const Range& r) { return a < r.begin; });
   if (after == code_.begin()) return 0;
-  const AddressRange& range = *std::prev(after);
-  return address < range.end ? range.end - address : 0;
+  const Range& range = *std::prev(after);
+  return range.contains(address) ? range.end - address : 0;
 }
 
 std::optional<std::uint64_t> Image::code_after(std::uint64_t address) const {
-  const auto after = std::ranges::upper_bound(code_, address, {}, &AddressRange::begin);
+  const auto after = std::ranges::upper_bound(code_, address, {}, &Range::begin);
   if (after == code_.end()) return {};
   return after->begin;
 }

@@ -95,10 +95,6 @@ class Image {
   void read_sections();
   void find_code();
 
-  struct AddressRange {
-    std::uint64_t begin, end;
-  };
-
   std::optional<MappedFile> file_;
   std::span<const std::byte> bytes_;
   std::string name_;
@@ -109,7 +105,7 @@ class Image {
   std::uint32_t section_name_table_index_ = 0;
   std::vector<Elf64_Phdr> segments_;
   std::vector<Section> sections_;
-  std::vector<AddressRange> code_;  ///< sorted, disjoint
+  std::vector<Range> code_;  ///< sorted, disjoint
 };
 
 }  // namespace sframe_gen::elf

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "support/endian.hpp"
+#include "support/range.hpp"
 
 namespace sframe_gen::elf {
 
@@ -42,16 +43,7 @@ constexpr bool is_power_of_two_or_zero(std::uint64_t value) {
   return (value & (value - 1)) == 0;
 }
 
-/// Bytes [begin, end) of a file.
-struct FileRange {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-
-  constexpr bool empty() const { return begin >= end; }
-  constexpr bool overlaps(const FileRange& other) const { return begin < other.end && other.begin < end; }
-  constexpr bool contains(const FileRange& other) const { return begin <= other.begin && other.end <= end; }
-  friend bool operator==(const FileRange&, const FileRange&) = default;
-};
+using FileRange = Range;
 
 }  // namespace sframe_gen::elf
 

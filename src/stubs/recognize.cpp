@@ -278,9 +278,9 @@ std::optional<Run> read_start(const elf::Image& image, const Surroundings& aroun
 }
 
 /// `ranges` are ascending by their begin.
-void join_overlapping(std::vector<AddressRange>& ranges) {
-  std::vector<AddressRange> joined;
-  for (const AddressRange& range : ranges) {
+void join_overlapping(std::vector<Range>& ranges) {
+  std::vector<Range> joined;
+  for (const Range& range : ranges) {
     if (joined.empty() || range.begin >= joined.back().end) {
       joined.push_back(range);
     } else {
@@ -312,7 +312,7 @@ Found find_stubs(const elf::Image& image) {
     found.runs.push_back(*start);
   }
   std::ranges::sort(found.runs, {}, &Run::start);
-  std::ranges::sort(found.sections, {}, &AddressRange::begin);
+  std::ranges::sort(found.sections, {}, &Range::begin);
   // Sections of a damaged file may overlap.
   join_overlapping(found.sections);
   std::uint64_t end = 0;

@@ -24,13 +24,9 @@ struct Run {
   std::uint64_t end() const { return start + size; }
 };
 
-struct AddressRange {
-  std::uint64_t begin = 0, end = 0;
-};
-
 struct Found {
-  std::vector<Run> runs;               ///< ascending, disjoint
-  std::vector<AddressRange> sections;  ///< ranges where stubs stand, and nothing else; ascending, disjoint
+  std::vector<Run> runs;        ///< ascending, disjoint
+  std::vector<Range> sections;  ///< ranges where stubs stand, and nothing else; ascending, disjoint
 };
 
 /// The stubs of a program or library, for a machine that SFrame knows. Whatever is not exactly as a linker writes it is

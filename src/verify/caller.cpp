@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "sframe/format.hpp"
+#include "sframe/rule_text.hpp"
 #include "support/bytes.hpp"
 #include "verify/proofs.hpp"
-#include "verify/rule_text.hpp"
 
 namespace sframe_gen::verify {
 
@@ -218,11 +218,6 @@ std::uint64_t apply(const sframe::Rule& rule, std::uint64_t cfa, const Synthetic
   return rule.dereferenced ? context.read_memory(place) : place;
 }
 
-std::string text_of(const sframe::Rule& rule, const sframe::AbiTraits& abi) {
-  const std::string base = rule.base_register ? register_name(abi.abi, *rule.base_register) : "CFA";
-  return place_text(base, rule.offset, rule.dereferenced);
-}
-
 }  // namespace
 
 Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Fde& fde,
@@ -247,9 +242,9 @@ Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const
   caller.frame_pointer = apply(frame_pointer, cfa, context);
   if (recovery->mangled_ra) caller.signing = fde.b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
   if (wording == Wording::Numbers) return caller;
-  caller.cfa_text = text_of(recovery->cfa, abi);
-  caller.text = "CFA " + caller.cfa_text + ", RA " + text_of(return_address, abi) + text_of(caller.signing) + ", FP " +
-                text_of(frame_pointer, abi);
+  caller.cfa_text = sframe::text_of(recovery->cfa, section.abi);
+  caller.text = "CFA " + caller.cfa_text + ", RA " + sframe::text_of(return_address, section.abi) +
+                text_of(caller.signing) + ", FP " + sframe::text_of(frame_pointer, section.abi);
   return caller;
 }
 
@@ -348,7 +343,7 @@ class DwarfFrame {
       text = "unspecified";
       return std::nullopt;
     }
-    say(text, [&] { return place_text(register_name(abi_.abi, rule.base), rule.offset, false); });
+    say(text, [&] { return sframe::place_text(sframe::register_name(abi_.abi, rule.base), rule.offset, false); });
     return context_.register_value(rule.base) + static_cast<std::uint64_t>(rule.offset);
   }
 
@@ -359,11 +354,11 @@ class DwarfFrame {
     switch (rule.kind) {
       case Kind::Offset:
         if (!rule.offset_relevant) return bare_value(rule.base, if_same, text);
-        say(text, [&] { return place_text("CFA", rule.offset, true); });
+        say(text, [&] { return sframe::place_text("CFA", rule.offset, true); });
         if (!cfa_) return std::nullopt;
         return context_.read_memory(*cfa_ + static_cast<std::uint64_t>(rule.offset));
       case Kind::ValOffset:
-        say(text, [&] { return place_text("CFA", rule.offset, false); });
+        say(text, [&] { return sframe::place_text("CFA", rule.offset, false); });
         if (!cfa_) return std::nullopt;
         return *cfa_ + static_cast<std::uint64_t>(rule.offset);
       case Kind::Expression: {
@@ -388,7 +383,7 @@ class DwarfFrame {
       text = "same value";
       return if_same;
     }
-    say(text, [&] { return register_name(abi_.abi, base); });
+    say(text, [&] { return sframe::register_name(abi_.abi, base); });
     return context_.register_value(base);
   }
 

@@ -11,9 +11,9 @@
 
 #include "elf/dynamic_table.hpp"
 #include "elf/image.hpp"
+#include "sframe/rule_text.hpp"
 #include "verify/caller.hpp"
 #include "verify/padding.hpp"
-#include "verify/rule_text.hpp"
 
 namespace sframe_gen::verify {
 
@@ -23,10 +23,10 @@ constexpr std::uint64_t most_bytes_to_follow = 1U << 20U;
 constexpr std::uint64_t small = 32;
 
 /// What nobody calls is not entered as a stub is. Emulation looks at it by itself.
-std::vector<PcRange> without_entry(const std::vector<PcRange>& ranges, std::uint64_t entry) {
-  std::vector<PcRange> rest;
-  for (const PcRange& range : ranges) {
-    if (entry < range.begin || entry >= range.end) {
+std::vector<Range> without_entry(const std::vector<Range>& ranges, std::uint64_t entry) {
+  std::vector<Range> rest;
+  for (const Range& range : ranges) {
+    if (!range.contains(entry)) {
       rest.push_back(range);
       continue;
     }
@@ -38,7 +38,7 @@ std::vector<PcRange> without_entry(const std::vector<PcRange>& ranges, std::uint
 
 /// A stub's instructions are all known, and go to memory's word at most. A small function's need not be; and what a
 /// compiler has split off from a function, which nobody calls, calls something itself or jumps back.
-bool is_plain_stub(const elf::Image& image, const PcRange& range, sframe::Abi abi) {
+bool is_plain_stub(const elf::Image& image, const Range& range, sframe::Abi abi) {
   std::span<const std::byte> code = elf::loaded_bytes(image, range.begin, range.end - range.begin);
   while (!code.empty()) {
     const auto instruction = decode_instruction(code, range.end - code.size(), abi);
@@ -51,12 +51,12 @@ bool is_plain_stub(const elf::Image& image, const PcRange& range, sframe::Abi ab
 }
 
 /// Of `ranges`, the stubs that are next to one of `stubs`.
-std::vector<PcRange> neighbours(const std::vector<PcRange>& ranges, const std::vector<PcRange>& stubs,
-                                const elf::Image& image, sframe::Abi abi) {
+std::vector<Range> neighbours(const std::vector<Range>& ranges, const std::vector<Range>& stubs,
+                              const elf::Image& image, sframe::Abi abi) {
   std::unordered_set<std::uint64_t> borders;
-  for (const PcRange& range : stubs) borders.insert({range.begin, range.end});
-  std::vector<PcRange> found;
-  std::ranges::copy_if(ranges, std::back_inserter(found), [&](const PcRange& range) {
+  for (const Range& range : stubs) borders.insert({range.begin, range.end});
+  std::vector<Range> found;
+  std::ranges::copy_if(ranges, std::back_inserter(found), [&](const Range& range) {
     const bool is_beside = borders.contains(range.begin) || borders.contains(range.end);
     return is_beside && is_plain_stub(image, range, abi);
   });
@@ -65,25 +65,24 @@ std::vector<PcRange> neighbours(const std::vector<PcRange>& ranges, const std::v
 
 }  // namespace
 
-std::vector<PcRange> code_to_follow(const sframe::Section& section, const elf::Image& image,
-                                    const std::vector<PcRange>& described) {
+std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Image& image, const RangeSet& described) {
   if (image.has_section_headers()) return {};
-  std::vector<PcRange> with_rows, repeated, few_bytes;
+  std::vector<Range> with_rows, repeated, few_bytes;
   for (const sframe::Fde& fde : section.fdes) {
     if (fde.size == 0 || !image.is_code(fde.start, fde.size)) continue;
-    const PcRange range{fde.start, fde.start + fde.size};
+    const Range range{fde.start, fde.start + fde.size};
     (fde.pc_type == sframe::PcType::Mask ? repeated : with_rows).push_back(range);
     if (fde.size <= small) few_bytes.push_back(range);
   }
-  std::vector<PcRange> stubs = uncovered(merged(std::move(with_rows)), described);
-  std::erase_if(stubs, [&](const PcRange& range) { return is_padding(image, section.abi, range.begin, range.end); });
+  std::vector<Range> stubs = RangeSet(std::move(with_rows)).without(described).ranges();
+  std::erase_if(stubs, [&](const Range& range) { return is_padding(image, section.abi, range.begin, range.end); });
   stubs.insert(stubs.end(), repeated.begin(), repeated.end());
-  stubs = merged(without_entry(stubs, image.header().e_entry), largest_gap_in_stubs);
-  const std::vector<PcRange> beside = neighbours(few_bytes, stubs, image, section.abi);
+  stubs = RangeSet(without_entry(stubs, image.header().e_entry), largest_gap_in_stubs).ranges();
+  const std::vector<Range> beside = neighbours(few_bytes, stubs, image, section.abi);
   stubs.insert(stubs.end(), beside.begin(), beside.end());
-  stubs = merged(std::move(stubs), largest_gap_in_stubs);
+  stubs = RangeSet(std::move(stubs), largest_gap_in_stubs).ranges();
   std::uint64_t bytes = 0;
-  std::erase_if(stubs, [&](const PcRange& range) { return (bytes += range.end - range.begin) > most_bytes_to_follow; });
+  std::erase_if(stubs, [&](const Range& range) { return (bytes += range.size()) > most_bytes_to_follow; });
   return stubs;
 }
 
@@ -155,7 +154,7 @@ std::optional<Instruction> decode_instruction(std::span<const std::byte> code, s
   return std::nullopt;
 }
 
-Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const PcRange> more,
+Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const Range> more,
                      std::span<const std::uint64_t> starts)
     : abi_(abi) {
   if (image.is_object()) return;
@@ -163,7 +162,7 @@ Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std:
     if (is_plain_code(section))
       read_section(section.header.sh_addr, image.bytes_of(section), may_have_header(section, abi));
   }
-  for (const PcRange& range : more) {
+  for (const Range& range : more) {
     const auto code = elf::loaded_bytes(image, range.begin, range.end - range.begin);
     read_section(range.begin, code, abi.fixed_ra_offset != 0, starts);
     forget_long_padding(range);
@@ -244,7 +243,7 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
 
 /// No stub has more than its own size of it: rows over what only looks like padding are not for the instructions to
 /// judge.
-void Emulation::forget_long_padding(const PcRange& range) {
+void Emulation::forget_long_padding(const Range& range) {
   auto first = places_.lower_bound(range.begin);
   const auto end = places_.lower_bound(range.end);
   while (first != end) {
@@ -395,12 +394,12 @@ Caller Emulation::caller_at(std::uint64_t pc) const {
   caller.frame_pointer =
       state.record_saved ? context.read_memory(cfa - 16) : context.register_value(abi_.frame_pointer);
   if (state.is_signed) caller.signing = Caller::Signing::KeyA;
-  caller.cfa_text = place_text(register_name(abi_.abi, abi_.stack_pointer), cfa_offset, false);
-  caller.text =
-      "CFA " + caller.cfa_text + ", RA " +
-      (address_in_memory ? place_text("CFA", address_offset, true) : register_name(abi_.abi, abi_.return_address)) +
-      text_of(caller.signing) + ", FP " +
-      (state.record_saved ? "*(CFA-16)" : register_name(abi_.abi, abi_.frame_pointer));
+  caller.cfa_text = sframe::place_text(sframe::register_name(abi_.abi, abi_.stack_pointer), cfa_offset, false);
+  caller.text = "CFA " + caller.cfa_text + ", RA " +
+                (address_in_memory ? sframe::place_text("CFA", address_offset, true)
+                                   : sframe::register_name(abi_.abi, abi_.return_address)) +
+                text_of(caller.signing) + ", FP " +
+                (state.record_saved ? "*(CFA-16)" : sframe::register_name(abi_.abi, abi_.frame_pointer));
   return caller;
 }
 

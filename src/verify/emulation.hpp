@@ -9,9 +9,9 @@
 
 #include "elf/image.hpp"
 #include "sframe_gen/section.hpp"
+#include "support/range.hpp"
 #include "verify/caller.hpp"
 #include "verify/instruction.hpp"
-#include "verify/verify.hpp"
 
 namespace sframe_gen::verify {
 
@@ -19,8 +19,7 @@ namespace sframe_gen::verify {
 /// compact section but for the padding that it goes on over; rows that repeat; and what is small and next to those, the
 /// header for one. What it does is for the instructions to say. No more than a megabyte, as following them takes thirty
 /// times their size in memory. Nothing for a file with section headers.
-std::vector<PcRange> code_to_follow(const sframe::Section& section, const elf::Image& image,
-                                    const std::vector<PcRange>& described);
+std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Image& image, const RangeSet& described);
 
 /// Bytes that may be between the code of stubs which belong together: padding, and what is entered in several states.
 inline constexpr std::uint64_t largest_gap_in_stubs = 32;
@@ -36,7 +35,7 @@ class Emulation {
  public:
   /// `more`: code that is to be followed like such a section, where a file has no section headers. There, what several
   /// sections held may stand in one range: a stub begins at each of `starts`, ascending, whatever is before it.
-  Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const PcRange> more = {},
+  Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const Range> more = {},
             std::span<const std::uint64_t> starts = {});
 
   /// What is known of a PC.
@@ -76,7 +75,7 @@ class Emulation {
   void read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header,
                     std::span<const std::uint64_t> starts = {});
   void read_start(const elf::Image& image);
-  void forget_long_padding(const PcRange& range);
+  void forget_long_padding(const Range& range);
   void follow();
   void arrive(std::uint64_t pc, const State& state);
   void leave(std::uint64_t pc, const Place& place);

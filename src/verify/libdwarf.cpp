@@ -4,6 +4,7 @@
 #include <libdwarf.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -391,6 +392,40 @@ void DwarfSession::release_memory() {
 
 EvaluatedRule DwarfSession::evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) const {
   return handle_->evaluate(fde_index, column, pc);
+}
+
+FdeIndex::FdeIndex(const DwarfSession& session, const elf::Image& image) : session_(&session) {
+  const auto& fdes = session.table().fdes;
+  std::uint64_t highest_end = 0;
+  for (std::size_t i = 0; i < fdes.size(); ++i) {
+    const cfi::Fde& fde = fdes[i];
+    const std::uint64_t size = std::min(fde.function_size, image.code_left(fde.function_start));
+    if (size == 0) continue;
+    const std::uint64_t end = fde.function_start + size;
+    highest_end = std::max(highest_end, end);
+    described_.push_back({{fde.function_start, end}, highest_end, i});
+    boundaries_.insert(boundaries_.end(), {fde.function_start, end});
+  }
+  std::sort(boundaries_.begin(), boundaries_.end());
+}
+
+std::vector<std::size_t> FdeIndex::fdes_at(std::uint64_t pc) const {
+  std::vector<std::size_t> found;
+  auto it = std::ranges::upper_bound(described_, pc, {}, [](const Described& fde) { return fde.range.begin; });
+  while (it != described_.begin() && std::prev(it)->highest_end > pc) {
+    --it;
+    if (pc < it->range.end) found.push_back(it->index);
+  }
+  return found;
+}
+
+std::uint64_t FdeIndex::boundary_after(std::uint64_t pc) const {
+  const auto it = std::upper_bound(boundaries_.begin(), boundaries_.end(), pc);
+  return it == boundaries_.end() ? std::numeric_limits<std::uint64_t>::max() : *it;
+}
+
+void FdeIndex::add_ranges(std::vector<Range>& ranges) const {
+  for (const Described& fde : described_) ranges.push_back(fde.range);
 }
 
 }  // namespace sframe_gen::verify

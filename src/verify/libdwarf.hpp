@@ -4,9 +4,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "cfi/frame_index.hpp"
+#include "elf/image.hpp"
 #include "support/endian.hpp"
+#include "support/range.hpp"
 
 // Two generations of one interface: 20210528 (Debian 12) against 0.4 and later. Same calls, other types.
 #if SFRAME_GEN_LIBDWARF_INTERFACE_A
@@ -84,5 +87,29 @@ class DwarfSession {
 /// a tree of every block it hands out, so that who forgets one can free all. A session knows its own, and the tree is
 /// half the time.
 void skip_bookkeeping_of_libdwarf();
+
+/// From a PC to the FDEs that describe it. FDEs of size zero and FDEs of no code are left out.
+class FdeIndex {
+ public:
+  FdeIndex(const DwarfSession& session, const elf::Image& image);
+
+  const DwarfSession& session() const { return *session_; }
+
+  /// Indices into the session's table of the FDEs that hold `pc`.
+  std::vector<std::size_t> fdes_at(std::uint64_t pc) const;
+  /// The lowest start or end of an FDE above `pc`; the highest address if there is none.
+  std::uint64_t boundary_after(std::uint64_t pc) const;
+  void add_ranges(std::vector<Range>& ranges) const;
+
+ private:
+  struct Described {
+    Range range;
+    std::uint64_t highest_end;  ///< over this and all before it
+    std::size_t index;
+  };
+  const DwarfSession* session_;
+  std::vector<Described> described_;  ///< ascending by where the ranges begin
+  std::vector<std::uint64_t> boundaries_;
+};
 
 }  // namespace sframe_gen::verify

@@ -9,92 +9,21 @@
 #include <utility>
 
 #include "cfi/section_loader.hpp"
+#include "object/sframe_sections.hpp"
 #include "sframe/format.hpp"
+#include "sframe/lookup.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "support/background.hpp"
 #include "support/processors.hpp"
+#include "support/range.hpp"
 #include "support/text.hpp"
 #include "verify/caller.hpp"
 #include "verify/emulation.hpp"
-#include "verify/file_section.hpp"
 #include "verify/frame_sections.hpp"
+#include "verify/libdwarf.hpp"
 #include "verify/padding.hpp"
 
 namespace sframe_gen::verify {
-
-std::vector<PcRange> merged(std::vector<PcRange> ranges, std::uint64_t gap) {
-  std::sort(ranges.begin(), ranges.end(), [](const PcRange& a, const PcRange& b) { return a.begin < b.begin; });
-  std::vector<PcRange> result;
-  for (const PcRange& range : ranges) {
-    if (range.begin >= range.end) continue;
-    const bool follows = !result.empty() && range.begin > result.back().end;
-    if (!result.empty() && (!follows || range.begin - result.back().end <= gap)) {
-      result.back().end = std::max(result.back().end, range.end);
-    } else {
-      result.push_back(range);
-    }
-  }
-  return result;
-}
-
-std::uint64_t total_bytes(const std::vector<PcRange>& merged_ranges) {
-  std::uint64_t bytes = 0;
-  for (const PcRange& range : merged_ranges) bytes += range.end - range.begin;
-  return bytes;
-}
-
-std::vector<PcRange> uncovered(const std::vector<PcRange>& whole, const std::vector<PcRange>& part) {
-  std::vector<PcRange> stretches;
-  auto next = part.begin();
-  for (const PcRange& range : whole) {
-    std::uint64_t position = range.begin;
-    while (next != part.end() && next->end <= position) ++next;
-    for (auto it = next; it != part.end() && it->begin < range.end; ++it) {
-      if (it->begin > position) stretches.push_back({position, it->begin});
-      position = std::max(position, it->end);
-    }
-    if (position < range.end) stretches.push_back({position, range.end});
-  }
-  return stretches;
-}
-
-FdeIndex::FdeIndex(const verify::DwarfSession& session, const elf::Image& image) : session_(&session) {
-  const auto& fdes = session.table().fdes;
-  std::uint64_t highest_end = 0;
-  for (std::size_t i = 0; i < fdes.size(); ++i) {
-    const cfi::Fde& fde = fdes[i];
-    const std::uint64_t size = std::min(fde.function_size, image.code_left(fde.function_start));
-    if (size == 0) continue;
-    const std::uint64_t end = fde.function_start + size;
-    highest_end = std::max(highest_end, end);
-    spans_.push_back({fde.function_start, end, highest_end, i});
-    boundaries_.insert(boundaries_.end(), {fde.function_start, end});
-  }
-  std::sort(boundaries_.begin(), boundaries_.end());
-}
-
-std::vector<std::size_t> FdeIndex::fdes_at(std::uint64_t pc) const {
-  std::vector<std::size_t> found;
-  auto it = std::upper_bound(spans_.begin(), spans_.end(), pc,
-                             [](std::uint64_t p, const Span& span) { return p < span.begin; });
-  while (it != spans_.begin() && std::prev(it)->highest_end > pc) {
-    --it;
-    if (pc < it->end) found.push_back(it->index);
-  }
-  return found;
-}
-
-std::uint64_t FdeIndex::boundary_after(std::uint64_t pc) const {
-  const auto it = std::upper_bound(boundaries_.begin(), boundaries_.end(), pc);
-  return it == boundaries_.end() ? std::numeric_limits<std::uint64_t>::max() : *it;
-}
-
-std::vector<PcRange> FdeIndex::ranges() const {
-  std::vector<PcRange> ranges;
-  ranges.reserve(spans_.size());
-  for (const Span& span : spans_) ranges.push_back({span.begin, span.end});
-  return ranges;
-}
 
 namespace {
 
@@ -119,13 +48,13 @@ class Verifier {
     load(image);
     if (&cfi_image != &image) load(cfi_image);
     if (sessions_.empty()) throw Refused(image.name(), "has no call frame information to verify .sframe against");
-    for (const verify::DwarfSession& session : sessions_) indices_.emplace_back(session, image);
+    for (const DwarfSession& session : sessions_) indices_.emplace_back(session, image);
   }
 
   /// What one thread has found out.
   struct Found {
     Verification result;
-    std::vector<PcRange> claimed;
+    std::vector<Range> claimed;
   };
 
   /// Checks descriptors [begin, end).
@@ -138,7 +67,7 @@ class Verifier {
     for (const sframe::Fde& fde : std::span(section.fdes).subspan(begin, end - begin)) {
       if (result_.functions++ % functions_per_progress == 0 && progress) progress(result_.functions, end - begin);
       if (++since_release == functions_per_release) {
-        for (verify::DwarfSession& open_session : sessions_) open_session.release_memory();
+        for (DwarfSession& open_session : sessions_) open_session.release_memory();
         since_release = 0;
       }
       check_function(fde, section);
@@ -146,11 +75,11 @@ class Verifier {
     return {std::move(result_), std::move(claimed_)};
   }
 
-  void count_coverage(const std::vector<PcRange>& claimed, Verification& result) const {
-    const std::vector<PcRange> described = this->described(), left_out = uncovered(described, claimed);
-    result.described_bytes = total_bytes(described);
-    result.claimed_bytes = result.described_bytes - total_bytes(left_out);
-    result.left_out_rows = left_out.size();
+  void count_coverage(const RangeSet& claimed, Verification& result) const {
+    const RangeSet described = this->described(), left_out = described.without(claimed);
+    result.described_bytes = described.size();
+    result.claimed_bytes = result.described_bytes - left_out.size();
+    result.left_out_rows = left_out.ranges().size();
   }
 
  private:
@@ -164,14 +93,11 @@ class Verifier {
     }
   }
 
-  /// By FDEs, merged.
-  std::vector<PcRange> described() const {
-    std::vector<PcRange> described;
-    for (const FdeIndex& index : indices_) {
-      const auto ranges = index.ranges();
-      described.insert(described.end(), ranges.begin(), ranges.end());
-    }
-    return merged(std::move(described));
+  /// What FDEs describe.
+  RangeSet described() const {
+    std::vector<Range> described;
+    for (const FdeIndex& index : indices_) index.add_ranges(described);
+    return RangeSet(std::move(described));
   }
 
   void check_function(const sframe::Fde& fde, const sframe::Section& section) {
@@ -216,7 +142,7 @@ class Verifier {
   }
 
   /// Walks the stretch [begin, end) of one row in steps over which the DWARF does not change either.
-  void check_interval(const PcRange& range, const sframe::Fre& fre, const sframe::Fde& fde,
+  void check_interval(const Range& range, const sframe::Fre& fre, const sframe::Fde& fde,
                       const sframe::Section& section) {
     std::uint64_t pc = range.begin;
     while (pc < range.end) {
@@ -239,7 +165,7 @@ class Verifier {
       }
       std::uint64_t next = std::min({range.end, index->boundary_after(pc), emulation_->boundary_after(pc)});
       for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
-        const auto row_end = index->session().evaluate(dwarf_fde, verify::DwarfSession::cfa_column, pc).next_row_pc;
+        const auto row_end = index->session().evaluate(dwarf_fde, DwarfSession::cfa_column, pc).next_row_pc;
         if (row_end && *row_end > pc) next = std::min(next, *row_end);
       }
       for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
@@ -335,20 +261,21 @@ class Verifier {
 
   const elf::Image& image_;
   std::vector<cfi::LoadedSection> sections_;
-  std::vector<verify::DwarfSession> sessions_;
+  std::vector<DwarfSession> sessions_;
   std::vector<FdeIndex> indices_;
   StackPointerProofs proofs_;
   std::optional<Emulation> emulation_;
   Verification result_;
   std::set<std::string> unchecked_;  ///< what is said of them
-  std::vector<PcRange> claimed_;
+  std::vector<Range> claimed_;
 };
 
 }  // namespace
 
 Verification verify(const elf::Image& image, const elf::Image& cfi_image, const Progress& progress) {
   Verification all;
-  for (const FileSection& found : read_file_sections(image)) all += verify(found.section, image, cfi_image, progress);
+  for (const FileSection& found : object::read_sframe_sections(image))
+    all += verify(found.section, image, cfi_image, progress);
   return all;
 }
 
@@ -374,8 +301,32 @@ Verification verify(const sframe::Section& section, const elf::Image& image, con
     all.claimed.insert(all.claimed.end(), found.claimed.begin(), found.claimed.end());
   }
   if (all.result.differences.size() > differences_kept) all.result.differences.resize(differences_kept);
-  verifier.count_coverage(merged(std::move(all.claimed)), all.result);
+  verifier.count_coverage(RangeSet(std::move(all.claimed)), all.result);
   return std::move(all.result);
+}
+
+void check_same_rows(const sframe::Section& before, const sframe::Section& after, const elf::Image& image) {
+  const std::vector<sframe::PcRow> old_rows = sframe::pc_rows(before);
+  const auto wrong = [&](std::uint64_t pc, const char* what) {
+    throw Refused(image.name(), std::string("cannot be written anew: at ") + hex(pc) + " the new section " + what);
+  };
+  const auto check_padding = [&](std::uint64_t begin, std::uint64_t end) {
+    if (begin < end && !is_padding(image, after.abi, begin, end)) wrong(begin, "has one row too many");
+  };
+  auto old = old_rows.begin();
+  for (const sframe::PcRow& row : sframe::pc_rows(after)) {
+    std::uint64_t pc = row.begin;
+    for (; old != old_rows.end() && old->begin < row.end; ++old) {
+      if (old->begin < pc) wrong(old->begin, "lacks the row");
+      check_padding(pc, old->begin);
+      const bool same = old->recovery == row.recovery && old->signal_frame == row.signal_frame &&
+                        old->b_key == row.b_key && old->end <= row.end;
+      if (!same) wrong(old->begin, "has another row");
+      pc = old->end;
+    }
+    check_padding(pc, row.end);
+  }
+  if (old != old_rows.end()) wrong(old->begin, "lacks the row");
 }
 
 }  // namespace sframe_gen::verify

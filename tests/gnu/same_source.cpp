@@ -17,6 +17,7 @@
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
 #include "verify/caller.hpp"
+#include "verify/libdwarf.hpp"
 #include "verify/verify.hpp"
 
 namespace {

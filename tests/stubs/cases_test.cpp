@@ -99,11 +99,11 @@ TEST_P(Cases, AreWhatFollowingTheInstructionsGives) {
 /// As verify() does where there is call frame information as well.
 void follow(const elf::Image& image, const sframe::Section& section) {
   const Found stubs = find_stubs(image);
-  std::vector<verify::PcRange> ranges;
+  std::vector<Range> ranges;
   for (const Run& run : stubs.runs)
     if (run.start != image.header().e_entry) ranges.push_back({run.start, run.end()});
   const verify::Emulation emulation(image, sframe::traits_of(section.abi),
-                                    verify::merged(std::move(ranges), verify::largest_gap_in_stubs));
+                                    RangeSet(std::move(ranges), verify::largest_gap_in_stubs).ranges());
   for (const sframe::Fde& fde : section.fdes) {
     if (!knows(stubs, fde.start)) continue;
     for (std::uint64_t pc = fde.start; pc < fde.start + fde.size; pc = emulation.boundary_after(pc)) {

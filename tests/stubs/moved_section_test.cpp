@@ -35,36 +35,12 @@ class MovedSection : public testing::TestWithParam<std::string> {
   }
 };
 
-using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-
-/// Begins and ends.
-template <typename Found>
-Ranges ranges_of(const std::vector<Found>& found) {
-  Ranges ranges;
-  for (const Found& range : found) ranges.emplace_back(range.begin, range.end);
-  return ranges;
-}
-
-/// Ascending, disjoint.
-Ranges joined(Ranges ranges) {
-  std::ranges::sort(ranges);
-  Ranges joined;
-  for (const auto& [begin, end] : ranges) {
-    if (joined.empty() || begin > joined.back().second) {
-      joined.emplace_back(begin, end);
-    } else {
-      joined.back().second = std::max(joined.back().second, end);
-    }
-  }
-  return joined;
-}
-
 TEST_P(MovedSection, LeavesRangesOfStubsAscendingAndDisjoint) {
   for_each_move([](const elf::Image& image) {
-    const Ranges ranges = ranges_of(find_stubs(image).sections);
+    const std::vector<Range> ranges = find_stubs(image).sections;
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      EXPECT_LT(ranges[i].first, ranges[i].second);
-      EXPECT_GE(ranges[i].first, i == 0 ? 0 : ranges[i - 1].second);
+      EXPECT_FALSE(ranges[i].empty());
+      EXPECT_GE(ranges[i].begin, i == 0 ? 0 : ranges[i - 1].end);
     }
   });
 }
@@ -75,17 +51,17 @@ TEST_P(MovedSection, EndsFunctionsWhereTheirSectionEnds) {
   const elf::Image intact = elf::Image::of_bytes(bytes, "case");
   cfi::NumberedRules rules;
   const cfi::FrameSource source(intact, intact);
-  Ranges functions;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> functions;
   cfi::FrameReader(source, rules).for_each_function({0, source.size()}, [&](const cfi::NumberedFrames& function) {
     functions.emplace_back(function.start, function.size);
   });
   for_each_move([&](const elf::Image& image) {
-    Ranges right;
+    std::vector<Range> right;
     for (const auto& [start, size] : functions) {
       const std::uint64_t code = image.code_left(start);
-      if (code != 0) right.emplace_back(start, start + std::min(size, code));
+      if (code != 0) right.push_back({start, start + std::min(size, code)});
     }
-    EXPECT_EQ(joined(ranges_of(cfi::FrameSource(image, image).described())), joined(right));
+    EXPECT_EQ(cfi::FrameSource(image, image).described().ranges(), RangeSet(right).ranges());
   });
 }
 

@@ -35,8 +35,7 @@ bool is_free(const std::string& machine, const Line& before, const Line& line, s
 
 /// A stub's instructions without rows lie between those of known ones.
 bool knows_or_lies_in(const Found& found, std::uint64_t pc) {
-  return std::ranges::any_of(found.sections,
-                             [&](const AddressRange& range) { return pc >= range.begin && pc < range.end; });
+  return std::ranges::any_of(found.sections, [&](const Range& range) { return range.contains(pc); });
 }
 
 class NearMiss : public testing::TestWithParam<std::string> {};
@@ -81,9 +80,9 @@ TEST_P(NearMiss, IsNotMetByChance) {
   const elf::Image image = elf::Image::of_bytes(bytes, "case");
   std::mt19937_64 random(1);
   std::uint64_t sequences = 0;
-  const std::vector<AddressRange> sections = find_stubs(image).sections;
+  const std::vector<Range> sections = find_stubs(image).sections;
   while (sequences < 10'000) {
-    for (const AddressRange& section : sections) {
+    for (const Range& section : sections) {
       const auto code = elf::loaded_bytes(image, section.begin, section.end - section.begin);
       const std::uint64_t at = elf::offset_of(image, code);
       for (std::uint64_t i = 0; i < code.size(); ++i) bytes[at + i] = static_cast<std::byte>(random());

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "verify/file_section.hpp"
+#include "object/sframe_sections.hpp"
 #include "verify/verify.hpp"
 
 namespace sframe_gen::test {
@@ -36,7 +36,7 @@ elf::Image patched_image(const std::string& path, const std::string& before, con
 }
 
 sframe::Section gnu_section(const std::string& name) {
-  return verify::read_file_sections(corpus_image(name + "/gnu.elf")).at(0).section;
+  return object::read_sframe_sections(corpus_image(name + "/gnu.elf")).at(0).section;
 }
 
 Verification verified(const sframe::Section& section, const std::string& name) {
@@ -197,7 +197,7 @@ TEST(VerifyFileSection, RefusesASectionForAnotherMachine) {
   const elf::Image image = patched_image("aarch64/leaf/gnu.elf", std::string("\xe2\xde\x03\x05\x02\x00\x00", 7),
                                          std::string("\xe2\xde\x03\x05\x03\x00\xf8", 7));
   try {
-    verify::read_file_sections(image);
+    object::read_sframe_sections(image);
     FAIL() << "was taken";
   } catch (const MalformedInput& error) {
     EXPECT_EQ(error.what(), image.name() + ": .sframe+0x4: ABI is AMD64, but the file is for AArch64");

@@ -1,10 +1,10 @@
-#include "verify/rule_text.hpp"
+#include "sframe/rule_text.hpp"
 
 #include <array>
 
 #include "support/dwarf_registers.hpp"
 
-namespace sframe_gen::verify {
+namespace sframe_gen::sframe {
 
 namespace {
 
@@ -34,14 +34,14 @@ std::string s390x_name(std::uint64_t number) {
 
 }  // namespace
 
-std::string register_name(sframe::Abi abi, std::uint64_t number) {
+std::string register_name(Abi abi, std::uint64_t number) {
   switch (abi) {
-    case sframe::Abi::Amd64:
+    case Abi::Amd64:
       return amd64_name(number);
-    case sframe::Abi::Aarch64Big:
-    case sframe::Abi::Aarch64Little:
+    case Abi::Aarch64Big:
+    case Abi::Aarch64Little:
       return aarch64_name(number);
-    case sframe::Abi::S390x:
+    case Abi::S390x:
       return s390x_name(number);
   }
   return {};
@@ -53,4 +53,9 @@ std::string place_text(const std::string& base, std::int64_t offset, bool derefe
   return dereferenced ? "*(" + text + ")" : text;
 }
 
-}  // namespace sframe_gen::verify
+std::string text_of(const Rule& rule, Abi abi) {
+  const std::string base = rule.base_register ? register_name(abi, *rule.base_register) : "CFA";
+  return place_text(base, rule.offset, rule.dereferenced);
+}
+
+}  // namespace sframe_gen::sframe

@@ -1,4 +1,4 @@
-#include "verify/file_section.hpp"
+#include "object/sframe_sections.hpp"
 
 #include <utility>
 
@@ -8,21 +8,21 @@
 #include "sframe_gen/section.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::verify {
+namespace sframe_gen::object {
 
 namespace {
 
-/// Of an object as it would be if it was linked. Where its starts are not relative to themselves, ld makes them so that
-/// they are relative to the section.
+/// Decodes an object's section as it would be after linking. Function starts that are not relative to their own field
+/// become relative to the section, as ld makes them.
 sframe::Section decode_object(const elf::Image& object, const elf::Section& section, const Origin& origin,
                               sframe::Strictness strictness) {
   const auto bytes = object.bytes_of(section);
   const bool flagged =
       bytes.size() > sframe::header::flags_at &&
       (std::to_integer<unsigned>(bytes[sframe::header::flags_at]) & sframe::flag::function_start_pc_relative) != 0;
-  const auto relocated = object::relocate(object, section, flagged ? object::PcBase::Field : object::PcBase::Section);
+  const auto relocated = relocate(object, section, flagged ? PcBase::Field : PcBase::Section);
   if (!relocated.unknown.empty()) {
-    const object::UnknownRelocation& unknown = relocated.unknown[0];
+    const UnknownRelocation& unknown = relocated.unknown[0];
     throw Refused(object.name(), "has a relocation of type " + hex(unknown.type) + " for " + section.name + "+" +
                                      hex(unknown.field_offset) + ", whose meaning for it is not known");
   }
@@ -65,12 +65,12 @@ std::vector<FileSection> read_sections_of(const elf::Image& image, bool with_rem
 
 }  // namespace
 
-std::vector<FileSection> read_file_sections(const elf::Image& image) {
+std::vector<FileSection> read_sframe_sections(const elf::Image& image) {
   return read_sections_of(image, false);
 }
 
-std::vector<FileSection> look_at_file_sections(const elf::Image& image) {
+std::vector<FileSection> read_with_remarks(const elf::Image& image) {
   return read_sections_of(image, true);
 }
 
-}  // namespace sframe_gen::verify
+}  // namespace sframe_gen::object
