@@ -5,26 +5,18 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
-#include "cfi/frame_index.hpp"
 #include "verify/frame_sections.hpp"
 
 namespace sframe_gen::verify {
 
 namespace {
 
-#if SFRAME_GEN_LIBDWARF_INTERFACE_A
-using ObjectMethods = Dwarf_Obj_Access_Methods_a;
-using ObjectSection = Dwarf_Obj_Access_Section_a;
-using SectionIndex = Dwarf_Unsigned;
-#else
-using ObjectMethods = Dwarf_Obj_Access_Methods;
-using ObjectSection = Dwarf_Obj_Access_Section;
-using SectionIndex = Dwarf_Half;
-#endif
-
+/// What libdwarf takes for an object file: section 0, which is nothing, and section 1, one of CFI. libdwarf never sees
+/// the ELF file.
 struct OneSection {
   const char* name;
   std::span<const std::byte> bytes;
@@ -34,32 +26,6 @@ struct OneSection {
 
 const OneSection& section_of(void* object) {
   return *static_cast<const OneSection*>(object);
-}
-
-int section_info(void* object, SectionIndex index, ObjectSection* result, int* /*error*/) {
-  *result = {};
-  if (index > 1) return DW_DLV_NO_ENTRY;
-  const OneSection& section = section_of(object);
-  const bool real = index == 1;
-#if SFRAME_GEN_LIBDWARF_INTERFACE_A
-  result->as_name = real ? section.name : "";
-  result->as_addr = real ? section.address : 0;
-  result->as_size = real ? section.bytes.size() : 0;
-  result->as_type = real ? 1 : 0;
-#else
-  result->name = real ? section.name : "";
-  result->addr = real ? section.address : 0;
-  result->size = real ? section.bytes.size() : 0;
-  result->type = real ? 1 : 0;
-#endif
-  return DW_DLV_OK;
-}
-
-int load_section(void* object, SectionIndex index, Dwarf_Small** data, int* /*error*/) {
-  if (index != 1) return DW_DLV_NO_ENTRY;
-  // libdwarf takes a pointer to non-const, and writes to it only to relocate, which is not asked for.
-  *data = reinterpret_cast<Dwarf_Small*>(const_cast<std::byte*>(section_of(object).bytes.data()));
-  return DW_DLV_OK;
 }
 
 Dwarf_Unsigned section_count(void* /*object*/) {
@@ -72,40 +38,108 @@ Dwarf_Small four(void* /*object*/) {
   return 4;
 }
 
+template <typename Index>
+int load_section(void* object, Index index, Dwarf_Small** data, int* /*error*/) {
+  if (index != 1) return DW_DLV_NO_ENTRY;
+  // libdwarf takes a pointer to non-const, and writes to it only to relocate, which is not asked for.
+  *data = reinterpret_cast<Dwarf_Small*>(const_cast<std::byte*>(section_of(object).bytes.data()));
+  return DW_DLV_OK;
+}
+
+/// What libdwarf hands out for a column of a row. `Number` and `Block` differ between the generations.
+template <typename Number, typename Block>
+struct RawRule {
+  Dwarf_Small kind = 0;
+  Number offset_relevant = 0, base = 0;
+  Dwarf_Signed offset = 0;
+  Block block{};
+  Dwarf_Addr row_pc = 0, next_pc = 0;
+  Dwarf_Bool has_more = 0;
+};
+
+std::span<const std::byte> as_bytes(const void* data, Dwarf_Unsigned size) {
+  return {static_cast<const std::byte*>(data), static_cast<std::size_t>(size)};
+}
+
+// Two generations of one interface: 0.4 and later, and 20210528 (Debian 12). The calls are the same, the types are not.
 #if SFRAME_GEN_LIBDWARF_INTERFACE_A
+
+using ObjectInterface = Dwarf_Obj_Access_Interface_a;
+using BytePointer = Dwarf_Small*;
+using Rule = RawRule<Dwarf_Unsigned, Dwarf_Block>;
+constexpr auto rule_of_cfa = dwarf_get_fde_info_for_cfa_reg3_c;
+constexpr auto rule_of_register = dwarf_get_fde_info_for_reg3_c;
+
+std::span<const std::byte> block_of(const Rule& rule) {
+  return as_bytes(rule.block.bl_data, rule.block.bl_len);
+}
+
+int section_info(void* object, Dwarf_Unsigned index, Dwarf_Obj_Access_Section_a* result, int* /*error*/) {
+  *result = {};
+  result->as_name = "";
+  if (index > 1) return DW_DLV_NO_ENTRY;
+  if (index == 0) return DW_DLV_OK;
+  result->as_name = section_of(object).name;
+  result->as_addr = section_of(object).address;
+  result->as_size = section_of(object).bytes.size();
+  result->as_type = 1;
+  return DW_DLV_OK;
+}
+
 Dwarf_Small byte_order(void* object) {
   return section_of(object).endian == Endian::Big ? DW_END_big : DW_END_little;
 }
+
 Dwarf_Unsigned file_size(void* object) {
   return section_of(object).bytes.size();
 }
-constexpr ObjectMethods methods{section_info, byte_order, four, eight, file_size, section_count, load_section, nullptr};
+
+constexpr Dwarf_Obj_Access_Methods_a methods{section_info, byte_order,    four,         eight,
+                                             file_size,    section_count, load_section, nullptr};
+
+void finish(Dwarf_Debug debug, Dwarf_Cie* cies, Dwarf_Signed cie_count, Dwarf_Fde* fdes, Dwarf_Signed fde_count) {
+  dwarf_dealloc_fde_cie_list(debug, cies, cie_count, fdes, fde_count);
+  dwarf_object_finish(debug);
+}
+
 #else
+
+using ObjectInterface = Dwarf_Obj_Access_Interface;
+using BytePointer = Dwarf_Ptr;
+using Rule = RawRule<Dwarf_Signed, Dwarf_Ptr>;
+constexpr auto rule_of_cfa = dwarf_get_fde_info_for_cfa_reg3_b;
+constexpr auto rule_of_register = dwarf_get_fde_info_for_reg3_b;
+
+/// For an expression this generation gives the block's length in place of the offset.
+std::span<const std::byte> block_of(const Rule& rule) {
+  return as_bytes(rule.block, rule.block != nullptr ? static_cast<Dwarf_Unsigned>(rule.offset) : 0);
+}
+
+int section_info(void* object, Dwarf_Half index, Dwarf_Obj_Access_Section* result, int* /*error*/) {
+  *result = {};
+  result->name = "";
+  if (index > 1) return DW_DLV_NO_ENTRY;
+  if (index == 0) return DW_DLV_OK;
+  result->name = section_of(object).name;
+  result->addr = section_of(object).address;
+  result->size = section_of(object).bytes.size();
+  result->type = 1;
+  return DW_DLV_OK;
+}
+
 Dwarf_Endianness byte_order(void* object) {
   return section_of(object).endian == Endian::Big ? DW_OBJECT_MSB : DW_OBJECT_LSB;
 }
-constexpr ObjectMethods methods{section_info, byte_order, four, eight, section_count, load_section, nullptr};
+
+constexpr Dwarf_Obj_Access_Methods methods{section_info, byte_order, four, eight, section_count, load_section, nullptr};
+
+void finish(Dwarf_Debug debug, Dwarf_Cie* cies, Dwarf_Signed cie_count, Dwarf_Fde* fdes, Dwarf_Signed fde_count) {
+  if (fdes != nullptr) dwarf_fde_cie_list_dealloc(debug, cies, cie_count, fdes, fde_count);
+  Dwarf_Error error = nullptr;
+  dwarf_object_finish(debug, &error);
+}
+
 #endif
-
-}  // namespace
-
-struct DwarfObject::Parts {
-  OneSection section;
-  DwarfObjectInterface interface;
-};
-
-DwarfObject::DwarfObject(const char* name, std::span<const std::byte> bytes, std::uint64_t address, Endian endian)
-    : parts_(std::make_unique<Parts>(Parts{{name, bytes, address, endian}, {}})) {
-  parts_->interface = {&parts_->section, &methods};
-}
-
-DwarfObject::~DwarfObject() = default;
-
-DwarfObjectInterface* DwarfObject::interface() {
-  return &parts_->interface;
-}
-
-namespace {
 
 /// libdwarf refuses rules for registers beyond its table, and fills the whole table for every row asked for. Nearly all
 /// FDEs get by with the general registers.
@@ -113,67 +147,78 @@ constexpr Dwarf_Half usual_table_size = 36;
 /// More columns than any register number in use (x86-64's end at 130, aarch64's at 127, s390x's at 83).
 constexpr Dwarf_Half largest_table_size = 160;
 
-#if SFRAME_GEN_LIBDWARF_INTERFACE_A
-using BytePointer = Dwarf_Small*;
-#else
-using BytePointer = Dwarf_Ptr;
-#endif
-
-std::span<const std::byte> as_bytes(BytePointer data, Dwarf_Unsigned size) {
-  return {static_cast<const std::byte*>(static_cast<const void*>(data)), static_cast<std::size_t>(size)};
-}
-
 }  // namespace
 
-struct DwarfSession::Handle {
-  cfi::FrameSection kind;
-  DwarfObject object;
+/// Stays where it is: libdwarf keeps pointers to it.
+class DwarfSession::Handle {
+ public:
+  Handle(cfi::FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian,
+         const Origin& origin)
+      : kind_(kind),
+        checked_(check_frame_section(kind, bytes, endian, origin)),
+        edited_(readable_copy(kind, bytes, endian, checked_)) {
+    if (edited_) bytes = *edited_;
+    table.origin = origin;
+    table.endian = endian;
+    table.section_address = address;
+    table.section_bytes = bytes;
+    const char* const name = kind == cfi::FrameSection::EhFrame ? ".eh_frame" : ".debug_frame";
+    section_ = {name, bytes.first(checked_.used), address, endian};
+  }
+  ~Handle() { close(); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  /// Apart from the constructor, as it may throw when libdwarf has memory to give back.
+  void read() {
+    if (checked_.used == 0) return;
+    open();
+    read_cies();
+    read_fdes();
+  }
+
+  void open_again() {
+    if (debug_ == nullptr) return;
+    remembered_.clear();
+    close();
+    open();
+  }
+
+  EvaluatedRule evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) {
+    if (fde_index != remembered_fde_ || !remembered_pcs_.contains(pc)) {
+      remembered_.clear();
+      remembered_fde_ = fde_index;
+    }
+    const auto known = std::ranges::find(remembered_, column, &Remembered::column);
+    if (known != remembered_.end()) return known->rule;
+    const EvaluatedRule rule = ask(fde_index, column, pc);
+    // Only the first question makes libdwarf run the instructions; with a second one at the same PC it says nothing of
+    // the next row. Neither does it in the last row.
+    if (remembered_.empty())
+      remembered_pcs_ = {pc, rule.next_row_pc && *rule.next_row_pc > pc ? *rule.next_row_pc : pc + 1};
+    remembered_.push_back({column, rule});
+    return rule;
+  }
+
   cfi::FrameTable table;
-  Dwarf_Debug debug = nullptr;
-  Dwarf_Cie* cies = nullptr;
-  Dwarf_Signed cie_count = 0;
-  Dwarf_Fde* fdes = nullptr;
-  Dwarf_Signed fde_count = 0;
-  CheckedFrameSection checked;
-  std::shared_ptr<const std::vector<std::byte>> edited;  ///< holds the section where its bytes are not the file's
-  Dwarf_Half table_size = usual_table_size;
-  /// What has been asked for in one row of one FDE: [remembered_begin, remembered_end) of `remembered_fde`.
+
+ private:
   struct Remembered {
     std::uint16_t column;
     EvaluatedRule rule;
   };
-  std::vector<Remembered> remembered;
-  std::size_t remembered_fde = 0;
-  std::uint64_t remembered_begin = 0, remembered_end = 0;
-  std::vector<std::size_t> order;  ///< table index → libdwarf's index; empty: they are the same
-
-  Handle(cfi::FrameSection section_kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian)
-      : kind(section_kind),
-        object(kind == cfi::FrameSection::EhFrame ? ".eh_frame" : ".debug_frame", bytes, address, endian) {}
-
-  ~Handle() { close(); }
 
   void close() {
-    if (debug == nullptr) return;
-#if SFRAME_GEN_LIBDWARF_INTERFACE_A
-    dwarf_dealloc_fde_cie_list(debug, cies, cie_count, fdes, fde_count);
-    dwarf_object_finish(debug);
-#else
-    if (fdes != nullptr) dwarf_fde_cie_list_dealloc(debug, cies, cie_count, fdes, fde_count);
-    Dwarf_Error error = nullptr;
-    dwarf_object_finish(debug, &error);
-#endif
-    debug = nullptr;
-    fdes = nullptr;
+    if (debug_ != nullptr) finish(debug_, cies_, cie_count_, fdes_, fde_count_);
+    debug_ = nullptr;
+    fdes_ = nullptr;
   }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
 
   /// Throws what libdwarf says, at `offset`.
   [[noreturn]] void fail(Dwarf_Error error, std::uint64_t offset) const {
     const std::string why = error != nullptr ? dwarf_errmsg(error) : "no entry";
     // Errors are blocks like any other, and libdwarf was told not to remember its blocks.
-    if (error != nullptr) dwarf_dealloc_error(debug, error);
+    if (error != nullptr) dwarf_dealloc_error(debug_, error);
     throw MalformedInput(table.origin, offset, "libdwarf cannot read it: " + why);
   }
 
@@ -183,20 +228,20 @@ struct DwarfSession::Handle {
 
   void open() {
     Dwarf_Error error = nullptr;
-    check(dwarf_object_init_b(object.interface(), nullptr, nullptr, DW_GROUPNUMBER_ANY, &debug, &error), error, 0);
-    dwarf_set_frame_rule_table_size(debug, table_size);
-    dwarf_set_frame_cfa_value(debug, cfa_column);
-    dwarf_set_frame_undefined_value(debug, undefined_column);
-    dwarf_set_frame_same_value(debug, same_value_column);
+    check(dwarf_object_init_b(&interface_, nullptr, nullptr, DW_GROUPNUMBER_ANY, &debug_, &error), error, 0);
+    dwarf_set_frame_rule_table_size(debug_, table_size_);
+    dwarf_set_frame_cfa_value(debug_, cfa_column);
+    dwarf_set_frame_undefined_value(debug_, undefined_column);
+    dwarf_set_frame_same_value(debug_, same_value_column);
     // No rule reads as "same value": libdwarf takes only this or "undefined" from 0.9 on.
-    dwarf_set_frame_rule_initial_value(debug, same_value_column);
-    const auto list = kind == cfi::FrameSection::EhFrame ? dwarf_get_fde_list_eh : dwarf_get_fde_list;
-    const int status = list(debug, &cies, &cie_count, &fdes, &fde_count, &error);
+    dwarf_set_frame_rule_initial_value(debug_, same_value_column);
+    const auto list = kind_ == cfi::FrameSection::EhFrame ? dwarf_get_fde_list_eh : dwarf_get_fde_list;
+    const int status = list(debug_, &cies_, &cie_count_, &fdes_, &fde_count_, &error);
     if (status == DW_DLV_ERROR) fail(error, 0);
   }
 
   void read_cies() {
-    for (Dwarf_Signed i = 0; i < cie_count; ++i) {
+    for (Dwarf_Signed i = 0; i < cie_count_; ++i) {
       Dwarf_Unsigned size = 0, code_alignment = 0, instructions_size = 0;
       Dwarf_Signed data_alignment = 0;
       Dwarf_Small version = 0;
@@ -204,7 +249,7 @@ struct DwarfSession::Handle {
       char* augmentation_text = nullptr;
       BytePointer instructions = nullptr;
       Dwarf_Error error = nullptr;
-      check(dwarf_get_cie_info_b(cies[i], &size, &version, &augmentation_text, &code_alignment, &data_alignment,
+      check(dwarf_get_cie_info_b(cies_[i], &size, &version, &augmentation_text, &code_alignment, &data_alignment,
                                  &return_address, &instructions, &instructions_size, &offset_size, &error),
             error, 0);
       const cfi::Augmentation augmentation = cfi::parse_augmentation(augmentation_text);
@@ -214,11 +259,11 @@ struct DwarfSession::Handle {
                    0,
                    augmentation.signal_frame,
                    as_bytes(instructions, instructions_size)};
-      read_what_was_edited(cies[i], cie);
+      read_what_was_edited(cies_[i], cie);
       if (augmentation.has_data) {
         Dwarf_Small* data = nullptr;
         Dwarf_Unsigned data_size = 0;
-        const int status = dwarf_get_cie_augmentation_data(cies[i], &data, &data_size, &error);
+        const int status = dwarf_get_cie_augmentation_data(cies_[i], &data, &data_size, &error);
         if (status == DW_DLV_ERROR) fail(error, 0);
         if (status == DW_DLV_OK) {
           cie.pointer_encoding = cfi::read_augmentation_data(
@@ -233,37 +278,30 @@ struct DwarfSession::Handle {
   /// Where letters were edited, the text that libdwarf has read is not the file's, nor is what was taken in
   /// instructions.
   void read_what_was_edited(Dwarf_Cie handle, cfi::Cie& cie) const {
-    if (checked.aarch64_cies.empty() && checked.taken_in.empty()) return;
+    if (checked_.aarch64_cies.empty() && checked_.taken_in.empty()) return;
     Dwarf_Off offset = 0;
     Dwarf_Error error = nullptr;
-    check(dwarf_cie_section_offset(debug, handle, &offset, &error), error, 0);
-    cie.initial_instructions = without_taken_in(checked, offset, cie.initial_instructions);
-    const auto marks = checked.aarch64_cies.find(offset);
-    if (marks == checked.aarch64_cies.end()) return;
+    check(dwarf_cie_section_offset(debug_, handle, &offset, &error), error, 0);
+    cie.initial_instructions = without_taken_in(checked_, offset, cie.initial_instructions);
+    const auto marks = checked_.aarch64_cies.find(offset);
+    if (marks == checked_.aarch64_cies.end()) return;
     cie.signal_frame = marks->second.signal_frame;
     cie.b_key = marks->second.b_key;
   }
 
   void read_fdes() {
-    table.fdes.reserve(static_cast<std::size_t>(fde_count));
-    for (Dwarf_Signed i = 0; i < fde_count; ++i) table.fdes.push_back(read_fde(fdes[i]));
-    // libdwarf sorts by start alone; where two FDEs share one, the order must not depend on its sort.
+    table.fdes.reserve(static_cast<std::size_t>(fde_count_));
+    for (Dwarf_Signed i = 0; i < fde_count_; ++i) table.fdes.push_back(read_fde(fdes_[i]));
+    // libdwarf sorts by start alone; where two FDEs share one, the order_ must not depend on its sort.
     const auto before = [](const cfi::Fde& a, const cfi::Fde& b) {
       return std::pair(a.function_start, a.section_offset) < std::pair(b.function_start, b.section_offset);
     };
     if (std::is_sorted(table.fdes.begin(), table.fdes.end(), before)) return;
-    order.resize(table.fdes.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(),
+    order_.resize(table.fdes.size());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::sort(order_.begin(), order_.end(),
               [&](std::size_t a, std::size_t b) { return before(table.fdes[a], table.fdes[b]); });
     std::sort(table.fdes.begin(), table.fdes.end(), before);
-  }
-
-  EvaluatedRule evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc);
-  EvaluatedRule ask(std::size_t fde_index, std::uint16_t column, std::uint64_t pc);
-
-  Dwarf_Fde fde_at(std::size_t table_index) const {
-    return fdes[order.empty() ? table_index : order[table_index]];
   }
 
   cfi::Fde read_fde(Dwarf_Fde fde) const {
@@ -276,104 +314,66 @@ struct DwarfSession::Handle {
     check(dwarf_get_fde_range(fde, &start, &size, &record, &record_size, &cie_offset, &cie_index, &fde_offset, &error),
           error, 0);
     check(dwarf_get_fde_instr_bytes(fde, &instructions, &instructions_size, &error), error, fde_offset);
-    if (cie_index < 0 || cie_index >= cie_count) {
+    if (cie_index < 0 || cie_index >= cie_count_) {
       throw MalformedInput(table.origin, fde_offset, "FDE has no CIE in the section");
     }
     return {start, size, fde_offset, static_cast<std::uint32_t>(cie_index),
-            without_taken_in(checked, fde_offset, as_bytes(instructions, instructions_size))};
+            without_taken_in(checked_, fde_offset, as_bytes(instructions, instructions_size))};
   }
+
+  /// libdwarf runs the FDE's instructions from its start for each PC, so a row is asked for once.
+  EvaluatedRule ask(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) {
+    Dwarf_Fde fde = fdes_[order_.empty() ? fde_index : order_[fde_index]];
+    Rule raw;
+    Dwarf_Error error = nullptr;
+    const int status = column == cfa_column
+                           ? rule_of_cfa(fde, pc, &raw.kind, &raw.offset_relevant, &raw.base, &raw.offset, &raw.block,
+                                         &raw.row_pc, &raw.has_more, &raw.next_pc, &error)
+                           : rule_of_register(fde, column, pc, &raw.kind, &raw.offset_relevant, &raw.base, &raw.offset,
+                                              &raw.block, &raw.row_pc, &raw.has_more, &raw.next_pc, &error);
+    if (status == DW_DLV_ERROR && table_size_ < largest_table_size) {
+      dwarf_dealloc_error(debug_, error);
+      table_size_ = largest_table_size;
+      close();
+      open();
+      return ask(fde_index, column, pc);
+    }
+    check(status, error, table.fdes[fde_index].section_offset);
+    EvaluatedRule rule;
+    rule.kind = static_cast<EvaluatedRule::Kind>(raw.kind);
+    rule.offset_relevant = raw.offset_relevant != 0;
+    rule.base = static_cast<std::uint64_t>(raw.base);
+    if (raw.has_more != 0) rule.next_row_pc = raw.next_pc;
+    if (rule.kind == EvaluatedRule::Kind::Expression || rule.kind == EvaluatedRule::Kind::ValExpression) {
+      rule.block = block_of(raw);
+    } else {
+      rule.offset = raw.offset;
+    }
+    return rule;
+  }
+
+  cfi::FrameSection kind_;
+  CheckedFrameSection checked_;
+  std::shared_ptr<const std::vector<std::byte>> edited_;  ///< holds the section where its bytes are not the file's
+  OneSection section_{};
+  ObjectInterface interface_{&section_, &methods};
+  Dwarf_Debug debug_ = nullptr;
+  Dwarf_Cie* cies_ = nullptr;
+  Dwarf_Signed cie_count_ = 0;
+  Dwarf_Fde* fdes_ = nullptr;
+  Dwarf_Signed fde_count_ = 0;
+  std::vector<std::size_t> order_;  ///< table index → libdwarf's index; empty: they are the same
+  Dwarf_Half table_size_ = usual_table_size;
+  // What has been asked for in one row of one FDE.
+  std::vector<Remembered> remembered_;
+  std::size_t remembered_fde_ = 0;
+  Range remembered_pcs_;
 };
 
-EvaluatedRule DwarfSession::Handle::evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) {
-  if (fde_index != remembered_fde || pc < remembered_begin || pc >= remembered_end) {
-    remembered.clear();
-    remembered_fde = fde_index;
-  }
-  const auto known = std::ranges::find(remembered, column, &Remembered::column);
-  if (known != remembered.end()) return known->rule;
-  const EvaluatedRule rule = ask(fde_index, column, pc);
-  if (remembered.empty()) {
-    // Only the first question makes libdwarf run the instructions; with a second one at the same PC it says nothing of
-    // the next row. Neither does it in the last row.
-    remembered_begin = pc;
-    remembered_end = rule.next_row_pc && *rule.next_row_pc > pc ? *rule.next_row_pc : pc + 1;
-  }
-  remembered.push_back({column, rule});
-  return rule;
-}
-
-/// libdwarf runs the FDE's instructions from its start for each PC, so a row is asked for once.
-EvaluatedRule DwarfSession::Handle::ask(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) {
-  Dwarf_Fde fde = fde_at(fde_index);
-  Dwarf_Small value_type = 0;
-  Dwarf_Addr row_pc = 0, next_pc = 0;
-  Dwarf_Bool has_more = 0;
-  Dwarf_Error error = nullptr;
-  EvaluatedRule rule;
-#if SFRAME_GEN_LIBDWARF_INTERFACE_A
-  Dwarf_Unsigned relevant = 0, base = 0;
-  Dwarf_Signed offset = 0;
-  Dwarf_Block block{};
-  const int status = column == cfa_column
-                         ? dwarf_get_fde_info_for_cfa_reg3_c(fde, pc, &value_type, &relevant, &base, &offset, &block,
-                                                             &row_pc, &has_more, &next_pc, &error)
-                         : dwarf_get_fde_info_for_reg3_c(fde, column, pc, &value_type, &relevant, &base, &offset,
-                                                         &block, &row_pc, &has_more, &next_pc, &error);
-  const auto block_bytes = std::span(static_cast<const std::byte*>(block.bl_data), block.bl_len);
-#else
-  Dwarf_Signed relevant = 0, base = 0, offset = 0;
-  Dwarf_Ptr block = nullptr;
-  const int status = column == cfa_column
-                         ? dwarf_get_fde_info_for_cfa_reg3_b(fde, pc, &value_type, &relevant, &base, &offset, &block,
-                                                             &row_pc, &has_more, &next_pc, &error)
-                         : dwarf_get_fde_info_for_reg3_b(fde, column, pc, &value_type, &relevant, &base, &offset,
-                                                         &block, &row_pc, &has_more, &next_pc, &error);
-  // For an expression this generation gives the block's length where an offset stands otherwise.
-  const auto block_bytes =
-      std::span(static_cast<const std::byte*>(block), static_cast<std::size_t>(block != nullptr ? offset : 0));
-#endif
-  if (status == DW_DLV_ERROR && table_size < largest_table_size) {
-    dwarf_dealloc_error(debug, error);
-    table_size = largest_table_size;
-    close();
-    open();
-    return ask(fde_index, column, pc);
-  }
-  check(status, error, table.fdes[fde_index].section_offset);
-  rule.kind = static_cast<EvaluatedRule::Kind>(value_type);
-  const bool is_expression =
-      rule.kind == EvaluatedRule::Kind::Expression || rule.kind == EvaluatedRule::Kind::ValExpression;
-  rule.offset_relevant = relevant != 0;
-  rule.base = static_cast<std::uint64_t>(base);
-  if (has_more != 0) rule.next_row_pc = next_pc;
-  if (is_expression) {
-    rule.block = block_bytes;
-  } else {
-    rule.offset = offset;
-  }
-  return rule;
-}
-
 DwarfSession::DwarfSession(cfi::FrameSection kind, std::span<const std::byte> section_bytes,
-                           std::uint64_t section_address, Endian endian, const Origin& origin) {
-  CheckedFrameSection checked = check_frame_section(kind, section_bytes, endian, origin);
-  const auto edited = readable_copy(kind, section_bytes, endian, checked);
-  if (edited) section_bytes = *edited;
-  handle_ = std::make_unique<Handle>(kind, section_bytes.first(checked.used), section_address, endian);
-  handle_->table.origin = origin;
-  handle_->table.endian = endian;
-  handle_->table.section_address = section_address;
-  handle_->table.section_bytes = section_bytes;
-  handle_->edited = edited;
-  handle_->checked = std::move(checked);
-  if (handle_->checked.used == 0) return;
-  handle_->open();
-  handle_->read_cies();
-  handle_->read_fdes();
-}
-
-void skip_bookkeeping_of_libdwarf() {
-  dwarf_set_de_alloc_flag(0);
+                           std::uint64_t section_address, Endian endian, const Origin& origin)
+    : handle_(std::make_unique<Handle>(kind, section_bytes, section_address, endian, origin)) {
+  handle_->read();
 }
 
 DwarfSession::~DwarfSession() = default;
@@ -383,15 +383,17 @@ DwarfSession& DwarfSession::operator=(DwarfSession&&) noexcept = default;
 const cfi::FrameTable& DwarfSession::table() const {
   return handle_->table;
 }
-void DwarfSession::release_memory() {
-  if (handle_->debug == nullptr) return;
-  handle_->remembered.clear();
-  handle_->close();
-  handle_->open();
-}
 
 EvaluatedRule DwarfSession::evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) const {
   return handle_->evaluate(fde_index, column, pc);
+}
+
+void DwarfSession::release_memory() {
+  handle_->open_again();
+}
+
+void skip_bookkeeping_of_libdwarf() {
+  dwarf_set_de_alloc_flag(0);
 }
 
 FdeIndex::FdeIndex(const DwarfSession& session, const elf::Image& image) : session_(&session) {

@@ -11,37 +11,7 @@
 #include "support/endian.hpp"
 #include "support/range.hpp"
 
-// Two generations of one interface: 20210528 (Debian 12) against 0.4 and later. Same calls, other types.
-#if SFRAME_GEN_LIBDWARF_INTERFACE_A
-struct Dwarf_Obj_Access_Interface_a_s;
-#else
-struct Dwarf_Obj_Access_Interface_s;
-#endif
-
 namespace sframe_gen::verify {
-
-#if SFRAME_GEN_LIBDWARF_INTERFACE_A
-using DwarfObjectInterface = Dwarf_Obj_Access_Interface_a_s;
-#else
-using DwarfObjectInterface = Dwarf_Obj_Access_Interface_s;
-#endif
-
-/// What libdwarf takes for an object file: section 0, which is nothing, and section 1, one of CFI. libdwarf never sees
-/// the ELF file.
-class DwarfObject {
- public:
-  /// `name` and `bytes` must outlive it.
-  DwarfObject(const char* name, std::span<const std::byte> bytes, std::uint64_t address, Endian endian);
-  ~DwarfObject();
-  DwarfObject(const DwarfObject&) = delete;
-  DwarfObject& operator=(const DwarfObject&) = delete;
-
-  DwarfObjectInterface* interface();
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
-};
 
 /// The unwind table's rule for one column at one PC, as libdwarf's own row evaluation gives it. Nothing of it comes
 /// from src/cfi: --verify holds the two against each other.
@@ -55,8 +25,8 @@ struct EvaluatedRule {
   std::optional<std::uint64_t> next_row_pc;  ///< where the table's next row starts; none: this is the last
 };
 
-/// A libdwarf reader over one CFI section. The only user of libdwarf; its types do not leave this and dwarf_object.cpp.
-/// The section is handed over as bytes, so libdwarf never parses the ELF file itself.
+/// A libdwarf reader over one CFI section. The only user of libdwarf, whose types do not leave libdwarf.cpp. libdwarf
+/// gets the section's bytes and never parses the ELF file itself.
 class DwarfSession {
  public:
   /// Columns that `EvaluatedRule::base` can name beside the machine's registers. A register without a rule reads as
@@ -79,7 +49,7 @@ class DwarfSession {
   void release_memory();
 
  private:
-  struct Handle;
+  class Handle;
   std::unique_ptr<Handle> handle_;
 };
 
