@@ -282,11 +282,11 @@ std::optional<EhFramePlace> find_eh_frame(const Image& image) {
 
 namespace {
 
-FileRange range_of(const Section& section) {
+Range range_of(const Section& section) {
   return {section.header.sh_offset, section.header.sh_offset + section.header.sh_size};
 }
 
-FileRange range_of(const Elf64_Phdr& segment) {
+Range range_of(const Elf64_Phdr& segment) {
   return {segment.p_offset, segment.p_offset + segment.p_filesz};
 }
 
@@ -455,10 +455,10 @@ class Reconstruction {
                      [](const Section& a, const Section& b) { return a.header.sh_offset < b.header.sh_offset; });
     for (const Elf64_Phdr& load : image_.segments()) {
       if (load.p_type != PT_LOAD || !is_in_file(load)) continue;
-      const FileRange bytes = range_of(load);
+      const Range bytes = range_of(load);
       std::uint64_t done = bytes.begin;
       for (const Section& section : known) {
-        const FileRange range = range_of(section);
+        const Range range = range_of(section);
         if (range.end <= done || range.begin >= bytes.end) continue;
         if (done < range.begin && !is_padding({done, range.begin}, section.header.sh_addralign))
           add_unknown(load, {done, range.begin});
@@ -468,18 +468,18 @@ class Reconstruction {
     }
   }
 
-  bool is_padding(FileRange gap, std::uint64_t alignment) const {
-    if (gap.end - gap.begin >= alignment) return false;
-    const auto bytes = image_.file_bytes().subspan(gap.begin, gap.end - gap.begin);
+  bool is_padding(Range gap, std::uint64_t alignment) const {
+    if (gap.size() >= alignment) return false;
+    const auto bytes = image_.file_bytes().subspan(gap.begin, gap.size());
     return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
   }
 
-  void add_unknown(const Elf64_Phdr& load, FileRange range) {
+  void add_unknown(const Elf64_Phdr& load, Range range) {
     std::uint64_t flags = SHF_ALLOC;
     if ((load.p_flags & PF_W) != 0) flags |= SHF_WRITE;
     if ((load.p_flags & PF_X) != 0) flags |= SHF_EXECINSTR;
     sections_.push_back({{0, SHT_PROGBITS, flags, load.p_vaddr + (range.begin - load.p_offset), range.begin,
-                          range.end - range.begin, 0, 0, 1, 0},
+                          range.size(), 0, 0, 1, 0},
                          "of unknown bytes",
                          0});
   }

@@ -243,7 +243,7 @@ void Image::count_sections() {
   if (header_.e_phnum == PN_XNUM) segment_count_ = first.sh_info;
 }
 
-FileRange Image::section_table() const {
+Range Image::section_table() const {
   if (!has_section_headers()) return {};
   return {header_.e_shoff, header_.e_shoff + section_count_ * sizeof(Elf64_Shdr)};
 }

@@ -48,7 +48,7 @@ class Image {
   std::uint32_t section_name_table_index() const { return section_name_table_index_; }
   bool has_section_headers() const { return section_count_ != 0; }
   /// Empty where there is none, whatever e_shoff says.
-  FileRange section_table() const;
+  Range section_table() const;
 
   std::span<const std::byte> file_bytes() const { return bytes_; }
   /// The file that was opened; not for bytes in memory.

@@ -63,10 +63,10 @@ void check_section_headers(const Image& image) {
 /// Moving one of two sections that share bytes would tear the other apart.
 void check_no_overlap(const Image& image) {
   struct Claimed {
-    FileRange range;
+    Range range;
     Owner owner;
   };
-  const auto range_of = [](std::uint64_t begin, std::uint64_t size) { return FileRange{begin, begin + size}; };
+  const auto range_of = [](std::uint64_t begin, std::uint64_t size) { return Range{begin, begin + size}; };
   std::vector<Claimed> all;
   all.push_back({range_of(0, sizeof(Elf64_Ehdr)), "the ELF header"});
   all.push_back(
@@ -286,8 +286,8 @@ void check_no_gap_before_section_headers(const Image& image) {
   std::uint64_t end = sizeof(Elf64_Ehdr);
   for (const Elf64_Phdr& segment : image.segments())
     if (has_file_bytes(segment)) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
-  const FileRange table = image.section_table();
-  std::uint64_t moved = table.end - table.begin;
+  const Range table = image.section_table();
+  std::uint64_t moved = table.size();
   for (const Section& section : image.sections()) {
     const std::uint64_t size = image.bytes_of(section).size();
     if (section.index == image.section_name_table_index()) {

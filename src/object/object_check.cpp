@@ -70,14 +70,14 @@ class Check {
   }
 
   void check_places() const {
-    std::vector<elf::FileRange> used{{0, sizeof(Elf64_Ehdr)}};
+    std::vector<Range> used{{0, sizeof(Elf64_Ehdr)}};
     const std::uint64_t headers = output_.header().e_shoff;
     used.push_back({headers, headers + output_.sections().size() * sizeof(Elf64_Shdr)});
     for (const elf::Section& section : output_.sections()) {
       if (output_.bytes_of(section).empty()) continue;
       used.push_back({section.header.sh_offset, section.header.sh_offset + section.header.sh_size});
     }
-    std::ranges::sort(used, {}, &elf::FileRange::begin);
+    std::ranges::sort(used, {}, &Range::begin);
     for (std::size_t i = 1; i < used.size(); ++i) require(used[i - 1].end <= used[i].begin, "contents lie apart");
   }
 

@@ -207,7 +207,7 @@ std::vector<std::byte> bytes_of(const ObjectForm& form, const elf::Image& object
   std::vector<std::byte> bytes;
   bytes.reserve(form.size);
   for (const ObjectForm::Piece& piece : form.pieces) {
-    const auto kept = object.file_bytes().subspan(piece.kept.begin, piece.kept.end - piece.kept.begin);
+    const auto kept = object.file_bytes().subspan(piece.kept.begin, piece.kept.size());
     bytes.insert(bytes.end(), kept.begin(), kept.end());
     bytes.insert(bytes.end(), piece.made.begin(), piece.made.end());
   }

@@ -31,7 +31,7 @@ struct NewObjectSection {
 struct ObjectForm {
   /// A range of the object's file, if that has bytes, or else bytes of its own.
   struct Piece {
-    elf::FileRange kept;
+    Range kept;
     std::vector<std::byte> made;
   };
   std::uint64_t size = 0;

@@ -56,13 +56,13 @@ void check_has_code(const elf::Image& object) {
 /// thousands of headers.
 void check_contents_apart(const elf::Image& object) {
   const std::uint64_t headers = object.header().e_shoff;
-  std::vector<elf::FileRange> used{{0, sizeof(Elf64_Ehdr)},
+  std::vector<Range> used{{0, sizeof(Elf64_Ehdr)},
                                    {headers, headers + object.sections().size() * sizeof(Elf64_Shdr)}};
   for (const elf::Section& section : object.sections()) {
     if (object.bytes_of(section).empty()) continue;
     used.push_back({section.header.sh_offset, section.header.sh_offset + section.header.sh_size});
   }
-  std::ranges::sort(used, {}, &elf::FileRange::begin);
+  std::ranges::sort(used, {}, &Range::begin);
   for (std::size_t i = 1; i < used.size(); ++i)
     if (used[i - 1].overlaps(used[i])) throw Refused(object.name(), "has sections that share bytes");
 }

@@ -95,11 +95,11 @@ class Check {
 
   /// In the last PT_LOAD, which is new, as far from the first in the file as in memory: there Linux before 5.18 looks
   /// for it, and what reads the ELF header in memory.
-  void moved_table(FileRange table) const {
+  void moved_table(Range table) const {
     require(!loads_.empty() && !begins_as_before(loads_.back()) && (loads_.back().p_flags & PF_W) == 0,
             "program headers may move into a new read-only PT_LOAD only, the last");
     const Elf64_Phdr& last = loads_.back();
-    require(FileRange{last.p_offset, last.p_offset + last.p_filesz}.contains(table) && table.begin % 8 == 0,
+    require(Range{last.p_offset, last.p_offset + last.p_filesz}.contains(table) && table.begin % 8 == 0,
             "program headers that moved must lie in the last PT_LOAD, aligned to 8");
     const bool shares_page = std::any_of(loads_.begin(), loads_.end() - 1, [&](const Elf64_Phdr& load) {
       return load.p_filesz != 0 && load.p_offset + load.p_filesz > align_down(last.p_offset, page_) &&

@@ -71,7 +71,7 @@ class MemoryCheck {
 
   bool moves_with_segment(const Section& old) const {
     return std::any_of(in_.segments().begin(), in_.segments().end(), [&](const Elf64_Phdr& segment) {
-      return is_movable(segment) && FileRange{segment.p_offset, segment.p_offset + segment.p_filesz}.contains(
+      return is_movable(segment) && Range{segment.p_offset, segment.p_offset + segment.p_filesz}.contains(
                                         {old.header.sh_offset, old.header.sh_offset + old.header.sh_size});
     });
   }
@@ -133,7 +133,7 @@ class MemoryCheck {
   }
 
   struct Claim {
-    FileRange range;  ///< of addresses
+    Range range;  ///< of addresses
     std::string name;
   };
 

@@ -87,7 +87,7 @@ namespace {
 
 /// What has come to its addresses.
 struct Newcomer {
-  FileRange range;  ///< of addresses
+  Range range;  ///< of addresses
   std::string name;
   std::optional<std::uint32_t> section;  ///< index in the output; none for the program headers
 };
@@ -98,16 +98,16 @@ bool occupies_memory(const Elf64_Shdr& header) {
   return (header.sh_flags & SHF_ALLOC) != 0 && header.sh_size != 0 && !is_tbss;
 }
 
-FileRange addresses_of(const Elf64_Shdr& header) {
+Range addresses_of(const Elf64_Shdr& header) {
   return {header.sh_addr, header.sh_addr + header.sh_size};
 }
 
-std::optional<FileRange> table_addresses(const Image& image) {
+std::optional<Range> table_addresses(const Image& image) {
   const std::uint64_t at = image.header().e_phoff;
   for (const Elf64_Phdr& load : image.segments()) {
     if (load.p_type != PT_LOAD || at < load.p_offset || at >= load.p_offset + load.p_filesz) continue;
     const std::uint64_t address = load.p_vaddr + (at - load.p_offset);
-    return FileRange{address, address + image.segments().size() * sizeof(Elf64_Phdr)};
+    return Range{address, address + image.segments().size() * sizeof(Elf64_Phdr)};
   }
   return {};
 }
@@ -169,7 +169,7 @@ class OrderCheck {
   /// Nothing that did not overlap before may do so now.
   void check_space() const {
     struct Item {
-      FileRange range;
+      Range range;
       Owner name;
       std::optional<std::uint32_t> old;
     };
@@ -200,7 +200,7 @@ class OrderCheck {
   bool overlapped(std::uint32_t a, std::uint32_t b) const {
     const auto range = [&](std::uint32_t index) {
       const Elf64_Shdr& header = in_.sections()[index].header;
-      return FileRange{header.sh_offset, header.sh_offset + header.sh_size};
+      return Range{header.sh_offset, header.sh_offset + header.sh_size};
     };
     return range(a).overlaps(range(b));
   }

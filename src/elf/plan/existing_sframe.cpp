@@ -112,7 +112,7 @@ ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted
   std::uint64_t limit = load.p_offset + load.p_filesz;
   found.is_last = true;
   for (const Section& other : image.sections()) {
-    const FileRange bytes = file_bytes_under(image, other);
+    const Range bytes = file_bytes_under(image, other);
     const bool occupies = other.index != *found.section && !bytes.empty();
     if (!occupies || bytes.end <= section.sh_offset || bytes.begin >= limit) continue;
     limit = std::max<std::uint64_t>(bytes.begin, section.sh_offset);

@@ -13,13 +13,13 @@ namespace sframe_gen::elf {
 struct ExistingSframe {
   std::optional<std::uint32_t> section;  ///< index
   bool has_segment = false;              ///< there is the program header that belongs to it
-  FileRange bytes;                       ///< what may be overwritten
+  Range bytes;                       ///< what may be overwritten
   std::optional<std::size_t> load;       ///< the read-only PT_LOAD that holds it, if it is usable in place
   std::uint64_t room = 0;                ///< bytes from its beginning to the next claim or the end of that PT_LOAD
   bool is_last = false;                  ///< nothing follows it in that PT_LOAD
 
   std::optional<std::uint32_t> undo_section;  ///< index of the record that an earlier run left
-  FileRange undo_bytes;
+  Range undo_bytes;
 };
 
 /// Throws Refused when there is more than one of either, or when something points into the section.

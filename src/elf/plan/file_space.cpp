@@ -35,7 +35,7 @@ bool holds_headers(const Image& image, const Elf64_Phdr& segment) {
 }
 
 /// A linker script may put .bss in front of .data: its zeros are then in the file, though not by its own header.
-FileRange bytes_under_space(const Image& image, const Elf64_Shdr& space) {
+Range bytes_under_space(const Image& image, const Elf64_Shdr& space) {
   constexpr std::uint64_t kind = SHF_ALLOC | SHF_TLS;
   if ((space.sh_flags & kind) != SHF_ALLOC) return {};
   for (const Elf64_Phdr& segment : image.segments()) {
@@ -50,7 +50,7 @@ FileRange bytes_under_space(const Image& image, const Elf64_Shdr& space) {
 
 }  // namespace
 
-FileRange file_bytes_under(const Image& image, const Section& section) {
+Range file_bytes_under(const Image& image, const Section& section) {
   const Elf64_Shdr& header = section.header;
   if (header.sh_type == SHT_NOBITS) return bytes_under_space(image, header);
   return {header.sh_offset, header.sh_offset + image.bytes_of(section).size()};
@@ -68,8 +68,8 @@ FileSpace::FileSpace(const Image& image) : image_(&image) {
   claim(0, sizeof(Elf64_Ehdr), "the ELF header");
   claim(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr), "the program headers");
   for (const Section& section : image.sections()) {
-    const FileRange bytes = file_bytes_under(image, section);
-    claim(bytes.begin, bytes.end - bytes.begin, &section);
+    const Range bytes = file_bytes_under(image, section);
+    claim(bytes.begin, bytes.size(), &section);
   }
   for (const Elf64_Phdr& segment : image.segments()) {
     if (has_no_bytes_of_its_own(segment.p_type)) continue;
@@ -80,8 +80,8 @@ FileSpace::FileSpace(const Image& image) : image_(&image) {
     claim(segment.p_offset, segment.p_filesz, segment.p_type);
     if (segment.p_filesz != 0) claims_.back().is_load = segment.p_type == PT_LOAD;
   }
-  const FileRange table = image.section_table();
-  claim(table.begin, table.end - table.begin, "the section header table");
+  const Range table = image.section_table();
+  claim(table.begin, table.size(), "the section header table");
   std::stable_sort(claims_.begin(), claims_.end(),
                    [](const Claim& a, const Claim& b) { return a.range.begin < b.range.begin; });
 }
@@ -90,14 +90,14 @@ void FileSpace::claim(std::uint64_t begin, std::uint64_t size, decltype(Claim::o
   if (size != 0) claims_.push_back({{begin, begin + size}, owner});
 }
 
-void FileSpace::release(FileRange range) {
+void FileSpace::release(Range range) {
   if (range.empty()) return;
   std::erase_if(claims_, [&](const Claim& claim) { return range.contains(claim.range); });
   for (Claim& claim : claims_) {
     if (claim.is_load && claim.range.overlaps(range) && claim.range.end <= range.end) claim.range.end = range.begin;
   }
   const auto place = std::upper_bound(released_.begin(), released_.end(), range,
-                                      [](const FileRange& a, const FileRange& b) { return a.begin < b.begin; });
+                                      [](const Range& a, const Range& b) { return a.begin < b.begin; });
   released_.insert(place, range);
 }
 
@@ -115,14 +115,14 @@ const Claim* FileSpace::claim_across(std::uint64_t offset) const {
 }
 
 template <typename Predicate>
-bool FileSpace::all_are(FileRange range, Predicate predicate) const {
+bool FileSpace::all_are(Range range, Predicate predicate) const {
   const auto bytes = image_->file_bytes();
   const auto check = [&](std::uint64_t begin, std::uint64_t end) {
     end = std::min<std::uint64_t>(end, bytes.size());
     return begin >= end || std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
                                        bytes.begin() + static_cast<std::ptrdiff_t>(end), predicate);
   };
-  for (const FileRange& free : released_) {
+  for (const Range& free : released_) {
     if (!free.overlaps(range)) continue;
     if (!check(range.begin, free.begin)) return false;
     range.begin = std::max(range.begin, free.end);
@@ -130,11 +130,11 @@ bool FileSpace::all_are(FileRange range, Predicate predicate) const {
   return check(range.begin, range.end);
 }
 
-bool FileSpace::is_zero(FileRange range) const {
+bool FileSpace::is_zero(Range range) const {
   return all_are(range, [](std::byte b) { return b == std::byte{0}; });
 }
 
-bool FileSpace::is_filler(FileRange range) const {
+bool FileSpace::is_filler(Range range) const {
   return all_are(range, [](std::byte b) { return b == std::byte{0} || b == std::byte{'X'} || b == std::byte{'Z'}; });
 }
 

@@ -34,7 +34,7 @@ class OffsetMap {
 
 /// A header that says "these bytes of the file are mine".
 struct Claim {
-  FileRange range;
+  Range range;
   std::variant<const char*, const Section*, std::uint32_t> owner;  ///< its name, a section, or a segment's type
   bool is_load = false;
 };
@@ -44,7 +44,7 @@ std::string owner_of(const Claim& claim);
 
 /// The bytes of the file that become the section's contents in memory. Of .bss: those that a PT_LOAD brings to its
 /// addresses, which are zero; empty where that is nothing but memory.
-FileRange file_bytes_under(const Image& image, const Section& section);
+Range file_bytes_under(const Image& image, const Section& section);
 
 /// Who uses which byte of the input file, which must outlive it.
 ///
@@ -57,29 +57,29 @@ class FileSpace {
   explicit FileSpace(const Image& image);
 
   /// Drops the claims that lie inside `range`, and the part of a PT_LOAD's claim that ends with it.
-  void release(FileRange range);
+  void release(Range range);
 
   /// The first claim that ends behind `offset`, by its beginning.
   const Claim* next_claim(std::uint64_t offset) const;
   /// A claim that `offset` would split.
   const Claim* claim_across(std::uint64_t offset) const;
   /// Whether the bytes are zero or released. Bytes behind the end of the file are.
-  bool is_zero(FileRange range) const;
+  bool is_zero(Range range) const;
   /// As `is_zero`, but patchelf writes X where something stood that it moved.
-  bool is_filler(FileRange range) const;
+  bool is_filler(Range range) const;
   /// End of the last byte that has to be kept.
   std::uint64_t end() const;
 
-  const std::vector<FileRange>& released() const { return released_; }
+  const std::vector<Range>& released() const { return released_; }
 
  private:
   template <typename Predicate>
-  bool all_are(FileRange range, Predicate predicate) const;
+  bool all_are(Range range, Predicate predicate) const;
   void claim(std::uint64_t begin, std::uint64_t size, decltype(Claim::owner) owner);
 
   const Image* image_;
   std::vector<Claim> claims_;        ///< sorted by their beginning
-  std::vector<FileRange> released_;  ///< sorted, may touch
+  std::vector<Range> released_;  ///< sorted, may touch
   std::uint64_t header_segments_end_ = 0;
 };
 

@@ -36,7 +36,7 @@ const char* short_name(TablePlan plan);
 
 /// Bytes of the input that lie elsewhere in the output, apart from the offset map.
 struct MovedBytes {
-  FileRange from;
+  Range from;
   std::uint64_t to = 0;
 };
 
@@ -70,7 +70,7 @@ struct Layout {
 
   OffsetMap offset_map;
   std::uint64_t copied_size = 0;   ///< bytes of the input up to here are copied, unless dropped
-  std::vector<FileRange> dropped;  ///< of the input: not copied, zero in the output; sorted
+  std::vector<Range> dropped;  ///< of the input: not copied, zero in the output; sorted
   std::vector<MovedBytes> moved;   ///< copied to another place; their old place is among the dropped
   std::vector<DynamicPatch> dynamic_patches;
   std::optional<OldHeaders> old_headers;

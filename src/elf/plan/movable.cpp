@@ -266,14 +266,14 @@ Group Movability::collect(std::uint64_t offset) const {
     group.range = {std::min(group.range.begin, begin), std::max(group.range.end, begin + size)};
     group.alignment = std::max(group.alignment, alignment);
   };
-  for (FileRange before; before != group.range;) {
+  for (Range before; before != group.range;) {
     before = group.range;
     group.sections.clear();
     group.segments.clear();
     for (const Section& section : image_->sections()) {
       const std::uint64_t begin = section.header.sh_offset;
       const std::uint64_t size = image_->bytes_of(section).size();
-      if (!FileRange{begin, begin + size}.overlaps(group.range)) continue;
+      if (!Range{begin, begin + size}.overlaps(group.range)) continue;
       absorb(begin, size, section.header.sh_addr, section.header.sh_addralign);
       group.sections.push_back(section.index);
     }
@@ -282,10 +282,10 @@ Group Movability::collect(std::uint64_t offset) const {
       const bool holds_others = segment.p_type == PT_LOAD || segment.p_type == PT_NULL || segment.p_type == PT_PHDR;
       // mold may give PT_GNU_RELRO the file offset 0. Only its addresses mean something.
       const bool is_elsewhere =
-          segment.p_type == PT_GNU_RELRO && !FileRange{segment.p_vaddr, segment.p_vaddr + segment.p_memsz}.overlaps(
-                                                {group.address, group.address + (group.range.end - group.range.begin)});
+          segment.p_type == PT_GNU_RELRO && !Range{segment.p_vaddr, segment.p_vaddr + segment.p_memsz}.overlaps(
+                                                {group.address, group.address + group.range.size()});
       if (holds_others || is_elsewhere ||
-          !FileRange{segment.p_offset, segment.p_offset + segment.p_filesz}.overlaps(group.range))
+          !Range{segment.p_offset, segment.p_offset + segment.p_filesz}.overlaps(group.range))
         continue;
       absorb(segment.p_offset, segment.p_filesz, segment.p_vaddr, segment.p_align);
       group.segments.push_back(i);

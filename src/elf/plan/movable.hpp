@@ -33,7 +33,7 @@ bool has_direct_reference_to(const Image& image, const Section& section);
 
 /// Sections and program headers that overlap and so have to move together, e.g. a PT_NOTE and its two notes.
 struct Group {
-  FileRange range;
+  Range range;
   std::uint64_t address = 0;
   std::uint64_t alignment = 1;
   std::vector<std::uint32_t> sections;  ///< indices, in the input

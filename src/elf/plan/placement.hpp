@@ -89,11 +89,7 @@ std::string description_of(const Image& image, const Placement& placement);
 Layout lay_out(const Task& task, const Placement& placement);
 
 /// The program headers of the input.
-FileRange old_table(const Image& image);
-/// File offset behind those of the output, where they begin as the old ones do.
-std::uint64_t table_end(const Image& image, const Placement& placement);
-/// Whether Linux reads so many program headers: no more than a page of 4 KiB of them before 5.18.
-bool fits_page(std::uint64_t segment_count);
+Range old_table(const Image& image);
 /// Index of the PT_LOAD that holds them.
 std::optional<std::size_t> header_load(const Image& image);
 
@@ -102,20 +98,5 @@ TablePlan table_plan_of(const Placement& placement);
 
 /// Whether the build-id leaves the first page.
 bool moves_build_id(const Image& image, const Placement& placement);
-
-}  // namespace sframe_gen::elf
-
-/// Steps of `place` that fill a file of their own.
-namespace sframe_gen::elf {
-
-/// Room for the program headers where they are: what stands where they grow to becomes a group that moves. Gives free
-/// bytes of the file behind them, which may be none.
-std::variant<FileRange, Obstacle> make_table_room(const Task& task, Placement& placement);
-
-/// TablePlan::Below: the program headers, and with SectionPlan::Head the section, into new pages below all others.
-std::optional<Obstacle> put_pages_below(const Task& task, Placement& placement);
-
-/// File bytes for all that has an address.
-std::optional<Obstacle> make_file_room(const Task& task, Placement& placement);
 
 }  // namespace sframe_gen::elf
