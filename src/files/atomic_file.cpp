@@ -96,7 +96,7 @@ MakingFile::~MakingFile() {
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-TemporaryFile::TemporaryFile(std::string path) : path_(std::move(path)), slot_(take_slot(path_.c_str())) {}
+TemporaryFile::TemporaryFile(std::string&& path) noexcept : path_(std::move(path)), slot_(take_slot(path_.c_str())) {}
 
 TemporaryFile::~TemporaryFile() {
   if (path_.empty()) return;
@@ -197,11 +197,11 @@ void AtomicFile::create_temporary_file() {
       "." + target_.filename().string().substr(0, longest_prefix) + ".sframe-gen-" + std::to_string(::getpid()) + '-';
   static std::atomic<std::uint32_t> next{0};
   for (int i = 0; i < most_names; ++i) {
-    const std::string path = (target_.parent_path() / (prefix + std::to_string(next++))).string();
+    std::string path = (target_.parent_path() / (prefix + std::to_string(next++))).string();
     const MakingFile making;
     descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (descriptor_ >= 0) {
-      temporary_.emplace(path);
+      temporary_.emplace(std::move(path));
       return;
     }
     if (errno != EEXIST) break;

@@ -30,7 +30,8 @@ class UnnamedFile {
 /// `remove_temporary_files_on_signals` was called.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(std::string path);
+  /// Allocates nothing: the file exists already.
+  explicit TemporaryFile(std::string&& path) noexcept;
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "files/atomic_file.hpp"
 #include "files/file_pieces.hpp"
@@ -186,16 +187,16 @@ void write_new_file(const std::filesystem::path& output, std::span<const std::by
 void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file) {
   // link() replaces nothing, rename() does.
   constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
-  const std::string beside = (name.parent_path() / ("." + name.filename().string().substr(0, longest_prefix) +
-                                                    ".sframe-gen-" + std::to_string(::getpid()) + "-name"))
-                                 .string();
+  std::string beside = (name.parent_path() / ("." + name.filename().string().substr(0, longest_prefix) +
+                                              ".sframe-gen-" + std::to_string(::getpid()) + "-name"))
+                           .string();
   std::optional<TemporaryFile> link;
   {
     const MakingFile making;
     if (::link(file.c_str(), beside.c_str()) != 0) throw SystemFailure(name.string(), "replace", errno);
-    link.emplace(beside);
+    link.emplace(std::move(beside));
   }
-  if (::rename(beside.c_str(), name.c_str()) != 0) throw SystemFailure(name.string(), "replace", errno);
+  if (::rename(link->path().c_str(), name.c_str()) != 0) throw SystemFailure(name.string(), "replace", errno);
   link->forget();
 }
 
