@@ -13,8 +13,8 @@ set(sframe_gen_apart
     src/elf/plan/movable.cpp
     src/elf/plan/tables.cpp
     src/elf/machine.cpp
-    src/elf/undo/undo_format.cpp
-    src/elf/undo/undo.cpp
+    src/elf/undo/undo_record.cpp
+    src/elf/undo/make_undo.cpp
     src/files/replace_file.cpp
     src/object/object_writer.cpp
     src/readers/judge.cpp

@@ -6,11 +6,11 @@
 
 #include "convert/coverage.hpp"
 #include "convert/lower_functions.hpp"
-#include "elf/edit/file_image.hpp"
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
 #include "elf/records.hpp"
 #include "files/atomic_file.hpp"
+#include "files/regions.hpp"
 #include "object/object_check.hpp"
 #include "object/object_writer.hpp"
 #include "object/preconditions.hpp"
@@ -114,21 +114,18 @@ NewObject make_object(const elf::Image& object, const ConvertOptions& options) {
   return made;
 }
 
-elf::FileImage file_image_of(object::ObjectForm form) {
-  elf::FileImage contents;
+files::Regions regions_of(object::ObjectForm form) {
+  files::Regions regions;
   for (object::ObjectForm::Piece& piece : form.pieces) {
-    const std::uint64_t kept = piece.kept.end - piece.kept.begin, made = piece.made.size();
-    if (kept != 0) contents.copies.push_back({piece.kept.begin, contents.size, kept});
-    contents.size += kept;
-    if (made != 0) contents.patches.push_back({contents.size, std::move(piece.made)});
-    contents.size += made;
+    regions.put_input(regions.size(), piece.kept.begin, piece.kept.end - piece.kept.begin);
+    regions.put_bytes(regions.size(), std::move(piece.made));
   }
-  return contents;
+  return regions;
 }
 
 void write_object(const elf::Image& object, NewObject made, const std::filesystem::path& output) {
   files::AtomicFile file(output, object.file());
-  elf::write_file_image(file_image_of(std::move(made.form)), object.file(), file.descriptor(), output.string());
+  files::write_regions(regions_of(std::move(made.form)), object.file(), file.descriptor(), output.string());
   if (!made.is_unchanged)
     object::check_object(object, elf::Image::open(file.descriptor(), object.name()), object::Stored::InFiles);
   file.take_attributes();

@@ -10,7 +10,7 @@
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
 #include "elf/records.hpp"
-#include "elf/undo/undo_format.hpp"
+#include "elf/undo/undo_record.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 

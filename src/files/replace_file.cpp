@@ -7,7 +7,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -19,70 +18,13 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "files/atomic_file.hpp"
-#include "files/file_pieces.hpp"
+#include "files/regions.hpp"
 #include "sframe_gen/error.hpp"
-#include "support/bytes.hpp"
 
 namespace sframe_gen::files {
-
-namespace {
-
-bool are_zeros(std::span<const std::byte> bytes) {
-  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
-}
-
-class Comparison {
- public:
-  Comparison(FilePlace a, FilePlace b)
-      : a_(a), b_(b), pieces_of_a_(a.descriptor, buffer_of_a_), pieces_of_b_(b.descriptor, buffer_of_b_) {}
-
-  bool run(std::uint64_t size) {
-    for (std::uint64_t at = 0; at < size;) {
-      const StoredRange stored = next_stored(a_.descriptor, a_.offset + at, a_.offset + size);
-      const std::uint64_t begin = stored.begin - a_.offset, end = stored.end - a_.offset;
-      if (!b_has_zeros(at, begin) || !same(begin, end)) return false;
-      at = end;
-    }
-    return true;
-  }
-
- private:
-  /// Where a has a hole.
-  bool b_has_zeros(std::uint64_t at, std::uint64_t end) {
-    while (at < end) {
-      const StoredRange stored = next_stored(b_.descriptor, b_.offset + at, b_.offset + end);
-      for (at = stored.begin - b_.offset; at < stored.end - b_.offset;) {
-        const auto piece = pieces_of_b_.piece(b_.offset + at, stored.end - b_.offset - at);
-        if (piece.empty() || !are_zeros(piece)) return false;
-        at += piece.size();
-      }
-    }
-    return true;
-  }
-
-  bool same(std::uint64_t at, std::uint64_t end) {
-    while (at < end) {
-      const auto of_a = pieces_of_a_.piece(a_.offset + at, end - at);
-      const auto of_b = pieces_of_b_.piece(b_.offset + at, end - at);
-      const std::size_t size = std::min(of_a.size(), of_b.size());
-      if (size == 0 || !equal_bytes(of_a.first(size), of_b.first(size))) return false;
-      at += size;
-    }
-    return true;
-  }
-
-  FilePlace a_, b_;
-  PieceBuffer buffer_of_a_, buffer_of_b_;
-  FilePieces pieces_of_a_, pieces_of_b_;
-};
-
-}  // namespace
-
-bool have_same_bytes(FilePlace a, FilePlace b, std::uint64_t size) {
-  return Comparison(a, b).run(size);
-}
 
 namespace {
 
@@ -158,30 +100,29 @@ void check_replaceable(int descriptor, const std::filesystem::path& file) {
 
 namespace {
 
-void write_all(int descriptor, std::span<const std::byte> bytes, const std::filesystem::path& output) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) throw SystemFailure(output.string(), "write", written < 0 ? errno : EIO);
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
+void write_file(const std::filesystem::path& output, std::span<const std::span<const std::byte>> pieces,
+                const MappedFile& input, AtomicFile::New kind) {
+  AtomicFile file(output, input, kind);
+  std::vector<Region> regions;
+  std::uint64_t size = 0;
+  for (const auto piece : pieces) {
+    regions.push_back({size, piece.size(), Region::Source::Bytes, 0, piece.data()});
+    size += piece.size();
   }
+  RegionWriter(input, file.descriptor(), output.string()).write(regions);
+  file.take_attributes();
+  file.commit();
 }
 
 }  // namespace
 
 void replace_file(const std::filesystem::path& output, std::span<const std::span<const std::byte>> pieces,
                   const MappedFile& input) {
-  AtomicFile file(output, input);
-  for (const auto piece : pieces) write_all(file.descriptor(), piece, output);
-  file.take_attributes();
-  file.commit();
+  write_file(output, pieces, input, AtomicFile::New::LikeInput);
 }
 
 void write_new_file(const std::filesystem::path& output, std::span<const std::byte> bytes, const MappedFile& input) {
-  AtomicFile file(output, input, AtomicFile::New::LikeAny);
-  write_all(file.descriptor(), bytes, output);
-  file.take_attributes();
-  file.commit();
+  write_file(output, {&bytes, 1}, input, AtomicFile::New::LikeAny);
 }
 
 void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file) {

@@ -8,16 +8,6 @@
 
 namespace sframe_gen::files {
 
-/// A place in an open file.
-struct FilePlace {
-  int descriptor;
-  std::uint64_t offset;
-};
-
-/// Whether `size` bytes are the same at both. Looks at what is stored only, so that holes cost nothing, and has little
-/// of it in memory at a time. Bytes that cannot be read are not the same.
-bool have_same_bytes(FilePlace a, FilePlace b, std::uint64_t size);
-
 /// Refuses to replace a file that must not change: one that is immutable or can only be appended to (chattr), protected
 /// by fs-verity, signed (security.ima), or open for writing in some process. `descriptor` is open for reading only.
 /// Throws Refused.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "elf/records.hpp"
-#include "files/replace_file.hpp"
+#include "files/stored_bytes.hpp"
 #include "object/symbol_table.hpp"
 #include "support/bytes.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "elf/headerless.hpp"
 #include "elf/notes.hpp"
-#include "elf/undo/undo_format.hpp"
+#include "elf/undo/undo_record.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {

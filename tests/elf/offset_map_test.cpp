@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "elf/edit/file_image.hpp"
 #include "elf/plan/file_space.hpp"
 #include "elf/records.hpp"
 

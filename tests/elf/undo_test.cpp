@@ -1,11 +1,9 @@
 // What a converted file keeps of the original, and that nothing else is ever given back.
 
-#include "elf/undo/undo.hpp"
-
 #include <gtest/gtest.h>
 
 #include "elf/records.hpp"
-#include "elf/undo/undo_format.hpp"
+#include "elf/undo/undo_record.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "files/replace_file.hpp"
+#include "files/stored_bytes.hpp"
 
 namespace sframe_gen::files {
 namespace {

@@ -10,6 +10,7 @@
 #include "elf/records.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/digest.hpp"
+#include "support/endian.hpp"
 
 namespace sframe_gen::elf {
 
@@ -93,5 +94,30 @@ std::optional<FileRange> find_undo_trailer(std::span<const std::byte> file, cons
 
 /// The record in those bytes.
 std::span<const std::byte> without_trailer(std::span<const std::byte> record, const NewSection& section);
+
+/// What a converted file has in its headers: most of what they had before.
+class UndoDictionary {
+ public:
+  /// `section_table` ends with the header of the record's own section, which does not count.
+  UndoDictionary(std::span<const std::byte> headers, std::span<const std::byte> section_names,
+                 std::span<const std::byte> section_table);
+  /// Of a file without section headers.
+  explicit UndoDictionary(std::span<const std::byte> headers);
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+/// Returns the parts of [0, size) of the converted file that no piece copies.
+std::vector<FileRange> uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size);
+
+/// Checks whether sections of this type hold indices of other sections: symbol tables, SHT_SYMTAB_SHNDX and SHT_GROUP.
+bool has_section_indices(std::uint32_t section_type);
+
+/// Takes the renumbering of the sections back in the bytes of one such table. `new_index_of`: by the index to be
+/// restored. Indices that none of these became stay.
+void restore_section_indices(std::span<std::byte> table, std::uint32_t section_type, Endian endian,
+                             const std::vector<std::uint32_t>& new_index_of);
 
 }  // namespace sframe_gen::elf

@@ -1,4 +1,4 @@
-#include "elf/undo/undo_format.hpp"
+#include "elf/undo/undo_record.hpp"
 
 #include <zlib.h>
 
@@ -229,6 +229,70 @@ std::optional<FileRange> find_undo_trailer(std::span<const std::byte> file, cons
 
 std::span<const std::byte> without_trailer(std::span<const std::byte> record, const NewSection& section) {
   return record.first(record.size() - std::min<std::uint64_t>(record.size(), trailer_size(section)));
+}
+
+UndoDictionary::UndoDictionary(std::span<const std::byte> headers) : bytes_(headers.begin(), headers.end()) {}
+
+UndoDictionary::UndoDictionary(std::span<const std::byte> headers, std::span<const std::byte> section_names,
+                               std::span<const std::byte> section_table) {
+  const auto others = section_table.first(section_table.size() - sizeof(Elf64_Shdr));
+  for (const auto& part : {headers, section_names, others}) bytes_.insert(bytes_.end(), part.begin(), part.end());
+}
+
+std::vector<FileRange> uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size) {
+  std::vector<FileRange> copied;
+  copied.reserve(pieces.size());
+  for (const UndoPiece& piece : pieces) copied.push_back({piece.from, piece.from + piece.size});
+  std::sort(copied.begin(), copied.end(), [](const FileRange& a, const FileRange& b) { return a.begin < b.begin; });
+  std::vector<FileRange> rest;
+  std::uint64_t done = 0;
+  for (const FileRange& range : copied) {
+    if (done < range.begin) rest.push_back({done, range.begin});
+    done = std::max(done, range.end);
+  }
+  if (done < size) rest.push_back({done, size});
+  return rest;
+}
+
+namespace {
+
+/// By the new index. What has no old one stands for itself.
+std::vector<std::uint32_t> invert(const std::vector<std::uint32_t>& new_index_of) {
+  std::uint32_t count = 0;
+  for (const std::uint32_t index : new_index_of) count = std::max(count, index < SHN_LORESERVE ? index + 1 : 0);
+  std::vector<std::uint32_t> old_index_of(count);
+  for (std::uint32_t i = 0; i < count; ++i) old_index_of[i] = i;
+  for (std::uint32_t i = 0; i < new_index_of.size(); ++i)
+    if (new_index_of[i] < count) old_index_of[new_index_of[i]] = i;
+  return old_index_of;
+}
+
+template <typename Index>
+void restore_each(std::span<std::byte> table, std::size_t first, std::size_t step, Endian endian,
+                  const std::vector<std::uint32_t>& old_index_of) {
+  for (std::size_t at = first; at + sizeof(Index) <= table.size(); at += step) {
+    const auto place = table.subspan(at, sizeof(Index));
+    const auto index = load<Index>(place, endian);
+    if (index < old_index_of.size() && old_index_of[index] != index)
+      store<Index>(place, static_cast<Index>(old_index_of[index]), endian);
+  }
+}
+
+}  // namespace
+
+bool has_section_indices(std::uint32_t section_type) {
+  return section_type == SHT_SYMTAB || section_type == SHT_DYNSYM || section_type == SHT_SYMTAB_SHNDX ||
+         section_type == SHT_GROUP;
+}
+
+void restore_section_indices(std::span<std::byte> table, std::uint32_t section_type, Endian endian,
+                             const std::vector<std::uint32_t>& new_index_of) {
+  const std::vector<std::uint32_t> old_index_of = invert(new_index_of);
+  if (section_type == SHT_SYMTAB || section_type == SHT_DYNSYM)
+    return restore_each<std::uint16_t>(table, symbol_section_at, sizeof(Elf64_Sym), endian, old_index_of);
+  // A group's first word holds flags.
+  const std::size_t first = section_type == SHT_GROUP ? sizeof(std::uint32_t) : 0;
+  restore_each<std::uint32_t>(table, first, sizeof(std::uint32_t), endian, old_index_of);
 }
 
 }  // namespace sframe_gen::elf

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "elf/image.hpp"
+#include "elf/new_section.hpp"
+
+namespace sframe_gen::elf {
+
+/// Writes what `converted` was made from when it got `added` to `output`, an empty file, and returns its size. Throws
+/// SystemFailure, and Refused if `converted` is not a file that sframe-gen wrote, or any byte of it has changed since;
+/// `output` then has no defined contents.
+std::uint64_t restore_original(const Image& converted, const NewSection& added, int output,
+                               const std::string& output_name);
+
+/// Does it without keeping the result.
+std::uint64_t original_size(const Image& converted, const NewSection& added);
+
+/// Returns the file that `image` was made from when it got `added`, under the same name. Nothing if `image` was not
+/// converted, or has changed since. The bytes go to a file without a name in `folder`.
+std::optional<Image> find_original(const Image& image, const NewSection& added, const std::filesystem::path& folder);
+
+}  // namespace sframe_gen::elf
