@@ -24,7 +24,8 @@ if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
 endif()
 # README.md and the manual lead to docs/ and examples/.
 install(FILES README.md CHANGELOG.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program PATTERN "*.1" EXCLUDE)
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program
+        PATTERN "*.[13]" EXCLUDE)
 
 configure_package_config_file(cmake/package/sframe_genConfig.cmake.in ${package_work}/sframe_genConfig.cmake
                               INSTALL_DESTINATION ${package_folder} PATH_VARS CMAKE_INSTALL_BINDIR)
@@ -69,6 +70,7 @@ install(EXPORT sframe_gen_unwind NAMESPACE sframe_gen:: FILE sframe_genUnwind.cm
         COMPONENT library)
 install(EXPORT sframe_gen_library NAMESPACE sframe_gen:: FILE sframe_genLibraryTarget.cmake DESTINATION ${package_folder}
         COMPONENT library)
+install(FILES docs/sframe_backtrace.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT library)
 install(DIRECTORY include/sframe_gen DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 
 # libdwarf has two interfaces under one name, and no Debian has both. A library that shall link on any takes the static
