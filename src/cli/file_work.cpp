@@ -49,7 +49,7 @@ std::string reason_of(const std::string& file, std::string text) {
 /// The work on one file.
 class FileWork {
  public:
-  FileWork(const Options& options, std::ostream& out, std::ostream& err, Progress* progress)
+  FileWork(const Options& options, std::ostream& out, std::ostream& err, command_line::Progress* progress)
       : options_(options), out_(out), err_(err), progress_(progress) {}
 
   FileResult run(const Subject& subject) {
@@ -341,7 +341,7 @@ class FileWork {
   const Options& options_;
   std::ostream& out_;
   std::ostream& err_;
-  Progress* progress_;
+  command_line::Progress* progress_;
   std::vector<TriedPlan> plans_;
   FileResult result_;
 };
@@ -349,7 +349,7 @@ class FileWork {
 }  // namespace
 
 FileResult work_on(const Subject& subject, const Options& options, std::ostream& out, std::ostream& err,
-                   Progress* progress) {
+                   command_line::Progress* progress) {
   return FileWork(options, out, err, progress).run(subject);
 }
 

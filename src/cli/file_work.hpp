@@ -7,7 +7,7 @@
 
 #include "cli/file_tree.hpp"
 #include "cli/options.hpp"
-#include "cli/progress.hpp"
+#include "command_line/program.hpp"
 #include "sframe_gen/convert.hpp"
 
 namespace sframe_gen::cli {
@@ -31,6 +31,6 @@ struct FileResult {
 /// Does what the options ask for to one file. What it has to say goes to `out` and `err`. `progress` shows how far the
 /// work inside the file is; null where other files are at work as well.
 FileResult work_on(const Subject& subject, const Options& options, std::ostream& out, std::ostream& err,
-                   Progress* progress);
+                   command_line::Progress* progress);
 
 }  // namespace sframe_gen::cli

@@ -3,38 +3,45 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cli/usage_error.hpp"
+#include "command_line/options.hpp"
 #include "sframe_gen/convert.hpp"
 
 namespace sframe_gen::cli {
 
-/// What one run of the program does. All but the first have an option of their own.
+using command_line::UsageError;
+
+/// What --check means without names.
+inline constexpr std::string_view every_reader = "all";
+
+/// What one run of the program does. All but the first have an option each.
 enum class Action : std::uint8_t { Convert, Emit, Remove, Dump, LookUp, Verify, Check, Launch, Help, Version };
 
 enum class ReportFormat : std::uint8_t { Summary, Json };
 enum class DumpForm : std::uint8_t { Text, Json };
 
-/// The command line, read.
+/// A command line.
 struct Options {
   Action action = Action::Convert;
   std::vector<std::filesystem::path> files;
-  std::vector<std::string> command;              ///< behind --launch ... --
+  std::vector<std::string> command;              ///< after --launch ... --
   std::optional<std::filesystem::path> output;   ///< -o
-  ConvertOptions convert;                        ///< what the library is asked for
+  ConvertOptions convert;                        ///< for the library
   EmitForm emit = EmitForm::Section;             ///< --emit
   std::optional<std::uint64_t> section_address;  ///< --section-address: virtual, a multiple of 8
   DumpForm dump = DumpForm::Text;                ///< --dump
   std::vector<std::string> only;                 ///< --only
   std::string place;                             ///< --lookup
-  std::vector<const ReaderTarget*> readers;      ///< --check; none: those that read such files
+  std::vector<const ReaderTarget*> readers;      ///< --check; empty: all that read such files
   bool skip_non_elf = false;
   bool skip_refused = false;
   bool explain = false;
-  bool recursive = false;             ///< files are folders
-  bool linked_only = false;           ///< of those below a folder
+  bool recursive = false;             ///< files are directories
+  bool linked_only = false;           ///< of those in a directory
   std::vector<std::string> excluded;  ///< --exclude
   unsigned jobs = 0;                  ///< 0: as many as the machine has cores
   bool quiet = false;
@@ -44,5 +51,14 @@ struct Options {
 
 /// Throws UsageError.
 Options read_command_line(int argument_count, const char* const* arguments);
+
+/// Every option of the program.
+std::span<const command_line::Option> option_table();
+
+/// What --help prints.
+std::string help_text();
+
+/// What --version prints.
+std::string version_text();
 
 }  // namespace sframe_gen::cli

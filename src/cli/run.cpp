@@ -16,9 +16,9 @@
 
 #include "cli/file_tree.hpp"
 #include "cli/file_work.hpp"
-#include "cli/progress.hpp"
 #include "cli/report/json.hpp"
 #include "cli/totals.hpp"
+#include "command_line/program.hpp"
 #include "convert/convert_file.hpp"
 #include "support/processors.hpp"
 #include "support/text.hpp"
@@ -167,11 +167,7 @@ class Run {
     work();
     progress_.clear();
     if (options_.recursive && !options_.quiet) write_totals();
-    std::cout.flush();
-    if (!std::cout) {
-      error("cannot write to standard output");
-    }
-    return failed_ ? 1 : totals_.status();
+    return totals_.status();
   }
 
  private:
@@ -185,7 +181,9 @@ class Run {
 
   /// A folder counts as a file that failed.
   void failed(const std::filesystem::path& folder, const std::string& text) {
-    error(text);
+    progress_.clear();
+    std::cout.flush();
+    std::cerr << "sframe-gen: error: " << printable(text) << '\n';
     totals_.add({.what = FileResult::What::Failed, .reason = "", .rows = 0, .growth = 0});
     if (options_.report == ReportFormat::Json) write_json_failure(folder.string(), "failed", text, std::cout);
   }
@@ -252,18 +250,10 @@ class Run {
     totals_.write(options_.action, std::cout);
   }
 
-  void error(const std::string& text) {
-    failed_ = true;
-    progress_.clear();
-    std::cout.flush();
-    std::cerr << "sframe-gen: error: " << printable(text) << '\n';
-  }
-
   const Options& options_;
-  Progress progress_;
+  command_line::Progress progress_;
   std::vector<Subject> subjects_;
   Totals totals_;
-  bool failed_ = false;  ///< apart from any file
 };
 
 }  // namespace

@@ -1,14 +1,14 @@
-#include <exception>
 #include <iostream>
 
-#include "support/text.hpp"
+#include "command_line/program.hpp"
 #include "trace/options.hpp"
 #include "trace/run.hpp"
 
 namespace {
 
-int run(int argument_count, char** arguments) {
+int run_program(int argument_count, char** arguments) {
   using namespace sframe_gen::trace;
+  std::ios::sync_with_stdio(false);
   const Options options = read_options(argument_count, arguments);
   if (options.source == Source::Help) {
     std::cout << help_text();
@@ -24,17 +24,5 @@ int run(int argument_count, char** arguments) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  std::ios::sync_with_stdio(false);
-  try {
-    const int status = run(argument_count, arguments);
-    std::cout.flush();
-    if (std::cout) return status;
-    std::cerr << "sframe-trace: error: cannot write to standard output\n";
-  } catch (const sframe_gen::trace::UsageError& error) {
-    std::cerr << "sframe-trace: error: " << error.what() << "\nTry 'sframe-trace --help'.\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "sframe-trace: error: " << sframe_gen::printable(error.what()) << '\n';
-  }
-  return 1;
+  return sframe_gen::command_line::run_program("sframe-trace", [&] { return run_program(argument_count, arguments); });
 }

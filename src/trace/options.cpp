@@ -1,106 +1,72 @@
 #include "trace/options.hpp"
 
-#include <boost/program_options.hpp>
-
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <span>
 #include <sstream>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "support/text.hpp"
-
-namespace po = boost::program_options;
 
 namespace sframe_gen::trace {
 
 namespace {
 
-using Words = std::vector<std::string>;
+using command_line::file;
+using command_line::flag;
+using command_line::Given;
+using command_line::Option;
+using command_line::text;
 
-po::options_description description() {
-  constexpr unsigned line_width = 100, text_width = 60;
-  po::options_description all(line_width, text_width);
-  po::options_description source("Stacks of", line_width, text_width);
-  source.add_options()("core", po::value<std::string>()->value_name("FILE"),
-                       "a process that is no more, by its core file");
-  source.add_options()("root", po::value<std::string>()->value_name("FOLDER"),
-                       "the files that a core file or recording names are below this one");
-  source.add_options()(
-      "kallsyms", po::value<std::string>()->value_name("FILE"),
-      "the kernel's functions, as its /proc/kallsyms listed them when it recorded (default: the running "
-      "kernel's, if it is the same)");
-  po::options_description rows("Rows", line_width, text_width);
-  rows.add_options()("translate",
-                     "make rows in memory for files that have none, from their call frame information "
-                     "(the default but for PID)");
-  rows.add_options()("no-translate", "take only the rows that files have");
-  rows.add_options()("cache", po::value<std::string>()->value_name("FOLDER"),
-                     "keep the rows that were made there, by build-id, for the next time, and the kernel's functions");
-  po::options_description output("Output", line_width, text_width);
-  output.add_options()("json", "one JSON object a line for each stack");
-  output.add_options()("folded",
-                       "of a recording: each stack once, with the number of its samples, as flame graphs are made of");
-  output.add_options()("flamegraph", po::value<std::string>()->value_name("FILE"),
-                       "of a recording: write a picture that a browser shows, zooms and searches (SVG)");
-  output.add_options()("compare",
-                       "walk each stack by DWARF as well (elfutils' libdwfl), and show where they differ first");
-  output.add_options()("frames", po::value<std::string>()->value_name("N"),
-                       "at most so many frames of a stack (default: 1024)");
-  output.add_options()("quiet,q", "no summary on standard error");
-  output.add_options()("help,h", "print this and exit");
-  output.add_options()("version", "print the version and exit");
-  return all.add(source).add(rows).add(output);
-}
+constexpr std::string_view source = "Stacks of", rows = "Rows", output = "Output";
 
-po::variables_map parse(int argument_count, const char* const* arguments) {
-  po::options_description all = description();
-  all.add_options()("what", po::value<Words>());
-  po::positional_options_description rest;
-  rest.add("what", -1);
-  namespace style = po::command_line_style;
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(argument_count, arguments)
-                  .options(all)
-                  .positional(rest)
-                  .style(style::unix_style & ~style::allow_guessing)
-                  .run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
-  }
-  return values;
-}
+constexpr Option table[]{
+    {"core", 0, source, file("FILE"), "a process that is no more, by its core file"},
+    {"root", 0, source, file("FOLDER"), "the files that a core file or recording names are below this one"},
+    {"kallsyms", 0, source, file("FILE"),
+     "the kernel's functions, as its /proc/kallsyms listed them when it recorded (default: the running kernel's, if it "
+     "is the same)"},
+    {"translate", 0, rows, flag,
+     "make rows in memory for files that have none, from their call frame information (the default but for PID)"},
+    {"no-translate", 0, rows, flag, "take only the rows that files have"},
+    {"cache", 0, rows, file("FOLDER"),
+     "keep the rows that were made there, by build-id, for the next time, and the kernel's functions"},
+    {"json", 0, output, flag, "one JSON object a line for each stack"},
+    {"folded", 0, output, flag,
+     "of a recording: each stack once, with the number of its samples, as flame graphs are made of"},
+    {"flamegraph", 0, output, file("FILE"),
+     "of a recording: write a picture that a browser shows, zooms and searches (SVG)"},
+    {"compare", 0, output, flag,
+     "walk each stack by DWARF as well (elfutils' libdwfl), and show where they differ first"},
+    {"frames", 0, output, text("N"), "at most so many frames of a stack (default: 1024)"},
+    {"quiet", 'q', output, flag, "no summary on standard error"},
+    {"help", 'h', output, flag, "print this and exit"},
+    {"version", 0, output, flag, "print the version and exit"},
+};
 
 template <typename Number>
-std::optional<Number> number_in(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number <= 0) return std::nullopt;
-  return number;
+std::optional<Number> number_above_0(const std::string& text) {
+  const auto number = command_line::number_of<Number>(text);
+  return number && *number > 0 ? number : std::nullopt;
 }
 
-void read_source(const po::variables_map& values, Options& options) {
-  const Words what = values.count("what") != 0 ? values["what"].as<Words>() : Words();
+void read_source(const Given& given, Options& options) {
+  const std::vector<std::string>& what = given.files();
   if (options.source == Source::Command) {
     if (options.command.empty()) throw UsageError("no command behind --");
-    if (!what.empty() || values.count("core") != 0) throw UsageError("a command is run, and nothing else is looked at");
+    if (!what.empty() || given.has("core")) throw UsageError("a command is run, and nothing else is looked at");
     return;
   }
-  if (values.count("core") != 0) {
+  if (given.has("core")) {
     if (!what.empty()) throw UsageError("--core takes one file, and nothing else is looked at");
     options.source = Source::Core;
-    options.file = values["core"].as<std::string>();
+    options.file = *given.value_of("core");
     return;
   }
   if (what.size() != 1)
     throw UsageError(what.empty() ? "no process or recording given" : "one process or recording at a time");
-  const auto process = number_in<int>(what[0]);
+  const auto process = number_above_0<int>(what[0]);
   options.source = process ? Source::Process : Source::Recording;
   if (process) {
     options.process = *process;
@@ -114,31 +80,31 @@ void read_source(const po::variables_map& values, Options& options) {
   }
 }
 
-void read_rows(const po::variables_map& values, Options& options) {
-  const bool yes = values.count("translate") != 0, no = values.count("no-translate") != 0;
+void read_rows(const Given& given, Options& options) {
+  const bool yes = given.has("translate"), no = given.has("no-translate");
   if (yes && no) throw UsageError("--translate and --no-translate exclude each other");
   options.translation.allowed = yes || (!no && options.source != Source::Process);
-  if (values.count("cache") == 0) return;
-  options.translation.cache = values["cache"].as<std::string>();
+  if (!given.has("cache")) return;
+  options.translation.cache = *given.value_of("cache");
   if (!options.translation.allowed) throw UsageError("--cache keeps what --translate makes");
 }
 
-void read_output(const po::variables_map& values, Options& options) {
-  const bool json = values.count("json") != 0, folded = values.count("folded") != 0;
-  const bool picture = values.count("flamegraph") != 0;
+void read_output(const Given& given, Options& options) {
+  const bool json = given.has("json"), folded = given.has("folded");
+  const bool picture = given.has("flamegraph");
   if (json + folded + picture > 1) throw UsageError("--json, --folded and --flamegraph exclude each other");
   if ((folded || picture) && options.source != Source::Recording) {
     throw UsageError(std::string(folded ? "--folded" : "--flamegraph") + " is for recordings");
   }
-  if (picture) options.flame_graph = values["flamegraph"].as<std::string>();
+  if (picture) options.flame_graph = *given.value_of("flamegraph");
   if (json) options.form = Form::Json;
   if (folded) options.form = Form::Folded;
-  options.quiet = values.count("quiet") != 0;
-  options.compare = values.count("compare") != 0;
+  options.quiet = given.has("quiet");
+  options.compare = given.has("compare");
   if (options.compare && (folded || picture))
     throw UsageError("--compare shows each stack: no --folded, no --flamegraph");
-  if (values.count("frames") == 0) return;
-  const auto frames = number_in<std::size_t>(values["frames"].as<std::string>());
+  if (!given.has("frames")) return;
+  const auto frames = number_above_0<std::size_t>(*given.value_of("frames"));
   if (!frames) throw UsageError("--frames takes a number above 0");
   options.most_frames = *frames;
 }
@@ -148,10 +114,10 @@ void read_output(const po::variables_map& values, Options& options) {
 Options read_options(int argument_count, const char* const* arguments) {
   const std::span all(arguments, static_cast<std::size_t>(argument_count));
   const auto command = std::ranges::find(all, std::string_view("--"));
-  const po::variables_map values = parse(static_cast<int>(command - all.begin()), arguments);
+  const Given given(table, static_cast<int>(command - all.begin()), arguments);
   Options options;
-  if (values.count("help") != 0) return options;
-  if (values.count("version") != 0) {
+  if (given.has("help")) return options;
+  if (given.has("version")) {
     options.source = Source::Version;
     return options;
   }
@@ -159,19 +125,19 @@ Options read_options(int argument_count, const char* const* arguments) {
     options.source = Source::Command;
     options.command.assign(std::next(command), all.end());
   }
-  read_source(values, options);
-  if (values.count("root") != 0) {
+  read_source(given, options);
+  if (given.has("root")) {
     if (options.source == Source::Process || options.source == Source::Command) {
       throw UsageError("--root is for core files and recordings");
     }
-    options.root = values["root"].as<std::string>();
+    options.root = *given.value_of("root");
   }
-  if (values.count("kallsyms") != 0) {
+  if (given.has("kallsyms")) {
     if (options.source != Source::Recording) throw UsageError("--kallsyms is for recordings");
-    options.kernel_symbols = values["kallsyms"].as<std::string>();
+    options.kernel_symbols = *given.value_of("kallsyms");
   }
-  read_rows(values, options);
-  read_output(values, options);
+  read_rows(given, options);
+  read_output(given, options);
   return options;
 }
 
@@ -187,7 +153,7 @@ std::string help_text() {
          "\n"
          "Walks stacks by the .sframe sections of the files in them.\n"
          "\n"
-      << description()
+      << described(table)
       << "\n"
          "A command runs as it would, under its own PID; its stacks go to standard error, and `kill -QUIT` asks for\n"
          "them. What it starts itself is not followed.\n"

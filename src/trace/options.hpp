@@ -3,19 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "command_line/options.hpp"
 #include "trace/walk/code_file.hpp"
 
 namespace sframe_gen::trace {
 
-/// A command line that makes no sense: status 2.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using command_line::UsageError;
 
 enum class Source : std::uint8_t { Process, Command, Core, Recording, Help, Version };
 enum class Form : std::uint8_t { Text, Json, Folded };

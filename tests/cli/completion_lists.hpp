@@ -1,19 +1,26 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/option_table.hpp"
+#include "cli/options.hpp"
+#include "cli/wrong_usage.hpp"
 #include "sframe_gen/format.hpp"
 
 /// The lists in the completions of bash, zsh and fish, made from the option table.
 namespace sframe_gen::cli::test {
 
+using command_line::Argument;
+using command_line::ArgumentKind;
+using command_line::Choice;
+using command_line::Option;
+
 /// "-o", "--output"
 inline std::vector<std::string> spellings_of(const Option& option) {
   std::vector<std::string> spellings;
-  if (option.short_name != 0) spellings.push_back(std::string("-") + option.short_name);
+  if (option.letter != 0) spellings.push_back(std::string("-") + option.letter);
   spellings.push_back("--" + std::string(option.name));
   return spellings;
 }
@@ -59,12 +66,11 @@ inline std::string quoted(const std::string& text) {
 
 inline std::string bash_options() {
   std::string names = "_sframe_gen_options='", values;
-  for (const Group group : all_groups) {
-    std::string line;
-    for (const Option& option : option_table()) {
-      if (option.group == group) line += (line.empty() ? "" : " ") + joined(spellings_of(option), " ");
-    }
-    names += (group == *all_groups.begin() ? "" : "\n  ") + line;
+  std::string_view heading = option_table().front().heading;
+  for (const Option& option : option_table()) {
+    if (&option != &option_table().front()) names += option.heading == heading ? " " : "\n  ";
+    heading = option.heading;
+    names += joined(spellings_of(option), " ");
   }
   for (const Option& option : option_table()) {
     const std::vector<Word> words = words_of(option.argument);
@@ -81,14 +87,52 @@ inline std::string bash_options() {
          values + "  esac\n}\n";
 }
 
-/// What zsh does not offer any more behind `option`.
+/// An option with an argument that it takes.
+inline std::string typed(const Option& option) {
+  const Argument& argument = option.argument;
+  const std::string name = "--" + std::string(option.name);
+  if (argument.kind == ArgumentKind::None || !argument.alone.empty()) return name;
+  if (argument.kind == ArgumentKind::Reader) return name + "=kernel";
+  return name + '=' + (argument.choices.empty() ? "8" : std::string(argument.choices.front().name));
+}
+
+inline bool is_action(const Option& option) {
+  const std::vector<std::string_view> actions{"emit",  "remove", "dump", "lookup", "verify",
+                                              "check", "launch", "help", "version"};
+  return std::ranges::find(actions, option.name) != actions.end();
+}
+
+/// Whether an option is a detail of another, which a user may still type.
+inline bool needs_another(const Option& option) {
+  const std::vector<std::string_view> details{"only", "exclude", "linked-only", "ignore-build-id"};
+  return std::ranges::find(details, option.name) != details.end();
+}
+
+/// Whether no command line can have both.
+inline bool exclude_each_other(const Option& one, const Option& other) {
+  if (&one == &other) return false;
+  if (is_action(one) && is_action(other)) return true;
+  const std::string first = typed(one), second = typed(other);
+  const std::string message = refusal_of({first.c_str(), second.c_str(), "a"});
+  const auto contains = [&](const char* words) { return message.find(words) != std::string::npos; };
+  if (contains(" exclude each other") || contains(" does not go with ")) return true;
+  // "goes with --sframe-version=2 only" is about the default version.
+  const bool is_for_other_actions =
+      (contains(" goes with ") || contains(" go with ")) && contains(" only") && !contains("--sframe-version=");
+  return is_for_other_actions && (is_action(one) || is_action(other)) && !needs_another(one) && !needs_another(other);
+}
+
+inline bool ends_the_line(const Option& option) {
+  return option.name == "help" || option.name == "version";
+}
+
+/// What zsh does not offer any more after `option`.
 inline std::string zsh_exclusions(const Option& option) {
-  if (option.action == Action::Help || option.action == Action::Version) return "- *";
+  if (ends_the_line(option)) return "- *";
   std::vector<std::string> excluded;
   for (const Option& other : option_table()) {
-    const bool ends_the_line = other.action == Action::Help || other.action == Action::Version;
-    if (ends_the_line || (&other != &option && !exclude_each_other(option, other))) continue;
-    if (&other == &option && option.short_name == 0) continue;
+    if (ends_the_line(other) || (&other != &option && !exclude_each_other(option, other))) continue;
+    if (&other == &option && option.letter == 0) continue;
     for (std::string& spelling : spellings_of(other)) excluded.push_back(std::move(spelling));
   }
   return joined(excluded, " ");
@@ -129,7 +173,7 @@ inline std::string zsh_options() {
     const std::string text = '[' + std::string(option.brief) + ']' + colon + zsh_argument(option.argument);
     const std::string name = joined(spellings_of(option), ",") + equals;
     options += "    " +
-               (option.short_name == 0 ? quoted(list + name + text) : quoted(list) + '{' + name + '}' + quoted(text)) +
+               (option.letter == 0 ? quoted(list + name + text) : quoted(list) + '{' + name + '}' + quoted(text)) +
                '\n';
   }
   return readers + "  )\n" + options + "  )\n";
@@ -149,7 +193,7 @@ inline std::string fish_options() {
   std::string text;
   for (const Option& option : option_table()) {
     text += "complete -c sframe-gen";
-    if (option.short_name != 0) text += std::string(" -s ") + option.short_name;
+    if (option.letter != 0) text += std::string(" -s ") + option.letter;
     text += " -l " + std::string(option.name) + " -d '" + std::string(option.brief) + '\'' +
             fish_argument(option.argument) + '\n';
   }

@@ -1,13 +1,12 @@
 // The options that choose a format: what each makes of it, and each wrong use.
 
-#include "cli/format_options.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/options.hpp"
 #include "cli/wrong_usage.hpp"
 #include "sframe_gen/format.hpp"
 

@@ -1,8 +1,9 @@
-// Completions and manual are what the tables of options and readers say. Their parts that are made from these stand
-// between ">>> NAME" and "<<<"; SFRAME_GEN_UPDATE_GOLDEN=1 rewrites them.
+// Completions and manual agree with the tables of options and readers. The parts between ">>> NAME" and "<<<" are made
+// from these; SFRAME_GEN_UPDATE_GOLDEN=1 rewrites them.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -12,8 +13,8 @@
 #include <string>
 
 #include "cli/completion_lists.hpp"
-#include "cli/help.hpp"
 #include "cli/manual_lists.hpp"
+#include "cli/options.hpp"
 
 namespace sframe_gen::cli::test {
 namespace {
@@ -29,8 +30,9 @@ void PrintTo(const Part& part, std::ostream* out) {
 }
 
 const Part parts[]{
-    {"completions/sframe-gen.bash", "options", bash_options}, {"completions/_sframe-gen", "options", zsh_options},
-    {"completions/sframe-gen.fish", "options", fish_options}, {"docs/sframe-gen.1", "options", manual_options},
+    {"completions/sframe-gen.bash", "options", bash_options},
+    {"completions/_sframe-gen", "options", zsh_options},
+    {"completions/sframe-gen.fish", "options", fish_options},
     {"docs/sframe-gen.1", "readers", manual_readers},
 };
 
@@ -72,27 +74,28 @@ TEST_P(MadeText, IsWhatTheTableSays) {
 
 INSTANTIATE_TEST_SUITE_P(Texts, MadeText, testing::ValuesIn(parts));
 
-// The table itself: names and letters are one option's, and what options refer to is there.
+// The table itself.
 TEST(OptionTable, IsSound) {
   std::set<std::string> spellings;
-  std::set<std::string_view> names;
+  std::set<std::string_view> headings;
+  std::string_view heading;
   for (const Option& option : option_table()) {
-    names.insert(option.name);
     for (const std::string& spelling : spellings_of(option)) EXPECT_TRUE(spellings.insert(spelling).second) << spelling;
-    EXPECT_FALSE(option.brief.empty() || option.help.empty() || option.manual.empty()) << option.name;
+    EXPECT_FALSE(option.brief.empty() || option.help.empty()) << option.name;
     EXPECT_EQ(option.argument.kind == ArgumentKind::None, option.argument.name.empty()) << option.name;
     EXPECT_EQ(option.argument.kind == ArgumentKind::Choice, option.argument.choices.size() != 0) << option.name;
-    // zsh and roff would read them otherwise.
+    // zsh would read them otherwise.
     EXPECT_EQ(option.brief.find_first_of("[]:'\\"), std::string::npos) << option.name;
-    EXPECT_EQ(option.manual.find('\\'), std::string::npos) << option.name;
-  }
-  for (const Option& option : option_table()) {
-    for (const std::string_view other : option.excludes) {
-      EXPECT_TRUE(names.contains(other)) << other;
-      EXPECT_NE(other, option.name);
+    // Options with one heading are one piece of the table.
+    if (option.heading != heading) {
+      EXPECT_TRUE(headings.insert(option.heading).second) << option.heading;
     }
-    EXPECT_TRUE(option.needs.empty() || names.contains(option.needs)) << option.needs;
+    heading = option.heading;
   }
+}
+
+const Option& option_named(std::string_view name) {
+  return *std::ranges::find(option_table(), name, &Option::name);
 }
 
 TEST(OptionTable, ExclusionGoesBothWays) {
@@ -104,6 +107,22 @@ TEST(OptionTable, ExclusionGoesBothWays) {
   EXPECT_TRUE(exclude_each_other(option_named("quiet"), option_named("verbose")));
   EXPECT_TRUE(exclude_each_other(option_named("dump"), option_named("output")));
   EXPECT_FALSE(exclude_each_other(option_named("emit"), option_named("output")));
+}
+
+// The manual's text of each option is its own; the list is the table's.
+TEST(Manual, ListsEveryOption) {
+  const std::string page = read("docs/sframe-gen.1");
+  const std::size_t begin = page.find(".SH OPTIONS\n");
+  std::istringstream lines(page.substr(begin, page.find("\n.SH ", begin) - begin));
+  std::string listed;
+  bool has_text = true;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_tag = line.starts_with(".B \\-") || line.starts_with(".BR \\-");
+    if (is_tag || line.starts_with(".SS ")) listed += line + '\n';
+    EXPECT_TRUE(has_text || !line.starts_with('.')) << "no text before " << line;
+    has_text = !is_tag;
+  }
+  EXPECT_EQ(listed, listed_options());
 }
 
 // What no table makes.

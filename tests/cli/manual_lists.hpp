@@ -6,11 +6,13 @@
 #include <string>
 #include <string_view>
 
-#include "cli/option_table.hpp"
+#include "cli/options.hpp"
 #include "sframe_gen/format.hpp"
 
-/// The lists in the manual, made from the tables of options and readers.
+/// The lists in the manual, by the tables of options and readers.
 namespace sframe_gen::cli::test {
+
+using command_line::Option;
 
 inline std::string roff_hyphens(const std::string& text) {
   return std::regex_replace(text, std::regex("-"), "\\-");
@@ -58,7 +60,7 @@ inline std::string roff_paragraph(std::string_view text) {
 
 /// ".BR \-o ", " \-\-output " \fIOUT\fR""
 inline std::string roff_tag(const Option& option) {
-  std::string tag = option.short_name == 0 ? "" : std::string("\\-") + option.short_name + " \", \" ";
+  std::string tag = option.letter == 0 ? "" : std::string("\\-") + option.letter + " \", \" ";
   tag += "\\-\\-" + roff_hyphens(std::string(option.name));
   const bool optional = !option.argument.alone.empty();
   const std::string before = optional ? " \"[=\\fI" : " \" \\fI";
@@ -67,23 +69,13 @@ inline std::string roff_tag(const Option& option) {
   return (tag.find(' ') == std::string::npos ? ".B " : ".BR ") + tag + '\n';
 }
 
-/// The words that an option takes, where they need more than their names.
-inline std::string roff_choices(const Argument& argument) {
-  std::string list;
-  for (const Choice& choice : argument.choices) {
-    if (!choice.manual.empty()) list += ".TP\n.B " + std::string(choice.name) + '\n' + roff_paragraph(choice.manual);
-  }
-  return list.empty() ? "" : ".RS\n" + list + ".RE\n";
-}
-
-inline std::string manual_options() {
-  std::string text;
-  for (const Group group : all_groups) {
-    text += ".SS " + std::string(heading_of(group)) + '\n';
-    for (const Option& option : option_table()) {
-      if (option.group != group) continue;
-      text += ".TP\n" + roff_tag(option) + roff_paragraph(option.manual) + roff_choices(option.argument);
-    }
+/// The headings and options that the page lists under OPTIONS, in its order.
+inline std::string listed_options() {
+  std::string text, heading;
+  for (const Option& option : option_table()) {
+    if (option.heading != heading) text += ".SS " + std::string(option.heading) + '\n';
+    heading = option.heading;
+    text += roff_tag(option);
   }
   return text;
 }

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/help.hpp"
-#include "cli/version.hpp"
 #include "cli/wrong_usage.hpp"
 
 namespace sframe_gen::cli {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <ostream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,13 +26,18 @@ inline void PrintTo(const Wrong& wrong, std::ostream* out) {
   for (const char* argument : wrong.arguments) *out << argument << ' ';
 }
 
-inline void expect_refusal(std::vector<const char*> arguments, const char* message) {
+/// The message, or nothing if the command line is taken.
+inline std::string refusal_of(std::vector<const char*> arguments) {
   try {
     read(std::move(arguments));
-    FAIL() << "was taken";
   } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), message);
+    return error.what();
   }
+  return {};
+}
+
+inline void expect_refusal(std::vector<const char*> arguments, const char* message) {
+  EXPECT_EQ(refusal_of(std::move(arguments)), message);
 }
 
 }  // namespace sframe_gen::cli::test

@@ -1,13 +1,16 @@
-#include "cli/progress.hpp"
+#include "command_line/program.hpp"
 
 #include <unistd.h>
 
 #include <chrono>
+#include <exception>
 #include <iostream>
+#include <new>
 
+#include "command_line/options.hpp"
 #include "support/text.hpp"
 
-namespace sframe_gen::cli {
+namespace sframe_gen::command_line {
 
 namespace {
 
@@ -20,6 +23,23 @@ std::int64_t now_ms() {
 }
 
 }  // namespace
+
+int run_program(const char* program, const std::function<int()>& run) noexcept {
+  try {
+    const int status = run();
+    std::cout.flush();
+    if (std::cout) return status;
+    std::cerr << program << ": error: cannot write to standard output\n";
+  } catch (const UsageError& error) {
+    std::cerr << program << ": error: " << error.what() << "\nTry '" << program << " --help'.\n";
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::cerr << program << ": error: out of memory\n";
+  } catch (const std::exception& error) {
+    std::cerr << program << ": error: " << printable(error.what()) << '\n';
+  }
+  return 1;
+}
 
 Progress::Progress(bool wanted)
     : on_terminal_(wanted && ::isatty(STDERR_FILENO) != 0), last_shown_ms_(now_ms() + first_after_ms - interval_ms) {}
@@ -59,14 +79,14 @@ void Progress::write(const std::string& counts, const std::string& what) {
   const std::int64_t now = now_ms();
   if (now - last_shown_ms_ < interval_ms) return;
   last_shown_ms_ = now;
-  shown_anything_ = true;
+  is_shown_ = true;
   std::cerr << "\r\033[K[" << counts << "] " << printable(what) << std::flush;
 }
 
 void Progress::clear() {
-  if (!shown_anything_) return;
-  shown_anything_ = false;
+  if (!is_shown_) return;
+  is_shown_ = false;
   std::cerr << "\r\033[K" << std::flush;
 }
 
-}  // namespace sframe_gen::cli
+}  // namespace sframe_gen::command_line
