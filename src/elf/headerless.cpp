@@ -478,10 +478,10 @@ class Reconstruction {
     std::uint64_t flags = SHF_ALLOC;
     if ((load.p_flags & PF_W) != 0) flags |= SHF_WRITE;
     if ((load.p_flags & PF_X) != 0) flags |= SHF_EXECINSTR;
-    sections_.push_back({{0, SHT_PROGBITS, flags, load.p_vaddr + (range.begin - load.p_offset), range.begin,
-                          range.size(), 0, 0, 1, 0},
-                         "of unknown bytes",
-                         0});
+    sections_.push_back(
+        {{0, SHT_PROGBITS, flags, load.p_vaddr + (range.begin - load.p_offset), range.begin, range.size(), 0, 0, 1, 0},
+         "of unknown bytes",
+         0});
   }
 
   void add_undo() {

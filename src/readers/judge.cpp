@@ -9,12 +9,41 @@
 #include "sframe_gen/format.hpp"
 #include "support/text.hpp"
 
-// Linkers and those that print, by their sources and by what they did with damaged sections (tests/gnu/check has each).
-
 namespace sframe_gen::readers {
 namespace {
 
+using enum Fact;
 using Kind = ReaderVerdict::Kind;
+
+/// One objection for each of `facts`.
+template <typename... Facts>
+constexpr auto refuses(std::string_view rule, Facts... facts) {
+  return std::array{Objection{facts, Kind::Refuses, rule}...};
+}
+template <typename... Facts>
+constexpr auto misreads(std::string_view rule, Facts... facts) {
+  return std::array{Objection{facts, Kind::Misreads, rule}...};
+}
+/// --for cannot help.
+template <typename... Facts>
+constexpr auto refuses_for_good(std::string_view rule, Facts... facts) {
+  return std::array{Objection{facts, Kind::Refuses, rule, false}...};
+}
+template <typename... Facts>
+constexpr auto refuses_in_foreign_order(std::string_view rule, Facts... facts) {
+  return std::array{Objection{facts, Kind::Refuses, rule, true, ForeignOrder}...};
+}
+
+/// Puts lists one after the other.
+template <std::size_t... sizes>
+constexpr auto joined(const std::array<Objection, sizes>&... lists) {
+  std::array<Objection, (sizes + ...)> all{};
+  auto next = all.begin();
+  ((next = std::ranges::copy(lists, next).out), ...);
+  return all;
+}
+
+// Linkers and tools that print, by their sources and by what they did with damaged sections (tests/gnu/check has each).
 
 constexpr std::string_view believes = "does not check that";
 constexpr std::string_view checks = "checks that";
@@ -22,115 +51,54 @@ constexpr std::string_view leaves_out = "leaves such sections out";
 constexpr std::string_view fails_link = "fails the link";
 constexpr std::string_view swaps = "puts the bytes into its own order, and checks that then";
 
-/// What libsframe's decoder says no to.
-constexpr auto refused_by_decoder = std::to_array<Objection>({
-    {Fact::Empty, Kind::Refuses, checks},
-    {Fact::TooShort, Kind::Refuses, checks},
-    {Fact::NoMagic, Kind::Refuses, checks},
-    {Fact::UnknownVersion, Kind::Refuses, checks},
-});
-/// And then.
-constexpr auto refused_in_header = std::to_array<Objection>({
-    {Fact::UnknownFlags, Kind::Refuses, checks},
-    {Fact::RowsBeforeIndex, Kind::Refuses, checks},
-    {Fact::AuxiliaryHeader, Kind::Refuses, swaps, true, Fact::ForeignOrder},
-    {Fact::IndexOutside, Kind::Refuses, swaps, true, Fact::ForeignOrder},
-    {Fact::SharedRows, Kind::Refuses, "swaps shared bytes twice", true, Fact::ForeignOrder},
-    {Fact::RowCount, Kind::Refuses, swaps, true, Fact::ForeignOrder},
-    {Fact::StrayBytes, Kind::Refuses, swaps, true, Fact::ForeignOrder},
-    {Fact::IndexOutside, Kind::Misreads, believes},
-    {Fact::RowsOutside, Kind::Misreads, believes},
-});
-/// What it takes on trust until it comes there.
-constexpr auto on_trust = std::to_array<Objection>({
-    {Fact::FixedFp, Kind::Misreads, "believes the header"},
-    {Fact::RowsInIndex, Kind::Misreads, believes},
-    {Fact::FunctionRowsOutside, Kind::Misreads, believes},
-    {Fact::UndefinedRowType, Kind::Misreads, believes},
-    {Fact::RowBeyondFunction, Kind::Misreads, "stops there with a failed assertion"},
-    {Fact::UndefinedWordSize, Kind::Misreads, believes},
-    {Fact::RowOutside, Kind::Misreads, believes},
-    {Fact::RowTooLong, Kind::Misreads, believes},
-    {Fact::SpareWords, Kind::Misreads, "does not look at them"},
-    {Fact::BadFlexible, Kind::Misreads, believes},
-    {Fact::TooManyRows, Kind::Misreads, believes},
-});
+/// What libsframe's decoder refuses first.
+constexpr auto refused_by_decoder = refuses(checks, Empty, TooShort, NoMagic, UnknownVersion);
+/// What it refuses after that.
+constexpr auto refused_in_header = joined(
+    refuses(checks, UnknownFlags, RowsBeforeIndex), refuses_in_foreign_order(swaps, AuxiliaryHeader, IndexOutside),
+    refuses_in_foreign_order("swaps shared bytes twice", SharedRows),
+    refuses_in_foreign_order(swaps, RowCount, StrayBytes), misreads(believes, IndexOutside, RowsOutside));
+/// What it does not check before it is used.
+constexpr auto on_trust = joined(
+    misreads("believes the header", FixedFp), misreads(believes, RowsInIndex, FunctionRowsOutside, UndefinedRowType),
+    misreads("stops there with a failed assertion", RowBeyondFunction),
+    misreads(believes, UndefinedWordSize, RowOutside, RowTooLong), misreads("does not look at them", SpareWords),
+    misreads(believes, BadFlexible, TooManyRows));
 
-constexpr auto not_version_1 = std::to_array<Objection>({
-    {Fact::Version1, Kind::Refuses, "takes versions 2 and 3"},
-});
+constexpr auto not_version_1 = refuses("takes versions 2 and 3", Version1);
 /// Before 2.46 rows were taken to follow the index, whatever the header says.
-constexpr auto rows_begin_outside = std::to_array<Objection>({
-    {Fact::RowsBeginOutside, Kind::Misreads, believes},
-});
-constexpr auto rows_behind_index = std::to_array<Objection>({
-    {Fact::Gap, Kind::Misreads, "takes the rows to follow the index"},
-});
-constexpr auto header_alone = std::to_array<Objection>({
-    {Fact::HeaderAlone, Kind::Refuses, leaves_out},
-});
-constexpr auto version_1_left_out = std::to_array<Objection>({
-    {Fact::Version1, Kind::Refuses, leaves_out},
-});
+constexpr auto rows_begin_outside = misreads(believes, RowsBeginOutside);
+constexpr auto rows_behind_index = misreads("takes the rows to follow the index", Gap);
+constexpr auto header_alone = refuses(leaves_out, HeaderAlone);
+constexpr auto version_1_left_out = refuses(leaves_out, Version1);
 
-constexpr auto looked_up_by_libsframe = std::to_array<Objection>({
-    {Fact::NotFlaggedSorted, Kind::Refuses, "looks up in a sorted index only"},
-    {Fact::NotSorted, Kind::Misreads, "looks up in a sorted index only"},
-    {Fact::StartsFromSection, Kind::Misreads, "looks them up relative to their fields"},
-    {Fact::NoAbi, Kind::Misreads, "believes the header"},
-    {Fact::UnknownAbi, Kind::Misreads, "believes the header"},
-    {Fact::OtherAbi, Kind::Misreads, "believes the header"},
-    {Fact::NoRepeatSize, Kind::Misreads, "divides by it in look-ups"},
-});
-constexpr auto not_in_2_44 = std::to_array<Objection>({
-    {Fact::Version3, Kind::Refuses, "takes version 2 only"},
-    {Fact::StartsFromField, Kind::Refuses, "does not know such starts"},
-    {Fact::S390x, Kind::Refuses, "knows no s390x", false},
-});
-constexpr auto unwanted_in_2_44 = std::to_array<Objection>({
-    {Fact::Version1, Kind::Refuses, "takes version 2 only"},
-});
-constexpr auto not_in_2_40 = std::to_array<Objection>({
-    {Fact::Version2, Kind::Refuses, "takes version 1 only"},
-    {Fact::Version3, Kind::Refuses, "takes version 1 only"},
-    {Fact::S390x, Kind::Refuses, "knows no s390x", false},
-});
-/// Of both.
-constexpr auto old_rows = std::to_array<Objection>({
-    {Fact::NoWords, Kind::Misreads, "knows no such rows"},
-    {Fact::RowAtEnd, Kind::Misreads, "stops there with a failed assertion"},
-});
-constexpr auto no_abi = std::to_array<Objection>({
-    {Fact::NoAbi, Kind::Refuses, fails_link},
-});
-constexpr auto not_before_2_45 = std::to_array<Objection>({
-    {Fact::NotFlaggedSorted, Kind::Refuses, "looks up in a sorted index only"},
-    {Fact::NotSorted, Kind::Misreads, "looks up in a sorted index only"},
-    {Fact::NoWords, Kind::Misreads, "knows no such rows"},
-    {Fact::RowAtEnd, Kind::Misreads, "stops there with a failed assertion"},
-});
-constexpr auto no_repeat_size = std::to_array<Objection>({
-    {Fact::NoRepeatSize, Kind::Misreads, "divides by it in look-ups"},
-});
+constexpr auto looked_up_by_libsframe = joined(refuses("looks up in a sorted index only", NotFlaggedSorted),
+                                               misreads("looks up in a sorted index only", NotSorted),
+                                               misreads("looks them up relative to their fields", StartsFromSection),
+                                               misreads("believes the header", NoAbi, UnknownAbi, OtherAbi),
+                                               misreads("divides by it in look-ups", NoRepeatSize));
+constexpr auto not_in_2_44 =
+    joined(refuses("takes version 2 only", Version3), refuses("does not know such starts", StartsFromField),
+           refuses_for_good("knows no s390x", S390x));
+constexpr auto unwanted_in_2_44 = refuses("takes version 2 only", Version1);
+constexpr auto not_in_2_40 =
+    joined(refuses("takes version 1 only", Version2, Version3), refuses_for_good("knows no s390x", S390x));
+/// Of binutils 2.40 and 2.44.
+constexpr auto old_rows =
+    joined(misreads("knows no such rows", NoWords), misreads("stops there with a failed assertion", RowAtEnd));
+constexpr auto no_abi = refuses(fails_link, NoAbi);
+constexpr auto not_before_2_45 = joined(refuses("looks up in a sorted index only", NotFlaggedSorted),
+                                        misreads("looks up in a sorted index only", NotSorted), old_rows);
+constexpr auto no_repeat_size = misreads("divides by it in look-ups", NoRepeatSize);
 
-constexpr auto of_other_type = std::to_array<Objection>({
-    {Fact::PlainType, Kind::Refuses, leaves_out},
-});
-constexpr auto unwanted_by_gnu_ld = std::to_array<Objection>({
-    {Fact::Version2, Kind::Refuses, leaves_out},
-    {Fact::NoAbi, Kind::Refuses, fails_link},
-    {Fact::UnknownAbi, Kind::Misreads, "believes the first file's, and fails the link where another differs"},
-    {Fact::OtherAbi, Kind::Misreads, "believes the first file's, and fails the link where another differs"},
-    {Fact::StartsFromSection, Kind::Refuses, fails_link},
-});
-constexpr auto unwanted_by_gnu_ld_2_45 = std::to_array<Objection>({
-    {Fact::Version1, Kind::Refuses, leaves_out},
-    {Fact::Version3, Kind::Refuses, leaves_out},
-    {Fact::NoWords, Kind::Misreads, "knows no such rows"},
-});
-constexpr auto paired = std::to_array<Objection>({
-    {Fact::WrongRelocations, Kind::Misreads, "takes the n-th for the n-th function's"},
-});
+constexpr auto of_other_type = refuses(leaves_out, PlainType);
+constexpr auto unwanted_by_gnu_ld =
+    joined(refuses(leaves_out, Version2), refuses(fails_link, NoAbi),
+           misreads("believes the first file's, and fails the link where another differs", UnknownAbi, OtherAbi),
+           refuses(fails_link, StartsFromSection));
+constexpr auto unwanted_by_gnu_ld_2_45 =
+    joined(refuses(leaves_out, Version1, Version3), misreads("knows no such rows", NoWords));
+constexpr auto paired = misreads("takes the n-th for the n-th function's", WrongRelocations);
 
 constexpr auto all_of_libsframe =
     joined(refused_by_decoder, not_version_1, refused_in_header, rows_begin_outside, looked_up_by_libsframe, on_trust);
@@ -147,47 +115,20 @@ constexpr auto all_of_gnu_ld_2_44 = joined(refused_by_decoder, not_in_2_44, head
 constexpr auto all_of_gnu_ld_2_40 = joined(refused_by_decoder, not_in_2_40, header_alone, refused_in_header,
                                            rows_behind_index, paired, no_abi, old_rows, on_trust);
 
-constexpr auto mold_objections = std::to_array<Objection>({
-    {Fact::Empty, Kind::Refuses, leaves_out},
-    {Fact::TooShort, Kind::Refuses, fails_link},
-    {Fact::NoMagic, Kind::Refuses, fails_link},
-    {Fact::NoAbi, Kind::Refuses, fails_link},
-    {Fact::UnknownAbi, Kind::Refuses, fails_link},
-    {Fact::OtherAbi, Kind::Refuses, fails_link},
-    {Fact::UnknownVersion, Kind::Refuses, leaves_out},
-    {Fact::Version1, Kind::Refuses, leaves_out},
-    {Fact::Version2, Kind::Refuses, leaves_out},
-    {Fact::WrongRelocations, Kind::Misreads, "leaves out functions without one"},
-    {Fact::IndexOutside, Kind::Misreads, believes},
-    {Fact::RowsBeginOutside, Kind::Misreads, believes},
-    {Fact::FunctionRowsOutside, Kind::Misreads, believes},
-    {Fact::UndefinedRowType, Kind::Misreads, believes},
-    {Fact::UndefinedWordSize, Kind::Misreads, believes},
-    {Fact::RowOutside, Kind::Misreads, believes},
-    {Fact::RowBeyondFunction, Kind::Misreads, "copies it"},
-    {Fact::RowTooLong, Kind::Misreads, "copies it"},
-    {Fact::BadFlexible, Kind::Misreads, "copies it"},
-});
+constexpr auto mold_objections =
+    joined(refuses(leaves_out, Empty), refuses(fails_link, TooShort, NoMagic, NoAbi, UnknownAbi, OtherAbi),
+           refuses(leaves_out, UnknownVersion, Version1, Version2),
+           misreads("leaves out functions without one", WrongRelocations),
+           misreads(believes, IndexOutside, RowsBeginOutside, FunctionRowsOutside, UndefinedRowType, UndefinedWordSize,
+                    RowOutside),
+           misreads("copies it", RowBeyondFunction, RowTooLong, BadFlexible));
 
-constexpr auto llvm_readelf_objections = std::to_array<Objection>({
-    {Fact::Empty, Kind::Refuses, checks},
-    {Fact::TooShort, Kind::Refuses, checks},
-    {Fact::NoMagic, Kind::Refuses, checks},
-    {Fact::UnknownVersion, Kind::Refuses, "takes version 2 only"},
-    {Fact::Version1, Kind::Refuses, "takes version 2 only"},
-    {Fact::Version3, Kind::Refuses, "takes version 2 only"},
-    {Fact::IndexOutside, Kind::Refuses, checks},
-    {Fact::NoAbi, Kind::Misreads, "believes the header"},
-    {Fact::UnknownAbi, Kind::Misreads, "believes the header"},
-    {Fact::OtherAbi, Kind::Misreads, "believes the header"},
-    {Fact::OtherFixedRa, Kind::Misreads, "believes the header"},
-    {Fact::Gap, Kind::Misreads, "takes the rows to follow the index"},
-    {Fact::FunctionRowsOutside, Kind::Refuses, checks},
-    {Fact::UndefinedRowType, Kind::Refuses, checks},
-    {Fact::UndefinedWordSize, Kind::Refuses, checks},
-    {Fact::RowOutside, Kind::Refuses, checks},
-    {Fact::RowBeyondFunction, Kind::Misreads, believes},
-});
+constexpr auto llvm_readelf_objections = joined(
+    refuses(checks, Empty, TooShort, NoMagic), refuses("takes version 2 only", UnknownVersion, Version1, Version3),
+    refuses(checks, IndexOutside), misreads("believes the header", NoAbi, UnknownAbi, OtherAbi, OtherFixedRa),
+    misreads("takes the rows to follow the index", Gap),
+    refuses(checks, FunctionRowsOutside, UndefinedRowType, UndefinedWordSize, RowOutside),
+    misreads(believes, RowBeyondFunction));
 
 }  // namespace
 
@@ -201,16 +142,10 @@ const Rules gnu_ld_2_40_rules{.reads_objects = true, .objections = all_of_gnu_ld
 const Rules mold_rules{.reads_objects = true, .objections = mold_objections};
 const Rules llvm_readelf_rules{.reads_linked = true, .reads_kernels = true, .objections = llvm_readelf_objections};
 
-}  // namespace sframe_gen::readers
-
-// Those that walk stacks, by their sources: Linux's unwinder for user stacks, which is not merged yet, glibc 2.42
-// and 2.43, DataDog's Java profiler. Of these, glibc's reader has been run on sections like ours
-// (tools/glibc-backtrace).
-
-namespace sframe_gen::readers {
 namespace {
 
-using Kind = ReaderVerdict::Kind;
+// Readers that walk stacks, by their sources: Linux's unwinder for user stacks, which is not merged yet, glibc 2.42
+// and 2.43, DataDog's Java profiler. glibc's reader has been run on sections like ours (tools/glibc-backtrace).
 
 constexpr std::string_view only_version_2 = "takes version 2 only";
 constexpr std::string_view drops_section = "drops the whole section when it comes there";
@@ -218,91 +153,41 @@ constexpr std::string_view validates = "refuses that if it was built with CONFIG
 constexpr std::string_view needs_segment = "asks program headers for it";
 constexpr std::string_view needs_order = "searches a sorted index only";
 
-constexpr auto kernel_objections = std::to_array<Objection>({
-    {Fact::Empty, Kind::Refuses, needs_segment},
-    {Fact::NoSegment, Kind::Refuses, needs_segment},
-    {Fact::NotLoaded, Kind::Refuses, "reads it where it is mapped"},
-    {Fact::TooShort, Kind::Refuses, "asks for a header"},
-    {Fact::NoMagic, Kind::Refuses, "asks for it"},
-    {Fact::UnknownVersion, Kind::Refuses, "takes version 3 only"},
-    {Fact::Version1, Kind::Refuses, "takes version 3 only"},
-    {Fact::Version2, Kind::Refuses, "takes version 3 only"},
-    {Fact::NotFlaggedSorted, Kind::Refuses, needs_order},
-    {Fact::StartsFromSection, Kind::Refuses, "takes starts relative to their fields only"},
-    {Fact::AuxiliaryHeader, Kind::Refuses, "takes none"},
-    {Fact::NoFunctions, Kind::Refuses, "has no use for that"},
-    {Fact::NoRows, Kind::Refuses, "has no use for that"},
-    {Fact::RowsBeforeIndex, Kind::Refuses, "takes rows behind the index only"},
-    {Fact::IndexOutside, Kind::Refuses, "checks that"},
-    {Fact::RowsInIndex, Kind::Refuses, "takes rows behind the index only"},
-    {Fact::RowsBeginOutside, Kind::Refuses, "checks that"},
-    {Fact::RowsOutside, Kind::Refuses, "checks that"},
-    {Fact::OtherFixedRa, Kind::Misreads, "believes the header"},
-    {Fact::NotSorted, Kind::Refuses, drops_section},
-    {Fact::FunctionRowsOutside, Kind::Refuses, drops_section},
-    {Fact::UndefinedRowType, Kind::Refuses, drops_section},
-    {Fact::UndefinedType, Kind::Refuses, drops_section},
-    {Fact::NoRepeatSize, Kind::Refuses, drops_section},
-    {Fact::RowNotAscending, Kind::Refuses, drops_section},
-    {Fact::RowBeyondFunction, Kind::Refuses, drops_section},
-    {Fact::UndefinedWordSize, Kind::Refuses, drops_section},
-    {Fact::RowOutside, Kind::Refuses, drops_section},
-    {Fact::RowTooLong, Kind::Refuses, drops_section},
-    {Fact::SpareWords, Kind::Refuses, drops_section},
-    {Fact::BadFlexible, Kind::Refuses, drops_section},
-    {Fact::EqualStarts, Kind::Refuses, validates},
-    {Fact::OutsideCode, Kind::Refuses, validates, false},
-    {Fact::SeveralCodes, Kind::Refuses, validates, false},
-});
+constexpr auto kernel_objections = joined(
+    refuses(needs_segment, Empty, NoSegment), refuses("reads it where it is mapped", NotLoaded),
+    refuses("asks for a header", TooShort), refuses("asks for it", NoMagic),
+    refuses("takes version 3 only", UnknownVersion, Version1, Version2), refuses(needs_order, NotFlaggedSorted),
+    refuses("takes starts relative to their fields only", StartsFromSection), refuses("takes none", AuxiliaryHeader),
+    refuses("has no use for that", NoFunctions, NoRows), refuses("takes rows behind the index only", RowsBeforeIndex),
+    refuses("checks that", IndexOutside), refuses("takes rows behind the index only", RowsInIndex),
+    refuses("checks that", RowsBeginOutside, RowsOutside), misreads("believes the header", OtherFixedRa),
+    refuses(drops_section, NotSorted, FunctionRowsOutside, UndefinedRowType, UndefinedType, NoRepeatSize,
+            RowNotAscending, RowBeyondFunction, UndefinedWordSize, RowOutside, RowTooLong, SpareWords, BadFlexible),
+    refuses(validates, EqualStarts), refuses_for_good(validates, OutsideCode, SeveralCodes));
 
-constexpr auto glibc_objections = std::to_array<Objection>({
-    {Fact::Empty, Kind::Refuses, needs_segment},
-    {Fact::NoSegment, Kind::Refuses, needs_segment},
-    {Fact::NotLoaded, Kind::Refuses, "reads it where it is loaded"},
-    {Fact::S390x, Kind::Refuses, "walks by it on x86-64 and aarch64 only", false},
-    {Fact::UnknownVersion, Kind::Refuses, only_version_2},
-    {Fact::Version1, Kind::Refuses, only_version_2},
-    {Fact::Version3, Kind::Refuses, only_version_2},
-    {Fact::NoWords, Kind::Refuses, "starts the whole trace over from the DWARF where it meets one"},
-    {Fact::Gap, Kind::Misreads, "takes the index to follow the header, and the rows the index"},
-    {Fact::NotSorted, Kind::Refuses, "finds no function that is out of order"},
-});
+constexpr auto glibc_objections =
+    joined(refuses(needs_segment, Empty, NoSegment), refuses("reads it where it is loaded", NotLoaded),
+           refuses_for_good("walks by it on x86-64 and aarch64 only", S390x),
+           refuses(only_version_2, UnknownVersion, Version1, Version3),
+           refuses("starts the whole trace over from the DWARF where it meets one", NoWords),
+           misreads("takes the index to follow the header, and the rows the index", Gap),
+           refuses("finds no function that is out of order", NotSorted));
 
-constexpr auto java_profiler_objections = std::to_array<Objection>({
-    {Fact::Empty, Kind::Refuses, needs_segment},
-    {Fact::NoSegment, Kind::Refuses, needs_segment},
-    {Fact::NotLoaded, Kind::Refuses, "reads it where it is loaded"},
-    {Fact::S390x, Kind::Refuses, "walks on x86-64 and aarch64 only", false},
-    {Fact::UnknownVersion, Kind::Refuses, only_version_2},
-    {Fact::Version1, Kind::Refuses, only_version_2},
-    {Fact::Version3, Kind::Refuses, only_version_2},
-    {Fact::StartsFromField, Kind::Refuses, "takes starts relative to the section only"},
-    {Fact::NoWords, Kind::Misreads, "takes them for a rule"},
-    {Fact::NotSorted, Kind::Misreads, believes},
-    {Fact::RowsOutside, Kind::Misreads, believes},
-});
+constexpr auto java_profiler_objections =
+    joined(refuses(needs_segment, Empty, NoSegment), refuses("reads it where it is loaded", NotLoaded),
+           refuses_for_good("walks on x86-64 and aarch64 only", S390x),
+           refuses(only_version_2, UnknownVersion, Version1, Version3),
+           refuses("takes starts relative to the section only", StartsFromField),
+           misreads("takes them for a rule", NoWords), misreads(believes, NotSorted, RowsOutside));
 
-/// What both take on trust.
-constexpr auto taken_on_trust = std::to_array<Objection>({
-    {Fact::TooShort, Kind::Misreads, believes},
-    {Fact::NoMagic, Kind::Refuses, "asks for it"},
-    {Fact::UnknownFlags, Kind::Refuses, "takes flags that it knows"},
-    {Fact::NotFlaggedSorted, Kind::Refuses, needs_order},
-    {Fact::RowsBeforeIndex, Kind::Refuses, "takes rows behind the index only"},
-    {Fact::IndexOutside, Kind::Misreads, believes},
-    {Fact::RowsInIndex, Kind::Misreads, believes},
-    {Fact::OtherFixedRa, Kind::Misreads, "believes the header"},
-    {Fact::FixedFp, Kind::Misreads, "believes the header"},
-    {Fact::FunctionRowsOutside, Kind::Misreads, believes},
-    {Fact::UndefinedRowType, Kind::Refuses, "finds no rows there"},
-    {Fact::NoRepeatSize, Kind::Misreads, "divides by it"},
-    {Fact::RowNotAscending, Kind::Misreads, believes},
-    {Fact::RowBeyondFunction, Kind::Misreads, believes},
-    {Fact::UndefinedWordSize, Kind::Refuses, "finds no rule there"},
-    {Fact::RowOutside, Kind::Misreads, believes},
-    {Fact::RowTooLong, Kind::Misreads, believes},
-    {Fact::SpareWords, Kind::Misreads, believes},
-});
+/// What glibc and the Java profiler have in common.
+constexpr auto taken_on_trust = joined(
+    misreads(believes, TooShort), refuses("asks for it", NoMagic), refuses("takes flags that it knows", UnknownFlags),
+    refuses(needs_order, NotFlaggedSorted), refuses("takes rows behind the index only", RowsBeforeIndex),
+    misreads(believes, IndexOutside, RowsInIndex), misreads("believes the header", OtherFixedRa, FixedFp),
+    misreads(believes, FunctionRowsOutside), refuses("finds no rows there", UndefinedRowType),
+    misreads("divides by it", NoRepeatSize), misreads(believes, RowNotAscending, RowBeyondFunction),
+    refuses("finds no rule there", UndefinedWordSize), misreads(believes, RowOutside, RowTooLong, SpareWords));
 
 constexpr auto all_of_glibc = joined(glibc_objections, taken_on_trust);
 constexpr auto all_of_java_profiler = joined(java_profiler_objections, taken_on_trust);

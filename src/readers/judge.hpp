@@ -1,8 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,7 +10,7 @@
 
 namespace sframe_gen::readers {
 
-/// What a reader makes of a fact that it does not put up with.
+/// What a reader does with a section that has a fact it does not accept.
 struct Objection {
   Fact fact{};
   ReaderVerdict::Kind kind = ReaderVerdict::Kind::Refuses;
@@ -22,22 +19,13 @@ struct Objection {
   Fact with = fact;           ///< only together with this one
 };
 
-/// What a reader takes.
+/// What a reader accepts.
 struct Rules {
   bool reads_objects = false;
   bool reads_linked = false;
   bool reads_kernels = false;             ///< linked ones too; not those who walk the stacks of programs
   std::span<const Objection> objections;  ///< in the order in which it comes to them
 };
-
-/// Lists of several, one behind the other.
-template <std::size_t... sizes>
-constexpr auto joined(const std::array<Objection, sizes>&... lists) {
-  std::array<Objection, (sizes + ...)> all{};
-  auto next = all.begin();
-  ((next = std::ranges::copy(lists, next).out), ...);
-  return all;
-}
 
 extern const Rules kernel_rules, glibc_rules, java_profiler_rules, llvm_readelf_rules, mold_rules;
 /// Of binutils by their version: libsframe with readelf and objdump, and the linker.
