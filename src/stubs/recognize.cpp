@@ -13,6 +13,7 @@
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 #include "stubs/forms.hpp"
+#include "stubs/pattern.hpp"
 #include "support/endian.hpp"
 
 namespace sframe_gen::stubs {
@@ -28,47 +29,57 @@ bool continues(const Run& run, const Pattern& pattern, std::uint64_t start) {
   });
 }
 
-}  // namespace
+/// Joins stubs that follow each other into runs.
+class RunBuilder {
+ public:
+  explicit RunBuilder(std::string_view form) : form_(form) {}
 
-void RunBuilder::add_header(const Pattern& pattern, std::uint64_t start) {
-  append(pattern, start, false);
-}
-
-void RunBuilder::add_entry(const Pattern& pattern, std::uint64_t start) {
-  const bool is_as_before = &pattern == joined_ && runs_.back().end() == start;
-  if (!is_as_before && (!last_is_entry_ || !continues(runs_.back(), pattern, start)))
-    return append(pattern, start, true);
-  joined_ = &pattern;
-  known_bytes_ += pattern.size();
-  runs_.back().size += pattern.size();
-  ++runs_.back().entries;
-}
-
-/// Everything that the pattern says of its bytes; what has no rules is left out.
-void RunBuilder::append(const Pattern& pattern, std::uint64_t start, bool is_entry) {
-  known_bytes_ += pattern.size();
-  joined_ = nullptr;
-  Run run;
-  const auto close = [&](std::uint64_t end) {
-    if (run.rows.empty()) return;
-    run.size = end - run.start;
-    run.form = form_;
-    if (is_entry && run.rows.size() > 1) run.repeat_size = static_cast<std::uint8_t>(pattern.size());
-    runs_.push_back(std::exchange(run, {}));
-    last_is_entry_ = is_entry;
-  };
-  for (const StubRow& row : pattern.rows) {
-    if (!row.rules) {
-      close(start + row.offset);
-      continue;
-    }
-    if (run.rows.empty()) run.start = start + row.offset;
-    run.rows.push_back({start + row.offset - run.start, *row.rules});
+  void add_header(const Pattern& pattern, std::uint64_t start) { append(pattern, start, false); }
+  /// Joins the run before it if it unwinds alike.
+  void add_entry(const Pattern& pattern, std::uint64_t start) {
+    const bool is_as_before = &pattern == joined_ && runs_.back().end() == start;
+    if (!is_as_before && (!last_is_entry_ || !continues(runs_.back(), pattern, start)))
+      return append(pattern, start, true);
+    joined_ = &pattern;
+    known_bytes_ += pattern.size();
+    runs_.back().size += pattern.size();
+    ++runs_.back().entries;
   }
-  close(start + pattern.size());
-}
 
-namespace {
+  std::uint64_t known_bytes() const { return known_bytes_; }
+  std::vector<Run>& runs() { return runs_; }
+
+ private:
+  /// Takes over all that the pattern tells of its bytes; what has no rules is left out.
+  void append(const Pattern& pattern, std::uint64_t start, bool is_entry) {
+    known_bytes_ += pattern.size();
+    joined_ = nullptr;
+    Run run;
+    const auto close = [&](std::uint64_t end) {
+      if (run.rows.empty()) return;
+      run.size = end - run.start;
+      run.form = form_;
+      if (is_entry && run.rows.size() > 1) run.repeat_size = static_cast<std::uint8_t>(pattern.size());
+      runs_.push_back(std::exchange(run, {}));
+      last_is_entry_ = is_entry;
+    };
+    for (const StubRow& row : pattern.rows) {
+      if (!row.rules) {
+        close(start + row.offset);
+        continue;
+      }
+      if (run.rows.empty()) run.start = start + row.offset;
+      run.rows.push_back({start + row.offset - run.start, *row.rules});
+    }
+    close(start + pattern.size());
+  }
+
+  std::string_view form_;
+  std::vector<Run> runs_;
+  bool last_is_entry_ = false;
+  const Pattern* joined_ = nullptr;  ///< the last run has grown by such an entry; others like it fit, too
+  std::uint64_t known_bytes_ = 0;
+};
 
 /// Addresses of the slots that calls through stubs load from; sorted.
 std::vector<std::uint64_t> slots_of(const elf::Image& image) {
@@ -84,31 +95,58 @@ std::vector<std::uint64_t> slots_of(const elf::Image& image) {
   return slots;
 }
 
-/// The code of one made-up section.
-class Scan {
+/// Looks for stubs in some code.
+class Code {
  public:
-  Scan(std::uint64_t address, std::span<const std::byte> code, const Surroundings& around, sframe::Abi abi)
-      : address_(address), code_(code), around_(around), abi_(abi) {}
+  Code(std::uint64_t address, std::span<const std::byte> bytes, const Surroundings& around, sframe::Abi abi)
+      : address_(address), bytes_(bytes), around_(around), abi_(abi) {}
 
-  /// `by_slot`: where a slot is only what DT_JMPREL names, and no header is known.
-  void find(const Surroundings& by_slot, Found& found) const {
+  /// The stubs of a section that has nothing else, in the form that knows most of it.
+  std::vector<Run> read() const {
+    RunBuilder best("");
+    for (const Form& form : forms_for(abi_)) {
+      RunBuilder found = read(form);
+      if (found.known_bytes() > best.known_bytes()) best = std::move(found);
+      if (best.known_bytes() == bytes_.size()) break;  // no other knows more
+    }
+    return std::move(best.runs());
+  }
+
+  /// Adds the stubs among other code. `by_slot`: where a slot is only what DT_JMPREL names, and no header is known.
+  void search(const Surroundings& by_slot, Found& found) const {
     const std::uint64_t step = stub_alignment(abi_);
-    for (std::uint64_t at = (step - address_ % step) % step; at < code_.size();) {
+    for (std::uint64_t at = (step - address_ % step) % step; at < bytes_.size();) {
       std::optional<RunBuilder> stubs = table_at(at);
       if (!stubs) stubs = jumps_at(at, by_slot);
       if (!stubs) {
         at += step;
         continue;
       }
-      const std::uint64_t end = at + stubs->known_bytes();
-      found.sections.push_back({address_ + at, address_ + end});
+      found.sections.push_back({address_ + at, address_ + at + stubs->known_bytes()});
       std::ranges::move(stubs->runs(), std::back_inserter(found.runs));
       at += (stubs->known_bytes() + step - 1) / step * step;
     }
   }
 
  private:
-  /// A header with the entries behind it, in whichever form knows more of them.
+  RunBuilder read(const Form& form) const {
+    RunBuilder found(form.name);
+    Surroundings around = around_;
+    std::uint64_t at = 0;
+    if (form.header != nullptr) {
+      around.header = address_;
+      at = form.header->size();
+      if (fits(*form.header, 0, around)) found.add_header(*form.header, address_);
+    }
+    for (; at < bytes_.size(); at += form.entry_size()) {
+      const Pattern* pattern = entry_at(form, at, around);
+      if (pattern == nullptr) pattern = last_at(form, at, around);
+      if (pattern != nullptr) found.add_entry(*pattern, address_ + at);
+    }
+    return found;
+  }
+
+  /// A header with the entries after it, in the form that knows most of them.
   std::optional<RunBuilder> table_at(std::uint64_t at) const {
     std::optional<RunBuilder> best;
     for (const Form& form : forms_for(abi_)) {
@@ -117,8 +155,8 @@ class Scan {
       table.add_header(*form.header, address_ + at);
       Surroundings around = around_;
       around.header = address_ + at;
-      read_entries(form, at + form.header->size(), around, table);
-      // Of a header alone nothing says which linker's it is, nor that it is one.
+      add_entries(form, at + form.header->size(), around, table);
+      // A header alone does not tell which linker's it is, nor that it is one.
       if (table.known_bytes() == form.header->size()) continue;
       if (!best || table.known_bytes() > best->known_bytes()) best = std::move(table);
     }
@@ -130,33 +168,48 @@ class Scan {
     for (const Form& form : forms_for(abi_)) {
       if (form.header != nullptr || form.entry_size() % stub_alignment(abi_) != 0) continue;
       RunBuilder jumps(form.name);
-      read_entries(form, at, by_slot, jumps);
+      add_entries(form, at, by_slot, jumps);
       if (jumps.known_bytes() != 0) return jumps;
     }
     return {};
   }
 
-  bool fits(const Pattern& pattern, std::uint64_t at, const Surroundings& around) const {
-    return pattern.size() <= code_.size() - at && matches(pattern, code_.subspan(at), address_ + at, around);
-  }
-
-  void read_entries(const Form& form, std::uint64_t at, const Surroundings& around, RunBuilder& runs) const {
-    for (; at < code_.size(); at += form.entry_size()) {
-      const auto entry =
-          std::ranges::find_if(form.entries, [&](const Pattern* pattern) { return fits(*pattern, at, around); });
-      if (entry == form.entries.end()) return;
-      runs.add_entry(**entry, address_ + at);
+  /// Up to the first that is not known.
+  void add_entries(const Form& form, std::uint64_t at, const Surroundings& around, RunBuilder& runs) const {
+    for (; at < bytes_.size(); at += form.entry_size()) {
+      const Pattern* const entry = entry_at(form, at, around);
+      if (entry == nullptr) return;
+      runs.add_entry(*entry, address_ + at);
     }
   }
 
+  const Pattern* entry_at(const Form& form, std::uint64_t at, const Surroundings& around) const {
+    const auto* const found =
+        std::ranges::find_if(form.entries, [&](const Pattern* pattern) { return fits(*pattern, at, around); });
+    return found == form.entries.end() ? nullptr : *found;
+  }
+
+  const Pattern* last_at(const Form& form, std::uint64_t at, const Surroundings& around) const {
+    const auto* const found = std::ranges::find_if(form.last, [&](const Pattern* pattern) {
+      return at + pattern->size() == bytes_.size() && fits(*pattern, at, around);
+    });
+    return found == form.last.end() ? nullptr : *found;
+  }
+
+  bool fits(const Pattern& pattern, std::uint64_t at, const Surroundings& around) const {
+    return at <= bytes_.size() && pattern.size() <= bytes_.size() - at &&
+           matches(pattern, bytes_.subspan(at), address_ + at, around);
+  }
+
   std::uint64_t address_;
-  std::span<const std::byte> code_;
+  std::span<const std::byte> bytes_;
   const Surroundings& around_;
   sframe::Abi abi_;
 };
 
-}  // namespace
-
+/// Adds the stubs of a file without section headers, as far as PT_DYNAMIC leads to them: the header that refers to
+/// DT_PLTGOT's table and the entries after it, up to the first that is not known; and, where a call goes by a second
+/// stub, those that jump by a slot of DT_JMPREL. Nothing tells where .plt.got, .iplt, .init and .fini are.
 void find_without_section_headers(const elf::Image& image, const Surroundings& around, sframe::Abi abi, Found& found) {
   const std::vector<std::uint64_t> slots = slots_of(image);
   Surroundings by_slot = around;
@@ -165,51 +218,9 @@ void find_without_section_headers(const elf::Image& image, const Surroundings& a
   by_slot.header.reset();
   for (const elf::Section& section : image.sections()) {
     if ((section.header.sh_flags & SHF_EXECINSTR) == 0 || section.header.sh_type != SHT_PROGBITS) continue;
-    Scan(section.header.sh_addr, image.bytes_of(section), around, abi).find(by_slot, found);
+    Code(section.header.sh_addr, image.bytes_of(section), around, abi).search(by_slot, found);
   }
 }
-
-namespace {
-
-class SectionReader {
- public:
-  SectionReader(const elf::Section& section, std::span<const std::byte> bytes, const Surroundings& around)
-      : address_(section.header.sh_addr), bytes_(bytes), around_(around) {}
-
-  /// The section as one form sees it.
-  RunBuilder read(const Form& form) const {
-    RunBuilder found(form.name);
-    Surroundings around = around_;
-    std::uint64_t at = 0;
-    if (form.header != nullptr) {
-      around.header = address_;
-      at = form.header->size();
-      if (fits(*form.header, 0, around)) found.add_header(*form.header, address_);
-    }
-    for (; at < bytes_.size(); at += form.entry_size()) {
-      if (const Pattern* const pattern = find(form, at, around)) found.add_entry(*pattern, address_ + at);
-    }
-    return found;
-  }
-
- private:
-  bool fits(const Pattern& pattern, std::uint64_t at, const Surroundings& around) const {
-    return at <= bytes_.size() && pattern.size() <= bytes_.size() - at &&
-           matches(pattern, bytes_.subspan(at), address_ + at, around);
-  }
-
-  const Pattern* find(const Form& form, std::uint64_t at, const Surroundings& around) const {
-    for (const Pattern* const pattern : form.entries)
-      if (fits(*pattern, at, around)) return pattern;
-    for (const Pattern* const pattern : form.last)
-      if (at + pattern->size() == bytes_.size() && fits(*pattern, at, around)) return pattern;
-    return nullptr;
-  }
-
-  std::uint64_t address_;
-  std::span<const std::byte> bytes_;
-  const Surroundings& around_;
-};
 
 /// Whether the dynamic linker may keep a pointer there.
 bool is_slot(const elf::Image& image, std::uint64_t address) {
@@ -234,19 +245,6 @@ Surroundings surroundings_of(const elf::Image& image) {
   // Entries of .iplt go to the header of .plt.
   if (const elf::Section* const plt = image.find_section(".plt")) around.header = plt->header.sh_addr;
   return around;
-}
-
-std::vector<Run> read_stubs(const elf::Section& section, const elf::Image& image, const Surroundings& around,
-                            std::span<const Form> forms) {
-  const auto bytes = image.bytes_of(section);
-  const SectionReader reader(section, bytes, around);
-  RunBuilder best("");
-  for (const Form& form : forms) {
-    RunBuilder found = reader.read(form);
-    if (found.known_bytes() > best.known_bytes()) best = std::move(found);
-    if (best.known_bytes() == bytes.size()) break;  // no other knows more
-  }
-  return std::move(best.runs());
 }
 
 /// The one function that a section is, if every byte of it is known.
@@ -299,8 +297,8 @@ Found find_stubs(const elf::Image& image) {
   for (const elf::Section& section : image.sections()) {
     const bool has_stubs_only = is_one_of({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"}, section, image);
     if (!has_stubs_only && !is_one_of({".init", ".fini"}, section, image)) continue;
-    std::vector<Run> runs =
-        has_stubs_only ? read_stubs(section, image, around, forms_for(abi)) : read_end(section, image, around, abi);
+    std::vector<Run> runs = has_stubs_only ? Code(section.header.sh_addr, image.bytes_of(section), around, abi).read()
+                                           : read_end(section, image, around, abi);
     // In .init and .fini anything may stand, if it is not what is known.
     if (has_stubs_only || !runs.empty())
       found.sections.push_back({section.header.sh_addr, section.header.sh_addr + section.header.sh_size});
