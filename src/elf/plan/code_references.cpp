@@ -1,79 +1,188 @@
 #include "elf/plan/code_references.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
-namespace sframe_gen::elf::aarch64 {
+namespace sframe_gen::elf {
 
 namespace {
+
+/// AArch64 instructions (Arm Architecture Reference Manual, chapter C4: masks and values of the instruction classes).
+namespace aarch64 {
+
+class Words {
+ public:
+  explicit Words(const Code& code) : bytes_(code.bytes) {}
+  std::size_t count() const { return bytes_.size() / sizeof(std::uint32_t); }
+  std::uint32_t operator[](std::size_t index) const {
+    return load<std::uint32_t>(bytes_.subspan(index * sizeof(std::uint32_t)), Endian::Little);
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+constexpr bool is_adr(std::uint32_t word) {
+  return (word & 0x9f000000) == 0x10000000;
+}
+constexpr bool is_adrp(std::uint32_t word) {
+  return (word & 0x9f000000) == 0x90000000;
+}
+constexpr bool is_load_literal(std::uint32_t word) {
+  return (word & 0x3b000000) == 0x18000000;
+}
+/// 64 bits, immediate not shifted.
+constexpr bool is_add_immediate(std::uint32_t word) {
+  return (word & 0xffc00000) == 0x91000000;
+}
+/// Base and unsigned offset, of any register size.
+constexpr bool is_load_or_store(std::uint32_t word) {
+  return (word & 0x3b000000) == 0x39000000;
+}
+/// MOVZ or MOVK.
+constexpr bool is_move_wide(std::uint32_t word) {
+  return (word & 0x7f800000) == 0x52800000 || (word & 0x7f800000) == 0x72800000;
+}
+
+constexpr unsigned destination(std::uint32_t word) {
+  return word & 31;
+}
+constexpr unsigned base(std::uint32_t word) {
+  return word >> 5 & 31;
+}
+
+/// The signed number in the lowest `bits` bits.
+constexpr std::uint64_t sign_extended(std::uint64_t value, unsigned bits) {
+  const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
+  return (value ^ sign) - sign;
+}
+
+/// Of ADR in bytes, of ADRP in pages.
+constexpr std::uint64_t adr_distance(std::uint32_t word) {
+  return sign_extended((word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3), 21);
+}
+
+/// What is added to the base register, if this forms an address from one.
+constexpr std::optional<std::uint64_t> offset_from_base(std::uint32_t word) {
+  const std::uint64_t immediate = word >> 10 & 0xfff;
+  if (is_add_immediate(word)) return immediate;
+  if (!is_load_or_store(word)) return {};
+  const bool is_quad = (word & 0x04800000) == 0x04800000 && word >> 30 == 0;
+  return immediate << (is_quad ? 4 : word >> 30);
+}
+
+/// Whether it surely puts a new value into the 64-bit register, of the forms that compilers use most; MOVK keeps a
+/// part.
+constexpr bool replaces(std::uint32_t word, unsigned reg) {
+  const bool is_add_or_subtract = (word & 0x1f800000) == 0x11000000;
+  const bool is_logical = (word & 0x1f000000) == 0x0a000000;
+  const bool is_move = (word & 0x7f800000) == 0x52800000 || (word & 0x7f800000) == 0x12800000;
+  const bool is_load = (word & 0x3fc00000) == 0x39400000;
+  return destination(word) == reg &&
+         (is_adr(word) || is_adrp(word) || is_add_or_subtract || is_logical || is_move || is_load);
+}
+
+/// Where an instruction leads, besides to the one behind it. Calls come back.
+struct Branch {
+  bool ends = false;                        ///< never goes on behind itself
+  bool is_unknown = false;                  ///< leads where a register says
+  std::optional<std::uint64_t> distance{};  ///< in instructions, modulo 2^64
+};
+
+constexpr Branch branch_of(std::uint32_t word) {
+  if ((word & 0xfc000000) == 0x14000000) return {true, false, sign_extended(word & 0x3ffffff, 26)};
+  const bool is_conditional = (word & 0xff000000) == 0x54000000 || (word & 0x7e000000) == 0x34000000;
+  if (is_conditional) return {false, false, sign_extended(word >> 5 & 0x7ffff, 19)};
+  if ((word & 0x7e000000) == 0x36000000) return {false, false, sign_extended(word >> 5 & 0x3fff, 14)};
+  if ((word & 0xfe1f0000) != 0xd61f0000) return {};
+  // BR, BLR, RET and ERET, with authentication or without.
+  const unsigned operation = word >> 21 & 7;
+  return {operation != 1, operation == 0};
+}
 
 /// How far from an ADRP is near, in instructions.
 constexpr std::size_t reach = 1024;
 
 /// Whether the instruction adds low bits to the page in `page_register`, which makes an address in `wanted`.
-bool completes(std::uint32_t word, unsigned page_register, std::uint64_t page, const AddressRange& wanted) {
+bool completes(std::uint32_t word, unsigned page_register, std::uint64_t page, const Range& wanted) {
   if (base(word) != page_register) return false;
   const auto offset = offset_from_base(word);
   return offset && wanted.contains(page + *offset);
 }
 
-}  // namespace
+/// Follows the page that ADRP forms to the instructions that make an address of it. Compilers schedule those away from
+/// it, behind branches and at the heads of loops; the same register and low bits anywhere near would be found by chance
+/// in one static program of a hundred.
+class PageUse {
+ public:
+  explicit PageUse(const Words& words)
+      : words_(words),
+        budget_(8 * words.count()),
+        near_budget_(64 * words.count() + 2 * reach * 1024),
+        is_seen_(words.count()) {}
 
-PageUse::PageUse(const Words& words)
-    : words_(words),
-      budget_(8 * words.count()),
-      near_budget_(64 * words.count() + 2 * reach * 1024),
-      is_seen_(words.count()) {}
-
-bool PageUse::makes_address(std::size_t adrp, std::uint64_t page, const AddressRange& wanted) {
-  const Reached reached = follow(adrp, page, wanted);
-  return reached == Reached::Yes || (reached == Reached::Unknown && is_made_nearby(adrp, page, wanted));
-}
-
-/// Landing pads need no path of their own: a page that they share with the code that called was formed for that code's
-/// own use. Calls keep all registers, as those of a compiler that knows the callee may; into callees, where callers'
-/// registers mean nothing to a compiler, it is not followed.
-PageUse::Reached PageUse::follow(std::size_t adrp, std::uint64_t page, const AddressRange& wanted) {
-  const unsigned page_register = destination(words_[adrp]);
-  Reached result = Reached::No;
-  for (const std::size_t index : seen_) is_seen_[index] = false;
-  seen_.clear();
-  pending_.assign(1, adrp + 1);
-  while (!pending_.empty()) {
-    std::size_t at = pending_.back();
-    pending_.pop_back();
-    while (at < words_.count() && !is_seen_[at]) {
-      if (budget_ == 0) return Reached::Yes;
-      --budget_;
-      is_seen_[at] = true;
-      seen_.push_back(at);
-      const std::uint32_t instruction = words_[at];
-      if (completes(instruction, page_register, page, wanted)) return Reached::Yes;
-      if (replaces(instruction, page_register)) break;
-      const Branch branch = branch_of(instruction);
-      if (branch.distance) pending_.push_back(at + *branch.distance);
-      if (branch.is_unknown) result = Reached::Unknown;
-      if (branch.ends) break;
-      ++at;
-    }
+  /// Whether an instruction that is reached from the ADRP at the index, with the page still in its register, makes an
+  /// address in `wanted` of it. Where a register says what is reached, any instruction near counts. Also true where
+  /// ADRPs have had more followed than eight times the code, or more looked at near them than 64 times the code
+  /// and what is near 1,024 of them: that bounds time.
+  bool makes_address(std::size_t adrp, std::uint64_t page, const Range& wanted) {
+    const Reached reached = follow(adrp, page, wanted);
+    return reached == Reached::Yes || (reached == Reached::Unknown && is_made_nearby(adrp, page, wanted));
   }
-  return result;
-}
 
-bool PageUse::is_made_nearby(std::size_t adrp, std::uint64_t page, const AddressRange& wanted) {
-  if (near_budget_ < 2 * reach) return true;
-  near_budget_ -= 2 * reach;
-  const unsigned page_register = destination(words_[adrp]);
-  const std::size_t end = std::min(words_.count(), adrp + reach);
-  for (std::size_t i = adrp - std::min(adrp, reach); i < end; ++i)
-    if (completes(words_[i], page_register, page, wanted)) return true;
-  return false;
-}
+ private:
+  enum class Reached { No, Yes, Unknown };
 
-}  // namespace sframe_gen::elf::aarch64
+  /// Landing pads need no path of their own: a page that they share with the code that called was formed for that
+  /// code's own use. Calls keep all registers, as those of a compiler that knows the callee may; into callees, where
+  /// callers' registers mean nothing to a compiler, it is not followed.
+  Reached follow(std::size_t adrp, std::uint64_t page, const Range& wanted) {
+    const unsigned page_register = destination(words_[adrp]);
+    Reached result = Reached::No;
+    for (const std::size_t index : seen_) is_seen_[index] = false;
+    seen_.clear();
+    pending_.assign(1, adrp + 1);
+    while (!pending_.empty()) {
+      std::size_t at = pending_.back();
+      pending_.pop_back();
+      while (at < words_.count() && !is_seen_[at]) {
+        if (budget_ == 0) return Reached::Yes;
+        --budget_;
+        is_seen_[at] = true;
+        seen_.push_back(at);
+        const std::uint32_t instruction = words_[at];
+        if (completes(instruction, page_register, page, wanted)) return Reached::Yes;
+        if (replaces(instruction, page_register)) break;
+        const Branch branch = branch_of(instruction);
+        if (branch.distance) pending_.push_back(at + *branch.distance);
+        if (branch.is_unknown) result = Reached::Unknown;
+        if (branch.ends) break;
+        ++at;
+      }
+    }
+    return result;
+  }
 
-namespace sframe_gen::elf {
+  bool is_made_nearby(std::size_t adrp, std::uint64_t page, const Range& wanted) {
+    if (near_budget_ < 2 * reach) return true;
+    near_budget_ -= 2 * reach;
+    const unsigned page_register = destination(words_[adrp]);
+    const std::size_t end = std::min(words_.count(), adrp + reach);
+    for (std::size_t i = adrp - std::min(adrp, reach); i < end; ++i)
+      if (completes(words_[i], page_register, page, wanted)) return true;
+    return false;
+  }
 
-namespace {
+  const Words words_;
+  std::size_t budget_;                ///< instructions that may yet be followed
+  std::size_t near_budget_;           ///< instructions near ADRPs that may yet be looked at
+  std::vector<bool> is_seen_;         ///< per instruction, in this search
+  std::vector<std::size_t> seen_;     ///< those that are
+  std::vector<std::size_t> pending_;  ///< where paths begin that have not been followed
+};
+
+}  // namespace aarch64
 
 /// Bytes in front of an operand; 0 where the code begins.
 unsigned byte_before(std::span<const std::byte> code, std::size_t at, std::size_t distance) {
@@ -146,24 +255,23 @@ bool is_operand(std::span<const std::byte> code, std::size_t at) {
   return (before(6) == 0xc7 && (before(5) & 0xc7) == 0x05) || is_displacement(code, at);   // mov [rip + 32 bits]
 }
 
-}  // namespace
-
 /// An immediate of up to four bytes may stand between the distance and the end of the instruction.
-bool has_relative_operand_amd64(const Code& code, const AddressRange& wanted) {
+bool relative_operand_amd64(const Code& code, const Range& wanted) {
   constexpr std::uint64_t longest_immediate = 4;
-  const AddressRange reached{wanted.begin - longest_immediate, wanted.size + longest_immediate};
   for (std::size_t at = 1; at + sizeof(std::int32_t) <= code.bytes.size(); ++at) {
     const auto distance = static_cast<std::int32_t>(load<std::uint32_t>(code.bytes.subspan(at), Endian::Little));
     const std::uint64_t end = code.address + at + sizeof(std::int32_t);
     const std::uint64_t target = end + static_cast<std::uint64_t>(distance);
-    if (!reached.contains(target) || !is_distance(code.bytes, at)) continue;
+    // Modulo 2^64: `wanted` may begin at 0.
+    const bool is_near = target + longest_immediate - wanted.begin < wanted.size() + longest_immediate;
+    if (!is_near || !is_distance(code.bytes, at)) continue;
     for (std::uint64_t immediate = 0; immediate <= longest_immediate; ++immediate)
       if (wanted.contains(target + immediate) && may_have_immediate(code.bytes, at, immediate)) return true;
   }
   return false;
 }
 
-bool has_absolute_operand_amd64(const Code& code, const AddressRange& wanted) {
+bool absolute_operand_amd64(const Code& code, const Range& wanted) {
   for (std::size_t at = 1; at + sizeof(std::uint32_t) <= code.bytes.size(); ++at) {
     const auto number = load<std::uint32_t>(code.bytes.subspan(at), Endian::Little);
     if (wanted.contains(number) && is_operand(code.bytes, at)) return true;
@@ -171,15 +279,11 @@ bool has_absolute_operand_amd64(const Code& code, const AddressRange& wanted) {
   return false;
 }
 
-namespace {
-
-bool overlaps_page(std::uint64_t page, const AddressRange& wanted) {
+bool overlaps_page(std::uint64_t page, const Range& wanted) {
   return wanted.contains(page) || wanted.begin - page < 0x1000;
 }
 
-}  // namespace
-
-bool has_relative_operand_aarch64(const Code& code, const AddressRange& wanted) {
+bool relative_operand_aarch64(const Code& code, const Range& wanted) {
   using namespace aarch64;
   const Words words(code);
   PageUse pages(words);
@@ -197,7 +301,7 @@ bool has_relative_operand_aarch64(const Code& code, const AddressRange& wanted) 
 
 /// Addresses of fixed files stand in literals, or two MOVZ and MOVK write their 16-bit halves, of which the upper ones
 /// are zero below 4 GiB.
-bool has_absolute_operand_aarch64(const Code& code, const AddressRange& wanted) {
+bool absolute_operand_aarch64(const Code& code, const Range& wanted) {
   using namespace aarch64;
   constexpr std::size_t reach = 8;
   const auto half = [](std::uint32_t word) { return std::uint64_t{word >> 5 & 0xffff} << 16 * (word >> 21 & 3); };
@@ -209,10 +313,8 @@ bool has_absolute_operand_aarch64(const Code& code, const AddressRange& wanted) 
       if (pair && wanted.contains(half(words[i]) | half(words[j]))) return true;
     }
   }
-  return has_address_word(code, wanted);
+  return false;
 }
-
-namespace {
 
 /// The six bytes of an instruction in format RIL (z/Architecture Principles of Operation, "Instruction Formats"): an
 /// opcode of 12 bits around a register or mask, and 32 bits more.
@@ -235,11 +337,9 @@ constexpr bool is_relative(unsigned opcode) {
   return opcode == 0xc00 || opcode == 0xc04 || opcode == 0xc05 || opcode >> 4 == 0xc4 || opcode >> 4 == 0xc6;
 }
 
-}  // namespace
-
 /// Every even place is taken for an instruction's, as literals stand between them, and the length of one does not tell
 /// where the next begins.
-bool has_relative_operand_s390x(const Code& code, const AddressRange& wanted) {
+bool relative_operand_s390x(const Code& code, const Range& wanted) {
   constexpr std::size_t length = 6;
   for (std::size_t at = 0; at + length <= code.bytes.size(); at += 2) {
     if ((code.bytes[at] & std::byte{0xf0}) != std::byte{0xc0}) continue;
@@ -251,9 +351,40 @@ bool has_relative_operand_s390x(const Code& code, const AddressRange& wanted) {
   return false;
 }
 
-/// No relocation lets an instruction hold an address: it stands in the literal pool.
-bool has_absolute_operand_s390x(const Code& code, const AddressRange& wanted) {
-  return has_address_word(code, wanted);
+}  // namespace
+
+bool has_address_word(const Code& code, const Range& wanted) {
+  const std::size_t first = (0 - code.address) % sizeof(std::uint64_t);
+  for (std::size_t at = first; at + sizeof(std::uint64_t) <= code.bytes.size(); at += sizeof(std::uint64_t))
+    if (wanted.contains(load<std::uint64_t>(code.bytes.subspan(at), code.endian))) return true;
+  return false;
+}
+
+bool has_relative_operand(sframe::Abi abi, const Code& code, const Range& wanted) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return relative_operand_amd64(code, wanted);
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
+      return relative_operand_aarch64(code, wanted);
+    case sframe::Abi::S390x:
+      return relative_operand_s390x(code, wanted);
+  }
+  return true;
+}
+
+bool has_absolute_operand(sframe::Abi abi, const Code& code, const Range& wanted) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return absolute_operand_amd64(code, wanted);
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
+      return absolute_operand_aarch64(code, wanted) || has_address_word(code, wanted);
+    case sframe::Abi::S390x:
+      // No relocation lets an instruction hold an address: it stands in the literal pool.
+      return has_address_word(code, wanted);
+  }
+  return true;
 }
 
 }  // namespace sframe_gen::elf

@@ -65,32 +65,6 @@ bool relr_points_into(const Image& image, const Section& table, const Section& s
   return false;
 }
 
-bool has_relative_operand(const Image& image, const Code& code, const AddressRange& wanted) {
-  switch (machine_of(image).abi) {
-    case sframe::Abi::Amd64:
-      return has_relative_operand_amd64(code, wanted);
-    case sframe::Abi::Aarch64Big:
-    case sframe::Abi::Aarch64Little:
-      return has_relative_operand_aarch64(code, wanted);
-    case sframe::Abi::S390x:
-      return has_relative_operand_s390x(code, wanted);
-  }
-  return true;
-}
-
-bool has_absolute_operand(const Image& image, const Code& code, const AddressRange& wanted) {
-  switch (machine_of(image).abi) {
-    case sframe::Abi::Amd64:
-      return has_absolute_operand_amd64(code, wanted);
-    case sframe::Abi::Aarch64Big:
-    case sframe::Abi::Aarch64Little:
-      return has_absolute_operand_aarch64(code, wanted);
-    case sframe::Abi::S390x:
-      return has_absolute_operand_s390x(code, wanted);
-  }
-  return true;
-}
-
 /// Whether `counts` says so of a symbol that is defined.
 template <typename Counts>
 bool any_symbol(const Image& image, Counts counts) {
@@ -153,23 +127,17 @@ bool has_relative_relocation_to(const Image& image, const Section& section) {
   return false;
 }
 
-bool has_address_word(const Code& code, const AddressRange& wanted) {
-  const std::size_t first = (0 - code.address) % sizeof(std::uint64_t);
-  for (std::size_t at = first; at + sizeof(std::uint64_t) <= code.bytes.size(); at += sizeof(std::uint64_t))
-    if (wanted.contains(number_at<std::uint64_t>(code.bytes, at, code.endian))) return true;
-  return false;
-}
-
 bool has_direct_reference_to(const Image& image, const Section& section) {
   const bool fixed = image.header().e_type == ET_EXEC;
-  const AddressRange wanted{section.header.sh_addr, section.header.sh_size};
+  const Range wanted{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
+  const sframe::Abi abi = machine_of(image).abi;
   for (const Section& other : image.sections()) {
     const Elf64_Shdr& header = other.header;
     if ((header.sh_flags & SHF_ALLOC) == 0) continue;
     const Code code{image.bytes_of(other), header.sh_addr, image.endian()};
     if ((header.sh_flags & SHF_EXECINSTR) != 0) {
-      if (has_relative_operand(image, code, wanted)) return true;
-      if (fixed && has_absolute_operand(image, code, wanted)) return true;
+      if (has_relative_operand(abi, code, wanted)) return true;
+      if (fixed && has_absolute_operand(abi, code, wanted)) return true;
     } else if (fixed && (header.sh_type == SHT_PROGBITS || header.sh_type == SHT_INIT_ARRAY)) {
       if (has_address_word(code, wanted)) return true;
     }
