@@ -10,49 +10,47 @@ namespace sframe_gen::elf {
 
 namespace {
 
-const char* known_machine(std::uint16_t machine) {
-  switch (machine) {
-    case EM_386:
-      return "EM_386";
-    case EM_ARM:
-      return "EM_ARM";
-    case EM_AARCH64:
-      return "EM_AARCH64";
-    case EM_S390:
-      return "EM_S390";
-    case EM_PPC:
-      return "EM_PPC";
-    case EM_PPC64:
-      return "EM_PPC64";
-    case EM_RISCV:
-      return "EM_RISCV";
-    case EM_SPARCV9:
-      return "EM_SPARCV9";
-    case EM_IA_64:
-      return "EM_IA_64";
-    case EM_ALPHA:
-      return "EM_ALPHA";
-    case EM_68K:
-      return "EM_68K";
-    case EM_MIPS:
-      return "EM_MIPS";
-    case EM_LOONGARCH:
-      return "EM_LOONGARCH";
-    case EM_BPF:
-      return "EM_BPF";
-    case EM_X86_64:
-      return "EM_X86_64";
-    default:
-      return nullptr;
-  }
-}
+struct Name {
+  std::uint32_t number;
+  const char* text;
+};
+
+constexpr auto machine_names = std::to_array<Name>({
+    {EM_386, "EM_386"},
+    {EM_ARM, "EM_ARM"},
+    {EM_AARCH64, "EM_AARCH64"},
+    {EM_S390, "EM_S390"},
+    {EM_PPC, "EM_PPC"},
+    {EM_PPC64, "EM_PPC64"},
+    {EM_RISCV, "EM_RISCV"},
+    {EM_SPARCV9, "EM_SPARCV9"},
+    {EM_IA_64, "EM_IA_64"},
+    {EM_ALPHA, "EM_ALPHA"},
+    {EM_68K, "EM_68K"},
+    {EM_MIPS, "EM_MIPS"},
+    {EM_BPF, "EM_BPF"},
+    {EM_X86_64, "EM_X86_64"},
+    {EM_LOONGARCH, "EM_LOONGARCH"},
+});
+
+constexpr auto segment_names = std::to_array<Name>({
+    {PT_LOAD, "PT_LOAD"},
+    {PT_DYNAMIC, "PT_DYNAMIC"},
+    {PT_INTERP, "PT_INTERP"},
+    {PT_NOTE, "PT_NOTE"},
+    {PT_TLS, "PT_TLS"},
+    {PT_GNU_EH_FRAME, "PT_GNU_EH_FRAME"},
+    {PT_GNU_RELRO, "PT_GNU_RELRO"},
+    {PT_GNU_PROPERTY, "PT_GNU_PROPERTY"},
+    {segment_type_gnu_sframe, "PT_GNU_SFRAME"},
+});
 
 }  // namespace
 
 std::string machine_name(std::uint16_t machine) {
-  const char* known = known_machine(machine);
+  const auto* const known = std::ranges::find(machine_names, machine, &Name::number);
   const std::string number = std::to_string(machine);
-  return known == nullptr ? number : std::string(known) + " (" + number + ")";
+  return known == machine_names.end() ? number : std::string(known->text) + " (" + number + ")";
 }
 
 std::string describe(const Section& section) {
@@ -65,28 +63,8 @@ std::string describe(const Owner& owner) {
 }
 
 std::string segment_type_name(std::uint32_t type) {
-  switch (type) {
-    case PT_LOAD:
-      return "PT_LOAD";
-    case PT_DYNAMIC:
-      return "PT_DYNAMIC";
-    case PT_INTERP:
-      return "PT_INTERP";
-    case PT_NOTE:
-      return "PT_NOTE";
-    case PT_TLS:
-      return "PT_TLS";
-    case PT_GNU_EH_FRAME:
-      return "PT_GNU_EH_FRAME";
-    case PT_GNU_RELRO:
-      return "PT_GNU_RELRO";
-    case segment_type_gnu_sframe:
-      return "PT_GNU_SFRAME";
-    case PT_GNU_PROPERTY:
-      return "PT_GNU_PROPERTY";
-    default:
-      return "program header of type " + hex(type);
-  }
+  const auto* const known = std::ranges::find(segment_names, type, &Name::number);
+  return known == segment_names.end() ? "program header of type " + hex(type) : known->text;
 }
 
 namespace {

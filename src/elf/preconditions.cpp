@@ -17,11 +17,6 @@ namespace sframe_gen::elf {
 
 namespace {
 
-/// What has been made up for it fits in the file. It lacks .eh_frame if PT_GNU_EH_FRAME is damaged.
-void check_without_section_headers(const Image& image) {
-  if (image.find_section(".eh_frame") == nullptr) find_eh_frame(image);  // throws
-}
-
 /// Of a separate debug file no code has; a program may set some memory aside for code that it makes as it runs.
 void check_code_has_bytes(const Image& image) {
   const Section* without = nullptr;
@@ -36,7 +31,11 @@ void check_code_has_bytes(const Image& image) {
 }
 
 void check_section_headers(const Image& image) {
-  if (!image.has_section_headers()) return check_without_section_headers(image);
+  if (!image.has_section_headers()) {
+    // The sections that stand in for them fit in the file. They lack .eh_frame if PT_GNU_EH_FRAME is damaged.
+    if (image.find_section(".eh_frame") == nullptr) find_eh_frame(image);  // throws
+    return;
+  }
   if (image.section_name_table_index() == SHN_UNDEF) throw Refused(image.name(), "has no section names");
   const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;
   if ((names.sh_flags & SHF_ALLOC) != 0) throw Refused(image.name(), "has its section names in memory");
@@ -66,17 +65,16 @@ void check_no_overlap(const Image& image) {
     Range range;
     Owner owner;
   };
-  const auto range_of = [](std::uint64_t begin, std::uint64_t size) { return Range{begin, begin + size}; };
   std::vector<Claimed> all;
-  all.push_back({range_of(0, sizeof(Elf64_Ehdr)), "the ELF header"});
-  all.push_back(
-      {range_of(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr)), "the program headers"});
-  if (image.has_section_headers()) all.push_back({image.section_table(), "the section headers"});
-  for (const Section& section : image.sections()) {
-    const std::uint64_t size = image.bytes_of(section).size();
-    if (size != 0) all.push_back({range_of(section.header.sh_offset, size), &section});
-  }
-  std::sort(all.begin(), all.end(), [](const Claimed& a, const Claimed& b) { return a.range.begin < b.range.begin; });
+  const auto claim = [&](std::uint64_t begin, std::uint64_t size, Owner owner) {
+    if (size != 0) all.push_back({{begin, begin + size}, owner});
+  };
+  claim(0, sizeof(Elf64_Ehdr), "the ELF header");
+  claim(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr), "the program headers");
+  claim(image.section_table().begin, image.section_table().size(), "the section headers");
+  for (const Section& section : image.sections())
+    claim(section.header.sh_offset, image.bytes_of(section).size(), &section);
+  std::ranges::sort(all, {}, [](const Claimed& claimed) { return claimed.range.begin; });
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (all[i].range.begin < all[i - 1].range.end)
       throw MalformedInput({image.name(), "file"}, all[i].range.begin,

@@ -32,11 +32,9 @@ class Check {
     if (added_.segment_type) segment_of_section();
     section();
     kept_segments();
-    require(in_.has_section_headers() == out_.has_section_headers(), "section headers must neither come nor go");
-    if (in_.has_section_headers())
-      check_sections(in_, out_, contents, added_);
-    else
-      check_memory(in_, out_, added_);
+    const bool has_sections = in_.has_section_headers();
+    require(has_sections == out_.has_section_headers(), "section headers must neither come nor go");
+    has_sections ? check_sections(in_, out_, contents, added_) : check_memory(in_, out_, added_);
   }
 
  private:

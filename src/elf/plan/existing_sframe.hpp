@@ -13,7 +13,7 @@ namespace sframe_gen::elf {
 struct ExistingSframe {
   std::optional<std::uint32_t> section;  ///< index
   bool has_segment = false;              ///< there is the program header that belongs to it
-  Range bytes;                       ///< what may be overwritten
+  Range bytes;                           ///< what may be overwritten
   std::optional<std::size_t> load;       ///< the read-only PT_LOAD that holds it, if it is usable in place
   std::uint64_t room = 0;                ///< bytes from its beginning to the next claim or the end of that PT_LOAD
   bool is_last = false;                  ///< nothing follows it in that PT_LOAD

@@ -78,7 +78,7 @@ class FileSpace {
   void claim(std::uint64_t begin, std::uint64_t size, decltype(Claim::owner) owner);
 
   const Image* image_;
-  std::vector<Claim> claims_;        ///< sorted by their beginning
+  std::vector<Claim> claims_;    ///< sorted by their beginning
   std::vector<Range> released_;  ///< sorted, may touch
   std::uint64_t header_segments_end_ = 0;
 };

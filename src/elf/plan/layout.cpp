@@ -28,14 +28,9 @@ class Cheapest {
   void consider(const Plan& plan) {
     auto outcome = place(task_, plan);
     if (const auto* obstacle = std::get_if<Obstacle>(&outcome)) {
-      tell(plan, obstacle->in_table ? "no room for more program headers: " + obstacle->why : obstacle->why, false);
-      // The most permissive plan's obstacle says best what is wrong.
-      if (plan.table == TablePlan::Below)
-        below_ = *obstacle;
-      else if (plan.table == TablePlan::Moved)
-        moved_ = *obstacle;
-      else
-        obstacle_ = *obstacle;
+      tell(plan, text_of(*obstacle), false);
+      // The last plan of a kind permits most, so its obstacle says best what is wrong.
+      (plan.table == TablePlan::Below ? below_ : plan.table == TablePlan::Moved ? moved_ : in_place_) = *obstacle;
       return;
     }
     auto& placement = std::get<Placement>(outcome);
@@ -58,14 +53,18 @@ class Cheapest {
     if (tried_ != nullptr) tried_->push_back({name_of(plan, task_.image), std::move(outcome), possible, false});
   }
 
+  static std::string text_of(const Obstacle& obstacle) {
+    return (obstacle.in_table ? "no room for more program headers: " : "") + obstacle.why;
+  }
+
   std::string why_not() const {
-    std::string why = obstacle_.why;
-    if (obstacle_.in_table) why = "no room for more program headers: " + why;
+    const Obstacle in_place = in_place_.value_or(Obstacle{});
+    std::string why = text_of(in_place);
     if (below_) why += "; nor can pages be put below it, as " + below_->why;
     if (moved_) why += "; nor can the headers move, as " + moved_->why;
     if (is_dynamic_loader(task_.image))
       why = "is a dynamic loader, to which a segment cannot be added safely, and " + why;
-    else if (obstacle_.in_table && could_move())
+    else if (in_place.in_table && could_move())
       why += " (--move-headers moves them to the end of the file)";
     return why;
   }
@@ -80,8 +79,7 @@ class Cheapest {
   std::size_t taken_ = 0;
   std::optional<Placement> best_;
   Cost best_cost_;
-  Obstacle obstacle_;
-  std::optional<Obstacle> below_, moved_;
+  std::optional<Obstacle> in_place_, below_, moved_;
 };
 
 }  // namespace
@@ -204,7 +202,6 @@ void lay_out_old_headers(const Task& task, const Placement& placement, Layout& l
 }
 
 void lay_out_sections(const Task& task, const Placement& placement, Layout& layout) {
-  if (!task.image.has_section_headers()) return;
   SectionTable table(task.image, placement.load_map, placement.map);
   for (const Placed& placed : placement.groups) {
     for (const std::uint32_t index : placed.group.sections) {
@@ -219,31 +216,23 @@ void lay_out_sections(const Task& task, const Placement& placement, Layout& layo
   table.build(layout);
 }
 
-/// What e_shoff says may be stale; the record must not come to stand where it points.
-void lay_out_no_sections(const Task& task, std::uint64_t end, Layout& layout) {
-  layout.header.e_shoff = 0;
-  layout.header.e_shnum = 0;
-  layout.header.e_shstrndx = SHN_UNDEF;
-  layout.file_size = end;
-  layout.growth = static_cast<std::int64_t>(end) - static_cast<std::int64_t>(task.image.file_bytes().size());
-}
-
-void lay_out_end_of_file(const Task& task, const Placement& placement, Layout& layout) {
-  const std::uint64_t old_size = task.image.file_bytes().size();
-  layout.copied_size = placement.space.end();
+/// Where the contents of the output end, before section names and headers.
+std::uint64_t end_of_contents(const Placement& placement, const Layout& layout) {
   std::uint64_t end = placement.map(layout.copied_size - 1) + 1;
   for (const Elf64_Phdr& segment : layout.segments) {
     if (segment.p_type == PT_LOAD) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
   }
-  if (!task.image.has_section_headers()) return lay_out_no_sections(task, end, layout);
+  return end;
+}
+
+void lay_out_section_table(const Task& task, Layout& layout) {
   Elf64_Shdr& names = layout.sections[layout.header.e_shstrndx].header;
-  names.sh_offset = end;
+  names.sh_offset = layout.file_size;
   names.sh_size = layout.section_names.size();
-  layout.header.e_shoff = align_up(end + layout.section_names.size(), 8);
+  layout.header.e_shoff = align_up(layout.file_size + layout.section_names.size(), 8);
   layout.file_size = layout.header.e_shoff + layout.sections.size() * sizeof(Elf64_Shdr);
-  // The record stands behind the table: nothing but its own header depends on its size.
+  // The record follows the table: nothing but its own header depends on its size.
   if (task.section.keeps_way_back) layout.sections.back().header.sh_offset = layout.file_size;
-  layout.growth = static_cast<std::int64_t>(layout.file_size) - static_cast<std::int64_t>(old_size);
 }
 
 }  // namespace
@@ -260,8 +249,18 @@ Layout lay_out(const Task& task, const Placement& placement) {
   lay_out_moves(task, placement, layout);
   lay_out_segments(task, placement, layout);
   lay_out_old_headers(task, placement, layout);
-  lay_out_sections(task, placement, layout);
-  lay_out_end_of_file(task, placement, layout);
+  layout.copied_size = placement.space.end();
+  layout.file_size = end_of_contents(placement, layout);
+  if (task.image.has_section_headers()) {
+    lay_out_sections(task, placement, layout);
+    lay_out_section_table(task, layout);
+  } else {
+    // e_shoff may be stale; the record must not come to stand where it points.
+    layout.header.e_shoff = layout.header.e_shnum = 0;
+    layout.header.e_shstrndx = SHN_UNDEF;
+  }
+  const std::uint64_t old_size = task.image.file_bytes().size();
+  layout.growth = static_cast<std::int64_t>(layout.file_size) - static_cast<std::int64_t>(old_size);
   return layout;
 }
 

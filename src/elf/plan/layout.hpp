@@ -69,9 +69,9 @@ struct Layout {
   std::vector<std::uint32_t> new_index_of;  ///< by the index in the input; none either
 
   OffsetMap offset_map;
-  std::uint64_t copied_size = 0;   ///< bytes of the input up to here are copied, unless dropped
-  std::vector<Range> dropped;  ///< of the input: not copied, zero in the output; sorted
-  std::vector<MovedBytes> moved;   ///< copied to another place; their old place is among the dropped
+  std::uint64_t copied_size = 0;  ///< bytes of the input up to here are copied, unless dropped
+  std::vector<Range> dropped;     ///< of the input: not copied, zero in the output; sorted
+  std::vector<MovedBytes> moved;  ///< copied to another place; their old place is among the dropped
   std::vector<DynamicPatch> dynamic_patches;
   std::optional<OldHeaders> old_headers;
 
