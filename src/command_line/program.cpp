@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -34,7 +35,9 @@ int run_program(const char* program, const std::function<int()>& run) noexcept {
     std::cerr << program << ": error: " << error.what() << "\nTry '" << program << " --help'.\n";
     return 2;
   } catch (const std::bad_alloc&) {
-    std::cerr << program << ": error: out of memory\n";
+    // Memory may have run out while std::cerr was made.
+    std::fputs(program, stderr);
+    std::fputs(": error: out of memory\n", stderr);
   } catch (const std::exception& error) {
     std::cerr << program << ": error: " << printable(error.what()) << '\n';
   }
