@@ -1,0 +1,123 @@
+// Draws `names` and `nodes` (for each its name's index, depth and number of samples, a caller before its callees), which
+// are defined before it in the file. src/CMakeLists.txt makes a string of it, without this comment.
+
+const svg = document.documentElement, space = "http://www.w3.org/2000/svg";
+const count = nodes.length / 3, rowHeight = 17, charWidth = 6.6, side = 10, top = 40;
+const start = new Float64Array(count), end = new Int32Array(count), parent = new Int32Array(count).fill(-1);
+const nameOf = i => names[nodes[3 * i]], depthOf = i => nodes[3 * i + 1], samplesOf = i => nodes[3 * i + 2];
+let deepest = 0, zoomed = 0, wanted = null;
+
+// A node begins where its elder sibling ends, or its parent begins.
+const path = [], next = [];
+for (let i = 0; i < count; ++i) {
+  const depth = depthOf(i);
+  while (path.length > depth) end[path.pop()] = i;
+  parent[i] = depth > 0 ? path[depth - 1] : -1;
+  start[i] = depth > 0 ? next[depth - 1] : 0;
+  if (depth > 0) next[depth - 1] += samplesOf(i);
+  path[depth] = i;
+  next[depth] = start[i];
+  deepest = Math.max(deepest, depth);
+}
+while (path.length > 0) end[path.pop()] = count;
+
+function make(kind, into, attributes, text) {
+  const element = document.createElementNS(space, kind);
+  for (const key in attributes) element.setAttribute(key, attributes[key]);
+  if (text !== undefined) element.textContent = text;
+  into.appendChild(element);
+  return element;
+}
+
+const percent = (part, whole) => (whole === 0 ? 0 : 100 * part / whole).toFixed(2) + " %";
+const describe = i => `${nameOf(i)}: ${samplesOf(i)} samples, ${percent(samplesOf(i), samplesOf(0))}`;
+const height = top + (deepest + 1) * rowHeight + 30;
+svg.setAttribute("height", height);
+make("rect", svg, {width: "100%", height: "100%", fill: "#fffdf5"});
+const frames = make("g", svg, {id: "frames"});
+const controls = {y: 20, style: "cursor: pointer", fill: "#336"};
+make("text", svg, {...controls, x: side, id: "reset"}, "whole").onclick = () => zoom(0);
+make("text", svg, {...controls, x: side + 60, id: "search"}, "search").onclick = askAndSearch;
+const found = make("text", svg, {x: side + 130, y: 20, id: "found", fill: "#505"}, "");
+const details = make("text", svg, {x: side, y: height - 10, id: "details"}, "");
+
+// The same name has the same colour everywhere.
+function colour(name) {
+  let hash = 7;
+  for (let i = 0; i < name.length; ++i) hash = (hash * 31 + name.charCodeAt(i)) >>> 0;
+  if (name === "[kernel]" || name.endsWith("_[k]")) return `hsl(${200 + hash % 30}, 60%, 70%)`;
+  return `hsl(${15 + hash % 40}, ${75 + hash % 20}%, ${60 + hash % 15}%)`;
+}
+
+function draw() {
+  const width = Math.max(svg.clientWidth || 1200, 200) - 2 * side;
+  const scale = width / Math.max(samplesOf(zoomed), 1), from = start[zoomed];
+  frames.replaceChildren();
+  for (let i = 0; i < count;) {
+    const isAbove = i <= zoomed && zoomed < end[i];
+    const left = isAbove ? 0 : (start[i] - from) * scale;
+    const wide = isAbove ? width : samplesOf(i) * scale;
+    if (wide < 0.5 || left + wide <= 0 || left >= width) {
+      i = end[i];
+      continue;
+    }
+    drawFrame(i, side + left, Math.min(wide, width - left), isAbove && i !== zoomed);
+    ++i;
+  }
+}
+
+function drawFrame(i, x, width, isAbove) {
+  const y = top + (deepest - depthOf(i)) * rowHeight, name = nameOf(i);
+  const frame = make("g", frames, {"class": "frame", style: "cursor: pointer", opacity: isAbove ? 0.5 : 1});
+  frame.onclick = () => zoom(i);
+  frame.onmouseover = () => { details.textContent = describe(i); };
+  frame.onmouseout = () => { details.textContent = ""; };
+  make("title", frame, {}, describe(i));
+  const fill = wanted !== null && wanted.test(name) ? "#d3f" : colour(name);
+  make("rect", frame, {x: x.toFixed(1), y, width: Math.max(width - 0.3, 0.2).toFixed(1), height: rowHeight - 1, fill, rx: 1});
+  const letters = Math.floor((width - 4) / charWidth);
+  if (letters < 3) return;
+  make("text", frame, {x: (x + 3).toFixed(1), y: y + 12}, name.length <= letters ? name : name.slice(0, letters - 1) + "…");
+}
+
+function zoom(i) {
+  zoomed = i;
+  draw();
+}
+
+// Samples in a function that is searched for count once, however often it calls itself.
+function search(text) {
+  try {
+    wanted = text ? new RegExp(text) : null;
+  } catch (error) {
+    wanted = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  }
+  let samples = 0;
+  for (let i = 0; wanted !== null && i < count;) {
+    if (wanted.test(nameOf(i))) {
+      samples += samplesOf(i);
+      i = end[i];
+    } else {
+      ++i;
+    }
+  }
+  found.textContent = wanted === null ? "" : `${text}: ${percent(samples, samplesOf(0))}`;
+  draw();
+  return samples;
+}
+
+function askAndSearch() {
+  const text = prompt("Function (a regular expression; nothing ends the search)", "");
+  if (text !== null) search(text);
+}
+
+window.addEventListener("keydown", event => {
+  if (event.key === "f" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    askAndSearch();
+  } else if (event.key === "Escape") {
+    zoom(0);
+  }
+});
+window.addEventListener("resize", draw);
+draw();
