@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <iostream>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,8 +18,8 @@
 #include "cli/totals.hpp"
 #include "command_line/program.hpp"
 #include "convert/convert_file.hpp"
-#include "support/processors.hpp"
 #include "support/text.hpp"
+#include "support/workers.hpp"
 
 namespace sframe_gen::cli {
 
@@ -55,67 +53,66 @@ namespace {
 constexpr std::size_t most_ahead = 256;
 constexpr std::chrono::milliseconds tick_time{100};
 
+/// Items under way and done.
 class Queue {
  public:
-  Queue(std::span<const std::uint64_t> weights, std::uint64_t most_weight, const std::function<void(std::size_t)>& work)
-      : weights_(weights), most_weight_(most_weight), work_(work), done_(weights.size()) {}
-
-  /// Of each thread.
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [&] { return next_ == weights_.size() || may_start(); });
-      if (next_ == weights_.size()) return;
-      const std::size_t item = next_++;
-      weight_ += weights_[item];
-      ++under_way_;
-      lock.unlock();
-      work_(item);
-      lock.lock();
-      weight_ -= weights_[item];
-      --under_way_;
-      done_[item] = true;
-      changed_.notify_all();
-    }
+  Queue(std::span<const std::uint64_t> weights, std::size_t jobs, std::uint64_t most_weight,
+        const std::function<void(std::size_t)>& work)
+      : weights_(weights), jobs_(jobs), most_weight_(most_weight), work_(work), tasks_(weights.size()) {
+    const std::lock_guard lock(mutex_);
+    start();
   }
+  ~Queue() {
+    const std::lock_guard lock(mutex_);
+    next_ = weights_.size();
+  }
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
 
+  /// Of each item, in their order.
   void wait_for(std::size_t item, const std::function<void()>& tick) {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, tick_time, [&] { return done_[item]; })) tick();
+    while (!tasks_[item].wait_for(tick_time)) tick();
+    tasks_[item].get();
   }
 
   void finished() {
     const std::lock_guard lock(mutex_);
     ++finished_;
-    changed_.notify_all();
+    start();
   }
 
  private:
+  /// What may be under way now.
+  void start() {
+    for (; next_ != weights_.size() && may_start(); ++next_) {
+      weight_ += weights_[next_];
+      ++under_way_;
+      tasks_[next_] = async([this, item = next_] { work(item); });
+    }
+  }
+
   bool may_start() const {
-    if (next_ - finished_ >= most_ahead) return false;
+    if (next_ - finished_ >= most_ahead || under_way_ == jobs_) return false;
     return under_way_ == 0 || weight_ + weights_[next_] <= most_weight_;
   }
 
+  void work(std::size_t item) {
+    work_(item);
+    const std::lock_guard lock(mutex_);
+    weight_ -= weights_[item];
+    --under_way_;
+    start();
+  }
+
   std::span<const std::uint64_t> weights_;
+  std::size_t jobs_;
   std::uint64_t most_weight_;
   const std::function<void(std::size_t)>& work_;
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<bool> done_;
   std::size_t next_ = 0, finished_ = 0, under_way_ = 0;
   std::uint64_t weight_ = 0;  ///< of what is under way
+  std::vector<Async> tasks_;  ///< last: they use the others
 };
-
-/// As many as the system gives.
-std::vector<std::jthread> start_threads(std::size_t count, Queue& queue) {
-  std::vector<std::jthread> threads;
-  try {
-    while (threads.size() < count) threads.emplace_back([&queue] { queue.work(); });
-  } catch (const std::system_error&) {
-    if (threads.empty()) throw;
-  }
-  return threads;
-}
 
 void one_after_the_other(std::size_t count, const std::function<void(std::size_t)>& work,
                          const std::function<void(std::size_t)>& finish) {
@@ -130,15 +127,10 @@ void one_after_the_other(std::size_t count, const std::function<void(std::size_t
 void for_each_in_order(std::span<const std::uint64_t> weights, unsigned jobs, std::uint64_t most_weight,
                        const std::function<void(std::size_t)>& work, const std::function<void(std::size_t)>& finish,
                        const std::function<void()>& tick) {
-  const std::size_t threads = std::min<std::size_t>(jobs, weights.size());
+  const std::size_t wanted = std::min<std::size_t>(jobs, weights.size());
+  const std::size_t threads = wanted <= 1 ? 1 : std::min(wanted, start_workers(wanted));
   if (threads <= 1) return one_after_the_other(weights.size(), work, finish);
-  Queue queue(weights, most_weight, work);
-  std::vector<std::jthread> running;
-  try {
-    running = start_threads(threads, queue);
-  } catch (const std::system_error&) {
-    return one_after_the_other(weights.size(), work, finish);
-  }
+  Queue queue(weights, threads, most_weight, work);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     queue.wait_for(i, tick);
     finish(i);

@@ -103,11 +103,11 @@ void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, c
 }
 
 LoweredFunctions lower(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
-                       const emit::Dialect& dialect, bool count_code, Companion* companion) {
+                       const emit::Dialect& dialect, bool count_code) {
   const cfi::FrameSource source(image, cfi_image);
   if (source.empty() && !image.has_section_headers())
     throw Refused(image.name(), "has no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
-  return lower_functions_of(image, source, stubs, dialect, count_code, companion);
+  return lower_functions_of(image, source, stubs, dialect, count_code);
 }
 
 Linked outcome_of(Coverage coverage, const elf::Layout& layout) {
@@ -139,9 +139,9 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
   const emit::Dialect dialect = dialect_for(image, options.format);
   std::optional<elf::Rewrite> rewrite;
   if (!options.dry_run) rewrite.emplace(image, opened, output, options.keep_way_back);
-  LoweredFunctions lowered = existing ? existing->lower(dialect)
-                                      : lower(image, debug ? *debug : image, stubs_for(image, options), dialect,
-                                              options.count_code, rewrite ? rewrite->companion() : nullptr);
+  LoweredFunctions lowered =
+      existing ? existing->lower(dialect)
+               : lower(image, debug ? *debug : image, stubs_for(image, options), dialect, options.count_code);
 
   let_go(image.file());  // call frame information
   warn_of_executable_segments(image, observer);

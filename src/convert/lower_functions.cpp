@@ -12,9 +12,8 @@
 #include "convert/stub_merge.hpp"
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
-#include "support/background.hpp"
-#include "support/in_parallel.hpp"
 #include "support/text.hpp"
+#include "support/workers.hpp"
 
 namespace sframe_gen::convert {
 
@@ -207,7 +206,7 @@ BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
 }
 
 LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
-                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps, Companion* companion) {
+                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps) {
   LoweredFunctions all{emit::SectionEncoder(dialect), new_coverage(source, dialect)};
   const std::size_t threads = workers_for(source.size(), functions_per_thread);
   auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
@@ -229,7 +228,7 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
       failures[i] = std::current_exception();
     }
   };
-  for_each_in_parallel(parts.size(), threads, companion, lower_or_fail);
+  parallel_for(parts.size(), threads, lower_or_fail);
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
   LoweredPart lowered = std::move(*done[0]);
@@ -242,9 +241,9 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
     all.encoder = std::move(lowered.encoder);
   } else {
     // All code was looked at, and would count as memory beside that of the search.
-    Background<void> letting_go;
-    if (gaps != nullptr && threads > 1) letting_go = in_background([gaps] { gaps->let_go(); });
-    take_compacted(emit::compact::encode(lowered.rows, dialect, companion), all);
+    Async letting_go;
+    if (gaps != nullptr && threads > 1) letting_go = async([gaps] { gaps->let_go(); });
+    take_compacted(emit::compact::encode(lowered.rows, dialect), all);
     if (letting_go.valid()) letting_go.get();
   }
   return all;
@@ -256,7 +255,7 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& c
 }
 
 LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
-                                    const emit::Dialect& dialect, bool count_code, Companion* companion) {
+                                    const emit::Dialect& dialect, bool count_code) {
   if (source.empty()) {
     throw Refused(image.name(),
                   "has no call frame information (.eh_frame or .debug_frame); build it with "
@@ -267,7 +266,7 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSou
     // Where an FDE could not be read is not known; what looks like padding may be code of its function.
     const bool knows_all_functions = source.dropped().unreadable == 0;
     if (dialect.compact_rows != 0 && knows_all_functions) gaps.emplace(image, dialect.abi->abi);
-    LoweredFunctions lowered = lower_functions(source, stubs, dialect, gaps ? &*gaps : nullptr, companion);
+    LoweredFunctions lowered = lower_functions(source, stubs, dialect, gaps ? &*gaps : nullptr);
     if (lowered.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(lowered.coverage));
     if (count_code) lowered.coverage.code = code_coverage(image, source, stubs, lowered.coverage.holes);
     return lowered;

@@ -14,7 +14,6 @@
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "stubs/recognize.hpp"
-#include "support/companion.hpp"
 
 namespace sframe_gen::convert {
 
@@ -53,10 +52,9 @@ BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
 
 /// Every function of the source, and the stubs, lowered and encoded in `dialect`. Large files go through several
 /// threads; the bytes do not depend on how many. For a compact section `gaps` tells what stands between functions; else
-/// it is null. `companion`: who may help when it has time, or null. Throws MalformedInput.
+/// it is null.  Throws MalformedInput.
 LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
-                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps = nullptr,
-                                 Companion* companion = nullptr);
+                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps = nullptr);
 
 /// The same of the call frame information that `cfi_image` (often `image` itself) has; throws Refused where there is
 /// nothing to say, or too much. `count_code`: as in ConvertOptions.
@@ -64,7 +62,6 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const elf::Image& c
                                     const emit::Dialect& dialect, bool count_code = false);
 /// For those who need the source afterwards.
 LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
-                                    const emit::Dialect& dialect, bool count_code = false,
-                                    Companion* companion = nullptr);
+                                    const emit::Dialect& dialect, bool count_code = false);
 
 }  // namespace sframe_gen::convert

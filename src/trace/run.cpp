@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "sframe_gen/error.hpp"
-#include "support/handover.hpp"
 #include "support/mapped_file.hpp"
+#include "trace/handover.hpp"
 #include "trace/live/process.hpp"
 #include "trace/live/threads.hpp"
 #include "trace/recorded/core_file.hpp"

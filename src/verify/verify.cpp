@@ -13,10 +13,9 @@
 #include "sframe/format.hpp"
 #include "sframe/lookup.hpp"
 #include "sframe_gen/lookup.hpp"
-#include "support/background.hpp"
-#include "support/processors.hpp"
 #include "support/range.hpp"
 #include "support/text.hpp"
+#include "support/workers.hpp"
 #include "verify/caller.hpp"
 #include "verify/emulation.hpp"
 #include "verify/frame_sections.hpp"
@@ -36,11 +35,6 @@ constexpr std::uint64_t functions_per_release = 16384;  ///< bounds libdwarf's m
 constexpr std::size_t functions_per_thread = 4096;
 
 using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
-
-std::size_t processors() {
-  constexpr std::size_t most_threads = 8;
-  return std::min(usable_processors(), most_threads);
-}
 
 class Verifier {
  public:
@@ -282,21 +276,21 @@ Verification verify(const elf::Image& image, const elf::Image& cfi_image, const 
 Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,
                     const Progress& progress) {
   const std::size_t count = section.fdes.size();
-  const std::size_t wanted = count / functions_per_thread;
-  const std::size_t threads = wanted <= 1 ? 1 : std::min(wanted, processors());
+  const std::size_t threads = workers_for(count, functions_per_thread);
   const auto start_of = [&](std::size_t part) { return count * part / threads; };
   // A libdwarf each: none is for several threads.
-  std::vector<Background<Verifier::Found>> others;
+  std::vector<Verifier::Found> founds(threads);
+  std::vector<Async> others;
   for (std::size_t part = 1; part < threads; ++part) {
-    others.push_back(in_background(
-        [&, part] { return Verifier(image, cfi_image).run(section, start_of(part), start_of(part + 1), {}); }));
+    others.push_back(async(
+        [&, part] { founds[part] = Verifier(image, cfi_image).run(section, start_of(part), start_of(part + 1), {}); }));
   }
   Verifier verifier(image, cfi_image);
   Verifier::Found all = verifier.run(section, 0, start_of(1), [&](std::uint64_t done, std::uint64_t) {
     if (progress) progress(done * threads, count);
   });
-  for (auto& other : others) {
-    Verifier::Found found = other.get();
+  for (Async& other : others) other.get();
+  for (const Verifier::Found& found : founds) {
     all.result += found.result;
     all.claimed.insert(all.claimed.end(), found.claimed.begin(), found.claimed.end());
   }

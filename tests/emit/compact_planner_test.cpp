@@ -75,17 +75,16 @@ struct Planned {
       start = stream_.end() + random() % 3;
       if (random() % 50 == 0 && !one_run) stream_.forbid_gap();
     }
-    return make_sequence(stream_, companion_);
+    return make_sequence(stream_);
   }
 
   emit::Dialect dialect_;
   TestGaps gaps_;
   emit::compact::RowStream stream_{dialect_, &gaps_};
-  Companion companion_;
   Sequence sequence;
-  emit::compact::CutFacts facts{sequence, stream_.rules(), dialect_, companion_};
+  emit::compact::CutFacts facts{sequence, stream_.rules(), dialect_};
   const BlockSizes& sizes = facts.sizes;
-  RepeatedBlocks blocks{sequence, facts, dialect_.compact_rows, companion_};
+  RepeatedBlocks blocks{sequence, facts, dialect_.compact_rows};
 };
 
 class CompactPlanner : public testing::TestWithParam<unsigned> {};

@@ -63,7 +63,7 @@ Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem:
   }
   files::RegionWriter writer(image_.file(), file_.descriptor(), name_);
   shared_size_ = writer.share({0, early_size_, files::Region::Source::Input});
-  early_copy_ = copier_.give([this] { original_ = copy_and_digest(); });
+  early_copy_ = async([this] { original_ = copy_and_digest(); });
 }
 
 /// Copies the early bytes. Digests all bytes of the image, if the output keeps a way back to it.
@@ -89,7 +89,7 @@ void Rewrite::place(const Layout& layout) {
   last_ = std::max(early_size_, contents_.size() - (keeps_way_back_ ? sizeof(Elf64_Shdr) : 0));
   const std::uint64_t begin = std::clamp(layout.section_offset, early_size_, last_);
   const std::uint64_t end = std::clamp(layout.section_offset + layout.section_size, early_size_, last_);
-  rest_ = writer_.give([this, before = contents_.part(early_size_, begin), after = contents_.part(end, last_)] {
+  rest_ = async([this, before = contents_.part(early_size_, begin), after = contents_.part(end, last_)] {
     write(before);
     write(after);
   });
@@ -99,25 +99,24 @@ std::uint64_t Rewrite::finish(BytePieces section_bytes) {
   if (size_of(section_bytes) != layout_->section_size)
     throw std::logic_error("the layout was planned for another section size");
   put_section(*layout_, std::move(section_bytes), contents_);
-  Companion::Work section;
+  Async section;
   if (early_size_ != 0) {
     const std::uint64_t begin = layout_->section_offset, end = begin + layout_->section_size;
-    section = writer_.give(
+    section = async(
         [this, regions = contents_.part(std::max(begin, early_size_), std::min(end, last_))] { write(regions); });
   }
   const auto original = [&] {
-    if (early_copy_.valid()) {
-      early_copy_.get();
-    } else {
-      original_ = copy_and_digest();
-    }
-    return std::move(original_);
-  };
-  if (layout_->section.keeps_way_back) append_undo(image_, *layout_, original, contents_);
-  if (early_copy_.valid()) early_copy_.get();
-  if (early_size_ != 0) {
+    if (early_size_ == 0) return copy_and_digest();
+    // The early copy takes longest: what no thread has begun meanwhile is written by this one.
     rest_.get();
     section.get();
+    early_copy_.get();
+    return std::move(original_);
+  };
+  if (layout_->section.keeps_way_back) {
+    append_undo(image_, *layout_, original, contents_);
+  } else if (early_size_ != 0) {
+    original();
   }
   std::vector<files::Region> left = contents_.part(0, early_size_);
   const auto last = contents_.part(last_, contents_.size());

@@ -12,8 +12,8 @@
 #include "files/atomic_file.hpp"
 #include "files/regions.hpp"
 #include "support/bytes.hpp"
-#include "support/companion.hpp"
 #include "support/digest.hpp"
+#include "support/workers.hpp"
 
 namespace sframe_gen::elf {
 
@@ -36,8 +36,6 @@ class Rewrite {
   Rewrite(Rewrite&&) = delete;
   Rewrite& operator=(Rewrite&&) = delete;
 
-  /// What copies a large file by now, and has time for others then; null for a small one.
-  Companion* companion() { return early_copy_.valid() ? &copier_ : nullptr; }
   /// Once, before `finish`; `layout` must live until that has returned.
   void place(const Layout& layout);
   /// `section_bytes` become the layout's section. Returns the size of the file.
@@ -57,9 +55,7 @@ class Rewrite {
   const Layout* layout_ = nullptr;
   files::Regions contents_;
   std::uint64_t last_ = 0;  ///< the offset from which on a large file is written last
-  // After the rest, which their threads use.
-  Companion copier_, writer_;
-  Companion::Work early_copy_, rest_;
+  Async early_copy_, rest_;  ///< last: they use the others
 };
 
 /// Does all three steps.

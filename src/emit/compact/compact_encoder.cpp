@@ -13,7 +13,7 @@
 #include "emit/compact/planner.hpp"
 #include "emit/compact/sequence.hpp"
 #include "emit/fre_encoder.hpp"
-#include "support/in_parallel.hpp"
+#include "support/workers.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -48,24 +48,23 @@ class RowWriter {
 
 class Encoder {
  public:
-  Encoder(RowStream& stream, const Dialect& dialect, Companion& companion)
+  Encoder(RowStream& stream, const Dialect& dialect)
       : stream_(stream),
         dialect_(dialect),
-        companion_(companion),
-        sequence_(make_sequence(stream, companion)),
-        facts_(sequence_, stream.rules(), dialect, companion),
+        sequence_(make_sequence(stream)),
+        facts_(sequence_, stream.rules(), dialect),
         pool_(sharing_of(dialect)),
         result_{SectionEncoder(dialect), {}} {}
 
   Compacted encode() {
-    const Plan plan = make_plan(sequence_, facts_, dialect_, companion_);
+    const Plan plan = make_plan(sequence_, facts_, dialect_);
     const std::vector<Block> blocks = blocks_of(plan);
     std::vector<Slice> slices((blocks.size() + blocks_per_slice - 1) / blocks_per_slice, Slice(dialect_.abi->endian));
     descriptors_.reserve(blocks.size() + stream_.kept().size());
     descriptors_.resize(blocks.size(), {0, 0, 0, 0, info({}, {}, false, false), 0});
-    constexpr std::size_t blocks_per_worker = 8192;
-    for_each_in_parallel(slices.size(), workers_beside_companion(blocks.size(), blocks_per_worker), &companion_,
-                         [&](std::size_t i, std::size_t) { slices[i] = written(blocks, i * blocks_per_slice); });
+    constexpr std::size_t blocks_per_worker = 512;
+    parallel_for(slices.size(), workers_for(blocks.size(), blocks_per_worker),
+                 [&](std::size_t i, std::size_t) { slices[i] = written(blocks, i * blocks_per_slice); });
     pool_.expect(blocks.size(), plan.bytes - blocks.size() * dialect_.version->descriptor_size);
     for (std::size_t i = 0; i < slices.size(); ++i) add(slices[i], blocks, i * blocks_per_slice);
     for (const sframe::Fde& fde : stream_.kept()) add_kept(fde);
@@ -290,7 +289,6 @@ class Encoder {
 
   RowStream& stream_;
   Dialect dialect_;
-  Companion& companion_;
   Sequence sequence_;
   CutFacts facts_;
   BlockPool pool_;
@@ -302,9 +300,8 @@ class Encoder {
 
 }  // namespace
 
-Compacted encode(RowStream& stream, const Dialect& dialect, Companion* companion) {
-  Companion own;
-  return Encoder(stream, dialect, companion != nullptr ? *companion : own).encode();
+Compacted encode(RowStream& stream, const Dialect& dialect) {
+  return Encoder(stream, dialect).encode();
 }
 
 }  // namespace sframe_gen::emit::compact

@@ -6,7 +6,6 @@
 #include "emit/dialect.hpp"
 #include "emit/encoder.hpp"
 #include "sframe_gen/coverage.hpp"
-#include "support/companion.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -19,6 +18,6 @@ struct Compacted {
 /// The section that gives each PC of the stream's functions its row, in few bytes: at most `dialect.compact_rows` rows
 /// a descriptor, and as much shared as `dialect` allows. Takes the stream's rows. Throws std::length_error as
 /// SectionEncoder does.
-Compacted encode(RowStream& stream, const Dialect& dialect, Companion* companion = nullptr);
+Compacted encode(RowStream& stream, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit::compact

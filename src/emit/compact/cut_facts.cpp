@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "support/in_parallel.hpp"
+#include "support/workers.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -35,20 +35,19 @@ void add_rows(const Sequence& sequence, const Stretch& stretch, BlockSizes& all_
 
 }  // namespace
 
-CutFacts::CutFacts(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect, Companion& companion)
+CutFacts::CutFacts(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect)
     : stretches(stretches_of(sequence)),
       shares_heads(dialect.shares_rows && !dialect.version->splits_descriptor),
       sizes(sequence, rules, dialect),
       hashes(dialect.shares_rows ? PartHashes(sequence) : PartHashes()),
       reaches(shares_heads ? Reaches() : Reaches(sequence)) {
-  constexpr std::size_t cuts_per_worker = 8192;
-  for_each_in_parallel(stretches.size(), workers_beside_companion(sequence.cuts.size(), cuts_per_worker), &companion,
-                       [&](std::size_t i, std::size_t) {
-                         std::optional<PartHashes::Adder> adder;
-                         if (dialect.shares_rows) adder.emplace(hashes, sequence, stretches[i], dialect.compact_rows);
-                         add_rows(sequence, stretches[i], sizes, adder ? &*adder : nullptr);
-                         if (!shares_heads) reaches.add(stretches[i], sizes, dialect.compact_rows);
-                       });
+  constexpr std::size_t cuts_per_worker = 512;
+  parallel_for(stretches.size(), workers_for(sequence.cuts.size(), cuts_per_worker), [&](std::size_t i, std::size_t) {
+    std::optional<PartHashes::Adder> adder;
+    if (dialect.shares_rows) adder.emplace(hashes, sequence, stretches[i], dialect.compact_rows);
+    add_rows(sequence, stretches[i], sizes, adder ? &*adder : nullptr);
+    if (!shares_heads) reaches.add(stretches[i], sizes, dialect.compact_rows);
+  });
 }
 
 }  // namespace sframe_gen::emit::compact

@@ -7,13 +7,12 @@
 #include "emit/compact/reaches.hpp"
 #include "emit/compact/sequence.hpp"
 #include "emit/dialect.hpp"
-#include "support/companion.hpp"
 
 namespace sframe_gen::emit::compact {
 
 /// What is known of each cut before the search.
 struct CutFacts {
-  CutFacts(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect, Companion& companion);
+  CutFacts(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect);
 
   std::vector<Stretch> stretches;
   /// Without an attribute in front, a block may be the beginning of another.

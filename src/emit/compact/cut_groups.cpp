@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
-#include "support/in_parallel.hpp"
+#include "support/workers.hpp"
 
 namespace sframe_gen::emit::compact {
 
-CutGroups::CutGroups(std::span<const Stretch> stretches, const PartHashes& hashes, std::size_t workers,
-                     Companion& companion) {
+CutGroups::CutGroups(std::span<const Stretch> stretches, const PartHashes& hashes, std::size_t workers) {
   constexpr std::uint32_t cuts_per_group = 1024, cuts_per_slice = 8192;
   const std::uint32_t cuts = stretches.empty() ? 0 : stretches.back().end;
   starts_ = std::make_unique_for_overwrite<CutStart[]>(cuts);
@@ -19,7 +18,7 @@ CutGroups::CutGroups(std::span<const Stretch> stretches, const PartHashes& hashe
   const std::size_t slices = (cuts + cuts_per_slice - 1) / cuts_per_slice;
   std::vector<std::uint32_t> next(slices << bits);
   const auto for_each_root = [&](const auto& visit) {
-    for_each_in_parallel(slices, workers, &companion, [&](std::size_t slice, std::size_t) {
+    parallel_for(slices, workers, [&](std::size_t slice, std::size_t) {
       const auto begin = static_cast<std::uint32_t>(slice * cuts_per_slice);
       for (std::uint32_t cut = begin; cut < std::min(cuts, begin + cuts_per_slice); ++cut) {
         const PartHashes::Root root = hashes.root(cut);

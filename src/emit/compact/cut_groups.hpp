@@ -8,7 +8,6 @@
 
 #include "emit/compact/part_hashes.hpp"
 #include "emit/compact/sequence.hpp"
-#include "support/companion.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -23,7 +22,7 @@ struct CutStart {
 /// memory.
 class CutGroups {
  public:
-  CutGroups(std::span<const Stretch> stretches, const PartHashes& hashes, std::size_t workers, Companion& companion);
+  CutGroups(std::span<const Stretch> stretches, const PartHashes& hashes, std::size_t workers);
 
   std::size_t size() const { return ends_.size(); }
   std::span<const CutStart> operator[](std::size_t group) const {

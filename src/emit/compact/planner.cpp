@@ -9,7 +9,7 @@
 
 #include "emit/compact/repeated_blocks.hpp"
 #include "emit/compact/shortest_path.hpp"
-#include "support/in_parallel.hpp"
+#include "support/workers.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -23,15 +23,13 @@ struct Use {
 
 class Planner {
  public:
-  Planner(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect, Companion& companion)
+  Planner(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect)
       : dialect_(dialect),
-        companion_(companion),
         sizes_(facts.sizes),
         shares_heads_(facts.shares_heads),
         stretches_(facts.stretches),
-        blocks_(dialect.shares_rows ? RepeatedBlocks(sequence, facts, dialect.compact_rows, companion)
-                                    : RepeatedBlocks()),
-        memories_(workers_beside_companion(sequence.cuts.size(), cuts_per_worker)),
+        blocks_(dialect.shares_rows ? RepeatedBlocks(sequence, facts, dialect.compact_rows) : RepeatedBlocks()),
+        memories_(workers_for(sequence.cuts.size(), cuts_per_worker)),
         paths_(stretches_.size()),
         rules_{sizes_,
                blocks_,
@@ -60,7 +58,7 @@ class Planner {
   }
 
  private:
-  static constexpr std::size_t cuts_per_worker = 8192;
+  static constexpr std::size_t cuts_per_worker = 512;
 
   static std::uint32_t share_of(std::uint32_t users, bool last) {
     constexpr std::uint32_t whole{parts_per_byte};  // a division of 64 bits takes twice as long
@@ -77,7 +75,7 @@ class Planner {
       use.bytes = 0;
       use.users.assign(blocks_.all().size(), 0);
     }
-    for_each_in_parallel(stretches_.size(), memories_.size(), &companion_, [&](std::size_t i, std::size_t worker) {
+    parallel_for(stretches_.size(), memories_.size(), [&](std::size_t i, std::size_t worker) {
       lengths[i] = shortest_path(rules_, stretches_[i], prices, paths_[i], memories_[worker]);
       if (!shares_heads_) add_use(paths_[i], stretches_[i].end, uses_[worker]);
     });
@@ -139,7 +137,6 @@ class Planner {
   }
 
   const Dialect& dialect_;
-  Companion& companion_;
   const BlockSizes& sizes_;
   bool shares_heads_;
   const std::vector<Stretch>& stretches_;
@@ -152,8 +149,8 @@ class Planner {
 
 }  // namespace
 
-Plan make_plan(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect, Companion& companion) {
-  return Planner(sequence, facts, dialect, companion).plan();
+Plan make_plan(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect) {
+  return Planner(sequence, facts, dialect).plan();
 }
 
 }  // namespace sframe_gen::emit::compact

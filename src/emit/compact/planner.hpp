@@ -7,7 +7,6 @@
 #include "emit/compact/sequence.hpp"
 #include "emit/compact/shortest_path.hpp"
 #include "emit/dialect.hpp"
-#include "support/companion.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -30,6 +29,6 @@ struct Plan {
 ///     1. by all places that could use it. Nobody can pay less, so this path's length is a bound for any choice.
 ///     2. by those that used it the time before.
 ///     3. nothing at all where two or more used it. The sum over all then can only fall.
-Plan make_plan(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect, Companion& companion);
+Plan make_plan(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit::compact

@@ -6,15 +6,15 @@
 
 #include "emit/compact/block_finder.hpp"
 #include "emit/compact/cut_groups.hpp"
-#include "support/in_parallel.hpp"
+#include "support/workers.hpp"
 
 namespace sframe_gen::emit::compact {
 
 namespace {
 
-constexpr std::size_t cuts_per_worker = 4096;
+constexpr std::size_t cuts_per_worker = 256;
 /// Where a cut takes a few nanoseconds: with fewer, to start a thread takes what it saves.
-constexpr std::size_t cuts_per_worker_of_short_work = 32768;
+constexpr std::size_t cuts_per_worker_of_short_work = 2048;
 
 /// Places that begin with one row, and go on without another.
 struct Kind {
@@ -40,20 +40,19 @@ void for_each_single_row(const Sequence& sequence, const Stretch& stretch, const
 
 }  // namespace
 
-RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, std::uint32_t most_rows,
-                               Companion& companion)
+RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, std::uint32_t most_rows)
     : longest_(std::make_unique_for_overwrite<Id[]>(sequence.cuts.size())) {
-  const std::size_t workers = workers_beside_companion(sequence.cuts.size(), cuts_per_worker);
-  const std::size_t short_workers = workers_beside_companion(sequence.cuts.size(), cuts_per_worker_of_short_work);
-  add_single_rows(sequence, facts, short_workers, companion);
-  const CutGroups groups(facts.stretches, facts.hashes, short_workers, companion);
+  const std::size_t workers = workers_for(sequence.cuts.size(), cuts_per_worker);
+  const std::size_t short_workers = workers_for(sequence.cuts.size(), cuts_per_worker_of_short_work);
+  add_single_rows(sequence, facts, short_workers);
+  const CutGroups groups(facts.stretches, facts.hashes, short_workers);
   const auto singles = static_cast<Id>(blocks_.size());
   // What grows in a thread would be copied, and take pages of that thread's own.
   const std::size_t expected = sequence.cuts.size() / 2 / workers;
   std::vector<BlockFinder> finders(
       workers, BlockFinder(facts.hashes, facts.sizes, most_rows, singles, longest_.get(), expected));
   std::vector<std::size_t> finder_of(groups.size());
-  for_each_in_parallel(groups.size(), workers, &companion, [&](std::size_t i, std::size_t worker) {
+  parallel_for(groups.size(), workers, [&](std::size_t i, std::size_t worker) {
     finders[worker].find(groups[i]);
     finder_of[i] = worker;
   });
@@ -75,7 +74,7 @@ RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, 
       blocks_.push_back(block);
     }
   }
-  for_each_in_parallel(groups.size(), short_workers, &companion, [&](std::size_t i, std::size_t) {
+  parallel_for(groups.size(), short_workers, [&](std::size_t i, std::size_t) {
     const Id shift = shifts[finder_of[i]];
     if (shift == 0) return;
     for (const CutStart& start : groups[i]) {
@@ -86,11 +85,10 @@ RepeatedBlocks::RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, 
 }
 
 /// There are few, and many places begin with them.
-void RepeatedBlocks::add_single_rows(const Sequence& sequence, const CutFacts& facts, std::size_t workers,
-                                     Companion& companion) {
+void RepeatedBlocks::add_single_rows(const Sequence& sequence, const CutFacts& facts, std::size_t workers) {
   const std::vector<Stretch>& stretches = facts.stretches;
   std::vector<std::vector<Kinds>> found(workers);
-  for_each_in_parallel(stretches.size(), workers, &companion, [&](std::size_t i, std::size_t worker) {
+  parallel_for(stretches.size(), workers, [&](std::size_t i, std::size_t worker) {
     std::vector<Kinds>& own = found[worker];
     for_each_single_row(sequence, stretches[i], facts.hashes,
                         [&](std::uint32_t cut, std::size_t kind, std::uint32_t most_parts) {
@@ -119,7 +117,7 @@ void RepeatedBlocks::add_single_rows(const Sequence& sequence, const CutFacts& f
       numbers[kind][parts++ - 1] = head;
     }
   }
-  for_each_in_parallel(stretches.size(), workers, &companion, [&](std::size_t i, std::size_t) {
+  parallel_for(stretches.size(), workers, [&](std::size_t i, std::size_t) {
     std::fill(longest_.get() + stretches[i].begin, longest_.get() + stretches[i].end, none);
     for_each_single_row(
         sequence, stretches[i], facts.hashes,

@@ -6,7 +6,6 @@
 
 #include "emit/compact/cut_facts.hpp"
 #include "emit/compact/sequence.hpp"
-#include "support/companion.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -29,7 +28,7 @@ class RepeatedBlocks {
 
   /// None.
   RepeatedBlocks() = default;
-  RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, std::uint32_t most_rows, Companion& companion);
+  RepeatedBlocks(const Sequence& sequence, const CutFacts& facts, std::uint32_t most_rows);
 
   /// The longest that begins at the cut and occurs elsewhere too.
   Id longest_at(std::uint32_t cut) const { return longest_ == nullptr ? none : longest_[cut]; }
@@ -47,7 +46,7 @@ class RepeatedBlocks {
   const std::vector<RepeatedBlock>& all() const { return blocks_; }
 
  private:
-  void add_single_rows(const Sequence& sequence, const CutFacts& facts, std::size_t workers, Companion& companion);
+  void add_single_rows(const Sequence& sequence, const CutFacts& facts, std::size_t workers);
 
   std::unique_ptr<Id[]> longest_;  ///< by cut
   std::vector<RepeatedBlock> blocks_{1};

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "support/in_parallel.hpp"
+#include "support/workers.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -14,7 +14,7 @@ namespace {
 /// First each piece finds its place, by what is known of it as a whole; then several threads write what is there.
 class SequenceMaker {
  public:
-  SequenceMaker(RowStream& stream, Companion& companion) : parts_(stream.release_parts()), companion_(companion) {}
+  explicit SequenceMaker(RowStream& stream) : parts_(stream.release_parts()) {}
 
   Sequence make() {
     std::size_t pieces = 0;
@@ -24,9 +24,9 @@ class SequenceMaker {
       for (std::size_t i = 0; i < part.pieces.size(); ++i) place(part, i);
     sequence_.rows = Array<Row>(rows_);
     sequence_.cuts = Array<Cut>(cuts_);
-    constexpr std::size_t rows_per_worker = 65536;
-    for_each_in_parallel(slices_.size(), workers_beside_companion(rows_, rows_per_worker), &companion_,
-                         [this](std::size_t i, std::size_t) { write(slices_[i]); });
+    constexpr std::size_t rows_per_worker = 4096;
+    parallel_for(slices_.size(), workers_for(rows_, rows_per_worker),
+                 [this](std::size_t i, std::size_t) { write(slices_[i]); });
     return std::move(sequence_);
   }
 
@@ -123,7 +123,6 @@ class SequenceMaker {
   }
 
   std::vector<RowStream::Part> parts_;
-  Companion& companion_;
   Sequence sequence_;
   std::vector<Slice> slices_;
   std::vector<Place> places_;  ///< by piece of all parts
@@ -151,8 +150,8 @@ std::vector<Stretch> stretches_of(const Sequence& sequence) {
   return stretches;
 }
 
-Sequence make_sequence(RowStream& stream, Companion& companion) {
-  return SequenceMaker(stream, companion).make();
+Sequence make_sequence(RowStream& stream) {
+  return SequenceMaker(stream).make();
 }
 
 }  // namespace sframe_gen::emit::compact

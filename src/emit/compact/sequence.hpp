@@ -5,7 +5,6 @@
 
 #include "emit/compact/array.hpp"
 #include "emit/compact/row_stream.hpp"
-#include "support/companion.hpp"
 
 /// The rows of a whole file as one sequence, which descriptors will cut into pieces anew:
 ///
@@ -56,6 +55,6 @@ struct Stretch {
 std::vector<Stretch> stretches_of(const Sequence& sequence);
 
 /// Takes the stream's rows. Linear in them.
-Sequence make_sequence(RowStream& stream, Companion& companion);
+Sequence make_sequence(RowStream& stream);
 
 }  // namespace sframe_gen::emit::compact

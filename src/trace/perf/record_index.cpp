@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sframe_gen/error.hpp"
-#include "support/background.hpp"
+#include "support/workers.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::trace {
@@ -123,15 +123,14 @@ void RecordIndex::add(std::span<const std::byte> bytes, std::uint64_t offset) {
   // While a pipe's events are still to come, no other thread may ask for them.
   const auto middle = take_other_ ? std::nullopt : guess_record(bytes, endian_);
   if (!middle) return add_one_by_one(bytes, offset, true);
-  auto others = in_background([this, rest = bytes.subspan(*middle), from = offset + *middle] {
-    Run run;
-    run.size = put_plain(rest, from, true, run.records);
-    return run;
+  Run second;
+  Async others = async([this, &second, rest = bytes.subspan(*middle), from = offset + *middle] {
+    second.size = put_plain(rest, from, true, second.records);
   });
   // A record that reaches over the middle is none of the first half.
   const std::uint64_t done = put_plain(bytes.first(*middle), offset, true, records_);
   if (done != *middle) return add_one_by_one(bytes.subspan(done), offset + done, true);
-  const Run second = others.get();
+  others.get();
   records_.insert(records_.end(), second.records.begin(), second.records.end());
   add_one_by_one(bytes.subspan(done + second.size), offset + done + second.size, true);
 }
