@@ -15,7 +15,7 @@
 #include "convert/convert_linked.hpp"
 #include "convert/convert_object.hpp"
 #include "elf/kernel_image.hpp"
-#include "elf/undo/restore.hpp"
+#include "elf/undo/undo.hpp"
 #include "elf/write/rewrite.hpp"
 #include "sframe_gen/convert.hpp"
 #include "support/endian.hpp"

@@ -14,7 +14,7 @@
 #include "elf/machine.hpp"
 #include "elf/plan/layout.hpp"
 #include "elf/preconditions.hpp"
-#include "elf/undo/restore.hpp"
+#include "elf/undo/undo.hpp"
 #include "elf/write/rewrite.hpp"
 #include "support/mapped_file.hpp"
 #include "support/text.hpp"

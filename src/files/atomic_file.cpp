@@ -24,14 +24,11 @@
 
 namespace sframe_gen::files {
 
-UnnamedFile::UnnamedFile(const std::filesystem::path& folder)
-    : descriptor_(::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {
-  if (descriptor_ < 0) descriptor_ = ::memfd_create("sframe-gen", MFD_CLOEXEC);
-  if (descriptor_ < 0) throw SystemFailure(folder.string(), "write", errno);
-}
-
-UnnamedFile::~UnnamedFile() {
-  ::close(descriptor_);
+Descriptor open_unnamed(const std::filesystem::path& folder) {
+  Descriptor file(::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file.is_open()) file = Descriptor(::memfd_create("sframe-gen", MFD_CLOEXEC));
+  if (!file.is_open()) throw SystemFailure(folder.string(), "write", errno);
+  return file;
 }
 
 namespace {
@@ -153,22 +150,8 @@ std::filesystem::path follow_links(const std::filesystem::path& target) {
   throw SystemFailure(target.string(), "open", ELOOP);
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-int open_target(const std::filesystem::path& target) {
-  return ::open(target.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+Descriptor open_target(const std::filesystem::path& target) {
+  return Descriptor(::open(target.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
 /// Rights or file system do not allow it.
@@ -183,7 +166,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& target, const MappedFile& in
   struct stat status {};
   if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw Failure(target.string() + ": is not a regular file");
-  if (const Descriptor replaced(open_target(target_)); replaced.number() >= 0)
+  if (const Descriptor replaced = open_target(target_); replaced.is_open())
     check_replaceable(replaced.number(), target);
   check_unchanged();
   create_temporary_file();
@@ -199,8 +182,8 @@ void AtomicFile::create_temporary_file() {
   for (int i = 0; i < most_names; ++i) {
     std::string path = (target_.parent_path() / (prefix + std::to_string(next++))).string();
     const MakingFile making;
-    descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-    if (descriptor_ >= 0) {
+    file_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (file_.is_open()) {
       temporary_.emplace(std::move(path));
       return;
     }
@@ -209,29 +192,25 @@ void AtomicFile::create_temporary_file() {
   throw SystemFailure(target_.string(), "write", errno);
 }
 
-AtomicFile::~AtomicFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
 void AtomicFile::take_attributes() {
   if (kind_ == New::LikeAny && !target_before_) return;
-  const Descriptor replaced(open_target(target_));
-  if (replaced.number() < 0 && target_before_) throw SystemFailure(target_.string(), "read the attributes", errno);
-  const int source = replaced.number() >= 0 ? replaced.number() : input_.descriptor();
+  const Descriptor replaced = open_target(target_);
+  if (!replaced.is_open() && target_before_) throw SystemFailure(target_.string(), "read the attributes", errno);
+  const int source = replaced.is_open() ? replaced.number() : input_.descriptor();
   struct stat status {};
   if (::fstat(source, &status) != 0) throw SystemFailure(target_.string(), "read", errno);
   // As cp and strip -o: only what replaces a program may have its privileges.
-  const bool is_new = replaced.number() < 0;
+  const bool is_new = !replaced.is_open();
   mode_t mode = status.st_mode & (is_new ? 0777 : 07777);
   // Owner first: chown takes setuid bits away. Only root may give files to others; then the bits must not stay.
-  if (::fchown(descriptor_, status.st_uid, status.st_gid) != 0) {
+  if (::fchown(descriptor(), status.st_uid, status.st_gid) != 0) {
     if (errno != EPERM) throw SystemFailure(target_.string(), "set the owner", errno);
-    if (::fchown(descriptor_, static_cast<uid_t>(-1), status.st_gid) != 0) mode &= ~static_cast<mode_t>(S_ISGID);
+    if (::fchown(descriptor(), static_cast<uid_t>(-1), status.st_gid) != 0) mode &= ~static_cast<mode_t>(S_ISGID);
     if (status.st_uid != ::geteuid()) mode &= ~static_cast<mode_t>(S_ISUID);
   }
   // A folder's default list must not let in whom the old file kept out; its own list, if any, is copied below.
-  ::fremovexattr(descriptor_, access_list);
-  if (::fchmod(descriptor_, mode) != 0) throw SystemFailure(target_.string(), "set the mode", errno);
+  ::fremovexattr(descriptor(), access_list);
+  if (::fchmod(descriptor(), mode) != 0) throw SystemFailure(target_.string(), "set the mode", errno);
   copy_extended_attributes(source, is_new);
 }
 
@@ -255,7 +234,7 @@ void AtomicFile::copy_extended_attributes(int source, bool is_new) const {
     // Security modules may list what they do not show.
     if (got < 0 && is_not_allowed(errno)) continue;
     if (got < 0) throw SystemFailure(target_.string(), "read the attribute " + name, errno);
-    const bool kept = ::fsetxattr(descriptor_, name.c_str(), value.data(), static_cast<std::size_t>(got), 0) == 0;
+    const bool kept = ::fsetxattr(descriptor(), name.c_str(), value.data(), static_cast<std::size_t>(got), 0) == 0;
     // A program that lost its capabilities would be broken in a way nobody looks for.
     const bool must_stay = name == "security.capability" || name.starts_with("system.posix_acl");
     if (!kept && (must_stay || !is_not_allowed(errno)))
@@ -279,8 +258,7 @@ void AtomicFile::check_unchanged() const {
 
 void AtomicFile::commit() {
   check_unchanged();
-  const int descriptor = std::exchange(descriptor_, -1);
-  if (::close(descriptor) != 0) throw SystemFailure(target_.string(), "write", errno);
+  if (!file_.close()) throw SystemFailure(target_.string(), "write", errno);
   if (::rename(temporary_->path().c_str(), target_.c_str()) != 0)
     throw SystemFailure(target_.string(), "replace", errno);
   temporary_->forget();

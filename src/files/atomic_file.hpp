@@ -1,30 +1,44 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "support/mapped_file.hpp"
 
 namespace sframe_gen::files {
 
-/// An empty file to read and write that no folder lists, and that is gone with the last who has it open. Lies in
-/// `folder`, or where that cannot be, in memory. Throws SystemFailure.
-class UnnamedFile {
+/// Owns an open file. Negative: there is none.
+class Descriptor {
  public:
-  explicit UnnamedFile(const std::filesystem::path& folder);
-  ~UnnamedFile();
-  UnnamedFile(const UnnamedFile&) = delete;
-  UnnamedFile& operator=(const UnnamedFile&) = delete;
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
 
-  int descriptor() const { return descriptor_; }
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  /// Returns false if what was written cannot be stored.
+  bool close() { return !is_open() || ::close(std::exchange(number_, -1)) == 0; }
 
  private:
-  int descriptor_;
+  int number_;
 };
+
+/// Opens an empty file to read and write that no folder lists, and that is gone when it is closed. It is stored in the
+/// file system of `folder` or, where that cannot be, in memory. Throws SystemFailure.
+Descriptor open_unnamed(const std::filesystem::path& folder);
 
 /// The name of a file that must not outlive the program: removed by the destructor, or by a signal handler where
 /// `remove_temporary_files_on_signals` was called.
@@ -81,13 +95,12 @@ class AtomicFile {
   /// `input` is what the contents are made from, and may be the target itself. A symbolic link is followed. Throws
   /// Refused when `target` is there and must not change, another Failure when it is no regular file, or SystemFailure.
   AtomicFile(const std::filesystem::path& target, const MappedFile& input, New kind = New::LikeInput);
-  ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   AtomicFile(AtomicFile&&) = delete;
   AtomicFile& operator=(AtomicFile&&) = delete;
 
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return file_.number(); }
 
   /// Mode, owner, access control lists, file capabilities and other extended attributes of the file that is
   /// replaced; where there is none, as `New` says. To be called when the contents are written, since the kernel takes
@@ -107,7 +120,7 @@ class AtomicFile {
   std::filesystem::path target_;
   std::optional<FileIdentity> target_before_;
   std::optional<TemporaryFile> temporary_;
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 }  // namespace sframe_gen::files

@@ -155,7 +155,7 @@ void RegionWriter::copy(Region region) {
   // To ask the file system for holes takes longer than to write a few bytes.
   if (region.size < smallest_hole && digester_ == nullptr) return copy_stored(region);
   while (region.size != 0) {
-    const StoredRange stored = next_stored(input_.descriptor(), region.from, region.from + region.size);
+    const Range stored = next_stored(input_.descriptor(), region.from, region.from + region.size);
     const std::uint64_t begin = region.offset + (stored.begin - region.from);
     const std::uint64_t end = region.offset + (stored.end - region.from);
     if (digester_ != nullptr) digester_->update_zeros(begin - region.offset);

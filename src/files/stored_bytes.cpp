@@ -10,7 +10,7 @@
 
 namespace sframe_gen::files {
 
-StoredRange next_stored(int descriptor, std::uint64_t from, std::uint64_t to) {
+Range next_stored(int descriptor, std::uint64_t from, std::uint64_t to) {
   const off_t data = ::lseek(descriptor, static_cast<off_t>(from), SEEK_DATA);
   // After the last data. Any other error, such as EINVAL, is of a file system that does not tell holes apart.
   if (data < 0 && errno == ENXIO) return {to, to};
@@ -39,15 +39,15 @@ std::span<const std::byte> read_at(FilePlace place, std::uint64_t at, std::uint6
                     std::span(buffer).first(std::min<std::uint64_t>(end - at, buffer.size())));
 }
 
-StoredRange next_stored_at(FilePlace place, std::uint64_t at, std::uint64_t end) {
-  const StoredRange stored = next_stored(place.descriptor, place.offset + at, place.offset + end);
+Range next_stored_at(FilePlace place, std::uint64_t at, std::uint64_t end) {
+  const Range stored = next_stored(place.descriptor, place.offset + at, place.offset + end);
   return {stored.begin - place.offset, stored.end - place.offset};
 }
 
 bool has_zeros(FilePlace place, std::uint64_t at, std::uint64_t end) {
   Buffer buffer;
   while (at < end) {
-    const StoredRange stored = next_stored_at(place, at, end);
+    const Range stored = next_stored_at(place, at, end);
     for (at = stored.begin; at < stored.end;) {
       const auto piece = read_at(place, at, stored.end, buffer);
       const bool are_zeros = std::ranges::all_of(piece, [](std::byte byte) { return byte == std::byte{0}; });
@@ -73,7 +73,7 @@ bool has_same(FilePlace a, FilePlace b, std::uint64_t at, std::uint64_t end) {
 
 bool have_same_bytes(FilePlace a, FilePlace b, std::uint64_t size) {
   for (std::uint64_t at = 0; at < size;) {
-    const StoredRange stored = next_stored_at(a, at, size);
+    const Range stored = next_stored_at(a, at, size);
     if (!has_zeros(b, at, stored.begin) || !has_same(a, b, stored.begin, stored.end)) return false;
     at = stored.end;
   }

@@ -4,16 +4,13 @@
 #include <cstdint>
 #include <span>
 
+#include "support/range.hpp"
+
 namespace sframe_gen::files {
 
-/// Bytes [begin, end) of a file that are stored on its disk; what is in front of them is a hole, and reads as zeros.
-struct StoredRange {
-  std::uint64_t begin = 0, end = 0;
-};
-
-/// Finds the first stored bytes in [from, to) of an open file. begin = end = to: there are none. File systems without
-/// holes store all.
-StoredRange next_stored(int descriptor, std::uint64_t from, std::uint64_t to);
+/// Finds the first bytes in [from, to) of an open file that are stored on its disk. What is between `from` and them is
+/// a hole, and reads as zeros. begin = end = to: there are none. File systems without holes store all.
+Range next_stored(int descriptor, std::uint64_t from, std::uint64_t to);
 
 /// Reads bytes of an open file from `from` on, at most as many as `buffer` holds, and returns the part of it that it
 /// filled. None: there are none (then errno is 0), or they cannot be read, as errno says.

@@ -15,7 +15,7 @@
 #include "elf/check/layout_check.hpp"
 #include "elf/plan/layout.hpp"
 #include "elf/records.hpp"
-#include "elf/undo/restore.hpp"
+#include "elf/undo/undo.hpp"
 #include "elf/write/rewrite.hpp"
 #include "support/folder.hpp"
 

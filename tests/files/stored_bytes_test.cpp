@@ -75,11 +75,11 @@ TEST(NextStored, FindsWhatIsBetweenHoles) {
   const int descriptor = ::memfd_create("test", MFD_CLOEXEC);
   ASSERT_EQ(::ftruncate(descriptor, 1 << 20), 0);
   ASSERT_EQ(::pwrite(descriptor, "x", 1, 1 << 19), 1);
-  const StoredRange stored = next_stored(descriptor, 0, 1 << 20);
+  const Range stored = next_stored(descriptor, 0, 1 << 20);
   EXPECT_LE(stored.begin, 1U << 19);
   EXPECT_GT(stored.end, 1U << 19);
   EXPECT_LT(stored.end - stored.begin, 1U << 17);
-  const StoredRange none = next_stored(descriptor, stored.end, 1 << 20);
+  const Range none = next_stored(descriptor, stored.end, 1 << 20);
   EXPECT_EQ(none.begin, 1U << 20);
   EXPECT_EQ(none.end, 1U << 20);
   ::close(descriptor);

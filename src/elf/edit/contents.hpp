@@ -13,14 +13,10 @@ namespace sframe_gen::elf {
 files::Regions copied_input(const Layout& layout);
 
 /// Returns the output without the bytes of the new section, in whose place there is a hole, and without what gives the
-/// input back (undo/make_undo.hpp).
+/// input back (undo/undo.hpp).
 files::Regions contents_of(const Image& image, const Layout& layout);
 
 /// Puts the bytes of the new section in their place.
 void put_section(const Layout& layout, BytePieces section_bytes, files::Regions& contents);
-
-/// Puts section indices and addresses inside symbol tables, SHT_SYMTAB_SHNDX and SHT_GROUP in their place, as `layout`
-/// renumbers and moves them.
-void put_symbols(const Image& image, const Layout& layout, files::Regions& contents);
 
 }  // namespace sframe_gen::elf

@@ -1,11 +1,11 @@
-#include "elf/undo/make_undo.hpp"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "elf/edit/contents.hpp"
 #include "elf/records.hpp"
+#include "elf/undo/undo.hpp"
+#include "elf/undo/undo_record.hpp"
 #include "support/bytes.hpp"
 
 namespace sframe_gen::elf {
@@ -18,11 +18,11 @@ bool is_symbol_table(const Section& section) {
   return section.header.sh_type == SHT_SYMTAB || section.header.sh_type == SHT_DYNSYM;
 }
 
-bool in_index_table(const Image& input, FileRange range) {
+bool in_index_table(const Image& input, Range range) {
   return std::ranges::any_of(input.sections(), [&](const Section& section) {
     const Elf64_Shdr& header = section.header;
     return has_section_indices(header.sh_type) &&
-           FileRange{header.sh_offset, header.sh_offset + header.sh_size}.contains(range);
+           Range{header.sh_offset, header.sh_offset + header.sh_size}.contains(range);
   });
 }
 
@@ -114,15 +114,15 @@ class Corrections {
   std::size_t end_ = 0;  ///< in the table, of the last correction
 };
 
-UndoDictionary dictionary_of(const Image& input, const Layout& layout, const files::Regions& contents) {
+std::vector<std::byte> dictionary_of(const Image& input, const Layout& layout, const files::Regions& contents) {
   const auto bytes = [&](std::uint64_t begin, std::uint64_t size) {
     return contents.bytes(begin, begin + size, input.file_bytes());
   };
   const auto headers = bytes(0, sizeof(Elf64_Ehdr) + layout.segments.size() * sizeof(Elf64_Phdr));
-  if (!input.has_section_headers()) return UndoDictionary(headers);
+  if (!input.has_section_headers()) return undo_dictionary(headers, {}, {});
   const Elf64_Shdr& names = layout.sections[layout.header.e_shstrndx].header;
-  return {headers, bytes(names.sh_offset, names.sh_size),
-          bytes(layout.header.e_shoff, layout.sections.size() * sizeof(Elf64_Shdr))};
+  return undo_dictionary(headers, bytes(names.sh_offset, names.sh_size),
+                         bytes(layout.header.e_shoff, layout.sections.size() * sizeof(Elf64_Shdr)));
 }
 
 /// The last of the section headers is the record's.
@@ -134,8 +134,6 @@ std::vector<std::byte> undo_header(const Layout& layout, std::uint64_t begin, st
   store_section(bytes, header, endian);
   return bytes;
 }
-
-}  // namespace
 
 UndoRecord make_undo(const Image& input, const Layout& layout, const files::Regions& contents) {
   UndoRecord record;
@@ -151,16 +149,18 @@ UndoRecord make_undo(const Image& input, const Layout& layout, const files::Regi
   return record;
 }
 
+}  // namespace
+
 void append_undo(const Image& input, const Layout& layout, const std::function<Digester()>& original,
                  files::Regions& contents) {
   const UndoRecord record = make_undo(input, layout, contents);
-  std::vector<std::byte> encoded = encode_undo(record, dictionary_of(input, layout, contents).bytes());
+  std::vector<std::byte> encoded = encode_undo(record, dictionary_of(input, layout, contents));
 
   const std::uint64_t begin = contents.size();
   if (input.has_section_headers())
     contents.put_bytes(begin - sizeof(Elf64_Shdr), undo_header(layout, begin, encoded.size(), input.endian()));
   Digester digester = original();
-  for (const FileRange& range : uncopied(record.pieces, begin)) {
+  for (const Range& range : uncopied(record.pieces, begin)) {
     for (const Region& region : contents.part(range.begin, range.end)) {
       digester.update(region.contents(input.file_bytes()));
       if (region.source == Region::Source::Hole) digester.update_zeros(region.size);

@@ -1,11 +1,10 @@
-#include "elf/undo/restore.hpp"
-
 #include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "elf/records.hpp"
+#include "elf/undo/undo.hpp"
 #include "elf/undo/undo_record.hpp"
 #include "files/atomic_file.hpp"
 #include "files/regions.hpp"
@@ -36,15 +35,13 @@ std::optional<DecodedUndo> read_record(const Image& converted, const NewSection&
   const auto headers =
       converted.slice(0, sizeof(Elf64_Ehdr) + converted.segments().size() * sizeof(Elf64_Phdr), "program headers");
   const Origin origin{converted.name(), section->name};
-  if (!converted.has_section_headers()) {
-    const auto record = without_trailer(converted.bytes_of(*section), added);
-    return decode_undo(record, UndoDictionary(headers).bytes(), origin);
-  }
-  const FileRange table = converted.section_table();
-  const UndoDictionary dictionary(headers,
-                                  converted.bytes_of(converted.sections()[converted.section_name_table_index()]),
-                                  converted.slice(table.begin, table.end - table.begin, "section headers"));
-  return decode_undo(converted.bytes_of(*section), dictionary.bytes(), origin);
+  if (!converted.has_section_headers())
+    return decode_undo(without_trailer(converted.bytes_of(*section), added), undo_dictionary(headers, {}, {}), origin);
+  const Range table = converted.section_table();
+  const auto dictionary =
+      undo_dictionary(headers, converted.bytes_of(converted.sections()[converted.section_name_table_index()]),
+                      converted.slice(table.begin, table.size(), "section headers"));
+  return decode_undo(converted.bytes_of(*section), dictionary, origin);
 }
 
 /// Returns the original but for section indices and corrections. Nothing where the record does not fit the file.
@@ -86,8 +83,8 @@ Digest digest_of_both(const Image& original, const Image& converted, const UndoR
   Digester digester;
   digester.update(original.file_bytes());
   const std::uint64_t end = converted.sections().back().header.sh_offset;
-  for (const FileRange& range : uncopied(record.pieces, end))
-    digester.update(converted.slice(range.begin, range.end - range.begin, "rest"));
+  for (const Range& range : uncopied(record.pieces, end))
+    digester.update(converted.slice(range.begin, range.size(), "rest"));
   return digester.digest();
 }
 
@@ -123,19 +120,19 @@ std::uint64_t restore_original(const Image& converted, const NewSection& added, 
 }
 
 std::uint64_t original_size(const Image& converted, const NewSection& added) {
-  const files::UnnamedFile file(std::filesystem::path(converted.name()).parent_path());
-  return restore_original(converted, added, file.descriptor(), converted.name());
+  const files::Descriptor file = files::open_unnamed(std::filesystem::path(converted.name()).parent_path());
+  return restore_original(converted, added, file.number(), converted.name());
 }
 
 std::optional<Image> find_original(const Image& image, const NewSection& added, const std::filesystem::path& folder) {
   if (image.find_section(added.undo_name) == nullptr) return {};
-  const files::UnnamedFile file(folder);
+  const files::Descriptor file = files::open_unnamed(folder);
   try {
-    restore_original(image, added, file.descriptor(), image.name());
+    restore_original(image, added, file.number(), image.name());
   } catch (const Refused&) {
     return {};
   }
-  return Image::open(file.descriptor(), image.name());
+  return Image::open(file.number(), image.name());
 }
 
 }  // namespace sframe_gen::elf

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <new>
+#include <numeric>
 #include <stdexcept>
+#include <utility>
 
+#include "elf/records.hpp"
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
 
@@ -21,42 +25,31 @@ const Bytef* pointer(std::span<const std::byte> bytes) {
   return reinterpret_cast<const Bytef*>(bytes.data());
 }
 
-/// The best compression takes three to ten times as long as the usual one, up to a third of a millisecond, to save 13
-/// to 23 bytes of some hundred: it goes through all the zeros of headers. What zlib has to clear before it begins takes
-/// as long again, so what is small gets small tables.
-struct Deflater : z_stream {
-  /// `size`: of the bytes and the dictionary.
-  explicit Deflater(std::size_t size) : z_stream{} {
-    constexpr int small_window = 14, small_memory = 5, usual_memory = 8;
-    const bool is_small = size <= std::size_t{1} << small_window;
-    if (::deflateInit2(this, Z_DEFAULT_COMPRESSION, Z_DEFLATED, is_small ? small_window : MAX_WBITS,
-                       is_small ? small_memory : usual_memory, Z_DEFAULT_STRATEGY) != Z_OK)
-      throw std::bad_alloc();
-  }
-  ~Deflater() { ::deflateEnd(this); }
-  Deflater(const Deflater&) = delete;
-  Deflater& operator=(const Deflater&) = delete;
-};
+void set_buffers(z_stream& stream, std::span<const std::byte> input, std::span<std::byte> output) {
+  stream.next_in = const_cast<Bytef*>(pointer(input));
+  stream.avail_in = static_cast<uInt>(input.size());
+  stream.next_out = reinterpret_cast<Bytef*>(output.data());
+  stream.avail_out = static_cast<uInt>(output.size());
+}
 
-struct Inflater : z_stream {
-  Inflater() : z_stream{} {
-    if (::inflateInit(this) != Z_OK) throw std::bad_alloc();
-  }
-  ~Inflater() { ::inflateEnd(this); }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
-};
+/// Ends what it points at.
+using Stream = std::unique_ptr<z_stream, int (*)(z_stream*)>;
 
 }  // namespace
 
 std::vector<std::byte> deflate(std::span<const std::byte> bytes, std::span<const std::byte> dictionary) {
-  Deflater stream(bytes.size() + dictionary.size());
+  // Small inputs get small tables, as zlib clears them first. The best compression takes much longer than the usual
+  // one, on the zeros of headers, to save some bytes.
+  constexpr int small_window = 14, small_memory = 5, usual_memory = 8;
+  const bool is_small = bytes.size() + dictionary.size() <= std::size_t{1} << small_window;
+  z_stream stream{};
+  if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, is_small ? small_window : MAX_WBITS,
+                     is_small ? small_memory : usual_memory, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
+  const Stream end(&stream, ::deflateEnd);
   ::deflateSetDictionary(&stream, pointer(dictionary), static_cast<uInt>(dictionary.size()));
   std::vector<std::byte> deflated(::deflateBound(&stream, bytes.size()));
-  stream.next_in = const_cast<Bytef*>(pointer(bytes));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(deflated.data());
-  stream.avail_out = static_cast<uInt>(deflated.size());
+  set_buffers(stream, bytes, deflated);
   if (::deflate(&stream, Z_FINISH) != Z_STREAM_END) throw std::logic_error("deflateBound is too small");
   deflated.resize(stream.total_out);
   return deflated;
@@ -65,12 +58,11 @@ std::vector<std::byte> deflate(std::span<const std::byte> bytes, std::span<const
 std::optional<std::vector<std::byte>> inflate(std::span<const std::byte> stream_bytes, std::uint64_t size,
                                               std::span<const std::byte> dictionary) {
   if (size / largest_ratio > stream_bytes.size()) return {};
-  Inflater stream;
+  z_stream stream{};
+  if (::inflateInit(&stream) != Z_OK) throw std::bad_alloc();
+  const Stream end(&stream, ::inflateEnd);
   std::vector<std::byte> bytes(size);
-  stream.next_in = const_cast<Bytef*>(pointer(stream_bytes));
-  stream.avail_in = static_cast<uInt>(stream_bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
-  stream.avail_out = static_cast<uInt>(bytes.size());
+  set_buffers(stream, stream_bytes, bytes);
   int status = ::inflate(&stream, Z_FINISH);
   if (status == Z_NEED_DICT &&
       ::inflateSetDictionary(&stream, pointer(dictionary), static_cast<uInt>(dictionary.size())) == Z_OK)
@@ -173,10 +165,6 @@ std::uint64_t trailer_size(const NewSection& section) {
   return sizeof(std::uint64_t) + section.undo_name.size();
 }
 
-bool begins_undo_record(std::span<const std::byte> bytes) {
-  return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
-}
-
 }  // namespace
 
 std::vector<std::byte> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary) {
@@ -196,12 +184,10 @@ std::span<std::byte> digest_of(std::vector<std::byte>& encoded) {
 std::optional<DecodedUndo> decode_undo(std::span<const std::byte> bytes, std::span<const std::byte> dictionary,
                                        const Origin& origin) {
   ByteReader reader(bytes, Endian::Little, origin);
-  if (const auto found = reader.take(magic.size(), "format of the record");
-      !std::equal(found.begin(), found.end(), magic.begin()))
+  if (!std::ranges::equal(reader.take(magic.size(), "format of the record"), magic))
     throw Refused(origin.file, "was converted by another version of sframe-gen, which has to undo it");
   DecodedUndo undo;
-  const auto digest = reader.take(undo.digest.size(), "digest");
-  std::copy(digest.begin(), digest.end(), undo.digest.begin());
+  std::ranges::copy(reader.take(undo.digest.size(), "digest"), undo.digest.begin());
   const std::uint64_t size = reader.uleb128("size of the body");
   const auto body = inflate(reader.take(reader.left(), "body"), size, dictionary);
   if (!body) return {};
@@ -216,42 +202,33 @@ std::vector<std::byte> undo_trailer(std::uint64_t record_size, const NewSection&
   return writer.release();
 }
 
-std::optional<FileRange> find_undo_trailer(std::span<const std::byte> file, const NewSection& section) {
+std::optional<Range> find_undo_trailer(std::span<const std::byte> file, const NewSection& section) {
   if (file.size() < trailer_size(section)) return {};
-  const std::uint64_t end = file.size() - trailer_size(section);
-  const auto size = load<std::uint64_t>(file.subspan(end), Endian::Little);
-  const auto expected = undo_trailer(size, section);
-  if (size > end || !std::equal(expected.begin(), expected.end(), file.begin() + static_cast<std::ptrdiff_t>(end)))
-    return {};
-  if (!begins_undo_record(file.subspan(end - size, size))) return {};
-  return FileRange{end - size, file.size()};
+  const auto trailer = file.last(trailer_size(section));
+  const auto size = load<std::uint64_t>(trailer, Endian::Little);
+  const auto rest = file.first(file.size() - trailer.size());
+  if (size > rest.size() || size < magic.size() || !equal_bytes(trailer, undo_trailer(size, section))) return {};
+  const std::uint64_t begin = rest.size() - size;
+  if (!equal_bytes(file.subspan(begin, magic.size()), magic)) return {};
+  return Range{begin, file.size()};
 }
 
 std::span<const std::byte> without_trailer(std::span<const std::byte> record, const NewSection& section) {
   return record.first(record.size() - std::min<std::uint64_t>(record.size(), trailer_size(section)));
 }
 
-UndoDictionary::UndoDictionary(std::span<const std::byte> headers) : bytes_(headers.begin(), headers.end()) {}
-
-UndoDictionary::UndoDictionary(std::span<const std::byte> headers, std::span<const std::byte> section_names,
-                               std::span<const std::byte> section_table) {
-  const auto others = section_table.first(section_table.size() - sizeof(Elf64_Shdr));
-  for (const auto& part : {headers, section_names, others}) bytes_.insert(bytes_.end(), part.begin(), part.end());
+std::vector<std::byte> undo_dictionary(std::span<const std::byte> headers, std::span<const std::byte> section_names,
+                                       std::span<const std::byte> section_table) {
+  const auto others = section_table.first(section_table.size() - std::min(section_table.size(), sizeof(Elf64_Shdr)));
+  std::vector<std::byte> bytes;
+  for (const auto& part : {headers, section_names, others}) bytes.insert(bytes.end(), part.begin(), part.end());
+  return bytes;
 }
 
-std::vector<FileRange> uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size) {
-  std::vector<FileRange> copied;
-  copied.reserve(pieces.size());
+RangeSet uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size) {
+  std::vector<Range> copied;
   for (const UndoPiece& piece : pieces) copied.push_back({piece.from, piece.from + piece.size});
-  std::sort(copied.begin(), copied.end(), [](const FileRange& a, const FileRange& b) { return a.begin < b.begin; });
-  std::vector<FileRange> rest;
-  std::uint64_t done = 0;
-  for (const FileRange& range : copied) {
-    if (done < range.begin) rest.push_back({done, range.begin});
-    done = std::max(done, range.end);
-  }
-  if (done < size) rest.push_back({done, size});
-  return rest;
+  return RangeSet({{0, size}}).without(RangeSet(std::move(copied)));
 }
 
 namespace {
@@ -261,7 +238,7 @@ std::vector<std::uint32_t> invert(const std::vector<std::uint32_t>& new_index_of
   std::uint32_t count = 0;
   for (const std::uint32_t index : new_index_of) count = std::max(count, index < SHN_LORESERVE ? index + 1 : 0);
   std::vector<std::uint32_t> old_index_of(count);
-  for (std::uint32_t i = 0; i < count; ++i) old_index_of[i] = i;
+  std::iota(old_index_of.begin(), old_index_of.end(), 0U);
   for (std::uint32_t i = 0; i < new_index_of.size(); ++i)
     if (new_index_of[i] < count) old_index_of[new_index_of[i]] = i;
   return old_index_of;

@@ -7,31 +7,18 @@
 #include <vector>
 
 #include "elf/new_section.hpp"
-#include "elf/records.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/digest.hpp"
 #include "support/endian.hpp"
+#include "support/range.hpp"
 
-namespace sframe_gen::elf {
-
-/// A zlib stream (RFC 1950) of `bytes`. What `dictionary` holds already, of which the last 32 KiB count, costs next to
-/// nothing.
-std::vector<std::byte> deflate(std::span<const std::byte> bytes, std::span<const std::byte> dictionary);
-
-/// The `size` bytes of such a stream. Nothing when the stream is damaged, was made with another dictionary, or has
-/// another size.
-std::optional<std::vector<std::byte>> inflate(std::span<const std::byte> stream, std::uint64_t size,
-                                              std::span<const std::byte> dictionary);
-
-}  // namespace sframe_gen::elf
-
-/// What a converted file keeps so that `--remove` can give back the original, in an unloaded section behind everything
+/// What a converted file keeps so that `--remove` can give back the original, in an unloaded section after everything
 /// else, or, where there are no section headers to name one, at the end of the file:
 ///
 ///     "SFU" 01    format of the record
 ///     digest      of the original, followed by what the converted file does not share with it
 ///     uleb128     size of the body
-///     body        a zlib stream; its dictionary is what the converted file says in its headers and section names
+///     body        a zlib stream; its dictionary is what the converted file has in its headers and section names
 ///
 /// The body, all numbers ULEB128, signed ones SLEB128:
 ///
@@ -41,7 +28,7 @@ std::optional<std::vector<std::byte>> inflate(std::span<const std::byte> stream,
 ///     count of corrections; each: offset less the end of the one before, bytes
 ///     the literal bytes of all pieces, the bytes of all corrections
 ///
-/// In a file without section headers, these bytes follow the record and end the file:
+/// In a file without section headers, a trailer follows the record and ends the file:
 ///
 ///     size        of the record, 8 bytes, the lowest first
 ///     name        NewSection::undo_name, without a zero
@@ -55,7 +42,7 @@ struct UndoPiece {
   friend bool operator==(const UndoPiece&, const UndoPiece&) = default;
 };
 
-/// Bytes that the steps before it get wrong.
+/// Bytes that are still wrong when pieces and section indices are restored.
 struct UndoCorrection {
   std::uint64_t offset = 0;  ///< in the original
   std::vector<std::byte> bytes;
@@ -70,10 +57,10 @@ struct UndoRecord {
   friend bool operator==(const UndoRecord&, const UndoRecord&) = default;
 };
 
-/// Everything but the digest, which is all zero and depends on the size of this.
+/// Returns the record with a digest of zeros: its size is among the bytes that the digest covers.
 std::vector<std::byte> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary);
 
-/// The digest's place in those bytes.
+/// Returns the digest's place in those bytes.
 std::span<std::byte> digest_of(std::vector<std::byte>& encoded);
 
 struct DecodedUndo {
@@ -81,36 +68,36 @@ struct DecodedUndo {
   Digest digest{};
 };
 
-/// Nothing when the dictionary is another. Throws Refused for a record of another format, MalformedInput for a damaged
-/// one. Pieces and corrections still have to be checked against the file.
+/// Returns nothing if the dictionary is another. Throws Refused for a record of another format, MalformedInput for a
+/// damaged one. Pieces and corrections are still to be checked against the file.
 std::optional<DecodedUndo> decode_undo(std::span<const std::byte> bytes, std::span<const std::byte> dictionary,
                                        const Origin& origin);
 
-/// What ends a file without section headers, behind a record of `record_size` bytes.
+/// Returns the trailer after a record of `record_size` bytes.
 std::vector<std::byte> undo_trailer(std::uint64_t record_size, const NewSection& section);
 
-/// Record and trailer, if the file ends with both.
-std::optional<FileRange> find_undo_trailer(std::span<const std::byte> file, const NewSection& section);
+/// Finds record and trailer, if the file ends with both.
+std::optional<Range> find_undo_trailer(std::span<const std::byte> file, const NewSection& section);
 
-/// The record in those bytes.
+/// Returns the record in those bytes.
 std::span<const std::byte> without_trailer(std::span<const std::byte> record, const NewSection& section);
 
-/// What a converted file has in its headers: most of what they had before.
-class UndoDictionary {
- public:
-  /// `section_table` ends with the header of the record's own section, which does not count.
-  UndoDictionary(std::span<const std::byte> headers, std::span<const std::byte> section_names,
-                 std::span<const std::byte> section_table);
-  /// Of a file without section headers.
-  explicit UndoDictionary(std::span<const std::byte> headers);
-  const std::vector<std::byte>& bytes() const { return bytes_; }
+/// Returns what a converted file has in its headers: most of what they had before. `section_table` ends with the header
+/// of the record's own section, which does not count. It and the names are empty without section headers.
+std::vector<std::byte> undo_dictionary(std::span<const std::byte> headers, std::span<const std::byte> section_names,
+                                       std::span<const std::byte> section_table);
 
- private:
-  std::vector<std::byte> bytes_;
-};
+/// Returns a zlib stream (RFC 1950) of `bytes`. What `dictionary` has already, in its last 32 KiB, costs next to
+/// nothing.
+std::vector<std::byte> deflate(std::span<const std::byte> bytes, std::span<const std::byte> dictionary);
+
+/// Returns the `size` bytes of such a stream. Nothing if the stream is damaged, was made with another dictionary, or
+/// has another size.
+std::optional<std::vector<std::byte>> inflate(std::span<const std::byte> stream, std::uint64_t size,
+                                              std::span<const std::byte> dictionary);
 
 /// Returns the parts of [0, size) of the converted file that no piece copies.
-std::vector<FileRange> uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size);
+RangeSet uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size);
 
 /// Checks whether sections of this type hold indices of other sections: symbol tables, SHT_SYMTAB_SHNDX and SHT_GROUP.
 bool has_section_indices(std::uint32_t section_type);

@@ -10,8 +10,7 @@
 
 #include "elf/check/layout_check.hpp"
 #include "elf/edit/contents.hpp"
-#include "elf/undo/make_undo.hpp"
-#include "elf/undo/restore.hpp"
+#include "elf/undo/undo.hpp"
 #include "files/stored_bytes.hpp"
 #include "sframe_gen/error.hpp"
 
@@ -37,7 +36,7 @@ std::uint64_t unmoved_size(const Image& image) {
 void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Digester& digester) {
   std::array<std::byte, std::size_t{1} << 15> buffer;
   while (from < to) {
-    const files::StoredRange stored = files::next_stored(image.descriptor(), from, to);
+    const Range stored = files::next_stored(image.descriptor(), from, to);
     digester.update_zeros(stored.begin - from);
     for (from = stored.begin; from < stored.end;) {
       const std::uint64_t size = std::min<std::uint64_t>(stored.end - from, buffer.size());

@@ -2,13 +2,22 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
+#include "elf/plan/layout.hpp"
+#include "files/regions.hpp"
+#include "support/digest.hpp"
 
 namespace sframe_gen::elf {
+
+/// Puts what gives back `input` at the end of `contents`, which are complete otherwise, into the section that the
+/// layout has for it. `original` returns what has seen the bytes of `input`; it is called last, as it may have to wait.
+void append_undo(const Image& input, const Layout& layout, const std::function<Digester()>& original,
+                 files::Regions& contents);
 
 /// Writes what `converted` was made from when it got `added` to `output`, an empty file, and returns its size. Throws
 /// SystemFailure, and Refused if `converted` is not a file that sframe-gen wrote, or any byte of it has changed since;
