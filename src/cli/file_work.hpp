@@ -4,9 +4,12 @@
 #include <filesystem>
 #include <iosfwd>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/file_tree.hpp"
 #include "cli/options.hpp"
+#include "cli/report/text.hpp"
 #include "command_line/program.hpp"
 #include "sframe_gen/convert.hpp"
 
@@ -32,5 +35,24 @@ struct FileResult {
 /// work inside the file is; null where other files are at work as well.
 FileResult work_on(const Subject& subject, const Options& options, std::ostream& out, std::ostream& err,
                    command_line::Progress* progress);
+
+/// What became of all files of a run.
+class Totals {
+ public:
+  void add(const FileResult& result);
+  /// Exit status: 1 if any file failed or differed, else 3 if any has a row that cannot be checked.
+  int status() const;
+
+  /// "340 files: 320 converted, 18 refused, 2 failed; 123456 rows, 234567 bytes added", and a line for each reason.
+  /// Files with rows that cannot be checked follow the verified ones, if there are any.
+  void write(Action action, std::ostream& out) const;
+  /// One object, {"total": …}.
+  void write_json(Action action, std::ostream& out) const;
+
+ private:
+  std::uint64_t done_ = 0, unchecked_ = 0, refused_ = 0, failed_ = 0, rows_ = 0;
+  std::int64_t growth_ = 0;
+  ReasonCounts reasons_;
+};
 
 }  // namespace sframe_gen::cli

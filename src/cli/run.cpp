@@ -15,7 +15,6 @@
 #include "cli/file_tree.hpp"
 #include "cli/file_work.hpp"
 #include "cli/report/json.hpp"
-#include "cli/totals.hpp"
 #include "command_line/program.hpp"
 #include "convert/convert_file.hpp"
 #include "support/text.hpp"

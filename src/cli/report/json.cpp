@@ -4,7 +4,6 @@
 
 #include <ostream>
 
-#include "cli/report/text.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "support/text.hpp"
 
@@ -14,8 +13,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// Names of files and symbols are bytes: what is not UTF-8 becomes U+FFFD.
 std::string line_of(const ordered_json& json) {
-  // Names in files need not be UTF-8.
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
@@ -97,8 +96,6 @@ void write_json(const std::string& file, const FileSection& section,
 }
 
 namespace {
-
-using nlohmann::ordered_json;
 
 ordered_json reasons_as_json(const Coverage& coverage) {
   ordered_json reasons = ordered_json::object();
@@ -317,9 +314,15 @@ void add_plans(ordered_json& json, const std::vector<TriedPlan>& plans) {
   json["plans"] = std::move(list);
 }
 
-/// File names and symbols are bytes; what is not UTF-8 becomes U+FFFD.
 void write(const ordered_json& json, std::ostream& out) {
-  out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+  out << line_of(json) << '\n';
+}
+
+ordered_json json_of(const ReaderVerdict& verdict) {
+  ordered_json json{{"reader", verdict.reader->name}, {"verdict", name_of(verdict.kind)}};
+  if (!verdict.why.empty()) json["why"] = verdict.why;
+  if (verdict.helped_by_target) json["option"] = option_of(verdict);
+  return json;
 }
 
 }  // namespace
@@ -367,6 +370,12 @@ void write_json(const std::string& file, const std::vector<MemberVerification>& 
   write(json, out);
 }
 
+void write_json(const CheckedSection& checked, std::ostream& out) {
+  ordered_json json{{"file", checked.name}, {"readers", ordered_json::array()}};
+  for (const ReaderVerdict& verdict : checked.verdicts) json["readers"].push_back(json_of(verdict));
+  write(json, out);
+}
+
 void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
                         const std::vector<TriedPlan>& plans) {
   ordered_json json{{"file", file}, {"status", status}, {"error", error}};
@@ -375,7 +384,7 @@ void write_json_failure(const std::string& file, const std::string& status, cons
 }
 
 void write_json_total(const std::vector<std::pair<std::string, std::uint64_t>>& numbers, std::int64_t growth,
-                      const std::vector<std::pair<std::string, std::uint64_t>>& reasons, std::ostream& out) {
+                      const ReasonCounts& reasons, std::ostream& out) {
   ordered_json total = ordered_json::object();
   for (const auto& [name, number] : numbers) total[name] = number;
   total["file_growth"] = growth;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/report/text.hpp"
+#include "sframe_gen/check.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/section.hpp"
 #include "sframe_gen/verify.hpp"
@@ -24,11 +26,8 @@ void write_json(const std::string& file, const FileSection& section,
                 const std::function<bool(const sframe::Fde&)>& wanted,
                 const std::function<DescribedFunction(const sframe::Fde&)>& describe, std::ostream& out);
 
-}  // namespace sframe_gen::cli
-
-/// One JSON object on one line for each file. Keys keep their order; addresses are strings in hex, as JSON's numbers
-/// lose bits.
-namespace sframe_gen::cli {
+// One JSON object on one line for each file. Keys keep their order; addresses are strings in hex, as JSON's numbers
+// lose bits.
 
 /// Plans are named where there are any. An archive has an object for each member in "members".
 void write_json(const std::string& file, const std::string& output, const Outcome& outcome,
@@ -37,12 +36,13 @@ void write_json(const std::string& file, const std::string& output, const Emitte
 void write_json(const std::string& file, const std::string& output, const Removed& removed, std::ostream& out);
 void write_json(const std::string& file, const Verification& result, std::ostream& out);
 void write_json(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
+void write_json(const CheckedSection& checked, std::ostream& out);
 /// A file that "failed", or was "refused" and passed over.
 void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
                         const std::vector<TriedPlan>& plans = {});
 
 /// {"total": {…}} of a run: numbers, by how much files grew, and how often each reason came.
 void write_json_total(const std::vector<std::pair<std::string, std::uint64_t>>& numbers, std::int64_t growth,
-                      const std::vector<std::pair<std::string, std::uint64_t>>& reasons, std::ostream& out);
+                      const ReasonCounts& reasons, std::ostream& out);
 
 }  // namespace sframe_gen::cli

@@ -1,7 +1,5 @@
 #include "cli/report/text.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -40,20 +38,19 @@ void write(const Coverage& coverage, std::ostream& out) {
   out << "    " << saved.by_sharing << " by rows that several descriptors have in one place\n";
 }
 
-struct Savings {
-  std::ostream& out;
-  void operator()(const Linked& linked) const { write(linked.coverage, out); }
-  void operator()(const Object& object) const { write(object.coverage, out); }
-  void operator()(const Filled& filled) const { write(filled.coverage, out); }
-  void operator()(const Archive& archive) const {
-    if (const auto coverage = sum_of(archive)) write(*coverage, out);
-  }
-};
+/// The coverage of what is no archive.
+const Coverage& coverage_of(const Outcome& outcome) {
+  if (const auto* const linked = std::get_if<Linked>(&outcome)) return linked->coverage;
+  if (const auto* const object = std::get_if<Object>(&outcome)) return object->coverage;
+  return std::get<Filled>(outcome).coverage;
+}
 
 }  // namespace
 
 void write_savings(const Outcome& outcome, std::ostream& out) {
-  std::visit(Savings{out}, outcome);
+  const auto* const archive = std::get_if<Archive>(&outcome);
+  if (archive == nullptr) return write(coverage_of(outcome), out);
+  if (const auto coverage = sum_of(*archive)) write(*coverage, out);
 }
 
 namespace {
@@ -85,24 +82,25 @@ std::string short_form(const std::string& why_not) {
   return why_not.substr(0, why_not.find("; "));
 }
 
-/// In the order in which they first occur.
-std::vector<std::pair<std::string, std::uint64_t>> reasons_of(const Archive& archive) {
-  std::vector<std::pair<std::string, std::uint64_t>> reasons;
+ReasonCounts reasons_of(const Archive& archive) {
+  ReasonCounts reasons;
   for (const ArchiveMember& member : archive.members) {
-    const auto* const why_not = std::get_if<std::string>(&member.outcome);
-    if (why_not == nullptr) continue;
-    const std::string reason = short_form(*why_not);
-    const auto known = std::ranges::find(reasons, reason, &std::pair<std::string, std::uint64_t>::first);
-    if (known == reasons.end()) {
-      reasons.emplace_back(reason, 1);
-    } else {
-      ++known->second;
-    }
+    if (const auto* const why_not = std::get_if<std::string>(&member.outcome))
+      add_reason(reasons, short_form(*why_not));
   }
   return reasons;
 }
 
 }  // namespace
+
+void add_reason(ReasonCounts& reasons, const std::string& reason) {
+  const auto known = std::ranges::find(reasons, reason, &ReasonCounts::value_type::first);
+  if (known == reasons.end()) {
+    reasons.emplace_back(reason, 1);
+  } else {
+    ++known->second;
+  }
+}
 
 std::size_t converted_count(const Archive& archive) {
   const auto is_converted = [](const ArchiveMember& m) { return std::holds_alternative<Object>(m.outcome); };
@@ -176,21 +174,6 @@ void write_places(const Coverage& coverage, std::ostream& out) {
   }
 }
 
-struct Places {
-  std::ostream& out;
-  void operator()(const Linked& linked) const { write_places(linked.coverage, out); }
-  void operator()(const Object& object) const { write_places(object.coverage, out); }
-  void operator()(const Filled& filled) const { write_places(filled.coverage, out); }
-  void operator()(const Archive& archive) const {
-    for (const ArchiveMember& member : archive.members) {
-      const auto* const object = std::get_if<Object>(&member.outcome);
-      if (object == nullptr || !object->coverage.code) continue;
-      out << "  " << printable(member.name) << ":\n";
-      write_places(object->coverage, out);
-    }
-  }
-};
-
 }  // namespace
 
 void write_code(const CodeCoverage& code, std::ostream& out) {
@@ -206,12 +189,15 @@ void write_code(const CodeCoverage& code, std::ostream& out) {
 }
 
 void write_code_places(const Outcome& outcome, std::ostream& out) {
-  std::visit(Places{out}, outcome);
+  const auto* const archive = std::get_if<Archive>(&outcome);
+  if (archive == nullptr) return write_places(coverage_of(outcome), out);
+  for (const ArchiveMember& member : archive->members) {
+    const auto* const object = std::get_if<Object>(&member.outcome);
+    if (object == nullptr || !object->coverage.code) continue;
+    out << "  " << printable(member.name) << ":\n";
+    write_places(object->coverage, out);
+  }
 }
-
-namespace {
-
-using nlohmann::ordered_json;
 
 const char* name_of(ReaderVerdict::Kind kind) {
   switch (kind) {
@@ -229,15 +215,6 @@ std::string option_of(const ReaderVerdict& verdict) {
   return verdict.helped_by_target ? "--for=" + std::string(verdict.reader->name) : "";
 }
 
-ordered_json json_of(const ReaderVerdict& verdict) {
-  ordered_json json{{"reader", verdict.reader->name}, {"verdict", name_of(verdict.kind)}};
-  if (!verdict.why.empty()) json["why"] = verdict.why;
-  if (verdict.helped_by_target) json["option"] = option_of(verdict);
-  return json;
-}
-
-}  // namespace
-
 void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out) {
   for (const ReaderVerdict& verdict : checked.verdicts) {
     if (quiet && verdict.kind == ReaderVerdict::Kind::Accepts) continue;
@@ -246,13 +223,6 @@ void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out
     if (verdict.helped_by_target) out << "; " << option_of(verdict) << " helps";
     out << '\n';
   }
-}
-
-void write_json(const CheckedSection& checked, std::ostream& out) {
-  ordered_json json{{"file", checked.name}, {"readers", ordered_json::array()}};
-  for (const ReaderVerdict& verdict : checked.verdicts) json["readers"].push_back(json_of(verdict));
-  // Names in files need not be UTF-8.
-  out << json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
 }
 
 namespace {
@@ -315,24 +285,6 @@ std::string place_of(const Emitted& emitted) {
   return {};
 }
 
-/// Each kind of outcome in its own words.
-class Summary {
- public:
-  Summary(const std::string& file, std::ostream& out) : file_(file), out_(out) {}
-  void operator()(const Linked& linked) const { write_coverage(file_, linked.coverage, out_); }
-  void operator()(const Object& object) const { write_coverage(file_, object.coverage, out_); }
-  void operator()(const Filled& filled) const { write_coverage(file_, filled.coverage, out_); }
-  void operator()(const Archive& archive) const {
-    const std::string title = file_ + ": " + members_of(archive);
-    if (const auto coverage = sum_of(archive)) return write_coverage(title, *coverage, out_);
-    out_ << printable(title) << '\n';
-  }
-
- private:
-  const std::string& file_;
-  std::ostream& out_;
-};
-
 class Details {
  public:
   Details(const std::string& file, std::ostream& out) : file_(file), out_(out) {}
@@ -375,7 +327,11 @@ class Details {
 }  // namespace
 
 void write_summary(const std::string& file, const Outcome& outcome, std::ostream& out) {
-  std::visit(Summary(file, out), outcome);
+  const auto* const archive = std::get_if<Archive>(&outcome);
+  if (archive == nullptr) return write_coverage(file, coverage_of(outcome), out);
+  const std::string title = file + ": " + members_of(*archive);
+  if (const auto coverage = sum_of(*archive)) return write_coverage(title, *coverage, out);
+  out << printable(title) << '\n';
 }
 
 void write_summary(const std::string& file, const Emitted& emitted, std::ostream& out) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sframe_gen/check.hpp"
@@ -10,6 +12,10 @@
 #include "sframe_gen/verify.hpp"
 
 namespace sframe_gen::cli {
+
+/// How often each reason came, in the order in which they first came.
+using ReasonCounts = std::vector<std::pair<std::string, std::uint64_t>>;
+void add_reason(ReasonCounts& reasons, const std::string& reason);
 
 /// "9 of 12 members converted, 3 left alone (3 is not an ELF file)".
 std::string members_of(const Archive& archive);
@@ -19,10 +25,7 @@ std::optional<Coverage> sum_of(const Archive& archive);
 
 std::size_t converted_count(const Archive& archive);
 
-}  // namespace sframe_gen::cli
-
-/// What readers make of a section.
-namespace sframe_gen::cli {
+// What readers make of a section.
 
 /// A line a reader:
 ///
@@ -32,13 +35,12 @@ namespace sframe_gen::cli {
 /// `quiet`: those that do not accept.
 void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out);
 
-/// One JSON object on one line.
-void write_json(const CheckedSection& checked, std::ostream& out);
+/// "refuses"
+const char* name_of(ReaderVerdict::Kind kind);
+/// "--for=glibc", if that helps; else empty.
+std::string option_of(const ReaderVerdict& verdict);
 
-}  // namespace sframe_gen::cli
-
-/// What people read. A summary is one line and names the file; details follow it.
-namespace sframe_gen::cli {
+// What people read. A summary is one line and names the file; details follow it.
 
 /// "libc.so.6: 3812 functions: 3790 whole, 12 in part, 10 left out (9 CFA is a DWARF expression …)"; of an archive
 /// "libfoo.a: 9 of 12 members converted, 3 left alone (3 is not an ELF file): 345 functions: 340 whole …".
