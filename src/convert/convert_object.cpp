@@ -97,7 +97,7 @@ namespace {
 
 /// An object with its new section, not written yet.
 struct NewObject {
-  object::ObjectForm form;
+  files::Regions form;
   Object outcome;
   bool is_unchanged = false;
 };
@@ -106,26 +106,20 @@ NewObject make_object(const elf::Image& object, const ConvertOptions& options) {
   object::check_preconditions(object, options.drop_signature);
   LoweredObject lowered = lower_object(object, options);
   const std::uint64_t old_size = object.file_bytes().size();
-  if (lowered.has_only_empty_functions)
-    return {{old_size, {{{0, old_size}, {}}}}, {std::move(lowered.coverage), 0, 0}, true};
+  if (lowered.has_only_empty_functions) {
+    NewObject same{files::Regions(), {std::move(lowered.coverage), 0, 0}, true};
+    same.form.put_input(0, 0, old_size);
+    return same;
+  }
   NewObject made{object::with_section(object, lowered.section), {}, false};
   made.outcome = {std::move(lowered.coverage), lowered.section.bytes.size(),
-                  static_cast<std::int64_t>(made.form.size - old_size)};
+                  static_cast<std::int64_t>(made.form.size() - old_size)};
   return made;
 }
 
-files::Regions regions_of(object::ObjectForm form) {
-  files::Regions regions;
-  for (object::ObjectForm::Piece& piece : form.pieces) {
-    regions.put_input(regions.size(), piece.kept.begin, piece.kept.end - piece.kept.begin);
-    regions.put_bytes(regions.size(), std::move(piece.made));
-  }
-  return regions;
-}
-
-void write_object(const elf::Image& object, NewObject made, const std::filesystem::path& output) {
+void write_object(const elf::Image& object, const NewObject& made, const std::filesystem::path& output) {
   files::AtomicFile file(output, object.file());
-  files::write_regions(regions_of(std::move(made.form)), object.file(), file.descriptor(), output.string());
+  files::write_regions(made.form, object.file(), file.descriptor(), output.string());
   if (!made.is_unchanged)
     object::check_object(object, elf::Image::open(file.descriptor(), object.name()), object::Stored::InFiles);
   file.take_attributes();
@@ -136,7 +130,8 @@ void write_object(const elf::Image& object, NewObject made, const std::filesyste
 
 ConvertedObject convert_object(const elf::Image& object, const ConvertOptions& options) {
   NewObject made = make_object(object, options);
-  ConvertedObject converted{object::bytes_of(made.form, object), std::move(made.outcome), made.is_unchanged};
+  ConvertedObject converted{made.form.bytes(0, made.form.size(), object.file_bytes()), std::move(made.outcome),
+                            made.is_unchanged};
   if (!made.is_unchanged) object::check_object(object, elf::Image::of_bytes(converted.bytes, object.name()));
   return converted;
 }
@@ -146,7 +141,7 @@ Object convert_object_file(const elf::Image& object, const std::filesystem::path
   NewObject made = make_object(object, options);
   Object outcome = std::move(made.outcome);
   const bool is_there = made.is_unchanged && output == object.name();
-  if (!options.dry_run && !is_there) write_object(object, std::move(made), output);
+  if (!options.dry_run && !is_there) write_object(object, made, output);
   return outcome;
 }
 

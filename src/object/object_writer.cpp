@@ -31,7 +31,7 @@ class Writer {
     for (const elf::Section& section : object.sections()) headers_.push_back(object.header_in_file(section.index));
   }
 
-  ObjectForm run() {
+  files::Regions run() {
     // First the longer name, which ends in the other.
     names_.place_of(".rela" + added_.name);
     section_ = find_or_add(added_.name, {SHT_PROGBITS, elf::section_type_gnu_sframe});
@@ -44,8 +44,7 @@ class Writer {
     add_names();
     add_headers();
     end_piece();
-    write_elf_header();
-    form_.size = begin_;
+    replace_elf_header();
     return std::move(form_);
   }
 
@@ -119,14 +118,10 @@ class Writer {
     if (contents.size() < large) return output_.append_bytes(contents);
     end_piece();
     const auto from = static_cast<std::uint64_t>(contents.data() - object_.file_bytes().data());
-    form_.pieces.push_back({{from, from + contents.size()}, {}});
-    begin_ += contents.size();
+    form_.put_input(form_.size(), from, contents.size());
   }
 
-  void end_piece() {
-    begin_ += output_.size();
-    form_.pieces.push_back({{}, std::exchange(output_, ByteWriter(object_.endian())).release()});
-  }
+  void end_piece() { form_.put_bytes(form_.size(), std::exchange(output_, ByteWriter(object_.endian())).release()); }
 
   void add_section() {
     Elf64_Shdr& header = headers_[section_];
@@ -178,12 +173,14 @@ class Writer {
     }
   }
 
-  void write_elf_header() {
-    elf::store_header(std::span(form_.pieces.front().made).first(sizeof(Elf64_Ehdr)), elf_header_, object_.endian());
+  void replace_elf_header() {
+    std::vector<std::byte> bytes(sizeof(Elf64_Ehdr));
+    elf::store_header(bytes, elf_header_, object_.endian());
+    form_.put_bytes(0, std::move(bytes));
   }
 
   /// Where the next byte comes to stand.
-  std::uint64_t offset() const { return begin_ + output_.size(); }
+  std::uint64_t offset() const { return form_.size() + output_.size(); }
 
   std::uint64_t pad_to(std::uint64_t alignment) {
     while (offset() != align_up(offset(), alignment)) output_.u8(0);
@@ -193,9 +190,8 @@ class Writer {
   const elf::Image& object_;
   const NewObjectSection& added_;
   SectionNames names_;
-  ObjectForm form_;
-  std::uint64_t begin_ = 0;  ///< where `output_` comes to stand
-  ByteWriter output_;
+  files::Regions form_;
+  ByteWriter output_;  ///< what follows `form_`
   Elf64_Ehdr elf_header_;
   std::vector<Elf64_Shdr> headers_;
   std::uint32_t section_ = 0, relocations_ = 0;
@@ -203,18 +199,7 @@ class Writer {
 
 }  // namespace
 
-std::vector<std::byte> bytes_of(const ObjectForm& form, const elf::Image& object) {
-  std::vector<std::byte> bytes;
-  bytes.reserve(form.size);
-  for (const ObjectForm::Piece& piece : form.pieces) {
-    const auto kept = object.file_bytes().subspan(piece.kept.begin, piece.kept.size());
-    bytes.insert(bytes.end(), kept.begin(), kept.end());
-    bytes.insert(bytes.end(), piece.made.begin(), piece.made.end());
-  }
-  return bytes;
-}
-
-ObjectForm with_section(const elf::Image& object, const NewObjectSection& added) {
+files::Regions with_section(const elf::Image& object, const NewObjectSection& added) {
   return Writer(object, added).run();
 }
 

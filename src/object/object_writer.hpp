@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "elf/image.hpp"
-#include "elf/records.hpp"
+#include "files/regions.hpp"
 
 namespace sframe_gen::object {
 
@@ -27,24 +27,10 @@ struct NewObjectSection {
   std::vector<NewRelocation> relocations;  ///< ascending by offset
 };
 
-/// A form of an object that is not written yet, in pieces that follow each other.
-struct ObjectForm {
-  /// A range of the object's file, if that has bytes, or else bytes of its own.
-  struct Piece {
-    Range kept;
-    std::vector<std::byte> made;
-  };
-  std::uint64_t size = 0;
-  std::vector<Piece> pieces;
-};
-
-/// All of its bytes.
-std::vector<std::byte> bytes_of(const ObjectForm& form, const elf::Image& object);
-
 /// The object with the section and its relocations in place of those of the same name, if it has such, else behind all
 /// its sections. No index and no symbol changes. The contents stand in the order they had, without what no header
 /// describes, then the new ones, the names of the sections and their headers, so that a second time gives the same
 /// bytes. The object must have passed check_preconditions. Throws MalformedInput and Refused.
-ObjectForm with_section(const elf::Image& object, const NewObjectSection& added);
+files::Regions with_section(const elf::Image& object, const NewObjectSection& added);
 
 }  // namespace sframe_gen::object

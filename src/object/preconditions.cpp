@@ -56,8 +56,7 @@ void check_has_code(const elf::Image& object) {
 /// thousands of headers.
 void check_contents_apart(const elf::Image& object) {
   const std::uint64_t headers = object.header().e_shoff;
-  std::vector<Range> used{{0, sizeof(Elf64_Ehdr)},
-                                   {headers, headers + object.sections().size() * sizeof(Elf64_Shdr)}};
+  std::vector<Range> used{{0, sizeof(Elf64_Ehdr)}, {headers, headers + object.sections().size() * sizeof(Elf64_Shdr)}};
   for (const elf::Section& section : object.sections()) {
     if (object.bytes_of(section).empty()) continue;
     used.push_back({section.header.sh_offset, section.header.sh_offset + section.header.sh_size});
