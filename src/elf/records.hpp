@@ -43,8 +43,6 @@ constexpr bool is_power_of_two_or_zero(std::uint64_t value) {
   return (value & (value - 1)) == 0;
 }
 
-using FileRange = Range;
-
 }  // namespace sframe_gen::elf
 
 /// ELF64 records between their bytes in the file and the host's structures (gABI chapters 4 and 5). The spans must

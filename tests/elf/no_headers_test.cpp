@@ -228,7 +228,7 @@ TEST(UndoTrailer, IsFoundAtTheEndOnly) {
   const auto find = [](const std::string& text, const NewSection& section) {
     return find_undo_trailer(std::as_bytes(std::span(text)), section);
   };
-  EXPECT_EQ(find(file, sframe_section), (FileRange{4, file.size()}));
+  EXPECT_EQ(find(file, sframe_section), (Range{4, file.size()}));
   EXPECT_FALSE(find(file, ctf_frame_section));
   EXPECT_FALSE(find(file + "x", sframe_section));
   EXPECT_FALSE(find(file.substr(5), sframe_section));

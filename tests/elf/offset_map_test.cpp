@@ -35,11 +35,11 @@ TEST(Alignment, ZeroAndOneDoNotAlign) {
   EXPECT_FALSE(is_power_of_two_or_zero(24));
 }
 
-TEST(FileRange, TouchingRangesDoNotOverlap) {
-  EXPECT_FALSE((FileRange{0, 4}.overlaps({4, 8})));
-  EXPECT_TRUE((FileRange{0, 5}.overlaps({4, 8})));
-  EXPECT_TRUE((FileRange{0, 5}.contains({4, 5})));
-  EXPECT_TRUE((FileRange{5, 5}.empty()));
+TEST(Range, TouchingRangesDoNotOverlap) {
+  EXPECT_FALSE((Range{0, 4}.overlaps({4, 8})));
+  EXPECT_TRUE((Range{0, 5}.overlaps({4, 8})));
+  EXPECT_TRUE((Range{0, 5}.contains({4, 5})));
+  EXPECT_TRUE((Range{5, 5}.empty()));
 }
 
 }  // namespace

@@ -128,8 +128,7 @@ files::Regions copied_input(const Layout& layout) {
     begin = std::max(begin, dropped.end);
   }
   put_copies(layout.offset_map, begin, layout.copied_size, contents);
-  for (const MovedBytes& moved : layout.moved)
-    contents.put_input(moved.to, moved.from.begin, moved.from.end - moved.from.begin);
+  for (const MovedBytes& moved : layout.moved) contents.put_input(moved.to, moved.from.begin, moved.from.size());
   return contents;
 }
 
