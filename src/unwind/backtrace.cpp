@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "sframe_gen/unwind.h"
-#include "unwind/facts.hpp"
 #include "unwind/host.hpp"
-#include "unwind/loaded_modules.hpp"
+#include "unwind/modules.hpp"
 #include "unwind/row_cache.hpp"
+#include "unwind/section_reader.hpp"
 #include "unwind/signal_return.hpp"
 #include "unwind/stack_memory.hpp"
 #include "unwind/step.hpp"

@@ -60,4 +60,7 @@ class StackMemory {
   std::uint64_t starts_ = 0;  ///< at which a word of the stretch may start, from `low_`: its bytes, less 7
 };
 
+/// The mapping of the first thread's stack as it is now. Nothing, where /proc does not say.
+MemoryRange find_main_stack();
+
 }  // namespace sframe_gen::unwind

@@ -2,8 +2,8 @@
 
 #include "sframe_gen/unwind.hpp"
 #include "support/endian.hpp"
-#include "unwind/facts.hpp"
 #include "unwind/row_cache.hpp"
+#include "unwind/section_reader.hpp"
 #include "unwind/step.hpp"
 
 namespace sframe_gen::unwind {

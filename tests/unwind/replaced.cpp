@@ -8,7 +8,7 @@
 #include <initializer_list>
 
 #include "both_walks.hpp"
-#include "unwind/loaded_modules.hpp"
+#include "unwind/modules.hpp"
 
 namespace {
 

@@ -7,7 +7,6 @@
 
 #include <thread>
 
-#include "unwind/main_stack.hpp"
 
 namespace sframe_gen::unwind::test {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "both_walks.hpp"
-#include "unwind/main_stack.hpp"
+#include "unwind/stack_memory.hpp"
 
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include "sframe_gen/unwind.h"
 #include "sframe_gen/unwind.hpp"
+#include "sframe_gen/view.hpp"
 #include "unwind/file_in_memory.hpp"
 #include "unwind/loader_counts.hpp"
 #include "unwind/stack_memory.hpp"
@@ -55,5 +56,20 @@ void forget_modules();
 /// The module that holds `pc`, if it was loaded since anybody looked and the C library can tell where it is. Of its
 /// section the header alone is believed, as there is no time for more.
 bool open_unseen(std::uint64_t pc, LoadedModule& module);
+
+/// Memory of a view's page table, shared by the lists of modules that have the view. Counted by whoever holds the lock
+/// that lists are made and freed under.
+struct PageTable {
+  std::size_t mapped_size = 0;  ///< bytes
+  std::size_t users = 0;
+};
+
+/// Gives `view` a table, if one is of use and there is memory for it: 16 bytes for each 1,024 of code, at most 4 MiB.
+/// Null: look-ups go without.
+PageTable* make_page_table(sframe::SectionView& view);
+
+void add_user(PageTable* table);
+/// The last one frees it.
+void drop_user(PageTable* table);
 
 }  // namespace sframe_gen::unwind

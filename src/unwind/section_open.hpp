@@ -20,4 +20,8 @@ struct HeaderView {
 
 ViewFault read_header(std::span<const std::byte> bytes, std::uint64_t address, Family family, HeaderView& header);
 
+/// Every descriptor and row of a section whose header is sound: what the decoder refuses, this does. Only overlaps of
+/// an unsorted index pass, which could not be told without memory.
+ViewFault check_section(std::span<const std::byte> bytes, const HeaderView& header);
+
 }  // namespace sframe_gen::sframe
