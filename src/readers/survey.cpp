@@ -257,21 +257,16 @@ std::optional<SurveyedHeader> survey_header(std::span<const std::byte> bytes, co
 
 namespace {
 
-// As for the decoder: functions that share rows could ask for billions of them.
-constexpr std::uint64_t rows_always_allowed = 1U << 20U;
-constexpr std::uint64_t rows_allowed_per_byte = 4;
-
 class SectionSurvey {
  public:
   SectionSurvey(const SurveyedHeader& header, std::uint64_t address, Findings& findings)
       : header_(header), fields_(header.fields), address_(address), findings_(findings) {}
 
   std::vector<CodePlace> run(bool is_object) {
-    const std::uint64_t most_rows = std::max(rows_always_allowed, rows_allowed_per_byte * fields_.size());
     bool complete = true;
     for (std::uint32_t i = 0; i < header_.function_count && complete; ++i) {
       survey_function(i);
-      complete = rows_ <= most_rows;
+      complete = rows_ <= sframe::most_rows(fields_.size());
     }
     const sframe::HeaderFields places(*header_.version);
     if (!complete)

@@ -13,11 +13,6 @@
 namespace sframe_gen::sframe {
 namespace {
 
-// Functions may share one block of rows, so a few kilobytes could ask for billions of decoded rows. Sections of real
-// programs have one row for every three to six bytes; a section that shares well may reach a few rows a byte.
-constexpr std::uint64_t fres_always_allowed = 1U << 20U;
-constexpr std::uint64_t fres_allowed_per_byte = 4;
-
 /// The magic number doubles as the mark of the byte order (2.1.1).
 Endian byte_order_of(std::span<const std::byte> bytes, const Origin& origin) {
   const std::uint16_t stored = ByteReader(bytes, Endian::Little, origin).u16("magic number");
@@ -81,7 +76,7 @@ void check_extents(const Header& header, std::uint64_t section_size, const ByteR
 }
 
 void check_fre_count(const Header& header, std::uint64_t section_size, const Origin& origin) {
-  if (header.fre_count <= std::max(fres_always_allowed, fres_allowed_per_byte * section_size)) return;
+  if (header.fre_count <= most_rows(section_size)) return;
   throw Refused(origin.file, origin.section + " claims " + count_of(header.fre_count, "row") + " in " +
                                  count_of(section_size, "byte") + ", which no program has");
 }

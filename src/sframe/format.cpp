@@ -1,28 +1,6 @@
 #include "sframe/format.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cassert>
-
 namespace sframe_gen::sframe {
-namespace {
-
-constexpr std::array all{aarch64_big_traits, aarch64_traits, amd64_traits, s390x_traits};
-
-}  // namespace
-
-const AbiTraits* find_abi(std::uint8_t identifier) {
-  for (const AbiTraits& candidate : all) {
-    if (static_cast<std::uint8_t>(candidate.abi) == identifier) return &candidate;
-  }
-  return nullptr;
-}
-
-const AbiTraits& traits_of(Abi abi) {
-  const AbiTraits* traits = find_abi(static_cast<std::uint8_t>(abi));
-  assert(traits != nullptr);
-  return *traits;
-}
 
 std::string_view name_of(Abi abi) {
   switch (abi) {
@@ -52,13 +30,6 @@ bool is_machine_register(Abi abi, std::uint32_t number) {
       return number <= 63 || (number >= 68 && number <= 83);
   }
   return false;
-}
-
-const VersionTraits* find_version(std::uint8_t number) {
-  const auto found = std::ranges::find_if(detail::version_table, [&](const VersionTraits& traits) {
-    return traits.version != Version::CtfFrame && traits.number == number;
-  });
-  return found == detail::version_table.end() ? nullptr : &*found;
 }
 
 std::string_view name_of(Version version) {

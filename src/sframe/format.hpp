@@ -190,10 +190,19 @@ inline constexpr AbiTraits s390x_traits{.abi = Abi::S390x,
                                         .cfa_offset_bias = 160,
                                         .cfa_offset_unit = 8};
 
-/// Null for a byte that no version's ABI has.
-const AbiTraits* find_abi(std::uint8_t identifier);
+inline constexpr std::array all_abis{aarch64_big_traits, aarch64_traits, amd64_traits, s390x_traits};
 
-const AbiTraits& traits_of(Abi abi);
+/// Returns null for a byte that no version's ABI has.
+constexpr const AbiTraits* find_abi(std::uint8_t identifier) {
+  for (const AbiTraits& candidate : all_abis) {
+    if (static_cast<std::uint8_t>(candidate.abi) == identifier) return &candidate;
+  }
+  return nullptr;
+}
+
+constexpr const AbiTraits& traits_of(Abi abi) {
+  return *find_abi(static_cast<std::uint8_t>(abi));
+}
 
 /// Whether `number` is a register that a reader can know the value of, not a column that only DWARF has: the PC, the
 /// state of signing.
@@ -236,6 +245,13 @@ struct VersionTraits {
 
   constexpr std::uint32_t header_size() const { return has_auxiliary_header ? 28 : 27; }
 };
+
+/// Returns how many rows a section of `size` bytes may claim: descriptors may share one block of rows, so a few
+/// kilobytes could ask for billions of them.
+constexpr std::uint64_t most_rows(std::uint64_t size) {
+  constexpr std::uint64_t always = 1U << 20U, per_byte = 4;
+  return size > always / per_byte ? size * per_byte : always;
+}
 
 /// Where the fields of a header lie: the same in all versions, but for the byte that CTF Frame lacks.
 class HeaderFields {
@@ -325,8 +341,14 @@ constexpr const VersionTraits& traits_of(Version version) {
   return detail::version_table[static_cast<std::size_t>(version)];
 }
 
-/// The version with this number, of SFrame. Null: there is none.
-const VersionTraits* find_version(std::uint8_t number);
+/// Returns the version of a family with this number, or null.
+constexpr const VersionTraits* find_version(std::uint8_t number, Family family = Family::SFrame) {
+  for (const VersionTraits& candidate : detail::version_table) {
+    const bool is_ctf = candidate.version == Version::CtfFrame;
+    if (candidate.number == number && is_ctf == (family == Family::CtfFrame)) return &candidate;
+  }
+  return nullptr;
+}
 
 }  // namespace sframe_gen::sframe
 

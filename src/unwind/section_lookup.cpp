@@ -1,8 +1,6 @@
-#include "unwind/section_lookup.hpp"
-
 #include <algorithm>
 #include <bit>
-#include <type_traits>
+#include <cstring>
 
 #include "sframe_gen/view.hpp"
 #include "unwind/section_reader.hpp"
@@ -10,27 +8,102 @@
 namespace sframe_gen::sframe {
 namespace {
 
-/// Where to go on from, for a PC.
+constexpr std::uint32_t no_function = 0xffffffff;
+constexpr std::uint64_t after_all = ~std::uint64_t{0};
+
+bool is_sorted(const detail::ViewFields& fields) {
+  return (fields.flags & flag::sorted) != 0;
+}
+
+/// Of `count` functions from `first` on, in a sorted index, returns the last one that starts at or before `pc`;
+/// `first`, if none does.
+template <typename Reader>
+std::uint32_t last_start(const Reader& reader, std::uint32_t first, std::uint32_t count, std::uint64_t pc) {
+  while (count > 1) {
+    const std::uint32_t half = count / 2;
+    // No branch, which would be guessed wrong every other time.
+    first += reader.start_of(first + half) <= pc ? half : 0;
+    count -= half;
+  }
+  return first;
+}
+
+/// Returns the function that holds `pc`, if `last` is the last one that starts at or before it.
+template <typename Reader>
+std::uint32_t holder_of(const Reader& reader, std::uint32_t last, std::uint64_t pc) {
+  // A function of no bytes may share its start with a real one, or be inside it; it holds no PC.
+  while (last != 0 && reader.size_of(last) == 0) --last;
+  return reader.holds(last, pc) ? last : no_function;
+}
+
+/// Returns the function that holds `pc`, in an index that is not flagged as sorted.
+template <typename Reader>
+std::uint32_t first_holder(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
+  for (std::uint32_t function = 0; function < fields.count; ++function)
+    if (reader.holds(function, pc)) return function;
+  return no_function;
+}
+
+/// Where the look-ups of one page of code begin: the last function that starts at or before the page's first byte, or
+/// the first of all, and of its rows the one that holds there. In 8 bytes, two to a PageSlot, so that more of the table
+/// is in a near cache.
+struct PageStart {
+  static constexpr unsigned function_bits = 24, row_bits = 28, number_bits = 12;
+  static constexpr std::uint64_t most_functions = std::uint64_t{1} << function_bits;
+  static constexpr std::uint64_t most_row_bytes = std::uint64_t{1} << row_bits;
+  static constexpr std::uint32_t largest_number = (1U << number_bits) - 1;
+  static constexpr std::size_t size = 8;  ///< bytes
+  static constexpr std::size_t per_slot = sizeof(PageSlot) / size;
+
+  std::uint32_t function = 0;
+  std::uint32_t row = 0;         ///< offset in the row sub-section
+  std::uint32_t row_number = 0;  ///< of the function's rows
+};
+
+/// Slots need the alignment of 32 bits only.
+PageStart page_start(const PageSlot* slots, std::uint64_t page) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, reinterpret_cast<const std::byte*>(slots) + page * PageStart::size, PageStart::size);
+  return {static_cast<std::uint32_t>(word >> (PageStart::row_bits + PageStart::number_bits)),
+          static_cast<std::uint32_t>(word >> PageStart::number_bits & (PageStart::most_row_bytes - 1)),
+          static_cast<std::uint32_t>(word & PageStart::largest_number)};
+}
+
+void set_page_start(PageSlot* slots, std::uint64_t page, const PageStart& start) {
+  const std::uint64_t word = std::uint64_t{start.function} << (PageStart::row_bits + PageStart::number_bits) |
+                             std::uint64_t{start.row} << PageStart::number_bits | start.row_number;
+  std::memcpy(reinterpret_cast<std::byte*>(slots) + page * PageStart::size, &word, PageStart::size);
+}
+
+/// A function, and the row that a scan of its rows begins at.
 struct Candidate {
   std::uint32_t function = no_function;
   bool has_page = false;
   PageStart page;
+
+  RowPlace first_row(const detail::ViewFields& fields, const ViewFunction& read) const {
+    if (!has_page || page.function != function) return {read.first_row, 0};
+    return {fields.rows + page.row, page.row_number};
+  }
 };
 
+/// Finds the last function of a sorted index that starts at or before `pc`.
 template <typename Reader>
 Candidate find_by_page(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
   const std::uint64_t distance = pc - fields.pages_begin;
   if (distance >= fields.pages_size) return {};
   const std::uint64_t page = distance >> fields.page_shift;
   const PageStart begin = page_start(fields.pages, page);
+  // Otherwise they would be asked for only once the descriptor is there.
+  __builtin_prefetch(fields.rows + begin.row);
   const std::uint32_t others = page_start(fields.pages, page + 1).function - begin.function;
   return {last_start(reader, begin.function, others + 1, pc), true, begin};
 }
 
 template <typename Reader>
 Candidate find_function(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
-  if (fields.count == 0) return {};
   Candidate found;
+  if (fields.count == 0) return found;
   if (!is_sorted(fields)) {
     found.function = first_holder(reader, fields, pc);
     return found;
@@ -45,14 +118,6 @@ Candidate find_function(const Reader& reader, const detail::ViewFields& fields, 
   return found;
 }
 
-/// The row to begin a scan at.
-inline RowPlace first_row_for(const detail::ViewFields& fields, const Candidate& candidate,
-                              const ViewFunction& function) {
-  if (!candidate.has_page || candidate.page.function != candidate.function) return {function.first_row, 0};
-  return {fields.rows + candidate.page.row, candidate.page.row_number};
-}
-
-/// Of any section.
 template <typename Reader>
 [[gnu::noinline]] Lookup look_up(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
   Lookup found;
@@ -70,7 +135,7 @@ template <typename Reader>
     return found;
   }
   ViewFre fre;
-  const RowPlace from = first_row_for(fields, candidate, function);
+  const RowPlace from = candidate.first_row(fields, function);
   found.kind = reader.find_row(function, pc - function.start, from, fre, found.row_number);
   if (found.kind != Lookup::Kind::Row) return found;
   switch (reader.rules_of(function, fre, found.row)) {
@@ -86,135 +151,10 @@ template <typename Reader>
   return found;
 }
 
-}  // namespace
-
-Lookup SectionView::lookup(std::uint64_t pc) const noexcept {
-  if (fields_.abi == nullptr) return {};
-  return with_reader(fields_, [&](const auto& reader) {
-    using Usual = UsualLookup<std::remove_cvref_t<decltype(reader)>>;
-    if constexpr (Usual::exists) {
-      Lookup found;
-      if (fields_.pages != nullptr && Usual(reader, fields_).find(pc, found)) return found;
-    }
-    return look_up(reader, fields_, pc);
-  });
-}
-
-Abi SectionView::abi() const noexcept {
-  return fields_.abi != nullptr ? fields_.abi->abi : Abi::Amd64;
-}
-
-namespace {
-
-constexpr std::uint8_t smallest_shift = 8;
-constexpr std::uint64_t largest_extent = std::uint64_t{1} << 48U;  // of code, in bytes: no address space has more
-
-/// From the first function's first byte to the last one's last: its functions are in order.
-struct Extent {
-  std::uint64_t begin = 0;
-  std::uint64_t size = 0;  ///< bytes; 0: there is nothing to make a table of
-};
-
-template <typename Reader>
-Extent extent_of(const Reader& reader, const detail::ViewFields& fields) {
-  if (fields.count == 0 || (fields.flags & flag::sorted) == 0) return {};
-  if (fields.count > PageStart::most_functions || fields.rows_size >= PageStart::most_row_bytes) return {};
-  const std::uint64_t begin = reader.start_of(0);
-  // Functions of no bytes may come behind the last one that has some, or stand inside it.
-  std::uint32_t last = fields.count - 1;
-  while (last != 0 && reader.size_of(last) == 0) --last;
-  const std::uint64_t end = reader.start_of(last) + reader.size_of(last);
-  return {begin, end > begin && end - begin <= largest_extent ? end - begin : 0};
-}
-
-/// Of the code, and one behind it that says where the last page's functions end.
-std::uint64_t pages_for(std::uint64_t size, unsigned shift) {
-  return size == 0 ? 0 : ((size - 1) >> shift) + 2;
-}
-
-std::uint64_t slots_for(std::uint64_t size, unsigned shift) {
-  return (pages_for(size, shift) + PageStart::per_slot - 1) / PageStart::per_slot;
-}
-
-template <typename Reader>
-class PageFiller {
- public:
-  PageFiller(const Reader& reader, const detail::ViewFields& fields, Extent extent, unsigned shift, PageSlot* slots)
-      : reader_(reader),
-        fields_(fields),
-        extent_(extent),
-        shift_(shift),
-        slots_(slots),
-        pages_(pages_for(extent.size, shift)) {}
-
-  void fill() {
-    for (std::uint32_t i = 0; i < fields_.count && next_ < pages_; ++i) {
-      const bool is_last = i + 1 == fields_.count;
-      const std::uint64_t end = is_last ? ~std::uint64_t{0} : reader_.start_of(i + 1) - extent_.begin;
-      if (starts_before(end)) fill_from(i, end);
-    }
-  }
-
- private:
-  std::uint64_t first_byte() const { return next_ << shift_; }
-  bool starts_before(std::uint64_t end) const { return next_ < pages_ && first_byte() < end; }
-
-  /// The pages that start in function `number`, or between it and the next one.
-  void fill_from(std::uint32_t number, std::uint64_t end) {
-    const ViewFunction function = reader_.function_at(number);
-    const std::uint64_t start = function.start - extent_.begin;
-    const bool has_rows = function.first_row != nullptr && function.info.pc_type() == PcType::Increment;
-    RowPlace row{function.first_row, 0};
-    RowPlace kept = row;  // an earlier one is right as well
-    for (; starts_before(end); ++next_) {
-      if (has_rows) row = reader_.last_row_before(function, first_byte() - start, row);
-      if (row.number <= PageStart::largest_number) kept = row;
-      const auto at = function.first_row != nullptr ? static_cast<std::uint32_t>(kept.at - fields_.rows) : 0;
-      set_page_start(slots_, next_, {number, at, kept.number});
-    }
-  }
-
-  const Reader& reader_;
-  const detail::ViewFields& fields_;
-  Extent extent_;
-  unsigned shift_;
-  PageSlot* slots_;
-  std::uint64_t pages_;
-  std::uint64_t next_ = 0;
-};
-
-}  // namespace
-
-std::uint64_t SectionView::page_slots(std::uint64_t page_size) const noexcept {
-  if (fields_.abi == nullptr || page_size == 0) return 0;
-  const Extent extent = with_reader(fields_, [&](const auto& reader) { return extent_of(reader, fields_); });
-  return slots_for(extent.size, static_cast<unsigned>(std::countr_zero(page_size)));
-}
-
-void SectionView::use_pages(std::span<PageSlot> slots) noexcept {
-  fields_.pages = nullptr;
-  if (fields_.abi == nullptr || slots.empty()) return;
-  with_reader(fields_, [&](const auto& reader) {
-    const Extent extent = extent_of(reader, fields_);
-    if (extent.size == 0) return;
-    std::uint8_t shift = smallest_shift;
-    while (slots_for(extent.size, shift) > slots.size()) ++shift;
-    PageFiller(reader, fields_, extent, shift, slots.data()).fill();
-    fields_.pages = slots.data();
-    fields_.pages_begin = extent.begin;
-    fields_.pages_size = extent.size;
-    fields_.page_shift = shift;
-  });
-}
-
-namespace {
-
-constexpr std::uint64_t behind_all = ~std::uint64_t{0};
-
-/// Where the next function behind `pc` starts.
+/// Returns where the next function after `pc` starts.
 template <typename Reader>
 std::uint64_t next_function(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
-  std::uint64_t next = behind_all;
+  std::uint64_t next = after_all;
   if (is_sorted(fields)) {
     std::uint32_t function = last_start(reader, 0, fields.count, pc);
     if (reader.start_of(function) <= pc) ++function;
@@ -227,7 +167,7 @@ std::uint64_t next_function(const Reader& reader, const detail::ViewFields& fiel
   return next;
 }
 
-/// Where the row that holds at `pc` ends, or the stretch before the function's first row.
+/// Returns where the row that holds at `pc` ends, or the stretch before the function's first row.
 template <typename Reader>
 std::uint64_t end_in_function(const Reader& reader, const ViewFunction& function, std::uint64_t pc) {
   const std::uint64_t end = function.start + function.size;
@@ -246,26 +186,102 @@ std::uint64_t end_in_function(const Reader& reader, const ViewFunction& function
 
 template <typename Reader>
 std::uint64_t end_at(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
-  if (fields.count == 0) return behind_all;
-  if (!is_sorted(fields)) {
-    // A function that comes first in the index may start inside another.
-    const std::uint64_t next = next_function(reader, fields, pc);
-    const std::uint32_t function = first_holder(reader, fields, pc);
-    return function == no_function ? next : std::min(next, end_in_function(reader, reader.function_at(function), pc));
-  }
-  const std::uint32_t function = holder_of(reader, last_start(reader, 0, fields.count, pc), pc);
+  if (fields.count == 0) return after_all;
+  const std::uint32_t function = is_sorted(fields) ? holder_of(reader, last_start(reader, 0, fields.count, pc), pc)
+                                                   : first_holder(reader, fields, pc);
   if (function == no_function) return next_function(reader, fields, pc);
-  return end_in_function(reader, reader.function_at(function), pc);
+  const std::uint64_t end = end_in_function(reader, reader.function_at(function), pc);
+  // In an index that is not sorted, a function that comes first may start inside another.
+  return is_sorted(fields) ? end : std::min(end, next_function(reader, fields, pc));
+}
+
+/// The code from the first function's first byte to the last one's last: its functions are in order.
+struct Extent {
+  std::uint64_t begin = 0;
+  std::uint64_t size = 0;  ///< bytes; 0: there can be no table
+
+  /// Returns the number of pages of code, and one more that says where the last page's functions end.
+  std::uint64_t pages(unsigned shift) const { return size == 0 ? 0 : ((size - 1) >> shift) + 2; }
+  std::uint64_t slots(unsigned shift) const { return (pages(shift) + PageStart::per_slot - 1) / PageStart::per_slot; }
+};
+
+template <typename Reader>
+Extent extent_of(const Reader& reader, const detail::ViewFields& fields) {
+  constexpr std::uint64_t largest = std::uint64_t{1} << 48U;  // bytes: no address space has more
+  if (fields.count == 0 || !is_sorted(fields)) return {};
+  if (fields.count > PageStart::most_functions || fields.rows_size >= PageStart::most_row_bytes) return {};
+  const std::uint64_t begin = reader.start_of(0);
+  // Functions of no bytes may follow the last one that has some, or be inside it.
+  std::uint32_t last = fields.count - 1;
+  while (last != 0 && reader.size_of(last) == 0) --last;
+  const std::uint64_t end = reader.start_of(last) + reader.size_of(last);
+  return {begin, end > begin && end - begin <= largest ? end - begin : 0};
+}
+
+template <typename Reader>
+void fill_pages(const Reader& reader, const detail::ViewFields& fields, Extent extent, unsigned shift,
+                PageSlot* slots) {
+  const std::uint64_t pages = extent.pages(shift);
+  std::uint64_t page = 0;
+  for (std::uint32_t number = 0; number < fields.count && page < pages; ++number) {
+    const bool is_last = number + 1 == fields.count;
+    const std::uint64_t end = is_last ? after_all : reader.start_of(number + 1) - extent.begin;
+    if (page << shift >= end) continue;
+    // The pages that start in this function, or between it and the next one.
+    const ViewFunction function = reader.function_at(number);
+    const std::uint64_t start = function.start - extent.begin;
+    const bool has_rows = function.first_row != nullptr && function.info.pc_type() == PcType::Increment;
+    RowPlace row{function.first_row, 0};
+    RowPlace kept = row;  // an earlier one is right as well
+    for (; page < pages && page << shift < end; ++page) {
+      if (has_rows) row = reader.last_row_before(function, (page << shift) - start, row);
+      if (row.number <= PageStart::largest_number) kept = row;
+      const auto at = function.first_row != nullptr ? static_cast<std::uint32_t>(kept.at - fields.rows) : 0;
+      set_page_start(slots, page, {number, at, kept.number});
+    }
+  }
 }
 
 }  // namespace
 
+Lookup SectionView::lookup(std::uint64_t pc) const noexcept {
+  if (fields_.abi == nullptr) return {};
+  return with_reader(fields_, [&](const auto& reader) { return look_up(reader, fields_, pc); });
+}
+
 Lookup SectionView::lookup_stretch(std::uint64_t pc, std::uint64_t& end) const noexcept {
-  end = behind_all;
-  if (fields_.abi == nullptr || pc == behind_all) return {};
-  // Of a damaged section, which nobody has checked, it may come to anything; whoever goes on from there still gets on.
+  end = after_all;
+  if (fields_.abi == nullptr || pc == after_all) return {};
+  // In a damaged section that was not checked the end may be anything; the caller's loop must still advance.
   end = std::max(pc + 1, with_reader(fields_, [&](const auto& reader) { return end_at(reader, fields_, pc); }));
   return lookup(pc);
+}
+
+std::uint64_t SectionView::page_slots(std::uint64_t page_size) const noexcept {
+  if (fields_.abi == nullptr || page_size == 0) return 0;
+  const Extent extent = with_reader(fields_, [&](const auto& reader) { return extent_of(reader, fields_); });
+  return extent.slots(static_cast<unsigned>(std::countr_zero(page_size)));
+}
+
+void SectionView::use_pages(std::span<PageSlot> slots) noexcept {
+  constexpr std::uint8_t smallest_shift = 8;
+  fields_.pages = nullptr;
+  if (fields_.abi == nullptr || slots.empty()) return;
+  with_reader(fields_, [&](const auto& reader) {
+    const Extent extent = extent_of(reader, fields_);
+    if (extent.size == 0) return;
+    std::uint8_t shift = smallest_shift;
+    while (extent.slots(shift) > slots.size()) ++shift;
+    fill_pages(reader, fields_, extent, shift, slots.data());
+    fields_.pages = slots.data();
+    fields_.pages_begin = extent.begin;
+    fields_.pages_size = extent.size;
+    fields_.page_shift = shift;
+  });
+}
+
+Abi SectionView::abi() const noexcept {
+  return fields_.abi != nullptr ? fields_.abi->abi : Abi::Amd64;
 }
 
 }  // namespace sframe_gen::sframe

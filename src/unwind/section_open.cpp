@@ -8,18 +8,6 @@
 namespace sframe_gen::sframe {
 namespace {
 
-// As the decoder: functions may share one block of rows, so a few kilobytes could ask for billions of checks.
-constexpr std::uint64_t rows_always_allowed = 1U << 20U;
-constexpr std::uint64_t rows_allowed_per_byte = 4;
-
-const VersionTraits* find_version(std::uint8_t number, Family family) {
-  for (const VersionTraits& candidate : detail::version_table) {
-    const bool is_ctf = candidate.version == Version::CtfFrame;
-    if (candidate.number == number && is_ctf == (family == Family::CtfFrame)) return &candidate;
-  }
-  return nullptr;
-}
-
 class HeaderReader {
  public:
   HeaderReader(std::span<const std::byte> bytes, Family family, HeaderView& header)
@@ -57,7 +45,7 @@ class HeaderReader {
   }
 
   ViewFault read_abi() {
-    const AbiTraits* const abi = facts_of(byte_at(header::abi_at));
+    const AbiTraits* const abi = find_abi(byte_at(header::abi_at));
     if (abi == nullptr || abi->endian != header_.fields.endian || (abi->abi == Abi::S390x && !traits_->has_s390x)) {
       return {ViewProblem::WrongAbi, header::abi_at};
     }
@@ -85,10 +73,7 @@ class HeaderReader {
     if (header_.index_end > bytes_.size()) return {ViewProblem::OutsideSection, at.fde_count_at()};
     if (header_.rows_offset < header_.index_end) return {ViewProblem::OutsideSection, at.fres_at()};
     if (header_.rows_end > bytes_.size()) return {ViewProblem::OutsideSection, at.fre_bytes_at()};
-    const std::uint64_t most = rows_allowed_per_byte * bytes_.size();
-    if (header_.fields.row_count > (most < rows_always_allowed ? rows_always_allowed : most)) {
-      return {ViewProblem::TooManyRows, at.fre_count_at()};
-    }
+    if (header_.fields.row_count > most_rows(bytes_.size())) return {ViewProblem::TooManyRows, at.fre_count_at()};
     header_.fields.index = bytes_.data() + header_.index_offset;
     header_.fields.rows = bytes_.data() + header_.rows_offset;
     return {};

@@ -9,24 +9,9 @@
 #include "sframe_gen/view.hpp"
 #include "support/endian.hpp"
 
-/// The ABIs' facts without a call into another library: what walks stacks links to nothing.
+/// A section in place: its descriptors, rows and rules. Nothing here allocates, throws or calls into another library,
+/// and nothing outside the section is read, whatever its bytes are.
 namespace sframe_gen::sframe {
-
-/// Null for a byte that no version's ABI has.
-constexpr const AbiTraits* facts_of(std::uint8_t identifier) {
-  switch (identifier) {
-    case static_cast<std::uint8_t>(Abi::Aarch64Big):
-      return &aarch64_big_traits;
-    case static_cast<std::uint8_t>(Abi::Aarch64Little):
-      return &aarch64_traits;
-    case static_cast<std::uint8_t>(Abi::Amd64):
-      return &amd64_traits;
-    case static_cast<std::uint8_t>(Abi::S390x):
-      return &s390x_traits;
-    default:
-      return nullptr;
-  }
-}
 
 /// A function's descriptor, and its attribute where the version splits the two.
 struct ViewFunction {
@@ -38,7 +23,7 @@ struct ViewFunction {
   FdeInfo2 info2{0};
   std::uint8_t repeat_size = 0;
   std::uint16_t padding = 0;             ///< version 2: after the repeat size
-  const std::byte* first_row = nullptr;  ///< null: the attribute does not lie in the section
+  const std::byte* first_row = nullptr;  ///< null: the attribute is not inside the section
 
   bool is_flexible() const { return info2.fde_type() == static_cast<unsigned>(FdeType::Flexible); }
 };
@@ -59,7 +44,7 @@ struct RowPlace {
 
 enum class RowState : std::uint8_t { Rules, Outermost, Damaged };
 
-/// `swap`: the section's byte order is not the host's.
+/// Reads a field. `swap`: the section's byte order is not the host's.
 template <std::unsigned_integral T, bool swap>
 T read_field(const std::byte* at) {
   T value = 0;
@@ -67,11 +52,7 @@ T read_field(const std::byte* at) {
   return swap ? swapped(value) : value;
 }
 
-inline std::uint64_t sign_extended(std::uint32_t value) {
-  return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(value)});
-}
-
-/// The words of one row, front to back; they lie in the section.
+/// The words of one row, in order; they are inside the section.
 template <bool swap>
 class Words {
  public:
@@ -91,7 +72,7 @@ class Words {
   static constexpr bool is_little = (host_endian == Endian::Little) != swap;
 
   unsigned unused_bits() const { return 32 - (8U << width_); }
-  /// The four bytes that the next word ends: no width is guessed wrong. A header is in front of all words.
+  /// Returns the four bytes that the next word ends, without a branch on the width. A header precedes all words.
   std::uint32_t next_four() {
     --left_;
     at_ += 1U << width_;
@@ -103,106 +84,65 @@ class Words {
   unsigned width_;
 };
 
-}  // namespace sframe_gen::sframe
-
-/// From a PC to the function that holds it, by the index alone.
-namespace sframe_gen::sframe {
-
-inline constexpr std::uint32_t no_function = 0xffffffff;
-
-template <typename Reader>
-bool holds(const Reader& reader, std::uint32_t function, std::uint64_t pc) {
-  const std::uint64_t start = reader.start_of(function);
-  return pc >= start && pc - start < reader.size_of(function);
-}
-
-/// Of `count` functions from `first` on, in a sorted index, the last one that starts at or before `pc`; `first`, if
-/// none does.
-template <typename Reader>
-std::uint32_t last_start(const Reader& reader, std::uint32_t first, std::uint32_t count, std::uint64_t pc) {
-  while (count > 1) {
-    const std::uint32_t half = count / 2;
-    // No branch, which would be guessed wrong every other time.
-    first += reader.start_of(first + half) <= pc ? half : 0;
-    count -= half;
-  }
-  return first;
-}
-
-/// The function that holds `pc`, if `last` is the last one that starts at or before it.
-template <typename Reader>
-std::uint32_t holder_of(const Reader& reader, std::uint32_t last, std::uint64_t pc) {
-  // A function of no bytes may share its start with a real one, or stand inside it; it holds no pc.
-  while (last != 0 && reader.size_of(last) == 0) --last;
-  return holds(reader, last, pc) ? last : no_function;
-}
-
-/// In an index that is not flagged as sorted.
-template <typename Reader>
-std::uint32_t first_holder(const Reader& reader, const detail::ViewFields& fields, std::uint64_t pc) {
-  for (std::uint32_t function = 0; function < fields.count; ++function)
-    if (holds(reader, function, pc)) return function;
-  return no_function;
-}
-
-inline bool is_sorted(const detail::ViewFields& fields) {
-  return (fields.flags & flag::sorted) != 0;
-}
-
-/// From a function to the row for a PC.
+/// Reads rows.
 template <Version number, bool swap>
 class RowScan {
  public:
   explicit RowScan(const detail::ViewFields& fields) : fields_(fields) {}
 
-  /// The row of a function whose stored start decides for `pc_offset`, counted from 0. `Nothing` before the first. The
-  /// search begins at `from`, a row that starts at or before `pc_offset`, or the first.
+  /// Calls `visit` with a number of the type that the function's row starts have. Returns `undefined` if the function
+  /// names no such type.
+  template <typename Result, typename Visit>
+  static Result with_start_type(const ViewFunction& function, Result undefined, Visit&& visit) {
+    switch (function.info.fre_type() - traits.first_fre_type) {
+      case static_cast<unsigned>(FreAddressWidth::One):
+        return visit(std::uint8_t{});
+      case static_cast<unsigned>(FreAddressWidth::Two):
+        return visit(std::uint16_t{});
+      case static_cast<unsigned>(FreAddressWidth::Four):
+        return visit(std::uint32_t{});
+      default:
+        return undefined;
+    }
+  }
+
+  /// Finds the row of a function whose stored start decides for `pc_offset`, counted from 0: `Nothing` before the
+  /// first. The search begins at `from`, which is the first row or any other one that starts at or before `pc_offset`.
   Lookup::Kind find_row(const ViewFunction& function, std::uint64_t pc_offset, RowPlace from, ViewFre& found,
                         std::uint32_t& row_number) const {
     if (function.first_row == nullptr) return Lookup::Kind::Damaged;
-    switch (function.info.fre_type() - traits.first_fre_type) {
-      case static_cast<unsigned>(FreAddressWidth::One):
-        return scan<std::uint8_t>(function, pc_offset, from, found, row_number);
-      case static_cast<unsigned>(FreAddressWidth::Two):
-        return scan<std::uint16_t>(function, pc_offset, from, found, row_number);
-      case static_cast<unsigned>(FreAddressWidth::Four):
-        return scan<std::uint32_t>(function, pc_offset, from, found, row_number);
-      default:
-        return Lookup::Kind::Damaged;
-    }
+    return with_start_type(function, Lookup::Kind::Damaged, [&](auto start) {
+      return scan<decltype(start)>(function, pc_offset, from, found, row_number);
+    });
   }
 
-  /// The last row of a function whose stored start is at most `pc_offset`, searched from `from` on; `from` if there is
-  /// none. Not for functions whose row starts are bit masks.
+  /// Returns the last row of a function whose stored start is at most `pc_offset`, searched from `from` on; `from` if
+  /// there is none. Not for functions whose row starts are bit masks.
   RowPlace last_row_before(const ViewFunction& function, std::uint64_t pc_offset, RowPlace from) const {
-    switch (function.info.fre_type() - traits.first_fre_type) {
-      case static_cast<unsigned>(FreAddressWidth::One):
-        return advance<std::uint8_t>(function, pc_offset, from);
-      case static_cast<unsigned>(FreAddressWidth::Two):
-        return advance<std::uint16_t>(function, pc_offset, from);
-      case static_cast<unsigned>(FreAddressWidth::Four):
-        return advance<std::uint32_t>(function, pc_offset, from);
-      default:
-        return from;
-    }
+    return with_start_type(function, from, [&](auto start) {
+      RowPlace last = from;
+      ViewFre row;
+      for (RowPlace at = from; at.number < function.row_count; at = {row.next, at.number + 1}) {
+        if (!read_row<decltype(start)>(at.at, row) || row.start > pc_offset) break;
+        last = at;
+      }
+      return last;
+    });
   }
 
-  /// The stored start of a function's first row behind `pc_offset`; 2^64 - 1 if there is none. Not for functions whose
-  /// row starts are bit masks.
+  /// Returns the stored start of a function's first row after `pc_offset`; 2^64 - 1 if there is none. Not for functions
+  /// whose row starts are bit masks.
   std::uint64_t next_row_start(const ViewFunction& function, std::uint64_t pc_offset) const {
-    switch (function.info.fre_type() - traits.first_fre_type) {
-      case static_cast<unsigned>(FreAddressWidth::One):
-        return first_start_behind<std::uint8_t>(function, pc_offset);
-      case static_cast<unsigned>(FreAddressWidth::Two):
-        return first_start_behind<std::uint16_t>(function, pc_offset);
-      case static_cast<unsigned>(FreAddressWidth::Four):
-        return first_start_behind<std::uint32_t>(function, pc_offset);
-      default:
-        return UINT64_MAX;
-    }
+    return with_start_type(function, UINT64_MAX, [&](auto start) -> std::uint64_t {
+      ViewFre row;
+      RowPlace at{function.first_row, 0};
+      for (; at.number < function.row_count && read_row<decltype(start)>(at.at, row); at = {row.next, at.number + 1})
+        if (row.start > pc_offset) return row.start;
+      return UINT64_MAX;
+    });
   }
 
-  /// The row at `at`. False: it does not lie in the section, or its words have no size.
+  /// Reads the row at `at`. False: it is not inside the section, or its words have no size.
   template <std::unsigned_integral Start>
   bool read_row(const std::byte* at, ViewFre& row) const {
     const std::byte* const end = fields_.rows + fields_.rows_size;
@@ -238,7 +178,7 @@ class RowScan {
       if (read_field<Start, swap>(fields_.rows + at) > pc_offset) break;
       last = at;
       const unsigned info = read_field<std::uint8_t, swap>(fields_.rows + at + sizeof(Start));
-      // Neighbours are mostly alike. Guessed so, the next row's place does not wait for this one's bytes.
+      // Neighbors are mostly alike. Guessed so, the next row's place does not wait for this one's bytes.
       if (info != info_of_stride) [[unlikely]] {
         info_of_stride = info;
         const FreInfo row(static_cast<std::uint8_t>(info));
@@ -249,26 +189,6 @@ class RowScan {
     if (i == from.number) return Lookup::Kind::Nothing;
     row_number = i - 1;
     return read_row<Start>(fields_.rows + last, found) ? Lookup::Kind::Row : Lookup::Kind::Damaged;
-  }
-
-  template <std::unsigned_integral Start>
-  RowPlace advance(const ViewFunction& function, std::uint64_t pc_offset, RowPlace from) const {
-    RowPlace last = from;
-    ViewFre row;
-    for (RowPlace at = from; at.number < function.row_count; at = {row.next, at.number + 1}) {
-      if (!read_row<Start>(at.at, row) || row.start > pc_offset) break;
-      last = at;
-    }
-    return last;
-  }
-
-  template <std::unsigned_integral Start>
-  std::uint64_t first_start_behind(const ViewFunction& function, std::uint64_t pc_offset) const {
-    ViewFre row;
-    RowPlace at{function.first_row, 0};
-    for (; at.number < function.row_count && read_row<Start>(at.at, row); at = {row.next, at.number + 1})
-      if (row.start > pc_offset) return row.start;
-    return UINT64_MAX;
   }
 
   /// CTF Frame and version 1: of the rows that match, the last one holds.
@@ -291,7 +211,7 @@ class RowScan {
   const detail::ViewFields& fields_;
 };
 
-/// From a row's words to its rules.
+/// Reads a row's words as rules.
 template <Version number, bool swap>
 class RuleReader {
  public:
@@ -314,15 +234,15 @@ class RuleReader {
  private:
   static constexpr VersionTraits traits = traits_of(number);
 
-  /// The CFA's offset as its ABI stores it: s390x shifts it by 160 and counts in units of 8 (3.1.3).
+  /// Reads the CFA's offset as its ABI stores it: s390x shifts it by 160 and counts in units of 8 (3.1.3).
   bool read_cfa_offset(Words<swap>& words, std::int32_t& offset) const {
     const std::int64_t wide = sframe::cfa_offset_of_word(words.next_signed(), abi_);
     offset = static_cast<std::int32_t>(wide);
     return wide == offset;
   }
 
-  /// An FP or RA word of a default row: an offset from the CFA, or on s390x up to version 2 the register whose number
-  /// is in the word's upper bits.
+  /// Reads an FP or RA word of a default row: an offset from the CFA, or on s390x up to version 2 the register whose
+  /// number is in the word's upper bits.
   bool read_saved_where(std::int32_t word, UnwindRule& rule) const {
     const bool register_words = traits.has_register_words && abi_.abi == Abi::S390x;
     if (register_words && (word & 1) != 0) {
@@ -334,7 +254,7 @@ class RuleReader {
     return true;
   }
 
-  /// CFA, then where the ABI tracks it the RA, then the FP (3.1); CTF Frame has the FP before the RA.
+  /// Reads the CFA, then where the ABI tracks it the RA, then the FP (3.1); CTF Frame has the FP before the RA.
   bool read_default(Words<swap>& words, FreInfo info, UnwindRow& row) const {
     if (words.left() > (abi_.tracks_return_address ? 3U : 2U)) return false;
     row.cfa = {info.base_is_sp() ? abi_.stack_pointer : abi_.frame_pointer, 0, false};
@@ -350,8 +270,8 @@ class RuleReader {
     return words.left() == 0 || read_saved_where(words.next_signed(), row.frame_pointer);
   }
 
-  /// A control word and its offset, or the one word 0 that stands for both where there is no rule (3.2), which leaves
-  /// `rule` as it is and `present` false.
+  /// Reads a control word and its offset, or the one word 0 that replaces both where there is no rule (3.2), which
+  /// leaves `rule` as it is and `present` false.
   bool read_rule(Words<swap>& words, bool is_cfa, UnwindRule& rule, bool& present) const {
     const ControlWord control(words.next_unsigned());
     present = !control.is_padding();
@@ -377,20 +297,15 @@ class RuleReader {
   const AbiTraits& abi_;
 };
 
-/// Reads a section in place: its descriptors, and by its bases rows and rules. One instance a version and byte order,
-/// so that no field is asked for either.
+/// Reads descriptors, and by its bases rows and rules. One instance for each version and byte order, so that no field
+/// asks for either.
 template <Version number, bool swap>
 class SectionReader : public RowScan<number, swap>, public RuleReader<number, swap> {
  public:
   static constexpr VersionTraits traits = traits_of(number);
-  static constexpr bool is_plain = !swap;  ///< of the host's byte order
 
   explicit SectionReader(const detail::ViewFields& fields)
       : RowScan<number, swap>(fields), RuleReader<number, swap>(*fields.abi), fields_(fields) {}
-
-  const std::byte* entry_of(std::uint32_t function) const {
-    return fields_.index + std::uint64_t{function} * traits.descriptor_size;
-  }
 
   std::uint64_t start_of(std::uint32_t function) const {
     const std::byte* const entry = entry_of(function);
@@ -398,13 +313,19 @@ class SectionReader : public RowScan<number, swap>, public RuleReader<number, sw
     if constexpr (traits.splits_descriptor) {
       distance = read_field<std::uint64_t, swap>(entry);
     } else {
-      distance = sign_extended(read_field<std::uint32_t, swap>(entry));
+      const auto narrow = static_cast<std::int32_t>(read_field<std::uint32_t, swap>(entry));
+      distance = static_cast<std::uint64_t>(std::int64_t{narrow});
     }
     return fields_.starts_from + function * fields_.start_stride + distance;
   }
 
   std::uint32_t size_of(std::uint32_t function) const {
-    return read_field<std::uint32_t, swap>(entry_of(function) + (traits.start_size));
+    return read_field<std::uint32_t, swap>(entry_of(function) + traits.start_size);
+  }
+
+  bool holds(std::uint32_t function, std::uint64_t pc) const {
+    const std::uint64_t start = start_of(function);
+    return pc >= start && pc - start < size_of(function);
   }
 
   ViewFunction function_at(std::uint32_t function) const {
@@ -430,6 +351,10 @@ class SectionReader : public RowScan<number, swap>, public RuleReader<number, sw
   }
 
  private:
+  const std::byte* entry_of(std::uint32_t function) const {
+    return fields_.index + std::uint64_t{function} * traits.descriptor_size;
+  }
+
   void read_attribute(ViewFunction& function) const {
     constexpr std::uint64_t attribute_size = 5;
     if (fields_.rows_size < attribute_size || function.rows_at > fields_.rows_size - attribute_size) return;

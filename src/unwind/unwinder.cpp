@@ -55,7 +55,7 @@ const Module* find_module(std::span<const Module> modules, std::uint64_t pc) {
 Unwinder::Unwinder(const Walked& walked) noexcept : walked_(walked) {
   for (const Module& module : walked.modules) {
     if (module.view == nullptr || !module.view->is_open()) continue;
-    abi_ = sframe::facts_of(static_cast<std::uint8_t>(module.view->abi()));
+    abi_ = &sframe::traits_of(module.view->abi());
     break;
   }
 }
