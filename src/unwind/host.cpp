@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "support/dwarf_registers.hpp"
+#include "unwind/registers.hpp"
 
 // A function that hands on what it was called with: a compiler would have changed SP and FP before any code of ours.
 #if defined(__x86_64__)
@@ -69,45 +69,49 @@ namespace sframe_gen::unwind {
 
 void read_ucontext(const void* data, Registers& registers) {
   const auto& context = *static_cast<const ucontext_t*>(data);
+  // On aarch64 fault_address comes first.
+  constexpr std::size_t first_word = host_abi.abi == sframe::Abi::Amd64 || host_abi.abi == sframe::Abi::S390x ? 0 : 1;
+  const auto* const words = reinterpret_cast<const std::byte*>(&context.uc_mcontext) + 8 * first_word;
   registers.pc_is_exact = 1;
-#if defined(__x86_64__)
-  struct Saved {
-    std::uint8_t number;
-    int place;
-  };
-  namespace dwarf = amd64_register;
-  constexpr Saved all[]{{dwarf::rax, REG_RAX}, {dwarf::rdx, REG_RDX}, {dwarf::rcx, REG_RCX}, {dwarf::rbx, REG_RBX},
-                        {dwarf::rsi, REG_RSI}, {dwarf::rdi, REG_RDI}, {dwarf::rbp, REG_RBP}, {dwarf::rsp, REG_RSP},
-                        {dwarf::r8, REG_R8},   {dwarf::r9, REG_R9},   {dwarf::r10, REG_R10}, {dwarf::r11, REG_R11},
-                        {dwarf::r12, REG_R12}, {dwarf::r13, REG_R13}, {dwarf::r14, REG_R14}, {dwarf::r15, REG_R15}};
-  for (const Saved& saved : all) {
-    registers.set(saved.number, static_cast<std::uint64_t>(context.uc_mcontext.gregs[saved.place]));
-  }
-  registers.pc = static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  for (std::uint32_t i = 0; i < aarch64_general_registers; ++i) registers.set(i, context.uc_mcontext.regs[i]);
-  registers.set(aarch64_registers.stack_pointer, context.uc_mcontext.sp);
-  registers.pc = context.uc_mcontext.pc;
-#elif defined(__s390x__)
-  for (std::uint32_t i = 0; i < s390x_general_registers; ++i) {
-    registers.set(i, context.uc_mcontext.gregs[i]);
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &context.uc_mcontext.fpregs.fprs[s390x_floating_point_order[i]], sizeof bits);
-    registers.set(s390x_general_registers + i, bits);
-  }
-  registers.pc = context.uc_mcontext.psw.addr;
-#endif
+  read_saved(
+      saved_for_signal(host_abi.abi),
+      [&](std::uint8_t word, std::uint64_t& value) {
+        std::memcpy(&value, words + std::size_t{8} * word, sizeof value);
+        return true;
+      },
+      registers);
 }
 
-KnownStack known_stack(const void* data, const Registers& interrupted, std::uint64_t here) {
-  constexpr std::uint64_t farthest =
-      1U << 18U;                           // of a handler from what it interrupted: the kernel's frame is some KiB
-  constexpr std::uint64_t red_zone = 160;  // the largest of the three machines': the kernel writes below it
+MemoryRange known_stack(const void* data, const Registers& interrupted, std::uint64_t here) {
+  constexpr std::uint64_t farthest = 1U << 18U;  // bytes of the kernel's frame and the handler's callees: some KiB
+  constexpr std::uint64_t red_zone = 160;        // the largest of the three machines': the kernel writes below it
   const stack_t& alternate = static_cast<const ucontext_t*>(data)->uc_stack;
   const std::uint64_t sp = interrupted.values[host_abi.stack_pointer];
   const bool on_alternate = here - reinterpret_cast<std::uint64_t>(alternate.ss_sp) < alternate.ss_size;
   if (on_alternate || sp <= here || sp - here > farthest) return {};
   return {here, sp - red_zone};
+}
+
+bool return_from_signal(StackMemory& memory, Registers& registers) {
+  if (!registers.knows(host_abi.stack_pointer)) return false;
+  StackMemory code({}, {});
+  const SignalFrame frame =
+      find_signal_frame(host_abi.abi, registers.pc, [&](std::uint64_t address, std::span<std::byte> bytes) {
+        // An instruction is in one aligned word, and so in one page.
+        std::uint64_t word = 0;
+        if (address % bytes.size() != 0 || !code.word(address / 8 * 8, word)) return false;
+        std::memcpy(bytes.data(), reinterpret_cast<const std::byte*>(&word) + address % 8, bytes.size());
+        return true;
+      });
+  if (frame.registers_at == 0) return false;
+  const std::uint64_t first = registers.values[host_abi.stack_pointer] + frame.registers_at;
+  Registers interrupted;
+  const auto word_at = [&](std::uint8_t word, std::uint64_t& value) {
+    return memory.word(first + std::uint64_t{8} * word, value);
+  };
+  if (!read_saved(saved_for_signal(host_abi.abi), word_at, interrupted) || interrupted.pc == 0) return false;
+  registers = interrupted;
+  return true;
 }
 
 }  // namespace sframe_gen::unwind

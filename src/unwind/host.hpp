@@ -3,7 +3,7 @@
 #include "sframe/format.hpp"
 #include "sframe_gen/unwind.hpp"
 #include "support/endian.hpp"
-#include "unwind/backtrace.hpp"
+#include "unwind/stack_memory.hpp"
 
 /// The machine that this runs on.
 namespace sframe_gen::unwind {
@@ -19,12 +19,16 @@ inline constexpr sframe::AbiTraits host_abi = sframe::s390x_traits;
 #error "walking the own stack is for x86-64, aarch64 and s390x"
 #endif
 
-/// The registers of what a signal has interrupted.
+/// Reads the registers of what a signal has interrupted.
 void read_ucontext(const void* ucontext, Registers& registers);
 
-/// The stack between a handler and what it has interrupted, if they have the same one. `here`: this_frame() of a
-/// function that the handler has called.
-KnownStack known_stack(const void* ucontext, const Registers& interrupted, std::uint64_t here);
+/// Returns the stack between a handler and what it has interrupted, if they have the same one. It is readable: the
+/// kernel has written below it. `here`: this_frame() of a function that the handler has called.
+MemoryRange known_stack(const void* ucontext, const Registers& interrupted, std::uint64_t here);
+
+/// If the instruction at the PC is the system call that a signal's handler returns to, puts the interrupted registers
+/// into `registers`, and leaves these as they are otherwise. Reads nothing that cannot be read.
+bool return_from_signal(StackMemory& memory, Registers& registers);
 
 [[gnu::always_inline]] inline std::uint64_t this_frame() {
   return reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));

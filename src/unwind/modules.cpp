@@ -42,14 +42,12 @@ LoadedModules* current;
 Basis basis;             ///< of `current`
 LoadedModules* retired;  ///< may still be walked with
 std::uint64_t walks;     ///< under way
-constinit LoaderCountFinder loader_counts;
 
 struct Looking {
   Basis basis;
   std::size_t count = 0;
   std::size_t at_start = 1;  ///< of the files: how many of the first ones the program has been started with
   LoadedModules* made = nullptr;
-  bool is_whole = true;  ///< no file was loaded between counting and adding
 };
 
 bool is_loader(const dl_phdr_info& info) {
@@ -62,10 +60,7 @@ int count_module(dl_phdr_info* info, std::size_t, void* data) {
   look.basis.loaded = info->dlpi_adds;
   look.basis.unloaded = info->dlpi_subs;
   ++look.count;
-  if (::gnu_get_libc_version != nullptr && is_loader(*info)) {
-    look.at_start = look.count;
-    loader_counts.look(*info);
-  }
+  if (::gnu_get_libc_version != nullptr && is_loader(*info)) look.at_start = look.count;
   return 0;
 }
 
@@ -109,8 +104,8 @@ bool is_needed(const LoadedModule& module, std::size_t position, std::size_t at_
 
 int add_module(dl_phdr_info* info, std::size_t, void* data) {
   Looking& look = *static_cast<Looking*>(data);
-  look.is_whole = look.made->modules.size() < look.count;
-  if (!look.is_whole) return 1;
+  // A file was loaded between counting and adding. Then the loader's counts have changed as well.
+  if (look.made->modules.size() == look.count) return 1;
   const FileInMemory file = describe({info->dlpi_phdr, info->dlpi_phnum}, info->dlpi_addr);
   LoadedModule module;
   module.begin = file.begin;
@@ -238,7 +233,6 @@ int look(Looking& look) {
   if (current != nullptr && look.basis == basis) return 0;
   look.made = allocate(look.count);
   if (look.made == nullptr) return ENOMEM;
-  look.made->loader_counts = loader_counts.counts();
   look.made->main_stack = find_main_stack();
   ::dl_iterate_phdr(add_module, &look);
   for (LoadedModule& module : look.made->modules) {
@@ -246,7 +240,6 @@ int look(Looking& look) {
     if ((look.basis.flags & SFRAME_KEEP_FILES) != 0) keep(module);
   }
   publish(look.made);
-  // If not whole, the loader's counts have changed as well.
   basis = look.basis;
   return 0;
 }

@@ -8,7 +8,6 @@
 #include "sframe_gen/unwind.hpp"
 #include "sframe_gen/view.hpp"
 #include "unwind/file_in_memory.hpp"
-#include "unwind/loader_counts.hpp"
 #include "unwind/stack_memory.hpp"
 
 /// The files that this process has loaded, as they were when somebody looked: walks may not ask the dynamic loader,
@@ -41,7 +40,6 @@ struct LoadedModules {
   LoadedModules* retired_before = nullptr;
   std::span<LoadedModule> modules;  ///< ascending
   std::span<RowSlot> rows;
-  LoaderCounts loader_counts;  ///< when the list was begun
   MemoryRange main_stack;
 };
 

@@ -3,8 +3,7 @@
 #include "sframe_gen/unwind.hpp"
 #include "support/endian.hpp"
 #include "unwind/row_cache.hpp"
-#include "unwind/section_reader.hpp"
-#include "unwind/step.hpp"
+#include "unwind/walk.hpp"
 
 namespace sframe_gen::unwind {
 namespace {
@@ -12,7 +11,8 @@ namespace {
 /// The caller's memory, in the walked machine's byte order.
 class ReadByCaller {
  public:
-  ReadByCaller(const Walked& walked, Endian endian) : walked_(walked), swap_(endian != host_endian) {}
+  ReadByCaller(const Walked& walked, const sframe::AbiTraits* abi)
+      : walked_(walked), swap_(abi != nullptr && abi->endian != host_endian) {}
 
   bool word(std::uint64_t address, std::uint64_t& value) {
     std::uint64_t read = 0;
@@ -50,6 +50,36 @@ const Module* find_module(std::span<const Module> modules, std::uint64_t pc) {
   return nullptr;
 }
 
+/// Finds rows in the modules that the caller names.
+class GivenRows {
+ public:
+  /// `abi`: null if no module has a section.
+  GivenRows(const Walked& walked, const sframe::AbiTraits* abi)
+      : walked_(walked), abi_(abi), remembered_(walked.rows) {}
+
+  const sframe::AbiTraits& abi() const { return abi_ != nullptr ? *abi_ : sframe::amd64_traits; }
+
+  Stop find(std::uint64_t pc, RowCache::Found&, PackedRow& row) const {
+    RowCache::Found unused;
+    if (remembered_.find(pc, 0, row, unused)) return abi_ != nullptr ? Stop::Stepped : Stop::BadSection;
+    const Module* const module = find_module(walked_.modules, pc);
+    if (module == nullptr) return Stop::NoModule;
+    if (module->view == nullptr || !module->view->is_open()) return Stop::NoSection;
+    if (module->view->abi() != abi_->abi) return Stop::BadSection;
+    const Stop stop = find_row(*module->view, *abi_, pc - module->bias, row);
+    if (stop == Stop::Stepped) remembered_.put(pc, row, 0);
+    return stop;
+  }
+
+  /// The caller finds signal frames: code may not be among what it reads.
+  static bool return_from_signal(ReadByCaller&, Registers&) { return false; }
+
+ private:
+  const Walked& walked_;
+  const sframe::AbiTraits* abi_;
+  RowCache remembered_;
+};
+
 }  // namespace
 
 Unwinder::Unwinder(const Walked& walked) noexcept : walked_(walked) {
@@ -61,33 +91,16 @@ Unwinder::Unwinder(const Walked& walked) noexcept : walked_(walked) {
 }
 
 Stop Unwinder::step(Registers& registers) const noexcept {
-  const std::uint64_t pc = registers.pc - (registers.pc_is_exact != 0 ? 0 : 1);
-  const RowCache cache(walked_.rows);
-  PackedRow row;
+  GivenRows rows(walked_, abi_);
+  ReadByCaller memory(walked_, abi_);
   RowCache::Found unused;
-  if (!cache.find(pc, 0, row, unused)) {
-    const Module* const module = find_module(walked_.modules, pc);
-    if (module == nullptr) return Stop::NoModule;
-    if (module->view == nullptr || !module->view->is_open()) return Stop::NoSection;
-    if (module->view->abi() != abi_->abi) return Stop::BadSection;
-    if (const Stop stop = find_row(*module->view, *abi_, pc - module->bias, row); stop != Stop::Stepped) return stop;
-    cache.put(pc, row, 0);
-  }
-  if (abi_ == nullptr) return Stop::BadSection;
-  ReadByCaller memory(walked_, abi_->endian);
-  return apply(row, *abi_, memory, registers);
+  return unwind::step(rows, memory, unused, registers);
 }
 
 std::size_t Unwinder::walk(Registers& registers, std::span<std::uint64_t> pcs, Stop& stop) const noexcept {
-  stop = Stop::Stepped;
-  std::size_t count = 0;
-  while (count < pcs.size()) {
-    pcs.data()[count++] = registers.pc;
-    if (count == pcs.size()) break;
-    stop = step(registers);
-    if (stop != Stop::Stepped) break;
-  }
-  return count;
+  GivenRows rows(walked_, abi_);
+  ReadByCaller memory(walked_, abi_);
+  return Walk(rows, memory, registers, pcs).run(stop);
 }
 
 const char* text_of(Stop stop) noexcept {

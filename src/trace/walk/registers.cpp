@@ -7,101 +7,27 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 #include "sframe/format.hpp"
 #include "support/dwarf_registers.hpp"
 #include "support/endian.hpp"
+#include "unwind/registers.hpp"
 
 namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::size_t word = 8;
+constexpr std::size_t word_size = 8;
 
-/// Word `place` of a kernel's structure holds the register with this DWARF number.
-struct Slot {
-  std::uint8_t place, number;
-};
-
-/// Where a kernel's structure, or perf's list, has what is wanted.
-struct Slots {
-  std::span<const Slot> registers;
-  std::uint8_t pc;
-};
-
-// struct user_regs_struct of <sys/user.h>.
-namespace amd64 = amd64_register;
-constexpr std::array<Slot, 16> amd64_general{{{0, amd64::r15},
-                                              {1, amd64::r14},
-                                              {2, amd64::r13},
-                                              {3, amd64::r12},
-                                              {4, amd64::rbp},
-                                              {5, amd64::rbx},
-                                              {6, amd64::r11},
-                                              {7, amd64::r10},
-                                              {8, amd64::r9},
-                                              {9, amd64::r8},
-                                              {10, amd64::rax},
-                                              {11, amd64::rcx},
-                                              {12, amd64::rdx},
-                                              {13, amd64::rsi},
-                                              {14, amd64::rdi},
-                                              {19, amd64::rsp}}};
-// enum perf_event_x86_regs.
-constexpr std::array<Slot, 16> amd64_recorded{{{0, amd64::rax},
-                                               {1, amd64::rbx},
-                                               {2, amd64::rcx},
-                                               {3, amd64::rdx},
-                                               {4, amd64::rsi},
-                                               {5, amd64::rdi},
-                                               {6, amd64::rbp},
-                                               {7, amd64::rsp},
-                                               {16, amd64::r8},
-                                               {17, amd64::r9},
-                                               {18, amd64::r10},
-                                               {19, amd64::r11},
-                                               {20, amd64::r12},
-                                               {21, amd64::r13},
-                                               {22, amd64::r14},
-                                               {23, amd64::r15}}};
-
-/// `count` registers in the order of their numbers, from word `first`.
-template <std::uint8_t count>
-constexpr std::array<Slot, count> in_order(std::uint8_t first) {
-  std::array<Slot, count> slots{};
-  for (std::uint8_t i = 0; i < count; ++i) slots[i] = {static_cast<std::uint8_t>(first + i), i};
-  return slots;
-}
-
-// Both structures of aarch64 have x0 to x30, sp, pc; sp has the number behind x30's.
-constexpr auto aarch64_both = in_order<32>(0);
-// struct s390_regs: the PSW's two words, the second the PC, and then r0 to r15.
-constexpr auto s390x_general = in_order<16>(2);
-
-/// enum perf_event_s390_regs: r0 to r15, f0 to f15 in the order of their names, mask, pc.
-constexpr std::array<Slot, 32> s390x_recorded_registers() {
-  std::array<Slot, 32> slots{};
-  for (std::uint8_t i = 0; i < 16; ++i) {
-    slots[i] = {i, i};
-    slots[16U + i] = {static_cast<std::uint8_t>(16 + s390x_floating_point_order[i]), static_cast<std::uint8_t>(16 + i)};
-  }
-  return slots;
-}
-constexpr auto s390x_recorded = s390x_recorded_registers();
-
-Slots general_slots(sframe::Abi abi) {
-  if (abi == sframe::Abi::Amd64) return {amd64_general, 16};
-  if (abi == sframe::Abi::S390x) return {s390x_general, 1};
-  return {aarch64_both, 32};
-}
-
-Slots recorded_slots(sframe::Abi abi) {
-  if (abi == sframe::Abi::Amd64) return {amd64_recorded, 8};
-  if (abi == sframe::Abi::S390x) return {s390x_recorded, 33};
-  return {aarch64_both, 32};
+/// The words of a kernel's structure.
+auto words_of(std::span<const std::byte> bytes, Endian endian) {
+  return [bytes, endian](std::uint8_t word, std::uint64_t& value) {
+    if (bytes.size() < (std::size_t{word} + 1) * word_size) return false;
+    value = load<std::uint64_t>(bytes.subspan(std::size_t{word} * word_size), endian);
+    return true;
+  };
 }
 
 }  // namespace
@@ -121,25 +47,18 @@ sframe::Abi host_abi() {
 }
 
 std::optional<unwind::Registers> general_registers(sframe::Abi abi, std::span<const std::byte> bytes) {
-  const Slots slots = general_slots(abi);
   unwind::Registers registers;
-  const auto value_at = [&](std::uint8_t place) {
-    return load<std::uint64_t>(bytes.subspan(std::size_t{place} * word, word), sframe::traits_of(abi).endian);
-  };
-  std::uint8_t last = slots.pc;
-  for (const Slot& slot : slots.registers) last = std::max(last, slot.place);
-  if (bytes.size() < (std::size_t{last} + 1) * word) return std::nullopt;
-  for (const Slot& slot : slots.registers) registers.set(slot.number, value_at(slot.place));
-  registers.pc = value_at(slots.pc);
+  const auto word_at = words_of(bytes, sframe::traits_of(abi).endian);
+  if (!unwind::read_saved(unwind::saved_for_debugger(abi), word_at, registers)) return std::nullopt;
   return registers;
 }
 
 void add_floating_point_registers(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers) {
   // The control word and its padding come first, then f0 to f15.
-  if (abi != sframe::Abi::S390x || bytes.size() < (1 + s390x_floating_point_order.size()) * word) return;
+  if (abi != sframe::Abi::S390x || bytes.size() < (1 + s390x_floating_point_order.size()) * word_size) return;
   std::uint32_t number = s390x_general_registers;
   for (const std::uint8_t name : s390x_floating_point_order) {
-    registers.set(number++, load<std::uint64_t>(bytes.subspan((std::size_t{name} + 1) * word, word), Endian::Big));
+    registers.set(number++, load<std::uint64_t>(bytes.subspan((std::size_t{name} + 1) * word_size), Endian::Big));
   }
 }
 
@@ -161,7 +80,7 @@ void add_signal(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Regis
 std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64_t mask,
                                                     std::span<const std::uint64_t> values) {
   if (static_cast<std::size_t>(std::popcount(mask)) > values.size()) return std::nullopt;
-  const Slots slots = recorded_slots(abi);
+  const unwind::SavedRegisters saved = unwind::saved_by_perf(abi);
   // Of each place, how many are recorded before it: to count them for each register is no single instruction
   // everywhere.
   std::array<std::uint8_t, 64> before{};
@@ -171,95 +90,48 @@ std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64
     count += mask >> place & 1U;
   }
   const auto has = [&](std::uint8_t place) { return (mask >> place & 1U) != 0; };
-  const auto value_at = [&](std::uint8_t place) { return values[before[place]]; };
-  if (!has(slots.pc)) return std::nullopt;
+  if (!has(saved.pc)) return std::nullopt;
   unwind::Registers registers;
-  for (const Slot& slot : slots.registers) {
-    if (has(slot.place)) registers.set(slot.number, value_at(slot.place));
+  for (const unwind::SavedRegister& one : saved.registers) {
+    if (has(one.word)) registers.set(one.number, values[before[one.word]]);
   }
-  registers.pc = value_at(slots.pc);
+  registers.pc = values[before[saved.pc]];
   return registers;
 }
-
-namespace {
-
-/// What the kernel has pushed for a handler: so many bytes above SP so many words of registers, and siginfo.
-struct SignalFrame {
-  std::uint64_t saved_at;
-  std::size_t words;
-  std::uint64_t signal_at = 0;  ///< 0: there is none
-};
-
-// siginfo; struct ucontext up to uc_mcontext, which is aligned to 16; fault_address. Then x0 to x30, sp, pc.
-constexpr SignalFrame aarch64_frame{128 + 176 + 8, 33};
-// The PSW, 16 registers, 16 access registers of 4 bytes, and the floating-point registers with their control word.
-constexpr std::size_t s390x_general_words = 2 + 16 + 8, s390x_words = s390x_general_words + 1 + 16;
-// struct sigframe: the callee's 160 bytes, struct sigcontext. struct rt_sigframe: 160 bytes, an instruction, siginfo;
-// struct ucontext up to uc_mcontext.
-constexpr SignalFrame s390x_frame{160 + 16, s390x_words},
-    s390x_frame_with_information{160 + 8 + 128 + 40, s390x_words, 160 + 8};
-
-std::optional<SignalFrame> aarch64_frame_at(const elf::Image& image, std::uint64_t address) {
-  constexpr std::uint32_t move_number = 0xd2801168, call = 0xd4000001;  // mov x8, #__NR_rt_sigreturn; svc #0
-  const auto instruction_at = [&](std::uint64_t place) -> std::uint32_t {
-    const auto bytes = elf::loaded_bytes(image, place, 4);
-    return bytes.size() < 4 ? 0 : load<std::uint32_t>(bytes, Endian::Little);
-  };
-  const std::uint64_t begin = instruction_at(address) == call ? address - 4 : address;
-  if (instruction_at(begin) != move_number || instruction_at(begin + 4) != call) return std::nullopt;
-  return aarch64_frame;
-}
-
-std::optional<SignalFrame> s390x_frame_at(const elf::Image& image, std::uint64_t address) {
-  constexpr std::uint16_t sigreturn = 0x0a77, rt_sigreturn = 0x0aad;  // svc 119, svc 173
-  const auto bytes = elf::loaded_bytes(image, address, 2);
-  const std::uint16_t instruction = bytes.size() < 2 ? std::uint16_t{0} : load<std::uint16_t>(bytes, Endian::Big);
-  if (instruction == sigreturn) return s390x_frame;
-  if (instruction == rt_sigreturn) return s390x_frame_with_information;
-  return std::nullopt;
-}
-
-std::optional<SignalFrame> frame_at(sframe::Abi abi, const elf::Image& image, std::uint64_t address) {
-  switch (abi) {
-    case sframe::Abi::Amd64:  // every C library describes its own
-      return std::nullopt;
-    case sframe::Abi::Aarch64Big:
-    case sframe::Abi::Aarch64Little:
-      return aarch64_frame_at(image, address);
-    case sframe::Abi::S390x:
-      return s390x_frame_at(image, address);
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 bool return_from_signal(AddressSpace& space, unwind::Registers& registers, unwind::ReadMemory read, void* context) {
   const AddressSpace::Place place = space.place_of(registers.pc);
   if (place.file == nullptr) return false;
-  const elf::Machine* const machine = elf::find_machine(place.file->image());
+  const elf::Image& image = place.file->image();
+  const elf::Machine* const machine = elf::find_machine(image);
   if (machine == nullptr) return false;
-  const sframe::Abi abi = machine->abi;
-  const sframe::AbiTraits& traits = sframe::traits_of(abi);
-  const auto frame = frame_at(abi, place.file->image(), place.address);
-  if (!frame || !registers.knows(traits.stack_pointer)) return false;
-  std::vector<std::byte> saved(frame->words * word);
-  for (std::size_t i = 0; i < frame->words; ++i) {
-    const std::uint64_t address = registers.values[traits.stack_pointer] + frame->saved_at + i * word;
-    if (!read(context, address, saved.data() + i * word)) return false;
+  const sframe::AbiTraits& traits = sframe::traits_of(machine->abi);
+  const auto read_code = [&](std::uint64_t address, std::span<std::byte> bytes) {
+    const auto code = elf::loaded_bytes(image, address, bytes.size());
+    if (code.size() < bytes.size()) return false;
+    std::ranges::copy(code.first(bytes.size()), bytes.begin());
+    return true;
+  };
+  const unwind::SignalFrame frame = unwind::find_signal_frame(traits.abi, place.address, read_code);
+  if (frame.registers_at == 0 || !registers.knows(traits.stack_pointer)) return false;
+  const auto bytes_at = [&](std::uint64_t distance, void* bytes) {
+    return read(context, registers.values[traits.stack_pointer] + distance, bytes);
+  };
+  unwind::Registers interrupted;
+  const auto word_at = [&](std::uint8_t word, std::uint64_t& value) {
+    std::array<std::byte, word_size> bytes{};
+    if (!bytes_at(frame.registers_at + std::uint64_t{word_size} * word, bytes.data())) return false;
+    value = load<std::uint64_t>(bytes, traits.endian);
+    return true;
+  };
+  if (!unwind::read_saved(unwind::saved_for_signal(traits.abi), word_at, interrupted)) return false;
+  std::array<std::byte, 3 * word_size> signal{};
+  bool has_signal = frame.signal_at != 0;
+  for (std::size_t i = 0; has_signal && i < signal.size(); i += word_size) {
+    has_signal = bytes_at(frame.signal_at + i, signal.data() + i);
   }
-  auto interrupted = general_registers(abi, saved);
-  if (!interrupted) return false;
-  std::array<std::byte, 3 * word> signal{};
-  bool has_signal = frame->signal_at != 0;
-  for (std::size_t i = 0; has_signal && i < signal.size(); i += word) {
-    has_signal = read(context, registers.values[traits.stack_pointer] + frame->signal_at + i, signal.data() + i);
-  }
-  if (has_signal) add_signal(abi, signal, *interrupted);
-  if (abi == sframe::Abi::S390x) {
-    add_floating_point_registers(abi, std::span(saved).subspan(s390x_general_words * word), *interrupted);
-  }
-  registers = *interrupted;
+  if (has_signal) add_signal(traits.abi, signal, interrupted);
+  registers = interrupted;
   return true;
 }
 

@@ -31,10 +31,8 @@ void add_signal(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Regis
 std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64_t mask,
                                                     std::span<const std::uint64_t> values);
 
-/// Where a signal handler returns to, a system call stands that gives the interrupted registers back. The vDSOs of
-/// aarch64 and s390x (Linux 6.1) have no call frame information for it, and no row of s390x could say it; but where the
-/// call finds the registers is part of what the kernel promises. If the instruction at the PC is that call, puts them
-/// into `registers`; false leaves these as they are.
+/// If the instruction at the PC is the system call that a signal's handler returns to (unwind::find_signal_frame()),
+/// puts the interrupted registers into `registers`, and leaves these as they are otherwise.
 bool return_from_signal(AddressSpace& space, unwind::Registers& registers, unwind::ReadMemory read, void* context);
 
 }  // namespace sframe_gen::trace
