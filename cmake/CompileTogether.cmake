@@ -15,7 +15,6 @@ set(sframe_gen_apart
     src/elf/machine.cpp
     src/elf/undo/undo_record.cpp
     src/elf/undo/make_undo.cpp
-    src/files/replace_file.cpp
     src/object/object_writer.cpp
     src/readers/judge.cpp
     src/stubs/forms_amd64.cpp

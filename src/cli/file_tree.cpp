@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "convert/convert_file.hpp"
-#include "files/replace_file.hpp"
+#include "files/atomic_file.hpp"
 #include "sframe_gen/error.hpp"
 
 namespace sframe_gen::cli {

@@ -14,7 +14,7 @@
 #include "cli/report/json.hpp"
 #include "convert/convert_file.hpp"
 #include "convert/inspect.hpp"
-#include "files/replace_file.hpp"
+#include "files/atomic_file.hpp"
 #include "sframe/dump.hpp"
 #include "sframe_gen/verify.hpp"
 #include "support/mapped_file.hpp"
@@ -32,7 +32,8 @@ void write_emitted(const std::string& contents, const std::filesystem::path& fil
   std::error_code ignored;
   if (std::filesystem::equivalent(file, output, ignored))
     throw Refused(output.string(), "is the input itself, and --emit leaves that as it is");
-  files::write_new_file(output, std::as_bytes(std::span(contents)), MappedFile(file));
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(contents));
+  files::replace_file(output, {&bytes, 1}, MappedFile(file), files::AtomicFile::New::LikeAny);
 }
 
 using convert::FileKind;

@@ -9,7 +9,7 @@
 #include "convert/convert_object.hpp"
 #include "convert/coverage.hpp"
 #include "elf/new_section.hpp"
-#include "files/replace_file.hpp"
+#include "files/atomic_file.hpp"
 #include "support/bytes.hpp"
 
 namespace sframe_gen::convert {
@@ -84,7 +84,7 @@ void replace_thin_member(const archive::Archive& archive, const archive::Member&
   const MappedFile file(path_of(archive, member));
   if (equal_bytes(file.bytes(), bytes)) return;
   if (file.identity() != read_as) throw Refused(file.name(), "was changed while it was read");
-  files::replace_file(file.name(), bytes, file);
+  files::replace_file(file.name(), {&bytes, 1}, file);
 }
 
 namespace {

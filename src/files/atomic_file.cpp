@@ -9,17 +9,21 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "files/replace_file.hpp"
+#include "files/regions.hpp"
 #include "sframe_gen/error.hpp"
 
 namespace sframe_gen::files {
@@ -74,41 +78,64 @@ void remove_and_die(int signal) {
   ::raise(signal);
 }
 
+/// Held while a file is made and noted: a signal that ends the program waits for it, and nothing is made when one has
+/// come.
+class Making {
+ public:
+  Making() {
+    sigset_t ending;
+    ::sigfillset(&ending);
+    // What a thread does to itself cannot wait.
+    for (const int signal : {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGABRT}) ::sigdelset(&ending, signal);
+    ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
+    ++making;
+    if (!is_ending) return;
+    --making;
+    for (;;) ::pause();
+  }
+  ~Making() {
+    --making;
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Making(const Making&) = delete;
+  Making& operator=(const Making&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+constexpr int most_names = 1000;             // that crashed runs of the same process number left
+constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
+
 }  // namespace
 
-MakingFile::MakingFile() {
-  sigset_t ending;
-  ::sigfillset(&ending);
-  // What a thread does to itself cannot wait.
-  for (const int signal : {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGABRT}) ::sigdelset(&ending, signal);
-  ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
-  ++making;
-  if (!is_ending) return;
-  --making;
-  for (;;) ::pause();
+TemporaryFile::TemporaryFile(const std::filesystem::path& target, const char* verb,
+                             const std::function<int(const char*)>& make) {
+  const std::string prefix =
+      "." + target.filename().string().substr(0, longest_prefix) + ".sframe-gen-" + std::to_string(::getpid()) + '-';
+  static std::atomic<std::uint32_t> next{0};
+  for (int i = 0; i < most_names; ++i) {
+    path_ = (target.parent_path() / (prefix + std::to_string(next++))).string();
+    // Nothing that may fail comes after the file is made: no destructor would remove it.
+    const Making making;
+    if (make(path_.c_str()) >= 0) {
+      slot_ = take_slot(path_.c_str());
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  throw SystemFailure(target.string(), verb, errno);
 }
-
-MakingFile::~MakingFile() {
-  --making;
-  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-}
-
-TemporaryFile::TemporaryFile(std::string&& path) noexcept : path_(std::move(path)), slot_(take_slot(path_.c_str())) {}
 
 TemporaryFile::~TemporaryFile() {
-  if (path_.empty()) return;
-  leave_slot();
-  ::unlink(path_.c_str());
-}
-
-void TemporaryFile::forget() {
-  leave_slot();
-  path_.clear();
-}
-
-void TemporaryFile::leave_slot() {
   if (slot_ != nullptr) *slot_ = nullptr;
-  slot_ = nullptr;
+  if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+void TemporaryFile::rename(const std::filesystem::path& target) {
+  if (::rename(path_.c_str(), target.c_str()) != 0) throw SystemFailure(target.string(), "replace", errno);
+  if (slot_ != nullptr) *std::exchange(slot_, nullptr) = nullptr;
+  path_.clear();
 }
 
 void remove_temporary_files_on_signals() {
@@ -122,9 +149,7 @@ void remove_temporary_files_on_signals() {
 namespace {
 
 constexpr const char* access_list = "system.posix_acl_access";
-constexpr int most_links = 40;               // as the kernel follows
-constexpr int most_names = 1000;             // that crashed runs of the same process number left
-constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
+constexpr int most_links = 40;  // as the kernel follows
 
 /// /dev/stdout leads to /proc/self/fd/1, and that to a pipe, which nothing can replace, or to a file that is written
 /// at.
@@ -159,6 +184,66 @@ bool is_not_allowed(int error) {
   return error == EPERM || error == EACCES || error == ENOTSUP || error == EINVAL || error == ENODATA;
 }
 
+void check_attributes(int descriptor, const std::filesystem::path& file) {
+  struct statx status {};
+  if (::statx(descriptor, "", AT_EMPTY_PATH, STATX_TYPE, &status) != 0) return;
+  const auto has = [&](std::uint64_t attribute) { return (status.stx_attributes & attribute) != 0; };
+  if (has(STATX_ATTR_IMMUTABLE)) throw Refused(file.string(), "is immutable (chattr +i)");
+  if (has(STATX_ATTR_APPEND)) throw Refused(file.string(), "can only be appended to (chattr +a)");
+  if (has(STATX_ATTR_VERITY)) throw Refused(file.string(), "is protected by fs-verity");
+}
+
+/// Linux, security/integrity/integrity.h, enum evm_ima_xattr_type: the first byte says what follows. A digest is made
+/// anew by the kernel; a signature only by who has the key.
+void check_not_signed(int descriptor, const std::filesystem::path& file) {
+  constexpr std::uint8_t signature = 3, signature_of_verity_digest = 6;
+  std::array<std::uint8_t, 4096> value{};
+  const ssize_t size = ::fgetxattr(descriptor, "security.ima", value.data(), value.size());
+  if (size > 0 && (value[0] == signature || value[0] == signature_of_verity_digest))
+    throw Refused(file.string(), "is signed (security.ima), and a change would break the signature");
+}
+
+/// There a lease needs the leave of a server as well (a delegation, an oplock), and without it the kernel answers as it
+/// does for a file with a writer: Linux, nfs4_setlease in fs/nfs/nfs4file.c, cifs_setlease in fs/smb/client/cifsfs.c.
+bool is_on_a_server(int descriptor) {
+  constexpr std::array<std::uint32_t, 9> servers{NFS_SUPER_MAGIC,  CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC,
+                                                 SMB_SUPER_MAGIC,  AFS_SUPER_MAGIC,  AFS_FS_MAGIC,
+                                                 CEPH_SUPER_MAGIC, FUSE_SUPER_MAGIC, V9FS_MAGIC};
+  struct statfs status {};
+  return ::fstatfs(descriptor, &status) == 0 &&
+         std::ranges::find(servers, static_cast<std::uint32_t>(status.f_type)) != servers.end();
+}
+
+/// A lease for reading is given only while nobody has the file open for writing; file systems without leases, those of
+/// a server, and files of others, get no answer.
+bool is_open_for_writing(int descriptor) {
+  // Its default action is none: SIGIO, which says otherwise that somebody wants the lease back, would end the program.
+  ::fcntl(descriptor, F_SETSIG, SIGURG);
+  if (::fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN && !is_on_a_server(descriptor);
+  ::fcntl(descriptor, F_SETLEASE, F_UNLCK);
+  return false;
+}
+
+/// A program that starts another one passes on its open files for a moment, so whoever wrote this one may seem to go
+/// on.
+void check_not_open_for_writing(int descriptor, const std::filesystem::path& file) {
+  using namespace std::chrono_literals;
+  const auto deadline = std::chrono::steady_clock::now() + 500ms;
+  while (is_open_for_writing(descriptor)) {
+    if (std::chrono::steady_clock::now() > deadline)
+      throw Refused(file.string(), "is open for writing in another process");
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+/// Refuses to replace a file that must not change: one that is immutable or can only be appended to (chattr), protected
+/// by fs-verity, signed (security.ima), or open for writing in some process. `descriptor` is open for reading only.
+void check_replaceable(int descriptor, const std::filesystem::path& file) {
+  check_attributes(descriptor, file);
+  check_not_signed(descriptor, file);
+  check_not_open_for_writing(descriptor, file);
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(const std::filesystem::path& target, const MappedFile& input, New kind)
@@ -169,27 +254,13 @@ AtomicFile::AtomicFile(const std::filesystem::path& target, const MappedFile& in
   if (const Descriptor replaced = open_target(target_); replaced.is_open())
     check_replaceable(replaced.number(), target);
   check_unchanged();
-  create_temporary_file();
-}
-
-/// Not mkostemp: this way the kernel gives a new file the mode that the umask says. Asking for the umask would change
-/// it for all threads.
-void AtomicFile::create_temporary_file() {
+  // Not mkostemp: this way the kernel gives a new file the mode that the umask says. Asking for the umask would change
+  // it for all threads.
   const mode_t mode = kind_ == New::LikeAny && !target_before_ ? 0666 : 0600;
-  const std::string prefix =
-      "." + target_.filename().string().substr(0, longest_prefix) + ".sframe-gen-" + std::to_string(::getpid()) + '-';
-  static std::atomic<std::uint32_t> next{0};
-  for (int i = 0; i < most_names; ++i) {
-    std::string path = (target_.parent_path() / (prefix + std::to_string(next++))).string();
-    const MakingFile making;
-    file_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-    if (file_.is_open()) {
-      temporary_.emplace(std::move(path));
-      return;
-    }
-    if (errno != EEXIST) break;
-  }
-  throw SystemFailure(target_.string(), "write", errno);
+  temporary_.emplace(target_, "write", [&](const char* path) {
+    file_ = Descriptor(::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    return file_.number();
+  });
 }
 
 void AtomicFile::take_attributes() {
@@ -259,9 +330,26 @@ void AtomicFile::check_unchanged() const {
 void AtomicFile::commit() {
   check_unchanged();
   if (!file_.close()) throw SystemFailure(target_.string(), "write", errno);
-  if (::rename(temporary_->path().c_str(), target_.c_str()) != 0)
-    throw SystemFailure(target_.string(), "replace", errno);
-  temporary_->forget();
+  temporary_->rename(target_);
+}
+
+void replace_file(const std::filesystem::path& output, std::span<const std::span<const std::byte>> pieces,
+                  const MappedFile& input, AtomicFile::New kind) {
+  AtomicFile file(output, input, kind);
+  std::vector<Region> regions;
+  std::uint64_t size = 0;
+  for (const auto piece : pieces) {
+    regions.push_back({size, piece.size(), Region::Source::Bytes, 0, piece.data()});
+    size += piece.size();
+  }
+  RegionWriter(input, file.descriptor(), output.string()).write(regions);
+  file.take_attributes();
+  file.commit();
+}
+
+void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file) {
+  // link() replaces nothing, rename() does.
+  TemporaryFile(name, "replace", [&](const char* path) { return ::link(file.c_str(), path); }).rename(name);
 }
 
 }  // namespace sframe_gen::files

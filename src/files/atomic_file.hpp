@@ -3,10 +3,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -40,42 +41,25 @@ class Descriptor {
 /// file system of `folder` or, where that cannot be, in memory. Throws SystemFailure.
 Descriptor open_unnamed(const std::filesystem::path& folder);
 
-/// The name of a file that must not outlive the program: removed by the destructor, or by a signal handler where
+/// A file that must not outlive the program: removed by the destructor, or by a signal handler where
 /// `remove_temporary_files_on_signals` was called.
 class TemporaryFile {
  public:
-  /// Allocates nothing: the file exists already.
-  explicit TemporaryFile(std::string&& path) noexcept;
+  /// Makes a file with a new name beside `target` by `make`, which returns what a system call returned. Throws
+  /// SystemFailure, which says that one cannot `verb` the target.
+  TemporaryFile(const std::filesystem::path& target, const char* verb, const std::function<int(const char*)>& make);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   TemporaryFile(TemporaryFile&&) = delete;
   TemporaryFile& operator=(TemporaryFile&&) = delete;
 
-  const std::string& path() const { return path_; }
-  /// The file is gone or has another name: there is nothing to remove any more.
-  void forget();
+  /// Gives the file its final name. Throws SystemFailure.
+  void rename(const std::filesystem::path& target);
 
  private:
-  void leave_slot();
-
-  std::string path_;
-  std::atomic<const char*>* slot_;  ///< where the signal handler finds the path; null: nowhere
-};
-
-/// Held while a file is made and its TemporaryFile: a signal that ends the program waits for it, and nothing is made
-/// when one has come.
-class MakingFile {
- public:
-  MakingFile();
-  ~MakingFile();
-  MakingFile(const MakingFile&) = delete;
-  MakingFile& operator=(const MakingFile&) = delete;
-  MakingFile(MakingFile&&) = delete;
-  MakingFile& operator=(MakingFile&&) = delete;
-
- private:
-  sigset_t before_{};
+  std::string path_;                          ///< empty: there is nothing to remove
+  std::atomic<const char*>* slot_ = nullptr;  ///< where the signal handler finds the path; null: nowhere
 };
 
 /// Installs handlers for the signals that end programs from outside; the signal then ends this one as it would have.
@@ -111,7 +95,6 @@ class AtomicFile {
 
  private:
   std::optional<FileIdentity> target_now() const;
-  void create_temporary_file();
   void check_unchanged() const;
   void copy_extended_attributes(int source, bool is_new) const;
 
@@ -122,5 +105,13 @@ class AtomicFile {
   std::optional<TemporaryFile> temporary_;
   Descriptor file_;
 };
+
+/// Writes `pieces` one after the other, made from `input`, to `output` as AtomicFile does: complete or not at all, with
+/// the attributes of the file it replaces, which may be the input. Throws Refused or SystemFailure.
+void replace_file(const std::filesystem::path& output, std::span<const std::span<const std::byte>> pieces,
+                  const MappedFile& input, AtomicFile::New kind = AtomicFile::New::LikeInput);
+
+/// Makes `name` another name of `file`, in place of what has that name now. Throws SystemFailure.
+void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file);
 
 }  // namespace sframe_gen::files
