@@ -19,10 +19,6 @@ namespace sframe_gen::files {
 
 namespace {
 
-/// Bytes that are read or written at once: a processor's own cache holds them, and other threads that write to the file
-/// get their turn in between.
-constexpr std::size_t most_at_once = std::size_t{1} << 18;
-
 /// A smaller part of the input is written from its mapping: telling the kernel to copy it takes longer.
 constexpr std::uint64_t smallest_copy = std::uint64_t{1} << 19;
 
@@ -153,12 +149,11 @@ void RegionWriter::flush() {
 
 void RegionWriter::copy(Region region) {
   // To ask the file system for holes takes longer than to write a few bytes.
-  if (region.size < smallest_hole && digester_ == nullptr) return copy_stored(region);
+  if (region.size < smallest_hole) return copy_stored(region);
   while (region.size != 0) {
     const Range stored = next_stored(input_.descriptor(), region.from, region.from + region.size);
     const std::uint64_t begin = region.offset + (stored.begin - region.from);
     const std::uint64_t end = region.offset + (stored.end - region.from);
-    if (digester_ != nullptr) digester_->update_zeros(begin - region.offset);
     add_hole(region.offset, begin - region.offset);
     copy_stored(region.part(begin, end));
     region = region.part(end, region.end());
@@ -167,11 +162,9 @@ void RegionWriter::copy(Region region) {
 
 void RegionWriter::copy_stored(Region region) {
   const auto skip = [&](std::uint64_t size) { region = region.part(region.offset + size, region.end()); };
-  if (digester_ == nullptr) {
-    skip(share(region));
-    if (region.size < smallest_copy && region.from + region.size <= input_.bytes().size())
-      return add(region.offset, region.contents(input_.bytes()));
-  }
+  skip(share(region));
+  if (region.size < smallest_copy && region.from + region.size <= input_.bytes().size())
+    return add(region.offset, region.contents(input_.bytes()));
   flush();
   while (region.size != 0) skip(kernel_copies_ ? copy_in_kernel(region) : copy_piece(region));
 }
@@ -208,22 +201,20 @@ std::uint64_t RegionWriter::copy_piece(const Region& region) {
   if (piece.empty()) fail(errno != 0 ? errno : EIO);
   add(region.offset, piece);
   flush();
-  if (digester_ != nullptr) digester_->update(piece);
   return piece.size();
-}
-
-void RegionWriter::resize(std::uint64_t size) const {
-  if (::ftruncate(output_, offset_of(size)) != 0) fail(errno);
 }
 
 void RegionWriter::fail(int error_number) const {
   throw SystemFailure(name_, "write", error_number);
 }
 
+void resize(int file, std::uint64_t size, const std::string& name) {
+  if (::ftruncate(file, offset_of(size)) != 0) throw SystemFailure(name, "write", errno);
+}
+
 void write_regions(const Regions& regions, const MappedFile& input, int output, const std::string& name) {
-  RegionWriter writer(input, output, name);
-  writer.write(regions.all());
-  writer.resize(regions.size());
+  RegionWriter(input, output, name).write(regions.all());
+  resize(output, regions.size(), name);
 }
 
 }  // namespace sframe_gen::files

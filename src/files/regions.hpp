@@ -11,10 +11,13 @@
 #include <vector>
 
 #include "support/bytes.hpp"
-#include "support/digest.hpp"
 #include "support/mapped_file.hpp"
 
 namespace sframe_gen::files {
+
+/// The number of bytes that are read or written at once: a processor's own cache holds them, and other threads that
+/// write to the file get their turn in between.
+inline constexpr std::size_t most_at_once = std::size_t{1} << 18;
 
 /// Part of an output: `size` bytes at `offset`, all from one source.
 struct Region {
@@ -74,9 +77,9 @@ class Regions {
 /// members throw SystemFailure.
 class RegionWriter {
  public:
-  /// `name` is the output's, for messages. `digester`, if there is one, sees the bytes that come from the input.
-  RegionWriter(const MappedFile& input, int output, const std::string& name, Digester* digester = nullptr)
-      : input_(input), output_(output), name_(name), digester_(digester), kernel_copies_(digester == nullptr) {}
+  /// `name` is the output's, for messages.
+  RegionWriter(const MappedFile& input, int output, const std::string& name)
+      : input_(input), output_(output), name_(name) {}
 
   /// Writes `regions`, which are in order. The output already has its first `early_size` bytes, as they are in the
   /// input: holes there are filled with zeros.
@@ -85,8 +88,6 @@ class RegionWriter {
   /// Shares as many whole blocks at the start of a region of the input as it has, and returns how many bytes that is:
   /// 0 where the file system cannot.
   std::uint64_t share(const Region& region);
-
-  void resize(std::uint64_t size) const;
 
  private:
   void add(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -102,8 +103,7 @@ class RegionWriter {
   const MappedFile& input_;
   int output_;
   const std::string& name_;
-  Digester* digester_;
-  bool kernel_copies_;
+  bool kernel_copies_ = true;
   bool can_share_ = true;
   std::uint64_t early_size_ = 0;  ///< as write() got it
   std::vector<iovec> list_;       ///< bytes that follow each other, not written yet
@@ -111,6 +111,9 @@ class RegionWriter {
   std::uint64_t list_end_ = 0;
   std::unique_ptr<std::byte[]> buffer_;  ///< for bytes of the input
 };
+
+/// Throws SystemFailure.
+void resize(int file, std::uint64_t size, const std::string& name);
 
 /// Fills the empty file `output` with all regions.
 void write_regions(const Regions& regions, const MappedFile& input, int output, const std::string& name);

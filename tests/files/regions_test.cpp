@@ -225,7 +225,7 @@ TEST_F(RegionsTest, EarlyBytesAreLeftOrReplaced) {
     ASSERT_EQ(output.bytes().substr(0, early).find_first_not_of('\0'), std::string::npos) << early;
     ASSERT_EQ(::pwrite(output.descriptor(), text_.data(), early, 0), static_cast<ssize_t>(early));
     writer.write(regions_.part(0, early), early);
-    writer.resize(regions_.size());
+    resize(output.descriptor(), regions_.size(), name_);
     ASSERT_EQ(output.bytes(), right_) << early;
   }
 }
@@ -252,23 +252,6 @@ TEST_F(RegionsTest, HolesOfTheInputThatMoveAreCleared) {
   const MappedFile mapped = input.mapped();
   RegionWriter(mapped, output.descriptor(), name_).write(regions.all(), text.size());
   EXPECT_EQ(output.bytes(), std::string(100'000, 'x') + text);
-}
-
-TEST_F(RegionsTest, DigesterSeesTheInput) {
-  const MemoryFile input(text_of(700'000));
-  ASSERT_EQ(::ftruncate(input.descriptor(), 900'000), 0);
-  const std::string text = input.bytes();
-  Regions regions;
-  regions.put_input(0, 0, 900'000);
-  const MemoryFile output;
-  Digester digester, right;
-  const MappedFile mapped = input.mapped();
-  RegionWriter writer(mapped, output.descriptor(), name_, &digester);
-  writer.write(regions.all());
-  writer.resize(900'000);
-  right.update(std::as_bytes(std::span(text)));
-  EXPECT_EQ(digester.digest(), right.digest());
-  EXPECT_EQ(output.bytes(), text);
 }
 
 TEST_F(RegionsTest, OutputThatCannotBeWrittenIsAnError) {

@@ -1,10 +1,9 @@
 #include "elf/write/rewrite.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cerrno>
-#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -32,22 +31,6 @@ std::uint64_t unmoved_size(const Image& image) {
   return end <= image.file_bytes().size() ? end : 0;
 }
 
-/// Adds [from, to) of the image. Read, not mapped: a large file's pages would take longer to map than to copy.
-void digest_bytes(const Image& image, std::uint64_t from, std::uint64_t to, Digester& digester) {
-  std::array<std::byte, std::size_t{1} << 15> buffer;
-  while (from < to) {
-    const Range stored = files::next_stored(image.descriptor(), from, to);
-    digester.update_zeros(stored.begin - from);
-    for (from = stored.begin; from < stored.end;) {
-      const std::uint64_t size = std::min<std::uint64_t>(stored.end - from, buffer.size());
-      const auto piece = files::read_piece(image.descriptor(), from, std::span(buffer).first(size));
-      if (piece.empty()) throw SystemFailure(image.name(), "read", errno != 0 ? errno : EIO);
-      digester.update(piece);
-      from += piece.size();
-    }
-  }
-}
-
 }  // namespace
 
 Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_way_back)
@@ -62,21 +45,44 @@ Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem:
   }
   files::RegionWriter writer(image_.file(), file_.descriptor(), name_);
   shared_size_ = writer.share({0, early_size_, files::Region::Source::Input});
-  early_copy_ = async([this] { original_ = copy_and_digest(); });
+  early_copy_ = async([this] { copy_and_digest(); });
 }
 
-/// Copies the early bytes. Digests all bytes of the image, if the output keeps a way back to it.
-Digester Rewrite::copy_and_digest() {
-  Digester digester;
-  if (keeps_way_back_) digest_bytes(image_, 0, shared_size_, digester);
-  const files::Region copied{shared_size_, early_size_ - shared_size_, files::Region::Source::Input, shared_size_};
-  files::RegionWriter(image_.file(), file_.descriptor(), name_, keeps_way_back_ ? &digester : nullptr)
-      .write({&copied, 1});
-  if (keeps_way_back_) digest_bytes(image_, early_size_, image_.file_bytes().size(), digester);
-  return digester;
+/// Copies the early bytes. If the output keeps a way back, digests all bytes of the image, while they are in the
+/// processor's cache. Read, not mapped: mapping the pages of a large file takes longer than copying them.
+void Rewrite::copy_and_digest() {
+  files::RegionWriter writer(image_.file(), file_.descriptor(), name_);
+  if (!keeps_way_back_) {
+    const files::Region rest{shared_size_, early_size_ - shared_size_, files::Region::Source::Input, shared_size_};
+    return writer.write({&rest, 1});
+  }
+  const std::uint64_t size = image_.file_bytes().size();
+  const std::size_t most = std::min<std::uint64_t>(size, files::most_at_once);
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(most);
+  for (std::uint64_t at = 0; at < size;) {
+    const Range stored = files::next_stored(image_.descriptor(), at, size);
+    original_.update_zeros(stored.begin - at);
+    for (at = stored.begin; at < stored.end;) {
+      const bool is_copied = at >= shared_size_ && at < early_size_;
+      const std::uint64_t end = is_copied ? early_size_ : at < shared_size_ ? shared_size_ : size;
+      const std::uint64_t wanted = std::min<std::uint64_t>(std::min(stored.end, end) - at, most);
+      const auto piece = files::read_piece(image_.descriptor(), at, {buffer.get(), wanted});
+      if (piece.empty())
+        throw SystemFailure(is_copied ? name_ : image_.name(), is_copied ? "write" : "read", errno != 0 ? errno : EIO);
+      const files::Region copied{at, piece.size(), files::Region::Source::Bytes, 0, piece.data()};
+      if (is_copied) writer.write({&copied, 1});
+      original_.update(piece);
+      at += piece.size();
+    }
+  }
 }
 
-void Rewrite::write(const std::vector<files::Region>& regions) {
+/// Returns the regions of [begin, end) that threads write.
+std::vector<files::Region> Rewrite::part(std::uint64_t begin, std::uint64_t end) const {
+  return contents_.part(std::max(begin, early_size_), std::min(end, last_));
+}
+
+void Rewrite::write(const std::vector<files::Region>& regions) const {
   files::RegionWriter(image_.file(), file_.descriptor(), name_).write(regions, early_size_);
 }
 
@@ -86,9 +92,8 @@ void Rewrite::place(const Layout& layout) {
   if (early_size_ == 0) return;
   // The last section header is that of the record that gives the input back, which is worked out at the end.
   last_ = std::max(early_size_, contents_.size() - (keeps_way_back_ ? sizeof(Elf64_Shdr) : 0));
-  const std::uint64_t begin = std::clamp(layout.section_offset, early_size_, last_);
-  const std::uint64_t end = std::clamp(layout.section_offset + layout.section_size, early_size_, last_);
-  rest_ = async([this, before = contents_.part(early_size_, begin), after = contents_.part(end, last_)] {
+  const std::uint64_t end = layout.section_offset + layout.section_size;
+  rest_ = async([this, before = part(0, layout.section_offset), after = part(end, last_)] {
     write(before);
     write(after);
   });
@@ -98,31 +103,28 @@ std::uint64_t Rewrite::finish(BytePieces section_bytes) {
   if (size_of(section_bytes) != layout_->section_size)
     throw std::logic_error("the layout was planned for another section size");
   put_section(*layout_, std::move(section_bytes), contents_);
+  const std::uint64_t begin = layout_->section_offset, end = begin + layout_->section_size;
+  const bool has_threads = early_copy_.valid();
   Async section;
-  if (early_size_ != 0) {
-    const std::uint64_t begin = layout_->section_offset, end = begin + layout_->section_size;
-    section = async(
-        [this, regions = contents_.part(std::max(begin, early_size_), std::min(end, last_))] { write(regions); });
-  }
+  if (has_threads) section = async([this, regions = part(begin, end)] { write(regions); });
   const auto original = [&] {
-    if (early_size_ == 0) return copy_and_digest();
-    // The early copy takes longest: what no thread has begun meanwhile is written by this one.
-    rest_.get();
-    section.get();
-    early_copy_.get();
+    if (!has_threads) {
+      copy_and_digest();
+    } else {
+      // The early copy takes longest: what no thread has begun meanwhile is written by this one.
+      rest_.get();
+      section.get();
+      early_copy_.get();
+    }
     return std::move(original_);
   };
-  if (layout_->section.keeps_way_back) {
+  if (layout_->section.keeps_way_back)
     append_undo(image_, *layout_, original, contents_);
-  } else if (early_size_ != 0) {
+  else if (has_threads)
     original();
-  }
-  std::vector<files::Region> left = contents_.part(0, early_size_);
-  const auto last = contents_.part(last_, contents_.size());
-  left.insert(left.end(), last.begin(), last.end());
-  files::RegionWriter writer(image_.file(), file_.descriptor(), name_);
-  writer.write(left, early_size_);
-  writer.resize(contents_.size());
+  write(contents_.part(0, early_size_));
+  write(contents_.part(last_, contents_.size()));
+  files::resize(file_.descriptor(), contents_.size(), name_);
   check_layout(image_, Image::open(file_.descriptor(), name_), Contents::Affected, layout_->section);
   file_.take_attributes();
   file_.commit();

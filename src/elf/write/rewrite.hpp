@@ -42,8 +42,9 @@ class Rewrite {
   std::uint64_t finish(BytePieces section_bytes);
 
  private:
-  Digester copy_and_digest();
-  void write(const std::vector<files::Region>& regions);
+  void copy_and_digest();
+  std::vector<files::Region> part(std::uint64_t begin, std::uint64_t end) const;
+  void write(const std::vector<files::Region>& regions) const;
 
   const Image& image_;
   std::string name_;  ///< of the output, for messages
@@ -51,10 +52,10 @@ class Rewrite {
   files::AtomicFile file_;
   std::uint64_t early_size_;       ///< bytes from the start of the file that are copied early; 0 for a small file
   std::uint64_t shared_size_ = 0;  ///< of these, the first, which need no copy as the files share them
-  Digester original_;              ///< has seen all bytes of the image, once they are copied
+  Digester original_;              ///< sees all bytes of the image
   const Layout* layout_ = nullptr;
   files::Regions contents_;
-  std::uint64_t last_ = 0;  ///< the offset from which on a large file is written last
+  std::uint64_t last_ = 0;   ///< the offset from which on a large file is written last
   Async early_copy_, rest_;  ///< last: they use the others
 };
 
