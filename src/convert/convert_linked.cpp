@@ -117,7 +117,7 @@ Linked outcome_of(Coverage coverage, const elf::Layout& layout) {
   linked.section_size = layout.section_size;
   linked.section_plan = elf::short_name(layout.section_plan);
   linked.table_plan = elf::short_name(layout.table_plan);
-  linked.moved = layout.evicted;
+  linked.moved = layout.moved_sections;
   linked.build_id_left_first_page = layout.build_id_left_first_page;
   return linked;
 }
@@ -128,7 +128,7 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
                       const Observer& observer) {
   elf::NewSection added = section_for(options.format);
   added.keeps_way_back = options.keep_way_back;
-  // What was converted before is converted anew, so that a second run, or one of another version, adds nothing to the
+  // A converted file is undone first, so that a second run, or one of another version, adds nothing to the
   // first, and both can be undone alike.
   const auto original = elf::find_original(opened, added, output.parent_path());
   const elf::Image& image = original ? *original : opened;

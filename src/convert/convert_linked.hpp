@@ -22,7 +22,7 @@ Filled convert_kernel(const elf::Image& kernel, const std::filesystem::path& out
                       const Observer& observer);
 
 /// The whole way of a program or library: read, lower, encode, place, write. What `opened` was made from by an earlier
-/// conversion is converted anew. Throws Failure; `output` is then as it was.
+/// conversion is converted again. Throws Failure; `output` is then as it was.
 Linked convert_linked(const elf::Image& opened, const std::filesystem::path& output, const ConvertOptions& options,
                       const Observer& observer);
 

@@ -78,7 +78,7 @@ LoweredObject lower_object(const elf::Image& object, const ConvertOptions& optio
   if (options.format.version == sframe::Version::CtfFrame)
     throw Refused(object.name(), "is a relocatable object, and no linker knows how to merge .ctf_frame");
   emit::Dialect dialect = dialect_for(object, options.format);
-  // A linker copies each descriptor's rows anew, so that nothing shared would be left of it.
+  // A linker copies each descriptor's rows, so that sharing is lost.
   dialect.shares_rows = false;
   if (options.from_section)
     throw Refused(object.name(),

@@ -95,80 +95,6 @@ std::uint64_t Places::address_of(std::string_view place) {
   throw Refused(image_.name(), "has no " + what + text + "'" + (what == "place '" ? ", which is a range of them" : ""));
 }
 
-}  // namespace sframe_gen::convert
-
-namespace sframe_gen {
-
-Compaction& Compaction::operator+=(const Compaction& other) {
-  default_bytes += other.default_bytes;
-  default_descriptors += other.default_descriptors;
-  default_rows += other.default_rows;
-  bytes += other.bytes;
-  by_fewer_descriptors += other.by_fewer_descriptors;
-  by_fewer_rows += other.by_fewer_rows;
-  by_row_starts += other.by_row_starts;
-  by_sharing += other.by_sharing;
-  least_bytes += other.least_bytes;
-  return *this;
-}
-
-void Coverage::append(const Coverage& other) {
-  functions += other.functions;
-  whole += other.whole;
-  in_part += other.in_part;
-  left_out += other.left_out;
-  described_bytes += other.described_bytes;
-  covered_bytes += other.covered_bytes;
-  for (std::size_t i = 0; i < reasons.size(); ++i) {
-    reasons[i].functions += other.reasons[i].functions;
-    reasons[i].bytes += other.reasons[i].bytes;
-  }
-  holes.insert(holes.end(), other.holes.begin(), other.holes.end());
-  dropped.duplicate += other.dropped.duplicate;
-  stubs.entries += other.stubs.entries;
-  stubs.bytes += other.stubs.bytes;
-  stubs.bytes_without_cfi += other.stubs.bytes_without_cfi;
-  contradictions.insert(contradictions.end(), other.contradictions.begin(), other.contradictions.end());
-  default_descriptors += other.default_descriptors;
-  flexible_descriptors += other.flexible_descriptors;
-  mask_descriptors += other.mask_descriptors;
-  rows += other.rows;
-  if (compaction && other.compaction) {
-    *compaction += *other.compaction;
-  } else if (other.compaction) {
-    compaction = other.compaction;
-  }
-}
-
-std::vector<std::string> reasons_of(const Coverage& coverage) {
-  std::vector<std::string> reasons;
-  for (std::size_t i = 0; i < coverage.reasons.size(); ++i) {
-    if (coverage.reasons[i].functions == 0) continue;
-    reasons.push_back(std::to_string(coverage.reasons[i].functions) + ' ' +
-                      std::string(sentence_of(static_cast<Unrepresentable>(i))));
-  }
-  return reasons;
-}
-
-std::vector<std::string> sentences_of(const DroppedFdes& dropped) {
-  const std::pair<std::uint64_t, const char*> kinds[] = {
-      {dropped.empty, " without bytes"},
-      {dropped.outside_code, " of discarded or no code"},
-      {dropped.duplicate, " said twice"},
-      {dropped.shadowed, " of .debug_frame for what .eh_frame describes"},
-      {dropped.unreadable, " that cannot be read"},
-  };
-  std::vector<std::string> sentences;
-  for (const auto& [count, what] : kinds) {
-    if (count != 0) sentences.push_back(count_of(count, "FDE") + what);
-  }
-  return sentences;
-}
-
-}  // namespace sframe_gen
-
-namespace sframe_gen::convert {
-
 namespace {
 
 void count_holes(const std::vector<Hole>& holes, Coverage& coverage) {
@@ -253,22 +179,6 @@ std::string why_no_function(const Coverage& coverage) {
   for (std::string& reason : reasons_of(coverage)) sentences.push_back(std::move(reason));
   return "has no function that SFrame could describe" + in_parentheses(sentences);
 }
-
-}  // namespace sframe_gen::convert
-
-namespace sframe_gen {
-
-CodeCount& CodeCount::operator+=(const CodeCount& other) {
-  bytes += other.bytes;
-  padding += other.padding;
-  without_cfi += other.without_cfi;
-  without_row += other.without_row;
-  return *this;
-}
-
-}  // namespace sframe_gen
-
-namespace sframe_gen::convert {
 
 namespace {
 
@@ -390,3 +300,81 @@ CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& sour
 }
 
 }  // namespace sframe_gen::convert
+
+namespace sframe_gen {
+
+Compaction& Compaction::operator+=(const Compaction& other) {
+  default_bytes += other.default_bytes;
+  default_descriptors += other.default_descriptors;
+  default_rows += other.default_rows;
+  bytes += other.bytes;
+  by_fewer_descriptors += other.by_fewer_descriptors;
+  by_fewer_rows += other.by_fewer_rows;
+  by_row_starts += other.by_row_starts;
+  by_sharing += other.by_sharing;
+  least_bytes += other.least_bytes;
+  return *this;
+}
+
+void Coverage::append(const Coverage& other) {
+  functions += other.functions;
+  whole += other.whole;
+  in_part += other.in_part;
+  left_out += other.left_out;
+  described_bytes += other.described_bytes;
+  covered_bytes += other.covered_bytes;
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    reasons[i].functions += other.reasons[i].functions;
+    reasons[i].bytes += other.reasons[i].bytes;
+  }
+  holes.insert(holes.end(), other.holes.begin(), other.holes.end());
+  dropped.duplicate += other.dropped.duplicate;
+  stubs.entries += other.stubs.entries;
+  stubs.bytes += other.stubs.bytes;
+  stubs.bytes_without_cfi += other.stubs.bytes_without_cfi;
+  contradictions.insert(contradictions.end(), other.contradictions.begin(), other.contradictions.end());
+  default_descriptors += other.default_descriptors;
+  flexible_descriptors += other.flexible_descriptors;
+  mask_descriptors += other.mask_descriptors;
+  rows += other.rows;
+  if (compaction && other.compaction) {
+    *compaction += *other.compaction;
+  } else if (other.compaction) {
+    compaction = other.compaction;
+  }
+}
+
+std::vector<std::string> reasons_of(const Coverage& coverage) {
+  std::vector<std::string> reasons;
+  for (std::size_t i = 0; i < coverage.reasons.size(); ++i) {
+    if (coverage.reasons[i].functions == 0) continue;
+    reasons.push_back(std::to_string(coverage.reasons[i].functions) + ' ' +
+                      std::string(sentence_of(static_cast<Unrepresentable>(i))));
+  }
+  return reasons;
+}
+
+std::vector<std::string> sentences_of(const DroppedFdes& dropped) {
+  const std::pair<std::uint64_t, const char*> kinds[] = {
+      {dropped.empty, " without bytes"},
+      {dropped.outside_code, " of discarded or no code"},
+      {dropped.duplicate, " said twice"},
+      {dropped.shadowed, " of .debug_frame for what .eh_frame describes"},
+      {dropped.unreadable, " that cannot be read"},
+  };
+  std::vector<std::string> sentences;
+  for (const auto& [count, what] : kinds) {
+    if (count != 0) sentences.push_back(count_of(count, "FDE") + what);
+  }
+  return sentences;
+}
+
+CodeCount& CodeCount::operator+=(const CodeCount& other) {
+  bytes += other.bytes;
+  padding += other.padding;
+  without_cfi += other.without_cfi;
+  without_row += other.without_row;
+  return *this;
+}
+
+}  // namespace sframe_gen

@@ -28,7 +28,7 @@ std::span<const std::byte> vdso_at(std::uint64_t bias) {
   return {memory_at(address), header.e_shoff + std::uint64_t{header.e_shentsize} * header.e_shnum};
 }
 
-/// A file that was replaced since it was loaded has other rows. What begins it is in memory too, where nobody writes:
+/// A file that was replaced since it was loaded has other rows. What begins it is in memory too, where nothing writes:
 /// the build-id is there as a rule, and the program headers with the size of each segment are always.
 void check_is_loaded(const elf::Image& image, std::uint64_t bias) {
   constexpr std::uint64_t first_page = 4096;

@@ -419,7 +419,7 @@ class Reconstruction {
     try {
       for (const Section& section : dynamic_sections(image_)) sections_.push_back(section);
     } catch (const MalformedInput&) {
-      // Then its tables are as unknown as the rest; whoever needs PT_DYNAMIC says what is wrong.
+      // Then its tables are as unknown as the rest; the code that needs PT_DYNAMIC reports what is wrong.
     }
   }
 

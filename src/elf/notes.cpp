@@ -45,7 +45,7 @@ std::span<const std::byte> build_id(const Image& image) {
         if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return note.descriptor;
       }
     } catch (const MalformedInput&) {
-      // Nobody finds a build-id in that one.
+      // No reader finds a build-id in that one.
     }
   }
   return {};

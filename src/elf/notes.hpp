@@ -30,7 +30,7 @@ std::span<const std::byte> build_id(const Image& image);
 /// "1f02": bytes as digits, as build-ids are written.
 std::string hex_digits(std::span<const std::byte> bytes);
 
-/// File offset of the build-id. None if it is not in the first page, where nobody would miss it.
+/// File offset of the build-id. None if it is not in the first page: then no reader misses it.
 std::optional<std::uint64_t> build_id_in_first_page(const Image& image);
 
 /// Whether a build-id of as many bytes as that of `image` is within the first page at `file_offset`.

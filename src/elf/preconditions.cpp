@@ -247,7 +247,7 @@ void check_not_signed(const Image& image) {
 
 namespace {
 
-/// The kernel maps it from its own image: in a file, there are only copies, which nobody loads.
+/// The kernel maps it from its own image: in a file, there are only copies, which are never loaded.
 void check_not_vdso(const Image& image) {
   if (soname_of(image, read_dynamic(image)).starts_with("linux-vdso"))
     throw Refused(image.name(), "is a vDSO, which the kernel builds into itself");

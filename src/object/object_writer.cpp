@@ -64,7 +64,7 @@ class Writer {
     return static_cast<std::uint32_t>(headers_.size() - 1);
   }
 
-  /// Whether what stands in the section so far is nobody else's.
+  /// Checks that the section and its relocations are only sframe-gen's or an assembler's.
   void check_replaceable() const {
     for (const elf::Section& section : object_.sections()) {
       const std::uint32_t type = section.header.sh_type;
@@ -106,7 +106,7 @@ class Writer {
     for (const std::uint32_t index : order) {
       Elf64_Shdr& header = headers_[index];
       const auto bytes = object_.bytes_of(object_.sections()[index]);
-      // Nobody needs them aligned in the file; what is, as assemblers do it, stays so.
+      // No reader needs them aligned in the file; what is aligned, as assemblers do it, stays so.
       const bool is_aligned = elf::is_power_of_two_or_zero(header.sh_addralign) &&
                               elf::align_down(header.sh_offset, header.sh_addralign) == header.sh_offset;
       header.sh_offset = pad_to(is_aligned && !bytes.empty() ? header.sh_addralign : 1);

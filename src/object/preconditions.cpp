@@ -52,7 +52,7 @@ void check_has_code(const elf::Image& object) {
   }
 }
 
-/// Each section is laid down anew, in a place of its own. Without this, a small file could name the same megabytes by
+/// Each section gets a new place of its own. Without this, a small file could name the same megabytes by
 /// thousands of headers.
 void check_contents_apart(const elf::Image& object) {
   const std::uint64_t headers = object.header().e_shoff;

@@ -27,7 +27,7 @@ class SectionNames {
 /// machine code, program headers, sections that share bytes.
 void check_describable(const elf::Image& object);
 
-/// As above, and for objects whose contents cannot be laid down anew: bytes appended, signatures (unless
+/// As above, and for objects whose contents cannot be laid out again: bytes appended, signatures (unless
 /// `drop_signature`: then what follows the section headers goes).
 void check_preconditions(const elf::Image& object, bool drop_signature);
 

@@ -64,8 +64,8 @@ class RelocationTables {
 /// Relocations packed with LEB128 (relocation_records.cpp), from LLVM 20 on; not in any <elf.h>.
 inline constexpr std::uint32_t section_type_crel = 0x40000014;
 
-/// What a relocation says of a field that holds the place of code: symbol + addend, for whoever needs to name the same
-/// place in a relocation of his own.
+/// What a relocation says of a field that holds the place of code: symbol + addend, so that another
+/// relocation can name the same place.
 struct CodeReference {
   std::uint64_t field_offset = 0;  ///< in the section that is relocated
   std::uint64_t address = 0;       ///< of the code, as object_addresses.hpp gives them

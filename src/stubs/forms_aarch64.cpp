@@ -59,7 +59,7 @@ constexpr Pattern pac = entry("adrp16:slot ldr17:slot add16:slot autia1716 br17 
 constexpr Pattern pac_nop = entry("adrp16:slot ldr17:slot nop autia1716 br17 nop");
 constexpr Pattern bti_pac = entry("bti adrp16:slot ldr17:slot add16:slot autia1716 br17");
 constexpr Pattern bti_pac_nop = entry("bti adrp16:slot ldr17:slot nop autia1716 br17");
-/// lld's entries of programs with BTI whose address nobody takes begin without the instruction.
+/// lld's entries of programs with BTI whose address is not taken begin without the instruction.
 constexpr Pattern late_nops = entry("adrp16:slot ldr17:slot add16:slot br17 nop nop");
 constexpr Pattern jump_nop = entry("adrp16:slot ldr17:slot br17 nop");
 constexpr Pattern jump_brk = entry("adrp16:slot ldr17:slot br17 brk");

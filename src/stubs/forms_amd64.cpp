@@ -119,7 +119,7 @@ constexpr auto ends = std::to_array<Pattern>(
      // musl: push %rax; pop %rax; ret
      stub("50 58 c3", {{0, 8}, {1, 16}, {2, 8}})});
 
-/// xor %rbp,%rbp; mov %rsp,%rdi; lea _DYNAMIC(%rip),%rsi; and $-16,%rsp; call: nobody has called it, and what it calls
+/// xor %rbp,%rbp; mov %rsp,%rdi; lea _DYNAMIC(%rip),%rsi; and $-16,%rsp; call: nothing has called it, and what it calls
 /// ends the program.
 constexpr auto starts = std::to_array<Pattern>({pattern_of({"4831ed 4889e7 488d35 any 4883e4f0 e8 any"},
                                                            Spelling::Relative, {{0, rules_at(8, cfi::Undefined{})}})});

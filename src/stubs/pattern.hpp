@@ -74,10 +74,10 @@ bool matches(const Pattern& pattern, std::span<const std::byte> bytes, std::uint
 }  // namespace sframe_gen::stubs
 
 /// Patterns from text. The compiler makes them: what a linker's stubs look like is known before any file is. To make
-/// them anew took a tenth of the time of a small file. What is no pattern does not compile.
+/// them at run time took a tenth of the time of a small file. A text that is no pattern does not compile.
 ///
 /// Tables of them are std::to_array's: g++ 12 puts a constant std::array whose type it has deduced into memory that is
-/// written, though nobody does.
+/// written, though no code does.
 namespace sframe_gen::stubs {
 
 struct Referent {

@@ -260,7 +260,7 @@ std::vector<Run> read_end(const elf::Section& section, const elf::Image& image, 
   return std::move(found.runs());
 }
 
-/// The function that the kernel enters, if it is one that is known. In a library nobody need enter by it.
+/// The function that the kernel enters, if it is one that is known. A library need not be entered by it.
 std::optional<Run> read_start(const elf::Image& image, const Surroundings& around, sframe::Abi abi) {
   if (!elf::is_program(image)) return {};
   const std::uint64_t entry = image.header().e_entry;

@@ -303,7 +303,7 @@ class DwarfFrame {
 
   std::optional<std::uint64_t> own_value(std::uint32_t column) const { return context_.register_value(column); }
 
-  /// The ABI: the CFA is the caller's stack pointer (plus a constant) unless a rule says otherwise. (Nobody writes
+  /// The ABI: the CFA is the caller's stack pointer (plus a constant) unless a rule says otherwise. (No compiler writes
   /// same_value for it; it would say that the call moved nothing.) The slot that the ABI keeps it in holds that value.
   std::optional<std::uint64_t> stack_pointer(std::string& text) const {
     auto usual = cfa_;

@@ -61,7 +61,7 @@ struct Caller {
   std::string text;            ///< all of it: "CFA rsp+16, RA *(CFA-8), FP *(CFA-16)"
 };
 
-/// Whether somebody reads the texts: they cost more than the numbers, and only differences are shown.
+/// Whether to make the texts: they cost more than the numbers, and only differences show them.
 enum class Wording : std::uint8_t { Numbers, Texts };
 
 /// Whether both give the same caller. A value one side does not know makes them differ.

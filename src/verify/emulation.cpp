@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t most_bytes_to_follow = 1U << 20U;
 constexpr std::uint64_t small = 32;
 
-/// What nobody calls is not entered as a stub is. Emulation looks at it by itself.
+/// Leaves out the program's entry: nothing calls it, so Emulation looks at it apart.
 std::vector<Range> without_entry(const std::vector<Range>& ranges, std::uint64_t entry) {
   std::vector<Range> rest;
   for (const Range& range : ranges) {
@@ -37,7 +37,7 @@ std::vector<Range> without_entry(const std::vector<Range>& ranges, std::uint64_t
 }
 
 /// A stub's instructions are all known, and go to memory's word at most. A small function's need not be; and what a
-/// compiler has split off from a function, which nobody calls, calls something itself or jumps back.
+/// compiler has split off from a function, which has no caller, calls something itself or jumps back.
 bool is_plain_stub(const elf::Image& image, const Range& range, sframe::Abi abi) {
   std::span<const std::byte> code = elf::loaded_bytes(image, range.begin, range.end - range.begin);
   while (!code.empty()) {
@@ -217,9 +217,9 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
       place.instruction = *found;
       place.is_code = true;
       // Entries for IRELATIVE relocations in static-pie programs: GNU ld leaves the distance of the last jump, which
-      // nobody comes to, at zero.
+      // is never reached, at zero.
       if (found->flow == Flow::Jump && found->target == address + at + found->size) place.instruction.target = 0;
-      // An entry jumps before it pushes. A library that calls nobody may have a header all the same.
+      // An entry jumps before it pushes. A library that calls nothing may have a header all the same.
       in_header = at == 0 ? has_header && found->begins_header : in_header && falls_in;
       place.is_header = in_header;
       // What another section calls is entered as anybody enters it; within one, retpolines call to push an address.

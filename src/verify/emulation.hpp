@@ -67,7 +67,7 @@ class Emulation {
     bool is_code = false;
     bool is_entry = false;
     bool is_start = false;   ///< the kernel enters there
-    bool is_header = false;  ///< of a table whose entries jump to it: nobody calls it
+    bool is_header = false;  ///< of a table whose entries jump to it: it is not called
     bool conflict = false;
     std::optional<State> state = {};
   };

@@ -41,6 +41,12 @@ const char* misread_by_libdwarf(const cfi::FrameTable& table, std::size_t fde_in
 
 namespace {
 
+/// How the FDEs of a CIE begin.
+struct EntryForm {
+  std::uint8_t pointer_encoding = 0;   ///< DW_EH_PE_*
+  bool has_augmentation_data = false;  ///< after the pointers
+};
+
 // LSB 5.0, section 10.5: the low four bits are the format, the others what the pointer counts from.
 constexpr std::uint8_t format_bits = 0x0f, application_bits = 0xf0, pc_relative = 0x10, aligned = 0x50;
 
@@ -109,12 +115,13 @@ EntryForm read_form(ByteReader& cie) {
   return form;
 }
 
-}  // namespace
-
+/// Reads a CIE from after its id. Nothing if it cannot be read: a version, an augmentation letter or a pointer encoding
+/// that is not known, another size of addresses than 8, or too few bytes.
 std::optional<EntryForm> form_of_entries(ByteReader cie) try { return read_form(cie); } catch (const MalformedInput&) {
   return std::nullopt;
 }
 
+/// Checks that an FDE, read from after the reference to its CIE, has all that it begins with.
 bool is_readable(ByteReader fde, const EntryForm& form) try {
   skip_pointer(fde, form.pointer_encoding);
   skip_pointer(fde, form.pointer_encoding);
@@ -123,8 +130,6 @@ bool is_readable(ByteReader fde, const EntryForm& form) try {
 } catch (const MalformedInput&) {
   return false;
 }
-
-namespace {
 
 using Taken = CheckedFrameSection::Taken;
 

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -20,19 +19,6 @@ namespace sframe_gen::verify {
 /// libdwarf 20210528 and 0.11: DW_CFA_val_offset_sf becomes "same value", and the operand of DW_CFA_set_loc is taken
 /// for an address, whatever the CIE says of pointers.
 const char* misread_by_libdwarf(const cfi::FrameTable& table, std::size_t fde_index);
-
-/// How the FDEs of a CIE begin.
-struct EntryForm {
-  std::uint8_t pointer_encoding = 0;   ///< DW_EH_PE_*
-  bool has_augmentation_data = false;  ///< behind the pointers
-};
-
-/// What a CIE, read from behind its id, says of them. Nothing where it cannot be read: a version, an augmentation
-/// letter or a pointer encoding that is not known, another size of addresses than 8, or too few bytes.
-std::optional<EntryForm> form_of_entries(ByteReader cie);
-
-/// Whether an FDE, read from behind the reference to its CIE, has all that it begins with.
-bool is_readable(ByteReader fde, const EntryForm& form);
 
 /// What the walk has seen that libdwarf will not tell.
 struct CheckedFrameSection {

@@ -27,7 +27,7 @@ namespace sframe_gen::verify {
 namespace {
 
 constexpr std::size_t differences_kept = 20;
-/// Whoever has more than this many FDEs that libdwarf cannot read has another problem than to know which.
+/// Names of more FDEs that libdwarf cannot read help no further.
 constexpr std::size_t unchecked_kept = 10000;
 constexpr std::uint64_t functions_per_progress = 256;
 constexpr std::uint64_t functions_per_release = 16384;  ///< bounds libdwarf's memory

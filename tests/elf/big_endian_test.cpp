@@ -106,7 +106,7 @@ TEST_P(BigEndianLibrary, PointersOfTheDynamicTableFollow) {
   ASSERT_FALSE(layout.dynamic_patches.empty());
   const std::string dynamic = read_by(tools_ + "readelf -dW", folder_ / "output");
   const Image image = Image::open(folder_ / "output");
-  for (const std::string& name : layout.evicted) {
+  for (const std::string& name : layout.moved_sections) {
     const Section* const section = image.find_section(name);
     ASSERT_NE(section, nullptr) << name;
     std::array<char, 32> address{};

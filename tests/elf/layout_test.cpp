@@ -71,8 +71,8 @@ TEST_F(LayoutOf, PrefersTheGapBehindEhFrame) {
 TEST_F(LayoutOf, BuildIdStaysInTheFirstPageWhereOthersMakeRoom) {
   const auto file = link("-pie -Wl,--build-id");
   const Layout layout = inject_into(file, fits_a_gap);
-  EXPECT_TRUE(contains(layout.evicted, ".interp"));
-  EXPECT_FALSE(contains(layout.evicted, ".note.gnu.build-id"));
+  EXPECT_TRUE(contains(layout.moved_sections, ".interp"));
+  EXPECT_FALSE(contains(layout.moved_sections, ".note.gnu.build-id"));
   EXPECT_FALSE(layout.build_id_left_first_page);
 }
 
@@ -125,7 +125,7 @@ TEST_F(LayoutOf, ManyFunctionsStillHaveTheirSymbols) {
 TEST_F(LayoutOf, SymbolsMoveWithTheirSection) {
   const auto file = link("-pie");
   const Layout layout = inject_into(file, fits_no_gap);
-  ASSERT_TRUE(contains(layout.evicted, ".note.ABI-tag"));
+  ASSERT_TRUE(contains(layout.moved_sections, ".note.ABI-tag"));
   const std::string address = hex(output().find_section(".note.ABI-tag")->header.sh_addr).substr(2);
   EXPECT_NE(run("nm " + (folder_ / "output").string() + " | grep __abi_tag").output.find(address), std::string::npos);
 }

@@ -24,7 +24,7 @@ TEST(NewSection, CtfFrameNeedsNoProgramHeaderOfItsOwn) {
   const Layout layout = inject(small_library(), folder / "ctf", 0x100, ctf_frame_section);
   const Image image = Image::open(folder / "ctf");
   EXPECT_EQ(layout.section_plan, SectionPlan::Gap);
-  EXPECT_TRUE(layout.evicted.empty());
+  EXPECT_TRUE(layout.moved_sections.empty());
   EXPECT_EQ(image.segments().size(), Image::open(small_library()).segments().size());
   EXPECT_EQ(image.find_segment(segment_type_gnu_sframe), nullptr);
   EXPECT_EQ(image.find_section(".ctf_frame")->header.sh_type, std::uint32_t{SHT_PROGBITS});

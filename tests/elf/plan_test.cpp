@@ -60,7 +60,7 @@ TEST(Plans, NotesMoveUnderARelroThatNamesOtherBytes) {
   });
   const Layout expected = inject(small_library(), folder / "expected", 64);
   EXPECT_GT(expected.table_plan, TablePlan::Free);
-  EXPECT_EQ(inject(folder / "library", folder / "output", 64).evicted, expected.evicted);
+  EXPECT_EQ(inject(folder / "library", folder / "output", 64).moved_sections, expected.moved_sections);
 }
 
 // Without `tried` the search ends as soon as no plan left can be cheaper: that must not change the choice.
@@ -72,7 +72,7 @@ TEST(Plans, AreTheSameWhetherAllAreTriedOrNot) {
     const Layout without = plan_layout(image, size);
     EXPECT_EQ(with.section_address, without.section_address);
     EXPECT_EQ(with.file_size, without.file_size);
-    EXPECT_EQ(with.evicted, without.evicted);
+    EXPECT_EQ(with.moved_sections, without.moved_sections);
   }
 }
 

@@ -30,7 +30,7 @@ class SectionCheck {
   void require(bool holds, const char* rule) const {
     if (!holds) throw LayoutViolation(in_.name(), rule);
   }
-  /// The words of a rule cost more than the rule, and nearly always nobody reads them.
+  /// Makes the message only on failure: it costs more than the rule.
   void require_of(const Section& section, bool holds, const char* rule) const {
     if (!holds) throw LayoutViolation(in_.name(), describe(section) + ' ' + rule);
   }

@@ -41,8 +41,7 @@ class Check {
   void require(bool holds, const char* rule) const {
     if (!holds) throw LayoutViolation(in_.name(), rule);
   }
-  /// The words of a rule cost more than the rule, and nearly always nobody reads them: `name` is asked for its own
-  /// then.
+  /// Makes the message only on failure: it costs more than the rule.
   template <typename Name>
   void require_of(const Name& name, bool holds, const char* rule, const std::string& what = {}) const {
     if (!holds) throw LayoutViolation(in_.name(), name() + ' ' + rule + what);
@@ -234,7 +233,7 @@ class Check {
 
   void kept_segment(const Elf64_Phdr& old, const Elf64_Phdr& now) const {
     const auto name = [&] { return segment_type_name(old.p_type); };
-    // Less than a page is too little for tools that lay the file out anew; loads() sees that more is true.
+    // Less than a page is too little for tools that lay the file out again; loads() sees that more is true.
     const bool raised = old.p_type == PT_LOAD && old.p_align < 0x1000 && now.p_align == 0x1000;
     require_of(name, old.p_flags == now.p_flags && (old.p_align == now.p_align || raised),
                "must keep its flags and alignment");

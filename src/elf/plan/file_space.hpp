@@ -39,7 +39,7 @@ struct Claim {
   bool is_load = false;
 };
 
-/// For messages: nearly always nobody asks for the names of claims.
+/// Words the owner for a message.
 std::string owner_of(const Claim& claim);
 
 /// The bytes of the file that become the section's contents in memory. Of .bss: those that a PT_LOAD brings to its

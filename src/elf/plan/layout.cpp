@@ -147,7 +147,7 @@ void lay_out_moves(const Task& task, const Placement& placement, Layout& layout)
     layout.moved.push_back({placed.group.range, placed.offset});
     for (const std::uint32_t index : placed.group.sections) {
       const Section& section = task.image.sections()[index];
-      layout.evicted.push_back(section.name);
+      layout.moved_sections.push_back(section.name);
       if (placed.group.plan != TablePlan::DynamicTables) continue;
       const auto tags = tags_of_type(section.header.sh_type);
       for (const DynamicEntry& entry : dynamic) {

@@ -83,7 +83,7 @@ struct Layout {
   TablePlan table_plan = TablePlan::Free;
   std::int64_t growth = 0;  ///< bytes of the file, without the record for undoing
   bool build_id_left_first_page = false;
-  std::vector<std::string> evicted;  ///< names of the sections that made room for program headers
+  std::vector<std::string> moved_sections;  ///< names of the sections that made room for program headers
 };
 
 /// Whether the program headers may leave their place where no other plan works.

@@ -90,7 +90,7 @@ std::string_view name_of(const Image& image, const Section& symbol_table, const 
   return name.substr(0, name.find('\0'));
 }
 
-/// Names of symbols whose bytes nobody reads: crt1.o's for its ABI note; a library's mark; and AArch64's mapping
+/// Names of symbols whose bytes no code reads: crt1.o's for its ABI note; a library's mark; and AArch64's mapping
 /// symbols, which tell code from data (ELF for the Arm 64-bit Architecture, "Mapping symbols").
 bool is_mere_mark(std::string_view name, std::uint16_t machine) {
   if (name == "__abi_tag" || name == library_mark) return true;
@@ -172,7 +172,7 @@ bool is_relocations(const Section& section) {
   return section.header.sh_type == SHT_RELA || section.header.sh_type == section_type_relr;
 }
 
-/// Whoever walks a table starts at its first entry. In all of a large table, a chance hit would be likely.
+/// A walk over a table starts at its first entry. In all of a large table, a chance hit would be likely.
 Section first_entry_of(const Section& table) {
   Section first = table;
   first.header.sh_size = std::min<std::uint64_t>(table.header.sh_size, sizeof(Elf64_Rela));

@@ -20,8 +20,8 @@ namespace sframe_gen::elf {
 /// hidden symbol is local in the file. crt1.o's own name for its note does not count, nor do section and file symbols.
 bool has_named_symbol_in(const Image& image, const Section& section);
 
-/// Whether an entry of `symbol_table` is the one whose address tells a library from others (__dso_handle). Nobody reads
-/// what stands there; mold puts it at the first section where crtbegin.o has not defined it.
+/// Whether an entry of `symbol_table` is the one whose address tells a library from others (__dso_handle). No code
+/// reads what is there; mold puts it at the first section where crtbegin.o has not defined it.
 bool is_library_mark(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol);
 
 /// Whether the dynamic linker computes a pointer into `section` (Machine::pointer_relocations, SHT_RELR).

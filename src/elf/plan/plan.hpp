@@ -22,14 +22,14 @@ struct Plan {
 
 /// What a plan costs those who use the file, the worst first: compared in this order.
 struct Cost {
-  bool moves_table =
-      false;              ///< strip, objcopy and their like break the file, and old kernels no longer see its build-id
-  bool waste = false;     ///< the file grows by a MiB and more that nobody uses
-  bool in_tail = false;   ///< program at fixed addresses with .interp or notes above .bss: old patchelf may break it
-  bool below = false;     ///< new pages below the program's own
-  bool build_id = false;  ///< leaves the first page, where Linux before 6.12 looks for it
-  bool tables = false;    ///< of the dynamic linker move
-  bool drops_note = false;  ///< whoever reads notes through program headers no longer finds the properties
+  /// strip, objcopy and their like break the file, and old kernels no longer see its build-id.
+  bool moves_table = false;
+  bool waste = false;       ///< the file grows by a MiB and more that has no use
+  bool in_tail = false;     ///< program at fixed addresses with .interp or notes above .bss: old patchelf may break it
+  bool below = false;       ///< new pages below the program's own
+  bool build_id = false;    ///< leaves the first page, where Linux before 6.12 looks for it
+  bool tables = false;      ///< of the dynamic linker move
+  bool drops_note = false;  ///< readers of notes by program headers no longer find the properties
   SectionPlan section = SectionPlan::Replace;
   std::uint32_t load_rank = 0;
   bool notes = false;        ///< .interp or notes move

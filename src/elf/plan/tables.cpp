@@ -131,7 +131,7 @@ void SectionTable::name_sections(Layout& layout) const {
 
 namespace {
 
-/// ld -n and -N align to less than a page. Tools that write the file anew may then put the bytes at an offset that
+/// ld -n and -N align to less than a page. Tools that rewrite the file may then put the bytes at an offset that
 /// agrees with the address in no more than that; behind a PT_LOAD that was added they do, and the kernel cannot map it.
 void raise_to_page(Elf64_Phdr& load) {
   constexpr std::uint64_t smallest_page = 0x1000;
