@@ -19,6 +19,33 @@ using sframe::DataWordWidth;
 using sframe::FdeType;
 using sframe::PcType;
 
+/// A header whose function index is inside the section, so that its functions can be read.
+struct SurveyedHeader {
+  Fields fields;
+  const sframe::VersionTraits* version = nullptr;
+  const sframe::AbiTraits* abi = nullptr;  ///< the file's, where the header names none
+  std::uint8_t flags = 0;
+  std::uint32_t function_count = 0;
+  std::uint32_t row_count = 0;
+  std::uint64_t index = 0;  ///< offsets in the section
+  std::uint64_t rows = 0;
+  std::uint64_t rows_end = 0;  ///< at most the section's
+};
+
+/// A descriptor as its bytes say it.
+struct SurveyedFunction {
+  std::uint32_t number;  ///< from 0
+  std::uint64_t start;   ///< address
+  std::uint32_t size;    ///< bytes
+  std::uint32_t row_count;
+  std::uint64_t begin;   ///< offset in the section of its rows, of the attribute in front of them if there is one
+  std::uint64_t rows;    ///< and of its first row
+  unsigned start_width;  ///< bytes of a row's start
+  sframe::PcType pc_type;
+  sframe::FdeType type;
+  std::uint8_t repeat_size;
+};
+
 class RowSurvey {
  public:
   RowSurvey(const SurveyedHeader& header, const SurveyedFunction& function, Findings& findings)
@@ -115,13 +142,10 @@ class RowSurvey {
   std::uint32_t before_ = 0;  ///< start of the row before
 };
 
-}  // namespace
-
+/// Looks at a function's rows. Returns the offset in the section of their end; 0 where they cannot be followed to it.
 std::uint64_t survey_rows(const SurveyedHeader& header, const SurveyedFunction& function, Findings& findings) {
   return RowSurvey(header, function, findings).run();
 }
-
-namespace {
 
 using sframe::Version;
 
@@ -218,8 +242,7 @@ std::optional<SurveyedHeader> survey_extents(SurveyedHeader header, Findings& fi
   return header;
 }
 
-}  // namespace
-
+/// `abi`: the file's. No value: the functions cannot be found.
 std::optional<SurveyedHeader> survey_header(std::span<const std::byte> bytes, const sframe::AbiTraits& abi,
                                             Findings& findings) {
   constexpr std::uint64_t header_size = sframe::VersionTraits{}.header_size();
@@ -254,8 +277,6 @@ std::optional<SurveyedHeader> survey_header(std::span<const std::byte> bytes, co
   if (rows == 0) findings.add(Fact::NoRows, places.fre_count_at(), "it has no rows");
   return survey_extents({fields, version, &rows_abi, flags, functions, rows, 0, 0, 0}, findings);
 }
-
-namespace {
 
 class SectionSurvey {
  public:

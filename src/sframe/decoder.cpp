@@ -1,17 +1,46 @@
-#include "sframe/decoder.hpp"
-
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sframe/format.hpp"
+#include "sframe_gen/error.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::sframe {
 namespace {
+
+/// Reports what does not hinder reading: as a remark if the caller collects them, else as MalformedInput.
+void remark(const Strictness& strictness, const ByteReader& reader, std::uint64_t offset, const std::string& what) {
+  constexpr std::size_t most_remarks = 16;  // a damaged section may have one for each of its bytes
+  if (strictness.remarks == nullptr) reader.fail(offset, what);
+  if (strictness.remarks->size() < most_remarks)
+    strictness.remarks->push_back(MalformedInput(reader.origin(), offset, what).what());
+}
+
+/// sframe_header (2.2) after its checks: the sub-sections are inside the section, in this order, and do not overlap.
+///
+///     | header | auxiliary header | … | function index | … | rows | … |
+struct Header {
+  Endian endian;
+  const VersionTraits* version;
+  std::uint8_t flags;
+  const AbiTraits* traits;
+  std::int8_t fixed_fp_offset;
+  std::int8_t fixed_ra_offset;
+  std::uint32_t fde_count;
+  std::uint32_t fre_count;
+  std::uint64_t end;           ///< offset in the section of the first byte after the auxiliary header
+  std::uint64_t index_offset;  ///< offset in the section of the function index
+  std::uint64_t index_end;
+  std::uint64_t fres_offset;  ///< offset in the section of the row sub-section
+  std::uint64_t fres_end;
+};
 
 /// The magic number doubles as the mark of the byte order (2.1.1).
 Endian byte_order_of(std::span<const std::byte> bytes, const Origin& origin) {
@@ -81,8 +110,7 @@ void check_fre_count(const Header& header, std::uint64_t section_size, const Ori
                                  count_of(section_size, "byte") + ", which no program has");
 }
 
-}  // namespace
-
+/// Throws MalformedInput, and Refused for a version that is not known.
 Header decode_header(std::span<const std::byte> bytes, Family family, const Origin& origin,
                      const Strictness& strictness) {
   ByteReader reader(bytes, byte_order_of(bytes, origin), origin);
@@ -118,9 +146,20 @@ Header decode_header(std::span<const std::byte> bytes, Family family, const Orig
   return header;
 }
 
-namespace {
+/// What the decoding of a function depends on.
+struct DecodingRules {
+  const VersionTraits& version;
+  const AbiTraits& abi;
+  Strictness strictness;
+};
 
-/// The words of one row, front to back.
+/// What a function says of its rows.
+struct FreShape {
+  std::uint32_t fre_count;
+  FreAddressWidth fre_address_width;
+};
+
+/// The words of one row, in order.
 class WordReader {
  public:
   WordReader(ByteReader& reader, FreInfo info)
@@ -256,8 +295,8 @@ RecoveryRules decode_flexible(WordReader& words, const AbiTraits& abi) {
   return recovery;
 }
 
-}  // namespace
-
+/// Reads the data words after a row's info byte (chapter 3). No value where the row has no words: the return address is
+/// undefined.
 std::optional<RecoveryRules> decode_recovery(ByteReader& reader, FreInfo info, FdeType type,
                                              const DecodingRules& rules) {
   if (info.word_count() == 0) return std::nullopt;
@@ -267,8 +306,6 @@ std::optional<RecoveryRules> decode_recovery(ByteReader& reader, FreInfo info, F
   recovery.mangled_ra = info.mangled_ra();
   return recovery;
 }
-
-namespace {
 
 /// Reads what all versions have in the info byte.
 FreAddressWidth decode_info(FdeInfo info, std::uint64_t offset, const ByteReader& reader, const DecodingRules& rules,
@@ -350,8 +387,7 @@ FreInfo decode_fre_info(ByteReader& reader, const DecodingRules& rules) {
   return info;
 }
 
-}  // namespace
-
+/// Reads the attribute of a version 3 function (2.3.2) into `fde`.
 FreShape decode_attribute(ByteReader& reader, const DecodingRules& rules, Fde& fde) {
   const std::uint64_t start = reader.offset();
   const std::uint16_t fre_count = reader.u16("number of rows of the function");
@@ -367,6 +403,7 @@ FreShape decode_attribute(ByteReader& reader, const DecodingRules& rules, Fde& f
   return {fre_count, width};
 }
 
+/// Reads the rest of a descriptor of the other versions, from its info byte on.
 FreShape decode_descriptor_tail(ByteReader& reader, std::uint32_t fre_count, const DecodingRules& rules, Fde& fde) {
   const std::uint64_t start = reader.offset();
   const FdeInfo info(reader.u8("function info"));
@@ -382,6 +419,7 @@ FreShape decode_descriptor_tail(ByteReader& reader, std::uint32_t fre_count, con
   return {fre_count, width};
 }
 
+/// Reads a function's rows (2.4) into `fde`, all else of which is known. `reader` ends with the row sub-section.
 void decode_fres(ByteReader& reader, const FreShape& shape, const DecodingRules& rules, Fde& fde) {
   const std::uint64_t least_bytes = std::uint64_t{shape.fre_count} * (bytes_of(shape.fre_address_width) + 1U);
   if (least_bytes > reader.left()) {
@@ -397,8 +435,6 @@ void decode_fres(ByteReader& reader, const FreShape& shape, const DecodingRules&
     fde.fres.push_back({start, decode_recovery(reader, info, fde.type, rules)});
   }
 }
-
-namespace {
 
 class SectionDecoder {
  public:

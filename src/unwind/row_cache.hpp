@@ -54,12 +54,11 @@ inline PackedRow packed(const sframe::UnwindRow& row, const sframe::AbiTraits& a
   made.cfa_base = packed_base(row.cfa.base);
   made.ra_base = packed_base(row.return_address.base);
   made.fp_base = packed_base(row.frame_pointer.base);
-  const auto flag_if = [](bool condition, std::uint8_t flag) { return condition ? flag : std::uint8_t{0}; };
-  made.flags = static_cast<std::uint8_t>(flag_if(row.cfa.dereferenced, PackedRow::cfa_dereferenced) |
-                                         flag_if(row.return_address.dereferenced, PackedRow::ra_dereferenced) |
-                                         flag_if(row.frame_pointer.dereferenced, PackedRow::fp_dereferenced) |
-                                         flag_if(row.mangled_ra, PackedRow::mangled_ra) |
-                                         flag_if(row.signal_frame, PackedRow::signal_frame));
+  if (row.cfa.dereferenced) made.flags |= PackedRow::cfa_dereferenced;
+  if (row.return_address.dereferenced) made.flags |= PackedRow::ra_dereferenced;
+  if (row.frame_pointer.dereferenced) made.flags |= PackedRow::fp_dereferenced;
+  if (row.mangled_ra) made.flags |= PackedRow::mangled_ra;
+  if (row.signal_frame) made.flags |= PackedRow::signal_frame;
   made.flags |= common_form(made, abi);
   return made;
 }

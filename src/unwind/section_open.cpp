@@ -1,4 +1,6 @@
-#include "unwind/section_open.hpp"
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "sframe/format.hpp"
 #include "sframe_gen/view.hpp"
@@ -7,6 +9,16 @@
 
 namespace sframe_gen::sframe {
 namespace {
+
+/// A header (2.2) after its checks, and where the parts of its section are.
+///
+///     | header | auxiliary header | … | function index | … | rows | … |
+struct HeaderView {
+  detail::ViewFields fields;
+  std::uint64_t end = 0;  ///< offset in the section of the first byte after the auxiliary header
+  std::uint64_t index_offset = 0, index_end = 0;
+  std::uint64_t rows_offset = 0, rows_end = 0;
+};
 
 class HeaderReader {
  public:
@@ -94,13 +106,9 @@ class HeaderReader {
   const VersionTraits* traits_ = nullptr;
 };
 
-}  // namespace
-
 ViewFault read_header(std::span<const std::byte> bytes, std::uint64_t address, Family family, HeaderView& header) {
   return HeaderReader(bytes, family, header).read(address);
 }
-
-namespace {
 
 template <typename Reader>
 class Checker {
@@ -175,14 +183,8 @@ class Checker {
   }
 
   ViewFault check_rows(const ViewFunction& function) const {
-    switch (function.info.fre_type() - traits.first_fre_type) {
-      case static_cast<unsigned>(FreAddressWidth::One):
-        return check_rows_of<std::uint8_t>(function);
-      case static_cast<unsigned>(FreAddressWidth::Two):
-        return check_rows_of<std::uint16_t>(function);
-      default:
-        return check_rows_of<std::uint32_t>(function);
-    }
+    return Reader::with_start_type(function, ViewFault{},
+                                   [&](auto start) { return check_rows_of<decltype(start)>(function); });
   }
 
   template <std::unsigned_integral Start>
@@ -222,14 +224,16 @@ ViewFault check_padding(std::span<const std::byte> bytes, std::uint64_t begin, s
   return {};
 }
 
-}  // namespace
-
+/// Checks every descriptor and row of a section whose header is sound. It refuses what decode() refuses, but for
+/// overlaps of an unsorted index, which cannot be found without memory.
 ViewFault check_section(std::span<const std::byte> bytes, const HeaderView& header) {
   if (const ViewFault fault = check_padding(bytes, header.end, header.index_offset)) return fault;
   if (const ViewFault fault = check_padding(bytes, header.index_end, header.rows_offset)) return fault;
   if (const ViewFault fault = check_padding(bytes, header.rows_end, bytes.size())) return fault;
   return with_reader(header.fields, [&](const auto& reader) { return Checker(reader, header).check(); });
 }
+
+}  // namespace
 
 ViewFault SectionView::open(std::span<const std::byte> bytes, std::uint64_t address, Family family,
                             ViewCheck check) noexcept {

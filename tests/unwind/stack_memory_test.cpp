@@ -7,7 +7,6 @@
 
 #include <thread>
 
-
 namespace sframe_gen::unwind::test {
 namespace {
 
