@@ -24,7 +24,6 @@ set(sframe_gen_apart
     src/support/digest_avx512.cpp
     src/trace/perf/recording_file.cpp
     src/trace/recorded/core_file.cpp
-    src/trace/recorded/recorded_files.cpp
     src/trace/recorded/recording.cpp
     src/trace/walk/dwarf_walker.cpp
     src/trace/walk/section_cache.cpp

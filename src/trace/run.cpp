@@ -15,12 +15,10 @@
 #include "trace/live/process.hpp"
 #include "trace/live/threads.hpp"
 #include "trace/recorded/core_file.hpp"
-#include "trace/recorded/recorded_files.hpp"
 #include "trace/recorded/recording.hpp"
 #include "trace/report/flame_graph.hpp"
 #include "trace/report/json_report.hpp"
 #include "trace/report/text_report.hpp"
-#include "trace/report/totals.hpp"
 #include "trace/run_command.hpp"
 
 namespace sframe_gen::trace {

@@ -10,7 +10,6 @@
 #include "trace/report/flame_graph.hpp"
 #include "trace/report/json_report.hpp"
 #include "trace/report/text_report.hpp"
-#include "trace/report/totals.hpp"
 
 namespace sframe_gen::trace {
 

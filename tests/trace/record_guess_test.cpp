@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trace/perf/record_index.hpp"
+#include "trace/perf/recording_file.hpp"
 
 namespace sframe_gen::trace {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -41,10 +42,7 @@ std::string text_of(const Cut& cut);
 /// None: the stack is whole.
 std::optional<Cut> cut_of(const Stack& stack);
 
-}  // namespace sframe_gen::trace
-
-/// Many pieces go into one string faster than into a stream.
-namespace sframe_gen::trace {
+// Many pieces go into one string faster than into a stream.
 
 inline constexpr std::size_t address_digits = 16;
 
@@ -90,10 +88,7 @@ class SampleText {
   Location in_kernel_;       ///< stands for it: it is in all address spaces
 };
 
-}  // namespace sframe_gen::trace
-
-/// Stacks of processes, as people know them from pstack and eu-stack.
-namespace sframe_gen::trace {
+// Stacks of processes, as people know them from pstack and eu-stack.
 
 /// "PID 4711 - bash"
 void write_process(std::ostream& out, int pid, const std::string& name);
@@ -104,5 +99,32 @@ void write_stack(std::ostream& out, const Stack& stack, const std::optional<Cut>
 
 /// What cut the stack, and where DWARF leads elsewhere.
 void write_end(std::ostream& out, const Stack& stack, const std::optional<Cut>& cut);
+
+/// What a run came to: how many stacks are whole, and what ended the others, by file and reason.
+class Totals {
+ public:
+  /// `cut`: of `stack`, if it is not whole.
+  void add(const Stack& stack, const std::optional<Cut>& cut);
+  /// A thread that had no stack to walk.
+  void add_missing(const std::string& reason);
+
+  std::uint64_t stacks() const { return stacks_; }
+  std::uint64_t whole() const { return whole_; }
+  /// From what DWARF says.
+  std::uint64_t different() const { return different_; }
+
+  /// "12 stacks, 96 frames; 11 whole", and a line for each reason, the most frequent first; the same of a comparison.
+  void write(std::ostream& out) const;
+
+ private:
+  using Counts = std::map<std::string, std::uint64_t>;
+  static void write_counts(std::ostream& out, const Counts& counts, const char* what);
+  void write_comparison(std::ostream& out) const;
+
+  std::uint64_t stacks_ = 0, frames_ = 0, whole_ = 0;
+  Counts cuts_;  ///< by text_of()
+  std::uint64_t compared_ = 0, different_ = 0, equal_ = 0;
+  Counts dwarf_cuts_;
+};
 
 }  // namespace sframe_gen::trace
