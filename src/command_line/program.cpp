@@ -70,20 +70,20 @@ void Progress::show_file(std::size_t done, const std::string& file) {
     const std::chrono::duration<double> left(seconds * static_cast<double>(all - before) / static_cast<double>(before));
     counts += ", " + std::to_string(std::chrono::round<std::chrono::seconds>(left).count()) + " s left";
   }
-  write(counts, file);
+  show_line("[" + counts + "] " + file);
 }
 
 void Progress::show(std::uint64_t done, std::uint64_t all, const std::string& what) {
-  write(std::to_string(done) + '/' + std::to_string(all), what);
+  if (on_terminal_) show_line("[" + std::to_string(done) + '/' + std::to_string(all) + "] " + what);
 }
 
-void Progress::write(const std::string& counts, const std::string& what) {
+void Progress::show_line(const std::string& line) {
   if (!on_terminal_) return;
   const std::int64_t now = now_ms();
   if (now - last_shown_ms_ < interval_ms) return;
   last_shown_ms_ = now;
   is_shown_ = true;
-  std::cerr << "\r\033[K[" << counts << "] " << printable(what) << std::flush;
+  std::cerr << "\r\033[K" << printable(line) << std::flush;
 }
 
 void Progress::clear() {

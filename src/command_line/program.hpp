@@ -26,12 +26,12 @@ class Progress {
   void show_file(std::size_t done, const std::string& file);
   /// Shows "[12/340] libc.so.6".
   void show(std::uint64_t done, std::uint64_t all, const std::string& what);
+  /// Shows any other line. All are shown a few times a second at most, and not in the first half second.
+  void show_line(const std::string& line);
   /// Takes the line away, so that other output starts in an empty one.
   void clear();
 
  private:
-  void write(const std::string& counts, const std::string& what);
-
   bool on_terminal_, is_shown_ = false;
   std::int64_t last_shown_ms_, started_ms_ = 0;
   std::vector<std::uint64_t> bytes_before_;  ///< each file, and in all

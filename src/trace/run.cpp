@@ -1,7 +1,5 @@
 #include "trace/run.hpp"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <fstream>
 #include <future>
@@ -9,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "command_line/program.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/mapped_file.hpp"
 #include "trace/handover.hpp"
@@ -19,7 +18,6 @@
 #include "trace/report/flame_graph.hpp"
 #include "trace/report/json_report.hpp"
 #include "trace/report/text_report.hpp"
-#include "trace/run_command.hpp"
 
 namespace sframe_gen::trace {
 
@@ -134,31 +132,16 @@ int run_core(const Options& options, std::ostream& out) {
   return end_with(report.totals(), options);
 }
 
-/// On a terminal: how far the records are done. Meanwhile what is shown does not flush standard output, as it would:
-/// another thread is writing there.
-class Progress {
+/// While another thread writes to standard output, standard error does not flush it.
+class Untied {
  public:
-  Progress(std::uint64_t all, bool quiet)
-      : all_(all), is_shown_(!quiet && ::isatty(STDERR_FILENO) == 1), tied_(std::cerr.tie(nullptr)) {}
-  ~Progress() {
-    if (is_shown_) std::cerr << "\r\x1b[K" << std::flush;
-    std::cerr.tie(tied_);
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::uint64_t done) {
-    constexpr std::uint64_t steps = 100;
-    const std::uint64_t percent = all_ == 0 ? steps : done * steps / all_;
-    if (!is_shown_ || percent == shown_) return;
-    shown_ = percent;
-    std::cerr << '\r' << percent << " % of " << all_ << " records" << std::flush;
-  }
+  Untied() = default;
+  ~Untied() { std::cerr.tie(tied_); }
+  Untied(const Untied&) = delete;
+  Untied& operator=(const Untied&) = delete;
 
  private:
-  std::uint64_t all_, shown_ = 0;
-  bool is_shown_;
-  std::ostream* tied_;
+  std::ostream* tied_ = std::cerr.tie(nullptr);
 };
 
 KernelNames kernel_names(const Options& options, const RecordingFile& recording) {
@@ -197,7 +180,9 @@ int run_recording(const Options& options, std::ostream& out) {
   kernel.compare_with(recording.kernel_mark());
   RecordingReport report(options, out, kernel);
   {
-    Progress progress(recording.file().records().size(), options.quiet);
+    const Untied untied;
+    command_line::Progress progress(!options.quiet);
+    const std::uint64_t records = recording.file().records().size();
     WalkedBytes behind(recording.file().mapped());
     Handover<WalkedSample> walked([&](WalkedSample& taken) {
       report.add(taken.sample, taken.cut);
@@ -210,7 +195,9 @@ int run_recording(const Options& options, std::ostream& out) {
       });
     };
     Walker walker(options.most_frames, options.compare);
-    recording.walk_all(walker, take, [&](std::uint64_t done) { progress.show(done); });
+    recording.walk_all(walker, take, [&](std::uint64_t done) {
+      progress.show_line(std::to_string(done * 100 / records) + " % of " + std::to_string(records) + " records");
+    });
     walked.finish();
   }
   report.finish();

@@ -1,5 +1,3 @@
-#include "trace/run_command.hpp"
-
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
