@@ -134,7 +134,7 @@ class LoadedRows {
   std::optional<LoadedModule> unseen_;
 };
 
-int walk_this_thread(Registers& registers, MemoryRange known, void** buffer, int size, Stop& stop) {
+int walk_this_thread(Registers& registers, Range known, void** buffer, int size, Stop& stop) {
   if (size <= 0) return 0;
   const LoadedModules& loaded = enter_modules();
   LoadedRows rows(loaded);

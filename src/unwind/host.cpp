@@ -82,7 +82,7 @@ void read_ucontext(const void* data, Registers& registers) {
       registers);
 }
 
-MemoryRange known_stack(const void* data, const Registers& interrupted, std::uint64_t here) {
+Range known_stack(const void* data, const Registers& interrupted, std::uint64_t here) {
   constexpr std::uint64_t farthest = 1U << 18U;  // bytes of the kernel's frame and the handler's callees: some KiB
   constexpr std::uint64_t red_zone = 160;        // the largest of the three machines': the kernel writes below it
   const stack_t& alternate = static_cast<const ucontext_t*>(data)->uc_stack;

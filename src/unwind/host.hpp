@@ -24,7 +24,7 @@ void read_ucontext(const void* ucontext, Registers& registers);
 
 /// Returns the stack between a handler and what it has interrupted, if they have the same one. It is readable: the
 /// kernel has written below it. `here`: this_frame() of a function that the handler has called.
-MemoryRange known_stack(const void* ucontext, const Registers& interrupted, std::uint64_t here);
+Range known_stack(const void* ucontext, const Registers& interrupted, std::uint64_t here);
 
 /// If the instruction at the PC is the system call that a signal's handler returns to, puts the interrupted registers
 /// into `registers`, and leaves these as they are otherwise. Reads nothing that cannot be read.

@@ -40,7 +40,7 @@ struct LoadedModules {
   LoadedModules* retired_before = nullptr;
   std::span<LoadedModule> modules;  ///< ascending
   std::span<RowSlot> rows;
-  MemoryRange main_stack;
+  Range main_stack;
 };
 
 /// For the length of a walk: what this gives stays until `leave_modules`. None, if nobody has looked yet.

@@ -30,22 +30,22 @@ bool is_readable(std::uint64_t address) {
   return readable;
 }
 
-StackMemory::StackMemory(MemoryRange known, MemoryRange main_stack) : main_stack_(main_stack) {
+StackMemory::StackMemory(Range known, Range main_stack) : main_stack_(main_stack) {
   if (known.begin >= known.end) return;
-  if (main_stack.holds(known.begin, known.end - known.begin)) {
+  if (holds(main_stack, known.begin, known.end - known.begin)) {
     take(main_stack);
   } else {
     take({page_of(known.begin), page_of(known.end - 1) + page});
   }
 }
 
-void StackMemory::take(MemoryRange range) {
+void StackMemory::take(Range range) {
   low_ = range.begin;
   starts_ = range.end - range.begin - 7;
 }
 
 [[gnu::noinline, gnu::cold]] bool StackMemory::reach(std::uint64_t address) {
-  if (main_stack_.holds(address, 8)) {
+  if (holds(main_stack_, address, 8)) {
     take(main_stack_);
     return true;
   }
@@ -73,11 +73,11 @@ class MapLine {
     return false;
   }
 
-  MemoryRange readable_range() const {
+  Range readable_range() const {
     std::size_t at = 0;
-    MemoryRange range;
+    Range range;
     if (!number(at, '-', range.begin) || !number(at, ' ', range.end)) return {};
-    return at < length_ && text_[at] == 'r' ? range : MemoryRange{};
+    return at < length_ && text_[at] == 'r' ? range : Range{};
   }
 
   void clear() { length_ = 0; }
@@ -98,14 +98,14 @@ class MapLine {
 };
 
 /// The readable mapping that holds `address`.
-MemoryRange find_mapping(int maps, std::uint64_t address) {
+Range find_mapping(int maps, std::uint64_t address) {
   MapLine line;
   char bytes[4096];
   for (ssize_t count = 0; (count = ::read(maps, bytes, sizeof bytes)) > 0;) {
     for (ssize_t i = 0; i < count; ++i) {
       if (!line.take(bytes[i])) continue;
-      const MemoryRange range = line.readable_range();
-      if (range.holds(address, 1)) return range;
+      const Range range = line.readable_range();
+      if (holds(range, address, 1)) return range;
       line.clear();
     }
   }
@@ -114,13 +114,13 @@ MemoryRange find_mapping(int maps, std::uint64_t address) {
 
 }  // namespace
 
-MemoryRange find_main_stack() {
+Range find_main_stack() {
   // The kernel puts these bytes above the arguments of main(), on no other stack.
   const std::uint64_t on_stack = ::getauxval(AT_RANDOM);
   if (on_stack == 0) return {};
   const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (maps < 0) return {};
-  const MemoryRange range = find_mapping(maps, on_stack);
+  const Range range = find_mapping(maps, on_stack);
   ::close(maps);
   return range;
 }

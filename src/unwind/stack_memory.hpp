@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "support/range.hpp"
+
 namespace sframe_gen::unwind {
 
 /// Memory of this process.
@@ -13,14 +15,10 @@ inline void* pointer_to(std::uint64_t address) {
 /// Whether the kernel can read there: a system call.
 bool is_readable(std::uint64_t address);
 
-/// Addresses from `begin` to the byte before `end`.
-struct MemoryRange {
-  std::uint64_t begin = 0, end = 0;
-
-  bool holds(std::uint64_t address, std::uint64_t size) const {
-    return address >= begin && address < end && end - address >= size;
-  }
-};
+/// Whether `size` bytes from `address` on, whose end may wrap, are in the range.
+inline bool holds(const Range& range, std::uint64_t address, std::uint64_t size) {
+  return range.contains(address) && range.end - address >= size;
+}
 
 /// This thread's memory, of which a stretch is known to be readable: the stack as far as it was walked. A page at a
 /// time is tried by a system call, so that a damaged stack or section ends a walk instead of the program.
@@ -29,7 +27,7 @@ class StackMemory {
   /// Takes the pages of `known` to be there. `main_stack`: the mapping of the first thread's stack, or what it was at
   /// some time. It needs no question, neither from this stack nor from others: the kernel makes it grow, and never
   /// smaller. Whatever else lies below it (the stack of a coroutine, say) is not in it, as it is what the kernel said.
-  StackMemory(MemoryRange known, MemoryRange main_stack);
+  StackMemory(Range known, Range main_stack);
 
   bool word(std::uint64_t address, std::uint64_t& value) {
     // An address below the stretch wraps, and is large.
@@ -53,14 +51,14 @@ class StackMemory {
 
  private:
   bool reach(std::uint64_t address);
-  void take(MemoryRange range);
+  void take(Range range);
 
-  MemoryRange main_stack_;
+  Range main_stack_;
   std::uint64_t low_ = 0;
   std::uint64_t starts_ = 0;  ///< at which a word of the stretch may start, from `low_`: its bytes, less 7
 };
 
 /// The mapping of the first thread's stack as it is now. Nothing, where /proc does not say.
-MemoryRange find_main_stack();
+Range find_main_stack();
 
 }  // namespace sframe_gen::unwind

@@ -59,7 +59,7 @@ TEST(StackMemory, AsksForEachPage) {
 
 TEST(StackMemory, EndsWhereTheMainStackEnds) {
   const Pages pages(3);
-  const MemoryRange main_stack{pages.begin(), pages.end()};
+  const Range main_stack{pages.begin(), pages.end()};
   StackMemory on_it({pages.begin() + 8, pages.begin() + 16}, main_stack);
   expect_ends(on_it, pages);
   StackMemory elsewhere({}, main_stack);
@@ -91,18 +91,18 @@ TEST(StackMemory, LeavesOutWhatLiesBelowTheMainStack) {
 
 TEST(MainStack, IsWhatTheKernelCallsSo) {
   const Pages coroutine(2);
-  const MemoryRange stack = find_main_stack();
+  const Range stack = find_main_stack();
   // Tests run in the first thread.
-  EXPECT_TRUE(stack.holds(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)), 1));
-  EXPECT_TRUE(stack.holds(reinterpret_cast<std::uint64_t>(::environ[0]), 1));
-  EXPECT_FALSE(stack.holds(coroutine.begin(), 1));
+  EXPECT_TRUE(stack.contains(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0))));
+  EXPECT_TRUE(stack.contains(reinterpret_cast<std::uint64_t>(::environ[0])));
+  EXPECT_FALSE(stack.contains(coroutine.begin()));
   EXPECT_TRUE(is_readable(stack.begin));
   EXPECT_TRUE(is_readable(stack.end - 8));
   EXPECT_EQ(stack.begin % page, 0U);
   EXPECT_EQ(stack.end % page, 0U);
   std::thread([&] {
-    EXPECT_FALSE(stack.holds(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0)), 1));
-    const MemoryRange same = find_main_stack();
+    EXPECT_FALSE(stack.contains(reinterpret_cast<std::uint64_t>(__builtin_frame_address(0))));
+    const Range same = find_main_stack();
     EXPECT_EQ(same.end, stack.end);
   }).join();
 }

@@ -83,7 +83,7 @@ void walk_in_coroutines() {
 
 /// Right below the first thread's stack, where that would grow to: between the two is not a byte.
 void walk_below_main_stack() {
-  const MemoryRange main_stack = find_main_stack();
+  const Range main_stack = find_main_stack();
   void* const below = map_stack(pointer_to(main_stack.begin - stack_size));
   good &= sframe_backtrace_prepare() == 0;
   run_on(below, stack_size);
@@ -128,7 +128,7 @@ void expect_unreadable(const char* what, std::uint64_t fp) {
 
 /// Nothing is read that is not there, and nothing but words whose bytes all are.
 void walk_damaged() {
-  const MemoryRange main_stack = find_main_stack();
+  const Range main_stack = find_main_stack();
   void* const gone = map_stack(nullptr);
   run_on(gone, stack_size);
   ::munmap(gone, stack_size);
