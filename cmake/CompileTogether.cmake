@@ -20,8 +20,6 @@ set(sframe_gen_apart
     src/stubs/forms_amd64.cpp
     src/stubs/forms_s390x.cpp
     src/stubs/recognize.cpp
-    src/support/digest_avx2.cpp
-    src/support/digest_avx512.cpp
     src/trace/perf/recording_file.cpp
     src/trace/recorded/core_file.cpp
     src/trace/recorded/recording.cpp

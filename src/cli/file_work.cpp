@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include "cli/heap.hpp"
 #include "cli/report/json.hpp"
 #include "convert/convert_file.hpp"
 #include "convert/inspect.hpp"
@@ -131,7 +130,6 @@ class FileWork {
   }
 
   void convert_one(const std::filesystem::path& file) {
-    if (progress_ != nullptr) prepare_heap(file, options_.convert.format.compact_rows != 0);
     const std::filesystem::path output = options_.output.value_or(file);
     const Outcome outcome = convert_file(file, output, options_.convert, observer(file.string()));
     count(outcome);

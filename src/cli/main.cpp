@@ -1,7 +1,8 @@
+#include <malloc.h>
+
 #include <csignal>
 #include <iostream>
 
-#include "cli/heap.hpp"
 #include "cli/launch.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
@@ -14,6 +15,13 @@ namespace {
 /// Making the streams independent of stdio takes a fiftieth of the time of a small file, which has one line to print.
 bool prints_much(const sframe_gen::cli::Options& options) {
   return options.action != sframe_gen::cli::Action::Convert || options.recursive || options.files.size() != 1;
+}
+
+/// Memory that is freed stays for the next file: many small ones take a fifth of the page faults.
+void keep_freed_memory() {
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  // The largest value that malloc takes. By default it maps each large table anew, page by page.
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
 }
 
 void prepare_to_write() {

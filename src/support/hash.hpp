@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,19 +24,19 @@ constexpr std::uint64_t mixed(std::uint64_t value) {
   return value ^ value >> 33U;
 }
 
-/// The hash of what `hash` stands for with `value` behind it.
+/// Returns the hash of a sequence from the hash of all values but the last, and the last.
 constexpr std::uint64_t chained(std::uint64_t hash, std::uint64_t value) {
   return mixed(hash * 0x9e3779b97f4a7c15U + value);
 }
 
-/// A value that is another in each run, and that no file can foresee: to begin hashes with that only find things, so
-/// that nobody can make a file whose things all have the same. What output depends on begins with a constant.
+/// Returns a number that differs from run to run, the seed of hashes that only find things: no file can be made whose
+/// things have equal hashes. The seed of hashes that output depends on is a constant.
 std::uint64_t seed_of_run();
 
 std::uint64_t hash_of_bytes(std::span<const std::byte> bytes, std::uint64_t seed);
 
-/// For tables by what a file says: libstdc++'s own hash is the same in every run, of numbers they themselves, so that a
-/// file could choose keys that all meet.
+/// A hash for tables whose keys are in files: libstdc++'s is the same in every run (and of a number the number itself),
+/// so a file could choose keys that collide.
 struct SeededHash {
   std::uint64_t seed = seed_of_run();
 
@@ -45,12 +47,33 @@ struct SeededHash {
 template <typename Key, typename Value>
 using SeededMap = std::unordered_map<Key, Value, SeededHash>;
 
-/// Finds the numbers of things, which count from 0, by the hashes of the things: a table at most half full.
+/// XXH3, 128 bits, in its canonical byte order, as `xxh128sum` prints it. Finds accidental changes at the speed of
+/// memory, and does not protect from forgery.
+using Digest = std::array<std::byte, 16>;
+
+/// Digests bytes that come in pieces.
+class Digester {
+ public:
+  Digester();
+  void update(std::span<const std::byte> bytes);
+  /// Adds `size` zeros, as a hole of a file reads.
+  void update_zeros(std::uint64_t size);
+  Digest digest() const;
+
+ private:
+  struct State;
+  struct Free {
+    void operator()(State* state) const;
+  };
+  std::unique_ptr<State, Free> state_;
+};
+
+/// Numbers things from 0, and finds the numbers by the hashes of the things.
 class HashedNumbers {
  public:
   HashedNumbers() : slots_(first_slots) {}
 
-  /// The number that `is_it` says yes to, if it is that of a thing with this hash.
+  /// Returns the number of a thing with this hash for which `is_it` returns true.
   template <typename IsIt>
   std::optional<std::uint32_t> find(std::uint64_t hash, IsIt&& is_it) const {
     const auto kept = static_cast<std::uint32_t>(hash);
@@ -59,7 +82,7 @@ class HashedNumbers {
     return std::nullopt;
   }
 
-  /// Takes the next number in, of a thing with this hash.
+  /// Returns the next number, which becomes that of a thing with this hash.
   std::uint32_t add(std::uint64_t hash) {
     if (count_ == slots_.size() / 2) {
       const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(slots_.size() * 2));
@@ -78,10 +101,10 @@ class HashedNumbers {
  private:
   static constexpr std::size_t first_slots = 512;
 
-  /// With the hash, whose computation takes longer than a look at it: a table grows by it.
+  /// Keeps the hash, so that the table grows without hashing again.
   struct Slot {
     std::uint32_t hash = 0;
-    std::uint32_t next = 0;  ///< the number that comes after the slot's; 0: it is free
+    std::uint32_t next = 0;  ///< the slot's number + 1; 0: it is free
   };
 
   std::size_t mask() const { return slots_.size() - 1; }

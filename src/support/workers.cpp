@@ -84,7 +84,11 @@ class Workers {
   }
 
  private:
-  Workers() = default;
+  /// The mutex must not be locked in a child process, by a thread that it does not have.
+  Workers() {
+    ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                     [] { instance().mutex_.unlock(); });
+  }
 
   /// Returns false if the system gives no more threads.
   bool start_thread(bool beside_caller) try {

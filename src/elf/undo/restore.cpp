@@ -9,7 +9,7 @@
 #include "files/atomic_file.hpp"
 #include "files/regions.hpp"
 #include "support/bytes.hpp"
-#include "support/digest.hpp"
+#include "support/hash.hpp"
 
 namespace sframe_gen::elf {
 

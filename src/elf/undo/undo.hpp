@@ -10,7 +10,7 @@
 #include "elf/new_section.hpp"
 #include "elf/plan/layout.hpp"
 #include "files/regions.hpp"
-#include "support/digest.hpp"
+#include "support/hash.hpp"
 
 namespace sframe_gen::elf {
 

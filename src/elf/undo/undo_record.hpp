@@ -8,7 +8,7 @@
 
 #include "elf/new_section.hpp"
 #include "sframe_gen/error.hpp"
-#include "support/digest.hpp"
+#include "support/hash.hpp"
 #include "support/endian.hpp"
 #include "support/range.hpp"
 

@@ -12,7 +12,7 @@
 #include "files/atomic_file.hpp"
 #include "files/regions.hpp"
 #include "support/bytes.hpp"
-#include "support/digest.hpp"
+#include "support/hash.hpp"
 #include "support/workers.hpp"
 
 namespace sframe_gen::elf {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "support/digest.hpp"
+#include "support/hash.hpp"
 #include "trace/perf/recording_file.hpp"
 #include "trace/walk/section_cache.hpp"
 

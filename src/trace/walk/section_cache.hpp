@@ -7,7 +7,7 @@
 #include <span>
 
 #include "elf/image.hpp"
-#include "support/digest.hpp"
+#include "support/hash.hpp"
 #include "support/mapped_file.hpp"
 
 namespace sframe_gen::trace {
