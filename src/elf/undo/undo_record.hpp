@@ -8,8 +8,8 @@
 
 #include "elf/new_section.hpp"
 #include "sframe_gen/error.hpp"
-#include "support/hash.hpp"
 #include "support/endian.hpp"
+#include "support/hash.hpp"
 #include "support/range.hpp"
 
 /// What a converted file keeps so that `--remove` can give back the original, in an unloaded section after everything
