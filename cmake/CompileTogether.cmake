@@ -29,7 +29,7 @@ set(sframe_gen_apart
     src/verify/emulation.cpp
     src/verify/instruction_s390x.cpp
     src/verify/caller.cpp
-    tests/cfi/numbered_rules_test.cpp
+    tests/cfi/rule_table_test.cpp
     tests/cli/report_test.cpp
     tests/cli/run_test.cpp
     tests/elf/branch_protection_test.cpp

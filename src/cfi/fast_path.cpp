@@ -24,13 +24,17 @@ class FastPath::Walk {
         work_out_(work_out),
         progress_(progress),
         location_(progress.location),
-        rules_(progress.state.rules) {}
+        rule_(progress.state.rule) {}
 
-  std::size_t run() {
-    while (at_ < instructions_.size() && execute_one()) {
+  [[gnu::always_inline]] std::size_t run() {
+    // An instruction after the last byte that is not zero is a nop.
+    std::size_t nops = instructions_.size();
+    while (nops != 0 && instructions_[nops - 1] == std::byte{0}) --nops;
+    while (at_ < nops && execute_one()) {
     }
+    if (at_ >= nops) at_ = instructions_.size();
     progress_.location = location_;
-    progress_.state.rules = rules_;
+    progress_.state.rule = rule_;
     return at_;
   }
 
@@ -38,9 +42,9 @@ class FastPath::Walk {
   [[gnu::always_inline]] bool execute_one() {
     const std::uint32_t bytes = next_bytes();
     const std::uint32_t low_bits = bytes & 0x3fU, opcode = (bytes & 0xc0U) != 0 ? bytes & 0xc0U : bytes & 0xffU;
+    // The most frequent one.
+    if (static_cast<CfaOpcode>(opcode) == CfaOpcode::AdvanceLoc) return advance(low_bits, 1);
     switch (static_cast<CfaOpcode>(opcode)) {
-      case CfaOpcode::AdvanceLoc:
-        return advance(low_bits, 1);
       case CfaOpcode::Offset:
         return is_followed(low_bits) ? change(bytes, size_with_number(bytes)) : skip(size_with_number(bytes));
       case CfaOpcode::Restore:
@@ -59,11 +63,11 @@ class FastPath::Walk {
       }
       case CfaOpcode::RememberState:
         if (progress_.remembered.size() == most_remembered) return false;
-        progress_.remembered.push_back({rules_, false});
+        progress_.remembered.push_back({rule_, false});
         return skip(1);
       case CfaOpcode::RestoreState:
         if (progress_.remembered.empty() || progress_.remembered.back().cfa_is_expression) return false;
-        rules_ = progress_.remembered.back().rules;
+        rule_ = progress_.remembered.back().rule;
         progress_.remembered.pop_back();
         return skip(1);
       case CfaOpcode::Nop:
@@ -106,19 +110,18 @@ class FastPath::Walk {
   [[gnu::always_inline]] bool advance(std::uint64_t delta, std::size_t size) {
     const std::uint64_t there = location_ + delta * code_alignment_;
     if (there < location_) return false;
-    if (there != location_ && (progress_.rows.empty() || progress_.rows.back().rules != rules_))
-      progress_.rows.push_back({location_, rules_});
+    if (there != location_) progress_.add_row(location_, rule_);
     location_ = there;
     return skip(size);
   }
 
   [[gnu::always_inline]] bool change(std::uint32_t bytes, std::size_t size) {
     if (size == 0) return false;
-    const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(rules_)} << (24 + cie_bits) | cie_key_ |
-                              (bytes & ((std::uint32_t{1} << 8 * size) - 1));
+    const std::uint64_t key =
+        std::uint64_t{rule_} << (24 + cie_bits) | cie_key_ | (bytes & ((std::uint32_t{1} << 8 * size) - 1));
     Known& known = path_.known_[key * 0x9e3779b97f4a7c15U >> (64 - known_bits)];
-    if (known.key != key) known = {key, work_out_(instructions_.subspan(at_, size), rules_)};
-    rules_ = known.after;
+    if (known.key != key) known = {key, work_out_(instructions_.subspan(at_, size), rule_)};
+    rule_ = known.after;
     return skip(size);
   }
 
@@ -131,12 +134,12 @@ class FastPath::Walk {
   Progress& progress_;
   std::size_t at_ = 0;
   std::uint64_t location_;
-  RuleNumber rules_;
+  RuleId rule_;
 };
 
 std::size_t FastPath::run(std::span<const std::byte> instructions, Endian endian, const Cie& cie,
                           std::uint32_t cie_index, const Change& change, Progress& progress) {
-  static_assert(rules_bits + cie_bits + 24 == 64);
+  static_assert(rules_bits + cie_bits + 24 == 64 && RuleTable::most_rules <= std::size_t{1} << rules_bits);
   if (cie.code_alignment > UINT32_MAX || cie_index >> cie_bits != 0 || progress.state.cfa_is_expression) return 0;
   return Walk(*this, instructions, endian, cie, cie_index, change, progress).run();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,7 +15,7 @@ namespace sframe_gen::cfi {
 
 /// What the rules are at a location.
 struct RuleState {
-  RuleNumber rules{};
+  RuleId rule = 0;
   bool cfa_is_expression = false;  ///< def_cfa_offset and def_cfa_register then have nothing to change
 };
 
@@ -26,12 +27,20 @@ struct Progress {
   std::uint64_t location = 0;  ///< bytes from the function's start
   RuleState state;
   std::vector<RuleState> remembered;
-  std::vector<NumberedRow> rows;
+  std::uint64_t rows_begin = 0;  ///< bytes from the function's start: rows count from there, and end 4 GiB later
+  std::vector<Row> rows;
+
+  /// Adds a row after the others, unless the last one has the same rule.
+  [[gnu::always_inline]] void add_row(std::uint64_t begin, RuleId rule) {
+    if (begin <= rows_begin) rows.clear();
+    const std::uint64_t offset = begin - std::min(begin, rows_begin);
+    if (offset > UINT32_MAX || (!rows.empty() && rows.back().rule == rule)) return;
+    rows.push_back({static_cast<std::uint32_t>(offset), rule});
+  }
 
   /// Closes the row at the current location. Several instructions at one location give one row.
   void advance_to(std::uint64_t there) {
-    if (there == location) return;
-    if (rows.empty() || rows.back().rules != state.rules) rows.push_back({location, state.rules});
+    if (there != location) add_row(location, state.rule);
     location = there;
   }
 };
@@ -41,7 +50,7 @@ struct Progress {
 class FastPath {
  public:
   /// What `instruction` makes of rules whose CFA is no expression. It is complete.
-  using Change = std::function<RuleNumber(std::span<const std::byte> instruction, RuleNumber before)>;
+  using Change = std::function<RuleId(std::span<const std::byte> instruction, RuleId before)>;
 
   explicit FastPath(const TrackedRegisters& tracked);
 
@@ -50,15 +59,12 @@ class FastPath {
   std::size_t run(std::span<const std::byte> instructions, Endian endian, const Cie& cie, std::uint32_t cie_index,
                   const Change& change, Progress& progress);
 
-  /// Forgets all numbers of rules.
-  void forget() { known_.assign(known_count, {}); }
-
  private:
   class Walk;
 
   struct Known {
     std::uint64_t key = 0;  ///< rules, CIE and instruction; 0: none, as the bytes of an instruction are not all zero
-    RuleNumber after{};
+    RuleId after = 0;
   };
   static constexpr unsigned known_bits = 11, rules_bits = 20, cie_bits = 20;
   static constexpr std::size_t known_count = std::size_t{1} << known_bits;

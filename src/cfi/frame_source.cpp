@@ -25,9 +25,8 @@ constexpr std::size_t most_overlapping_rows = 200000;
 /// these parts, of all FDEs; to cut on would cost the square, and to cut some would let rows stand that others
 /// contradict.
 constexpr std::size_t most_bytes_of_parts = std::size_t{16} << 20U;
-/// FDEs of as many bytes of instructions begin without rules: whether they reach CfiInterpreter::most_rules must not
-/// depend on the functions that the same thread has had before. Smaller ones cannot reach it.
-constexpr std::size_t many_instructions = CfiInterpreter::most_rules / 2;
+/// A row counts its offset in 32 bits. An FDE of more code is read in pieces of this size, the first at its start.
+constexpr std::uint64_t largest_piece = UINT32_MAX;
 
 /// What a linker makes addresses in the section at `address` multiples of.
 std::uint64_t alignment_at(const elf::Image& object, std::uint64_t address) {
@@ -40,13 +39,13 @@ std::uint64_t alignment_at(const elf::Image& object, std::uint64_t address) {
 
 /// The expression over PLT entries looks at the low bits of the PC. In an object these are known only as far as the
 /// section's alignment keeps them; elsewhere it is an expression like any other.
-void forget_unaligned_stubs(const elf::Image& object, NumberedFrames& function, NumberedRules& rules) {
-  for (NumberedRow& row : function.rows) {
-    const bool is_stub = std::holds_alternative<PltStub>(rules[row.rules].cfa);
+void forget_unaligned_stubs(const elf::Image& object, Function& function, RuleTable& rules) {
+  for (Row& row : function.rows) {
+    const bool is_stub = std::holds_alternative<PltStub>(rules[row.rule].cfa);
     if (!is_stub || alignment_at(object, function.start) >= plt_entry_size) continue;
-    Rules other = rules[row.rules];
+    Rules other = rules[row.rule];
     other.cfa = OtherExpression{};
-    row.rules = rules.number_of(other);
+    row.rule = rules.intern(other);
   }
 }
 
@@ -122,8 +121,12 @@ void FrameSource::collect() {
     } else if (const std::uint64_t code = code_left(fde.function_start); code == 0 || !is_relocated(table, i)) {
       ++dropped_.outside_code;
     } else {
-      // What it says of bytes behind the end of its section is of no use, the rest is.
-      fdes_.push_back({fde.function_start, fde.function_start + std::min(fde.function_size, code), table, i});
+      // What it says of bytes after the end of its section is of no use, the rest is.
+      const std::uint64_t end = fde.function_start + std::min(fde.function_size, code);
+      std::uint64_t begin = fde.function_start;
+      for (; end - begin > largest_piece; begin += largest_piece)
+        fdes_.push_back({begin, begin + largest_piece, table, i});
+      fdes_.push_back({begin, end, table, i});
     }
   }
 }
@@ -228,52 +231,44 @@ std::vector<FrameSource::Part> FrameSource::parts(std::size_t count) const {
   return parts;
 }
 
-FrameReader::FrameReader(const FrameSource& source, NumberedRules& rules) : source_(source), rules_(rules) {
+FrameReader::FrameReader(const FrameSource& source, RuleTable& rules) : source_(source), rules_(rules) {
   interpreters_.reserve(source.tables_.size());
   for (const FrameTable& table : source.tables_) interpreters_.emplace_back(table, source.tracked_, rules);
 }
 
-void FrameReader::read(const FrameSource::FdeRef& ref, NumberedFrames& function) {
+void FrameReader::read(const FrameSource::FdeRef& ref, Function& function) {
   const FrameTable& table = source_.tables_[ref.table];
   const Fde& fde = table.fdes[ref.fde];
-  function.start = fde.function_start;
-  function.size = fde.function_size;
   const Cie& cie = table.cies[fde.cie_index];
+  std::uint64_t skipped = 0;
+  while (ref.start - fde.function_start - skipped >= largest_piece) skipped += largest_piece;
+  function.start = fde.function_start + skipped;
+  function.size = fde.function_size - skipped;
   function.signal_frame = cie.signal_frame;
   function.b_key = cie.b_key;
-  interpreters_[ref.table].run(fde, function.rows);
-  if (ref.start != function.start || ref.end - ref.start != function.size)
-    function = numbered(part_of(spelled_out(function, rules_), ref.start, ref.end), rules_);
+  interpreters_[ref.table].run(fde, function.rows, skipped);
+  if (ref.start != function.start || ref.end != function.end()) function = part_of(function, ref.start, ref.end);
   if (source_.image_.is_object()) forget_unaligned_stubs(source_.image_, function, rules_);
 }
 
 std::uint64_t FrameReader::for_each_function(const FrameSource::Part& part,
-                                             const std::function<void(const NumberedFrames&)>& callback) {
-  const std::vector<FrameSource::FdeRef>& fdes = source_.fdes_;
+                                             const std::function<void(const Function&)>& callback) {
+  const std::span<const FrameSource::FdeRef> fdes = source_.fdes_;
   std::uint64_t duplicates = 0;
-  NumberedFrames function;
+  Function function;
   for (std::size_t i = part.begin; i < part.end;) {
     std::size_t next = i + 1;
     std::uint64_t end = fdes[i].end;
-    std::size_t instructions = source_.bytes_of_instructions(fdes[i]);
-    for (; next < part.end && fdes[next].start < end; ++next) {
-      end = std::max(end, fdes[next].end);
-      instructions += source_.bytes_of_instructions(fdes[next]);
-    }
-    if (instructions < many_instructions) {
-      rules_.forget_if_many();
-    } else {
-      rules_.forget();
-    }
+    for (; next < part.end && fdes[next].start < end; ++next) end = std::max(end, fdes[next].end);
     if (next == i + 1) {
       read(fdes[i], function);
       callback(function);
-    } else if (const auto members = distinct({i, next})) {
+    } else if (const auto members = distinct(fdes.subspan(i, next - i))) {
       duplicates += next - i - members->size();
-      for (const FunctionFrames& merged : merge_overlapping(*members)) callback(numbered(merged, rules_));
+      for (const Function& merged : merge_overlapping(*members, rules_)) callback(merged);
     } else {
-      const Rules conflict{UnknownReason::ConflictingFdes, {}, {}, {}};
-      callback({fdes[i].start, end - fdes[i].start, false, {{0, rules_.number_of(conflict)}}});
+      const RuleId conflict = rules_.intern(unknown_rules(UnknownReason::ConflictingFdes));
+      callback({fdes[i].start, end - fdes[i].start, false, {{0, conflict}}});
     }
     i = next;
   }
@@ -281,20 +276,17 @@ std::uint64_t FrameReader::for_each_function(const FrameSource::Part& part,
 }
 
 /// The functions of FDEs that overlap, each once. Without a value where they are too many to sort out.
-std::optional<std::vector<FunctionFrames>> FrameReader::distinct(const FrameSource::Part& part) {
-  if (part.end - part.begin > largest_overlap) return std::nullopt;
-  std::vector<FunctionFrames> members;
+std::optional<std::vector<Function>> FrameReader::distinct(std::span<const FrameSource::FdeRef> fdes) {
+  if (fdes.size() > largest_overlap) return std::nullopt;
+  std::vector<Function> members;
   std::size_t rows = 0;
-  NumberedFrames next;
-  for (std::size_t i = part.begin; i < part.end; ++i) {
-    // Or what one FDE may have would hang on what those before it had.
-    rules_.forget_if_many();
-    read(source_.fdes_[i], next);
-    FunctionFrames member = spelled_out(next, rules_);
-    if (std::find(members.begin(), members.end(), member) != members.end()) continue;
-    rows += member.rows.size();
+  Function next;
+  for (const FrameSource::FdeRef& ref : fdes) {
+    read(ref, next);
+    if (std::ranges::find(members, next) != members.end()) continue;
+    rows += next.rows.size();
     if (rows > most_overlapping_rows) return std::nullopt;
-    members.push_back(std::move(member));
+    members.push_back(next);
   }
   return members;
 }

@@ -58,7 +58,7 @@ class FrameSource {
   const DroppedFdes& dropped() const { return dropped_; }
 
  private:
-  /// The PCs for which one FDE counts: all of its own, or a part.
+  /// The PCs for which one FDE counts: all of its own, or a part of at most 4 GiB.
   struct FdeRef {
     std::uint64_t start, end;
     std::uint32_t table, fde;
@@ -82,12 +82,11 @@ class FrameSource {
   DroppedFdes dropped_;
 };
 
-/// Works out the functions of a source, in one thread, and keeps what it learns on the way: of which rules a file's
-/// functions consist.
+/// Works out the functions of a source, in one thread.
 class FrameReader {
  public:
   /// Both must outlive the reader; `rules` get the functions' rules.
-  FrameReader(const FrameSource& source, NumberedRules& rules);
+  FrameReader(const FrameSource& source, RuleTable& rules);
 
   /// Calls back with each function of the part, by ascending start, PCs never overlapping. Returns how many FDEs were
   /// duplicates of another. Throws MalformedInput.
@@ -95,15 +94,14 @@ class FrameReader {
   /// An FDE of .debug_frame counts only for PCs that no FDE of .eh_frame describes. Where FDEs of one section overlap,
   /// the rows they agree on stand; PCs they disagree on get UnknownReason::ConflictingFdes, as no reader of the file
   /// could know which is right.
-  std::uint64_t for_each_function(const FrameSource::Part& part,
-                                  const std::function<void(const NumberedFrames&)>& callback);
+  std::uint64_t for_each_function(const FrameSource::Part& part, const std::function<void(const Function&)>& callback);
 
  private:
-  void read(const FrameSource::FdeRef& ref, NumberedFrames& function);
-  std::optional<std::vector<FunctionFrames>> distinct(const FrameSource::Part& part);
+  void read(const FrameSource::FdeRef& ref, Function& function);
+  std::optional<std::vector<Function>> distinct(std::span<const FrameSource::FdeRef> fdes);
 
   const FrameSource& source_;
-  NumberedRules& rules_;
+  RuleTable& rules_;
   std::vector<CfiInterpreter> interpreters_;  ///< of each table
 };
 

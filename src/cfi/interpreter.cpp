@@ -168,25 +168,25 @@ bool keeps_callers_value(const RegisterRule& rule) {
 
 }  // namespace
 
-void drop_proven_stack_pointers(std::vector<NumberedRow>& rows, NumberedRules& rules, const TrackedRegisters& tracked) {
-  const auto keeps = [&](const NumberedRow& row) { return keeps_callers_value(rules[row.rules].stack_pointer); };
+void drop_proven_stack_pointers(std::vector<Row>& rows, RuleTable& rules, const TrackedRegisters& tracked) {
+  const auto keeps = [&](const Row& row) { return keeps_callers_value(rules[row.rule].stack_pointer); };
   if (std::ranges::none_of(rows, keeps)) return;
-  const auto from_frame = [&](const NumberedRow& row) { return counts_from_frame(rules[row.rules], tracked); };
-  const auto at_entry = [&](const NumberedRow& row) { return is_at_entry(rules[row.rules], tracked); };
+  const auto from_frame = [&](const Row& row) { return counts_from_frame(rules[row.rule], tracked); };
+  const auto at_entry = [&](const Row& row) { return is_at_entry(rules[row.rule], tracked); };
   if (!std::ranges::all_of(rows, from_frame) || std::ranges::none_of(rows, at_entry)) return;
-  for (NumberedRow& row : rows) {
+  for (Row& row : rows) {
     if (!keeps(row)) continue;
-    Rules without = rules[row.rules];
+    Rules without = rules[row.rule];
     without.stack_pointer = Unspecified{};
-    row.rules = rules.number_of(without);
+    row.rule = rules.intern(without);
   }
-  const auto same = [](const NumberedRow& a, const NumberedRow& b) { return a.rules == b.rules; };
+  const auto same = [](const Row& a, const Row& b) { return a.rule == b.rule; };
   rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end());
 }
 
 namespace {
 
-/// Bytes. Compilers write seven. They are run anew each time that rules are forgotten.
+/// Bytes. Compilers write seven.
 constexpr std::size_t longest_initial_instructions = 8192;
 
 bool is_expression(CfaOpcode opcode) {
@@ -217,30 +217,23 @@ bool is_about_register(CfaOpcode opcode) {
 
 }  // namespace
 
-CfiInterpreter::CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, NumberedRules& rules,
-                               Paths paths)
+CfiInterpreter::CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, RuleTable& rules, Paths paths)
     : table_(table),
       tracked_(tracked),
       rules_(rules),
       paths_(paths),
-      generation_(rules.generation()),
       fast_path_(tracked),
       initial_states_(table.cies.size()) {}
 
-void CfiInterpreter::run(const Fde& fde, std::vector<NumberedRow>& rows) {
-  keep_up_with_generation();
+void CfiInterpreter::run(const Fde& fde, std::vector<Row>& rows, std::uint64_t begin) {
   const Cie& cie = table_.cies[fde.cie_index];
   const InitialState& initial = initial_state(fde.cie_index);
   const auto only_row = [&](UnknownReason reason) { rows.assign(1, {0, unknown(reason)}); };
-  if (cie.return_address != tracked_.return_address) return only_row(UnknownReason::ForeignReturnColumn);
-  if (cie.has_unknown_letters) return only_row(UnknownReason::UnknownAugmentation);
-  // What the rest of the CIE says is lost, so the FDE's own rules, even a new CFA, are not all there is.
-  if (const auto* reason = std::get_if<UnknownReason>(&rules_[initial.state.rules].cfa);
-      reason != nullptr && *reason != UnknownReason::CfaRuleWithoutRegister)
-    return only_row(*reason);
+  if (initial.hidden) return only_row(*initial.hidden);
   progress_.location = 0;
   progress_.state = initial.state;
-  progress_.remembered = initial.remembered;
+  progress_.remembered.assign(initial.remembered.begin(), initial.remembered.end());
+  progress_.rows_begin = begin;
   progress_.rows.swap(rows);
   progress_.rows.clear();
   try {
@@ -250,32 +243,35 @@ void CfiInterpreter::run(const Fde& fde, std::vector<NumberedRow>& rows) {
     return only_row(UnknownReason::MalformedFde);
   }
   rows.swap(progress_.rows);
-  while (!rows.empty() && rows.back().pc_offset >= fde.function_size) rows.pop_back();
+  while (!rows.empty() && begin + rows.back().pc_offset >= fde.function_size) rows.pop_back();
   if (tracked_.entry_cfa_offset != 0 && !cie.signal_frame) drop_proven_stack_pointers(rows, rules_, tracked_);
-}
-
-void CfiInterpreter::keep_up_with_generation() {
-  if (generation_ == rules_.generation()) return;
-  generation_ = rules_.generation();
-  fast_path_.forget();
-  initial_states_.assign(table_.cies.size(), {});
 }
 
 const CfiInterpreter::InitialState& CfiInterpreter::initial_state(std::uint32_t cie_index) {
   InitialState& initial = initial_states_[cie_index];
   if (initial.is_known) return initial;
   const Cie& cie = table_.cies[cie_index];
-  progress_ = {0, {rules_.number_of({}), false}, {}, {}};
+  progress_ = {0, {rules_.intern({}), false}, {}, 0, {}};
   ByteReader reader = reader_of(cie.initial_instructions);
   try {
     if (reader.left() > longest_initial_instructions) reader.fail("more initial instructions than can be followed");
     while (!reader.at_end() && execute_one(reader, {cie})) {
     }
   } catch (const MalformedInput&) {
-    progress_.state.rules = unknown(UnknownReason::MalformedFde);
+    progress_.state.rule = unknown(UnknownReason::MalformedFde);
   }
-  initial = {true, progress_.state, std::move(progress_.remembered)};
+  initial = {true, progress_.state, std::move(progress_.remembered), why_hidden(cie)};
   return initial;
+}
+
+/// At the end of the CIE's instructions.
+std::optional<UnknownReason> CfiInterpreter::why_hidden(const Cie& cie) const {
+  if (cie.return_address != tracked_.return_address) return UnknownReason::ForeignReturnColumn;
+  if (cie.has_unknown_letters) return UnknownReason::UnknownAugmentation;
+  // What the rest of the CIE says is lost, so the FDE's own rules, even a new CFA, are not all there is.
+  const auto* const reason = std::get_if<UnknownReason>(&rules_[progress_.state.rule].cfa);
+  if (reason == nullptr || *reason == UnknownReason::CfaRuleWithoutRegister) return std::nullopt;
+  return *reason;
 }
 
 /// DW_CFA_restore goes back to what the CIE says, which says nothing inside the CIE: libgcc takes it for "same value"
@@ -297,17 +293,23 @@ ByteReader CfiInterpreter::reader_of(std::span<const std::byte> instructions) co
 void CfiInterpreter::execute_fde(const Fde& fde, const RuleState& initial) {
   const Block block{table_.cies[fde.cie_index], fde.function_start, &initial};
   ByteReader reader = reader_of(fde.instructions);
-  // Of longer ones, each change of rules is counted.
-  if (paths_ == Paths::Both && reader.left() < most_rules / 2) execute_fast(fde, block, reader);
-  while (!reader.at_end() && execute_one(reader, block))
-    if (rules_.size() > most_rules) reader.fail("more different rules than can be kept");
+  // Shorter ones cannot make as many rules.
+  const bool counts_rules = reader.left() >= most_rules;
+  if (paths_ == Paths::Both && !counts_rules) execute_fast(fde, block, reader);
+  std::vector<bool> met(counts_rules ? RuleTable::most_rules : 0);
+  std::size_t rules_met = 0;
+  while (!reader.at_end() && execute_one(reader, block)) {
+    if (!counts_rules || met[progress_.state.rule]) continue;
+    met[progress_.state.rule] = true;
+    if (++rules_met == most_rules) reader.fail("more different rules than can be kept");
+  }
   progress_.advance_to(fde.function_size);
 }
 
 void CfiInterpreter::execute_fast(const Fde& fde, const Block& block, ByteReader& reader) {
-  const auto change = [&](std::span<const std::byte> bytes, RuleNumber before) {
+  const auto change = [&](std::span<const std::byte> bytes, RuleId before) {
     ByteReader one = reader_of(bytes);
-    return changed({before, false}, read_instruction(one, context_of(block.cie)), block).rules;
+    return changed({before, false}, read_instruction(one, context_of(block.cie)), block).rule;
   };
   reader.skip(fast_path_.run(fde.instructions, table_.endian, block.cie, fde.cie_index, change, progress_));
 }
@@ -318,9 +320,9 @@ bool CfiInterpreter::execute_one(ByteReader& reader, const Block& block) {
   const bool in_cie = block.initial_state == nullptr;
   const Instruction instruction = read_instruction(reader, context_of(block.cie));
   if (!instruction.known || (in_cie && restores_our_column(instruction))) {
-    Rules rules = rules_[progress_.state.rules];
+    Rules rules = rules_[progress_.state.rule];
     rules.cfa = UnknownReason::UnknownInstruction;
-    progress_.state.rules = rules_.number_of(rules);
+    progress_.state.rule = rules_.intern(rules);
     return false;
   }
   switch (instruction.opcode) {
@@ -364,13 +366,13 @@ bool CfiInterpreter::execute_one(ByteReader& reader, const Block& block) {
 
 RuleState CfiInterpreter::changed(const RuleState& before, const Instruction& instruction, const Block& block) {
   if (is_about_register(instruction.opcode) && !follows(tracked_, instruction.target)) return before;
-  RuleChange change(tracked_, rules_[before.rules], before.cfa_is_expression);
+  RuleChange change(tracked_, rules_[before.rule], before.cfa_is_expression);
   if (is_expression(instruction.opcode)) {
     change.apply_expression(instruction, {instruction.block, instruction.block_offset, table_.endian, table_.origin});
   } else {
-    change.apply(instruction, block.initial_state == nullptr ? nullptr : &rules_[block.initial_state->rules]);
+    change.apply(instruction, block.initial_state == nullptr ? nullptr : &rules_[block.initial_state->rule]);
   }
-  return {rules_.number_of(change.rules()), change.cfa_is_expression()};
+  return {rules_.intern(change.rules()), change.cfa_is_expression()};
 }
 
 }  // namespace sframe_gen::cfi

@@ -55,7 +55,7 @@ std::optional<Rules> counted_from_stack_pointer(const Rules& rules, const Formul
 ///
 /// Proves nothing where the CFA is ever counted from anything but SP and FP, as in code that switches stacks. Not for
 /// signal frames, nor for a part split off (.cold), which has no such row.
-void drop_proven_stack_pointers(std::vector<NumberedRow>& rows, NumberedRules& rules, const TrackedRegisters& tracked);
+void drop_proven_stack_pointers(std::vector<Row>& rows, RuleTable& rules, const TrackedRegisters& tracked);
 
 /// Runs call frame instructions over the columns that SFrame can speak of, and gives the rows of the unwind table
 /// (DWARF 5, sections 6.4.2 and 6.4.3). FastPath begins an FDE; from its first unusual instruction on the general
@@ -65,16 +65,15 @@ class CfiInterpreter {
   enum class Paths : std::uint8_t { Both, GeneralOnly };
 
   /// `table` and `rules`, which get the rows' rules, must outlive the interpreter.
-  CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, NumberedRules& rules,
-                 Paths paths = Paths::Both);
+  CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, RuleTable& rules, Paths paths = Paths::Both);
 
-  /// The rows of one FDE, equal neighbours merged, none at or past the function's end; the first is at offset 0.
-  /// `rows` is cleared first, so that a caller can reuse its memory. Instructions that cannot be followed give one row,
-  /// which says so.
-  void run(const Fde& fde, std::vector<NumberedRow>& rows);
+  /// The rows of one FDE, equal neighbors merged, none at or past the function's end. They count from `begin`, bytes
+  /// from the function's start, where the first one is; rows from 4 GiB later on are left out. `rows` is cleared first,
+  /// so that a caller can reuse its memory. If the instructions cannot be followed, one row gives the reason.
+  void run(const Fde& fde, std::vector<Row>& rows, std::uint64_t begin = 0);
 
-  /// With as many rules, instructions cannot be followed: compilers make a thousandth, and each takes a hundred times
-  /// the bytes that ask for it.
+  /// Instructions that make as many different rules cannot be followed: compilers make a thousandth, and each takes a
+  /// hundred times the bytes that ask for it.
   static constexpr std::size_t most_rules = std::size_t{1} << 18U;
 
  private:
@@ -82,7 +81,8 @@ class CfiInterpreter {
   struct InitialState {
     bool is_known = false;
     RuleState state;
-    std::vector<RuleState> remembered;  ///< which its FDEs may restore
+    std::vector<RuleState> remembered;    ///< which its FDEs may restore
+    std::optional<UnknownReason> hidden;  ///< why the rows of its FDEs cannot be known
   };
   /// What the general interpreter executes: an FDE's instructions, or a CIE's, which make no rows.
   struct Block {
@@ -92,6 +92,7 @@ class CfiInterpreter {
   };
 
   const InitialState& initial_state(std::uint32_t cie_index);
+  std::optional<UnknownReason> why_hidden(const Cie& cie) const;
   bool restores_our_column(const Instruction& instruction) const;
   void execute_fde(const Fde& fde, const RuleState& initial);
   void execute_fast(const Fde& fde, const Block& block, ByteReader& reader);
@@ -99,14 +100,12 @@ class CfiInterpreter {
   RuleState changed(const RuleState& before, const Instruction& instruction, const Block& block);
   InstructionContext context_of(const Cie& cie) const;
   ByteReader reader_of(std::span<const std::byte> instructions) const;
-  void keep_up_with_generation();
-  RuleNumber unknown(UnknownReason reason) { return rules_.number_of({reason, {}, {}, {}}); }
+  RuleId unknown(UnknownReason reason) { return rules_.intern(unknown_rules(reason)); }
 
   const FrameTable& table_;
   TrackedRegisters tracked_;
-  NumberedRules& rules_;
+  RuleTable& rules_;
   Paths paths_;
-  std::uint32_t generation_;
   FastPath fast_path_;
   std::vector<InitialState> initial_states_;
   Progress progress_;

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <variant>
 #include <vector>
 
 #include "cfi/dwarf.hpp"
+#include "support/containers.hpp"
 #include "support/hash.hpp"
 
 /// The unwind table's rules (DWARF 5, section 6.4.1), in a normal form: rules that mean the same compare equal,
@@ -92,13 +94,6 @@ struct Rules {
   }
 };
 
-/// Holds from `pc_offset` (bytes from the start of the function) to the next row, or to the function's end.
-struct FrameRow {
-  std::uint64_t pc_offset = 0;
-  Rules rules;
-  friend bool operator==(const FrameRow&, const FrameRow&) = default;
-};
-
 namespace rule_hash {
 
 inline std::uint64_t with(std::uint64_t hash, const Formula& formula) {
@@ -135,60 +130,66 @@ inline std::uint64_t hash_of(const Rules& rules, std::uint64_t seed = seed_of_ru
   return rule_hash::with(hash, rules.return_address);
 }
 
-/// Stands for rules of one NumberedRules.
-enum class RuleNumber : std::uint32_t {};
+/// Stands for the rules of one RuleTable. Which number rules get depends on which thread asks first: nothing may be
+/// ordered by it.
+using RuleId = std::uint32_t;
 
-/// Numbers rules, equal ones alike: a file's millions of rows say a few hundred different things, and a number is
+/// The rules of a conversion, each once. A file's millions of rows have a few hundred different rules, and a number is
 /// compared, copied and looked up in a fraction of the time.
-class NumberedRules {
+class RuleTable {
  public:
-  RuleNumber number_of(const Rules& rules);
-  /// Valid until the next rules get a number.
-  const Rules& operator[](RuleNumber number) const { return rules_[static_cast<std::size_t>(number)]; }
+  /// Twice what one FDE may have. A file with more is made to exhaust memory: each takes some 250 bytes.
+  static constexpr std::size_t most_rules = std::size_t{1} << 19U;
+
+  RuleTable() = default;
+  virtual ~RuleTable() = default;
+  RuleTable(const RuleTable&) = delete;
+  RuleTable& operator=(const RuleTable&) = delete;
+
+  /// The number of these rules. Any thread may call it. Throws std::length_error beyond `most_rules`.
+  RuleId intern(const Rules& rules);
+  /// A thread may ask for what it has interned, or another thread before a point where both have met.
+  const Rules& operator[](RuleId rule) const { return rules_[rule]; }
   std::size_t size() const { return rules_.size(); }
 
-  /// No compiler makes so many. Whoever wants to be bounded in memory calls this where no number is in use.
-  void forget_if_many();
-  void forget();
-  /// Another value: earlier numbers mean nothing any more.
-  std::uint32_t generation() const { return generation_; }
+ protected:
+  template <typename Value>
+  using ByRule = StableVector<Value, most_rules>;
+
+  /// Works out what goes with rules that are about to get a number. The thread that calls these three holds `mutex_`.
+  virtual void add_details(RuleId, const Rules&) {}
+  RuleId next() const;
+  RuleId add(std::uint64_t hash, const Rules& rules);
+
+  std::mutex mutex_;
 
  private:
-  std::vector<Rules> rules_;
+  ByRule<Rules> rules_;
   HashedNumbers numbers_;
-  std::uint32_t generation_ = 0;
+};
+
+/// What holds from an offset on, to the next row or to the function's end.
+struct Row {
+  std::uint32_t pc_offset = 0;  ///< bytes from the start of the function
+  RuleId rule = 0;
+  friend bool operator==(const Row&, const Row&) = default;
 };
 
 /// The unwind table of one function (of several, where their FDEs overlap).
-struct FunctionFrames {
+struct Function {
   std::uint64_t start = 0;  ///< virtual address
   std::uint64_t size = 0;   ///< bytes, not zero
   bool signal_frame = false;
-  std::vector<FrameRow> rows;    ///< ascending, the first at offset 0, neighbours differ
+  std::vector<Row> rows;         ///< ascending, the first at offset 0, neighbors differ
   bool b_key = false;            ///< return addresses are signed with key B (aarch64)
   std::uint8_t repeat_size = 0;  ///< bytes after which the rows start over, as in a table of stubs; 0: they do not
-  friend bool operator==(const FunctionFrames&, const FunctionFrames&) = default;
+  std::uint64_t end() const { return start + size; }
+  friend bool operator==(const Function&, const Function&) = default;
 };
 
-/// A FrameRow with its rules by number.
-struct NumberedRow {
-  std::uint64_t pc_offset = 0;
-  RuleNumber rules{};
-  friend bool operator==(const NumberedRow&, const NumberedRow&) = default;
-};
-
-/// FunctionFrames with rules by number: what functions are by the hundred thousand.
-struct NumberedFrames {
-  std::uint64_t start = 0;
-  std::uint64_t size = 0;
-  bool signal_frame = false;
-  std::vector<NumberedRow> rows;
-  bool b_key = false;
-  std::uint8_t repeat_size = 0;
-};
-
-std::vector<FrameRow> spelled_out(const std::vector<NumberedRow>& rows, const NumberedRules& rules);
-FunctionFrames spelled_out(const NumberedFrames& function, const NumberedRules& rules);
-NumberedFrames numbered(const FunctionFrames& function, NumberedRules& rules);
+/// The rules of a row that is the function's only one, where they are not known.
+inline Rules unknown_rules(UnknownReason reason) {
+  return {reason, {}, {}, {}};
+}
 
 }  // namespace sframe_gen::cfi

@@ -119,22 +119,22 @@ void count_descriptors(const std::vector<emit::NumberedFde>& fdes, Coverage& cov
 
 }  // namespace
 
-void count(std::uint64_t size, const emit::Selected& selected, Coverage& coverage) {
+void count(std::uint64_t size, const emit::SplitFunction& split, Coverage& coverage) {
   ++coverage.functions;
-  ++(selected.holes.empty() ? coverage.whole : selected.fdes.empty() ? coverage.left_out : coverage.in_part);
+  ++(split.holes.empty() ? coverage.whole : split.fdes.empty() ? coverage.left_out : coverage.in_part);
   coverage.described_bytes += size;
   coverage.covered_bytes += size;
-  for (const Hole& hole : selected.holes) coverage.covered_bytes -= hole.end - hole.begin;
-  count_holes(selected.holes, coverage);
-  count_descriptors(selected.fdes, coverage);
+  for (const Hole& hole : split.holes) coverage.covered_bytes -= hole.end - hole.begin;
+  count_holes(split.holes, coverage);
+  count_descriptors(split.fdes, coverage);
 }
 
-void count_stubs(const stubs::Run& run, const emit::Selected& selected, Coverage& coverage) {
+void count_stubs(const stubs::Run& run, const emit::SplitFunction& split, Coverage& coverage) {
   coverage.stubs.entries += run.entries;
   coverage.stubs.bytes += run.size;
   coverage.stubs.bytes_without_cfi += run.size;
-  count_holes(selected.holes, coverage);
-  count_descriptors(selected.fdes, coverage);
+  count_holes(split.holes, coverage);
+  count_descriptors(split.fdes, coverage);
 }
 
 namespace {

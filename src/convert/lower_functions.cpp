@@ -88,7 +88,8 @@ constexpr std::size_t parts_per_thread = 8;
 
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
 struct LoweredPart {
-  LoweredPart(const emit::Dialect& dialect, const emit::compact::Gaps* gaps) : encoder(dialect), rows(dialect, gaps) {}
+  LoweredPart(const emit::RuleTable& rules, const emit::compact::Gaps* gaps)
+      : encoder(rules.dialect()), rows(rules, gaps) {}
 
   void append(LoweredPart&& other) {
     encoder.append(std::move(other.encoder));
@@ -102,46 +103,37 @@ struct LoweredPart {
 };
 
 /// Code that DWARF describes and SFrame cannot is not padding, whatever its instructions.
-void add_rows(const emit::Selected& selected, const emit::RuleTable& rules, emit::compact::RowStream& stream) {
-  const bool has_holes = !selected.holes.empty();
+void add_rows(const emit::SplitFunction& split, emit::compact::RowStream& stream) {
+  const bool has_holes = !split.holes.empty();
   if (has_holes) stream.forbid_gap();
-  for (const emit::NumberedFde& fde : selected.fdes) {
-    stream.add(fde, rules);
+  for (const emit::NumberedFde& fde : split.fdes) {
+    stream.add(fde);
     if (has_holes) stream.forbid_gap();
   }
 }
 
-/// What a thread has learned of a file's rules serves all parts that it takes.
-struct Worker {
-  Worker(const cfi::FrameSource& source, const emit::Dialect& dialect)
-      : reader(source, rules), selector(dialect, rules) {}
-
-  cfi::NumberedRules rules;
-  cfi::FrameReader reader;
-  emit::Selector selector;
-};
-
-/// The stubs from `begin` up to `end` go with the part.
+/// The stubs from `begin` up to `end` go with the part. `reader` is one thread's.
 LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part, const stubs::Found& stubs,
-                       std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
-                       const emit::compact::Gaps* gaps, Worker& worker) {
-  LoweredPart lowered(dialect, gaps);
-  // Of the other parts, descriptors come behind the first's.
+                       std::uint64_t begin, std::uint64_t end, emit::RuleTable& rules, const emit::compact::Gaps* gaps,
+                       cfi::FrameReader& reader) {
+  LoweredPart lowered(rules, gaps);
+  const bool compact = rules.dialect().compact_rows != 0;
+  // The descriptors of all other parts go after those of the first.
   const std::size_t part_size = part.end - part.begin, functions = part.begin == 0 ? source.size() : part_size;
-  if (dialect.compact_rows != 0) {
+  if (compact) {
     lowered.rows.expect(part_size);
   } else {
     // Rows take 0.6 to 0.93 of the bytes of what they are made from. Memory that grows grows to twice its size.
     const std::uint64_t share = source.size() == 0 ? 0 : source.record_bytes() * part_size / source.size();
     lowered.encoder.expect(functions + functions / 8, share - share / 16);
   }
-  const auto put = [&](const emit::Selected& selected, const emit::RuleTable& rules) {
-    if (dialect.compact_rows != 0) return add_rows(selected, rules, lowered.rows);
-    for (const emit::NumberedFde& fde : selected.fdes) lowered.encoder.add(fde, rules);
+  const auto put = [&](const emit::SplitFunction& split) {
+    if (compact) return add_rows(split, lowered.rows);
+    for (const emit::NumberedFde& fde : split.fdes) lowered.encoder.add(fde, rules);
   };
-  StubMerge merge(stubs, begin, end, dialect, worker.rules, worker.selector, put, lowered.coverage);
+  StubMerge merge(stubs, begin, end, rules, put, lowered.coverage);
   lowered.coverage.dropped.duplicate =
-      worker.reader.for_each_function(part, [&](const cfi::NumberedFrames& frames) { merge.add(frames); });
+      reader.for_each_function(part, [&](const cfi::Function& function) { merge.add(function); });
   merge.finish();
   return lowered;
 }
@@ -211,19 +203,20 @@ LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Fo
   const std::size_t threads = workers_for(source.size(), functions_per_thread);
   auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
   if (parts.empty()) parts.push_back({0, 0});
-  const auto lower = [&source, &stubs, &dialect, &parts, gaps](std::size_t i, Worker& worker) {
+  emit::RuleTable rules(dialect);
+  const auto lower = [&](std::size_t i, cfi::FrameReader& reader) {
     const std::uint64_t begin = i == 0 ? 0 : source.start_of(parts[i]);
     const std::uint64_t end = i + 1 == parts.size() ? UINT64_MAX : source.start_of(parts[i + 1]);
-    return lower_part(source, parts[i], stubs, begin, end, dialect, gaps, worker);
+    return lower_part(source, parts[i], stubs, begin, end, rules, gaps, reader);
   };
   std::vector<std::optional<LoweredPart>> done(parts.size());
   std::vector<std::exception_ptr> failures(parts.size());
-  std::vector<std::unique_ptr<Worker>> workers(threads);
+  std::vector<std::unique_ptr<cfi::FrameReader>> readers(threads);
   const auto lower_or_fail = [&](std::size_t i, std::size_t number) {
     try {
-      auto& worker = workers[number];
-      if (!worker) worker = std::make_unique<Worker>(source, dialect);
-      done[i].emplace(lower(i, *worker));
+      auto& reader = readers[number];
+      if (!reader) reader = std::make_unique<cfi::FrameReader>(source, rules);
+      done[i].emplace(lower(i, *reader));
     } catch (...) {
       failures[i] = std::current_exception();
     }

@@ -135,13 +135,14 @@ LoweredFunctions Reencoding::lower(const emit::Dialect& dialect) const {
   const std::vector<sframe::Fde> fdes = Translation(image_.name(), dialect).translate(section_);
   if (fdes.empty()) throw Refused(image_.name(), "has a section without rows");
   LoweredFunctions lowered{emit::SectionEncoder(dialect), coverage_of(fdes, dialect)};
+  emit::RuleTable rules(dialect);
   if (dialect.compact_rows == 0) {
-    for (const sframe::Fde& fde : fdes) lowered.encoder.add(fde);
+    for (const sframe::Fde& fde : fdes) lowered.encoder.add(emit::numbered(fde, rules), rules);
     return lowered;
   }
   const emit::compact::CodeGaps gaps(image_, dialect.abi->abi);
-  emit::compact::RowStream rows(dialect, &gaps);
-  for (const sframe::Fde& fde : fdes) rows.add(fde);
+  emit::compact::RowStream rows(rules, &gaps);
+  for (const sframe::Fde& fde : fdes) rows.add(emit::numbered(fde, rules));
   take_compacted(emit::compact::encode(rows, dialect), lowered);
   return lowered;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
+#include "cfi/overlap.hpp"
 #include "convert/coverage.hpp"
 #include "emit/lower.hpp"
 #include "sframe/rule_text.hpp"
@@ -12,51 +14,59 @@ namespace sframe_gen::convert {
 
 namespace {
 
-using cfi::FrameRow;
+using cfi::Function;
+using cfi::Row;
 using cfi::Rules;
 
-cfi::FunctionFrames frames_of(const stubs::Run& run) {
-  cfi::FunctionFrames frames;
-  frames.start = run.start;
-  frames.size = run.size;
-  frames.rows = run.rows;
-  frames.repeat_size = run.repeat_size;
-  return frames;
+Function function_of(const stubs::Run& run, emit::RuleTable& rules) {
+  Function function{run.start, run.size, false, {}, false, run.repeat_size};
+  for (const stubs::StubRow& row : run.rows) function.rows.push_back({row.offset, rules.intern(*row.rules)});
+  return function;
 }
 
-/// The row that holds at an offset; `rows` has one at 0.
-const Rules& rules_at(const std::vector<FrameRow>& rows, std::uint64_t offset) {
-  return std::prev(std::ranges::upper_bound(rows, offset, {}, &FrameRow::pc_offset))->rules;
-}
+/// The rows of a function, PC by PC.
+class RowsByPc {
+ public:
+  RowsByPc(const Function& function, const emit::RuleTable& rules) : function_(function), rules_(rules) {}
 
-/// What the function says of one PC, with the expression of GNU ld worked out.
-Rules rules_at_pc(const cfi::FunctionFrames& frames, std::uint64_t pc) {
-  const std::uint64_t offset = pc - frames.start;
-  Rules rules = rules_at(frames.rows, frames.repeat_size != 0 ? offset % frames.repeat_size : offset);
-  if (const auto* const stub = std::get_if<cfi::PltStub>(&rules.cfa)) {
-    const bool pushed = pc % cfi::plt_entry_size >= stub->threshold;
-    rules.cfa = cfi::Formula{stub->base, stub->offset + (pushed ? cfi::plt_push_size : 0), false};
+  /// With the expression of GNU ld worked out.
+  Rules rules_at(std::uint64_t pc) const {
+    Rules rules = rules_[std::prev(next_row(pc))->rule];
+    if (const auto* const stub = std::get_if<cfi::PltStub>(&rules.cfa)) {
+      const bool pushed = pc % cfi::plt_entry_size >= stub->threshold;
+      rules.cfa = cfi::Formula{stub->base, stub->offset + (pushed ? cfi::plt_push_size : 0), false};
+    }
+    return rules;
   }
-  return rules;
-}
 
-/// Where the row that holds at `pc` ends, of a function that does not repeat.
-std::uint64_t end_of_row_at(const cfi::FunctionFrames& frames, std::uint64_t pc) {
-  const auto next = std::ranges::upper_bound(frames.rows, pc - frames.start, {}, &FrameRow::pc_offset);
-  return frames.start + (next == frames.rows.end() ? frames.size : next->pc_offset);
-}
+  /// Where the row that holds at `pc` ends.
+  std::uint64_t end_of_row(std::uint64_t pc) const {
+    const auto next = next_row(pc);
+    const std::uint64_t block_size = function_.repeat_size != 0 ? function_.repeat_size : function_.size;
+    return pc - offset_of(pc) + (next == function_.rows.end() ? block_size : next->pc_offset);
+  }
 
-/// Up to where it says of each PC what it says of `pc`.
-std::uint64_t end_of_rules_at(const cfi::FunctionFrames& frames, std::uint64_t pc) {
-  const std::uint64_t offset = frames.repeat_size != 0 ? (pc - frames.start) % frames.repeat_size : pc - frames.start;
-  const auto next = std::ranges::upper_bound(frames.rows, offset, {}, &FrameRow::pc_offset);
-  const std::uint64_t behind_all = frames.repeat_size != 0 ? frames.repeat_size : frames.size;
-  const std::uint64_t end = pc + (next == frames.rows.end() ? behind_all : next->pc_offset) - offset;
-  const auto* const stub = std::get_if<cfi::PltStub>(&std::prev(next)->rules.cfa);
-  if (stub == nullptr) return end;
-  const std::uint64_t entry = pc - pc % cfi::plt_entry_size, pushed = entry + stub->threshold;
-  return std::min(end, pc < pushed && stub->threshold < cfi::plt_entry_size ? pushed : entry + cfi::plt_entry_size);
-}
+  /// Up to where rules_at() is the same.
+  std::uint64_t end_of_rules(std::uint64_t pc) const {
+    const std::uint64_t end = end_of_row(pc);
+    const auto* const stub = std::get_if<cfi::PltStub>(&rules_[std::prev(next_row(pc))->rule].cfa);
+    if (stub == nullptr) return end;
+    const std::uint64_t entry = pc - pc % cfi::plt_entry_size, pushed = entry + stub->threshold;
+    return std::min(end, pc < pushed && stub->threshold < cfi::plt_entry_size ? pushed : entry + cfi::plt_entry_size);
+  }
+
+ private:
+  std::uint64_t offset_of(std::uint64_t pc) const {
+    const std::uint64_t offset = pc - function_.start;
+    return function_.repeat_size != 0 ? offset % function_.repeat_size : offset;
+  }
+  std::vector<Row>::const_iterator next_row(std::uint64_t pc) const {
+    return std::ranges::upper_bound(function_.rows, offset_of(pc), {}, &Row::pc_offset);
+  }
+
+  const Function& function_;
+  const emit::RuleTable& rules_;
+};
 
 bool say_the_same(const Rules& a, const Rules& b, const emit::Dialect& dialect) {
   return a == b || emit::lower(a, dialect) == emit::lower(b, dialect);
@@ -76,48 +86,39 @@ std::string text_of(const Rules& rules, sframe::Abi abi) {
   return text;
 }
 
-/// The part [begin, end) of a function, which does not repeat.
-cfi::FunctionFrames part_of(const cfi::FunctionFrames& frames, std::uint64_t begin, std::uint64_t end) {
-  cfi::FunctionFrames part;
-  part.start = begin;
-  part.size = end - begin;
-  part.signal_frame = frames.signal_frame;
-  part.b_key = frames.b_key;
-  part.rows.push_back({0, rules_at(frames.rows, begin - frames.start)});
-  for (const FrameRow& row : frames.rows) {
-    const std::uint64_t pc = frames.start + row.pc_offset;
-    if (pc > begin && pc < end) part.rows.push_back({pc - begin, row.rules});
-  }
-  return part;
-}
-
 }  // namespace
 
-StubMerge::StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
-                     const cfi::NumberedRules& rules, emit::Selector& selector, Put put, Coverage& coverage)
-    : sections_(found.sections),
-      dialect_(dialect),
-      rules_(rules),
-      selector_(selector),
-      put_(std::move(put)),
-      coverage_(coverage) {
+StubMerge::StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64_t end, emit::RuleTable& rules, Put put,
+                     Coverage& coverage)
+    : found_(found), rules_(rules), put_(std::move(put)), coverage_(coverage) {
   const auto first = std::ranges::lower_bound(found.runs, begin, {}, &stubs::Run::start);
-  const auto behind = std::ranges::lower_bound(found.runs, end, {}, &stubs::Run::start);
-  runs_ = std::span(first, behind);
-  if (first != found.runs.begin()) last_ = &*std::prev(first);
+  left_ = std::span(first, std::ranges::lower_bound(found.runs, end, {}, &stubs::Run::start));
 }
 
-void StubMerge::add(const cfi::NumberedFrames& frames) {
-  const std::uint64_t end = frames.start + frames.size;
-  add_stubs_before(frames.start);
-  while (!sections_.empty() && sections_.front().end <= frames.start) sections_ = sections_.subspan(1);
-  const bool among_stubs = (last_ != nullptr && last_->end() > frames.start) ||
-                           (!runs_.empty() && runs_.front().start < end) ||
-                           (!sections_.empty() && sections_.front().begin < end);
-  if (among_stubs) return add_among_stubs(cfi::spelled_out(frames, rules_));
-  const emit::Selected& selected = selector_.select(frames);
-  put_(selected, selector_.rules());
-  count(frames.size, selected, coverage_);
+void StubMerge::add(const Function& function) {
+  add_stubs_before(function.start);
+  if (function.end() > stubs_begin_) stubs_begin_ = next_stubs(function.start);
+  if (function.end() <= stubs_begin_) return count(function.size, put_split(function), coverage_);
+  auto run = std::ranges::upper_bound(found_.runs, function.start, {}, &stubs::Run::end);
+  std::uint64_t at = function.start;
+  emit::SplitFunction outside;
+  for (; run != found_.runs.end() && run->start < function.end(); ++run) {
+    add_outside(function, at, run->start, outside);
+    add_stubs_before(run->start + 1);
+    compare(function, *run);
+    at = std::min(function.end(), run->end());
+  }
+  add_outside(function, at, function.end(), outside);
+  count(function.size, outside, coverage_);
+}
+
+/// The start of the first stub, or section of stubs, that ends after `address`.
+std::uint64_t StubMerge::next_stubs(std::uint64_t address) const {
+  const auto run = std::ranges::upper_bound(found_.runs, address, {}, &stubs::Run::end);
+  const auto section = std::ranges::upper_bound(found_.sections, address, {}, &Range::end);
+  constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  return std::min(run == found_.runs.end() ? none : run->start,
+                  section == found_.sections.end() ? none : section->begin);
 }
 
 void StubMerge::finish() {
@@ -125,76 +126,63 @@ void StubMerge::finish() {
 }
 
 void StubMerge::add_stubs_before(std::uint64_t address) {
-  while (!runs_.empty() && runs_.front().start < address) add_stub();
+  for (; !left_.empty() && left_.front().start < address; left_ = left_.subspan(1)) add_stub(left_.front());
 }
 
-void StubMerge::add_stub() {
-  last_ = &runs_.front();
-  runs_ = runs_.subspan(1);
-  const emit::Selected& selected = selector_.select(frames_of(*last_));
-  put_(selected, selector_.rules());
-  count_stubs(*last_, selected, coverage_);
+void StubMerge::add_stub(const stubs::Run& run) {
+  count_stubs(run, put_split(function_of(run, rules_)), coverage_);
 }
 
-void StubMerge::add_among_stubs(const cfi::FunctionFrames& frames) {
-  const std::uint64_t end = frames.start + frames.size;
-  std::uint64_t at = frames.start;
-  if (last_ != nullptr && last_->end() > at) {
-    compare(frames, *last_);
-    at = std::min(end, last_->end());
-  }
-  emit::Selected outside;
-  while (!runs_.empty() && runs_.front().start < end) {
-    add_outside(frames, at, runs_.front().start, outside);
-    add_stub();
-    compare(frames, *last_);
-    at = std::min(end, last_->end());
-  }
-  add_outside(frames, at, end, outside);
-  count(frames.size, outside, coverage_);
+/// The result is valid until the next call.
+const emit::SplitFunction& StubMerge::put_split(const Function& function) {
+  emit::split_function(function, rules_, split_);
+  put_(split_);
+  return split_;
 }
 
-/// Lowers [begin, end) of a function, where no stub is that is known.
-void StubMerge::add_outside(const cfi::FunctionFrames& frames, std::uint64_t begin, std::uint64_t end,
-                            emit::Selected& all) {
+/// Lowers [begin, end) of a function, where no known stub is.
+void StubMerge::add_outside(const Function& function, std::uint64_t begin, std::uint64_t end,
+                            emit::SplitFunction& all) {
   while (begin < end) {
-    const auto section = std::ranges::upper_bound(sections_, begin, {}, &Range::end);
-    const bool inside = section != sections_.end() && section->begin <= begin;
-    const std::uint64_t next = section == sections_.end() ? end : std::min(end, inside ? section->end : section->begin);
-    cfi::FunctionFrames part = part_of(frames, begin, next);
-    if (inside) part.rows = {{0, {cfi::UnknownReason::UnknownStub, {}, {}, {}}}};
-    const emit::Selected& selected = selector_.select(part);
-    put_(selected, selector_.rules());
-    all.fdes.insert(all.fdes.end(), selected.fdes.begin(), selected.fdes.end());
-    all.holes.insert(all.holes.end(), selected.holes.begin(), selected.holes.end());
+    const auto section = std::ranges::upper_bound(found_.sections, begin, {}, &Range::end);
+    const bool inside = section != found_.sections.end() && section->begin <= begin;
+    const std::uint64_t next =
+        section == found_.sections.end() ? end : std::min(end, inside ? section->end : section->begin);
+    Function part = cfi::part_of(function, begin, next);
+    if (inside) part.rows = {{0, rules_.intern(cfi::unknown_rules(cfi::UnknownReason::UnknownStub))}};
+    const emit::SplitFunction& split = put_split(part);
+    all.fdes.insert(all.fdes.end(), split.fdes.begin(), split.fdes.end());
+    all.holes.insert(all.holes.end(), split.holes.begin(), split.holes.end());
     begin = next;
   }
 }
 
-/// Holds what call frame information says of a stub against its instructions, of each PC. Within a row both start over
-/// after an entry, or are the same everywhere: where one agrees, all do.
-void StubMerge::compare(const cfi::FunctionFrames& frames, const stubs::Run& run) {
-  const std::uint64_t begin = std::max(frames.start, run.start);
-  const std::uint64_t end = std::min(frames.start + frames.size, run.end());
+/// Compares call frame information of a stub with its instructions, at each PC. Within a row of the former, both start
+/// over after an entry or are the same everywhere: once they agree over an entry, they agree up to the row's end.
+void StubMerge::compare(const Function& function, const stubs::Run& run) {
+  const std::uint64_t begin = std::max(function.start, run.start), end = std::min(function.end(), run.end());
   coverage_.stubs.bytes_without_cfi -= end - begin;
-  const cfi::FunctionFrames right = frames_of(run);
-  const bool start_over = frames.repeat_size == 0 && (run.repeat_size == cfi::plt_entry_size || run.rows.size() == 1);
+  const Function stub = function_of(run, rules_);
+  const RowsByPc right(stub, rules_), said(function, rules_);
+  const bool starts_over =
+      function.repeat_size == 0 && (run.repeat_size == cfi::plt_entry_size || run.rows.size() == 1);
+  const emit::Dialect& dialect = rules_.dialect();
   Contradiction* open = nullptr;
   std::uint64_t row_end = begin, agreed_from = begin;
   for (std::uint64_t pc = begin, next = begin; pc < end; pc = next) {
-    next = std::min({end, end_of_rules_at(right, pc), end_of_rules_at(frames, pc)});
+    next = std::min({end, right.end_of_rules(pc), said.end_of_rules(pc)});
     if (pc >= row_end) {
-      row_end = end_of_row_at(frames, pc);
+      row_end = said.end_of_row(pc);
       agreed_from = pc;
     }
-    const Rules by_instructions = rules_at_pc(right, pc), by_cfi = rules_at_pc(frames, pc);
-    if (say_the_same(by_instructions, by_cfi, dialect_)) {
+    const Rules by_instructions = right.rules_at(pc), by_cfi = said.rules_at(pc);
+    if (say_the_same(by_instructions, by_cfi, dialect)) {
       open = nullptr;
-      if (start_over && next - agreed_from >= cfi::plt_entry_size) next = std::min(end, row_end);
+      if (starts_over && next - agreed_from >= cfi::plt_entry_size) next = std::min(end, row_end);
       continue;
     }
     agreed_from = next;
-    const sframe::Abi abi = dialect_.abi->abi;
+    const sframe::Abi abi = dialect.abi->abi;
     Contradiction found{pc, next, {}, text_of(by_instructions, abi), text_of(by_cfi, abi)};
     if (open != nullptr && open->instructions == found.instructions && open->cfi == found.cfi) {
       open->end = found.end;

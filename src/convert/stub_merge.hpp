@@ -4,44 +4,43 @@
 #include <functional>
 #include <span>
 
-#include "cfi/frame_source.hpp"
-#include "emit/dialect.hpp"
+#include "cfi/rules.hpp"
+#include "emit/rule_table.hpp"
 #include "emit/split_functions.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "stubs/recognize.hpp"
 
 namespace sframe_gen::convert {
 
-/// Lowers functions in the order in which they come, and stubs among them. Of a stub, call frame
-/// information only counts as something to compare with: the rows come from the instructions. In a section of stubs,
-/// whatever is none of those that are known gets no rows, whatever is said of it.
+/// Lowers functions and the stubs among them, in ascending order. The rows of a stub come from its instructions; call
+/// frame information about it is only compared with them. Any other code in a section of stubs gets no rows.
 class StubMerge {
  public:
-  using Put = std::function<void(const emit::Selected&, const emit::RuleTable&)>;
-  /// The stubs from `begin` up to `end`; what is selected goes to `put`, in order. Functions come by numbers of
-  /// `rules`, which are the selector's.
-  StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64_t end, const emit::Dialect& dialect,
-            const cfi::NumberedRules& rules, emit::Selector& selector, Put put, Coverage& coverage);
+  using Put = std::function<void(const emit::SplitFunction&)>;
+  /// For the stubs that start in [begin, end), and the functions there. What functions and stubs become goes to `put`,
+  /// in order, and is counted.
+  StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64_t end, emit::RuleTable& rules, Put put,
+            Coverage& coverage);
 
-  void add(const cfi::NumberedFrames& frames);
-  /// Adds the stubs behind the last function. Call it last.
+  void add(const cfi::Function& function);
+  /// Adds the stubs after the last function. Call it last.
   void finish();
 
  private:
   void add_stubs_before(std::uint64_t address);
-  void add_stub();
-  void add_among_stubs(const cfi::FunctionFrames& frames);
-  void compare(const cfi::FunctionFrames& frames, const stubs::Run& run);
-  void add_outside(const cfi::FunctionFrames& frames, std::uint64_t begin, std::uint64_t end, emit::Selected& all);
+  void add_stub(const stubs::Run& run);
+  std::uint64_t next_stubs(std::uint64_t address) const;
+  void add_outside(const cfi::Function& function, std::uint64_t begin, std::uint64_t end, emit::SplitFunction& all);
+  void compare(const cfi::Function& function, const stubs::Run& run);
+  const emit::SplitFunction& put_split(const cfi::Function& function);
 
-  std::span<const stubs::Run> runs_;  ///< those that are not added yet
-  std::span<const Range> sections_;
-  const stubs::Run* last_ = nullptr;  ///< the one added last
-  const emit::Dialect& dialect_;
-  const cfi::NumberedRules& rules_;
-  emit::Selector& selector_;
+  const stubs::Found& found_;
+  std::span<const stubs::Run> left_;  ///< the stubs of [begin, end) that are not added yet
+  emit::RuleTable& rules_;
   Put put_;
   Coverage& coverage_;
+  emit::SplitFunction split_;
+  std::uint64_t stubs_begin_ = 0;  ///< no stub, nor section of stubs, is before it from the last function on
 };
 
 }  // namespace sframe_gen::convert

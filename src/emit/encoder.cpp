@@ -44,7 +44,7 @@ template <std::unsigned_integral Start>
 void write_rows(const NumberedFde& fde, const RuleTable& rules, Endian endian, ByteWriter& writer) {
   const std::size_t most = fde.fres.size() * (sizeof(Start) + RowTail::longest);
   writer.append_filled(most, [&](std::byte* place) {
-    for (const NumberedFre& fre : fde.fres) {
+    for (const cfi::Row& fre : fde.fres) {
       const RowTail& tail = rules.tail(fre.rule, fde.type);
       store(std::span(place, sizeof(Start)), static_cast<Start>(fre.pc_offset), endian);
       std::memcpy(place + sizeof(Start), tail.padded().data(), RowTail::longest);
@@ -71,8 +71,7 @@ void SectionEncoder::expect(std::size_t functions, std::size_t row_bytes) {
 }
 
 /// Everything but the rows.
-template <typename AnyFde>
-void SectionEncoder::add_descriptor(const AnyFde& fde) {
+void SectionEncoder::add_descriptor(const NumberedFde& fde) {
   assert(!fde.fres.empty() && fde.fres.size() <= dialect_.version->largest_fre_count);
   assert(fdes_.empty() || fdes_.back().start + fdes_.back().size <= fde.start);
   check_limits();
@@ -91,11 +90,6 @@ void SectionEncoder::add_descriptor(const AnyFde& fde) {
     });
   }
   fre_count_ += fde.fres.size();
-}
-
-void SectionEncoder::add(const sframe::Fde& fde) {
-  add_descriptor(fde);
-  for (const sframe::Fre& fre : fde.fres) encode_fre(fres_, fre, fre_address_width(fde.size), fde.type, dialect_);
 }
 
 void SectionEncoder::add(const NumberedFde& fde, const RuleTable& rules) {

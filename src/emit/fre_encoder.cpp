@@ -135,20 +135,19 @@ RowTail encode_tail(const std::optional<sframe::RecoveryRules>& recovery, sframe
   return tail;
 }
 
-void encode_fre(ByteWriter& writer, const sframe::Fre& fre, sframe::FreAddressWidth width, sframe::FdeType type,
-                const Dialect& dialect) {
+void encode_fre(ByteWriter& writer, std::uint32_t pc_offset, const RowTail& tail, sframe::FreAddressWidth width) {
   switch (width) {
     case sframe::FreAddressWidth::One:
-      writer.u8(static_cast<std::uint8_t>(fre.pc_offset));
+      writer.u8(static_cast<std::uint8_t>(pc_offset));
       break;
     case sframe::FreAddressWidth::Two:
-      writer.u16(static_cast<std::uint16_t>(fre.pc_offset));
+      writer.u16(static_cast<std::uint16_t>(pc_offset));
       break;
     case sframe::FreAddressWidth::Four:
-      writer.u32(fre.pc_offset);
+      writer.u32(pc_offset);
       break;
   }
-  writer.append_bytes(encode_tail(fre.recovery, type, dialect).bytes());
+  writer.append_bytes(tail.bytes());
 }
 
 }  // namespace sframe_gen::emit

@@ -25,6 +25,7 @@ class RowTail {
   std::size_t size() const { return size_; }
   /// As long as any, whatever the size.
   const std::array<std::byte, longest>& padded() const { return bytes_; }
+  friend bool operator==(const RowTail&, const RowTail&) = default;
 
  private:
   std::array<std::byte, longest> bytes_{};
@@ -37,8 +38,7 @@ RowTail encode_tail(const std::optional<sframe::RecoveryRules>& recovery, sframe
 /// GNU as takes the width from the function's size, never from the largest row start: 255 → 1, 256 → 2, 65536 → 4.
 sframe::FreAddressWidth fre_address_width(std::uint32_t function_size);
 
-/// Writes one row: start and tail.
-void encode_fre(ByteWriter& writer, const sframe::Fre& fre, sframe::FreAddressWidth width, sframe::FdeType type,
-                const Dialect& dialect);
+/// Writes one row.
+void encode_fre(ByteWriter& writer, std::uint32_t pc_offset, const RowTail& tail, sframe::FreAddressWidth width);
 
 }  // namespace sframe_gen::emit

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -8,102 +7,60 @@
 #include "cfi/rules.hpp"
 #include "emit/dialect.hpp"
 #include "emit/fre_encoder.hpp"
-#include "emit/lower.hpp"
+#include "sframe_gen/coverage.hpp"
 #include "sframe_gen/section.hpp"
-#include "support/hash.hpp"
 
 namespace sframe_gen::emit {
 
-using RuleId = std::uint32_t;
+using cfi::RuleId;
 
-/// What rows say, each rule once, with the bytes that say it. A file's millions of rows say a few hundred rules.
-class RuleTable {
+/// The rules of a conversion, each with the bytes that SFrame has for it, or the reason why it has none. These are
+/// worked out when the rules get their number.
+class RuleTable final : public cfi::RuleTable {
  public:
   static constexpr RuleId no_rule = UINT32_MAX;
 
   explicit RuleTable(const Dialect& dialect) : dialect_(dialect) {}
 
-  RuleId id_of(const std::optional<sframe::RecoveryRules>& recovery);
-
-  const std::optional<sframe::RecoveryRules>& recovery(RuleId rule) const { return rules_[rule].recovery; }
-  /// Of no bytes: this kind of descriptor cannot say the rule.
+  enum class Form : std::uint8_t {
+    None,        ///< SFrame cannot say it
+    PltEntries,  ///< rules[rule].cfa is a PltStub, which takes rows of its own
+    Outermost,   ///< RA undefined; any descriptor can hold it
+    Default,     ///< any descriptor can hold it
+    Flexible
+  };
+  struct Words {
+    Form form = Form::None;
+    Unrepresentable obstacle{};  ///< with Form::None
+    bool is_signed = false;      ///< the return address
+    RuleId first = no_rule;      ///< the number that all rules with these bytes share
+    RowTail plain, flexible;     ///< of no bytes: this kind of descriptor cannot say the rule
+  };
+  /// Which rules a thread may ask for: as of operator[].
+  const Words& words(RuleId rule) const { return words_[rule]; }
   const RowTail& tail(RuleId rule, sframe::FdeType type) const {
-    return type == sframe::FdeType::Default ? rules_[rule].plain : rules_[rule].flexible;
+    return type == sframe::FdeType::Default ? words_[rule].plain : words_[rule].flexible;
   }
-  std::size_t size() const { return rules_.size(); }
+  const Dialect& dialect() const { return dialect_; }
 
-  /// Numbers begin anew, for other rules.
-  void clear();
-  /// How often they did.
-  std::uint32_t generation() const { return generation_; }
+  using cfi::RuleTable::intern;
+  /// The number of rules that come from a section and fit the dialect; without a value: RA undefined. Not for a table
+  /// of DWARF's rules.
+  RuleId intern(const std::optional<sframe::RecoveryRules>& recovery);
 
  private:
-  struct Entry {
-    std::optional<sframe::RecoveryRules> recovery;
-    RowTail plain, flexible;
-  };
-
-  Entry encode(const std::optional<sframe::RecoveryRules>& recovery) const;
+  void add_details(RuleId rule, const cfi::Rules& rules) override;
+  Words encoded(const std::optional<sframe::RecoveryRules>& recovery) const;
+  std::optional<RuleId> find(const Words& words) const;
+  void add_words(Words words, RuleId rule);
 
   Dialect dialect_;
-  std::vector<Entry> rules_;
-  HashedNumbers numbers_;
-  std::uint32_t generation_ = 0;
+  ByRule<Words> words_;
+  HashedNumbers numbers_;       ///< of `firsts_`, by words
+  std::vector<RuleId> firsts_;  ///< one for all rules with the same words
 };
 
-/// What SFrame says of numbered rules, each worked out when it is asked for first.
-class LoweredRules {
- public:
-  LoweredRules(const Dialect& dialect, const cfi::NumberedRules& rules)
-      : dialect_(dialect), rules_(rules), generation_(rules.generation()), table_(dialect) {}
-
-  /// The row that says a rule.
-  struct Row {
-    enum class Kind : std::uint8_t {
-      Unknown,  ///< to LoweredRules alone: it is not worked out
-      None,
-      Default,  ///< any descriptor can hold it
-      Flexible
-    };
-    Kind kind = Kind::Unknown;
-    RuleId rule = 0;
-  };
-
-  Row row(cfi::RuleNumber number) {
-    const auto index = static_cast<std::size_t>(number);
-    if (index >= rows_.size() || rows_[index].kind == Row::Kind::Unknown) work_out(number);
-    return rows_[index];
-  }
-  /// As emit::lower. Valid until the next call.
-  const Lowered& lowered(cfi::RuleNumber number) {
-    row(number);
-    return lowered_[static_cast<std::size_t>(number)];
-  }
-  /// What rows say.
-  RuleTable& table() { return table_; }
-  const RuleTable& table() const { return table_; }
-
-  /// To be called where no earlier number is in use.
-  void keep_up_with_generation();
-
- private:
-  void work_out(cfi::RuleNumber number);
-
-  Dialect dialect_;
-  const cfi::NumberedRules& rules_;
-  std::uint32_t generation_;
-  std::vector<Lowered> lowered_;
-  std::vector<Row> rows_;  ///< apart, as they are asked for by the million
-  RuleTable table_;
-};
-
-/// A row whose rule is one of a RuleTable.
-struct NumberedFre {
-  std::uint32_t pc_offset = 0;
-  RuleId rule = 0;
-};
-
-/// An sframe::Fde with such rows.
+/// An sframe::Fde whose rows have their rules by number: Words::first.
 struct NumberedFde {
   std::uint64_t start = 0;
   std::uint32_t size = 0;
@@ -112,9 +69,10 @@ struct NumberedFde {
   sframe::PcType pc_type = sframe::PcType::Increment;
   std::uint8_t repeat_size = 0;
   sframe::FdeType type = sframe::FdeType::Default;
-  std::vector<NumberedFre> fres;
+  std::vector<cfi::Row> fres;
 };
 
-sframe::Fde spelled_out(const NumberedFde& fde, const RuleTable& rules);
+/// Of a function that comes from a section.
+NumberedFde numbered(const sframe::Fde& fde, RuleTable& rules);
 
 }  // namespace sframe_gen::emit

@@ -9,28 +9,28 @@ namespace sframe_gen::emit {
 
 namespace {
 
-using Row = LoweredRules::Row;
+using Form = RuleTable::Form;
+using Words = RuleTable::Words;
 
 /// Collects descriptors and holes while the rows of a function go by in order.
 class Splitter {
  public:
-  /// `selected` holds the result of another function, whose memory is used again.
-  Splitter(const cfi::NumberedFrames& frames, const Dialect& dialect, LoweredRules& rules, Selected& selected)
-      : frames_(frames), dialect_(dialect), rules_(rules), selected_(selected) {
-    if (!selected.fdes.empty()) spare_fres_ = std::move(selected.fdes.front().fres);
-    selected.fdes.clear();
-    selected.holes.clear();
+  Splitter(const cfi::Function& function, RuleTable& rules, SplitFunction& result)
+      : function_(function), rules_(rules), dialect_(rules.dialect()), result_(result) {
+    if (!result.fdes.empty()) spare_fres_ = std::move(result.fdes.front().fres);
+    result.fdes.clear();
+    result.holes.clear();
   }
 
   void run() {
     // Without the mark a tracer would look one byte before the interrupted instruction.
-    if (frames_.signal_frame && !dialect_.version->marks_signal_frames)
-      return add_hole(frames_.start, frames_.start + frames_.size, Unrepresentable::SignalFrame);
-    if (frames_.repeat_size == 0) {
-      if (!add_whole()) add_block(frames_.start, frames_.start + frames_.size);
+    if (function_.signal_frame && !dialect_.version->marks_signal_frames)
+      return add_hole(function_.start, function_.start + function_.size, Unrepresentable::SignalFrame);
+    if (function_.repeat_size == 0) {
+      if (!add_whole()) add_block(function_.start, function_.start + function_.size);
     } else if (!add_repeating()) {
-      for (std::uint64_t offset = 0; offset < frames_.size; offset += frames_.repeat_size)
-        add_block(frames_.start + offset, frames_.start + std::min(offset + frames_.repeat_size, frames_.size));
+      for (std::uint64_t offset = 0; offset < function_.size; offset += function_.repeat_size)
+        add_block(function_.start + offset, function_.start + std::min(offset + function_.repeat_size, function_.size));
     }
     close();
   }
@@ -38,82 +38,79 @@ class Splitter {
  private:
   /// Each row once, from `start` on.
   void add_block(std::uint64_t start, std::uint64_t block_end) {
-    for (std::size_t i = 0; i < frames_.rows.size(); ++i) {
-      const std::uint64_t begin = start + frames_.rows[i].pc_offset;
-      const bool last = i + 1 == frames_.rows.size();
-      const std::uint64_t end = last ? block_end : std::min(start + frames_.rows[i + 1].pc_offset, block_end);
-      if (begin < end) add(begin, end, frames_.rows[i].rules);
+    for (std::size_t i = 0; i < function_.rows.size(); ++i) {
+      const std::uint64_t begin = start + function_.rows[i].pc_offset;
+      const bool last = i + 1 == function_.rows.size();
+      const std::uint64_t end = last ? block_end : std::min(start + function_.rows[i + 1].pc_offset, block_end);
+      if (begin < end) add(begin, end, function_.rows[i].rule);
     }
   }
 
   /// As one descriptor, if all rows have a form: what becomes of nearly all functions.
   bool add_whole() {
-    if (frames_.size > largest_size || frames_.rows.size() > dialect_.version->largest_fre_count ||
-        frames_.rows.back().pc_offset >= frames_.size)
+    if (function_.size > largest_size || function_.rows.size() > dialect_.version->largest_fre_count ||
+        function_.rows.back().pc_offset >= function_.size)
       return false;
-    open(frames_.start);
-    open_->size = static_cast<std::uint32_t>(frames_.size);
+    open(function_.start);
+    open_->size = static_cast<std::uint32_t>(function_.size);
     if (lower_rows(open_->fres, open_->type)) return true;
     open_.reset();
     return false;
   }
 
-  /// Each row once, by the million. Gives false where one has no form.
-  bool lower_rows(std::vector<NumberedFre>& fres, sframe::FdeType& type) {
-    fres.resize(frames_.rows.size());
-    NumberedFre* next = fres.data();
-    bool flexible = false;
+  /// Gives false where a row has no form.
+  bool lower_rows(std::vector<cfi::Row>& fres, sframe::FdeType& type) {
+    fres.resize(function_.rows.size());
+    cfi::Row* next = fres.data();
     RuleId last = RuleTable::no_rule;
-    for (const cfi::NumberedRow& row : frames_.rows) {
-      const Row said = rules_.row(row.rules);
-      if (said.kind == Row::Kind::None) return false;
-      flexible |= said.kind == Row::Kind::Flexible;
+    for (const cfi::Row& row : function_.rows) {
+      const Words& words = rules_.words(row.rule);
+      if (words.form < Form::Outermost) return false;
+      if (words.form == Form::Flexible) type = sframe::FdeType::Flexible;
       // Different rules of DWARF may say the same in SFrame: the next row then takes this one's place.
-      *next = {static_cast<std::uint32_t>(row.pc_offset), said.rule};
-      next += said.rule != last ? 1 : 0;
-      last = said.rule;
+      *next = {row.pc_offset, words.first};
+      next += words.first != last ? 1 : 0;
+      last = words.first;
     }
     fres.resize(static_cast<std::size_t>(next - fres.data()));
-    if (flexible) type = sframe::FdeType::Flexible;
     return true;
   }
 
   /// As one descriptor that repeats, if the version has one and all rows have a form.
   bool add_repeating() {
-    if (!dialect_.version->has_repeat_size || frames_.size > largest_size) return false;
-    open(frames_.start);
-    open_->size = static_cast<std::uint32_t>(frames_.size);
+    if (!dialect_.version->has_repeat_size || function_.size > largest_size) return false;
+    open(function_.start);
+    open_->size = static_cast<std::uint32_t>(function_.size);
     open_->pc_type = sframe::PcType::Mask;
-    open_->repeat_size = frames_.repeat_size;
-    for (const cfi::NumberedRow& row : frames_.rows) {
-      if (!std::holds_alternative<sframe::RecoveryRules>(rules_.lowered(row.rules))) {
+    open_->repeat_size = function_.repeat_size;
+    for (const cfi::Row& row : function_.rows) {
+      const Words& words = rules_.words(row.rule);
+      if (words.form < Form::Default) {
         open_.reset();
         return false;
       }
-      const Row said = rules_.row(row.rules);
-      if (said.kind == Row::Kind::Flexible) open_->type = sframe::FdeType::Flexible;
+      if (words.form == Form::Flexible) open_->type = sframe::FdeType::Flexible;
       // A row may not start past the function's end.
-      if (row.pc_offset < frames_.size) open_->fres.push_back({static_cast<std::uint32_t>(row.pc_offset), said.rule});
+      if (row.pc_offset < function_.size) open_->fres.push_back({row.pc_offset, words.first});
     }
     return true;
   }
 
-  void add(std::uint64_t begin, std::uint64_t end, cfi::RuleNumber rules) {
-    const Lowered& lowered = rules_.lowered(rules);
-    if (const auto* reason = std::get_if<Unrepresentable>(&lowered)) return add_hole(begin, end, *reason);
-    if (const auto* stub = std::get_if<cfi::PltStub>(&lowered)) return add_plt_entries(begin, end, *stub);
-    const Row said = rules_.row(rules);
-    add_fre(begin, end, said.rule, said.kind == Row::Kind::Default);
+  void add(std::uint64_t begin, std::uint64_t end, RuleId rule) {
+    const Words& words = rules_.words(rule);
+    if (words.form == Form::None) return add_hole(begin, end, words.obstacle);
+    if (words.form == Form::PltEntries) return add_plt_entries(begin, end, std::get<cfi::PltStub>(rules_[rule].cfa));
+    add_fre(begin, end, words.first, words.form != Form::Flexible);
   }
 
   void add_hole(std::uint64_t begin, std::uint64_t end, Unrepresentable reason) {
     close();
     const bool continues =
-        !selected_.holes.empty() && selected_.holes.back().end == begin && selected_.holes.back().reason == reason;
+        !result_.holes.empty() && result_.holes.back().end == begin && result_.holes.back().reason == reason;
     if (continues) {
-      selected_.holes.back().end = end;
+      result_.holes.back().end = end;
     } else {
-      selected_.holes.push_back({begin, end, reason});
+      result_.holes.push_back({begin, end, reason});
     }
   }
 
@@ -136,9 +133,10 @@ class Splitter {
 
   /// Each 16-byte entry unwinds alike: sp+8 before its push, sp+16 after.
   void add_plt_entries(std::uint64_t begin, std::uint64_t end, const cfi::PltStub& stub) {
+    // lower() lets a stub through only where all else is as at a function's entry.
     const auto rule = [&](std::int64_t cfa_offset) {
-      return rules_.table().id_of(sframe::RecoveryRules{
-          {static_cast<std::uint32_t>(stub.base), static_cast<std::int32_t>(cfa_offset), false}, {}, {}, false});
+      const cfi::Formula return_address{std::nullopt, dialect_.abi->fixed_ra_offset, true};
+      return rules_.words(rules_.intern({cfi::Formula{stub.base, cfa_offset, false}, {}, {}, return_address})).first;
     };
     const RuleId before = rule(stub.offset), after = rule(stub.offset + cfi::plt_push_size);
     // DWARF looks at the low bits of rip, SFrame at the distance from the descriptor's start: the two agree only when
@@ -174,35 +172,33 @@ class Splitter {
   void open(std::uint64_t begin) {
     open_.emplace();
     open_->start = begin;
-    open_->signal_frame = frames_.signal_frame;
+    open_->signal_frame = function_.signal_frame;
     // 'B' in an augmentation means nothing on machines that sign no return address.
-    open_->b_key = frames_.b_key && dialect_.abi->signs_return_address && dialect_.version->has_mangled_ra;
+    open_->b_key = function_.b_key && dialect_.abi->signs_return_address && dialect_.version->has_mangled_ra;
     open_->fres = std::move(spare_fres_);
     open_->fres.clear();
   }
 
   void close() {
     if (!open_) return;
-    selected_.fdes.push_back(std::move(*open_));
+    result_.fdes.push_back(std::move(*open_));
     open_.reset();
   }
 
   static constexpr std::uint64_t largest_size = std::numeric_limits<std::uint32_t>::max();
 
-  const cfi::NumberedFrames& frames_;
+  const cfi::Function& function_;
+  RuleTable& rules_;
   const Dialect& dialect_;
-  LoweredRules& rules_;
-  Selected& selected_;
-  std::vector<NumberedFre> spare_fres_;
+  SplitFunction& result_;
+  std::vector<cfi::Row> spare_fres_;
   std::optional<NumberedFde> open_;
 };
 
 }  // namespace
 
-const Selected& Selector::select(const cfi::NumberedFrames& frames) {
-  lowered_.keep_up_with_generation();
-  Splitter(frames, dialect_, lowered_, selected_).run();
-  return selected_;
+void split_function(const cfi::Function& function, RuleTable& rules, SplitFunction& result) {
+  Splitter(function, rules, result).run();
 }
 
 }  // namespace sframe_gen::emit

@@ -24,9 +24,7 @@ namespace {
 bool continues(const Run& run, const Pattern& pattern, std::uint64_t start) {
   if (run.end() != start || run.rows.size() != pattern.rows.size()) return false;
   if (run.rows.size() > 1 && run.repeat_size != pattern.size()) return false;
-  return std::ranges::equal(run.rows, pattern.rows, [](const cfi::FrameRow& a, const StubRow& b) {
-    return b.rules && a.pc_offset == b.offset && a.rules == *b.rules;
-  });
+  return std::ranges::equal(run.rows, pattern.rows);
 }
 
 /// Joins stubs that follow each other into runs.
@@ -69,7 +67,7 @@ class RunBuilder {
         continue;
       }
       if (run.rows.empty()) run.start = start + row.offset;
-      run.rows.push_back({start + row.offset - run.start, *row.rules});
+      run.rows.push_back({static_cast<std::uint8_t>(start + row.offset - run.start), row.rules});
     }
     close(start + pattern.size());
   }

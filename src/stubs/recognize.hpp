@@ -7,6 +7,7 @@
 #include "cfi/rules.hpp"
 #include "elf/image.hpp"
 #include "sframe_gen/format.hpp"
+#include "stubs/pattern.hpp"
 
 /// Code whose instructions say all that unwinding needs, exactly: the stubs of procedure linkage tables, and the pieces
 /// that a program starts and ends with.
@@ -17,9 +18,9 @@ struct Run {
   std::uint64_t start = 0;  ///< virtual address
   std::uint64_t size = 0;   ///< bytes, not zero
   std::uint64_t entries = 1;
-  std::uint8_t repeat_size = 0;     ///< bytes after which the rows start over; 0: they do not
-  std::vector<cfi::FrameRow> rows;  ///< ascending, the first at offset 0; of one entry where they repeat
-  std::string_view form;            ///< "GNU ld, lld"
+  std::uint8_t repeat_size = 0;  ///< bytes after which the rows start over; 0: they do not
+  std::vector<StubRow> rows;     ///< with rules; ascending, the first at offset 0; of one entry where they repeat
+  std::string_view form;         ///< "GNU ld, lld"
   std::uint64_t end() const { return start + size; }
 };
 

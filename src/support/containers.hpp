@@ -6,8 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <stdexcept>
+#include <vector>
 
 namespace sframe_gen {
 
@@ -34,6 +36,28 @@ class Few {
 
  private:
   std::array<Value, Capacity> values_{};
+  std::size_t size_ = 0;
+};
+
+/// A growing array of at most `Most` values, which never move: threads may read values that they know of while one adds
+/// another.
+template <typename Value, std::size_t Most>
+class StableVector {
+ public:
+  void push_back(const Value& value) {
+    if (size_ % chunk_size == 0) chunks_[size_ / chunk_size] = std::make_unique<Value[]>(chunk_size);
+    chunks_[size_ / chunk_size][size_ % chunk_size] = value;
+    ++size_;
+  }
+
+  std::size_t size() const { return size_; }
+  const Value& operator[](std::size_t index) const { return chunks_[index / chunk_size][index % chunk_size]; }
+
+ private:
+  static constexpr std::size_t chunk_size = 256;
+  static_assert(Most % chunk_size == 0);
+
+  std::vector<std::unique_ptr<Value[]>> chunks_ = std::vector<std::unique_ptr<Value[]>>(Most / chunk_size);
   std::size_t size_ = 0;
 };
 

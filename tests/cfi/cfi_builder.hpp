@@ -8,6 +8,7 @@
 #include "cfi/formulas.hpp"
 #include "cfi/frame_index.hpp"
 #include "cfi/interpreter.hpp"
+#include "cfi/spelled.hpp"
 
 namespace sframe_gen::test {
 
@@ -50,11 +51,11 @@ class OneFunction {
   cfi::Fde& fde() { return table_.fdes[0]; }
   const cfi::Fde& fde() const { return table_.fdes[0]; }
 
-  std::vector<cfi::FrameRow> rows() const {
-    cfi::NumberedRules rules;
-    std::vector<cfi::NumberedRow> rows;
+  std::vector<SpelledRow> rows() const {
+    cfi::RuleTable rules;
+    std::vector<cfi::Row> rows;
     cfi::CfiInterpreter(table_, tracked_, rules).run(table_.fdes[0], rows);
-    return cfi::spelled_out(rows, rules);
+    return spelled(rows, rules);
   }
   /// The rules in force at the function's end.
   cfi::Rules last() const { return rows().back().rules; }

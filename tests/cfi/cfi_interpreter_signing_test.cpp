@@ -17,7 +17,7 @@ OneFunction on_aarch64(const Bytes& instructions, const Bytes& initial = {0x0c, 
 
 std::vector<Signing> signing_by_row(const OneFunction& function) {
   std::vector<Signing> result;
-  for (const cfi::FrameRow& row : function.rows()) result.push_back(row.rules.signing);
+  for (const SpelledRow& row : function.rows()) result.push_back(row.rules.signing);
   return result;
 }
 

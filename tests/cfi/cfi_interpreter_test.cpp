@@ -32,12 +32,12 @@ RegisterRule sp_after(const Bytes& instructions) {
 /// Offsets at which rows start.
 std::vector<std::uint64_t> starts(const OneFunction& function) {
   std::vector<std::uint64_t> offsets;
-  for (const cfi::FrameRow& row : function.rows()) offsets.push_back(row.pc_offset);
+  for (const SpelledRow& row : function.rows()) offsets.push_back(row.pc_offset);
   return offsets;
 }
 
 bool is_malformed(const OneFunction& function) {
-  return function.rows() == std::vector<cfi::FrameRow>{{0, {UnknownReason::MalformedFde, {}, {}, {}}}};
+  return function.rows() == std::vector<SpelledRow>{{0, {UnknownReason::MalformedFde, {}, {}, {}}}};
 }
 
 TEST(CfiInterpreter, CieAloneGivesOneRow) {
@@ -139,14 +139,14 @@ TEST(CfiInterpreter, RestoreOfOneCieIsNotThatOfAnother) {
   table.cies.push_back(other);
   table.fdes.push_back(table.fdes[0]);
   table.fdes[1].cie_index = 1;
-  cfi::NumberedRules rules;
+  cfi::RuleTable rules;
   cfi::CfiInterpreter interpreter(table, cfi::amd64::tracked, rules);
-  std::vector<cfi::NumberedRow> rows;
+  std::vector<cfi::Row> rows;
   for (const int round : {1, 2}) {
     interpreter.run(table.fdes[0], rows);
-    EXPECT_EQ(rules[rows.back().rules].frame_pointer, RegisterRule(Unspecified{})) << round;
+    EXPECT_EQ(rules[rows.back().rule].frame_pointer, RegisterRule(Unspecified{})) << round;
     interpreter.run(table.fdes[1], rows);
-    EXPECT_EQ(rules[rows.back().rules].frame_pointer, RegisterRule(at_cfa(-40))) << round;
+    EXPECT_EQ(rules[rows.back().rule].frame_pointer, RegisterRule(at_cfa(-40))) << round;
   }
 }
 // Steps of one to three bytes are looked up by their bytes when they come again, with padding behind them or none.
@@ -156,9 +156,9 @@ TEST(CfiInterpreter, ASecondRunGivesTheSameRows) {
                       {0x0c, 6, 16, 0x41, 0x0c, 7, 0x88, 1, 0x41, 0x0d, 6, 0x41, 0x09, 6, 3, 0x41, 0x8c, 3, 0, 0}};
   for (const Bytes& instructions : cases) {
     const OneFunction function(instructions);
-    cfi::NumberedRules rules;
+    cfi::RuleTable rules;
     cfi::CfiInterpreter interpreter(function.table(), cfi::amd64::tracked, rules);
-    std::vector<cfi::NumberedRow> first, second;
+    std::vector<cfi::Row> first, second;
     interpreter.run(function.fde(), first);
     interpreter.run(function.fde(), second);
     EXPECT_EQ(first, second);
@@ -166,7 +166,7 @@ TEST(CfiInterpreter, ASecondRunGivesTheSameRows) {
   }
 }
 TEST(CfiInterpreter, StepsThatDifferInTheLastByteDiffer) {
-  const std::vector<cfi::FrameRow> rows =
+  const std::vector<SpelledRow> rows =
       OneFunction({0x0e, 0x90, 1, 0x41, 0x0e, 0x90, 2, 0x41, 0x0e, 0x90, 1, 0x41, 0x0e, 0x90, 2, 0, 0}).rows();
   ASSERT_EQ(rows.size(), 4U);
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -251,12 +251,31 @@ TEST(CfiInterpreter, RowsAtOrPastTheEndAreDropped) {
 }
 
 // What cannot be known
+// Of an FDE of more than 4 GiB, in pieces.
+TEST(CfiInterpreter, RowsFromAnOffsetOn) {
+  OneFunction function({0x42, 0x0e, 16, 0x04, 0xf0, 0xff, 0xff, 0xff, 0x0e, 24, 0x48, 0x0e, 32, 0x48, 0x0e, 40});
+  function.fde().function_size = std::uint64_t{1} << 33U;
+  const auto rows_from = [&](std::uint64_t begin) {
+    cfi::RuleTable rules;
+    std::vector<cfi::Row> rows;
+    cfi::CfiInterpreter(function.table(), cfi::amd64::tracked, rules).run(function.fde(), rows, begin);
+    std::vector<std::pair<std::uint64_t, cfi::CfaRule>> result;
+    for (const cfi::Row& row : rows) result.emplace_back(row.pc_offset, rules[row.rule].cfa);
+    return result;
+  };
+  using Rows = std::vector<std::pair<std::uint64_t, cfi::CfaRule>>;
+  EXPECT_EQ(rows_from(0), (Rows{{0, reg(7, 8)}, {2, reg(7, 16)}, {0xfffffff2, reg(7, 24)}, {0xfffffffa, reg(7, 32)}}));
+  EXPECT_EQ(rows_from(1), (Rows{{0, reg(7, 8)}, {1, reg(7, 16)}, {0xfffffff1, reg(7, 24)}, {0xfffffff9, reg(7, 32)}}));
+  EXPECT_EQ(rows_from(0xffffffff), (Rows{{0, reg(7, 32)}, {3, reg(7, 40)}}));
+  EXPECT_EQ(rows_from(0xfffffffa), (Rows{{0, reg(7, 32)}, {8, reg(7, 40)}}));
+}
+
 TEST(CfiInterpreter, UnknownInstructionOfTheCieHidesTheFunction) {
   // A new CFA cannot bring back what the rest of the CIE says.
   const Bytes initial{0x0c, 7, 8, 0x90, 1, 0x2d, 0x07, 6};
   const auto rows = OneFunction({0x0c, 7, 16, 0x41, 0x0e, 24}, initial.span()).rows();
   ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(rows[0], (cfi::FrameRow{0, {UnknownReason::UnknownInstruction, {}, {}, {}}}));
+  EXPECT_EQ(rows[0], (SpelledRow{0, {UnknownReason::UnknownInstruction, {}, {}, {}}}));
 }
 
 TEST(CfiInterpreter, RestoreOfAColumnOfOursInTheCieHidesTheFunction) {
@@ -266,7 +285,7 @@ TEST(CfiInterpreter, RestoreOfAColumnOfOursInTheCieHidesTheFunction) {
     for (const int byte : restore) initial.push_back(static_cast<std::byte>(byte));
     const auto rows = OneFunction({0x0c, 7, 16, 0x41, 0x0e, 24}, initial).rows();
     ASSERT_EQ(rows.size(), 1U);
-    EXPECT_EQ(rows[0], (cfi::FrameRow{0, {UnknownReason::UnknownInstruction, {}, {}, {}}}));
+    EXPECT_EQ(rows[0], (SpelledRow{0, {UnknownReason::UnknownInstruction, {}, {}, {}}}));
   }
 }
 TEST(CfiInterpreter, RestoreOfAnyOtherColumnInTheCieCostsNothing) {
@@ -402,15 +421,15 @@ TEST(CfiInterpreter, OffsetBeyond64BitsIsMalformed) {
 // s390x: the caller's SP, proven (the CFA of an entry is r15 + 160; r15 is kept in f4, DWARF register 18)
 class StackPointerProof : public testing::Test {
  protected:
-  static std::vector<cfi::FrameRow> rows(const Bytes& instructions, bool signal_frame = false) {
+  static std::vector<SpelledRow> rows(const Bytes& instructions, bool signal_frame = false) {
     const Bytes initial{0x0c, 15, 0xa0, 0x01};
     OneFunction function(instructions, initial.span(), cfi::s390x::tracked);
     function.cie().signal_frame = signal_frame;
     return function.rows();
   }
-  static bool is_proven(const std::vector<cfi::FrameRow>& rows) {
+  static bool is_proven(const std::vector<SpelledRow>& rows) {
     return std::ranges::all_of(
-        rows, [](const cfi::FrameRow& row) { return std::holds_alternative<Unspecified>(row.rules.stack_pointer); });
+        rows, [](const SpelledRow& row) { return std::holds_alternative<Unspecified>(row.rules.stack_pointer); });
   }
 };
 

@@ -28,9 +28,9 @@ std::size_t compare_paths(const fs::path& path) {
   for (const cfi::LoadedSection& section : cfi::load_frame_sections(image)) {
     const cfi::FrameTable table =
         cfi::index_frame_section(section.kind, section.bytes, section.address, image.endian(), section.origin);
-    cfi::NumberedRules rules;
+    cfi::RuleTable rules;
     cfi::CfiInterpreter both(table, tracked, rules), general(table, tracked, rules, Paths::GeneralOnly);
-    std::vector<cfi::NumberedRow> rows, expected;
+    std::vector<cfi::Row> rows, expected;
     for (const cfi::Fde& fde : table.fdes) {
       both.run(fde, rows);
       general.run(fde, expected);
@@ -61,7 +61,7 @@ TEST(FastPath, AgreesOnTheSystem) {
 TEST(FastPath, StopsAtTheFirstInstructionThatItDoesNotKnow) {
   const Bytes known{0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x0a, 0x02, 1, 0x0c, 7, 8, 0x03, 1, 0, 0xc6, 0x0b, 0x2e, 5};
   cfi::FastPath path(cfi::amd64::tracked);
-  const auto change = [](std::span<const std::byte>, cfi::RuleNumber before) { return before; };
+  const auto change = [](std::span<const std::byte>, cfi::RuleId before) { return before; };
   for (const Bytes& unknown :
        {Bytes{0x0f, 1, 0x96}, Bytes{0x01, 0}, Bytes{0x0e, 0x80, 0x80, 1}, Bytes{0x2d}, Bytes{0x0b}, Bytes{0x03, 1}}) {
     std::vector<std::byte> all(known.span().begin(), known.span().end());

@@ -68,16 +68,16 @@ class EhFrame {
   std::vector<std::byte> bytes_;
 };
 
-std::vector<cfi::FunctionFrames> functions_of(const EhFrame& section) {
+std::vector<SpelledFunction> functions_of(const EhFrame& section) {
   const std::vector<std::byte> file = section.library();
   const elf::Image image = elf::Image::of_bytes(file, "library");
   const cfi::FrameSource source(image, image);
-  cfi::NumberedRules rules;
+  cfi::RuleTable rules;
   cfi::FrameReader reader(source, rules);
-  std::vector<cfi::FunctionFrames> functions;
+  std::vector<SpelledFunction> functions;
   for (const cfi::FrameSource::Part& part : source.parts(1))
-    reader.for_each_function(
-        part, [&](const cfi::NumberedFrames& function) { functions.push_back(spelled_out(function, rules)); });
+    reader.for_each_function(part,
+                             [&](const cfi::Function& function) { functions.push_back(spelled(function, rules)); });
   return functions;
 }
 
@@ -99,14 +99,14 @@ TEST(FrameReader, EachFdeMayHaveAsManyRulesAsItWouldAlone) {
   EhFrame section;
   section.add_fde(0x100, 0x40, offsets_from(0x10000, count));
   section.add_fde(0x120, 0x40, offsets_from(0x10000 + count, count));
-  EXPECT_EQ(functions_of(section), (std::vector<cfi::FunctionFrames>{{0x100, 0x60, false, {{0, sp_plus_16}}}}));
+  EXPECT_EQ(functions_of(section), (std::vector<SpelledFunction>{{0x100, 0x60, false, {{0, sp_plus_16}}}}));
 }
 
 TEST(FrameReader, AnFdeWithMoreRulesThanThatIsNotBelieved) {
   EhFrame section;
   section.add_fde(0x100, 0x40, offsets_from(0x10000, cfi::CfiInterpreter::most_rules + 1));
   const cfi::Rules malformed{cfi::UnknownReason::MalformedFde, {}, {}, {}};
-  EXPECT_EQ(functions_of(section), (std::vector<cfi::FunctionFrames>{{0x100, 0x40, false, {{0, malformed}}}}));
+  EXPECT_EQ(functions_of(section), (std::vector<SpelledFunction>{{0x100, 0x40, false, {{0, malformed}}}}));
 }
 
 }  // namespace

@@ -10,38 +10,53 @@ namespace {
 cfi::Rules sp_plus(std::int64_t offset) {
   return {reg(7, offset), {}, {}, at_cfa(-8)};
 }
-using Functions = std::vector<cfi::FunctionFrames>;
+using Functions = std::vector<SpelledFunction>;
+
+Functions merged_functions(const Functions& functions) {
+  cfi::RuleTable rules;
+  std::vector<cfi::Function> all;
+  for (const SpelledFunction& function : functions) all.push_back(interned(function, rules));
+  Functions result;
+  for (const cfi::Function& function : cfi::merge_overlapping(all, rules)) result.push_back(spelled(function, rules));
+  return result;
+}
+
+SpelledFunction part_of(const SpelledFunction& function, std::uint64_t begin, std::uint64_t end) {
+  cfi::RuleTable rules;
+  return spelled(cfi::part_of(interned(function, rules), begin, end), rules);
+}
+
 const cfi::Rules conflict{cfi::UnknownReason::ConflictingFdes, {}, {}, {}};
 
 TEST(Overlap, WhatBothSayStands) {
   const auto merged =
-      cfi::merge_overlapping({{0x1000, 0x20, false, {{0, sp_plus(8)}}}, {0x1010, 0x20, false, {{0, sp_plus(8)}}}});
+      merged_functions({{0x1000, 0x20, false, {{0, sp_plus(8)}}}, {0x1010, 0x20, false, {{0, sp_plus(8)}}}});
   EXPECT_EQ(merged, (Functions{{0x1000, 0x30, false, {{0, sp_plus(8)}}}}));
 }
 
 TEST(Overlap, WhatTheyDisagreeOnIsAConflict) {
   const auto merged =
-      cfi::merge_overlapping({{0x1000, 0x20, false, {{0, sp_plus(8)}}}, {0x1010, 0x20, false, {{0, sp_plus(16)}}}});
+      merged_functions({{0x1000, 0x20, false, {{0, sp_plus(8)}}}, {0x1010, 0x20, false, {{0, sp_plus(16)}}}});
   EXPECT_EQ(merged, (Functions{{0x1000, 0x30, false, {{0, sp_plus(8)}, {0x10, conflict}, {0x20, sp_plus(16)}}}}));
 }
 
 TEST(Overlap, OneInsideAnother) {
-  const auto merged = cfi::merge_overlapping(
+  const auto merged = merged_functions(
       {{0x1000, 0x40, false, {{0, sp_plus(8)}}}, {0x1010, 0x10, false, {{0, sp_plus(8)}, {8, sp_plus(16)}}}});
   EXPECT_EQ(merged, (Functions{{0x1000, 0x40, false, {{0, sp_plus(8)}, {0x18, conflict}, {0x20, sp_plus(8)}}}}));
 }
 
 TEST(Overlap, SameStartAndOtherSize) {
-  const auto merged = cfi::merge_overlapping(
+  const auto merged = merged_functions(
       {{0x1000, 0x10, false, {{0, sp_plus(8)}}}, {0x1000, 0x20, false, {{0, sp_plus(8)}, {0x10, sp_plus(24)}}}});
   EXPECT_EQ(merged, (Functions{{0x1000, 0x20, false, {{0, sp_plus(8)}, {0x10, sp_plus(24)}}}}));
 }
 
 // Of three at one PC, one more opinion makes a conflict and one less ends it.
 TEST(Overlap, Three) {
-  const auto merged = cfi::merge_overlapping({{0x1000, 0x40, false, {{0, sp_plus(8)}}},
-                                              {0x1008, 0x20, false, {{0, sp_plus(8)}, {0x10, sp_plus(16)}}},
-                                              {0x1010, 0x20, false, {{0, sp_plus(8)}}}});
+  const auto merged = merged_functions({{0x1000, 0x40, false, {{0, sp_plus(8)}}},
+                                        {0x1008, 0x20, false, {{0, sp_plus(8)}, {0x10, sp_plus(16)}}},
+                                        {0x1010, 0x20, false, {{0, sp_plus(8)}}}});
   EXPECT_EQ(merged, (Functions{{0x1000, 0x40, false, {{0, sp_plus(8)}, {0x18, conflict}, {0x28, sp_plus(8)}}}}));
 }
 
@@ -50,30 +65,41 @@ TEST(Overlap, OneValueInTwoWords) {
   in_words.frame_pointer = at_cfa(-16);
   by_register.frame_pointer = at_reg(7, 8);
   const auto merged =
-      cfi::merge_overlapping({{0x1000, 0x20, false, {{0, in_words}}}, {0x1000, 0x10, false, {{0, by_register}}}});
+      merged_functions({{0x1000, 0x20, false, {{0, in_words}}}, {0x1000, 0x10, false, {{0, by_register}}}});
   EXPECT_EQ(merged, (Functions{{0x1000, 0x20, false, {{0, in_words}}}}));
 }
 
 TEST(Overlap, SignalFrameAgainstPlainFrameIsAConflictWhereBothAre) {
   const auto merged =
-      cfi::merge_overlapping({{0x1000, 0x10, true, {{0, sp_plus(8)}}}, {0x1008, 0x20, false, {{0, sp_plus(8)}}}});
+      merged_functions({{0x1000, 0x10, true, {{0, sp_plus(8)}}}, {0x1008, 0x20, false, {{0, sp_plus(8)}}}});
   EXPECT_EQ(merged, (Functions{{0x1000, 0x10, true, {{0, sp_plus(8)}, {8, conflict}}},
                                {0x1010, 0x18, false, {{0, sp_plus(8)}}}}));
 }
 
 TEST(Overlap, KeyBAgainstKeyA) {
-  const auto merged = cfi::merge_overlapping(
+  const auto merged = merged_functions(
       {{0x1000, 0x20, false, {{0, sp_plus(8)}}, true}, {0x1010, 0x20, false, {{0, sp_plus(8)}}, false}});
   EXPECT_EQ(merged, (Functions{{0x1000, 0x20, false, {{0, sp_plus(8)}, {0x10, conflict}}, true},
                                {0x1020, 0x10, false, {{0, sp_plus(8)}}, false}}));
 }
 
+// Offsets of rows have 32 bits.
+TEST(Overlap, FunctionsOfMoreThan4GiBComeApart) {
+  constexpr std::uint64_t size = 0xf0000000;
+  const auto merged =
+      merged_functions({{0x1000, size, false, {{0, sp_plus(8)}}},
+                        {0x1000 + size - 0x10, size, false, {{0, sp_plus(8)}, {size - 1, sp_plus(16)}}}});
+  const std::uint64_t last = size - 0x10 + size - 1;
+  EXPECT_EQ(merged,
+            (Functions{{0x1000, last, false, {{0, sp_plus(8)}}}, {0x1000 + last, 1, false, {{0, sp_plus(16)}}}}));
+}
+
 TEST(PartOf, RowsBeforeAndBehindGo) {
-  const cfi::FunctionFrames whole{
+  const SpelledFunction whole{
       0x1000, 0x40, true, {{0, sp_plus(8)}, {0x10, sp_plus(16)}, {0x20, sp_plus(24)}, {0x30, sp_plus(8)}}};
-  EXPECT_EQ(cfi::part_of(whole, 0x1018, 0x1030),
-            (cfi::FunctionFrames{0x1018, 0x18, true, {{0, sp_plus(16)}, {8, sp_plus(24)}}}));
-  EXPECT_EQ(cfi::part_of(whole, 0x1020, 0x1021), (cfi::FunctionFrames{0x1020, 1, true, {{0, sp_plus(24)}}}));
+  EXPECT_EQ(part_of(whole, 0x1018, 0x1030),
+            (SpelledFunction{0x1018, 0x18, true, {{0, sp_plus(16)}, {8, sp_plus(24)}}}));
+  EXPECT_EQ(part_of(whole, 0x1020, 0x1021), (SpelledFunction{0x1020, 1, true, {{0, sp_plus(24)}}}));
 }
 
 }  // namespace

@@ -8,15 +8,17 @@
 #include <vector>
 
 #include "cfi/formulas.hpp"
+#include "cfi/spelled.hpp"
 #include "emit/lower.hpp"
 
 namespace sframe_gen::convert {
 namespace {
 
-using cfi::FrameRow;
-using cfi::FunctionFrames;
+using stubs::StubRow;
 using test::at_cfa;
 using test::reg;
+using test::SpelledFunction;
+using test::SpelledRow;
 
 constexpr std::uint64_t start = 0x1000, size = 0xc0;
 
@@ -25,8 +27,8 @@ cfi::Rules with_cfa(const cfi::CfaRule& cfa) {
 }
 
 /// Call frame information of a whole table, with its second row from `offset` on.
-FunctionFrames table_with(const cfi::CfaRule& first, std::uint64_t offset, const cfi::CfaRule& second) {
-  FunctionFrames frames;
+SpelledFunction table_with(const cfi::CfaRule& first, std::uint64_t offset, const cfi::CfaRule& second) {
+  SpelledFunction frames;
   frames.start = start;
   frames.size = size;
   frames.rows = {{0, with_cfa(first)}};
@@ -35,16 +37,23 @@ FunctionFrames table_with(const cfi::CfaRule& first, std::uint64_t offset, const
 }
 
 /// Which PCs it and the stubs say different things of, one by one.
-std::set<std::uint64_t> differences(const FunctionFrames& frames, const stubs::Run& run, const emit::Dialect& dialect) {
-  const auto row_at = [](const std::vector<FrameRow>& rows, std::uint64_t offset) {
-    return std::find_if(rows.rbegin(), rows.rend(), [&](const FrameRow& row) { return row.pc_offset <= offset; })
+std::set<std::uint64_t> differences(const SpelledFunction& function, const stubs::Run& run,
+                                    const emit::Dialect& dialect) {
+  const auto stub_rules_at = [&](std::uint64_t offset) {
+    return *std::find_if(run.rows.rbegin(), run.rows.rend(), [&](const StubRow& row) {
+              return row.offset <= offset;
+            })->rules;
+  };
+  const auto rules_at = [&](std::uint64_t offset) {
+    return std::find_if(function.rows.rbegin(), function.rows.rend(),
+                        [&](const SpelledRow& row) { return row.pc_offset <= offset; })
         ->rules;
   };
   std::set<std::uint64_t> found;
   for (std::uint64_t pc = run.start; pc < run.end(); ++pc) {
     const std::uint64_t offset = pc - run.start;
-    const cfi::Rules right = row_at(run.rows, run.repeat_size != 0 ? offset % run.repeat_size : offset);
-    cfi::Rules said = row_at(frames.rows, pc - frames.start);
+    const cfi::Rules right = stub_rules_at(run.repeat_size != 0 ? offset % run.repeat_size : offset);
+    cfi::Rules said = rules_at(pc - function.start);
     if (const auto* const stub = std::get_if<cfi::PltStub>(&said.cfa))
       said.cfa = cfi::Formula{stub->base, stub->offset + (pc % 16 >= stub->threshold ? 8 : 0), false};
     if (emit::lower(right, dialect) != emit::lower(said, dialect)) found.insert(pc);
@@ -52,15 +61,13 @@ std::set<std::uint64_t> differences(const FunctionFrames& frames, const stubs::R
   return found;
 }
 
-std::set<std::uint64_t> found_by_merge(const FunctionFrames& frames, const stubs::Run& run,
-                                       const emit::Dialect& dialect) {
+std::set<std::uint64_t> found_by_merge(const SpelledFunction& function, const stubs::Run& run,
+                                       emit::RuleTable& rules) {
   const stubs::Found stubs{{run}, {{run.start, run.end()}}};
-  cfi::NumberedRules rules;
-  emit::Selector selector(dialect, rules);
   Coverage coverage;
   StubMerge merge(
-      stubs, 0, UINT64_MAX, dialect, rules, selector, [](const auto&, const auto&) {}, coverage);
-  merge.add(cfi::numbered(frames, rules));
+      stubs, 0, UINT64_MAX, rules, [](const auto&) {}, coverage);
+  merge.add(test::interned(function, rules));
   merge.finish();
   std::set<std::uint64_t> found;
   for (const Contradiction& place : coverage.contradictions)
@@ -71,9 +78,10 @@ std::set<std::uint64_t> found_by_merge(const FunctionFrames& frames, const stubs
 // What agrees over an entry is not looked at again up to the row's end: no PC may be lost by that.
 TEST(StubMerge, NamesEachPcThatIsContradicted) {
   const emit::Dialect dialect = emit::make_dialect({}, sframe::Abi::Amd64, "file");
+  emit::RuleTable rules(dialect);
   const cfi::PltStub lazy{cfi::DwarfRegister{7}, 8, 11}, other{cfi::DwarfRegister{7}, 8, 6};
   const std::vector<cfi::CfaRule> cfas{lazy, other, reg(7, 8), reg(7, 16)};
-  const FrameRow before{0, with_cfa(reg(7, 8))}, after{11, with_cfa(reg(7, 16))};
+  const StubRow before{0, with_cfa(reg(7, 8))}, after{11, with_cfa(reg(7, 16))};
   std::vector<stubs::Run> runs;
   for (const std::uint64_t begin : {std::uint64_t{0}, std::uint64_t{16}, std::uint64_t{0x40}}) {
     runs.push_back({start + begin, size - begin, 1, 16, {before, after}, "pushes"});
@@ -85,9 +93,9 @@ TEST(StubMerge, NamesEachPcThatIsContradicted) {
     for (const cfi::CfaRule& first : cfas) {
       for (const cfi::CfaRule& second : cfas) {
         for (std::uint64_t offset = 1; offset <= 0x50; ++offset) {
-          const FunctionFrames frames = table_with(first, offset, second);
+          const SpelledFunction frames = table_with(first, offset, second);
           const auto expected = differences(frames, run, dialect);
-          ASSERT_EQ(found_by_merge(frames, run, dialect), expected)
+          ASSERT_EQ(found_by_merge(frames, run, rules), expected)
               << run.form << " at " << run.start << ", " << offset;
           if (!expected.empty() && expected.size() != run.size) ++some;
         }

@@ -6,6 +6,7 @@
 
 #include "emit/compact/compact_encoder.hpp"
 #include "emit/dialects.hpp"
+#include "emit/spelled_encoder.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/bytes.hpp"
@@ -53,7 +54,8 @@ struct CompactSection {
 
 inline CompactSection compact_section(const std::vector<sframe::Fde>& fdes, const emit::Dialect& dialect,
                                       const emit::compact::Gaps& gaps) {
-  emit::compact::RowStream stream(dialect, &gaps);
+  emit::RuleTable rules(dialect);
+  SpelledStream stream(rules, &gaps);
   for (const sframe::Fde& fde : fdes) stream.add(fde);
   const emit::compact::Compacted made = emit::compact::encode(stream, dialect);
   CompactSection result{made.encoder.encode(0x100000), {}, made.saved};

@@ -80,7 +80,8 @@ struct Planned {
 
   emit::Dialect dialect_;
   TestGaps gaps_;
-  emit::compact::RowStream stream_{dialect_, &gaps_};
+  emit::RuleTable table_{dialect_};
+  SpelledStream stream_{table_, &gaps_};
   Sequence sequence;
   emit::compact::CutFacts facts{sequence, stream_.rules(), dialect_};
   const BlockSizes& sizes = facts.sizes;

@@ -104,13 +104,14 @@ TEST_F(Compact, FlexibleRowsTakeTheirNeighboursWithThem) {
 /// docs/compact.md
 TEST_F(Compact, WorkedExampleOfTheDocuments) {
   const std::vector<sframe::Fde> fdes{pusher(0x1000), function(0x1010, 20, {{0, 8}, {4, 24}})};
-  emit::SectionEncoder plain(amd64_v3);
+  SpelledEncoder plain(amd64_v3);
   for (const sframe::Fde& fde : fdes) plain.add(fde);
   const auto before = plain.encode(0x2000);
   EXPECT_EQ(hex_bytes(std::span(before).subspan(28)),
             "e4 ef ff ff ff ff ff ff 0e 00 00 00 00 00 00 00 e4 ef ff ff ff ff ff ff 14 00 00 00 0f 00 00 00 "
             "03 00 00 00 00 00 03 08 01 05 10 f0 0d 03 08 02 00 00 00 00 00 03 08 04 03 18");
-  emit::compact::RowStream stream(compact(), &gaps_);
+  emit::RuleTable rules(compact());
+  SpelledStream stream(rules, &gaps_);
   for (const sframe::Fde& fde : fdes) stream.add(fde);
   const auto after = emit::compact::encode(stream, compact()).encoder.encode(0x2000);
   EXPECT_EQ(hex_bytes(std::span(after).subspan(28)),
@@ -128,7 +129,7 @@ TEST_F(Compact, PartsAddUpToWhatIsSaved) {
     EXPECT_EQ(static_cast<std::int64_t>(saved.default_bytes - saved.bytes),
               saved.by_fewer_descriptors + saved.by_fewer_rows + saved.by_row_starts + saved.by_sharing);
     EXPECT_LE(saved.least_bytes, saved.bytes);
-    emit::SectionEncoder whole(dialect_of(sframe::Abi::Amd64, format));
+    SpelledEncoder whole(dialect_of(sframe::Abi::Amd64, format));
     for (const sframe::Fde& fde : fdes) whole.add(fde);
     EXPECT_EQ(saved.default_bytes, whole.encoded_size());
   }
@@ -192,11 +193,12 @@ TEST_F(Compact, AppendedStreamsGiveTheSameBytes) {
   std::mt19937 random(7);
   const std::vector<sframe::Fde> fdes = random_functions(random);
   const emit::Dialect dialect = compact();
-  emit::compact::RowStream whole(dialect, &gaps_);
+  emit::RuleTable rules(dialect);
+  SpelledStream whole(rules, &gaps_);
   for (const sframe::Fde& fde : fdes) whole.add(fde);
   const auto expected = emit::compact::encode(whole, dialect).encoder.encode(0x100000);
   for (const std::size_t split : {std::size_t{1}, std::size_t{77}, std::size_t{119}}) {
-    emit::compact::RowStream first(dialect, &gaps_), second(dialect, &gaps_);
+    SpelledStream first(rules, &gaps_), second(rules, &gaps_);
     for (std::size_t i = 0; i < fdes.size(); ++i) (i < split ? first : second).add(fdes[i]);
     first.append(std::move(second));
     EXPECT_EQ(emit::compact::encode(first, dialect).encoder.encode(0x100000), expected) << split;

@@ -7,7 +7,9 @@
 #include <stdexcept>
 
 #include "emit/dialects.hpp"
+#include "emit/fre_encoder.hpp"
 #include "emit/hex_bytes.hpp"
+#include "emit/spelled_encoder.hpp"
 #include "sframe/format.hpp"
 
 namespace sframe_gen::test {
@@ -28,7 +30,7 @@ sframe::Fde leaf(std::uint64_t start, std::uint32_t size) {
 }
 
 TEST(SectionEncoder, HeaderIndexAndRows) {
-  emit::SectionEncoder encoder(amd64_v3);
+  SpelledEncoder encoder(amd64_v3);
   encoder.add(leaf(0x1000, 5));
   sframe::Fde plt{0x1010,
                   0x20,
@@ -50,7 +52,7 @@ TEST(SectionEncoder, HeaderIndexAndRows) {
 }
 
 TEST(SectionEncoder, SignalBitAndFlexibleType) {
-  emit::SectionEncoder encoder(amd64_v3);
+  SpelledEncoder encoder(amd64_v3);
   sframe::Fde function = leaf(0x1000, 5);
   function.signal_frame = true;
   function.type = FdeType::Flexible;
@@ -60,31 +62,38 @@ TEST(SectionEncoder, SignalBitAndFlexibleType) {
 }
 
 // Of each width of starts, and of both kinds of words; the last row is the shortest there is.
-TEST(SectionEncoder, NumberedRowsAreTheSameBytes) {
+TEST(SectionEncoder, RowsAreEncodedOneAfterTheOther) {
   const RecoveryRules flexible{on(10, 300), {}, Rule{6, 70000, true}, false};
   for (const sframe::Abi abi : {sframe::Abi::Amd64, sframe::Abi::Aarch64Big}) {
     const emit::Dialect dialect = dialect_of(abi, {});
-    emit::RuleTable rules(dialect);
-    emit::SectionEncoder spelled(dialect), numbered(dialect);
+    SpelledEncoder encoder(dialect);
+    ByteWriter expected(dialect.abi->endian);
     std::uint64_t start = 0x1000;
     for (const std::uint32_t size : {0xffU, 0xffffU, 0x10000U}) {
-      emit::NumberedFde function{start, size, false, false, PcType::Increment, 0, FdeType::Default, {}};
+      sframe::Fde function{start, size, false, false, PcType::Increment, 0, FdeType::Default, {}};
       if (dialect.flexible_descriptors) function.type = FdeType::Flexible;
-      const sframe::Rule cfa = on(dialect.abi->stack_pointer, 16);
-      function.fres = {{0, rules.id_of(RecoveryRules{cfa, {}, {}, false})},
-                       {size - 2, rules.id_of(dialect.flexible_descriptors ? flexible : RecoveryRules{cfa})},
-                       {size - 1, rules.id_of(std::nullopt)}};
-      numbered.add(function, rules);
-      spelled.add(emit::spelled_out(function, rules));
+      const RecoveryRules plain{on(dialect.abi->stack_pointer, 16), {}, {}, false};
+      function.fres = {
+          {0, plain}, {size - 2, dialect.flexible_descriptors ? flexible : plain}, {size - 1, std::nullopt}};
+      encoder.add(function);
+      const auto width = emit::fre_address_width(size);
+      expected.u16(3);
+      expected.u8(static_cast<std::uint8_t>(width));
+      expected.u8(static_cast<std::uint8_t>(function.type));
+      expected.u8(0);
+      for (const sframe::Fre& row : function.fres)
+        emit::encode_fre(expected, row.pc_offset, emit::encode_tail(row.recovery, function.type, dialect), width);
       start += size;
     }
-    EXPECT_EQ(numbered.encode(0x100), spelled.encode(0x100));
-    EXPECT_EQ(numbered.fre_count(), 9U);
+    const std::vector<std::byte> bytes = encoder.encode(0x100);
+    const std::size_t index_end = dialect.version->header_size() + 3 * dialect.version->descriptor_size;
+    EXPECT_TRUE(std::ranges::equal(std::span(bytes).subspan(index_end), expected.bytes()));
+    EXPECT_EQ(encoder.fre_count(), 9U);
   }
 }
 
 TEST(SectionEncoder, AppendEqualsAddingInOrder) {
-  emit::SectionEncoder whole(amd64_v3), first(amd64_v3), second(amd64_v3);
+  SpelledEncoder whole(amd64_v3), first(amd64_v3), second(amd64_v3);
   for (const std::uint64_t start : {0x1000U, 0x1010U, 0x1020U}) whole.add(leaf(start, 5));
   first.add(leaf(0x1000, 5));
   second.add(leaf(0x1010, 5));
@@ -114,7 +123,7 @@ sframe::Fde two_rows(sframe::Abi abi, std::uint32_t size, std::uint32_t second) 
 /// The bytes of a section at 0x2000 with that function and one byte of code at 0x40000, an entry of a PLT.
 std::string section_bytes(sframe::Abi abi, const OutputFormat& format, const sframe::Fde& function) {
   const emit::Dialect dialect = dialect_of(abi, format);
-  emit::SectionEncoder encoder(dialect);
+  SpelledEncoder encoder(dialect);
   encoder.add(function);
   sframe::Fde entry = two_rows(abi, 1, 0);
   entry.start = 0x40000;
@@ -217,7 +226,7 @@ TEST(SectionEncoderV3, S390x) {
 // Starts
 std::string failure_of(const OutputFormat& format, std::uint64_t start, std::uint64_t section_address) {
   const emit::Dialect dialect = dialect_of(sframe::Abi::Amd64, format);
-  emit::SectionEncoder encoder(dialect);
+  SpelledEncoder encoder(dialect);
   encoder.add(leaf(start, 5));
   try {
     encoder.encode(section_address);

@@ -19,7 +19,7 @@ using sframe::Rule;
 std::string encoded(const Fre& row, FdeType type, sframe::FreAddressWidth width = sframe::FreAddressWidth::One,
                     const emit::Dialect& dialect = amd64_v3) {
   ByteWriter writer(dialect.abi->endian);
-  emit::encode_fre(writer, row, width, type, dialect);
+  emit::encode_fre(writer, row.pc_offset, emit::encode_tail(row.recovery, type, dialect), width);
   return hex_bytes(writer.bytes());
 }
 std::string encoded_default(const RecoveryRules& recovery) {

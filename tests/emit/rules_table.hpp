@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cfi/spelled.hpp"
 #include "emit/rules.hpp"
 #include "emit/split_functions.hpp"
 #include "sframe/format.hpp"
@@ -14,11 +15,11 @@ namespace sframe_gen::test {
 /// One line of the table: rules that hold throughout a function.
 struct DwarfRule {
   std::string text;
-  std::function<void(cfi::FunctionFrames&)> apply;
+  std::function<void(SpelledFunction&)> apply;
 };
 
 /// What each line starts from: the usual frame of a function in its body.
-inline cfi::FunctionFrames usual_function(sframe::Abi abi) {
+inline SpelledFunction usual_function(sframe::Abi abi) {
   const sframe::AbiTraits& traits = sframe::traits_of(abi);
   cfi::Rules rules{reg(traits.stack_pointer, 320), {}, at_cfa(-72), at_cfa(-48)};
   if (!traits.tracks_return_address) rules.return_address = at_cfa(traits.fixed_ra_offset);
@@ -32,7 +33,7 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
   constexpr std::int64_t too_far = std::int64_t{1} << 31U;
   std::vector<DwarfRule> lines;
   const auto add = [&](const std::string& text, const std::function<void(cfi::Rules&)>& change) {
-    lines.push_back({text, [change](cfi::FunctionFrames& f) { change(f.rows[0].rules); }});
+    lines.push_back({text, [change](SpelledFunction& f) { change(f.rows[0].rules); }});
   };
   const auto add_cfa = [&](const std::string& text, const cfi::CfaRule& rule) {
     add("CFA " + text, [rule](cfi::Rules& rules) { rules.cfa = rule; });
@@ -50,7 +51,7 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
   add_cfa("N beyond 32 bits", reg(sp, too_far));
   add_cfa("on a column that is no register", reg(no_register, 8));
   if (abi == sframe::Abi::Amd64) {
-    lines.push_back({"CFA of PLT entries, as ld says it", [](cfi::FunctionFrames& f) {
+    lines.push_back({"CFA of PLT entries, as ld says it", [](SpelledFunction& f) {
                        f.rows[0].rules = entry_rules(sframe::Abi::Amd64);
                        f.rows[0].rules.cfa = cfi::PltStub{cfi::amd64::rsp, 8, 11};
                      }});
@@ -108,9 +109,9 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
     add("negate_ra_state", [](cfi::Rules& rules) { rules.signing = cfi::Signing::Signed; });
     add("negate_ra_state_with_pc, or a rule for column 34",
         [](cfi::Rules& rules) { rules.signing = cfi::Signing::Unknown; });
-    lines.push_back({"augmentation B", [](cfi::FunctionFrames& f) { f.b_key = true; }});
+    lines.push_back({"augmentation B", [](SpelledFunction& f) { f.b_key = true; }});
   }
-  lines.push_back({"augmentation S", [](cfi::FunctionFrames& f) { f.signal_frame = true; }});
+  lines.push_back({"augmentation S", [](SpelledFunction& f) { f.signal_frame = true; }});
   add_cfa("behind an opcode without meaning", cfi::UnknownReason::UnknownInstruction);
   add_cfa("of instructions that cannot be followed", cfi::UnknownReason::MalformedFde);
   add_cfa("of a CIE with an augmentation that is not known", cfi::UnknownReason::UnknownAugmentation);

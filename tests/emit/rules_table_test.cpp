@@ -11,8 +11,8 @@
 #include <sstream>
 #include <utility>
 
-#include "emit/encoder.hpp"
 #include "emit/selected.hpp"
+#include "emit/spelled_encoder.hpp"
 #include "sframe_gen/section.hpp"
 
 namespace sframe_gen::test {
@@ -26,7 +26,7 @@ constexpr std::pair<const char*, Abi> machines[]{
 const std::string document = std::string(SFRAME_GEN_SOURCE_DIR) + "/docs/rules.md";
 
 Spelled selected(const DwarfRule& rule, Abi abi, const emit::Dialect& dialect) {
-  cfi::FunctionFrames function = usual_function(abi);
+  SpelledFunction function = usual_function(abi);
   rule.apply(function);
   return select(function, dialect);
 }
@@ -167,7 +167,7 @@ TEST_P(RulesOf, EveryFormCanBeWrittenAndReadAgain) {
       const emit::Dialect dialect = dialect_of(abi, column.format);
       const Spelled result = selected(rule, abi, dialect);
       if (result.fdes.empty()) continue;
-      emit::SectionEncoder encoder(dialect);
+      SpelledEncoder encoder(dialect);
       for (const sframe::Fde& function : result.fdes) encoder.add(function);
       const bool ctf = column.format.version == Version::CtfFrame;
       const sframe::Section section = sframe::decode(encoder.encode(0x2000), 0x2000, {rule.text, column.text}, {},

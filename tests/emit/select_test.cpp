@@ -126,7 +126,7 @@ TEST(Select, PltCutOffBeforeThePushHasOneRow) {
 }
 
 TEST(Select, MoreRowsThanADescriptorCanCount) {
-  cfi::FunctionFrames frames{0x1000, 200000, false, {}};
+  SpelledFunction frames{0x1000, 200000, false, {}};
   for (std::uint64_t i = 0; i < 70000; ++i) frames.rows.push_back({i, sp_plus(i % 2 == 0 ? 8 : 16)});
   const auto selected = select(frames, amd64_v3);
   ASSERT_EQ(selected.fdes.size(), 2U);
@@ -165,14 +165,27 @@ TEST(Select, RulesThatSayTheSameAreOneRow) {
   EXPECT_EQ(select({0x1000, 0x20, false, {{0, by_register}, {8, by_cfa}}}, amd64_v3).fdes[0].fres.size(), 1U);
 }
 
-TEST(Select, RulesThatAreForgottenAreLoweredAnew) {
-  cfi::NumberedRules rules;
-  emit::Selector selector(amd64_v3, rules);
-  selector.select(cfi::FunctionFrames{0x1000, 0x20, false, {{0, sp_plus(8)}}});
-  for (std::int64_t i = 0; i < 70000; ++i) rules.number_of(sp_plus(1000 + i));
-  rules.forget_if_many();
-  const emit::Selected& selected = selector.select(cfi::FunctionFrames{0x1000, 0x20, false, {{0, sp_plus(16)}}});
-  EXPECT_EQ(emit::spelled_out(selected.fdes.at(0), selector.rules()).fres, (std::vector<sframe::Fre>{row(0, 16)}));
+TEST(RuleTable, RulesThatSayTheSameShareTheirWords) {
+  cfi::Rules by_register = sp_plus(24), by_cfa = sp_plus(24);
+  by_register.frame_pointer = cfi::Formula{cfi::amd64::rsp, 8, true};
+  by_cfa.frame_pointer = cfi::Formula{std::nullopt, -16, true};
+  emit::RuleTable rules(amd64_v3);
+  const emit::RuleId first = rules.intern(by_register), second = rules.intern(by_cfa);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(rules.words(second).first, first);
+  EXPECT_EQ(rules.words(rules.intern(expression())).form, emit::RuleTable::Form::None);
+  const emit::RuleId other = rules.intern(sp_plus(32));
+  EXPECT_EQ(rules.words(other).first, other);
+}
+
+TEST(RuleTable, RulesOfASectionHaveOneNumberEach) {
+  emit::RuleTable rules(amd64_v3);
+  const sframe::RecoveryRules recovery{{7, 8, false}, {}, {}, false};
+  const emit::RuleId first = rules.intern(recovery), outermost = rules.intern(std::nullopt);
+  EXPECT_NE(first, outermost);
+  EXPECT_EQ(rules.intern(recovery), first);
+  EXPECT_EQ(rules.intern(std::nullopt), outermost);
+  EXPECT_EQ(rules.size(), 2U);
 }
 
 }  // namespace

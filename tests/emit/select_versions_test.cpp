@@ -11,24 +11,24 @@ namespace {
 using sframe::Abi;
 using sframe::PcType;
 
-cfi::FunctionFrames function_of(Abi abi) {
+SpelledFunction function_of(Abi abi) {
   return {0x1000, 0x20, false, {{0, entry_rules(abi)}}};
 }
 
-Spelled selected(const cfi::FunctionFrames& frames, Abi abi, const OutputFormat& format) {
+Spelled selected(const SpelledFunction& frames, Abi abi, const OutputFormat& format) {
   const emit::Dialect dialect = dialect_of(abi, format);
   return select(frames, dialect);
 }
 
 TEST(SelectSignalFrame, IsMarkedInVersion3) {
   for (const Abi abi : {Abi::Amd64, Abi::Aarch64Little, Abi::Aarch64Big, Abi::S390x}) {
-    cfi::FunctionFrames frames = function_of(abi);
+    SpelledFunction frames = function_of(abi);
     frames.signal_frame = true;
     EXPECT_TRUE(selected(frames, abi, v3).fdes.at(0).signal_frame) << sframe::name_of(abi);
   }
 }
 TEST(SelectSignalFrame, HasNoRowWhereNothingCouldMarkIt) {
-  cfi::FunctionFrames frames = function_of(Abi::Amd64);
+  SpelledFunction frames = function_of(Abi::Amd64);
   frames.signal_frame = true;
   for (const OutputFormat& format : {v2, v2_from_section, v1, ctf_frame}) {
     const Spelled result = selected(frames, Abi::Amd64, format);
@@ -37,8 +37,8 @@ TEST(SelectSignalFrame, HasNoRowWhereNothingCouldMarkIt) {
   }
 }
 
-cfi::FunctionFrames with_b_key(Abi abi) {
-  cfi::FunctionFrames frames = function_of(abi);
+SpelledFunction with_b_key(Abi abi) {
+  SpelledFunction frames = function_of(abi);
   frames.b_key = true;
   return frames;
 }
@@ -58,7 +58,7 @@ TEST(SelectBKey, IsNotNamedWhereNothingIsSigned) {
 }
 
 TEST(SelectSigned, RowsThatCtfFrameCannotMarkAreHoles) {
-  cfi::FunctionFrames frames = function_of(Abi::Aarch64Little);
+  SpelledFunction frames = function_of(Abi::Aarch64Little);
   cfi::Rules signed_rules = entry_rules(Abi::Aarch64Little);
   signed_rules.signing = cfi::Signing::Signed;
   frames.rows = {{0, entry_rules(Abi::Aarch64Little)}, {4, signed_rules}, {0x18, entry_rules(Abi::Aarch64Little)}};
@@ -72,8 +72,8 @@ TEST(SelectSigned, RowsThatCtfFrameCannotMarkAreHoles) {
 }
 
 /// PLT0 and two entries of a lazy PLT.
-cfi::FunctionFrames plt() {
-  cfi::FunctionFrames frames = function_of(Abi::Amd64);
+SpelledFunction plt() {
+  SpelledFunction frames = function_of(Abi::Amd64);
   frames.size = 0x30;
   cfi::Rules entries = entry_rules(Abi::Amd64);
   entries.cfa = cfi::PltStub{cfi::amd64::rsp, 8, 11};
@@ -104,7 +104,7 @@ TEST(SelectPlt, IsWrittenOutWhereRowStartsWouldBeBitMasks) {
 }
 
 TEST(SelectOutermostFrame, IsAHoleWhereRowsWithoutWordsMeanNothing) {
-  cfi::FunctionFrames frames = function_of(Abi::Amd64);
+  SpelledFunction frames = function_of(Abi::Amd64);
   frames.rows[0].rules.return_address = cfi::Undefined{};
   EXPECT_EQ(selected(frames, Abi::Amd64, v2).fdes.at(0).fres, (std::vector<sframe::Fre>{{0, std::nullopt}}));
   for (const OutputFormat& format : {v2_from_section, v1, ctf_frame}) {
@@ -114,7 +114,7 @@ TEST(SelectOutermostFrame, IsAHoleWhereRowsWithoutWordsMeanNothing) {
 }
 
 TEST(SelectFlexible, OneFunctionOfAarch64HasBothKinds) {
-  cfi::FunctionFrames frames = function_of(Abi::Aarch64Little);
+  SpelledFunction frames = function_of(Abi::Aarch64Little);
   cfi::Rules on_x19 = entry_rules(Abi::Aarch64Little);
   on_x19.cfa = reg(19, 32);
   frames.rows.push_back({8, on_x19});

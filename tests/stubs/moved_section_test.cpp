@@ -49,10 +49,10 @@ TEST_P(MovedSection, LeavesRangesOfStubsAscendingAndDisjoint) {
 TEST_P(MovedSection, EndsFunctionsWhereTheirSectionEnds) {
   const std::vector<std::byte> bytes = read_case(GetParam());
   const elf::Image intact = elf::Image::of_bytes(bytes, "case");
-  cfi::NumberedRules rules;
+  cfi::RuleTable rules;
   const cfi::FrameSource source(intact, intact);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> functions;
-  cfi::FrameReader(source, rules).for_each_function({0, source.size()}, [&](const cfi::NumberedFrames& function) {
+  cfi::FrameReader(source, rules).for_each_function({0, source.size()}, [&](const cfi::Function& function) {
     functions.emplace_back(function.start, function.size);
   });
   for_each_move([&](const elf::Image& image) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "emit/dialect.hpp"
-#include "emit/encoder.hpp"
 #include "emit/lower.hpp"
+#include "emit/spelled_encoder.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
 
@@ -21,7 +21,7 @@ class RandomSections {
   RandomSections(const emit::Dialect& dialect, unsigned seed) : dialect_(dialect), random_(seed) {}
 
   std::vector<std::byte> section(std::uint64_t address, std::uint64_t first_start) {
-    emit::SectionEncoder encoder(dialect_);
+    sframe_gen::test::SpelledEncoder encoder(dialect_);
     std::uint64_t start = first_start;
     const unsigned count = 1 + below(12);
     for (unsigned i = 0; i < count; ++i) {

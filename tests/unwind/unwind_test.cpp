@@ -7,7 +7,7 @@
 #include <map>
 
 #include "emit/dialects.hpp"
-#include "emit/encoder.hpp"
+#include "emit/spelled_encoder.hpp"
 #include "support/endian.hpp"
 #include "unwind/row_cache.hpp"
 
@@ -63,7 +63,7 @@ class Program {
  public:
   Program(Abi abi, const OutputFormat& format, const std::vector<Fde>& functions, std::uint64_t bias = 0) {
     const emit::Dialect dialect = sframe_gen::test::dialect_of(abi, format);
-    emit::SectionEncoder encoder(dialect);
+    sframe_gen::test::SpelledEncoder encoder(dialect);
     for (const Fde& function : functions) encoder.add(function);
     bytes_ = encoder.encode(section_address);
     const bool is_ctf = format.version == sframe::Version::CtfFrame;

@@ -2,7 +2,7 @@
 
 namespace sframe_gen::emit::compact {
 
-BlockSizes::BlockSizes(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect)
+BlockSizes::BlockSizes(const Sequence& sequence, const UsedRules& rules, const Dialect& dialect)
     : attribute_size_(dialect.version->splits_descriptor ? sframe::fde_attribute::repeat_size_at + 1 : 0),
       nodes_(std::make_unique_for_overwrite<Node[]>(sequence.cuts.size() + 1)),
       flexible_(std::make_unique_for_overwrite<Flexible[]>(sequence.cuts.size() + 1)) {

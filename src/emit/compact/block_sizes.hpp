@@ -21,7 +21,7 @@ struct BlockShape {
 class BlockSizes {
  public:
   /// Of no stretch yet. One thread may add one, by an Adder, while another adds another.
-  BlockSizes(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect);
+  BlockSizes(const Sequence& sequence, const UsedRules& rules, const Dialect& dialect);
   class Adder;
 
   /// From cut `begin` up to cut `end` of the same stretch; `end` may be that behind its last.

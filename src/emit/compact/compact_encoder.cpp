@@ -67,7 +67,7 @@ class Encoder {
                  [&](std::size_t i, std::size_t) { slices[i] = written(blocks, i * blocks_per_slice); });
     pool_.expect(blocks.size(), plan.bytes - blocks.size() * dialect_.version->descriptor_size);
     for (std::size_t i = 0; i < slices.size(); ++i) add(slices[i], blocks, i * blocks_per_slice);
-    for (const sframe::Fde& fde : stream_.kept()) add_kept(fde);
+    for (const NumberedFde& fde : stream_.kept()) add_kept(fde);
     place();
     account(plan.least_bytes);
     return std::move(result_);
@@ -228,7 +228,7 @@ class Encoder {
     }
   }
 
-  void add_kept(const sframe::Fde& fde) {
+  void add_kept(const NumberedFde& fde) {
     const sframe::FreAddressWidth width = fre_address_width(fde.fres.back().pc_offset);
     SectionEncoder::Descriptor descriptor{fde.start,
                                           fde.size,
@@ -239,7 +239,8 @@ class Encoder {
     ByteWriter writer(dialect_.abi->endian);
     write_attribute(writer, descriptor, fde.type);
     const std::size_t attribute = writer.size();
-    for (const sframe::Fre& fre : fde.fres) encode_fre(writer, fre, width, fde.type, dialect_);
+    for (const cfi::Row& fre : fde.fres)
+      encode_fre(writer, fre.pc_offset, stream_.rules().tail(fre.rule, fde.type), width);
     const std::uint64_t starts = fde.fres.size() * bytes_of(width);
     start_bytes_ += starts;
     tail_bytes_ += writer.size() - attribute - starts;

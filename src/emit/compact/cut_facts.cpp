@@ -35,7 +35,7 @@ void add_rows(const Sequence& sequence, const Stretch& stretch, BlockSizes& all_
 
 }  // namespace
 
-CutFacts::CutFacts(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect)
+CutFacts::CutFacts(const Sequence& sequence, const UsedRules& rules, const Dialect& dialect)
     : stretches(stretches_of(sequence)),
       shares_heads(dialect.shares_rows && !dialect.version->splits_descriptor),
       sizes(sequence, rules, dialect),

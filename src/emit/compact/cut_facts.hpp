@@ -12,7 +12,7 @@ namespace sframe_gen::emit::compact {
 
 /// What is known of each cut before the search.
 struct CutFacts {
-  CutFacts(const Sequence& sequence, const RuleTable& rules, const Dialect& dialect);
+  CutFacts(const Sequence& sequence, const UsedRules& rules, const Dialect& dialect);
 
   std::vector<Stretch> stretches;
   /// Without an attribute in front, a block may be the beginning of another.

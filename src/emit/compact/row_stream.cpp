@@ -14,49 +14,26 @@ void RowStream::expect(std::size_t functions) {
   rows_.reserve(functions * rows_per_function);
 }
 
-void RowStream::add(const sframe::Fde& fde) {
-  NumberedFde numbered{fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}};
-  numbered.fres.reserve(fde.fres.size());
-  for (const sframe::Fre& fre : fde.fres) numbered.fres.push_back({fre.pc_offset, rules_.id_of(fre.recovery)});
-  add_numbered(numbered, [](RuleId rule) { return rule; });
-}
-
-void RowStream::add(const NumberedFde& fde, const RuleTable& rules) {
-  if (&rules != source_ || rules.generation() != source_generation_) {
-    source_ = &rules;
-    source_generation_ = rules.generation();
-    from_source_.clear();
-  }
-  from_source_.resize(rules.size(), unknown);
-  add_numbered(fde, [&](RuleId rule) {
-    RuleId& own = from_source_[rule];
-    if (own == unknown) own = rules_.id_of(rules.recovery(rule));
-    return own;
-  });
-}
-
-/// `own_rule`: the number that a rule has here.
-template <typename OwnRule>
-void RowStream::add_numbered(const NumberedFde& fde, const OwnRule& own_rule) {
+void RowStream::add(const NumberedFde& fde) {
   assert(!fde.fres.empty());
   ++default_size_.descriptors;
   default_size_.rows += fde.fres.size();
   default_size_.start_bytes += bytes_of(fre_address_width(fde.size)) * fde.fres.size();
-  if (fde.pc_type == sframe::PcType::Mask) return keep(fde, own_rule);
+  if (fde.pc_type == sframe::PcType::Mask) return keep(fde);
 
   assert(fde.fres.front().pc_offset == 0);
   const std::uint32_t most_rows = std::min(dialect_.compact_rows, most_rows_without_cut);
   const auto first_row = static_cast<std::uint32_t>(rows_.size());
   rows_.resize(rows_.size() + fde.fres.size());
   Row* row = rows_.data() + first_row;
-  Row before{0, unknown};
+  Row before{0, RuleTable::no_rule};
   std::uint32_t cuts = 1, rows_since_cut = 0;
   std::size_t tail_bytes = 0;
   bool is_signed = false;
   const Known* known = known_.data();
   std::size_t known_rules = known_.size();
-  for (const NumberedFre& fre : fde.fres) {
-    const RuleId rule = own_rule(fre.rule);
+  for (const cfi::Row& fre : fde.fres) {
+    const RuleId rule = rules_.number_of(fre.rule);
     if (rule >= known_rules) [[unlikely]] {
       know_all_rules();
       known = known_.data();
@@ -88,22 +65,20 @@ void RowStream::add_numbered(const NumberedFde& fde, const OwnRule& own_rule) {
 void RowStream::know_all_rules() {
   while (known_.size() < rules_.size()) {
     const auto rule = static_cast<RuleId>(known_.size());
-    const auto& recovery = rules_.recovery(rule);
     known_.push_back({static_cast<std::uint8_t>(rules_.tail(rule, sframe::FdeType::Default).size()),
                       static_cast<std::uint8_t>(rules_.tail(rule, sframe::FdeType::Flexible).size()),
-                      recovery && recovery->mangled_ra});
+                      rules_.is_signed(rule)});
   }
 }
 
 /// The rows of one that repeats are not of the sequence.
-template <typename OwnRule>
-void RowStream::keep(const NumberedFde& fde, const OwnRule& own_rule) {
+void RowStream::keep(const NumberedFde& fde) {
   NumberedFde kept = fde;
-  for (NumberedFre& fre : kept.fres) {
-    fre.rule = own_rule(fre.rule);
+  for (cfi::Row& fre : kept.fres) {
+    fre.rule = rules_.number_of(fre.rule);
     default_size_.tail_bytes += rules_.tail(fre.rule, fde.type).size();
   }
-  kept_.push_back(spelled_out(kept, rules_));
+  kept_.push_back(std::move(kept));
   gap_forbidden_ = true;
 }
 
@@ -126,7 +101,7 @@ void RowStream::begin_part() {
 void RowStream::append(RowStream&& other) {
   std::vector<RuleId> rules;
   rules.reserve(other.rules_.size());
-  for (RuleId rule = 0; rule < other.rules_.size(); ++rule) rules.push_back(rules_.id_of(other.rules_.recovery(rule)));
+  for (RuleId rule = 0; rule < other.rules_.size(); ++rule) rules.push_back(rules_.number_of(other.rules_.rule(rule)));
 
   if (other.first_forbidden_ || (other.is_empty_ && other.gap_forbidden_)) gap_forbidden_ = true;
   if (!other.is_empty_) {
@@ -147,7 +122,10 @@ void RowStream::append(RowStream&& other) {
     end_ = other.end_;
     gap_forbidden_ = other.gap_forbidden_;
   }
-  kept_.insert(kept_.end(), other.kept_.begin(), other.kept_.end());
+  for (NumberedFde& fde : other.kept_) {
+    for (cfi::Row& fre : fde.fres) fre.rule = rules[fre.rule];
+    kept_.push_back(std::move(fde));
+  }
   default_size_.descriptors += other.default_size_.descriptors;
   default_size_.rows += other.default_size_.rows;
   default_size_.start_bytes += other.default_size_.start_bytes;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -13,6 +14,33 @@ namespace sframe_gen::emit::compact {
 struct Row {
   std::uint32_t offset;  ///< bytes from the start of the piece, later of the run
   RuleId rule;           ///< in a piece, with cut_before_row
+};
+
+/// The rules of a stream's rows, numbered in the order in which they come first. Numbers of the RuleTable depend on the
+/// timing of threads, and what is hashed here must not.
+class UsedRules {
+ public:
+  explicit UsedRules(const RuleTable& table) : table_(&table) {}
+
+  RuleId number_of(RuleId rule) {
+    if (rule >= numbers_.size()) numbers_.resize(std::max<std::size_t>(rule + 1, table_->size()), unused);
+    if (numbers_[rule] == unused) {
+      numbers_[rule] = static_cast<RuleId>(rules_.size());
+      rules_.push_back(rule);
+    }
+    return numbers_[rule];
+  }
+
+  std::size_t size() const { return rules_.size(); }
+  RuleId rule(RuleId number) const { return rules_[number]; }
+  const RowTail& tail(RuleId number, sframe::FdeType type) const { return table_->tail(rules_[number], type); }
+  bool is_signed(RuleId number) const { return table_->words(rules_[number]).is_signed; }
+
+ private:
+  static constexpr RuleId unused = UINT32_MAX;
+  const RuleTable* table_;
+  std::vector<RuleId> rules_;    ///< of the table, by number
+  std::vector<RuleId> numbers_;  ///< by rule of the table
 };
 
 /// A descriptor may begin at a row inside a function: with a row's rule.
@@ -49,13 +77,13 @@ struct DefaultSize {
 class RowStream {
  public:
   /// `gaps` null: nothing is known of what stands between functions.
-  RowStream(const Dialect& dialect, const Gaps* gaps) : dialect_(dialect), gaps_(gaps), rules_(dialect) {}
+  RowStream(const RuleTable& rules, const Gaps* gaps) : dialect_(rules.dialect()), gaps_(gaps), rules_(rules) {}
 
   /// So many functions are to come, most likely: no more memory is touched for that than they take in the end.
   void expect(std::size_t functions);
   /// Functions and parts of functions come in ascending order and do not overlap. Each has a row at its start.
-  void add(const sframe::Fde& fde);
-  void add(const NumberedFde& fde, const RuleTable& rules);
+  /// Rules are those of the table.
+  void add(const NumberedFde& fde);
   /// What stands between the last function and the next one is not for rows.
   void forbid_gap() { gap_forbidden_ = true; }
   /// All of `other`, which comes after this: the same as if its functions had been added here.
@@ -72,27 +100,20 @@ class RowStream {
   /// Where the last piece ends.
   std::uint64_t end() const { return end_; }
   std::vector<Part> release_parts();
-  const RuleTable& rules() const { return rules_; }
-  /// Descriptors that stay as they are: those of repeated blocks.
-  const std::vector<sframe::Fde>& kept() const { return kept_; }
+  const UsedRules& rules() const { return rules_; }
+  /// Descriptors that stay as they are: those of repeated blocks, with rules of the stream.
+  const std::vector<NumberedFde>& kept() const { return kept_; }
   const DefaultSize& default_size() const { return default_size_; }
 
  private:
-  template <typename OwnRule>
-  void add_numbered(const NumberedFde& fde, const OwnRule& own_rule);
-  template <typename OwnRule>
-  void keep(const NumberedFde& fde, const OwnRule& own_rule);
+  void keep(const NumberedFde& fde);
   void begin_part();
   void know_all_rules();
   bool follows(std::uint64_t start) const;
 
   Dialect dialect_;
   const Gaps* gaps_;
-  RuleTable rules_;
-  static constexpr RuleId unknown = UINT32_MAX;
-  const RuleTable* source_ = nullptr;  ///< of the last functions that came with one
-  std::uint32_t source_generation_ = 0;
-  std::vector<RuleId> from_source_;  ///< by its numbers
+  UsedRules rules_;
   /// What each row needs of its rule.
   struct Known {
     std::uint8_t plain, flexible;  ///< bytes of the tail
@@ -104,7 +125,7 @@ class RowStream {
   std::vector<Row> rows_;
   bool is_empty_ = true;  ///< no piece
   std::uint64_t end_ = 0;
-  std::vector<sframe::Fde> kept_;
+  std::vector<NumberedFde> kept_;
   DefaultSize default_size_;
   bool first_forbidden_ = false;  ///< what stands before the first piece is not for rows
   bool gap_forbidden_ = false;

@@ -1,9 +1,11 @@
-// Rules by number: equal ones have one, and a number means nothing any more once it is forgotten.
+// Rules by number: equal ones have one, whichever thread asks.
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <set>
+#include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "cfi/cfi_builder.hpp"
@@ -16,71 +18,67 @@ cfi::Rules sp_plus(std::int64_t offset) {
   return {reg(7, offset), {}, {}, at_cfa(-8)};
 }
 
-TEST(NumberedRules, EqualRulesHaveOneNumber) {
-  cfi::NumberedRules rules;
-  const cfi::RuleNumber first = rules.number_of(sp_plus(8)), second = rules.number_of(sp_plus(16));
+TEST(RuleTable, EqualRulesHaveOneNumber) {
+  cfi::RuleTable rules;
+  const cfi::RuleId first = rules.intern(sp_plus(8)), second = rules.intern(sp_plus(16));
   EXPECT_NE(first, second);
-  EXPECT_EQ(rules.number_of(sp_plus(8)), first);
+  EXPECT_EQ(rules.intern(sp_plus(8)), first);
   EXPECT_EQ(rules[second], sp_plus(16));
   EXPECT_EQ(rules.size(), 2U);
 }
 
-TEST(NumberedRules, EachColumnCounts) {
-  cfi::NumberedRules rules;
-  rules.number_of(sp_plus(8));
+TEST(RuleTable, EachColumnCounts) {
+  cfi::RuleTable rules;
+  rules.intern(sp_plus(8));
   cfi::Rules other = sp_plus(8);
   other.cfa = cfi::PltStub{cfi::amd64::rsp, 8, 11};
-  rules.number_of(other);
+  rules.intern(other);
   other.cfa = cfi::PltStub{cfi::amd64::rsp, 8, 12};
-  rules.number_of(other);
+  rules.intern(other);
   other.cfa = cfi::UnknownReason::MalformedFde;
-  rules.number_of(other);
+  rules.intern(other);
   other.cfa = cfi::UnknownReason::UnknownStub;
-  rules.number_of(other);
+  rules.intern(other);
   other.stack_pointer = cfi::SameValue{};
-  rules.number_of(other);
+  rules.intern(other);
   other.frame_pointer = at_cfa(-16);
-  rules.number_of(other);
+  rules.intern(other);
   other.return_address = cfi::Undefined{};
-  rules.number_of(other);
+  rules.intern(other);
   other.signing = cfi::Signing::Signed;
-  rules.number_of(other);
+  rules.intern(other);
   EXPECT_EQ(rules.size(), 9U);
 }
 
-TEST(NumberedRules, AnyNumberOfThem) {
-  cfi::NumberedRules rules;
-  for (std::int64_t i = 0; i < 10000; ++i) rules.number_of(sp_plus(i));
-  for (std::int64_t i = 0; i < 10000; ++i) ASSERT_EQ(rules[rules.number_of(sp_plus(i))], sp_plus(i));
+TEST(RuleTable, AnyNumberOfThem) {
+  cfi::RuleTable rules;
+  for (std::int64_t i = 0; i < 10000; ++i) rules.intern(sp_plus(i));
+  for (std::int64_t i = 0; i < 10000; ++i) ASSERT_EQ(rules[rules.intern(sp_plus(i))], sp_plus(i));
   EXPECT_EQ(rules.size(), 10000U);
 }
 
-TEST(NumberedRules, MoreThanCompilersMakeAreForgotten) {
-  cfi::NumberedRules rules;
-  rules.number_of(sp_plus(8));
-  rules.forget_if_many();
-  EXPECT_EQ(rules.size(), 1U);
-  const std::uint32_t before = rules.generation();
-  for (std::int64_t i = 0; i < 70000; ++i) rules.number_of(sp_plus(i));
-  rules.forget_if_many();
-  EXPECT_EQ(rules.size(), 0U);
-  EXPECT_NE(rules.generation(), before);
-  EXPECT_EQ(rules[rules.number_of(sp_plus(24))], sp_plus(24));
+TEST(RuleTable, EqualRulesHaveOneNumberInAllThreads) {
+  constexpr std::int64_t count = 3000;
+  cfi::RuleTable rules;
+  std::vector<std::vector<cfi::RuleId>> numbers(4);
+  std::vector<std::thread> threads;
+  for (std::vector<cfi::RuleId>& own : numbers)
+    threads.emplace_back([&] {
+      for (std::int64_t i = 0; i < count; ++i) {
+        own.push_back(rules.intern(sp_plus(i)));
+        ASSERT_EQ(rules[own.back()], sp_plus(i));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(rules.size(), std::size_t{count});
+  for (const std::vector<cfi::RuleId>& own : numbers) EXPECT_EQ(own, numbers[0]);
 }
 
-// What was looked up in the first function is worked out anew.
-TEST(NumberedRules, AnInterpreterForgetsToo) {
-  const OneFunction function({0x41, 0x0e, 16, 0x86, 2});
-  cfi::NumberedRules rules;
-  cfi::CfiInterpreter interpreter(function.table(), cfi::amd64::tracked, rules);
-  std::vector<cfi::NumberedRow> rows;
-  interpreter.run(function.fde(), rows);
-  const std::vector<cfi::FrameRow> first = cfi::spelled_out(rows, rules);
-  for (std::int64_t i = 0; i < 70000; ++i) rules.number_of(sp_plus(1000 + i));
-  rules.forget_if_many();
-  interpreter.run(function.fde(), rows);
-  EXPECT_EQ(cfi::spelled_out(rows, rules), first);
-  EXPECT_EQ(first.size(), 2U);
+TEST(RuleTable, HasALimit) {
+  cfi::RuleTable rules;
+  for (std::size_t i = 0; i < cfi::RuleTable::most_rules; ++i) rules.intern(sp_plus(static_cast<std::int64_t>(i)));
+  EXPECT_EQ(rules.intern(sp_plus(8)), 8U);
+  EXPECT_THROW(rules.intern(sp_plus(-8)), std::length_error);
 }
 
 /// Of the rules, how many places of a table of 1,024 their hashes begin at.
