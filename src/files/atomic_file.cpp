@@ -50,8 +50,8 @@ std::atomic<const char*>* take_slot(const char* path) {
   return nullptr;
 }
 
-/// How many threads are about to make a file, and whether the program is about to end: each looks at the other's after
-/// it has said its own.
+/// How many threads are about to make a file, and whether the program is about to end. Each side sets its own before it
+/// reads the other's.
 std::atomic<int> making{0};
 std::atomic<bool> is_ending{false};
 
@@ -151,8 +151,7 @@ namespace {
 constexpr const char* access_list = "system.posix_acl_access";
 constexpr int most_links = 40;  // as the kernel follows
 
-/// /dev/stdout leads to /proc/self/fd/1, and that to a pipe, which nothing can replace, or to a file that is written
-/// at.
+/// /dev/stdout links to /proc/self/fd/1, and that to a pipe, which nothing can replace, or to a file in use.
 bool is_an_open_stream(const std::filesystem::path& path) {
   struct statfs status {};
   return path.parent_path().filename() == "fd" && ::statfs(path.parent_path().c_str(), &status) == 0 &&
@@ -193,8 +192,8 @@ void check_attributes(int descriptor, const std::filesystem::path& file) {
   if (has(STATX_ATTR_VERITY)) throw Refused(file.string(), "is protected by fs-verity");
 }
 
-/// Linux, security/integrity/integrity.h, enum evm_ima_xattr_type: the first byte says what follows. A digest is made
-/// anew by the kernel; a signature only by who has the key.
+/// Linux, security/integrity/integrity.h, enum evm_ima_xattr_type: the first byte is the kind of what follows. The
+/// kernel computes a digest again; only the owner of the key can make a signature.
 void check_not_signed(int descriptor, const std::filesystem::path& file) {
   constexpr std::uint8_t signature = 3, signature_of_verity_digest = 6;
   std::array<std::uint8_t, 4096> value{};
@@ -203,8 +202,8 @@ void check_not_signed(int descriptor, const std::filesystem::path& file) {
     throw Refused(file.string(), "is signed (security.ima), and a change would break the signature");
 }
 
-/// There a lease needs the leave of a server as well (a delegation, an oplock), and without it the kernel answers as it
-/// does for a file with a writer: Linux, nfs4_setlease in fs/nfs/nfs4file.c, cifs_setlease in fs/smb/client/cifsfs.c.
+/// A server must allow the lease as well (a delegation, an oplock); else the kernel answers as it does for a file with
+/// a writer: Linux, nfs4_setlease in fs/nfs/nfs4file.c, cifs_setlease in fs/smb/client/cifsfs.c.
 bool is_on_a_server(int descriptor) {
   constexpr std::array<std::uint32_t, 9> servers{NFS_SUPER_MAGIC,  CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC,
                                                  SMB_SUPER_MAGIC,  AFS_SUPER_MAGIC,  AFS_FS_MAGIC,
@@ -214,18 +213,17 @@ bool is_on_a_server(int descriptor) {
          std::ranges::find(servers, static_cast<std::uint32_t>(status.f_type)) != servers.end();
 }
 
-/// A lease for reading is given only while nobody has the file open for writing; file systems without leases, those of
-/// a server, and files of others, get no answer.
+/// The kernel gives a lease for reading only while no process has the file open for writing. Not known for file systems
+/// without leases, those of a server, and files of other users.
 bool is_open_for_writing(int descriptor) {
-  // Its default action is none: SIGIO, which says otherwise that somebody wants the lease back, would end the program.
+  // The signal of a process that wants the lease back: SIGURG is ignored by default, SIGIO would end the program.
   ::fcntl(descriptor, F_SETSIG, SIGURG);
   if (::fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN && !is_on_a_server(descriptor);
   ::fcntl(descriptor, F_SETLEASE, F_UNLCK);
   return false;
 }
 
-/// A program that starts another one passes on its open files for a moment, so whoever wrote this one may seem to go
-/// on.
+/// Waits a moment: a program that starts another one passes on its open files until exec().
 void check_not_open_for_writing(int descriptor, const std::filesystem::path& file) {
   using namespace std::chrono_literals;
   const auto deadline = std::chrono::steady_clock::now() + 500ms;

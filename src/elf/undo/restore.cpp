@@ -15,7 +15,7 @@ namespace sframe_gen::elf {
 
 namespace {
 
-/// The record's section, if it stands where it was written: behind all others and at the end of the file.
+/// Returns the section of the record, if it is where it was written: after all others, at the end of the file.
 const Section* find_record(const Image& converted, const NewSection& added) {
   const Section* const section = converted.find_section(added.undo_name);
   if (section == nullptr || converted.find_section(added.name) == nullptr)

@@ -18,7 +18,7 @@ namespace sframe_gen::elf {
 
 namespace {
 
-/// No stream of zlib's says more than 1032 bytes in one of its own.
+/// One byte of a zlib stream gives at most 1032 bytes.
 constexpr std::uint64_t largest_ratio = 1032;
 
 const Bytef* pointer(std::span<const std::byte> bytes) {
@@ -227,13 +227,14 @@ std::vector<std::byte> undo_dictionary(std::span<const std::byte> headers, std::
 
 RangeSet uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size) {
   std::vector<Range> copied;
+  copied.reserve(pieces.size());
   for (const UndoPiece& piece : pieces) copied.push_back({piece.from, piece.from + piece.size});
   return RangeSet({{0, size}}).without(RangeSet(std::move(copied)));
 }
 
 namespace {
 
-/// By the new index. What has no old one stands for itself.
+/// Returns old indices by the new ones. A new one without an old one keeps its number.
 std::vector<std::uint32_t> invert(const std::vector<std::uint32_t>& new_index_of) {
   std::uint32_t count = 0;
   for (const std::uint32_t index : new_index_of) count = std::max(count, index < SHN_LORESERVE ? index + 1 : 0);
