@@ -52,7 +52,7 @@ class LoadedRows {
   [[gnu::noinline]] Stop find_anywhere(std::uint64_t pc, RowCache::Found before, RowCache::Found& found,
                                        PackedRow& row) {
     const bool is_remembered = remembered_.find(pc, before.next, row, found);
-    const bool is_inside = module_ != nullptr && pc - module_->begin < module_->end - module_->begin;
+    const bool is_inside = module_ != nullptr && holds(*module_, pc);
     if (!is_inside && !enter_known(pc, found.number) && !enter_unseen(pc)) return Stop::NoModule;
     // What was in the place of an unknown module may have left rows, and this one must not leave any.
     const bool is_known = known_size_ != 0;
@@ -90,40 +90,27 @@ class LoadedRows {
   }
 
   const LoadedModule* find_known(std::uint64_t pc, std::uint32_t number) {
-    if (number < loaded_.modules.size() && holds(number, pc)) {
+    if (number < loaded_.modules.size()) {
       const LoadedModule& module = loaded_.modules.data()[number];
-      if (module.is_permanent) return &module;
+      if (module.is_permanent && holds(module, pc)) return &module;
     }
-    return find_asked(pc, number);
+    return find_asked(pc);
   }
 
-  [[gnu::noinline]] const LoadedModule* find_asked(std::uint64_t pc, std::uint32_t number) {
-    const std::size_t count = loaded_.modules.size();
-    if (number >= count || !holds(number, pc)) number = last_below(pc);
-    if (count == 0 || !holds(number, pc)) return nullptr;
-    const LoadedModule& module = loaded_.modules.data()[number];
-    if (module.is_permanent) return &module;
-    const std::uint64_t bit = number < 64 ? std::uint64_t{1} << number : 0;
-    if ((seen_ & bit) == 0 && !is_same_file(module.identity, pc)) return nullptr;
+  [[gnu::noinline]] const LoadedModule* find_asked(std::uint64_t pc) {
+    if (loaded_.modules.empty()) return nullptr;
+    const LoadedModule* const module = last_begin(loaded_.modules, pc);
+    if (!holds(*module, pc)) return nullptr;
+    if (module->is_permanent) return module;
+    const auto number = module - loaded_.modules.data();
+    const std::uint64_t bit = number < 64 ? std::uint64_t{1} << static_cast<unsigned>(number) : 0;
+    if ((seen_ & bit) == 0 && !is_same_file(module->identity, pc)) return nullptr;
     seen_ |= bit;
-    return &module;
+    return module;
   }
 
-  bool holds(std::uint32_t number, std::uint64_t pc) const {
-    const LoadedModule& module = loaded_.modules.data()[number];
+  static bool holds(const LoadedModule& module, std::uint64_t pc) {
     return pc - module.begin < module.end - module.begin;
-  }
-
-  /// The last module that begins at or below `pc`, or the first one.
-  std::uint32_t last_below(std::uint64_t pc) const {
-    const LoadedModule* const modules = loaded_.modules.data();
-    std::size_t first = 0;
-    for (std::size_t count = loaded_.modules.size(); count > 1;) {
-      const std::size_t half = count / 2;
-      if (modules[first + half].begin <= pc) first += half;
-      count -= half;
-    }
-    return static_cast<std::uint32_t>(first);
   }
 
   const LoadedModules& loaded_;

@@ -21,6 +21,13 @@
 extern "C" const char* gnu_get_libc_version(void) __attribute__((weak));
 
 namespace sframe_gen::unwind {
+/// Memory of a view's page table, shared by the lists of modules that have the view. Counted under the lock that lists
+/// are made and freed under.
+struct PageTable {
+  std::size_t mapped_size = 0;  ///< bytes
+  std::size_t users = 0;
+};
+
 namespace {
 
 constexpr std::size_t row_slots = 4096;
@@ -62,6 +69,32 @@ int count_module(dl_phdr_info* info, std::size_t, void* data) {
   ++look.count;
   if (::gnu_get_libc_version != nullptr && is_loader(*info)) look.at_start = look.count;
   return 0;
+}
+
+/// Gives `view` a table, if one is of use and there is memory for it: 16 bytes for each 1,024 of code, at most 4 MiB.
+/// Null: look-ups go without.
+PageTable* make_page_table(sframe::SectionView& view) {
+  constexpr std::uint64_t page_size = 512;  // bytes of code
+  constexpr std::uint64_t most_slots = (std::uint64_t{4} << 20U) / sizeof(sframe::PageSlot);
+  constexpr std::uint32_t few_functions = 32;  // are found as fast without
+  const std::uint64_t wanted = view.page_slots(page_size);
+  if (view.function_count() <= few_functions || wanted == 0) return nullptr;
+  const std::uint64_t slots = wanted < most_slots ? wanted : most_slots;
+  const std::size_t size = sizeof(PageTable) + slots * sizeof(sframe::PageSlot);
+  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* const table = ::new (memory) PageTable{size, 1};
+  view.use_pages({reinterpret_cast<sframe::PageSlot*>(table + 1), slots});
+  return table;
+}
+
+void add_user(PageTable* table) {
+  if (table != nullptr) ++table->users;
+}
+
+/// The last one frees it.
+void drop_user(PageTable* table) {
+  if (table != nullptr && --table->users == 0) ::munmap(table, table->mapped_size);
 }
 
 void open(ModuleSection& section, const void* bytes, std::size_t size, std::uint64_t address) {
@@ -286,36 +319,6 @@ bool open_unseen(std::uint64_t pc, LoadedModule& module) {
                                           sframe::Family::SFrame, sframe::ViewCheck::Header);
   module.own.is_damaged = static_cast<bool>(fault);
   return true;
-}
-
-namespace {
-
-constexpr std::uint64_t page_size = 512;  ///< bytes of code
-constexpr std::uint64_t most_slots = (std::uint64_t{4} << 20U) / sizeof(sframe::PageSlot);
-/// So few functions are found as fast without.
-constexpr std::uint32_t few_functions = 32;
-
-}  // namespace
-
-PageTable* make_page_table(sframe::SectionView& view) {
-  if (view.function_count() <= few_functions) return nullptr;
-  const std::uint64_t wanted = view.page_slots(page_size);
-  if (wanted == 0) return nullptr;
-  const std::uint64_t slots = wanted < most_slots ? wanted : most_slots;
-  const std::size_t size = sizeof(PageTable) + slots * sizeof(sframe::PageSlot);
-  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  auto* const table = ::new (memory) PageTable{size, 1};
-  view.use_pages({reinterpret_cast<sframe::PageSlot*>(table + 1), slots});
-  return table;
-}
-
-void add_user(PageTable* table) {
-  if (table != nullptr) ++table->users;
-}
-
-void drop_user(PageTable* table) {
-  if (table != nullptr && --table->users == 0) ::munmap(table, table->mapped_size);
 }
 
 }  // namespace sframe_gen::unwind

@@ -10,13 +10,13 @@
 #include "unwind/file_in_memory.hpp"
 #include "unwind/stack_memory.hpp"
 
-/// The files that this process has loaded, as they were when somebody looked: walks may not ask the dynamic loader,
-/// which takes locks.
+/// The files that this process has loaded, as they were at the last look_at_modules(): walks may not ask the dynamic
+/// loader, which takes locks.
 namespace sframe_gen::unwind {
 
 struct PageTable;
 
-/// A section that speaks of a module.
+/// A section that describes a module.
 struct ModuleSection {
   sframe::SectionView view;  ///< not open: there is none, or a damaged one
   std::uint64_t bias = 0;    ///< an address of the module minus the one that the view knows
@@ -25,14 +25,14 @@ struct ModuleSection {
 };
 
 struct LoadedModule {
-  // What each walk looks at, beside each other.
+  // What each walk reads comes first, in one cache line.
   std::uint64_t begin = 0, end = 0;  ///< from the first segment to the last
   bool is_permanent = false;         ///< it is never unloaded
   std::uint64_t bias = 0;            ///< of its addresses
   ModuleSection own;
   ModuleSection provided;  ///< says what `own` does not
   FileIdentity identity;
-  bool was_asked_for = false;  ///< whoever provides sections was
+  bool was_asked_for = false;  ///< for `provided`
 };
 
 struct LoadedModules {
@@ -43,31 +43,16 @@ struct LoadedModules {
   Range main_stack;
 };
 
-/// For the length of a walk: what this gives stays until `leave_modules`. None, if nobody has looked yet.
+/// Begins a walk: the list stays until `leave_modules`. It is empty before the first look.
 const LoadedModules& enter_modules();
 void leave_modules();
 
-/// Looks anew, if anything has changed; 0 or an errno.
+/// Makes a new list if anything has changed. Returns 0 or an errno.
 int look_at_modules(sframe_provide provide, void* context, unsigned flags);
 void forget_modules();
 
-/// The module that holds `pc`, if it was loaded since anybody looked and the C library can tell where it is. Of its
-/// section the header alone is believed, as there is no time for more.
+/// Opens the module that holds `pc`, if it was loaded since the last look and the C library can tell where it is. Only
+/// the header of its section is checked, as there is no time for more.
 bool open_unseen(std::uint64_t pc, LoadedModule& module);
-
-/// Memory of a view's page table, shared by the lists of modules that have the view. Counted by whoever holds the lock
-/// that lists are made and freed under.
-struct PageTable {
-  std::size_t mapped_size = 0;  ///< bytes
-  std::size_t users = 0;
-};
-
-/// Gives `view` a table, if one is of use and there is memory for it: 16 bytes for each 1,024 of code, at most 4 MiB.
-/// Null: look-ups go without.
-PageTable* make_page_table(sframe::SectionView& view);
-
-void add_user(PageTable* table);
-/// The last one frees it.
-void drop_user(PageTable* table);
 
 }  // namespace sframe_gen::unwind

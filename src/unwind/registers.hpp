@@ -38,7 +38,7 @@ namespace detail {
 template <std::size_t count>
 constexpr std::array<SavedRegister, count> in_order(const std::uint8_t (&numbers)[count]) {
   std::array<SavedRegister, count> saved{};
-  for (std::uint8_t word = 0; word < count; ++word) saved[word] = {word, numbers[word]};
+  for (std::size_t i = 0; i < count; ++i) saved[i] = {static_cast<std::uint8_t>(i), numbers[i]};
   return saved;
 }
 

@@ -36,14 +36,10 @@ bool holds(const Module& module, std::uint64_t pc) {
   return module.begin <= pc && pc < module.end;
 }
 
-/// In ascending modules by halves. If the one that they lead to does not hold `pc`, the modules may stand in another
-/// order, or the walk is over.
+/// Returns the module that holds `pc`, or null. Modules that do not ascend are searched one by one.
 const Module* find_module(std::span<const Module> modules, std::uint64_t pc) {
-  const Module* first = modules.data();
-  for (std::size_t count = modules.size(); count > 1; count -= count / 2) {
-    if (first[count / 2].begin <= pc) first += count / 2;
-  }
-  if (!modules.empty() && holds(*first, pc)) return first;
+  if (modules.empty()) return nullptr;
+  if (const Module* const last = last_begin(modules, pc); holds(*last, pc)) return last;
   for (const Module& module : modules) {
     if (holds(module, pc)) return &module;
   }

@@ -20,6 +20,16 @@
 ///             std::uint64_t plain(address)                            without a signature
 namespace sframe_gen::unwind {
 
+/// Returns the last of ascending modules that begins at or before `pc`, or the first one. There must be one.
+template <typename Module>
+const Module* last_begin(std::span<Module> modules, std::uint64_t pc) {
+  const Module* first = modules.data();
+  for (std::size_t count = modules.size(); count > 1; count -= count / 2) {
+    if (first[count / 2].begin <= pc) first += count / 2;
+  }
+  return first;
+}
+
 /// Returns a base plus an offset.
 inline std::uint64_t moved(std::uint64_t base, std::int32_t offset) {
   return base + static_cast<std::uint64_t>(std::int64_t{offset});
