@@ -115,16 +115,6 @@ std::uint64_t size_behind(std::uint32_t type, std::span<const std::byte> whole, 
   return 0;
 }
 
-/// Samples with a stack have some kilobytes, one nearly as many as another: where the next but one begins can be
-/// guessed while memory is asked for this one.
-void fetch_ahead(std::span<const std::byte> bytes, std::size_t size) {
-  constexpr std::size_t small = 1024, line = 64, records = 2;
-  const std::size_t at = records * size;
-  if (size < small || bytes.size() < at + line) return;
-  __builtin_prefetch(bytes.data() + at);
-  __builtin_prefetch(bytes.data() + at + line);
-}
-
 }  // namespace
 
 /// Most of the time goes into waiting for memory, as one record's size leads to the next. So another thread begins at
@@ -167,7 +157,6 @@ std::uint64_t RecordIndex::put_plain(std::span<const std::byte> bytes, std::uint
   while (bytes.size() >= record_header_size) {
     const RecordHead head = read_head(bytes, endian_);
     if (head.size < record_header_size || head.size > bytes.size() || !is_plain(head.type, is_in_file)) break;
-    fetch_ahead(bytes, head.size);
     const auto whole = bytes.first(head.size);
     bytes = bytes.subspan(head.size);
     Record record{.type = head.type,

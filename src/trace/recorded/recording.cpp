@@ -166,13 +166,6 @@ void put_kernel_part(const std::vector<std::uint64_t>& chain, std::vector<std::u
   }
 }
 
-/// What stands in front of a sample's stack, most of all its registers.
-void fetch_begin(const Record& record) {
-  constexpr std::size_t size = 384, line = 64;
-  const auto bytes = record.body.first(std::min(size, record.body.size()));
-  for (std::size_t at = 0; at < bytes.size(); at += line) __builtin_prefetch(bytes.data() + at);
-}
-
 std::string text_at(ByteReader& reader) {
   const auto bytes = reader.take(reader.left(), "text");
   const auto* const begin = reinterpret_cast<const char*>(bytes.data());
@@ -187,27 +180,16 @@ bool RecordedStack::read_word(void* context, std::uint64_t address, void* bytes)
   const std::uint64_t offset = address - stack.address;
   if (address < stack.address || stack.bytes.size() < size || offset > stack.bytes.size() - size) return false;
   std::memcpy(bytes, stack.bytes.data() + offset, size);
-  if (stack.reads < stack.read_at.size()) stack.read_at[stack.reads++] = offset;
   return true;
-}
-
-void RecordedStack::begin(std::uint64_t its_address) {
-  address = its_address;
-  for (const std::size_t place : std::span(read_at).first(reads)) {
-    if (place < bytes.size()) __builtin_prefetch(bytes.data() + place);
-  }
-  reads = 0;
 }
 
 Recording::Recording(const std::filesystem::path& path, OpenFile open_file)
     : file_(path, host_abi()), sample_origin_{file_.name(), "sample"}, open_file_(std::move(open_file)) {}
 
 void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress) {
-  constexpr std::uint64_t between_reports = 256, ahead = 2;
+  constexpr std::uint64_t between_reports = 256;
   std::uint64_t done = 0;
-  const std::vector<Record>& records = file_.records();
-  for (const Record& record : records) {
-    if (done + ahead < records.size()) fetch_begin(records[done + ahead]);
+  for (const Record& record : file_.records()) {
     switch (record.type) {
       case record_type::map:
       case record_type::map2:
@@ -363,7 +345,7 @@ void Recording::take_sample(const Record& record, Walker& walker, const TakeSamp
   sample.user.by_dwarf.reset();
   sample.user.is_piece = false;
   if (registers) {
-    words.stack.begin(registers->values[sframe::traits_of(file_.abi()).stack_pointer]);
+    words.stack.address = registers->values[sframe::traits_of(file_.abi()).stack_pointer];
     walker.walk(space, *registers, RecordedStack::read_word, &words.stack, sample.user);
     sample.user.is_piece = true;
   } else if (sample.has_user_stack) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -64,13 +63,8 @@ struct Sample {
 struct RecordedStack {
   std::uint64_t address = 0;
   std::span<const std::byte> bytes;
-  /// Where words of it were read: the next one's are likely to stand there too.
-  std::array<std::size_t, 32> read_at{};
-  std::size_t reads = 0;
 
   static bool read_word(void* context, std::uint64_t address, void* bytes);
-  /// As the next one: asks memory for what a walk would wait for, word by word.
-  void begin(std::uint64_t its_address);
 };
 
 /// A sample's words, as linux/perf_event.h lists them at PERF_RECORD_SAMPLE.
