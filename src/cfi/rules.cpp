@@ -15,7 +15,8 @@ RuleId RuleTable::intern(const Rules& rules) {
 }
 
 RuleId RuleTable::next() const {
-  if (rules_.size() == most_rules) throw std::length_error("has more than " + std::to_string(most_rules) + " different unwind rules");
+  if (rules_.size() == most_rules)
+    throw std::length_error("has more than " + std::to_string(most_rules) + " different unwind rules");
   return static_cast<RuleId>(rules_.size());
 }
 

@@ -61,8 +61,7 @@ std::set<std::uint64_t> differences(const SpelledFunction& function, const stubs
   return found;
 }
 
-std::set<std::uint64_t> found_by_merge(const SpelledFunction& function, const stubs::Run& run,
-                                       emit::RuleTable& rules) {
+std::set<std::uint64_t> found_by_merge(const SpelledFunction& function, const stubs::Run& run, emit::RuleTable& rules) {
   const stubs::Found stubs{{run}, {{run.start, run.end()}}};
   Coverage coverage;
   StubMerge merge(
@@ -95,8 +94,7 @@ TEST(StubMerge, NamesEachPcThatIsContradicted) {
         for (std::uint64_t offset = 1; offset <= 0x50; ++offset) {
           const SpelledFunction frames = table_with(first, offset, second);
           const auto expected = differences(frames, run, dialect);
-          ASSERT_EQ(found_by_merge(frames, run, rules), expected)
-              << run.form << " at " << run.start << ", " << offset;
+          ASSERT_EQ(found_by_merge(frames, run, rules), expected) << run.form << " at " << run.start << ", " << offset;
           if (!expected.empty() && expected.size() != run.size) ++some;
         }
       }
