@@ -19,6 +19,7 @@
 #include "elf/write/rewrite.hpp"
 #include "sframe_gen/convert.hpp"
 #include "support/endian.hpp"
+#include "support/mapped_file.hpp"
 
 namespace sframe_gen::convert {
 
@@ -37,12 +38,11 @@ FirstBytes<Size> first_bytes(const std::filesystem::path& file) {
   std::error_code ignored;
   // Reading from a FIFO would take bytes out of it.
   if (!std::filesystem::is_regular_file(file, ignored)) return first;
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return first;
+  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!opened.is_open()) return first;
   ssize_t count = 0;
-  do count = ::pread(descriptor, first.bytes.data(), Size, 0);
+  do count = ::pread(opened.number(), first.bytes.data(), Size, 0);
   while (count < 0 && errno == EINTR);
-  ::close(descriptor);
   if (count > 0) first.count = static_cast<std::size_t>(count);
   return first;
 }

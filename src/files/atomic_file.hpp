@@ -15,28 +15,6 @@
 
 namespace sframe_gen::files {
 
-/// Owns an open file. Negative: there is none.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-
-  int number() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-  /// Returns false if what was written cannot be stored.
-  bool close() { return !is_open() || ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
-
 /// Opens an empty file to read and write that no folder lists, and that is gone when it is closed. It is stored in the
 /// file system of `folder` or, where that cannot be, in memory. Throws SystemFailure.
 Descriptor open_unnamed(const std::filesystem::path& folder);

@@ -31,53 +31,43 @@ void let_go(const MappedFile& file, std::uint64_t begin, std::uint64_t end) {
 
 MappedFile::MappedFile(const std::filesystem::path& path) : name_(path.string()) {
   // O_NONBLOCK: opening a FIFO by mistake must not hang.
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0) throw SystemFailure(name_, "open", errno);
+  file_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file_.is_open()) throw SystemFailure(name_, "open", errno);
   map();
 }
 
 MappedFile::MappedFile(int descriptor, std::string name)
-    : name_(std::move(name)), descriptor_(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) {
-  if (descriptor_ < 0) throw SystemFailure(name_, "open", errno);
+    : name_(std::move(name)), file_(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) {
+  if (!file_.is_open()) throw SystemFailure(name_, "open", errno);
   map();
 }
 
 void MappedFile::map() {
   struct stat status {};
-  const bool known = ::fstat(descriptor_, &status) == 0;
-  const int error_number = errno;
-  if (!known || !S_ISREG(status.st_mode)) {
-    ::close(std::exchange(descriptor_, -1));
-    if (!known) throw SystemFailure(name_, "read", error_number);
-    throw Refused(name_, "is not a regular file");
-  }
+  if (::fstat(descriptor(), &status) != 0) throw SystemFailure(name_, "read", errno);
+  if (!S_ISREG(status.st_mode)) throw Refused(name_, "is not a regular file");
   identity_ = FileIdentity(status);
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return;
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor_, 0);
-  if (address == MAP_FAILED) {
-    const int map_error = errno;
-    ::close(std::exchange(descriptor_, -1));
-    throw SystemFailure(name_, "map", map_error);
-  }
+  void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor(), 0);
+  if (address == MAP_FAILED) throw SystemFailure(name_, "map", errno);
   bytes_ = {static_cast<const std::byte*>(address), size};
 }
 
 MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : name_(std::move(other.name_)),
       bytes_(std::exchange(other.bytes_, {})),
-      descriptor_(std::exchange(other.descriptor_, -1)),
+      file_(std::move(other.file_)),
       identity_(other.identity_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(name_, other.name_);
   std::swap(bytes_, other.bytes_);
-  std::swap(descriptor_, other.descriptor_);
+  std::swap(file_, other.file_);
   std::swap(identity_, other.identity_);
   return *this;
 }

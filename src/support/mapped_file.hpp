@@ -1,13 +1,37 @@
 #pragma once
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace sframe_gen {
+
+/// Owns an open file. Negative: there is none.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  /// Returns false if what was written cannot be stored.
+  bool close() { return !is_open() || ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
 
 /// Which file it is, and in which state: any write, and any change of its mode, owner or links, makes another one.
 struct FileIdentity {
@@ -55,7 +79,7 @@ class MappedFile {
   /// For messages.
   const std::string& name() const { return name_; }
   /// Open for reading as long as this object lives.
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return file_.number(); }
   /// When it was opened.
   const FileIdentity& identity() const { return identity_; }
 
@@ -64,7 +88,7 @@ class MappedFile {
 
   std::string name_;
   std::span<const std::byte> bytes_;
-  int descriptor_ = -1;
+  Descriptor file_;
   FileIdentity identity_{};
 };
 

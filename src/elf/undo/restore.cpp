@@ -120,13 +120,13 @@ std::uint64_t restore_original(const Image& converted, const NewSection& added, 
 }
 
 std::uint64_t original_size(const Image& converted, const NewSection& added) {
-  const files::Descriptor file = files::open_unnamed(std::filesystem::path(converted.name()).parent_path());
+  const Descriptor file = files::open_unnamed(std::filesystem::path(converted.name()).parent_path());
   return restore_original(converted, added, file.number(), converted.name());
 }
 
 std::optional<Image> find_original(const Image& image, const NewSection& added, const std::filesystem::path& folder) {
   if (image.find_section(added.undo_name) == nullptr) return {};
-  const files::Descriptor file = files::open_unnamed(folder);
+  const Descriptor file = files::open_unnamed(folder);
   try {
     restore_original(image, added, file.number(), image.name());
   } catch (const Refused&) {

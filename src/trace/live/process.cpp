@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "sframe_gen/error.hpp"
+#include "support/mapped_file.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::trace {
@@ -79,21 +80,9 @@ bool has_signal(const std::string& folder, std::string_view field, int signal) {
   return false;
 }
 
-/// A descriptor, or -1.
-class Opened {
- public:
-  explicit Opened(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~Opened() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-  int descriptor() const { return descriptor_; }
-  explicit operator bool() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
+Descriptor open_to_read(const std::string& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
 
 /// Whether an opened file is what `mapping` shows: by its number, or where a file system gives files several, by all of
 /// the code.
@@ -183,11 +172,11 @@ OpenedFile Process::open_anew(const Mapping& mapping) {
     // The kernel's own link leads to the file whatever has become of its name, but is not for everybody.
     std::string range = hex(mapping.begin).substr(2);
     range += "-" + hex(mapping.end).substr(2);
-    const Opened by_place(folder_of(living_thread_) + "/map_files/" + range);
-    const Opened by_name(folder_of(living_thread_) + "/root" + mapping.path);
-    for (const Opened* opened : {&by_place, &by_name}) {
-      if (!*opened) continue;
-      elf::Image image = elf::Image::open(opened->descriptor(), printable(mapping.path));
+    const Descriptor by_place = open_to_read(folder_of(living_thread_) + "/map_files/" + range);
+    const Descriptor by_name = open_to_read(folder_of(living_thread_) + "/root" + mapping.path);
+    for (const Descriptor* opened : {&by_place, &by_name}) {
+      if (!opened->is_open()) continue;
+      elf::Image image = elf::Image::open(opened->number(), printable(mapping.path));
       if (opened == &by_name && !is_mapped(image, mapping, *this)) {
         return {nullptr, "is not the file that was loaded"};
       }
