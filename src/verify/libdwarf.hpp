@@ -74,8 +74,8 @@ class FdeIndex {
  private:
   struct Described {
     Range range;
-    std::uint64_t highest_end;  ///< over this and all before it
-    std::size_t index;
+    std::uint64_t highest_end = 0;  ///< over this and all before it
+    std::size_t index = 0;
   };
   const DwarfSession* session_;
   std::vector<Described> described_;  ///< ascending by where the ranges begin
