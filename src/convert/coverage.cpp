@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "convert/padding.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 #include "elf/records.hpp"
 #include "elf/symbol_names.hpp"
-#include "emit/compact/padding.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::convert {
@@ -243,7 +243,7 @@ class CodeCounter {
       if (has_size) end = std::min(end, symbol->end);
       if (!has_cfi && !has_row && !symbol) {
         const auto rest = code.subspan(pc - stretch.begin, end - pc);
-        const std::uint64_t padding = emit::compact::padding_before(rest, abi_, !image_.is_object());
+        const std::uint64_t padding = padding_before(rest, abi_, !image_.is_object());
         count_.padding += padding;
         pc += padding;
         end = pc + code_before_zeros(rest.subspan(padding));

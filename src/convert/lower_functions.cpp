@@ -86,10 +86,15 @@ constexpr std::size_t functions_per_thread = 512;
 /// longer.
 constexpr std::size_t parts_per_thread = 8;
 
+emit::compact::IsPadding padding_of(const CodeGaps* gaps) {
+  if (gaps == nullptr) return nullptr;
+  return [gaps](std::uint64_t begin, std::uint64_t end) { return gaps->is_padding(begin, end); };
+}
+
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
 struct LoweredPart {
-  LoweredPart(const emit::RuleTable& rules, const emit::compact::Gaps* gaps)
-      : encoder(rules.dialect()), rows(rules, gaps) {}
+  LoweredPart(const emit::RuleTable& rules, const CodeGaps* gaps)
+      : encoder(rules.dialect()), rows(rules, padding_of(gaps)) {}
 
   void append(LoweredPart&& other) {
     encoder.append(std::move(other.encoder));
@@ -114,7 +119,7 @@ void add_rows(const emit::SplitFunction& split, emit::compact::RowStream& stream
 
 /// The stubs from `begin` up to `end` go with the part. `reader` is one thread's.
 LoweredPart lower_part(const cfi::FrameSource& source, const cfi::FrameSource::Part& part, const stubs::Found& stubs,
-                       std::uint64_t begin, std::uint64_t end, emit::RuleTable& rules, const emit::compact::Gaps* gaps,
+                       std::uint64_t begin, std::uint64_t end, emit::RuleTable& rules, const CodeGaps* gaps,
                        cfi::FrameReader& reader) {
   LoweredPart lowered(rules, gaps);
   const bool compact = rules.dialect().compact_rows != 0;
@@ -198,7 +203,7 @@ BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
 }
 
 LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
-                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps) {
+                                 const emit::Dialect& dialect, const CodeGaps* gaps) {
   LoweredFunctions all{emit::SectionEncoder(dialect), new_coverage(source, dialect)};
   const std::size_t threads = workers_for(source.size(), functions_per_thread);
   auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
@@ -255,7 +260,7 @@ LoweredFunctions lower_functions_of(const elf::Image& image, const cfi::FrameSou
                   "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
   }
   try {
-    std::optional<emit::compact::CodeGaps> gaps;
+    std::optional<CodeGaps> gaps;
     // Where an FDE could not be read is not known; what looks like padding may be code of its function.
     const bool knows_all_functions = source.dropped().unreadable == 0;
     if (dialect.compact_rows != 0 && knows_all_functions) gaps.emplace(image, dialect.abi->abi);

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
+#include "convert/padding.hpp"
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
-#include "emit/compact/compact_encoder.hpp"
-#include "emit/compact/gaps.hpp"
+#include "emit/compact/encode.hpp"
 #include "emit/encoder.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/coverage.hpp"
@@ -52,9 +52,9 @@ BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
 
 /// Every function of the source, and the stubs, lowered and encoded in `dialect`. Large files go through several
 /// threads; the bytes do not depend on how many. For a compact section `gaps` tells what stands between functions; else
-/// it is null.  Throws MalformedInput.
+/// it is null. Throws MalformedInput.
 LoweredFunctions lower_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
-                                 const emit::Dialect& dialect, const emit::compact::Gaps* gaps = nullptr);
+                                 const emit::Dialect& dialect, const CodeGaps* gaps = nullptr);
 
 /// The same of the call frame information that `cfi_image` (often `image` itself) has; throws Refused where there is
 /// nothing to say, or too much. `count_code`: as in ConvertOptions.

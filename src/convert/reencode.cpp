@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "emit/compact/compact_encoder.hpp"
+#include "convert/padding.hpp"
+#include "emit/compact/encode.hpp"
 #include "emit/lower.hpp"
 #include "object/sframe_sections.hpp"
 #include "sframe/format.hpp"
@@ -140,8 +141,9 @@ LoweredFunctions Reencoding::lower(const emit::Dialect& dialect) const {
     for (const sframe::Fde& fde : fdes) lowered.encoder.add(emit::numbered(fde, rules), rules);
     return lowered;
   }
-  const emit::compact::CodeGaps gaps(image_, dialect.abi->abi);
-  emit::compact::RowStream rows(rules, &gaps);
+  const CodeGaps gaps(image_, dialect.abi->abi);
+  emit::compact::RowStream rows(rules,
+                                [&](std::uint64_t begin, std::uint64_t end) { return gaps.is_padding(begin, end); });
   for (const sframe::Fde& fde : fdes) rows.add(emit::numbered(fde, rules));
   take_compacted(emit::compact::encode(rows, dialect), lowered);
   return lowered;

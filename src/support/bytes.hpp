@@ -134,6 +134,8 @@ class ByteWriter {
     size_ -= most - static_cast<std::size_t>(fill(place) - place);
   }
   void reserve(std::size_t size) { bytes_.reserve(size); }
+  /// Removes all bytes. Their memory stays.
+  void clear() { size_ = 0; }
 
   std::size_t size() const { return size_; }
   std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "emit/compact/compact_encoder.hpp"
+#include "emit/compact/encode.hpp"
 #include "emit/dialects.hpp"
 #include "emit/spelled_encoder.hpp"
 #include "sframe/format.hpp"
@@ -15,11 +15,13 @@
 /// Compact sections that a person can read: functions as words go in, descriptors as words come out.
 namespace sframe_gen::test {
 
-/// Between the functions of a test: padding, but for the places named.
-class TestGaps final : public emit::compact::Gaps {
- public:
-  bool is_filled(std::uint64_t begin, std::uint64_t) const override { return begin != code_at; }
+/// Between the functions of a test: padding, but for the place named.
+struct TestGaps {
   std::uint64_t code_at = 0;
+
+  SpelledStream stream(emit::RuleTable& rules) const {
+    return SpelledStream(rules, [code = code_at](std::uint64_t begin, std::uint64_t) { return begin != code; });
+  }
 };
 
 /// One row: `fp` 0 is an unchanged frame pointer.
@@ -53,9 +55,9 @@ struct CompactSection {
 };
 
 inline CompactSection compact_section(const std::vector<sframe::Fde>& fdes, const emit::Dialect& dialect,
-                                      const emit::compact::Gaps& gaps) {
+                                      const TestGaps& gaps) {
   emit::RuleTable rules(dialect);
-  SpelledStream stream(rules, &gaps);
+  SpelledStream stream = gaps.stream(rules);
   for (const sframe::Fde& fde : fdes) stream.add(fde);
   const emit::compact::Compacted made = emit::compact::encode(stream, dialect);
   CompactSection result{made.encoder.encode(0x100000), {}, made.saved};

@@ -1,4 +1,4 @@
-// What the planner of compact sections finds fast, held against what a look at each pair finds.
+// What the planner of compact sections finds fast, compared with what a look at each pair finds.
 
 #include <gtest/gtest.h>
 
@@ -8,22 +8,22 @@
 #include <random>
 #include <set>
 
-#include "emit/compact/cut_facts.hpp"
-#include "emit/compact/repeated_blocks.hpp"
+#include "emit/compact/cuts.hpp"
+#include "emit/compact/planner.hpp"
+#include "emit/compact/repeats.hpp"
 #include "emit/compact/shortest_path.hpp"
 #include "emit/compact_cases.hpp"
 
 namespace sframe_gen::test {
 namespace {
 
-using emit::compact::BlockPrices;
-using emit::compact::BlockSizes;
+using emit::compact::Cut;
+using emit::compact::no_block;
+using emit::compact::Path;
 using emit::compact::PathBlock;
-using emit::compact::PathRules;
-using emit::compact::Reach;
-using emit::compact::Reaches;
-using emit::compact::RepeatedBlocks;
-using emit::compact::Sequence;
+using emit::compact::Prices;
+using emit::compact::RepeatedBlock;
+using CodeRun = emit::compact::Run;  // testing::Test has a Run
 
 /// Small functions of few kinds, so that much repeats; some long, and some with rows that only a flexible descriptor
 /// can say.
@@ -42,210 +42,218 @@ sframe::Fde random_function(std::mt19937& random, std::uint64_t start, bool flex
   return fde;
 }
 
+constexpr emit::RuleId at_cut = UINT32_MAX;
+using Rows = std::vector<std::pair<std::uint32_t, emit::RuleId>>;
+
+/// Distances and rules of the rows of a block, and where its cuts are, between rows or at a distance.
+Rows rows_of(const CodeRun& run, std::size_t begin, std::size_t end) {
+  Rows rows;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Cut& cut = run.cuts[i];
+    const std::uint32_t start = cut.offset - run.cuts[begin].offset;
+    rows.emplace_back(cut.repeats && cut.row_count == 1 ? start : 0, at_cut);
+    for (std::size_t row = cut.repeats && i != begin ? 1 : 0; row < cut.row_count; ++row)
+      rows.emplace_back(start + (cut.rows[row].pc_offset - cut.rows[0].pc_offset), cut.rows[row].rule);
+  }
+  return rows;
+}
+
 struct Planned {
   Planned(unsigned seed, const emit::Dialect& dialect, int functions = 400, bool one_run = false)
-      : dialect_(dialect), sequence(sequence_of(seed, functions, one_run)) {}
-
-  static constexpr emit::RuleId new_part = UINT32_MAX;
-
-  /// Those that begin at the cut.
-  std::vector<RepeatedBlocks::Id> found_at(std::uint32_t cut) const {
-    std::vector<RepeatedBlocks::Id> found;
-    blocks.list(cut, found);
-    return found;
-  }
-
-  /// Distances and rules of the rows of a block, and where parts of it begin.
-  std::vector<std::pair<std::uint32_t, emit::RuleId>> rows(std::uint32_t begin, std::uint32_t end) const {
-    std::vector<std::pair<std::uint32_t, emit::RuleId>> rows;
-    for (std::uint32_t cut = begin; cut < end; ++cut) {
-      rows.emplace_back(0, new_part);
-      const bool skips = cut != begin && sequence.cuts[cut].repeats;
-      for (std::uint32_t i = sequence.cuts[cut].row + (skips ? 1 : 0); i < sequence.end_of_rows(cut); ++i)
-        rows.emplace_back(sequence.rows[i].offset - sequence.offset_of(begin), sequence.rows[i].rule);
-    }
-    return rows;
-  }
-
-  Sequence sequence_of(unsigned seed, int functions, bool one_run) {
+      : dialect_(dialect), table_(dialect), stream(TestGaps().stream(table_)) {
     std::mt19937 random(seed);
     std::uint64_t start = 0x1000;
     for (int i = 0; i < functions; ++i) {
-      stream_.add(random_function(random, start, dialect_.flexible_descriptors));
-      start = stream_.end() + random() % 3;
-      if (random() % 50 == 0 && !one_run) stream_.forbid_gap();
+      stream.add(random_function(random, start, dialect.flexible_descriptors));
+      start = stream.functions().back().start + stream.functions().back().size + random() % 3;
+      if (random() % 50 == 0 && !one_run) stream.forbid_gap();
     }
-    return make_sequence(stream_);
+    runs = make_runs(stream, dialect_);
+    blocks = find_repeated_blocks(runs, dialect_);
   }
 
+  /// Those that begin at the cut, the shortest first.
+  std::vector<std::uint32_t> found_at(const Cut& cut) const {
+    std::vector<std::uint32_t> found(blocks[cut.repeated_block].cuts);
+    for (std::uint32_t block = cut.repeated_block; block != no_block; block = blocks[block].head)
+      found.at(blocks[block].cuts - 1) = block;
+    return found;
+  }
+
+ private:
   emit::Dialect dialect_;
-  TestGaps gaps_;
-  emit::RuleTable table_{dialect_};
-  SpelledStream stream_{table_, &gaps_};
-  Sequence sequence;
-  emit::compact::CutFacts facts{sequence, stream_.rules(), dialect_};
-  const BlockSizes& sizes = facts.sizes;
-  RepeatedBlocks blocks{sequence, facts, dialect_.compact_rows};
+  emit::RuleTable table_;
+
+ public:
+  SpelledStream stream;
+  std::vector<CodeRun> runs;
+  std::vector<RepeatedBlock> blocks;
 };
+
+/// Calls visit(run, begin, end) for each block that a descriptor could have.
+template <typename Visit>
+void for_each_block(const Planned& planned, std::uint32_t most_rows, Visit visit) {
+  for (const CodeRun& run : planned.runs)
+    for (std::size_t begin = 0; begin + 1 < run.cuts.size(); ++begin)
+      for (std::size_t end = begin + 1; end < run.cuts.size(); ++end) {
+        if (end > begin + 1 && rows_between(run.cuts[begin], run.cuts[end]) > most_rows) break;
+        visit(run, begin, end);
+      }
+}
 
 class CompactPlanner : public testing::TestWithParam<unsigned> {};
 
-void expect_equal_rows(const Planned& planned) {
-  std::map<decltype(planned.rows(0, 0)), std::set<RepeatedBlocks::Id>> numbers;
-  std::map<RepeatedBlocks::Id, decltype(planned.rows(0, 0))> contents;
-  for (std::uint32_t cut = 0; cut < planned.sequence.cuts.size(); ++cut) {
-    for (std::uint32_t end = cut; const RepeatedBlocks::Id block : planned.found_at(cut)) {
-      const auto rows = planned.rows(cut, ++end);
-      EXPECT_NE(block, RepeatedBlocks::none);
-      EXPECT_EQ(rows.size(), planned.sizes.rows(cut, end) + (end - cut));
-      numbers[rows].insert(block);
-      EXPECT_EQ(contents.emplace(block, rows).first->second, rows);
-    }
+void expect_repeated_blocks_are_those_with_equal_rows(const Planned& planned) {
+  std::map<Rows, std::set<std::uint32_t>> found;
+  std::map<Rows, std::uint32_t> places;
+  for_each_block(planned, 12, [&](const CodeRun& run, std::size_t begin, std::size_t end) {
+    const Rows rows = rows_of(run, begin, end);
+    ++places[rows];
+    const std::vector<std::uint32_t> blocks = planned.found_at(run.cuts[begin]);
+    found[rows].insert(end - begin <= blocks.size() ? blocks[end - begin - 1] : no_block);
+  });
+  std::set<std::uint32_t> all;
+  for (const auto& [rows, blocks] : found) {
+    ASSERT_EQ(blocks.size(), 1U);
+    const std::uint32_t block = *blocks.begin();
+    EXPECT_EQ(block != no_block, places[rows] >= 2);
+    if (block == no_block) continue;
+    EXPECT_EQ(planned.blocks[block].places, places[rows]);
+    EXPECT_TRUE(all.insert(block).second) << "two blocks of one number";
   }
-  for (const auto& [rows, found] : numbers) EXPECT_EQ(found.size(), 1U);
-  EXPECT_GT(numbers.size(), 100U);
+  EXPECT_GT(all.size(), 100U);
 }
 
 TEST_P(CompactPlanner, BlocksThatRepeatAreThoseWhoseRowsAreEqual) {
-  expect_equal_rows(Planned(GetParam(), compact(12)));
+  expect_repeated_blocks_are_those_with_equal_rows(Planned(GetParam(), compact(12)));
 }
 
-/// So many that several threads look for them.
+/// So many that several threads look for them, in a run that is divided.
 TEST(CompactPlannerOfMany, BlocksThatRepeatAreThoseWhoseRowsAreEqual) {
-  expect_equal_rows(Planned(1, compact(12), 12000));
-}
-
-/// A run that is divided.
-TEST(CompactPlannerOfMany, NoBlockReachesOverTheEndOfAStretch) {
   const Planned planned(1, compact(12), 12000, true);
-  const std::vector<emit::compact::Stretch> stretches = stretches_of(planned.sequence);
-  EXPECT_EQ(planned.sequence.runs.size(), 1U);
-  ASSERT_GT(stretches.size(), 1U);
-  for (const emit::compact::Stretch& stretch : stretches)
-    for (std::uint32_t cut = stretch.begin; cut < stretch.end; ++cut)
-      EXPECT_LE(cut + planned.found_at(cut).size(), stretch.end);
-  expect_equal_rows(planned);
+  EXPECT_GT(planned.runs.size(), 2U);
+  expect_repeated_blocks_are_those_with_equal_rows(planned);
 }
 
-/// Two threads take as long as the longer of them, so a run is divided into an even number of stretches of one length.
-TEST(CompactPlannerOfMany, StretchesOfARunAreEquallyLong) {
-  for (const int functions : {200, 400, 2000, 3000, 4500, 12000}) {
-    const Planned planned(1, compact(12), functions, true);
-    const std::vector<emit::compact::Stretch> stretches = stretches_of(planned.sequence);
-    if (planned.sequence.cuts.size() < 2048) {
-      EXPECT_EQ(stretches.size(), 1U);
-      continue;
-    }
-    EXPECT_EQ(stretches.size() % 2, 0U);
-    const std::size_t length = planned.sequence.cuts.size() / stretches.size();
-    EXPECT_LE(length, 8192U);
-    for (std::uint32_t next = 0; const emit::compact::Stretch& stretch : stretches) {
-      EXPECT_EQ(stretch.begin, next);
-      next = stretch.end;
-      EXPECT_LE(stretch.end - stretch.begin - length, 1U);
-    }
-    EXPECT_EQ(stretches.back().end, planned.sequence.cuts.size());
+/// Nothing is left out where a run is divided.
+TEST(CompactPlannerOfMany, RunsHaveAllFunctions) {
+  const Planned planned(1, compact(12), 12000, true);
+  std::size_t functions = 0;
+  for (const CodeRun& run : planned.runs) {
+    EXPECT_EQ(run.functions.data(), planned.stream.functions().data() + functions);
+    EXPECT_EQ(run.start, run.functions.front().start);
+    EXPECT_EQ(run.start + run.size, run.functions.back().start + run.functions.back().size);
+    functions += run.functions.size();
   }
+  EXPECT_EQ(functions, 12000U);
 }
 
-TEST_P(CompactPlanner, BlocksOfOnePartThatAreEqualAreFound) {
+/// Shapes are made of sums; here of the rows themselves.
+TEST_P(CompactPlanner, ShapesAreThoseOfTheRows) {
   const Planned planned(GetParam(), compact(12));
-  std::map<decltype(planned.rows(0, 0)), std::vector<std::uint32_t>> places;
-  for (std::uint32_t cut = 0; cut < planned.sequence.cuts.size(); ++cut)
-    places[planned.rows(cut, cut + 1)].push_back(cut);
-  for (const auto& [rows, cuts] : places) {
-    if (cuts.size() < 2) continue;
-    for (const std::uint32_t cut : cuts) EXPECT_FALSE(planned.found_at(cut).empty()) << cut;
-  }
+  const emit::RuleTable& rules = planned.stream.rules();
+  for_each_block(planned, 12, [&](const CodeRun& run, std::size_t begin, std::size_t end) {
+    std::uint32_t rows = 0, last = 0, plain = 0, flexible = 0;
+    bool is_plain = true;
+    for (const auto& [start, rule] : rows_of(run, begin, end)) {
+      if (rule == at_cut) continue;
+      ++rows;
+      last = start;
+      is_plain &= rules.tail(rule, sframe::FdeType::Default).size() != 0;
+      plain += static_cast<std::uint32_t>(rules.tail(rule, sframe::FdeType::Default).size());
+      flexible += static_cast<std::uint32_t>(rules.tail(rule, sframe::FdeType::Flexible).size());
+    }
+    const std::uint32_t width = last <= 0xff ? 1 : last <= 0xffff ? 2 : 4;
+    const emit::compact::BlockShape shape = shape_of(run.cuts[begin], run.cuts[end]);
+    EXPECT_EQ(shape.rows, rows);
+    EXPECT_EQ(bytes_of(shape.width), width);
+    EXPECT_EQ(shape.type, is_plain ? sframe::FdeType::Default : sframe::FdeType::Flexible);
+    EXPECT_EQ(shape.bytes, rows * width + (is_plain ? plain : flexible));
+  });
 }
 
-/// The first cut from which on all blocks up to `end` can be said so, counted from the stretch's first.
+/// The first cut from which on all blocks up to `end` can be written so, counted from the end.
 template <typename Predicate>
-std::uint32_t first_of_all(std::uint32_t begin, std::uint32_t end, Predicate can_begin) {
-  std::uint32_t first = end;
-  while (first > begin && can_begin(first - 1)) --first;
-  return first - begin;
+std::size_t reach_by_a_look_at_each(std::size_t end, Predicate can_begin) {
+  std::size_t first = end;
+  while (first > 0 && can_begin(first - 1)) --first;
+  return end - first;
 }
 
 TEST_P(CompactPlanner, ReachesAreThoseOfALookAtEachBegin) {
   const Planned planned(GetParam(), compact(12), 400, GetParam() % 2 == 0);
-  const BlockSizes& sizes = planned.sizes;
-  const Reaches& reaches = planned.facts.reaches;
-  std::set<std::uint32_t> narrow_begins;
-  for (const auto& [begin, last, run] : stretches_of(planned.sequence)) {
-    for (std::uint32_t end = begin + 1; end <= last; ++end) {
-      const auto in_reach = [&](std::uint32_t cut) { return cut + 1 == end || sizes.rows(cut, end) <= 12; };
-      const auto plain = [&](std::uint32_t cut) { return in_reach(cut) && sizes.is_plain(cut, end); };
-      const Reach& reach = reaches.up_to(end);
-      EXPECT_EQ(reach.rows, first_of_all(begin, end, in_reach));
-      EXPECT_EQ(reach.wide, first_of_all(begin, end, [&](std::uint32_t cut) {
-                  return plain(cut) && sizes.last_start(cut, end) <= UINT16_MAX;
-                }));
-      EXPECT_EQ(reach.narrow, first_of_all(begin, end, [&](std::uint32_t cut) {
-                  return plain(cut) && sizes.last_start(cut, end) <= UINT8_MAX;
-                }));
-      narrow_begins.insert(end - begin - reach.narrow);
+  std::set<std::uint32_t> found;
+  for (const CodeRun& run : planned.runs) {
+    for (std::size_t end = 1; end < run.cuts.size(); ++end) {
+      const Cut& cut = run.cuts[end];
+      const auto in_reach = [&](std::size_t i) { return i + 1 == end || rows_between(run.cuts[i], cut) <= 12; };
+      const auto is_default = [&](std::size_t i, emit::RuleId most) {
+        return in_reach(i) && is_plain(run.cuts[i], cut) && last_start(run.cuts[i], cut) <= most;
+      };
+      EXPECT_EQ(cut.reach, reach_by_a_look_at_each(end, in_reach));
+      EXPECT_EQ(cut.wide_reach, reach_by_a_look_at_each(end, [&](std::size_t i) { return is_default(i, 0xffff); }));
+      EXPECT_EQ(cut.narrow_reach, reach_by_a_look_at_each(end, [&](std::size_t i) { return is_default(i, 0xff); }));
+      found.insert(cut.narrow_reach);
     }
   }
-  EXPECT_GT(narrow_begins.size(), 4U);
+  EXPECT_GT(found.size(), 4U);
 }
 
-/// The shortest path by a look at each block, priced as the comments say.
-std::uint64_t length_by_pairs(const PathRules& rules, const BlockPrices& prices, std::uint32_t begin,
-                              std::uint32_t end) {
-  std::vector<std::uint64_t> lengths(end - begin + 1, std::numeric_limits<std::uint64_t>::max());
+/// The shortest path by a look at each block, priced as the comments say. `shares`: by repeated block, for each byte.
+std::uint64_t length_by_pairs(const Planned& planned, const CodeRun& run, const Prices& prices,
+                              const std::vector<std::uint64_t>& shares) {
+  std::vector<std::uint64_t> lengths(run.cuts.size(), std::numeric_limits<std::uint64_t>::max());
   lengths[0] = 0;
-  for (std::uint32_t from = begin; from < end; ++from) {
-    std::vector<RepeatedBlocks::Id> found;
-    rules.blocks.list(from, found);
+  for (std::size_t from = 0; from + 1 < run.cuts.size(); ++from) {
+    const std::vector<std::uint32_t> found = planned.found_at(run.cuts[from]);
     std::uint64_t heads = 0, bytes_before = 0;
-    for (std::uint32_t to = from + 1; to <= end; ++to) {
-      if (to > from + 1 && rules.sizes.rows(from, to) > rules.most_rows) break;
-      const std::uint64_t bytes = rules.sizes.shape(from, to).bytes;
-      const std::uint64_t share = to - from <= found.size() ? prices.share(found[to - from - 1]) : 4096;
+    for (std::size_t to = from + 1; to < run.cuts.size(); ++to) {
+      if (to > from + 1 && rows_between(run.cuts[from], run.cuts[to]) > prices.most_rows) break;
+      const std::uint64_t bytes = prices.attribute_bytes + shape_of(run.cuts[from], run.cuts[to]).bytes;
+      const std::uint64_t share = to - from <= found.size() ? shares[found[to - from - 1]] : 4096;
       heads += (bytes - bytes_before) * share;
       bytes_before = bytes;
-      const std::uint64_t length =
-          lengths[from - begin] + rules.descriptor_price + (rules.shares_heads ? heads : bytes * share);
-      lengths[to - begin] = std::min(lengths[to - begin], length);
+      const std::uint64_t price = prices.descriptor + (prices.heads_are_shared ? heads : bytes * share);
+      lengths[to] = std::min(lengths[to], lengths[from] + price);
     }
   }
   return lengths.back();
 }
 
-void expect_shortest(const Planned& planned, bool shares_heads, unsigned seed) {
+void expect_shortest(const Planned& planned, const emit::Dialect& dialect, bool heads_are_shared, unsigned seed) {
   std::mt19937 random(seed);
-  for (std::uint32_t cut = 0; cut < planned.sequence.cuts.size(); ++cut)
-    for (std::uint32_t end = cut; const RepeatedBlocks::Id block : planned.found_at(cut))
-      EXPECT_EQ(planned.blocks.all()[block].bytes, planned.sizes.shape(cut, ++end).bytes);
-  BlockPrices prices(planned.blocks);
-  prices.set([&](RepeatedBlocks::Id) { return 4096 / (1 + static_cast<std::uint32_t>(random() % 5)); });
-  const PathRules rules{planned.sizes, planned.blocks, planned.facts.reaches, 12, std::uint64_t{16} * 4096,
-                        shares_heads};
-  std::vector<PathBlock> path;
-  emit::compact::PathMemory memory;
-  for (const emit::compact::Stretch& stretch : stretches_of(planned.sequence)) {
-    const auto [begin, end, run] = stretch;
-    EXPECT_EQ(shortest_path(rules, stretch, prices, path, memory), length_by_pairs(rules, prices, begin, end));
-    ASSERT_EQ(path.front().begin, begin);
+  Prices prices{std::uint64_t{16} * 4096,
+                emit::compact::attribute_size(dialect),
+                12,
+                heads_are_shared,
+                planned.blocks,
+                std::vector<Prices::Repeated>(planned.blocks.size())};
+  std::vector<std::uint64_t> shares{4096};
+  for (std::size_t i = 1; i < planned.blocks.size(); ++i) shares.push_back(4096 / (1 + random() % 5));
+  prices.set_shares(shares);
+  Path path;
+  for (const CodeRun& run : planned.runs) {
+    EXPECT_EQ(shortest_path(run, prices, path), length_by_pairs(planned, run, prices, shares));
+    ASSERT_EQ(path.front().begin, 0U);
     EXPECT_TRUE(std::ranges::adjacent_find(path, std::greater_equal(), &PathBlock::begin) == path.end());
-    EXPECT_LT(path.back().begin, end);
+    EXPECT_LT(path.back().begin, run.cuts.size() - 1);
     for (std::size_t i = 0; i < path.size(); ++i) {
-      const std::uint32_t parts = (i + 1 < path.size() ? path[i + 1].begin : end) - path[i].begin;
-      const std::vector<RepeatedBlocks::Id> found = planned.found_at(path[i].begin);
-      EXPECT_EQ(path[i].repeated, parts <= found.size() ? found[parts - 1] : RepeatedBlocks::none);
+      const std::size_t end = i + 1 < path.size() ? path[i + 1].begin : run.cuts.size() - 1;
+      const std::vector<std::uint32_t> found = planned.found_at(run.cuts[path[i].begin]);
+      const std::size_t cuts = end - path[i].begin;
+      EXPECT_EQ(path[i].repeated, cuts <= found.size() ? found[cuts - 1] : no_block);
     }
   }
 }
 
 TEST_P(CompactPlanner, PathIsTheShortest) {
-  expect_shortest(Planned(GetParam(), compact(12)), false, GetParam());
+  expect_shortest(Planned(GetParam(), compact(12)), compact(12), false, GetParam());
 }
 
 TEST_P(CompactPlanner, PathIsTheShortestWhereBeginningsAreShared) {
   OutputFormat format;
   format.version = Version::V2;
-  expect_shortest(Planned(GetParam(), compact(12, format)), true, GetParam());
+  expect_shortest(Planned(GetParam(), compact(12, format)), compact(12, format), true, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, CompactPlanner, testing::Range(1U, 13U));

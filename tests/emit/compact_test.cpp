@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "emit/compact/compact_encoder.hpp"
+#include "emit/compact/encode.hpp"
 #include "emit/compact_cases.hpp"
 #include "emit/hex_bytes.hpp"
 #include "sframe/lookup.hpp"
@@ -111,7 +111,7 @@ TEST_F(Compact, WorkedExampleOfTheDocuments) {
             "e4 ef ff ff ff ff ff ff 0e 00 00 00 00 00 00 00 e4 ef ff ff ff ff ff ff 14 00 00 00 0f 00 00 00 "
             "03 00 00 00 00 00 03 08 01 05 10 f0 0d 03 08 02 00 00 00 00 00 03 08 04 03 18");
   emit::RuleTable rules(compact());
-  SpelledStream stream(rules, &gaps_);
+  SpelledStream stream = gaps_.stream(rules);
   for (const sframe::Fde& fde : fdes) stream.add(fde);
   const auto after = emit::compact::encode(stream, compact()).encoder.encode(0x2000);
   EXPECT_EQ(hex_bytes(std::span(after).subspan(28)),
@@ -194,11 +194,11 @@ TEST_F(Compact, AppendedStreamsGiveTheSameBytes) {
   const std::vector<sframe::Fde> fdes = random_functions(random);
   const emit::Dialect dialect = compact();
   emit::RuleTable rules(dialect);
-  SpelledStream whole(rules, &gaps_);
+  SpelledStream whole = gaps_.stream(rules);
   for (const sframe::Fde& fde : fdes) whole.add(fde);
   const auto expected = emit::compact::encode(whole, dialect).encoder.encode(0x100000);
   for (const std::size_t split : {std::size_t{1}, std::size_t{77}, std::size_t{119}}) {
-    SpelledStream first(rules, &gaps_), second(rules, &gaps_);
+    SpelledStream first = gaps_.stream(rules), second = gaps_.stream(rules);
     for (std::size_t i = 0; i < fdes.size(); ++i) (i < split ? first : second).add(fdes[i]);
     first.append(std::move(second));
     EXPECT_EQ(emit::compact::encode(first, dialect).encoder.encode(0x100000), expected) << split;

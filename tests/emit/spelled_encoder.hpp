@@ -1,6 +1,8 @@
 #pragma once
 
-#include "emit/compact/row_stream.hpp"
+#include <utility>
+
+#include "emit/compact/rows.hpp"
 #include "emit/encoder.hpp"
 #include "emit/rule_table.hpp"
 
@@ -19,7 +21,8 @@ class SpelledEncoder : public emit::SectionEncoder {
 /// A stream of them. Streams that are joined share one table.
 class SpelledStream : public emit::compact::RowStream {
  public:
-  SpelledStream(emit::RuleTable& rules, const emit::compact::Gaps* gaps) : RowStream(rules, gaps), table_(rules) {}
+  SpelledStream(emit::RuleTable& rules, emit::compact::IsPadding is_padding)
+      : RowStream(rules, std::move(is_padding)), table_(rules) {}
   void add(const sframe::Fde& fde) { RowStream::add(emit::numbered(fde, table_)); }
 
  private:

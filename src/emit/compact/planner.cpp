@@ -1,21 +1,17 @@
 #include "emit/compact/planner.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <numeric>
-#include <span>
-#include <utility>
 
-#include "emit/compact/repeated_blocks.hpp"
-#include "emit/compact/shortest_path.hpp"
+#include "emit/compact/repeats.hpp"
 #include "support/workers.hpp"
 
 namespace sframe_gen::emit::compact {
 
 namespace {
 
-/// What a path takes if each block is stored once.
+/// What the paths of all runs take if each block is stored once.
 struct Use {
   std::uint64_t bytes = 0;
   std::vector<std::uint32_t> users;  ///< by repeated block
@@ -23,134 +19,96 @@ struct Use {
 
 class Planner {
  public:
-  Planner(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect)
-      : dialect_(dialect),
-        sizes_(facts.sizes),
-        shares_heads_(facts.shares_heads),
-        stretches_(facts.stretches),
-        blocks_(dialect.shares_rows ? RepeatedBlocks(sequence, facts, dialect.compact_rows) : RepeatedBlocks()),
-        memories_(workers_for(sequence.cuts.size(), cuts_per_worker)),
-        paths_(stretches_.size()),
-        rules_{sizes_,
-               blocks_,
-               facts.reaches,
-               dialect.compact_rows,
-               dialect.version->descriptor_size * parts_per_byte,
-               shares_heads_},
-        uses_(memories_.size()) {}
+  Planner(std::span<const Run> runs, std::vector<RepeatedBlock> blocks, const Dialect& dialect)
+      : runs_(runs),
+        blocks_(std::move(blocks)),
+        prices_{dialect.version->descriptor_size * parts_per_byte,
+                attribute_size(dialect),
+                dialect.compact_rows,
+                dialect.shares_rows && !dialect.version->splits_descriptor,
+                blocks_,
+                std::vector<Prices::Repeated>(blocks_.size())},
+        descriptor_size_(dialect.version->descriptor_size) {}
 
   Plan plan() {
-    Plan best;
-    BlockPrices prices(blocks_);
-    prices.set([&](RepeatedBlocks::Id id) { return share_of(blocks_.all()[id].occurrences, false); });
-    best.least_bytes = walk(prices) / parts_per_byte;
-    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
-    if (!blocks_.empty()) {
-      for (const bool last : {false, true}) {
-        const std::vector<std::uint32_t> users = keep_if_better(least, best);
-        prices.set([&](RepeatedBlocks::Id id) { return share_of(users[id], last); });
-        walk(prices);
-      }
+    std::vector<std::uint32_t> users;
+    for (const RepeatedBlock& block : blocks_) users.push_back(block.places);
+    set_prices(users, share_of);
+    Plan plan{std::vector<Path>(runs_.size()), 0};
+    plan.least_bytes = walk(plan.paths) / parts_per_byte;
+    if (blocks_.size() == 1) return plan;
+
+    Use least = use_of(plan.paths), last = least;
+    for (const auto share : {share_of, last_share_of}) {
+      set_prices(last.users, share);
+      std::vector<Path> paths(runs_.size());
+      walk(paths);
+      last = use_of(paths);
+      if (last.bytes >= least.bytes) continue;
+      least.bytes = last.bytes;
+      plan.paths = std::move(paths);
     }
-    keep_if_better(least, best);
-    best.repeated = blocks_.all().size();
-    return best;
+    return plan;
   }
 
  private:
-  static constexpr std::size_t cuts_per_worker = 512;
+  /// A user's part of the price of a byte.
+  static std::uint64_t share_of(std::uint32_t users) {
+    // A single user leaves something to others that may join: with the whole price, large files take 0.03 to 0.05 %
+    // more.
+    return users == 1 ? parts_per_byte / 4 * 3 : parts_per_byte / std::max(users, 1U);
+  }
+  static std::uint64_t last_share_of(std::uint32_t users) { return users >= 2 ? 0 : parts_per_byte; }
 
-  static std::uint32_t share_of(std::uint32_t users, bool last) {
-    constexpr std::uint32_t whole{parts_per_byte};  // a division of 64 bits takes twice as long
-    if (last) return users >= 2 ? 0 : whole;
-    // Others may join who has it alone: with this in place of the whole, large files take 0.03 to 0.05% less.
-    if (users == 1) return whole / 4 * 3;
-    return whole / std::max(users, 1U);
+  void set_prices(const std::vector<std::uint32_t>& users, std::uint64_t (*share)(std::uint32_t users)) {
+    std::vector<std::uint64_t> shares(blocks_.size());
+    std::ranges::transform(users, shares.begin(), share);
+    prices_.set_shares(shares);
   }
 
-  /// Fills paths_ and uses_, and returns the length in parts of a byte.
-  std::uint64_t walk(const BlockPrices& prices) {
-    std::vector<std::uint64_t> lengths(stretches_.size());
-    for (Use& use : uses_) {
-      use.bytes = 0;
-      use.users.assign(blocks_.all().size(), 0);
-    }
-    parallel_for(stretches_.size(), memories_.size(), [&](std::size_t i, std::size_t worker) {
-      lengths[i] = shortest_path(rules_, stretches_[i], prices, paths_[i], memories_[worker]);
-      if (!shares_heads_) add_use(paths_[i], stretches_[i].end, uses_[worker]);
-    });
+  /// Returns the sum of the lengths.
+  std::uint64_t walk(std::vector<Path>& paths) const {
+    std::vector<std::uint64_t> lengths(runs_.size());
+    for_each_run(runs_.size(), [&](std::size_t i) { lengths[i] = shortest_path(runs_[i], prices_, paths[i]); });
     return std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0});
   }
 
-  /// Returns each block's users on the last path.
-  std::vector<std::uint32_t> keep_if_better(std::uint64_t& least, Plan& best) const {
-    Use use = shares_heads_ ? use_with_heads() : use_of_all();
-    if (use.bytes < least) {
-      least = use.bytes;
-      best.bytes = use.bytes;
-      best.blocks.clear();
-      for (const std::vector<PathBlock>& path : paths_) best.blocks.insert(best.blocks.end(), path.begin(), path.end());
-    }
-    return std::move(use.users);
-  }
-
-  Use use_of_all() const {
-    Use all = uses_.front();
-    for (const Use& use : std::span(uses_).subspan(1)) {
-      all.bytes += use.bytes;
-      std::ranges::transform(all.users, use.users, all.users.begin(), std::plus());
-    }
-    for (RepeatedBlocks::Id block = 0; block < blocks_.all().size(); ++block)
-      all.bytes += all.users[block] == 0 ? 0 : blocks_.all()[block].bytes;
-    return all;
-  }
-
-  /// But for what repeated blocks take.
-  void add_use(std::span<const PathBlock> path, std::uint32_t end_of_stretch, Use& use) const {
-    use.bytes += path.size() * dialect_.version->descriptor_size;
-    for (std::size_t i = 0; i < path.size(); ++i) {
-      const std::uint32_t end = i + 1 < path.size() ? path[i + 1].begin : end_of_stretch;
-      ++use.users[path[i].repeated];
-      if (path[i].repeated == RepeatedBlocks::none) use.bytes += sizes_.shape(path[i].begin, end).bytes;
-    }
-  }
-
-  /// A block that was the beginning of another before it was used by itself takes nothing more.
-  Use use_with_heads() const {
-    Use use{0, std::vector<std::uint32_t>(blocks_.all().size())};
-    for (std::size_t stretch = 0; stretch < stretches_.size(); ++stretch) {
-      const std::vector<PathBlock>& path = paths_[stretch];
-      use.bytes += path.size() * dialect_.version->descriptor_size;
-      for (std::size_t i = 0; i < path.size(); ++i) {
-        const std::uint32_t end = i + 1 < path.size() ? path[i + 1].begin : stretches_[stretch].end;
-        const std::uint32_t parts = end - path[i].begin;
-        if (path[i].repeated == RepeatedBlocks::none) use.bytes += sizes_.shape(path[i].begin, end).bytes;
-        for (RepeatedBlocks::Id id = blocks_.longest_at(path[i].begin); id != RepeatedBlocks::none;) {
-          const RepeatedBlock& block = blocks_.all()[id];
-          if (block.parts == parts && use.users[id] == 0) use.bytes += block.bytes;
-          if (block.parts <= parts) ++use.users[id];
-          id = block.head;
+  Use use_of(const std::vector<Path>& paths) const {
+    Use use{0, std::vector<std::uint32_t>(blocks_.size())};
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      for (std::size_t i = 0; i < paths[run].size(); ++i) {
+        const std::vector<Cut>& cuts = runs_[run].cuts;
+        const auto [begin, repeated] = paths[run][i];
+        const std::size_t end = i + 1 < paths[run].size() ? paths[run][i + 1].begin : cuts.size() - 1;
+        use.bytes += descriptor_size_;
+        if (repeated == no_block) {
+          use.bytes += prices_.attribute_bytes + shape_of(cuts[begin], cuts[end]).bytes;
+        } else if (use.users[repeated] == 0) {
+          use.bytes += blocks_[repeated].bytes;
+        }
+        if (prices_.heads_are_shared) {
+          const std::uint32_t longest = repeated == no_block ? cuts[begin].repeated_block : repeated;
+          for (std::uint32_t block = longest; block != no_block; block = blocks_[block].head) ++use.users[block];
+        } else {
+          ++use.users[repeated];
         }
       }
     }
     return use;
   }
 
-  const Dialect& dialect_;
-  const BlockSizes& sizes_;
-  bool shares_heads_;
-  const std::vector<Stretch>& stretches_;
-  RepeatedBlocks blocks_;
-  std::vector<PathMemory> memories_;           ///< one a thread
-  std::vector<std::vector<PathBlock>> paths_;  ///< by stretch: the last ones
-  PathRules rules_;
-  std::vector<Use> uses_;  ///< one a thread: of the last paths
+  std::span<const Run> runs_;
+  std::vector<RepeatedBlock> blocks_;
+  Prices prices_;
+  std::uint64_t descriptor_size_;
 };
 
 }  // namespace
 
-Plan make_plan(const Sequence& sequence, const CutFacts& facts, const Dialect& dialect) {
-  return Planner(sequence, facts, dialect).plan();
+Plan make_plan(std::span<Run> runs, const Dialect& dialect) {
+  std::vector<RepeatedBlock> blocks =
+      dialect.shares_rows ? find_repeated_blocks(runs, dialect) : std::vector<RepeatedBlock>(1);
+  return Planner(runs, std::move(blocks), dialect).plan();
 }
 
 }  // namespace sframe_gen::emit::compact

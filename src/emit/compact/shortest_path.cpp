@@ -2,212 +2,140 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
 
 namespace sframe_gen::emit::compact {
 
 namespace {
 
-/// A path's length, and below it the cut before its last one, counted from the stretch's first. The smaller is the
-/// better path: of those that are equally long, the one whose last block is longest.
-std::uint64_t arrival(std::uint64_t length, std::uint32_t from) {
-  return length << Stretch::longest_bits | from;
-}
-std::uint64_t length_of(std::uint64_t arrival) {
-  return arrival >> Stretch::longest_bits;
-}
-constexpr std::uint64_t from_mask = (1U << Stretch::longest_bits) - 1;
-std::uint32_t from_of(std::uint64_t arrival) {
-  return static_cast<std::uint32_t>(arrival & from_mask);
-}
-
-/// Of so many bytes, in parts of an arrival; negative ones too.
-std::int64_t price_of(std::int32_t bytes) {
-  return bytes * static_cast<std::int64_t>(parts_per_byte << Stretch::longest_bits);
-}
-
-/// Where blocks of default rows may begin whose row starts have one width. Their price is the sum of two numbers, one
-/// that the begin has and one that the end has: so of the begins in reach, which come and go in order, only the
-/// cheapest counts. Which that is no processor can guess, so nothing branches on it: of the begins before a border, the
-/// cheapest from each one on is known, and of those behind it the cheapest of all. When the last one before the border
-/// goes, all that are there go before it.
-template <std::int64_t PathPlace::*Price>
-class Begins {
- public:
-  explicit Begins(PathPlace* places) : places_(places) {}
-
-  void add(PathPlace& place, std::int64_t price) {
-    place.*Price = price;
-    cheapest_behind_ = std::min(cheapest_behind_, price);
-  }
-
-  /// Of those from `first` on up to `last`, the one that was added last.
-  std::int64_t cheapest(std::uint32_t first, std::uint32_t last) {
-    if (first >= border_) [[unlikely]]
-      move_border(first, last);
-    return std::min(places_[first].*Price, cheapest_behind_);
-  }
-
- private:
-  void move_border(std::uint32_t first, std::uint32_t last) {
-    std::int64_t lowest = places_[last].*Price;
-    for (PathPlace* place = &places_[last]; place != &places_[first];) {
-      --place;
-      lowest = std::min(lowest, place->*Price);
-      place->*Price = lowest;
-    }
-    border_ = last + 1;
-    cheapest_behind_ = none;
-  }
-
-  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-  PathPlace* places_;  ///< before the border, with the lowest price from there on
-  std::uint32_t border_ = 0;
-  std::int64_t cheapest_behind_ = none;
-};
-
-/// Where each block has a price of its own.
 class Search {
  public:
-  Search(const PathRules& rules, const Stretch& stretch, const BlockPrices& prices, PathMemory& memory)
-      : rules_(rules),
-        stretch_(stretch),
-        prices_(prices),
-        places_(memory.places.data()),
-        narrow_(places_),
-        wide_(places_) {}
+  Search(const Run& run, const Prices& prices) : cuts_(run.cuts), prices_(prices), arrivals_(cuts_.size()) {
+    arrivals_.front().length = 0;
+  }
 
+  /// Each block has a price of its own. The bytes of default rows with starts of one width are the difference of two
+  /// sums, one up to the block's end and one up to its begin.
   void find() {
-    const std::uint32_t cuts = stretch_.end - stretch_.begin;
-    const std::uint64_t descriptor = arrival(rules_.descriptor_price, 0);
-    std::uint64_t best = 0;
-    for (std::uint32_t cut = 0; cut < cuts; ++cut) {
-      places_[cut].arrival = best;
-      leave(cut, (best & ~from_mask) + (descriptor + cut));
-      best = arrive(cut + 1);
+    struct Begin {
+      std::int64_t narrow, wide;  ///< what is paid up to there, with starts of one byte and of two
+    };
+    std::vector<Begin> begins(cuts_.size());
+    for (std::uint32_t end = 1; end < cuts_.size(); ++end) {
+      __builtin_prefetch(&prices_.repeated[cuts_[std::min<std::size_t>(end + 8, cuts_.size() - 1)].repeated_block]);
+      leave_by_repeated(end - 1);
+      begins[end - 1] = {price_at(end - 1, 1), price_at(end - 1, 2)};
+      const Cut& cut = cuts_[end];
+      Arrival arrival = arrivals_[end];
+      std::uint32_t begin = end - cut.reach;
+      for (; begin < end - cut.wide_reach; ++begin) arrival.offer(departure(begin) + price_of(begin, end), begin);
+      const std::int64_t wide = price_up_to(cut, 2), narrow = price_up_to(cut, 1);
+      for (; begin < end - cut.narrow_reach; ++begin)
+        arrival.offer(static_cast<std::uint64_t>(begins[begin].wide + wide), begin);
+      for (; begin < end; ++begin) arrival.offer(static_cast<std::uint64_t>(begins[begin].narrow + narrow), begin);
+      arrivals_[end] = arrival;
     }
-    places_[cuts].arrival = best;
+  }
+
+  /// A block's price depends on how much of it repeats: looks at each.
+  void find_with_heads() {
+    for (std::uint32_t begin = 0; begin + 1 < cuts_.size(); ++begin) {
+      leave_by_repeated(begin);
+      const std::uint32_t longest = cuts_[begin].repeated_block, cuts = prices_.repeated[longest].cuts;
+      const std::uint64_t saved = price_of(begin, begin + cuts) - prices_.repeated[longest].share;
+      for (std::uint32_t end = begin + cuts + 1; end < cuts_.size(); ++end) {
+        if (end != begin + 1 && rows_between(cuts_[begin], cuts_[end]) > prices_.most_rows) break;
+        arrivals_[end].offer(departure(begin) + price_of(begin, end) - saved, begin);
+      }
+    }
+  }
+
+  /// Returns the length.
+  std::uint64_t take(Path& path) const {
+    path.clear();
+    for (auto end = static_cast<std::uint32_t>(cuts_.size() - 1); end != 0; end = path.back().begin) {
+      const std::uint32_t begin = arrivals_[end].begin;
+      path.push_back({begin, repeated_block(begin, end)});
+    }
+    std::ranges::reverse(path);
+    return arrivals_.back().length;
   }
 
  private:
-  /// Blocks that repeat, and begins of those that do not. A block that repeats costs no more than as one of these, so
-  /// it does no harm that it is among them too, and one that costs as much need not be looked at.
-  void leave(std::uint32_t from, std::uint64_t departure) {
-    const std::uint32_t begin = stretch_.begin + from;
-    PathPlace* const place = &places_[from];
-    constexpr std::uint32_t ahead = 12;
-    prices_.expect(rules_.blocks.longest_at(std::min(begin + ahead, stretch_.end - 1)));
-    prices_.expect(prices_.offer(rules_.blocks.longest_at(std::min(begin + 6, stretch_.end - 1))).next);
-    BlockPrices::Offer own = prices_.offer(rules_.blocks.longest_at(begin));
-    // How many there are no processor can guess. RepeatedBlocks::none leads nowhere at some price, which changes
-    // nothing: so two are looked at without a question.
-    take(own, place, departure);
-    own = prices_.offer(own.next);
-    while (true) {
-      take(own, place, departure);
-      if (own.next == RepeatedBlocks::none) break;
-      own = prices_.offer(own.next);
+  /// The shortest way to a cut, and where its last block begins.
+  struct Arrival {
+    std::uint64_t length = std::numeric_limits<std::uint64_t>::max();
+    std::uint32_t begin = 0;
+
+    void offer(std::uint64_t other_length, std::uint32_t other_begin) {
+      const bool is_shorter = other_length < length;
+      length = is_shorter ? other_length : length;
+      begin = is_shorter ? other_begin : begin;
     }
-    const BlockSizes::PlainBytes bytes = rules_.sizes.plain_bytes_at_begin(begin);
-    narrow_.add(*place, static_cast<std::int64_t>(departure) - price_of(bytes.narrow));
-    wide_.add(*place, static_cast<std::int64_t>(departure) - price_of(bytes.wide));
+  };
+
+  std::uint64_t departure(std::uint32_t begin) const { return arrivals_[begin].length + prices_.descriptor; }
+
+  /// What is paid up to a block that begins at the cut, but for what price_up_to() counts again.
+  std::int64_t price_at(std::uint32_t begin, std::uint32_t width) const {
+    const Cut& cut = cuts_[begin];
+    const std::uint64_t repeated = cut.repeated_plain + (cut.repeats ? width : 0);
+    return static_cast<std::int64_t>(departure(begin) + (prices_.attribute_bytes + repeated) * parts_per_byte) -
+           price_up_to(cut, width);
   }
 
-  static void take(const BlockPrices::Offer& own, PathPlace* place, std::uint64_t departure) {
-    offer(place[own.parts()].arrival, departure + (std::uint64_t{own.price()} << Stretch::longest_bits));
+  void leave_by_repeated(std::uint32_t begin) {
+    const std::uint64_t start = departure(begin);
+    for (auto block = prices_.repeated[cuts_[begin].repeated_block]; block.cuts != 0;) {
+      arrivals_[begin + block.cuts].offer(start + block.share, begin);
+      block = prices_.repeated[block.head];
+    }
   }
 
-  /// The best of these, and of blocks that do not repeat.
-  std::uint64_t arrive(std::uint32_t end_in_stretch) {
-    const std::uint32_t end = stretch_.begin + end_in_stretch;
-    const Reach& reach = rules_.reaches.up_to(end);
-    const BlockSizes::PlainBytes bytes = rules_.sizes.plain_bytes_at_end(end);
-    std::uint64_t best = places_[end_in_stretch].arrival;
-    if (reach.rows < reach.wide) [[unlikely]]
-      best = std::min(best, arrive_flexible(reach, end_in_stretch));
-    if (reach.wide < end_in_stretch) {
-      const std::int64_t cheapest = wide_.cheapest(reach.wide, end_in_stretch - 1);
-      offer(best, static_cast<std::uint64_t>(cheapest + price_of(bytes.wide)));
-    }
-    if (reach.narrow < end_in_stretch) {
-      const std::int64_t cheapest = narrow_.cheapest(reach.narrow, end_in_stretch - 1);
-      offer(best, static_cast<std::uint64_t>(cheapest + price_of(bytes.narrow)));
-    }
-    return best;
+  /// Of default rows before a cut, with starts of that width.
+  static std::int64_t price_up_to(const Cut& cut, std::uint32_t width) {
+    return (std::int64_t{cut.plain_bytes} + std::int64_t{cut.rows_before} * width) *
+           static_cast<std::int64_t>(parts_per_byte);
+  }
+  /// Of a block that does not repeat.
+  std::uint64_t price_of(std::uint32_t begin, std::uint32_t end) const {
+    if (begin == end) return 0;
+    return (prices_.attribute_bytes + shape_of(cuts_[begin], cuts_[end]).bytes) * parts_per_byte;
+  }
+  std::uint32_t repeated_block(std::uint32_t begin, std::uint32_t end) const {
+    std::uint32_t block = cuts_[begin].repeated_block;
+    while (prices_.blocks[block].cuts > end - begin) block = prices_.blocks[block].head;
+    return prices_.blocks[block].cuts == end - begin ? block : no_block;
   }
 
-  /// By blocks of flexible rows, or whose starts take four bytes.
-  [[gnu::noinline]] std::uint64_t arrive_flexible(const Reach& reach, std::uint32_t end_in_stretch) const {
-    std::uint64_t best = std::numeric_limits<std::uint64_t>::max();
-    for (std::uint32_t from = reach.rows; from < reach.wide; ++from) {
-      const std::uint64_t bytes = rules_.sizes.shape(stretch_.begin + from, stretch_.begin + end_in_stretch).bytes;
-      offer(best, arrival(length_of(places_[from].arrival) + rules_.descriptor_price + bytes * parts_per_byte, from));
-    }
-    return best;
-  }
-
-  /// No branch: which of two blocks is cheaper is what no processor can guess.
-  static void offer(std::uint64_t& best, std::uint64_t arrival) { best = std::min(best, arrival); }
-
-  const PathRules& rules_;
-  Stretch stretch_;
-  const BlockPrices& prices_;
-  PathPlace* places_;
-  Begins<&PathPlace::narrow> narrow_;
-  Begins<&PathPlace::wide> wide_;
+  const std::vector<Cut>& cuts_;
+  const Prices& prices_;
+  std::vector<Arrival> arrivals_;
 };
-
-/// Where a block's price depends on how much of it repeats: each with each.
-void find_with_heads(const PathRules& rules, const Stretch& stretch, const BlockPrices& prices, PathMemory& memory) {
-  for (std::uint32_t begin = stretch.begin; begin < stretch.end; ++begin) {
-    const auto places = std::span(memory.places).subspan(begin - stretch.begin);
-    rules.blocks.list(begin, memory.found);
-    std::uint64_t length = length_of(places[0].arrival) + rules.descriptor_price;
-    std::uint32_t bytes_before = 0;
-    for (std::uint32_t end = begin + 1; end <= stretch.end; ++end) {
-      if (end > begin + 1 && rules.sizes.rows(begin, end) > rules.most_rows) break;
-      const std::size_t parts = end - begin;
-      const RepeatedBlocks::Id block = parts <= memory.found.size() ? memory.found[parts - 1] : RepeatedBlocks::none;
-      const bool repeats = block != RepeatedBlocks::none;
-      const std::uint32_t bytes = repeats ? rules.blocks.all()[block].bytes : rules.sizes.shape(begin, end).bytes;
-      length += (bytes - bytes_before) * (repeats ? prices.share(block) : parts_per_byte);
-      bytes_before = bytes;
-      places[parts].arrival = std::min(places[parts].arrival, arrival(length, begin - stretch.begin));
-    }
-  }
-}
-
-void name_repeated(const RepeatedBlocks& blocks, const Stretch& stretch, std::span<PathBlock> path) {
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    constexpr std::size_t ahead = 8;
-    if (i + ahead < path.size()) blocks.expect(path[i + ahead].begin);
-    const std::uint32_t end = i + 1 < path.size() ? path[i + 1].begin : stretch.end;
-    path[i].repeated = blocks.at(path[i].begin, end - path[i].begin);
-  }
-}
 
 }  // namespace
 
-std::uint64_t shortest_path(const PathRules& rules, const Stretch& stretch, const BlockPrices& prices,
-                            std::vector<PathBlock>& path, PathMemory& memory) {
-  const std::uint32_t cuts = stretch.end - stretch.begin;
-  if (memory.places.size() <= cuts) memory.places.resize(cuts + 1);
-  for (std::uint32_t cut = 0; cut <= cuts; ++cut)
-    memory.places[cut].arrival = std::numeric_limits<std::uint64_t>::max();
-  memory.places[0].arrival = 0;
-  if (rules.shares_heads) {
-    find_with_heads(rules, stretch, prices, memory);
+void Prices::set_shares(std::span<const std::uint64_t> shares) {
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    const RepeatedBlock& block = blocks[i];
+    if (heads_are_shared) {
+      const std::uint64_t own = (block.bytes - blocks[block.head].bytes) * shares[i];
+      repeated[i] = {repeated[block.head].share + own, block.head, block.cuts};
+    } else if (shares[i] < parts_per_byte) {
+      repeated[i] = {block.bytes * shares[i], block.head, block.cuts};
+    } else {
+      repeated[i] = repeated[block.head];
+    }
+  }
+}
+
+std::uint64_t shortest_path(const Run& run, const Prices& prices, Path& path) {
+  Search search(run, prices);
+  if (prices.heads_are_shared) {
+    search.find_with_heads();
   } else {
-    Search(rules, stretch, prices, memory).find();
+    search.find();
   }
-  path.clear();
-  for (std::uint32_t cut = cuts; cut != 0;) {
-    cut = from_of(memory.places[cut].arrival);
-    path.push_back({stretch.begin + cut, RepeatedBlocks::none});
-  }
-  std::ranges::reverse(path);
-  name_repeated(rules.blocks, stretch, path);
-  return length_of(memory.places[cuts].arrival);
+  return search.take(path);
 }
 
 }  // namespace sframe_gen::emit::compact

@@ -1,7 +1,7 @@
 // What stands between functions, as compilers and linkers leave it; whoever writes the section and whoever judges it
 // have their own reading of it.
 
-#include "emit/compact/padding.hpp"
+#include "convert/padding.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,8 @@ std::vector<std::byte> bytes_of(const std::string& hex_text) {
 }
 
 bool is_padding(const std::string& hex_text, sframe::Abi abi, bool zeros = true) {
-  return emit::compact::is_padding(bytes_of(hex_text), abi, zeros);
+  const std::vector<std::byte> code = bytes_of(hex_text);
+  return convert::padding_before(code, abi, zeros) == code.size();
 }
 
 TEST(Padding, NopsOfX86) {

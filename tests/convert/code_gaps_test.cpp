@@ -1,13 +1,13 @@
 // What one descriptor may reach over in a file: padding inside of code, and between sections that linkers put side by
 // side.
 
-#include "emit/compact/gaps.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "convert/padding.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -51,7 +51,7 @@ class Program {
   }
 
   bool is_filled(std::uint64_t from, std::uint64_t to) const {
-    return emit::compact::CodeGaps(elf::Image::of_bytes(bytes_, "program"), sframe::Abi::Amd64).is_filled(from, to);
+    return convert::CodeGaps(elf::Image::of_bytes(bytes_, "program"), sframe::Abi::Amd64).is_padding(from, to);
   }
 
  private:

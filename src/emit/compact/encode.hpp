@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "emit/compact/row_stream.hpp"
+#include "emit/compact/rows.hpp"
 #include "emit/dialect.hpp"
 #include "emit/encoder.hpp"
 #include "sframe_gen/coverage.hpp"
@@ -15,9 +15,9 @@ struct Compacted {
   std::uint64_t flexible_descriptors = 0, mask_descriptors = 0;
 };
 
-/// The section that gives each PC of the stream's functions its row, in few bytes: at most `dialect.compact_rows` rows
-/// a descriptor, and as much shared as `dialect` allows. Takes the stream's rows. Throws std::length_error as
+/// Returns the section that gives each PC of the stream's functions its row, in few bytes: with at most
+/// `dialect.compact_rows` rows a descriptor, and as much shared as `dialect` allows. Throws std::length_error as
 /// SectionEncoder does.
-Compacted encode(RowStream& stream, const Dialect& dialect);
+Compacted encode(const RowStream& stream, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit::compact

@@ -1,0 +1,170 @@
+#include "convert/padding.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "elf/kernel_image.hpp"
+#include "support/endian.hpp"
+#include "support/mapped_file.hpp"
+
+namespace sframe_gen::convert {
+
+namespace {
+
+using namespace std::string_view_literals;
+using Bytes = std::span<const std::byte>;
+
+unsigned at(Bytes code, std::size_t index) {
+  return std::to_integer<unsigned>(code[index]);
+}
+
+/// Returns the size of the filler that `code` begins with, or 0. The nops are those of "Recommended Multi-Byte Sequence
+/// of NOP Instruction" (Intel SDM, volume 2B, NOP). Operand size (66), which gas repeats, and the prefix of %cs (2e)
+/// may precede them.
+std::size_t filler_of_amd64(Bytes code) {
+  constexpr unsigned int3 = 0xcc;
+  constexpr std::size_t longest_instruction = 15;
+  constexpr std::string_view nops[] = {"\x90"sv,
+                                       "\x0f\x1f\0"sv,
+                                       "\x0f\x1f\x40\0"sv,
+                                       "\x0f\x1f\x44\0\0"sv,
+                                       "\x0f\x1f\x80\0\0\0\0"sv,
+                                       "\x0f\x1f\x84\0\0\0\0\0"sv};
+  if (at(code, 0) == int3) return 1;
+  std::size_t prefixes = 0;
+  while (prefixes < code.size() && (at(code, prefixes) == 0x66 || at(code, prefixes) == 0x2e)) ++prefixes;
+  const std::string_view rest(reinterpret_cast<const char*>(code.data()) + prefixes, code.size() - prefixes);
+  for (const std::string_view nop : nops)
+    if (rest.starts_with(nop)) return prefixes + nop.size() <= longest_instruction ? prefixes + nop.size() : 0;
+  return 0;
+}
+
+/// Instructions are little-endian in both byte orders (Arm ARM, B2.6.2).
+std::size_t filler_of_aarch64(Bytes code) {
+  if (code.size() < 4) return 0;
+  const auto word = load<std::uint32_t>(code, Endian::Little);
+  const bool nop = word == 0xd503201f;
+  const bool udf = word <= 0xffff;
+  const bool brk = (word & 0xffe0001fU) == 0xd4200000U;
+  return nop || udf || brk ? 4 : 0;
+}
+
+/// These branch on no condition: the mask, the high half of the second byte, is 0 (z/Architecture Principles of
+/// Operation, BRANCH ON CONDITION, BRANCH RELATIVE ON CONDITION).
+std::size_t filler_of_s390x(Bytes code) {
+  if (code.size() < 2) return 0;
+  const unsigned opcode = at(code, 0), second = at(code, 1);
+  if (opcode == 0x07 && second <= 0x0f) return 2;
+  if (opcode == 0x47 && second <= 0x0f && code.size() >= 4) return 4;
+  if (opcode == 0xa7 && second == 0x04 && code.size() >= 4) return 4;
+  if (opcode == 0xc0 && second == 0x04 && code.size() >= 6) return 6;
+  return 0;
+}
+
+struct Machine {
+  std::size_t (*filler)(Bytes code);
+  std::size_t alignment;  ///< of instructions
+};
+
+Machine machine_of(sframe::Abi abi) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return {filler_of_amd64, 1};
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
+      return {filler_of_aarch64, 4};
+    case sframe::Abi::S390x:
+      return {filler_of_s390x, 2};
+  }
+  return {[](Bytes) { return std::size_t{0}; }, 1};
+}
+
+}  // namespace
+
+std::size_t padding_before(Bytes code, sframe::Abi abi, bool zeros_are_padding) {
+  const Machine machine = machine_of(abi);
+  std::size_t padding = 0;
+  while (padding < code.size()) {
+    const Bytes rest = code.subspan(padding);
+    const std::size_t size = at(rest, 0) == 0 ? std::size_t{zeros_are_padding} : machine.filler(rest);
+    if (size == 0) break;
+    padding += size;
+  }
+  // The instruction that is not padding may begin with zeros.
+  return padding == code.size() ? padding : padding - padding % machine.alignment;
+}
+
+// In an object, zeros may be what a relocation fills in.
+CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi)
+    : file_(image.is_file() ? &image.file() : nullptr), abi_(abi), zeros_are_padding_(!image.is_object()) {
+  if (image.has_section_headers()) {
+    add_sections(image);
+  } else {
+    add_segments(image);
+  }
+}
+
+void CodeGaps::add_sections(const elf::Image& image) {
+  /// A loaded section, and the executable segment that loads it at its address, or the number of all segments.
+  struct Loaded {
+    const elf::Section* section;
+    std::size_t segment;
+    bool is_code;
+  };
+  const auto& segments = image.segments();
+  std::vector<Loaded> sections;
+  for (const elf::Section& section : image.sections()) {
+    const Elf64_Shdr& header = section.header;
+    const bool takes_no_addresses = header.sh_type == SHT_NOBITS && (header.sh_flags & SHF_TLS) != 0;
+    if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_size == 0 || takes_no_addresses) continue;
+    const auto loads_it = [&](const Elf64_Phdr& segment) {
+      return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && elf::holds_section(segment, header);
+    };
+    const auto segment = static_cast<std::size_t>(std::ranges::find_if(segments, loads_it) - segments.begin());
+    sections.push_back(
+        {&section, segment, image.is_code(section) && (image.is_object() || segment != segments.size())});
+  }
+  std::ranges::sort(sections, {}, [](const Loaded& loaded) { return loaded.section->header.sh_addr; });
+
+  // A linker moves an object's sections one by one, and a kernel frees those that it starts with.
+  const bool sections_stay_together = !image.is_object() && !elf::is_kernel(image);
+  const Loaded* before = nullptr;
+  for (const Loaded& loaded : sections) {
+    const std::uint64_t begin = loaded.section->header.sh_addr, end = begin + loaded.section->header.sh_size;
+    const bool joins = before != nullptr && before->is_code && before->segment == loaded.segment &&
+                       sections_stay_together && begin >= code_.back().end;
+    if (loaded.is_code && joins) {
+      Code& code = code_.back();
+      code.end = end;
+      // A segment's sections have the same distances in the file as in memory.
+      code.bytes = {code.bytes.data(), end - code.begin};
+    } else if (loaded.is_code) {
+      code_.push_back({begin, end, image.bytes_of(*loaded.section)});
+    }
+    before = &loaded;
+  }
+}
+
+void CodeGaps::add_segments(const elf::Image& image) {
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    code_.push_back({segment.p_vaddr, segment.p_vaddr + segment.p_filesz,
+                     image.slice(segment.p_offset, segment.p_filesz, "PT_LOAD")});
+  }
+  std::ranges::sort(code_, {}, &Code::begin);
+}
+
+bool CodeGaps::is_padding(std::uint64_t begin, std::uint64_t end) const {
+  const auto after = std::ranges::lower_bound(code_, begin, {}, &Code::begin);
+  if (after == code_.begin()) return false;
+  const Code& code = *std::prev(after);
+  if (end < begin || end >= code.end) return false;
+  const Bytes gap = code.bytes.subspan(begin - code.begin, end - begin);
+  return padding_before(gap, abi_, zeros_are_padding_) == gap.size();
+}
+
+void CodeGaps::let_go() const {
+  if (file_ != nullptr) sframe_gen::let_go(*file_);
+}
+
+}  // namespace sframe_gen::convert

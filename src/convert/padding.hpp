@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "sframe_gen/format.hpp"
+
+namespace sframe_gen::convert {
+
+/// Returns how many bytes `code` begins with that compilers, assemblers and linkers fill gaps between functions with:
+/// instructions that do nothing, traps, and zeros if `zeros_are_padding`. Checks each byte of each instruction.
+///
+///   x86-64   90, 66 90, 0f 1f /0 of every length, after any number of 66 and 2e; cc
+///   aarch64  nop, udf, brk
+///   s390x    nopr (07 0x), nop (47 0x), jnop (a7 04), jgnop (c0 04)
+std::size_t padding_before(std::span<const std::byte> code, sframe::Abi abi, bool zeros_are_padding);
+
+/// The gaps between a file's functions. Sections of linked code that follow each other in a segment (.init, .plt,
+/// .text, .fini) count as one: their addresses do not change any more.
+class CodeGaps {
+ public:
+  CodeGaps(const elf::Image& image, sframe::Abi abi);
+
+  /// Returns whether [begin, end), which belongs to no function, is padding, or empty, with code on both sides.
+  bool is_padding(std::uint64_t begin, std::uint64_t end) const;
+
+  /// Returns the memory that reading the gaps took. They may be read again.
+  void let_go() const;
+
+ private:
+  struct Code {
+    std::uint64_t begin, end;  ///< virtual addresses
+    std::span<const std::byte> bytes;
+  };
+  void add_sections(const elf::Image& image);
+  void add_segments(const elf::Image& image);
+
+  const MappedFile* file_;  ///< null for bytes in memory
+  std::vector<Code> code_;  ///< ascending
+  sframe::Abi abi_;
+  bool zeros_are_padding_;
+};
+
+}  // namespace sframe_gen::convert

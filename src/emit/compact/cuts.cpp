@@ -1,0 +1,197 @@
+#include "emit/compact/cuts.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "support/hash.hpp"
+#include "support/workers.hpp"
+
+namespace sframe_gen::emit::compact {
+
+namespace {
+
+/// At most so many rows are in a run, but for those of its last function.
+constexpr std::uint32_t most_rows_of_run = 8192;
+
+/// Bytes without a row after which a descriptor may begin: an epilogue begins there, which others may have as well.
+constexpr std::uint32_t stretch_before_cut = 8;
+
+/// More rows without a cut would leave few ways to fill a descriptor.
+constexpr std::uint32_t most_rows_without_cut = 8;
+
+/// What a row needs of its rule.
+struct RuleFacts {
+  std::uint8_t plain, flexible;  ///< bytes of the tail
+  std::uint8_t only_flexible;    ///< 0 or 1
+  std::uint64_t hash;            ///< of what the rule says: numbers of rules are arbitrary
+};
+
+std::vector<RuleFacts> facts_of(const RuleTable& rules) {
+  std::vector<RuleFacts> facts;
+  for (RuleId rule = 0; rule < rules.size(); ++rule) {
+    const RowTail& plain = rules.tail(rule, sframe::FdeType::Default);
+    const RowTail& flexible = rules.tail(rule, sframe::FdeType::Flexible);
+    const bool only_flexible = plain.size() == 0;
+    facts.push_back({static_cast<std::uint8_t>(plain.size()), static_cast<std::uint8_t>(flexible.size()),
+                     static_cast<std::uint8_t>(only_flexible ? 1 : 0),
+                     hash_of_bytes((only_flexible ? flexible : plain).bytes(), only_flexible ? 1 : 0)});
+  }
+  return facts;
+}
+
+/// Makes runs of functions, without their cuts.
+class RunMaker {
+ public:
+  explicit RunMaker(std::span<const RowStream::Function> functions) : functions_(functions) {}
+
+  std::vector<Run> make() {
+    for (std::size_t i = 0; i < functions_.size(); ++i) {
+      const RowStream::Function& function = functions_[i];
+      if (!joins(function)) {
+        runs_.push_back({function.start, 0, function.signal_frame, false, functions_.subspan(i, 0), {}});
+        rows_ = 0;
+        key_is_known_ = false;
+      }
+      Run& run = runs_.back();
+      run.functions = {run.functions.data(), run.functions.size() + 1};
+      run.size = static_cast<std::uint32_t>(function.start + function.size - run.start);
+      if (function.has_signed_row) run.b_key = function.b_key;
+      key_is_known_ |= function.has_signed_row;
+      rows_ += function.rows;
+    }
+    return std::move(runs_);
+  }
+
+ private:
+  bool joins(const RowStream::Function& function) const {
+    if (!function.follows || runs_.empty() || rows_ >= most_rows_of_run) return false;
+    const Run& run = runs_.back();
+    if (run.signal_frame != function.signal_frame) return false;
+    if (function.has_signed_row && key_is_known_ && run.b_key != function.b_key) return false;
+    return function.start + function.size - run.start <= std::numeric_limits<std::uint32_t>::max();
+  }
+
+  std::span<const RowStream::Function> functions_;
+  std::vector<Run> runs_;
+  // Of the last run.
+  std::uint32_t rows_ = 0;
+  bool key_is_known_ = false;
+};
+
+/// Makes the cuts of a run.
+class CutMaker {
+ public:
+  CutMaker(const RowStream& stream, std::span<const RuleFacts> facts, std::uint32_t most_rows, Run& run)
+      : stream_(stream),
+        facts_(facts),
+        most_rows_of_block_(most_rows),
+        most_rows_(std::min(most_rows, most_rows_without_cut)),
+        run_(run) {}
+
+  void make() {
+    for (const RowStream::Function& function : run_.functions) add(function);
+    at_.rows = nullptr;
+    at_.row_count = 0;
+    at_.repeats = false;
+    at_.offset = at_.code_end = run_.size;
+    run_.cuts.push_back(at_);
+    set_reaches();
+  }
+
+ private:
+  void add(const RowStream::Function& function) {
+    const auto base = static_cast<std::uint32_t>(function.start - run_.start);
+    const std::span<const Row> rows = stream_.rows_of(function);
+    const bool repeats = !run_.cuts.empty() && rows.front().rule == last_rule_;
+    // Of several functions that add no row, a descriptor gains only by a beginning at the last: from those before, the
+    // starts of the rows that follow would be larger.
+    if (repeats && run_.cuts.back().repeats && run_.cuts.back().row_count == 1) {
+      run_.cuts.pop_back();
+      before_ = at_.last_row;
+    }
+    for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+      for (end = begin + 1; end < rows.size() && end - begin < most_rows_; ++end)
+        if (rows[end].pc_offset - rows[end - 1].pc_offset >= stretch_before_cut) break;
+      if (begin != 0) at_.code_end = base + rows[begin].pc_offset;
+      add_cut(rows.subspan(begin, end - begin), base, repeats && begin == 0);
+    }
+    at_.code_end = base + function.size;
+    last_rule_ = rows.back().rule;
+  }
+
+  void add_cut(std::span<const Row> rows, std::uint32_t base, bool repeats) {
+    const RuleFacts& first = facts_[rows.front().rule];
+    const std::span<const Row> written = rows.subspan(repeats ? 1 : 0);
+    at_.rows = rows.data();
+    at_.row_count = static_cast<std::uint8_t>(rows.size());
+    at_.offset = base + rows.front().pc_offset;
+    at_.repeats = repeats;
+    at_.repeated_plain = repeats ? first.plain : 0;
+    at_.repeated_flexible = repeats ? first.flexible : 0;
+    at_.repeated_only_flexible = repeats ? first.only_flexible : 0;
+    at_.first_hash = hash_of(rows, rows.front().pc_offset, (run_.signal_frame ? 2U : 0U) + (run_.b_key ? 1U : 0U));
+    // A block may begin at the cut before, which may have no row that is written: from there the distance counts, too.
+    at_.next_hash = written.empty() ? chained(0, at_.offset - before_) : hash_of(written, before_ - base, 0);
+    before_ = base + rows.back().pc_offset;
+    run_.cuts.push_back(at_);
+    for (const Row& row : written) {
+      const RuleFacts& facts = facts_[row.rule];
+      at_.plain_bytes += facts.plain;
+      at_.flexible_bytes += facts.flexible;
+      at_.only_flexible += facts.only_flexible;
+    }
+    at_.rows_before += static_cast<std::uint32_t>(written.size());
+    if (!written.empty()) at_.last_row = base + written.back().pc_offset;
+  }
+
+  /// Hashes the rules, and the distances between rows. `before`: the offset of the row before the first.
+  std::uint64_t hash_of(std::span<const Row> rows, std::uint32_t before, std::uint64_t seed) const {
+    std::uint64_t hash = seed + 1;
+    for (const Row& row : rows) {
+      hash = hash * 0x9e3779b97f4a7c15U + (facts_[row.rule].hash ^ (row.pc_offset - before) * 0xff51afd7ed558ccdU);
+      before = row.pc_offset;
+    }
+    return std::max(mixed(hash), std::uint64_t{1});
+  }
+
+  /// The farther a block reaches, the later it has to begin: no first begin is before that of an earlier cut.
+  void set_reaches() {
+    const std::vector<Cut>& cuts = run_.cuts;
+    std::size_t first = 0, wide = 0, narrow = 0;
+    for (std::size_t end = 1; end < cuts.size(); ++end) {
+      Cut& cut = run_.cuts[end];
+      const auto is_default = [&](const Cut& begin, std::uint32_t most) {
+        return is_plain(begin, cut) && last_start(begin, cut) <= most;
+      };
+      while (first + 1 < end && (rows_between(cuts[first], cut) > most_rows_of_block_ || end - first > UINT8_MAX))
+        ++first;
+      wide = std::max(wide, first);
+      while (wide < end && !is_default(cuts[wide], UINT16_MAX)) ++wide;
+      narrow = std::max(narrow, wide);
+      while (narrow < end && !is_default(cuts[narrow], UINT8_MAX)) ++narrow;
+      cut.reach = static_cast<std::uint8_t>(end - first);
+      cut.wide_reach = static_cast<std::uint8_t>(end - wide);
+      cut.narrow_reach = static_cast<std::uint8_t>(end - narrow);
+    }
+  }
+
+  const RowStream& stream_;
+  std::span<const RuleFacts> facts_;
+  std::uint32_t most_rows_of_block_;
+  std::uint32_t most_rows_;
+  Run& run_;
+  Cut at_;                    ///< the next cut
+  std::uint32_t before_ = 0;  ///< offset of the last row, or of the last cut without one
+  RuleId last_rule_ = 0;
+};
+
+}  // namespace
+
+std::vector<Run> make_runs(const RowStream& stream, const Dialect& dialect) {
+  const std::vector<RuleFacts> facts = facts_of(stream.rules());
+  std::vector<Run> runs = RunMaker(stream.functions()).make();
+  for_each_run(runs.size(), [&](std::size_t i) { CutMaker(stream, facts, dialect.compact_rows, runs[i]).make(); });
+  return runs;
+}
+
+}  // namespace sframe_gen::emit::compact
