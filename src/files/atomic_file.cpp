@@ -117,7 +117,7 @@ TemporaryFile::TemporaryFile(const std::filesystem::path& target, const char* ve
   for (int i = 0; i < most_names; ++i) {
     path_ = (target.parent_path() / (prefix + std::to_string(next++))).string();
     // Nothing that may fail comes after the file is made: no destructor would remove it.
-    const Making making;
+    const Making guard;
     if (make(path_.c_str()) >= 0) {
       slot_ = take_slot(path_.c_str());
       return;

@@ -15,6 +15,7 @@
 namespace {
 
 using namespace sframe_gen::unwind;
+using sframe_gen::Range;
 
 BothWalks walks;
 bool good = true;

@@ -303,12 +303,12 @@ bool relative_operand_aarch64(const Code& code, const Range& wanted) {
 /// are zero below 4 GiB.
 bool absolute_operand_aarch64(const Code& code, const Range& wanted) {
   using namespace aarch64;
-  constexpr std::size_t reach = 8;
+  constexpr std::size_t look_ahead = 8;
   const auto half = [](std::uint32_t word) { return std::uint64_t{word >> 5 & 0xffff} << 16 * (word >> 21 & 3); };
   const Words words(code);
   for (std::size_t i = 0; i < words.count(); ++i) {
     if (!is_move_wide(words[i])) continue;
-    for (std::size_t j = i + 1; j < std::min(words.count(), i + reach); ++j) {
+    for (std::size_t j = i + 1; j < std::min(words.count(), i + look_ahead); ++j) {
       const bool pair = is_move_wide(words[j]) && destination(words[i]) == destination(words[j]);
       if (pair && wanted.contains(half(words[i]) | half(words[j]))) return true;
     }
