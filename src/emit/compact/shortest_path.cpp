@@ -21,6 +21,7 @@ class Search {
     };
     std::vector<Begin> begins(cuts_.size());
     for (std::uint32_t end = 1; end < cuts_.size(); ++end) {
+      // Prices are the only memory that is read in no order.
       __builtin_prefetch(&prices_.repeated[cuts_[std::min<std::size_t>(end + 8, cuts_.size() - 1)].repeated_block]);
       leave_by_repeated(end - 1);
       begins[end - 1] = {price_at(end - 1, 1), price_at(end - 1, 2)};
