@@ -23,7 +23,8 @@ class BlockFinder {
   /// Finds the blocks of `cuts` cuts that repeat among `places`, where blocks with `head` begin, and all longer ones.
   /// Calls itself once for each cut of a block: less often than a descriptor has rows twice.
   void find(std::span<Place> places, std::uint32_t cuts, std::uint32_t head) {
-    std::ranges::sort(places, {}, &Place::hash);
+    // Most places of a block go on alike.
+    if (!std::ranges::is_sorted(places, {}, &Place::hash)) std::ranges::sort(places, {}, &Place::hash);
     for (auto begin = places.begin(), end = begin; begin != places.end(); begin = end) {
       end = std::ranges::find_if(begin, places.end(), [&](const Place& place) { return place.hash != begin->hash; });
       if (end - begin >= 2) add({begin, end}, cuts, head);
