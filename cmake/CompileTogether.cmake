@@ -8,27 +8,32 @@
 # does ("redefinition of ..."), it belongs here.
 set(sframe_gen_apart
     src/cli/launch.cpp
+    src/cli/file_work.cpp
+    src/cli/option_table.cpp
     src/cli/report/text.cpp
     src/convert/convert_linked.cpp
+    src/elf/machine.cpp
     src/elf/plan/movable.cpp
     src/elf/plan/tables.cpp
-    src/elf/machine.cpp
-    src/elf/undo/undo_record.cpp
     src/elf/undo/make_undo.cpp
+    src/elf/undo/undo_record.cpp
     src/object/object_writer.cpp
     src/readers/judge.cpp
     src/stubs/forms_amd64.cpp
     src/stubs/forms_s390x.cpp
     src/stubs/recognize.cpp
+    src/trace/options.cpp
+    src/trace/perf/record.cpp
     src/trace/perf/recording_file.cpp
     src/trace/recorded/core_file.cpp
     src/trace/recorded/recording.cpp
     src/trace/walk/dwarf_walker.cpp
-    src/trace/walk/section_cache.cpp
     src/trace/walk/registers.cpp
-    src/verify/emulation.cpp
-    src/verify/instruction_s390x.cpp
+    src/trace/walk/section_cache.cpp
     src/verify/caller.cpp
+    src/verify/emulation.cpp
+    src/verify/instruction_aarch64.cpp
+    src/verify/instruction_s390x.cpp
     tests/cfi/rule_table_test.cpp
     tests/cli/report_test.cpp
     tests/cli/run_test.cpp
