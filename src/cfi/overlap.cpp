@@ -17,7 +17,7 @@ namespace {
 struct Claim {
   RuleId rule = 0;
   bool signal_frame = false, b_key = false;
-  friend auto operator<=>(const Claim&, const Claim&) = default;
+  friend auto operator<=>(const Claim&, const Claim&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// From this PC on a function claims something else, or nothing.
