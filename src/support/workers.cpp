@@ -183,6 +183,18 @@ std::size_t start_workers(std::size_t count) {
   return Workers::instance().start(count);
 }
 
+void call_in_own_thread(const std::function<void()>& work) {
+  std::exception_ptr failure;
+  std::thread([&] {
+    try {
+      work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }).join();
+  if (failure) std::rethrow_exception(failure);
+}
+
 std::size_t usable_processors() {
   // std::thread asks glibc, which opens a file of sysfs and does not know of such limits.
   cpu_set_t usable;

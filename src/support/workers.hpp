@@ -57,4 +57,8 @@ void parallel_for(std::size_t count, std::size_t workers,
 /// threads start when there is work for them, one less than there are processors.
 std::size_t start_workers(std::size_t count);
 
+/// Calls `work` in a thread that ends with it, for callers that need what the kernel does when a thread ends. Throws
+/// what `work` threw, or std::system_error if the system gives no thread.
+void call_in_own_thread(const std::function<void()>& work);
+
 }  // namespace sframe_gen

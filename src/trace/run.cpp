@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <fstream>
-#include <future>
 #include <iostream>
 #include <optional>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "command_line/program.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/mapped_file.hpp"
+#include "support/workers.hpp"
 #include "trace/handover.hpp"
 #include "trace/live/process.hpp"
 #include "trace/live/threads.hpp"
@@ -75,8 +75,8 @@ int end_with(const Totals& totals, const Options& options) {
 }
 
 /// The threads stand still for as long as their stacks are walked, and no longer: files are opened before, and names
-/// looked up after. The thread of ours that stops them must end then: the kernel lets go those that were told to stop
-/// and have not yet.
+/// looked up after. The calling thread must end then: the kernel releases threads that were told to stop and have not
+/// stopped yet only when their tracer ends.
 std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, const Options& options) {
   std::vector<WalkedThread> walked;
   Walker walker(options.most_frames, options.compare);
@@ -108,8 +108,8 @@ int run_process(const Options& options, std::ostream& out) {
   // It may have loaded others since: files stay open, so that what is known of the old ones costs nothing again.
   AddressSpace space = process.address_space();
   space.find_all_rows();
-  const std::vector<WalkedThread> walked =
-      std::async(std::launch::async, [&] { return walk_threads(process, space, options); }).get();
+  std::vector<WalkedThread> walked;
+  call_in_own_thread([&] { walked = walk_threads(process, space, options); });
   ThreadReport report(options, out);
   report.begin(process.pid(), process.name());
   for (const WalkedThread& thread : walked) report.add(thread);

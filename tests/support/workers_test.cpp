@@ -189,6 +189,14 @@ TEST(ParallelFor, UsesSeveralThreadsAtOnce) {
   });
 }
 
+TEST(CallInOwnThread, EndsWithItsThreadAndThrowsWhatTheWorkThrew) {
+  const auto caller = std::this_thread::get_id();
+  std::thread::id own;
+  call_in_own_thread([&] { own = std::this_thread::get_id(); });
+  EXPECT_NE(own, caller);
+  EXPECT_THROW(call_in_own_thread([] { throw std::runtime_error("as asked"); }), std::runtime_error);
+}
+
 TEST(WorkersFor, IsOneForLittleWorkAndBounded) {
   EXPECT_EQ(workers_for(0, 100), 1U);
   EXPECT_EQ(workers_for(199, 100), 1U);
