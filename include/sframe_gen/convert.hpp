@@ -26,13 +26,13 @@ struct ConvertOptions {
   bool from_section = false;
   bool ignore_build_id = false;  ///< take `debug_file` even if its build-id differs or is missing
   bool drop_signature = false;   ///< take a kernel module's signature away, which would be wrong
-  /// Where a linked file has no room for more program headers, move them to its end. Tools that write such a file anew
+  /// Where a linked file has no room for more program headers, move them to its end. Tools that rewrite such a file
   /// (strip, objcopy, dwz, patchelf) break it, and Linux before 6.12 does not find its build-id.
   bool move_headers = false;
   bool keep_way_back = true;  ///< in linked files, for remove_section(): some 350 bytes
   bool stubs = true;          ///< in linked files, rows from instructions where they say all
   bool dry_run = false;       ///< do everything but replace files
-  bool count_code = false;    ///< say in Coverage::code which code nobody describes
+  bool count_code = false;    ///< fill Coverage::code: which code no CFI describes
 };
 
 /// A plan that was considered for the rewrite of a linked file.
@@ -49,7 +49,7 @@ struct Observer {
   /// Work done, and all of it: in members of an archive, or in functions where `verify_file` checks them.
   std::function<void(std::uint64_t, std::uint64_t)> progress;
   /// Each plan for a linked file, the cheapest first, also before Refused is thrown. Plans that would cost more than
-  /// the one taken are worked out only if somebody listens here.
+  /// the one taken are worked out only if this is set.
   std::function<void(const TriedPlan&)> plan;
 };
 

@@ -43,14 +43,14 @@ struct NamedHole {
   std::string section;   ///< of an object, whose code has no addresses yet; else empty
 };
 
-/// An FDE that cannot be read, so that nobody knows which PCs it describes.
+/// An FDE that cannot be read, so the PCs it describes are unknown.
 struct UnreadableFde {
   std::string section;
   std::uint64_t offset = 0;  ///< in it
   std::string why;           ///< ".eh_frame+0x8: CIE version is 2, not 1, 3 or 4"
 };
 
-/// FDEs that describe nothing the program can run, or nobody knows what, by the reason they are dropped.
+/// Counts of FDEs that are dropped, by reason: they describe nothing the program can run, or cannot be read.
 struct DroppedFdes {
   std::uint64_t empty = 0;         ///< size 0
   std::uint64_t outside_code = 0;  ///< discarded functions (start 0 or another tombstone), or beyond their section
@@ -90,8 +90,7 @@ struct Contradiction {
   std::string instructions, cfi;     ///< "CFA rsp+8, RA *(CFA-8)"
 };
 
-/// Bytes of code in a place, and how many of them nobody describes. What fills the room between functions is counted by
-/// itself, and nowhere else.
+/// Bytes of code in a place, and how many of them no CFI describes. Padding between functions is counted apart.
 struct CodeCount {
   std::uint64_t bytes = 0;
   std::uint64_t padding = 0;

@@ -160,7 +160,7 @@ int sframe_backtrace_prepare(void);
 void sframe_backtrace_release(void);
 
 /* As backtrace() of glibc: return addresses, the caller's first. Returns how many, at most `size`. Works in a signal handler, and
-   in a thread of its own while another one prepares. If nobody has prepared, it opens the sections that it meets by itself
+   in a thread of its own while another one prepares. Without preparation it opens the sections that it meets by itself
    where the C library tells of them (glibc 2.35); otherwise there is one frame. */
 int sframe_backtrace(void **buffer, int size);
 /* The same from where a signal has come; `ucontext` is the third argument of a handler with SA_SIGINFO, on this thread. The first

@@ -53,7 +53,7 @@ constexpr std::string_view known_letters = "LPRSBG", letters_with_data = "LPR";
 
 void skip_personality(ByteReader& data) {
   const std::uint8_t encoding = data.u8("personality encoding");
-  // It has as much padding before it as its place in memory asks for, and nobody writes it.
+  // Its padding depends on its place in memory, and no compiler writes it.
   if ((encoding & pointer_encoding::application_mask) == pointer_encoding::aligned) data.fail("personality is aligned");
   read_pointer_value(data, encoding, "personality");
 }

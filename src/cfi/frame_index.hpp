@@ -134,7 +134,7 @@ void leave_out_unknown_fields(FrameTable& table, std::span<const object::Unknown
 /// ends its own part with one, and a linker puts that of C behind.
 ///
 /// `section_bytes` and what `origin` names must outlive the table. Throws MalformedInput with the place of the first
-/// length that does not fit: nobody knows where the records behind it begin.
+/// length that does not fit: the records after it cannot be found.
 FrameTable index_frame_section(FrameSection kind, std::span<const std::byte> section_bytes,
                                std::uint64_t section_address, Endian endian, const Origin& origin);
 

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t largest_overlap = 256;
 /// So do as many rows of FDEs that overlap, which are all in memory at once.
 constexpr std::size_t most_overlapping_rows = 200000;
-/// An FDE of .debug_frame that .eh_frame cuts is worked out anew for each part but one. Memory and instructions for
+/// An FDE of .debug_frame that .eh_frame cuts is worked out again for each part but one. Memory and instructions for
 /// these parts, of all FDEs; to cut on would cost the square, and to cut some would let rows stand that others
 /// contradict.
 constexpr std::size_t most_bytes_of_parts = std::size_t{16} << 20U;

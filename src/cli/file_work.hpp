@@ -15,8 +15,7 @@
 
 namespace sframe_gen::cli {
 
-/// Whether a section by itself may go to standard output. Throws Refused where nobody could use it: bytes on a
-/// terminal.
+/// Checks that a standalone section may go to standard output. Throws Refused for bytes on a terminal.
 void check_standard_output(EmitForm form);
 
 /// Writes it to `output`, complete or not at all. Throws Refused where that is `file` itself, which it was made from.

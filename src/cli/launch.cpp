@@ -31,7 +31,7 @@ std::optional<struct stat> regular_file(const std::filesystem::path& path) {
   return status;
 }
 
-/// Nobody unwinds through tables of data, which are objects too. Intermediate code (gcc's) may become machine code.
+/// Objects of data alone need no rows. Intermediate code (gcc's) may become machine code.
 bool has_code(const elf::Image& image) {
   return std::ranges::any_of(image.sections(), [](const elf::Section& section) {
     const bool machine_code = (section.header.sh_flags & SHF_EXECINSTR) != 0 && section.header.sh_size != 0;

@@ -20,7 +20,7 @@ bool prints_much(const sframe_gen::cli::Options& options) {
 /// Memory that is freed stays for the next file: many small ones take a fifth of the page faults.
 void keep_freed_memory() {
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
-  // The largest value that malloc takes. By default it maps each large table anew, page by page.
+  // The largest value that malloc takes. By default it maps fresh pages for each large table.
   ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
 }
 

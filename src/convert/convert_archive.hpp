@@ -38,7 +38,7 @@ namespace sframe_gen::convert {
 MappedFile open_thin_member(const archive::Archive& archive, const archive::Member& member);
 
 /// Replaces the member's file, which was read as `read_as`. Several members may be one file, for which there is nothing
-/// to do from the second on. Throws Refused when somebody changed it meanwhile.
+/// to do from the second on. Throws Refused if another process changed it meanwhile.
 void replace_thin_member(const archive::Archive& archive, const archive::Member& member, const FileIdentity& read_as,
                          std::span<const std::byte> bytes);
 

@@ -10,7 +10,7 @@
 
 namespace sframe_gen::convert {
 
-/// The section that a linked file has, to be written anew: in another version, or in fewer bytes. No DWARF is read.
+/// The section that a linked file has, to be written again in another version or in fewer bytes. No DWARF is read.
 class Reencoding {
  public:
   /// Reads .sframe, or else .ctf_frame. Throws Refused where there is neither, MalformedInput for a damaged one.

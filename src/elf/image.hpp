@@ -31,7 +31,7 @@ struct Section {
 /// The tables are checked to lie in the file; what they point at is checked where it is used (`bytes_of`). Throws
 /// MalformedInput or SystemFailure, and Refused for what is not a 64-bit ELF file. Extended numbering (e_shnum 0,
 /// e_shstrndx SHN_XINDEX, e_phnum PN_XNUM: gABI chapter 4) is resolved. A program or library without section headers
-/// gets sections all the same, which reconstruct.hpp makes up.
+/// gets made-up sections from elf/headerless.
 class Image {
  public:
   static Image open(const std::filesystem::path& path);
@@ -56,7 +56,7 @@ class Image {
   bool is_file() const { return file_.has_value(); }
   int descriptor() const { return file().descriptor(); }
 
-  /// Whether it is for a linker yet (ET_REL). Its sections then have the addresses of object_addresses.hpp.
+  /// Whether it is a relocatable object (ET_REL). Its sections then have made-up addresses (assign_addresses).
   bool is_object() const { return header_.e_type == ET_REL; }
   /// Section header `index` as it stands in the file.
   Elf64_Shdr header_in_file(std::uint32_t index) const;

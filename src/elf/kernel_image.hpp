@@ -11,12 +11,12 @@ namespace sframe_gen::elf {
 bool has_module_signature(const Image& image);
 
 /// Throws Refused where a file that ends with the marker has something else than one signature, as the kernel takes it,
-/// behind what its headers describe: whoever drops the signature would drop that as well.
+/// after what its headers describe: dropping the signature would drop that as well.
 void check_only_signature_appended(const Image& image);
 
 /// Whether the file is a linked Linux kernel (vmlinux). It finds its tables by symbols of its linker script, and boot
-/// loaders get its segments as one flat image: a section with a segment of its own would be found by nobody and make
-/// the image larger by the hole in front of it.
+/// loaders get its segments as one flat image: a section with a segment of its own would not be found, and the hole
+/// before it would make the image larger.
 ///
 /// The rule: ET_EXEC, or ET_DYN as arm64's is; none of PT_INTERP, PT_DYNAMIC and PT_TLS, one of which nearly every
 /// program of user space has; and the loaded sections .init.text (code), __ex_table, and __param or one of the

@@ -304,7 +304,7 @@ void AtomicFile::copy_extended_attributes(int source, bool is_new) const {
     if (got < 0 && is_not_allowed(errno)) continue;
     if (got < 0) throw SystemFailure(target_.string(), "read the attribute " + name, errno);
     const bool kept = ::fsetxattr(descriptor(), name.c_str(), value.data(), static_cast<std::size_t>(got), 0) == 0;
-    // A program that lost its capabilities would be broken in a way nobody looks for.
+    // A program that lost its capabilities would fail in ways that are hard to trace.
     const bool must_stay = name == "security.capability" || name.starts_with("system.posix_acl");
     if (!kept && (must_stay || !is_not_allowed(errno)))
       throw SystemFailure(target_.string(), "keep the attribute " + name, errno);

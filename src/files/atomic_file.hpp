@@ -68,7 +68,7 @@ class AtomicFile {
   /// replaced; where there is none, as `New` says. To be called when the contents are written, since the kernel takes
   /// setuid bits and capabilities away from a file that is written to.
   void take_attributes();
-  /// Throws Refused when somebody changed input or target meanwhile: their change would be lost.
+  /// Throws Refused if another process changed input or target meanwhile: that change would be lost.
   void commit();
 
  private:

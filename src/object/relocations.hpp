@@ -61,14 +61,14 @@ class RelocationTables {
   std::map<std::uint32_t, SymbolTable> symbols_;
 };
 
-/// Relocations packed with LEB128 (relocation_records.cpp), from LLVM 20 on; not in any <elf.h>.
+/// Relocations packed with LEB128, from LLVM 20 on; not in any <elf.h>.
 inline constexpr std::uint32_t section_type_crel = 0x40000014;
 
 /// What a relocation says of a field that holds the place of code: symbol + addend, so that another
 /// relocation can name the same place.
 struct CodeReference {
   std::uint64_t field_offset = 0;  ///< in the section that is relocated
-  std::uint64_t address = 0;       ///< of the code, as object_addresses.hpp gives them
+  std::uint64_t address = 0;       ///< of the code, as elf::Image gives it to sections of objects
   std::uint32_t symbol_table = 0;  ///< section index
   std::uint32_t symbol = 0;
   std::int64_t addend = 0;

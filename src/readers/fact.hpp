@@ -102,7 +102,7 @@ class Findings {
   std::vector<Finding> findings_;
 };
 
-/// Fields of a section by their offsets. Whoever asks has made sure that they lie in it.
+/// Reads fields of a section by their offsets, which the caller has checked.
 class Fields {
  public:
   Fields(std::span<const std::byte> bytes, Endian endian) : bytes_(bytes), endian_(endian) {}

@@ -11,8 +11,8 @@
 #include "support/endian.hpp"
 
 /// The SFrame format on disk ("The SFrame format", version 3, February 2026; section numbers are that text's). The only
-/// place that knows its numbers, its bit positions and its record layouts; encoder, decoder and dump share it.
-/// version.hpp has what differs between versions.
+/// place that knows its numbers, its bit positions and its record layouts, and what differs between versions and
+/// machines; encoder, decoder and dump share it.
 namespace sframe_gen::sframe {
 
 inline constexpr std::uint16_t magic = 0xdee2;  ///< section 2.1.1

@@ -13,7 +13,7 @@ struct PcRow {
   std::uint64_t begin, end;  ///< virtual addresses
   std::optional<RecoveryRules> recovery;
   bool signal_frame;
-  bool b_key;  ///< of a signed return address; else nobody asks
+  bool b_key;  ///< of a signed return address; else meaningless
   friend bool operator==(const PcRow&, const PcRow&) = default;
 };
 

@@ -57,8 +57,8 @@ struct FileIdentity {
 
 class MappedFile;
 
-/// Whoever has looked at a large file's bytes says so: what it has read counts as the program's memory no longer, and
-/// comes back from the page cache where it is looked at again. Any thread may be reading it meanwhile.
+/// Drops the pages of a large file that have been read from the program's memory; they come back from the page cache if
+/// they are read again. Other threads may be reading them meanwhile.
 void let_go(const MappedFile& file);
 /// As above, of the whole pages from `begin` to `end`, file offsets not past its end.
 void let_go(const MappedFile& file, std::uint64_t begin, std::uint64_t end);

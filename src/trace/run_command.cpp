@@ -93,7 +93,7 @@ void Agreement::say(bool yes) {
   hears_ = -1;
   says_ = -1;
   const char word = yes ? 1 : 0;
-  // If nobody hears it, there is no command to trace.
+  // If no process reads it, there is no command to trace.
   if (::write(first_other_than_standard, &word, 1) != 1) ::_exit(1);
   ::close(first_other_than_standard);
 }
@@ -108,9 +108,8 @@ std::optional<bool> Agreement::wait() {
   return got == 1 ? std::optional(word != 0) : std::nullopt;
 }
 
-/// Runs `work`, and nothing else, in a process of its own. That is no child of this one, or not any more, so that
-/// nobody who waits for children meets it; and of a session of its own, so that no terminal has signals for it.
-/// Throws SystemFailure.
+/// Runs `work`, and nothing else, in a process of its own. It is not a child of this process, so wait() does not
+/// report it, and it has a session of its own, so terminals send it no signals. Throws SystemFailure.
 void run_beside(const std::function<void()>& work) {
   const int parent = fork_without_signal();
   if (parent < 0) throw SystemFailure("the command", "start", errno);
@@ -138,7 +137,7 @@ class SignalsToTake {
     ::sigprocmask(SIG_SETMASK, &taken_, nullptr);
   }
 
-  /// The next one: SIGCHLD where something has come of the command, SIGQUIT where somebody asks.
+  /// Returns the next signal: SIGCHLD if the command changed state, SIGQUIT if a user asks for its stacks.
   int wait() const {
     int taken = 0;
     while (::sigwait(&taken_, &taken) != 0) {
@@ -176,7 +175,7 @@ class TracedCommand {
  private:
   void take(const TracedThreads::Event& event) {
     if (event.what == TracedThreads::What::Exec) {
-      // Files and memory are others now. Before, it was a copy of this program that nobody asks about.
+      // Files and memory are others now. Before, it was a copy of this program, which is not of interest.
       process_.emplace(command_, options_.translation);
       was_ended_ = false;
       if (std::exchange(is_asked_again_, false)) report(0);
@@ -189,8 +188,8 @@ class TracedCommand {
     }
   }
 
-  /// Whether it is a SIGQUIT that some other process has sent. Whoever handles that signal shall have it (Java's
-  /// virtual machine prints stacks of its own); a terminal's and one that the command sends to itself are no questions.
+  /// Whether it is a SIGQUIT that some other process has sent. A command that handles the signal gets it (Java's
+  /// virtual machine prints stacks of its own). One from a terminal or from the command itself does not count.
   bool asks(const TracedThreads::Event& event) const {
     if (event.status != SIGQUIT || process_->handles(SIGQUIT)) return false;
     const auto signal = signal_of(event.thread);
@@ -249,7 +248,7 @@ class TracedCommand {
   SignalsToTake signals_;
   std::optional<Process> process_;
   bool was_ended_ = false;       ///< by a signal, and everything is said
-  bool is_asked_again_ = false;  ///< somebody asked while it became another program
+  bool is_asked_again_ = false;  ///< a user asked while it became another program
 };
 
 /// Traces the command, which waits for what `agreement` says, to its end.

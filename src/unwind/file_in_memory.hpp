@@ -34,7 +34,7 @@ FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias);
 /// Whether the file that was described so is for sure what holds `pc` now. Nothing is read that is not there.
 bool is_same_file(const FileIdentity& identity, std::uint64_t pc);
 
-/// The program headers of the file that holds `pc`, whoever loaded it and when, where the C library can tell.
+/// The program headers of the loaded file that holds `pc`, if the C library can tell.
 struct ProgramHeaders {
   std::span<const ElfW(Phdr)> segments;  ///< none: it cannot, or they are not in the first page
   std::uint64_t bias = 0;

@@ -32,8 +32,8 @@ namespace {
 
 constexpr std::size_t row_slots = 4096;
 
-/// What a list was made with: the dynamic loader counts what it loads and unloads, so it need not be made anew where
-/// none of this differs.
+/// What a list was made with: the dynamic loader counts what it loads and unloads, so it is made again only if
+/// one of these differs.
 struct Basis {
   unsigned long long loaded = 0, unloaded = 0;
   sframe_provide provide = nullptr;
@@ -128,7 +128,7 @@ void insert(std::span<LoadedModule>& modules, const LoadedModule& module) {
 /// lt_library, "implicitly NODELETE" in dl-find_object.c). It lists files in the order of their loading, and puts
 /// itself among what the start has loaded, where it was needed first (elf/rtld.c); what comes later goes to the end. So
 /// all up to it were there. (A file with DF_1_NODELETE may go yet, if the dlopen() that it is part of fails.) And this
-/// code, and the C library that it calls: where they can go, nobody walks.
+/// code, and the C library that it calls, are needed by every walk.
 bool is_needed(const LoadedModule& module, std::size_t position, std::size_t at_start) {
   if (position < at_start) return true;
   const auto holds = [&](std::uint64_t address) { return address - module.begin < module.end - module.begin; };
@@ -203,7 +203,7 @@ void keep(LoadedModule& module) {
   close_library(handle);
 }
 
-/// Not while the loader's list is held: whoever provides may start threads, and exceptions need that list.
+/// Not while the loader's list is held: the provider may start threads, and exceptions need that list.
 void ask_for(LoadedModule& module, const Basis& asked) {
   const bool wanted = !module.own.view.is_open() || (asked.flags & SFRAME_PROVIDE_ALL) != 0;
   if (asked.provide == nullptr || module.was_asked_for || !wanted) return;

@@ -86,8 +86,8 @@ inline Stop find_row(const sframe::SectionView& view, const sframe::AbiTraits& a
 /// row that was asked for next when it was new: stacks have much in common, and a row in that slot is found without
 /// waiting for the PC that it is of. The low half of a slot's first word counts its writes, twice each: odd while one
 /// is under way, so a reader that sees the same even count before and after has read one write's words (a sequence
-/// lock); above it are the number and the next slot, of 16 bits each. Nobody waits: who finds a slot busy does without
-/// it, and so may have interrupted whoever writes it.
+/// lock); above it are the number and the next slot, of 16 bits each. Lock-free: a busy slot counts as a
+/// miss, so a signal handler may interrupt a writer.
 class RowCache {
  public:
   struct Found {

@@ -12,7 +12,7 @@ namespace sframe_gen::verify {
 
 /// Whether the caller's SP is CFA + the ABI's bias throughout an FDE, whatever register or slot a rule names for it.
 /// s390x: the CFA counts from SP or FP at each row, and a row has the CFA of a function's entry and no rule for SP. Its
-/// frame's CFA and its caller's SP are the same at all rows. Asked of libdwarf, apart from cfi/stack_pointer_proof.cpp.
+/// frame's CFA and its caller's SP are the same at all rows. Asked of libdwarf, apart from cfi/interpreter.cpp.
 class StackPointerProofs {
  public:
   /// `session` must be the same for as long as the object lives, or outlive it.

@@ -106,7 +106,7 @@ class Verifier {
         check_interval(claimed_.back(), fre, fde, section);
       } catch (const MalformedInput& failure) {
         // libdwarf 20210528 does not know every opcode (DW_CFA_GNU_negative_offset_extended), nor registers beyond
-        // its table, and misreads others (known_errors.hpp). What it cannot evaluate is not verified, but the rest
+        // its table, and misreads others (frame_sections.hpp). What it cannot evaluate is not verified, but the rest
         // can be.
         ++result_.unchecked_count;
         name_unchecked(claimed_.back().begin, failure.what());

@@ -59,7 +59,7 @@ void write_details(const Emitted& emitted, std::ostream& out);
 
 /// What made a compact section smaller; nothing for another.
 void write_savings(const Outcome& outcome, std::ostream& out);
-/// Of all code, what nobody describes: a line, with the largest places.
+/// Writes a line about code without CFI, with the largest gaps.
 void write_code(const CodeCoverage& code, std::ostream& out);
 /// The same by section, and every place.
 void write_code_places(const Outcome& outcome, std::ostream& out);

@@ -55,8 +55,8 @@ bool begins_at(const Image& image, std::uint64_t address) {
   });
 }
 
-/// Its size changes, and mostly its place: whoever finds it by an address, as kernels do by symbols of their linker
-/// script, would read something else. Only GNU's and other tools' sections have such readers. They know where it
+/// Its size changes, and mostly its place: a reader that finds it by an address, as kernels do by symbols of their
+/// linker script, would read something else. Only GNU's and other tools' sections have such readers. They know where it
 /// begins, and read its preamble first, or where it ends. In all of its hundred kilobytes, something in the code of
 /// nearly every program at a fixed address would look like a reference by chance.
 void check_not_referred_to(const Image& image, const Section& section) {
@@ -71,8 +71,7 @@ void check_not_referred_to(const Image& image, const Section& section) {
                   "cannot get another " + section.name + ": a symbol, a relocation or code points to the one it has");
 }
 
-/// Kept by ld --emit-relocs for tools that lay code out anew; they would say of the new contents what was true of the
-/// old.
+/// Kept by ld --emit-relocs for tools that rearrange code; they describe the old contents, not the new ones.
 void check_has_no_relocations(const Image& image, const Section& section) {
   for (const Section& other : image.sections()) {
     const bool holds_relocations = other.header.sh_type == SHT_RELA || other.header.sh_type == SHT_REL;

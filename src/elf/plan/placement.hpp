@@ -74,8 +74,8 @@ struct Placement {
   Placed section;
   Tail tail;
   Head head;
-  bool wastes = false;  ///< a MiB and more, see load_growth.hpp
-  OffsetMap load_map;   ///< without the insertion for the tail, which lies behind all PT_LOADs
+  bool wastes = false;  ///< a MiB and more, see LoadGrowth
+  OffsetMap load_map;   ///< without the insertion for the tail, which is after all PT_LOADs
   OffsetMap map;
 };
 

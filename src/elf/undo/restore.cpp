@@ -20,7 +20,7 @@ const Section* find_record(const Image& converted, const NewSection& added) {
   const Section* const section = converted.find_section(added.undo_name);
   if (section == nullptr || converted.find_section(added.name) == nullptr)
     throw Refused(converted.name(), "has no " + std::string(added.name) + " section that sframe-gen made");
-  // Then reconstruct.hpp has found it at the end.
+  // Then elf/headerless has found it at the end.
   if (!converted.has_section_headers()) return section;
   const std::uint64_t table_end = converted.section_table().end;
   const bool is_last = section == &converted.sections().back() && section->header.sh_type == SHT_PROGBITS &&

@@ -33,7 +33,7 @@ inline constexpr const char* waits_in_kernel = "does not stop, as it waits in th
 inline constexpr std::chrono::milliseconds patience{500};
 inline constexpr std::chrono::microseconds between_looks{100};
 
-/// Whether it has ended and is kept for somebody to wait for it: the first of a process's until the others have ended.
+/// Whether the thread has ended and its parent has not waited for it: a process's first, until the others have ended.
 bool is_zombie(int thread);
 
 /// PTRACE_EVENT_… of a stop, as waitpid() says it; 0: a signal has come, which must not be lost.

@@ -41,8 +41,8 @@ class CompressedRecords {
   std::shared_ptr<void> stream_;  ///< zstd's
 };
 
-/// Where in the middle of a large recording's records one of them may begin, which only whoever comes there from the
-/// first one can tell. None: it is not worth it, or nothing there looks like records.
+/// Where in the middle of a large recording's records one of them may begin, which only a walk
+/// from the first one can tell. None: it is not worth it, or nothing there looks like records.
 std::optional<std::size_t> guess_record(std::span<const std::byte> records, Endian endian);
 
 /// Finds the records of the kernel's among those of a recording, where they lie or decompressed. Throws MalformedInput.

@@ -21,8 +21,8 @@ struct KernelFunction {
   std::string_view module;  ///< "[ext4]", "[bpf]" of code that the kernel has made; empty: the kernel's own
 };
 
-/// The list of a running kernel's functions in the cache folder, which the kernel takes longer to write than a
-/// recording to be walked. One file for each kernel, made anew when that is started again or other modules are loaded.
+/// The list of a running kernel's functions in the cache directory: the kernel needs more time to write it than a
+/// recording to be walked. One file per kernel, written again after a restart or when other modules are loaded.
 class KeptFunctions {
  public:
   /// `folder`, empty: nothing is found or kept. `build_id`: the kernel's.
@@ -68,8 +68,8 @@ class KernelNames {
   KernelNames() = default;
   /// Lines that are none are passed over; of a list whose addresses are kept secret (all 0) nothing is left.
   explicit KernelNames(std::vector<char> list);
-  /// Those of the running kernel, which writes its list anew for each reader: it is read when the first name is asked
-  /// for, and many recordings have no frame of the kernel's.
+  /// The names of the running kernel, which writes its list for each reader: it is read when the first name is asked
+  /// for, as many recordings have no frame in the kernel.
   /// What `kept` has of them is taken from there.
   static KernelNames of_running_kernel(KeptFunctions kept);
   // Names stand in the list.
@@ -84,7 +84,7 @@ class KernelNames {
 
   /// "do_syscall_64"; empty: unknown.
   std::string_view name_at(std::uint64_t pc);
-  /// Whether the kernel was started anew between recording and list, so that there are no names.
+  /// Whether the kernel was restarted between recording and list, so that there are no names.
   bool are_of_another_start() const { return are_of_another_start_; }
 
  private:

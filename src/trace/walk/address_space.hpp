@@ -51,14 +51,14 @@ struct Mapping {
   std::string build_id{};  ///< of the file, as digits, if it is known
 };
 
-/// What a program's addresses mean: for the unwinder, and for whoever reads its frames. Files are opened when a PC
-/// leads into them.
+/// Maps a program's addresses to files and rows, for the unwinder and for the names of frames. A file is opened when a
+/// PC first leads into it.
 class AddressSpace {
  public:
   using OpenFile = std::function<OpenedFile(const Mapping&)>;
 
-  /// `executable`: its mappings of code, as they came: where two overlap, the later one holds. `locations`: shared with
-  /// whoever needs those of frames for longer than there is this address space or a copy of it.
+  /// `executable`: its mappings of code, as they came: where two overlap, the later one holds. `locations`:
+  /// shared, since the locations of frames outlive this address space and its copies.
   AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file,
                std::shared_ptr<Locations> locations = std::make_shared<Locations>());
 
@@ -81,7 +81,7 @@ class AddressSpace {
     std::uint64_t address = 0;  ///< in the file: virtual; without a file: an offset in it
   };
   Place place_of(std::uint64_t pc);
-  /// The same for whoever asks later. Null: in none.
+  /// The same as a pointer that stays valid. Null if no mapping holds the PC.
   const Location* location_of(std::uint64_t pc);
 
   /// Opens the file of the module that holds `pc` or, if its rows say nothing there, asks for more. False: nothing has

@@ -146,7 +146,7 @@ const FunctionPlace& CodeFile::ask_for(std::uint64_t address) {
   if (!is_new) return found->second;
   if (!names_) read_names();
   if (const auto symbol = names_->symbol_at(address)) {
-    // Which version of the function it is (name@@VERSION) tells the linker something, and nobody else.
+    // Only the linker needs the function's version (name@@VERSION).
     const auto [name, is_first] = demangled_.try_emplace({symbol->begin, symbol->end});
     if (is_first) name->second = printable(demangled(symbol->name.substr(0, symbol->name.find('@'))));
     found->second = {name->second, address - symbol->begin};

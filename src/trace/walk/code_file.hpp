@@ -67,7 +67,7 @@ class CodeFile {
   sframe::SectionView own_, made_;
   bool own_was_tried_ = false, was_translated_ = false;
   std::string why_no_rows_;
-  std::vector<std::byte> section_;           ///< what made_ sees, if it was made anew
+  std::vector<std::byte> section_;           ///< what made_ sees, if it was generated in this run
   std::optional<KeptFile> kept_section_;     ///< else
   std::vector<sframe::PageSlot> pages_;      ///< of the view in use
   std::optional<elf::Image> debug_;          ///< the separate debug file

@@ -12,8 +12,8 @@
 
 namespace sframe_gen::trace {
 
-/// A file of the cache folder: what was worked out once, behind a digest of it and of what it was made from. A file
-/// that is damaged, somebody else's, made from something else or in another form is as good as none.
+/// A file of the cache directory: a digest of its contents and of their source, then the contents. A file that is
+/// damaged, owned by another user, made from another source or in another form is ignored.
 class KeptFile {
  public:
   /// `source`: a digest of what the content has to be made from.
@@ -30,8 +30,8 @@ class KeptFile {
   MappedFile file_;
 };
 
-/// Sections that were made once, in a folder, by the build-id and a digest of their file. What is read from it is
-/// checked by whoever opens it; what cannot be kept is made again next time.
+/// Generated sections in a directory, keyed by the build-id and a digest of their file. The reader of a section checks
+/// it; a section that cannot be stored is generated again next time.
 class SectionCache {
  public:
   /// Where the starts of a kept section's functions count from.
