@@ -117,7 +117,8 @@ FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias) 
   FileInMemory file;
   file.begin = ~std::uint64_t{0};
   for (const ElfW(Phdr) & segment : segments) {
-    if (segment.p_type == gnu_sframe_segment) file.sframe = &segment;
+    const bool is_sframe = segment.p_type == gnu_sframe_segment && segment.p_memsz <= segment.p_filesz;
+    if (is_sframe && is_in_memory(segments, segment)) file.sframe = &segment;
     if (segment.p_type != PT_LOAD) continue;
     const std::uint64_t begin = bias + segment.p_vaddr;
     if (begin < file.begin) file.begin = begin;

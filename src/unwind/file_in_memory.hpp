@@ -24,7 +24,7 @@ struct FileIdentity {
 
 struct FileInMemory {
   std::uint64_t begin = 0, end = 0;     ///< addresses, from the first segment to the last
-  const ElfW(Phdr) * sframe = nullptr;  ///< its segment; null: it has none
+  const ElfW(Phdr) * sframe = nullptr;  ///< its segment; null: it has none in readable memory
   FileIdentity identity;
 };
 

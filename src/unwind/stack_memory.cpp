@@ -19,13 +19,14 @@ std::uint64_t page_of(std::uint64_t address) {
 
 }  // namespace
 
-/// The kernel reads the signal set before it looks at what to do with it, and to do -1 is nothing: EFAULT where there
-/// is nothing to read, EINVAL where there is.
+/// Asks rt_sigprocmask with an invalid `how` (-1): the kernel reads the signal set first, so it says EFAULT if the
+/// address cannot be read, and EINVAL if it can. A set at address 0 is none to read, and the call succeeds. The set is
+/// aligned here, since the kernel reads all of its 8 bytes, which then are in the page of `address`.
 bool is_readable(std::uint64_t address) {
   const int kept = errno;
-  constexpr long kernel_set_size = 8;  // bytes
-  ::syscall(SYS_rt_sigprocmask, -1L, address, nullptr, kernel_set_size);
-  const bool readable = errno == EINVAL;
+  constexpr std::uint64_t kernel_set_size = 8;  // bytes
+  const std::uint64_t set = address & ~(kernel_set_size - 1);
+  const bool readable = ::syscall(SYS_rt_sigprocmask, -1L, set, nullptr, kernel_set_size) != 0 && errno == EINVAL;
   errno = kept;
   return readable;
 }

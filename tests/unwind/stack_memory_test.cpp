@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <thread>
 
 namespace sframe_gen::unwind::test {
@@ -55,6 +56,26 @@ TEST(StackMemory, AsksForEachPage) {
   expect_ends(nothing, pages);
   StackMemory middle({pages.begin() + page + 8, pages.begin() + page + 16}, {});
   expect_ends(middle, pages);
+}
+
+TEST(IsReadable, DoesNotTakeAnEarlierErrorForAnAnswer) {
+  errno = EINVAL;
+  EXPECT_FALSE(is_readable(0));
+  EXPECT_FALSE(is_readable(7));
+  EXPECT_EQ(errno, EINVAL);
+}
+
+TEST(IsReadable, AsksForOneByte) {
+  const Pages pages(1);
+  for (std::uint64_t left = 1; left <= 9; ++left) EXPECT_TRUE(is_readable(pages.end() - left));
+  EXPECT_FALSE(is_readable(pages.end()));
+}
+
+TEST(StackMemory, ReadsNothingAtAddressZero) {
+  StackMemory memory({}, {});
+  errno = EINVAL;
+  EXPECT_FALSE(reads(memory, 0));
+  EXPECT_FALSE(reads(memory, 8));
 }
 
 TEST(StackMemory, EndsWhereTheMainStackEnds) {
