@@ -290,10 +290,12 @@ void leave_modules() {
 }
 
 int look_at_modules(sframe_provide provide, void* context, unsigned flags) {
+  const int kept = errno;
   ::pthread_mutex_lock(&looking);
   Looking looked{{0, 0, provide, context, flags}};
   const int error = look(looked);
   ::pthread_mutex_unlock(&looking);
+  errno = kept;
   return error;
 }
 
