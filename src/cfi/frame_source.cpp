@@ -27,6 +27,9 @@ constexpr std::size_t most_overlapping_rows = 200000;
 constexpr std::size_t most_bytes_of_parts = std::size_t{16} << 20U;
 /// A row counts its offset in 32 bits. An FDE of more code is read in pieces of this size, the first at its start.
 constexpr std::uint64_t largest_piece = UINT32_MAX;
+/// Each piece takes a run over all of its FDE's instructions. Compilers write no function of 16 GiB, and damaged files
+/// may claim any size: what an FDE says of code after so many pieces is left out.
+constexpr std::uint64_t most_pieces = 4;
 
 /// What a linker makes addresses in the section at `address` multiples of.
 std::uint64_t alignment_at(const elf::Image& object, std::uint64_t address) {
@@ -122,7 +125,7 @@ void FrameSource::collect() {
       ++dropped_.outside_code;
     } else {
       // What it says of bytes after the end of its section is of no use, the rest is.
-      const std::uint64_t end = fde.function_start + std::min(fde.function_size, code);
+      const std::uint64_t end = fde.function_start + std::min({fde.function_size, code, most_pieces * largest_piece});
       std::uint64_t begin = fde.function_start;
       for (; end - begin > largest_piece; begin += largest_piece)
         fdes_.push_back({begin, begin + largest_piece, table, i});
@@ -240,8 +243,7 @@ void FrameReader::read(const FrameSource::FdeRef& ref, Function& function) {
   const FrameTable& table = source_.tables_[ref.table];
   const Fde& fde = table.fdes[ref.fde];
   const Cie& cie = table.cies[fde.cie_index];
-  std::uint64_t skipped = 0;
-  while (ref.start - fde.function_start - skipped >= largest_piece) skipped += largest_piece;
+  const std::uint64_t skipped = (ref.start - fde.function_start) / largest_piece * largest_piece;
   function.start = fde.function_start + skipped;
   function.size = fde.function_size - skipped;
   function.signal_frame = cie.signal_frame;
