@@ -152,7 +152,8 @@ size_t sframe_walk(const sframe_walked *walked, sframe_registers *registers, uin
 
 /* Looks at the loaded files and checks their sections; to be called before the first walk. After dlopen() and dlclose() it
    makes walks through what was loaded faster; where nothing has changed since, it costs next to nothing. Not for signal
-   handlers; in any thread, beside walks. Nor for what a program with threads has forked, as dl_iterate_phdr() is not: a
+   handlers; in any thread, beside walks. A walk that siglongjmp() leaves counts as one that goes on: memory that it may
+   use is then never given back. Nor for what a program with threads has forked, as dl_iterate_phdr() is not: a
    thread that is not there may hold the dynamic loader's lock; walks work there, by what was prepared before. 0, or an
    errno: ENOMEM, and what was prepared before stays. */
 int sframe_backtrace_prepare(void);
@@ -169,7 +170,8 @@ int sframe_backtrace_interrupted(void **buffer, int size, const void *ucontext);
 /* The latter, and why it stopped: SFRAME_STEPPED if the buffer is full. */
 int sframe_backtrace_stop(void **buffer, int size, const void *ucontext, int *stop);
 
-/* A section for a loaded file; returns 0 or an errno of its own choice. `file` is as dl_iterate_phdr() names it, "" for the
+/* A section for a loaded file; returns 0 or an errno of its own choice, and must return: no exception, no longjmp().
+   `file` is as dl_iterate_phdr() names it, "" for the
    program. The bytes must stay until sframe_backtrace_release(), and until walks that had begun before it are done. */
 typedef int (*sframe_provide)(void *context, const char *file, uint64_t bias, const void **bytes, size_t *size,
                               uint64_t *address);
@@ -177,7 +179,8 @@ enum {
   SFRAME_PROVIDE_MISSING = 0, /* for files that have none, or a damaged one */
   SFRAME_PROVIDE_ALL = 1,     /* for all: it says what the file's own section leaves out */
   /* And what is loaded now is never unloaded: walks need not ask whether it is there still. Not so what a program of
-     glibc loads that is linked statically. */
+     glibc loads that is linked statically. Not in a constructor that dlopen() runs: another thread's call would wait for
+     the dynamic loader, which waits for the constructor. */
   SFRAME_KEEP_FILES = 2
 };
 /* As sframe_backtrace_prepare(), with sections from `provide`, which is asked once a file and may call neither this nor dlopen().

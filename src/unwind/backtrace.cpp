@@ -1,135 +1,102 @@
+// The stack of this thread, by the sections of the files that this process has loaded. A PC finds its row in this
+// order:
+//
+//     sframe_backtrace        here: takes the registers of its caller
+//     Walk::run, Walk::step   walk.hpp: go from frame to frame, and ask for the row of each PC
+//     LoadedRows::find        here: asks in this order
+//       RowCache                row_cache.hpp: rows that were found before, by PC
+//       LoadedRows::enter       here: the file that holds the PC, from the list in modules.hpp
+//       row_in_section          walk.hpp: the row in the form that steps take
+//         SectionView::lookup     section_lookup.cpp: the function that holds the PC, then
+//         SectionReader           section_reader.hpp: its row
+//     Walk::apply             walk.hpp: makes the registers the caller's
+
+#include <ucontext.h>
+
+#include <cstring>
 #include <optional>
 
 #include "sframe_gen/unwind.h"
-#include "unwind/host.hpp"
 #include "unwind/modules.hpp"
+#include "unwind/registers.hpp"
 #include "unwind/row_cache.hpp"
 #include "unwind/stack_memory.hpp"
 #include "unwind/walk.hpp"
 
+// A function that hands on what it was called with: a compiler would have changed SP and FP before any code of ours.
+#if defined(__x86_64__)
+asm(R"(
+        .text
+        .globl  sframe_backtrace
+        .type   sframe_backtrace, @function
+sframe_backtrace:
+        .cfi_startproc
+        leaq    8(%rsp), %rdx
+        movq    (%rsp), %rcx
+        movq    %rbp, %r8
+        jmp     sframe_gen_backtrace_from
+        .cfi_endproc
+        .size   sframe_backtrace, . - sframe_backtrace
+)");
+#elif defined(__aarch64__)
+asm(R"(
+        .text
+        .globl  sframe_backtrace
+        .type   sframe_backtrace, %function
+sframe_backtrace:
+        .cfi_startproc
+        hint    #34     // bti c
+        mov     x2, sp
+        mov     x3, x30
+        mov     x4, x29
+        b       sframe_gen_backtrace_from
+        .cfi_endproc
+        .size   sframe_backtrace, . - sframe_backtrace
+)");
+#elif defined(__s390x__)
+// The fifth argument's register is the caller's.
+asm(R"(
+        .text
+        .globl  sframe_backtrace
+        .type   sframe_backtrace, @function
+sframe_backtrace:
+        .cfi_startproc
+        stmg    %r6, %r15, 48(%r15)
+        .cfi_rel_offset 6, -112
+        .cfi_rel_offset 14, -48
+        .cfi_rel_offset 15, -40
+        lgr     %r4, %r15
+        lgr     %r5, %r14
+        lgr     %r6, %r11
+        aghi    %r15, -160
+        .cfi_adjust_cfa_offset 160
+        brasl   %r14, sframe_gen_backtrace_from
+        lmg     %r6, %r15, 208(%r15)
+        .cfi_adjust_cfa_offset -160
+        br      %r14
+        .cfi_endproc
+        .size   sframe_backtrace, . - sframe_backtrace
+)");
+#endif
+#if !defined(SFRAME_GEN_UNWIND_EXPORTED)
+asm(".hidden sframe_backtrace");
+#endif
+
 namespace sframe_gen::unwind {
 namespace {
 
-Stop look_up(const ModuleSection& section, std::uint64_t pc, PackedRow& row) {
-  if (section.is_damaged) return Stop::BadSection;
-  if (!section.view.is_open()) return Stop::NoSection;
-  if (section.view.abi() != host_abi.abi) return Stop::BadSection;
-  return find_row(section.view, host_abi, pc - section.bias, row);
-}
+/// Fills `buffer` from the frame in `registers` outwards. `known`: a part of the stack that can be read.
+int walk_this_thread(Registers& registers, Range known, void** buffer, int size, Stop& stop);
 
-/// Finds rows in loaded files, and trusts a file once it was seen to be loaded still: for one walk, as what is on the
-/// stack stays. A damaged stack may lead into a file that another thread unloads meanwhile. A row that is remembered is
-/// a copy, and does no harm; a section is read where it is, and could go between question and reading. So it could by
-/// any question: _dl_find_object knows a file until after it is unmapped.
-class LoadedRows {
- public:
-  explicit LoadedRows(const LoadedModules& loaded) : loaded_(loaded), remembered_(loaded.rows) {}
+/// Reads the registers of what a signal has interrupted.
+void read_ucontext(const void* ucontext, Registers& registers);
 
-  static constexpr const sframe::AbiTraits& abi() { return host_abi; }
+/// Returns the stack between a handler and what it has interrupted, if they have the same one. It is readable: the
+/// kernel has written below it. `here`: this_frame() of a function that the handler has called.
+Range known_stack(const void* ucontext, const Registers& interrupted, std::uint64_t here);
 
-  static bool return_from_signal(StackMemory& memory, Registers& registers) {
-    return unwind::return_from_signal(memory, registers);
-  }
-
-  /// `place` and `row` stay in processor registers: in memory they would cost a third of a step's time.
-  [[gnu::always_inline]] Stop find(std::uint64_t pc, RowCache::Found& place, PackedRow& row) {
-    RowCache::Found next;
-    if (place.next != 0 && remembered_.find_in(place.next, pc, row, next)) [[likely]] {
-      if (pc - known_begin_ < known_size_ || enter_known(pc, next.number)) [[likely]] {
-        place = next;
-        return Stop::Stepped;
-      }
-    }
-    RowCache::Found found;
-    PackedRow read;
-    const Stop stop = find_anywhere(pc, place, found, read);
-    place = found;
-    row = read;
-    return stop;
-  }
-
- private:
-  [[gnu::noinline]] Stop find_anywhere(std::uint64_t pc, RowCache::Found before, RowCache::Found& found,
-                                       PackedRow& row) {
-    const bool is_remembered = remembered_.find(pc, before.next, row, found);
-    const bool is_inside = module_ != nullptr && holds(*module_, pc);
-    if (!is_inside && !enter_known(pc, found.number) && !enter_unseen(pc)) return Stop::NoModule;
-    // What was in the place of an unknown module may have left rows, and this one must not leave any.
-    const bool is_known = known_size_ != 0;
-    if (is_remembered && is_known) {
-      if (before.slot != 0 && before.next == 0) remembered_.follow(before.slot, found.slot);
-      return Stop::Stepped;
-    }
-    found = {};
-    Stop stop = look_up(module_->own, pc, row);
-    if (stop != Stop::Stepped && module_->provided.view.is_open() &&
-        look_up(module_->provided, pc, row) == Stop::Stepped)
-      stop = Stop::Stepped;
-    if (stop == Stop::Stepped && is_known) found.slot = remembered_.put(pc, row, number_of(*module_));
-    return stop;
-  }
-
-  /// `number`: of the module that held the PC when its row was remembered.
-  [[gnu::noinline]] bool enter_known(std::uint64_t pc, std::uint32_t number) {
-    const LoadedModule* const module = find_known(pc, number);
-    module_ = module;
-    known_size_ = module != nullptr ? module->end - module->begin : 0;
-    if (module != nullptr) known_begin_ = module->begin;
-    return module != nullptr;
-  }
-
-  bool enter_unseen(std::uint64_t pc) {
-    if (!open_unseen(pc, unseen_.emplace())) return false;
-    module_ = &*unseen_;
-    return true;
-  }
-
-  /// Only a hint: the module must still hold the PC.
-  std::uint32_t number_of(const LoadedModule& known) const {
-    return static_cast<std::uint32_t>(&known - loaded_.modules.data()) % RowCache::most_numbers;
-  }
-
-  const LoadedModule* find_known(std::uint64_t pc, std::uint32_t number) {
-    if (number < loaded_.modules.size()) {
-      const LoadedModule& module = loaded_.modules.data()[number];
-      if (module.is_permanent && holds(module, pc)) return &module;
-    }
-    return find_asked(pc);
-  }
-
-  [[gnu::noinline]] const LoadedModule* find_asked(std::uint64_t pc) {
-    if (loaded_.modules.empty()) return nullptr;
-    const LoadedModule* const module = last_begin(loaded_.modules, pc);
-    if (!holds(*module, pc)) return nullptr;
-    if (module->is_permanent) return module;
-    const auto number = module - loaded_.modules.data();
-    const std::uint64_t bit = number < 64 ? std::uint64_t{1} << static_cast<unsigned>(number) : 0;
-    if ((seen_ & bit) == 0 && !is_same_file(module->identity, pc)) return nullptr;
-    seen_ |= bit;
-    return module;
-  }
-
-  static bool holds(const LoadedModule& module, std::uint64_t pc) {
-    return pc - module.begin < module.end - module.begin;
-  }
-
-  const LoadedModules& loaded_;
-  RowCache remembered_;
-  const LoadedModule* module_ = nullptr;
-  std::uint64_t known_begin_ = 0, known_size_ = 0;  ///< the code of `module_`, if rows may be remembered of it
-  std::uint64_t seen_ = 0;                          ///< bit n: the n-th module is still loaded
-  std::optional<LoadedModule> unseen_;
-};
-
-int walk_this_thread(Registers& registers, Range known, void** buffer, int size, Stop& stop) {
-  if (size <= 0) return 0;
-  const LoadedModules& loaded = enter_modules();
-  LoadedRows rows(loaded);
-  StackMemory memory(known, loaded.main_stack);
-  const std::size_t count =
-      Walk(rows, memory, registers, std::span<void*>(buffer, static_cast<std::size_t>(size))).run(stop);
-  leave_modules();
-  return static_cast<int>(count);
+[[gnu::always_inline]] inline std::uint64_t this_frame() {
+  return reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
 }
 
 }  // namespace
@@ -139,7 +106,9 @@ using namespace sframe_gen::unwind;
 
 extern "C" {
 
-int sframe_gen_backtrace_from(void** buffer, int size, std::uint64_t sp, std::uint64_t pc, std::uint64_t fp) {
+/// What sframe_backtrace() comes to: the registers of its caller, as they were at the call.
+[[gnu::visibility("hidden")]] int sframe_gen_backtrace_from(void** buffer, int size, std::uint64_t sp, std::uint64_t pc,
+                                                            std::uint64_t fp) {
   Registers registers;
   registers.pc = pc;
   registers.pc_is_exact = 0;
@@ -175,3 +144,163 @@ void sframe_backtrace_release(void) {
   forget_modules();
 }
 }
+
+namespace sframe_gen::unwind {
+namespace {
+
+/// Finds rows in loaded files, and trusts a file once it was seen to be loaded still: for one walk, as what is on the
+/// stack stays. A damaged stack may lead into a file that another thread unloads meanwhile. A row that is remembered is
+/// a copy, and does no harm; a section is read where it is, and could go between question and reading. So it could by
+/// any question: _dl_find_object knows a file until after it is unmapped.
+class LoadedRows {
+ public:
+  using Place = RowCache::Place;
+
+  explicit LoadedRows(const LoadedModules& loaded) : loaded_(loaded), remembered_(loaded.rows) {}
+
+  static constexpr const sframe::AbiTraits& abi() { return host_abi; }
+
+  static bool return_from_signal(StackMemory& memory, Registers& registers);
+
+  /// Finds the row of `pc`: in nearly every step it is the one that followed the last row before, of the same module.
+  /// `place` and `row` stay in processor registers: in memory they would cost a third of a step's time.
+  [[gnu::always_inline]] Stop find(std::uint64_t pc, Place& place, PackedRow& row) {
+    Place next;
+    if (place.next != 0 && remembered_.read(place.next, pc, row, next)) [[likely]] {
+      if (pc - listed_begin_ < listed_size_ || enter_listed(pc, next.module)) [[likely]] {
+        place = next;
+        return Stop::Stepped;
+      }
+    }
+    Place found;
+    PackedRow read;
+    const Stop stop = find_elsewhere(pc, place, found, read);
+    place = found;
+    row = read;
+    return stop;
+  }
+
+ private:
+  /// Finds the row if it is another one, or not remembered.
+  [[gnu::noinline]] Stop find_elsewhere(std::uint64_t pc, Place before, Place& found, PackedRow& row) {
+    const bool is_remembered = remembered_.find(pc, row, found);
+    if (!enter(pc, found.module)) return Stop::NoModule;
+    // What was in the place of an unlisted module may have left rows, and this one must not leave any.
+    const bool is_listed = listed_size_ != 0;
+    if (is_remembered && is_listed) {
+      if (before.slot != 0 && before.next == 0) remembered_.link(before.slot, found.slot);
+      return Stop::Stepped;
+    }
+    found = {};
+    const ModuleSection &own = module_->own, &provided = module_->provided;
+    Stop stop = own.is_damaged ? Stop::BadSection : row_in_section(own.view, host_abi, pc - own.bias, row);
+    if (stop != Stop::Stepped && row_in_section(provided.view, host_abi, pc - provided.bias, row) == Stop::Stepped)
+      stop = Stop::Stepped;
+    if (stop == Stop::Stepped && is_listed) found.slot = remembered_.put(pc, row, index_of(*module_));
+    return stop;
+  }
+
+  /// Makes the file that holds `pc` the current one, whether it is listed or was loaded since. `hint`: its index, if
+  /// its row was remembered.
+  bool enter(std::uint64_t pc, std::uint32_t hint) {
+    if ((module_ != nullptr && module_->contains(pc)) || enter_listed(pc, hint)) return true;
+    if (!open_unlisted(pc, unlisted_.emplace())) return false;
+    module_ = &*unlisted_;
+    return true;
+  }
+
+  bool enter_listed(std::uint64_t pc, std::uint32_t hint) {
+    module_ = hint < loaded_.modules.size() ? &loaded_.modules.data()[hint] : nullptr;
+    if (module_ == nullptr || !module_->is_permanent || !module_->contains(pc)) module_ = search(pc);
+    listed_size_ = module_ != nullptr ? module_->end - module_->begin : 0;
+    if (module_ != nullptr) listed_begin_ = module_->begin;
+    return module_ != nullptr;
+  }
+
+  /// Returns the listed file that holds `pc`, if it is loaded still.
+  [[gnu::noinline]] const LoadedModule* search(std::uint64_t pc) {
+    if (loaded_.modules.empty()) return nullptr;
+    const LoadedModule* const module = last_begin(loaded_.modules, pc);
+    if (!module->contains(pc)) return nullptr;
+    if (module->is_permanent) return module;
+    const std::size_t index = index_of(*module);
+    const std::uint64_t bit = index < 64 ? std::uint64_t{1} << index : 0;
+    if ((seen_ & bit) == 0 && !is_same_file(module->identity, pc)) return nullptr;
+    seen_ |= bit;
+    return module;
+  }
+
+  std::size_t index_of(const LoadedModule& listed) const {
+    return static_cast<std::size_t>(&listed - loaded_.modules.data());
+  }
+
+  const LoadedModules& loaded_;
+  RowCache remembered_;
+  const LoadedModule* module_ = nullptr;
+  std::uint64_t listed_begin_ = 0, listed_size_ = 0;  ///< the code of `module_`, if that is listed
+  std::uint64_t seen_ = 0;                            ///< bit n: the n-th module is still loaded
+  std::optional<LoadedModule> unlisted_;
+};
+
+int walk_this_thread(Registers& registers, Range known, void** buffer, int size, Stop& stop) {
+  if (size <= 0) return 0;
+  const LoadedModules& loaded = enter_modules();
+  LoadedRows rows(loaded);
+  StackMemory memory(known, loaded.main_stack);
+  const std::size_t count =
+      Walk(rows, memory, registers, std::span<void*>(buffer, static_cast<std::size_t>(size))).run(stop);
+  leave_modules();
+  return static_cast<int>(count);
+}
+
+void read_ucontext(const void* data, Registers& registers) {
+  const auto& context = *static_cast<const ucontext_t*>(data);
+  // On aarch64 fault_address comes first.
+  constexpr std::size_t first_word = host_abi.abi == sframe::Abi::Amd64 || host_abi.abi == sframe::Abi::S390x ? 0 : 1;
+  const auto* const words = reinterpret_cast<const std::byte*>(&context.uc_mcontext) + 8 * first_word;
+  registers.pc_is_exact = 1;
+  read_saved(
+      saved_for_signal(host_abi.abi),
+      [&](std::uint8_t word, std::uint64_t& value) {
+        std::memcpy(&value, words + std::size_t{8} * word, sizeof value);
+        return true;
+      },
+      registers);
+}
+
+Range known_stack(const void* data, const Registers& interrupted, std::uint64_t here) {
+  constexpr std::uint64_t farthest = 1U << 18U;  // bytes of the kernel's frame and the handler's callees: some KiB
+  constexpr std::uint64_t red_zone = 160;        // the largest of the three machines': the kernel writes below it
+  const stack_t& alternate = static_cast<const ucontext_t*>(data)->uc_stack;
+  const std::uint64_t sp = interrupted.values[host_abi.stack_pointer];
+  const bool on_alternate = here - reinterpret_cast<std::uint64_t>(alternate.ss_sp) < alternate.ss_size;
+  if (on_alternate || sp <= here || sp - here > farthest) return {};
+  return {here, sp - red_zone};
+}
+
+/// If the instruction at the PC is the system call that a signal's handler returns to, puts the interrupted registers
+/// into `registers`, and leaves these as they are otherwise. Reads nothing that cannot be read.
+bool LoadedRows::return_from_signal(StackMemory& memory, Registers& registers) {
+  if (!registers.knows(host_abi.stack_pointer)) return false;
+  StackMemory code({}, {});
+  const SignalFrame frame =
+      find_signal_frame(host_abi.abi, registers.pc, [&](std::uint64_t address, std::span<std::byte> bytes) {
+        // An instruction is in one aligned word, and so in one page.
+        std::uint64_t word = 0;
+        if (address % bytes.size() != 0 || !code.word(address / 8 * 8, word)) return false;
+        std::memcpy(bytes.data(), reinterpret_cast<const std::byte*>(&word) + address % 8, bytes.size());
+        return true;
+      });
+  if (frame.registers_at == 0) return false;
+  const std::uint64_t first = registers.values[host_abi.stack_pointer] + frame.registers_at;
+  Registers interrupted;
+  const auto word_at = [&](std::uint8_t word, std::uint64_t& value) {
+    return memory.word(first + std::uint64_t{8} * word, value);
+  };
+  if (!read_saved(saved_for_signal(host_abi.abi), word_at, interrupted) || interrupted.pc == 0) return false;
+  registers = interrupted;
+  return true;
+}
+
+}  // namespace
+}  // namespace sframe_gen::unwind

@@ -19,26 +19,26 @@ constexpr std::uint64_t first_page = 4096;                ///< bytes, however la
 
 /// What the C library says of the file that holds `pc`, with the names that dl_find_object has for it.
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
-using Found = dl_find_object;
+using LoaderAnswer = dl_find_object;
 /// False: it knows none, or cannot tell.
-bool find_object(std::uint64_t pc, Found& found) {
+bool find_object(std::uint64_t pc, LoaderAnswer& found) {
   return _dl_find_object != nullptr && _dl_find_object(pointer_to(pc), &found) == 0;
 }
 #else
-struct Found {
+struct LoaderAnswer {
   const struct link_map* dlfo_link_map;
   const void* dlfo_eh_frame;
   const void *dlfo_map_start, *dlfo_map_end;
 };
-bool find_object(std::uint64_t, Found&) {
+bool find_object(std::uint64_t, LoaderAnswer&) {
   return false;
 }
 #endif
 
-std::uint64_t begin_of(const Found& found) {
+std::uint64_t begin_of(const LoaderAnswer& found) {
   return reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
 }
-std::uint64_t end_of(const Found& found) {
+std::uint64_t end_of(const LoaderAnswer& found) {
   return reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
 }
 
@@ -130,7 +130,7 @@ FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias) 
     const bool may_have_build_id = segment.p_type == PT_NOTE && segment.p_align < 8 && file.identity.build_id_size == 0;
     if (may_have_build_id && is_in_memory(segments, segment)) find_build_id(segment, bias, file.identity);
   }
-  Found found;
+  LoaderAnswer found;
   if (find_object(file.begin, found)) {
     file.identity.link_map = found.dlfo_link_map;
     file.identity.eh_frame = found.dlfo_eh_frame;
@@ -149,7 +149,7 @@ namespace {
 
 /// Whether the C library says of `pc` what it said of the file; also that it knows nothing of either.
 bool is_found_as(const FileIdentity& identity, std::uint64_t pc) {
-  Found found;  // Not cleared: that would take a quarter of this function's time.
+  LoaderAnswer found;  // Not cleared: that would take a quarter of this function's time.
   if (!find_object(pc, found)) return identity.link_map == nullptr;
   return found.dlfo_link_map == identity.link_map && found.dlfo_eh_frame == identity.eh_frame &&
          begin_of(found) == identity.map_begin && end_of(found) == identity.map_end;
@@ -171,7 +171,7 @@ bool is_same_file(const FileIdentity& identity, std::uint64_t pc) {
 }
 
 ProgramHeaders program_headers_at(std::uint64_t pc) {
-  Found found;
+  LoaderAnswer found;
   if (!find_object(pc, found)) return {};
   const std::uint64_t begin = begin_of(found);
   if (found.dlfo_link_map == nullptr || end_of(found) - begin < first_page || !is_readable(begin)) return {};

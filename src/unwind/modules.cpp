@@ -104,7 +104,7 @@ void open(ModuleSection& section, const void* bytes, std::size_t size, std::uint
 }
 
 /// The same file as it was in the list before, or null.
-const LoadedModule* find_known(const LoadedModule& module) {
+const LoadedModule* same_as_before(const LoadedModule& module) {
   if (current == nullptr) return nullptr;
   for (const LoadedModule& known : current->modules) {
     if (known.begin == module.begin && known.end == module.end && is_same_file(known.identity, module.begin)) {
@@ -131,8 +131,8 @@ void insert(std::span<LoadedModule>& modules, const LoadedModule& module) {
 /// code, and the C library that it calls, are needed by every walk.
 bool is_needed(const LoadedModule& module, std::size_t position, std::size_t at_start) {
   if (position < at_start) return true;
-  const auto holds = [&](std::uint64_t address) { return address - module.begin < module.end - module.begin; };
-  return holds(reinterpret_cast<std::uint64_t>(&current)) || holds(reinterpret_cast<std::uint64_t>(&::dl_iterate_phdr));
+  return module.contains(reinterpret_cast<std::uint64_t>(&current)) ||
+         module.contains(reinterpret_cast<std::uint64_t>(&::dl_iterate_phdr));
 }
 
 int add_module(dl_phdr_info* info, std::size_t, void* data) {
@@ -146,7 +146,7 @@ int add_module(dl_phdr_info* info, std::size_t, void* data) {
   module.bias = info->dlpi_addr;
   module.identity = file.identity;
   module.is_permanent = is_needed(module, look.made->modules.size(), look.at_start);
-  if (const LoadedModule* const known = find_known(module)) {
+  if (const LoadedModule* const known = same_as_before(module)) {
     module = *known;
     add_user(module.own.table);
     add_user(module.provided.table);
@@ -305,7 +305,7 @@ void forget_modules() {
   ::pthread_mutex_unlock(&looking);
 }
 
-bool open_unseen(std::uint64_t pc, LoadedModule& module) {
+bool open_unlisted(std::uint64_t pc, LoadedModule& module) {
   const ProgramHeaders headers = program_headers_at(pc);
   if (headers.segments.empty()) return false;
   const FileInMemory file = describe(headers.segments, headers.bias);

@@ -33,6 +33,8 @@ struct LoadedModule {
   ModuleSection provided;  ///< says what `own` does not
   FileIdentity identity;
   bool was_asked_for = false;  ///< for `provided`
+
+  bool contains(std::uint64_t pc) const { return pc - begin < end - begin; }
 };
 
 struct LoadedModules {
@@ -53,6 +55,6 @@ void forget_modules();
 
 /// Opens the module that holds `pc`, if it was loaded since the last look and the C library can tell where it is. Only
 /// the header of its section is checked, as there is no time for more.
-bool open_unseen(std::uint64_t pc, LoadedModule& module);
+bool open_unlisted(std::uint64_t pc, LoadedModule& module);
 
 }  // namespace sframe_gen::unwind

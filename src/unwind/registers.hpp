@@ -13,6 +13,18 @@
 /// Where Linux saves registers: for a signal's handler, for a debugger, for perf.
 namespace sframe_gen::unwind {
 
+/// The machine that this runs on.
+#if defined(__x86_64__)
+inline constexpr sframe::AbiTraits host_abi = sframe::amd64_traits;
+#elif defined(__aarch64__)
+inline constexpr sframe::AbiTraits host_abi =
+    host_endian == Endian::Big ? sframe::aarch64_big_traits : sframe::aarch64_traits;
+#elif defined(__s390x__)
+inline constexpr sframe::AbiTraits host_abi = sframe::s390x_traits;
+#else
+#error "SFrame has ABIs for x86-64, aarch64 and s390x"
+#endif
+
 /// Word `word` of a structure holds the register with this DWARF number.
 struct SavedRegister {
   std::uint8_t word, number;

@@ -33,7 +33,7 @@ bool is_readable(std::uint64_t address) {
 
 StackMemory::StackMemory(Range known, Range main_stack) : main_stack_(main_stack) {
   if (known.begin >= known.end) return;
-  if (holds(main_stack, known.begin, known.end - known.begin)) {
+  if (covers(main_stack, known.begin, known.end - known.begin)) {
     take(main_stack);
   } else {
     take({page_of(known.begin), page_of(known.end - 1) + page});
@@ -46,7 +46,7 @@ void StackMemory::take(Range range) {
 }
 
 [[gnu::noinline, gnu::cold]] bool StackMemory::reach(std::uint64_t address) {
-  if (holds(main_stack_, address, 8)) {
+  if (covers(main_stack_, address, 8)) {
     take(main_stack_);
     return true;
   }
@@ -106,7 +106,7 @@ Range find_mapping(int maps, std::uint64_t address) {
     for (ssize_t i = 0; i < count; ++i) {
       if (!line.take(bytes[i])) continue;
       const Range range = line.readable_range();
-      if (holds(range, address, 1)) return range;
+      if (covers(range, address, 1)) return range;
       line.clear();
     }
   }

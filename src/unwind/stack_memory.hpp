@@ -16,7 +16,7 @@ inline void* pointer_to(std::uint64_t address) {
 bool is_readable(std::uint64_t address);
 
 /// Whether `size` bytes from `address` on, whose end may wrap, are in the range.
-inline bool holds(const Range& range, std::uint64_t address, std::uint64_t size) {
+inline bool covers(const Range& range, std::uint64_t address, std::uint64_t size) {
   return range.contains(address) && range.end - address >= size;
 }
 

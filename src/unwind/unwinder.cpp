@@ -32,16 +32,13 @@ class ReadByCaller {
   bool swap_;
 };
 
-bool holds(const Module& module, std::uint64_t pc) {
-  return module.begin <= pc && pc < module.end;
-}
-
 /// Returns the module that holds `pc`, or null. Modules that do not ascend are searched one by one.
 const Module* find_module(std::span<const Module> modules, std::uint64_t pc) {
+  const auto is_in = [pc](const Module& module) { return module.begin <= pc && pc < module.end; };
   if (modules.empty()) return nullptr;
-  if (const Module* const last = last_begin(modules, pc); holds(*last, pc)) return last;
+  if (const Module* const last = last_begin(modules, pc); is_in(*last)) return last;
   for (const Module& module : modules) {
-    if (holds(module, pc)) return &module;
+    if (is_in(module)) return &module;
   }
   return nullptr;
 }
@@ -53,16 +50,16 @@ class GivenRows {
   GivenRows(const Walked& walked, const sframe::AbiTraits* abi)
       : walked_(walked), abi_(abi), remembered_(walked.rows) {}
 
+  using Place = RowCache::Place;
+
   const sframe::AbiTraits& abi() const { return abi_ != nullptr ? *abi_ : sframe::amd64_traits; }
 
-  Stop find(std::uint64_t pc, RowCache::Found&, PackedRow& row) const {
-    RowCache::Found unused;
-    if (remembered_.find(pc, 0, row, unused)) return abi_ != nullptr ? Stop::Stepped : Stop::BadSection;
+  Stop find(std::uint64_t pc, Place& place, PackedRow& row) const {
+    if (remembered_.find(pc, row, place)) return abi_ != nullptr ? Stop::Stepped : Stop::BadSection;
     const Module* const module = find_module(walked_.modules, pc);
     if (module == nullptr) return Stop::NoModule;
-    if (module->view == nullptr || !module->view->is_open()) return Stop::NoSection;
-    if (module->view->abi() != abi_->abi) return Stop::BadSection;
-    const Stop stop = find_row(*module->view, *abi_, pc - module->bias, row);
+    if (module->view == nullptr) return Stop::NoSection;
+    const Stop stop = row_in_section(*module->view, abi(), pc - module->bias, row);
     if (stop == Stop::Stepped) remembered_.put(pc, row, 0);
     return stop;
   }
@@ -89,8 +86,7 @@ Unwinder::Unwinder(const Walked& walked) noexcept : walked_(walked) {
 Stop Unwinder::step(Registers& registers) const noexcept {
   GivenRows rows(walked_, abi_);
   ReadByCaller memory(walked_, abi_);
-  RowCache::Found unused;
-  return unwind::step(rows, memory, unused, registers);
+  return Walk(rows, memory, registers, std::span<std::uint64_t>()).step();
 }
 
 std::size_t Unwinder::walk(Registers& registers, std::span<std::uint64_t> pcs, Stop& stop) const noexcept {

@@ -7,18 +7,82 @@
 
 #include "sframe/format.hpp"
 #include "sframe_gen/unwind.hpp"
+#include "sframe_gen/view.hpp"
 #include "unwind/registers.hpp"
-#include "unwind/row_cache.hpp"
 
-/// From frame to frame, of this process or another one. What differs between the two are where rows are found and how
-/// memory is read:
-///
-///     Rows:   const sframe::AbiTraits& abi()
-///             Stop find(pc, RowCache::Found& place, PackedRow& row)   `place` is the last row's, and then this one's
-///             bool return_from_signal(memory, registers)              as find_signal_frame() has it
-///     Memory: bool word(address, value&)                              in the order of the walked machine's bytes
-///             std::uint64_t plain(address)                            without a signature
 namespace sframe_gen::unwind {
+
+/// A row in 16 bytes, as steps take it: bases are indices into a frame's registers.
+struct PackedRow {
+  static constexpr std::uint8_t cfa = 32;      ///< as a base
+  static constexpr std::uint8_t unknown = 33;  ///< a register that no frame knows
+  static constexpr std::uint8_t cfa_dereferenced = 1, ra_dereferenced = 2, fp_dereferenced = 4, mangled_ra = 8,
+                                signal_frame = 16, outermost = 32;
+  /// The row of nearly every function: CFA = SP or FP + offset, RA = *(CFA + offset), FP = *(CFA + offset) or
+  /// unchanged.
+  static constexpr std::uint8_t common = 64, cfa_from_fp = 128;
+
+  std::int32_t cfa_offset = 0, ra_offset = 0, fp_offset = 0;
+  std::uint8_t cfa_base = unknown, ra_base = unknown, fp_base = unknown;
+  std::uint8_t flags = 0;
+
+  bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
+};
+static_assert(sizeof(PackedRow) == 16);
+
+/// Returns which of the two flags of the common form a row has.
+inline std::uint8_t common_form(const PackedRow& row, const sframe::AbiTraits& abi) {
+  const bool unusual = row.has(PackedRow::cfa_dereferenced | PackedRow::mangled_ra | PackedRow::signal_frame);
+  const bool from_fp = row.cfa_base == abi.frame_pointer;
+  const bool ra_saved = row.ra_base == PackedRow::cfa && row.has(PackedRow::ra_dereferenced);
+  const bool fp_saved = row.fp_base == PackedRow::cfa && row.has(PackedRow::fp_dereferenced);
+  const bool fp_kept = row.fp_base == abi.frame_pointer && row.fp_offset == 0 && !row.has(PackedRow::fp_dereferenced);
+  if (unusual || !ra_saved || !(fp_saved || fp_kept) || !(from_fp || row.cfa_base == abi.stack_pointer)) return 0;
+  return from_fp ? PackedRow::common | PackedRow::cfa_from_fp : PackedRow::common;
+}
+
+inline PackedRow packed(const sframe::UnwindRow& row, const sframe::AbiTraits& abi) {
+  PackedRow made;
+  const auto pack = [&made](const sframe::UnwindRule& rule, std::uint8_t& base, std::int32_t& offset,
+                            std::uint8_t dereferenced) {
+    if (rule.base == sframe::UnwindRule::cfa) {
+      base = PackedRow::cfa;
+    } else if (rule.base < Registers::count) {
+      base = static_cast<std::uint8_t>(rule.base);
+    }
+    offset = rule.offset;
+    if (rule.dereferenced) made.flags |= dereferenced;
+  };
+  pack(row.cfa, made.cfa_base, made.cfa_offset, PackedRow::cfa_dereferenced);
+  pack(row.return_address, made.ra_base, made.ra_offset, PackedRow::ra_dereferenced);
+  pack(row.frame_pointer, made.fp_base, made.fp_offset, PackedRow::fp_dereferenced);
+  if (row.mangled_ra) made.flags |= PackedRow::mangled_ra;
+  if (row.signal_frame) made.flags |= PackedRow::signal_frame;
+  made.flags |= common_form(made, abi);
+  return made;
+}
+
+/// Looks up what a section has for `pc`, an address as the view knows it.
+inline Stop row_in_section(const sframe::SectionView& view, const sframe::AbiTraits& abi, std::uint64_t pc,
+                           PackedRow& row) {
+  if (!view.is_open()) return Stop::NoSection;
+  if (view.abi() != abi.abi) return Stop::BadSection;
+  const sframe::Lookup found = view.lookup(pc);
+  switch (found.kind) {
+    case sframe::Lookup::Kind::Nothing:
+      return Stop::NoRow;
+    case sframe::Lookup::Kind::Damaged:
+      return Stop::BadSection;
+    case sframe::Lookup::Kind::Outermost:
+      row = {};
+      row.flags = PackedRow::outermost;
+      return Stop::Stepped;
+    case sframe::Lookup::Kind::Row:
+      break;
+  }
+  row = packed(found.row, abi);
+  return Stop::Stepped;
+}
 
 /// Returns the last of ascending modules that begins at or before `pc`, or the first one. There must be one.
 template <typename Module>
@@ -30,117 +94,41 @@ const Module* last_begin(std::span<Module> modules, std::uint64_t pc) {
   return first;
 }
 
-/// Returns a base plus an offset.
-inline std::uint64_t moved(std::uint64_t base, std::int32_t offset) {
-  return base + static_cast<std::uint64_t>(std::int64_t{offset});
-}
-
-/// Whether the caller's frame lies where a caller's can. A stack grows down, so the caller's SP is above; only an
-/// interrupted function need not have pushed anything. Another stack may lie anywhere: a signal's, or one that the CFA
-/// was read from. What comes back to itself is never left.
-inline bool makes_progress(const PackedRow& row, const Registers& from, std::uint32_t sp_number, std::uint64_t sp,
-                           std::uint64_t pc) {
-  if (!from.knows(sp_number)) return true;
-  const std::uint64_t before = from.values[sp_number];
-  if (sp == before && pc == from.pc) return false;
-  if (row.has(PackedRow::signal_frame | PackedRow::cfa_dereferenced)) return true;
-  return from.pc_is_exact != 0 ? sp >= before : sp > before;
-}
-
-/// Puts the other registers of code that a signal has interrupted into `registers`, which are still those of the signal
-/// frame, and returns which. The kernel has saved all of them in one array, and a signal frame's rules say where that
-/// is: SP, FP and PC are in it at distances that no other array has. None, if the rules are others. Reads nothing that
-/// a row does not vouch for.
-template <typename Memory>
-std::uint32_t restore_interrupted(const PackedRow& row, const sframe::AbiTraits& abi, Memory& memory,
-                                  Registers& registers) {
-  constexpr std::uint8_t all = PackedRow::cfa_dereferenced | PackedRow::ra_dereferenced | PackedRow::fp_dereferenced;
-  const std::uint32_t sp = abi.stack_pointer;
-  const SavedRegisters saved = saved_for_signal(abi.abi);
-  const std::int64_t first = row.cfa_offset - 8 * std::int64_t{saved.word_of(sp)};
-  const bool in_place = row.fp_offset == first + 8 * std::int64_t{saved.word_of(abi.frame_pointer)} &&
-                        row.ra_offset == first + 8 * std::int64_t{saved.pc};
-  const bool from_sp = row.cfa_base == sp && row.ra_base == sp && row.fp_base == sp;
-  // Where the CFA is not the caller's SP, none is read from an array.
-  if ((row.flags & all) != all || !from_sp || !in_place || first < 0 || abi.stack_pointer_bias != 0) return 0;
-  const std::uint64_t begin = registers.values[sp] + static_cast<std::uint64_t>(first);
-  std::uint32_t known = 0;
-  for (const SavedRegister& one : saved.registers) {
-    std::uint64_t value = 0;
-    if (!memory.word(begin + std::uint64_t{8} * one.word, value)) continue;
-    registers.values[one.number] = value;
-    known |= 1U << one.number;
-  }
-  return known;
-}
-
-/// Makes `registers` the caller's, if it returns Stepped.
-template <typename Memory>
-Stop apply(const PackedRow& row, const sframe::AbiTraits& abi, Memory& memory, Registers& registers) {
-  if (row.has(PackedRow::outermost)) return Stop::Outermost;
-  if (!registers.knows(row.cfa_base)) return Stop::UnknownRegister;
-  std::uint64_t cfa = moved(registers.values[row.cfa_base], row.cfa_offset);
-  if (row.has(PackedRow::cfa_dereferenced) && !memory.word(cfa, cfa)) return Stop::UnreadableMemory;
-
-  const bool ra_from_cfa = row.ra_base == PackedRow::cfa;
-  if (!ra_from_cfa && !registers.knows(row.ra_base)) return Stop::UnknownRegister;
-  std::uint64_t pc = moved(ra_from_cfa ? cfa : registers.values[row.ra_base], row.ra_offset);
-  if (row.has(PackedRow::ra_dereferenced) && !memory.word(pc, pc)) return Stop::UnreadableMemory;
-  if (row.has(PackedRow::mangled_ra)) pc = memory.plain(pc);
-  if (pc == 0) return Stop::Outermost;
-
-  // GCC's CFI of realigned frames is off by an instruction: once the epilogue has popped rbp, its rule still counts
-  // from rbp, now the caller's. A frame pointer that cannot be had does no harm as long as no frame asks for it.
-  const bool fp_from_cfa = row.fp_base == PackedRow::cfa;
-  bool fp_known = fp_from_cfa || registers.knows(row.fp_base);
-  std::uint64_t fp = 0;
-  if (fp_known) {
-    fp = moved(fp_from_cfa ? cfa : registers.values[row.fp_base], row.fp_offset);
-    if (row.has(PackedRow::fp_dereferenced)) fp_known = memory.word(fp, fp);
-  }
-
-  const std::uint64_t sp = moved(cfa, abi.stack_pointer_bias);
-  if (!makes_progress(row, registers, abi.stack_pointer, sp, pc)) return Stop::NoProgress;
-  const bool interrupted = row.has(PackedRow::signal_frame);
-  std::uint32_t others = 0;
-  if (interrupted) others = restore_interrupted(row, abi, memory, registers);
-  registers.pc = pc;
-  registers.pc_is_exact = interrupted ? 1 : 0;
-  registers.values[abi.stack_pointer] = sp;
-  registers.values[abi.frame_pointer] = fp;
-  others &= ~(1U << abi.frame_pointer);
-  registers.known = others | 1U << abi.stack_pointer | (fp_known ? 1U << abi.frame_pointer : 0U);
-  return Stop::Stepped;
-}
-
-/// To the caller of the frame in `registers`, which stay as they are unless it returns Stepped.
-template <typename Rows, typename Memory>
-Stop step(Rows& rows, Memory& memory, RowCache::Found& place, Registers& registers) {
-  PackedRow row;
-  const Stop stop = rows.find(registers.pc - (registers.pc_is_exact != 0 ? 0 : 1), place, row);
-  if (stop == Stop::Stepped) return apply(row, rows.abi(), memory, registers);
-  return stop != Stop::BadSection && rows.return_from_signal(memory, registers) ? Stop::Stepped : stop;
-}
-
-/// A walk into `pcs`, from the frame in `registers` outwards; these become the last frame's.
+/// A walk from the frame in `registers` outwards, of this process or another one; these become the last frame's. What
+/// differs between processes are where rows are found and how memory is read:
+///
+///     Rows:   const sframe::AbiTraits& abi()
+///             Place                                        where a row was found
+///             Stop find(pc, Place& place, PackedRow& row)  `place` is the last row's, and then this one's
+///             bool return_from_signal(memory, registers)   as find_signal_frame() has it
+///     Memory: bool word(address, value&)                   in the order of the walked machine's bytes
+///             std::uint64_t plain(address)                 without a signature
 template <typename Rows, typename Memory, typename Pc>
 class Walk {
  public:
   Walk(Rows& rows, Memory& memory, Registers& registers, std::span<Pc> pcs)
       : rows_(rows), memory_(memory), registers_(registers), pcs_(pcs) {}
 
-  /// Returns the number of frames. `stop` is Stepped if there is no room for more.
+  /// Returns the number of frames whose PCs are in `pcs`. `stop` is Stepped if there is no room for more.
   std::size_t run(Stop& stop) {
     stop = Stop::Stepped;
     if (!pcs_.empty()) add(registers_.pc);
     while (count_ < pcs_.size()) {
       run_common();
       if (count_ == pcs_.size()) break;
-      stop = step(rows_, memory_, place_, registers_);
+      stop = step();
       if (stop != Stop::Stepped) break;
       add(registers_.pc);
     }
     return count_;
+  }
+
+  /// Goes to the caller of the frame in `registers`, which stay as they are unless it returns Stepped.
+  Stop step() {
+    PackedRow row;
+    const Stop stop = rows_.find(registers_.pc - (registers_.pc_is_exact != 0 ? 0 : 1), place_, row);
+    if (stop == Stop::Stepped) return apply(row);
+    return stop != Stop::BadSection && rows_.return_from_signal(memory_, registers_) ? Stop::Stepped : stop;
   }
 
  private:
@@ -159,7 +147,7 @@ class Walk {
     Caller frame{registers_.pc, registers_.values[abi.stack_pointer], registers_.values[abi.frame_pointer]};
     std::uint64_t pc_of_row = 0;
     PackedRow row;
-    RowCache::Found place = place_;
+    typename Rows::Place place = place_;
     const std::size_t before = count_;
     while (count_ < pcs_.size()) {
       // In a recursion, what a row says need not wait for the return address.
@@ -167,7 +155,7 @@ class Walk {
         if (rows_.find(frame.pc - 1, place, row) != Stop::Stepped) break;
         pc_of_row = frame.pc;
       }
-      if (!row.has(PackedRow::common) || !step_common(row, abi, frame)) break;
+      if (!row.has(PackedRow::common) || !apply_common(row, abi, frame)) break;
       add(frame.pc);
     }
     place_ = place;
@@ -178,8 +166,8 @@ class Walk {
     registers_.known = 1U << abi.stack_pointer | 1U << abi.frame_pointer;
   }
 
-  /// One step by a row of the common form. False: step() finds out why not.
-  bool step_common(const PackedRow& row, const sframe::AbiTraits& abi, Caller& frame) {
+  /// One step by a row of the common form. False: apply() finds out why not.
+  bool apply_common(const PackedRow& row, const sframe::AbiTraits& abi, Caller& frame) {
     const std::uint64_t cfa = moved(row.has(PackedRow::cfa_from_fp) ? frame.fp : frame.sp, row.cfa_offset);
     const std::uint64_t sp = moved(cfa, abi.stack_pointer_bias);
     std::uint64_t pc = 0;
@@ -190,9 +178,91 @@ class Walk {
     return true;
   }
 
+  /// One step by any row.
+  Stop apply(const PackedRow& row) {
+    const sframe::AbiTraits& abi = rows_.abi();
+    Registers& registers = registers_;
+    if (row.has(PackedRow::outermost)) return Stop::Outermost;
+    if (!registers.knows(row.cfa_base)) return Stop::UnknownRegister;
+    std::uint64_t cfa = moved(registers.values[row.cfa_base], row.cfa_offset);
+    if (row.has(PackedRow::cfa_dereferenced) && !memory_.word(cfa, cfa)) return Stop::UnreadableMemory;
+
+    const bool ra_from_cfa = row.ra_base == PackedRow::cfa;
+    if (!ra_from_cfa && !registers.knows(row.ra_base)) return Stop::UnknownRegister;
+    std::uint64_t pc = moved(ra_from_cfa ? cfa : registers.values[row.ra_base], row.ra_offset);
+    if (row.has(PackedRow::ra_dereferenced) && !memory_.word(pc, pc)) return Stop::UnreadableMemory;
+    if (row.has(PackedRow::mangled_ra)) pc = memory_.plain(pc);
+    if (pc == 0) return Stop::Outermost;
+
+    // GCC's CFI of realigned frames is off by an instruction: once the epilogue has popped rbp, its rule still counts
+    // from rbp, now the caller's. A frame pointer that cannot be had does no harm as long as no frame asks for it.
+    const bool fp_from_cfa = row.fp_base == PackedRow::cfa;
+    bool fp_known = fp_from_cfa || registers.knows(row.fp_base);
+    std::uint64_t fp = 0;
+    if (fp_known) {
+      fp = moved(fp_from_cfa ? cfa : registers.values[row.fp_base], row.fp_offset);
+      if (row.has(PackedRow::fp_dereferenced)) fp_known = memory_.word(fp, fp);
+    }
+
+    const std::uint64_t sp = moved(cfa, abi.stack_pointer_bias);
+    if (!makes_progress(row, sp, pc)) return Stop::NoProgress;
+    const bool interrupted = row.has(PackedRow::signal_frame);
+    std::uint32_t others = 0;
+    if (interrupted) others = restore_interrupted(row);
+    registers.pc = pc;
+    registers.pc_is_exact = interrupted ? 1 : 0;
+    registers.values[abi.stack_pointer] = sp;
+    registers.values[abi.frame_pointer] = fp;
+    others &= ~(1U << abi.frame_pointer);
+    registers.known = others | 1U << abi.stack_pointer | (fp_known ? 1U << abi.frame_pointer : 0U);
+    return Stop::Stepped;
+  }
+
+  /// Whether the caller's frame is where a caller's can be. A stack grows down, so the caller's SP is higher; only an
+  /// interrupted function need not have pushed anything. Another stack may be anywhere: a signal's, or one that the CFA
+  /// was read from. A frame that is its own caller is never left.
+  bool makes_progress(const PackedRow& row, std::uint64_t sp, std::uint64_t pc) const {
+    const std::uint32_t number = rows_.abi().stack_pointer;
+    if (!registers_.knows(number)) return true;
+    const std::uint64_t before = registers_.values[number];
+    if (sp == before && pc == registers_.pc) return false;
+    if (row.has(PackedRow::signal_frame | PackedRow::cfa_dereferenced)) return true;
+    return registers_.pc_is_exact != 0 ? sp >= before : sp > before;
+  }
+
+  /// Puts the other registers of code that a signal has interrupted into `registers`, which are still those of the
+  /// signal frame, and returns which. The kernel has saved all of them in one array, and a signal frame's rules say
+  /// where that is: SP, FP and PC are in it at distances that no other array has. None, if the rules are others. Reads
+  /// nothing that a row does not vouch for.
+  std::uint32_t restore_interrupted(const PackedRow& row) {
+    constexpr std::uint8_t all = PackedRow::cfa_dereferenced | PackedRow::ra_dereferenced | PackedRow::fp_dereferenced;
+    const sframe::AbiTraits& abi = rows_.abi();
+    const std::uint32_t sp = abi.stack_pointer;
+    const SavedRegisters saved = saved_for_signal(abi.abi);
+    const std::int64_t first = row.cfa_offset - 8 * std::int64_t{saved.word_of(sp)};
+    const bool in_place = row.fp_offset == first + 8 * std::int64_t{saved.word_of(abi.frame_pointer)} &&
+                          row.ra_offset == first + 8 * std::int64_t{saved.pc};
+    const bool from_sp = row.cfa_base == sp && row.ra_base == sp && row.fp_base == sp;
+    // Where the CFA is not the caller's SP, none is read from an array.
+    if ((row.flags & all) != all || !from_sp || !in_place || first < 0 || abi.stack_pointer_bias != 0) return 0;
+    const std::uint64_t begin = registers_.values[sp] + static_cast<std::uint64_t>(first);
+    std::uint32_t known = 0;
+    for (const SavedRegister& one : saved.registers) {
+      std::uint64_t value = 0;
+      if (!memory_.word(begin + std::uint64_t{8} * one.word, value)) continue;
+      registers_.values[one.number] = value;
+      known |= 1U << one.number;
+    }
+    return known;
+  }
+
+  static std::uint64_t moved(std::uint64_t base, std::int32_t offset) {
+    return base + static_cast<std::uint64_t>(std::int64_t{offset});
+  }
+
   Rows& rows_;
   Memory& memory_;
-  RowCache::Found place_;  ///< of the last row
+  typename Rows::Place place_;  ///< of the last row
   Registers& registers_;
   std::span<Pc> pcs_;
   std::size_t count_ = 0;

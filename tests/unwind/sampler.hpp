@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "walk.hpp"
+#include "own_walks.hpp"
 
 /// Runs code one instruction at a time and walks the stack at each, by .sframe and by libgcc.
 namespace sframe_gen::unwind {

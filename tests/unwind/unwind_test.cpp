@@ -166,8 +166,8 @@ TEST(Unwind, RemembersRows) {
   }
 }
 
-/// A guess saves time where it is right, and changes nothing where it is not.
-TEST(RowCache, LooksWhereItGuesses) {
+/// A link saves time where it is right, and changes nothing where it is not.
+TEST(RowCache, LeadsToTheRowThatFollowedFirst) {
   RowSlot slots[64]{};
   const RowCache cache(slots);
   constexpr std::uint64_t callee = 0x1010, caller = 0x2020, other_caller = 0x3030;
@@ -177,24 +177,26 @@ TEST(RowCache, LooksWhereItGuesses) {
     row.cfa_offset = static_cast<std::int32_t>(pc);
     slot_of[pc] = cache.put(pc, row, 7);
   }
-  cache.follow(slot_of[callee], slot_of[caller]);
-  cache.follow(slot_of[callee], slot_of[other_caller]);
-  RowCache::Found found;
-  ASSERT_TRUE(cache.find(callee, 0, row, found));
-  EXPECT_EQ(found.number, 7U);
+  cache.link(slot_of[callee], slot_of[caller]);
+  cache.link(slot_of[callee], slot_of[other_caller]);
+  RowCache::Place found;
+  ASSERT_TRUE(cache.find(callee, row, found));
+  EXPECT_EQ(found.module, 7U);
   ASSERT_EQ(found.next, slot_of[caller]);
-  for (const std::uint32_t guess : {0U, 63U, 64U, 0xffffffffU, slot_of[caller], slot_of[other_caller]}) {
+  for (const std::uint32_t slot : {0U, 63U, slot_of[caller], slot_of[other_caller]}) {
     for (const std::uint64_t pc : {caller, other_caller}) {
-      ASSERT_TRUE(cache.find(pc, guess, row, found)) << guess;
-      EXPECT_EQ(row.cfa_offset, static_cast<std::int32_t>(pc)) << guess;
+      ASSERT_EQ(cache.read(slot, pc, row, found), slot == slot_of[pc]) << slot;
+      ASSERT_TRUE(cache.find(pc, row, found));
+      EXPECT_EQ(row.cfa_offset, static_cast<std::int32_t>(pc));
       EXPECT_EQ(found.slot, slot_of[pc]);
     }
-    EXPECT_FALSE(cache.find(0x4040, guess, row, found));
+    EXPECT_FALSE(cache.read(slot, 0x4040, row, found));
   }
-  // What is written over is not found by an old guess.
+  EXPECT_FALSE(cache.find(0x4040, row, found));
+  // What is written over has no old link.
   cache.put(caller, row, 8);
-  ASSERT_TRUE(cache.find(caller, slot_of[caller], row, found));
-  EXPECT_EQ(found.number, 8U);
+  ASSERT_TRUE(cache.read(slot_of[caller], caller, row, found));
+  EXPECT_EQ(found.module, 8U);
   EXPECT_EQ(found.next, 0U);
 }
 

@@ -33,17 +33,7 @@ auto words_of(std::span<const std::byte> bytes, Endian endian) {
 }  // namespace
 
 sframe::Abi host_abi() {
-#if defined __x86_64__
-  return sframe::Abi::Amd64;
-#elif defined __aarch64__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  return sframe::Abi::Aarch64Little;
-#elif defined __aarch64__
-  return sframe::Abi::Aarch64Big;
-#elif defined __s390x__
-  return sframe::Abi::S390x;
-#else
-#error "no SFrame ABI"
-#endif
+  return unwind::host_abi.abi;
 }
 
 std::optional<unwind::Registers> general_registers(sframe::Abi abi, std::span<const std::byte> bytes) {

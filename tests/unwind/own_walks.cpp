@@ -1,4 +1,4 @@
-#include "walk.hpp"
+#include "own_walks.hpp"
 
 #include <cstring>
 
