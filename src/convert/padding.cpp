@@ -97,14 +97,6 @@ std::size_t padding_before(Bytes code, sframe::Abi abi, bool zeros_are_padding) 
 // In an object, zeros may be what a relocation fills in.
 CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi)
     : file_(image.is_file() ? &image.file() : nullptr), abi_(abi), zeros_are_padding_(!image.is_object()) {
-  if (image.has_section_headers()) {
-    add_sections(image);
-  } else {
-    add_segments(image);
-  }
-}
-
-void CodeGaps::add_sections(const elf::Image& image) {
   /// A loaded section, and the executable segment that loads it at its address, or the number of all segments.
   struct Loaded {
     const elf::Section* section;
@@ -143,15 +135,6 @@ void CodeGaps::add_sections(const elf::Image& image) {
     }
     before = &loaded;
   }
-}
-
-void CodeGaps::add_segments(const elf::Image& image) {
-  for (const Elf64_Phdr& segment : image.segments()) {
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-    code_.push_back({segment.p_vaddr, segment.p_vaddr + segment.p_filesz,
-                     image.slice(segment.p_offset, segment.p_filesz, "PT_LOAD")});
-  }
-  std::ranges::sort(code_, {}, &Code::begin);
 }
 
 bool CodeGaps::is_padding(std::uint64_t begin, std::uint64_t end) const {

@@ -19,7 +19,8 @@ namespace sframe_gen::convert {
 std::size_t padding_before(std::span<const std::byte> code, sframe::Abi abi, bool zeros_are_padding);
 
 /// The gaps between a file's functions. Sections of linked code that follow each other in a segment (.init, .plt,
-/// .text, .fini) count as one: their addresses do not change any more.
+/// .text, .fini) count as one: their addresses do not change any more. Without section headers, so do the bytes of an
+/// executable segment that no other table takes.
 class CodeGaps {
  public:
   CodeGaps(const elf::Image& image, sframe::Abi abi);
@@ -35,9 +36,6 @@ class CodeGaps {
     std::uint64_t begin, end;  ///< virtual addresses
     std::span<const std::byte> bytes;
   };
-  void add_sections(const elf::Image& image);
-  void add_segments(const elf::Image& image);
-
   const MappedFile* file_;  ///< null for bytes in memory
   std::vector<Code> code_;  ///< ascending
   sframe::Abi abi_;
