@@ -1,5 +1,6 @@
 #include "emit/dialect.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "sframe_gen/coverage.hpp"
@@ -34,7 +35,7 @@ Dialect make_dialect(const OutputFormat& format, sframe::Abi abi, const std::str
   // Version 1 and CTF Frame never gave a row without words a meaning.
   dialect.undefined_ra_rows = version.has_repeat_size && format.undefined_ra_rows;
   dialect.flexible_descriptors = writes_flexible(format, abi);
-  dialect.compact_rows = format.compact_rows;
+  dialect.compact_rows = std::min(format.compact_rows, most_compact_rows);
   dialect.shares_rows = format.shared_rows == SharedRows::Always ||
                         (format.shared_rows == SharedRows::LittleEndian && dialect.abi->endian == Endian::Little);
   return dialect;

@@ -58,9 +58,13 @@ void write_rows(const NumberedFde& fde, const RuleTable& rules, Endian endian, B
 
 SectionEncoder::SectionEncoder(const Dialect& dialect) : dialect_(dialect), fres_(dialect.abi->endian) {}
 
-SectionEncoder::SectionEncoder(const Dialect& dialect, std::vector<Descriptor> fdes, std::span<const std::byte> fres)
-    : dialect_(dialect), fres_(dialect.abi->endian), fdes_(std::move(fdes)), fres_are_shared_(true) {
-  fres_.append_bytes(fres);
+SectionEncoder::SectionEncoder(const Dialect& dialect, std::vector<Descriptor> fdes, std::vector<std::byte> fres)
+    : dialect_(dialect),
+      size_before_(fres.size()),
+      fres_(dialect.abi->endian),
+      fdes_(std::move(fdes)),
+      fres_are_shared_(true) {
+  before_.push_back(std::move(fres));
   for (const Descriptor& entry : fdes_) fre_count_ += entry.fre_count;
   check_limits();
 }

@@ -73,9 +73,10 @@ struct Planned {
   }
 
   /// Those that begin at the cut, the shortest first.
-  std::vector<std::uint32_t> found_at(const Cut& cut) const {
-    std::vector<std::uint32_t> found(blocks[cut.repeated_block].cuts);
-    for (std::uint32_t block = cut.repeated_block; block != no_block; block = blocks[block].head)
+  std::vector<std::uint32_t> found_at(const CodeRun& run, std::size_t cut) const {
+    const std::uint32_t longest = run.repeated_blocks[cut];
+    std::vector<std::uint32_t> found(blocks[longest].cuts);
+    for (std::uint32_t block = longest; block != no_block; block = blocks[block].head)
       found.at(blocks[block].cuts - 1) = block;
     return found;
   }
@@ -109,7 +110,7 @@ void expect_repeated_blocks_are_those_with_equal_rows(const Planned& planned) {
   for_each_block(planned, 12, [&](const CodeRun& run, std::size_t begin, std::size_t end) {
     const Rows rows = rows_of(run, begin, end);
     ++places[rows];
-    const std::vector<std::uint32_t> blocks = planned.found_at(run.cuts[begin]);
+    const std::vector<std::uint32_t> blocks = planned.found_at(run, begin);
     found[rows].insert(end - begin <= blocks.size() ? blocks[end - begin - 1] : no_block);
   });
   std::set<std::uint32_t> all;
@@ -201,11 +202,11 @@ TEST_P(CompactPlanner, ReachesAreThoseOfALookAtEachBegin) {
 
 /// The shortest path by a look at each block, priced as the comments say. `shares`: by repeated block, for each byte.
 std::uint64_t length_by_pairs(const Planned& planned, const CodeRun& run, const Prices& prices,
-                              const std::vector<std::uint64_t>& shares) {
+                              const std::vector<std::uint32_t>& shares) {
   std::vector<std::uint64_t> lengths(run.cuts.size(), std::numeric_limits<std::uint64_t>::max());
   lengths[0] = 0;
   for (std::size_t from = 0; from + 1 < run.cuts.size(); ++from) {
-    const std::vector<std::uint32_t> found = planned.found_at(run.cuts[from]);
+    const std::vector<std::uint32_t> found = planned.found_at(run, from);
     std::uint64_t heads = 0, bytes_before = 0;
     for (std::size_t to = from + 1; to < run.cuts.size(); ++to) {
       if (to > from + 1 && rows_between(run.cuts[from], run.cuts[to]) > prices.most_rows) break;
@@ -213,8 +214,8 @@ std::uint64_t length_by_pairs(const Planned& planned, const CodeRun& run, const 
       const std::uint64_t share = to - from <= found.size() ? shares[found[to - from - 1]] : 4096;
       heads += (bytes - bytes_before) * share;
       bytes_before = bytes;
-      const std::uint64_t price = prices.descriptor + (prices.heads_are_shared ? heads : bytes * share);
-      lengths[to] = std::min(lengths[to], lengths[from] + price);
+      const std::uint64_t price = prices.heads_are_shared ? heads : bytes * share;
+      lengths[to] = std::min(lengths[to], lengths[from] + static_cast<std::uint64_t>(prices.descriptor) + price);
     }
   }
   return lengths.back();
@@ -222,15 +223,16 @@ std::uint64_t length_by_pairs(const Planned& planned, const CodeRun& run, const 
 
 void expect_shortest(const Planned& planned, const emit::Dialect& dialect, bool heads_are_shared, unsigned seed) {
   std::mt19937 random(seed);
-  Prices prices{std::uint64_t{16} * 4096,
+  Prices prices{std::int64_t{16} * 4096,
                 emit::compact::attribute_size(dialect),
                 12,
                 heads_are_shared,
                 planned.blocks,
                 std::vector<Prices::Repeated>(planned.blocks.size())};
-  std::vector<std::uint64_t> shares{4096};
-  for (std::size_t i = 1; i < planned.blocks.size(); ++i) shares.push_back(4096 / (1 + random() % 5));
-  prices.set_shares(shares);
+  std::vector<std::uint32_t> shares{4096};
+  for (std::size_t i = 1; i < planned.blocks.size(); ++i)
+    shares.push_back(4096 / (1 + static_cast<std::uint32_t>(random() % 5)));
+  prices.set_shares([&](std::uint32_t block) { return shares[block]; });
   Path path;
   for (const CodeRun& run : planned.runs) {
     EXPECT_EQ(shortest_path(run, prices, path), length_by_pairs(planned, run, prices, shares));
@@ -239,7 +241,7 @@ void expect_shortest(const Planned& planned, const emit::Dialect& dialect, bool 
     EXPECT_LT(path.back().begin, run.cuts.size() - 1);
     for (std::size_t i = 0; i < path.size(); ++i) {
       const std::size_t end = i + 1 < path.size() ? path[i + 1].begin : run.cuts.size() - 1;
-      const std::vector<std::uint32_t> found = planned.found_at(run.cuts[path[i].begin]);
+      const std::vector<std::uint32_t> found = planned.found_at(run, path[i].begin);
       const std::size_t cuts = end - path[i].begin;
       EXPECT_EQ(path[i].repeated, cuts <= found.size() ? found[cuts - 1] : no_block);
     }

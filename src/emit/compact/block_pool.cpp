@@ -1,6 +1,7 @@
 #include "emit/compact/block_pool.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -22,8 +23,10 @@ std::uint32_t BlockPool::add(std::span<const std::byte> block) {
   added_bytes_ += block.size();
   if (shares_) {
     const std::uint64_t hash = hash_of_bytes(block, seed_of_run());
-    const auto known =
-        numbers_.find(hash, [&](std::uint32_t number) { return std::ranges::equal(bytes_of(number), block); });
+    const auto known = numbers_.find(hash, [&](std::uint32_t number) {
+      const auto other = bytes_of(number);
+      return other.size() == block.size() && std::memcmp(other.data(), block.data(), block.size()) == 0;
+    });
     if (known) return *known;
     numbers_.add(hash);
   }

@@ -48,7 +48,7 @@ class RunMaker {
     for (std::size_t i = 0; i < functions_.size(); ++i) {
       const RowStream::Function& function = functions_[i];
       if (!joins(function)) {
-        runs_.push_back({function.start, 0, function.signal_frame, false, functions_.subspan(i, 0), {}});
+        runs_.push_back({function.start, 0, function.signal_frame, false, functions_.subspan(i, 0), {}, {}, {}});
         rows_ = 0;
         key_is_known_ = false;
       }
@@ -89,12 +89,18 @@ class CutMaker {
         run_(run) {}
 
   void make() {
+    std::size_t rows = 0;
+    for (const RowStream::Function& function : run_.functions) rows += function.rows;
+    run_.cuts.reserve(rows / 2);  // more than most runs have
+    run_.hashes.reserve(rows / 2);
     for (const RowStream::Function& function : run_.functions) add(function);
     at_.rows = nullptr;
     at_.row_count = 0;
     at_.repeats = false;
     at_.offset = at_.code_end = run_.size;
     run_.cuts.push_back(at_);
+    run_.hashes.emplace_back();
+    run_.repeated_blocks.resize(run_.cuts.size());
     set_reaches();
   }
 
@@ -107,6 +113,7 @@ class CutMaker {
     // starts of the rows that follow would be larger.
     if (repeats && run_.cuts.back().repeats && run_.cuts.back().row_count == 1) {
       run_.cuts.pop_back();
+      run_.hashes.pop_back();
       before_ = at_.last_row;
     }
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
@@ -129,9 +136,11 @@ class CutMaker {
     at_.repeated_plain = repeats ? first.plain : 0;
     at_.repeated_flexible = repeats ? first.flexible : 0;
     at_.repeated_only_flexible = repeats ? first.only_flexible : 0;
-    at_.first_hash = hash_of(rows, rows.front().pc_offset, (run_.signal_frame ? 2U : 0U) + (run_.b_key ? 1U : 0U));
+    const std::uint32_t kind = (run_.signal_frame ? 2U : 0U) + (run_.b_key ? 1U : 0U);
     // A block may begin at the cut before, which may have no row that is written: from there the distance counts, too.
-    at_.next_hash = written.empty() ? chained(0, at_.offset - before_) : hash_of(written, before_ - base, 0);
+    run_.hashes.push_back({hash_of(rows, rows.front().pc_offset, kind), written.empty()
+                                                                            ? hash_of({}, 0, at_.offset - before_)
+                                                                            : hash_of(written, before_ - base, 0)});
     before_ = base + rows.back().pc_offset;
     run_.cuts.push_back(at_);
     for (const Row& row : written) {
@@ -151,7 +160,7 @@ class CutMaker {
       hash = hash * 0x9e3779b97f4a7c15U + (facts_[row.rule].hash ^ (row.pc_offset - before) * 0xff51afd7ed558ccdU);
       before = row.pc_offset;
     }
-    return std::max(mixed(hash), std::uint64_t{1});
+    return std::max(RowHashes::with_rows(mixed(hash), rows.size()), RowHashes::row_mask + 1);
   }
 
   /// The farther a block reaches, the later it has to begin: no first begin is before that of an earlier cut.

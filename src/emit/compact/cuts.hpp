@@ -36,9 +36,16 @@ struct Cut {
   /// How many cuts before this one a block may begin that ends here: not to have too many rows, and for default rows to
   /// write it with starts of two bytes, and of one byte.
   std::uint8_t reach = 0, wide_reach = 0, narrow_reach = 0;
-  std::uint32_t repeated_block = 0;  ///< the longest block from here on that occurs elsewhere too
-  std::uint64_t first_hash = 0;      ///< of the rows, for a block that begins here
-  std::uint64_t next_hash = 0;       ///< of the rows that a block gains that ended here; 0 at the end of the run
+};
+
+/// Hashes of the rows from a cut to the next. The lowest byte of each is the number of rows.
+struct RowHashes {
+  std::uint64_t first = 0;  ///< of all rows, for a block that begins at the cut
+  std::uint64_t next = 0;   ///< of the rows that a block gains that ended at the cut; 0 at the end of the run
+
+  static constexpr std::uint64_t row_mask = UINT8_MAX;
+  static std::uint32_t rows(std::uint64_t hash) { return static_cast<std::uint32_t>(hash & row_mask); }
+  static std::uint64_t with_rows(std::uint64_t hash, std::uint64_t rows) { return (hash & ~row_mask) | rows; }
 };
 
 struct Run {
@@ -47,7 +54,9 @@ struct Run {
   bool signal_frame;
   bool b_key;
   std::span<const RowStream::Function> functions;
-  std::vector<Cut> cuts;  ///< the last one is the end of the run
+  std::vector<Cut> cuts;                       ///< the last one is the end of the run
+  std::vector<RowHashes> hashes;               ///< by cut
+  std::vector<std::uint32_t> repeated_blocks;  ///< by cut: the longest block from there on that occurs elsewhere too
 };
 
 /// How a block is written.

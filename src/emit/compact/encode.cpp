@@ -101,7 +101,11 @@ class Encoder {
     const Plan plan = make_plan(runs, dialect_);
     std::vector<Blocks> blocks(runs.size(), Blocks(dialect_));
     for_each_run(runs.size(), [&](std::size_t i) { blocks[i].add(stream_.rules(), runs[i], plan.paths[i]); });
-    for (const Blocks& of_run : blocks) add(of_run);
+    std::exchange(runs, {});
+    for (Blocks& waiting : blocks) {
+      const Blocks of_run = std::move(waiting);
+      add(of_run);
+    }
     Blocks kept(dialect_);
     for (const NumberedFde& fde : stream_.kept()) kept.add(stream_.rules(), fde);
     add(kept);

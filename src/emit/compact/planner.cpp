@@ -22,7 +22,7 @@ class Planner {
   Planner(std::span<const Run> runs, std::vector<RepeatedBlock> blocks, const Dialect& dialect)
       : runs_(runs),
         blocks_(std::move(blocks)),
-        prices_{dialect.version->descriptor_size * parts_per_byte,
+        prices_{std::int64_t{dialect.version->descriptor_size} * parts_per_byte,
                 attribute_size(dialect),
                 dialect.compact_rows,
                 dialect.shares_rows && !dialect.version->splits_descriptor,
@@ -31,21 +31,20 @@ class Planner {
         descriptor_size_(dialect.version->descriptor_size) {}
 
   Plan plan() {
-    std::vector<std::uint32_t> users;
-    for (const RepeatedBlock& block : blocks_) users.push_back(block.places);
-    set_prices(users, share_of);
+    prices_.set_shares([&](std::uint32_t block) { return share_of(blocks_[block].places); });
     Plan plan{std::vector<Path>(runs_.size()), 0};
     plan.least_bytes = walk(plan.paths) / parts_per_byte;
     if (blocks_.size() == 1) return plan;
 
-    Use least = use_of(plan.paths), last = least;
+    Use last = use_of(plan.paths);
+    std::uint64_t least_bytes = last.bytes;
     for (const auto share : {share_of, last_share_of}) {
-      set_prices(last.users, share);
+      prices_.set_shares([&](std::uint32_t block) { return share(last.users[block]); });
       std::vector<Path> paths(runs_.size());
       walk(paths);
       last = use_of(paths);
-      if (last.bytes >= least.bytes) continue;
-      least.bytes = last.bytes;
+      if (last.bytes >= least_bytes) continue;
+      least_bytes = last.bytes;
       plan.paths = std::move(paths);
     }
     return plan;
@@ -53,18 +52,12 @@ class Planner {
 
  private:
   /// A user's part of the price of a byte.
-  static std::uint64_t share_of(std::uint32_t users) {
+  static std::uint32_t share_of(std::uint32_t users) {
     // A single user leaves something to others that may join: with the whole price, large files take 0.03 to 0.05 %
     // more.
     return users == 1 ? parts_per_byte / 4 * 3 : parts_per_byte / std::max(users, 1U);
   }
-  static std::uint64_t last_share_of(std::uint32_t users) { return users >= 2 ? 0 : parts_per_byte; }
-
-  void set_prices(const std::vector<std::uint32_t>& users, std::uint64_t (*share)(std::uint32_t users)) {
-    std::vector<std::uint64_t> shares(blocks_.size());
-    std::ranges::transform(users, shares.begin(), share);
-    prices_.set_shares(shares);
-  }
+  static std::uint32_t last_share_of(std::uint32_t users) { return users >= 2 ? 0 : parts_per_byte; }
 
   /// Returns the sum of the lengths.
   std::uint64_t walk(std::vector<Path>& paths) const {
@@ -87,7 +80,7 @@ class Planner {
           use.bytes += blocks_[repeated].bytes;
         }
         if (prices_.heads_are_shared) {
-          const std::uint32_t longest = repeated == no_block ? cuts[begin].repeated_block : repeated;
+          const std::uint32_t longest = repeated == no_block ? runs_[run].repeated_blocks[begin] : repeated;
           for (std::uint32_t block = longest; block != no_block; block = blocks_[block].head) ++use.users[block];
         } else {
           ++use.users[repeated];

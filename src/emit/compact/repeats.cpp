@@ -1,6 +1,9 @@
 #include "emit/compact/repeats.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
+#include <utility>
 
 #include "support/hash.hpp"
 #include "support/workers.hpp"
@@ -11,14 +14,24 @@ namespace {
 
 /// A place where a block begins.
 struct Place {
-  Cut* cut;
-  std::uint64_t hash;  ///< of the block
+  std::uint64_t hash;  ///< of the block; see RowHashes
+  std::uint32_t cut;   ///< counted in all runs
 };
 
+/// Large files have one repeated block for two cuts, but a file can be made whose every cut begins as many as a
+/// descriptor may have rows.
+constexpr std::size_t most_blocks_per_place = 4, most_blocks_of_few_places = 256;
+
+/// Finds the blocks that begin at a group of places.
 class BlockFinder {
  public:
-  explicit BlockFinder(const Dialect& dialect)
-      : most_rows_(dialect.compact_rows), attribute_(attribute_size(dialect)) {}
+  /// `next_hashes`, `longest`: by cut.
+  BlockFinder(std::uint32_t most_rows, std::size_t places, std::span<const std::uint64_t> next_hashes,
+              std::span<std::uint32_t> longest)
+      : most_rows_(most_rows),
+        most_blocks_(places * most_blocks_per_place + most_blocks_of_few_places),
+        next_hashes_(next_hashes),
+        longest_(longest) {}
 
   /// Finds the blocks of `cuts` cuts that repeat among `places`, where blocks with `head` begin, and all longer ones.
   /// Calls itself once for each cut of a block: less often than a descriptor has rows twice.
@@ -26,59 +39,113 @@ class BlockFinder {
     // Most places of a block go on alike.
     if (!std::ranges::is_sorted(places, {}, &Place::hash)) std::ranges::sort(places, {}, &Place::hash);
     for (auto begin = places.begin(), end = begin; begin != places.end(); begin = end) {
-      end = std::ranges::find_if(begin, places.end(), [&](const Place& place) { return place.hash != begin->hash; });
-      if (end - begin >= 2) add({begin, end}, cuts, head);
+      end = std::find_if(begin, places.end(), [hash = begin->hash](const Place& place) { return place.hash != hash; });
+      if (end - begin >= 2 && blocks.size() < most_blocks_) add({begin, end}, cuts, head);
     }
   }
 
-  std::vector<RepeatedBlock> blocks{1};
+  std::vector<RepeatedBlock> blocks;  ///< without their bytes; numbers count from 1
 
  private:
   /// Adds the block that begins at all these places.
   void add(std::span<Place> places, std::uint32_t cuts, std::uint32_t head) {
+    blocks.push_back({head, cuts, static_cast<std::uint32_t>(places.size()), 0});
     const auto block = static_cast<std::uint32_t>(blocks.size());
-    const Cut* const first = places.front().cut;
-    blocks.push_back(
-        {head, cuts, static_cast<std::uint32_t>(places.size()), attribute_ + shape_of(first[0], first[cuts]).bytes});
     auto longer = places.begin();
     for (const Place& place : places) {
-      place.cut->repeated_block = block;
-      const Cut* const end = place.cut + cuts;
-      if (end->rows != nullptr && rows_between(*place.cut, end[1]) <= most_rows_)
-        *longer++ = {place.cut, chained(place.hash, end->next_hash)};
+      longest_[place.cut] = block;
+      const std::uint64_t next = next_hashes_[place.cut + cuts];
+      const std::uint32_t rows = RowHashes::rows(place.hash) + RowHashes::rows(next);
+      if (next != 0 && rows <= most_rows_)
+        *longer++ = {RowHashes::with_rows(chained(place.hash, next), rows), place.cut};
     }
     find({places.begin(), longer}, cuts + 1, block);
   }
 
-  std::uint32_t most_rows_, attribute_;
+  std::uint32_t most_rows_;
+  std::size_t most_blocks_;
+  std::span<const std::uint64_t> next_hashes_;
+  std::span<std::uint32_t> longest_;
+};
+
+/// The places of all runs, in groups by the hash of the rows up to the next cut. Equal blocks are in one group.
+class Groups {
+ public:
+  explicit Groups(std::span<const Run> runs) {
+    std::size_t cuts = 0;
+    for (const Run& run : runs) cuts += run.cuts.size();
+    constexpr std::size_t places_per_group = 128;
+    const auto bits = static_cast<unsigned>(std::bit_width(cuts / places_per_group)) + 1;
+    shift_ = 64 - bits;
+    ends_.resize(std::size_t{1} << bits);
+    const auto for_each_place = [&](const auto& visit) {
+      for (std::uint32_t cut = 0; const Run& run : runs) {
+        for (const RowHashes& hashes : run.hashes) {
+          if (hashes.next != 0) visit(hashes, cut);
+          ++cut;
+        }
+      }
+    };
+    for_each_place([&](const RowHashes& hashes, std::uint32_t) { ++ends_[group_of(hashes)]; });
+    std::exclusive_scan(ends_.begin(), ends_.end(), ends_.begin(), 0U);
+    places_.resize(cuts);
+    for_each_place([&](const RowHashes& hashes, std::uint32_t cut) {
+      places_[ends_[group_of(hashes)]++] = {hashes.first, cut};
+    });
+  }
+
+  std::size_t size() const { return ends_.size(); }
+  std::size_t group_of(const RowHashes& hashes) const { return hashes.first >> shift_; }
+  std::span<Place> operator[](std::size_t group) {
+    const std::uint32_t begin = group == 0 ? 0 : ends_[group - 1];
+    return std::span(places_).subspan(begin, ends_[group] - begin);
+  }
+
+ private:
+  unsigned shift_;
+  std::vector<std::uint32_t> ends_;  ///< by group
+  std::vector<Place> places_;
 };
 
 }  // namespace
 
 std::vector<RepeatedBlock> find_repeated_blocks(std::span<Run> runs, const Dialect& dialect) {
-  // Equal blocks are in one group.
-  constexpr std::size_t groups = 256;
-  std::vector<std::vector<Place>> places(groups);
-  for (Run& run : runs)
-    for (Cut& cut : run.cuts)
-      if (cut.rows != nullptr) places[cut.first_hash % groups].push_back({&cut, cut.first_hash});
-  std::vector<BlockFinder> finders(groups, BlockFinder(dialect));
-  parallel_for(groups, workers_for(runs.size(), 2),
-               [&](std::size_t i, std::size_t) { finders[i].find(places[i], 1, no_block); });
+  Groups groups(runs);
+  std::vector<std::uint64_t> next_hashes;
+  for (const Run& run : runs)
+    for (const RowHashes& hashes : run.hashes) next_hashes.push_back(hashes.next);
+  std::vector<std::uint32_t> longest(next_hashes.size());
+  std::vector<std::vector<RepeatedBlock>> found(groups.size());
+  parallel_for(groups.size(), workers_for(runs.size(), 2), [&](std::size_t i, std::size_t) {
+    BlockFinder finder(dialect.compact_rows, groups[i].size(), next_hashes, longest);
+    finder.find(groups[i], 1, no_block);
+    found[i] = std::move(finder.blocks);
+  });
 
+  std::vector<std::uint32_t> shifts{0};
+  for (const std::vector<RepeatedBlock>& of_group : found)
+    shifts.push_back(shifts.back() + static_cast<std::uint32_t>(of_group.size()));
   std::vector<RepeatedBlock> blocks(1);
-  std::vector<std::uint32_t> shifts;
-  for (const BlockFinder& finder : finders) {
-    const auto shift = static_cast<std::uint32_t>(blocks.size() - 1);
-    shifts.push_back(shift);
-    for (RepeatedBlock block : std::span(finder.blocks).subspan(1)) {
-      if (block.head != no_block) block.head += shift;
+  blocks.reserve(shifts.back() + 1);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (RepeatedBlock block : std::exchange(found[i], {})) {
+      if (block.head != no_block) block.head += shifts[i];
       blocks.push_back(block);
     }
   }
-  for (Run& run : runs)
-    for (Cut& cut : run.cuts)
-      if (cut.repeated_block != no_block) cut.repeated_block += shifts[cut.first_hash % groups];
+  std::size_t cut = 0;
+  for (Run& run : runs) {
+    for (std::size_t i = 0; i < run.cuts.size(); ++i) {
+      std::uint32_t block = longest[cut++];
+      if (block == no_block) continue;
+      block += shifts[groups.group_of(run.hashes[i])];
+      run.repeated_blocks[i] = block;
+      // One place tells how many bytes the block and its heads have.
+      for (; blocks[block].bytes == 0 && block != no_block; block = blocks[block].head)
+        blocks[block].bytes = attribute_size(dialect) + shape_of(run.cuts[i], run.cuts[i + blocks[block].cuts]).bytes;
+    }
+    std::exchange(run.hashes, {});
+  }
   return blocks;
 }
 

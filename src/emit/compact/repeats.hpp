@@ -20,8 +20,12 @@ struct RepeatedBlock {
 inline constexpr std::uint32_t no_block = 0;
 
 /// Finds all blocks of as many rows as a descriptor may have, or of one cut, that repeat. A block can repeat only if
-/// its head does: so they are a forest, the blocks that begin at a cut are the way from Cut::repeated_block up, and
+/// its head does: so they are a forest, the blocks that begin at a cut are the way from Run::repeated_blocks up, and
 /// heads have lower numbers. Time is linear in the number of places of what repeats.
+/// Takes the hashes of the runs.
+///
+/// Of a file that is made to have many more repeated blocks than others, some are not found: memory stays within six
+/// blocks for each cut.
 ///
 /// Blocks count as equal if 64-bit hashes of their rows are. If others are made to have the same hash, they are priced
 /// wrongly; rows are shared only if their bytes are equal.

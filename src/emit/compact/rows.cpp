@@ -15,8 +15,8 @@ DefaultSize& DefaultSize::operator+=(const DefaultSize& other) {
 }
 
 void RowStream::expect(std::size_t functions) {
-  constexpr std::size_t rows_per_function = 16;  // more than large files have
-  functions_.reserve(functions);
+  constexpr std::size_t rows_per_function = 16;   // more than large files have
+  functions_.reserve(functions + functions / 8);  // some are added in parts
   rows_.front().reserve(functions * rows_per_function);
 }
 

@@ -7,33 +7,76 @@ namespace sframe_gen::emit::compact {
 
 namespace {
 
+/// A way to a cut: 256 times its length, and in the lowest byte that of the cut where its last block begins, which is
+/// less than 256 cuts before. Which of two is shorter cannot be predicted, and the smaller of two numbers needs no
+/// branch.
+using Way = std::int64_t;
+constexpr Way no_way = std::numeric_limits<Way>::max();
+
+Way way(std::int64_t length, std::uint32_t begin) {
+  return length * 256 + (begin & UINT8_MAX);
+}
+std::int64_t length_of(Way way) {
+  return way >> 8;
+}
+std::uint32_t begin_of(Way way, std::uint32_t end) {
+  return end - ((end - static_cast<std::uint32_t>(way)) & UINT8_MAX);
+}
+void offer(Way& shortest, Way other) {
+  shortest = std::min(shortest, other);
+}
+
+/// The shortest of the ways in a window whose two ends only move forward. Up to a border, each way is replaced by the
+/// shortest from there to the border. After it, only the shortest of all is known. When the window leaves the border
+/// behind, its end becomes the border: so each way is looked at twice.
+class Window {
+ public:
+  explicit Window(std::size_t size) : ways_(size) {}
+
+  void add(Way way) {
+    ways_[end_++] = way;
+    offer(after_border_, way);
+  }
+
+  /// Returns the shortest of the ways from number `first` on.
+  Way shortest(std::uint32_t first) {
+    if (first >= border_) {
+      for (std::uint32_t i = end_ - 1; i > first; --i) offer(ways_[i - 1], ways_[i]);
+      border_ = end_;
+      after_border_ = no_way;
+    }
+    return std::min(ways_[first], after_border_);
+  }
+
+ private:
+  std::vector<Way> ways_;
+  std::uint32_t end_ = 0, border_ = 0;
+  Way after_border_ = no_way;
+};
+
 class Search {
  public:
-  Search(const Run& run, const Prices& prices) : cuts_(run.cuts), prices_(prices), arrivals_(cuts_.size()) {
-    arrivals_.front().length = 0;
+  Search(const Run& run, const Prices& prices)
+      : cuts_(run.cuts), repeated_blocks_(run.repeated_blocks), prices_(prices), arrivals_(cuts_.size(), no_way) {
+    arrivals_.front() = 0;
   }
 
   /// Each block has a price of its own. The bytes of default rows with starts of one width are the difference of two
-  /// sums, one up to the block's end and one up to its begin.
+  /// sums, one up to the block's end and one up to its begin: of the begins in reach, the one with the least difference
+  /// is the best for every end.
   void find() {
-    struct Begin {
-      std::int64_t narrow, wide;  ///< what is paid up to there, with starts of one byte and of two
-    };
-    std::vector<Begin> begins(cuts_.size());
+    Window narrow(cuts_.size()), wide(cuts_.size());
     for (std::uint32_t end = 1; end < cuts_.size(); ++end) {
       // Prices are the only memory that is read in no order.
-      __builtin_prefetch(&prices_.repeated[cuts_[std::min<std::size_t>(end + 8, cuts_.size() - 1)].repeated_block]);
+      __builtin_prefetch(&prices_.repeated[repeated_blocks_[std::min<std::size_t>(end + 8, cuts_.size() - 1)]]);
       leave_by_repeated(end - 1);
-      begins[end - 1] = {price_at(end - 1, 1), price_at(end - 1, 2)};
+      narrow.add(way(price_at(end - 1, 1), end - 1));
+      wide.add(way(price_at(end - 1, 2), end - 1));
       const Cut& cut = cuts_[end];
-      Arrival arrival = arrivals_[end];
-      std::uint32_t begin = end - cut.reach;
-      for (; begin < end - cut.wide_reach; ++begin) arrival.offer(departure(begin) + price_of(begin, end), begin);
-      const std::int64_t wide = price_up_to(cut, 2), narrow = price_up_to(cut, 1);
-      for (; begin < end - cut.narrow_reach; ++begin)
-        arrival.offer(static_cast<std::uint64_t>(begins[begin].wide + wide), begin);
-      for (; begin < end; ++begin) arrival.offer(static_cast<std::uint64_t>(begins[begin].narrow + narrow), begin);
-      arrivals_[end] = arrival;
+      for (std::uint32_t begin = end - cut.reach; begin < end - cut.wide_reach; ++begin)
+        offer(arrivals_[end], way(departure(begin) + price_of(begin, end), begin));
+      if (cut.wide_reach > cut.narrow_reach) arrive(end, wide.shortest(end - cut.wide_reach), 2);
+      if (cut.narrow_reach != 0) arrive(end, narrow.shortest(end - cut.narrow_reach), 1);
     }
   }
 
@@ -41,11 +84,11 @@ class Search {
   void find_with_heads() {
     for (std::uint32_t begin = 0; begin + 1 < cuts_.size(); ++begin) {
       leave_by_repeated(begin);
-      const std::uint32_t longest = cuts_[begin].repeated_block, cuts = prices_.repeated[longest].cuts;
-      const std::uint64_t saved = price_of(begin, begin + cuts) - prices_.repeated[longest].share;
-      for (std::uint32_t end = begin + cuts + 1; end < cuts_.size(); ++end) {
+      const Prices::Repeated& longest = prices_.repeated[repeated_blocks_[begin]];
+      const std::int64_t saved = price_of(begin, begin + longest.cuts()) - longest.price();
+      for (std::uint32_t end = begin + longest.cuts() + 1; end < cuts_.size(); ++end) {
         if (end != begin + 1 && rows_between(cuts_[begin], cuts_[end]) > prices_.most_rows) break;
-        arrivals_[end].offer(departure(begin) + price_of(begin, end) - saved, begin);
+        offer(arrivals_[end], way(departure(begin) + price_of(begin, end) - saved, begin));
       }
     }
   }
@@ -54,78 +97,71 @@ class Search {
   std::uint64_t take(Path& path) const {
     path.clear();
     for (auto end = static_cast<std::uint32_t>(cuts_.size() - 1); end != 0; end = path.back().begin) {
-      const std::uint32_t begin = arrivals_[end].begin;
+      const std::uint32_t begin = begin_of(arrivals_[end], end);
       path.push_back({begin, repeated_block(begin, end)});
     }
     std::ranges::reverse(path);
-    return arrivals_.back().length;
+    return static_cast<std::uint64_t>(length_of(arrivals_.back()));
   }
 
  private:
-  /// The shortest way to a cut, and where its last block begins.
-  struct Arrival {
-    std::uint64_t length = std::numeric_limits<std::uint64_t>::max();
-    std::uint32_t begin = 0;
-
-    void offer(std::uint64_t other_length, std::uint32_t other_begin) {
-      const bool is_shorter = other_length < length;
-      length = is_shorter ? other_length : length;
-      begin = is_shorter ? other_begin : begin;
-    }
-  };
-
-  std::uint64_t departure(std::uint32_t begin) const { return arrivals_[begin].length + prices_.descriptor; }
+  std::int64_t departure(std::uint32_t begin) const { return length_of(arrivals_[begin]) + prices_.descriptor; }
 
   /// What is paid up to a block that begins at the cut, but for what price_up_to() counts again.
   std::int64_t price_at(std::uint32_t begin, std::uint32_t width) const {
     const Cut& cut = cuts_[begin];
-    const std::uint64_t repeated = cut.repeated_plain + (cut.repeats ? width : 0);
-    return static_cast<std::int64_t>(departure(begin) + (prices_.attribute_bytes + repeated) * parts_per_byte) -
-           price_up_to(cut, width);
-  }
-
-  void leave_by_repeated(std::uint32_t begin) {
-    const std::uint64_t start = departure(begin);
-    for (auto block = prices_.repeated[cuts_[begin].repeated_block]; block.cuts != 0;) {
-      arrivals_[begin + block.cuts].offer(start + block.share, begin);
-      block = prices_.repeated[block.head];
-    }
+    const std::int64_t repeated = cut.repeated_plain + (cut.repeats ? width : 0);
+    return departure(begin) + (prices_.attribute_bytes + repeated) * parts_per_byte - price_up_to(cut, width);
   }
 
   /// Of default rows before a cut, with starts of that width.
   static std::int64_t price_up_to(const Cut& cut, std::uint32_t width) {
-    return (std::int64_t{cut.plain_bytes} + std::int64_t{cut.rows_before} * width) *
-           static_cast<std::int64_t>(parts_per_byte);
+    return (std::int64_t{cut.plain_bytes} + std::int64_t{cut.rows_before} * width) * parts_per_byte;
   }
+
+  void arrive(std::uint32_t end, Way shortest, std::uint32_t width) {
+    offer(arrivals_[end], shortest + way(price_up_to(cuts_[end], width), 0));
+  }
+
+  void leave_by_repeated(std::uint32_t begin) {
+    const Way start = way(departure(begin), begin);
+    // Most cuts have a block or two. no_block leads nowhere at some price: it is taken, too, which saves a branch.
+    const Prices::Repeated* block = &prices_.repeated[repeated_blocks_[begin]];
+    while (true) {
+      offer(arrivals_[begin + block->cuts()], start + way(block->price(), 0));
+      if (block->head == no_block) break;
+      block = &prices_.repeated[block->head];
+    }
+  }
+
   /// Of a block that does not repeat.
-  std::uint64_t price_of(std::uint32_t begin, std::uint32_t end) const {
+  std::int64_t price_of(std::uint32_t begin, std::uint32_t end) const {
     if (begin == end) return 0;
-    return (prices_.attribute_bytes + shape_of(cuts_[begin], cuts_[end]).bytes) * parts_per_byte;
+    return std::int64_t{prices_.attribute_bytes + shape_of(cuts_[begin], cuts_[end]).bytes} * parts_per_byte;
   }
+
   std::uint32_t repeated_block(std::uint32_t begin, std::uint32_t end) const {
-    std::uint32_t block = cuts_[begin].repeated_block;
+    std::uint32_t block = repeated_blocks_[begin];
     while (prices_.blocks[block].cuts > end - begin) block = prices_.blocks[block].head;
     return prices_.blocks[block].cuts == end - begin ? block : no_block;
   }
 
   const std::vector<Cut>& cuts_;
+  const std::vector<std::uint32_t>& repeated_blocks_;
   const Prices& prices_;
-  std::vector<Arrival> arrivals_;
+  std::vector<Way> arrivals_;  ///< by cut
 };
 
 }  // namespace
 
-void Prices::set_shares(std::span<const std::uint64_t> shares) {
-  for (std::size_t i = 1; i < blocks.size(); ++i) {
-    const RepeatedBlock& block = blocks[i];
-    if (heads_are_shared) {
-      const std::uint64_t own = (block.bytes - blocks[block.head].bytes) * shares[i];
-      repeated[i] = {repeated[block.head].share + own, block.head, block.cuts};
-    } else if (shares[i] < parts_per_byte) {
-      repeated[i] = {block.bytes * shares[i], block.head, block.cuts};
-    } else {
-      repeated[i] = repeated[block.head];
-    }
+void Prices::set_share(std::uint32_t number, std::uint32_t share) {
+  const RepeatedBlock& block = blocks[number];
+  Repeated& own = repeated[number];
+  own = repeated[block.head];
+  if (heads_are_shared) {
+    own = {own.price() + (block.bytes - blocks[block.head].bytes) * share, block.cuts, block.head};
+  } else if (share < parts_per_byte) {
+    own = {block.bytes * share, block.cuts, block.head};
   }
 }
 

@@ -10,7 +10,7 @@
 namespace sframe_gen::emit::compact {
 
 /// Prices are in parts of a byte, so that a block's price can be divided among its users.
-inline constexpr std::uint64_t parts_per_byte = 4096;
+inline constexpr std::uint32_t parts_per_byte = 4096;
 
 /// A block of a path: from that cut of the run to the one where the next begins.
 struct PathBlock {
@@ -21,22 +21,38 @@ using Path = std::vector<PathBlock>;
 
 /// What blocks cost.
 struct Prices {
-  std::uint64_t descriptor;  ///< of each block, besides its rows and their attribute
-  std::uint64_t attribute_bytes;
+  std::int64_t descriptor;  ///< of each block, besides its rows and their attribute
+  std::uint32_t attribute_bytes;
   std::uint32_t most_rows;  ///< of a block with more than one cut
   bool heads_are_shared;    ///< a place of a block also has its heads, which cost nothing more
   std::span<const RepeatedBlock> blocks;
-  /// By repeated block: what one of its users pays for it, if that is less than if the block did not repeat; otherwise
-  /// the same of its longest head that is cheaper.
-  struct Repeated {
-    std::uint64_t share = 0;
-    std::uint32_t head = no_block, cuts = 0;
-  };
-  std::vector<Repeated> repeated;
+  /// What one of its users pays for a repeated block, if that is less than if the block did not repeat; otherwise the
+  /// same of its longest head that is cheaper.
+  class Repeated {
+   public:
+    Repeated() = default;
+    /// A block has less than 256 cuts, and less than 4 KiB.
+    Repeated(std::uint32_t price, std::uint32_t cuts, std::uint32_t cheaper_head)
+        : head(cheaper_head), price_and_cuts_(price * 256 + cuts) {}
 
-  /// Sets what a user of each repeated block pays for one of its bytes, or, if heads are shared, of the bytes that its
-  /// head does not have.
-  void set_shares(std::span<const std::uint64_t> shares);
+    std::uint32_t price() const { return price_and_cuts_ >> 8U; }
+    std::uint32_t cuts() const { return price_and_cuts_ & UINT8_MAX; }
+    std::uint32_t head = no_block;
+
+   private:
+    std::uint32_t price_and_cuts_ = 0;  ///< in few bytes: paths look for them in no order
+  };
+  std::vector<Repeated> repeated;  ///< by repeated block
+
+  /// Sets prices by what a user of each repeated block pays for one of its bytes, or, if heads are shared, of the bytes
+  /// that its head does not have.
+  template <typename ShareOf>
+  void set_shares(ShareOf share_of) {
+    for (std::uint32_t i = 1; i < blocks.size(); ++i) set_share(i, share_of(i));
+  }
+
+ private:
+  void set_share(std::uint32_t block, std::uint32_t share);
 };
 
 /// Cuts a run into blocks so that the sum of their prices is the lowest. Returns that sum.
