@@ -152,10 +152,7 @@ std::vector<const elf::Section*> loaded_sections(const elf::Image& image) {
 
 void name_holes(Coverage& coverage, const elf::Image& image) {
   if (coverage.holes.empty() && coverage.contradictions.empty()) return;
-  std::vector<std::uint64_t> addresses;
-  for (const Contradiction& contradiction : coverage.contradictions) addresses.push_back(contradiction.begin);
-  for (const NamedHole& named : coverage.holes) addresses.push_back(named.hole.begin);
-  elf::SymbolNames names(image, std::move(addresses));
+  elf::SymbolNames names(image);
   for (Contradiction& contradiction : coverage.contradictions)
     contradiction.function = names.name_at(contradiction.begin);
   for (NamedHole& named : coverage.holes) named.function = names.name_at(named.hole.begin);

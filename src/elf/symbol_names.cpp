@@ -4,7 +4,6 @@
 #include <limits>
 #include <string_view>
 #include <tuple>
-#include <utility>
 
 #include "elf/records.hpp"
 #include "support/containers.hpp"
@@ -41,79 +40,15 @@ const Section* symbol_section(const Image& image) {
 
 }  // namespace
 
-/// Of the symbols at or before each of some addresses, as many as are looked at.
-class SymbolNames::Closest {
- public:
-  explicit Closest(std::vector<std::uint64_t> addresses) : addresses_(std::move(addresses)) {
-    std::ranges::sort(addresses_);
-    groups_.resize(addresses_.size());
-  }
-
-  void take(const Symbol& symbol) {
-    const auto address = std::ranges::lower_bound(addresses_, symbol.begin);
-    if (address == addresses_.end()) return;
-    std::vector<Symbol>& group = groups_[static_cast<std::size_t>(address - addresses_.begin())];
-    if (group.size() == most_tries) {
-      if (is_before(symbol, group.front())) return;
-      std::ranges::pop_heap(group, is_after);
-      group.pop_back();
-    }
-    group.push_back(symbol);
-    std::ranges::push_heap(group, is_after);
-  }
-
-  std::vector<Symbol> release() {
-    std::vector<Symbol> all;
-    for (std::vector<Symbol>& group : groups_) {
-      std::ranges::sort(group, is_before);
-      all.insert(all.end(), group.begin(), group.end());
-    }
-    return all;
-  }
-
- private:
-  static bool is_after(const Symbol& a, const Symbol& b) { return is_before(b, a); }
-
-  std::vector<std::uint64_t> addresses_;
-  std::vector<std::vector<Symbol>> groups_;  ///< by the first address that is not before them; the farthest in front
-};
-
 SymbolNames::SymbolNames(const Image& image) : budget_(image.file_bytes().size()) {
   try {
-    read_all(image);
+    read(image);
   } catch (const Failure&) {
     symbols_.clear();
   }
 }
 
-SymbolNames::SymbolNames(const Image& image, std::vector<std::uint64_t> addresses)
-    : budget_(image.file_bytes().size()) {
-  constexpr std::size_t few = 1000;
-  try {
-    if (addresses.size() > few) {
-      read_all(image);
-    } else {
-      Closest closest(std::move(addresses));
-      read(image, [&](const Symbol& symbol) { closest.take(symbol); });
-      symbols_ = closest.release();
-    }
-  } catch (const Failure&) {
-    symbols_.clear();
-  }
-}
-
-void SymbolNames::read_all(const Image& image) {
-  read(image, [this](const Symbol& symbol) { symbols_.push_back(symbol); });
-  sort_by_number(
-      std::span(symbols_), [](const Symbol& symbol) { return symbol.begin; }, is_before);
-}
-
-bool SymbolNames::is_before(const Symbol& a, const Symbol& b) {
-  return std::tie(a.begin, a.order) < std::tie(b.begin, b.order);
-}
-
-template <typename Take>
-void SymbolNames::read(const Image& image, Take take) {
+void SymbolNames::read(const Image& image) {
   const Section* const table = symbol_section(image);
   if (table == nullptr || table->header.sh_link >= image.sections().size()) return;
   strings_ = image.bytes_of(image.sections()[table->header.sh_link]);
@@ -132,8 +67,13 @@ void SymbolNames::read(const Image& image, Take take) {
     constexpr std::uint64_t mark_size = 3;
     if (type == STT_NOTYPE && marks_code && is_mark(text_at(strings_, symbol.st_name, mark_size))) continue;
     if (function && symbol.st_name != 0 && value != 0)
-      take(Symbol{value, value + std::max<std::uint64_t>(symbol.st_size, 1), symbol.st_name, order++});
+      symbols_.push_back({value, value + std::max<std::uint64_t>(symbol.st_size, 1), symbol.st_name, order++});
   }
+  const auto is_before = [](const Symbol& a, const Symbol& b) {
+    return std::tie(a.begin, a.order) < std::tie(b.begin, b.order);
+  };
+  sort_by_number(
+      std::span(symbols_), [](const Symbol& symbol) { return symbol.begin; }, is_before);
 }
 
 std::string SymbolNames::name_at(std::uint64_t address) {

@@ -19,8 +19,6 @@ class SymbolNames {
  public:
   /// The image must outlive it.
   explicit SymbolNames(const Image& image);
-  /// Only for `name_at` and `symbol_at` of these addresses: most files have few to ask for, among 100,000 symbols.
-  SymbolNames(const Image& image, std::vector<std::uint64_t> addresses);
 
   /// Name of the function symbol at or closest before `address` whose size reaches it; empty if none does.
   std::string name_at(std::uint64_t address);
@@ -42,12 +40,8 @@ class SymbolNames {
     std::uint32_t name;   ///< where it stands in strings_
     std::uint32_t order;  ///< in the table
   };
-  class Closest;
 
-  static bool is_before(const Symbol& a, const Symbol& b);
-  template <typename Take>
-  void read(const Image& image, Take take);
-  void read_all(const Image& image);
+  void read(const Image& image);
 
   std::span<const std::byte> strings_;
   NameBudget budget_;
