@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,25 +20,24 @@ std::string_view without_spaces_behind(std::string_view field) {
   return field.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
-}  // namespace
+/// What a header says as it stands.
+struct RawMember {
+  std::string_view name;  ///< without the spaces behind it; lives in the archive's bytes
+  std::uint64_t header_offset;
+  std::uint64_t size;  ///< as the header says: it may not be there
 
-std::uint64_t RawMember::name_offset() const {
-  return header_offset + offsetof(MemberHeader, name);
-}
+  std::uint64_t name_offset() const { return header_offset + offsetof(MemberHeader, name); }
+  std::uint64_t size_offset() const { return header_offset + offsetof(MemberHeader, size); }
+  std::uint64_t data_offset() const { return header_offset + sizeof(MemberHeader); }
+};
 
-std::uint64_t RawMember::size_offset() const {
-  return header_offset + offsetof(MemberHeader, size);
-}
-
-std::uint64_t RawMember::data_offset() const {
-  return header_offset + sizeof(MemberHeader);
-}
-
+/// A number in decimal: nothing for an empty text, other characters, and what does not fit in 64 bits.
 bool read_decimal(std::string_view text, std::uint64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
 
+/// The header at `offset`. Throws MalformedInput.
 RawMember read_member_header(std::span<const std::byte> archive, std::uint64_t offset, const Origin& origin) {
   const std::uint64_t left = archive.size() - offset;
   if (left < sizeof(MemberHeader)) {
@@ -57,6 +55,7 @@ RawMember read_member_header(std::span<const std::byte> archive, std::uint64_t o
   return raw;
 }
 
+/// The index of `size` bytes at `offset` of the archive. Throws MalformedInput. The offsets are not looked at.
 Index read_index(std::span<const std::byte> archive, std::uint64_t offset, std::uint64_t size, Index::Kind kind,
                  const Origin& origin) {
   ByteReader reader(archive.subspan(offset, size), Endian::Big, origin, offset);
@@ -79,25 +78,6 @@ Index read_index(std::span<const std::byte> archive, std::uint64_t offset, std::
   return index;
 }
 
-std::vector<std::byte> index_bytes(const Index& index, std::span<const std::uint64_t> header_offsets,
-                                   const std::string& file) {
-  ByteWriter writer(Endian::Big);
-  writer.reserve(header_offsets.size() * index.number_size());
-  for (const std::uint64_t offset : header_offsets) {
-    if (index.kind == Index::Kind::GnuWide) {
-      writer.u64(offset);
-      continue;
-    }
-    // A wider index would move every member once more; who has such an archive can make one with ranlib first.
-    if (offset > std::numeric_limits<std::uint32_t>::max())
-      throw Refused(file, "would grow beyond 4 GiB, where the 32-bit offsets of its symbol index do not reach");
-    writer.u32(static_cast<std::uint32_t>(offset));
-  }
-  return writer.release();
-}
-
-namespace {
-
 bool starts_with(std::span<const std::byte> bytes, std::string_view magic) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
@@ -112,128 +92,153 @@ bool is_archive(std::span<const std::byte> bytes) {
   return starts_with(bytes, regular_magic) || starts_with(bytes, thin_magic);
 }
 
+/// Reads and checks all members.
+class ArchiveReader {
+ public:
+  explicit ArchiveReader(Archive& archive)
+      : bytes_(archive.bytes_),
+        origin_(archive.origin_),
+        thin_(archive.thin_),
+        members_(archive.members_),
+        index_(archive.index_) {}
+
+  void run() {
+    for (std::uint64_t offset = regular_magic.size(); offset < bytes_.size();) offset = read_member(offset);
+    check_index();
+  }
+
+ private:
+  std::string_view text(std::uint64_t offset, std::uint64_t size) const {
+    return {reinterpret_cast<const char*>(bytes_.data()) + offset, size};
+  }
+
+  /// Returns where the next one stands.
+  std::uint64_t read_member(std::uint64_t offset) {
+    const RawMember raw = read_member_header(bytes_, offset, origin_);
+    const bool special = is_special(raw);
+    // In thin archives only these are there themselves.
+    const bool has_data = special || !thin_;
+    if (has_data && raw.size > bytes_.size() - raw.data_offset()) {
+      throw MalformedInput(origin_, raw.size_offset(),
+                           "a member of " + hex(raw.size) + " bytes does not fit in the file, which has " +
+                               hex(bytes_.size() - raw.data_offset()) + " more");
+    }
+    const std::uint64_t end = raw.data_offset() + (has_data ? raw.size : 0);
+    // Some tools leave the padding of the last member out.
+    const std::uint64_t next = std::min<std::uint64_t>(rounded_up_to_even(end), bytes_.size());
+    if (special) {
+      read_special(raw);
+      return next;
+    }
+    Member member = read_ordinary(raw);
+    member.end = next;
+    if (members_.empty() && !index_ && member.name.starts_with(bsd_index_prefix)) {
+      index_ = Index{Index::Kind::Bsd, 0, {}};
+    } else {
+      members_.push_back(std::move(member));
+    }
+    return next;
+  }
+
+  bool is_special(const RawMember& raw) const {
+    return raw.name == index_name || raw.name == wide_index_name || raw.name == long_names_name;
+  }
+
+  void read_special(const RawMember& raw) {
+    if (raw.name == long_names_name) {
+      if (long_names_) throw MalformedInput(origin_, raw.header_offset, "a second table of long names");
+      long_names_ = text(raw.data_offset(), raw.size);
+      return;
+    }
+    // Windows' libraries have a second one of another form.
+    if (index_) throw Refused(origin_.file, "has a second symbol index, which only libraries of Windows have");
+    if (!members_.empty())
+      throw MalformedInput(origin_, raw.header_offset,
+                           "the symbol index stands behind a member, where no linker looks");
+    const auto kind = raw.name == wide_index_name ? Index::Kind::GnuWide : Index::Kind::Gnu;
+    index_ = read_index(bytes_, raw.data_offset(), raw.size, kind, origin_);
+  }
+
+  Member read_ordinary(const RawMember& raw) {
+    Member member;
+    member.header_offset = raw.header_offset;
+    member.size_offset = raw.size_offset();
+    member.data_offset = raw.data_offset();
+    member.size = raw.size;
+    if (raw.name.starts_with(bsd_name_prefix)) {
+      read_bsd_name(raw, member);
+    } else if (raw.name.starts_with('/')) {
+      read_long_name(raw, member);
+    } else {
+      member.name = raw.name.substr(0, raw.name.find('/'));
+    }
+    return member;
+  }
+
+  /// "/18": the name stands at byte 18 of the table. "/18:78": it names an archive, and the member is at byte 78 of
+  /// that.
+  void read_long_name(const RawMember& raw, Member& member) const {
+    const std::string_view number = raw.name.substr(1, raw.name.find(':') - 1);
+    std::uint64_t offset = 0;
+    if (!read_decimal(number, offset))
+      throw Refused(origin_.file, "has a member with the name \"" + std::string(raw.name) +
+                                      "\", which has a meaning of its own elsewhere");
+    const std::string_view table = long_names_.value_or("");
+    const std::size_t end = table.find('\n', std::min<std::uint64_t>(offset, table.size()));
+    if (end == std::string_view::npos) {
+      throw MalformedInput(
+          origin_, raw.name_offset(),
+          "the name at " + hex(offset) + " has no end inside the table of long names (size " + hex(table.size()) + ")");
+    }
+    member.name = table.substr(offset, end - offset);
+    if (member.name.ends_with('/')) member.name.pop_back();
+    member.is_nested = raw.name.find(':') != std::string_view::npos;
+    if (member.is_nested && !thin_)
+      throw MalformedInput(origin_, raw.name_offset(), "a member of another archive, but this is no thin archive");
+  }
+
+  void read_bsd_name(const RawMember& raw, Member& member) const {
+    if (thin_) throw Refused(origin_.file, "is a thin archive with BSD's long names, which no toolchain writes");
+    if (!read_decimal(raw.name.substr(bsd_name_prefix.size()), member.name_size) || member.name_size > raw.size) {
+      throw MalformedInput(origin_, raw.name_offset(),
+                           "the size of a BSD name is no number up to the member's size, " + hex(raw.size));
+    }
+    const std::string_view padded = text(raw.data_offset(), member.name_size);
+    member.name = padded.substr(0, padded.find('\0'));
+    member.data_offset += member.name_size;
+    member.size -= member.name_size;
+  }
+
+  void check_index() const {
+    if (!index_) return;
+    std::uint64_t symbol = 0;
+    for (const std::uint64_t offset : index_->header_offsets) {
+      const auto member = std::lower_bound(members_.begin(), members_.end(), offset,
+                                           [](const Member& m, std::uint64_t o) { return m.header_offset < o; });
+      if (member == members_.end() || member->header_offset != offset) {
+        throw MalformedInput(origin_, index_->offsets_at + symbol * index_->number_size(),
+                             "the index leads to " + hex(offset) + ", where no member begins");
+      }
+      ++symbol;
+    }
+  }
+
+  std::span<const std::byte> bytes_;
+  const Origin& origin_;
+  bool thin_;
+  std::vector<Member>& members_;
+  std::optional<Index>& index_;
+  std::optional<std::string_view> long_names_;
+};
+
 Archive::Archive(std::span<const std::byte> bytes, std::string file)
     : bytes_(bytes), origin_{std::move(file), "archive"}, thin_(starts_with(bytes, thin_magic)) {
   if (!is_archive(bytes)) throw Refused(this->file(), "is not an archive");
-  for (std::uint64_t offset = regular_magic.size(); offset < bytes_.size();) offset = read_member(offset);
-  check_index();
+  ArchiveReader(*this).run();
 }
 
 std::span<const std::byte> Archive::data_of(const Member& member) const {
   return thin_ ? std::span<const std::byte>() : bytes_.subspan(member.data_offset, member.size);
-}
-
-std::string_view Archive::text(std::uint64_t offset, std::uint64_t size) const {
-  return {reinterpret_cast<const char*>(bytes_.data()) + offset, size};
-}
-
-/// Returns where the next one stands.
-std::uint64_t Archive::read_member(std::uint64_t offset) {
-  const RawMember raw = read_member_header(bytes_, offset, origin_);
-  const bool special = is_special(raw);
-  // In thin archives only these are there themselves.
-  const bool has_data = special || !thin_;
-  if (has_data && raw.size > bytes_.size() - raw.data_offset()) {
-    throw MalformedInput(origin_, raw.size_offset(),
-                         "a member of " + hex(raw.size) + " bytes does not fit in the file, which has " +
-                             hex(bytes_.size() - raw.data_offset()) + " more");
-  }
-  const std::uint64_t end = raw.data_offset() + (has_data ? raw.size : 0);
-  // Some tools leave the padding of the last member out.
-  const std::uint64_t next = std::min<std::uint64_t>(rounded_up_to_even(end), bytes_.size());
-  if (special) {
-    read_special(raw);
-    return next;
-  }
-  Member member = read_ordinary(raw);
-  member.end = next;
-  if (members_.empty() && !index_ && member.name.starts_with(bsd_index_prefix)) {
-    index_ = Index{Index::Kind::Bsd, 0, {}};
-  } else {
-    members_.push_back(std::move(member));
-  }
-  return next;
-}
-
-bool Archive::is_special(const RawMember& raw) const {
-  return raw.name == index_name || raw.name == wide_index_name || raw.name == long_names_name;
-}
-
-void Archive::read_special(const RawMember& raw) {
-  if (raw.name == long_names_name) {
-    if (long_names_) throw MalformedInput(origin_, raw.header_offset, "a second table of long names");
-    long_names_ = text(raw.data_offset(), raw.size);
-    return;
-  }
-  // Windows' libraries have a second one of another form.
-  if (index_) throw Refused(file(), "has a second symbol index, which only libraries of Windows have");
-  if (!members_.empty())
-    throw MalformedInput(origin_, raw.header_offset, "the symbol index stands behind a member, where no linker looks");
-  const auto kind = raw.name == wide_index_name ? Index::Kind::GnuWide : Index::Kind::Gnu;
-  index_ = read_index(bytes_, raw.data_offset(), raw.size, kind, origin_);
-}
-
-Member Archive::read_ordinary(const RawMember& raw) {
-  Member member;
-  member.header_offset = raw.header_offset;
-  member.size_offset = raw.size_offset();
-  member.data_offset = raw.data_offset();
-  member.size = raw.size;
-  if (raw.name.starts_with(bsd_name_prefix)) {
-    read_bsd_name(raw, member);
-  } else if (raw.name.starts_with('/')) {
-    read_long_name(raw, member);
-  } else {
-    member.name = raw.name.substr(0, raw.name.find('/'));
-  }
-  return member;
-}
-
-/// "/18": the name stands at byte 18 of the table. "/18:78": it names an archive, and the member is at byte 78 of that.
-void Archive::read_long_name(const RawMember& raw, Member& member) const {
-  const std::string_view number = raw.name.substr(1, raw.name.find(':') - 1);
-  std::uint64_t offset = 0;
-  if (!read_decimal(number, offset))
-    throw Refused(file(), "has a member with the name \"" + std::string(raw.name) +
-                              "\", which has a meaning of its own elsewhere");
-  const std::string_view table = long_names_.value_or("");
-  const std::size_t end = table.find('\n', std::min<std::uint64_t>(offset, table.size()));
-  if (end == std::string_view::npos) {
-    throw MalformedInput(
-        origin_, raw.name_offset(),
-        "the name at " + hex(offset) + " has no end inside the table of long names (size " + hex(table.size()) + ")");
-  }
-  member.name = table.substr(offset, end - offset);
-  if (member.name.ends_with('/')) member.name.pop_back();
-  member.is_nested = raw.name.find(':') != std::string_view::npos;
-  if (member.is_nested && !thin_)
-    throw MalformedInput(origin_, raw.name_offset(), "a member of another archive, but this is no thin archive");
-}
-
-void Archive::read_bsd_name(const RawMember& raw, Member& member) const {
-  if (thin_) throw Refused(file(), "is a thin archive with BSD's long names, which no toolchain writes");
-  if (!read_decimal(raw.name.substr(bsd_name_prefix.size()), member.name_size) || member.name_size > raw.size) {
-    throw MalformedInput(origin_, raw.name_offset(),
-                         "the size of a BSD name is no number up to the member's size, " + hex(raw.size));
-  }
-  const std::string_view padded = text(raw.data_offset(), member.name_size);
-  member.name = padded.substr(0, padded.find('\0'));
-  member.data_offset += member.name_size;
-  member.size -= member.name_size;
-}
-
-void Archive::check_index() const {
-  if (!index_) return;
-  std::uint64_t symbol = 0;
-  for (const std::uint64_t offset : index_->header_offsets) {
-    const auto member = std::lower_bound(members_.begin(), members_.end(), offset,
-                                         [](const Member& m, std::uint64_t o) { return m.header_offset < o; });
-    if (member == members_.end() || member->header_offset != offset) {
-      throw MalformedInput(origin_, index_->offsets_at + symbol * index_->number_size(),
-                           "the index leads to " + hex(offset) + ", where no member begins");
-    }
-    ++symbol;
-  }
 }
 
 }  // namespace sframe_gen::archive

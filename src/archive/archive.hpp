@@ -42,23 +42,6 @@ inline constexpr std::string_view long_names_name = "//";       ///< "NAME/\n" f
 inline constexpr std::string_view bsd_name_prefix = "#1/";      ///< a number follows: the bytes before the member's own
 inline constexpr std::string_view bsd_index_prefix = "__.SYMDEF";
 
-/// What a header says as it stands.
-struct RawMember {
-  std::string_view name;  ///< without the spaces behind it; lives in the archive's bytes
-  std::uint64_t header_offset;
-  std::uint64_t size;  ///< as the header says: it may not be there
-
-  std::uint64_t name_offset() const;
-  std::uint64_t size_offset() const;
-  std::uint64_t data_offset() const;
-};
-
-/// The header at `offset`. Throws MalformedInput.
-RawMember read_member_header(std::span<const std::byte> archive, std::uint64_t offset, const Origin& origin);
-
-/// A number in decimal: nothing for an empty text, other characters, and what does not fit in 64 bits.
-bool read_decimal(std::string_view text, std::uint64_t& value);
-
 /// The symbol index: a big-endian count, a member's header's offset for each symbol, and the symbols' names.
 struct Index {
   enum class Kind : std::uint8_t {
@@ -72,14 +55,6 @@ struct Index {
 
   std::uint64_t number_size() const { return kind == Kind::GnuWide ? 8 : 4; }
 };
-
-/// The index of `size` bytes at `offset` of the archive. Throws MalformedInput. The offsets are not looked at.
-Index read_index(std::span<const std::byte> archive, std::uint64_t offset, std::uint64_t size, Index::Kind kind,
-                 const Origin& origin);
-
-/// The bytes of other offsets in the same form; `file` is for the message. Throws Refused when one does not fit.
-std::vector<std::byte> index_bytes(const Index& index, std::span<const std::uint64_t> header_offsets,
-                                   const std::string& file);
 
 /// A file in an archive. Offsets are in the archive.
 struct Member {
@@ -117,21 +92,13 @@ class Archive {
   std::string name_of(const Member& member) const { return file() + "(" + member.name + ")"; }
 
  private:
-  std::uint64_t read_member(std::uint64_t offset);
-  bool is_special(const RawMember& raw) const;
-  void read_special(const RawMember& raw);
-  Member read_ordinary(const RawMember& raw);
-  void read_long_name(const RawMember& raw, Member& member) const;
-  void read_bsd_name(const RawMember& raw, Member& member) const;
-  void check_index() const;
-  std::string_view text(std::uint64_t offset, std::uint64_t size) const;
+  friend class ArchiveReader;
 
   std::span<const std::byte> bytes_;
   Origin origin_;
   bool thin_ = false;
   std::vector<Member> members_;
   std::optional<Index> index_;
-  std::optional<std::string_view> long_names_;
 };
 
 }  // namespace sframe_gen::archive

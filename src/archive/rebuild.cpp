@@ -3,42 +3,13 @@
 #include <algorithm>
 #include <cassert>
 #include <charconv>
+#include <limits>
 #include <utility>
 
 #include "archive/archive.hpp"
 #include "support/bytes.hpp"
 
 namespace sframe_gen::archive {
-
-/// Copies the old archive front to back, with the changes in between.
-class Rebuilder {
- public:
-  explicit Rebuilder(const Archive& archive) : archive_(archive) {}
-
-  void set_size(const Member& member, std::uint64_t size);
-  void set_contents(const Member& member, std::span<const std::byte> contents);
-  void move_index();
-  Rebuilt finish();
-
- private:
-  struct Change {
-    std::uint64_t offset, old_size;  ///< in the old archive
-    std::vector<std::span<const std::byte>> pieces;
-  };
-  struct Growth {
-    std::uint64_t behind;  ///< from this offset of the old archive on
-    std::int64_t bytes;    ///< all in all
-  };
-
-  std::span<const std::byte> keep(std::vector<std::byte> bytes);
-  std::uint64_t new_offset(std::uint64_t offset) const;
-  void append(std::span<const std::byte> piece);
-
-  const Archive& archive_;
-  std::vector<Change> changes_;
-  std::vector<Growth> growths_;  ///< sorted
-  Rebuilt result_;
-};
 
 namespace {
 
@@ -51,70 +22,109 @@ std::vector<std::byte> size_field(std::uint64_t size) {
   return field;
 }
 
+/// Returns the bytes of other offsets in the form of `index`. Throws Refused if one does not fit; `file` is for the
+/// message.
+std::vector<std::byte> index_bytes(const Index& index, std::span<const std::uint64_t> header_offsets,
+                                   const std::string& file) {
+  ByteWriter writer(Endian::Big);
+  writer.reserve(header_offsets.size() * index.number_size());
+  for (const std::uint64_t offset : header_offsets) {
+    if (index.kind == Index::Kind::GnuWide) {
+      writer.u64(offset);
+      continue;
+    }
+    // A wider index would move every member once more; who has such an archive can make one with ranlib first.
+    if (offset > std::numeric_limits<std::uint32_t>::max())
+      throw Refused(file, "would grow beyond 4 GiB, where the 32-bit offsets of its symbol index do not reach");
+    writer.u32(static_cast<std::uint32_t>(offset));
+  }
+  return writer.release();
+}
+
 constexpr std::byte padding[] = {std::byte{'\n'}};
 
 }  // namespace
 
-std::span<const std::byte> Rebuilder::keep(std::vector<std::byte> bytes) {
-  return result_.made_.emplace_back(std::move(bytes));
-}
+/// Copies the old archive front to back, with the changes in between.
+class Rebuilder {
+ public:
+  explicit Rebuilder(const Archive& archive) : archive_(archive) {}
 
-void Rebuilder::set_size(const Member& member, std::uint64_t size) {
-  if (size > largest_member - member.name_size)
-    throw Refused(archive_.name_of(member), "would grow beyond the ten digits that an archive has for its size");
-  changes_.push_back({member.size_offset, sizeof(MemberHeader::size), {keep(size_field(member.name_size + size))}});
-  ++result_.changes_;
-}
-
-void Rebuilder::set_contents(const Member& member, std::span<const std::byte> contents) {
-  set_size(member, contents.size());
-  const std::uint64_t old_size = member.end - member.data_offset;
-  Change change{member.data_offset, old_size, {contents}};
-  const bool odd = ((member.data_offset + contents.size()) & 1U) != 0;
-  if (odd) change.pieces.emplace_back(padding);
-  changes_.push_back(std::move(change));
-  // An archive that ends without its last padding gets it here, so that members always start at even offsets.
-  const auto growth = static_cast<std::int64_t>(contents.size() + (odd ? 1 : 0) - old_size);
-  growths_.push_back({member.end, growth + (growths_.empty() ? 0 : growths_.back().bytes)});
-}
-
-std::uint64_t Rebuilder::new_offset(std::uint64_t offset) const {
-  const auto behind = std::upper_bound(growths_.begin(), growths_.end(), offset,
-                                       [](std::uint64_t o, const Growth& growth) { return o < growth.behind; });
-  return behind == growths_.begin() ? offset : offset + static_cast<std::uint64_t>(std::prev(behind)->bytes);
-}
-
-void Rebuilder::move_index() {
-  const auto& index = archive_.index();
-  if (!index || growths_.empty()) return;
-  if (index->kind == Index::Kind::Bsd)
-    throw Refused(archive_.file(),
-                  "has a symbol index of BSD's form, which is not rewritten (GNU ranlib makes one of the other form)");
-  std::vector<std::uint64_t> offsets(index->header_offsets.size());
-  std::transform(index->header_offsets.begin(), index->header_offsets.end(), offsets.begin(),
-                 [&](std::uint64_t offset) { return new_offset(offset); });
-  std::vector<std::byte> bytes = index_bytes(*index, offsets, archive_.file());
-  const std::uint64_t size = bytes.size();
-  // It stands before all members.
-  changes_.insert(changes_.begin(), {index->offsets_at, size, {keep(std::move(bytes))}});
-}
-
-void Rebuilder::append(std::span<const std::byte> piece) {
-  if (piece.empty()) return;
-  result_.pieces_.push_back(piece);
-  result_.size_ += piece.size();
-}
-
-Rebuilt Rebuilder::finish() {
-  std::uint64_t done = 0;
-  for (const Change& change : changes_) {
-    append(archive_.bytes().subspan(done, change.offset - done));
-    for (const auto piece : change.pieces) append(piece);
-    done = change.offset + change.old_size;
+  void set_size(const Member& member, std::uint64_t size) {
+    if (size > largest_member - member.name_size)
+      throw Refused(archive_.name_of(member), "would grow beyond the ten digits that an archive has for its size");
+    changes_.push_back({member.size_offset, sizeof(MemberHeader::size), {keep(size_field(member.name_size + size))}});
+    ++result_.changes_;
   }
-  append(archive_.bytes().subspan(done));
-  return std::move(result_);
-}
+
+  void set_contents(const Member& member, std::span<const std::byte> contents) {
+    set_size(member, contents.size());
+    const std::uint64_t old_size = member.end - member.data_offset;
+    Change change{member.data_offset, old_size, {contents}};
+    const bool odd = ((member.data_offset + contents.size()) & 1U) != 0;
+    if (odd) change.pieces.emplace_back(padding);
+    changes_.push_back(std::move(change));
+    // An archive that ends without its last padding gets it here, so that members always start at even offsets.
+    const auto growth = static_cast<std::int64_t>(contents.size() + (odd ? 1 : 0) - old_size);
+    growths_.push_back({member.end, growth + (growths_.empty() ? 0 : growths_.back().bytes)});
+  }
+
+  void move_index() {
+    const auto& index = archive_.index();
+    if (!index || growths_.empty()) return;
+    if (index->kind == Index::Kind::Bsd)
+      throw Refused(
+          archive_.file(),
+          "has a symbol index of BSD's form, which is not rewritten (GNU ranlib makes one of the other form)");
+    std::vector<std::uint64_t> offsets(index->header_offsets.size());
+    std::transform(index->header_offsets.begin(), index->header_offsets.end(), offsets.begin(),
+                   [&](std::uint64_t offset) { return new_offset(offset); });
+    std::vector<std::byte> bytes = index_bytes(*index, offsets, archive_.file());
+    const std::uint64_t size = bytes.size();
+    // It stands before all members.
+    changes_.insert(changes_.begin(), {index->offsets_at, size, {keep(std::move(bytes))}});
+  }
+
+  Rebuilt finish() {
+    std::uint64_t done = 0;
+    for (const Change& change : changes_) {
+      append(archive_.bytes().subspan(done, change.offset - done));
+      for (const auto piece : change.pieces) append(piece);
+      done = change.offset + change.old_size;
+    }
+    append(archive_.bytes().subspan(done));
+    return std::move(result_);
+  }
+
+ private:
+  struct Change {
+    std::uint64_t offset, old_size;  ///< in the old archive
+    std::vector<std::span<const std::byte>> pieces;
+  };
+  struct Growth {
+    std::uint64_t behind;  ///< from this offset of the old archive on
+    std::int64_t bytes;    ///< all in all
+  };
+
+  std::span<const std::byte> keep(std::vector<std::byte> bytes) { return result_.made_.emplace_back(std::move(bytes)); }
+
+  std::uint64_t new_offset(std::uint64_t offset) const {
+    const auto behind = std::upper_bound(growths_.begin(), growths_.end(), offset,
+                                         [](std::uint64_t o, const Growth& growth) { return o < growth.behind; });
+    return behind == growths_.begin() ? offset : offset + static_cast<std::uint64_t>(std::prev(behind)->bytes);
+  }
+
+  void append(std::span<const std::byte> piece) {
+    if (piece.empty()) return;
+    result_.pieces_.push_back(piece);
+    result_.size_ += piece.size();
+  }
+
+  const Archive& archive_;
+  std::vector<Change> changes_;
+  std::vector<Growth> growths_;  ///< sorted
+  Rebuilt result_;
+};
 
 Rebuilt rebuild(const Archive& archive, const NewContents& contents) {
   assert(!archive.is_thin());
