@@ -180,7 +180,8 @@ std::uint64_t RegionWriter::share(const Region& region) {
   range.src_length = region.size - region.size % static_cast<std::uint64_t>(status.st_blksize);
   range.dest_offset = region.offset;
   // A length of 0 would share all up to the end.
-  can_share_ = range.src_length != 0 && ::ioctl(output_, FICLONERANGE, &range) == 0;
+  if (range.src_length == 0) return 0;
+  can_share_ = ::ioctl(output_, FICLONERANGE, &range) == 0;
   return can_share_ ? range.src_length : 0;
 }
 
