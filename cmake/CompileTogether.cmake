@@ -14,8 +14,7 @@ set(sframe_gen_apart
     src/convert/convert_linked.cpp
     src/elf/machine.cpp
     src/elf/plan/movable.cpp
-    src/elf/plan/tables.cpp
-    src/elf/undo/make_undo.cpp
+    src/elf/undo/undo.cpp
     src/elf/undo/undo_record.cpp
     src/object/object_writer.cpp
     src/readers/judge.cpp

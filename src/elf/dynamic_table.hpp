@@ -30,7 +30,7 @@ struct DynamicTable {
   const char* section_name;
 };
 
-/// The tables that .dynamic names (gABI, figure 5-10, and GNU's). check/content_check.cpp has its own list.
+/// The tables that .dynamic names (gABI, figure 5-10, and GNU's). check/section_check.cpp has its own list.
 inline constexpr std::array dynamic_tables{
     DynamicTable{DT_GNU_HASH, SHT_GNU_HASH, ".gnu.hash"},
     DynamicTable{DT_HASH, SHT_HASH, ".hash"},

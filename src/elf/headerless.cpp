@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <unordered_set>
 
@@ -23,6 +24,8 @@ struct Hashes {
   std::optional<std::uint64_t> symbols;  ///< of the dynamic symbol table; not told where none of them is defined
 };
 
+/// The dynamic linker's tables that PT_DYNAMIC names and whose size can be told, under the names that linkers give
+/// them: hash tables, symbols and their names and versions, relocations. Those that lie outside the file are left out.
 class DynamicSections {
  public:
   explicit DynamicSections(const Image& image)
@@ -130,15 +133,6 @@ class DynamicSections {
   std::vector<DynamicEntry> dynamic_;
   std::vector<Section> sections_;
 };
-
-}  // namespace
-
-std::vector<Section> dynamic_sections(const Image& image) {
-  if (image.find_segment(PT_DYNAMIC) == nullptr) return {};
-  return DynamicSections(image).run();
-}
-
-namespace {
 
 /// DWARF exception header encoding (LSB 5.0, section 10.5.1): four bits of format, three of what it is relative to.
 constexpr std::uint8_t format_mask = 0x0f;
@@ -282,14 +276,6 @@ std::optional<EhFramePlace> find_eh_frame(const Image& image) {
 
 namespace {
 
-Range range_of(const Section& section) {
-  return {section.header.sh_offset, section.header.sh_offset + section.header.sh_size};
-}
-
-Range range_of(const Elf64_Phdr& segment) {
-  return {segment.p_offset, segment.p_offset + segment.p_filesz};
-}
-
 /// What linkers call a section of this note: movable.cpp knows some by name.
 const char* name_of_note(const std::string& owner, std::uint32_t type) {
   constexpr std::uint32_t package = 0xcafe1a7e;
@@ -317,9 +303,9 @@ class Reconstruction {
     add_eh_frame();
     add_dynamic_sections();
     add_old_headers();
-    sort();
+    sort(sections_);
     add_unknown();
-    sort();
+    sort(sections_);
     sections_.insert(sections_.begin(), Section{});
     add_undo();
     number();
@@ -366,12 +352,11 @@ class Reconstruction {
     for (const Elf64_Phdr& segment : image_.segments())
       if ((segment.p_type == PT_NOTE || segment.p_type == PT_GNU_PROPERTY) && is_in_file(segment))
         notes.push_back(segment);
-    std::stable_sort(notes.begin(), notes.end(),
-                     [](const Elf64_Phdr& a, const Elf64_Phdr& b) { return a.p_offset < b.p_offset; });
+    std::ranges::stable_sort(notes, {}, &Elf64_Phdr::p_offset);
     for (std::size_t i = 0; i < notes.size();) {
       Elf64_Phdr all = notes[i];
-      for (++i; i < notes.size() && range_of(all).overlaps(range_of(notes[i])); ++i)
-        all.p_filesz = std::max(range_of(all).end, range_of(notes[i]).end) - all.p_offset;
+      for (++i; i < notes.size() && file_range(all).overlaps(file_range(notes[i])); ++i)
+        all.p_filesz = std::max(file_range(all).end, file_range(notes[i]).end) - all.p_offset;
       add_each_note(all);
     }
   }
@@ -417,7 +402,7 @@ class Reconstruction {
 
   void add_dynamic_sections() {
     try {
-      for (const Section& section : dynamic_sections(image_)) sections_.push_back(section);
+      std::ranges::move(DynamicSections(image_).run(), std::back_inserter(sections_));
     } catch (const MalformedInput&) {
       // Then its tables are as unknown as the rest; the code that needs PT_DYNAMIC reports what is wrong.
     }
@@ -446,19 +431,18 @@ class Reconstruction {
   /// Gaps between what is known so far, in each PT_LOAD.
   void add_unknown() {
     std::vector<Section> known = sections_;
-    const auto claim = [&](std::uint64_t begin, std::uint64_t size) {
-      known.push_back({{0, SHT_PROGBITS, 0, 0, begin, size, 0, 0, 8, 0}, {}, 0});
+    const auto claim = [&](Range range) {
+      known.push_back({{0, SHT_PROGBITS, 0, 0, range.begin, range.size(), 0, 0, 8, 0}, {}, 0});
     };
-    claim(0, sizeof(Elf64_Ehdr));
-    claim(image_.header().e_phoff, image_.segments().size() * sizeof(Elf64_Phdr));
-    std::stable_sort(known.begin(), known.end(),
-                     [](const Section& a, const Section& b) { return a.header.sh_offset < b.header.sh_offset; });
+    claim({0, sizeof(Elf64_Ehdr)});
+    claim(image_.segment_table());
+    sort(known);
     for (const Elf64_Phdr& load : image_.segments()) {
       if (load.p_type != PT_LOAD || !is_in_file(load)) continue;
-      const Range bytes = range_of(load);
+      const Range bytes = file_range(load);
       std::uint64_t done = bytes.begin;
       for (const Section& section : known) {
-        const Range range = range_of(section);
+        const Range range = file_range(section.header);
         if (range.end <= done || range.begin >= bytes.end) continue;
         if (done < range.begin && !is_padding({done, range.begin}, section.header.sh_addralign))
           add_unknown(load, {done, range.begin});
@@ -492,15 +476,14 @@ class Reconstruction {
                          0});
   }
 
-  void sort() {
-    std::stable_sort(sections_.begin(), sections_.end(),
-                     [](const Section& a, const Section& b) { return a.header.sh_offset < b.header.sh_offset; });
+  static void sort(std::vector<Section>& sections) {
+    std::ranges::stable_sort(sections, {}, [](const Section& section) { return section.header.sh_offset; });
   }
 
   void number() {
     const auto find = [&](std::uint32_t type) {
-      const auto found = std::find_if(sections_.begin(), sections_.end(),
-                                      [&](const Section& section) { return section.header.sh_type == type; });
+      const auto found =
+          std::ranges::find(sections_, type, [](const Section& section) { return section.header.sh_type; });
       return static_cast<std::uint32_t>(found == sections_.end() ? 0 : found - sections_.begin());
     };
     for (std::uint32_t i = 0; i < sections_.size(); ++i) sections_[i].index = i;

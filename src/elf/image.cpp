@@ -117,28 +117,23 @@ namespace {
 /// No section starts at 0, where linkers and assemblers put what has no place.
 constexpr std::uint64_t first_address = 0x10000;
 constexpr std::uint64_t gap = 16;  ///< bytes, and what addresses are multiples of
+constexpr int last_rank = 3;
 
-bool is_code(const Section& section) {
-  return (section.header.sh_flags & SHF_EXECINSTR) != 0;
-}
-bool is_table(const Section& section) {
-  return !is_code(section) && (section.name == ".eh_frame" || section.name == ".sframe");
-}
-bool is_data(const Section& section) {
-  return !is_code(section) && !is_table(section) && section.header.sh_type != SHT_NOBITS;
-}
-bool is_empty(const Section& section) {
-  return !is_code(section) && !is_table(section) && section.header.sh_type == SHT_NOBITS;
+/// Returns how many kinds of sections come before this one.
+int rank_of(const Section& section) {
+  if ((section.header.sh_flags & SHF_EXECINSTR) != 0) return 0;
+  if (section.name == ".eh_frame" || section.name == ".sframe") return 1;
+  return section.header.sh_type != SHT_NOBITS ? 2 : last_rank;
 }
 
 }  // namespace
 
 void assign_addresses(std::vector<Section>& sections, const std::string& name) {
   std::uint64_t next = first_address;
-  for (const auto belongs : {is_code, is_table, is_data, is_empty}) {
+  for (int rank = 0; rank <= last_rank; ++rank) {
     for (Section& section : sections) {
       if ((section.header.sh_flags & SHF_ALLOC) == 0) section.header.sh_addr = 0;
-      if ((section.header.sh_flags & SHF_ALLOC) == 0 || !belongs(section)) continue;
+      if ((section.header.sh_flags & SHF_ALLOC) == 0 || rank_of(section) != rank) continue;
       if (next > largest_number || section.header.sh_size > largest_number - next) {
         throw MalformedInput({name, "section header table"}, section.index * sizeof(Elf64_Shdr),
                              "section of " + hex(section.header.sh_size) + " bytes does not fit in the address space");
@@ -219,6 +214,8 @@ void Image::read_header() {
   }
   segment_count_ = header_.e_phnum;
   count_sections();
+  // What takes section headers away may leave this as it was, too.
+  if (!has_section_headers()) section_name_table_index_ = SHN_UNDEF;
   if (has_section_headers() && header_.e_shentsize != sizeof(Elf64_Shdr)) {
     throw MalformedInput(origin, offsetof(Elf64_Ehdr, e_shentsize),
                          "section header size is " + hex(header_.e_shentsize) + ", not 0x40");

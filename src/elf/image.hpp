@@ -47,7 +47,9 @@ class Image {
   const std::vector<Section>& sections() const { return sections_; }
   std::uint32_t section_name_table_index() const { return section_name_table_index_; }
   bool has_section_headers() const { return section_count_ != 0; }
-  /// Empty where there is none, whatever e_shoff says.
+  /// Where the program headers are in the file.
+  Range segment_table() const { return {header_.e_phoff, header_.e_phoff + segments_.size() * sizeof(Elf64_Phdr)}; }
+  /// Where the section headers are; empty where there are none, whatever e_shoff says.
   Range section_table() const;
 
   std::span<const std::byte> file_bytes() const { return bytes_; }
@@ -124,6 +126,14 @@ constexpr bool holds_offset(const Elf64_Phdr& segment, std::uint64_t offset) {
 
 constexpr bool holds_address(const Elf64_Shdr& section, std::uint64_t address) {
   return address >= section.sh_addr && address - section.sh_addr < section.sh_size;
+}
+
+/// The bytes in the file that a header says it is for.
+constexpr Range file_range(const Elf64_Shdr& section) {
+  return {section.sh_offset, section.sh_offset + section.sh_size};
+}
+constexpr Range file_range(const Elf64_Phdr& segment) {
+  return {segment.p_offset, segment.p_offset + segment.p_filesz};
 }
 
 /// Whether the section is loaded as part of the segment: its bytes are the segment's, at the address where they stand.

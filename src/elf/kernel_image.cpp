@@ -75,13 +75,6 @@ bool is_filler_or_section(std::span<const std::byte> bytes, Endian endian) {
   return std::ranges::adjacent_find(bytes, std::ranges::not_equal_to()) == bytes.end();
 }
 
-bool has_relocations(const Image& image, const Section& section) {
-  return std::ranges::any_of(image.sections(), [&](const Section& other) {
-    return (other.header.sh_type == SHT_RELA || other.header.sh_type == SHT_REL) &&
-           other.header.sh_info == section.index && other.header.sh_size != 0;
-  });
-}
-
 /// Empty: none.
 std::string obstacle_to_filling(const Image& kernel, const Section& section, const NewSection& wanted) {
   const Elf64_Shdr& header = section.header;
@@ -97,6 +90,13 @@ std::string obstacle_to_filling(const Image& kernel, const Section& section, con
 }
 
 }  // namespace
+
+bool has_relocations(const Image& image, const Section& section) {
+  return std::ranges::any_of(image.sections(), [&](const Section& other) {
+    return (other.header.sh_type == SHT_RELA || other.header.sh_type == SHT_REL) &&
+           other.header.sh_info == section.index && other.header.sh_size != 0;
+  });
+}
 
 bool is_kernel(const Image& image) {
   if (image.header().e_type != ET_EXEC && image.header().e_type != ET_DYN) return false;

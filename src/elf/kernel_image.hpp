@@ -24,6 +24,10 @@ void check_only_signature_appended(const Image& image);
 /// has them. No compiler makes any of them.
 bool is_kernel(const Image& image);
 
+/// Checks whether a linked file has relocations for the section (ld --emit-relocs, for tools that rearrange code): they
+/// describe its old contents.
+bool has_relocations(const Image& image, const Section& section);
+
 /// The loaded section that the kernel's linker script reserved for `wanted`, or that holds one. Null where there is
 /// none. Throws Refused, and names the reason, where there is one that cannot be filled: it is not in the file, not
 /// aligned, has contents that are neither a section of this kind nor one byte over and over, or relocations of its own

@@ -57,14 +57,15 @@ std::string describe(const Section& section) {
   return "section " + (section.name.empty() ? std::to_string(section.index) : section.name);
 }
 
-std::string describe(const Owner& owner) {
-  const auto* const section = std::get_if<const Section*>(&owner);
-  return section != nullptr ? describe(**section) : std::get<const char*>(owner);
-}
-
 std::string segment_type_name(std::uint32_t type) {
   const auto* const known = std::ranges::find(segment_names, type, &Name::number);
   return known == segment_names.end() ? "program header of type " + hex(type) : known->text;
+}
+
+std::string describe(const Owner& owner) {
+  if (const auto* const section = std::get_if<const Section*>(&owner)) return describe(**section);
+  if (const auto* const segment_type = std::get_if<std::uint32_t>(&owner)) return segment_type_name(*segment_type);
+  return std::get<const char*>(owner);
 }
 
 namespace {

@@ -16,12 +16,12 @@ std::string machine_name(std::uint16_t machine);
 /// "section .text", or "section 12" where it has no name.
 std::string describe(const Section& section);
 
-/// What stands somewhere: a section, or a thing that has this name.
-using Owner = std::variant<const char*, const Section*>;
-std::string describe(const Owner& owner);
-
 /// "PT_NOTE", or the type's number.
 std::string segment_type_name(std::uint32_t type);
+
+/// What stands somewhere: a thing that has this name, a section, or a segment of this type.
+using Owner = std::variant<const char*, const Section*, std::uint32_t>;
+std::string describe(const Owner& owner);
 
 /// What rewriting a file has to know of its processor. SFrame has an ABI for each (SFrame V3, section 3.1), in 64-bit
 /// ELF files only.

@@ -17,6 +17,10 @@ namespace sframe_gen::elf {
 
 namespace {
 
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 /// Of a separate debug file no code has; a program may set some memory aside for code that it makes as it runs.
 void check_code_has_bytes(const Image& image) {
   const Section* without = nullptr;
@@ -30,8 +34,16 @@ void check_code_has_bytes(const Image& image) {
     throw Refused(image.name(), "is a separate debug file: " + describe(*without) + " has no bytes");
 }
 
+/// UPX writes its l_info header, with this marker, right behind the program header table.
+void check_not_packed(const Image& image) {
+  const auto start = image.file_bytes().first(std::min<std::size_t>(image.file_bytes().size(), 4096));
+  if (text_of(start).find("UPX!") != std::string_view::npos)
+    throw Refused(image.name(), "is packed by UPX; unpack it first (upx -d)");
+}
+
 void check_section_headers(const Image& image) {
   if (!image.has_section_headers()) {
+    check_not_packed(image);
     // The sections that stand in for them fit in the file. They lack .eh_frame if PT_GNU_EH_FRAME is damaged.
     if (image.find_section(".eh_frame") == nullptr) find_eh_frame(image);  // throws
     return;
@@ -65,15 +77,12 @@ void check_no_overlap(const Image& image) {
     Range range;
     Owner owner;
   };
-  std::vector<Claimed> all;
-  const auto claim = [&](std::uint64_t begin, std::uint64_t size, Owner owner) {
-    if (size != 0) all.push_back({{begin, begin + size}, owner});
-  };
-  claim(0, sizeof(Elf64_Ehdr), "the ELF header");
-  claim(image.header().e_phoff, image.segments().size() * sizeof(Elf64_Phdr), "the program headers");
-  claim(image.section_table().begin, image.section_table().size(), "the section headers");
+  std::vector<Claimed> all{{{0, sizeof(Elf64_Ehdr)}, "the ELF header"},
+                           {image.segment_table(), "the program headers"},
+                           {image.section_table(), "the section headers"}};
   for (const Section& section : image.sections())
-    claim(section.header.sh_offset, image.bytes_of(section).size(), &section);
+    if (!image.bytes_of(section).empty()) all.push_back({file_range(section.header), &section});
+  std::erase_if(all, [](const Claimed& claimed) { return claimed.range.empty(); });
   std::ranges::sort(all, {}, [](const Claimed& claimed) { return claimed.range.begin; });
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (all[i].range.begin < all[i - 1].range.end)
@@ -197,10 +206,6 @@ void check_headers(const Image& image) {
 
 namespace {
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 void check_kind(const Image& image) {
   const Elf64_Ehdr& header = image.header();
   machine_of(image);
@@ -208,13 +213,6 @@ void check_kind(const Image& image) {
   if (header.e_type == ET_REL) throw Refused(image.name(), "is a relocatable object, not a program or library");
   if (header.e_type == ET_CORE) throw Refused(image.name(), "is a core file, not a program or library");
   throw Refused(image.name(), "is an ELF file of type " + hex(header.e_type) + ", not a program or library");
-}
-
-/// UPX writes its l_info header, with this marker, right behind the program header table.
-void check_not_packed(const Image& image) {
-  const auto start = image.file_bytes().first(std::min<std::size_t>(image.file_bytes().size(), 4096));
-  if (!image.has_section_headers() && text_of(start).find("UPX!") != std::string_view::npos)
-    throw Refused(image.name(), "is packed by UPX; unpack it first (upx -d)");
 }
 
 }  // namespace
@@ -309,7 +307,6 @@ bool is_loader_name(std::string_view name) {
 void check_preconditions(const Image& image) {
   check_not_signed(image);
   check_kind(image);
-  check_not_packed(image);
   check_headers(image);
   check_not_vdso(image);
   check_not_prelinked(image);

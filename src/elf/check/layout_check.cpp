@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "elf/check/content_check.hpp"
-#include "elf/check/memory_check.hpp"
+#include "elf/check/section_check.hpp"
 #include "elf/machine.hpp"
 #include "elf/records.hpp"
 #include "support/bytes.hpp"

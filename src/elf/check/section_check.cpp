@@ -2,76 +2,78 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "elf/dynamic_table.hpp"
 #include "elf/machine.hpp"
 #include "elf/records.hpp"
-#include "sframe_gen/error.hpp"
+#include "support/bytes.hpp"
+#include "support/text.hpp"
 
 namespace sframe_gen::elf {
 
 namespace {
 
-/// Pairs of both tables so far.
-class Pairing {
- public:
-  Pairing(const Image& input, const Image& output)
-      : in_(input), out_(output), partner_(in_.sections().size()), found_(in_.sections().size(), false) {}
-
-  /// Walks both tables in step.
-  template <typename Predicate>
-  void pair_in_order(Predicate matches) {
-    std::uint32_t next = 0;
-    for (const Section& old : in_.sections()) {
-      for (std::uint32_t i = next; i < out_.sections().size(); ++i) {
-        if (taken_.contains(i) || !matches(old, out_.sections()[i])) continue;
-        pair(old.index, i);
-        next = i + 1;
-        break;
-      }
-    }
+/// Returns the tags in PT_DYNAMIC that point to a section of this type. dynamic_table.hpp has the same, on purpose: a
+/// tag that the plan took for another table's would otherwise pass here as well. The fields of symbols are read here in
+/// their own way for the same reason.
+std::vector<std::int64_t> pointers_to(const Section& section) {
+  switch (section.header.sh_type) {
+    case SHT_GNU_HASH:
+      return {DT_GNU_HASH};
+    case SHT_HASH:
+      return {DT_HASH};
+    case SHT_DYNSYM:
+      return {DT_SYMTAB};
+    case SHT_STRTAB:
+      return {DT_STRTAB};
+    case SHT_GNU_versym:
+      return {DT_VERSYM};
+    case SHT_GNU_verdef:
+      return {DT_VERDEF};
+    case SHT_GNU_verneed:
+      return {DT_VERNEED};
+    case SHT_RELA:
+      return {DT_RELA, DT_JMPREL};
+    case section_type_relr:
+      return {dynamic_tag_relr};
+    default:
+      return {};
   }
+}
 
-  void pair_by_name() {
-    for (const Section& old : in_.sections()) {
-      if (found_[old.index]) continue;
-      for (const Section& now : out_.sections()) {
-        if (taken_.contains(now.index) || old.name != now.name) continue;
-        pair(old.index, now.index);
-        break;
-      }
-      if (!found_[old.index]) throw LayoutViolation(in_.name(), describe(old) + " must be kept");
-    }
-  }
+/// Index in the output, by index in the input; those of the added sections are of no use.
+using SectionPairs = std::vector<std::uint32_t>;
 
-  SectionPairs release() { return std::move(partner_); }
-
- private:
-  void pair(std::uint32_t old_index, std::uint32_t new_index) {
-    partner_[old_index] = new_index;
-    found_[old_index] = true;
-    taken_.insert(new_index);
-  }
-
-  const Image& in_;
-  const Image& out_;
-  SectionPairs partner_;
-  std::vector<bool> found_;
-  std::set<std::uint32_t> taken_;
-};
-
-}  // namespace
-
+/// Pairs the sections of both files: the output has the input's and `added`, with its record for undoing. Throws
+/// LayoutViolation if a section is missing or new.
 SectionPairs pair_sections(const Image& input, const Image& output, const NewSection& added) {
-  Pairing pairing(input, output);
-  pairing.pair_in_order([&](const Section& a, const Section& b) {
-    return a.name == b.name && a.name != added.name && a.name != added.undo_name &&
-           a.header.sh_addr == b.header.sh_addr && a.header.sh_type == b.header.sh_type &&
-           a.header.sh_flags == b.header.sh_flags;
-  });
-  pairing.pair_by_name();
+  SectionPairs partner(input.sections().size());
+  std::vector<bool> is_found(input.sections().size()), is_taken(output.sections().size());
+  const auto pair = [&](const Section& old, const Section& now) {
+    partner[old.index] = now.index;
+    is_found[old.index] = is_taken[now.index] = true;
+  };
+  // What did not move stands in the same order in both.
+  auto next = output.sections().begin();
+  for (const Section& old : input.sections()) {
+    const auto now = std::find_if(next, output.sections().end(), [&](const Section& other) {
+      return old.name == other.name && old.name != added.name && old.name != added.undo_name &&
+             old.header.sh_addr == other.header.sh_addr && old.header.sh_type == other.header.sh_type &&
+             old.header.sh_flags == other.header.sh_flags;
+    });
+    if (now == output.sections().end()) continue;
+    pair(old, *now);
+    next = now + 1;
+  }
+  for (const Section& old : input.sections()) {
+    if (is_found[old.index]) continue;
+    const auto now = std::ranges::find_if(
+        output.sections(), [&](const Section& other) { return !is_taken[other.index] && old.name == other.name; });
+    if (now == output.sections().end()) throw LayoutViolation(input.name(), describe(old) + " must be kept");
+    pair(old, *now);
+  }
   std::size_t count = input.sections().size();
   if (input.find_section(added.name) == nullptr) ++count;
   if (added.keeps_way_back && input.find_section(added.undo_name) == nullptr) ++count;
@@ -80,10 +82,159 @@ SectionPairs pair_sections(const Image& input, const Image& output, const NewSec
     throw LayoutViolation(input.name(), "no section but " + std::string(added.name) + " and " +
                                             std::string(added.undo_name) + " may be added");
   }
-  return pairing.release();
+  return partner;
 }
 
-namespace {
+/// Larger sections that kept their address are not compared in everyday runs.
+constexpr std::uint64_t small_section = 0x10000;
+
+class SectionCheck {
+ public:
+  SectionCheck(const Image& input, const Image& output, const SectionPairs& pairs, const NewSection& added)
+      : in_(input), out_(output), partner_(pairs), added_(added) {}
+
+  void run(Contents contents) {
+    for (const Section& old : in_.sections()) check_one(old, contents);
+  }
+
+ private:
+  void require(bool holds, const char* rule) const {
+    if (!holds) throw LayoutViolation(in_.name(), rule);
+  }
+  /// Makes the message only on failure: it costs more than the rule.
+  void require_of(const Section& section, bool holds, const char* rule) const {
+    if (!holds) throw LayoutViolation(in_.name(), describe(section) + ' ' + rule);
+  }
+
+  static bool may_move(const Section& section) {
+    return section.name == ".interp" || section.header.sh_type == SHT_NOTE || !pointers_to(section).empty();
+  }
+
+  void check_one(const Section& old, Contents contents) const {
+    if (old.name == added_.name || old.name == added_.undo_name) return;
+    const Section& now = out_.sections()[partner_[old.index]];
+    const Elf64_Shdr& a = old.header;
+    const Elf64_Shdr& b = now.header;
+    const bool is_names = old.index == in_.section_name_table_index();
+    require_of(old,
+               a.sh_type == b.sh_type && a.sh_flags == b.sh_flags && a.sh_addralign == b.sh_addralign &&
+                   a.sh_entsize == b.sh_entsize && (a.sh_size == b.sh_size || is_names),
+               "must keep its header");
+    check_links(old, now);
+    const bool moved = a.sh_addr != b.sh_addr;
+    require_of(old, !moved || may_move(old), "must keep its address");
+    if ((a.sh_flags & SHF_ALLOC) != 0 && a.sh_type != SHT_NOBITS && a.sh_size != 0) check_loaded(old, now);
+    if (moved) {
+      require_of(old, b.sh_addr % std::max<std::uint64_t>(b.sh_addralign, 1) == 0, "must stay aligned");
+      check_dynamic_pointer(old, now);
+    }
+    if (is_names) return;
+    if (contents == Contents::All || moved || a.sh_size <= small_section) check_bytes(old, now);
+  }
+
+  void check_links(const Section& old, const Section& now) const {
+    const auto follows = [&](std::uint32_t was, std::uint32_t is) {
+      return was < partner_.size() && (was != 0) ? partner_[was] == is : was == is;
+    };
+    if (old.header.sh_type == SHT_NULL) return;
+    require_of(old, follows(old.header.sh_link, now.header.sh_link), "must keep its link");
+    const bool is_index =
+        old.header.sh_type == SHT_REL || old.header.sh_type == SHT_RELA || (old.header.sh_flags & SHF_INFO_LINK) != 0;
+    require_of(old,
+               is_index ? follows(old.header.sh_info, now.header.sh_info) : old.header.sh_info == now.header.sh_info,
+               "must keep what it describes");
+  }
+
+  static bool agrees(const Elf64_Phdr& load, const Elf64_Shdr& header) {
+    return load.p_type == PT_LOAD && header.sh_addr >= load.p_vaddr &&
+           header.sh_addr + header.sh_size <= load.p_vaddr + load.p_memsz &&
+           header.sh_addr - load.p_vaddr == header.sh_offset - load.p_offset;
+  }
+
+  static bool is_loaded(const Image& image, const Section& section) {
+    return std::any_of(image.segments().begin(), image.segments().end(),
+                       [&](const Elf64_Phdr& segment) { return agrees(segment, section.header); });
+  }
+
+  void check_loaded(const Section& old, const Section& now) const {
+    require_of(now, is_loaded(out_, now) || !is_loaded(in_, old), "must be loaded at its address");
+  }
+
+  void check_dynamic_pointer(const Section& old, const Section& now) const {
+    const auto tags = pointers_to(old);
+    const auto before = read_dynamic(in_);
+    const auto after = read_dynamic(out_);
+    require(before.size() == after.size(), "PT_DYNAMIC must keep its entries");
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (std::find(tags.begin(), tags.end(), before[i].tag) == tags.end()) continue;
+      if (before[i].value == old.header.sh_addr && after[i].value != now.header.sh_addr)
+        throw LayoutViolation(in_.name(), "PT_DYNAMIC must name " + describe(now) + "'s new address");
+    }
+  }
+
+  void check_bytes(const Section& old, const Section& now) const {
+    const auto a = in_.bytes_of(old);
+    const auto b = out_.bytes_of(now);
+    require_of(old, a.size() == b.size(), "must keep its size");
+    switch (old.header.sh_type) {
+      case SHT_SYMTAB:
+      case SHT_DYNSYM:
+        return check_symbols(a, b, old);
+      case SHT_DYNAMIC:
+        return check_dynamic_entries();
+      case SHT_GROUP:
+      case SHT_SYMTAB_SHNDX:
+        return;
+      default:
+        require_of(old, equal_bytes(a, b), "must keep its bytes");
+    }
+  }
+
+  void check_symbols(std::span<const std::byte> a, std::span<const std::byte> b, const Section& table) const {
+    const auto require_of_symbols = [&](bool holds, const char* what) {
+      if (!holds) throw LayoutViolation(in_.name(), "symbols of " + describe(table) + " must " + what);
+    };
+    const auto value = [&](std::span<const std::byte> bytes, std::size_t at) {
+      return load<std::uint64_t>(bytes.subspan(at, 8), in_.endian());
+    };
+    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= a.size(); at += sizeof(Elf64_Sym)) {
+      const auto index = [&](std::span<const std::byte> bytes) {
+        return load<std::uint16_t>(bytes.subspan(at + offsetof(Elf64_Sym, st_shndx), 2), in_.endian());
+      };
+      // Name, type and visibility: the six bytes in front of the index; and the size.
+      require_of_symbols(equal_bytes(a.subspan(at, 6), b.subspan(at, 6)) &&
+                             value(a, at + offsetof(Elf64_Sym, st_size)) == value(b, at + offsetof(Elf64_Sym, st_size)),
+                         "keep their name, type and size");
+      const bool in_section = index(a) != SHN_UNDEF && index(a) < SHN_LORESERVE && index(a) < partner_.size();
+      require_of_symbols(in_section ? partner_[index(a)] == index(b) : index(a) == index(b), "keep their section");
+      const std::uint64_t moved =
+          value(b, at + offsetof(Elf64_Sym, st_value)) - value(a, at + offsetof(Elf64_Sym, st_value));
+      if (moved == 0) continue;
+      require_of_symbols(
+          in_section && moved == out_.sections()[index(b)].header.sh_addr - in_.sections()[index(a)].header.sh_addr,
+          "move with their section");
+    }
+  }
+
+  void check_dynamic_entries() const {
+    const auto before = read_dynamic(in_);
+    const auto after = read_dynamic(out_);
+    require(before.size() == after.size(), "PT_DYNAMIC must keep its entries");
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const bool follows = std::any_of(in_.sections().begin(), in_.sections().end(), [&](const Section& old) {
+        const Section& now = out_.sections()[partner_[old.index]];
+        return old.header.sh_addr == before[i].value && now.header.sh_addr == after[i].value;
+      });
+      require(before[i].tag == after[i].tag && (before[i].value == after[i].value || follows),
+              "PT_DYNAMIC must keep its entries");
+    }
+  }
+
+  const Image& in_;
+  const Image& out_;
+  const SectionPairs& partner_;
+  const NewSection& added_;
+};
 
 /// What has come to its addresses.
 struct Newcomer {
@@ -136,8 +287,8 @@ std::vector<Newcomer> find_newcomers(const Image& input, const Image& output, co
   return newcomers;
 }
 
-}  // namespace
-
+/// What the output has that the input had not there (more program headers, the added section, what moved) lies in
+/// memory over no section. .bss has no bytes in the file to compare.
 void check_section_addresses(const Image& input, const Image& output, const SectionPairs& pairs,
                              const NewSection& added) {
   for (const Newcomer& newcomer : find_newcomers(input, output, pairs, added)) {
@@ -149,92 +300,209 @@ void check_section_addresses(const Image& input, const Image& output, const Sect
   }
 }
 
+/// Nothing that did not overlap before may do so now.
+void check_space(const Image& input, const Image& output, const SectionPairs& pairs) {
+  const auto overlapped = [&](std::uint32_t a, std::uint32_t b) {
+    return file_range(input.sections()[a].header).overlaps(file_range(input.sections()[b].header));
+  };
+  struct Item {
+    Range range;
+    Owner name;
+    std::optional<std::uint32_t> old;
+  };
+  std::vector<Item> items;
+  items.push_back({{0, sizeof(Elf64_Ehdr)}, "the ELF header", {}});
+  const std::uint64_t segments = output.header().e_phoff;
+  items.push_back({{segments, segments + output.segments().size() * sizeof(Elf64_Phdr)}, "the program headers", {}});
+  const std::uint64_t table = output.header().e_shoff;
+  items.push_back({{table, table + output.sections().size() * sizeof(Elf64_Shdr)}, "the section header table", {}});
+  for (const Section& section : output.sections()) {
+    const std::uint64_t size = output.bytes_of(section).size();
+    if (size == 0) continue;
+    const auto partner = std::find(pairs.begin(), pairs.end(), section.index);
+    std::optional<std::uint32_t> old;
+    if (partner != pairs.end()) old = static_cast<std::uint32_t>(partner - pairs.begin());
+    items.push_back({{section.header.sh_offset, section.header.sh_offset + size}, &section, old});
+  }
+  std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.range.begin < b.range.begin; });
+  for (std::size_t i = 1; i < items.size(); ++i) {
+    const Item& a = items[i - 1];
+    const Item& b = items[i];
+    if (!a.range.overlaps(b.range)) continue;
+    if (a.old && b.old && overlapped(*a.old, *b.old)) continue;
+    throw LayoutViolation(input.name(), describe(a.name) + " and " + describe(b.name) + " must not overlap");
+  }
+}
+
+bool is_sorted(const Image& image) {
+  std::uint64_t previous = 0;
+  bool sorted = true;
+  bool unallocated = false;
+  for (const Section& section : image.sections()) {
+    const bool allocated = (section.header.sh_flags & SHF_ALLOC) != 0;
+    const bool is_space = (section.header.sh_flags & SHF_TLS) != 0 && section.header.sh_type == SHT_NOBITS;
+    if (allocated) sorted = sorted && !unallocated && (is_space || section.header.sh_addr >= previous);
+    if (allocated && !is_space) previous = section.header.sh_addr;
+    unallocated = unallocated || (!allocated && section.header.sh_type != SHT_NULL);
+  }
+  return sorted;
+}
+
+/// Headers stay sorted by address.
+void check_order(const Image& input, const Image& output, const SectionPairs& pairs) {
+  const auto require = [&](bool holds, const char* rule) {
+    if (!holds) throw LayoutViolation(input.name(), rule);
+  };
+  require(is_sorted(output) || !is_sorted(input), "section headers must be sorted by address");
+  require(output.section_name_table_index() < output.sections().size() &&
+              pairs[input.section_name_table_index()] == output.section_name_table_index(),
+          "section names must stay in their table");
+}
+
+}  // namespace
+
+void check_sections(const Image& input, const Image& output, Contents contents, const NewSection& added) {
+  const SectionPairs pairs = pair_sections(input, output, added);
+  SectionCheck(input, output, pairs, added).run(contents);
+  check_section_addresses(input, output, pairs, added);
+  check_space(input, output, pairs);
+  check_order(input, output, pairs);
+}
+
 namespace {
 
-class OrderCheck {
+/// Asks the output's program headers and PT_DYNAMIC only, as loaders do: what the reader makes up for sections of the
+/// output plays no part. What it makes up for the input covers every loaded byte.
+class MemoryCheck {
  public:
-  OrderCheck(const Image& input, const Image& output, const SectionPairs& pairs)
-      : in_(input), out_(output), partner_(pairs) {}
+  MemoryCheck(const Image& input, const Image& output, const NewSection& added)
+      : in_(input),
+        out_(output),
+        added_(added),
+        dynamic_before_(read_dynamic(input)),
+        dynamic_after_(read_dynamic(output)) {}
 
-  void run() const {
-    check_space();
-    check_order();
+  void run() {
+    require(out_.header().e_shoff == 0 && out_.header().e_shnum == 0 && out_.header().e_shstrndx == SHN_UNDEF,
+            "the ELF header must name no section headers");
+    claim_headers();
+    for (const Elf64_Phdr& segment : out_.segments()) {
+      // layout_check has seen that they keep their bytes.
+      if (is_movable(segment) || segment.p_type == added_.segment_type)
+        claim(segment.p_vaddr, segment.p_filesz, segment_type_name(segment.p_type));
+    }
+    for (const Section& old : in_.sections()) check_one(old);
+    check_dynamic_entries();
+    check_claims();
   }
 
  private:
-  void require(bool holds, const char* rule) const {
+  void require(bool holds, const std::string& rule) const {
     if (!holds) throw LayoutViolation(in_.name(), rule);
   }
 
-  /// Nothing that did not overlap before may do so now.
-  void check_space() const {
-    struct Item {
-      Range range;
-      Owner name;
-      std::optional<std::uint32_t> old;
+  static bool is_movable(const Elf64_Phdr& segment) {
+    return segment.p_type == PT_INTERP || segment.p_type == PT_NOTE || segment.p_type == PT_GNU_PROPERTY;
+  }
+
+  static std::string located(const Section& section) {
+    return describe(section) + " at " + hex(section.header.sh_addr);
+  }
+
+  void check_one(const Section& old) {
+    const bool is_loaded = (old.header.sh_flags & SHF_ALLOC) != 0;
+    const bool is_added = old.name == added_.name || old.name == added_.undo_name;
+    if (!is_loaded || is_added || moves_with_segment(old)) return;
+    const std::uint64_t address = new_address(old);
+    claim(address, old.header.sh_size, located(old));
+    require(address == old.header.sh_addr || address % std::max<std::uint64_t>(old.header.sh_addralign, 1) == 0,
+            located(old) + " must stay aligned");
+    if (old.header.sh_type == SHT_DYNAMIC) return;  // check_dynamic_entries()
+    const auto was = in_.bytes_of(old);
+    const auto is = loaded_bytes(out_, address, was.size());
+    require(equal_bytes(was, is), located(old) + " must keep its bytes");
+  }
+
+  bool moves_with_segment(const Section& old) const {
+    return std::any_of(in_.segments().begin(), in_.segments().end(), [&](const Elf64_Phdr& segment) {
+      return is_movable(segment) && Range{segment.p_offset, segment.p_offset + segment.p_filesz}.contains(
+                                        {old.header.sh_offset, old.header.sh_offset + old.header.sh_size});
+    });
+  }
+
+  /// Only the tables of the dynamic linker may have another.
+  std::uint64_t new_address(const Section& old) const {
+    const auto tags = pointers_to(old);
+    for (const DynamicEntry& before : dynamic_before_) {
+      if (before.value != old.header.sh_addr || std::find(tags.begin(), tags.end(), before.tag) == tags.end()) continue;
+      const auto after = find_dynamic(dynamic_after_, before.tag);
+      require(after.has_value(), "PT_DYNAMIC must keep its entries");
+      return *after;
+    }
+    return old.header.sh_addr;
+  }
+
+  void check_dynamic_entries() const {
+    require(dynamic_before_.size() == dynamic_after_.size(), "PT_DYNAMIC must keep its entries");
+    for (std::size_t i = 0; i < dynamic_before_.size(); ++i) {
+      const DynamicEntry& before = dynamic_before_[i];
+      const bool names_table = std::any_of(in_.sections().begin(), in_.sections().end(), [&](const Section& old) {
+        const auto tags = pointers_to(old);
+        return old.header.sh_addr == before.value && std::find(tags.begin(), tags.end(), before.tag) != tags.end();
+      });
+      require(before.tag == dynamic_after_[i].tag && (before.value == dynamic_after_[i].value || names_table),
+              "PT_DYNAMIC must keep its entries");
+    }
+  }
+
+  void claim_headers() {
+    for (const Elf64_Phdr& load : out_.segments()) {
+      if (load.p_type != PT_LOAD) continue;
+      const auto claim_part = [&](std::uint64_t offset, std::uint64_t size, const char* name) {
+        if (load.p_offset <= offset && offset < load.p_offset + load.p_filesz)
+          claim(load.p_vaddr + (offset - load.p_offset), size, name);
+      };
+      claim_part(0, sizeof(Elf64_Ehdr), "the ELF header");
+      claim_part(out_.header().e_phoff, out_.segments().size() * sizeof(Elf64_Phdr), "the program headers");
+    }
+  }
+
+  void claim(std::uint64_t address, std::uint64_t size, const std::string& name) {
+    if (size != 0) claims_.push_back({{address, address + size}, name});
+  }
+
+  /// Notes may be in several program headers, and in each other.
+  void check_claims() {
+    std::stable_sort(claims_.begin(), claims_.end(),
+                     [](const Claim& a, const Claim& b) { return a.range.begin < b.range.begin; });
+    const auto is_note = [](const Claim& claim) {
+      return claim.name == segment_type_name(PT_NOTE) || claim.name == segment_type_name(PT_GNU_PROPERTY);
     };
-    std::vector<Item> items;
-    items.push_back({{0, sizeof(Elf64_Ehdr)}, "the ELF header", {}});
-    const std::uint64_t segments = out_.header().e_phoff;
-    items.push_back({{segments, segments + out_.segments().size() * sizeof(Elf64_Phdr)}, "the program headers", {}});
-    const std::uint64_t table = out_.header().e_shoff;
-    items.push_back({{table, table + out_.sections().size() * sizeof(Elf64_Shdr)}, "the section header table", {}});
-    for (const Section& section : out_.sections()) {
-      const std::uint64_t size = out_.bytes_of(section).size();
-      if (size == 0) continue;
-      const auto partner = std::find(partner_.begin(), partner_.end(), section.index);
-      std::optional<std::uint32_t> old;
-      if (partner != partner_.end()) old = static_cast<std::uint32_t>(partner - partner_.begin());
-      items.push_back({{section.header.sh_offset, section.header.sh_offset + size}, &section, old});
-    }
-    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.range.begin < b.range.begin; });
-    for (std::size_t i = 1; i < items.size(); ++i) {
-      const Item& a = items[i - 1];
-      const Item& b = items[i];
-      if (!a.range.overlaps(b.range)) continue;
-      if (a.old && b.old && overlapped(*a.old, *b.old)) continue;
-      throw LayoutViolation(in_.name(), describe(a.name) + " and " + describe(b.name) + " must not overlap");
+    const Claim* last = nullptr;
+    for (const Claim& claim : claims_) {
+      require(last == nullptr || last->range.end <= claim.range.begin || (is_note(*last) && is_note(claim)),
+              (last == nullptr ? "" : last->name) + " and " + claim.name + " must not overlap");
+      if (last == nullptr || claim.range.end >= last->range.end) last = &claim;
     }
   }
 
-  bool overlapped(std::uint32_t a, std::uint32_t b) const {
-    const auto range = [&](std::uint32_t index) {
-      const Elf64_Shdr& header = in_.sections()[index].header;
-      return Range{header.sh_offset, header.sh_offset + header.sh_size};
-    };
-    return range(a).overlaps(range(b));
-  }
-
-  static bool is_sorted(const Image& image) {
-    std::uint64_t previous = 0;
-    bool sorted = true;
-    bool unallocated = false;
-    for (const Section& section : image.sections()) {
-      const bool allocated = (section.header.sh_flags & SHF_ALLOC) != 0;
-      const bool is_space = (section.header.sh_flags & SHF_TLS) != 0 && section.header.sh_type == SHT_NOBITS;
-      if (allocated) sorted = sorted && !unallocated && (is_space || section.header.sh_addr >= previous);
-      if (allocated && !is_space) previous = section.header.sh_addr;
-      unallocated = unallocated || (!allocated && section.header.sh_type != SHT_NULL);
-    }
-    return sorted;
-  }
-
-  void check_order() const {
-    require(is_sorted(out_) || !is_sorted(in_), "section headers must be sorted by address");
-    require(out_.section_name_table_index() < out_.sections().size() &&
-                partner_[in_.section_name_table_index()] == out_.section_name_table_index(),
-            "section names must stay in their table");
-  }
+  struct Claim {
+    Range range;  ///< of addresses
+    std::string name;
+  };
 
   const Image& in_;
   const Image& out_;
-  const SectionPairs& partner_;
+  const NewSection& added_;
+  std::vector<DynamicEntry> dynamic_before_;
+  std::vector<DynamicEntry> dynamic_after_;
+  std::vector<Claim> claims_;
 };
 
 }  // namespace
 
-void check_section_order(const Image& input, const Image& output, const SectionPairs& pairs) {
-  OrderCheck(input, output, pairs).run();
+void check_memory(const Image& input, const Image& output, const NewSection& added) {
+  MemoryCheck(input, output, added).run();
 }
 
 }  // namespace sframe_gen::elf

@@ -1,28 +1,16 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
+#include "elf/check/layout_check.hpp"
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
 
 namespace sframe_gen::elf {
 
-/// Index in the output, by index in the input; those of the added sections are of no use.
-using SectionPairs = std::vector<std::uint32_t>;
+/// The part of `check_layout` that looks at sections: their headers, links, bytes and addresses, and that nothing
+/// overlaps that did not before. Throws LayoutViolation.
+void check_sections(const Image& input, const Image& output, Contents contents, const NewSection& added);
 
-/// The output has the input's sections and `added`, with its record for undoing. What did not move stands in the same
-/// order, so walking both tables finds the pairs; what moved is found by its name. Throws LayoutViolation where a
-/// section is missing or new.
-SectionPairs pair_sections(const Image& input, const Image& output, const NewSection& added);
-
-/// The part of `check_sections` that looks at addresses: what the output has that the input had not there (more program
-/// headers, the added section, what moved) lies in memory over no section. .bss has no bytes in the file to compare.
-void check_section_addresses(const Image& input, const Image& output, const SectionPairs& pairs,
-                             const NewSection& added);
-
-/// The part of `check_layout` that looks at where sections and their headers stand beside each other: nothing overlaps
-/// that did not before, and headers stay sorted by address. Throws LayoutViolation.
-void check_section_order(const Image& input, const Image& output, const SectionPairs& pairs);
+/// The same for files without section headers. Throws LayoutViolation.
+void check_memory(const Image& input, const Image& output, const NewSection& added);
 
 }  // namespace sframe_gen::elf

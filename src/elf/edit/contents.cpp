@@ -44,81 +44,65 @@ std::vector<std::byte> section_table(const Layout& layout, Endian endian) {
   return bytes;
 }
 
-bool is_symbol_table(const Section& section) {
-  return section.header.sh_type == SHT_SYMTAB || section.header.sh_type == SHT_DYNSYM;
+bool is_symbol_table(std::uint32_t section_type) {
+  return section_type == SHT_SYMTAB || section_type == SHT_DYNSYM;
 }
 
-/// A table of the output, copied from the input when its first word changes.
-class Table {
- public:
-  Table(std::span<const std::byte> before, Endian endian) : before_(before), endian_(endian) {}
-
-  template <typename T>
-  void set(std::size_t at, T value) {
-    if (bytes_.empty()) bytes_.assign(before_.begin(), before_.end());
-    store<T>(std::span(bytes_).subspan(at, sizeof(T)), value, endian_);
+/// Moves symbols with the sections that they are in. `table` is what `symbols` becomes.
+void move_symbols(const Image& image, const Layout& layout, const Section& symbols, std::span<std::byte> table) {
+  const auto before = image.bytes_of(symbols);
+  for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= before.size(); at += sizeof(Elf64_Sym)) {
+    const Elf64_Sym symbol = load_symbol(before.subspan(at), image.endian());
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= image.sections().size()) continue;
+    const Elf64_Shdr& section = image.sections()[symbol.st_shndx].header;
+    const std::uint64_t delta = layout.sections[layout.new_index_of[symbol.st_shndx]].header.sh_addr - section.sh_addr;
+    // __ehdr_start belongs to the first section by its index, but not by its value. The code goes on using the old
+    // address of a library's mark.
+    const bool is_in_section = holds_address(section, symbol.st_value) || symbol.st_value == section.sh_addr;
+    if (delta != 0 && is_in_section && !is_library_mark(image, symbols, symbol))
+      store<std::uint64_t>(table.subspan(at + symbol_value_at), symbol.st_value + delta, image.endian());
   }
-
-  std::vector<std::byte> release() { return std::move(bytes_); }
-
- private:
-  std::span<const std::byte> before_;
-  Endian endian_;
-  std::vector<std::byte> bytes_;
-};
-
-/// The functions below return the changed table, or nothing if it stays as it is.
-std::vector<std::byte> changed_symbols(const Image& image, const Layout& layout, const Section& symbols) {
-  const auto table = image.bytes_of(symbols);
-  Table changed(table, image.endian());
-  for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= table.size(); at += sizeof(Elf64_Sym)) {
-    const Elf64_Sym symbol = load_symbol(table.subspan(at), image.endian());
-    const std::uint32_t old_index = symbol.st_shndx;
-    if (old_index == SHN_UNDEF || old_index >= SHN_LORESERVE || old_index >= layout.new_index_of.size()) continue;
-    if (layout.new_index_of[old_index] != old_index)
-      changed.set(at + symbol_section_at, static_cast<std::uint16_t>(layout.new_index_of[old_index]));
-    const std::uint64_t value = symbol.st_value;
-    const Section& section = image.sections()[old_index];
-    // __ehdr_start belongs to the first section by its index, but not by its value.
-    const std::uint64_t delta = layout.sections[layout.new_index_of[old_index]].header.sh_addr - section.header.sh_addr;
-    // The code goes on using the old address of a library's mark.
-    if (delta != 0 && (holds_address(section.header, value) || value == section.header.sh_addr) &&
-        !is_library_mark(image, symbols, symbol))
-      changed.set(at + symbol_value_at, value + delta);
-  }
-  return changed.release();
 }
 
-/// Words that are section indices: all of an SHT_SYMTAB_SHNDX, all but the first (flags) of an SHT_GROUP.
-std::vector<std::byte> changed_indices(const Image& image, const Layout& layout, std::span<const std::byte> table,
-                                       std::size_t first) {
-  Table changed(table, image.endian());
-  for (std::size_t at = first; at + sizeof(std::uint32_t) <= table.size(); at += sizeof(std::uint32_t)) {
-    const auto old_index = load<std::uint32_t>(table.subspan(at, sizeof(std::uint32_t)), image.endian());
-    if (old_index < layout.new_index_of.size() && layout.new_index_of[old_index] != old_index)
-      changed.set(at, layout.new_index_of[old_index]);
-  }
-  return changed.release();
-}
-
-/// Puts section indices and addresses inside symbol tables, SHT_SYMTAB_SHNDX and SHT_GROUP in their place, as `layout`
-/// renumbers and moves them.
-void put_symbols(const Image& image, const Layout& layout, files::Regions& contents) {
+/// Puts tables of section indices and symbols in their place, as `layout` renumbers and moves them.
+void put_index_tables(const Image& image, const Layout& layout, files::Regions& contents) {
   for (const Section& section : image.sections()) {
-    const auto table = image.bytes_of(section);
-    std::vector<std::byte> changed;
-    if (is_symbol_table(section))
-      changed = changed_symbols(image, layout, section);
-    else if (section.header.sh_type == SHT_SYMTAB_SHNDX)
-      changed = changed_indices(image, layout, table, 0);
-    else if (section.header.sh_type == SHT_GROUP)
-      changed = changed_indices(image, layout, table, sizeof(std::uint32_t));
-    if (!changed.empty())
-      contents.put_bytes(layout.sections[layout.new_index_of[section.index]].header.sh_offset, std::move(changed));
+    const std::uint32_t type = section.header.sh_type;
+    if (!has_section_indices(type)) continue;
+    const auto before = image.bytes_of(section);
+    std::vector<std::byte> now(before.begin(), before.end());
+    renumber_sections(now, type, image.endian(), layout.new_index_of);
+    if (is_symbol_table(type)) move_symbols(image, layout, section, now);
+    if (!equal_bytes(before, now))
+      contents.put_bytes(layout.sections[layout.new_index_of[section.index]].header.sh_offset, std::move(now));
+  }
+}
+
+template <typename Index>
+void renumber_each(std::span<std::byte> table, std::size_t first, std::size_t step, Endian endian,
+                   const std::vector<std::uint32_t>& index_of) {
+  for (std::size_t at = first; at + sizeof(Index) <= table.size(); at += step) {
+    const auto place = table.subspan(at, sizeof(Index));
+    const auto index = load<Index>(place, endian);
+    if (index != SHN_UNDEF && index < index_of.size() && index_of[index] != index)
+      store<Index>(place, static_cast<Index>(index_of[index]), endian);
   }
 }
 
 }  // namespace
+
+bool has_section_indices(std::uint32_t section_type) {
+  return is_symbol_table(section_type) || section_type == SHT_SYMTAB_SHNDX || section_type == SHT_GROUP;
+}
+
+void renumber_sections(std::span<std::byte> table, std::uint32_t section_type, Endian endian,
+                       const std::vector<std::uint32_t>& index_of) {
+  if (is_symbol_table(section_type))
+    return renumber_each<std::uint16_t>(table, symbol_section_at, sizeof(Elf64_Sym), endian, index_of);
+  // A group's first word holds flags.
+  const std::size_t first = section_type == SHT_GROUP ? sizeof(std::uint32_t) : 0;
+  renumber_each<std::uint32_t>(table, first, sizeof(std::uint32_t), endian, index_of);
+}
 
 files::Regions copied_input(const Layout& layout) {
   files::Regions contents(layout.file_size);
@@ -135,7 +119,7 @@ files::Regions copied_input(const Layout& layout) {
 files::Regions contents_of(const Image& image, const Layout& layout) {
   files::Regions contents = copied_input(layout);
   // Without section headers, their indices mean nothing, and no symbol moves.
-  if (image.has_section_headers()) put_symbols(image, layout, contents);
+  if (!layout.sections.empty()) put_index_tables(image, layout, contents);
   for (const DynamicPatch& dynamic : layout.dynamic_patches) {
     std::vector<std::byte> value(sizeof(std::uint64_t));
     store<std::uint64_t>(std::span(value), dynamic.value, image.endian());
@@ -146,11 +130,9 @@ files::Regions contents_of(const Image& image, const Layout& layout) {
   contents.put_bytes(layout.header.e_phoff, segment_table(layout, image.endian()));
   if (layout.old_headers)
     contents.put_bytes(layout.old_headers->offset, header_bytes(layout.old_headers->header, image.endian()));
-  if (!layout.section_names.empty()) {
-    const auto names = std::as_bytes(std::span(layout.section_names));
-    contents.put_bytes(layout.sections[layout.header.e_shstrndx].header.sh_offset, {names.begin(), names.end()});
-  }
-  if (image.has_section_headers()) contents.put_bytes(layout.header.e_shoff, section_table(layout, image.endian()));
+  const auto names = std::as_bytes(std::span(layout.section_names));
+  contents.put_bytes(layout.names_at_end().begin, {names.begin(), names.end()});
+  contents.put_bytes(layout.header.e_shoff, section_table(layout, image.endian()));
   return contents;
 }
 

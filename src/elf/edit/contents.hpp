@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
@@ -8,6 +10,13 @@
 #include "support/bytes.hpp"
 
 namespace sframe_gen::elf {
+
+/// Checks whether sections of this type hold indices of other sections: symbol tables, SHT_SYMTAB_SHNDX and SHT_GROUP.
+bool has_section_indices(std::uint32_t section_type);
+
+/// Renumbers sections in the bytes of one such table: `index_of` has the new index by the old one. Others stay.
+void renumber_sections(std::span<std::byte> table, std::uint32_t section_type, Endian endian,
+                       const std::vector<std::uint32_t>& index_of);
 
 /// Returns where the output has bytes of the input; the rest is holes.
 files::Regions copied_input(const Layout& layout);

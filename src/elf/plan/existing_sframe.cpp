@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "elf/image.hpp"
+#include "elf/kernel_image.hpp"
 #include "elf/plan/movable.hpp"
 
 namespace sframe_gen::elf {
@@ -71,16 +72,6 @@ void check_not_referred_to(const Image& image, const Section& section) {
                   "cannot get another " + section.name + ": a symbol, a relocation or code points to the one it has");
 }
 
-/// Kept by ld --emit-relocs for tools that rearrange code; they describe the old contents, not the new ones.
-void check_has_no_relocations(const Image& image, const Section& section) {
-  for (const Section& other : image.sections()) {
-    const bool holds_relocations = other.header.sh_type == SHT_RELA || other.header.sh_type == SHT_REL;
-    if (holds_relocations && other.header.sh_info == section.index && other.header.sh_size != 0)
-      throw Refused(image.name(), "cannot get another " + section.name +
-                                      ": the one it has has relocations of its own (ld --emit-relocs)");
-  }
-}
-
 }  // namespace
 
 ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted) {
@@ -97,7 +88,9 @@ ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted
     found.section = section.index;
   }
   if (!found.section) return found;
-  check_has_no_relocations(image, image.sections()[*found.section]);
+  if (has_relocations(image, image.sections()[*found.section]))
+    throw Refused(image.name(), "cannot get another " + std::string(wanted.name) +
+                                    ": the one it has has relocations of its own (ld --emit-relocs)");
   if (!found.undo_section) check_not_referred_to(image, image.sections()[*found.section]);
   const Elf64_Shdr& section = image.sections()[*found.section].header;
   const std::uint64_t size = image.bytes_of(image.sections()[*found.section]).size();

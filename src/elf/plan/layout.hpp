@@ -75,8 +75,13 @@ struct Layout {
   std::vector<DynamicPatch> dynamic_patches;
   std::optional<OldHeaders> old_headers;
 
-  std::string section_names;  ///< of the new name table; empty: the old one stays
+  std::string section_names;  ///< of the new name table
   std::uint64_t file_size = 0;
+
+  /// Section names and section headers are the end of the output but for the record that gives the input back. Empty
+  /// if the input has no section headers.
+  Range names_at_end() const;
+  Range headers_at_end() const { return {header.e_shoff, header.e_shoff + sections.size() * sizeof(Elf64_Shdr)}; }
 
   // For the report.
   SectionPlan section_plan = SectionPlan::Gap;

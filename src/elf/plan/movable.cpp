@@ -179,28 +179,6 @@ Section first_entry_of(const Section& table) {
   return first;
 }
 
-/// From the first to the last of the sections that may move at all, and whatever stands between them.
-Section all_that_may_move(const Image& image) {
-  Section all{};
-  std::uint64_t begin = UINT64_MAX, end = 0;
-  for (const Section& section : image.sections()) {
-    const Elf64_Shdr& header = section.header;
-    const bool is_read_only = (header.sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) == SHF_ALLOC;
-    // lld and gold give .eh_frame and .eh_frame_hdr a type of the processor's on x86-64.
-    if (!is_read_only || header.sh_type == SHT_PROGBITS || header.sh_type >= SHT_LOPROC) continue;
-    begin = std::min(begin, header.sh_addr);
-    end = std::max(end, header.sh_addr + header.sh_size);
-  }
-  if (begin < end) all.header.sh_addr = begin;
-  if (begin < end) all.header.sh_size = end - begin;
-  return all;
-}
-
-bool is_within(const Section& part, const Section& whole) {
-  const std::uint64_t at = part.header.sh_addr - whole.header.sh_addr;
-  return at <= whole.header.sh_size && part.header.sh_size <= whole.header.sh_size - at;
-}
-
 }  // namespace
 
 Movability::Movability(const Image& image)
@@ -322,26 +300,12 @@ std::string Movability::why_table_stays(const Section& section) const {
   return {};
 }
 
-/// A large library has half a million relocations, and none of them points to any of these sections nearly always: they
-/// are gone through once.
-bool Movability::has_relocation_to(const Section& section) const {
-  if (!is_any_relocated_) is_any_relocated_ = has_relative_relocation_to(*image_, all_that_may_move(*image_));
-  const bool was_asked = is_within(section, all_that_may_move(*image_));
-  return (*is_any_relocated_ || !was_asked) && has_relative_relocation_to(*image_, section);
-}
-
 bool Movability::is_referred_to(const Section& section, TablePlan plan) const {
-  const auto known = is_referred_to_.find(section.index);
-  if (known != is_referred_to_.end()) return known->second;
+  if (has_relative_relocation_to(*image_, section) || has_named_symbol_in(*image_, section)) return true;
   // What the linker and crt1.o make has no name for C code to refer to, unless a linker script gives it one; all of
   // libLLVM's code would be searched for each conversion, which doubles its time.
-  const bool found =
-      has_relocation_to(section) || has_named_symbol_in(*image_, section) ||
-      (plan == TablePlan::Notes
-           ? !is_made_by_linker(section.name) && has_direct_reference_to(*image_, section)
-           : relocates_itself_ && is_relocations(section) && has_direct_reference_to(*image_, first_entry_of(section)));
-  is_referred_to_.emplace(section.index, found);
-  return found;
+  if (plan == TablePlan::Notes) return !is_made_by_linker(section.name) && has_direct_reference_to(*image_, section);
+  return relocates_itself_ && is_relocations(section) && has_direct_reference_to(*image_, first_entry_of(section));
 }
 
 }  // namespace sframe_gen::elf

@@ -62,16 +62,12 @@ class Movability {
   std::string why_section_stays(const Section& section, Group& group) const;
   std::string why_note_stays(const Section& section, Group& group) const;
   std::string why_table_stays(const Section& section) const;
-  bool has_relocation_to(const Section& section) const;
   bool is_referred_to(const Section& section, TablePlan plan) const;
 
   const Image* image_;
   std::vector<DynamicEntry> dynamic_;
-  bool relocates_itself_;                         ///< by its own code, without a dynamic linker
-  mutable std::optional<bool> is_any_relocated_;  ///< of the sections that may move
-  // Each plan asks again.
-  mutable std::map<std::uint32_t, bool> is_referred_to_;                    ///< by section index
-  mutable std::map<std::uint64_t, std::variant<Group, Immovable>> groups_;  ///< by the offset that was asked for
+  bool relocates_itself_;  ///< by its own code, without a dynamic linker
+  mutable std::map<std::uint64_t, std::variant<Group, Immovable>> groups_;  ///< by offset: each plan asks again
 };
 
 }  // namespace sframe_gen::elf

@@ -77,7 +77,7 @@ class Placer {
     FileSpace& space = placement_.space;
     // The old headers stay in memory where others come below them, and the table where it moves.
     if (plan_.table != TablePlan::Below) space.release({0, sizeof(Elf64_Ehdr)});
-    if (plan_.table != TablePlan::Below && plan_.table != TablePlan::Moved) space.release(old_table(image));
+    if (plan_.table != TablePlan::Below && plan_.table != TablePlan::Moved) space.release(image.segment_table());
     space.release(task_.existing.bytes);
     if (task_.section.keeps_way_back) space.release(task_.existing.undo_bytes);
     space.release(image.section_table());
@@ -94,7 +94,7 @@ class Placer {
     if (!fits_page(placement_.segment_count)) fail_table("the table would exceed one page");
     const auto load = header_load(image);
     if (!load) fail_table("no PT_LOAD holds the headers");
-    const Range table{old_table(image).begin, table_end(image, placement_)};
+    const Range table{image.segment_table().begin, table_end(image, placement_)};
     const std::uint64_t held = image.segments()[*load].p_offset + image.segments()[*load].p_filesz;
     // Free Pascal's first PT_LOAD holds nothing but the headers and a note.
     if (held < table.end && !placement_.loads.take(*load, table.end - held, 1))
@@ -113,7 +113,7 @@ class Placer {
     if (const auto* immovable = std::get_if<Immovable>(&found)) fail_table(immovable->why);
     const auto& group = std::get<Group>(found);
     if (claim.is_load || group.plan > plan_.table || !group.range.contains(claim.range))
-      fail_table(owner_of(claim) + " is in the way");
+      fail_table(describe(claim.owner) + " is in the way");
     placement_.space.release(group.range);
     placement_.groups.push_back({group, false, false, load, 0, 0});
   }
@@ -138,7 +138,7 @@ class Placer {
     if (image.find_section(old_headers_name) != nullptr) fail_table("pages have been put there before");
     // patchelf before 0.19 moves the sections of a dynamic program by what stands at its lowest address.
     if (image.find_segment(PT_INTERP) != nullptr) fail_table("it has a dynamic loader, and patchelf would break it");
-    if (old_table(image).begin != sizeof(Elf64_Ehdr)) fail_table("its program headers have been moved");
+    if (image.segment_table().begin != sizeof(Elf64_Ehdr)) fail_table("its program headers have been moved");
     if (!fits_page(placement_.segment_count)) fail_table("the table would exceed one page");
     const std::uint64_t page = placement_.loads.page();
     const std::uint64_t begin = align_down(lowest_load(image)->p_vaddr, page);
@@ -253,7 +253,7 @@ class Placer {
     OffsetMap& load_map = placement_.load_map;
     if (auto why = placement_.loads.make_file_room(placement_.space, load_map, placement_.wastes)) fail(*why);
     // Kernels before 5.18 take the table's address from its file offset.
-    const std::uint64_t table = old_table(task_.image).begin;
+    const std::uint64_t table = task_.image.segment_table().begin;
     if (plan_.table != TablePlan::Below && load_map(table) != table) fail("the program headers would move in the file");
     placement_.map = load_map;
     if (plan_.section == SectionPlan::Tail) place_tail_in_file();
@@ -295,7 +295,7 @@ class Placer {
     placement_.tail.address = placement_.loads.address_above() + placement_.tail.offset % placement_.loads.page();
     if (plan_.table == TablePlan::Moved) align_tail_with_first_load();
     if (const Claim* across = placement_.space.claim_across(kept_end))
-      fail(owner_of(*across) + " reaches over the end of the last PT_LOAD");
+      fail(describe(across->owner) + " reaches over the end of the last PT_LOAD");
     const Claim* next = placement_.space.next_claim(kept_end);
     if (next == nullptr) return;
     const bool free = placement_.space.is_zero({kept_end, next->range.begin});
@@ -336,11 +336,6 @@ std::variant<Placement, Obstacle> place(const Task& task, const Plan& plan) {
   } catch (Obstacle& obstacle) {
     return std::move(obstacle);
   }
-}
-
-Range old_table(const Image& image) {
-  const std::uint64_t begin = image.header().e_phoff;
-  return {begin, begin + image.segments().size() * sizeof(Elf64_Phdr)};
 }
 
 std::optional<std::size_t> header_load(const Image& image) {

@@ -12,7 +12,6 @@
 #include "elf/plan/layout.hpp"
 #include "elf/plan/movable.hpp"
 #include "elf/plan/plan.hpp"
-#include "elf/plan/tables.hpp"
 
 /// What stands where under one plan, and what can be asked of it: a plan becomes a Placement, which has a cost, and the
 /// cheapest becomes the Layout.
@@ -88,8 +87,6 @@ std::string description_of(const Image& image, const Placement& placement);
 
 Layout lay_out(const Task& task, const Placement& placement);
 
-/// The program headers of the input.
-Range old_table(const Image& image);
 /// Index of the PT_LOAD that holds them.
 std::optional<std::size_t> header_load(const Image& image);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "elf/image.hpp"
-#include "elf/plan/tables.hpp"
 #include "elf/preconditions.hpp"
 #include "support/text.hpp"
 
@@ -47,6 +46,17 @@ void add_plans(SectionPlan section, const Plan& base, const std::vector<std::siz
 }
 
 }  // namespace
+
+std::optional<std::size_t> redundant_note(const Image& image) {
+  const Elf64_Phdr* const property = image.find_segment(PT_GNU_PROPERTY);
+  for (std::size_t i = 0; property != nullptr && i < image.segments().size(); ++i) {
+    const Elf64_Phdr& note = image.segments()[i];
+    if (note.p_type == PT_NOTE && note.p_offset == property->p_offset && note.p_vaddr == property->p_vaddr &&
+        note.p_filesz == property->p_filesz && note.p_memsz == property->p_memsz)
+      return i;
+  }
+  return {};
+}
 
 Cost least_cost(const Plan& plan) {
   Cost cost;

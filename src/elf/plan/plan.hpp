@@ -39,6 +39,11 @@ struct Cost {
   friend auto operator<=>(const Cost&, const Cost&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
+/// A PT_NOTE that covers what PT_GNU_PROPERTY covers. On x86-64 glibc reads the latter since 2.32 and before that
+/// either, and the kernel neither. On AArch64 both read the latter only, which says whether code wants branch target
+/// checks. On s390x nothing reads either.
+std::optional<std::size_t> redundant_note(const Image& image);
+
 /// What `plan` costs at least.
 Cost least_cost(const Plan& plan);
 

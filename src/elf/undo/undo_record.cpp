@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "elf/edit/contents.hpp"
 #include "elf/records.hpp"
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
@@ -214,15 +215,8 @@ std::optional<Range> find_undo_trailer(std::span<const std::byte> file, const Ne
 }
 
 std::span<const std::byte> without_trailer(std::span<const std::byte> record, const NewSection& section) {
-  return record.first(record.size() - std::min<std::uint64_t>(record.size(), trailer_size(section)));
-}
-
-std::vector<std::byte> undo_dictionary(std::span<const std::byte> headers, std::span<const std::byte> section_names,
-                                       std::span<const std::byte> section_table) {
-  const auto others = section_table.first(section_table.size() - std::min(section_table.size(), sizeof(Elf64_Shdr)));
-  std::vector<std::byte> bytes;
-  for (const auto& part : {headers, section_names, others}) bytes.insert(bytes.end(), part.begin(), part.end());
-  return bytes;
+  const bool has_trailer = find_undo_trailer(record, section) == Range{0, record.size()};
+  return has_trailer ? record.first(record.size() - trailer_size(section)) : record;
 }
 
 RangeSet uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size) {
@@ -245,32 +239,11 @@ std::vector<std::uint32_t> invert(const std::vector<std::uint32_t>& new_index_of
   return old_index_of;
 }
 
-template <typename Index>
-void restore_each(std::span<std::byte> table, std::size_t first, std::size_t step, Endian endian,
-                  const std::vector<std::uint32_t>& old_index_of) {
-  for (std::size_t at = first; at + sizeof(Index) <= table.size(); at += step) {
-    const auto place = table.subspan(at, sizeof(Index));
-    const auto index = load<Index>(place, endian);
-    if (index < old_index_of.size() && old_index_of[index] != index)
-      store<Index>(place, static_cast<Index>(old_index_of[index]), endian);
-  }
-}
-
 }  // namespace
-
-bool has_section_indices(std::uint32_t section_type) {
-  return section_type == SHT_SYMTAB || section_type == SHT_DYNSYM || section_type == SHT_SYMTAB_SHNDX ||
-         section_type == SHT_GROUP;
-}
 
 void restore_section_indices(std::span<std::byte> table, std::uint32_t section_type, Endian endian,
                              const std::vector<std::uint32_t>& new_index_of) {
-  const std::vector<std::uint32_t> old_index_of = invert(new_index_of);
-  if (section_type == SHT_SYMTAB || section_type == SHT_DYNSYM)
-    return restore_each<std::uint16_t>(table, symbol_section_at, sizeof(Elf64_Sym), endian, old_index_of);
-  // A group's first word holds flags.
-  const std::size_t first = section_type == SHT_GROUP ? sizeof(std::uint32_t) : 0;
-  restore_each<std::uint32_t>(table, first, sizeof(std::uint32_t), endian, old_index_of);
+  renumber_sections(table, section_type, endian, invert(new_index_of));
 }
 
 }  // namespace sframe_gen::elf

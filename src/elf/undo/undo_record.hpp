@@ -79,13 +79,8 @@ std::vector<std::byte> undo_trailer(std::uint64_t record_size, const NewSection&
 /// Finds record and trailer, if the file ends with both.
 std::optional<Range> find_undo_trailer(std::span<const std::byte> file, const NewSection& section);
 
-/// Returns the record in those bytes.
+/// Returns the record alone, be there a trailer or not.
 std::span<const std::byte> without_trailer(std::span<const std::byte> record, const NewSection& section);
-
-/// Returns what a converted file has in its headers: most of what they had before. `section_table` ends with the header
-/// of the record's own section, which does not count. It and the names are empty without section headers.
-std::vector<std::byte> undo_dictionary(std::span<const std::byte> headers, std::span<const std::byte> section_names,
-                                       std::span<const std::byte> section_table);
 
 /// Returns a zlib stream (RFC 1950) of `bytes`. What `dictionary` has already, in its last 32 KiB, costs next to
 /// nothing.
@@ -98,9 +93,6 @@ std::optional<std::vector<std::byte>> inflate(std::span<const std::byte> stream,
 
 /// Returns the parts of [0, size) of the converted file that no piece copies.
 RangeSet uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size);
-
-/// Checks whether sections of this type hold indices of other sections: symbol tables, SHT_SYMTAB_SHNDX and SHT_GROUP.
-bool has_section_indices(std::uint32_t section_type);
 
 /// Takes the renumbering of the sections back in the bytes of one such table. `new_index_of`: by the index to be
 /// restored. Indices that none of these became stay.
