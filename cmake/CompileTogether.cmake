@@ -11,6 +11,7 @@ set(sframe_gen_apart
     src/cli/file_work.cpp
     src/cli/option_table.cpp
     src/cli/report/text.cpp
+    src/convert/c_interface.cpp
     src/convert/convert_linked.cpp
     src/elf/machine.cpp
     src/elf/plan/movable.cpp
@@ -28,7 +29,7 @@ set(sframe_gen_apart
     src/trace/recorded/recording.cpp
     src/trace/walk/dwarf_walker.cpp
     src/trace/walk/registers.cpp
-    src/trace/walk/section_cache.cpp
+    src/trace/walk/kept_file.cpp
     src/verify/caller.cpp
     src/verify/emulation.cpp
     src/verify/instruction_aarch64.cpp

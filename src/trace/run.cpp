@@ -8,9 +8,7 @@
 
 #include "command_line/program.hpp"
 #include "sframe_gen/error.hpp"
-#include "support/mapped_file.hpp"
 #include "support/workers.hpp"
-#include "trace/handover.hpp"
 #include "trace/live/process.hpp"
 #include "trace/live/threads.hpp"
 #include "trace/recorded/core_file.hpp"
@@ -99,7 +97,7 @@ void warn(const std::string& file, const char* what) {
   std::cerr << "sframe-trace: warning: " << file << ": " << what << '\n';
 }
 
-constexpr const char* was_cut_short = "was cut short; what is there was walked";
+constexpr const char* was_cut_short = "cut short (what is there was walked)";
 
 int run_process(const Options& options, std::ostream& out) {
   Process process(options.process, options.translation);
@@ -132,45 +130,10 @@ int run_core(const Options& options, std::ostream& out) {
   return end_with(report.totals(), options);
 }
 
-/// While another thread writes to standard output, standard error does not flush it.
-class Untied {
- public:
-  Untied() = default;
-  ~Untied() { std::cerr.tie(tied_); }
-  Untied(const Untied&) = delete;
-  Untied& operator=(const Untied&) = delete;
-
- private:
-  std::ostream* tied_ = std::cerr.tie(nullptr);
-};
-
 KernelNames kernel_names(const Options& options, const RecordingFile& recording) {
   if (options.kernel_symbols.empty()) return running_kernel_names(recording, options.translation.cache);
   return KernelNames(read_list(options.kernel_symbols));
 }
-
-struct WalkedSample {
-  Sample sample;
-  std::optional<Cut> cut;
-};
-
-/// Lets go of what of a recording stands before the samples that were walked. At its end, all at once, that would take
-/// a tenth of the walks' time; meanwhile it is work of the thread that writes.
-class WalkedBytes {
- public:
-  explicit WalkedBytes(const MappedFile& file) : file_(file) {}
-
-  void are_before(std::uint64_t file_offset) {
-    constexpr std::uint64_t at_once = 8 << 20;
-    if (file_offset < let_go_ + at_once) return;
-    let_go(file_, let_go_, file_offset);
-    let_go_ = file_offset;
-  }
-
- private:
-  const MappedFile& file_;
-  std::uint64_t let_go_ = 0;
-};
 
 int run_recording(const Options& options, std::ostream& out) {
   RecordedFiles files(options.root, options.translation);
@@ -179,35 +142,24 @@ int run_recording(const Options& options, std::ostream& out) {
   KernelNames kernel = kernel_names(options, recording.file());
   kernel.compare_with(recording.kernel_mark());
   RecordingReport report(options, out, kernel);
+  const std::uint64_t records = recording.file().records().size();
+  Walker walker(options.most_frames, options.compare);
   {
-    const Untied untied;
     command_line::Progress progress(!options.quiet);
-    const std::uint64_t records = recording.file().records().size();
-    WalkedBytes behind(recording.file().mapped());
-    Handover<WalkedSample> walked([&](WalkedSample& taken) {
-      report.add(taken.sample, taken.cut);
-      behind.are_before(taken.sample.file_offset);
-    });
-    const auto take = [&](Sample& sample) {
-      walked.add([&](WalkedSample& taken) {
-        std::swap(taken.sample, sample);
-        taken.cut = cut_of(taken.sample.user);
-      });
-    };
-    Walker walker(options.most_frames, options.compare);
-    recording.walk_all(walker, take, [&](std::uint64_t done) {
-      progress.show_line(std::to_string(done * 100 / records) + " % of " + std::to_string(records) + " records");
-    });
-    walked.finish();
+    recording.walk_all(
+        walker, [&](const Sample& sample) { report.add(sample, cut_of(sample.user)); },
+        [&](std::uint64_t done) {
+          progress.show_line(std::to_string(done * 100 / records) + " % of " + std::to_string(records) + " records");
+        });
   }
   report.finish();
   const RecordingFile& file = recording.file();
   if (file.is_cut()) warn(file.name(), was_cut_short);
   if (report.totals().stacks() != 0 && !file.has_stacks()) {
-    warn(file.name(), "has no registers of programs, and so no callers: `perf record --call-graph dwarf` records them");
+    warn(file.name(), "no registers of programs, and so no callers (record with `perf record --call-graph dwarf`)");
   }
   if (kernel.are_of_another_start()) {
-    warn(file.name(), "the kernel was started anew since, and lies elsewhere: its functions have no names");
+    warn(file.name(), "kernel restarted since, so its functions have no names (give its list with --kallsyms)");
   }
   return end_with(report.totals(), options);
 }

@@ -34,8 +34,7 @@ class ThreadReport {
   Totals totals_;
 };
 
-/// Samples of a recording, as the options want them written. Names are looked up here, walks are not asked for any
-/// more: so the next ones may go on meanwhile.
+/// Samples of a recording, as the options want them written.
 class RecordingReport {
  public:
   /// All have to live on.

@@ -1,3 +1,5 @@
+#include "trace/walk/kept_file.hpp"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -5,7 +7,6 @@
 #include <string>
 
 #include "support/folder.hpp"
-#include "trace/walk/section_cache.hpp"
 
 namespace sframe_gen::test {
 namespace {

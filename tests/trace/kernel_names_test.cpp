@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <fstream>
 #include <string>
 
@@ -17,66 +16,78 @@ constexpr std::uint64_t text = 0xffffffff81000000, far = 0xffffffffc0000000;
 
 class KernelNames : public testing::Test {
  protected:
-  trace::KeptFunctions functions() const { return {folder_.path(), "abcd"}; }
-  void keep() const {
-    constexpr std::array<trace::KernelFunction, 8> list{{{text, "_text", ""},
-                                                         {text, "_stext", ""},
-                                                         {text + 0x100, "second", ""},
-                                                         {text + 0x200, "last", ""},
-                                                         {far, "of_module", "[module]"},
-                                                         {far + 0x10, "last_of_module", "[module]"},
-                                                         {far + 0x100, "made", "[bpf]"},
-                                                         {far + 0x200, "made_too", "[bpf]"}}};
-    functions().keep(list);
+  KernelNames() {
+    write(
+        "ffffffff81000000 T _text\nffffffff81000000 T _stext\nffffffff81000100 t second\nffffffff81000200 T last\n"
+        "ffffffffc0000000 t of_module\t[module]\nffffffffc0000010 t last_of_module\t[module]\n"
+        "ffffffffc0000100 t made\t[bpf]\nffffffffc0000200 t made_too\t[bpf]\n");
   }
 
+  void write(const std::string& list) const { std::ofstream(list_) << list; }
+  trace::KernelNames names() const { return trace::KernelNames::of_running_kernel(kept_, "abcd", list_); }
+  std::string name_at(std::uint64_t pc) const { return std::string(names().name_at(pc)); }
+
   const Folder folder_;
+  const fs::path list_ = folder_ / "list", kept_ = folder_ / "kept";
 };
 
 TEST_F(KernelNames, KeptOnesAreThoseThatLast) {
-  EXPECT_FALSE(functions().find());
-  keep();
-  trace::KeptFunctions kept = functions();
-  ASSERT_TRUE(kept.find());
-  EXPECT_EQ(kept.name_at(text), "_stext");
-  EXPECT_EQ(kept.name_at(text + 0xff), "_stext");
-  EXPECT_EQ(kept.name_at(text + 0x1ff), "second");
-  EXPECT_EQ(kept.name_at(far + 0xf), "of_module");
+  EXPECT_EQ(name_at(far + 0x200), "made_too");
+  write("ffffffff80000000 T other\n");
+  EXPECT_EQ(name_at(text), "_stext");
+  EXPECT_EQ(name_at(text + 0xff), "_stext");
+  EXPECT_EQ(name_at(text + 0x1ff), "second");
+  EXPECT_EQ(name_at(far + 0xf), "of_module");
   // Something may have been loaded since, or made.
-  for (const std::uint64_t pc :
-       {std::uint64_t{0}, text - 1, text + 0x200, far - 1, far + 0x10, far + 0x100, far + 0x300}) {
-    EXPECT_EQ(kept.name_at(pc), std::nullopt) << std::hex << pc;
+  for (const std::uint64_t pc : {text - 1, text + 0x200, far - 1, far + 0x10, far + 0x100, far + 0x300}) {
+    EXPECT_EQ(name_at(pc), "other") << std::hex << pc;
   }
-  EXPECT_TRUE(kept.has(text, "_text"));
-  EXPECT_FALSE(kept.has(text, "second"));
-  EXPECT_FALSE(kept.has(text + 1, "_text"));
+  EXPECT_EQ(name_at(0), "");
+}
+
+TEST_F(KernelNames, KeptOnesTellAnotherStart) {
+  name_at(text);
+  write("");
+  const auto are_of_another_start = [&](std::uint64_t address, const char* function) {
+    const std::optional<trace::KernelMark> mark(trace::KernelMark{function, address});
+    trace::KernelNames kept = names();
+    kept.compare_with(mark);
+    const bool has_name = !kept.name_at(text).empty();
+    EXPECT_NE(has_name, kept.are_of_another_start());
+    return kept.are_of_another_start();
+  };
+  EXPECT_FALSE(are_of_another_start(text, "_text"));
+  EXPECT_TRUE(are_of_another_start(text, "second"));
+  EXPECT_TRUE(are_of_another_start(text + 1, "_text"));
 }
 
 TEST_F(KernelNames, OfAnotherStartAreNotFound) {
-  keep();
-  const fs::path path = *fs::directory_iterator(folder_.path());
+  name_at(text);
+  const fs::path path = *fs::directory_iterator(kept_);
+  write("ffffffff81000000 T other\n");
   trace::KeptFile::keep(path, Digest{std::byte{1}}, {});
-  EXPECT_FALSE(functions().find());
-  keep();
-  EXPECT_TRUE(functions().find());
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1);
+  EXPECT_EQ(name_at(text), "other");
+  write("");
+  EXPECT_FALSE(trace::KeptFile::find(path, Digest{std::byte{1}}));
+  EXPECT_EQ(std::distance(fs::directory_iterator(kept_), {}), 1);
 }
 
 TEST_F(KernelNames, DamagedAreNotFound) {
-  keep();
-  const fs::path path = *fs::directory_iterator(folder_.path());
+  name_at(text);
+  const fs::path path = *fs::directory_iterator(kept_);
   const auto size = fs::file_size(path);
+  write("ffffffff81000000 T other\n");
   std::ofstream(path, std::ios::binary | std::ios::in).seekp(static_cast<std::streamoff>(size) - 1).put('#');
-  EXPECT_FALSE(functions().find());
-  keep();
-  fs::resize_file(path, size / 2);
-  EXPECT_FALSE(functions().find());
+  EXPECT_EQ(name_at(text), "other");
+  write("ffffffff81000000 T third\n");
+  fs::resize_file(path, fs::file_size(path) / 2);
+  EXPECT_EQ(name_at(text), "third");
 }
 
 TEST_F(KernelNames, KeptAndReadAreTheSame) {
   trace::KernelNames read(trace::read_list("/proc/kallsyms"));
-  trace::KernelNames first = trace::KernelNames::of_running_kernel(functions());
-  trace::KernelNames second = trace::KernelNames::of_running_kernel(functions());
+  trace::KernelNames first = trace::KernelNames::of_running_kernel(kept_, "abcd");
+  trace::KernelNames second = trace::KernelNames::of_running_kernel(kept_, "abcd");
   std::ifstream list("/proc/kallsyms");
   std::uint64_t number = 0;
   constexpr std::uint64_t each = 37;
@@ -93,9 +104,8 @@ TEST_F(KernelNames, KeptAndReadAreTheSame) {
 }
 
 TEST_F(KernelNames, NothingIsKeptWithoutAFolder) {
-  trace::KeptFunctions nowhere({}, "abcd");
-  nowhere.keep(std::array<trace::KernelFunction, 1>{{{text, "_text", ""}}});
-  EXPECT_FALSE(nowhere.find());
+  EXPECT_EQ(trace::KernelNames::of_running_kernel({}, "abcd", list_).name_at(text), "_stext");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1);
 }
 
 }  // namespace

@@ -15,18 +15,19 @@ bool says_nothing(const trace::Stack& ours) {
 }
 
 std::string place_of(trace::AddressSpace& space, std::uint64_t pc) {
-  const auto place = space.place_of(pc);
-  if (place.mapping == nullptr) return "no file";
-  std::string name(place.name.substr(place.name.rfind('/') + 1));
-  if (place.file == nullptr) return name;
-  const trace::FunctionPlace& function = place.file->function_at(place.address);
+  const trace::Location* const location = space.location_of(pc);
+  if (location == nullptr) return "no file";
+  std::string name(location->name.substr(location->name.rfind('/') + 1));
+  if (location->file() == nullptr) return name;
+  const trace::FunctionPlace function = location->file()->function_at(pc - location->bias);
   return function.name.empty() ? name : name.append("'s ").append(function.name);
 }
 
 /// For a person who asks readelf.
 std::string exact_place_of(trace::AddressSpace& space, std::uint64_t pc) {
-  const auto place = space.place_of(pc);
-  return place.file == nullptr ? place_of(space, pc) : place_of(space, pc) + " (" + hex(place.address) + ")";
+  const trace::Location* const location = space.location_of(pc);
+  if (location == nullptr || location->file() == nullptr) return place_of(space, pc);
+  return place_of(space, pc) + " (" + hex(pc - location->bias) + ")";
 }
 
 std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& reasons) {
@@ -39,8 +40,9 @@ std::uint64_t sum_of(const std::map<std::string, std::uint64_t>& reasons) {
 
 void StepTally::compare(trace::AddressSpace& space, const trace::Stack& ours, const DwarfFrames& theirs) {
   ++stops_;
-  const auto innermost = space.place_of(ours.frames.front().pc);
-  translated_ += innermost.file == nullptr || innermost.file->image().find_section(".sframe") == nullptr;
+  const trace::Location* const innermost = space.location_of(ours.frames.front().pc);
+  const trace::CodeFile* const file = innermost != nullptr ? innermost->file() : nullptr;
+  translated_ += file == nullptr || file->image().find_section(".sframe") == nullptr;
 
   const std::span<const std::uint64_t> pcs = theirs.pcs;
   std::size_t same = 0;

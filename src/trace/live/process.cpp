@@ -150,42 +150,32 @@ int Process::find_living_thread() const {
 
 AddressSpace Process::address_space() {
   living_thread_ = find_living_thread();
-  return {executable_mappings_of(living_thread_), [this](const Mapping& mapping) { return open(mapping); }};
+  return {executable_mappings_of(living_thread_), [this](const Mapping& mapping) {
+            // The same path may be another file by now; its mappings are elsewhere then.
+            const std::string key = mapping.path + "\n" + hex(mapping.begin) + " " + hex(mapping.file_offset);
+            return files_.get(key, [&] { return open(mapping); });
+          }};
 }
 
 OpenedFile Process::open(const Mapping& mapping) {
-  // The same path may be another file by now; its mappings then lie elsewhere.
-  const std::string key = mapping.path + "\n" + hex(mapping.begin) + " " + hex(mapping.file_offset);
-  const auto [found, is_new] = files_.try_emplace(key);
-  if (is_new) found->second = open_anew(mapping);
-  return found->second;
-}
-
-OpenedFile Process::open_anew(const Mapping& mapping) {
-  try {
-    if (mapping.path == "[vdso]") {
-      std::vector<std::byte> bytes = read(mapping.begin, mapping.end - mapping.begin);
-      elf::Image image = elf::Image::of_bytes(bytes, mapping.path);
-      return {std::make_shared<CodeFile>(std::move(image), std::move(bytes), options_), {}};
-    }
-    if (!mapping.path.starts_with('/')) return {nullptr, "is no file"};
-    // The kernel's own link leads to the file whatever has become of its name, but is not for everybody.
-    std::string range = hex(mapping.begin).substr(2);
-    range += "-" + hex(mapping.end).substr(2);
-    const Descriptor by_place = open_to_read(folder_of(living_thread_) + "/map_files/" + range);
-    const Descriptor by_name = open_to_read(folder_of(living_thread_) + "/root" + mapping.path);
-    for (const Descriptor* opened : {&by_place, &by_name}) {
-      if (!opened->is_open()) continue;
-      elf::Image image = elf::Image::open(opened->number(), printable(mapping.path));
-      if (opened == &by_name && !is_mapped(image, mapping, *this)) {
-        return {nullptr, "is not the file that was loaded"};
-      }
-      return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
-    }
-    return {nullptr, "cannot be opened any more"};
-  } catch (const Failure& failure) {
-    return {nullptr, failure.what()};
+  if (mapping.path == "[vdso]") {
+    std::vector<std::byte> bytes = read(mapping.begin, mapping.end - mapping.begin);
+    elf::Image image = elf::Image::of_bytes(bytes, mapping.path);
+    return {std::make_shared<CodeFile>(std::move(image), std::move(bytes), options_), {}};
   }
+  if (!mapping.path.starts_with('/')) return {nullptr, "is no file"};
+  // The kernel's own link leads to the file whatever has become of its name, but is not for everybody.
+  std::string range = hex(mapping.begin).substr(2);
+  range += "-" + hex(mapping.end).substr(2);
+  const Descriptor by_place = open_to_read(folder_of(living_thread_) + "/map_files/" + range);
+  const Descriptor by_name = open_to_read(folder_of(living_thread_) + "/root" + mapping.path);
+  for (const Descriptor* opened : {&by_place, &by_name}) {
+    if (!opened->is_open()) continue;
+    elf::Image image = elf::Image::open(opened->number(), printable(mapping.path));
+    if (opened == &by_name && !is_mapped(image, mapping, *this)) return {nullptr, "is not the file that was loaded"};
+    return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
+  }
+  return {nullptr, "cannot be opened any more"};
 }
 
 std::vector<std::byte> Process::read(std::uint64_t address, std::uint64_t size) const {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "support/hash.hpp"
 #include "trace/walk/address_space.hpp"
 #include "trace/walk/code_file.hpp"
 
@@ -46,12 +45,11 @@ class Process {
  private:
   int find_living_thread() const;
   OpenedFile open(const Mapping& mapping);
-  OpenedFile open_anew(const Mapping& mapping);
 
   int pid_;
   int living_thread_;  ///< that files and memory are asked of: the first one may have ended before the others
   const TranslationOptions& options_;
-  SeededMap<std::string, OpenedFile> files_;  ///< by what the mapping and its place say
+  OpenedFiles files_;
   // One page of the stack at a time is read: a walk reads a few words of each.
   std::uint64_t page_ = 1;  ///< address; 1: none
   std::vector<std::byte> page_bytes_;

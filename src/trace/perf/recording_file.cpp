@@ -19,7 +19,6 @@
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
-#include "support/workers.hpp"
 
 namespace sframe_gen::trace {
 
@@ -60,39 +59,6 @@ std::span<const std::byte> CompressedRecords::add(std::span<const std::byte> par
 
 namespace {
 
-constexpr std::size_t header = 8;
-/// A smaller one is indexed before another thread has begun.
-constexpr std::size_t least_size = std::size_t{16} << 20U;
-/// A record has less than 64 KiB.
-constexpr std::size_t farthest = std::size_t{1} << 17U;
-
-/// Whether sizes lead from one to the next, of types that there are.
-bool looks_like_records(std::span<const std::byte> bytes, Endian endian) {
-  constexpr int in_a_row = 16;
-  constexpr std::uint32_t last_type = 100;
-  for (int i = 0; i < in_a_row; ++i) {
-    if (bytes.size() < header) return false;
-    const auto type = load<std::uint32_t>(bytes, endian);
-    const std::size_t size = load<std::uint16_t>(bytes.subspan(6), endian);
-    if (type == 0 || type > last_type || size < header || size % header != 0 || size > bytes.size()) return false;
-    bytes = bytes.subspan(size);
-  }
-  return true;
-}
-
-}  // namespace
-
-std::optional<std::size_t> guess_record(std::span<const std::byte> records, Endian endian) {
-  if (records.size() < least_size) return std::nullopt;
-  const std::size_t middle = records.size() / 2 / header * header;
-  for (std::size_t at = middle; at < middle + farthest; at += header) {
-    if (looks_like_records(records.subspan(at), endian)) return at;
-  }
-  return std::nullopt;
-}
-
-namespace {
-
 // What perf adds to the kernel's types of records.
 constexpr std::uint32_t first_of_perf = 64, tracing_data = 66, auxiliary_trace = 71, compressed = 81;
 
@@ -116,100 +82,6 @@ std::uint64_t size_behind(std::uint32_t type, std::span<const std::byte> whole, 
 }
 
 }  // namespace
-
-/// Most of the time goes into waiting for memory, as one record's size leads to the next. So another thread begins at
-/// what may be a record in the middle; if it was one, the first half ends there, and what follows is what would have
-/// been found.
-void RecordIndex::add(std::span<const std::byte> bytes, std::uint64_t offset) {
-  // While a pipe's events are still to come, no other thread may ask for them.
-  const auto middle = take_other_ ? std::nullopt : guess_record(bytes, endian_);
-  if (!middle) return add_one_by_one(bytes, offset, true);
-  Run second;
-  Async others = async([this, &second, rest = bytes.subspan(*middle), from = offset + *middle] {
-    second.size = put_plain(rest, from, true, second.records);
-  });
-  // A record that reaches over the middle is none of the first half.
-  const std::uint64_t done = put_plain(bytes.first(*middle), offset, true, records_);
-  if (done != *middle) return add_one_by_one(bytes.subspan(done), offset + done, true);
-  others.get();
-  records_.insert(records_.end(), second.records.begin(), second.records.end());
-  add_one_by_one(bytes.subspan(done + second.size), offset + done + second.size, true);
-}
-
-void RecordIndex::sort_by_time() {
-  // Each processor's records come in pieces, in order.
-  boost::sort::spinsort(records_.begin(), records_.end(),
-                        [](const Record& one, const Record& other) { return one.time < other.time; });
-}
-
-/// What only takes a place in the index.
-bool RecordIndex::is_plain(std::uint32_t type, bool is_in_file) const {
-  // A pipe says how an event's records look before the first of them.
-  if (type < first_of_perf) return !layouts_.empty();
-  if (!is_in_file) return true;
-  return !take_other_ && type != compressed && type != auxiliary_trace && type != tracing_data;
-}
-
-/// As far as there are plain ones that are whole. How many bytes that is.
-std::uint64_t RecordIndex::put_plain(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file,
-                                     std::vector<Record>& records) const {
-  std::uint64_t done = 0;
-  while (bytes.size() >= record_header_size) {
-    const RecordHead head = read_head(bytes, endian_);
-    if (head.size < record_header_size || head.size > bytes.size() || !is_plain(head.type, is_in_file)) break;
-    const auto whole = bytes.first(head.size);
-    bytes = bytes.subspan(head.size);
-    Record record{.type = head.type,
-                  .flags = head.flags,
-                  .body = whole.subspan(record_header_size),
-                  .offset = is_in_file ? offset + done : offset};
-    done += head.size;
-    if (head.type >= first_of_perf) continue;
-    record.layout = layouts_.of(record);
-    if (record.layout == nullptr) continue;
-    record.time = layouts_.time_of(record);
-    records.push_back(record);
-  }
-  return done;
-}
-
-/// `offset`: if they are not in the file, of the compressed record that they were in.
-void RecordIndex::add_one_by_one(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file) {
-  for (;;) {
-    const std::uint64_t plain = put_plain(bytes, offset, is_in_file, records_);
-    bytes = bytes.subspan(plain);
-    if (is_in_file) offset += plain;
-    if (bytes.size() < record_header_size) break;
-    const RecordHead head = read_head(bytes, endian_);
-    if (head.size < record_header_size)
-      throw MalformedInput({file_, "perf.data record"}, offset, "size is " + hex(head.size));
-    if (head.size > bytes.size()) break;
-    if (head.type < first_of_perf) throw MalformedInput({file_, "perf.data record"}, offset, "stands before any event");
-    const auto whole = bytes.first(head.size);
-    bytes = bytes.subspan(head.size);
-    take_special(head.type, whole, offset);
-    const std::uint64_t behind = size_behind(head.type, whole, endian_);
-    if (behind > bytes.size()) {
-      is_cut_ = true;
-      return;
-    }
-    bytes = bytes.subspan(behind);
-    offset += head.size + behind;
-  }
-  if (is_in_file) {
-    is_cut_ = is_cut_ || !bytes.empty();
-  } else {
-    compressed_.leave_over(bytes);
-  }
-}
-
-void RecordIndex::take_special(std::uint32_t type, std::span<const std::byte> whole, std::uint64_t offset) {
-  if (type == compressed) {
-    add_one_by_one(compressed_.add(whole.subspan(record_header_size), offset), offset, false);
-  } else if (take_other_) {
-    take_other_(type, whole);
-  }
-}
 
 namespace {
 
@@ -293,16 +165,16 @@ RecordingFile::RecordingFile(const std::filesystem::path& path, sframe::Abi here
       is_pipe_(load<std::uint64_t>(file_.bytes().subspan(8), endian_) == pipe_header_size),
       layouts_(header_origin_, endian_),
       features_(header_origin_, endian_),
-      index_(layouts_, name(), file_.bytes().size(), endian_,
-             is_pipe_ ? [this](std::uint32_t type, std::span<const std::byte> whole) { take_from_pipe(type, whole); }
-                      : RecordIndex::TakeOther()),
+      compressed_(name(), file_.bytes().size()),
       abi_(here) {
   if (is_pipe_) {
     read_pipe();
   } else {
     read_file();
   }
-  index_.sort_by_time();
+  // Each processor's records come in pieces, in order.
+  boost::sort::spinsort(records_.begin(), records_.end(),
+                        [](const Record& one, const Record& other) { return one.time < other.time; });
 }
 
 std::span<const std::byte> RecordingFile::slice(Part part, const char* what) const {
@@ -338,15 +210,56 @@ void RecordingFile::read_file() {
     read_features(data.offset + data.size, features);
     abi_ = recorded_abi();
   }
-  index_.add(slice({data.offset, is_cut_ ? rest : data.size}, "data"), data.offset);
-  is_cut_ |= index_.is_cut();
+  add_records(slice({data.offset, is_cut_ ? rest : data.size}, "data"), data.offset, true);
 }
 
 /// What a file has in its header and at its end, stands between the records of a pipe.
 void RecordingFile::read_pipe() {
-  index_.add(file_.bytes().subspan(pipe_header_size), pipe_header_size);
-  is_cut_ = index_.is_cut();
+  add_records(file_.bytes().subspan(pipe_header_size), pipe_header_size, true);
   abi_ = recorded_abi();
+}
+
+/// Adds the kernel's records. `offset`: if they are not in the file, of the compressed record that they were in.
+void RecordingFile::add_records(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file) {
+  while (bytes.size() >= record_header_size) {
+    const RecordHead head = read_head(bytes, endian_);
+    if (head.size < record_header_size)
+      throw MalformedInput({name(), "perf.data record"}, offset, "size is " + hex(head.size));
+    if (head.size > bytes.size()) break;
+    const auto whole = bytes.first(head.size);
+    bytes = bytes.subspan(head.size);
+    std::uint64_t behind = 0;
+    if (head.type < first_of_perf) {
+      add_record({.type = head.type, .flags = head.flags, .body = whole.subspan(record_header_size), .offset = offset});
+    } else if (is_in_file) {
+      if (head.type == compressed) {
+        add_records(compressed_.add(whole.subspan(record_header_size), offset), offset, false);
+      } else if (is_pipe_) {
+        take_from_pipe(head.type, whole);
+      }
+      behind = size_behind(head.type, whole, endian_);
+    }
+    if (behind > bytes.size()) {
+      is_cut_ = true;
+      return;
+    }
+    bytes = bytes.subspan(behind);
+    if (is_in_file) offset += head.size + behind;
+  }
+  if (is_in_file) {
+    is_cut_ = is_cut_ || !bytes.empty();
+  } else {
+    compressed_.leave_over(bytes);
+  }
+}
+
+void RecordingFile::add_record(Record record) {
+  // A pipe says how an event's records look before the first of them.
+  if (layouts_.empty()) throw MalformedInput({name(), "perf.data record"}, record.offset, "stands before any event");
+  record.layout = layouts_.of(record);
+  if (record.layout == nullptr) return;
+  record.time = layouts_.time_of(record);
+  records_.push_back(record);
 }
 
 void RecordingFile::take_from_pipe(std::uint32_t type, std::span<const std::byte> whole) {

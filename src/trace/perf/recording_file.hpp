@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,56 +40,6 @@ class CompressedRecords {
   std::shared_ptr<void> stream_;  ///< zstd's
 };
 
-/// Where in the middle of a large recording's records one of them may begin, which only a walk
-/// from the first one can tell. None: it is not worth it, or nothing there looks like records.
-std::optional<std::size_t> guess_record(std::span<const std::byte> records, Endian endian);
-
-/// Finds the records of the kernel's among those of a recording, where they lie or decompressed. Throws MalformedInput.
-class RecordIndex {
- public:
-  /// Called with each record of perf's own that a pipe has, where a file has a header and an end.
-  using TakeOther = std::function<void(std::uint32_t type, std::span<const std::byte> whole)>;
-
-  /// `layouts` must outlive this, and so must the bytes that are added. `file_size`: of the recording. `take_other`:
-  /// none if this is no pipe; it may add to the layouts.
-  RecordIndex(const EventLayouts& layouts, std::string file, std::uint64_t file_size, Endian endian,
-              TakeOther take_other)
-      : layouts_(layouts),
-        file_(std::move(file)),
-        endian_(endian),
-        take_other_(std::move(take_other)),
-        compressed_(file_, file_size) {}
-
-  /// `offset`: of these bytes, in the file.
-  void add(std::span<const std::byte> bytes, std::uint64_t offset);
-
-  /// By time; those of the same time as they stand in the file. Their bytes live as long as this.
-  const std::vector<Record>& records() const { return records_; }
-  void sort_by_time();
-  /// Some bytes are no whole record.
-  bool is_cut() const { return is_cut_; }
-
- private:
-  /// Records that stand one behind the other.
-  struct Run {
-    std::uint64_t size = 0;  ///< in bytes
-    std::vector<Record> records;
-  };
-  void add_one_by_one(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file);
-  std::uint64_t put_plain(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file,
-                          std::vector<Record>& records) const;
-  bool is_plain(std::uint32_t type, bool is_in_file) const;
-  void take_special(std::uint32_t type, std::span<const std::byte> whole, std::uint64_t offset);
-
-  const EventLayouts& layouts_;
-  std::string file_;
-  Endian endian_;
-  TakeOther take_other_;
-  CompressedRecords compressed_;
-  std::vector<Record> records_;
-  bool is_cut_ = false;
-};
-
 /// A recording's bytes: of a file, or of a pipe to its end, which is standard input if `path` is "-". Throws Failure.
 MappedFile open_recording(const std::filesystem::path& path);
 
@@ -110,7 +59,7 @@ class RecordingFile {
   /// Of files, by path, as digits: what perf found in them when it had recorded.
   const SeededMap<std::string, std::string>& build_ids() const { return features_.build_ids(); }
   /// By time; those of the same time as they stand in the file.
-  const std::vector<Record>& records() const { return index_.records(); }
+  const std::vector<Record>& records() const { return records_; }
   /// The file itself, as large as it is.
   const MappedFile& mapped() const { return file_; }
   /// It has no end, or not all of it.
@@ -127,6 +76,8 @@ class RecordingFile {
   void read_pipe();
   void read_events(Part part, std::uint64_t entry_size);
   void read_features(std::uint64_t offset, std::span<const std::byte> bits);
+  void add_records(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file);
+  void add_record(Record record);
   void take_from_pipe(std::uint32_t type, std::span<const std::byte> whole);
   sframe::Abi recorded_abi() const;
   std::span<const std::byte> slice(Part part, const char* what) const;
@@ -137,7 +88,8 @@ class RecordingFile {
   bool is_pipe_;
   EventLayouts layouts_;
   Features features_;
-  RecordIndex index_;
+  CompressedRecords compressed_;
+  std::vector<Record> records_;
   sframe::Abi abi_;
   bool is_cut_ = false;
 };

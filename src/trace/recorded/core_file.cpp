@@ -150,13 +150,7 @@ AddressSpace CoreFile::address_space() {
   if (const Elf64_Phdr* const segment = segment_at(vdso_); vdso_ != 0 && segment != nullptr) {
     mappings.push_back({.begin = vdso_, .end = segment->p_vaddr + segment->p_memsz, .path = "[vdso]"});
   }
-  return {mappings, [this](const Mapping& mapping) { return open(mapping); }};
-}
-
-OpenedFile CoreFile::open(const Mapping& mapping) {
-  const auto [found, is_new] = files_.try_emplace(mapping.path);
-  if (is_new) found->second = open_anew(mapping);
-  return found->second;
+  return {mappings, [this](const Mapping& mapping) { return files_.get(mapping.path, [&] { return open(mapping); }); }};
 }
 
 /// By the page with the file's headers, its build-id among them as a rule, which kernels dump of each file. Empty: it
@@ -173,19 +167,14 @@ std::string CoreFile::why_other(const elf::Image& image, const Mapping& mapping)
   return std::memcmp(memory.data(), file.data(), size) == 0 ? "" : "is not the file that was loaded";
 }
 
-OpenedFile CoreFile::open_anew(const Mapping& mapping) {
-  try {
-    if (mapping.path == "[vdso]") {
-      elf::Image image = elf::Image::of_bytes(memory_at(mapping.begin), mapping.path);
-      return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
-    }
-    const std::filesystem::path path = root_ / std::filesystem::path(mapping.path).relative_path();
-    elf::Image image = elf::Image::open(path);
-    if (std::string why = why_other(image, mapping); !why.empty()) return {nullptr, std::move(why)};
+OpenedFile CoreFile::open(const Mapping& mapping) {
+  if (mapping.path == "[vdso]") {
+    elf::Image image = elf::Image::of_bytes(memory_at(mapping.begin), mapping.path);
     return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
-  } catch (const Failure& failure) {
-    return {nullptr, failure.what()};
   }
+  elf::Image image = elf::Image::open(root_ / std::filesystem::path(mapping.path).relative_path());
+  if (std::string why = why_other(image, mapping); !why.empty()) return {nullptr, std::move(why)};
+  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
 }
 
 }  // namespace sframe_gen::trace

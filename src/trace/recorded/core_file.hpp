@@ -9,7 +9,6 @@
 #include "elf/notes.hpp"
 #include "sframe_gen/format.hpp"
 #include "sframe_gen/unwind.hpp"
-#include "support/hash.hpp"
 #include "trace/walk/address_space.hpp"
 
 namespace sframe_gen::trace {
@@ -59,7 +58,6 @@ class CoreFile {
   const Elf64_Phdr* segment_at(std::uint64_t address) const;
 
   OpenedFile open(const Mapping& mapping);
-  OpenedFile open_anew(const Mapping& mapping);
   std::string why_other(const elf::Image& image, const Mapping& mapping) const;
 
   elf::Image image_;
@@ -72,7 +70,7 @@ class CoreFile {
   std::string name_;
   int pid_ = 0;
   std::uint64_t vdso_ = 0;  ///< address; 0: none
-  SeededMap<std::string, OpenedFile> files_;
+  OpenedFiles files_;
 };
 
 }  // namespace sframe_gen::trace

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -44,77 +44,6 @@ bool is_lasting(std::string_view module) {
   return module != "[bpf]" && !module.starts_with("[__builtin");
 }
 
-}  // namespace
-
-KeptFunctions::KeptFunctions(const std::filesystem::path& folder, const std::string& build_id) {
-  if (folder.empty() || build_id.empty()) return;
-  const auto source = start_and_modules();
-  if (!source) return;
-  source_ = *source;
-  path_ = folder / (build_id + ".functions");
-}
-
-bool KeptFunctions::find() {
-  if (path_.empty()) return false;
-  file_ = KeptFile::find(path_, source_);
-  if (!file_) return false;
-  auto rest = file_->content();
-  std::uint64_t count = 0;
-  if (rest.size() < sizeof count) return false;
-  std::memcpy(&count, rest.data(), sizeof count);
-  rest = rest.subspan(sizeof count);
-  if (count > rest.size() / sizeof(Entry)) return false;
-  entries_ = {reinterpret_cast<const Entry*>(rest.data()), static_cast<std::size_t>(count)};
-  rest = rest.subspan(entries_.size_bytes());
-  names_ = {reinterpret_cast<const char*>(rest.data()), rest.size()};
-  return true;
-}
-
-void KeptFunctions::keep(std::span<const KernelFunction> functions) const {
-  // Modules may have come and gone while the list was read.
-  if (path_.empty() || functions.empty() || start_and_modules() != source_) return;
-  std::vector<Entry> entries;
-  entries.reserve(functions.size());
-  std::string names;
-  for (std::size_t i = 0; i < functions.size(); ++i) {
-    const KernelFunction& function = functions[i];
-    const bool ends = i + 1 < functions.size() && functions[i + 1].module == function.module &&
-                      functions[i + 1].begin - function.begin <= most_apart;
-    if (function.name.size() > std::numeric_limits<std::uint16_t>::max()) return;
-    entries.push_back({function.begin, static_cast<std::uint32_t>(names.size()),
-                       static_cast<std::uint16_t>(function.name.size()), ends && is_lasting(function.module)});
-    names += function.name;
-    if (names.size() > std::numeric_limits<std::uint32_t>::max()) return;
-  }
-  const std::uint64_t count = entries.size();
-  std::vector<std::byte> content;
-  const auto add = [&](std::span<const std::byte> bytes) { content.insert(content.end(), bytes.begin(), bytes.end()); };
-  add(std::as_bytes(std::span(&count, 1)));
-  add(std::as_bytes(std::span(entries)));
-  add(std::as_bytes(std::span(names)));
-  KeptFile::keep(path_, source_, content);
-}
-
-std::string_view KeptFunctions::name_of(const Entry& entry) const {
-  return entry.name > names_.size() ? std::string_view() : names_.substr(entry.name, entry.size);
-}
-
-std::optional<std::string_view> KeptFunctions::name_at(std::uint64_t pc) const {
-  const auto behind = std::ranges::upper_bound(entries_, pc, {}, &Entry::begin);
-  if (behind == entries_.begin() || std::prev(behind)->is_lasting == 0) return std::nullopt;
-  return name_of(*std::prev(behind));
-}
-
-bool KeptFunctions::has(std::uint64_t address, std::string_view name) const {
-  for (auto at = std::ranges::lower_bound(entries_, address, {}, &Entry::begin);
-       at != entries_.end() && at->begin == address; ++at) {
-    if (name_of(*at) == name) return true;
-  }
-  return false;
-}
-
-namespace {
-
 /// What perf calls the kernel in its list of build-ids.
 constexpr const char* kernel_file = "[kernel.kallsyms]";
 
@@ -136,14 +65,19 @@ KernelNames::KernelNames(std::vector<char> list) {
   take_list(std::move(list));
 }
 
-KernelNames KernelNames::of_running_kernel(KeptFunctions kept) {
+KernelNames KernelNames::of_running_kernel(const std::filesystem::path& folder, const std::string& build_id,
+                                           std::filesystem::path kallsyms) {
   KernelNames names;
-  names.is_to_be_read_ = true;
-  names.kept_ = std::move(kept);
+  names.kallsyms_ = std::move(kallsyms);
+  const auto source = folder.empty() || build_id.empty() ? std::nullopt : start_and_modules();
+  if (!source) return names;
+  names.source_ = *source;
+  names.kept_ = folder / (build_id + ".kallsyms");
   return names;
 }
 
 void KernelNames::take_list(std::vector<char> list) {
+  functions_.clear();
   list_ = std::move(list);
   constexpr std::size_t usual_line = 44;
   functions_.reserve(list_.size() / usual_line);
@@ -153,19 +87,20 @@ void KernelNames::take_list(std::vector<char> list) {
     take_line(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  if (!std::ranges::is_sorted(functions_, {}, &KernelFunction::begin)) {
-    std::ranges::stable_sort(functions_, {}, &KernelFunction::begin);
+  if (!std::ranges::is_sorted(functions_, {}, &Function::begin)) {
+    std::ranges::stable_sort(functions_, {}, &Function::begin);
   }
 }
 
 void KernelNames::take_line(std::string_view line) {
-  KernelFunction function{};
+  Function function{};
   constexpr int hexadecimal = 16;
   const char* const end = line.data() + line.size();
   const char* at = std::from_chars(line.data(), end, function.begin, hexadecimal).ptr;
   // " T name", and behind a tab the module.
   const bool is_code = end - at > 3 && at[0] == ' ' && std::string_view("tTwW").find(at[1]) != std::string_view::npos;
   if (!is_code || at[2] != ' ' || function.begin == 0) return;
+  function.is_lasting = at[1] == 'T';
   at += 3;
   const char* const tab = std::find(at, end, '\t');
   function.name = {at, static_cast<std::size_t>(tab - at)};
@@ -193,44 +128,62 @@ std::vector<char> read_list(const std::filesystem::path& path) {
 }
 
 void KernelNames::read_running() {
-  is_to_be_read_ = false;
+  is_kept_ = false;
   try {
-    take_list(read_list("/proc/kallsyms"));
+    take_list(read_list(kallsyms_));
   } catch (const SystemFailure&) {
     // Addresses will do.
   }
-  if (kept_ && !is_kept_) kept_->keep(functions_);
 }
 
-bool KernelNames::has(const KernelMark& mark) const {
-  if (is_kept_) return kept_->has(mark.address, mark.function);
-  const auto is_marked = [&](const KernelFunction& function) {
-    return function.begin == mark.address && function.name == mark.function;
-  };
-  return std::ranges::any_of(functions_, is_marked);
+/// Functions that may not last become local ones: what the kernel makes as it runs, and what may have something else
+/// after it next time.
+void KernelNames::keep() const {
+  // Modules may have come and gone while the list was read.
+  if (kept_.empty() || functions_.empty() || start_and_modules() != source_) return;
+  std::string text;
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    const Function& function = functions_[i];
+    const bool ends = i + 1 < functions_.size() && functions_[i + 1].module == function.module &&
+                      functions_[i + 1].begin - function.begin <= most_apart;
+    text.append(hex(function.begin).substr(2)).append(ends && is_lasting(function.module) ? " T " : " t ");
+    text.append(function.name) += '\n';
+  }
+  KeptFile::keep(kept_, source_, std::as_bytes(std::span(text)));
 }
 
 void KernelNames::find_and_check() {
   is_checked_ = true;
-  if (is_to_be_read_) {
-    is_kept_ = kept_ && kept_->find();
-    if (!is_kept_) read_running();
+  if (const auto kept = kept_.empty() ? std::nullopt : KeptFile::find(kept_, source_)) {
+    const auto* const begin = reinterpret_cast<const char*>(kept->content().data());
+    take_list({begin, begin + kept->content().size()});
+    is_kept_ = true;
+  } else if (!kallsyms_.empty()) {
+    read_running();
+    keep();
   }
-  if (mark_ == nullptr || !*mark_ || (functions_.empty() && !is_kept_)) return;
-  are_of_another_start_ = !has(**mark_);
+  if (mark_ == nullptr || !*mark_ || functions_.empty()) return;
+  are_of_another_start_ = std::ranges::none_of(functions_, [&](const Function& function) {
+    return function.begin == (*mark_)->address && function.name == (*mark_)->function;
+  });
   if (!are_of_another_start_) return;
   functions_.clear();
-  is_kept_ = is_to_be_read_ = false;
+  is_kept_ = false;
+}
+
+const KernelNames::Function* KernelNames::function_at(std::uint64_t pc) const {
+  const auto after = std::ranges::upper_bound(functions_, pc, {}, &Function::begin);
+  return after == functions_.begin() ? nullptr : &*std::prev(after);
 }
 
 std::string_view KernelNames::name_at(std::uint64_t pc) {
   if (!is_checked_) find_and_check();
-  if (is_kept_) {
-    if (const auto name = kept_->name_at(pc)) return *name;
-    if (is_to_be_read_) read_running();
+  const Function* found = function_at(pc);
+  if (is_kept_ && (found == nullptr || !found->is_lasting)) {
+    read_running();
+    found = function_at(pc);
   }
-  const auto behind = std::ranges::upper_bound(functions_, pc, {}, &KernelFunction::begin);
-  return behind == functions_.begin() ? std::string_view() : std::prev(behind)->name;
+  return found == nullptr ? std::string_view() : found->name;
 }
 
 KernelNames running_kernel_names(const RecordingFile& recording, const std::filesystem::path& cache) {
@@ -238,7 +191,7 @@ KernelNames running_kernel_names(const RecordingFile& recording, const std::file
   if (recorded == recording.build_ids().end()) return {};
   const std::string running = running_build_id();
   if (running.empty() || !recorded->second.starts_with(running)) return {};
-  return KernelNames::of_running_kernel(KeptFunctions(cache, running));
+  return KernelNames::of_running_kernel(cache, running);
 }
 
 }  // namespace sframe_gen::trace

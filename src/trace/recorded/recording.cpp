@@ -48,29 +48,23 @@ std::string why_other(const elf::Image& image, std::uint64_t inode, const FileId
 
 OpenedFile RecordedFiles::open(const Mapping& mapping) {
   const std::string key = mapping.path + "\n" + mapping.build_id + "\n" + std::to_string(mapping.inode);
-  const auto [found, is_new] = files_.try_emplace(key);
-  if (is_new) found->second = open_anew(mapping);
-  return found->second;
+  return files_.get(key, [&] { return open_first(mapping); });
 }
 
-OpenedFile RecordedFiles::open_anew(const Mapping& mapping) const {
+OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
   const bool is_vdso = mapping.path == "[vdso]";
   if (!is_vdso && (!mapping.path.starts_with('/') || mapping.path.starts_with("//"))) return {nullptr, "is no file"};
-  try {
-    elf::Image image =
-        is_vdso ? own_vdso() : elf::Image::open(root_ / std::filesystem::path(mapping.path).relative_path());
-    const elf::Machine* const machine = elf::find_machine(image);
-    if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "is for another machine"};
-    const std::string id = elf::hex_digits(elf::build_id(image));
-    if (mapping.build_id.empty() && !is_vdso) {
-      if (std::string why = why_other(image, mapping.inode, recording_); !why.empty()) return {nullptr, std::move(why)};
-    } else if (id.empty() || !mapping.build_id.starts_with(id)) {  // perf may have padded a short one with zeros
-      return {nullptr, "is not the file that was recorded"};
-    }
-    return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
-  } catch (const Failure& failure) {
-    return {nullptr, failure.what()};
+  elf::Image image =
+      is_vdso ? own_vdso() : elf::Image::open(root_ / std::filesystem::path(mapping.path).relative_path());
+  const elf::Machine* const machine = elf::find_machine(image);
+  if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "is for another machine"};
+  const std::string id = elf::hex_digits(elf::build_id(image));
+  if (mapping.build_id.empty() && !is_vdso) {
+    if (std::string why = why_other(image, mapping.inode, recording_); !why.empty()) return {nullptr, std::move(why)};
+  } else if (id.empty() || !mapping.build_id.starts_with(id)) {  // perf may have padded a short one with zeros
+    return {nullptr, "is not the file that was recorded"};
   }
+  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
 }
 
 namespace {
@@ -337,7 +331,6 @@ void Recording::take_sample(const Record& record, Walker& walker, const TakeSamp
   sample.process = words.process;
   sample.thread = words.thread;
   sample.time = record.time;
-  sample.file_offset = record.offset;
   put_name(words.process, words.thread, sample.name);
   put_kernel_part(words.call_chain, sample.kernel);
   sample.has_user_stack = registers || (words.pc != 0 && (record.flags & cpu_mode) == user_mode);

@@ -39,13 +39,13 @@ class RecordedFiles {
   OpenedFile open(const Mapping& mapping);
 
  private:
-  OpenedFile open_anew(const Mapping& mapping) const;
+  OpenedFile open_first(const Mapping& mapping) const;
 
   std::filesystem::path root_;
   const TranslationOptions& options_;
   std::optional<sframe::Abi> abi_;
   FileIdentity recording_;
-  SeededMap<std::string, OpenedFile> files_;  ///< by path and what tells it from others of that path
+  OpenedFiles files_;
 };
 
 /// One sample, its stack walked.
@@ -53,7 +53,6 @@ struct Sample {
   int process = 0, thread = 0;
   std::string name;                   ///< of the thread when it was taken
   std::uint64_t time = 0;             ///< ns
-  std::uint64_t file_offset = 0;      ///< of its record
   std::vector<std::uint64_t> kernel;  ///< PCs as they were recorded, the innermost first
   bool has_user_stack = false;        ///< else it is a thread of the kernel's, or nothing of it was recorded
   Stack user;
@@ -81,8 +80,8 @@ class Recording {
  public:
   /// Asked once for each file that a stack leads to.
   using OpenFile = std::function<OpenedFile(const Mapping&)>;
-  /// May take what the sample holds for something of as much room. Its locations stay as long as the recording.
-  using TakeSample = std::function<void(Sample&)>;
+  /// The sample's locations stay as long as the recording.
+  using TakeSample = std::function<void(const Sample&)>;
 
   Recording(const std::filesystem::path& path, OpenFile open_file);
 

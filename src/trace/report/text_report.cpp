@@ -24,14 +24,14 @@ NamedFrame named(const Frame& frame) {
   named.address = frame.pc - location.bias;
   CodeFile* const file = location.opened.file.get();
   if (file == nullptr) return named;
-  const FunctionPlace* function = &file->function_at(frame.instruction() - location.bias);
-  named.offset = function->offset + behind_call;
+  FunctionPlace function = file->function_at(frame.instruction() - location.bias);
+  named.offset = function.offset + behind_call;
   // What handlers of signals return to is no call's end, but a function's begin.
-  if (function->name.empty()) {
-    function = &file->function_at(named.address);
-    named.offset = function->offset;
+  if (function.name.empty()) {
+    function = file->function_at(named.address);
+    named.offset = function.offset;
   }
-  named.function = function->name;
+  named.function = function.name;
   return named;
 }
 
@@ -73,6 +73,11 @@ std::optional<Cut> cut_of(const Stack& stack) {
 
 namespace {
 
+// Many pieces go into one string faster than into a stream.
+
+constexpr std::size_t address_digits = 16;
+
+/// In `digits` at least, filled up with `fill` in front.
 void append_number(std::string& text, std::uint64_t value, int base, std::size_t digits, char fill) {
   std::array<char, 32> number{};
   const char* const end = std::to_chars(number.data(), number.data() + number.size(), value, base).ptr;
@@ -80,23 +85,23 @@ void append_number(std::string& text, std::uint64_t value, int base, std::size_t
   text.append(digits - std::min(digits, size), fill).append(number.data(), size);
 }
 
-}  // namespace
-
 void append_hex(std::string& text, std::uint64_t value, std::size_t digits, char fill) {
   constexpr int base = 16;
   append_number(text, value, base, digits, fill);
 }
 
-void append_decimal(std::string& text, std::uint64_t value, std::size_t digits, char fill) {
+void append_decimal(std::string& text, std::uint64_t value, std::size_t digits = 1) {
   constexpr int base = 10;
-  append_number(text, value, base, digits, fill);
+  append_number(text, value, base, digits, '0');
 }
 
+/// "+0x1a"
 void append_offset(std::string& text, std::uint64_t offset) {
   text += "+0x";
   append_hex(text, offset, 1, '0');
 }
 
+/// "read+0x1a", or else what stands for it.
 void append_function(std::string& text, const NamedFrame& named, const char* unknown) {
   if (named.function.empty()) {
     text += unknown;
@@ -106,7 +111,40 @@ void append_function(std::string& text, const NamedFrame& named, const char* unk
   }
 }
 
-namespace {
+/// "0x00007f3c5a0d1c5a read+0x1a - /lib/libc.so.6+0xd1c5a"
+std::string text_of_place(const NamedFrame& named) {
+  std::string line("0x");
+  append_hex(line, named.pc, address_digits, '0');
+  line += ' ';
+  append_function(line, named, "?");
+  if (!named.file.empty()) {
+    line.append(" - ").append(named.file);
+    append_offset(line, named.address);
+  }
+  return line;
+}
+
+/// Where DWARF leads elsewhere, or not as far.
+void write_comparison(std::ostream& out, const Comparison& comparison) {
+  if (comparison.match == Match::Different) {
+    out << "    differs: frame " << comparison.frame << " is ";
+    if (comparison.dwarf_frame) {
+      out << text_of_place(named(*comparison.dwarf_frame));
+    } else {
+      out << "not there";
+    }
+    out << " by DWARF\n";
+  }
+  if (!comparison.dwarf_cut.empty()) {
+    out << "    cut by DWARF at frame " << comparison.dwarf_last << ": " << comparison.dwarf_cut << '\n';
+  }
+}
+
+/// What cut the stack, and where DWARF leads elsewhere.
+void write_end(std::ostream& out, const Stack& stack, const std::optional<Cut>& cut) {
+  if (cut) out << "    cut: " << text_of(*cut) << " (" << cut->place << ")\n";
+  if (const auto comparison = comparison_of(stack)) write_comparison(out, *comparison);
+}
 
 constexpr std::size_t remembered = 8192, most_at_once = std::size_t{1} << 19U;
 /// Names of templates can have kilobytes.
@@ -183,43 +221,6 @@ void SampleText::add_frame(const Frame& frame) {
   if (frame.location == nullptr || text.size() > longest_remembered) return;
   line.frame = frame;
   line.text = text;
-}
-
-namespace {
-
-std::string text_of_place(const NamedFrame& named) {
-  std::string line("0x");
-  append_hex(line, named.pc, address_digits, '0');
-  line += ' ';
-  append_function(line, named, "?");
-  if (!named.file.empty()) {
-    line.append(" - ").append(named.file);
-    append_offset(line, named.address);
-  }
-  return line;
-}
-
-/// Where DWARF leads elsewhere, or not as far.
-void write_comparison(std::ostream& out, const Comparison& comparison) {
-  if (comparison.match == Match::Different) {
-    out << "    differs: frame " << comparison.frame << " is ";
-    if (comparison.dwarf_frame) {
-      out << text_of_place(named(*comparison.dwarf_frame));
-    } else {
-      out << "not there";
-    }
-    out << " by DWARF\n";
-  }
-  if (!comparison.dwarf_cut.empty()) {
-    out << "    cut by DWARF at frame " << comparison.dwarf_last << ": " << comparison.dwarf_cut << '\n';
-  }
-}
-
-}  // namespace
-
-void write_end(std::ostream& out, const Stack& stack, const std::optional<Cut>& cut) {
-  if (cut) out << "    cut: " << text_of(*cut) << " (" << cut->place << ")\n";
-  if (const auto comparison = comparison_of(stack)) write_comparison(out, *comparison);
 }
 
 void write_process(std::ostream& out, int pid, const std::string& name) {

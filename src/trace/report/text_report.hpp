@@ -42,19 +42,6 @@ std::string text_of(const Cut& cut);
 /// None: the stack is whole.
 std::optional<Cut> cut_of(const Stack& stack);
 
-// Many pieces go into one string faster than into a stream.
-
-inline constexpr std::size_t address_digits = 16;
-
-/// In so many digits at least, with what fills up in front of them.
-void append_hex(std::string& text, std::uint64_t value, std::size_t digits, char fill);
-void append_decimal(std::string& text, std::uint64_t value, std::size_t digits = 1, char fill = '0');
-
-/// "read+0x1a", or else what stands for it.
-void append_function(std::string& text, const NamedFrame& named, const char* unknown);
-/// "+0x1a"
-void append_offset(std::string& text, std::uint64_t offset);
-
 /// Samples as `perf script` prints them: "bash 4711 12.345678:", and "    7f3c5a0d1c5a read+0x1a (/lib/libc.so.6)" for
 /// each frame. Most frames come again, so that their lines are remembered.
 class SampleText {
@@ -96,9 +83,6 @@ void write_process(std::ostream& out, int pid, const std::string& name);
 void write_thread(std::ostream& out, int thread, const std::string& name, int signal);
 /// "#0  0x00007f3c5a0d1c5a read+0x1a - /lib/libc.so.6+0xd1c5a" for each frame, and what cut the stack.
 void write_stack(std::ostream& out, const Stack& stack, const std::optional<Cut>& cut);
-
-/// What cut the stack, and where DWARF leads elsewhere.
-void write_end(std::ostream& out, const Stack& stack, const std::optional<Cut>& cut);
 
 /// What a run came to: how many stacks are whole, and what ended the others, by file and reason.
 class Totals {

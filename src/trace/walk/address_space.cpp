@@ -122,14 +122,6 @@ AddressSpace::Parts::iterator AddressSpace::opened_at(std::uint64_t pc) {
   return part_at(pc);
 }
 
-AddressSpace::Place AddressSpace::place_of(std::uint64_t pc) {
-  const auto found = opened_at(pc);
-  if (found == parts_.end()) return {};
-  const Location& location = *found->second.location;
-  const OpenedFile& opened = location.opened;
-  return {&found->second.mapping, opened.file.get(), opened.why_not, location.name, pc - location.bias};
-}
-
 const Location* AddressSpace::location_of(std::uint64_t pc) {
   const auto found = opened_at(pc);
   return found == parts_.end() ? nullptr : found->second.location;

@@ -6,11 +6,12 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "elf/image.hpp"
+#include "sframe_gen/error.hpp"
 #include "sframe_gen/unwind.hpp"
+#include "support/hash.hpp"
 #include "trace/walk/code_file.hpp"
 
 namespace sframe_gen::trace {
@@ -21,11 +22,36 @@ struct OpenedFile {
   std::string why_not;
 };
 
-/// What a PC led to in an address space. Says the same as long as it is there, whatever is mapped at that place later.
+/// What a PC led to in an address space. Stays the same as long as it is there, whatever is mapped at that place later.
 struct Location {
   std::string name;        ///< the mapping's path, fit to be printed
   OpenedFile opened;       ///< its file
   std::uint64_t bias = 0;  ///< what addresses are above those in the file; without a file: above offsets in it
+
+  CodeFile* file() const { return opened.file.get(); }
+};
+
+/// Files that are opened once each.
+class OpenedFiles {
+ public:
+  /// Returns the file of `key`, which tells it from all others; `open` is called for the first one and may throw
+  /// Failure, which becomes the reason why there is none.
+  template <typename Open>
+  const OpenedFile& get(const std::string& key, const Open& open) {
+    const auto [found, is_new] = files_.try_emplace(key);
+    if (is_new) found->second = result_of(open);
+    return found->second;
+  }
+
+ private:
+  template <typename Open>
+  static OpenedFile result_of(const Open& open) try {
+    return open();
+  } catch (const Failure& failure) {
+    return {nullptr, failure.what()};
+  }
+
+  SeededMap<std::string, OpenedFile> files_;
 };
 
 /// They stay where they are.
@@ -72,16 +98,7 @@ class AddressSpace {
   /// The one that holds `pc`, for unwind::Walked; null: none. Its end may come nearer when its file is opened.
   const unwind::Module* module_at(std::uint64_t pc) const;
 
-  /// Where a PC lies.
-  struct Place {
-    const Mapping* mapping = nullptr;  ///< null: in none
-    CodeFile* file = nullptr;          ///< null: it cannot be had
-    std::string_view why_no_file;
-    std::string_view name;      ///< the mapping's path, fit to be printed
-    std::uint64_t address = 0;  ///< in the file: virtual; without a file: an offset in it
-  };
-  Place place_of(std::uint64_t pc);
-  /// The same as a pointer that stays valid. Null if no mapping holds the PC.
+  /// Returns where a PC is, or null if no mapping holds it. The pointer stays valid.
   const Location* location_of(std::uint64_t pc);
 
   /// Opens the file of the module that holds `pc` or, if its rows say nothing there, asks for more. False: nothing has

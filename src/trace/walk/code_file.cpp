@@ -9,7 +9,7 @@
 #include "elf/notes.hpp"
 #include "sframe_gen/convert.hpp"
 #include "support/text.hpp"
-#include "trace/walk/section_cache.hpp"
+#include "trace/walk/kept_file.hpp"
 
 namespace sframe_gen::trace {
 
@@ -94,16 +94,23 @@ void CodeFile::use_pages(sframe::SectionView& view) {
 void CodeFile::translate() {
   was_translated_ = true;
   if (!options_.allowed) return;
+  constexpr std::uint64_t section_address = 0;
   try {
-    const SectionCache cache(options_.cache, image_);
-    kept_section_ = cache.find();
-    if (!kept_section_ || made_.open(kept_section_->content(), SectionCache::address)) {
-      section_ = sframe_gen::translate(image_.file_bytes(), name(), SectionCache::address).bytes;
-      if (const sframe::ViewFault fault = made_.open(section_, SectionCache::address)) {
+    // Build-ids are what a linker was told to write, so the bytes count as well; and another release may know more
+    // rows.
+    const std::string id = options_.cache.empty() ? "" : elf::hex_digits(elf::build_id(image_));
+    Digester digester;
+    if (!id.empty()) digester.update(image_.file_bytes());
+    const Digest digest = digester.digest();
+    const auto path = options_.cache / (id + "-" + elf::hex_digits(digest) + "-" SFRAME_GEN_VERSION ".sframe");
+    if (!id.empty()) kept_section_ = KeptFile::find(path, digest);
+    if (!kept_section_ || made_.open(kept_section_->content(), section_address)) {
+      section_ = sframe_gen::translate(image_.file_bytes(), name(), section_address).bytes;
+      if (const sframe::ViewFault fault = made_.open(section_, section_address)) {
         why_no_rows_ = std::string("its call frame information makes no section: ") + sframe::text_of(fault.problem);
         return;
       }
-      cache.keep(section_);
+      if (!id.empty()) KeptFile::keep(path, digest, section_);
     }
   } catch (const std::exception& failure) {
     why_no_rows_ = failure.what();
@@ -133,25 +140,22 @@ void CodeFile::read_names() {
   names_ = std::make_unique<elf::SymbolNames>(debug_ ? *debug_ : image_);
 }
 
-const FunctionPlace& CodeFile::function_at(std::uint64_t address) {
+FunctionPlace CodeFile::function_at(std::uint64_t address) {
   constexpr std::size_t slots = 4096;
-  lately_.resize(slots);
-  Lately& slot = lately_[(address ^ address >> 12U) % slots];
-  if (slot.place == nullptr || slot.address != address) slot = {address, &ask_for(address)};
-  return *slot.place;
+  asked_.resize(slots);
+  Asked& slot = asked_[(address ^ address >> 12U) % slots];
+  if (!slot.is_known || slot.address != address) slot = {address, true, look_up(address)};
+  return slot.place;
 }
 
-const FunctionPlace& CodeFile::ask_for(std::uint64_t address) {
-  const auto [found, is_new] = asked_.try_emplace(address);
-  if (!is_new) return found->second;
+FunctionPlace CodeFile::look_up(std::uint64_t address) {
   if (!names_) read_names();
-  if (const auto symbol = names_->symbol_at(address)) {
-    // Only the linker needs the function's version (name@@VERSION).
-    const auto [name, is_first] = demangled_.try_emplace({symbol->begin, symbol->end});
-    if (is_first) name->second = printable(demangled(symbol->name.substr(0, symbol->name.find('@'))));
-    found->second = {name->second, address - symbol->begin};
-  }
-  return found->second;
+  const auto symbol = names_->symbol_at(address);
+  if (!symbol) return {};
+  // Only the linker needs the function's version (name@@VERSION).
+  const auto [name, is_first] = demangled_.try_emplace({symbol->begin, symbol->end});
+  if (is_first) name->second = printable(demangled(symbol->name.substr(0, symbol->name.find('@'))));
+  return {name->second, address - symbol->begin};
 }
 
 }  // namespace sframe_gen::trace

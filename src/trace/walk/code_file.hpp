@@ -14,8 +14,7 @@
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
 #include "sframe_gen/view.hpp"
-#include "support/hash.hpp"
-#include "trace/walk/section_cache.hpp"
+#include "trace/walk/kept_file.hpp"
 
 namespace sframe_gen::trace {
 
@@ -51,15 +50,14 @@ class CodeFile {
   const sframe::SectionView* more_rows();
   const std::string& why_no_rows() const { return why_no_rows_; }
 
-  /// Stays where it is.
-  const FunctionPlace& function_at(std::uint64_t address);
+  FunctionPlace function_at(std::uint64_t address);
 
  private:
   void open_own_section();
   void translate();
   void use_pages(sframe::SectionView& view);
   void read_names();
-  const FunctionPlace& ask_for(std::uint64_t address);
+  FunctionPlace look_up(std::uint64_t address);
 
   std::vector<std::byte> storage_;
   elf::Image image_;
@@ -72,15 +70,15 @@ class CodeFile {
   std::vector<sframe::PageSlot> pages_;      ///< of the view in use
   std::optional<elf::Image> debug_;          ///< the separate debug file
   std::unique_ptr<elf::SymbolNames> names_;  ///< made on the first question
-  SeededMap<std::uint64_t, FunctionPlace> asked_;
   /// By the symbol's begin and end, which of two at one place may differ.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> demangled_;
-  /// The same for the last addresses: a sample has most of its frames in common with the one before.
-  struct Lately {
+  /// Of the last addresses: a sample has most of its frames in common with the one before.
+  struct Asked {
     std::uint64_t address = 0;
-    const FunctionPlace* place = nullptr;
+    bool is_known = false;
+    FunctionPlace place;
   };
-  std::vector<Lately> lately_;
+  std::vector<Asked> asked_;
 };
 
 }  // namespace sframe_gen::trace

@@ -74,20 +74,21 @@ bool DwarfFiles::is_free(const File& file) const {
 }
 
 bool DwarfFiles::put(AddressSpace& space, std::uint64_t pc) {
-  const AddressSpace::Place place = space.place_of(pc);
-  if (place.file == nullptr) return true;
-  const std::uint64_t bias = pc - place.address;
+  const Location* const location = space.location_of(pc);
+  if (location == nullptr || location->file() == nullptr) return true;
+  const CodeFile* const file_there = location->file();
+  const std::uint64_t bias = location->bias;
   if (Dwfl_Module* const there = dwfl_addrmodule(dwfl_, pc)) {
     void** known = nullptr;
     dwfl_module_info(there, &known, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     const auto* const file = static_cast<const File*>(*known);
-    return file != nullptr && file->file == place.file && file->bias == bias;
+    return file != nullptr && file->file == file_there && file->bias == bias;
   }
-  const auto [begin, end] = range_of(place.file->image());
-  const File file{place.file, bias, begin + bias, end + bias};
+  const auto [begin, end] = range_of(file_there->image());
+  const File file{file_there, bias, begin + bias, end + bias};
   // It finds nothing by the file there, whatever it is told.
   if (pc < file.begin || pc >= file.end) return true;
-  return is_free(file) && report(file, place.mapping->path != "[vdso]", pc);
+  return is_free(file) && report(file, location->name != "[vdso]", pc);
 }
 
 bool DwarfFiles::report(const File& file, bool is_file, std::uint64_t pc) {
@@ -112,10 +113,10 @@ namespace {
 constexpr std::size_t most_files = 500;
 
 std::string why_no_rules(AddressSpace& space, std::uint64_t pc) {
-  const AddressSpace::Place place = space.place_of(pc);
-  if (place.mapping == nullptr) return std::string(unwind::text_of(unwind::Stop::NoModule)) + " (" + hex(pc) + ")";
-  const std::string_view why = place.file == nullptr ? place.why_no_file : "no call frame information";
-  return std::string(place.name) + ": " + printable(why) + " (" + hex(place.address) + ")";
+  const Location* const location = space.location_of(pc);
+  if (location == nullptr) return std::string(unwind::text_of(unwind::Stop::NoModule)) + " (" + hex(pc) + ")";
+  const std::string why = location->file() == nullptr ? location->opened.why_not : "no call frame information";
+  return location->name + ": " + printable(why) + " (" + hex(pc - location->bias) + ")";
 }
 
 }  // namespace
@@ -284,7 +285,8 @@ int DwarfWalker::take_frame(Walk& walk, Dwfl_Frame* frame) {
 
 bool DwarfWalker::Walk::find_rules(std::uint64_t pc) {
   // libdwfl may know a file there from the walk of another program.
-  const bool is_in_file = space.place_of(pc).file != nullptr;
+  const Location* const location = space.location_of(pc);
+  const bool is_in_file = location != nullptr && location->file() != nullptr;
   Dwfl_Module* const module = is_in_file ? dwfl_addrmodule(files->dwfl(), pc) : nullptr;
   if (module == nullptr) return false;
   Dwarf_Addr bias = 0;

@@ -90,9 +90,9 @@ std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64
 }
 
 bool return_from_signal(AddressSpace& space, unwind::Registers& registers, unwind::ReadMemory read, void* context) {
-  const AddressSpace::Place place = space.place_of(registers.pc);
-  if (place.file == nullptr) return false;
-  const elf::Image& image = place.file->image();
+  const Location* const location = space.location_of(registers.pc);
+  if (location == nullptr || location->file() == nullptr) return false;
+  const elf::Image& image = location->file()->image();
   const elf::Machine* const machine = elf::find_machine(image);
   if (machine == nullptr) return false;
   const sframe::AbiTraits& traits = sframe::traits_of(machine->abi);
@@ -102,7 +102,7 @@ bool return_from_signal(AddressSpace& space, unwind::Registers& registers, unwin
     std::ranges::copy(code.first(bytes.size()), bytes.begin());
     return true;
   };
-  const unwind::SignalFrame frame = unwind::find_signal_frame(traits.abi, place.address, read_code);
+  const unwind::SignalFrame frame = unwind::find_signal_frame(traits.abi, registers.pc - location->bias, read_code);
   if (frame.registers_at == 0 || !registers.knows(traits.stack_pointer)) return false;
   const auto bytes_at = [&](std::uint64_t distance, void* bytes) {
     return read(context, registers.values[traits.stack_pointer] + distance, bytes);
