@@ -19,29 +19,22 @@ using command_line::Given;
 using command_line::Option;
 using command_line::text;
 
-constexpr std::string_view source = "Stacks of", rows = "Rows", output = "Output";
+constexpr std::string_view input = "Input", rows = "Rows", output = "Output";
 
 constexpr Option table[]{
-    {"core", 0, source, file("FILE"), "a process that is no more, by its core file"},
-    {"root", 0, source, file("FOLDER"), "the files that a core file or recording names are below this one"},
-    {"kallsyms", 0, source, file("FILE"),
-     "the kernel's functions, as its /proc/kallsyms listed them when it recorded (default: the running kernel's, if it "
-     "is the same)"},
-    {"translate", 0, rows, flag,
-     "make rows in memory for files that have none, from their call frame information (the default but for PID)"},
-    {"no-translate", 0, rows, flag, "take only the rows that files have"},
-    {"cache", 0, rows, file("FOLDER"),
-     "keep the rows that were made there, by build-id, for the next time, and the kernel's functions"},
-    {"json", 0, output, flag, "one JSON object a line for each stack"},
-    {"folded", 0, output, flag,
-     "of a recording: each stack once, with the number of its samples, as flame graphs are made of"},
-    {"flamegraph", 0, output, file("FILE"),
-     "of a recording: write a picture that a browser shows, zooms and searches (SVG)"},
-    {"compare", 0, output, flag,
-     "walk each stack by DWARF as well (elfutils' libdwfl), and show where they differ first"},
-    {"frames", 0, output, text("N"), "at most so many frames of a stack (default: 1024)"},
-    {"quiet", 'q', output, flag, "no summary on standard error"},
-    {"help", 'h', output, flag, "print this and exit"},
+    {"core", 0, input, file("FILE"), "show a crashed process, by its core file"},
+    {"root", 0, input, file("DIR"), "look in DIR for the files that a core file or recording names"},
+    {"kallsyms", 0, input, file("FILE"), "read the kernel's functions from FILE (default: the running kernel's)"},
+    {"translate", 0, rows, flag, "generate rows for files without a section (default)"},
+    {"no-translate", 0, rows, flag, "use only the sections that files have"},
+    {"cache", 0, rows, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
+    {"json", 0, output, flag, "print one JSON object for each stack"},
+    {"folded", 0, output, flag, "print a recording in folded format, for flame graphs"},
+    {"flamegraph", 0, output, file("FILE"), "write a recording as a flame graph (SVG)"},
+    {"compare", 0, output, flag, "also walk by DWARF (libdwfl), and show the first difference"},
+    {"frames", 0, output, text("N"), "print at most N frames of a stack (default: 1024)"},
+    {"quiet", 'q', output, flag, "print no summary on standard error"},
+    {"help", 'h', output, flag, "print this help and exit"},
     {"version", 0, output, flag, "print the version and exit"},
 };
 
@@ -54,18 +47,19 @@ std::optional<Number> number_above_0(const std::string& text) {
 void read_source(const Given& given, Options& options) {
   const std::vector<std::string>& what = given.files();
   if (options.source == Source::Command) {
-    if (options.command.empty()) throw UsageError("no command behind --");
-    if (!what.empty() || given.has("core")) throw UsageError("a command is run, and nothing else is looked at");
+    if (options.command.empty()) throw UsageError("no command after -- (name one)");
+    if (!what.empty() || given.has("core")) throw UsageError("a command and another input (give one of them)");
     return;
   }
   if (given.has("core")) {
-    if (!what.empty()) throw UsageError("--core takes one file, and nothing else is looked at");
+    if (!what.empty()) throw UsageError("--core and another input (give one of them)");
     options.source = Source::Core;
     options.file = *given.value_of("core");
     return;
   }
   if (what.size() != 1)
-    throw UsageError(what.empty() ? "no process or recording given" : "one process or recording at a time");
+    throw UsageError(what.empty() ? "no process, command or recording given"
+                                  : "more than one process or recording (run sframe-trace for each)");
   const auto process = number_above_0<int>(what[0]);
   options.source = process ? Source::Process : Source::Recording;
   if (process) {
@@ -76,25 +70,25 @@ void read_source(const Given& given, Options& options) {
     std::error_code none;
     const bool has_digit = !what[0].empty() && what[0].front() >= '0' && what[0].front() <= '9';
     if (has_digit && !std::filesystem::exists(options.file, none))
-      throw UsageError(printable(what[0]) + " is no process's number, and there is no such file");
+      throw UsageError(printable(what[0]) + ": not a process ID, and no such file");
   }
 }
 
 void read_rows(const Given& given, Options& options) {
   const bool yes = given.has("translate"), no = given.has("no-translate");
-  if (yes && no) throw UsageError("--translate and --no-translate exclude each other");
-  options.translation.allowed = yes || (!no && options.source != Source::Process);
+  if (yes && no) throw UsageError("--translate and --no-translate together (choose one)");
+  options.translation.allowed = !no;
   if (!given.has("cache")) return;
   options.translation.cache = *given.value_of("cache");
-  if (!options.translation.allowed) throw UsageError("--cache keeps what --translate makes");
+  if (!options.translation.allowed) throw UsageError("--cache keeps nothing with --no-translate (choose one)");
 }
 
 void read_output(const Given& given, Options& options) {
   const bool json = given.has("json"), folded = given.has("folded");
   const bool picture = given.has("flamegraph");
-  if (json + folded + picture > 1) throw UsageError("--json, --folded and --flamegraph exclude each other");
+  if (json + folded + picture > 1) throw UsageError("more than one of --json, --folded and --flamegraph (choose one)");
   if ((folded || picture) && options.source != Source::Recording) {
-    throw UsageError(std::string(folded ? "--folded" : "--flamegraph") + " is for recordings");
+    throw UsageError(std::string(folded ? "--folded" : "--flamegraph") + " requires a recording");
   }
   if (picture) options.flame_graph = *given.value_of("flamegraph");
   if (json) options.form = Form::Json;
@@ -102,10 +96,10 @@ void read_output(const Given& given, Options& options) {
   options.quiet = given.has("quiet");
   options.compare = given.has("compare");
   if (options.compare && (folded || picture))
-    throw UsageError("--compare shows each stack: no --folded, no --flamegraph");
+    throw UsageError("--compare shows each stack, and excludes --folded and --flamegraph");
   if (!given.has("frames")) return;
   const auto frames = number_above_0<std::size_t>(*given.value_of("frames"));
-  if (!frames) throw UsageError("--frames takes a number above 0");
+  if (!frames) throw UsageError("--frames requires a number above 0");
   options.most_frames = *frames;
 }
 
@@ -128,12 +122,12 @@ Options read_options(int argument_count, const char* const* arguments) {
   read_source(given, options);
   if (given.has("root")) {
     if (options.source == Source::Process || options.source == Source::Command) {
-      throw UsageError("--root is for core files and recordings");
+      throw UsageError("--root requires a core file or recording");
     }
     options.root = *given.value_of("root");
   }
   if (given.has("kallsyms")) {
-    if (options.source != Source::Recording) throw UsageError("--kallsyms is for recordings");
+    if (options.source != Source::Recording) throw UsageError("--kallsyms requires a recording");
     options.kernel_symbols = *given.value_of("kallsyms");
   }
   read_rows(given, options);
@@ -143,30 +137,30 @@ Options read_options(int argument_count, const char* const* arguments) {
 
 std::string help_text() {
   std::ostringstream text;
-  text
-      << "Usage: sframe-trace [OPTION]... PID          the stacks of a running process, of all its threads\n"
-         "       sframe-trace [OPTION]... -- COMMAND [ARGUMENT]...\n"
-         "                                             of a command, when a signal ends it or you ask\n"
-         "       sframe-trace [OPTION]... --core FILE  of one that has crashed\n"
-         "       sframe-trace [OPTION]... RECORDING    of the samples of `perf record --call-graph dwarf`;\n"
-         "                                             -: as they come from a pipe (perf record -o -)\n"
-         "\n"
-         "Walks stacks by the .sframe sections of the files in them.\n"
-         "\n"
-      << described(table)
-      << "\n"
-         "A command runs as it would, under its own PID; its stacks go to standard error, and `kill -QUIT` asks for\n"
-         "them. What it starts itself is not followed.\n"
-         "\n"
-         "Exit status: 0 if there were stacks, 1 if not, or if --compare found a difference, 2 if the command line is\n"
-         "wrong; the command's, 127 if there is none, 126 if it cannot be run, 125 if it cannot be traced. What cut a\n"
-         "stack before its outermost frame stands below it, and in the summary.\n"
-         "\n"
-         "Examples:\n"
-         "  sframe-trace $(pidof bash)\n"
-         "  sframe-trace -- ./program --its-option\n"
-         "  sframe-trace --core core --cache ~/.cache/sframe\n"
-         "  perf record --call-graph dwarf g++ -O2 -c file.cpp && sframe-trace --flamegraph out.svg perf.data\n";
+  text << "Usage: sframe-trace [OPTION]... PID\n"
+          "       sframe-trace [OPTION]... -- COMMAND [ARGUMENT]...\n"
+          "       sframe-trace [OPTION]... --core FILE\n"
+          "       sframe-trace [OPTION]... RECORDING\n"
+          "\n"
+          "Print the stacks of a running process, of a command that a signal ends, of a core file, or of a recording "
+          "of\n"
+          "`perf record --call-graph dwarf`. A RECORDING of - is standard input.\n"
+          "\n"
+       << described(table)
+       << "\n"
+          "A command's stacks go to standard error; `kill -QUIT` asks for them while it runs. `cut:` after a stack "
+          "says why\n"
+          "it ends before its outermost frame.\n"
+          "\n"
+          "Exit status: 0 if there were stacks, 1 if not or if --compare found a difference, 2 for a wrong command "
+          "line; a\n"
+          "command's own, 127 if it is not found, 126 if it cannot be run, 125 if it cannot be traced.\n"
+          "\n"
+          "Examples:\n"
+          "  sframe-trace $(pidof -s bash)\n"
+          "  sframe-trace -- ./program --its-option\n"
+          "  sframe-trace --core core --cache ~/.cache/sframe\n"
+          "  perf record --call-graph dwarf g++ -O2 -c file.cpp && sframe-trace --flamegraph out.svg perf.data\n";
   return text.str();
 }
 
