@@ -1,0 +1,191 @@
+/* The library sframe_gen for C, and for languages that call C: Python's ctypes, Rust's bindgen. It converts files, takes
+   their sections out, translates files in memory, verifies sections and decodes them. convert.hpp, verify.hpp and
+   section.hpp have the same for C++. unwind.h, of another library, looks up rows in place and walks stacks.
+
+   Functions that return an `int` called status return one of SFRAME_GEN_… below. Several threads may call them, for files
+   of their own. A call that fails leaves every file and every result as it was. Strings end with a zero and are UTF-8 or
+   what the file system has. Pointers are not null unless that is said.
+
+   A structure that begins with `size` may grow: set `size` to its sizeof, and the rest to zero. A library that is newer
+   takes what a later header added for zero, and leaves it out of results. */
+#ifndef SFRAME_GEN_SFRAME_GEN_H
+#define SFRAME_GEN_SFRAME_GEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sframe_gen/unwind.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+
+
+/* Returns the version of the library, "1.0.0". */
+const char *sframe_gen_version(void);
+
+/* A status. Exit statuses of the program are others. */
+enum {
+  SFRAME_GEN_OK = 0,
+  SFRAME_GEN_WRONG_ARGUMENT = 1, /* a null pointer, a `size` below the first header's, an unknown name or flag */
+  SFRAME_GEN_MALFORMED = 2,      /* the input breaks its own format */
+  SFRAME_GEN_REFUSED = 3,        /* the input is sound, but this cannot be done, or not safely */
+  SFRAME_GEN_SYSTEM = 4,         /* the operating system refused: no such file, no permission, no space */
+  SFRAME_GEN_NO_MEMORY = 5,
+  SFRAME_GEN_BUG = 6             /* the output broke a rule, and was not kept */
+};
+
+/* Returns what was wrong with this thread's last call that failed, "FILE: WHY". Valid until its next call; "" if none has
+   failed. */
+const char *sframe_gen_message(void);
+
+/* Options. */
+
+/* Flags of conversions. */
+enum {
+  SFRAME_GEN_DRY_RUN = 1,          /* do everything but replace files */
+  SFRAME_GEN_FROM_SECTION = 2,     /* take the rows of the section that a linked file has, instead of its CFI */
+  SFRAME_GEN_IGNORE_BUILD_ID = 4,  /* take `debug_file` even if its build-id differs or is missing */
+  SFRAME_GEN_DROP_SIGNATURE = 8,   /* take a kernel module's signature away, which would be wrong */
+  SFRAME_GEN_MOVE_HEADERS = 16,    /* where there is no room for program headers, move them to the end of the file */
+  SFRAME_GEN_NO_UNDO = 32,         /* keep no undo record, so that sframe_gen_remove() will refuse the file */
+  SFRAME_GEN_NO_STUBS = 64         /* make no rows from the instructions of stubs */
+};
+
+/* What a report is about. */
+enum {
+  SFRAME_GEN_WARNING = 0,    /* something that does not stop the work */
+  SFRAME_GEN_DIFFERENCE = 1, /* a row that is not what the CFI says */
+  SFRAME_GEN_UNCHECKED = 2   /* a row whose CFI cannot be evaluated */
+};
+/* Takes a report, whose text is valid during the call. It must return: no exception, no longjmp(). */
+typedef void (*sframe_gen_report)(void *context, int about, const char *text);
+
+typedef struct sframe_gen_options {
+  size_t size;
+  const char *reader;       /* who is to read the section, as `sframe-gen --list-readers` names it; null: anyone of `version` */
+  uint32_t sframe_version;  /* 1, 2 or 3; 0: what `reader` takes, or 3 */
+  uint32_t compact_rows;    /* the most rows of a descriptor of a compact section, at most 64; 0: not compact */
+  const char *debug_file;   /* its .debug_frame is read as well; null: none */
+  uint32_t flags;           /* of SFRAME_GEN_DRY_RUN and those after it */
+  uint32_t reserved;        /* 0 */
+  sframe_gen_report report; /* null: nothing is reported */
+  void *context;            /* for `report` */
+} sframe_gen_options;
+
+/* Files. `options` may be null everywhere: the defaults. So may `result`. */
+
+enum { SFRAME_GEN_LINKED = 1, SFRAME_GEN_OBJECT = 2, SFRAME_GEN_KERNEL = 3, SFRAME_GEN_ARCHIVE = 4 };
+
+typedef struct sframe_gen_result {
+  size_t size;
+  uint32_t kind;            /* of SFRAME_GEN_LINKED and those after it; 0: bytes in memory */
+  uint32_t members;         /* of an archive: how many have a section now */
+  uint64_t section_address; /* virtual; 0 of objects and archives */
+  uint64_t section_size;    /* bytes, of all members */
+  int64_t growth;           /* bytes of the file */
+  uint64_t functions;       /* whose CFI was read: the sum of the next three */
+  uint64_t whole, in_part, left_out;
+  uint64_t rows;
+  uint64_t described_bytes; /* of code, by CFI */
+  uint64_t covered_bytes;   /* of code, by rows */
+} sframe_gen_result;
+
+/* Gives a program, library, object, kernel or archive its section, and writes it to `output`, which may be `input`.
+   `output` is replaced atomically. */
+int sframe_gen_convert(const char *input, const char *output, const sframe_gen_options *options,
+                       sframe_gen_result *result);
+
+/* Gives back the file that was converted, byte for byte. Of `flags`, only SFRAME_GEN_DRY_RUN counts. */
+int sframe_gen_remove(const char *input, const char *output, uint32_t flags);
+
+typedef struct sframe_gen_verification {
+  size_t size;
+  uint64_t functions, rows;     /* of the section, or of all members' sections */
+  uint64_t checked_pcs;         /* at which section and CFI were compared */
+  uint64_t differences;         /* rows that are not what the CFI says; the first ones are reported */
+  uint64_t unchecked;           /* rows whose CFI cannot be evaluated; the first ones are reported */
+  uint64_t left_out;            /* stretches of code with CFI that no row covers */
+  uint64_t described_bytes, covered_bytes;
+  uint64_t failed_members;      /* of an archive: those that could not be checked, which are reported as warnings */
+} sframe_gen_verification;
+
+/* Compares the sections of a file with its CFI, as libdwarf reads it, at every PC. SFRAME_GEN_OK says that all was
+   compared: look at `differences`. Of `options`, only `debug_file`, SFRAME_GEN_IGNORE_BUILD_ID and `report` count. */
+int sframe_gen_verify(const char *file, const sframe_gen_options *options, sframe_gen_verification *result);
+
+/* Sections in memory. */
+
+/* Translates the CFI of a linked file to a section that will be at `address`. `elf`: the file's bytes, not its loaded
+   segments. `name` is for messages. Give `*section` back by sframe_gen_free(). Of `options`, only the format and the debug
+   file count. */
+int sframe_gen_translate(const void *elf, size_t size, const char *name, uint64_t address,
+                         const sframe_gen_options *options, void **section, size_t *section_size,
+                         sframe_gen_result *result);
+/* Null is taken, too. */
+void sframe_gen_free(void *section);
+
+/* A decoded section. It does not refer to the bytes that it was made from, and threads may share it. */
+typedef struct sframe_gen_section sframe_gen_section;
+
+enum { SFRAME_GEN_CTF_FRAME = 1 /* flag: the section is .ctf_frame, whose bytes cannot be told from .sframe of version 1 */ };
+
+/* Decodes a section whose virtual address is `address`. Anything that contradicts the format is SFRAME_GEN_MALFORMED. */
+int sframe_gen_decode(const void *bytes, size_t size, uint64_t address, uint32_t flags, sframe_gen_section **section);
+/* Decodes the section of a linked file or object: .sframe or, with SFRAME_GEN_CTF_FRAME, .ctf_frame. */
+int sframe_gen_read(const char *file, uint32_t flags, sframe_gen_section **section);
+/* Null is taken, too. */
+void sframe_gen_section_free(sframe_gen_section *section);
+
+/* Identifiers of ABIs, with the numbers of the format. */
+enum {
+  SFRAME_GEN_ABI_AARCH64_BIG = 1,
+  SFRAME_GEN_ABI_AARCH64_LITTLE = 2,
+  SFRAME_GEN_ABI_AMD64 = 3,
+  SFRAME_GEN_ABI_S390X = 4
+};
+
+typedef struct sframe_gen_section_info {
+  size_t size;
+  uint32_t sframe_version; /* 0: CTF Frame */
+  uint32_t abi;            /* of SFRAME_GEN_ABI_… */
+  uint32_t is_big_endian;
+  uint32_t flags;          /* of the header, as the format has them */
+  uint64_t address;
+  uint64_t functions;      /* function descriptor entries (FDEs) */
+  uint64_t rows;           /* of all functions */
+} sframe_gen_section_info;
+
+int sframe_gen_section_describe(const sframe_gen_section *section, sframe_gen_section_info *info);
+
+/* A function descriptor entry: a function, or a part of one. */
+typedef struct sframe_gen_function {
+  size_t size;
+  uint64_t start;       /* virtual address */
+  uint32_t code_size;   /* bytes */
+  uint32_t rows;
+  uint32_t repeat_size; /* rows repeat after so many bytes; 0: they do not */
+  uint32_t is_flexible;
+  uint32_t signal_frame;
+  uint32_t b_key;       /* aarch64: return addresses are signed with key B */
+} sframe_gen_function;
+
+/* Returns function `number` of the index, from 0. */
+int sframe_gen_section_function(const sframe_gen_section *section, size_t number, sframe_gen_function *function);
+
+/* Returns row `number` of a function, from 0, as unwind.h has rows; `*pc_offset` is where it begins, in bytes from the start
+   of the function or of the repeated block. `*kind` is SFRAME_LOOKUP_ROW, or SFRAME_LOOKUP_OUTERMOST, which has no rules. */
+int sframe_gen_section_row(const sframe_gen_section *section, size_t function, size_t number, int *kind, sframe_row *row,
+                           uint32_t *pc_offset);
+
+/* Looks up a PC. `*kind` is SFRAME_LOOKUP_NOTHING, SFRAME_LOOKUP_ROW or SFRAME_LOOKUP_OUTERMOST. */
+int sframe_gen_section_lookup(const sframe_gen_section *section, uint64_t pc, int *kind, sframe_row *row);
+
+
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
