@@ -12,7 +12,7 @@ set(sframe_gen_apart
     src/cli/option_table.cpp
     src/cli/report/text.cpp
     src/convert/c_interface.cpp
-    src/convert/convert_linked.cpp
+    src/convert/convert_file.cpp
     src/elf/machine.cpp
     src/elf/plan/movable.cpp
     src/elf/undo/undo.cpp
@@ -34,7 +34,7 @@ set(sframe_gen_apart
     src/verify/emulation.cpp
     src/verify/instruction_aarch64.cpp
     src/verify/instruction_s390x.cpp
-    tests/cfi/rule_table_test.cpp
+    tests/cfi/rules_test.cpp
     tests/cli/report_test.cpp
     tests/cli/run_test.cpp
     tests/elf/branch_protection_test.cpp
@@ -45,9 +45,9 @@ set(sframe_gen_apart
     tests/elf/small_alignment_test.cpp
     tests/elf/space_in_file_test.cpp
     tests/emit/encoder_test.cpp
-    tests/emit/lower_aarch64_test.cpp
-    tests/emit/lower_amd64_test.cpp
-    tests/emit/lower_s390x_test.cpp
+    tests/emit/represent_aarch64_test.cpp
+    tests/emit/represent_amd64_test.cpp
+    tests/emit/represent_s390x_test.cpp
     tests/emit/rules_table_test.cpp
     tests/emit/select_versions_test.cpp
     tests/files/same_bytes_test.cpp

@@ -7,9 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "cfi/dwarf.hpp"
 #include "cfi/frame_index.hpp"
+#include "cfi/instruction.hpp"
 #include "cfi/rules.hpp"
+#include "support/range.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -22,20 +23,19 @@ struct RuleState {
 /// Compilers nest one deep, people a few. Each takes eight times the byte that asks for it.
 inline constexpr std::size_t most_remembered = 4096;
 
-/// How far the instructions of a function have been executed.
+/// How far the instructions of a function have been executed, and the rows of some of its PCs.
 struct Progress {
   std::uint64_t location = 0;  ///< bytes from the function's start
   RuleState state;
   std::vector<RuleState> remembered;
-  std::uint64_t rows_begin = 0;  ///< bytes from the function's start: rows count from there, and end 4 GiB later
+  Range pcs;  ///< bytes from the function's start: rows count from its begin, at most 4 GiB
   std::vector<Row> rows;
 
   /// Adds a row after the others, unless the last one has the same rule.
   [[gnu::always_inline]] void add_row(std::uint64_t begin, RuleId rule) {
-    if (begin <= rows_begin) rows.clear();
-    const std::uint64_t offset = begin - std::min(begin, rows_begin);
-    if (offset > UINT32_MAX || (!rows.empty() && rows.back().rule == rule)) return;
-    rows.push_back({static_cast<std::uint32_t>(offset), rule});
+    if (begin <= pcs.begin) rows.clear();
+    if (begin >= pcs.end || (!rows.empty() && rows.back().rule == rule)) return;
+    rows.push_back({static_cast<std::uint32_t>(begin - std::min(begin, pcs.begin)), rule});
   }
 
   /// Closes the row at the current location. Several instructions at one location give one row.

@@ -6,17 +6,42 @@
 #include <string_view>
 #include <vector>
 
-#include "cfi/dwarf.hpp"
+#include "cfi/rules.hpp"
+#include "elf/image.hpp"
 #include "object/relocations.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
 
-/// CIEs and FDEs as plain values. Spans point into the section's bytes.
+/// The sections of call frame information, and their CIEs and FDEs as plain values. Spans point into the section's
+/// bytes.
 namespace sframe_gen::cfi {
 
+/// DW_EH_PE_* (LSB 5.0, section 10.5).
+namespace pointer_encoding {
+inline constexpr std::uint8_t absptr = 0x00, uleb128 = 0x01, udata2 = 0x02, udata4 = 0x03, udata8 = 0x04,
+                              sleb128 = 0x09, sdata2 = 0x0a, sdata4 = 0x0b, sdata8 = 0x0c, format_mask = 0x0f;
+inline constexpr std::uint8_t pc_relative = 0x10, aligned = 0x50, application_mask = 0x70, indirect = 0x80, omit = 0xff;
+}  // namespace pointer_encoding
+
 enum class FrameSection : std::uint8_t { EhFrame, DebugFrame };
+
+/// One CFI section of a file, its bytes in memory.
+struct LoadedSection {
+  FrameSection kind;
+  std::uint64_t address;
+  Origin origin;
+  std::vector<std::byte> storage;    ///< holds the bytes of a compressed or relocated section
+  std::span<const std::byte> bytes;  ///< into the image or `storage`
+  /// Of an object: its relocations against code.
+  std::vector<object::CodeReference> code_references;
+  std::vector<object::UnknownRelocation> unknown_relocations;  ///< and those of no known type
+};
+
+/// .eh_frame (if it is loaded and has bytes), then .debug_frame or .zdebug_frame (decompressed where needed). Of an
+/// object all sections of these names, which groups may have given it, relocated.
+std::vector<LoadedSection> load_frame_sections(const elf::Image& image);
 
 /// A common information entry (DWARF 5, section 6.4.1; LSB 5.0, section 10.6 for .eh_frame).
 struct Cie {

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cassert>
+#include <compare>
+#include <map>
+#include <optional>
 #include <tuple>
+#include <utility>
 #include <variant>
 
 #include "cfi/frame_index.hpp"
-#include "cfi/overlap.hpp"
-#include "cfi/section_loader.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 #include "object/relocations.hpp"
@@ -25,7 +27,7 @@ constexpr std::size_t most_overlapping_rows = 200000;
 /// these parts, of all FDEs; to cut on would cost the square, and to cut some would let rows stand that others
 /// contradict.
 constexpr std::size_t most_bytes_of_parts = std::size_t{16} << 20U;
-/// A row counts its offset in 32 bits. An FDE of more code is read in pieces of this size, the first at its start.
+/// An FDE of more code counts in pieces of this size, the first at its start.
 constexpr std::uint64_t largest_piece = UINT32_MAX;
 /// Each piece takes a run over all of its FDE's instructions. Compilers write no function of 16 GiB, and damaged files
 /// may claim any size: what an FDE says of code after so many pieces is left out.
@@ -234,6 +236,113 @@ std::vector<FrameSource::Part> FrameSource::parts(std::size_t count) const {
   return parts;
 }
 
+namespace {
+
+/// What one function says of a PC: rules in normal form, and the function's marks.
+struct Claim {
+  RuleId rule = 0;
+  bool signal_frame = false, b_key = false;
+  friend auto operator<=>(const Claim&, const Claim&) = default;  // NOLINT(modernize-use-nullptr)
+};
+
+/// From this PC on a function claims something else, or nothing.
+struct Event {
+  std::uint64_t pc;
+  std::uint32_t function;
+  std::optional<Claim> claim;
+};
+
+std::vector<Event> events_of(std::span<const Function> functions, RuleTable& rules) {
+  std::vector<Event> events;
+  for (std::uint32_t i = 0; i < functions.size(); ++i) {
+    const Function& function = functions[i];
+    for (const Row& row : function.rows) {
+      const RuleId rule = rules.intern(normal_form(rules[row.rule]));
+      events.push_back({function.start + row.pc_offset, i, Claim{rule, function.signal_frame, function.b_key}});
+    }
+    events.push_back({function.end(), i, std::nullopt});
+  }
+  std::ranges::sort(events, {}, &Event::pc);
+  return events;
+}
+
+/// What the functions at the current PC claim, and how many of them each.
+class Present {
+ public:
+  explicit Present(std::size_t functions) : of_function_(functions) {}
+
+  void apply(const Event& event) {
+    auto& place = of_function_[event.function];
+    if (place && --counts_[*place] == 0) counts_.erase(*place);
+    place = event.claim;
+    if (place) ++counts_[*place];
+  }
+
+  bool none() const { return counts_.empty(); }
+  std::optional<Claim> agreed() const {
+    return counts_.size() == 1 ? std::optional(counts_.begin()->first) : std::nullopt;
+  }
+
+ private:
+  std::vector<std::optional<Claim>> of_function_;
+  std::map<Claim, std::uint32_t> counts_;
+};
+
+/// Collects what holds from each PC on.
+class MergedFunctions {
+ public:
+  explicit MergedFunctions(RuleTable& rules) : conflict_(rules.intern(unknown_rules(UnknownReason::ConflictingFdes))) {}
+
+  void add(std::uint64_t pc, const std::optional<Claim>& agreed) {
+    const bool marks_change =
+        !functions_.empty() && agreed && (agreed->signal_frame != last().signal_frame || agreed->b_key != last().b_key);
+    if (functions_.empty() || marks_change) open(pc, agreed);
+    const RuleId rule = agreed ? agreed->rule : conflict_;
+    if (last().rows.empty() || last().rows.back().rule != rule)
+      last().rows.push_back({static_cast<std::uint32_t>(pc - last().start), rule});
+  }
+
+  std::vector<Function> end(std::uint64_t pc) {
+    last().size = pc - last().start;
+    return std::move(functions_);
+  }
+
+ private:
+  Function& last() { return functions_.back(); }
+
+  void open(std::uint64_t pc, const std::optional<Claim>& claim) {
+    if (!functions_.empty()) last().size = pc - last().start;
+    functions_.push_back({pc, 0, claim && claim->signal_frame, {}, claim && claim->b_key});
+  }
+
+  RuleId conflict_;
+  std::vector<Function> functions_;
+};
+
+}  // namespace
+
+std::vector<Function> merge_overlapping(std::span<const Function> functions, RuleTable& rules) {
+  const std::vector<Event> events = events_of(functions, rules);
+  Present present(functions.size());
+  MergedFunctions merged(rules);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    present.apply(events[i]);
+    const bool more_here = i + 1 < events.size() && events[i + 1].pc == events[i].pc;
+    if (!more_here && !present.none()) merged.add(events[i].pc, present.agreed());
+  }
+  return merged.end(events.back().pc);
+}
+
+Function part_of(const Function& function, std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t skipped = begin - function.start;
+  Function part{begin, end - begin, function.signal_frame, {}, function.b_key, function.repeat_size};
+  for (auto row = std::prev(std::ranges::upper_bound(function.rows, skipped, {}, &Row::pc_offset));
+       row != function.rows.end() && row->pc_offset < end - function.start; ++row)
+    part.rows.push_back(
+        {static_cast<std::uint32_t>(std::max<std::uint64_t>(row->pc_offset, skipped) - skipped), row->rule});
+  return part;
+}
+
 FrameReader::FrameReader(const FrameSource& source, RuleTable& rules) : source_(source), rules_(rules) {
   interpreters_.reserve(source.tables_.size());
   for (const FrameTable& table : source.tables_) interpreters_.emplace_back(table, source.tracked_, rules);
@@ -243,13 +352,11 @@ void FrameReader::read(const FrameSource::FdeRef& ref, Function& function) {
   const FrameTable& table = source_.tables_[ref.table];
   const Fde& fde = table.fdes[ref.fde];
   const Cie& cie = table.cies[fde.cie_index];
-  const std::uint64_t skipped = (ref.start - fde.function_start) / largest_piece * largest_piece;
-  function.start = fde.function_start + skipped;
-  function.size = fde.function_size - skipped;
+  function.start = ref.start;
+  function.size = ref.end - ref.start;
   function.signal_frame = cie.signal_frame;
   function.b_key = cie.b_key;
-  interpreters_[ref.table].run(fde, function.rows, skipped);
-  if (ref.start != function.start || ref.end != function.end()) function = part_of(function, ref.start, ref.end);
+  interpreters_[ref.table].run(fde, {ref.start - fde.function_start, ref.end - fde.function_start}, function.rows);
   if (source_.image_.is_object()) forget_unaligned_stubs(source_.image_, function, rules_);
 }
 
@@ -265,7 +372,7 @@ std::uint64_t FrameReader::for_each_function(const FrameSource::Part& part,
     if (next == i + 1) {
       read(fdes[i], function);
       callback(function);
-    } else if (const auto members = distinct(fdes.subspan(i, next - i))) {
+    } else if (const auto members = distinct(fdes.subspan(i, next - i), end)) {
       duplicates += next - i - members->size();
       for (const Function& merged : merge_overlapping(*members, rules_)) callback(merged);
     } else {
@@ -277,9 +384,10 @@ std::uint64_t FrameReader::for_each_function(const FrameSource::Part& part,
   return duplicates;
 }
 
-/// The functions of FDEs that overlap, each once. Without a value where they are too many to sort out.
-std::optional<std::vector<Function>> FrameReader::distinct(std::span<const FrameSource::FdeRef> fdes) {
-  if (fdes.size() > largest_overlap) return std::nullopt;
+/// The functions of FDEs that overlap, up to `end`, each once. Without a value where they are too many to sort out.
+std::optional<std::vector<Function>> FrameReader::distinct(std::span<const FrameSource::FdeRef> fdes,
+                                                           std::uint64_t end) {
+  if (fdes.size() > largest_overlap || end - fdes.front().start > largest_piece) return std::nullopt;
   std::vector<Function> members;
   std::size_t rows = 0;
   Function next;

@@ -58,7 +58,8 @@ class FrameSource {
   const DroppedFdes& dropped() const { return dropped_; }
 
  private:
-  /// The PCs for which one FDE counts: all of its own, or a part of at most 4 GiB.
+  /// PCs for which one FDE counts: all of its own, or a part. They are at most 4 GiB, so that 32 bits count them in all
+  /// that comes after.
   struct FdeRef {
     std::uint64_t start, end;
     std::uint32_t table, fde;
@@ -82,6 +83,15 @@ class FrameSource {
   DroppedFdes dropped_;
 };
 
+/// Merges functions of which each overlaps another, sorted by start: rows they agree on stand, in normal form; PCs they
+/// disagree on, be it on whether they are a signal frame or on the signing key, get UnknownReason::ConflictingFdes.
+/// Gives one function from the lowest start to the highest end, at most 4 GiB, or several, one after the other, where
+/// these marks change. Time is linear in the rows, but for sorting.
+std::vector<Function> merge_overlapping(std::span<const Function> functions, RuleTable& rules);
+
+/// Returns the part of the function in [begin, end), which is not empty and lies in it.
+Function part_of(const Function& function, std::uint64_t begin, std::uint64_t end);
+
 /// Works out the functions of a source, in one thread.
 class FrameReader {
  public:
@@ -98,7 +108,7 @@ class FrameReader {
 
  private:
   void read(const FrameSource::FdeRef& ref, Function& function);
-  std::optional<std::vector<Function>> distinct(std::span<const FrameSource::FdeRef> fdes);
+  std::optional<std::vector<Function>> distinct(std::span<const FrameSource::FdeRef> fdes, std::uint64_t end);
 
   const FrameSource& source_;
   RuleTable& rules_;

@@ -1,6 +1,7 @@
 #include "cfi/interpreter.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "cfi/fast_path.hpp"
 #include "support/text.hpp"
@@ -89,65 +90,6 @@ void RuleChange::restore(DwarfRegister number, const Rules& initial) {
 
 namespace {
 
-/// Addresses count modulo 2^64.
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-
-/// Counted from a register alone. Without a value where the CFA is in memory and so has none to count from.
-std::optional<Formula> without_cfa(const Formula& formula, const Formula& cfa) {
-  if (formula.base) return formula;
-  if (!cfa.dereferenced) return Formula{cfa.base, sum(cfa.offset, formula.offset), formula.dereferenced};
-  const bool is_cfa_itself = !formula.dereferenced && formula.offset == 0;
-  return is_cfa_itself ? std::optional(cfa) : std::nullopt;
-}
-
-Formula normal_form(const Formula& formula, const Formula& cfa) {
-  if (!formula.dereferenced) return without_cfa(formula, cfa).value_or(formula);
-  if (!formula.base || formula.base != cfa.base || cfa.dereferenced) return formula;
-  return {std::nullopt, difference(formula.offset, cfa.offset), true};
-}
-
-/// Calls `change` with each rule that is a formula.
-template <typename Change>
-void for_each_formula(Rules& rules, Change change) {
-  for (RegisterRule* rule : {&rules.stack_pointer, &rules.frame_pointer, &rules.return_address}) {
-    if (auto* formula = std::get_if<Formula>(rule)) change(*formula);
-  }
-}
-
-}  // namespace
-
-Rules normal_form(const Rules& rules) {
-  Rules result = rules;
-  const auto* cfa = std::get_if<Formula>(&rules.cfa);
-  if (cfa == nullptr) return result;
-  for_each_formula(result, [&](Formula& formula) { formula = normal_form(formula, *cfa); });
-  return result;
-}
-
-std::optional<Rules> counted_from_stack_pointer(const Rules& rules, const Formula& stack_pointer, std::int64_t bias) {
-  const auto* cfa = std::get_if<Formula>(&rules.cfa);
-  if (cfa == nullptr) return std::nullopt;
-  const auto caller = without_cfa(stack_pointer, *cfa);
-  if (!caller || (caller->dereferenced && bias != 0)) return std::nullopt;
-  Rules result = rules;
-  result.stack_pointer = Unspecified{};
-  result.cfa = Formula{caller->base, difference(caller->offset, bias), caller->dereferenced};
-  bool counted = true;
-  for_each_formula(result, [&](Formula& formula) {
-    const auto alone = without_cfa(formula, *cfa);
-    counted = counted && alone;
-    if (alone) formula = *alone;
-  });
-  return counted ? std::optional(normal_form(result)) : std::nullopt;
-}
-
-namespace {
-
 bool counts_from_frame(const Rules& rules, const TrackedRegisters& tracked) {
   const auto* cfa = std::get_if<Formula>(&rules.cfa);
   return cfa != nullptr && !cfa->dereferenced &&
@@ -225,7 +167,8 @@ CfiInterpreter::CfiInterpreter(const FrameTable& table, const TrackedRegisters& 
       fast_path_(tracked),
       initial_states_(table.cies.size()) {}
 
-void CfiInterpreter::run(const Fde& fde, std::vector<Row>& rows, std::uint64_t begin) {
+void CfiInterpreter::run(const Fde& fde, Range pcs, std::vector<Row>& rows) {
+  assert(pcs.size() <= UINT32_MAX);
   const Cie& cie = table_.cies[fde.cie_index];
   const InitialState& initial = initial_state(fde.cie_index);
   const auto only_row = [&](UnknownReason reason) { rows.assign(1, {0, unknown(reason)}); };
@@ -233,7 +176,7 @@ void CfiInterpreter::run(const Fde& fde, std::vector<Row>& rows, std::uint64_t b
   progress_.location = 0;
   progress_.state = initial.state;
   progress_.remembered.assign(initial.remembered.begin(), initial.remembered.end());
-  progress_.rows_begin = begin;
+  progress_.pcs = pcs;
   progress_.rows.swap(rows);
   progress_.rows.clear();
   try {
@@ -243,15 +186,16 @@ void CfiInterpreter::run(const Fde& fde, std::vector<Row>& rows, std::uint64_t b
     return only_row(UnknownReason::MalformedFde);
   }
   rows.swap(progress_.rows);
-  while (!rows.empty() && begin + rows.back().pc_offset >= fde.function_size) rows.pop_back();
-  if (tracked_.entry_cfa_offset != 0 && !cie.signal_frame) drop_proven_stack_pointers(rows, rules_, tracked_);
+  const bool has_all_rows = pcs.begin == 0 && pcs.end >= fde.function_size;
+  if (tracked_.entry_cfa_offset != 0 && !cie.signal_frame && has_all_rows)
+    drop_proven_stack_pointers(rows, rules_, tracked_);
 }
 
 const CfiInterpreter::InitialState& CfiInterpreter::initial_state(std::uint32_t cie_index) {
   InitialState& initial = initial_states_[cie_index];
   if (initial.is_known) return initial;
   const Cie& cie = table_.cies[cie_index];
-  progress_ = {0, {rules_.intern({}), false}, {}, 0, {}};
+  progress_ = {0, {rules_.intern({}), false}, {}, {}, {}};
   ByteReader reader = reader_of(cie.initial_instructions);
   try {
     if (reader.left() > longest_initial_instructions) reader.fail("more initial instructions than can be followed");

@@ -5,8 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "cfi/dwarf.hpp"
-#include "cfi/expression.hpp"
 #include "cfi/fast_path.hpp"
 #include "cfi/frame_index.hpp"
 #include "cfi/instruction.hpp"
@@ -39,22 +37,13 @@ class RuleChange {
   bool cfa_is_expression_;
 };
 
-/// The same rules in the words that SFrame has, where the CFA says more of a rule than the rule itself: a value CFA + N
-/// is counted from the CFA's register, and a slot at that register + N from the CFA. Equal rules then compare equal.
-Rules normal_form(const Rules& rules);
-
-/// What is left if the caller's SP is said to be the CFA + `bias`, as SFrame takes it: rules in normal form, counted
-/// from that CFA. `stack_pointer` is another value than DWARF's CFA + bias, in normal form. Without a value where a
-/// rule counts from a CFA that is in memory: once another value takes its name, nothing else leads there.
-std::optional<Rules> counted_from_stack_pointer(const Rules& rules, const Formula& stack_pointer, std::int64_t bias);
-
 /// On s390x functions keep their caller's SP in a floating-point register or in a slot of their own, and SFrame takes
 /// it to be CFA - 160. While a frame lives, its CFA and its caller's registers do not change. So one row with the CFA
 /// of a function's entry, SP + 160, and SP unchanged proves SP = CFA - 160 for all rows of the FDE: rules for SP that
 /// name a register or a slot are dropped then.
 ///
 /// Proves nothing where the CFA is ever counted from anything but SP and FP, as in code that switches stacks. Not for
-/// signal frames, nor for a part split off (.cold), which has no such row.
+/// signal frames, nor for a part split off (.cold), which has no such row. `rows` are all of the FDE's.
 void drop_proven_stack_pointers(std::vector<Row>& rows, RuleTable& rules, const TrackedRegisters& tracked);
 
 /// Runs call frame instructions over the columns that SFrame can speak of, and gives the rows of the unwind table
@@ -67,10 +56,12 @@ class CfiInterpreter {
   /// `table` and `rules`, which get the rows' rules, must outlive the interpreter.
   CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, RuleTable& rules, Paths paths = Paths::Both);
 
-  /// The rows of one FDE, equal neighbors merged, none at or past the function's end. They count from `begin`, bytes
-  /// from the function's start, where the first one is; rows from 4 GiB later on are left out. `rows` is cleared first,
-  /// so that a caller can reuse its memory. If the instructions cannot be followed, one row gives the reason.
-  void run(const Fde& fde, std::vector<Row>& rows, std::uint64_t begin = 0);
+  /// Gives the rows of one FDE, equal neighbors merged. If the instructions cannot be followed, one row gives the
+  /// reason. `rows` is cleared first, so that a caller can reuse its memory.
+  void run(const Fde& fde, std::vector<Row>& rows) { run(fde, {0, fde.function_size}, rows); }
+  /// The same of some PCs, at most 4 GiB, in bytes from the function's start. The rows count from their begin, where
+  /// the first one is.
+  void run(const Fde& fde, Range pcs, std::vector<Row>& rows);
 
   /// Instructions that make as many different rules cannot be followed: compilers make a thousandth, and each takes a
   /// hundred times the bytes that ask for it.

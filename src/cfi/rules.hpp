@@ -7,13 +7,61 @@
 #include <variant>
 #include <vector>
 
-#include "cfi/dwarf.hpp"
+#include "sframe_gen/format.hpp"
 #include "support/containers.hpp"
+#include "support/dwarf_registers.hpp"
 #include "support/hash.hpp"
 
 /// The unwind table's rules (DWARF 5, section 6.4.1), in a normal form: rules that mean the same compare equal,
 /// whether an instruction or an expression said them.
 namespace sframe_gen::cfi {
+
+/// A DWARF register number: any may come in, only those the program looks at have names.
+enum class DwarfRegister : std::uint32_t {};
+
+/// The columns of the unwind table that SFrame can speak of, and the column the CIE must return by.
+struct TrackedRegisters {
+  DwarfRegister stack_pointer{};
+  DwarfRegister frame_pointer{};
+  DwarfRegister return_address{};
+  std::optional<DwarfRegister> signing_state = std::nullopt;
+  /// Where the CFA is more than what a call leaves in SP: the CFA of a function's entry is SP + this. 0: of no use.
+  std::int64_t entry_cfa_offset = 0;
+
+  constexpr explicit TrackedRegisters(const DwarfRegisters& registers)
+      : stack_pointer{registers.stack_pointer},
+        frame_pointer{registers.frame_pointer},
+        return_address{registers.return_address} {
+    if (registers.signing_state) signing_state = DwarfRegister{*registers.signing_state};
+  }
+};
+
+/// Whether rows say anything of this column, or depend on it.
+constexpr bool follows(const TrackedRegisters& tracked, DwarfRegister number) {
+  return number == tracked.frame_pointer || number == tracked.return_address || number == tracked.stack_pointer ||
+         number == tracked.signing_state;
+}
+
+namespace amd64 {
+inline constexpr TrackedRegisters tracked(amd64_registers);
+inline constexpr DwarfRegister rbp = tracked.frame_pointer, rsp = tracked.stack_pointer,
+                               return_address = tracked.return_address;
+}  // namespace amd64
+
+namespace aarch64 {
+inline constexpr TrackedRegisters tracked(aarch64_registers);
+}  // namespace aarch64
+
+namespace s390x {
+inline constexpr TrackedRegisters tracked = [] {
+  TrackedRegisters registers(s390x_registers);
+  registers.entry_cfa_offset = 160;  // the register save area (s390x Supplement, section 1.2.2)
+  return registers;
+}();
+}  // namespace s390x
+
+/// Returns the columns of a machine.
+const TrackedRegisters& tracked_registers(sframe::Abi abi);
 
 /// base + offset, or *(base + offset).
 ///   offset(N)            *(CFA + N)          val_offset(N)   CFA + N
@@ -130,7 +178,7 @@ inline std::uint64_t hash_of(const Rules& rules, std::uint64_t seed = seed_of_ru
   return rule_hash::with(hash, rules.return_address);
 }
 
-/// Stands for the rules of one RuleTable. Which number rules get depends on which thread asks first: nothing may be
+/// The number of some rules in a RuleTable. Which number rules get depends on which thread asks first: nothing may be
 /// ordered by it.
 using RuleId = std::uint32_t;
 
@@ -142,29 +190,20 @@ class RuleTable {
   static constexpr std::size_t most_rules = std::size_t{1} << 19U;
 
   RuleTable() = default;
-  virtual ~RuleTable() = default;
   RuleTable(const RuleTable&) = delete;
   RuleTable& operator=(const RuleTable&) = delete;
 
-  /// The number of these rules. Any thread may call it. Throws std::length_error beyond `most_rules`.
+  /// Returns the number of these rules. Any thread may call it. Throws std::length_error beyond `most_rules`.
   RuleId intern(const Rules& rules);
-  /// A thread may ask for what it has interned, or another thread before a point where both have met.
+  /// A thread may ask for what it has interned and for lower numbers, or for what another thread has interned before a
+  /// point where both have met.
   const Rules& operator[](RuleId rule) const { return rules_[rule]; }
+  /// For when no thread adds rules.
   std::size_t size() const { return rules_.size(); }
 
- protected:
-  template <typename Value>
-  using ByRule = StableVector<Value, most_rules>;
-
-  /// Works out what goes with rules that are about to get a number. The thread that calls these three holds `mutex_`.
-  virtual void add_details(RuleId, const Rules&) {}
-  RuleId next() const;
-  RuleId add(std::uint64_t hash, const Rules& rules);
-
-  std::mutex mutex_;
-
  private:
-  ByRule<Rules> rules_;
+  std::mutex mutex_;
+  StableVector<Rules, most_rules> rules_;
   HashedNumbers numbers_;
 };
 
@@ -191,5 +230,15 @@ struct Function {
 inline Rules unknown_rules(UnknownReason reason) {
   return {reason, {}, {}, {}};
 }
+
+/// Returns the same rules in the terms that SFrame has, where the CFA says more of a rule than the rule itself: a value
+/// CFA + N is counted from the CFA's register, and a slot at that register + N from the CFA. Equal rules then compare
+/// equal.
+Rules normal_form(const Rules& rules);
+
+/// Returns what is left if the caller's SP is said to be the CFA + `bias`, as SFrame takes it: rules in normal form,
+/// counted from that CFA. `stack_pointer` is another value than DWARF's CFA + bias, in normal form. Without a value
+/// where a rule counts from a CFA that is in memory: once another value takes its name, nothing else leads there.
+std::optional<Rules> counted_from_stack_pointer(const Rules& rules, const Formula& stack_pointer, std::int64_t bias);
 
 }  // namespace sframe_gen::cfi

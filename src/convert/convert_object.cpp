@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "convert/coverage.hpp"
-#include "convert/lower_functions.hpp"
+#include "convert/debug_file.hpp"
+#include "convert/encode_functions.hpp"
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
 #include "elf/records.hpp"
@@ -74,7 +75,7 @@ bool has_only_empty_functions(const cfi::FrameSource& source) {
 
 }  // namespace
 
-LoweredObject lower_object(const elf::Image& object, const ConvertOptions& options) {
+ObjectSection make_object_section(const elf::Image& object, const ConvertOptions& options) {
   if (options.format.version == sframe::Version::CtfFrame)
     throw Refused(object.name(), "is a relocatable object, and no linker knows how to merge .ctf_frame");
   emit::Dialect dialect = dialect_for(object, options.format);
@@ -86,11 +87,11 @@ LoweredObject lower_object(const elf::Image& object, const ConvertOptions& optio
                   "for linked files");
   const auto debug = open_debug_file(object, options);
   const cfi::FrameSource source(object, debug ? *debug : object);
-  if (has_only_empty_functions(source)) return {{}, lower_functions(source, {}, dialect).coverage, true};
-  LoweredFunctions functions = lower_functions_of(object, source, {}, dialect, options.count_code);
-  LoweredObject lowered{make_section(functions.encoder, source, dialect, object), std::move(functions.coverage), false};
-  name_holes(lowered.coverage, object);
-  return lowered;
+  if (has_only_empty_functions(source)) return {{}, encode_functions(source, {}, dialect).coverage, true};
+  EncodedFunctions functions = encode_functions_of(object, source, {}, dialect, options.count_code);
+  ObjectSection encoded{make_section(functions.encoder, source, dialect, object), std::move(functions.coverage), false};
+  name_holes(encoded.coverage, object);
+  return encoded;
 }
 
 namespace {
@@ -104,15 +105,15 @@ struct NewObject {
 
 NewObject make_object(const elf::Image& object, const ConvertOptions& options) {
   object::check_preconditions(object, options.drop_signature);
-  LoweredObject lowered = lower_object(object, options);
+  ObjectSection encoded = make_object_section(object, options);
   const std::uint64_t old_size = object.file_bytes().size();
-  if (lowered.has_only_empty_functions) {
-    NewObject same{files::Regions(), {std::move(lowered.coverage), 0, 0}, true};
+  if (encoded.has_only_empty_functions) {
+    NewObject same{files::Regions(), {std::move(encoded.coverage), 0, 0}, true};
     same.form.put_input(0, 0, old_size);
     return same;
   }
-  NewObject made{object::with_section(object, lowered.section), {}, false};
-  made.outcome = {std::move(lowered.coverage), lowered.section.bytes.size(),
+  NewObject made{object::with_section(object, encoded.section), {}, false};
+  made.outcome = {std::move(encoded.coverage), encoded.section.bytes.size(),
                   static_cast<std::int64_t>(made.form.size() - old_size)};
   return made;
 }

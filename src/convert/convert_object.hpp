@@ -10,7 +10,7 @@
 namespace sframe_gen::convert {
 
 /// The section that an object gets, before it is written into it.
-struct LoweredObject {
+struct ObjectSection {
   object::NewObjectSection section;
   Coverage coverage;
   bool has_only_empty_functions = false;  ///< there is nothing to say, and so no section
@@ -24,7 +24,7 @@ struct ConvertedObject {
 };
 
 /// `object` has passed object::check_preconditions. Throws Failure.
-LoweredObject lower_object(const elf::Image& object, const ConvertOptions& options);
+ObjectSection make_object_section(const elf::Image& object, const ConvertOptions& options);
 
 /// Gives a relocatable object, be it a file or a member of an archive, .sframe and the relocations by which a linker
 /// places and merges it. Throws Failure.

@@ -108,12 +108,12 @@ void count_holes(const std::vector<Hole>& holes, Coverage& coverage) {
   }
 }
 
-void count_descriptors(const std::vector<emit::NumberedFde>& fdes, Coverage& coverage) {
-  for (const emit::NumberedFde& fde : fdes) {
+void count_descriptors(const std::vector<emit::Fde>& fdes, Coverage& coverage) {
+  for (const emit::Fde& fde : fdes) {
     ++(fde.pc_type == sframe::PcType::Mask     ? coverage.mask_descriptors
        : fde.type == sframe::FdeType::Flexible ? coverage.flexible_descriptors
                                                : coverage.default_descriptors);
-    coverage.rows += fde.fres.size();
+    coverage.rows += fde.rows.size();
   }
 }
 

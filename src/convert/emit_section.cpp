@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "convert/convert_file.hpp"
-#include "convert/convert_linked.hpp"
 #include "convert/convert_object.hpp"
 #include "convert/coverage.hpp"
-#include "convert/lower_functions.hpp"
+#include "convert/debug_file.hpp"
+#include "convert/encode_functions.hpp"
 #include "convert/reencode.hpp"
 #include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
@@ -137,10 +137,10 @@ void check_readable(const elf::Image& image) {
     throw Refused(image.name(), "is an ELF file of type " + hex(type) + ", not a program, library or object");
 }
 
-std::string object_assembly(const elf::Image& object, const LoweredObject& lowered) {
-  const object::NewObjectSection& added = lowered.section;
+std::string object_assembly(const elf::Image& object, const ObjectSection& encoded) {
+  const object::NewObjectSection& added = encoded.section;
   sframe::AssemblyFrame frame{number_or_progbits(added.type),
-                              {title(object, lowered.coverage, added.name),
+                              {title(object, encoded.coverage, added.name),
                                "Function starts are places in sections of the source: to be assembled behind it."},
                               {}};
   const std::string known = symbol_of_source(object, added);
@@ -164,12 +164,12 @@ Emitted emit_object(const elf::Image& object, EmitForm form, const ConvertOption
   }
   if (address) throw Refused(object.name(), "is a relocatable object, for which --section-address does not work");
   object::check_describable(object);
-  LoweredObject lowered = lower_object(object, options);
-  if (lowered.has_only_empty_functions) throw Refused(object.name(), why_no_function(lowered.coverage));
+  ObjectSection encoded = make_object_section(object, options);
+  if (encoded.has_only_empty_functions) throw Refused(object.name(), why_no_function(encoded.coverage));
   Emitted emitted;
-  emitted.contents = object_assembly(object, lowered);
-  emitted.section_size = lowered.section.bytes.size();
-  emitted.coverage = std::move(lowered.coverage);
+  emitted.contents = object_assembly(object, encoded);
+  emitted.section_size = encoded.section.bytes.size();
+  emitted.coverage = std::move(encoded.coverage);
   return emitted;
 }
 
@@ -224,12 +224,12 @@ std::string linked_assembly(const elf::Image& image, std::span<const std::byte> 
 }
 
 /// Without an address yet.
-LoweredFunctions lower_linked(const elf::Image& image, const ConvertOptions& options) {
+EncodedFunctions encode_linked(const elf::Image& image, const ConvertOptions& options) {
   check_readable(image);
-  if (options.from_section) return Reencoding(image).lower(dialect_for(image, options.format));
+  if (options.from_section) return Reencoding(image).encode(dialect_for(image, options.format));
   const auto debug = open_debug_file(image, options);
-  return lower_functions_of(image, debug ? *debug : image, stubs_for(image, options),
-                            dialect_for(image, options.format), options.count_code);
+  return encode_functions_of(image, debug ? *debug : image, stubs_for(image, options),
+                             dialect_for(image, options.format), options.count_code);
 }
 
 std::vector<std::byte> encode_checked(const elf::Image& image, std::uint64_t address,
@@ -242,12 +242,13 @@ std::vector<std::byte> encode_checked(const elf::Image& image, std::uint64_t add
 Emitted emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions& options,
                     std::optional<std::uint64_t> address, const Observer& observer) {
   const elf::NewSection& added = section_for(options.format);
-  LoweredFunctions lowered = lower_linked(image, options);
+  EncodedFunctions encoded = encode_linked(image, options);
   Emitted emitted;
-  emitted.coverage = std::move(lowered.coverage);
-  emitted.section_size = lowered.encoder.encoded_size();
-  choose_address(image, added, address, header_moves(options), observer, emitted);
-  const std::vector<std::byte> bytes = encode_checked(image, emitted.section_address, lowered.encoder, options);
+  emitted.coverage = std::move(encoded.coverage);
+  emitted.section_size = encoded.encoder.encoded_size();
+  choose_address(image, added, address, options.move_headers ? elf::HeaderMoves::IfNeeded : elf::HeaderMoves::Never,
+                 observer, emitted);
+  const std::vector<std::byte> bytes = encode_checked(image, emitted.section_address, encoded.encoder, options);
   emitted.contents = form == EmitForm::Section ? text_of(bytes) : linked_assembly(image, bytes, emitted, added);
   name_holes(emitted.coverage, image);
   return emitted;
@@ -272,10 +273,10 @@ Translated translate(std::span<const std::byte> elf, const std::string& name, st
                      const ConvertOptions& options) {
   const elf::Image image = elf::Image::of_bytes(elf, name);
   if (image.is_object()) throw Refused(name, "is a relocatable object, whose functions have no addresses yet");
-  convert::LoweredFunctions lowered = convert::lower_linked(image, options);
-  convert::check_ends_in_address_space(image, address, lowered.encoder.encoded_size());
-  Translated translated{convert::encode_checked(image, address, lowered.encoder, options), address,
-                        std::move(lowered.coverage)};
+  convert::EncodedFunctions encoded = convert::encode_linked(image, options);
+  convert::check_ends_in_address_space(image, address, encoded.encoder.encoded_size());
+  Translated translated{convert::encode_checked(image, address, encoded.encoder, options), address,
+                        std::move(encoded.coverage)};
   convert::name_holes(translated.coverage, image);
   return translated;
 }

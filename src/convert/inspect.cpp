@@ -4,7 +4,7 @@
 
 #include "convert/convert_archive.hpp"
 #include "convert/convert_file.hpp"
-#include "convert/lower_functions.hpp"
+#include "convert/debug_file.hpp"
 #include "elf/image.hpp"
 #include "object/sframe_sections.hpp"
 #include "readers/judge.hpp"

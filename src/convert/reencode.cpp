@@ -8,7 +8,7 @@
 
 #include "convert/padding.hpp"
 #include "emit/compact/encode.hpp"
-#include "emit/lower.hpp"
+#include "emit/represent.hpp"
 #include "object/sframe_sections.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/lookup.hpp"
@@ -132,21 +132,21 @@ Reencoding::Reencoding(const elf::Image& image) : image_(image) {
   section_ = std::move(object::read_sframe_sections(image).front().section);
 }
 
-LoweredFunctions Reencoding::lower(const emit::Dialect& dialect) const {
+EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const {
   const std::vector<sframe::Fde> fdes = Translation(image_.name(), dialect).translate(section_);
   if (fdes.empty()) throw Refused(image_.name(), "has a section without rows");
-  LoweredFunctions lowered{emit::SectionEncoder(dialect), coverage_of(fdes, dialect)};
-  emit::RuleTable rules(dialect);
+  EncodedFunctions encoded{emit::SectionEncoder(dialect), coverage_of(fdes, dialect)};
+  emit::Forms forms(dialect);
   if (dialect.compact_rows == 0) {
-    for (const sframe::Fde& fde : fdes) lowered.encoder.add(emit::numbered(fde, rules), rules);
-    return lowered;
+    for (const sframe::Fde& fde : fdes) encoded.encoder.add(emit::with_forms(fde, forms), forms);
+    return encoded;
   }
   const CodeGaps gaps(image_, dialect.abi->abi);
-  emit::compact::RowStream rows(rules,
+  emit::compact::RowStream rows(forms,
                                 [&](std::uint64_t begin, std::uint64_t end) { return gaps.is_padding(begin, end); });
-  for (const sframe::Fde& fde : fdes) rows.add(emit::numbered(fde, rules));
-  take_compacted(emit::compact::encode(rows, dialect), lowered);
-  return lowered;
+  for (const sframe::Fde& fde : fdes) rows.add(emit::with_forms(fde, forms));
+  take_compacted(emit::compact::encode(rows, dialect), encoded);
+  return encoded;
 }
 
 void Reencoding::check(std::span<const std::byte> bytes, std::uint64_t address, sframe::Family family) const {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "convert/lower_functions.hpp"
+#include "convert/encode_functions.hpp"
 #include "elf/image.hpp"
 #include "sframe_gen/section.hpp"
 
@@ -17,7 +17,7 @@ class Reencoding {
   explicit Reencoding(const elf::Image& image);
 
   /// Throws Refused, naming the PC, where `dialect` has no word for a row.
-  LoweredFunctions lower(const emit::Dialect& dialect) const;
+  EncodedFunctions encode(const emit::Dialect& dialect) const;
 
   /// Reads the new section back: each PC with a row before has that row, and what else has one is padding. Throws
   /// Refused otherwise.

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "cfi/overlap.hpp"
+#include "cfi/frame_source.hpp"
 #include "convert/coverage.hpp"
-#include "emit/lower.hpp"
+#include "emit/represent.hpp"
 #include "sframe/rule_text.hpp"
 
 namespace sframe_gen::convert {
@@ -18,7 +18,7 @@ using cfi::Function;
 using cfi::Row;
 using cfi::Rules;
 
-Function function_of(const stubs::Run& run, emit::RuleTable& rules) {
+Function function_of(const stubs::Run& run, cfi::RuleTable& rules) {
   Function function{run.start, run.size, false, {}, false, run.repeat_size};
   for (const stubs::StubRow& row : run.rows) function.rows.push_back({row.offset, rules.intern(*row.rules)});
   return function;
@@ -27,7 +27,7 @@ Function function_of(const stubs::Run& run, emit::RuleTable& rules) {
 /// The rows of a function, PC by PC.
 class RowsByPc {
  public:
-  RowsByPc(const Function& function, const emit::RuleTable& rules) : function_(function), rules_(rules) {}
+  RowsByPc(const Function& function, const cfi::RuleTable& rules) : function_(function), rules_(rules) {}
 
   /// With the expression of GNU ld worked out.
   Rules rules_at(std::uint64_t pc) const {
@@ -65,11 +65,11 @@ class RowsByPc {
   }
 
   const Function& function_;
-  const emit::RuleTable& rules_;
+  const cfi::RuleTable& rules_;
 };
 
 bool say_the_same(const Rules& a, const Rules& b, const emit::Dialect& dialect) {
-  return a == b || emit::lower(a, dialect) == emit::lower(b, dialect);
+  return a == b || emit::represent(a, dialect) == emit::represent(b, dialect);
 }
 
 std::string text_of(const cfi::Formula& formula, sframe::Abi abi) {
@@ -88,17 +88,17 @@ std::string text_of(const Rules& rules, sframe::Abi abi) {
 
 }  // namespace
 
-StubMerge::StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64_t end, emit::RuleTable& rules, Put put,
-                     Coverage& coverage)
-    : found_(found), rules_(rules), put_(std::move(put)), coverage_(coverage) {
-  const auto first = std::ranges::lower_bound(found.runs, begin, {}, &stubs::Run::start);
-  left_ = std::span(first, std::ranges::lower_bound(found.runs, end, {}, &stubs::Run::start));
+StubMerge::StubMerge(const stubs::Found& found, Range pcs, cfi::RuleTable& rules, const emit::Dialect& dialect,
+                     Encode encode, Coverage& coverage)
+    : found_(found), rules_(rules), dialect_(dialect), encode_(std::move(encode)), coverage_(coverage) {
+  const auto first = std::ranges::lower_bound(found.runs, pcs.begin, {}, &stubs::Run::start);
+  left_ = std::span(first, std::ranges::lower_bound(found.runs, pcs.end, {}, &stubs::Run::start));
 }
 
 void StubMerge::add(const Function& function) {
   add_stubs_before(function.start);
-  if (function.end() > stubs_begin_) stubs_begin_ = next_stubs(function.start);
-  if (function.end() <= stubs_begin_) return count(function.size, put_split(function), coverage_);
+  next_ = next_stubs(function.start);
+  if (!concern(function)) return count(function.size, encode_(function), coverage_);
   auto run = std::ranges::upper_bound(found_.runs, function.start, {}, &stubs::Run::end);
   std::uint64_t at = function.start;
   emit::SplitFunction outside;
@@ -130,17 +130,10 @@ void StubMerge::add_stubs_before(std::uint64_t address) {
 }
 
 void StubMerge::add_stub(const stubs::Run& run) {
-  count_stubs(run, put_split(function_of(run, rules_)), coverage_);
+  count_stubs(run, encode_(function_of(run, rules_)), coverage_);
 }
 
-/// The result is valid until the next call.
-const emit::SplitFunction& StubMerge::put_split(const Function& function) {
-  emit::split_function(function, rules_, split_);
-  put_(split_);
-  return split_;
-}
-
-/// Lowers [begin, end) of a function, where no known stub is.
+/// Encodes [begin, end) of a function, where no known stub is.
 void StubMerge::add_outside(const Function& function, std::uint64_t begin, std::uint64_t end,
                             emit::SplitFunction& all) {
   while (begin < end) {
@@ -150,7 +143,7 @@ void StubMerge::add_outside(const Function& function, std::uint64_t begin, std::
         section == found_.sections.end() ? end : std::min(end, inside ? section->end : section->begin);
     Function part = cfi::part_of(function, begin, next);
     if (inside) part.rows = {{0, rules_.intern(cfi::unknown_rules(cfi::UnknownReason::UnknownStub))}};
-    const emit::SplitFunction& split = put_split(part);
+    const emit::SplitFunction& split = encode_(part);
     all.fdes.insert(all.fdes.end(), split.fdes.begin(), split.fdes.end());
     all.holes.insert(all.holes.end(), split.holes.begin(), split.holes.end());
     begin = next;
@@ -166,7 +159,6 @@ void StubMerge::compare(const Function& function, const stubs::Run& run) {
   const RowsByPc right(stub, rules_), said(function, rules_);
   const bool starts_over =
       function.repeat_size == 0 && (run.repeat_size == cfi::plt_entry_size || run.rows.size() == 1);
-  const emit::Dialect& dialect = rules_.dialect();
   Contradiction* open = nullptr;
   std::uint64_t row_end = begin, agreed_from = begin;
   for (std::uint64_t pc = begin, next = begin; pc < end; pc = next) {
@@ -176,13 +168,13 @@ void StubMerge::compare(const Function& function, const stubs::Run& run) {
       agreed_from = pc;
     }
     const Rules by_instructions = right.rules_at(pc), by_cfi = said.rules_at(pc);
-    if (say_the_same(by_instructions, by_cfi, dialect)) {
+    if (say_the_same(by_instructions, by_cfi, dialect_)) {
       open = nullptr;
       if (starts_over && next - agreed_from >= cfi::plt_entry_size) next = std::min(end, row_end);
       continue;
     }
     agreed_from = next;
-    const sframe::Abi abi = dialect.abi->abi;
+    const sframe::Abi abi = dialect_.abi->abi;
     Contradiction found{pc, next, {}, text_of(by_instructions, abi), text_of(by_cfi, abi)};
     if (open != nullptr && open->instructions == found.instructions && open->cfi == found.cfi) {
       open->end = found.end;

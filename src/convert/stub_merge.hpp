@@ -5,25 +5,31 @@
 #include <span>
 
 #include "cfi/rules.hpp"
-#include "emit/rule_table.hpp"
+#include "emit/dialect.hpp"
 #include "emit/split_functions.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "stubs/recognize.hpp"
+#include "support/range.hpp"
 
 namespace sframe_gen::convert {
 
-/// Lowers functions and the stubs among them, in ascending order. The rows of a stub come from its instructions; call
-/// frame information about it is only compared with them. Any other code in a section of stubs gets no rows.
+/// Puts the stubs of a file among its functions, in ascending order. The rows of a stub come from its instructions;
+/// call frame information about it is only compared with them. Any other code in a section of stubs gets no rows.
 class StubMerge {
  public:
-  using Put = std::function<void(const emit::SplitFunction&)>;
-  /// For the stubs that start in [begin, end), and the functions there. What functions and stubs become goes to `put`,
-  /// in order, and is counted.
-  StubMerge(const stubs::Found& found, std::uint64_t begin, std::uint64_t end, emit::RuleTable& rules, Put put,
+  /// Encodes what is next, and returns what has become of it: valid until the next call.
+  using Encode = std::function<const emit::SplitFunction&(const cfi::Function&)>;
+  /// For the stubs that start in `pcs`, and the functions there. `rules` get those of stubs. What functions and stubs
+  /// become is counted.
+  StubMerge(const stubs::Found& found, Range pcs, cfi::RuleTable& rules, const emit::Dialect& dialect, Encode encode,
             Coverage& coverage);
 
+  /// Returns whether a stub, or a section of stubs, is in the function or before it. Of most functions it is not, and
+  /// these need no call of add().
+  bool concern(const cfi::Function& function) const { return function.end() > next_; }
+  /// Encodes the stubs before the function, the function around stubs, and stubs in it.
   void add(const cfi::Function& function);
-  /// Adds the stubs after the last function. Call it last.
+  /// Encodes the stubs after the last function. Call it last.
   void finish();
 
  private:
@@ -32,15 +38,14 @@ class StubMerge {
   std::uint64_t next_stubs(std::uint64_t address) const;
   void add_outside(const cfi::Function& function, std::uint64_t begin, std::uint64_t end, emit::SplitFunction& all);
   void compare(const cfi::Function& function, const stubs::Run& run);
-  const emit::SplitFunction& put_split(const cfi::Function& function);
 
   const stubs::Found& found_;
-  std::span<const stubs::Run> left_;  ///< the stubs of [begin, end) that are not added yet
-  emit::RuleTable& rules_;
-  Put put_;
+  std::span<const stubs::Run> left_;  ///< the stubs that are not added yet
+  cfi::RuleTable& rules_;
+  const emit::Dialect& dialect_;
+  Encode encode_;
   Coverage& coverage_;
-  emit::SplitFunction split_;
-  std::uint64_t stubs_begin_ = 0;  ///< no stub, nor section of stubs, is before it from the last function on
+  std::uint64_t next_ = 0;  ///< no stub that is left, nor section of stubs, is before it from the last function on
 };
 
 }  // namespace sframe_gen::convert

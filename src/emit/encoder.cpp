@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <concepts>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "emit/fre_encoder.hpp"
 #include "sframe/format.hpp"
 #include "support/text.hpp"
 
@@ -38,23 +36,20 @@ class Cursor {
 /// Row count, info bytes, bytes after which rows start over (version 3, section 2.3.2).
 constexpr std::size_t attribute_size = 5;
 
-/// Each row is a start and a tail, which is copied as long as any can be: rows are written by the million, and the
-/// processor copies a fixed length faster than it counts.
-template <std::unsigned_integral Start>
-void write_rows(const NumberedFde& fde, const RuleTable& rules, Endian endian, ByteWriter& writer) {
-  const std::size_t most = fde.fres.size() * (sizeof(Start) + RowTail::longest);
-  writer.append_filled(most, [&](std::byte* place) {
-    for (const cfi::Row& fre : fde.fres) {
-      const RowTail& tail = rules.tail(fre.rule, fde.type);
-      store(std::span(place, sizeof(Start)), static_cast<Start>(fre.pc_offset), endian);
-      std::memcpy(place + sizeof(Start), tail.padded().data(), RowTail::longest);
-      place += sizeof(Start) + tail.size();
-    }
-    return place;
+}  // namespace
+
+void append_attribute(const SectionEncoder::Descriptor& entry, sframe::FdeType type, const Dialect& dialect,
+                      ByteWriter& writer) {
+  if (!dialect.version->splits_descriptor) return;
+  writer.append_filled(attribute_size, [&](std::byte* place) {
+    Cursor cursor(place, dialect.abi->endian);
+    cursor.put(static_cast<std::uint16_t>(entry.fre_count));
+    cursor.put(entry.info.byte());
+    cursor.put(sframe::FdeInfo2(type).byte());
+    cursor.put(entry.repeat_size);
+    return cursor.place();
   });
 }
-
-}  // namespace
 
 SectionEncoder::SectionEncoder(const Dialect& dialect) : dialect_(dialect), fres_(dialect.abi->endian) {}
 
@@ -75,37 +70,21 @@ void SectionEncoder::expect(std::size_t functions, std::size_t row_bytes) {
 }
 
 /// Everything but the rows.
-void SectionEncoder::add_descriptor(const NumberedFde& fde) {
-  assert(!fde.fres.empty() && fde.fres.size() <= dialect_.version->largest_fre_count);
+void SectionEncoder::add_descriptor(const Fde& fde) {
+  assert(!fde.rows.empty() && fde.rows.size() <= dialect_.version->largest_fre_count);
   assert(fdes_.empty() || fdes_.back().start + fdes_.back().size <= fde.start);
   check_limits();
   const unsigned fre_type = static_cast<unsigned>(fre_address_width(fde.size)) + dialect_.version->first_fre_type;
   const sframe::FdeInfo info(fre_type, fde.pc_type, fde.b_key, fde.signal_frame);
   fdes_.push_back({fde.start, fde.size, static_cast<std::uint32_t>(rows_size()),
-                   static_cast<std::uint32_t>(fde.fres.size()), info, fde.repeat_size});
-  if (dialect_.version->splits_descriptor) {
-    fres_.append_filled(attribute_size, [&](std::byte* place) {
-      Cursor cursor(place, dialect_.abi->endian);
-      cursor.put(static_cast<std::uint16_t>(fde.fres.size()));
-      cursor.put(info.byte());
-      cursor.put(static_cast<std::uint8_t>(fde.type));
-      cursor.put(fde.repeat_size);
-      return cursor.place();
-    });
-  }
-  fre_count_ += fde.fres.size();
+                   static_cast<std::uint32_t>(fde.rows.size()), info, fde.repeat_size});
+  append_attribute(fdes_.back(), fde.type, dialect_, fres_);
+  fre_count_ += fde.rows.size();
 }
 
-void SectionEncoder::add(const NumberedFde& fde, const RuleTable& rules) {
+void SectionEncoder::add(const Fde& fde, const Forms& forms) {
   add_descriptor(fde);
-  switch (fre_address_width(fde.size)) {
-    case sframe::FreAddressWidth::One:
-      return write_rows<std::uint8_t>(fde, rules, dialect_.abi->endian, fres_);
-    case sframe::FreAddressWidth::Two:
-      return write_rows<std::uint16_t>(fde, rules, dialect_.abi->endian, fres_);
-    case sframe::FreAddressWidth::Four:
-      return write_rows<std::uint32_t>(fde, rules, dialect_.abi->endian, fres_);
-  }
+  append_rows(fde.rows, 0, fre_address_width(fde.size), fde.type, forms, fres_);
 }
 
 void SectionEncoder::append(SectionEncoder&& other) {

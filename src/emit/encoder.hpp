@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "emit/dialect.hpp"
-#include "emit/rule_table.hpp"
+#include "emit/forms.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/bytes.hpp"
@@ -38,7 +38,7 @@ class SectionEncoder {
 
   /// `fde` has at least one row and at most the dialect's largest count; a row's offset is below the function's
   /// size. Throws std::length_error when the row sub-section would pass 4 GiB.
-  void add(const NumberedFde& fde, const RuleTable& rules);
+  void add(const Fde& fde, const Forms& forms);
 
   /// So many functions, with so many bytes of rows, are about to come. To guess too low costs time, too high next to
   /// nothing: memory is taken when it is written to.
@@ -67,7 +67,7 @@ class SectionEncoder {
   std::uint64_t start_field(std::size_t index) const;
 
  private:
-  void add_descriptor(const NumberedFde& fde);
+  void add_descriptor(const Fde& fde);
   void check_limits() const;
   std::uint64_t rows_size() const { return size_before_ + fres_.size(); }
   std::vector<std::byte> all_rows() const;
@@ -86,5 +86,9 @@ class SectionEncoder {
   std::uint64_t fre_count_ = 0;
   bool fres_are_shared_ = false;  ///< or might be
 };
+
+/// Writes the attribute that version 3 has before a function's rows; nothing in other versions.
+void append_attribute(const SectionEncoder::Descriptor& entry, sframe::FdeType type, const Dialect& dialect,
+                      ByteWriter& writer);
 
 }  // namespace sframe_gen::emit

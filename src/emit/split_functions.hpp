@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cfi/rules.hpp"
-#include "emit/rule_table.hpp"
+#include "emit/forms.hpp"
 #include "sframe_gen/coverage.hpp"
 
 namespace sframe_gen::emit {
@@ -11,12 +11,13 @@ namespace sframe_gen::emit {
 /// What becomes of one function: descriptors for the PCs that SFrame can describe, holes for the rest. Together they
 /// cover the function exactly.
 struct SplitFunction {
-  std::vector<NumberedFde> fdes;
+  std::vector<Fde> fdes;
   std::vector<Hole> holes;
 };
 
 /// Splits a function around rows without a form, around PLT entries, and where a descriptor's counts would overflow.
-/// `rules` have those of the function. `result` is another function's before, whose memory is used again.
-void split_function(const cfi::Function& function, RuleTable& rules, SplitFunction& result);
+/// What has forms is at most 4 GiB from its start. `forms` are those of its rules. `result` is another function's
+/// before, whose memory is used again.
+void split_function(const cfi::Function& function, RuleForms& forms, SplitFunction& result);
 
 }  // namespace sframe_gen::emit

@@ -36,8 +36,8 @@ class RunBuilder {
   /// Joins the run before it if it unwinds alike.
   void add_entry(const Pattern& pattern, std::uint64_t start) {
     const bool is_as_before = &pattern == joined_ && runs_.back().end() == start;
-    if (!is_as_before && (!last_is_entry_ || !continues(runs_.back(), pattern, start)))
-      return append(pattern, start, true);
+    const bool joins = is_as_before || (last_is_entry_ && continues(runs_.back(), pattern, start));
+    if (!joins || runs_.back().size + pattern.size() > UINT32_MAX) return append(pattern, start, true);
     joined_ = &pattern;
     known_bytes_ += pattern.size();
     runs_.back().size += pattern.size();

@@ -16,7 +16,7 @@ namespace sframe_gen::stubs {
 /// Stubs of one kind, one behind the other.
 struct Run {
   std::uint64_t start = 0;  ///< virtual address
-  std::uint64_t size = 0;   ///< bytes, not zero
+  std::uint64_t size = 0;   ///< bytes, not zero and below 4 GiB
   std::uint64_t entries = 1;
   std::uint8_t repeat_size = 0;  ///< bytes after which the rows start over; 0: they do not
   std::vector<StubRow> rows;     ///< with rules; ascending, the first at offset 0; of one entry where they repeat

@@ -44,8 +44,14 @@ class Few {
 template <typename Value, std::size_t Most>
 class StableVector {
  public:
+  /// Takes the memory of the next value: its push_back then throws only what copying a value throws.
+  void make_room() {
+    auto& chunk = chunks_[size_ / chunk_size];
+    if (!chunk) chunk = std::make_unique<Value[]>(chunk_size);
+  }
+
   void push_back(const Value& value) {
-    if (size_ % chunk_size == 0) chunks_[size_ / chunk_size] = std::make_unique<Value[]>(chunk_size);
+    make_room();
     chunks_[size_ / chunk_size][size_ % chunk_size] = value;
     ++size_;
   }

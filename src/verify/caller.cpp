@@ -34,7 +34,7 @@ std::string text_of(Caller::Signing signing) {
 
 namespace {
 
-/// A plain stack machine over 64-bit numbers. Written apart from cfi/expression.cpp, which works on symbols: the two
+/// A plain stack machine over 64-bit numbers. Written apart from cfi/instruction.cpp, which works on symbols: the two
 /// must agree without sharing a line.
 class Evaluator {
  public:

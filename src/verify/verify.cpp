@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "cfi/section_loader.hpp"
 #include "object/sframe_sections.hpp"
 #include "sframe/format.hpp"
 #include "sframe/lookup.hpp"

@@ -251,23 +251,28 @@ TEST(CfiInterpreter, RowsAtOrPastTheEndAreDropped) {
 }
 
 // What cannot be known
-// Of an FDE of more than 4 GiB, in pieces.
-TEST(CfiInterpreter, RowsFromAnOffsetOn) {
+// Those of a piece of a larger FDE.
+TEST(CfiInterpreter, RowsOfSomePcs) {
   OneFunction function({0x42, 0x0e, 16, 0x04, 0xf0, 0xff, 0xff, 0xff, 0x0e, 24, 0x48, 0x0e, 32, 0x48, 0x0e, 40});
   function.fde().function_size = std::uint64_t{1} << 33U;
-  const auto rows_from = [&](std::uint64_t begin) {
+  const auto rows_of = [&](Range pcs) {
     cfi::RuleTable rules;
     std::vector<cfi::Row> rows;
-    cfi::CfiInterpreter(function.table(), cfi::amd64::tracked, rules).run(function.fde(), rows, begin);
+    cfi::CfiInterpreter(function.table(), cfi::amd64::tracked, rules).run(function.fde(), pcs, rows);
     std::vector<std::pair<std::uint64_t, cfi::CfaRule>> result;
     for (const cfi::Row& row : rows) result.emplace_back(row.pc_offset, rules[row.rule].cfa);
     return result;
   };
   using Rows = std::vector<std::pair<std::uint64_t, cfi::CfaRule>>;
-  EXPECT_EQ(rows_from(0), (Rows{{0, reg(7, 8)}, {2, reg(7, 16)}, {0xfffffff2, reg(7, 24)}, {0xfffffffa, reg(7, 32)}}));
-  EXPECT_EQ(rows_from(1), (Rows{{0, reg(7, 8)}, {1, reg(7, 16)}, {0xfffffff1, reg(7, 24)}, {0xfffffff9, reg(7, 32)}}));
-  EXPECT_EQ(rows_from(0xffffffff), (Rows{{0, reg(7, 32)}, {3, reg(7, 40)}}));
-  EXPECT_EQ(rows_from(0xfffffffa), (Rows{{0, reg(7, 32)}, {8, reg(7, 40)}}));
+  constexpr std::uint64_t most = UINT32_MAX;
+  EXPECT_EQ(rows_of({0, most}),
+            (Rows{{0, reg(7, 8)}, {2, reg(7, 16)}, {0xfffffff2, reg(7, 24)}, {0xfffffffa, reg(7, 32)}}));
+  EXPECT_EQ(rows_of({1, 1 + most}),
+            (Rows{{0, reg(7, 8)}, {1, reg(7, 16)}, {0xfffffff1, reg(7, 24)}, {0xfffffff9, reg(7, 32)}}));
+  EXPECT_EQ(rows_of({most, 2 * most}), (Rows{{0, reg(7, 32)}, {3, reg(7, 40)}}));
+  EXPECT_EQ(rows_of({0xfffffffa, 0xfffffffa + most}), (Rows{{0, reg(7, 32)}, {8, reg(7, 40)}}));
+  EXPECT_EQ(rows_of({1, 2}), (Rows{{0, reg(7, 8)}}));
+  EXPECT_EQ(rows_of({2, 0xfffffff2}), (Rows{{0, reg(7, 16)}}));
 }
 
 TEST(CfiInterpreter, UnknownInstructionOfTheCieHidesTheFunction) {

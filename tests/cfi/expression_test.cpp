@@ -1,10 +1,9 @@
 // Expressions are told by meaning: every spelling of base + offset, with or without a last load, is one Formula.
 
-#include "cfi/expression.hpp"
-
 #include <gtest/gtest.h>
 
 #include "cfi/cfi_builder.hpp"
+#include "cfi/instruction.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cfi/cfi_builder.hpp"
-#include "cfi/section_loader.hpp"
+#include "cfi/frame_index.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 

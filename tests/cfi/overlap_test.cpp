@@ -1,8 +1,7 @@
-#include "cfi/overlap.hpp"
-
 #include <gtest/gtest.h>
 
 #include "cfi/cfi_builder.hpp"
+#include "cfi/frame_source.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -81,17 +80,6 @@ TEST(Overlap, KeyBAgainstKeyA) {
       {{0x1000, 0x20, false, {{0, sp_plus(8)}}, true}, {0x1010, 0x20, false, {{0, sp_plus(8)}}, false}});
   EXPECT_EQ(merged, (Functions{{0x1000, 0x20, false, {{0, sp_plus(8)}, {0x10, conflict}}, true},
                                {0x1020, 0x10, false, {{0, sp_plus(8)}}, false}}));
-}
-
-// Offsets of rows have 32 bits.
-TEST(Overlap, FunctionsOfMoreThan4GiBComeApart) {
-  constexpr std::uint64_t size = 0xf0000000;
-  const auto merged =
-      merged_functions({{0x1000, size, false, {{0, sp_plus(8)}}},
-                        {0x1000 + size - 0x10, size, false, {{0, sp_plus(8)}, {size - 1, sp_plus(16)}}}});
-  const std::uint64_t last = size - 0x10 + size - 1;
-  EXPECT_EQ(merged,
-            (Functions{{0x1000, last, false, {{0, sp_plus(8)}}}, {0x1000 + last, 1, false, {{0, sp_plus(16)}}}}));
 }
 
 TEST(PartOf, RowsBeforeAndBehindGo) {

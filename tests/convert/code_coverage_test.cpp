@@ -5,7 +5,7 @@
 #include "../object/toolbox.hpp"
 #include "convert/convert_object.hpp"
 #include "convert/coverage.hpp"
-#include "convert/lower_functions.hpp"
+#include "convert/encode_functions.hpp"
 
 namespace sframe_gen::convert {
 namespace {
@@ -99,7 +99,7 @@ TEST(CodeCoverage, CountsStubsAsRows) {
   const elf::Image image = elf::Image::open(path);
   const emit::Dialect dialect = dialect_for(image, {});
   const auto count = [&](const stubs::Found& stubs) {
-    return lower_functions_of(image, image, stubs, dialect, true).coverage.code.value().all;
+    return encode_functions_of(image, image, stubs, dialect, true).coverage.code.value().all;
   };
   const stubs::Found stubs = stubs_for(image, {});
   std::uint64_t bytes = 0;

@@ -4,12 +4,12 @@
 
 namespace sframe_gen::test {
 
-inline emit::NumberedFde descriptor(std::size_t rows, sframe::FdeType type = sframe::FdeType::Default,
-                                    sframe::PcType pc_type = sframe::PcType::Increment) {
-  emit::NumberedFde function;
+inline emit::Fde descriptor(std::size_t rows, sframe::FdeType type = sframe::FdeType::Default,
+                            sframe::PcType pc_type = sframe::PcType::Increment) {
+  emit::Fde function;
   function.type = type;
   function.pc_type = pc_type;
-  function.fres.resize(rows);
+  function.rows.resize(rows);
   return function;
 }
 

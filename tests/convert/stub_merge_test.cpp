@@ -9,7 +9,7 @@
 
 #include "cfi/formulas.hpp"
 #include "cfi/spelled.hpp"
-#include "emit/lower.hpp"
+#include "emit/represent.hpp"
 
 namespace sframe_gen::convert {
 namespace {
@@ -56,16 +56,20 @@ std::set<std::uint64_t> differences(const SpelledFunction& function, const stubs
     cfi::Rules said = rules_at(pc - function.start);
     if (const auto* const stub = std::get_if<cfi::PltStub>(&said.cfa))
       said.cfa = cfi::Formula{stub->base, stub->offset + (pc % 16 >= stub->threshold ? 8 : 0), false};
-    if (emit::lower(right, dialect) != emit::lower(said, dialect)) found.insert(pc);
+    if (emit::represent(right, dialect) != emit::represent(said, dialect)) found.insert(pc);
   }
   return found;
 }
 
-std::set<std::uint64_t> found_by_merge(const SpelledFunction& function, const stubs::Run& run, emit::RuleTable& rules) {
+std::set<std::uint64_t> found_by_merge(const SpelledFunction& function, const stubs::Run& run,
+                                       const emit::Dialect& dialect) {
   const stubs::Found stubs{{run}, {{run.start, run.end()}}};
   Coverage coverage;
+  cfi::RuleTable rules;
+  const emit::SplitFunction nothing;
   StubMerge merge(
-      stubs, 0, UINT64_MAX, rules, [](const auto&) {}, coverage);
+      stubs, {0, UINT64_MAX}, rules, dialect, [&](const auto&) -> const emit::SplitFunction& { return nothing; },
+      coverage);
   merge.add(test::interned(function, rules));
   merge.finish();
   std::set<std::uint64_t> found;
@@ -77,7 +81,6 @@ std::set<std::uint64_t> found_by_merge(const SpelledFunction& function, const st
 // What agrees over an entry is not looked at again up to the row's end: no PC may be lost by that.
 TEST(StubMerge, NamesEachPcThatIsContradicted) {
   const emit::Dialect dialect = emit::make_dialect({}, sframe::Abi::Amd64, "file");
-  emit::RuleTable rules(dialect);
   const cfi::PltStub lazy{cfi::DwarfRegister{7}, 8, 11}, other{cfi::DwarfRegister{7}, 8, 6};
   const std::vector<cfi::CfaRule> cfas{lazy, other, reg(7, 8), reg(7, 16)};
   const StubRow before{0, with_cfa(reg(7, 8))}, after{11, with_cfa(reg(7, 16))};
@@ -94,7 +97,8 @@ TEST(StubMerge, NamesEachPcThatIsContradicted) {
         for (std::uint64_t offset = 1; offset <= 0x50; ++offset) {
           const SpelledFunction frames = table_with(first, offset, second);
           const auto expected = differences(frames, run, dialect);
-          ASSERT_EQ(found_by_merge(frames, run, rules), expected) << run.form << " at " << run.start << ", " << offset;
+          ASSERT_EQ(found_by_merge(frames, run, dialect), expected)
+              << run.form << " at " << run.start << ", " << offset;
           if (!expected.empty() && expected.size() != run.size) ++some;
         }
       }

@@ -12,7 +12,7 @@
 
 #include "cfi/frame_source.hpp"
 #include "cli/options.hpp"
-#include "convert/lower_functions.hpp"
+#include "convert/encode_functions.hpp"
 #include "corpus/pc_table.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
@@ -99,9 +99,9 @@ class Corpus : public testing::TestWithParam<std::string> {
     gnu_ = read_gnu(folder_);
     const cfi::FrameSource source(*plain_, *plain_);
     dialect_ = emit::make_dialect(format_of(folder_), elf::machine_of(*plain_).abi, "plain.elf");
-    const convert::LoweredFunctions lowered = convert::lower_functions(source, {}, dialect_);
-    const emit::SectionEncoder& encoder = lowered.encoder;
-    coverage_ = lowered.coverage;
+    const convert::EncodedFunctions encoded = convert::encode_functions(source, {}, dialect_);
+    const emit::SectionEncoder& encoder = encoded.encoder;
+    coverage_ = encoded.coverage;
     bytes_ = encoder.encode(gnu_.address);
     const bool ctf_frame = dialect_.version->version == sframe::Version::CtfFrame;
     ours_ = sframe::decode(bytes_, gnu_.address, {"ours", name()}, {.allow_fre_at_end = false},

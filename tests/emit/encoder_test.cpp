@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "emit/dialects.hpp"
-#include "emit/fre_encoder.hpp"
+#include "emit/forms.hpp"
 #include "emit/hex_bytes.hpp"
 #include "emit/spelled_encoder.hpp"
 #include "sframe/format.hpp"
@@ -82,7 +82,7 @@ TEST(SectionEncoder, RowsAreEncodedOneAfterTheOther) {
       expected.u8(static_cast<std::uint8_t>(function.type));
       expected.u8(0);
       for (const sframe::Fre& row : function.fres)
-        emit::encode_fre(expected, row.pc_offset, emit::encode_tail(row.recovery, function.type, dialect), width);
+        append_row(row.pc_offset, emit::encode_tail(row.recovery, function.type, dialect), width, expected);
       start += size;
     }
     const std::vector<std::byte> bytes = encoder.encode(0x100);

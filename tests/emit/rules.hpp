@@ -5,7 +5,7 @@
 
 #include "cfi/formulas.hpp"
 #include "emit/dialects.hpp"
-#include "emit/lower.hpp"
+#include "emit/represent.hpp"
 
 /// Rules as a person writes them, and what becomes of them.
 namespace sframe_gen::test {
@@ -27,17 +27,17 @@ inline cfi::Rules entry_rules(sframe::Abi abi) {
 /// "default" or "flexible" by the descriptor that the row takes; "no words" for the outermost frame; "plt"; or the key
 /// of the reason.
 inline std::string form_of(const cfi::Rules& rules, const emit::Dialect& dialect) {
-  const emit::Lowered lowered = emit::lower(rules, dialect);
-  if (const auto* reason = std::get_if<Unrepresentable>(&lowered)) return std::string(key_of(*reason));
-  if (std::holds_alternative<emit::Outermost>(lowered)) return "no words";
-  if (std::holds_alternative<cfi::PltStub>(lowered)) return "plt";
-  return emit::obstacle_to_default(std::get<sframe::RecoveryRules>(lowered), dialect) ? "flexible" : "default";
+  const emit::Representation represented = emit::represent(rules, dialect);
+  if (const auto* reason = std::get_if<Unrepresentable>(&represented)) return std::string(key_of(*reason));
+  if (std::holds_alternative<emit::Outermost>(represented)) return "no words";
+  if (std::holds_alternative<emit::PltEntries>(represented)) return "plt";
+  return emit::obstacle_to_default(std::get<sframe::RecoveryRules>(represented), dialect) ? "flexible" : "default";
 }
 
 /// What SFrame says of rules that it can say.
 inline sframe::RecoveryRules recovery_of(const cfi::Rules& rules, const emit::Dialect& dialect) {
-  const emit::Lowered lowered = emit::lower(rules, dialect);
-  const auto* recovery = std::get_if<sframe::RecoveryRules>(&lowered);
+  const emit::Representation represented = emit::represent(rules, dialect);
+  const auto* recovery = std::get_if<sframe::RecoveryRules>(&represented);
   if (recovery == nullptr) throw std::logic_error("has no recovery, but: " + form_of(rules, dialect));
   return *recovery;
 }

@@ -137,14 +137,12 @@ TEST(Select, MoreRowsThanADescriptorCanCount) {
   EXPECT_EQ(selected.fdes[1].size, 200000U - 65535U);
 }
 
-TEST(Select, FunctionOfMoreThan4GiB) {
+// Of FDEs that are too many to sort out.
+TEST(Select, HoleOfMoreThan4GiB) {
   const std::uint64_t size = 0x180000000;
-  const auto selected = select({0x1000, size, false, {{0, sp_plus(8)}, {4, sp_plus(16)}}}, amd64_v3);
-  ASSERT_EQ(selected.fdes.size(), 2U);
-  EXPECT_EQ(selected.fdes[0].size, 0xffffffffU);
-  EXPECT_EQ(selected.fdes[1].start, std::uint64_t{0x1000} + 0xffffffff);
-  EXPECT_EQ(selected.fdes[1].size, size - 0xffffffffU);
-  EXPECT_EQ(selected.fdes[1].fres, (std::vector<sframe::Fre>{row(0, 16)}));
+  const auto selected = select({0x1000, size, false, {{0, expression()}}}, amd64_v3);
+  EXPECT_TRUE(selected.fdes.empty());
+  EXPECT_EQ(selected.holes, (std::vector<Hole>{{0x1000, 0x1000 + size, Unrepresentable::CfaIsExpression}}));
 }
 
 // The Linux kernel for x86-64: the end of the address space is less than 4 GiB away.
@@ -163,29 +161,6 @@ TEST(Select, RulesThatSayTheSameAreOneRow) {
   by_register.frame_pointer = cfi::Formula{cfi::amd64::rsp, 8, true};
   by_cfa.frame_pointer = cfi::Formula{std::nullopt, -16, true};
   EXPECT_EQ(select({0x1000, 0x20, false, {{0, by_register}, {8, by_cfa}}}, amd64_v3).fdes[0].fres.size(), 1U);
-}
-
-TEST(RuleTable, RulesThatSayTheSameShareTheirWords) {
-  cfi::Rules by_register = sp_plus(24), by_cfa = sp_plus(24);
-  by_register.frame_pointer = cfi::Formula{cfi::amd64::rsp, 8, true};
-  by_cfa.frame_pointer = cfi::Formula{std::nullopt, -16, true};
-  emit::RuleTable rules(amd64_v3);
-  const emit::RuleId first = rules.intern(by_register), second = rules.intern(by_cfa);
-  EXPECT_NE(first, second);
-  EXPECT_EQ(rules.words(second).first, first);
-  EXPECT_EQ(rules.words(rules.intern(expression())).form, emit::RuleTable::Form::None);
-  const emit::RuleId other = rules.intern(sp_plus(32));
-  EXPECT_EQ(rules.words(other).first, other);
-}
-
-TEST(RuleTable, RulesOfASectionHaveOneNumberEach) {
-  emit::RuleTable rules(amd64_v3);
-  const sframe::RecoveryRules recovery{{7, 8, false}, {}, {}, false};
-  const emit::RuleId first = rules.intern(recovery), outermost = rules.intern(std::nullopt);
-  EXPECT_NE(first, outermost);
-  EXPECT_EQ(rules.intern(recovery), first);
-  EXPECT_EQ(rules.intern(std::nullopt), outermost);
-  EXPECT_EQ(rules.size(), 2U);
 }
 
 }  // namespace

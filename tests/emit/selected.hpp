@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include "cfi/spelled.hpp"
-#include "emit/lower.hpp"
+#include "emit/represent.hpp"
 #include "emit/split_functions.hpp"
 
 namespace sframe_gen::test {
@@ -15,22 +17,31 @@ struct Spelled {
   std::vector<Hole> holes;
 };
 
-inline sframe::Fde spelled(const emit::NumberedFde& fde, const emit::RuleTable& rules) {
-  sframe::Fde result{fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}};
-  for (const cfi::Row& row : fde.fres) {
-    const emit::Lowered lowered = emit::lower(rules[row.rule], rules.dialect());
-    const auto* const recovery = std::get_if<sframe::RecoveryRules>(&lowered);
-    result.fres.push_back({row.pc_offset, recovery != nullptr ? std::optional(*recovery) : std::nullopt});
-  }
-  return result;
-}
-
 inline Spelled select(const SpelledFunction& function, const emit::Dialect& dialect) {
-  emit::RuleTable rules(dialect);
+  cfi::RuleTable rules;
+  emit::Forms forms(dialect);
+  emit::RuleForms rule_forms(rules, forms);
+  std::map<emit::FormId, std::optional<sframe::RecoveryRules>> by_form;
+  const auto spell = [&](const std::optional<sframe::RecoveryRules>& recovery) {
+    by_form.emplace(forms.intern(recovery), recovery);
+  };
+  for (const SpelledRow& row : function.rows) {
+    const emit::Representation represented = emit::represent(row.rules, dialect);
+    if (const auto* const recovery = std::get_if<sframe::RecoveryRules>(&represented)) spell(*recovery);
+    if (std::holds_alternative<emit::Outermost>(represented)) spell(std::nullopt);
+    if (const auto* const plt = std::get_if<emit::PltEntries>(&represented)) {
+      spell(plt->before);
+      spell(plt->after);
+    }
+  }
   emit::SplitFunction split;
-  emit::split_function(interned(function, rules), rules, split);
+  emit::split_function(interned(function, rules), rule_forms, split);
   Spelled result{{}, split.holes};
-  for (const emit::NumberedFde& fde : split.fdes) result.fdes.push_back(spelled(fde, rules));
+  for (const emit::Fde& fde : split.fdes) {
+    result.fdes.push_back(
+        {fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}});
+    for (const emit::Row& row : fde.rows) result.fdes.back().fres.push_back({row.pc_offset, by_form.at(row.form)});
+  }
   return result;
 }
 

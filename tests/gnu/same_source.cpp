@@ -11,7 +11,6 @@
 #include <memory>
 #include <set>
 
-#include "cfi/section_loader.hpp"
 #include "corpus/pc_table.hpp"
 #include "elf/image.hpp"
 #include "sframe/format.hpp"

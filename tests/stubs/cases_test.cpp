@@ -7,7 +7,7 @@
 
 #include <array>
 
-#include "convert/lower_functions.hpp"
+#include "convert/encode_functions.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/text.hpp"
@@ -27,10 +27,10 @@ sframe::Section section_of(const elf::Image& image, sframe::Version version) {
   ConvertOptions options;
   options.format = format;
   const cfi::FrameSource source(image, image);
-  const convert::LoweredFunctions lowered = convert::lower_functions(source, convert::stubs_for(image, options),
-                                                                     convert::dialect_for(image, format), nullptr);
+  const convert::EncodedFunctions encoded = convert::encode_functions(source, convert::stubs_for(image, options),
+                                                                      convert::dialect_for(image, format), nullptr);
   const auto family = version == sframe::Version::CtfFrame ? sframe::Family::CtfFrame : sframe::Family::SFrame;
-  return sframe::decode(lowered.encoder.encode(section_address), section_address, {"case", ".sframe"},
+  return sframe::decode(encoded.encoder.encode(section_address), section_address, {"case", ".sframe"},
                         {.allow_fre_at_end = false}, family);
 }
 

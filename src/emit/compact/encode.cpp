@@ -7,7 +7,6 @@
 #include "emit/compact/block_pool.hpp"
 #include "emit/compact/cuts.hpp"
 #include "emit/compact/planner.hpp"
-#include "emit/fre_encoder.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -18,7 +17,7 @@ class Blocks {
  public:
   explicit Blocks(const Dialect& dialect) : dialect_(dialect), bytes_(dialect.abi->endian) {}
 
-  void add(const RuleTable& rules, const Run& run, const Path& path) {
+  void add(const Forms& forms, const Run& run, const Path& path) {
     for (std::size_t i = 0; i < path.size(); ++i) {
       const std::size_t begin = path[i].begin, end = i + 1 < path.size() ? path[i + 1].begin : run.cuts.size() - 1;
       const Cut& first = run.cuts[begin];
@@ -27,19 +26,21 @@ class Blocks {
       begin_block({run.start + first.offset, run.cuts[end].code_end - first.offset, 0, shape.rows, info, 0},
                   shape.type);
       for (std::size_t cut = begin; cut < end; ++cut) {
-        const bool skips_first = run.cuts[cut].repeats && cut != begin;
-        write_rows(rules, run.cuts[cut], skips_first, run.cuts[cut].offset - first.offset, shape);
+        const Cut& at = run.cuts[cut];
+        const bool skips_first = at.repeats && cut != begin;
+        const std::span rows = std::span(at.rows, at.row_count).subspan(skips_first ? 1 : 0);
+        append_rows(rows, at.offset - first.offset - at.rows[0].pc_offset, shape.width, shape.type, forms, bytes_);
       }
       end_block(std::uint64_t{shape.rows} * bytes_of(shape.width));
     }
   }
 
-  void add(const RuleTable& rules, const NumberedFde& fde) {
-    const sframe::FreAddressWidth width = fre_address_width(fde.fres.back().pc_offset);
-    const auto rows = static_cast<std::uint32_t>(fde.fres.size());
+  void add(const Forms& forms, const Fde& fde) {
+    const sframe::FreAddressWidth width = fre_address_width(fde.rows.back().pc_offset);
+    const auto rows = static_cast<std::uint32_t>(fde.rows.size());
     const sframe::FdeInfo info = info_of(width, fde.pc_type, fde.b_key, fde.signal_frame);
     begin_block({fde.start, fde.size, 0, rows, info, fde.repeat_size}, fde.type);
-    for (const Row& row : fde.fres) encode_fre(bytes_, row.pc_offset, rules.tail(row.rule, fde.type), width);
+    append_rows(fde.rows, 0, width, fde.type, forms, bytes_);
     end_block(std::uint64_t{rows} * bytes_of(width));
   }
 
@@ -62,27 +63,13 @@ class Blocks {
   void begin_block(const SectionEncoder::Descriptor& descriptor, sframe::FdeType type) {
     descriptors_.push_back(descriptor);
     if (type == sframe::FdeType::Flexible) ++flexible;
-    if (!dialect_.version->splits_descriptor) return;
-    bytes_.u16(static_cast<std::uint16_t>(descriptor.fre_count));
-    bytes_.u8(descriptor.info.byte());
-    bytes_.u8(sframe::FdeInfo2(type).byte());
-    bytes_.u8(descriptor.repeat_size);
+    append_attribute(descriptor, type, dialect_, bytes_);
   }
   void end_block(std::uint64_t bytes_of_starts) {
     const std::size_t begin = ends_.empty() ? 0 : ends_.back();
     ends_.push_back(bytes_.size());
     start_bytes += bytes_of_starts;
     tail_bytes += bytes_.size() - begin - attribute_size(dialect_) - bytes_of_starts;
-  }
-
-  /// `start`: of the cut, from the block's start.
-  void write_rows(const RuleTable& rules, const Cut& cut, bool skips_first, std::uint32_t start,
-                  const BlockShape& shape) {
-    for (std::size_t i = skips_first ? 1 : 0; i < cut.row_count; ++i) {
-      const Row& row = cut.rows[i];
-      encode_fre(bytes_, start + (row.pc_offset - cut.rows[0].pc_offset), rules.tail(row.rule, shape.type),
-                 shape.width);
-    }
   }
 
   const Dialect& dialect_;
@@ -100,14 +87,14 @@ class Encoder {
     std::vector<Run> runs = make_runs(stream_, dialect_);
     const Plan plan = make_plan(runs, dialect_);
     std::vector<Blocks> blocks(runs.size(), Blocks(dialect_));
-    for_each_run(runs.size(), [&](std::size_t i) { blocks[i].add(stream_.rules(), runs[i], plan.paths[i]); });
+    for_each_run(runs.size(), [&](std::size_t i) { blocks[i].add(stream_.forms(), runs[i], plan.paths[i]); });
     std::exchange(runs, {});
     for (Blocks& waiting : blocks) {
       const Blocks of_run = std::move(waiting);
       add(of_run);
     }
     Blocks kept(dialect_);
-    for (const NumberedFde& fde : stream_.kept()) kept.add(stream_.rules(), fde);
+    for (const Fde& fde : stream_.kept()) kept.add(stream_.forms(), fde);
     add(kept);
     result_.mask_descriptors = stream_.kept().size();
     place();

@@ -2,8 +2,6 @@
 
 #include <cassert>
 
-#include "emit/fre_encoder.hpp"
-
 namespace sframe_gen::emit::compact {
 
 DefaultSize& DefaultSize::operator+=(const DefaultSize& other) {
@@ -20,27 +18,27 @@ void RowStream::expect(std::size_t functions) {
   rows_.front().reserve(functions * rows_per_function);
 }
 
-void RowStream::add(const NumberedFde& fde) {
-  assert(!fde.fres.empty());
+void RowStream::add(const Fde& fde) {
+  assert(!fde.rows.empty());
   ++default_size_.descriptors;
-  default_size_.rows += fde.fres.size();
-  default_size_.start_bytes += bytes_of(fre_address_width(fde.size)) * fde.fres.size();
-  for (const Row& row : fde.fres) default_size_.tail_bytes += rules_.tail(row.rule, fde.type).size();
+  default_size_.rows += fde.rows.size();
+  default_size_.start_bytes += bytes_of(fre_address_width(fde.size)) * fde.rows.size();
+  for (const Row& row : fde.rows) default_size_.tail_bytes += forms_.tail(row.form, fde.type).size();
   if (fde.pc_type == sframe::PcType::Mask) {
     kept_.push_back(fde);
     return forbid_gap();
   }
 
-  assert(fde.fres.front().pc_offset == 0);
+  assert(fde.rows.front().pc_offset == 0);
   std::vector<Row>& rows = rows_.front();
   Function function{fde.start, fde.size, static_cast<std::uint32_t>(rows.size()), 0, 0, false, fde.signal_frame,
                     fde.b_key, false};
-  RuleId before = RuleTable::no_rule;
-  for (const Row& row : fde.fres) {
-    if (row.rule == before) continue;
-    before = row.rule;
+  FormId before = Forms::none;
+  for (const Row& row : fde.rows) {
+    if (row.form == before) continue;
+    before = row.form;
     rows.push_back(row);
-    function.has_signed_row |= rules_.words(row.rule).is_signed;
+    function.has_signed_row |= forms_[row.form].is_signed;
   }
   function.rows = static_cast<std::uint32_t>(rows.size()) - function.first_row;
   function.follows = may_reach(fde.start);

@@ -7,14 +7,12 @@
 #include <vector>
 
 #include "cfi/rules.hpp"
-#include "emit/rule_table.hpp"
+#include "emit/forms.hpp"
 
 namespace sframe_gen::emit::compact {
 
 /// Whether one descriptor may reach over [begin, end), the bytes between two functions. Empty: over none.
 using IsPadding = std::function<bool(std::uint64_t begin, std::uint64_t end)>;
-
-using cfi::Row;
 
 /// What the rows would take if each function had a descriptor of its own, as SectionEncoder writes it.
 struct DefaultSize {
@@ -29,7 +27,7 @@ struct DefaultSize {
 /// The input of a compact section: the rows of a file, or of a part of it, function by function.
 class RowStream {
  public:
-  /// A function, or the part of a function that rows cover. No row repeats the rule of the row before it.
+  /// A function, or the part of a function that rows cover. No row repeats the form of the row before it.
   struct Function {
     std::uint64_t start;  ///< virtual address
     std::uint32_t size;   ///< bytes
@@ -42,13 +40,12 @@ class RowStream {
   };
 
   /// Keeps the table. Streams that are joined share one.
-  RowStream(const RuleTable& rules, IsPadding is_padding)
-      : rules_(rules), is_padding_(std::move(is_padding)), rows_(1) {}
+  RowStream(const Forms& forms, IsPadding is_padding) : forms_(forms), is_padding_(std::move(is_padding)), rows_(1) {}
 
   /// Reserves memory for so many functions.
   void expect(std::size_t functions);
   /// Functions and parts of functions come in ascending order and do not overlap. Each has a row at its start.
-  void add(const NumberedFde& fde);
+  void add(const Fde& fde);
   /// No descriptor may reach over what is between the last function and the next.
   void forbid_gap() { gap_is_forbidden_ = true; }
   /// Adds all of `other`, which comes after this.
@@ -58,19 +55,19 @@ class RowStream {
   std::span<const Row> rows_of(const Function& function) const {
     return std::span(rows_[function.part]).subspan(function.first_row, function.rows);
   }
-  const RuleTable& rules() const { return rules_; }
+  const Forms& forms() const { return forms_; }
   /// Descriptors that stay as they are: those of repeating code (PCMASK).
-  const std::vector<NumberedFde>& kept() const { return kept_; }
+  const std::vector<Fde>& kept() const { return kept_; }
   const DefaultSize& default_size() const { return default_size_; }
 
  private:
   bool may_reach(std::uint64_t start) const;
 
-  const RuleTable& rules_;
+  const Forms& forms_;
   IsPadding is_padding_;
   std::vector<Function> functions_;
   std::vector<std::vector<Row>> rows_;  ///< by part; add() appends to the first
-  std::vector<NumberedFde> kept_;
+  std::vector<Fde> kept_;
   DefaultSize default_size_;
   bool first_gap_is_forbidden_ = false;  ///< the gap before the first function
   bool gap_is_forbidden_ = false;        ///< the gap after the last function

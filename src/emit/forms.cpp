@@ -1,9 +1,12 @@
-#include "emit/fre_encoder.hpp"
+#include "emit/forms.hpp"
 
 #include <cassert>
+#include <concepts>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 
-#include "sframe/format.hpp"
+#include "emit/represent.hpp"
 
 namespace sframe_gen::emit {
 
@@ -46,7 +49,7 @@ class DataWords {
   DataWordWidth width_ = DataWordWidth::One;
 };
 
-/// The CFA's offset in the ABI's unit: lowering lets only exact ones through.
+/// The CFA's offset in the ABI's unit: represent() lets only exact ones through.
 DataWord cfa_offset_word(std::int32_t offset, const sframe::AbiTraits& abi) {
   const auto word = sframe::word_of_cfa_offset(offset, abi);
   assert(word);
@@ -104,12 +107,6 @@ DataWords flexible_words(const sframe::RecoveryRules& recovery, const Dialect& d
 
 }  // namespace
 
-sframe::FreAddressWidth fre_address_width(std::uint32_t function_size) {
-  return function_size <= UINT8_MAX    ? sframe::FreAddressWidth::One
-         : function_size <= UINT16_MAX ? sframe::FreAddressWidth::Two
-                                       : sframe::FreAddressWidth::Four;
-}
-
 void RowTail::add(std::uint32_t value, unsigned width, Endian endian) {
   const std::span<std::byte> place = std::span(bytes_).subspan(size_, width);
   if (width == 1) place[0] = static_cast<std::byte>(value);
@@ -136,23 +133,96 @@ RowTail encode_tail(const std::optional<sframe::RecoveryRules>& recovery, sframe
   return tail;
 }
 
-void encode_fre(ByteWriter& writer, std::uint32_t pc_offset, const RowTail& tail, sframe::FreAddressWidth width) {
+namespace {
+
+std::uint64_t hash_of(const Form& form) {
+  return hash_of_bytes(form.in_flexible.bytes(), hash_of_bytes(form.in_default.bytes(), seed_of_run()));
+}
+
+}  // namespace
+
+FormId Forms::intern(const std::optional<sframe::RecoveryRules>& recovery) {
+  Form form{{}, {}, !recovery, recovery && recovery->mangled_ra};
+  if (!recovery || !obstacle_to_default(*recovery, dialect_))
+    form.in_default = encode_tail(recovery, sframe::FdeType::Default, dialect_);
+  if (dialect_.flexible_descriptors) form.in_flexible = encode_tail(recovery, sframe::FdeType::Flexible, dialect_);
+  const std::uint64_t hash = hash_of(form);
+  const std::lock_guard lock(mutex_);
+  const auto known = numbers_.find(hash, [&](FormId other) {
+    return forms_[other].in_default == form.in_default && forms_[other].in_flexible == form.in_flexible;
+  });
+  if (known) return *known;
+  if (forms_.size() == cfi::RuleTable::most_rules)
+    throw std::length_error("has more than " + std::to_string(cfi::RuleTable::most_rules) + " different rules");
+  // Whatever throws is before what changes both.
+  forms_.make_room();
+  const FormId number = numbers_.add(hash);
+  forms_.push_back(form);
+  return number;
+}
+
+void RuleForms::work_out(cfi::RuleId last) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t rule = by_rule_.size(); rule <= last; ++rule)
+    by_rule_.push_back(form_of(rules_[static_cast<cfi::RuleId>(rule)]));
+  worked_out_.store(by_rule_.size(), std::memory_order_release);
+}
+
+RuleForm RuleForms::form_of(const cfi::Rules& rules) {
+  const Representation represented = represent(rules, forms_.dialect());
+  if (const auto* const reason = std::get_if<Unrepresentable>(&represented)) return *reason;
+  if (const auto* const plt = std::get_if<PltEntries>(&represented))
+    return PltForms{forms_.intern(plt->before), forms_.intern(plt->after), plt->threshold};
+  const auto* const recovery = std::get_if<sframe::RecoveryRules>(&represented);
+  const FormId form = forms_.intern(recovery != nullptr ? std::optional(*recovery) : std::nullopt);
+  return RowForm{form, forms_[form].in_default.size() != 0, recovery == nullptr};
+}
+
+Fde with_forms(const sframe::Fde& fde, Forms& forms) {
+  Fde result{fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}};
+  result.rows.reserve(fde.fres.size());
+  for (const sframe::Fre& fre : fde.fres) result.rows.push_back({fre.pc_offset, forms.intern(fre.recovery)});
+  return result;
+}
+
+sframe::FreAddressWidth fre_address_width(std::uint32_t function_size) {
+  return function_size <= UINT8_MAX    ? sframe::FreAddressWidth::One
+         : function_size <= UINT16_MAX ? sframe::FreAddressWidth::Two
+                                       : sframe::FreAddressWidth::Four;
+}
+
+namespace {
+
+/// Each row is a start and a tail, which is copied as long as any can be: rows are written by the million, and the
+/// processor copies a fixed length faster than it counts.
+template <std::unsigned_integral Start>
+void append_rows_of(std::span<const Row> rows, std::uint32_t shift, sframe::FdeType type, const Forms& forms,
+                    ByteWriter& writer) {
+  const std::size_t most = rows.size() * (sizeof(Start) + RowTail::longest);
+  const Endian endian = forms.dialect().abi->endian;
+  writer.append_filled(most, [&](std::byte* place) {
+    for (const Row& row : rows) {
+      const RowTail& tail = forms.tail(row.form, type);
+      store(std::span(place, sizeof(Start)), static_cast<Start>(row.pc_offset + shift), endian);
+      std::memcpy(place + sizeof(Start), tail.padded().data(), RowTail::longest);
+      place += sizeof(Start) + tail.size();
+    }
+    return place;
+  });
+}
+
+}  // namespace
+
+void append_rows(std::span<const Row> rows, std::uint32_t shift, sframe::FreAddressWidth width, sframe::FdeType type,
+                 const Forms& forms, ByteWriter& writer) {
   switch (width) {
     case sframe::FreAddressWidth::One:
-      writer.u8(static_cast<std::uint8_t>(pc_offset));
-      break;
+      return append_rows_of<std::uint8_t>(rows, shift, type, forms, writer);
     case sframe::FreAddressWidth::Two:
-      writer.u16(static_cast<std::uint16_t>(pc_offset));
-      break;
+      return append_rows_of<std::uint16_t>(rows, shift, type, forms, writer);
     case sframe::FreAddressWidth::Four:
-      writer.u32(pc_offset);
-      break;
+      return append_rows_of<std::uint32_t>(rows, shift, type, forms, writer);
   }
-  // A fixed length is copied faster than one that has to be counted.
-  writer.append_filled(RowTail::longest, [&](std::byte* place) {
-    std::memcpy(place, tail.padded().data(), RowTail::longest);
-    return place + tail.size();
-  });
 }
 
 }  // namespace sframe_gen::emit

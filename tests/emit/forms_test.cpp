@@ -1,11 +1,16 @@
 // Bytes of rows by hand: what a reader sees (SFrame V3, sections 2.4 and 3).
 
-#include "emit/fre_encoder.hpp"
+#include "emit/forms.hpp"
 
 #include <gtest/gtest.h>
 
+#include <thread>
+#include <variant>
+#include <vector>
+
 #include "emit/dialects.hpp"
 #include "emit/hex_bytes.hpp"
+#include "emit/spelled_encoder.hpp"
 #include "sframe/format.hpp"
 
 namespace sframe_gen::test {
@@ -19,7 +24,7 @@ using sframe::Rule;
 std::string encoded(const Fre& row, FdeType type, sframe::FreAddressWidth width = sframe::FreAddressWidth::One,
                     const emit::Dialect& dialect = amd64_v3) {
   ByteWriter writer(dialect.abi->endian);
-  emit::encode_fre(writer, row.pc_offset, emit::encode_tail(row.recovery, type, dialect), width);
+  append_row(row.pc_offset, emit::encode_tail(row.recovery, type, dialect), width, writer);
   return hex_bytes(writer.bytes());
 }
 std::string encoded_default(const RecoveryRules& recovery) {
@@ -179,6 +184,87 @@ TEST(EncodeFreS390x, RegistersAreFlexibleInVersion3) {
 }
 TEST(EncodeFreS390x, WideWordsAreBigEndian) {
   EXPECT_EQ(encoded_for(s390x, {on(15, 160 + 8 * 0x1234), at_cfa(-48), {}, false}), "04 25 12 34 ff d0");
+}
+
+cfi::Rules sp_plus(std::int64_t offset) {
+  return {cfi::Formula{cfi::amd64::rsp, offset, false}, {}, {}, cfi::Formula{std::nullopt, -8, true}};
+}
+
+TEST(Forms, EqualRulesHaveOneNumber) {
+  emit::Forms forms(amd64_v3);
+  const RecoveryRules recovery{on(7, 8), {}, {}, false};
+  const emit::FormId first = forms.intern(recovery), outermost = forms.intern(std::nullopt);
+  EXPECT_NE(first, outermost);
+  EXPECT_EQ(forms.intern(recovery), first);
+  EXPECT_EQ(forms.intern(std::nullopt), outermost);
+  EXPECT_EQ(forms.size(), 2U);
+  EXPECT_TRUE(forms[outermost].is_outermost);
+  EXPECT_FALSE(forms[first].is_outermost);
+}
+
+TEST(Forms, WhatTakesAFlexibleDescriptorHasNoBytesInADefaultOne) {
+  emit::Forms forms(amd64_v3);
+  const emit::Form& form = forms[forms.intern(RecoveryRules{on(10, 0), {}, {}, false})];
+  EXPECT_EQ(form.in_default.size(), 0U);
+  EXPECT_NE(form.in_flexible.size(), 0U);
+}
+
+TEST(RuleForms, RulesThatMeanTheSameShareAForm) {
+  cfi::RuleTable rules;
+  emit::Forms forms(amd64_v3);
+  emit::RuleForms rule_forms(rules, forms);
+  cfi::Rules by_register = sp_plus(24), by_cfa = sp_plus(24);
+  by_register.frame_pointer = cfi::Formula{cfi::amd64::rsp, 8, true};
+  by_cfa.frame_pointer = cfi::Formula{std::nullopt, -16, true};
+  const cfi::RuleId first = rules.intern(by_register), second = rules.intern(by_cfa), other = rules.intern(sp_plus(32));
+  EXPECT_NE(first, second);
+  const auto form_of = [&](cfi::RuleId rule) { return std::get<emit::RowForm>(rule_forms.of(rule)).form; };
+  EXPECT_NE(form_of(other), form_of(first));
+  EXPECT_EQ(form_of(first), form_of(second));
+  EXPECT_EQ(forms.size(), 2U);
+}
+
+TEST(RuleForms, WhatHasNoFormHasItsReason) {
+  cfi::RuleTable rules;
+  emit::Forms forms(amd64_v3);
+  emit::RuleForms rule_forms(rules, forms);
+  const cfi::RuleId expression = rules.intern({cfi::OtherExpression{}, {}, {}, cfi::Formula{std::nullopt, -8, true}});
+  EXPECT_EQ(std::get<Unrepresentable>(rule_forms.of(expression)), Unrepresentable::CfaIsExpression);
+  EXPECT_EQ(forms.size(), 0U);
+}
+
+TEST(RuleForms, PltEntriesHaveTwo) {
+  cfi::RuleTable rules;
+  emit::Forms forms(amd64_v3);
+  emit::RuleForms rule_forms(rules, forms);
+  const cfi::RuleId stub =
+      rules.intern({cfi::PltStub{cfi::amd64::rsp, 8, 11}, {}, {}, cfi::Formula{std::nullopt, -8, true}});
+  const auto plt = std::get<emit::PltForms>(rule_forms.of(stub));
+  EXPECT_EQ(plt.threshold, 11U);
+  EXPECT_EQ(std::get<emit::RowForm>(rule_forms.of(rules.intern(sp_plus(8)))).form, plt.before);
+  EXPECT_EQ(std::get<emit::RowForm>(rule_forms.of(rules.intern(sp_plus(16)))).form, plt.after);
+}
+
+// Threads number rules in any order, and ask for forms of theirs and of others.
+TEST(RuleForms, AreTheSameInAllThreads) {
+  constexpr std::int64_t count = 2000;
+  cfi::RuleTable rules;
+  emit::Forms forms(amd64_v3);
+  emit::RuleForms rule_forms(rules, forms);
+  std::vector<std::vector<emit::FormId>> found(4);
+  std::vector<std::thread> threads;
+  for (std::vector<emit::FormId>& own : found)
+    threads.emplace_back([&] {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const emit::FormId form = std::get<emit::RowForm>(rule_forms.of(rules.intern(sp_plus(i)))).form;
+        own.push_back(form);
+        const RecoveryRules recovery{on(7, static_cast<std::int32_t>(i)), {}, {}, false};
+        ASSERT_EQ(forms[form].in_default, emit::encode_tail(recovery, FdeType::Default, amd64_v3));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(forms.size(), std::size_t{count});
+  for (const std::vector<emit::FormId>& own : found) EXPECT_EQ(own, found[0]);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Rules by number: equal ones have one, whichever thread asks.
 
+#include "cfi/rules.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "cfi/cfi_builder.hpp"
-#include "cfi/rules.hpp"
 
 namespace sframe_gen::test {
 namespace {

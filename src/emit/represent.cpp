@@ -1,8 +1,7 @@
-#include "emit/lower.hpp"
+#include "emit/represent.hpp"
 
 #include <limits>
 
-#include "cfi/interpreter.hpp"
 #include "sframe/format.hpp"
 
 /// What default descriptors can say (SFrame V3, sections 3.1.1 to 3.1.3).
@@ -65,7 +64,7 @@ std::optional<Unrepresentable> obstacle_to_default(const sframe::RecoveryRules& 
 namespace {
 
 /// A rule, no rule needed (the register is unchanged, or at the ABI's fixed place), or the reason.
-using LoweredRule = std::variant<std::optional<sframe::Rule>, Unrepresentable>;
+using RepresentedRule = std::variant<std::optional<sframe::Rule>, Unrepresentable>;
 
 bool fits_in_word(std::int64_t offset) {
   return offset >= std::numeric_limits<std::int32_t>::min() && offset <= std::numeric_limits<std::int32_t>::max();
@@ -95,34 +94,34 @@ Unrepresentable reason_of(cfi::UnknownReason unknown) {
   return Unrepresentable::UnknownInstruction;
 }
 
-/// Lowers the rules of one row whose CFA is a formula, in normal form. SFrame's CFA is the caller's SP (on s390x, the
-/// SP + 160): `rules` count from that.
-class RowLowerer {
+/// Represents the rules of one row whose CFA is a formula, in normal form. SFrame's CFA is the caller's SP (on s390x,
+/// the SP + 160): `rules` count from that.
+class RowRepresenter {
  public:
-  RowLowerer(const cfi::Formula& cfa, const cfi::Rules& rules, const Dialect& dialect)
+  RowRepresenter(const cfi::Formula& cfa, const cfi::Rules& rules, const Dialect& dialect)
       : cfa_(cfa), rules_(rules), dialect_(dialect), abi_(*dialect.abi) {}
 
-  Lowered lower() const {
-    const auto cfa = lower_cfa();
+  Representation represent() const {
+    const auto cfa = represent_cfa();
     if (const auto* reason = std::get_if<Unrepresentable>(&cfa)) return *reason;
     if (rules_.signing == cfi::Signing::Unknown) return Unrepresentable::SigningUnknown;
     const bool is_signed = rules_.signing == cfi::Signing::Signed;
     if (is_signed && !dialect_.version->has_mangled_ra) return Unrepresentable::SignedReturnAddress;
-    const LoweredRule return_address = lower_return_address();
+    const RepresentedRule return_address = represent_return_address();
     if (const auto* reason = std::get_if<Unrepresentable>(&return_address)) return *reason;
-    const LoweredRule frame_pointer = lower_frame_pointer();
+    const RepresentedRule frame_pointer = represent_frame_pointer();
     if (const auto* reason = std::get_if<Unrepresentable>(&frame_pointer)) return *reason;
     const sframe::RecoveryRules recovery{std::get<sframe::Rule>(cfa),
                                          std::get<std::optional<sframe::Rule>>(return_address),
                                          std::get<std::optional<sframe::Rule>>(frame_pointer), is_signed};
     if (dialect_.flexible_descriptors) return recovery;
     const auto obstacle = obstacle_to_default(recovery, dialect_);
-    return obstacle ? Lowered(*obstacle) : Lowered(recovery);
+    return obstacle ? Representation(*obstacle) : Representation(recovery);
   }
 
  private:
-  std::variant<sframe::Rule, Unrepresentable> lower_formula(const cfi::Formula& formula,
-                                                            Unrepresentable bad_base) const {
+  std::variant<sframe::Rule, Unrepresentable> represent_formula(const cfi::Formula& formula,
+                                                                Unrepresentable bad_base) const {
     if (formula.base && !sframe::is_machine_register(abi_.abi, static_cast<std::uint32_t>(*formula.base)))
       return bad_base;
     if (!fits_in_word(formula.offset)) return Unrepresentable::OffsetTooLarge;
@@ -132,43 +131,43 @@ class RowLowerer {
   }
 
   /// Default and flexible rows store the CFA's offset in the ABI's unit alike.
-  std::variant<sframe::Rule, Unrepresentable> lower_cfa() const {
-    const auto rule = lower_formula(cfa_, Unrepresentable::CfaBaseIsNoRegister);
+  std::variant<sframe::Rule, Unrepresentable> represent_cfa() const {
+    const auto rule = represent_formula(cfa_, Unrepresentable::CfaBaseIsNoRegister);
     const bool exact = sframe::word_of_cfa_offset(cfa_.offset, abi_).has_value();
     return exact || std::holds_alternative<Unrepresentable>(rule) ? rule : Unrepresentable::OffsetUnaligned;
   }
 
-  LoweredRule lower_saved(const cfi::Formula& formula) const {
+  RepresentedRule represent_saved(const cfi::Formula& formula) const {
     // CFA + N has no control word of its own (it would be 0, which is padding).
     if (!formula.base && !formula.dereferenced) return Unrepresentable::ValueIsCfaPlusOffset;
-    const auto rule = lower_formula(formula, Unrepresentable::RuleBaseIsNoRegister);
+    const auto rule = represent_formula(formula, Unrepresentable::RuleBaseIsNoRegister);
     if (const auto* reason = std::get_if<Unrepresentable>(&rule)) return *reason;
     return std::get<sframe::Rule>(rule);
   }
 
-  LoweredRule lower_return_address() const {
+  RepresentedRule represent_return_address() const {
     const cfi::RegisterRule& rule = rules_.return_address;
     if (std::holds_alternative<cfi::OtherExpression>(rule)) return Unrepresentable::ReturnAddressIsExpression;
     const auto* formula = std::get_if<cfi::Formula>(&rule);
     if (abi_.tracks_return_address) {
       const cfi::Formula itself{column(abi_.return_address), 0, false};
       if (formula == nullptr || *formula == itself) return std::nullopt;
-      return lower_saved(*formula);
+      return represent_saved(*formula);
     }
     if (formula == nullptr) return Unrepresentable::ReturnAddressUnspecified;
     const cfi::Formula fixed_place{std::nullopt, abi_.fixed_ra_offset, true};
     if (*formula == fixed_place) return std::nullopt;
-    return lower_saved(*formula);
+    return represent_saved(*formula);
   }
 
-  LoweredRule lower_frame_pointer() const {
+  RepresentedRule represent_frame_pointer() const {
     const cfi::RegisterRule& rule = rules_.frame_pointer;
     if (std::holds_alternative<cfi::Undefined>(rule)) return Unrepresentable::FramePointerUndefined;
     if (std::holds_alternative<cfi::OtherExpression>(rule)) return Unrepresentable::FramePointerIsExpression;
     const auto* formula = std::get_if<cfi::Formula>(&rule);
     const cfi::Formula itself{column(abi_.frame_pointer), 0, false};
     if (formula == nullptr || *formula == itself) return std::nullopt;
-    return lower_saved(*formula);
+    return represent_saved(*formula);
   }
 
   const cfi::Formula& cfa_;
@@ -195,48 +194,52 @@ std::variant<std::optional<cfi::Formula>, Unrepresentable> other_stack_pointer(c
   return *rule;
 }
 
-Lowered lower_row(const cfi::Rules& written, const Dialect& dialect) {
+Representation represent_row(const cfi::Rules& written, const Dialect& dialect) {
   const cfi::Rules rules = cfi::normal_form(written);
   const auto other = other_stack_pointer(rules, *dialect.abi);
   if (const auto* reason = std::get_if<Unrepresentable>(&other)) return *reason;
   const auto& stack_pointer = std::get<std::optional<cfi::Formula>>(other);
-  if (!stack_pointer) return RowLowerer(std::get<cfi::Formula>(rules.cfa), rules, dialect).lower();
+  if (!stack_pointer) return RowRepresenter(std::get<cfi::Formula>(rules.cfa), rules, dialect).represent();
   const auto counted = cfi::counted_from_stack_pointer(rules, *stack_pointer, dialect.abi->stack_pointer_bias);
   if (!counted) return Unrepresentable::StackPointerRestoredElsewhere;
-  return RowLowerer(std::get<cfi::Formula>(counted->cfa), *counted, dialect).lower();
+  return RowRepresenter(std::get<cfi::Formula>(counted->cfa), *counted, dialect).represent();
 }
 
 /// The expression stands for two plain rows, so all other columns must be as at a function's entry, and mean the same
-/// in front of the push and behind it.
-Lowered lower_plt(const cfi::PltStub& stub, const cfi::Rules& rules, const Dialect& dialect) {
+/// before the push and after it.
+Representation represent_plt(const cfi::PltStub& stub, const cfi::Rules& rules, const Dialect& dialect) {
   if (dialect.abi->abi != sframe::Abi::Amd64 || stub.base != column(dialect.abi->stack_pointer))
     return Unrepresentable::CfaIsExpression;
-  for (const std::int64_t pushed : {std::int64_t{0}, cfi::plt_push_size}) {
+  PltEntries entries{{}, {}, stub.threshold};
+  for (const bool pushed : {false, true}) {
     cfi::Rules row = rules;
     cfi::Formula cfa{stub.base, stub.offset, false};
-    if (__builtin_add_overflow(cfa.offset, pushed, &cfa.offset)) return Unrepresentable::OffsetTooLarge;
+    if (__builtin_add_overflow(cfa.offset, pushed ? cfi::plt_push_size : 0, &cfa.offset))
+      return Unrepresentable::OffsetTooLarge;
     row.cfa = cfa;
-    const Lowered lowered = lower_row(row, dialect);
-    const auto* recovery = std::get_if<sframe::RecoveryRules>(&lowered);
-    if (recovery == nullptr) return lowered;
+    const Representation represented = represent_row(row, dialect);
+    const auto* recovery = std::get_if<sframe::RecoveryRules>(&represented);
+    if (recovery == nullptr) return represented;
     if (recovery->cfa.offset != cfa.offset) return Unrepresentable::StackPointerRestoredElsewhere;
     if (obstacle_to_default(*recovery, dialect) || recovery->frame_pointer) return Unrepresentable::CfaIsExpression;
+    (pushed ? entries.after : entries.before) = *recovery;
   }
-  return stub;
+  return entries;
 }
 
 }  // namespace
 
-Lowered lower(const cfi::Rules& rules, const Dialect& dialect) {
+Representation represent(const cfi::Rules& rules, const Dialect& dialect) {
   if (const auto* unknown = std::get_if<cfi::UnknownReason>(&rules.cfa)) return reason_of(*unknown);
   // Nothing else matters where there is no caller.
   if (std::holds_alternative<cfi::Undefined>(rules.return_address)) {
-    return dialect.undefined_ra_rows ? Lowered(Outermost{}) : Lowered(Unrepresentable::ReturnAddressUndefined);
+    return dialect.undefined_ra_rows ? Representation(Outermost{})
+                                     : Representation(Unrepresentable::ReturnAddressUndefined);
   }
   if (std::holds_alternative<cfi::Unspecified>(rules.cfa)) return Unrepresentable::CfaUnspecified;
   if (std::holds_alternative<cfi::OtherExpression>(rules.cfa)) return Unrepresentable::CfaIsExpression;
-  if (const auto* stub = std::get_if<cfi::PltStub>(&rules.cfa)) return lower_plt(*stub, rules, dialect);
-  return lower_row(rules, dialect);
+  if (const auto* stub = std::get_if<cfi::PltStub>(&rules.cfa)) return represent_plt(*stub, rules, dialect);
+  return represent_row(rules, dialect);
 }
 
 }  // namespace sframe_gen::emit
