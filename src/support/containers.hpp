@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 namespace sframe_gen {
@@ -40,30 +41,34 @@ class Few {
 };
 
 /// A growing array of at most `Most` values, which never move: threads may read values that they know of while one adds
-/// another.
+/// another. Memory is touched as values come: most files have few.
 template <typename Value, std::size_t Most>
 class StableVector {
  public:
   /// Takes the memory of the next value: its push_back then throws only what copying a value throws.
   void make_room() {
     auto& chunk = chunks_[size_ / chunk_size];
-    if (!chunk) chunk = std::make_unique<Value[]>(chunk_size);
+    if (!chunk) chunk.reset(std::allocator<Value>().allocate(chunk_size));
   }
 
   void push_back(const Value& value) {
     make_room();
-    chunks_[size_ / chunk_size][size_ % chunk_size] = value;
+    std::construct_at(&chunks_[size_ / chunk_size].get()[size_ % chunk_size], value);
     ++size_;
   }
 
   std::size_t size() const { return size_; }
-  const Value& operator[](std::size_t index) const { return chunks_[index / chunk_size][index % chunk_size]; }
+  const Value& operator[](std::size_t index) const { return chunks_[index / chunk_size].get()[index % chunk_size]; }
 
  private:
-  static constexpr std::size_t chunk_size = 256;
-  static_assert(Most % chunk_size == 0);
+  static constexpr std::size_t chunk_size = 1024;
+  static_assert(Most % chunk_size == 0 && std::is_trivially_destructible_v<Value>);
 
-  std::vector<std::unique_ptr<Value[]>> chunks_ = std::vector<std::unique_ptr<Value[]>>(Most / chunk_size);
+  struct Free {
+    void operator()(Value* chunk) const { std::allocator<Value>().deallocate(chunk, chunk_size); }
+  };
+
+  std::vector<std::unique_ptr<Value, Free>> chunks_ = std::vector<std::unique_ptr<Value, Free>>(Most / chunk_size);
   std::size_t size_ = 0;
 };
 
