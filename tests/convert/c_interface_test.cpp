@@ -1,0 +1,208 @@
+// The library for C: statuses, messages, structures of other headers, and rows as the C++ interface has them.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "../elf/toolbox.hpp"
+#include "sframe_gen/convert.hpp"
+#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/section.hpp"
+#include "sframe_gen/sframe_gen.h"
+
+namespace sframe_gen {
+namespace {
+
+using elf::test::read_text;
+using elf::test::write_text;
+using test::Folder;
+
+const std::string program = SFRAME_GEN_SOURCE_DIR "/corpus/amd64/callee-saves/plain.elf";
+
+class CInterface : public testing::Test {
+ protected:
+  std::string path(const char* name) const { return (folder_ / name).string(); }
+  std::string converted() const {
+    EXPECT_EQ(sframe_gen_convert(program.c_str(), path("converted").c_str(), nullptr, nullptr), SFRAME_GEN_OK);
+    return path("converted");
+  }
+
+ private:
+  const Folder folder_;
+};
+
+template <typename Struct>
+Struct sized() {
+  Struct made{};
+  made.size = sizeof made;
+  return made;
+}
+
+TEST_F(CInterface, ConvertsAndGivesBack) {
+  auto result = sized<sframe_gen_result>();
+  const std::string output = path("output");
+  ASSERT_EQ(sframe_gen_convert(program.c_str(), output.c_str(), nullptr, &result), SFRAME_GEN_OK);
+  const Linked expected = std::get<Linked>(convert_file(program, path("expected")));
+  EXPECT_EQ(read_text(output), read_text(path("expected")));
+  EXPECT_EQ(result.size, sizeof result);
+  EXPECT_EQ(result.kind, static_cast<std::uint32_t>(SFRAME_GEN_LINKED));
+  EXPECT_EQ(result.section_size, expected.section_size);
+  EXPECT_EQ(result.section_address, expected.section_address);
+  EXPECT_EQ(result.rows, expected.coverage.rows);
+  EXPECT_EQ(result.covered_bytes, expected.coverage.covered_bytes);
+  ASSERT_EQ(sframe_gen_remove(output.c_str(), output.c_str(), 0), SFRAME_GEN_OK);
+  EXPECT_EQ(read_text(output), read_text(program));
+}
+
+TEST_F(CInterface, TakesOptions) {
+  auto options = sized<sframe_gen_options>();
+  options.flags = SFRAME_GEN_DRY_RUN;
+  EXPECT_EQ(sframe_gen_convert(program.c_str(), path("none").c_str(), &options, nullptr), SFRAME_GEN_OK);
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
+  options.flags = SFRAME_GEN_NO_UNDO;
+  options.sframe_version = 2;
+  ASSERT_EQ(sframe_gen_convert(program.c_str(), path("two").c_str(), &options, nullptr), SFRAME_GEN_OK);
+  EXPECT_EQ(sframe_gen_remove(path("two").c_str(), path("two").c_str(), 0), SFRAME_GEN_REFUSED);
+  sframe_gen_section* section = nullptr;
+  ASSERT_EQ(sframe_gen_read(path("two").c_str(), 0, &section), SFRAME_GEN_OK);
+  auto info = sized<sframe_gen_section_info>();
+  EXPECT_EQ(sframe_gen_section_describe(section, &info), SFRAME_GEN_OK);
+  EXPECT_EQ(info.sframe_version, 2U);
+  sframe_gen_section_free(section);
+}
+
+TEST_F(CInterface, SaysWhatIsWrong) {
+  EXPECT_EQ(sframe_gen_convert(path("missing").c_str(), path("x").c_str(), nullptr, nullptr), SFRAME_GEN_SYSTEM);
+  EXPECT_EQ(sframe_gen_message(), path("missing") + ": cannot open: No such file or directory");
+  write_text(path("text"), "text");
+  EXPECT_EQ(sframe_gen_convert(path("text").c_str(), path("x").c_str(), nullptr, nullptr), SFRAME_GEN_REFUSED);
+  EXPECT_EQ(sframe_gen_verify(program.c_str(), nullptr, nullptr), SFRAME_GEN_REFUSED);
+  sframe_gen_section* section = nullptr;
+  EXPECT_EQ(sframe_gen_decode("", 0, 0, 0, &section), SFRAME_GEN_MALFORMED);
+  EXPECT_EQ(section, nullptr);
+
+  EXPECT_EQ(sframe_gen_convert(nullptr, path("x").c_str(), nullptr, nullptr), SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_STREQ(sframe_gen_message(), "input is null");
+  const auto status_with = [&](auto&& change) {
+    auto options = sized<sframe_gen_options>();
+    change(options);
+    return sframe_gen_convert(program.c_str(), path("x").c_str(), &options, nullptr);
+  };
+  EXPECT_EQ(status_with([](auto& options) { options.reader = "nobody"; }), SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_STREQ(sframe_gen_message(), "nobody is not a known reader");
+  EXPECT_EQ(status_with([](auto& options) { options.sframe_version = 4; }), SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_EQ(status_with([](auto& options) { options.compact_rows = 65; }), SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_EQ(status_with([](auto& options) { options.flags = 1U << 31U; }), SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_EQ(status_with([](auto& options) { options.size = 8; }), SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_FALSE(std::filesystem::exists(path("x")));
+}
+
+/// A structure of a later header, with more at its end.
+template <typename Struct>
+struct Later {
+  Struct known = sized<Struct>();
+  std::uint64_t more = 0;
+};
+
+TEST_F(CInterface, TakesStructuresOfLaterHeaders) {
+  Later<sframe_gen_options> options;
+  options.known.size = sizeof options;
+  Later<sframe_gen_result> result;
+  result.known.size = sizeof result;
+  result.more = 7;
+  const auto convert = [&] {
+    return sframe_gen_convert(program.c_str(), path("x").c_str(), &options.known, &result.known);
+  };
+  EXPECT_EQ(convert(), SFRAME_GEN_OK);
+  EXPECT_EQ(result.known.size, sizeof result);
+  EXPECT_EQ(result.more, 7U);
+  options.more = 1;
+  EXPECT_EQ(convert(), SFRAME_GEN_WRONG_ARGUMENT) << "an option that this library does not know";
+}
+
+TEST_F(CInterface, Verifies) {
+  auto verification = sized<sframe_gen_verification>();
+  ASSERT_EQ(sframe_gen_verify(converted().c_str(), nullptr, &verification), SFRAME_GEN_OK);
+  EXPECT_EQ(verification.differences, 0U);
+  EXPECT_GT(verification.checked_pcs, 0U);
+  // Another offset of the CFA, as the decoder takes it.
+  std::string bytes = read_text(path("converted"));
+  const FileSection section = read_sections(path("converted")).at(0);
+  const auto at = bytes.find("\xe2\xde\x03");
+  ASSERT_NE(at, std::string::npos);
+  std::vector<std::string> reports;
+  auto options = sized<sframe_gen_options>();
+  options.context = &reports;
+  options.report = [](void* context, int about, const char* text) {
+    if (about == SFRAME_GEN_DIFFERENCE) static_cast<std::vector<std::string>*>(context)->emplace_back(text);
+  };
+  for (std::size_t i = at + 28; i < bytes.size() && reports.empty(); ++i) {
+    std::string changed = bytes;
+    changed[i] = static_cast<char>(changed[i] + 8);
+    write_text(path("changed"), changed);
+    auto result = sized<sframe_gen_verification>();
+    if (sframe_gen_verify(path("changed").c_str(), &options, &result) != SFRAME_GEN_OK) continue;
+    EXPECT_EQ(result.differences != 0, !reports.empty());
+  }
+  EXPECT_FALSE(reports.empty());
+}
+
+TEST_F(CInterface, HasTheRowsOfTheSection) {
+  const std::string file = read_text(program);
+  void* bytes = nullptr;
+  std::size_t size = 0;
+  constexpr std::uint64_t address = 0x5000;
+  auto result = sized<sframe_gen_result>();
+  ASSERT_EQ(sframe_gen_translate(file.data(), file.size(), "plain.elf", address, nullptr, &bytes, &size, &result),
+            SFRAME_GEN_OK);
+  EXPECT_EQ(result.section_size, size);
+  const auto expected = sframe::decode({static_cast<const std::byte*>(bytes), size}, address, {"plain.elf", ".sframe"});
+  sframe_gen_section* section = nullptr;
+  ASSERT_EQ(sframe_gen_decode(bytes, size, address, 0, &section), SFRAME_GEN_OK);
+  sframe_gen_free(bytes);
+  auto info = sized<sframe_gen_section_info>();
+  ASSERT_EQ(sframe_gen_section_describe(section, &info), SFRAME_GEN_OK);
+  EXPECT_EQ(info.sframe_version, 3U);
+  EXPECT_EQ(info.abi, static_cast<std::uint32_t>(SFRAME_GEN_ABI_AMD64));
+  EXPECT_EQ(info.address, address);
+  ASSERT_EQ(info.functions, expected.fdes.size());
+  for (std::size_t i = 0; i < expected.fdes.size(); ++i) {
+    const sframe::Fde& fde = expected.fdes[i];
+    auto function = sized<sframe_gen_function>();
+    ASSERT_EQ(sframe_gen_section_function(section, i, &function), SFRAME_GEN_OK);
+    EXPECT_EQ(function.start, fde.start);
+    EXPECT_EQ(function.code_size, fde.size);
+    ASSERT_EQ(function.rows, fde.fres.size());
+    for (std::size_t number = 0; number < fde.fres.size(); ++number) {
+      int kind = SFRAME_LOOKUP_NOTHING, found_kind = SFRAME_LOOKUP_NOTHING;
+      sframe_row row{}, found{};
+      std::uint32_t pc_offset = 0;
+      ASSERT_EQ(sframe_gen_section_row(section, i, number, &kind, &row, &pc_offset), SFRAME_GEN_OK);
+      EXPECT_EQ(pc_offset, fde.fres[number].pc_offset);
+      ASSERT_EQ(kind, SFRAME_LOOKUP_ROW);
+      EXPECT_EQ(row.cfa.base, fde.fres[number].recovery->cfa.base_register);
+      EXPECT_EQ(row.cfa.offset, fde.fres[number].recovery->cfa.offset);
+      EXPECT_EQ(row.return_address.base, SFRAME_BASE_CFA);
+      EXPECT_EQ(row.return_address.offset, -8) << "what x86-64 leaves unsaid";
+      ASSERT_EQ(sframe_gen_section_lookup(section, fde.start + pc_offset, &found_kind, &found), SFRAME_GEN_OK);
+      EXPECT_EQ(found_kind, kind);
+      EXPECT_EQ(std::memcmp(&found, &row, sizeof row), 0);
+    }
+  }
+  int kind = SFRAME_LOOKUP_ROW;
+  sframe_row row{};
+  EXPECT_EQ(sframe_gen_section_lookup(section, 0, &kind, &row), SFRAME_GEN_OK);
+  EXPECT_EQ(kind, SFRAME_LOOKUP_NOTHING);
+  std::uint32_t pc_offset = 0;
+  EXPECT_EQ(sframe_gen_section_row(section, expected.fdes.size(), 0, &kind, &row, &pc_offset),
+            SFRAME_GEN_WRONG_ARGUMENT);
+  sframe_gen_section_free(section);
+  sframe_gen_section_free(nullptr);
+  sframe_gen_free(nullptr);
+}
+
+}  // namespace
+}  // namespace sframe_gen
