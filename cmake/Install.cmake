@@ -70,7 +70,7 @@ install(EXPORT sframe_gen_unwind NAMESPACE sframe_gen:: FILE sframe_genUnwind.cm
         COMPONENT library)
 install(EXPORT sframe_gen_library NAMESPACE sframe_gen:: FILE sframe_genLibraryTarget.cmake DESTINATION ${package_folder}
         COMPONENT library)
-install(FILES docs/sframe_backtrace.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT library)
+install(FILES docs/sframe_backtrace.3 docs/sframe_gen.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT library)
 install(DIRECTORY include/sframe_gen DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 
 # libdwarf has two interfaces under one name, and no Debian has both. A library that shall link on any takes the static

@@ -20,13 +20,13 @@ using elf::test::read_text;
 using elf::test::write_text;
 using test::Folder;
 
-const std::string program = SFRAME_GEN_SOURCE_DIR "/corpus/amd64/callee-saves/plain.elf";
+const std::string plain_program = SFRAME_GEN_SOURCE_DIR "/corpus/amd64/callee-saves/plain.elf";
 
 class CInterface : public testing::Test {
  protected:
   std::string path(const char* name) const { return (folder_ / name).string(); }
   std::string converted() const {
-    EXPECT_EQ(sframe_gen_convert(program.c_str(), path("converted").c_str(), nullptr, nullptr), SFRAME_GEN_OK);
+    EXPECT_EQ(sframe_gen_convert(plain_program.c_str(), path("converted").c_str(), nullptr, nullptr), SFRAME_GEN_OK);
     return path("converted");
   }
 
@@ -44,8 +44,8 @@ Struct sized() {
 TEST_F(CInterface, ConvertsAndGivesBack) {
   auto result = sized<sframe_gen_result>();
   const std::string output = path("output");
-  ASSERT_EQ(sframe_gen_convert(program.c_str(), output.c_str(), nullptr, &result), SFRAME_GEN_OK);
-  const Linked expected = std::get<Linked>(convert_file(program, path("expected")));
+  ASSERT_EQ(sframe_gen_convert(plain_program.c_str(), output.c_str(), nullptr, &result), SFRAME_GEN_OK);
+  const Linked expected = std::get<Linked>(convert_file(plain_program, path("expected")));
   EXPECT_EQ(read_text(output), read_text(path("expected")));
   EXPECT_EQ(result.size, sizeof result);
   EXPECT_EQ(result.kind, static_cast<std::uint32_t>(SFRAME_GEN_LINKED));
@@ -54,17 +54,17 @@ TEST_F(CInterface, ConvertsAndGivesBack) {
   EXPECT_EQ(result.rows, expected.coverage.rows);
   EXPECT_EQ(result.covered_bytes, expected.coverage.covered_bytes);
   ASSERT_EQ(sframe_gen_remove(output.c_str(), output.c_str(), 0), SFRAME_GEN_OK);
-  EXPECT_EQ(read_text(output), read_text(program));
+  EXPECT_EQ(read_text(output), read_text(plain_program));
 }
 
 TEST_F(CInterface, TakesOptions) {
   auto options = sized<sframe_gen_options>();
   options.flags = SFRAME_GEN_DRY_RUN;
-  EXPECT_EQ(sframe_gen_convert(program.c_str(), path("none").c_str(), &options, nullptr), SFRAME_GEN_OK);
+  EXPECT_EQ(sframe_gen_convert(plain_program.c_str(), path("none").c_str(), &options, nullptr), SFRAME_GEN_OK);
   EXPECT_FALSE(std::filesystem::exists(path("none")));
   options.flags = SFRAME_GEN_NO_UNDO;
   options.sframe_version = 2;
-  ASSERT_EQ(sframe_gen_convert(program.c_str(), path("two").c_str(), &options, nullptr), SFRAME_GEN_OK);
+  ASSERT_EQ(sframe_gen_convert(plain_program.c_str(), path("two").c_str(), &options, nullptr), SFRAME_GEN_OK);
   EXPECT_EQ(sframe_gen_remove(path("two").c_str(), path("two").c_str(), 0), SFRAME_GEN_REFUSED);
   sframe_gen_section* section = nullptr;
   ASSERT_EQ(sframe_gen_read(path("two").c_str(), 0, &section), SFRAME_GEN_OK);
@@ -79,7 +79,7 @@ TEST_F(CInterface, SaysWhatIsWrong) {
   EXPECT_EQ(sframe_gen_message(), path("missing") + ": cannot open: No such file or directory");
   write_text(path("text"), "text");
   EXPECT_EQ(sframe_gen_convert(path("text").c_str(), path("x").c_str(), nullptr, nullptr), SFRAME_GEN_REFUSED);
-  EXPECT_EQ(sframe_gen_verify(program.c_str(), nullptr, nullptr), SFRAME_GEN_REFUSED);
+  EXPECT_EQ(sframe_gen_verify(plain_program.c_str(), nullptr, nullptr), SFRAME_GEN_REFUSED);
   sframe_gen_section* section = nullptr;
   EXPECT_EQ(sframe_gen_decode("", 0, 0, 0, &section), SFRAME_GEN_MALFORMED);
   EXPECT_EQ(section, nullptr);
@@ -89,7 +89,7 @@ TEST_F(CInterface, SaysWhatIsWrong) {
   const auto status_with = [&](auto&& change) {
     auto options = sized<sframe_gen_options>();
     change(options);
-    return sframe_gen_convert(program.c_str(), path("x").c_str(), &options, nullptr);
+    return sframe_gen_convert(plain_program.c_str(), path("x").c_str(), &options, nullptr);
   };
   EXPECT_EQ(status_with([](auto& options) { options.reader = "nobody"; }), SFRAME_GEN_WRONG_ARGUMENT);
   EXPECT_STREQ(sframe_gen_message(), "nobody is not a known reader");
@@ -114,7 +114,7 @@ TEST_F(CInterface, TakesStructuresOfLaterHeaders) {
   result.known.size = sizeof result;
   result.more = 7;
   const auto convert = [&] {
-    return sframe_gen_convert(program.c_str(), path("x").c_str(), &options.known, &result.known);
+    return sframe_gen_convert(plain_program.c_str(), path("x").c_str(), &options.known, &result.known);
   };
   EXPECT_EQ(convert(), SFRAME_GEN_OK);
   EXPECT_EQ(result.known.size, sizeof result);
@@ -151,7 +151,7 @@ TEST_F(CInterface, Verifies) {
 }
 
 TEST_F(CInterface, HasTheRowsOfTheSection) {
-  const std::string file = read_text(program);
+  const std::string file = read_text(plain_program);
   void* bytes = nullptr;
   std::size_t size = 0;
   constexpr std::uint64_t address = 0x5000;
