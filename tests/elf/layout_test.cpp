@@ -109,7 +109,7 @@ TEST_F(LayoutOf, MovesTablesOfTheDynamicLinkerLast) {
   const auto file = link("-shared -fPIC -Wl,--hash-style=both", "int f(void) { return 1; }\n");
   const Layout layout = inject_into(file, fits_no_gap);
   expect_plan(layout, "S2", "T2");
-  EXPECT_FALSE(layout.dynamic_patches.empty());
+  EXPECT_FALSE(layout.changed_numbers.empty());
   EXPECT_FALSE(layout.build_id_left_first_page);
   EXPECT_EQ(
       run("eu-elflint --gnu-ld " + (folder_ / "output").string() + " | grep -v -e 0x6474e554 -e unsupported").output,

@@ -246,7 +246,7 @@ class Check {
                "must keep its size");
     if (may_move && old.p_filesz != 0) {
       require_of(name, is_loaded(out_, now) || !is_loaded(in_, old), "must be loaded");
-      const auto was = in_.slice(old.p_offset, old.p_filesz, "segment");
+      const auto was = moved_notes(in_, file_range(old), now.p_vaddr - old.p_vaddr);
       const auto is = out_.slice(now.p_offset, now.p_filesz, "segment");
       require_of(name, equal_bytes(was, is), "must keep its bytes");
     }

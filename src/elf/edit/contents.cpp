@@ -120,10 +120,10 @@ files::Regions contents_of(const Image& image, const Layout& layout) {
   files::Regions contents = copied_input(layout);
   // Without section headers, their indices mean nothing, and no symbol moves.
   if (!layout.sections.empty()) put_index_tables(image, layout, contents);
-  for (const DynamicPatch& dynamic : layout.dynamic_patches) {
+  for (const ChangedNumber& changed : layout.changed_numbers) {
     std::vector<std::byte> value(sizeof(std::uint64_t));
-    store<std::uint64_t>(std::span(value), dynamic.value, image.endian());
-    contents.put_bytes(dynamic.offset, std::move(value));
+    store<std::uint64_t>(std::span(value), changed.value, image.endian());
+    contents.put_bytes(changed.offset, std::move(value));
   }
   contents.put_hole(layout.section_offset, layout.section_size);
   contents.put_bytes(0, header_bytes(layout.header, image.endian()));

@@ -149,6 +149,11 @@ void lay_out_moves(const Task& task, const Placement& placement, Layout& layout)
   const auto dynamic = read_dynamic(task.image);
   for (const Placed& placed : placement.groups) {
     layout.moved.push_back({placed.group.range, placed.offset});
+    for (const std::uint64_t offset : placed.group.relative_numbers) {
+      const auto number = load<std::uint64_t>(task.image.file_bytes().subspan(offset), task.image.endian());
+      layout.changed_numbers.push_back(
+          {placed.offset + (offset - placed.group.range.begin), number - (placed.address - placed.group.address)});
+    }
     for (const std::uint32_t index : placed.group.sections) {
       const Section& section = task.image.sections()[index];
       layout.moved_sections.push_back(section.name);
@@ -156,7 +161,7 @@ void lay_out_moves(const Task& task, const Placement& placement, Layout& layout)
       const auto tags = tags_of_type(section.header.sh_type);
       for (const DynamicEntry& entry : dynamic) {
         if (entry.value == section.header.sh_addr && std::find(tags.begin(), tags.end(), entry.tag) != tags.end())
-          layout.dynamic_patches.push_back({placement.load_map(entry.value_offset), placed.address});
+          layout.changed_numbers.push_back({placement.load_map(entry.value_offset), placed.address});
       }
     }
   }

@@ -40,9 +40,10 @@ struct MovedBytes {
   std::uint64_t to = 0;
 };
 
-/// A pointer in .dynamic that follows the table it names.
-struct DynamicPatch {
-  std::uint64_t offset;  ///< of d_un, in the output
+/// A number of 8 bytes that says where something is, and changes when one of the two moves: a pointer in .dynamic to a
+/// table, or a distance in a note.
+struct ChangedNumber {
+  std::uint64_t offset;  ///< in the output
   std::uint64_t value;
 };
 
@@ -72,7 +73,7 @@ struct Layout {
   std::uint64_t copied_size = 0;  ///< bytes of the input up to here are copied, unless dropped
   std::vector<Range> dropped;     ///< of the input: not copied, zero in the output; sorted
   std::vector<MovedBytes> moved;  ///< copied to another place; their old place is among the dropped
-  std::vector<DynamicPatch> dynamic_patches;
+  std::vector<ChangedNumber> changed_numbers;
   std::optional<OldHeaders> old_headers;
 
   std::string section_names;  ///< of the new name table

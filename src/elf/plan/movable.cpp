@@ -261,6 +261,50 @@ std::string Movability::why_section_stays(const Section& section, Group& group) 
   return {};
 }
 
+namespace {
+
+/// A note whose descriptor is numbers of 8 bytes, each the distance from its own place to what it leads to.
+struct RelativeNote {
+  std::string_view owner;
+  std::uint32_t type;
+  std::size_t count;  ///< of the numbers
+};
+
+/// Crashpad, client/crashpad_info_note.S: where its CrashpadInfo is. Firefox,
+/// toolkit/crashreporter/mozannotation_client: where its annotations and the ELF header are. Crash reporters find both
+/// by PT_NOTE.
+constexpr std::array relative_notes{RelativeNote{"Crashpad", 0x4f464e49, 1},
+                                    RelativeNote{"mozannotation", 0x415a4f4d, 2}};
+
+/// Whether the bytes are one text, with or without zeros after it: so no number of them is a place in the file. The
+/// build-id of Mozilla's toolkit is one ("mzbldid").
+bool is_text(std::span<const std::byte> bytes) {
+  constexpr std::size_t shortest = 8;  // as long as an address
+  const auto is_printable = [](std::byte byte) { return byte >= std::byte{' '} && byte <= std::byte{'~'}; };
+  const auto end = std::ranges::find_if_not(bytes, is_printable);
+  return end - bytes.begin() >= static_cast<std::ptrdiff_t>(shortest) &&
+         std::all_of(end, bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+/// Whether it is a note of `relative_notes`, all of whose numbers lead to what is loaded.
+bool is_relative(const Note& note, std::uint64_t address, const Image& image) {
+  const auto* const known = std::ranges::find_if(relative_notes, [&](const RelativeNote& relative) {
+    return note.owner == relative.owner && note.type == relative.type &&
+           note.descriptor.size() == relative.count * sizeof(std::uint64_t);
+  });
+  if (known == relative_notes.end()) return false;
+  for (std::size_t at = 0; at < note.descriptor.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t target = address + at + number_at<std::uint64_t>(note.descriptor, at, image.endian());
+    const bool is_loaded = std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& segment) {
+      return segment.p_type == PT_LOAD && holds_address(segment, target);
+    });
+    if (!is_loaded) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 /// Notes of other owners may hold addresses relative to themselves or be found by their own code: Xen's and
 /// SystemTap's do.
 std::string Movability::why_note_stays(const Section& section, Group& group) const {
@@ -274,9 +318,14 @@ std::string Movability::why_note_stays(const Section& section, Group& group) con
     return located(section) + " cannot move: it is no sequence of notes";
   }
   for (const Note& note : notes) {
-    if (std::find(position_independent.begin(), position_independent.end(), note.owner) == position_independent.end())
-      return located(section) + " cannot move: its owner \"" + note.owner + "\" may depend on its place";
     if (note.owner == "GNU" && note.type == NT_GNU_BUILD_ID) group.has_build_id = true;
+    const bool is_independent = std::ranges::find(position_independent, note.owner) != position_independent.end();
+    if (is_independent || is_text(note.descriptor)) continue;
+    const std::uint64_t offset = offset_of(*image_, note.descriptor);
+    if (!is_relative(note, section.header.sh_addr + (offset - section.header.sh_offset), *image_))
+      return located(section) + " cannot move: its owner \"" + note.owner + "\" may depend on its place";
+    for (std::uint64_t at = 0; at < note.descriptor.size(); at += sizeof(std::uint64_t))
+      group.relative_numbers.push_back(offset + at);
   }
   return {};
 }

@@ -40,6 +40,8 @@ struct Group {
   std::vector<std::size_t> segments;    ///< indices, in the input
   TablePlan plan = TablePlan::Notes;    ///< the least plan that may move it
   bool has_build_id = false;
+  /// File offsets, in the input, of numbers of 8 bytes that count from their own place, and so change when it does.
+  std::vector<std::uint64_t> relative_numbers;
 };
 
 /// Why bytes have to stay, as the end of a sentence: "section .init at 0x1000 cannot move".
