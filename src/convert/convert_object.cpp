@@ -47,18 +47,16 @@ std::uint32_t symbol_table_of(const FdeReferences& references, const elf::Image&
 object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const cfi::FrameSource& source,
                                       const emit::Dialect& dialect, const elf::Image& object) {
   const FdeReferences references = references_of(encoder, source);
-  const std::uint16_t machine = elf::machine_of(object).number;
+  const elf::Machine& machine = elf::machine_of(object);
   object::NewObjectSection section;
   section.name = elf::sframe_section.name;
   // The number came with the flag; older linkers know the section by its name, and gave it no type of its own.
   section.type = dialect.pc_relative_starts ? elf::sframe_section.type : std::uint32_t{SHT_PROGBITS};
   section.alignment = elf::sframe_section.alignment;
   section.bytes = encoder.encode_for_object(references.order);
-  // GNU as pads every section on s390x.
-  if (dialect.abi->abi == sframe::Abi::S390x)
-    section.bytes.resize(elf::align_up(section.bytes.size(), section.alignment));
+  if (machine.pads_object_sections) section.bytes.resize(elf::align_up(section.bytes.size(), section.alignment));
   section.symbol_table = symbol_table_of(references, object);
-  section.relocation_type = object::pc_relative_relocation(machine, dialect.version->start_size);
+  section.relocation_type = object::pc_relative_relocation(machine.number, dialect.version->start_size);
   for (std::size_t i = 0; i < references.order.size(); ++i) {
     const object::CodeReference& reference = references.fdes[references.order[i]].reference;
     section.relocations.push_back({encoder.start_field(i), reference.symbol, reference.addend});

@@ -9,7 +9,7 @@
 #include "object/sframe_sections.hpp"
 #include "readers/judge.hpp"
 #include "sframe/format.hpp"
-#include "sframe/rule_text.hpp"
+#include "sframe/names.hpp"
 #include "sframe_gen/check.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "sframe_gen/section.hpp"

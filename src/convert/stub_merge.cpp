@@ -8,7 +8,7 @@
 #include "cfi/frame_source.hpp"
 #include "convert/coverage.hpp"
 #include "emit/represent.hpp"
-#include "sframe/rule_text.hpp"
+#include "sframe/names.hpp"
 
 namespace sframe_gen::convert {
 

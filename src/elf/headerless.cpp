@@ -9,6 +9,7 @@
 
 #include "elf/dynamic_table.hpp"
 #include "elf/image.hpp"
+#include "elf/machine.hpp"
 #include "elf/new_section.hpp"
 #include "elf/records.hpp"
 #include "elf/undo/undo_record.hpp"
@@ -79,9 +80,10 @@ class DynamicSections {
     add(DT_JMPREL, size_by(DT_PLTRELSZ), sizeof(Elf64_Rela));
   }
 
-  /// gABI, chapter 5, "Hash Table". The s390x psABI has words of 8 bytes.
+  /// gABI, chapter 5, "Hash Table".
   std::optional<Hashes> plain_hashes(std::uint64_t address) const {
-    const std::uint64_t word = image_.header().e_machine == EM_S390 ? 8 : 4;
+    const Machine* const machine = find_machine(image_);
+    const std::uint64_t word = machine != nullptr ? machine->hash_word : 4;
     const auto bytes = loaded_bytes(image_, address, 2 * word);
     if (bytes.empty()) return {};
     ByteReader reader(bytes, image_.endian(), origin_);

@@ -86,7 +86,7 @@ constexpr std::array known_machines{
     // Kernels with pages of 4, 16 and 64 KiB are in use, and linkers lay files out for the largest.
     Machine{sframe::Abi::Aarch64Little, EM_AARCH64, Endian::Little, 0x10000, aarch64_pointers},
     Machine{sframe::Abi::Aarch64Big, EM_AARCH64, Endian::Big, 0x10000, aarch64_pointers},
-    Machine{sframe::Abi::S390x, EM_S390, Endian::Big, 0x1000, s390x_pointers},
+    Machine{sframe::Abi::S390x, EM_S390, Endian::Big, 0x1000, s390x_pointers, 8, true},
 };
 
 bool loads_share(const Image& image, std::uint64_t page) {

@@ -33,6 +33,8 @@ struct Machine {
   std::uint64_t largest_page;
   /// Relocations that store base + addend: the dynamic linker's pointers into the file itself.
   std::span<const std::uint32_t> pointer_relocations;
+  std::uint64_t hash_word = 4;        ///< bytes of a word of DT_HASH (gABI, chapter 5; the psABIs may differ)
+  bool pads_object_sections = false;  ///< GNU as fills every section up to its alignment
 };
 
 /// Null where SFrame has no ABI for the file's machine in its byte order.

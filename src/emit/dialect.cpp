@@ -20,15 +20,17 @@ bool writes_flexible(const OutputFormat& format, sframe::Abi abi) {
 
 Dialect make_dialect(const OutputFormat& format, sframe::Abi abi, const std::string& file) {
   const sframe::VersionTraits& version = sframe::traits_of(format.version);
-  if (abi == sframe::Abi::S390x && !version.has_s390x) {
-    throw Refused(file, "is for s390x, which " + std::string(version.name) + " has no identifier for");
+  const sframe::AbiTraits& traits = sframe::traits_of(abi);
+  if (!sframe::has_abi(version, traits)) {
+    throw Refused(
+        file, "is for " + std::string(traits.name) + ", which " + std::string(version.name) + " has no identifier for");
   }
-  if (abi == sframe::Abi::S390x && version.version == sframe::Version::V2 && !format.pc_relative_starts) {
-    throw Refused(file, "is for s390x, which readers of " + std::string(version.name) +
+  if (traits.came_with_erratum && version.version == traits.first_version && !format.pc_relative_starts) {
+    throw Refused(file, "is for " + std::string(traits.name) + ", which readers of " + std::string(version.name) +
                             " know since the errata that made function starts relative to their own field");
   }
   Dialect dialect;
-  dialect.abi = &sframe::traits_of(abi);
+  dialect.abi = &traits;
   dialect.version = &version;
   dialect.pc_relative_starts =
       version.version == sframe::Version::V3 || (version.version == sframe::Version::V2 && format.pc_relative_starts);

@@ -13,19 +13,15 @@ bool is_stack_slot(const sframe::Rule& rule) {
   return !rule.base_register && rule.dereferenced;
 }
 
-/// Up to version 2, s390x rows say "in that register" by an odd word; an odd offset would read as one.
-bool has_register_words(const Dialect& dialect) {
-  return dialect.abi->abi == sframe::Abi::S390x && dialect.version->has_register_words;
-}
-
 std::optional<Unrepresentable> obstacle_to_word(const sframe::Rule& rule, Unrepresentable needs_flexible,
                                                 const Dialect& dialect) {
   if (is_stack_slot(rule)) {
-    const bool reads_as_register = has_register_words(dialect) && rule.offset % 2 != 0;
+    const bool reads_as_register = sframe::has_register_words(*dialect.version, *dialect.abi) && rule.offset % 2 != 0;
     return reads_as_register ? std::optional(Unrepresentable::OffsetUnaligned) : std::nullopt;
   }
   const bool in_register = rule.base_register && !rule.dereferenced && rule.offset == 0;
-  return in_register && has_register_words(dialect) ? std::nullopt : std::optional(needs_flexible);
+  return in_register && sframe::has_register_words(*dialect.version, *dialect.abi) ? std::nullopt
+                                                                                   : std::optional(needs_flexible);
 }
 
 std::optional<Unrepresentable> obstacle_to_return_address(const sframe::RecoveryRules& recovery,
@@ -122,8 +118,7 @@ class RowRepresenter {
  private:
   std::variant<sframe::Rule, Unrepresentable> represent_formula(const cfi::Formula& formula,
                                                                 Unrepresentable bad_base) const {
-    if (formula.base && !sframe::is_machine_register(abi_.abi, static_cast<std::uint32_t>(*formula.base)))
-      return bad_base;
+    if (formula.base && !sframe::is_machine_register(abi_, static_cast<std::uint32_t>(*formula.base))) return bad_base;
     if (!fits_in_word(formula.offset)) return Unrepresentable::OffsetTooLarge;
     sframe::Rule rule{std::nullopt, static_cast<std::int32_t>(formula.offset), formula.dereferenced};
     if (formula.base) rule.base_register = static_cast<std::uint32_t>(*formula.base);
@@ -208,7 +203,7 @@ Representation represent_row(const cfi::Rules& written, const Dialect& dialect) 
 /// The expression stands for two plain rows, so all other columns must be as at a function's entry, and mean the same
 /// before the push and after it.
 Representation represent_plt(const cfi::PltStub& stub, const cfi::Rules& rules, const Dialect& dialect) {
-  if (dialect.abi->abi != sframe::Abi::Amd64 || stub.base != column(dialect.abi->stack_pointer))
+  if (!dialect.abi->return_address_is_pc || stub.base != column(dialect.abi->stack_pointer))
     return Unrepresentable::CfaIsExpression;
   PltEntries entries{{}, {}, stub.threshold};
   for (const bool pushed : {false, true}) {

@@ -65,7 +65,7 @@ void check_flags(std::uint8_t flags, const VersionTraits& version, const ByteRea
 
 const AbiTraits& known_abi(std::uint8_t identifier, const VersionTraits& version, const ByteReader& reader) {
   const AbiTraits* abi = find_abi(identifier);
-  if (abi == nullptr || (abi->abi == Abi::S390x && !version.has_s390x)) {
+  if (abi == nullptr || !has_abi(version, *abi)) {
     reader.fail(header::abi_at, "ABI is " + hex(identifier) + ", which is not defined in " + std::string(version.name));
   }
   if (abi->endian != reader.endian()) {
@@ -218,8 +218,7 @@ std::int32_t cfa_offset(WordReader& words, const AbiTraits& abi) {
 /// whose rows have no other way to say it, in the register whose number is in the word's upper bits.
 /// The word is at `start`.
 Rule saved_where(std::int32_t word, const WordReader& words, std::uint64_t start, const DecodingRules& rules) {
-  const bool register_words = rules.abi.abi == Abi::S390x && rules.version.has_register_words;
-  if (register_words && (word & 1) != 0) {
+  if (has_register_words(rules.version, rules.abi) && (word & 1) != 0) {
     if (word < 0) words.fail(start, "offset " + std::to_string(word) + " is odd, but names no register");
     return {.base_register = static_cast<std::uint32_t>(word) >> 1U, .offset = 0, .dereferenced = false};
   }

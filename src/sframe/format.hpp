@@ -140,15 +140,23 @@ namespace sframe_gen::sframe {
 /// What the ABI fixes (sections 2.2.1, 3.1).
 struct AbiTraits {
   Abi abi = Abi::Amd64;
+  std::string_view name;                      ///< "AMD64"
+  Version first_version = Version::CtfFrame;  ///< older ones have no identifier for it
+  bool came_with_erratum = false;             ///< its identifier came with erratum 1 of `first_version`
   Endian endian = Endian::Little;
   std::uint32_t stack_pointer = 0;  ///< DWARF register number, as those that follow
   std::uint32_t frame_pointer = 0;
-  std::uint32_t return_address = 0;  ///< the column a CIE returns by
+  std::uint32_t return_address = 0;   ///< the column a CIE returns by
+  bool return_address_is_pc = false;  ///< that column is no register, but stands for the PC
+  /// DWARF numbers, first and last, of registers that a reader can know the value of. Other columns are DWARF's own:
+  /// the PC, the state of signing.
+  std::array<std::array<std::uint32_t, 2>, 2> registers{};
   /// RA = *(CFA + this) where a row has no RA rule. 0: there is no such place, the RA is then still in its register.
   std::int8_t fixed_ra_offset = 0;
   /// A default row's words are CFA, RA, FP instead of CFA, FP.
   bool tracks_return_address = false;
   bool signs_return_address = false;    ///< has pointer authentication: the mangled bit and the B key mean something
+  bool has_register_words = false;      ///< in versions that have them, an odd word of a default row names a register
   bool pads_return_address = false;     ///< RA offset 0 in a default row: not saved, a place kept for the FP's (3.1.3)
   std::int32_t stack_pointer_bias = 0;  ///< the caller's SP = CFA + this
   std::int32_t stack_pointer_slot = 0;  ///< the caller's SP is also in memory at CFA + this; 0: nowhere
@@ -157,33 +165,46 @@ struct AbiTraits {
 };
 
 inline constexpr AbiTraits amd64_traits{.abi = Abi::Amd64,
+                                        .name = "AMD64",
                                         .stack_pointer = amd64_registers.stack_pointer,
                                         .frame_pointer = amd64_registers.frame_pointer,
                                         .return_address = amd64_registers.return_address,
+                                        .return_address_is_pc = true,
+                                        .registers = {{{0, 15}, {17, register_number_limit - 1}}},
                                         .fixed_ra_offset = -8};
 
+/// Registers: x0 to x30 and sp, v0 to v31; between them are pc, ELR_mode, RA_SIGN_STATE, TPIDRRO, VG, FFR, predicates.
 inline constexpr AbiTraits aarch64_traits{.abi = Abi::Aarch64Little,
+                                          .name = "AArch64",
                                           .stack_pointer = aarch64_registers.stack_pointer,
                                           .frame_pointer = aarch64_registers.frame_pointer,
                                           .return_address = aarch64_registers.return_address,
+                                          .registers = {{{0, 31}, {64, 95}}},
                                           .tracks_return_address = true,
                                           .signs_return_address = true};
 
 inline constexpr AbiTraits aarch64_big_traits = [] {
   AbiTraits traits = aarch64_traits;
   traits.abi = Abi::Aarch64Big;
+  traits.name = "AArch64 (big-endian)";
   traits.endian = Endian::Big;
   return traits;
 }();
 
 /// ELF Application Binary Interface, s390x Supplement, section 1.2.2 (stack frames): the CFA is the caller's r15 + 160;
-/// its register save area has r15 at byte 120.
+/// its register save area has r15 at byte 120. Registers: general, floating-point, control and access registers, vector
+/// registers; 64 and 65 are the PSW.
 inline constexpr AbiTraits s390x_traits{.abi = Abi::S390x,
+                                        .name = "s390x",
+                                        .first_version = Version::V2,
+                                        .came_with_erratum = true,
                                         .endian = Endian::Big,
                                         .stack_pointer = s390x_registers.stack_pointer,
                                         .frame_pointer = s390x_registers.frame_pointer,
                                         .return_address = s390x_registers.return_address,
+                                        .registers = {{{0, 63}, {68, 83}}},
                                         .tracks_return_address = true,
+                                        .has_register_words = true,
                                         .pads_return_address = true,
                                         .stack_pointer_bias = -160,
                                         .stack_pointer_slot = -40,
@@ -191,6 +212,8 @@ inline constexpr AbiTraits s390x_traits{.abi = Abi::S390x,
                                         .cfa_offset_unit = 8};
 
 inline constexpr std::array all_abis{aarch64_big_traits, aarch64_traits, amd64_traits, s390x_traits};
+/// Stands where there is no section.
+inline constexpr const AbiTraits& default_abi = amd64_traits;
 
 /// Returns null for a byte that no version's ABI has.
 constexpr const AbiTraits* find_abi(std::uint8_t identifier) {
@@ -204,9 +227,12 @@ constexpr const AbiTraits& traits_of(Abi abi) {
   return *find_abi(static_cast<std::uint8_t>(abi));
 }
 
-/// Whether `number` is a register that a reader can know the value of, not a column that only DWARF has: the PC, the
-/// state of signing.
-bool is_machine_register(Abi abi, std::uint32_t number);
+/// Whether `number` is one of AbiTraits::registers.
+constexpr bool is_machine_register(const AbiTraits& abi, std::uint32_t number) {
+  for (const auto& [first, last] : abi.registers)
+    if (first <= number && number <= last) return true;
+  return false;
+}
 
 }  // namespace sframe_gen::sframe
 
@@ -233,18 +259,26 @@ struct VersionTraits {
       UINT32_MAX;  ///< of a descriptor: its field has 16 bits in version 3 (2.3.2), 32 before
   bool marks_signal_frames = false;
   bool has_flexible_fdes = false;
-  /// s390x: an odd word of a default row is no offset, but names the register that a value is in.
-  bool has_register_words = false;
+  bool has_register_words = false;    ///< for ABIs that have them
   bool dumps_bare_registers = false;  ///< "r14", which a version with register offsets shows as "r14+0"
   bool has_repeat_size = false;       ///< PCMASK functions name the size of their block; else row starts are bit masks
   /// aarch64: a bit for rows with a signed return address, and one for functions that sign with key B. The text of
   /// version 1 lacks the latter; binutils 2.40 writes and reads it.
   bool has_mangled_ra = false;
-  bool has_s390x = false;
   bool frame_pointer_first = false;  ///< data words CFA, FP, RA instead of CFA, RA, FP
 
   constexpr std::uint32_t header_size() const { return has_auxiliary_header ? 28 : 27; }
 };
+
+/// Whether an odd word of a default row is no offset, but names the register that a value is in.
+constexpr bool has_register_words(const VersionTraits& version, const AbiTraits& abi) {
+  return version.has_register_words && abi.has_register_words;
+}
+
+/// Whether the version has an identifier for the ABI.
+constexpr bool has_abi(const VersionTraits& version, const AbiTraits& abi) {
+  return version.version >= abi.first_version;
+}
 
 /// Returns how many rows a section of `size` bytes may claim: descriptors may share one block of rows, so a few
 /// kilobytes could ask for billions of them.
@@ -309,7 +343,6 @@ constexpr VersionTraits version_2() {
   traits.known_flags = old_flags | flag::function_start_pc_relative;
   traits.descriptor_size = 20;
   traits.has_repeat_size = true;
-  traits.has_s390x = true;
   traits.has_register_words = true;
   return traits;
 }

@@ -5,7 +5,7 @@
 #include <optional>
 
 /// The DWARF numbers of registers, by machine: the only place that knows them. What they are called in messages is the
-/// business of sframe/rule_text.cpp.
+/// business of sframe/names.cpp.
 namespace sframe_gen {
 
 struct DwarfRegisters {

@@ -281,7 +281,7 @@ void SectionView::use_pages(std::span<PageSlot> slots) noexcept {
 }
 
 Abi SectionView::abi() const noexcept {
-  return fields_.abi != nullptr ? fields_.abi->abi : Abi::Amd64;
+  return (fields_.abi != nullptr ? *fields_.abi : default_abi).abi;
 }
 
 }  // namespace sframe_gen::sframe

@@ -58,7 +58,7 @@ class HeaderReader {
 
   ViewFault read_abi() {
     const AbiTraits* const abi = find_abi(byte_at(header::abi_at));
-    if (abi == nullptr || abi->endian != header_.fields.endian || (abi->abi == Abi::S390x && !traits_->has_s390x)) {
+    if (abi == nullptr || abi->endian != header_.fields.endian || !has_abi(*traits_, *abi)) {
       return {ViewProblem::WrongAbi, header::abi_at};
     }
     header_.fields.abi = abi;

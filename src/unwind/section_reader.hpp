@@ -244,8 +244,7 @@ class RuleReader {
   /// Reads an FP or RA word of a default row: an offset from the CFA, or on s390x up to version 2 the register whose
   /// number is in the word's upper bits.
   bool read_saved_where(std::int32_t word, UnwindRule& rule) const {
-    const bool register_words = traits.has_register_words && abi_.abi == Abi::S390x;
-    if (register_words && (word & 1) != 0) {
+    if (has_register_words(traits, abi_) && (word & 1) != 0) {
       if (word < 0) return false;
       rule = {static_cast<std::uint32_t>(word) >> 1U, 0, false};
       return true;

@@ -52,7 +52,7 @@ class GivenRows {
 
   using Place = RowCache::Place;
 
-  const sframe::AbiTraits& abi() const { return abi_ != nullptr ? *abi_ : sframe::amd64_traits; }
+  const sframe::AbiTraits& abi() const { return abi_ != nullptr ? *abi_ : sframe::default_abi; }
 
   Stop find(std::uint64_t pc, Place& place, PackedRow& row) const {
     if (remembered_.find(pc, row, place)) return abi_ != nullptr ? Stop::Stepped : Stop::BadSection;

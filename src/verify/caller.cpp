@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "sframe/format.hpp"
-#include "sframe/rule_text.hpp"
+#include "sframe/names.hpp"
 #include "support/bytes.hpp"
 #include "verify/proofs.hpp"
 

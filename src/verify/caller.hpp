@@ -20,9 +20,9 @@ namespace sframe_gen::verify {
 class SyntheticContext {
  public:
   SyntheticContext(std::uint64_t pc, const sframe::AbiTraits& abi)
-      : pc_(pc), pc_column_(abi.abi == sframe::Abi::Amd64 ? abi.return_address : no_column) {}
+      : pc_(pc), pc_column_(abi.return_address_is_pc ? abi.return_address : no_column) {}
 
-  /// `number` is a DWARF register number; column 16 of AMD64 holds the PC, as GNU ld's PLT expression expects.
+  /// `number` is a DWARF register number; a column that stands for the PC holds it, as GNU ld's PLT expression expects.
   std::uint64_t register_value(std::uint64_t number) const {
     if (number != pc_column_) return mix(number + 0x7265670000000000);
     pc_was_read_ = true;

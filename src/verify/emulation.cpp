@@ -11,9 +11,8 @@
 
 #include "elf/dynamic_table.hpp"
 #include "elf/image.hpp"
-#include "sframe/rule_text.hpp"
+#include "sframe/names.hpp"
 #include "verify/caller.hpp"
-#include "verify/padding.hpp"
 
 namespace sframe_gen::verify {
 
@@ -88,9 +87,6 @@ std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Ima
 
 namespace {
 
-/// Code that is not known ends at the latest here, from the section's start: no stub is shorter.
-constexpr std::uint64_t smallest_stub = 8;
-
 bool is_plain_code(const elf::Section& section) {
   constexpr std::array names{".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt", ".init", ".fini"};
   return section.header.sh_type == SHT_PROGBITS && (section.header.sh_flags & SHF_EXECINSTR) != 0 &&
@@ -109,50 +105,11 @@ Caller outermost() {
   return caller;
 }
 
-/// Zeros that `code` begins with, in whole instructions' places, which linkers leave between sections. No more than
-/// an Instruction can say.
-std::uint8_t zeros_before(std::span<const std::byte> code, sframe::Abi abi) {
-  constexpr std::size_t most = 128;
-  const auto looked_at = code.first(std::min(code.size(), most));
-  const auto end = std::ranges::find_if(looked_at, [](std::byte byte) { return byte != std::byte{}; });
-  const auto zeros = static_cast<std::size_t>(end - looked_at.begin());
-  const std::size_t alignment = abi == sframe::Abi::Amd64 ? 1 : abi == sframe::Abi::S390x ? 2 : 4;
-  return static_cast<std::uint8_t>(zeros - zeros % alignment);
-}
-
-/// What stands at `at` and is no instruction that is known, up to where one may be.
-Instruction between_instructions(std::span<const std::byte> code, std::uint64_t at, bool is_entry, sframe::Abi abi) {
-  Instruction bytes;
-  bytes.flow = Flow::Trap;
-  bytes.is_padding = is_entry;
-  // s390x: the number of the symbol stands behind the jump, and may begin with zeros.
-  const bool may_be_number = abi == sframe::Abi::S390x && at != 0;
-  if (is_entry && !may_be_number) bytes.size = zeros_before(code.subspan(at), abi);
-  if (bytes.size != 0) return bytes;
-  const std::uint64_t next = std::min<std::uint64_t>(at / smallest_stub * smallest_stub + smallest_stub, code.size());
-  bytes.size = static_cast<std::uint8_t>(next - at);
-  bytes.is_padding = is_entry && bytes.size < smallest_stub;
-  return bytes;
-}
-
 bool goes_on(Flow flow) {
   return flow == Flow::Next || flow == Flow::Branch || flow == Flow::Call;
 }
 
 }  // namespace
-
-std::optional<Instruction> decode_instruction(std::span<const std::byte> code, std::uint64_t address, sframe::Abi abi) {
-  switch (abi) {
-    case sframe::Abi::Amd64:
-      return decode_amd64(code, address);
-    case sframe::Abi::Aarch64Big:
-    case sframe::Abi::Aarch64Little:
-      return decode_aarch64(code, address);
-    case sframe::Abi::S390x:
-      return decode_s390x(code, address);
-  }
-  return std::nullopt;
-}
 
 Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const Range> more,
                      std::span<const std::uint64_t> starts)
@@ -231,7 +188,7 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
     } else {
       const auto start = std::ranges::upper_bound(starts, address + at);
       const std::uint64_t end = start == starts.end() ? code.size() : std::min(code.size(), *start - address);
-      place.instruction = between_instructions(code.first(end), at, place.is_entry, abi_.abi);
+      place.instruction = bytes_between_instructions(code.first(end), at, place.is_entry, abi_.abi);
       falls_in = false;
       const bool at_start = start != starts.end() && at + place.instruction.size == end;
       after_unknown = !place.instruction.is_padding && !at_start;

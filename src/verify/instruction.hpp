@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
+#include "elf/image.hpp"
 #include "sframe_gen/format.hpp"
 
 /// What single instructions do to the few registers that unwinding turns on. This judges rows that come from
@@ -43,6 +45,26 @@ struct Instruction {
 /// The instruction at the front of `code`, which stands at `address`. No value: one that this does not know, or that
 /// changes a register which nothing here follows.
 std::optional<Instruction> decode_instruction(std::span<const std::byte> code, std::uint64_t address, sframe::Abi abi);
+
+/// The bytes at `code[at]`, which are no known instruction, up to where one may be. Zeros and what is too short for a
+/// stub are padding if nothing goes on to them (`is_entry`). `code` begins where a section of stubs does.
+Instruction bytes_between_instructions(std::span<const std::byte> code, std::uint64_t at, bool is_entry,
+                                       sframe::Abi abi);
+
+/// Whether [begin, end) of the file's code holds nothing that a program would run: instructions that do nothing or
+/// trap, and zeros. A compact section's rows may go on over such PCs between functions. Decodes instructions, where
+/// what wrote the section compares with a list: the judge shares no code with the judged.
+bool is_padding(const elf::Image& image, sframe::Abi abi, std::uint64_t begin, std::uint64_t end);
+
+/// Where such instructions end that begin at `begin` and go on to `end` at least, and to `limit` at most. No value:
+/// something else is there.
+std::optional<std::uint64_t> padding_end(const elf::Image& image, sframe::Abi abi, std::uint64_t begin,
+                                         std::uint64_t end, std::uint64_t limit);
+
+// Each machine's.
+
+/// Bytes of the instruction that `code` begins with, if it does nothing or traps; else 0. May be more than there are.
+std::size_t idle_size_on_amd64(std::span<const std::byte> code);
 
 std::optional<Instruction> decode_amd64(std::span<const std::byte> code, std::uint64_t address);
 std::optional<Instruction> decode_aarch64(std::span<const std::byte> code, std::uint64_t address);

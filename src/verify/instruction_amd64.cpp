@@ -3,7 +3,6 @@
 
 #include "support/endian.hpp"
 #include "verify/instruction.hpp"
-#include "verify/padding.hpp"
 
 /// Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
 namespace sframe_gen::verify {
@@ -62,7 +61,7 @@ class Decoder {
 
   /// nop of all lengths, and int3.
   std::optional<Instruction> padding() const {
-    const std::size_t size = idle_size(code_, sframe::Abi::Amd64);
+    const std::size_t size = idle_size_on_amd64(code_);
     if (size == 0 || size > code_.size()) return std::nullopt;
     const Flow flow = starts({0xcc}) ? Flow::Trap : Flow::Next;
     return Instruction{.size = static_cast<std::uint8_t>(size), .flow = flow, .is_padding = true};

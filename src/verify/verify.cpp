@@ -18,8 +18,8 @@
 #include "verify/caller.hpp"
 #include "verify/emulation.hpp"
 #include "verify/frame_sections.hpp"
+#include "verify/instruction.hpp"
 #include "verify/libdwarf.hpp"
-#include "verify/padding.hpp"
 
 namespace sframe_gen::verify {
 

@@ -1,12 +1,12 @@
 // The verifier's own reading of what stands between functions.
 
-#include "verify/padding.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "verify/instruction.hpp"
 
 namespace sframe_gen::test {
 namespace {

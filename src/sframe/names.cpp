@@ -1,10 +1,18 @@
-#include "sframe/rule_text.hpp"
+#include "sframe/names.hpp"
 
 #include <array>
 
 #include "support/dwarf_registers.hpp"
 
 namespace sframe_gen::sframe {
+
+std::string_view name_of(Version version) {
+  return traits_of(version).name;
+}
+
+std::string_view name_of(Abi abi) {
+  return traits_of(abi).name;
+}
 
 namespace {
 

@@ -1,7 +1,6 @@
-#include "verify/padding.hpp"
+#include "verify/instruction.hpp"
 
-#include <cstddef>
-#include <span>
+#include <algorithm>
 
 #include "support/endian.hpp"
 
@@ -46,18 +45,6 @@ std::size_t operand_size(unsigned modrm, unsigned sib) {
   return 1 + sib_size + displacement;
 }
 
-/// Size of the instruction that `code` begins with, if it does nothing or traps; else 0.
-std::size_t idle_on_amd64(Code code) {
-  if (byte_at(code, 0) == 0xcc) return 1;
-  std::size_t opcode = 0;
-  while (byte_at(code, opcode) == 0x66 || byte_at(code, opcode) == 0x2e) ++opcode;
-  if (byte_at(code, opcode) == 0x90) return opcode + 1;
-  if (byte_at(code, opcode) != 0x0f || byte_at(code, opcode + 1) != 0x1f) return 0;
-  const unsigned modrm = byte_at(code, opcode + 2);
-  if (modrm > 0xff || (modrm >> 3U & 7U) != 0) return 0;
-  return opcode + 2 + operand_size(modrm, byte_at(code, opcode + 3));
-}
-
 std::size_t idle_on_aarch64(Code code) {
   if (code.size() < 4) return 0;
   const auto word = load<std::uint32_t>(code, Endian::Little);
@@ -78,28 +65,77 @@ std::size_t idle_on_s390x(Code code) {
   return by_register || by_address || relative ? sizes[first >> 6U] : 0;
 }
 
-}  // namespace
+struct Machine {
+  std::optional<Instruction> (*decode)(Code code, std::uint64_t address);
+  std::size_t (*idle_size)(Code code);
+  std::size_t alignment;              ///< of instructions
+  bool has_numbers_in_stubs = false;  ///< a symbol's number after the jump of an entry, which may begin with zeros
+};
 
-std::size_t idle_size(Code code, sframe::Abi abi) {
+Machine machine_of(sframe::Abi abi) {
   switch (abi) {
     case sframe::Abi::Amd64:
-      return idle_on_amd64(code);
+      return {decode_amd64, idle_size_on_amd64, 1};
     case sframe::Abi::Aarch64Big:
     case sframe::Abi::Aarch64Little:
-      return idle_on_aarch64(code);
+      return {decode_aarch64, idle_on_aarch64, 4};
     case sframe::Abi::S390x:
-      return idle_on_s390x(code);
+      return {decode_s390x, idle_on_s390x, 2, true};
   }
-  return 0;
+  return {};
+}
+
+/// Zeros that `code` begins with, in whole instructions' places, which linkers leave between sections. No more than
+/// an Instruction can say.
+std::uint8_t zeros_before(Code code, std::size_t alignment) {
+  constexpr std::size_t most = 128;
+  const auto looked_at = code.first(std::min(code.size(), most));
+  const auto end = std::ranges::find_if(looked_at, [](std::byte byte) { return byte != std::byte{}; });
+  const auto zeros = static_cast<std::size_t>(end - looked_at.begin());
+  return static_cast<std::uint8_t>(zeros - zeros % alignment);
+}
+
+}  // namespace
+
+std::size_t idle_size_on_amd64(Code code) {
+  if (byte_at(code, 0) == 0xcc) return 1;
+  std::size_t opcode = 0;
+  while (byte_at(code, opcode) == 0x66 || byte_at(code, opcode) == 0x2e) ++opcode;
+  if (byte_at(code, opcode) == 0x90) return opcode + 1;
+  if (byte_at(code, opcode) != 0x0f || byte_at(code, opcode + 1) != 0x1f) return 0;
+  const unsigned modrm = byte_at(code, opcode + 2);
+  if (modrm > 0xff || (modrm >> 3U & 7U) != 0) return 0;
+  return opcode + 2 + operand_size(modrm, byte_at(code, opcode + 3));
+}
+
+std::optional<Instruction> decode_instruction(Code code, std::uint64_t address, sframe::Abi abi) {
+  return machine_of(abi).decode(code, address);
+}
+
+Instruction bytes_between_instructions(Code code, std::uint64_t at, bool is_entry, sframe::Abi abi) {
+  /// Code that is not known ends at the latest here, from the section's start: no stub is shorter.
+  constexpr std::uint64_t smallest_stub = 8;
+  const Machine machine = machine_of(abi);
+  Instruction bytes;
+  bytes.flow = Flow::Trap;
+  bytes.is_padding = is_entry;
+  const bool may_be_number = machine.has_numbers_in_stubs && at != 0;
+  if (is_entry && !may_be_number) bytes.size = zeros_before(code.subspan(at), machine.alignment);
+  if (bytes.size != 0) return bytes;
+  const std::uint64_t next = std::min<std::uint64_t>(at / smallest_stub * smallest_stub + smallest_stub, code.size());
+  bytes.size = static_cast<std::uint8_t>(next - at);
+  bytes.is_padding = is_entry && bytes.size < smallest_stub;
+  return bytes;
 }
 
 std::optional<std::uint64_t> padding_end(const elf::Image& image, sframe::Abi abi, std::uint64_t begin,
                                          std::uint64_t end, std::uint64_t limit) {
   Code code = code_at(image, begin, limit);
   if (code.empty()) return std::nullopt;
+  const Machine machine = machine_of(abi);
   std::uint64_t at = begin;
   while (at < end) {
-    std::size_t size = idle_size(code, abi);
+    std::size_t size = machine.idle_size(code);
     if (size == 0 && code[0] == std::byte{0}) size = 1;
     if (size == 0 || size > code.size()) return std::nullopt;
     code = code.subspan(size);
