@@ -1,5 +1,3 @@
-#include "cli/launch.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -8,10 +6,10 @@
 #include <optional>
 
 #include "cli/report/text.hpp"
+#include "cli/run.hpp"
 #include "convert/convert_file.hpp"
 #include "elf/image.hpp"
-#include "launch/compilation.hpp"
-#include "launch/process.hpp"
+#include "launch/compiler.hpp"
 #include "sframe_gen/convert.hpp"
 #include "support/mapped_file.hpp"
 #include "support/text.hpp"

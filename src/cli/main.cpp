@@ -3,7 +3,6 @@
 #include <csignal>
 #include <iostream>
 
-#include "cli/launch.hpp"
 #include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "command_line/program.hpp"

@@ -1,4 +1,4 @@
-#include "launch/compilation.hpp"
+#include "launch/compiler.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "sframe_gen/error.hpp"
+
 namespace sframe_gen::launch {
 
 /// The arguments with every @FILE replaced by what FILE says, as gcc and clang read it: words part at white space,
@@ -18,5 +20,25 @@ std::vector<std::string> expand_response_files(const std::vector<std::string>& a
 /// Command lines are those of gcc and clang, with or without a launcher such as ccache before the compiler. Look at the
 /// files afterwards: a compiler that was asked for its version, say, writes none of them.
 std::vector<std::filesystem::path> objects_made_by(const std::vector<std::string>& command);
+
+/// The command cannot be started.
+class CannotStart : public SystemFailure {
+ public:
+  CannotStart(const std::string& program, int error_number);
+
+  /// What a shell would end with: 127 if there is no such program, 126 otherwise.
+  int exit_status() const { return exit_status_; }
+
+ private:
+  int exit_status_;
+};
+
+/// Becomes the command. Returns only by throwing CannotStart.
+[[noreturn]] void become(const std::vector<std::string>& command);
+
+/// Runs the command and returns its exit status. Standard streams, the environment and open files are the command's, as
+/// if nothing stood between it and the caller; signals that ask this process to end are passed on, and if one ends the
+/// command it ends this process as well. Throws CannotStart.
+int run(const std::vector<std::string>& command);
 
 }  // namespace sframe_gen::launch
