@@ -6,7 +6,6 @@
 #include <exception>
 #include <new>
 #include <optional>
-#include <ostream>
 #include <span>
 #include <vector>
 
@@ -35,6 +34,23 @@ void write_emitted(const std::string& contents, const std::filesystem::path& fil
   files::replace_file(output, {&bytes, 1}, MappedFile(file), files::AtomicFile::New::LikeAny);
 }
 
+void Output::write_error(const std::string& text) {
+  out().flush();
+  if (when_ == When::AtOnce) {
+    std::cerr << text;
+  } else {
+    parts_.push_back({std::exchange(kept_, {}).str(), text});
+  }
+}
+
+void Output::print() {
+  for (const Part& part : parts_) {
+    std::cout << part.out << std::flush;
+    std::cerr << part.error;
+  }
+  std::cout << kept_.str();
+}
+
 using convert::FileKind;
 
 namespace {
@@ -48,8 +64,8 @@ std::string reason_of(const std::string& file, std::string text) {
 /// The work on one file.
 class FileWork {
  public:
-  FileWork(const Options& options, std::ostream& out, std::ostream& err, command_line::Progress* progress)
-      : options_(options), out_(out), err_(err), progress_(progress) {}
+  FileWork(const Options& options, Output& output, command_line::Progress* progress)
+      : options_(options), output_(output), out_(output.out()), progress_(progress) {}
 
   FileResult run(const Subject& subject) {
     const std::string file = subject.file.string();
@@ -153,7 +169,7 @@ class FileWork {
       clear_progress();
       report();
     } catch (const std::bad_alloc&) {
-      err_ << "sframe-gen: warning: there is no memory for the report; the file is done\n";
+      output_.write_error("sframe-gen: warning: there is no memory for the report; the file is done\n");
     }
   }
 
@@ -302,7 +318,7 @@ class FileWork {
 
   /// Whether standard output is for a section.
   bool is_piped() const { return options_.action == Action::Emit && !options_.output && !options_.convert.dry_run; }
-  std::ostream& report() const { return is_piped() ? err_ : out_; }
+  std::ostream& report() const { return is_piped() ? std::cerr : out_; }
   bool json() const { return options_.report == ReportFormat::Json; }
 
   void count(const Outcome& outcome) {
@@ -332,13 +348,12 @@ class FileWork {
 
   void message(const char* severity, const std::string& text) {
     clear_progress();
-    out_.flush();
-    err_ << "sframe-gen: " << severity << ": " << printable(text) << '\n';
+    output_.write_error(std::string("sframe-gen: ") + severity + ": " + printable(text) + '\n');
   }
 
   const Options& options_;
+  Output& output_;
   std::ostream& out_;
-  std::ostream& err_;
   command_line::Progress* progress_;
   std::vector<TriedPlan> plans_;
   FileResult result_;
@@ -346,9 +361,8 @@ class FileWork {
 
 }  // namespace
 
-FileResult work_on(const Subject& subject, const Options& options, std::ostream& out, std::ostream& err,
-                   command_line::Progress* progress) {
-  return FileWork(options, out, err, progress).run(subject);
+FileResult work_on(const Subject& subject, const Options& options, Output& output, command_line::Progress* progress) {
+  return FileWork(options, output, progress).run(subject);
 }
 
 namespace {

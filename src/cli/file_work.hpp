@@ -2,7 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <iosfwd>
+#include <iostream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,10 +31,33 @@ struct FileResult {
   std::int64_t growth = 0;  ///< bytes of the file
 };
 
-/// Does what the options ask for to one file. What it has to say goes to `out` and `err`. `progress` shows how far the
-/// work inside the file is; null where other files are at work as well.
-FileResult work_on(const Subject& subject, const Options& options, std::ostream& out, std::ostream& err,
-                   command_line::Progress* progress);
+/// The program's output from the work on a file. While other files are at work as well, it is kept in its order until
+/// it is the file's turn.
+class Output {
+ public:
+  enum class When : std::uint8_t { AtOnce, Later };
+
+  explicit Output(When when) : when_(when) {}
+
+  std::ostream& out() { return when_ == When::AtOnce ? std::cout : kept_; }
+  /// Writes to standard error, after all that was written to out().
+  void write_error(const std::string& text);
+  /// Prints what is kept.
+  void print();
+
+ private:
+  struct Part {
+    std::string out, error;
+  };
+
+  When when_;
+  std::ostringstream kept_;
+  std::vector<Part> parts_;  ///< before what is in `kept_`
+};
+
+/// Does what the options ask for to one file. `progress` shows how far the work inside the file is; null where other
+/// files are at work as well.
+FileResult work_on(const Subject& subject, const Options& options, Output& output, command_line::Progress* progress);
 
 /// What became of all files of a run.
 class Totals {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -21,30 +21,6 @@
 #include "support/workers.hpp"
 
 namespace sframe_gen::cli {
-
-void Transcript::print() {
-  for (const Part& part : parts_) {
-    if (part.target == Target::Error) std::cout.flush();
-    (part.target == Target::Error ? std::cerr : std::cout) << part.text;
-  }
-  parts_.clear();
-}
-
-std::string& Transcript::end_of(Target target) {
-  if (parts_.empty() || parts_.back().target != target) parts_.push_back({target, {}});
-  return parts_.back().text;
-}
-
-Transcript::Buffer::int_type Transcript::Buffer::overflow(int_type byte) {
-  if (!traits_type::eq_int_type(byte, traits_type::eof()))
-    transcript_.end_of(target_) += traits_type::to_char_type(byte);
-  return traits_type::not_eof(byte);
-}
-
-std::streamsize Transcript::Buffer::xsputn(const char* text, std::streamsize size) {
-  transcript_.end_of(target_).append(text, static_cast<std::size_t>(size));
-  return size;
-}
 
 namespace {
 
@@ -191,17 +167,16 @@ class Run {
     const unsigned jobs = job_count();
     if (subjects_.size() > 1) progress_.start(sizes);
     if (jobs == 1) return one_after_the_other();
-    std::vector<std::unique_ptr<Transcript>> transcripts(subjects_.size());
+    std::vector<std::optional<Output>> outputs(subjects_.size());
     std::vector<FileResult> results(subjects_.size());
     std::size_t done = 0;
     const auto work = [&](std::size_t i) {
-      transcripts[i] = std::make_unique<Transcript>();
-      results[i] = work_on(subjects_[i], options_, transcripts[i]->out(), transcripts[i]->err(), nullptr);
+      results[i] = work_on(subjects_[i], options_, outputs[i].emplace(Output::When::Later), nullptr);
     };
     const auto finish = [&](std::size_t i) {
       progress_.clear();
-      transcripts[i]->print();
-      transcripts[i].reset();
+      outputs[i]->print();
+      outputs[i].reset();
       totals_.add(std::exchange(results[i], {}));
       ++done;
     };
@@ -210,9 +185,10 @@ class Run {
   }
 
   void one_after_the_other() {
+    Output output(Output::When::AtOnce);
     for (std::size_t i = 0; i < subjects_.size(); ++i) {
       if (subjects_.size() > 1) progress_.show_file(i, subjects_[i].file.string());
-      totals_.add(work_on(subjects_[i], options_, std::cout, std::cerr, &progress_));
+      totals_.add(work_on(subjects_[i], options_, output, &progress_));
     }
   }
 
