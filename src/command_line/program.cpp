@@ -10,6 +10,7 @@
 
 #include "command_line/options.hpp"
 #include "support/text.hpp"
+#include "support/workers.hpp"
 
 namespace sframe_gen::command_line {
 
@@ -27,6 +28,7 @@ std::int64_t now_ms() {
 
 int run_program(const char* program, const std::function<int()>& run) noexcept {
   try {
+    keep_workers_beside_caller();
     const int status = run();
     std::cout.flush();
     if (std::cout) return status;

@@ -26,9 +26,9 @@ struct Async::Task {
 
 namespace {
 
-/// Keeps a thread off the caller's processor, if there is another. Some kernels, to let other processors sleep, queue a
-/// new thread on its creator's until the time slice of that ends: 2 ms, longer than most work here. They would also
-/// bring it back there.
+std::atomic<bool> kept_beside_caller = false;
+
+/// Keeps a thread off the caller's processor, if there is another.
 void place_beside_caller(std::thread& thread) {
   cpu_set_t others;
   const int own = ::sched_getcpu();
@@ -36,6 +36,16 @@ void place_beside_caller(std::thread& thread) {
   CPU_CLR(static_cast<unsigned>(own), &others);
   if (CPU_COUNT(&others) != 0) ::pthread_setaffinity_np(thread.native_handle(), sizeof others, &others);
 }
+
+/// Has a destructor that runs when the thread ends. Until then, the C library does not unload the module whose code
+/// that is, even after dlclose(): workers sleep in it for ever.
+struct KeepsModule {
+  KeepsModule() = default;
+  ~KeepsModule() { ended = true; }
+  KeepsModule(const KeepsModule&) = delete;
+  KeepsModule& operator=(const KeepsModule&) = delete;
+  volatile bool ended = false;
+};
 
 }  // namespace
 
@@ -54,7 +64,7 @@ class Workers {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
     if (tasks_.size() <= idle_) return given_.notify_one();
-    if (threads_ < most_) start_thread(true);
+    if (threads_ < most_) start_thread(kept_beside_caller);
   }
 
   std::size_t start(std::size_t count) {
@@ -102,6 +112,7 @@ class Workers {
   }
 
   void run() {
+    thread_local const KeepsModule keeps_module;
     std::unique_lock lock(mutex_);
     for (;;) {
       ++idle_;
@@ -177,6 +188,10 @@ void parallel_for(std::size_t count, std::size_t workers,
   run(0);
   // All work is done or under way: what has not begun has nothing to do.
   for (Async& other : others) other.get_if_begun();
+}
+
+void keep_workers_beside_caller() {
+  kept_beside_caller = true;
 }
 
 std::size_t start_workers(std::size_t count) {

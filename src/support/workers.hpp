@@ -57,6 +57,12 @@ void parallel_for(std::size_t count, std::size_t workers,
 /// threads start when there is work for them, one less than there are processors.
 std::size_t start_workers(std::size_t count);
 
+/// Keeps the workers that are started from now on off the processor of the thread that starts them. Some kernels, to
+/// let other processors sleep, queue a new thread on its creator's until the time slice of that ends, and bring it back
+/// there: 2 ms, longer than most work here. For programs of short life: the workers stay off that processor for good,
+/// and their creator may have moved on.
+void keep_workers_beside_caller();
+
 /// Calls `work` in a thread that ends with it, for callers that need what the kernel does when a thread ends. Throws
 /// what `work` threw, or std::system_error if the system gives no thread.
 void call_in_own_thread(const std::function<void()>& work);

@@ -1,5 +1,6 @@
 #include "support/workers.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -187,6 +188,17 @@ TEST(ParallelFor, UsesSeveralThreadsAtOnce) {
     ++begun;
     while (begun < 2) std::this_thread::yield();
   });
+}
+
+TEST(Workers, KeepTheCodeOfAModuleThatIsClosed) {
+  constexpr const char* path = SFRAME_GEN_BUILD_DIR "/tests/worker-module.so";
+  void* const module = ::dlopen(path, RTLD_NOW);
+  ASSERT_NE(module, nullptr) << ::dlerror();
+  const auto work = reinterpret_cast<int (*)()>(::dlsym(module, "work_in_a_worker"));
+  ASSERT_NE(work, nullptr);
+  EXPECT_EQ(work(), 1);
+  ASSERT_EQ(::dlclose(module), 0);
+  EXPECT_NE(::dlopen(path, RTLD_NOW | RTLD_NOLOAD), nullptr);
 }
 
 TEST(CallInOwnThread, EndsWithItsThreadAndThrowsWhatTheWorkThrew) {
