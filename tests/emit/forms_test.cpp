@@ -186,7 +186,7 @@ TEST(EncodeFreS390x, WideWordsAreBigEndian) {
   EXPECT_EQ(encoded_for(s390x, {on(15, 160 + 8 * 0x1234), at_cfa(-48), {}, false}), "04 25 12 34 ff d0");
 }
 
-cfi::Rules sp_plus(std::int64_t offset) {
+cfi::Rules cfa_from_sp(std::int64_t offset) {
   return {cfi::Formula{cfi::amd64::rsp, offset, false}, {}, {}, cfi::Formula{std::nullopt, -8, true}};
 }
 
@@ -213,10 +213,11 @@ TEST(RuleForms, RulesThatMeanTheSameShareAForm) {
   cfi::RuleTable rules;
   emit::Forms forms(amd64_v3);
   emit::RuleForms rule_forms(rules, forms);
-  cfi::Rules by_register = sp_plus(24), by_cfa = sp_plus(24);
+  cfi::Rules by_register = cfa_from_sp(24), by_cfa = cfa_from_sp(24);
   by_register.frame_pointer = cfi::Formula{cfi::amd64::rsp, 8, true};
   by_cfa.frame_pointer = cfi::Formula{std::nullopt, -16, true};
-  const cfi::RuleId first = rules.intern(by_register), second = rules.intern(by_cfa), other = rules.intern(sp_plus(32));
+  const cfi::RuleId first = rules.intern(by_register), second = rules.intern(by_cfa),
+                    other = rules.intern(cfa_from_sp(32));
   EXPECT_NE(first, second);
   const auto form_of = [&](cfi::RuleId rule) { return std::get<emit::RowForm>(rule_forms.of(rule)).form; };
   EXPECT_NE(form_of(other), form_of(first));
@@ -241,8 +242,8 @@ TEST(RuleForms, PltEntriesHaveTwo) {
       rules.intern({cfi::PltStub{cfi::amd64::rsp, 8, 11}, {}, {}, cfi::Formula{std::nullopt, -8, true}});
   const auto plt = std::get<emit::PltForms>(rule_forms.of(stub));
   EXPECT_EQ(plt.threshold, 11U);
-  EXPECT_EQ(std::get<emit::RowForm>(rule_forms.of(rules.intern(sp_plus(8)))).form, plt.before);
-  EXPECT_EQ(std::get<emit::RowForm>(rule_forms.of(rules.intern(sp_plus(16)))).form, plt.after);
+  EXPECT_EQ(std::get<emit::RowForm>(rule_forms.of(rules.intern(cfa_from_sp(8)))).form, plt.before);
+  EXPECT_EQ(std::get<emit::RowForm>(rule_forms.of(rules.intern(cfa_from_sp(16)))).form, plt.after);
 }
 
 // Threads number rules in any order, and ask for forms of theirs and of others.
@@ -256,7 +257,7 @@ TEST(RuleForms, AreTheSameInAllThreads) {
   for (std::vector<emit::FormId>& own : found)
     threads.emplace_back([&] {
       for (std::int64_t i = 0; i < count; ++i) {
-        const emit::FormId form = std::get<emit::RowForm>(rule_forms.of(rules.intern(sp_plus(i)))).form;
+        const emit::FormId form = std::get<emit::RowForm>(rule_forms.of(rules.intern(cfa_from_sp(i)))).form;
         own.push_back(form);
         const RecoveryRules recovery{on(7, static_cast<std::int32_t>(i)), {}, {}, false};
         ASSERT_EQ(forms[form].in_default, emit::encode_tail(recovery, FdeType::Default, amd64_v3));
