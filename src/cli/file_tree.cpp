@@ -1,5 +1,6 @@
 #include "cli/file_tree.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -14,6 +15,14 @@
 namespace sframe_gen::cli {
 
 namespace {
+
+/// Returns whether another file system begins at a path. A file's device may differ from its directory's all the same:
+/// an overlay tells the device of the layer that has the file.
+bool is_mounted(const std::filesystem::path& path) {
+  struct statx status {};
+  return ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &status) == 0 &&
+         (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
 
 class Walk {
  public:
@@ -46,18 +55,20 @@ class Walk {
 
   void entry(const std::filesystem::path& path, const std::string& below) {
     struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0 || status.st_dev != device_) return;
-    if (S_ISDIR(status.st_mode)) return folder(path, below + '/');
-    if (S_ISREG(status.st_mode) && !is_excluded(below)) file(path, status);
+    if (::lstat(path.c_str(), &status) != 0) return;
+    const bool same_device = status.st_dev == device_;
+    if (S_ISDIR(status.st_mode) && same_device) return folder(path, below + '/');
+    if (!S_ISREG(status.st_mode) || is_excluded(below)) return;
+    if (same_device || !is_mounted(path)) file(path, status);
   }
 
   void file(const std::filesystem::path& path, const struct stat& status) {
-    if (const auto known = first_of_.find(status.st_ino); known != first_of_.end()) {
+    if (const auto known = first_of_.find({status.st_dev, status.st_ino}); known != first_of_.end()) {
       found_.subjects[known->second].other_names.push_back(path);
       return;
     }
     if (!counts(path)) return;
-    if (status.st_nlink > 1) first_of_[status.st_ino] = found_.subjects.size();
+    if (status.st_nlink > 1) first_of_[{status.st_dev, status.st_ino}] = found_.subjects.size();
     found_.subjects.push_back({path, static_cast<std::uint64_t>(status.st_size), {}, status.st_nlink});
   }
 
@@ -81,7 +92,7 @@ class Walk {
   std::filesystem::path root_;
   const TreeFilter& filter_;
   dev_t device_ = 0;
-  std::map<ino_t, std::size_t> first_of_;  ///< of files with several names
+  std::map<std::pair<dev_t, ino_t>, std::size_t> first_of_;  ///< of files with several names
   FoundFiles found_;
 };
 
