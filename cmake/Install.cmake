@@ -54,22 +54,31 @@ endif()
 if(NOT SFRAME_GEN_LIBRARY)
   return()
 endif()
-install(TARGETS sframe_gen EXPORT sframe_gen_library
-        ARCHIVE COMPONENT library
+# An export set for each that a consumer may ask for without the others (sframe_genConfig.cmake.in).
+install(TARGETS sframe_gen EXPORT sframe_gen_library ARCHIVE COMPONENT library INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS sframe_unwind sframe_unwind_exported EXPORT sframe_gen_unwind ARCHIVE COMPONENT library
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS sframe_unwind sframe_unwind_exported EXPORT sframe_gen_unwind
-        ARCHIVE COMPONENT library
-        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+set(exports "library LibraryTarget" "unwind Unwind")
+if(SFRAME_GEN_SHARED)
+  foreach(name gen unwind)
+    install(TARGETS sframe_${name}_shared EXPORT sframe_gen_shared_${name}
+            LIBRARY COMPONENT shared NAMELINK_COMPONENT library INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  endforeach()
+  list(APPEND exports "shared_gen SharedLibrary" "shared_unwind SharedUnwind")
+endif()
+foreach(export ${exports})
+  string(REPLACE " " ";" export ${export})
+  list(GET export 0 set)
+  list(GET export 1 file)
+  install(EXPORT sframe_gen_${set} NAMESPACE sframe_gen:: FILE sframe_gen${file}.cmake DESTINATION ${package_folder}
+          COMPONENT library)
+endforeach()
 # CMake strips programs, but no archives; what stands here runs after both are installed.
 install(CODE "if(CMAKE_INSTALL_DO_STRIP)
-  foreach(name gen unwind unwind_exported)
-    execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsframe_\${name}.a\" COMMAND_ERROR_IS_FATAL ANY)
+  foreach(name gen unwind unwind-exported)
+    execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsframe-\${name}.a\" COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
 endif()" COMPONENT library)
-install(EXPORT sframe_gen_unwind NAMESPACE sframe_gen:: FILE sframe_genUnwind.cmake DESTINATION ${package_folder}
-        COMPONENT library)
-install(EXPORT sframe_gen_library NAMESPACE sframe_gen:: FILE sframe_genLibraryTarget.cmake DESTINATION ${package_folder}
-        COMPONENT library)
 install(FILES docs/sframe_backtrace.3 docs/sframe_gen.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT library)
 install(DIRECTORY include/sframe_gen DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 
@@ -93,9 +102,10 @@ install(FILES ${package_work}/sframe_genLibrary.cmake cmake/FindLibDwarf.cmake c
 
 set(pkgconfig_folder ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH SFRAME_GEN_PREFIX_FROM_PC ${pkgconfig_folder} ${CMAKE_INSTALL_PREFIX})
-configure_file(cmake/package/sframe-gen.pc.in ${package_work}/sframe-gen.pc @ONLY)
-configure_file(cmake/package/sframe-unwind.pc.in ${package_work}/sframe-unwind.pc @ONLY)
 get_target_property(SFRAME_GEN_UNWIND_WANTED sframe_unwind_exported INTERFACE_LINK_OPTIONS)
-configure_file(cmake/package/sframe-unwind-exported.pc.in ${package_work}/sframe-unwind-exported.pc @ONLY)
-install(FILES ${package_work}/sframe-gen.pc ${package_work}/sframe-unwind.pc ${package_work}/sframe-unwind-exported.pc
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+# Those of the archives alone, and those that a linker takes the shared library by, if there is one.
+set(pkgconfig_files sframe-gen sframe-gen-static sframe-unwind sframe-unwind-static sframe-unwind-exported)
+foreach(name ${pkgconfig_files})
+  configure_file(cmake/package/${name}.pc.in ${package_work}/${name}.pc @ONLY)
+  install(FILES ${package_work}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+endforeach()

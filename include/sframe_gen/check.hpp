@@ -9,6 +9,9 @@
 
 #include "sframe_gen/error.hpp"
 #include "sframe_gen/format.hpp"
+#include "sframe_gen/visibility.h"
+
+SFRAME_GEN_BEGIN_CXX
 
 /// Asks readers by name whether they take the .sframe section of a file. Each is known by its rules, none is run.
 namespace sframe_gen {
@@ -40,3 +43,5 @@ void check_readers(const std::filesystem::path& file, std::span<const ReaderTarg
                    const std::function<void(const Failure&)>& failed);
 
 }  // namespace sframe_gen
+
+SFRAME_GEN_END_CXX

@@ -13,6 +13,9 @@
 #include "sframe_gen/coverage.hpp"
 #include "sframe_gen/error.hpp"
 #include "sframe_gen/format.hpp"
+#include "sframe_gen/visibility.h"
+
+SFRAME_GEN_BEGIN_CXX
 
 /// Gives files their section. All functions throw Failure (error.hpp), and leave every file as it was then. Several
 /// threads may call them, for files of their own.
@@ -148,3 +151,5 @@ struct Removed {
 Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output, bool dry_run = false);
 
 }  // namespace sframe_gen
+
+SFRAME_GEN_END_CXX

@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "sframe_gen/format.hpp"
+#include "sframe_gen/visibility.h"
+
+SFRAME_GEN_BEGIN_CXX
 
 /// How much of a file's call frame information a section says, and why not the rest.
 namespace sframe_gen {
@@ -150,3 +153,5 @@ std::vector<std::string> reasons_of(const Coverage& coverage);
 std::vector<std::string> sentences_of(const DroppedFdes& dropped);
 
 }  // namespace sframe_gen
+
+SFRAME_GEN_END_CXX

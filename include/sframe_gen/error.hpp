@@ -4,6 +4,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "sframe_gen/visibility.h"
+
+SFRAME_GEN_BEGIN_CXX
+
 namespace sframe_gen {
 
 /// Where bytes came from, for messages.
@@ -44,3 +48,5 @@ class LayoutViolation : public Failure {
 };
 
 }  // namespace sframe_gen
+
+SFRAME_GEN_END_CXX

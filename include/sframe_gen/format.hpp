@@ -4,6 +4,10 @@
 #include <span>
 #include <string_view>
 
+#include "sframe_gen/visibility.h"
+
+SFRAME_GEN_BEGIN_CXX
+
 /// The formats that can be written, and who reads which. The sources are the specifications of SFrame versions 1, 2
 /// (with errata 1 and 2) and 3, and ctf-frame.h of the sixth CTF Frame patch series.
 namespace sframe_gen::sframe {
@@ -79,3 +83,5 @@ std::span<const ReaderTarget> reader_targets();
 const ReaderTarget* find_reader_target(std::string_view name);
 
 }  // namespace sframe_gen
+
+SFRAME_GEN_END_CXX

@@ -4,6 +4,9 @@
 #include <cstdint>
 
 #include "sframe_gen/section.hpp"
+#include "sframe_gen/visibility.h"
+
+SFRAME_GEN_BEGIN_CXX
 
 /// From a pc to its row, as a stack tracer goes.
 namespace sframe_gen::sframe {
@@ -62,3 +65,5 @@ void for_each_interval(const Fde& fde, Callback&& callback) {
 }
 
 }  // namespace sframe_gen::sframe
+
+SFRAME_GEN_END_CXX

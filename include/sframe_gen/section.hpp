@@ -11,6 +11,9 @@
 
 #include "sframe_gen/error.hpp"
 #include "sframe_gen/format.hpp"
+#include "sframe_gen/visibility.h"
+
+SFRAME_GEN_BEGIN_CXX
 
 /// What a .sframe section says, free of how its bytes say it.
 namespace sframe_gen::sframe {
@@ -110,3 +113,5 @@ void read_archive_sections(const std::filesystem::path& archive,
                            const std::function<void(const Failure&)>& failed);
 
 }  // namespace sframe_gen
+
+SFRAME_GEN_END_CXX

@@ -15,12 +15,13 @@
 #include <stdint.h>
 
 #include "sframe_gen/unwind.h"
+#include "sframe_gen/visibility.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-
+SFRAME_GEN_BEGIN_C
 
 /* Returns the version of the library, "1.0.0". */
 const char *sframe_gen_version(void);
@@ -182,7 +183,7 @@ int sframe_gen_section_row(const sframe_gen_section *section, size_t function, s
 /* Looks up a PC. `*kind` is SFRAME_LOOKUP_NOTHING, SFRAME_LOOKUP_ROW or SFRAME_LOOKUP_OUTERMOST. */
 int sframe_gen_section_lookup(const sframe_gen_section *section, uint64_t pc, int *kind, sframe_row *row);
 
-
+SFRAME_GEN_END_C
 
 #ifdef __cplusplus
 }

@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "sframe_gen/convert.hpp"
+#include "sframe_gen/visibility.h"
+
+SFRAME_GEN_BEGIN_CXX
 
 namespace sframe_gen {
 
 /// Sections for loaded files that have none, or not for all of their code: translated in memory, from the call frame
-/// information of the file on disk. For libsframe_unwind.a, which links to nothing and so leaves that to its caller:
+/// information of the file on disk. For libsframe-unwind, which links to nothing and so leaves that to its caller:
 ///
 ///     TranslatedSections sections;
 ///     sframe_backtrace_prepare_with(TranslatedSections::provide, &sections, SFRAME_PROVIDE_MISSING);
@@ -46,3 +49,5 @@ class TranslatedSections {
 };
 
 }  // namespace sframe_gen
+
+SFRAME_GEN_END_CXX

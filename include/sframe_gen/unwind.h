@@ -13,14 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sframe_gen/visibility.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Only the library sframe_unwind_exported is built so: a shared library that it ends in exports these functions. */
-#ifdef SFRAME_GEN_UNWIND_EXPORTED
-#pragma GCC visibility push(default)
-#endif
+SFRAME_GEN_BEGIN_C
 
 /* Sections. */
 
@@ -187,9 +186,7 @@ enum {
    `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was provided. */
 int sframe_backtrace_prepare_with(sframe_provide provide, void *context, unsigned flags);
 
-#ifdef SFRAME_GEN_UNWIND_EXPORTED
-#pragma GCC visibility pop
-#endif
+SFRAME_GEN_END_C
 
 #ifdef __cplusplus
 }

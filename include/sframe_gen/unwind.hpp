@@ -5,6 +5,9 @@
 #include <span>
 
 #include "sframe_gen/view.hpp"
+#include "sframe_gen/visibility.h"
+
+SFRAME_GEN_BEGIN_CXX
 
 /// From a frame to its caller by sections alone: registers in, registers out. Of this process or another one, a core
 /// file or a recorded stack, of any machine on any host. Nothing here allocates, throws or locks.
@@ -88,3 +91,5 @@ class Unwinder {
 };
 
 }  // namespace sframe_gen::unwind
+
+SFRAME_GEN_END_CXX

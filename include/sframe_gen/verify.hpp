@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "sframe_gen/convert.hpp"
+#include "sframe_gen/visibility.h"
+
+SFRAME_GEN_BEGIN_CXX
 
 /// Holds sections against the DWARF they were made from.
 namespace sframe_gen {
@@ -52,3 +55,5 @@ std::vector<MemberVerification> verify_archive(const std::filesystem::path& arch
 Verification sum_of(const std::vector<MemberVerification>& members);
 
 }  // namespace sframe_gen
+
+SFRAME_GEN_END_CXX

@@ -5,6 +5,9 @@
 #include <span>
 
 #include "sframe_gen/format.hpp"
+#include "sframe_gen/visibility.h"
+
+SFRAME_GEN_BEGIN_CXX
 
 /// A section where it lies, for those who walk stacks with it: no copy is made, nothing is allocated, no exception is
 /// thrown and no lock taken, so all of this may run in a signal handler.
@@ -162,3 +165,5 @@ class SectionView {
 };
 
 }  // namespace sframe_gen::sframe
+
+SFRAME_GEN_END_CXX

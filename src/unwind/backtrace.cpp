@@ -78,7 +78,7 @@ sframe_backtrace:
         .size   sframe_backtrace, . - sframe_backtrace
 )");
 #endif
-#if !defined(SFRAME_GEN_UNWIND_EXPORTED)
+#if SFRAME_GEN_EXPORTED == 0
 asm(".hidden sframe_backtrace");
 #endif
 

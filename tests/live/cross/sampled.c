@@ -1,6 +1,6 @@
 /* Interrupted again and again at whatever instruction it is at, it walks its stack from there by .sframe, its own and that of
    every library, and by libgcc, which reads .eh_frame. The two must agree frame by frame. Prints how many did. With
-   WITH_LIBRARY, libsframe_unwind walks as well, from the same signal. */
+   WITH_LIBRARY, libsframe-unwind walks as well, from the same signal. */
 #define _GNU_SOURCE
 #include <link.h>
 #include <pthread.h>
