@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t fits_no_gap = 0x2345;
 
 /// Finds its own notes by PT_NOTE and follows their numbers, as crash reporters do. `check` returns 7 if all is right.
-constexpr const char* source = R"(
+constexpr const char* program_with_notes = R"(
 #define _GNU_SOURCE
 #include <link.h>
 #include <string.h>
@@ -62,9 +62,9 @@ int main(void) { return check(); }
 class MovingNotes : public testing::Test {
  protected:
   std::filesystem::path link(const std::string& options) {
-    write_text(folder_ / "source.c", source);
-    const Outcome linked =
-        run("gcc -O1 " + options + " -o " + (folder_ / "linked").string() + " " + (folder_ / "source.c").string());
+    write_text(folder_ / "program_with_notes.c", program_with_notes);
+    const Outcome linked = run("gcc -O1 " + options + " -o " + (folder_ / "linked").string() + " " +
+                               (folder_ / "program_with_notes.c").string());
     EXPECT_EQ(linked.status, 0) << linked.output;
     return folder_ / "linked";
   }
