@@ -60,8 +60,6 @@ class MappedFile;
 /// Drops the pages of a large file that have been read from the program's memory; they come back from the page cache if
 /// they are read again. Other threads may be reading them meanwhile.
 void let_go(const MappedFile& file);
-/// As above, of the whole pages from `begin` to `end`, file offsets not past its end.
-void let_go(const MappedFile& file, std::uint64_t begin, std::uint64_t end);
 
 /// A regular file mapped read-only for its whole life. Throws SystemFailure or Refused ("is not a regular file").
 class MappedFile {

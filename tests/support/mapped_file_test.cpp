@@ -99,21 +99,5 @@ TEST_F(MappedFileTest, WhatIsLetGoComesBack) {
   EXPECT_TRUE(text_of(mapped) == content);
 }
 
-TEST_F(MappedFileTest, PartsAreLetGo) {
-  constexpr std::uint64_t half = 12 << 20;
-  const std::string content(2 * half, 'x');
-  const MappedFile mapped(file("large", content));
-  ASSERT_TRUE(text_of(mapped) == content);
-  const std::uint64_t all = resident_file_bytes();
-  let_go(mapped, half + 1, half + 4000);  // less than a page
-  EXPECT_LT(all, resident_file_bytes() + half / 4);
-  let_go(mapped, half + 1, 2 * half);
-  const std::uint64_t first_half = resident_file_bytes();
-  EXPECT_LT(first_half + half * 3 / 4, all);
-  let_go(mapped, 0, half);
-  EXPECT_LT(resident_file_bytes() + half * 3 / 4, first_half);
-  EXPECT_TRUE(text_of(mapped) == content);
-}
-
 }  // namespace
 }  // namespace sframe_gen
