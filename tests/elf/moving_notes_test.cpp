@@ -96,6 +96,21 @@ TEST_F(MovingNotes, LeadToTheSame) {
   }
 }
 
+TEST_F(MovingNotes, LeadToTheSameUnderOtherLoadersAndTools) {
+  inject(link("-pie -fuse-ld=bfd"), folder_ / "output", fits_no_gap);
+  const std::string program = (folder_ / "output").string();
+  if (has_tool("valgrind")) {
+    EXPECT_EQ(run("valgrind -q " + program).status, 7);
+  }
+  if (has_tool("gdb")) {
+    EXPECT_NE(run("gdb -q -batch -ex run " + program).output.find("exited with code 07"), std::string::npos);
+  }
+  if (!has_tool("musl-gcc")) return;
+  ASSERT_EQ(run("musl-gcc -O1 -fPIE -pie -o " + program + ".musl " + (folder_ / "source.c").string()).status, 0);
+  inject(program + ".musl", folder_ / "output", fits_no_gap);
+  EXPECT_EQ(run(program).status, 7);
+}
+
 TEST_F(MovingNotes, LeadToTheSameWithoutSectionHeaders) {
   change(link("-pie -fuse-ld=bfd"), folder_ / "bare", drop_section_headers);
   inject(folder_ / "bare", folder_ / "output", fits_no_gap);
