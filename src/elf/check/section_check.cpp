@@ -44,6 +44,23 @@ std::vector<std::int64_t> pointers_to(const Section& section) {
   }
 }
 
+/// PT_DYNAMIC keeps its entries, but for those that name a table whose address, as `address_now` has it, is another.
+template <typename AddressNow>
+void check_dynamic(const Image& input, const Image& output, AddressNow address_now) {
+  const auto before = read_dynamic(input), after = read_dynamic(output);
+  bool are_kept = before.size() == after.size();
+  for (std::size_t i = 0; are_kept && i < before.size(); ++i) {
+    std::uint64_t expected = before[i].value;
+    for (const Section& old : input.sections()) {
+      if (old.header.sh_addr != before[i].value || old.header.sh_size == 0) continue;
+      const auto tags = pointers_to(old);
+      if (std::ranges::find(tags, before[i].tag) != tags.end()) expected = address_now(old);
+    }
+    are_kept = after[i].tag == before[i].tag && after[i].value == expected;
+  }
+  if (!are_kept) throw LayoutViolation(input.name(), "PT_DYNAMIC must keep its entries");
+}
+
 /// Index in the output, by index in the input; those of the added sections are of no use.
 using SectionPairs = std::vector<std::uint32_t>;
 
@@ -96,12 +113,10 @@ class SectionCheck {
 
   void run(Contents contents) {
     for (const Section& old : in_.sections()) check_one(old, contents);
+    check_dynamic(in_, out_, [&](const Section& old) { return out_.sections()[partner_[old.index]].header.sh_addr; });
   }
 
  private:
-  void require(bool holds, const char* rule) const {
-    if (!holds) throw LayoutViolation(in_.name(), rule);
-  }
   /// Makes the message only on failure: it costs more than the rule.
   void require_of(const Section& section, bool holds, const char* rule) const {
     if (!holds) throw LayoutViolation(in_.name(), describe(section) + ' ' + rule);
@@ -125,10 +140,7 @@ class SectionCheck {
     const bool moved = a.sh_addr != b.sh_addr;
     require_of(old, !moved || may_move(old), "must keep its address");
     if ((a.sh_flags & SHF_ALLOC) != 0 && a.sh_type != SHT_NOBITS && a.sh_size != 0) check_loaded(old, now);
-    if (moved) {
-      require_of(old, b.sh_addr % std::max<std::uint64_t>(b.sh_addralign, 1) == 0, "must stay aligned");
-      check_dynamic_pointer(old, now);
-    }
+    require_of(old, !moved || b.sh_addr % std::max<std::uint64_t>(b.sh_addralign, 1) == 0, "must stay aligned");
     if (is_names) return;
     if (contents == Contents::All || moved || a.sh_size <= small_section) check_bytes(old, now);
   }
@@ -161,18 +173,6 @@ class SectionCheck {
     require_of(now, is_loaded(out_, now) || !is_loaded(in_, old), "must be loaded at its address");
   }
 
-  void check_dynamic_pointer(const Section& old, const Section& now) const {
-    const auto tags = pointers_to(old);
-    const auto before = read_dynamic(in_);
-    const auto after = read_dynamic(out_);
-    require(before.size() == after.size(), "PT_DYNAMIC must keep its entries");
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      if (std::find(tags.begin(), tags.end(), before[i].tag) == tags.end()) continue;
-      if (before[i].value == old.header.sh_addr && after[i].value != now.header.sh_addr)
-        throw LayoutViolation(in_.name(), "PT_DYNAMIC must name " + describe(now) + "'s new address");
-    }
-  }
-
   void check_bytes(const Section& old, const Section& now) const {
     const auto a = in_.bytes_of(old);
     const auto b = out_.bytes_of(now);
@@ -181,8 +181,7 @@ class SectionCheck {
       case SHT_SYMTAB:
       case SHT_DYNSYM:
         return check_symbols(a, b, old);
-      case SHT_DYNAMIC:
-        return check_dynamic_entries();
+      case SHT_DYNAMIC:  // check_dynamic()
       case SHT_GROUP:
       case SHT_SYMTAB_SHNDX:
         return;
@@ -218,20 +217,6 @@ class SectionCheck {
       require_of_symbols(
           in_section && moved == out_.sections()[index(b)].header.sh_addr - in_.sections()[index(a)].header.sh_addr,
           "move with their section");
-    }
-  }
-
-  void check_dynamic_entries() const {
-    const auto before = read_dynamic(in_);
-    const auto after = read_dynamic(out_);
-    require(before.size() == after.size(), "PT_DYNAMIC must keep its entries");
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      const bool follows = std::any_of(in_.sections().begin(), in_.sections().end(), [&](const Section& old) {
-        const Section& now = out_.sections()[partner_[old.index]];
-        return old.header.sh_addr == before[i].value && now.header.sh_addr == after[i].value;
-      });
-      require(before[i].tag == after[i].tag && (before[i].value == after[i].value || follows),
-              "PT_DYNAMIC must keep its entries");
     }
   }
 
@@ -423,7 +408,7 @@ class MemoryCheck {
         claim(segment.p_vaddr, segment.p_filesz, segment_type_name(segment.p_type));
     }
     for (const Section& old : in_.sections()) check_one(old);
-    check_dynamic_entries();
+    check_dynamic(in_, out_, [&](const Section& old) { return new_address(old); });
     check_claims();
   }
 
@@ -448,7 +433,7 @@ class MemoryCheck {
     claim(address, old.header.sh_size, located(old));
     require(address == old.header.sh_addr || address % std::max<std::uint64_t>(old.header.sh_addralign, 1) == 0,
             located(old) + " must stay aligned");
-    if (old.header.sh_type == SHT_DYNAMIC) return;  // check_dynamic_entries()
+    if (old.header.sh_type == SHT_DYNAMIC) return;  // check_dynamic()
     const auto was = in_.bytes_of(old);
     const auto is = loaded_bytes(out_, address, was.size());
     require(equal_bytes(was, is), located(old) + " must keep its bytes");
@@ -456,8 +441,7 @@ class MemoryCheck {
 
   bool moves_with_segment(const Section& old) const {
     return std::any_of(in_.segments().begin(), in_.segments().end(), [&](const Elf64_Phdr& segment) {
-      return is_movable(segment) && Range{segment.p_offset, segment.p_offset + segment.p_filesz}.contains(
-                                        {old.header.sh_offset, old.header.sh_offset + old.header.sh_size});
+      return is_movable(segment) && file_range(segment).contains(file_range(old.header));
     });
   }
 
@@ -471,19 +455,6 @@ class MemoryCheck {
       return *after;
     }
     return old.header.sh_addr;
-  }
-
-  void check_dynamic_entries() const {
-    require(dynamic_before_.size() == dynamic_after_.size(), "PT_DYNAMIC must keep its entries");
-    for (std::size_t i = 0; i < dynamic_before_.size(); ++i) {
-      const DynamicEntry& before = dynamic_before_[i];
-      const bool names_table = std::any_of(in_.sections().begin(), in_.sections().end(), [&](const Section& old) {
-        const auto tags = pointers_to(old);
-        return old.header.sh_addr == before.value && std::find(tags.begin(), tags.end(), before.tag) != tags.end();
-      });
-      require(before.tag == dynamic_after_[i].tag && (before.value == dynamic_after_[i].value || names_table),
-              "PT_DYNAMIC must keep its entries");
-    }
   }
 
   void claim_headers() {
