@@ -29,6 +29,6 @@ int main() {
   dl_iterate_phdr(open_own, &view);
   const auto found = view.lookup(reinterpret_cast<std::uint64_t>(&main));
   if (found.kind != sframe_gen::sframe::Lookup::Kind::Row) return 1;
-  std::printf("CFA = register %u + %d\n", found.row.cfa.base, found.row.cfa.offset);
+  std::printf("CFA = register %u + %d\n", *found.row.cfa.base_register, found.row.cfa.offset);
   return 0;
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "sframe_gen/format.hpp"
+#include "sframe_gen/section.hpp"
 #include "sframe_gen/visibility.h"
 
 SFRAME_GEN_BEGIN_CXX
@@ -15,28 +15,6 @@ namespace sframe_gen::sframe {
 
 struct AbiTraits;
 
-/// base + offset, or what is stored there.
-struct UnwindRule {
-  static constexpr std::uint32_t cfa = 0xffffffff;  ///< as a base: the CFA of the same row
-
-  std::uint32_t base = cfa;  ///< DWARF number of a register
-  std::int32_t offset = 0;
-  bool dereferenced = false;
-  friend bool operator==(const UnwindRule&, const UnwindRule&) = default;
-};
-
-/// How to leave a frame. What a section leaves to its ABI is filled in: on AMD64 the RA is *(CFA - 8); a register that
-/// is unchanged is that register + 0.
-struct UnwindRow {
-  UnwindRule cfa;
-  UnwindRule return_address;
-  UnwindRule frame_pointer;
-  bool mangled_ra = false;    ///< aarch64: the return address is signed
-  bool b_key = false;         ///< with key B
-  bool signal_frame = false;  ///< the caller was interrupted: its PC is that of an instruction, not a return address
-  friend bool operator==(const UnwindRow&, const UnwindRow&) = default;
-};
-
 /// What a section says of a PC.
 struct Lookup {
   enum class Kind : std::uint8_t {
@@ -46,42 +24,77 @@ struct Lookup {
     Damaged,    ///< it contradicts the format there; never if everything was checked and no byte has changed since
   };
   Kind kind = Kind::Nothing;
-  UnwindRow row;                     ///< of Kind::Row
+  /// Of Kind::Row. What the section leaves to its ABI is filled in, so all rules have a value: on AMD64 the RA is
+  /// *(CFA - 8); a register that is unchanged is that register + 0.
+  RecoveryRules row;
+  bool b_key = false;         ///< of Kind::Row; aarch64: the return address is signed with key B, if it is signed
+  bool signal_frame = false;  ///< of Kind::Row; the caller was interrupted: its PC is that of an instruction
   std::uint64_t function_start = 0;  ///< all but Nothing: the address of the function
   std::uint32_t function_size = 0;   ///< bytes
   std::uint32_t descriptor = 0;      ///< index of the function's descriptor
   std::uint32_t row_number = 0;      ///< of the function's rows
 };
 
-/// What is wrong with a section.
-enum class ViewProblem : std::uint8_t {
+/// What is wrong with a section: with its header, then with a function, then with a row.
+enum class Problem : std::uint8_t {
   None,
-  TooShort,
+  HeaderCut,
   NoMagic,
   UnknownVersion,
   UnknownFlags,
-  WrongAbi,
-  WrongFixedOffset,
-  OutsideSection,
-  TooManyRows,
+  UnknownAbi,
+  OtherByteOrder,
+  FixedFp,
+  FixedRa,
+  IndexOutside,
+  RowsInIndex,
+  RowsOutside,
+  HostileRowCount,
   StrayBytes,
-  OutsideAddressSpace,
-  WrongFunctionInfo,
-  WrongRepeatSize,
-  WrongRowCount,
-  WrongRowStart,
-  WrongRowInfo,
-  WrongRowWords,
+  MoreRows,
+  RowCount,
+  TooManyRows,
+  StartOutside,
+  EndOutside,
   NotSorted,
   Overlap,
+  FunctionRowsOutside,
+  AttributeCut,
+  UndefinedRowType,
+  ReservedInfo,
+  StrayKey,
+  ReservedInfo2,
+  UndefinedType,
+  NoRepeatSize,
+  StrayRepeatSize,
+  Padding,
+  TooFewRowBytes,
+  RowCut,
+  RowNotAscending,
+  RowBeyondFunction,
+  RowAtEnd,
+  RowBeyondBlock,
+  UndefinedWordSize,
+  ReservedRowBit,
+  StraySignature,
+  NoWords,
+  SpareWords,
+  CfaOverflow,
+  OddOffset,
+  ReservedControlBit,
+  StrayRegister,
+  NoOffsetWord,
+  NoCfaRegister,
+  WordsLeftOver,
+  EndsInPadding,
 };
-/// A few words for a message: "the index is not sorted".
-const char* text_of(ViewProblem problem) noexcept;
+/// Returns a few words for a message: "the index is not sorted, but flagged so".
+const char* text_of(Problem problem) noexcept;
 
 struct ViewFault {
-  ViewProblem problem = ViewProblem::None;
+  Problem problem = Problem::None;
   std::uint64_t offset = 0;  ///< in the section
-  explicit operator bool() const noexcept { return problem != ViewProblem::None; }
+  explicit operator bool() const noexcept { return problem != Problem::None; }
 };
 
 /// How much of a section is believed.
@@ -98,7 +111,7 @@ struct PageSlot {
 namespace detail {
 
 /// What a header comes to. Pointers into the section.
-struct ViewFields {
+struct SectionFields {
   const std::byte* index = nullptr;
   const std::byte* rows = nullptr;
   std::uint64_t rows_size = 0;     ///< bytes
@@ -161,7 +174,7 @@ class SectionView {
   std::uint32_t function_count() const noexcept { return fields_.count; }
 
  private:
-  detail::ViewFields fields_;
+  detail::SectionFields fields_;
 };
 
 }  // namespace sframe_gen::sframe

@@ -3,389 +3,196 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 #include "elf/records.hpp"
 #include "object/relocations.hpp"
-#include "sframe/format.hpp"
+#include "sframe/section_walk.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::readers {
 namespace {
 
-using sframe::DataWordWidth;
-using sframe::FdeType;
-using sframe::PcType;
-
-/// A header whose function index is inside the section, so that its functions can be read.
-struct SurveyedHeader {
-  Fields fields;
-  const sframe::VersionTraits* version = nullptr;
-  const sframe::AbiTraits* abi = nullptr;  ///< the file's, where the header names none
-  std::uint8_t flags = 0;
-  std::uint32_t function_count = 0;
-  std::uint32_t row_count = 0;
-  std::uint64_t index = 0;  ///< offsets in the section
-  std::uint64_t rows = 0;
-  std::uint64_t rows_end = 0;  ///< at most the section's
-};
-
-/// A descriptor as its bytes say it.
-struct SurveyedFunction {
-  std::uint32_t number;  ///< from 0
-  std::uint64_t start;   ///< address
-  std::uint32_t size;    ///< bytes
-  std::uint32_t row_count;
-  std::uint64_t begin;   ///< offset in the section of its rows, of the attribute in front of them if there is one
-  std::uint64_t rows;    ///< and of its first row
-  unsigned start_width;  ///< bytes of a row's start
-  sframe::PcType pc_type;
-  sframe::FdeType type;
-  std::uint8_t repeat_size;
-};
-
-class RowSurvey {
- public:
-  RowSurvey(const SurveyedHeader& header, const SurveyedFunction& function, Findings& findings)
-      : header_(header), function_(function), findings_(findings) {}
-
-  std::uint64_t run() {
-    std::uint64_t at = function_.rows;
-    for (number_ = 0; number_ < function_.row_count; ++number_) {
-      at = survey_row(at);
-      if (at == 0) return 0;
-    }
-    return at;
-  }
-
- private:
-  void add(Fact fact, std::uint64_t offset, const std::string& text) {
-    findings_.add(
-        fact, offset,
-        "row " + std::to_string(number_ + 1) + " of descriptor " + std::to_string(function_.number + 1) + ' ' + text);
-  }
-
-  /// Returns where the next one is, or 0.
-  std::uint64_t survey_row(std::uint64_t at) {
-    if (header_.rows_end - at < function_.start_width + 1U) {
-      add(Fact::RowOutside, at, "lies outside the rows");
-      return 0;
-    }
-    survey_start(at);
-    const std::uint64_t info_at = at + function_.start_width;
-    const sframe::FreInfo info(header_.fields.u8(info_at));
-    if (info.word_width() > static_cast<unsigned>(DataWordWidth::Four)) {
-      add(Fact::UndefinedWordSize, info_at, "has data words of an undefined size");
-      return 0;
-    }
-    const std::uint64_t words = info_at + 1;
-    const std::uint64_t size = std::uint64_t{info.word_count()} << info.word_width();
-    if (header_.rows_end - words < size) {
-      add(Fact::RowOutside, at, "ends outside the rows");
-      return 0;
-    }
-    survey_words(info, info_at);
-    return words + size;
-  }
-
-  void survey_start(std::uint64_t at) {
-    const std::uint32_t start = header_.fields.number(at, function_.start_width);
-    const bool masks = function_.pc_type == PcType::Mask;
-    if (number_ != 0 && start <= before_) add(Fact::RowNotAscending, at, "does not start after the row before it");
-    if (start > function_.size && !masks) add(Fact::RowBeyondFunction, at, "starts behind the function's end");
-    if (start == function_.size && !masks) add(Fact::RowAtEnd, at, "starts at the function's end");
-    if (masks && function_.repeat_size != 0 && start >= function_.repeat_size)
-      add(Fact::RowBeyondBlock, at, "starts behind the repeated block");
-    before_ = start;
-  }
-
-  void survey_words(sframe::FreInfo info, std::uint64_t at) {
-    const sframe::AbiTraits& abi = *header_.abi;
-    constexpr unsigned most_words = 6;
-    const bool flexible = function_.type == FdeType::Flexible;
-    if (info.mangled_ra() && !abi.signs_return_address)
-      add(Fact::StraySignature, at, "says that the return address is signed, which this ABI has not");
-    if (info.word_count() == 0) return add(Fact::NoWords, at, "has no data words");
-    if (info.word_count() > most_words) return add(Fact::RowTooLong, at, "has more data words than any form");
-    if (flexible) return survey_flexible(info, at);
-    const unsigned most = abi.tracks_return_address ? 3 : 2;
-    if (info.word_count() > most) add(Fact::SpareWords, at, "has more data words than a default descriptor's");
-  }
-
-  /// Pairs of a control word and an offset; the word 0 stands for both where there is no rule.
-  void survey_flexible(sframe::FreInfo info, std::uint64_t at) {
-    const unsigned width = 1U << info.word_width();
-    const auto word = [&](unsigned i) {
-      return sframe::ControlWord(header_.fields.number(at + 1 + std::uint64_t{i} * width, width));
-    };
-    if (word(0).reserved_bit_set()) add(Fact::ReservedBits, at, "has reserved bits set in a control word");
-    if (!word(0).register_based() || info.word_count() == 1)
-      return add(Fact::BadFlexible, at, "has no CFA that is based on a register");
-    unsigned i = 2, rules = 1;
-    bool ends_in_rule = true;
-    for (; i < info.word_count() && rules < 3; ++rules) {
-      const sframe::ControlWord control = word(i);
-      ends_in_rule = !control.is_padding();
-      i += ends_in_rule ? 2 : 1;
-      const bool stray = !control.register_based() && control.register_number() != 0;
-      if (control.reserved_bit_set() || stray) add(Fact::ReservedBits, at, "has reserved bits set in a control word");
-    }
-    if (i != info.word_count() || !ends_in_rule) add(Fact::BadFlexible, at, "has data words that make no whole rules");
-  }
-
-  const SurveyedHeader& header_;
-  const SurveyedFunction& function_;
-  Findings& findings_;
-  std::uint32_t number_ = 0;
-  std::uint32_t before_ = 0;  ///< start of the row before
-};
-
-/// Looks at a function's rows. Returns the offset in the section of their end; 0 where they cannot be followed to it.
-std::uint64_t survey_rows(const SurveyedHeader& header, const SurveyedFunction& function, Findings& findings) {
-  return RowSurvey(header, function, findings).run();
-}
-
+using sframe::Fault;
+using sframe::Problem;
 using sframe::Version;
 
-std::optional<Endian> byte_order_of(std::span<const std::byte> bytes) {
-  for (const Endian endian : {Endian::Little, Endian::Big})
-    if (load<std::uint16_t>(bytes, endian) == sframe::magic) return endian;
-  return std::nullopt;
+/// The facts that problems are. No reader minds the others, or another fact says more.
+constexpr std::pair<Problem, Fact> facts_of_problems[]{
+    {Problem::NoMagic, Fact::NoMagic},
+    {Problem::UnknownVersion, Fact::UnknownVersion},
+    {Problem::UnknownFlags, Fact::UnknownFlags},
+    {Problem::FixedFp, Fact::FixedFp},
+    {Problem::FixedRa, Fact::OtherFixedRa},
+    {Problem::IndexOutside, Fact::IndexOutside},
+    {Problem::RowsInIndex, Fact::RowsInIndex},
+    {Problem::RowsOutside, Fact::RowsOutside},
+    {Problem::StrayBytes, Fact::StrayBytes},
+    {Problem::RowCount, Fact::RowCount},
+    {Problem::TooManyRows, Fact::TooManyRows},
+    {Problem::NotSorted, Fact::NotSorted},
+    {Problem::Overlap, Fact::Overlap},
+    {Problem::FunctionRowsOutside, Fact::FunctionRowsOutside},
+    {Problem::AttributeCut, Fact::FunctionRowsOutside},
+    {Problem::UndefinedRowType, Fact::UndefinedRowType},
+    {Problem::ReservedInfo, Fact::ReservedBits},
+    {Problem::ReservedInfo2, Fact::ReservedBits},
+    {Problem::Padding, Fact::ReservedBits},
+    {Problem::ReservedControlBit, Fact::ReservedBits},
+    {Problem::StrayRegister, Fact::ReservedBits},
+    {Problem::StrayKey, Fact::StrayKey},
+    {Problem::UndefinedType, Fact::UndefinedType},
+    {Problem::NoRepeatSize, Fact::NoRepeatSize},
+    {Problem::RowCut, Fact::RowOutside},
+    {Problem::RowNotAscending, Fact::RowNotAscending},
+    {Problem::RowBeyondFunction, Fact::RowBeyondFunction},
+    {Problem::RowAtEnd, Fact::RowAtEnd},
+    {Problem::RowBeyondBlock, Fact::RowBeyondBlock},
+    {Problem::UndefinedWordSize, Fact::UndefinedWordSize},
+    {Problem::StraySignature, Fact::StraySignature},
+    {Problem::SpareWords, Fact::SpareWords},
+    {Problem::NoOffsetWord, Fact::BadFlexible},
+    {Problem::NoCfaRegister, Fact::BadFlexible},
+    {Problem::WordsLeftOver, Fact::BadFlexible},
+    {Problem::EndsInPadding, Fact::BadFlexible},
+};
+
+std::optional<Fact> fact_of(Problem problem) {
+  const auto* const found = std::ranges::find(facts_of_problems, problem, &std::pair<Problem, Fact>::first);
+  return found == std::end(facts_of_problems) ? std::nullopt : std::optional(found->second);
 }
 
-void survey_version(const sframe::VersionTraits& version, Findings& findings) {
-  const Fact fact = version.version == Version::V1   ? Fact::Version1
-                    : version.version == Version::V2 ? Fact::Version2
-                                                     : Fact::Version3;
-  findings.add(fact, sframe::header::version_at, "it is " + std::string(version.name));
-}
-
-void survey_flags(std::uint8_t flags, const sframe::VersionTraits& version, Findings& findings) {
-  constexpr std::uint32_t at = sframe::header::flags_at;
-  const unsigned unknown = flags & ~unsigned{version.known_flags};
-  if (unknown != 0)
-    findings.add(Fact::UnknownFlags, at, "flags " + hex(unknown) + " are not defined in " + std::string(version.name));
-  if ((flags & sframe::flag::sorted) == 0)
-    findings.add(Fact::NotFlaggedSorted, at, "its index is not flagged as sorted");
-  const bool from_field = (flags & sframe::flag::function_start_pc_relative) != 0;
-  findings.add(
-      from_field ? Fact::StartsFromField : Fact::StartsFromSection, at,
-      from_field ? "function starts are relative to their own fields" : "function starts are relative to the section");
-}
-
-/// The ABI that the rows are read by.
-const sframe::AbiTraits& survey_abi(const Fields& fields, const sframe::AbiTraits& file, Findings& findings) {
-  constexpr std::uint32_t at = sframe::header::abi_at;
-  const sframe::AbiTraits* const named = sframe::find_abi(fields.u8(at));
-  if (named == nullptr) {
-    findings.add(fields.u8(at) == 0 ? Fact::NoAbi : Fact::UnknownAbi, at,
-                 "ABI is " + hex(fields.u8(at)) + ", which is not defined");
-  } else if (named->abi != file.abi) {
-    findings.add(Fact::OtherAbi, at,
-                 "ABI is " + std::string(sframe::name_of(named->abi)) + ", but the file is for " +
-                     std::string(sframe::name_of(file.abi)));
-  }
-  const sframe::AbiTraits& abi = named != nullptr ? *named : file;
-  if (abi.abi == sframe::Abi::S390x) findings.add(Fact::S390x, at, "it is for s390x");
-  if (const std::int8_t offset = fields.i8(sframe::header::fixed_fp_at); offset != 0)
-    findings.add(Fact::FixedFp, sframe::header::fixed_fp_at,
-                 "fixed FP offset is " + std::to_string(offset) + ", not 0");
-  if (const std::int8_t offset = fields.i8(sframe::header::fixed_ra_at); offset != abi.fixed_ra_offset)
-    findings.add(
-        Fact::OtherFixedRa, sframe::header::fixed_ra_at,
-        "fixed RA offset is " + std::to_string(offset) + ", but the ABI's is " + std::to_string(abi.fixed_ra_offset));
-  return abi;
-}
-
-/// Anything but zeros would be data that no field accounts for.
-void survey_gap(const Fields& fields, std::uint64_t begin, std::uint64_t end, Findings& findings) {
-  const auto gap = fields.bytes().subspan(begin, end - begin);
-  const auto stray = std::ranges::find_if(gap, [](std::byte byte) { return byte != std::byte{0}; });
-  if (stray == gap.end()) return;
-  findings.add(Fact::StrayBytes, begin + static_cast<std::uint64_t>(stray - gap.begin()),
-               "bytes belong to neither the function index nor the rows");
-}
-
-std::optional<SurveyedHeader> survey_extents(SurveyedHeader header, Findings& findings) {
-  const Fields& fields = header.fields;
-  const sframe::HeaderFields places(*header.version);
-  const std::uint64_t header_end = header.version->header_size() + fields.u8(sframe::header::auxiliary_length_at);
-  const std::uint32_t index_from = fields.u32(places.fdes_at()), rows_from = fields.u32(places.fres_at());
-  header.index = header_end + index_from;
-  header.rows = header_end + rows_from;
-  const std::uint64_t index_end = header.index + std::uint64_t{header.function_count} * header.version->descriptor_size;
-  const std::uint64_t rows_end = header.rows + fields.u32(places.fre_bytes_at());
-  if (index_from > rows_from)
-    findings.add(Fact::RowsBeforeIndex, places.fres_at(), "rows start before the function index");
-  if (fields.size() == header_end && header.function_count != 0)
-    findings.add(Fact::HeaderAlone, places.fde_count_at(), "it ends with its header");
-  if (header.rows > fields.size())
-    findings.add(Fact::RowsBeginOutside, places.fres_at(), "rows begin outside the section");
-  if (index_end > fields.size()) {
-    findings.add(Fact::IndexOutside, places.fde_count_at(),
-                 count_of(header.function_count, "descriptor") + " end outside the section");
-    return std::nullopt;
-  }
-  if (header.rows < index_end)
-    findings.add(Fact::RowsInIndex, places.fres_at(), "rows start before the function index ends");
-  if (header.rows > fields.size()) return std::nullopt;
-  if (rows_end > fields.size()) findings.add(Fact::RowsOutside, places.fre_bytes_at(), "rows end outside the section");
-  header.rows_end = std::min(rows_end, fields.size());
-  const bool gap = index_from != 0 || header.rows > index_end;
-  if (gap && header.function_count != 0)
-    findings.add(Fact::Gap, places.fdes_at(), "index and rows do not follow each other and the header");
-  survey_gap(fields, header_end, std::max(header.index, header_end), findings);
-  if (header.rows > index_end) survey_gap(fields, index_end, header.rows, findings);
-  survey_gap(fields, header.rows_end, fields.size(), findings);
-  return header;
-}
-
-/// `abi`: the file's. No value: the functions cannot be found.
-std::optional<SurveyedHeader> survey_header(std::span<const std::byte> bytes, const sframe::AbiTraits& abi,
-                                            Findings& findings) {
-  constexpr std::uint64_t header_size = sframe::VersionTraits{}.header_size();
-  if (bytes.size() < header_size) {
-    const bool empty = bytes.empty();
-    findings.add(empty ? Fact::Empty : Fact::TooShort, 0, empty ? "it is empty" : "it is shorter than a header");
-    return std::nullopt;
-  }
-  const std::optional<Endian> endian = byte_order_of(bytes);
-  if (!endian) {
-    findings.add(Fact::NoMagic, 0, "it does not begin with SFrame's magic number");
-    return std::nullopt;
-  }
-  const Fields fields(bytes, *endian);
-  if (*endian == Endian::Big) findings.add(Fact::ForeignOrder, 0, "it is big-endian");
-  const std::uint8_t number = fields.u8(sframe::header::version_at);
-  const sframe::VersionTraits* const version = sframe::find_version(number);
-  if (version == nullptr) {
-    findings.add(Fact::UnknownVersion, sframe::header::version_at,
-                 "version " + std::to_string(number) + " is not known");
-    return std::nullopt;
-  }
-  survey_version(*version, findings);
-  const sframe::HeaderFields places(*version);
-  const std::uint32_t functions = fields.u32(places.fde_count_at()), rows = fields.u32(places.fre_count_at());
-  const std::uint8_t flags = fields.u8(sframe::header::flags_at);
-  survey_flags(flags, *version, findings);
-  const sframe::AbiTraits& rows_abi = survey_abi(fields, abi, findings);
-  if (fields.u8(sframe::header::auxiliary_length_at) != 0)
-    findings.add(Fact::AuxiliaryHeader, sframe::header::auxiliary_length_at, "it has an auxiliary header");
-  if (functions == 0) findings.add(Fact::NoFunctions, places.fde_count_at(), "it has no functions");
-  if (rows == 0) findings.add(Fact::NoRows, places.fre_count_at(), "it has no rows");
-  return survey_extents({fields, version, &rows_abi, flags, functions, rows, 0, 0, 0}, findings);
-}
-
-class SectionSurvey {
+/// Notes what the parser finds, and what readers ask besides.
+class Survey {
  public:
-  SectionSurvey(const SurveyedHeader& header, std::uint64_t address, Findings& findings)
-      : header_(header), fields_(header.fields), address_(address), findings_(findings) {}
+  /// `abi`: the file's.
+  Survey(const sframe::AbiTraits& abi, bool is_object, Findings& findings)
+      : abi_(abi), is_object_(is_object), findings_(findings) {}
 
-  std::vector<CodePlace> run(bool is_object) {
-    bool complete = true;
-    for (std::uint32_t i = 0; i < header_.function_count && complete; ++i) {
-      survey_function(i);
-      complete = rows_ <= sframe::most_rows(fields_.size());
+  std::optional<std::vector<CodePlace>> run(std::span<const std::byte> bytes, std::uint64_t address) {
+    if (bytes.size() < sframe::VersionTraits{}.header_size()) {
+      const bool empty = bytes.empty();
+      findings_.add(empty ? Fact::Empty : Fact::TooShort, 0, empty ? "it is empty" : "it is shorter than a header");
+      return std::nullopt;
     }
-    const sframe::HeaderFields places(*header_.version);
-    if (!complete)
-      findings_.add(Fact::TooManyRows, places.fre_count_at(), "its descriptors claim more rows than it has");
-    if (complete && followed_ && rows_ != header_.row_count)
-      findings_.add(Fact::RowCount, places.fre_count_at(),
-                    "number of rows is " + std::to_string(header_.row_count) + ", but the functions have " +
-                        std::to_string(rows_));
+    const auto faults = [this](const Fault& found) { return fault(found); };
+    if (!read_header(bytes, address, sframe::Family::SFrame, faults, header_, &abi_)) return std::nullopt;
+    survey_header();
+    survey_extents();
+    if (fields().index == nullptr) return std::nullopt;
+    sframe::SectionWalk(header_, *this).run();
     survey_sharing();
-    // Relocations have yet to say where an object's are.
-    if (!is_object) survey_order();
     return std::move(places_);
   }
 
- private:
-  void add(Fact fact, std::uint64_t offset, std::uint32_t function, const std::string& text) {
-    findings_.add(fact, offset, "descriptor " + std::to_string(function + 1) + ' ' + text);
-  }
+  // What SectionWalk asks for.
 
-  std::uint64_t entry_of(std::uint32_t function) const {
-    return header_.index + std::uint64_t{function} * header_.version->descriptor_size;
-  }
-
-  std::uint64_t start_of(std::uint64_t entry) const {
-    const bool wide = header_.version->start_size == 8;
-    const auto distance = wide ? static_cast<std::int64_t>(fields_.u64(entry))
-                               : std::int64_t{static_cast<std::int32_t>(fields_.u32(entry))};
-    const bool from_field = (header_.flags & sframe::flag::function_start_pc_relative) != 0;
-    return address_ + (from_field ? entry : 0) + static_cast<std::uint64_t>(distance);
-  }
-
-  void survey_function(std::uint32_t number) {
-    const std::uint64_t entry = entry_of(number);
-    const std::uint64_t size_at = entry + header_.version->start_size;
-    SurveyedFunction function{};
-    function.number = number;
-    function.start = start_of(entry);
-    function.size = fields_.u32(size_at);
-    function.begin = header_.rows + fields_.u32(size_at + 4);
-    places_.push_back({function.start, function.size, entry, header_.version->start_size});
-    const bool has_rows = read_attribute(entry, size_at + 4, function);
-    if (!has_rows) {
-      followed_ = false;
-      return;
+  bool fault(const Fault& fault) {
+    const std::optional<Fact> fact = fact_of(fault.problem);
+    // Readers that expect the rows right after the index do not mind where the header has them.
+    if (fault.problem == Problem::RowsOutside && header_.rows_begin > header_.bytes.size()) return true;
+    // Relocations have yet to say where an object's functions are. A stub that repeats has rows of its block.
+    const bool is_moot = (is_object_ && (fact == Fact::NotSorted || fact == Fact::Overlap)) ||
+                         (repeats_ && (fact == Fact::RowBeyondFunction || fact == Fact::RowAtEnd));
+    if (fact && !is_moot && !findings_.has(*fact)) {
+      const std::string whole = subject_of(fault) + sentence_of(fault, header_);
+      findings_.add(*fact, header_.offset_of(fault.at), whole);
     }
-    rows_ += function.row_count;
-    const std::uint64_t end = survey_rows(header_, function, findings_);
-    followed_ = followed_ && end != 0;
-    if (end > function.begin) blocks_.push_back({function.begin, end, number});
-  }
-
-  /// False: its rows cannot be found.
-  bool read_attribute(std::uint64_t entry, std::uint64_t rows_field, SurveyedFunction& function) {
-    const bool split = header_.version->splits_descriptor;
-    constexpr std::uint64_t attribute_size = 5;
-    const std::uint64_t needed = split ? attribute_size : 0;
-    if (function.begin > header_.rows_end || header_.rows_end - function.begin < needed) {
-      add(Fact::FunctionRowsOutside, rows_field, function.number, "has rows outside the section's");
-      return false;
-    }
-    const std::uint64_t info_at = split ? function.begin + sframe::fde_attribute::info_at : entry + 16;
-    function.row_count = split ? fields_.u16(function.begin) : fields_.u32(entry + 12);
-    function.rows = function.begin + needed;
-    if (split) {
-      read_type(function.begin + sframe::fde_attribute::info2_at, function);
-      function.repeat_size = fields_.u8(function.begin + sframe::fde_attribute::repeat_size_at);
-    } else if (header_.version->has_repeat_size) {
-      function.repeat_size = fields_.u8(entry + 17);
-      if (fields_.u16(entry + 18) != 0)
-        add(Fact::ReservedBits, entry + 18, function.number, "has padding that is not 0");
-    }
-    return read_info(info_at, function);
-  }
-
-  bool read_info(std::uint64_t at, SurveyedFunction& function) {
-    const sframe::FdeInfo info(fields_.u8(at));
-    if (info.fre_type() > static_cast<unsigned>(sframe::FreAddressWidth::Four)) {
-      add(Fact::UndefinedRowType, at, function.number, "has rows of an undefined type");
-      return false;
-    }
-    function.start_width = 1U << info.fre_type();
-    function.pc_type = info.pc_type();
-    if ((info.byte() & header_.version->reserved_fde_info) != 0)
-      add(Fact::ReservedBits, at, function.number, "has reserved bits set");
-    if (info.b_key() && !header_.abi->signs_return_address)
-      add(Fact::StrayKey, at, function.number, "names a signing key, which this ABI has not");
-    if (header_.version->has_repeat_size && info.pc_type() == sframe::PcType::Mask && function.repeat_size == 0)
-      add(Fact::NoRepeatSize, at, function.number, "repeats a block of no bytes");
     return true;
   }
 
-  void read_type(std::uint64_t at, SurveyedFunction& function) {
-    const sframe::FdeInfo2 info2(fields_.u8(at));
-    if (info2.fde_type() > static_cast<unsigned>(sframe::FdeType::Flexible))
-      add(Fact::UndefinedType, at, function.number, "is of an undefined type");
-    if (info2.reserved_bits_set()) add(Fact::ReservedBits, at, function.number, "has reserved bits set");
-    const bool flexible = info2.fde_type() == static_cast<unsigned>(sframe::FdeType::Flexible);
-    function.type = flexible ? sframe::FdeType::Flexible : sframe::FdeType::Default;
+  void function(const sframe::FdeFields& fde) {
+    const bool has_equal_start = !places_.empty() && places_.back().start == fde.start;
+    if (has_equal_start && is_flagged_sorted() && !is_object_)
+      add(Fact::EqualStarts, fde.entry,
+          "descriptor " + std::to_string(places_.size() + 1) + " starts where the one before it does");
+    places_.push_back({fde.start, fde.size, header_.offset_of(fde.entry), header_.version->start_size});
+    row_ = 0;
+    repeats_ = fde.info.pc_type() == sframe::PcType::Mask;
+  }
+
+  void row(const sframe::FreFields& fre, const sframe::RecoveryRules*) {
+    constexpr unsigned most_words = 6;
+    ++row_;
+    const auto note = [&](Fact fact, const char* what) {
+      if (findings_.has(fact)) return;
+      add(fact, fre.words - 1,
+          "row " + std::to_string(row_) + " of descriptor " + std::to_string(places_.size()) + ' ' + what);
+    };
+    if (fre.info.word_count() == 0) note(Fact::NoWords, "has no data words");
+    if (fre.info.word_count() > most_words) note(Fact::RowTooLong, "has more data words than any form");
+  }
+
+  void end(const sframe::FdeFields& fde, const std::byte* end) {
+    const std::uint64_t begin = header_.rows_begin + fde.rows_at;
+    if (header_.offset_of(end) > begin)
+      blocks_.push_back({begin, header_.offset_of(end), static_cast<std::uint32_t>(places_.size() - 1)});
+  }
+
+ private:
+  struct Block {
+    std::uint64_t begin, end;  ///< offsets in the section
+    std::uint32_t function;
+  };
+
+  const sframe::detail::SectionFields& fields() const { return header_.fields; }
+  bool is_flagged_sorted() const { return (fields().flags & sframe::flag::sorted) != 0; }
+  std::uint8_t header_byte(std::uint32_t at) const { return std::to_integer<std::uint8_t>(header_.bytes[at]); }
+
+  void add(Fact fact, std::uint64_t offset, std::string text) { findings_.add(fact, offset, std::move(text)); }
+  void add(Fact fact, const std::byte* at, std::string text) { add(fact, header_.offset_of(at), std::move(text)); }
+
+  /// "row 2 of descriptor 1: ", "descriptor 1: ", or nothing.
+  static std::string subject_of(const Fault& fault) {
+    if (fault.problem == Problem::UnknownVersion) return "it ";
+    if (fault.problem < Problem::StartOutside) return "";
+    const std::string function = "descriptor " + std::to_string(fault.function + 1) + ": ";
+    return fault.problem < Problem::RowCut ? function : "row " + std::to_string(fault.row + 1) + " of " + function;
+  }
+
+  void survey_header() {
+    using sframe::header::abi_at, sframe::header::flags_at, sframe::header::auxiliary_length_at;
+    const sframe::VersionTraits& version = *header_.version;
+    add(version.version == Version::V1   ? Fact::Version1
+        : version.version == Version::V2 ? Fact::Version2
+                                         : Fact::Version3,
+        sframe::header::version_at, "it is " + std::string(version.name));
+    if (fields().endian == Endian::Big) add(Fact::ForeignOrder, std::uint64_t{0}, "it is big-endian");
+    if (!is_flagged_sorted()) add(Fact::NotFlaggedSorted, flags_at, "its index is not flagged as sorted");
+    if ((fields().flags & sframe::flag::function_start_pc_relative) != 0) {
+      add(Fact::StartsFromField, flags_at, "function starts are relative to their own fields");
+    } else {
+      add(Fact::StartsFromSection, flags_at, "function starts are relative to the section");
+    }
+    const std::uint8_t named = header_byte(abi_at);
+    if (sframe::find_abi(named) == nullptr) {
+      add(named == 0 ? Fact::NoAbi : Fact::UnknownAbi, abi_at, "ABI is " + hex(named) + ", which is not defined");
+    } else if (fields().abi->abi != abi_.abi) {
+      add(Fact::OtherAbi, abi_at,
+          "ABI is " + std::string(name_of(fields().abi->abi)) + ", but the file is for " +
+              std::string(name_of(abi_.abi)));
+    }
+    if (fields().abi->abi == sframe::Abi::S390x) add(Fact::S390x, abi_at, "it is for s390x");
+    if (header_byte(auxiliary_length_at) != 0)
+      add(Fact::AuxiliaryHeader, auxiliary_length_at, "it has an auxiliary header");
+  }
+
+  void survey_extents() {
+    const sframe::HeaderFields at(*header_.version);
+    if (fields().count == 0) add(Fact::NoFunctions, at.fde_count_at(), "it has no functions");
+    if (fields().row_count == 0) add(Fact::NoRows, at.fre_count_at(), "it has no rows");
+    if (header_.index_begin > header_.rows_begin)
+      add(Fact::RowsBeforeIndex, at.fres_at(), "rows start before the function index");
+    if (header_.bytes.size() == header_.end && fields().count != 0)
+      add(Fact::HeaderAlone, at.fde_count_at(), "it ends with its header");
+    if (header_.rows_begin > header_.bytes.size())
+      add(Fact::RowsBeginOutside, at.fres_at(), "rows begin outside the section");
+    const bool gap = header_.index_begin != header_.end || header_.rows_begin > header_.index_end;
+    if (gap && fields().count != 0 && fields().index != nullptr)
+      add(Fact::Gap, at.fdes_at(), "index and rows do not follow each other and the header");
   }
 
   void survey_sharing() {
@@ -393,46 +200,26 @@ class SectionSurvey {
     for (std::size_t i = 1; i < blocks_.size(); ++i) {
       if (blocks_[i].begin >= blocks_[i - 1].end) continue;
       const std::uint32_t second = std::max(blocks_[i].function, blocks_[i - 1].function);
-      return add(Fact::SharedRows, entry_of(second), second, "shares rows with another one");
+      return add(Fact::SharedRows, places_[second].field,
+                 "descriptor " + std::to_string(second + 1) + " shares rows with another one");
     }
   }
 
-  void survey_order() {
-    const bool flagged = (header_.flags & sframe::flag::sorted) != 0;
-    for (std::uint32_t i = 1; i < places_.size() && flagged; ++i) {
-      const CodePlace &before = places_[i - 1], &place = places_[i];
-      if (place.start < before.start) {
-        add(Fact::NotSorted, entry_of(i), i, "comes after one with a higher start");
-      } else if (place.start == before.start) {
-        add(Fact::EqualStarts, entry_of(i), i, "starts where the one before it does");
-      } else if (place.start - before.start < before.size) {
-        add(Fact::Overlap, entry_of(i), i, "overlaps the one before it");
-      }
-    }
-  }
-
-  struct Block {
-    std::uint64_t begin, end;  ///< offsets in the section
-    std::uint32_t function;
-  };
-
-  const SurveyedHeader& header_;
-  const Fields& fields_;
-  std::uint64_t address_;
+  const sframe::AbiTraits& abi_;
+  bool is_object_;
   Findings& findings_;
+  sframe::Header header_;
   std::vector<CodePlace> places_;
   std::vector<Block> blocks_;
-  std::uint64_t rows_ = 0;
-  bool followed_ = true;  ///< all rows were found
+  std::uint32_t row_ = 0;  ///< the last one of the function, from 1
+  bool repeats_ = false;   ///< the function does
 };
 
 }  // namespace
 
 std::optional<std::vector<CodePlace>> survey_section(std::span<const std::byte> bytes, std::uint64_t address,
                                                      const sframe::AbiTraits& abi, bool is_object, Findings& findings) {
-  const std::optional<SurveyedHeader> header = survey_header(bytes, abi, findings);
-  if (!header) return std::nullopt;
-  return SectionSurvey(*header, address, findings).run(is_object);
+  return Survey(abi, is_object, findings).run(bytes, address);
 }
 
 namespace {

@@ -7,6 +7,7 @@
 
 #include "sframe/dump.hpp"
 #include "sframe/format.hpp"
+#include "sframe/parser.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 
@@ -46,8 +47,14 @@ class Assembler {
         rules_(section),
         fdes_(fdes),
         origin_{{}, std::string(version_.section_name)},
-        reader_(bytes, section.endian, origin_),
-        start_sizes_(section.fdes.size()) {}
+        bytes_(bytes, section.endian, origin_) {
+    const Family family = section.version == Version::CtfFrame ? Family::CtfFrame : Family::SFrame;
+    Header header;
+    read_header(
+        bytes, section.address, family, [](const Fault&) { return true; }, header);
+    const SectionReader reader(header.fields);
+    for (std::uint32_t i = 0; i < header.fields.count; ++i) fields_.push_back(reader.fde_at(i));
+  }
 
   std::string run(const AssemblyFrame& frame) {
     for (const std::string& line : frame.comments) text_.append(comment(line)).append("\n");
@@ -57,7 +64,7 @@ class Assembler {
     header();
     for (std::size_t i = 0; i < section_.fdes.size(); ++i) index_entry(i);
     for (const std::size_t i : by_rows()) fres_of(i);
-    if (!reader_.at_end()) line(".zero", std::to_string(reader_.left()), "padding");
+    if (!bytes_.at_end()) line(".zero", std::to_string(bytes_.left()), "padding");
     text_.append("\t.popsection\n");
     return std::move(text_);
   }
@@ -75,13 +82,13 @@ class Assembler {
   std::uint64_t take(unsigned size, const char* what) {
     switch (size) {
       case 1:
-        return reader_.u8(what);
+        return bytes_.u8(what);
       case 2:
-        return reader_.u16(what);
+        return bytes_.u16(what);
       case 4:
-        return reader_.u32(what);
+        return bytes_.u32(what);
       default:
-        return reader_.u64(what);
+        return bytes_.u64(what);
     }
   }
 
@@ -90,9 +97,7 @@ class Assembler {
     line(directive(size), std::to_string(take(size, meaning)), meaning);
   }
   void signed_field(unsigned size, const char* meaning) {
-    const std::int64_t value = size == 1   ? reader_.i8(meaning)
-                               : size == 2 ? reader_.i16(meaning)
-                                           : reader_.i32(meaning);
+    const std::int64_t value = size == 1 ? bytes_.i8(meaning) : size == 2 ? bytes_.i16(meaning) : bytes_.i32(meaning);
     line(directive(size), std::to_string(value), meaning);
   }
 
@@ -124,24 +129,16 @@ class Assembler {
     return text;
   }
 
-  /// Which also says how wide row starts are.
-  void info(std::size_t index) {
-    const FdeInfo info(static_cast<std::uint8_t>(take(1, "info")));
-    line(directive(1), hex(info.byte()), "info");
-    start_sizes_[index] = 1U << (info.fre_type() - version_.first_fre_type);
-  }
-
   void index_entry(std::size_t index) {
     text_.append(comment(title(index))).append("\n");
     const unsigned size = version_.start_size;
     take(size, "start");
     line(directive(size), fdes_[index].start, "start");
     field(4, "size");
-    rows_at_.push_back(static_cast<std::uint32_t>(take(4, "rows at")));
-    line(directive(4), hex(rows_at_.back()), "rows at");
+    field(4, "rows at");
     if (version_.splits_descriptor) return;
     count(4, "number of rows");
-    info(index);
+    field(1, "info");
     if (!version_.has_repeat_size) return;
     count(1, "size of the block that repeats");
     count(2, "padding");
@@ -152,10 +149,10 @@ class Assembler {
     std::vector<std::size_t> order(section_.fdes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-      if (rows_at_[a] != rows_at_[b]) return rows_at_[a] < rows_at_[b];
+      if (fields_[a].rows_at != fields_[b].rows_at) return fields_[a].rows_at < fields_[b].rows_at;
       return section_.fdes[a].fres.size() > section_.fdes[b].fres.size();
     });
-    const auto same_place = [&](std::size_t a, std::size_t b) { return rows_at_[a] == rows_at_[b]; };
+    const auto same_place = [&](std::size_t a, std::size_t b) { return fields_[a].rows_at == fields_[b].rows_at; };
     order.erase(std::unique(order.begin(), order.end(), same_place), order.end());
     return order;
   }
@@ -165,13 +162,13 @@ class Assembler {
     const Fde& fde = section_.fdes[index];
     if (version_.splits_descriptor) {
       count(2, "number of rows");
-      info(index);
+      field(1, "info");
       field(1, "info 2");
       count(1, "size of the block that repeats");
     }
     for (const Fre& fre : fde.fres) {
       text_.append("/* ").append(fre_text(fde, fre)).append(" */\n");
-      field(start_sizes_[index], "");
+      field(fields_[index].start_width, "");
       const FreInfo info(static_cast<std::uint8_t>(take(1, "info")));
       line(directive(1), hex(info.byte()), "");
       const unsigned word = 1U << info.word_width();
@@ -197,9 +194,8 @@ class Assembler {
   RuleText rules_;
   std::span<const AssemblyFunction> fdes_;
   Origin origin_;
-  ByteReader reader_;
-  std::vector<std::uint32_t> rows_at_;  ///< by function
-  std::vector<unsigned> start_sizes_;   ///< bytes of a row's start, by function
+  ByteReader bytes_;               ///< from the next field on
+  std::vector<FdeFields> fields_;  ///< by function
   std::string text_;
 };
 

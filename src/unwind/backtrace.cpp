@@ -7,8 +7,8 @@
 //       RowCache                row_cache.hpp: rows that were found before, by PC
 //       LoadedRows::enter       here: the file that holds the PC, from the list in modules.hpp
 //       row_in_section          walk.hpp: the row in the form that steps take
-//         SectionView::lookup     section_lookup.cpp: the function that holds the PC, then
-//         SectionReader           section_reader.hpp: its row
+//         SectionView::lookup     section_view.cpp: the function that holds the PC, then its row
+//         SectionReader           sframe/parser.hpp: the fields of both, and the rules
 //     Walk::apply             walk.hpp: makes the registers the caller's
 
 #include <ucontext.h>

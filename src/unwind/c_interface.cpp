@@ -29,7 +29,6 @@ static_assert(sizeof(Module) == sizeof(sframe_module) && offsetof(Module, bias) 
               offsetof(Module, view) == offsetof(sframe_module, view));
 static_assert(sizeof(RowSlot) == sizeof(sframe_row_slot));
 static_assert(sizeof(PageSlot) == sizeof(sframe_page_slot));
-static_assert(SFRAME_BASE_CFA == sframe_gen::sframe::UnwindRule::cfa);
 static_assert(SFRAME_LOOKUP_DAMAGED == static_cast<int>(Lookup::Kind::Damaged));
 static_assert(SFRAME_BAD_SECTION == static_cast<int>(Stop::BadSection));
 
@@ -40,8 +39,8 @@ Registers& registers_of(sframe_registers* registers) {
   return *reinterpret_cast<Registers*>(registers);
 }
 
-sframe_rule rule_of(const sframe_gen::sframe::UnwindRule& rule) {
-  return {rule.base, rule.offset, rule.dereferenced ? 1U : 0U};
+sframe_rule rule_of(const sframe_gen::sframe::Rule& rule) {
+  return {rule.base_register.value_or(SFRAME_BASE_CFA), rule.offset, rule.dereferenced ? 1U : 0U};
 }
 
 /// Returns which of SFRAME_LOOKUP_….
@@ -49,11 +48,11 @@ int put(const Lookup& found, sframe_row& row) {
   row = {};
   if (found.kind == Lookup::Kind::Row) {
     row.cfa = rule_of(found.row.cfa);
-    row.return_address = rule_of(found.row.return_address);
-    row.frame_pointer = rule_of(found.row.frame_pointer);
+    row.return_address = rule_of(*found.row.return_address);
+    row.frame_pointer = rule_of(*found.row.frame_pointer);
     row.mangled_ra = found.row.mangled_ra ? 1 : 0;
-    row.b_key = found.row.b_key ? 1 : 0;
-    row.signal_frame = found.row.signal_frame ? 1 : 0;
+    row.b_key = found.b_key ? 1 : 0;
+    row.signal_frame = found.signal_frame ? 1 : 0;
   }
   row.function_start = found.function_start;
   row.function_size = found.function_size;
@@ -91,7 +90,7 @@ int sframe_view_open(sframe_view* view, const void* bytes, std::size_t size, std
 }
 
 const char* sframe_view_problem(int problem) {
-  return sframe_gen::sframe::text_of(static_cast<sframe_gen::sframe::ViewProblem>(problem));
+  return sframe_gen::sframe::text_of(static_cast<sframe_gen::sframe::Problem>(problem));
 }
 
 std::uint64_t sframe_view_page_slots(const sframe_view* view, std::uint64_t page_size) {

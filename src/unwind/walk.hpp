@@ -41,23 +41,25 @@ inline std::uint8_t common_form(const PackedRow& row, const sframe::AbiTraits& a
   return from_fp ? PackedRow::common | PackedRow::cfa_from_fp : PackedRow::common;
 }
 
-inline PackedRow packed(const sframe::UnwindRow& row, const sframe::AbiTraits& abi) {
+/// Packs the row of a look-up, which has all rules.
+inline PackedRow packed(const sframe::Lookup& found, const sframe::AbiTraits& abi) {
   PackedRow made;
-  const auto pack = [&made](const sframe::UnwindRule& rule, std::uint8_t& base, std::int32_t& offset,
+  const auto pack = [&made](const sframe::Rule& rule, std::uint8_t& base, std::int32_t& offset,
                             std::uint8_t dereferenced) {
-    if (rule.base == sframe::UnwindRule::cfa) {
+    if (!rule.base_register) {
       base = PackedRow::cfa;
-    } else if (rule.base < Registers::count) {
-      base = static_cast<std::uint8_t>(rule.base);
+    } else if (*rule.base_register < Registers::count) {
+      base = static_cast<std::uint8_t>(*rule.base_register);
     }
     offset = rule.offset;
     if (rule.dereferenced) made.flags |= dereferenced;
   };
+  const sframe::RecoveryRules& row = found.row;
   pack(row.cfa, made.cfa_base, made.cfa_offset, PackedRow::cfa_dereferenced);
-  pack(row.return_address, made.ra_base, made.ra_offset, PackedRow::ra_dereferenced);
-  pack(row.frame_pointer, made.fp_base, made.fp_offset, PackedRow::fp_dereferenced);
+  pack(*row.return_address, made.ra_base, made.ra_offset, PackedRow::ra_dereferenced);
+  pack(*row.frame_pointer, made.fp_base, made.fp_offset, PackedRow::fp_dereferenced);
   if (row.mangled_ra) made.flags |= PackedRow::mangled_ra;
-  if (row.signal_frame) made.flags |= PackedRow::signal_frame;
+  if (found.signal_frame) made.flags |= PackedRow::signal_frame;
   made.flags |= common_form(made, abi);
   return made;
 }
@@ -80,7 +82,7 @@ inline Stop row_in_section(const sframe::SectionView& view, const sframe::AbiTra
     case sframe::Lookup::Kind::Row:
       break;
   }
-  row = packed(found.row, abi);
+  row = packed(found, abi);
   return Stop::Stepped;
 }
 

@@ -42,8 +42,9 @@ constexpr auto misreads = ReaderVerdict::Kind::Misreads;
 constexpr Case cases[]{
     {"Sound", "", 0, "", "kernel", accepts, ""},
     {"Magic", "", 0, "00", "kernel", refuses,
-     "it does not begin with SFrame's magic number (.sframe+0x0); kernel asks for it"},
-    {"Version4", "", 2, "04", "kernel", refuses, "version 4 is not known (.sframe+0x2); kernel takes version 3 only"},
+     "magic number is 0xde00, but SFrame has 0xdee2 (.sframe+0x0); kernel asks for it"},
+    {"Version4", "", 2, "04", "kernel", refuses,
+     "it has version 4, which is not known (.sframe+0x2); kernel takes version 3 only"},
     {"Unsorted", "", 3, "04", "kernel", refuses,
      "its index is not flagged as sorted (.sframe+0x3); kernel searches a sorted index only"},
     {"StartsFromSection", "", 3, "01", "kernel", refuses,
@@ -54,28 +55,34 @@ constexpr Case cases[]{
     {"NoFunctions", "", 8, "00", "kernel", refuses, "it has no functions (.sframe+0x8); kernel has no use for that"},
     {"NoRows", "", 0xc, "00", "kernel", refuses, "it has no rows (.sframe+0xc); kernel has no use for that"},
     {"IndexOutside", "", 0xa, "ff", "kernel", refuses,
-     "16711683 descriptors end outside the section (.sframe+0x8); kernel checks that"},
+     "16711683 function descriptors at 0x1c end outside the section (section size 0x88) (.sframe+0x8); kernel checks "
+     "that"},
     {"RowsOutside", "", 0x10, "3d", "kernel", refuses,
-     "rows end outside the section (.sframe+0x10); kernel checks that"},
+     "0x3d bytes of rows at 0x4c end outside the section (section size 0x88) (.sframe+0x10); kernel checks that"},
     {"RowsInIndex", "", 0x18, "2f", "kernel", refuses,
-     "rows start before the function index ends (.sframe+0x18); kernel takes rows behind the index only"},
+     "rows start at 0x4b, but the function index ends at 0x4c (.sframe+0x18); kernel takes rows behind the index only"},
     {"EqualStarts", "", 0x2c, "d4 ef", "kernel", refuses,
      "descriptor 2 starts where the one before it does (.sframe+0x2c); kernel refuses that if it was built with "
      "CONFIG_SFRAME_VALIDATION"},
     {"RowsOutsideOfFunction", "", 0x28, "39", "kernel", refuses,
-     "descriptor 1 has rows outside the section's (.sframe+0x28); kernel drops the whole section when it comes there"},
+     "descriptor 1: function's rows are at 0x39, but the rows have only 56 bytes (.sframe+0x28); kernel drops the "
+     "whole section when it comes there"},
     {"RowTwice", "", 0x54, "00", "kernel", refuses,
-     "row 2 of descriptor 1 does not start after the row before it (.sframe+0x54); kernel drops the whole section when "
+     "row 2 of descriptor 1: row starts at 0x0, not after the row before it, which starts at 0x0 (.sframe+0x54); "
+     "kernel drops the whole section when "
      "it comes there"},
     {"RowAtEnd", "", 0x5c, "07", "kernel", accepts, ""},
     {"RowBeyond", "", 0x5c, "08", "kernel", refuses,
-     "row 4 of descriptor 1 starts behind the function's end (.sframe+0x5c); kernel drops the whole section when it "
+     "row 4 of descriptor 1: row starts at 0x8, but the function's size is 0x7 (.sframe+0x5c); kernel drops the whole "
+     "section when it "
      "comes there"},
     {"CfaWithoutRegister", "", 0x71, "02", "kernel", refuses,
-     "row 1 of descriptor 3 has no CFA that is based on a register (.sframe+0x70); kernel drops the whole section when "
+     "row 1 of descriptor 3: CFA rule of a flexible row has no base register (.sframe+0x71); kernel drops the whole "
+     "section when "
      "it comes there"},
     {"WordsLeftOver", "", 0x78, "00", "kernel", refuses,
-     "row 2 of descriptor 3 has data words that make no whole rules (.sframe+0x74); kernel drops the whole section "
+     "row 2 of descriptor 3: 1 data word left over behind the rules of a flexible row (.sframe+0x79); kernel drops the "
+     "whole section "
      "when it comes there"},
     {"OtherRows", "", 0xc, "0b", "kernel", accepts, ""},
     {"Version2ForKernel", "v2_amd64", 0, "", "kernel", refuses,
@@ -129,8 +136,8 @@ TEST(Judge, GlibcMissesWhatIsOutOfOrderAndDoesNotReadTheBytesOfRows) {
   const ReaderVerdict unsorted = verdict_of(0x31, "ee");
   EXPECT_EQ(static_cast<int>(unsorted.kind), static_cast<int>(refuses));
   EXPECT_EQ(unsorted.why,
-            "descriptor 2 comes after one with a higher start (.sframe+0x30); glibc finds no function that is "
-            "out of order");
+            "descriptor 2: function at 0xf10 comes after the one at 0x1000, but the index is flagged as sorted "
+            "(.sframe+0x30); glibc finds no function that is out of order");
   EXPECT_EQ(static_cast<int>(verdict_of(0x10, "ff ff ff 7f").kind), static_cast<int>(accepts));
 }
 

@@ -16,8 +16,8 @@
 
 namespace sframe_gen::sframe {
 
-inline void PrintTo(const UnwindRule& rule, std::ostream* out) {
-  *out << (rule.dereferenced ? "*" : "") << "(" << (rule.base == UnwindRule::cfa ? -1 : std::int64_t{rule.base})
+inline void PrintTo(const Rule& rule, std::ostream* out) {
+  *out << (rule.dereferenced ? "*" : "") << "(" << (rule.base_register ? std::int64_t{*rule.base_register} : -1)
        << " + " << rule.offset << ")";
 }
 
@@ -26,24 +26,15 @@ inline void PrintTo(const UnwindRule& rule, std::ostream* out) {
 /// The view beside the decoder: what one says of a PC, the other says.
 namespace sframe_gen::unwind::test {
 
-inline sframe::UnwindRule plain(const sframe::Rule& rule) {
-  return {rule.base_register.value_or(sframe::UnwindRule::cfa), rule.offset, rule.dereferenced};
-}
-
-/// What a decoded row comes to, written out.
-inline sframe::UnwindRow plain(const sframe::RecoveryRules& recovery, const sframe::Fde& function, sframe::Abi abi) {
+/// A decoded row, with what it leaves to its ABI.
+inline sframe::RecoveryRules whole(const sframe::RecoveryRules& recovery, sframe::Abi abi) {
   const sframe::AbiTraits& traits = sframe::traits_of(abi);
   const bool fixed = traits.fixed_ra_offset != 0;
-  const sframe::UnwindRule silent_ra = fixed ? sframe::UnwindRule{sframe::UnwindRule::cfa, traits.fixed_ra_offset, true}
-                                             : sframe::UnwindRule{traits.return_address, 0, false};
-  sframe::UnwindRow row;
-  row.cfa = plain(recovery.cfa);
-  row.return_address = recovery.return_address ? plain(*recovery.return_address) : silent_ra;
-  row.frame_pointer =
-      recovery.frame_pointer ? plain(*recovery.frame_pointer) : sframe::UnwindRule{traits.frame_pointer, 0, false};
-  row.mangled_ra = recovery.mangled_ra;
-  row.b_key = function.b_key;
-  row.signal_frame = function.signal_frame;
+  const sframe::Rule silent_ra =
+      fixed ? sframe::Rule{std::nullopt, traits.fixed_ra_offset, true} : sframe::Rule{traits.return_address, 0, false};
+  sframe::RecoveryRules row = recovery;
+  row.return_address = recovery.return_address.value_or(silent_ra);
+  row.frame_pointer = recovery.frame_pointer.value_or(sframe::Rule{traits.frame_pointer, 0, false});
   return row;
 }
 
@@ -63,8 +54,9 @@ inline bool agree_at(const sframe::Section& section, const sframe::SectionView& 
                              found.descriptor == function - section.fdes.data();
   EXPECT_TRUE(same_function) << std::hex << pc;
   if (expected == Kind::Outermost) return same_function;
-  const sframe::UnwindRow said = plain(*row->recovery, *function, section.abi);
-  const bool same_row = found.row == said && found.row_number == row - function->fres.data();
+  const sframe::RecoveryRules said = whole(*row->recovery, section.abi);
+  const bool same_row = found.row == said && found.b_key == function->b_key &&
+                        found.signal_frame == function->signal_frame && found.row_number == row - function->fres.data();
   EXPECT_EQ(found.row.cfa, said.cfa) << std::hex << pc;
   EXPECT_EQ(found.row.return_address, said.return_address) << std::hex << pc;
   EXPECT_EQ(found.row.frame_pointer, said.frame_pointer) << std::hex << pc;
@@ -143,7 +135,8 @@ inline std::uint64_t expect_stretches(const sframe::SectionView& view) {
     if (end <= pc) break;
     const auto is_same = [&](std::uint64_t other) {
       const sframe::Lookup there = view.lookup(other);
-      return there.kind == found.kind && there.row == found.row && there.descriptor == found.descriptor &&
+      return there.kind == found.kind && there.row == found.row && there.b_key == found.b_key &&
+             there.signal_frame == found.signal_frame && there.descriptor == found.descriptor &&
              there.row_number == found.row_number && there.function_start == found.function_start;
     };
     for (std::uint64_t other = pc; other < std::min(end, pc + all_of) && other >= pc; ++other) {

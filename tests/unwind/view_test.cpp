@@ -212,7 +212,7 @@ TEST(SectionView, SharesABlockOfRows) {
   for (const std::uint64_t pc : {0x1000U, 0x1010U}) {
     const Lookup found = view.lookup(pc);
     EXPECT_TRUE(found.kind == Lookup::Kind::Row);
-    EXPECT_EQ(found.row.cfa, (sframe::UnwindRule{7, 8, false}));
+    EXPECT_EQ(found.row.cfa, (sframe::Rule{7, 8, false}));
     EXPECT_EQ(found.function_start, pc);
   }
 }
@@ -280,7 +280,7 @@ TEST(SectionView, FindsRowsThatNoPageCanName) {
     const Lookup found = view.lookup(0x1000 + i);
     ASSERT_TRUE(found.kind == Lookup::Kind::Row) << i;
     ASSERT_EQ(found.row_number, i / 2);
-    ASSERT_EQ(found.row.cfa, (sframe::UnwindRule{7, i / 2 % 2 == 0 ? 8 : 16, false})) << i;
+    ASSERT_EQ(found.row.cfa, (sframe::Rule{7, i / 2 % 2 == 0 ? 8 : 16, false})) << i;
   }
 }
 
@@ -303,8 +303,8 @@ TEST(SectionView, MakesNoPagesOfMoreRowsThanTheyCanName) {
 }
 
 TEST(SectionView, NamesEachProblem) {
-  for (int problem = 0; problem <= static_cast<int>(sframe::ViewProblem::Overlap); ++problem) {
-    EXPECT_STRNE(sframe::text_of(static_cast<sframe::ViewProblem>(problem)), "");
+  for (int problem = 0; problem <= static_cast<int>(sframe::Problem::EndsInPadding); ++problem) {
+    EXPECT_STRNE(sframe::text_of(static_cast<sframe::Problem>(problem)), "");
   }
 }
 
