@@ -29,6 +29,7 @@
 #include "elf/preconditions.hpp"
 #include "elf/undo/undo.hpp"
 #include "elf/write/rewrite.hpp"
+#include "readers/survey.hpp"
 #include "sframe_gen/convert.hpp"
 #include "support/endian.hpp"
 #include "support/mapped_file.hpp"
@@ -163,6 +164,9 @@ void warn_of_executable_segments(const elf::Image& image, const Observer& observ
   if (count > 1)
     observer.warn(image.name() + ": has " + std::to_string(count) +
                   " executable segments; a kernel that validates .sframe may not take it");
+  if (const auto number = readers::executable_header(image))
+    observer.warn(image.name() + ": program header " + std::to_string(*number + 1) +
+                  " is executable, but no PT_LOAD; Linux takes it for code, and then does not use .sframe");
 }
 
 void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, const Observer& observer) {

@@ -13,6 +13,7 @@ enum class Fact : std::uint8_t {
   NotLoaded,         ///< not in one readable PT_LOAD
   SeveralCodes,      ///< functions in several executable segments
   OutsideCode,       ///< a function in none
+  ExecutableHeader,  ///< a program header other than PT_LOAD is executable, before the one of the code that it is in
   PlainType,         ///< of an object: its type is not SHT_GNU_SFRAME
   WrongRelocations,  ///< of an object: not one for each function, in their order, relative to the field
   // Its header.
@@ -53,8 +54,10 @@ enum class Fact : std::uint8_t {
   UndefinedRowType,
   ReservedBits,
   StrayKey,
-  UndefinedType,
+  UndefinedType,  ///< of rows that have words
   NoRepeatSize,
+  FunctionWithoutRows,  ///< that has bytes
+  MoreRowsThanBytes,    ///< of a function
   RowCount,
   TooManyRows,
   SharedRows,
@@ -63,13 +66,17 @@ enum class Fact : std::uint8_t {
   RowBeyondFunction,
   RowAtEnd,
   RowBeyondBlock,
+  FirstRowLate,  ///< after the start of its function
   UndefinedWordSize,
   RowOutside,
-  RowTooLong,  ///< more words than any form has
-  SpareWords,  ///< more than the form has
+  RowTooLong,           ///< more words than any form has
+  SpareWords,           ///< more than the form has
+  WordsOfFixedOffsets,  ///< of a default row: more than the header's fixed offsets leave
+  ReservedControlBit,
   NoWords,
   StraySignature,
   BadFlexible,
+  RuleOfCfaItself,  ///< RA or FP is CFA + offset, not what is stored there
 };
 
 struct Finding {

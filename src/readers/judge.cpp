@@ -30,6 +30,10 @@ constexpr auto refuses_for_good(std::string_view rule, Facts... facts) {
   return std::array{Objection{facts, Kind::Refuses, rule, false}...};
 }
 template <typename... Facts>
+constexpr auto misreads_for_good(std::string_view rule, Facts... facts) {
+  return std::array{Objection{facts, Kind::Misreads, rule, false}...};
+}
+template <typename... Facts>
 constexpr auto refuses_in_foreign_order(std::string_view rule, Facts... facts) {
   return std::array{Objection{facts, Kind::Refuses, rule, true, ForeignOrder}...};
 }
@@ -149,6 +153,7 @@ namespace {
 
 constexpr std::string_view only_version_2 = "takes version 2 only";
 constexpr std::string_view drops_section = "drops the whole section when it comes there";
+constexpr std::string_view drops_early = "drops the section when it comes there, or at once if it validates sections";
 constexpr std::string_view validates = "refuses that if it was built with CONFIG_SFRAME_VALIDATION";
 constexpr std::string_view needs_segment = "asks program headers for it";
 constexpr std::string_view needs_order = "searches a sorted index only";
@@ -160,10 +165,15 @@ constexpr auto kernel_objections = joined(
     refuses("takes starts relative to their fields only", StartsFromSection), refuses("takes none", AuxiliaryHeader),
     refuses("has no use for that", NoFunctions, NoRows), refuses("takes rows behind the index only", RowsBeforeIndex),
     refuses("checks that", IndexOutside), refuses("takes rows behind the index only", RowsInIndex),
-    refuses("checks that", RowsBeginOutside, RowsOutside), misreads("believes the header", OtherFixedRa),
+    refuses("checks that", RowsBeginOutside, RowsOutside),
+    refuses_for_good("takes that for code, and then refuses the code itself", ExecutableHeader),
     refuses(drops_section, NotSorted, FunctionRowsOutside, UndefinedRowType, UndefinedType, NoRepeatSize,
-            RowNotAscending, RowBeyondFunction, UndefinedWordSize, RowOutside, RowTooLong, SpareWords, BadFlexible),
-    refuses(validates, EqualStarts), refuses_for_good(validates, OutsideCode, SeveralCodes));
+            FunctionWithoutRows, MoreRowsThanBytes, RowNotAscending, RowBeyondFunction, RowAtEnd, RowBeyondBlock,
+            FirstRowLate, UndefinedWordSize, RowOutside, RowTooLong, WordsOfFixedOffsets, ReservedControlBit,
+            BadFlexible),
+    refuses(validates, EqualStarts), refuses_for_good(drops_early, OutsideCode),
+    refuses_for_good(validates, SeveralCodes), misreads("believes the header", OtherFixedRa, FixedFp),
+    misreads_for_good("ends traces there", RuleOfCfaItself));
 
 constexpr auto glibc_objections =
     joined(refuses(needs_segment, Empty, NoSegment), refuses("reads it where it is loaded", NotLoaded),

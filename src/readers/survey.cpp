@@ -41,7 +41,7 @@ constexpr std::pair<Problem, Fact> facts_of_problems[]{
     {Problem::ReservedInfo, Fact::ReservedBits},
     {Problem::ReservedInfo2, Fact::ReservedBits},
     {Problem::Padding, Fact::ReservedBits},
-    {Problem::ReservedControlBit, Fact::ReservedBits},
+    {Problem::ReservedControlBit, Fact::ReservedControlBit},
     {Problem::StrayRegister, Fact::ReservedBits},
     {Problem::StrayKey, Fact::StrayKey},
     {Problem::UndefinedType, Fact::UndefinedType},
@@ -91,39 +91,56 @@ class Survey {
   // What SectionWalk asks for.
 
   bool fault(const Fault& fault) {
+    if (fault.problem == Problem::UndefinedType) {
+      undefined_type_ = fault;
+      return true;
+    }
     const std::optional<Fact> fact = fact_of(fault.problem);
     // Readers that expect the rows right after the index do not mind where the header has them.
     if (fault.problem == Problem::RowsOutside && header_.rows_begin > header_.bytes.size()) return true;
     // Relocations have yet to say where an object's functions are. A stub that repeats has rows of its block.
     const bool is_moot = (is_object_ && (fact == Fact::NotSorted || fact == Fact::Overlap)) ||
-                         (repeats_ && (fact == Fact::RowBeyondFunction || fact == Fact::RowAtEnd));
-    if (fact && !is_moot && !findings_.has(*fact)) {
-      const std::string whole = subject_of(fault) + sentence_of(fault, header_);
-      findings_.add(*fact, header_.offset_of(fault.at), whole);
-    }
+                         (repeats_ && (fact == Fact::RowBeyondFunction || fact == Fact::RowAtEnd)) ||
+                         (!repeats_ && fact == Fact::RowBeyondBlock);
+    if (fact && !is_moot) add(*fact, fault);
     return true;
   }
 
   void function(const sframe::FdeFields& fde) {
+    const auto note = [&](Fact fact, const char* what) {
+      if (!findings_.has(fact)) add(fact, fde.entry, "descriptor " + std::to_string(places_.size() + 1) + ' ' + what);
+    };
     const bool has_equal_start = !places_.empty() && places_.back().start == fde.start;
     if (has_equal_start && is_flagged_sorted() && !is_object_)
-      add(Fact::EqualStarts, fde.entry,
-          "descriptor " + std::to_string(places_.size() + 1) + " starts where the one before it does");
+      note(Fact::EqualStarts, "starts where the one before it does");
+    if (fde.row_count == 0 && fde.size != 0) note(Fact::FunctionWithoutRows, "has no rows");
+    if (fde.row_count > fde.size) note(Fact::MoreRowsThanBytes, "has more rows than bytes");
+    if (undefined_type_ && undefined_type_->function != places_.size()) undefined_type_.reset();
     places_.push_back({fde.start, fde.size, header_.offset_of(fde.entry), header_.version->start_size});
     row_ = 0;
     repeats_ = fde.info.pc_type() == sframe::PcType::Mask;
+    is_flexible_ = fde.is_flexible();
   }
 
-  void row(const sframe::FreFields& fre, const sframe::RecoveryRules*) {
+  void row(const sframe::FreFields& fre, const sframe::RecoveryRules* rules) {
     constexpr unsigned most_words = 6;
+    const unsigned words = fre.info.word_count();
     ++row_;
     const auto note = [&](Fact fact, const char* what) {
       if (findings_.has(fact)) return;
       add(fact, fre.words - 1,
           "row " + std::to_string(row_) + " of descriptor " + std::to_string(places_.size()) + ' ' + what);
     };
-    if (fre.info.word_count() == 0) note(Fact::NoWords, "has no data words");
-    if (fre.info.word_count() > most_words) note(Fact::RowTooLong, "has more data words than any form");
+    if (row_ == 1 && fre.start != 0) note(Fact::FirstRowLate, "starts after its function, which has none before");
+    if (words == 0) return note(Fact::NoWords, "has no data words");
+    if (words > most_words) note(Fact::RowTooLong, "has more data words than any form");
+    const unsigned header_leaves =
+        1U + (header_.fixed_ra_offset == 0 ? 1U : 0U) + (header_.fixed_fp_offset == 0 ? 1U : 0U);
+    if (!is_flexible_ && words > header_leaves)
+      note(Fact::WordsOfFixedOffsets, "has more data words than the header's fixed offsets leave");
+    if (undefined_type_) add(Fact::UndefinedType, *undefined_type_);
+    if (rules != nullptr && (is_cfa_itself(rules->return_address) || is_cfa_itself(rules->frame_pointer)))
+      note(Fact::RuleOfCfaItself, "has the RA or FP at a distance from the CFA, and not stored there");
   }
 
   void end(const sframe::FdeFields& fde, const std::byte* end) {
@@ -144,6 +161,14 @@ class Survey {
 
   void add(Fact fact, std::uint64_t offset, std::string text) { findings_.add(fact, offset, std::move(text)); }
   void add(Fact fact, const std::byte* at, std::string text) { add(fact, header_.offset_of(at), std::move(text)); }
+
+  void add(Fact fact, const Fault& fault) {
+    if (!findings_.has(fact)) add(fact, fault.at, subject_of(fault) + sentence_of(fault, header_));
+  }
+
+  static bool is_cfa_itself(const std::optional<sframe::Rule>& rule) {
+    return rule && !rule->base_register && !rule->dereferenced;
+  }
 
   /// "row 2 of descriptor 1: ", "descriptor 1: ", or nothing.
   static std::string subject_of(const Fault& fault) {
@@ -211,8 +236,9 @@ class Survey {
   sframe::Header header_;
   std::vector<CodePlace> places_;
   std::vector<Block> blocks_;
-  std::uint32_t row_ = 0;  ///< the last one of the function, from 1
-  bool repeats_ = false;   ///< the function does
+  std::uint32_t row_ = 0;                       ///< the last one of the function, from 1
+  bool repeats_ = false, is_flexible_ = false;  ///< the function
+  std::optional<Fault> undefined_type_;         ///< the function's, or of one before it
 };
 
 }  // namespace
@@ -244,6 +270,13 @@ std::vector<Elf64_Phdr> executable_segments(const elf::Image& image) {
   });
   std::ranges::stable_sort(segments, {}, &Elf64_Phdr::p_vaddr);
   return segments;
+}
+
+/// Linux takes each for a range of code.
+void survey_executable_headers(const elf::Image& image, Findings& findings) {
+  if (const auto number = executable_header(image))
+    findings.add(Fact::ExecutableHeader,
+                 "program header " + std::to_string(*number + 1) + " is executable, but no PT_LOAD");
 }
 
 void survey_code(const elf::Image& image, const std::vector<CodePlace>& places, Findings& findings) {
@@ -298,6 +331,22 @@ void survey_relocations(const elf::Image& object, const elf::Section& section, c
 
 }  // namespace
 
+std::optional<std::size_t> executable_header(const elf::Image& image) {
+  const std::span<const Elf64_Phdr> headers = image.segments();
+  const auto is_executable = [](const Elf64_Phdr& header) {
+    return (header.p_flags & PF_X) != 0 && header.p_memsz != 0;
+  };
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    if (headers[i].p_type == PT_LOAD || !is_executable(headers[i])) continue;
+    const auto later = headers.subspan(i + 1);
+    const auto holds_it = [&](const Elf64_Phdr& load) {
+      return load.p_type == PT_LOAD && is_executable(load) && elf::holds_address(load, headers[i].p_vaddr);
+    };
+    if (std::ranges::any_of(later, holds_it)) return i;
+  }
+  return std::nullopt;
+}
+
 Findings survey_file(const elf::Image& image, const elf::Section& section) {
   Findings findings;
   const elf::Machine& machine = elf::machine_of(image);
@@ -311,6 +360,7 @@ Findings survey_file(const elf::Image& image, const elf::Section& section) {
   if (is_object) {
     survey_relocations(image, section, *places, findings);
   } else {
+    survey_executable_headers(image, findings);
     survey_code(image, *places, findings);
   }
   return findings;

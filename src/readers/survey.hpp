@@ -25,6 +25,11 @@ struct CodePlace {
 std::optional<std::vector<CodePlace>> survey_section(std::span<const std::byte> bytes, std::uint64_t address,
                                                      const sframe::AbiTraits& abi, bool is_object, Findings& findings);
 
+/// Returns the number from 0 of a program header other than PT_LOAD that is executable and in code whose PT_LOAD
+/// follows it; no value if there is none. Old GNU ld makes PT_PHDR executable. Linux registers such a header's range
+/// first, and then refuses the code.
+std::optional<std::size_t> executable_header(const elf::Image& image);
+
 /// What is found in the .sframe section `section` of a file, and around it. Throws Refused for a machine that SFrame
 /// has no ABI for; whatever is wrong with the section itself is a finding.
 Findings survey_file(const elf::Image& image, const elf::Section& section);

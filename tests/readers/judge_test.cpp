@@ -71,7 +71,34 @@ constexpr Case cases[]{
      "row 2 of descriptor 1: row starts at 0x0, not after the row before it, which starts at 0x0 (.sframe+0x54); "
      "kernel drops the whole section when "
      "it comes there"},
-    {"RowAtEnd", "", 0x5c, "07", "kernel", accepts, ""},
+    {"RowAtEnd", "", 0x5c, "07", "kernel", refuses,
+     "row 4 of descriptor 1: row starts at 0x7, but the function's size is 0x7 (.sframe+0x5c); kernel drops the whole "
+     "section when it comes there"},
+    {"FixedFp", "", 5, "f0", "kernel", refuses,
+     "row 2 of descriptor 1 has more data words than the header's fixed offsets leave (.sframe+0x55); kernel drops the "
+     "whole section when it comes there"},
+    {"FunctionWithoutRows", "", 0x5f, "00", "kernel", refuses,
+     "descriptor 2 has no rows (.sframe+0x2c); kernel drops the whole section when it comes there"},
+    {"MoreRowsThanBytes", "", 0x24, "00", "kernel", refuses,
+     "descriptor 1 has more rows than bytes (.sframe+0x1c); kernel drops the whole section when it comes there"},
+    {"FirstRowLate", "", 0x64, "01", "kernel", refuses,
+     "row 1 of descriptor 2 starts after its function, which has none before (.sframe+0x65); kernel drops the whole "
+     "section when it comes there"},
+    {"RowBeyondBlock", "", 0x67, "10", "kernel", refuses,
+     "row 2 of descriptor 2: row starts at 0x10, but the repeated block's size is 0x10 (.sframe+0x67); kernel drops "
+     "the "
+     "whole section when it comes there"},
+    {"ReservedControlBit", "", 0x71, "3d", "kernel", refuses,
+     "row 1 of descriptor 3: CFA control word 0x3d has the reserved bit set (.sframe+0x71); kernel drops the whole "
+     "section when it comes there"},
+    {"OtherReservedBits", "", 0x4f, "20", "kernel", accepts, ""},
+    {"UndefinedType", "", 0x4f, "02", "kernel", refuses,
+     "descriptor 1: descriptor type is 2, which is not defined (.sframe+0x4f); kernel drops the whole section when it "
+     "comes there"},
+    {"RuleOfCfaItself", "", 0x7e, "08", "kernel", misreads,
+     "row 3 of descriptor 3 has the RA or FP at a distance from the CFA, and not stored there (.sframe+0x7b); kernel "
+     "ends "
+     "traces there"},
     {"RowBeyond", "", 0x5c, "08", "kernel", refuses,
      "row 4 of descriptor 1: row starts at 0x8, but the function's size is 0x7 (.sframe+0x5c); kernel drops the whole "
      "section when it "
