@@ -49,6 +49,35 @@ bool is_plain_stub(const elf::Image& image, const Range& range, sframe::Abi abi)
   return true;
 }
 
+/// Checks whether the code goes on from the last instruction of a range to what follows it.
+bool runs_on(const elf::Image& image, const Range& range, sframe::Abi abi) {
+  std::span<const std::byte> code = elf::loaded_bytes(image, range.begin, range.end - range.begin);
+  bool runs_on = false;
+  while (!code.empty()) {
+    const auto instruction = decode_instruction(code, range.end - code.size(), abi);
+    if (!instruction) return false;
+    runs_on = instruction->flow == Flow::Next;
+    code = code.subspan(instruction->size);
+  }
+  return runs_on;
+}
+
+/// Joins the ranges, which ascend, of descriptors that a compact section has for parts of a function. Only the first is
+/// called.
+std::vector<Range> joined_parts(const std::vector<Range>& ranges, const elf::Image& image, sframe::Abi abi) {
+  std::vector<Range> joined;
+  Range before;
+  for (const Range& range : ranges) {
+    if (!joined.empty() && before.end == range.begin && runs_on(image, before, abi)) {
+      joined.back().end = range.end;
+    } else {
+      joined.push_back(range);
+    }
+    before = range;
+  }
+  return joined;
+}
+
 /// Of `ranges`, the stubs that are next to one of `stubs`.
 std::vector<Range> neighbours(const std::vector<Range>& ranges, const std::vector<Range>& stubs,
                               const elf::Image& image, sframe::Abi abi) {
@@ -77,6 +106,7 @@ std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Ima
   std::erase_if(stubs, [&](const Range& range) { return is_padding(image, section.abi, range.begin, range.end); });
   stubs.insert(stubs.end(), repeated.begin(), repeated.end());
   stubs = RangeSet(without_entry(stubs, image.header().e_entry), largest_gap_in_stubs).ranges();
+  few_bytes = joined_parts(few_bytes, image, section.abi);
   const std::vector<Range> beside = neighbours(few_bytes, stubs, image, section.abi);
   stubs.insert(stubs.end(), beside.begin(), beside.end());
   stubs = RangeSet(std::move(stubs), largest_gap_in_stubs).ranges();
