@@ -35,7 +35,7 @@ Record reordered(Record record, Endian endian) {
 
 template <typename Record>
 Record load_record(std::span<const std::byte> bytes, Endian endian) {
-  Record record;
+  Record record{};
   std::memcpy(&record, bytes.data(), sizeof record);
   return reordered(record, endian);
 }
