@@ -1,17 +1,17 @@
 # bash completion for sframe-gen. It needs nothing but bash: bash-completion's functions are used where they are there.
 
 # >>> options, made from src/cli/option_table.cpp
-_sframe_gen_options='--emit --section-address --remove --dump --only --lookup --verify --check --launch
-  -o --output -r --recursive -X --exclude --linked-only -j --jobs -n --dry-run --no-undo --cfi-from --from-sframe --ignore-build-id --skip-non-elf --skip-refused --move-headers --drop-signature
-  --for --sframe-version --no-pcrel --no-ra-undefined --no-stubs --flexible --compact
-  --report --explain -q --quiet -v --verbose -h --help -V --version'
+_sframe_gen_options='--verify --remove --check --dump --only --lookup --emit --section-address --launch --list-readers -h --help -V --version
+  -o --output -n --dry-run -r --recursive -X --exclude --linked-only -j --jobs --skip-non-elf --skip-refused --cfi-from --ignore-build-id --from-sframe --no-undo --move-headers --drop-signature
+  --for --sframe-version --compact --flexible --no-stubs --no-pcrel --no-ra-undefined
+  --report -v --verbose --explain -q --quiet'
 
 # Prints the values that option $1, with or without "=" behind it, takes, or nothing if they are files.
 _sframe_gen_values() {
   case $1 in
-    --emit | --emit=) echo section asm ;;
-    --dump=) echo text json ;;
     --check=) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 libsframe libsframe-2.44 libsframe-2.40 mold llvm-readelf java-profiler ;;
+    --dump=) echo text json ;;
+    --emit | --emit=) echo section asm ;;
     --for | --for=) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 libsframe libsframe-2.44 libsframe-2.40 mold llvm-readelf java-profiler ;;
     --sframe-version | --sframe-version=) echo 3 2 1 ctf ;;
     --flexible | --flexible=) echo auto always never ;;
@@ -22,7 +22,7 @@ _sframe_gen_values() {
 
 _sframe_gen() {
   local current=${COMP_WORDS[COMP_CWORD]} option='' values='' i launches=''
-  # Behind --launch ... -- stands another command.
+  # After --launch ... -- stands another command.
   for ((i = 1; i < COMP_CWORD; ++i)); do
     [[ ${COMP_WORDS[i]} == --launch ]] && launches=yes
     [[ ${COMP_WORDS[i]} == -- ]] || continue

@@ -29,7 +29,7 @@ inline constexpr std::size_t unrepresentable_count =
 
 /// Stable name for data ("cfa-is-expression").
 std::string_view key_of(Unrepresentable reason);
-/// One clause for people ("CFA is a DWARF expression SFrame cannot say").
+/// One clause for people ("CFA is a DWARF expression, which SFrame cannot represent").
 std::string_view sentence_of(Unrepresentable reason);
 
 /// PCs of a function that no row covers.

@@ -151,7 +151,7 @@ class ArchiveReader {
       return;
     }
     // Windows' libraries have a second one of another form.
-    if (index_) throw Refused(origin_.file, "has a second symbol index, which only libraries of Windows have");
+    if (index_) throw Refused(origin_.file, "second symbol index, which only libraries of Windows have");
     if (!members_.empty())
       throw MalformedInput(origin_, raw.header_offset,
                            "the symbol index stands behind a member, where no linker looks");
@@ -181,8 +181,8 @@ class ArchiveReader {
     const std::string_view number = raw.name.substr(1, raw.name.find(':') - 1);
     std::uint64_t offset = 0;
     if (!read_decimal(number, offset))
-      throw Refused(origin_.file, "has a member with the name \"" + std::string(raw.name) +
-                                      "\", which has a meaning of its own elsewhere");
+      throw Refused(origin_.file,
+                    "member name \"" + std::string(raw.name) + "\", which has a meaning of its own elsewhere");
     const std::string_view table = long_names_.value_or("");
     const std::size_t end = table.find('\n', std::min<std::uint64_t>(offset, table.size()));
     if (end == std::string_view::npos) {
@@ -198,7 +198,7 @@ class ArchiveReader {
   }
 
   void read_bsd_name(const RawMember& raw, Member& member) const {
-    if (thin_) throw Refused(origin_.file, "is a thin archive with BSD's long names, which no toolchain writes");
+    if (thin_) throw Refused(origin_.file, "thin archive with BSD's long names, which no toolchain writes");
     if (!read_decimal(raw.name.substr(bsd_name_prefix.size()), member.name_size) || member.name_size > raw.size) {
       throw MalformedInput(origin_, raw.name_offset(),
                            "the size of a BSD name is no number up to the member's size, " + hex(raw.size));
@@ -233,7 +233,7 @@ class ArchiveReader {
 
 Archive::Archive(std::span<const std::byte> bytes, std::string file)
     : bytes_(bytes), origin_{std::move(file), "archive"}, thin_(starts_with(bytes, thin_magic)) {
-  if (!is_archive(bytes)) throw Refused(this->file(), "is not an archive");
+  if (!is_archive(bytes)) throw Refused(this->file(), "not an archive");
   ArchiveReader(*this).run();
 }
 

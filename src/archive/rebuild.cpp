@@ -35,7 +35,7 @@ std::vector<std::byte> index_bytes(const Index& index, std::span<const std::uint
     }
     // A wider index would move every member once more; who has such an archive can make one with ranlib first.
     if (offset > std::numeric_limits<std::uint32_t>::max())
-      throw Refused(file, "would grow beyond 4 GiB, where the 32-bit offsets of its symbol index do not reach");
+      throw Refused(file, "would grow beyond 4 GiB, which the 32-bit offsets of its symbol index cannot address");
     writer.u32(static_cast<std::uint32_t>(offset));
   }
   return writer.release();
@@ -52,7 +52,7 @@ class Rebuilder {
 
   void set_size(const Member& member, std::uint64_t size) {
     if (size > largest_member - member.name_size)
-      throw Refused(archive_.name_of(member), "would grow beyond the ten digits that an archive has for its size");
+      throw Refused(archive_.name_of(member), "too large for the ten digits of its size in an archive");
     changes_.push_back({member.size_offset, sizeof(MemberHeader::size), {keep(size_field(member.name_size + size))}});
     ++result_.changes_;
   }
@@ -72,10 +72,7 @@ class Rebuilder {
   void move_index() {
     const auto& index = archive_.index();
     if (!index || growths_.empty()) return;
-    if (index->kind == Index::Kind::Bsd)
-      throw Refused(
-          archive_.file(),
-          "has a symbol index of BSD's form, which is not rewritten (GNU ranlib makes one of the other form)");
+    if (index->kind == Index::Kind::Bsd) throw Refused(archive_.file(), "symbol index of BSD's form (run GNU ranlib)");
     std::vector<std::uint64_t> offsets(index->header_offsets.size());
     std::transform(index->header_offsets.begin(), index->header_offsets.end(), offsets.begin(),
                    [&](std::uint64_t offset) { return new_offset(offset); });

@@ -33,7 +33,7 @@ class Walk {
   }
 
   FoundFiles run() {
-    folder(root_, "");
+    directory(root_, "");
     for (Subject& subject : found_.subjects) {
       const std::uint64_t names = 1 + subject.other_names.size();
       subject.names_elsewhere -= std::min(subject.names_elsewhere, names);
@@ -43,7 +43,7 @@ class Walk {
 
  private:
   /// `below`: its path from the root, with a slash behind it.
-  void folder(const std::filesystem::path& path, const std::string& below) {
+  void directory(const std::filesystem::path& path, const std::string& below) {
     std::error_code error;
     std::vector<std::string> names;
     for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
@@ -57,7 +57,7 @@ class Walk {
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0) return;
     const bool same_device = status.st_dev == device_;
-    if (S_ISDIR(status.st_mode) && same_device) return folder(path, below + '/');
+    if (S_ISDIR(status.st_mode) && same_device) return directory(path, below + '/');
     if (!S_ISREG(status.st_mode) || is_excluded(below)) return;
     if (same_device || !is_mounted(path)) file(path, status);
   }
@@ -98,11 +98,11 @@ class Walk {
 
 }  // namespace
 
-FoundFiles find_files(const std::filesystem::path& folder, const TreeFilter& filter) {
+FoundFiles find_files(const std::filesystem::path& directory, const TreeFilter& filter) {
   struct stat status {};
-  if (::stat(folder.c_str(), &status) != 0) throw SystemFailure(folder.string(), "open", errno);
-  if (!S_ISDIR(status.st_mode)) throw Refused(folder.string(), "is not a folder");
-  return Walk(folder, filter).run();
+  if (::stat(directory.c_str(), &status) != 0) throw SystemFailure(directory.string(), "open", errno);
+  if (!S_ISDIR(status.st_mode)) throw Refused(directory.string(), "not a directory");
+  return Walk(directory, filter).run();
 }
 
 void keep_names_together(const Subject& subject) {

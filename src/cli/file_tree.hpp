@@ -11,25 +11,25 @@ namespace sframe_gen::cli {
 struct Subject {
   std::filesystem::path file;
   std::uint64_t size = 0;                          ///< bytes; 0: not known
-  std::vector<std::filesystem::path> other_names;  ///< of the same file, below the same folder
+  std::vector<std::filesystem::path> other_names;  ///< of the same file, below the same directory
   std::uint64_t names_elsewhere = 0;               ///< how many more the file has
 };
 
-/// Which files below a folder count.
+/// Which files below a directory count.
 struct TreeFilter {
-  std::vector<std::string> excluded;  ///< parts of paths, which count from the folder
+  std::vector<std::string> excluded;  ///< parts of paths, which count from the directory
   bool linked_only = false;           ///< no objects, no archives
 };
 
 struct FoundFiles {
   std::vector<Subject> subjects;
-  std::vector<std::string> failures;  ///< folders that cannot be read: "FOLDER: cannot read: …"
+  std::vector<std::string> failures;  ///< directorys that cannot be read: "DIRECTORY: cannot read: …"
 };
 
-/// Every ELF file and archive below `folder`, told by its content, in the order of the paths; each file once, whatever
-/// names it has. Symbolic links are not followed, devices and other file systems are left alone. Throws Failure where
-/// `folder` is none.
-FoundFiles find_files(const std::filesystem::path& folder, const TreeFilter& filter);
+/// Every ELF file and archive below `directory`, told by its content, in the order of the paths; each file once,
+/// whatever names it has. Symbolic links are not followed, devices and other file systems are left alone. Throws
+/// Failure where `directory` is none.
+FoundFiles find_files(const std::filesystem::path& directory, const TreeFilter& filter);
 
 /// Gives all names to what now has the first, each atomically: a file that was replaced has left the others behind.
 /// Throws SystemFailure.

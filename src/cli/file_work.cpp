@@ -22,14 +22,14 @@ namespace sframe_gen::cli {
 
 void check_standard_output(EmitForm form) {
   if (form == EmitForm::Section && ::isatty(STDOUT_FILENO) == 1)
-    throw Refused("standard output", "is a terminal, which has no use for bytes; use --output, or redirect it");
+    throw Refused("standard output", "refusing to write binary data to a terminal (use -o FILE, or redirect)");
 }
 
 void write_emitted(const std::string& contents, const std::filesystem::path& file,
                    const std::filesystem::path& output) {
   std::error_code ignored;
   if (std::filesystem::equivalent(file, output, ignored))
-    throw Refused(output.string(), "is the input itself, and --emit leaves that as it is");
+    throw Refused(output.string(), "the input itself, which --emit does not replace");
   const std::span<const std::byte> bytes = std::as_bytes(std::span(contents));
   files::replace_file(output, {&bytes, 1}, MappedFile(file), files::AtomicFile::New::LikeAny);
 }
@@ -55,10 +55,10 @@ using convert::FileKind;
 
 namespace {
 
-/// What follows the file's own name, without the advice that some reasons end in.
+/// What follows the file's own name, without advice.
 std::string reason_of(const std::string& file, std::string text) {
   if (text.starts_with(file + ": ")) text.erase(0, file.size() + 2);
-  return text.substr(0, text.find("; "));
+  return without_advice(text);
 }
 
 /// The work on one file.
@@ -91,8 +91,9 @@ class FileWork {
   /// A file is replaced under the names that are known.
   void check_names(const Subject& subject) const {
     if (subject.names_elsewhere == 0 || !replaces()) return;
-    throw Refused(subject.file.string(), "has " + count_of(subject.names_elsewhere, "other name") +
-                                             " elsewhere (hard links), which would keep what it was");
+    throw Refused(subject.file.string(),
+                  "hard links outside the directory: " + std::to_string(subject.names_elsewhere) +
+                      " (they would keep the old contents)");
   }
 
   void failed(const std::string& file, const std::string& text, bool refused) {
@@ -110,8 +111,8 @@ class FileWork {
 
   void do_it(const std::filesystem::path& file) {
     std::error_code ignored;
-    if (std::filesystem::is_directory(file, ignored)) refuse_folder(file);
-    // A folder or device is an error all the same.
+    if (std::filesystem::is_directory(file, ignored)) refuse_directory(file);
+    // A directory or device is an error all the same.
     if (options_.skip_non_elf && convert::kind_of(file) == FileKind::Other &&
         std::filesystem::is_regular_file(file, ignored)) {
       result_.what = FileResult::What::Skipped;
@@ -134,15 +135,16 @@ class FileWork {
       case Action::Check:
         return check(file);
       case Action::Launch:
+      case Action::ListReaders:
       case Action::Help:
       case Action::Version:
         return;
     }
   }
 
-  [[noreturn]] void refuse_folder(const std::filesystem::path& folder) const {
+  [[noreturn]] void refuse_directory(const std::filesystem::path& directory) const {
     const bool one_place = options_.action == Action::Emit || options_.action == Action::LookUp;
-    throw Refused(folder.string(), one_place ? "is a folder" : "is a folder; --recursive works on the files below it");
+    throw Refused(directory.string(), one_place ? "a directory" : "a directory (use --recursive)");
   }
 
   void convert_one(const std::filesystem::path& file) {
@@ -152,7 +154,7 @@ class FileWork {
     report_on([&] {
       if (json()) return write_json(file.string(), output.string(), outcome, plans_, out_);
       if (options_.quiet) return;
-      write_summary(file.string(), outcome, out_);
+      write_summary(file.string(), outcome, done(), out_);
       if (options_.verbose) write_details(file.string(), outcome, out_);
       if (options_.explain) {
         write_savings(outcome, out_);
@@ -184,7 +186,7 @@ class FileWork {
     const std::string output = options_.output ? options_.output->string() : "-";
     if (json()) return write_json(file.string(), output, emitted, report());
     if (options_.quiet || (is_piped() && !options_.verbose)) return;
-    write_summary(file.string(), emitted, report());
+    write_summary(file.string(), emitted, done(), report());
     if (options_.verbose) write_details(emitted, report());
   }
 
@@ -195,7 +197,7 @@ class FileWork {
         static_cast<std::int64_t>(removed.original_size) - static_cast<std::int64_t>(removed.converted_size);
     report_on([&] {
       if (json()) return write_json(file.string(), output.string(), removed, out_);
-      if (!options_.quiet) write_summary(file.string(), removed, out_);
+      if (!options_.quiet) write_summary(file.string(), removed, done(), out_);
     });
   }
 
@@ -246,7 +248,7 @@ class FileWork {
       if (said) {
         out_ << (with_name ? printable(file.name) + ": " : "") << printable(*said) << '\n';
       } else {
-        error(file.name + ": " + found.name + " says nothing of " + file.places.text_of(address));
+        error(file.name + ": no row in " + found.name + " for " + file.places.text_of(address));
       }
     }
   }
@@ -260,7 +262,9 @@ class FileWork {
 
   void report_check(const CheckedSection& checked) {
     const auto accepts = [](const ReaderVerdict& verdict) { return verdict.kind == ReaderVerdict::Kind::Accepts; };
-    if (!std::ranges::all_of(checked.verdicts, accepts)) result_.what = FileResult::What::Failed;
+    // Without names, all readers are asked, and no format suits them all.
+    if (!options_.readers.empty() && !std::ranges::all_of(checked.verdicts, accepts))
+      result_.what = FileResult::What::Failed;
     if (json()) return write_json(checked, out_);
     write_verdicts(checked, options_.quiet, out_);
   }
@@ -280,7 +284,7 @@ class FileWork {
 
   /// A line for the archive, and with --verbose one for each member.
   void verify_archive_one(const std::filesystem::path& file) {
-    if (options_.convert.debug_file) throw Refused(file.string(), "is an archive, for which --cfi-from does not work");
+    if (options_.convert.debug_file) throw Refused(file.string(), "--cfi-from does not support archives");
     const std::vector<MemberVerification> members = verify_archive(file, observer(file.string()));
     result_.rows = sum_of(members).rows;
     clear_progress();
@@ -319,6 +323,7 @@ class FileWork {
   /// Whether standard output is for a section.
   bool is_piped() const { return options_.action == Action::Emit && !options_.output && !options_.convert.dry_run; }
   std::ostream& report() const { return is_piped() ? std::cerr : out_; }
+  Done done() const { return options_.convert.dry_run ? Done::Would : Done::Really; }
   bool json() const { return options_.report == ReportFormat::Json; }
 
   void count(const Outcome& outcome) {
@@ -370,7 +375,7 @@ namespace {
 const char* name_of(Action action) {
   return action == Action::Remove   ? "restored"
          : action == Action::Verify ? "verified"
-         : action == Action::Check  ? "accepted"
+         : action == Action::Check  ? "checked"
                                     : "converted";
 }
 
@@ -395,9 +400,9 @@ int Totals::status() const {
 
 void Totals::write(Action action, std::ostream& out) const {
   out << count_of(done_ + unchecked_ + refused_ + failed_, "file") << ": " << done_ << ' ' << name_of(action) << ", ";
-  if (unchecked_ != 0) out << unchecked_ << " not in whole, ";
+  if (unchecked_ != 0) out << unchecked_ << " partly, ";
   out << refused_ << " refused, " << failed_ << " failed; " << count_of(rows_, "row") << ", "
-      << (growth_ < 0 ? -growth_ : growth_) << (growth_ < 0 ? " bytes taken away\n" : " bytes added\n");
+      << (growth_ < 0 ? -growth_ : growth_) << (growth_ < 0 ? " bytes removed\n" : " bytes added\n");
   for (const auto& [reason, count] : reasons_) out << "  " << count << ' ' << printable(reason) << '\n';
 }
 

@@ -52,7 +52,7 @@ class Object {
   void convert(const Options& options) const {
     const auto compiled = regular_file(path_);
     if (convert::kind_of(path_) != convert::FileKind::Elf)
-      throw Refused(path_.string(), "is not an ELF file (a compiler's intermediate code, perhaps)");
+      throw Refused(path_.string(), "not an ELF file (intermediate code of the compiler?)");
     if (!has_code(elf::Image::open(path_))) return;
     Observer observer;
     observer.warn = [&](const std::string& text) {
@@ -61,7 +61,7 @@ class Object {
     const Outcome outcome = convert_file(path_, path_, options.convert, observer);
     if (options.verbose) {
       // Standard output is the compiler's.
-      write_summary(path_.string(), outcome, std::cerr);
+      write_summary(path_.string(), outcome, Done::Really, std::cerr);
       write_details(path_.string(), outcome, std::cerr);
     }
     if (compiled) keep_time(*compiled);
@@ -89,7 +89,7 @@ bool convert(const Object& object, const Options& options) try {
   object.convert(options);
   return true;
 } catch (const Refused& refused) {
-  if (!options.quiet) message("note", std::string(refused.what()) + "; it stays as the compiler made it");
+  if (!options.quiet) message("note", std::string(refused.what()) + "; left as the compiler wrote it");
   return true;
 } catch (const std::exception& failure) {
   const bool named = dynamic_cast<const Failure*>(&failure) != nullptr;

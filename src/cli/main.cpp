@@ -34,12 +34,10 @@ int run_program(int argument_count, char** arguments) {
   using namespace sframe_gen::cli;
   const Options options = read_command_line(argument_count, arguments);
   if (prints_much(options)) std::ios::sync_with_stdio(false);
-  if (options.action == Action::Help) {
-    std::cout << help_text();
-    return 0;
-  }
-  if (options.action == Action::Version) {
-    std::cout << version_text() << '\n';
+  if (is_for_information(options.action)) {
+    std::cout << (options.action == Action::Help          ? help_text()
+                  : options.action == Action::ListReaders ? readers_text()
+                                                          : version_text());
     return 0;
   }
   if (options.action == Action::Launch) return launch(options, prepare_to_write);

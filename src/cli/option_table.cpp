@@ -43,11 +43,11 @@ constexpr Choice uses_of_flexible_descriptors[]{
 constexpr Choice formats_of_report[]{choice("summary", ReportFormat::Summary, "one line a file"),
                                      choice("json", ReportFormat::Json, "one JSON object a line for each file")};
 
-constexpr std::string_view instead = "Instead of converting", files = "Files", format = "Format", report = "Report";
+constexpr std::string_view commands = "Commands (without one, each FILE is converted)", files = "Files",
+                           format = "Format", report = "Report";
 
-constexpr Argument choose(std::string_view name, std::span<const Choice> choices, std::string_view preset = {},
-                          std::string_view alone = {}) {
-  return {.kind = ArgumentKind::Choice, .name = name, .choices = choices, .preset = preset, .alone = alone};
+constexpr Argument choose(std::string_view name, std::span<const Choice> choices, std::string_view alone = {}) {
+  return {.kind = ArgumentKind::Choice, .name = name, .choices = choices, .alone = alone};
 }
 constexpr Argument reader(std::string_view name, std::string_view alone = {}) {
   return {.kind = ArgumentKind::Reader, .name = name, .alone = alone};
@@ -57,118 +57,44 @@ constexpr Argument several(std::string_view name) {
 }
 
 constexpr Option table[]{
-    {"emit", 0, instead, choose("FORM", forms_of_emit),
-     "write the section itself, to OUT or standard output, and leave FILE as it is: 'section', its bytes, or 'asm', an "
-     "assembly file for any assembler",
-     "write the section by itself"},
-    {"section-address", 0, instead, text("ADDRESS"),
-     "with --emit: where the section of a linked file will be; the default is where FILE has one, else where a "
-     "conversion would put it",
-     "the address that the section is for"},
-    {"remove", 0, instead, flag, "take the section out again: gives back, byte for byte, the file that was converted",
-     "take the section out again"},
-    {"dump", 0, instead, choose("STYLE", forms_of_dump, {}, "text"),
-     "print what the .sframe section of each FILE says: 'text' (the default), in the notation of readelf --sframe, or "
-     "'json', an object a line for each section",
-     "print what the section says"},
-    {"only", 0, instead, several("PLACE"),
-     "with --dump: only functions that reach into PLACE, as with --lookup or BEGIN..END; may be given again",
-     "dump the functions at a place"},
-    {"lookup", 0, instead, text("PLACE"),
-     "say in a line how to unwind from PLACE, by the .sframe section of each FILE: an address, or SYMBOL[+OFFSET], or "
-     "in an object SECTION[+OFFSET]",
-     "say how to unwind from a place"},
-    {"verify", 0, instead, flag, "check every row of each FILE's .sframe against its DWARF, PC by PC",
-     "check every row against the DWARF"},
-    {"check", 0, instead, reader("READERS", every_reader),
-     "say which READERS (names with commas between, see below) take each FILE's .sframe, and why others do not; "
-     "without names, all that read such files",
-     "say which readers take the section"},
-    {"launch", 0, instead, flag, "run the compiler command behind -- and, if it made objects, convert them in place",
-     "run the compiler behind -- and convert the objects it makes"},
-    {"output", 'o', files, file("OUT"), "write to OUT and leave the input as it is (one FILE only)",
-     "write to another file"},
-    {"recursive", 'r', files, flag,
-     "each FILE is a folder: work on every ELF file and archive below it, and sum up at the end",
-     "work on all files below folders"},
-    {"exclude", 'X', files, several("PART"),
-     "with --recursive: leave out files whose path below the folder contains PART; may be given again",
-     "leave out paths that contain a text"},
-    {"linked-only", 0, files, flag, "with --recursive: leave objects and archives as they are",
-     "leave objects and archives alone"},
-    {"jobs", 'j', files, text("N"),
-     "work on N files at a time; the default is the cores it may run on, and N changes no output",
-     "work on so many files at a time"},
-    {"dry-run", 'n', files, flag, "convert and report, but write nothing", "write nothing"},
-    {"no-undo", 0, files, flag,
-     "keep nothing for --remove in linked files: for packages, whose files are stripped later",
-     "keep nothing for --remove"},
-    {"cfi-from", 0, files, file("DEBUG"),
-     "also read .debug_frame of DEBUG, a separate debug file with the same build-id",
-     "also read .debug_frame of a separate debug file"},
-    {"from-sframe", 0, files, flag,
-     "take the rows of the section that FILE has, of any version, instead of its call frame information",
-     "take the rows of the section that is there"},
-    {"ignore-build-id", 0, files, flag, "take the --cfi-from file even if its build-id differs or is missing",
-     "take the debug file even if its build-id differs"},
-    {"skip-non-elf", 0, files, flag, "pass over files that are neither ELF nor archives instead of failing on them",
-     "pass over files that are not ELF"},
-    {"skip-refused", 0, files, flag,
-     "pass over files that cannot be done for a stated reason, with a note, instead of failing",
-     "pass over files that cannot be done for a stated reason"},
-    {"move-headers", 0, files, flag,
-     "where a linked file has no room for more program headers, move them to its end; never strip it then",
-     "move program headers that have no room to grow"},
-    {"drop-signature", 0, files, flag,
-     "convert signed kernel modules, and take the signature away, which would be wrong then",
-     "convert signed kernel modules, without their signature"},
-    {"for", 0, format, reader("READER"), "write what READER takes: version and flags in one word, see below",
-     "write what a reader takes"},
-    {"sframe-version", 0, format, choose("VERSION", versions),
-     "write SFrame version 3 (the default), 2 or 1, or 'ctf' for CTF Frame, which came before them",
-     "choose the version of the format"},
-    {"no-pcrel", 0, format, flag,
-     "version 2 for readers older than its errata: function starts relative to the section, and --no-ra-undefined",
-     "version 2 for readers older than its errata"},
-    {"no-ra-undefined", 0, format, flag,
-     "leave outermost frames out instead of writing rows without words (version 2, erratum 2)",
-     "leave outermost frames out"},
-    {"no-stubs", 0, format, flag,
-     "rows from call frame information only, none from the instructions of PLT stubs and start code",
-     "no rows from instructions"},
-    {"flexible", 0, format, choose("WHEN", uses_of_flexible_descriptors),
-     "version 3: use flexible descriptors 'always', 'never', or ('auto', the default) except on aarch64, where no "
-     "reader has met one",
-     "use flexible descriptors"},
-    {"compact", 0, format, text("N", "32"),
-     "say the same rows in few bytes: neighbouring functions in one descriptor of at most N rows (32, from 1 to 64), "
-     "and equal rows stored once",
-     "take few bytes"},
-    {"report", 0, report, choose("FORMAT", formats_of_report, "summary"),
-     "summary: one line a file; json: one JSON object a line for each file, with the coverage and every reason",
-     "choose the form of the report"},
-    {"explain", 0, report, flag,
-     "name each plan for the rewrite with what it would do or why it does not work, and the one taken; and all code "
-     "that no call frame information or no row describes",
-     "name each plan for the rewrite, and code without rows"},
-    {"quiet", 'q', report, flag, "print errors only", "print errors only"},
-    {"verbose", 'v', report, flag,
-     "name each function that is left out, the plan of the rewrite, and how much code has no row",
-     "name each function that is left out"},
-    {"help", 'h', report, flag, "print this and exit", "print help"},
-    {"version", 'V', report, flag, "print the version and exit", "print the version"},
+    {"verify", 0, commands, flag, "compare every row of .sframe with the DWARF"},
+    {"remove", 0, commands, flag, "restore the original file, byte for byte"},
+    {"check", 0, commands, reader("READERS", every_reader), "report which readers support the section"},
+    {"dump", 0, commands, choose("STYLE", forms_of_dump, "text"), "print the section as text or json"},
+    {"only", 0, commands, several("LOCATION"), "with --dump, print only functions at LOCATION"},
+    {"lookup", 0, commands, text("LOCATION"), "print the unwind rule at an address or symbol"},
+    {"emit", 0, commands, choose("FORM", forms_of_emit), "write only the section, as section or asm"},
+    {"section-address", 0, commands, text("ADDRESS"), "with --emit, where the section will be"},
+    {"launch", 0, commands, flag, "run the compiler after --, convert its objects"},
+    {"list-readers", 0, commands, flag, "print the names for --for and --check"},
+    {"help", 'h', commands, flag, "print this help"},
+    {"version", 'V', commands, flag, "print the version"},
+    {"output", 'o', files, file("FILE"), "write to FILE and leave the input as it is"},
+    {"dry-run", 'n', files, flag, "report what would be done, but write nothing"},
+    {"recursive", 'r', files, flag, "process all ELF files and archives in directories"},
+    {"exclude", 'X', files, several("PART"), "with -r, skip paths that contain PART"},
+    {"linked-only", 0, files, flag, "with -r, skip objects and archives"},
+    {"jobs", 'j', files, text("N"), "process N files at a time"},
+    {"skip-non-elf", 0, files, flag, "skip files that are not ELF or archives"},
+    {"skip-refused", 0, files, flag, "skip files that cannot be converted, with a note"},
+    {"cfi-from", 0, files, file("FILE"), "also read .debug_frame of a separate debug file"},
+    {"ignore-build-id", 0, files, flag, "accept a debug file with another build-id"},
+    {"from-sframe", 0, files, flag, "convert the existing section instead of the CFI"},
+    {"no-undo", 0, files, flag, "store no undo record for --remove"},
+    {"move-headers", 0, files, flag, "move program headers that have no space to grow"},
+    {"drop-signature", 0, files, flag, "convert signed kernel modules, drop the signature"},
+    {"for", 0, format, reader("READER"), "write what READER supports"},
+    {"sframe-version", 0, format, choose("VERSION", versions), "write version 3 (default), 2, 1 or ctf"},
+    {"compact", 0, format, text("N", "32"), "write fewer bytes, with up to N rows in an FDE"},
+    {"flexible", 0, format, choose("WHEN", uses_of_flexible_descriptors), "write flexible FDEs auto, always or never"},
+    {"no-stubs", 0, format, flag, "make no rows from instructions of PLT stubs"},
+    {"no-pcrel", 0, format, flag, "version 2 from before its errata"},
+    {"no-ra-undefined", 0, format, flag, "leave out outermost frames"},
+    {"report", 0, report, choose("FORMAT", formats_of_report), "report as summary or json"},
+    {"verbose", 'v', report, flag, "list uncovered functions and the layout"},
+    {"explain", 0, report, flag, "list possible layouts and code without rows"},
+    {"quiet", 'q', report, flag, "print errors only"},
 };
-
-/// The names --for takes, one line each.
-std::string described_readers() {
-  std::ostringstream text;
-  for (const ReaderTarget& target : reader_targets()) {
-    std::string name(target.name);
-    name.resize(std::max<std::size_t>(name.size(), 14), ' ');
-    text << "  " << name << "  " << target.meaning << '\n';
-  }
-  return text.str();
-}
 
 }  // namespace
 
@@ -179,31 +105,31 @@ std::span<const Option> option_table() {
 std::string help_text() {
   return "Usage: sframe-gen [OPTION]... FILE...\n"
          "       sframe-gen --launch [OPTION]... -- COMPILER ARGUMENT...\n"
-         "Give ELF files for x86-64, aarch64 and s390x a loaded .sframe section, made from the call frame\n"
-         "information they carry in .eh_frame and .debug_frame, so that profilers can walk their stacks fast.\n"
-         "Programs and libraries are ready then; an object's section is merged by the linker.\n"
-         "Each FILE is replaced atomically, or left exactly as it was and the reason given.\n" +
-         described(table) + "\nReaders that --for and --check know:\n" + described_readers() +
+         "Add an .sframe section, made from call frame information (CFI), to programs, libraries, objects, archives\n"
+         "and kernel modules for x86-64, aarch64 and s390x. A file is replaced atomically or left as it was.\n" +
+         described(table) +
          "\nExamples:\n"
-         "  sframe-gen a.out                        in place\n"
-         "  sframe-gen -o b.out a.out               leave a.out as it is\n"
-         "  sframe-gen --skip-non-elf usr/bin/* usr/lib/*.so*   a whole package\n"
-         "  sframe-gen libfoo.a                     each member of a static library\n"
-         "  sframe-gen --for=glibc a.out            for backtrace() of glibc 2.42 instead of the kernel\n"
-         "  sframe-gen a.o                          an object, for GNU ld 2.46 or mold 2.42 or later\n"
-         "  sframe-gen --remove a.out               a.out as it was\n"
-         "  sframe-gen --emit=asm foo.o | cat foo.s - | as -o with.o  .sframe for an assembler that writes none\n"
-         "  sframe-gen --verify b.out               does every row say what the DWARF says?\n"
-         "  sframe-gen --check=kernel,glibc b.out   do these readers take the section?\n"
-         "  sframe-gen --launch -- gcc -c a.c       compile, and convert a.o\n"
-         "  sframe-gen --report=json -n a.out       what would be covered, and what not and why\n"
-         "\nExit status: 0 all done; 1 a file failed, --verify found a difference, or a reader that\n"
-         "--check asked does not take the section; 2 wrong usage;\n"
-         "3 --verify found no difference, but there are rows that it could not check.\n";
+         "  sframe-gen a.out                      convert in place\n"
+         "  sframe-gen -o b.out a.out             convert a copy\n"
+         "  sframe-gen --for=glibc a.out          convert for backtrace() of glibc 2.42\n"
+         "  sframe-gen --verify a.out             compare the result with the DWARF\n"
+         "  sframe-gen --launch -- gcc -c a.c     compile, and convert a.o\n"
+         "\nExit status: 0 success, 1 a file failed or differs, or a named reader does not support it,\n"
+         "2 wrong usage, 3 --verify found no difference but could not check every row.\n";
+}
+
+std::string readers_text() {
+  std::ostringstream text;
+  for (const ReaderTarget& target : reader_targets()) {
+    std::string name(target.name);
+    name.resize(std::max<std::size_t>(name.size() + 2, 16), ' ');
+    text << name << target.meaning << '\n';
+  }
+  return text.str();
 }
 
 std::string version_text() {
-  return "sframe-gen " SFRAME_GEN_VERSION " (writes SFrame 3, 2 and 1 and CTF Frame for AMD64, AArch64 and s390x)";
+  return "sframe-gen " SFRAME_GEN_VERSION " (writes SFrame 3, 2 and 1 and CTF Frame for AMD64, AArch64 and s390x)\n";
 }
 
 }  // namespace sframe_gen::cli

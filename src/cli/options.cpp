@@ -6,6 +6,8 @@
 #include <sstream>
 #include <utility>
 
+#include "support/text.hpp"
+
 namespace sframe_gen::cli {
 
 namespace {
@@ -15,100 +17,89 @@ using command_line::number_of;
 using sframe::Version;
 
 // In the order in which messages name two of them.
-constexpr std::array<std::pair<Action, std::string_view>, 9> action_options{{{Action::Emit, "emit"},
-                                                                             {Action::Remove, "remove"},
-                                                                             {Action::Dump, "dump"},
-                                                                             {Action::LookUp, "lookup"},
-                                                                             {Action::Verify, "verify"},
-                                                                             {Action::Check, "check"},
-                                                                             {Action::Launch, "launch"},
-                                                                             {Action::Help, "help"},
-                                                                             {Action::Version, "version"}}};
+constexpr std::array<std::pair<Action, const char*>, 10> action_options{{{Action::Emit, "emit"},
+                                                                         {Action::Remove, "remove"},
+                                                                         {Action::Dump, "dump"},
+                                                                         {Action::LookUp, "lookup"},
+                                                                         {Action::Verify, "verify"},
+                                                                         {Action::Check, "check"},
+                                                                         {Action::Launch, "launch"},
+                                                                         {Action::ListReaders, "list-readers"},
+                                                                         {Action::Help, "help"},
+                                                                         {Action::Version, "version"}}};
 
-std::string_view option_for(Action action) {
-  return std::ranges::find(action_options, action, &std::pair<Action, std::string_view>::first)->second;
-}
+using Names = std::initializer_list<const char*>;
 
 std::string spelled(std::string_view option) {
   return "--" + std::string(option);
 }
 
-void fail_if_both(const Given& given, std::string_view one, std::string_view other) {
-  if (given.has(one) && given.has(other))
-    throw UsageError(spelled(one) + " and " + spelled(other) + " exclude each other");
+void fail_if_both(const Given& given, std::string_view one, Names others) {
+  for (const char* const other : others)
+    if (given.has(one) && given.has(other))
+      throw UsageError(spelled(one) + " cannot be combined with " + spelled(other));
 }
 
-/// Returns the action, which must be one. --help and --version win over all others.
+void fail_without(const Given& given, std::string_view needed, Names options) {
+  for (const char* const option : options)
+    if (given.has(option) && !given.has(needed)) throw UsageError(spelled(option) + " requires " + spelled(needed));
+}
+
+/// Returns the action, which must be one. --help, --version and --list-readers win over all others.
 Action action_of(const Given& given) {
-  if (given.has("help")) return Action::Help;
-  if (given.has("version")) return Action::Version;
-  Action chosen = Action::Convert;
-  for (const auto& [action, option] : action_options) {
+  for (const auto& [candidate, option] : action_options)
+    if (is_for_information(candidate) && given.has(option)) return candidate;
+  const char* chosen = nullptr;
+  Action action = Action::Convert;
+  for (const auto& [candidate, option] : action_options) {
     if (!given.has(option)) continue;
-    if (chosen != Action::Convert) fail_if_both(given, option_for(chosen), option);
-    chosen = action;
+    if (chosen != nullptr) fail_if_both(given, chosen, {option});
+    chosen = option;
+    action = candidate;
   }
-  return chosen;
+  return action;
 }
 
-void check_exclusions(const Given& given) {
-  fail_if_both(given, "emit", "skip-non-elf");
-  for (const char* other : {"sframe-version", "no-pcrel", "no-ra-undefined"}) fail_if_both(given, "for", other);
-  fail_if_both(given, "from-sframe", "cfi-from");
-  // The options of the command itself say what it reads and writes.
-  for (const char* other : {"output", "cfi-from", "ignore-build-id", "skip-non-elf", "skip-refused", "move-headers",
-                            "drop-signature", "dry-run", "explain", "section-address", "report", "jobs"})
-    fail_if_both(given, "launch", other);
-  fail_if_both(given, "output", "dry-run");
-  for (const char* other : {"verbose", "explain"}) fail_if_both(given, "quiet", other);
-  fail_if_both(given, "recursive", "output");
-}
-
-/// Checks each option against the action and what it needs.
+/// Checks which options go together.
 void check_uses(const Given& given, Action action) {
-  const auto action_is = [&](std::initializer_list<Action> actions) {
-    return std::ranges::find(actions, action) != actions.end();
-  };
-  const auto fail_unless = [&](bool right, std::string_view option, const char* with) {
-    if (given.has(option) && !right) throw UsageError(spelled(option) + " goes with " + with + " only");
-  };
-  const auto fail_if = [&](bool wrong, std::string_view option) {
-    if (given.has(option) && wrong)
-      throw UsageError(spelled(option) + " does not go with " + spelled(option_for(action)));
+  const auto fail_if_with = [&](std::initializer_list<Action> actions, Names options) {
+    if (std::ranges::find(actions, action) == actions.end()) return;
+    const auto name = std::ranges::find(action_options, action, &std::pair<Action, const char*>::first)->second;
+    for (const char* const option : options) fail_if_both(given, option, {name});
   };
   using enum Action;
-  fail_if(action_is({Dump, LookUp, Check, Remove}), "cfi-from");
-  fail_if(action_is({Emit, Dump, LookUp}), "jobs");
-  fail_if(action_is({Dump, LookUp}), "report");
-  for (const char* option : {"drop-signature", "explain", "no-undo"})
-    fail_unless(action == Convert, option, "converting");
-  for (const char* option : {"from-sframe", "move-headers"})
-    fail_unless(action_is({Convert, Emit}), option, "converting and --emit");
-  fail_unless(action_is({Convert, Remove, Dump, Verify, Check}), "recursive",
-              "converting, --remove, --dump, --verify and --check");
-  fail_unless(action == Emit, "section-address", "--emit");
-  for (const char* option : {"dry-run", "output"}) {
-    if (given.has(option) && !action_is({Convert, Emit, Remove}))
-      throw UsageError("--output and --dry-run go with converting, --emit and --remove only");
-  }
-  for (const char* option :
-       {"compact", "flexible", "for", "no-pcrel", "no-ra-undefined", "no-stubs", "sframe-version"}) {
-    if (given.has(option) && !action_is({Convert, Emit, Launch}))
-      throw UsageError("options that choose a format go with converting, --emit and --launch only");
-  }
-  for (const char* option : {"exclude", "linked-only"}) fail_unless(given.has("recursive"), option, "--recursive");
-  fail_unless(given.has("cfi-from"), "ignore-build-id", "--cfi-from");
-  fail_unless(given.has("dump"), "only", "--dump");
+  fail_if_with({Emit, Remove, Dump, LookUp, Verify, Check, Launch}, {"drop-signature", "explain", "no-undo"});
+  fail_if_with({Remove, Dump, LookUp, Verify, Check, Launch}, {"from-sframe", "move-headers"});
+  fail_if_with({Dump, LookUp, Verify, Check, Launch}, {"dry-run", "output"});
+  fail_if_with({Remove, Dump, LookUp, Verify, Check},
+               {"compact", "flexible", "for", "no-pcrel", "no-ra-undefined", "no-stubs", "sframe-version"});
+  fail_if_with({Remove, Dump, LookUp, Check, Launch}, {"cfi-from"});
+  fail_if_with({Emit, Dump, LookUp, Launch}, {"jobs"});
+  fail_if_with({Emit, LookUp, Launch}, {"recursive"});
+  fail_if_with({Dump, LookUp, Launch}, {"report"});
+  fail_if_with({Emit, Launch}, {"skip-non-elf"});
+  // The options of the command itself say what it reads and writes.
+  fail_if_with({Launch}, {"ignore-build-id", "skip-refused"});
+  fail_if_both(given, "for", {"sframe-version", "no-pcrel", "no-ra-undefined"});
+  fail_if_both(given, "from-sframe", {"cfi-from"});
+  fail_if_both(given, "output", {"dry-run", "recursive"});
+  fail_if_both(given, "quiet", {"verbose", "explain"});
+  fail_without(given, "emit", {"section-address"});
+  fail_without(given, "dump", {"only"});
+  fail_without(given, "recursive", {"exclude", "linked-only"});
+  fail_without(given, "cfi-from", {"ignore-build-id"});
   for (const char* option : {"cfi-from", "emit", "output"}) {
-    if (given.has(option) && given.files().size() > 1)
-      throw UsageError(spelled(option) + " takes exactly one input file");
+    if (given.has(option) && given.files().size() > 1) throw UsageError(spelled(option) + " supports only one FILE");
   }
 }
 
-OutputFormat format_of_reader(const std::string& name) {
-  const ReaderTarget* const target = find_reader_target(name);
-  if (target == nullptr) throw UsageError("--for knows no '" + name + "'; --help lists what it knows");
-  return target->format;
+const ReaderTarget& reader_named(std::string_view option, const std::string& name) {
+  if (const ReaderTarget* const target = find_reader_target(name)) return *target;
+  std::vector<std::string> names;
+  for (const ReaderTarget& target : reader_targets()) names.emplace_back(target.name);
+  const std::string suggestion = command_line::suggestion_for(name, names);
+  throw UsageError(spelled(option) + ": unknown reader '" + printable(name) + "'" +
+                   (suggestion.empty() ? " (see --list-readers)" : suggestion));
 }
 
 OutputFormat format_in_detail(const Given& given) {
@@ -123,23 +114,23 @@ OutputFormat format_in_detail(const Given& given) {
 std::uint32_t compact_rows_of(const std::string& text) {
   const auto rows = number_of<std::uint32_t>(text);
   if (!rows || *rows == 0 || *rows > most_compact_rows)
-    throw UsageError("--compact is a number of rows from 1 to " + std::to_string(most_compact_rows) + ", not '" + text +
-                     "'");
+    throw UsageError("--compact: invalid number of rows '" + printable(text) + "' (1 to " +
+                     std::to_string(most_compact_rows) + ")");
   return *rows;
 }
 
 void check(const OutputFormat& format) {
   if (format.version != Version::V2 && !format.pc_relative_starts)
-    throw UsageError("--no-pcrel goes with --sframe-version=2 only");
+    throw UsageError("--no-pcrel requires --sframe-version=2");
   if (format.version != Version::V2 && format.version != Version::V3 && !format.undefined_ra_rows)
-    throw UsageError("--no-ra-undefined goes with --sframe-version=2 and 3 only: its elders have no such rows");
+    throw UsageError("--no-ra-undefined requires --sframe-version=2 or 3");
   if (format.version != Version::V3 && format.flexible == FlexibleDescriptors::Always)
-    throw UsageError("--flexible=always goes with --sframe-version=3 only: its elders have no flexible descriptors");
+    throw UsageError("--flexible=always requires --sframe-version=3");
 }
 
 OutputFormat format_of(const Given& given) {
   const std::optional<std::string> reader = given.value_of("for");
-  OutputFormat format = reader ? format_of_reader(*reader) : format_in_detail(given);
+  OutputFormat format = reader ? reader_named("for", *reader).format : format_in_detail(given);
   format.flexible = given.choice_of<FlexibleDescriptors>("flexible").value_or(format.flexible);
   if (const auto rows = given.value_of("compact")) format.compact_rows = compact_rows_of(*rows);
   check(format);
@@ -151,9 +142,9 @@ std::uint64_t address_of(const std::string& text) {
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   const auto address =
       hexadecimal ? number_of<std::uint64_t>(std::string_view(text).substr(2), 16) : number_of<std::uint64_t>(text);
-  if (!address) throw UsageError("--section-address is a number, not '" + text + "'");
+  if (!address) throw UsageError("--section-address: invalid address '" + printable(text) + "'");
   constexpr std::uint64_t alignment = 8;
-  if (*address % alignment != 0) throw UsageError("--section-address is a multiple of 8, not " + text);
+  if (*address % alignment != 0) throw UsageError("--section-address: " + text + " is not a multiple of 8");
   return *address;
 }
 
@@ -161,7 +152,7 @@ unsigned job_count_of(const std::string& text) {
   constexpr unsigned most = 1024;
   const auto count = number_of<unsigned>(text);
   if (!count || *count == 0 || *count > most)
-    throw UsageError("--jobs is a number from 1 to " + std::to_string(most) + ", not '" + text + "'");
+    throw UsageError("--jobs: invalid number '" + printable(text) + "' (1 to " + std::to_string(most) + ")");
   return *count;
 }
 
@@ -170,11 +161,7 @@ std::vector<const ReaderTarget*> readers_of(const std::string& names) {
   std::vector<const ReaderTarget*> readers;
   if (names == every_reader) return readers;
   std::istringstream list(names);
-  for (std::string name; std::getline(list, name, ',');) {
-    const ReaderTarget* const reader = find_reader_target(name);
-    if (reader == nullptr) throw UsageError("--check knows no '" + name + "'; --help lists what it knows");
-    readers.push_back(reader);
-  }
+  for (std::string name; std::getline(list, name, ',');) readers.push_back(&reader_named("check", name));
   return readers;
 }
 
@@ -182,14 +169,14 @@ std::vector<const ReaderTarget*> readers_of(const std::string& names) {
 std::optional<std::filesystem::path> output_of(const Given& given, Action action) {
   const std::optional<std::string> output = given.value_of("output");
   if (output != "-") return output;
-  if (action != Action::Emit) throw UsageError("--output is a file ('./-', if that is its name)");
+  if (action != Action::Emit) throw UsageError("-o - requires --emit (for a file of that name, use -o ./-)");
   return {};
 }
 
 /// An empty one, such as a variable that is not set, is part of every path.
 std::vector<std::string> excluded_of(const Given& given) {
   std::vector<std::string> parts = given.values_of("exclude");
-  if (std::ranges::find(parts, "") != parts.end()) throw UsageError("--exclude is a part of a path, not ''");
+  if (std::ranges::find(parts, "") != parts.end()) throw UsageError("--exclude: empty argument");
   return parts;
 }
 
@@ -230,8 +217,8 @@ void check_work(const Options& options) {
     return;
   }
   if (options.command.empty())
-    throw UsageError("--launch takes a command behind --: --launch [OPTION]... -- COMPILER ARGUMENT...");
-  if (!options.files.empty()) throw UsageError("--launch takes no file, only a command behind --");
+    throw UsageError("--launch requires a command after -- (--launch [OPTION]... -- COMPILER ARGUMENT...)");
+  if (!options.files.empty()) throw UsageError("--launch does not accept FILE, only a command after --");
 }
 
 }  // namespace
@@ -246,8 +233,7 @@ Options read_command_line(int argument_count, const char* const* arguments) {
   const Action action = action_of(given);
   Options options;
   options.action = action;
-  if (action == Action::Help || action == Action::Version) return options;
-  check_exclusions(given);
+  if (is_for_information(action)) return options;
   check_uses(given, action);
   take(given, options);
   if (action == Action::Launch && separator != end) options.command.assign(separator + 1, end);

@@ -19,7 +19,24 @@ using command_line::UsageError;
 inline constexpr std::string_view every_reader = "all";
 
 /// What one run of the program does. All but the first have an option each.
-enum class Action : std::uint8_t { Convert, Emit, Remove, Dump, LookUp, Verify, Check, Launch, Help, Version };
+enum class Action : std::uint8_t {
+  Convert,
+  Emit,
+  Remove,
+  Dump,
+  LookUp,
+  Verify,
+  Check,
+  Launch,
+  ListReaders,
+  Help,
+  Version
+};
+
+/// Whether it only prints something about the program. It wins over all others, and needs no other option to be right.
+constexpr bool is_for_information(Action action) {
+  return action >= Action::ListReaders;
+}
 
 enum class ReportFormat : std::uint8_t { Summary, Json };
 enum class DumpForm : std::uint8_t { Text, Json };
@@ -57,6 +74,9 @@ std::span<const command_line::Option> option_table();
 
 /// What --help prints.
 std::string help_text();
+
+/// What --list-readers prints: a line for each.
+std::string readers_text();
 
 /// What --version prints.
 std::string version_text();

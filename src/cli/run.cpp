@@ -138,21 +138,21 @@ class Run {
   }
 
  private:
-  void find(const std::filesystem::path& folder) try {
-    FoundFiles found = find_files(folder, {options_.excluded, options_.linked_only});
-    for (const std::string& failure : found.failures) failed(folder, failure);
+  void find(const std::filesystem::path& directory) try {
+    FoundFiles found = find_files(directory, {options_.excluded, options_.linked_only});
+    for (const std::string& failure : found.failures) failed(directory, failure);
     for (Subject& subject : found.subjects) subjects_.push_back(std::move(subject));
   } catch (const Failure& failure) {
-    failed(folder, failure.what());
+    failed(directory, failure.what());
   }
 
-  /// A folder counts as a file that failed.
-  void failed(const std::filesystem::path& folder, const std::string& text) {
+  /// A directory counts as a file that failed.
+  void failed(const std::filesystem::path& directory, const std::string& text) {
     progress_.clear();
     std::cout.flush();
     std::cerr << "sframe-gen: error: " << printable(text) << '\n';
     totals_.add({.what = FileResult::What::Failed, .reason = "", .rows = 0, .growth = 0});
-    if (options_.report == ReportFormat::Json) write_json_failure(folder.string(), "failed", text, std::cout);
+    if (options_.report == ReportFormat::Json) write_json_failure(directory.string(), "failed", text, std::cout);
   }
 
   static Subject subject_of(const std::filesystem::path& file) {

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cctype>
-#include <sstream>
+#include <utility>
+
+#include "support/text.hpp"
 
 namespace po = boost::program_options;
 
@@ -17,27 +18,6 @@ using Words = std::vector<std::string>;
 
 constexpr const char* positional = "file";
 
-void describe(const Option& option, po::options_description& list) {
-  std::string names(option.name);
-  if (option.letter != 0) names += {',', option.letter};
-  const std::string help(option.help);
-  const Argument& argument = option.argument;
-  if (argument.kind == ArgumentKind::None) {
-    list.add_options()(names.c_str(), help.c_str());
-    return;
-  }
-  const std::string name(argument.name);
-  const std::string shown_name = argument.alone.empty() ? name : "[=" + name + "]";
-  if (argument.repeats) {
-    list.add_options()(names.c_str(), po::value<Words>()->value_name(shown_name), help.c_str());
-    return;
-  }
-  // A path's own extraction operator would stop at the first space.
-  auto* const value = po::value<std::string>()->value_name(shown_name);
-  if (!argument.preset.empty()) value->default_value(std::string(argument.preset));
-  list.add_options()(names.c_str(), value, help.c_str());
-}
-
 /// Whether `word` may be this option or a cluster of short options with this one. It may be neither.
 bool may_name(const std::string& word, const Option& option) {
   if (!word.starts_with("--")) return word.starts_with('-') && word.find(option.letter, 1) != std::string::npos;
@@ -45,20 +25,23 @@ bool may_name(const std::string& word, const Option& option) {
   return rest.starts_with(option.name) && (rest.size() == option.name.size() || rest[option.name.size()] == '=');
 }
 
-/// Describes all options, or those that `words` may name: describing all takes a tenth of the time of a small file.
-po::options_description describe(std::span<const Option> table, const Words* words = nullptr) {
-  constexpr unsigned line_width = 100, text_width = 60;
-  po::options_description all(line_width, text_width);
-  for (auto option = table.begin(); option != table.end();) {
-    const std::string_view heading = option->heading;
-    po::options_description list(std::string(heading), line_width, text_width);
-    for (; option != table.end() && option->heading == heading; ++option) {
-      const auto names = [&](const std::string& word) { return may_name(word, *option); };
-      if (words == nullptr || std::ranges::any_of(*words, names)) describe(*option, list);
-    }
-    all.add(list);
+/// Describes the options that `words` may name: describing all takes a tenth of the time of a small file.
+po::options_description describe(std::span<const Option> table, const Words& words) {
+  po::options_description list;
+  for (const Option& option : table) {
+    const auto names = [&](const std::string& word) { return may_name(word, option); };
+    if (std::ranges::none_of(words, names)) continue;
+    std::string spelling(option.name);
+    if (option.letter != 0) spelling += {',', option.letter};
+    // A path's own extraction operator would stop at the first space.
+    const po::value_semantic* value = new po::untyped_value(true);
+    if (option.argument.repeats)
+      value = po::value<Words>();
+    else if (option.argument.kind != ArgumentKind::None)
+      value = po::value<std::string>();
+    list.add_options()(spelling.c_str(), value, "");
   }
-  return all;
+  return list;
 }
 
 /// The words with the argument added that an option means alone: Boost would use the next word.
@@ -73,7 +56,33 @@ Words with_arguments(std::span<const Option> table, int argument_count, const ch
   return words;
 }
 
-po::variables_map parse(const po::options_description& options, const Words& words) {
+/// The number of letters to add, remove, change or swap to make one word of the other.
+std::size_t distance(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> before(other.size() + 1), row(other.size() + 1), next(other.size() + 1);
+  for (std::size_t j = 0; j <= other.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= one.size(); ++i) {
+    next[0] = i;
+    for (std::size_t j = 1; j <= other.size(); ++j) {
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1])
+        next[j] = std::min(next[j], before[j - 2] + 1);
+    }
+    before = std::exchange(row, next);
+  }
+  return row.back();
+}
+
+[[noreturn]] void fail_unknown(std::span<const Option> table, std::string word) {
+  word.resize(std::min(word.size(), word.find('=')));
+  std::vector<std::string> names;
+  for (const Option& option : table) names.push_back("--" + std::string(option.name));
+  throw UsageError("unknown option '" + printable(word) + "'" +
+                   (word.starts_with("--") ? suggestion_for(word, names) : ""));
+}
+
+po::variables_map parse(std::span<const Option> table, const Words& words) {
+  po::options_description options = describe(table, words);
+  options.add_options()(positional, po::value<Words>());
   po::positional_options_description files;
   files.add(positional, -1);
   namespace style = po::command_line_style;
@@ -85,8 +94,15 @@ po::variables_map parse(const po::options_description& options, const Words& wor
                   .style(style::unix_style & ~style::allow_guessing)
                   .run(),
               values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
+  } catch (const po::unknown_option& error) {
+    fail_unknown(table, error.get_option_name());
+  } catch (const po::multiple_occurrences& error) {
+    throw UsageError(error.get_option_name() + " cannot be given twice");
+  } catch (const po::invalid_command_line_syntax& error) {
+    const bool extra = error.kind() == po::invalid_command_line_syntax::extra_parameter;
+    throw UsageError(error.get_option_name() + (extra ? " does not accept an argument" : " requires an argument"));
+  } catch (const po::error&) {
+    throw UsageError("malformed command line");
   }
   return values;
 }
@@ -96,29 +112,34 @@ Words values_of(const Argument& argument, const po::variable_value& value) {
   return argument.repeats ? value.as<Words>() : Words{value.as<std::string>()};
 }
 
-/// "3, 2, 1 or ctf"; "'auto', 'always' or 'never'": words are quoted, numbers are not.
+/// "3, 2, 1 or ctf"
 std::string list_of(std::span<const Choice> choices) {
-  const bool numbers = std::isdigit(static_cast<unsigned char>(choices.front().name.front())) != 0;
-  const std::string quote = numbers ? "" : "'";
   std::string text;
   for (const Choice& choice : choices) {
     const bool last = &choice == &choices.back();
     text += &choice == &choices.front() ? "" : last ? " or " : ", ";
-    text.append(quote).append(choice.name).append(quote);
+    text += choice.name;
   }
   return text;
+}
+
+/// "  -o, --output=FILE", "      --check[=READERS]"
+std::string usage_of(const Option& option) {
+  const Argument& argument = option.argument;
+  std::string text = option.letter == 0 ? "      --" : std::string("  -") + option.letter + ", --";
+  text += option.name;
+  if (argument.kind == ArgumentKind::None) return text;
+  const std::string value = '=' + std::string(argument.name);
+  return text + (argument.alone.empty() ? value : '[' + value + ']');
 }
 
 }  // namespace
 
 Given::Given(std::span<const Option> table, int argument_count, const char* const* arguments) : table_(table) {
-  const Words words = with_arguments(table, argument_count, arguments);
-  po::options_description options = describe(table, &words);
-  options.add_options()(positional, po::value<Words>());
-  const po::variables_map values = parse(options, words);
+  const po::variables_map values = parse(table, with_arguments(table, argument_count, arguments));
   for (const Option& option : table) {
     const auto value = values.find(std::string(option.name));
-    if (value == values.end() || value->second.empty() || value->second.defaulted()) continue;
+    if (value == values.end() || value->second.empty()) continue;
     values_.emplace(option.name, command_line::values_of(option.argument, value->second));
   }
   if (values.count(positional) != 0) files_ = values[positional].as<Words>();
@@ -142,14 +163,36 @@ const Choice* Given::find_choice(std::string_view option) const {
   const std::span<const Choice> choices = described->argument.choices;
   const auto found = std::ranges::find(choices, *value, &Choice::name);
   if (found == choices.end())
-    throw UsageError("--" + std::string(option) + " is " + list_of(choices) + ", not '" + *value + "'");
+    throw UsageError("--" + std::string(option) + ": unknown value '" + printable(*value) + "' (use " +
+                     list_of(choices) + ")");
   return &*found;
 }
 
 std::string described(std::span<const Option> table) {
-  std::ostringstream text;
-  text << describe(table);
-  return text.str();
+  std::size_t width = 0;
+  for (const Option& option : table) width = std::max(width, usage_of(option).size());
+  std::string text;
+  std::string_view heading;
+  for (const Option& option : table) {
+    if (option.heading != heading) text += "\n" + std::string(option.heading) + ":\n";
+    heading = option.heading;
+    std::string usage = usage_of(option);
+    usage.resize(width + 2, ' ');
+    text += usage + std::string(option.help) + '\n';
+  }
+  return text;
+}
+
+std::string suggestion_for(std::string_view word, std::span<const std::string> names) {
+  const auto near = [&](const std::string& name) {
+    const std::size_t changes = distance(word, name);
+    // What is cut short is meant, too: "--verif".
+    return word.size() > 2 && name.starts_with(word) ? std::min<std::size_t>(changes, 1) : changes;
+  };
+  const auto nearest = std::ranges::min_element(names, {}, near);
+  const std::size_t most = 1 + word.size() / 4;
+  if (nearest == names.end() || near(*nearest) > most) return {};
+  return " (did you mean '" + *nearest + "'?)";
 }
 
 }  // namespace sframe_gen::command_line

@@ -39,9 +39,8 @@ struct Argument {
   ArgumentKind kind = ArgumentKind::None;
   std::string_view name{};  ///< "FILE"
   std::span<const Choice> choices{};
-  std::string_view preset{};  ///< the default, if --help names it
-  bool repeats = false;       ///< may be given several times
-  std::string_view alone{};   ///< what the option means without an argument, which otherwise follows an equals sign
+  bool repeats = false;      ///< may be given several times
+  std::string_view alone{};  ///< what the option means without an argument, which otherwise follows an equals sign
 };
 
 inline constexpr Argument flag;
@@ -57,8 +56,7 @@ struct Option {
   char letter = 0;
   std::string_view heading;  ///< of the list that --help prints it in; a list is one piece of the table
   Argument argument;
-  std::string_view help;     ///< for --help: a clause
-  std::string_view brief{};  ///< for completions: a few words
+  std::string_view help;  ///< a few words, for --help and completions
 };
 
 /// The options and files of a command line as the user typed them. The table has each option; nothing else is checked.
@@ -87,8 +85,11 @@ class Given {
   std::vector<std::string> files_;
 };
 
-/// The table as --help lists it.
+/// The table as --help lists it: a line for each option, as GNU programs have them.
 std::string described(std::span<const Option> table);
+
+/// " (did you mean 'verify'?)" if one of `names` is spelled nearly as `word`, else nothing.
+std::string suggestion_for(std::string_view word, std::span<const std::string> names);
 
 /// `text` if all of it is a number.
 template <typename Number>

@@ -411,7 +411,7 @@ int sframe_gen_read(const char* file, uint32_t flags, sframe_gen_section** secti
     const std::string name = family_of(flags) == sframe::Family::CtfFrame ? ".ctf_frame" : ".sframe";
     std::vector<FileSection> found = read_sections(file);
     const auto wanted = std::ranges::find(found, name, &FileSection::name);
-    if (wanted == found.end()) throw Refused(file, "has no " + name + " section");
+    if (wanted == found.end()) throw Refused(file, "no " + name + " section");
     *section = new sframe_gen_section{std::move(wanted->section)};
   });
 }

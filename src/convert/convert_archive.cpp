@@ -59,7 +59,7 @@ void for_each_converted(const std::filesystem::path& file,
       failed(name, failure);
     }
   }
-  if (count == 0) throw Refused(file.string(), "has no member with a .sframe or .ctf_frame section");
+  if (count == 0) throw Refused(file.string(), "no member with a .sframe or .ctf_frame section");
 }
 
 namespace {
@@ -71,7 +71,7 @@ std::filesystem::path path_of(const archive::Archive& archive, const archive::Me
 }  // namespace
 
 MappedFile open_thin_member(const archive::Archive& archive, const archive::Member& member) {
-  if (member.is_nested) throw Refused(archive.name_of(member), "is a member of that archive: convert it there");
+  if (member.is_nested) throw Refused(archive.name_of(member), "a member of that archive: convert it there");
   try {
     return MappedFile(path_of(archive, member));
   } catch (const Failure& failure) {
@@ -83,7 +83,7 @@ void replace_thin_member(const archive::Archive& archive, const archive::Member&
                          std::span<const std::byte> bytes) {
   const MappedFile file(path_of(archive, member));
   if (equal_bytes(file.bytes(), bytes)) return;
-  if (file.identity() != read_as) throw Refused(file.name(), "was changed while it was read");
+  if (file.identity() != read_as) throw Refused(file.name(), "changed while it was read");
   files::replace_file(file.name(), {&bytes, 1}, file);
 }
 
@@ -100,9 +100,9 @@ class ArchiveConversion {
         input_(input),
         archive_(input_.bytes(), input.string()) {
     outcome_.is_thin = archive_.is_thin();
-    if (options.debug_file) throw Refused(input.string(), "is an archive, for which --cfi-from does not work");
+    if (options.debug_file) throw Refused(input.string(), "--cfi-from does not support archives");
     if (archive_.is_thin() && !in_place_)
-      throw Refused(input.string(), "is a thin archive, whose members are files of their own: convert it in place");
+      throw Refused(input.string(), "--output does not support thin archives; convert it in place");
   }
 
   Archive run(const Observer& observer) {
@@ -126,11 +126,10 @@ class ArchiveConversion {
       const MemberBytes opened = open_member(archive_, member);
       if (opened.file) {
         read_as_[place] = opened.file->identity();
-        if (is_named_before(place))
-          return outcome_.members.push_back({member.name, "is the file of an earlier member"});
+        if (is_named_before(place)) return outcome_.members.push_back({member.name, "the file of an earlier member"});
       }
       const elf::Image image = elf::Image::of_bytes(opened.bytes, name);
-      if (!image.is_object()) throw Refused(name, "is linked already, and members are converted as objects only");
+      if (!image.is_object()) throw Refused(name, "linked already, and only objects are converted in archives");
       ConvertedObject converted = convert_object(image, options_);
       if (converted.is_unchanged) throw Refused(name, why_no_function(converted.outcome.coverage));
       outcome_.growth += converted.outcome.growth;

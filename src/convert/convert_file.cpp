@@ -119,7 +119,7 @@ elf::Layout plan_layout(const elf::Image& image, std::uint64_t section_size, con
 std::optional<std::string> obstacle(const elf::Section* reserved, std::string_view name, std::uint64_t bytes) {
   if (reserved != nullptr && reserved->header.sh_size >= bytes) return {};
   const std::string room = reserved == nullptr ? "no room" : "only " + hex(reserved->header.sh_size) + " bytes";
-  return "is a Linux kernel, which finds its " + std::string(name) + " by its linker script, and has " + room +
+  return "Linux kernel, which finds its " + std::string(name) + " by its linker script, and has " + room +
          " for one: reserve " + hex(bytes) + " bytes in a section " + std::string(name) +
          " there, or use --emit=section";
 }
@@ -179,7 +179,7 @@ EncodedFunctions encode(const elf::Image& image, const elf::Image& cfi_image, co
                         const emit::Dialect& dialect, bool count_code) {
   const cfi::FrameSource source(image, cfi_image);
   if (source.empty() && !image.has_section_headers())
-    throw Refused(image.name(), "has no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
+    throw Refused(image.name(), "no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
   return encode_functions_of(image, source, stubs, dialect, count_code);
 }
 
@@ -265,9 +265,9 @@ const elf::NewSection& last_added(const elf::Image& image) {
 
 Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output, bool dry_run) {
   if (convert::kind_of(input) == convert::FileKind::Archive)
-    throw Refused(input.string(), "is an archive: --remove is for linked files only");
+    throw Refused(input.string(), "--remove does not support archives");
   const elf::Image image = elf::Image::open(input);
-  if (image.is_object()) throw Refused(image.name(), "is a relocatable object, which keeps no way back; make it anew");
+  if (image.is_object()) throw Refused(image.name(), "--remove does not support relocatable objects; compile it again");
   const elf::NewSection& added = last_added(image);
   return {std::string(added.name), image.file_bytes().size(),
           dry_run ? elf::original_size(image, added) : elf::write_original(image, added, output)};

@@ -39,8 +39,7 @@ FdeReferences references_of(const emit::SectionEncoder& encoder, const cfi::Fram
 std::uint32_t symbol_table_of(const FdeReferences& references, const elf::Image& object) {
   const std::uint32_t first = references.fdes.front().reference.symbol_table;
   const auto differs = [&](const cfi::FrameSource::FdeReference& fde) { return fde.reference.symbol_table != first; };
-  if (std::ranges::any_of(references.fdes, differs))
-    throw Refused(object.name(), "has relocations by two symbol tables");
+  if (std::ranges::any_of(references.fdes, differs)) throw Refused(object.name(), "relocations by two symbol tables");
   return first;
 }
 
@@ -75,13 +74,13 @@ bool has_only_empty_functions(const cfi::FrameSource& source) {
 
 ObjectSection make_object_section(const elf::Image& object, const ConvertOptions& options) {
   if (options.format.version == sframe::Version::CtfFrame)
-    throw Refused(object.name(), "is a relocatable object, and no linker knows how to merge .ctf_frame");
+    throw Refused(object.name(), "relocatable object, and no linker merges .ctf_frame");
   emit::Dialect dialect = dialect_for(object, options.format);
   // A linker copies each descriptor's rows, so that sharing is lost.
   dialect.shares_rows = false;
   if (options.from_section)
     throw Refused(object.name(),
-                  "is a relocatable object, whose section its linker has yet to merge; --from-sframe is "
+                  "relocatable object, whose section no linker has merged yet; --from-sframe is "
                   "for linked files");
   const auto debug = open_debug_file(object, options);
   const cfi::FrameSource source(object, debug ? *debug : object);

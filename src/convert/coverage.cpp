@@ -83,16 +83,16 @@ std::optional<Range> Places::between_two(std::string_view place) {
 Range Places::range_of(std::string_view place) {
   if (const auto found = single(place)) return *found;
   const auto range = between_two(place);
-  if (!range) throw Refused(image_.name(), "has no symbol or section '" + std::string(place) + "'");
+  if (!range) throw Refused(image_.name(), "no symbol or section '" + std::string(place) + "'");
   if (range->end <= range->begin)
-    throw Refused(image_.name(), "has nothing in '" + std::string(place) + "', which ends before it begins");
+    throw Refused(image_.name(), "nothing in '" + std::string(place) + "', which ends before it begins");
   return *range;
 }
 
 std::uint64_t Places::address_of(std::string_view place) {
   if (const auto found = single(place)) return found->begin;
   const std::string what = between_two(place) ? "place '" : "symbol or section '", text(place);
-  throw Refused(image_.name(), "has no " + what + text + "'" + (what == "place '" ? ", which is a range of them" : ""));
+  throw Refused(image_.name(), "no " + what + text + "'" + (what == "place '" ? ", which is a range of them" : ""));
 }
 
 namespace {
@@ -174,7 +174,7 @@ void name_holes(Coverage& coverage, const elf::Image& image) {
 std::string why_no_function(const Coverage& coverage) {
   std::vector<std::string> sentences = sentences_of(coverage.dropped);
   for (std::string& reason : reasons_of(coverage)) sentences.push_back(std::move(reason));
-  return "has no function that SFrame could describe" + in_parentheses(sentences);
+  return "no function that SFrame could describe" + in_parentheses(sentences);
 }
 
 namespace {

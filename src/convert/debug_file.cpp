@@ -18,8 +18,8 @@ void check_same_addresses(const elf::Image& image, const elf::Image& debug) {
   for (const elf::Section& section : debug.sections()) {
     if ((section.header.sh_flags & code) != code || section.header.sh_size == 0) continue;
     if (!image.has_section_headers() && !image.is_code(section.header.sh_addr, section.header.sh_size)) {
-      throw Refused(debug.name(), "has " + section.name + " at " + hex(section.header.sh_addr) + ", but " +
-                                      image.name() + " has no code there");
+      throw Refused(debug.name(), section.name + " at " + hex(section.header.sh_addr) + ", but " + image.name() +
+                                      " has no code there");
     }
     const elf::Section* elsewhere = nullptr;
     bool in_place = false;
@@ -29,7 +29,7 @@ void check_same_addresses(const elf::Image& image, const elf::Image& debug) {
       in_place = in_place || other.header.sh_addr == section.header.sh_addr;
     }
     if (elsewhere == nullptr || in_place) continue;
-    throw Refused(debug.name(), "has " + section.name + " at " + hex(section.header.sh_addr) + ", but " + image.name() +
+    throw Refused(debug.name(), section.name + " at " + hex(section.header.sh_addr) + ", but " + image.name() +
                                     " has it at " + hex(elsewhere->header.sh_addr));
   }
 }
@@ -38,11 +38,9 @@ void check_build_id(const elf::Image& image, const elf::Image& debug) {
   const auto expected = elf::build_id(image);
   const auto found = elf::build_id(debug);
   if (expected.empty())
-    throw Refused(image.name(),
-                  "has no build-id to match " + debug.name() + " by (--ignore-build-id takes it unmatched)");
+    throw Refused(image.name(), "no build-id to match " + debug.name() + " by (--ignore-build-id takes it unmatched)");
   if (!std::equal(expected.begin(), expected.end(), found.begin(), found.end())) {
-    throw Refused(debug.name(),
-                  "has another build-id than " + image.name() + " (--ignore-build-id takes it all the same)");
+    throw Refused(debug.name(), "another build-id than " + image.name() + " (--ignore-build-id takes it all the same)");
   }
 }
 
@@ -51,12 +49,12 @@ void check_build_id(const elf::Image& image, const elf::Image& debug) {
 elf::Image open_debug_file(const elf::Image& image, const std::filesystem::path& path, bool ignore_build_id) {
   elf::Image debug = elf::Image::open(path);
   if (debug.header().e_machine != image.header().e_machine || debug.endian() != image.endian()) {
-    throw Refused(path.string(), "is for another machine than " + image.name());
+    throw Refused(path.string(), "for another machine than " + image.name());
   }
   // Only relocations say what an object's call frame information points to.
   if (debug.is_object() != image.is_object()) {
-    throw Refused(path.string(), debug.is_object() ? "is a relocatable object, but " + image.name() + " is linked"
-                                                   : "is linked, but " + image.name() + " is a relocatable object");
+    throw Refused(path.string(), debug.is_object() ? "relocatable object, but " + image.name() + " is linked"
+                                                   : "linked, but " + image.name() + " is a relocatable object");
   }
   if (!ignore_build_id) check_build_id(image, debug);
   check_same_addresses(image, debug);

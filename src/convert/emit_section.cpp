@@ -52,7 +52,7 @@ class ObjectNames {
 
   std::string checked(const std::string& name) const {
     if (name.empty() || printable(name) != name)
-      throw Refused(object_.name(), "has a name that no assembly file can have: '" + printable(name) + "'");
+      throw Refused(object_.name(), "name that no assembly file can have: '" + printable(name) + "'");
     return name;
   }
 
@@ -60,7 +60,7 @@ class ObjectNames {
     const std::string& name = object_.sections()[index].name;
     const auto same = [&](const elf::Section& section) { return section.name == name; };
     if (std::ranges::count_if(object_.sections(), same) != 1) {
-      throw Refused(object_.name(), "has several sections named " + name +
+      throw Refused(object_.name(), "several sections named " + name +
                                         ", which an assembly file cannot tell from each other; convert the object");
     }
     return sframe::assembly_name(checked(name));
@@ -134,7 +134,7 @@ void check_readable(const elf::Image& image) {
   elf::machine_of(image);
   const unsigned type = image.header().e_type;
   if (type != ET_EXEC && type != ET_DYN)
-    throw Refused(image.name(), "is an ELF file of type " + hex(type) + ", not a program, library or object");
+    throw Refused(image.name(), "ELF file of type " + hex(type) + ", not a program, library or object");
 }
 
 std::string object_assembly(const elf::Image& object, const ObjectSection& encoded) {
@@ -159,10 +159,10 @@ Emitted emit_object(const elf::Image& object, EmitForm form, const ConvertOption
                     std::optional<std::uint64_t> address) {
   if (form == EmitForm::Section) {
     throw Refused(object.name(),
-                  "is a relocatable object, whose .sframe means nothing without its relocations; use --emit=asm, or "
+                  "relocatable object, whose .sframe needs its relocations; use --emit=asm, or "
                   "convert the object");
   }
-  if (address) throw Refused(object.name(), "is a relocatable object, for which --section-address does not work");
+  if (address) throw Refused(object.name(), "--section-address does not support relocatable objects");
   object::check_describable(object);
   ObjectSection encoded = make_object_section(object, options);
   if (encoded.has_only_empty_functions) throw Refused(object.name(), why_no_function(encoded.coverage));
@@ -200,7 +200,7 @@ void choose_address(const elf::Image& image, const elf::NewSection& added, std::
                     " bytes, and this needs " + hex(emitted.section_size));
     }
   } else if (elf::is_kernel(image)) {
-    throw Refused(image.name(), "is a Linux kernel without a " + std::string(added.name) +
+    throw Refused(image.name(), "Linux kernel without a " + std::string(added.name) +
                                     " section, and only its linker script can say where one goes: say so with "
                                     "--section-address");
   } else {
@@ -263,7 +263,7 @@ namespace sframe_gen {
 Emitted emit_section(const std::filesystem::path& input, EmitForm form, const ConvertOptions& options,
                      std::optional<std::uint64_t> address, const Observer& observer) {
   if (convert::kind_of(input) == convert::FileKind::Archive)
-    throw Refused(input.string(), "is an archive: --emit takes one file of code");
+    throw Refused(input.string(), "--emit does not support archives");
   const elf::Image image = elf::Image::open(input);
   return image.is_object() ? convert::emit_object(image, form, options, address)
                            : convert::emit_linked(image, form, options, address, observer);
@@ -272,7 +272,7 @@ Emitted emit_section(const std::filesystem::path& input, EmitForm form, const Co
 Translated translate(std::span<const std::byte> elf, const std::string& name, std::uint64_t address,
                      const ConvertOptions& options) {
   const elf::Image image = elf::Image::of_bytes(elf, name);
-  if (image.is_object()) throw Refused(name, "is a relocatable object, whose functions have no addresses yet");
+  if (image.is_object()) throw Refused(name, "relocatable object, whose functions have no addresses yet");
   convert::EncodedFunctions encoded = convert::encode_linked(image, options);
   convert::check_ends_in_address_space(image, address, encoded.encoder.encoded_size());
   Translated translated{convert::encode_checked(image, address, encoded.encoder, options), address,

@@ -126,7 +126,7 @@ stubs::Found stubs_for(const elf::Image& image, const ConvertOptions& options) {
 
 emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format) {
   const elf::Machine* const machine = elf::find_machine(image);
-  if (machine == nullptr) throw Refused(image.name(), "is for a machine that SFrame has no identifier for");
+  if (machine == nullptr) throw Refused(image.name(), "unsupported machine (SFrame has no ABI for it)");
   return emit::make_dialect(format, machine->abi, image.name());
 }
 
@@ -208,7 +208,7 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSo
                                      const emit::Dialect& dialect, bool count_code) {
   if (source.empty()) {
     throw Refused(image.name(),
-                  "has no call frame information (.eh_frame or .debug_frame); build it with "
+                  "no call frame information (.eh_frame or .debug_frame); build it with "
                   "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
   }
   try {

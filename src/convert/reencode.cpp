@@ -44,7 +44,7 @@ class Translation {
 
   [[noreturn]] void refuse(std::uint64_t pc, const std::string& why) const {
     throw Refused(file_,
-                  "has a row at " + hex(pc) + " that " + std::string(dialect_.version->name) + " cannot say: " + why);
+                  "row at " + hex(pc) + " that " + std::string(dialect_.version->name) + " cannot represent: " + why);
   }
 
   void check(std::uint64_t pc, const sframe::Fde& fde, const std::optional<sframe::RecoveryRules>& recovery) const {
@@ -134,7 +134,7 @@ Reencoding::Reencoding(const elf::Image& image) : image_(image) {
 
 EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const {
   const std::vector<sframe::Fde> fdes = Translation(image_.name(), dialect).translate(section_);
-  if (fdes.empty()) throw Refused(image_.name(), "has a section without rows");
+  if (fdes.empty()) throw Refused(image_.name(), "section without rows");
   EncodedFunctions encoded{emit::SectionEncoder(dialect), coverage_of(fdes, dialect)};
   emit::Forms forms(dialect);
   if (dialect.compact_rows == 0) {

@@ -38,9 +38,9 @@ void check_is_loaded(const elf::Image& image, std::uint64_t bias) {
     const bool same =
         std::memcmp(image.slice(0, size, "first page").data(), memory_at(bias + segment.p_vaddr), size) == 0;
     if (same && (segment.p_flags & PF_W) == 0) return;
-    throw Refused(image.name(), "is not the file that was loaded");
+    throw Refused(image.name(), "not the file that was loaded");
   }
-  throw Refused(image.name(), "has no segment with its ELF header, by which it could be told from another file");
+  throw Refused(image.name(), "no segment with its ELF header, by which it could be told from another file");
 }
 
 }  // namespace

@@ -25,16 +25,16 @@ struct Known {
 /// RFC 1952; the .xz file format, 2.1.1.1; RFC 8878; the LZ4 frame format, and the older one that kernel builds use;
 /// LLVM bitcode file format, "Magic Numbers" and "Bitcode Wrapper Format" (0x0B17C0DE, little-endian).
 constexpr std::array known{
-    Known{"\x1f\x8b"sv, "is compressed with gzip; decompress it first (gzip -d)"},
+    Known{"\x1f\x8b"sv, "compressed with gzip; decompress it first (gzip -d)"},
     Known{"\xfd"
           "7zXZ\0"sv,
-          "is compressed with xz; decompress it first (xz -d)"},
-    Known{"\x28\xb5\x2f\xfd"sv, "is compressed with zstd; decompress it first (zstd -d)"},
-    Known{"\x04\x22\x4d\x18"sv, "is compressed with lz4; decompress it first (lz4 -d)"},
-    Known{"\x02\x21\x4c\x18"sv, "is compressed with lz4; decompress it first (lz4 -d)"},
-    Known{"BZh"sv, "is compressed with bzip2; decompress it first (bzip2 -d)"},
-    Known{"BC\xc0\xde"sv, "is LLVM bitcode, which is no machine code yet; convert what it is linked into"},
-    Known{"\xde\xc0\x17\x0b"sv, "is LLVM bitcode, which is no machine code yet; convert what it is linked into"},
+          "compressed with xz; decompress it first (xz -d)"},
+    Known{"\x28\xb5\x2f\xfd"sv, "compressed with zstd; decompress it first (zstd -d)"},
+    Known{"\x04\x22\x4d\x18"sv, "compressed with lz4; decompress it first (lz4 -d)"},
+    Known{"\x02\x21\x4c\x18"sv, "compressed with lz4; decompress it first (lz4 -d)"},
+    Known{"BZh"sv, "compressed with bzip2; decompress it first (bzip2 -d)"},
+    Known{"BC\xc0\xde"sv, "LLVM bitcode, not machine code; convert what it is linked into"},
+    Known{"\xde\xc0\x17\x0b"sv, "LLVM bitcode, not machine code; convert what it is linked into"},
 };
 
 }  // namespace
@@ -42,7 +42,7 @@ constexpr std::array known{
 std::string why_not_elf(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const auto found = std::ranges::find_if(known, [&](const Known& format) { return text.starts_with(format.start); });
-  return found == known.end() ? "is not an ELF file" : std::string(found->why);
+  return found == known.end() ? "not an ELF file" : std::string(found->why);
 }
 
 bool holds_section(const Elf64_Phdr& segment, const Elf64_Shdr& section) {
@@ -203,7 +203,7 @@ void Image::read_header() {
   if (identity(EI_CLASS) == ELFCLASS32) {
     // The machine stands at the same offset in both classes. x32 and ILP32 are 32-bit files of 64-bit machines.
     const auto machine = load<std::uint16_t>(bytes.subspan(offsetof(Elf64_Ehdr, e_machine)), endian_);
-    throw Refused(name_, "is a 32-bit ELF file for " + machine_name(machine) + ", and SFrame has no 32-bit ABI");
+    throw Refused(name_, "32-bit ELF file for " + machine_name(machine) + ", and SFrame has no 32-bit ABI");
   }
   if (identity(EI_CLASS) != ELFCLASS64)
     throw MalformedInput(origin, EI_CLASS, "file class " + hex(identity(EI_CLASS)) + " is unknown");
@@ -278,8 +278,7 @@ void Image::read_sections() {
     const auto looked_at = rest.first(std::min<std::uint64_t>(rest.size(), budget.left() + 1));
     const auto end = std::find(looked_at.begin(), looked_at.end(), std::byte{0});
     const auto size = static_cast<std::size_t>(end - looked_at.begin());
-    if (!budget.take(size))
-      throw Refused(name_, "has section names that, put together, are more than four times its size");
+    if (!budget.take(size)) throw Refused(name_, "section names more than four times as large as the file");
     if (end == looked_at.end()) {
       throw MalformedInput(origin, section.index * sizeof(Elf64_Shdr),
                            "section name at " + hex(section.header.sh_name) +

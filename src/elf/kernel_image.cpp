@@ -111,14 +111,13 @@ const Section* find_reserved(const Image& kernel, const NewSection& wanted) {
   const Section* found = nullptr;
   for (const Section& section : kernel.sections()) {
     if (section.name != wanted.name) continue;
-    if (found != nullptr) throw Refused(kernel.name(), "has more than one " + section.name + " section");
+    if (found != nullptr) throw Refused(kernel.name(), "more than one " + section.name + " section");
     found = &section;
   }
   if (found == nullptr) return nullptr;
   const std::string obstacle = obstacle_to_filling(kernel, *found, wanted);
   if (!obstacle.empty())
-    throw Refused(kernel.name(),
-                  "is a Linux kernel whose " + found->name + " section cannot be filled: it " + obstacle);
+    throw Refused(kernel.name(), "Linux kernel whose " + found->name + " section cannot be filled: it " + obstacle);
   return found;
 }
 

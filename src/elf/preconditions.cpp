@@ -30,15 +30,14 @@ void check_code_has_bytes(const Image& image) {
     if (section.header.sh_type != SHT_NOBITS) return;
     if (without == nullptr) without = &section;
   }
-  if (without != nullptr)
-    throw Refused(image.name(), "is a separate debug file: " + describe(*without) + " has no bytes");
+  if (without != nullptr) throw Refused(image.name(), "separate debug file: " + describe(*without) + " has no bytes");
 }
 
 /// UPX writes its l_info header, with this marker, right behind the program header table.
 void check_not_packed(const Image& image) {
   const auto start = image.file_bytes().first(std::min<std::size_t>(image.file_bytes().size(), 4096));
   if (text_of(start).find("UPX!") != std::string_view::npos)
-    throw Refused(image.name(), "is packed by UPX; unpack it first (upx -d)");
+    throw Refused(image.name(), "packed by UPX; unpack it first (upx -d)");
 }
 
 void check_section_headers(const Image& image) {
@@ -48,13 +47,13 @@ void check_section_headers(const Image& image) {
     if (image.find_section(".eh_frame") == nullptr) find_eh_frame(image);  // throws
     return;
   }
-  if (image.section_name_table_index() == SHN_UNDEF) throw Refused(image.name(), "has no section names");
+  if (image.section_name_table_index() == SHN_UNDEF) throw Refused(image.name(), "no section names");
   const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;
-  if ((names.sh_flags & SHF_ALLOC) != 0) throw Refused(image.name(), "has its section names in memory");
+  if ((names.sh_flags & SHF_ALLOC) != 0) throw Refused(image.name(), "section names in memory");
   // Indices from SHN_LORESERVE on need extended numbering, which no linked file has been seen to use.
   if (image.sections().size() + 2 >= SHN_LORESERVE) {
     throw Refused(image.name(),
-                  "has " + count_of(image.sections().size(), "section header") + ", more than 65277 are not supported");
+                  count_of(image.sections().size(), "section header") + ", more than 65277 are not supported");
   }
   for (const Section& section : image.sections()) {
     const Elf64_Shdr& header = section.header;
@@ -137,8 +136,7 @@ void check_moved_table(const Image& image) {
            size <= segment.p_filesz - (begin - segment.p_offset);
   });
   if (begin < sizeof(Elf64_Ehdr) || !loaded)
-    throw Refused(image.name(),
-                  "has its program headers at file offset " + hex(begin) + ", where no PT_LOAD loads them");
+    throw Refused(image.name(), "program headers at file offset " + hex(begin) + ", where no PT_LOAD loads them");
   const Elf64_Phdr* const table = image.find_segment(PT_PHDR);
   if (table != nullptr && table->p_offset != begin)
     throw MalformedInput({image.name(), "PT_PHDR"}, offsetof(Elf64_Phdr, p_offset),
@@ -149,17 +147,16 @@ void check_segments(const Image& image) {
   const Elf64_Phdr* previous = nullptr;
   // One page is what kernels before 4.20 and gVisor read.
   if (image.segments().size() * sizeof(Elf64_Phdr) > 4096)
-    throw Refused(image.name(),
-                  "has " + count_of(image.segments().size(), "program header") + ", which exceed one page");
+    throw Refused(image.name(), count_of(image.segments().size(), "program header") + ", which exceed one page");
   for (std::size_t i = 0; i < image.segments().size(); ++i) {
     check_segment(image, i);
     const Elf64_Phdr& segment = image.segments()[i];
     if (segment.p_type != PT_LOAD) continue;
     if (previous != nullptr && segment.p_vaddr < previous->p_vaddr + previous->p_memsz)
-      throw Refused(image.name(), "has PT_LOAD program headers that overlap or are not sorted by address");
+      throw Refused(image.name(), "PT_LOAD program headers that overlap or are not sorted by address");
     previous = &segment;
   }
-  if (previous == nullptr) throw Refused(image.name(), "has no PT_LOAD program header");
+  if (previous == nullptr) throw Refused(image.name(), "no PT_LOAD program header");
   check_moved_table(image);
 }
 
@@ -210,9 +207,9 @@ void check_kind(const Image& image) {
   const Elf64_Ehdr& header = image.header();
   machine_of(image);
   if (header.e_type == ET_EXEC || header.e_type == ET_DYN) return;
-  if (header.e_type == ET_REL) throw Refused(image.name(), "is a relocatable object, not a program or library");
-  if (header.e_type == ET_CORE) throw Refused(image.name(), "is a core file, not a program or library");
-  throw Refused(image.name(), "is an ELF file of type " + hex(header.e_type) + ", not a program or library");
+  if (header.e_type == ET_REL) throw Refused(image.name(), "relocatable object, not a program or library");
+  if (header.e_type == ET_CORE) throw Refused(image.name(), "core file, not a program or library");
+  throw Refused(image.name(), "ELF file of type " + hex(header.e_type) + ", not a program or library");
 }
 
 }  // namespace
@@ -230,16 +227,15 @@ std::uint64_t described_end(const Image& image) {
 /// The kernel's marker stands behind modules, and behind kernels that are signed alike.
 void check_not_signed(const Image& image) {
   if (has_module_signature(image)) {
-    throw Refused(image.name(), image.is_object()
-                                    ? "is a signed kernel module, and a change would break the signature "
-                                      "(--drop-signature takes it away)"
-                                    : "is a signed kernel module, and a change would break the signature");
+    throw Refused(image.name(), image.is_object() ? "signed kernel module, and a change would break the signature "
+                                                    "(--drop-signature takes it away)"
+                                                  : "signed kernel module, and a change would break the signature");
   }
   // libgcrypt's own HMAC, for FIPS mode; bsign; elfsign.
   constexpr std::array<std::string_view, 3> names{".note.fdo.integrity", "signature", ".SUNW_signature"};
   for (const Section& section : image.sections()) {
     if (std::find(names.begin(), names.end(), section.name) != names.end())
-      throw Refused(image.name(), "is signed (section " + section.name + "), and a change would break the signature");
+      throw Refused(image.name(), "signed (section " + section.name + "), and a change would break the signature");
   }
 }
 
@@ -248,13 +244,13 @@ namespace {
 /// The kernel maps it from its own image: in a file, there are only copies, which are never loaded.
 void check_not_vdso(const Image& image) {
   if (soname_of(image, read_dynamic(image)).starts_with("linux-vdso"))
-    throw Refused(image.name(), "is a vDSO, which the kernel builds into itself");
+    throw Refused(image.name(), "vDSO, which the kernel builds into itself");
 }
 
 void check_not_prelinked(const Image& image) {
   if (image.find_section(".gnu.prelink_undo") != nullptr ||
       find_dynamic(read_dynamic(image), DT_GNU_PRELINKED).has_value())
-    throw Refused(image.name(), "is prelinked; undo that first (prelink -u)");
+    throw Refused(image.name(), "prelinked; undo that first (prelink -u)");
 }
 
 /// Bytes that no header describes are refused beyond this even where they are zeros: they may be a hole of a sparse
@@ -270,8 +266,7 @@ void check_nothing_appended(const Image& image) {
   const bool is_padding =
       rest.size() <= most_undescribed && std::ranges::all_of(rest, [](std::byte b) { return b == std::byte{0}; });
   if (is_padding) return;
-  throw Refused(image.name(),
-                "has " + hex(rest.size()) + " bytes appended at " + hex(end) + " that no header describes");
+  throw Refused(image.name(), hex(rest.size()) + " bytes appended at " + hex(end) + " that no header describes");
 }
 
 namespace {
@@ -294,7 +289,7 @@ void check_no_gap_before_section_headers(const Image& image) {
   }
   const std::uint64_t rest = image.file_bytes().size() - std::min<std::uint64_t>(image.file_bytes().size(), end);
   if (rest > moved && rest - moved > most_undescribed)
-    throw Refused(image.name(), "has " + hex(rest - moved) + " bytes behind " + hex(end) + " that no header describes");
+    throw Refused(image.name(), hex(rest - moved) + " bytes behind " + hex(end) + " that no header describes");
 }
 
 bool is_loader_name(std::string_view name) {

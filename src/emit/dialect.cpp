@@ -23,10 +23,10 @@ Dialect make_dialect(const OutputFormat& format, sframe::Abi abi, const std::str
   const sframe::AbiTraits& traits = sframe::traits_of(abi);
   if (!sframe::has_abi(version, traits)) {
     throw Refused(
-        file, "is for " + std::string(traits.name) + ", which " + std::string(version.name) + " has no identifier for");
+        file, "for " + std::string(traits.name) + ", which " + std::string(version.name) + " has no identifier for");
   }
   if (traits.came_with_erratum && version.version == traits.first_version && !format.pc_relative_starts) {
-    throw Refused(file, "is for " + std::string(traits.name) + ", which readers of " + std::string(version.name) +
+    throw Refused(file, "for " + std::string(traits.name) + ", which readers of " + std::string(version.name) +
                             " know since the errata that made function starts relative to their own field");
   }
   Dialect dialect;

@@ -153,7 +153,7 @@ FormId Forms::intern(const std::optional<sframe::RecoveryRules>& recovery) {
   });
   if (known) return *known;
   if (forms_.size() == cfi::RuleTable::most_rules)
-    throw std::length_error("has more than " + std::to_string(cfi::RuleTable::most_rules) + " different rules");
+    throw std::length_error("more than " + std::to_string(cfi::RuleTable::most_rules) + " different rules");
   // Whatever throws is before what changes both.
   forms_.make_room();
   const FormId number = numbers_.add(hash);

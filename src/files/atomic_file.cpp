@@ -163,7 +163,7 @@ std::filesystem::path follow_links(const std::filesystem::path& target) {
   for (int i = 0; i < most_links; ++i) {
     if (is_an_open_stream(path)) {
       throw Failure(target.string() +
-                    ": is a stream, and the result takes the place of a regular file; --emit without --output writes "
+                    ": a stream, and the result takes the place of a regular file; --emit without --output writes "
                     "to standard output");
     }
     std::error_code error;
@@ -187,9 +187,9 @@ void check_attributes(int descriptor, const std::filesystem::path& file) {
   struct statx status {};
   if (::statx(descriptor, "", AT_EMPTY_PATH, STATX_TYPE, &status) != 0) return;
   const auto has = [&](std::uint64_t attribute) { return (status.stx_attributes & attribute) != 0; };
-  if (has(STATX_ATTR_IMMUTABLE)) throw Refused(file.string(), "is immutable (chattr +i)");
+  if (has(STATX_ATTR_IMMUTABLE)) throw Refused(file.string(), "immutable (chattr +i)");
   if (has(STATX_ATTR_APPEND)) throw Refused(file.string(), "can only be appended to (chattr +a)");
-  if (has(STATX_ATTR_VERITY)) throw Refused(file.string(), "is protected by fs-verity");
+  if (has(STATX_ATTR_VERITY)) throw Refused(file.string(), "protected by fs-verity");
 }
 
 /// Linux, security/integrity/integrity.h, enum evm_ima_xattr_type: the first byte is the kind of what follows. The
@@ -199,7 +199,7 @@ void check_not_signed(int descriptor, const std::filesystem::path& file) {
   std::array<std::uint8_t, 4096> value{};
   const ssize_t size = ::fgetxattr(descriptor, "security.ima", value.data(), value.size());
   if (size > 0 && (value[0] == signature || value[0] == signature_of_verity_digest))
-    throw Refused(file.string(), "is signed (security.ima), and a change would break the signature");
+    throw Refused(file.string(), "signed (security.ima), and a change would break the signature");
 }
 
 /// A server must allow the lease as well (a delegation, an oplock); else the kernel answers as it does for a file with
@@ -229,7 +229,7 @@ void check_not_open_for_writing(int descriptor, const std::filesystem::path& fil
   const auto deadline = std::chrono::steady_clock::now() + 500ms;
   while (is_open_for_writing(descriptor)) {
     if (std::chrono::steady_clock::now() > deadline)
-      throw Refused(file.string(), "is open for writing in another process");
+      throw Refused(file.string(), "open for writing in another process");
     std::this_thread::sleep_for(10ms);
   }
 }
@@ -248,7 +248,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& target, const MappedFile& in
     : input_(input), kind_(kind), target_(follow_links(target)), target_before_(target_now()) {
   struct stat status {};
   if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-    throw Failure(target.string() + ": is not a regular file");
+    throw Failure(target.string() + ": not a regular file");
   if (const Descriptor replaced = open_target(target_); replaced.is_open())
     check_replaceable(replaced.number(), target);
   check_unchanged();
@@ -321,8 +321,8 @@ std::optional<FileIdentity> AtomicFile::target_now() const {
 void AtomicFile::check_unchanged() const {
   struct stat status {};
   if (::fstat(input_.descriptor(), &status) != 0) throw SystemFailure(input_.name(), "read", errno);
-  if (FileIdentity(status) != input_.identity()) throw Refused(input_.name(), "was changed while it was read");
-  if (target_now() != target_before_) throw Refused(target_.string(), "was changed by somebody else meanwhile");
+  if (FileIdentity(status) != input_.identity()) throw Refused(input_.name(), "changed while it was read");
+  if (target_now() != target_before_) throw Refused(target_.string(), "changed by another process meanwhile");
 }
 
 void AtomicFile::commit() {

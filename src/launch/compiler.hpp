@@ -14,8 +14,8 @@ namespace sframe_gen::launch {
 std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments);
 
 /// The objects that a compiler's command line, its name first, says it makes: one behind -o, or one for each source, in
-/// the folder the command runs in. None if it stops earlier (-E, -S, -M, -fsyntax-only …), goes on to link, or writes
-/// to a stream.
+/// the directory the command runs in. None if it stops earlier (-E, -S, -M, -fsyntax-only …), goes on to link, or
+/// writes to a stream.
 ///
 /// Command lines are those of gcc and clang, with or without a launcher such as ccache before the compiler. Look at the
 /// files afterwards: a compiler that was asked for its version, say, writes none of them.

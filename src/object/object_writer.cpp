@@ -53,9 +53,9 @@ class Writer {
     std::optional<std::uint32_t> found;
     for (const elf::Section& section : object_.sections()) {
       if (section.name != name) continue;
-      if (found) throw Refused(object_.name(), "has more than one section named " + name);
+      if (found) throw Refused(object_.name(), "more than one section named " + name);
       if (std::ranges::find(types, section.header.sh_type) == types.end())
-        throw Refused(object_.name(), "has a section named " + name + " of type " + hex(section.header.sh_type));
+        throw Refused(object_.name(), "section named " + name + " of type " + hex(section.header.sh_type));
       found = section.index;
     }
     if (found) return *found;
@@ -70,16 +70,16 @@ class Writer {
       const std::uint32_t type = section.header.sh_type;
       const bool relocates = type == SHT_RELA || type == SHT_REL || type == section_type_crel;
       if (relocates && section.header.sh_info == section_ && section.index != relocations_)
-        throw Refused(object_.name(), "has other relocations for " + added_.name + ", in " + section.name);
+        throw Refused(object_.name(), "other relocations for " + added_.name + ", in " + section.name);
       if ((section.index == section_ || section.index == relocations_) && (section.header.sh_flags & SHF_GROUP) != 0)
-        throw Refused(object_.name(), "has a " + section.name + " that belongs to a group");
+        throw Refused(object_.name(), section.name + " belongs to a group");
     }
     if (section_ >= object_.sections().size()) return;
     const SymbolTable symbols(object_, added_.symbol_table);
     for (std::size_t i = 0; i < symbols.size(); ++i) {
       const Symbol symbol = symbols.at(i);
       if (symbol.section == section_ && symbol.type != STT_SECTION && !says_data(symbols, symbol))
-        throw Refused(object_.name(), "has a symbol in its " + added_.name + " section");
+        throw Refused(object_.name(), "symbol in its " + added_.name + " section");
     }
   }
 

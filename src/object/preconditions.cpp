@@ -16,7 +16,7 @@ namespace sframe_gen::object {
 SectionNames::SectionNames(const elf::Image& object) {
   const std::uint32_t index = object.section_name_table_index();
   if (index == SHN_UNDEF || object.sections()[index].header.sh_type != SHT_STRTAB)
-    throw Refused(object.name(), "has no section names");
+    throw Refused(object.name(), "no section names");
   const auto names = object.bytes_of(object.sections()[index]);
   bytes_.assign(names.begin(), names.end());
 }
@@ -47,7 +47,7 @@ void check_has_code(const elf::Image& object) {
   });
   if (intermediate && !described) {
     throw Refused(object.name(),
-                  "holds compiler intermediate code (LTO) and no machine code that call frame information describes; "
+                  "intermediate code of a compiler (LTO) without machine code that CFI describes; "
                   "convert what it is linked into");
   }
 }
@@ -63,7 +63,7 @@ void check_contents_apart(const elf::Image& object) {
   }
   std::ranges::sort(used, {}, &Range::begin);
   for (std::size_t i = 1; i < used.size(); ++i)
-    if (used[i - 1].overlaps(used[i])) throw Refused(object.name(), "has sections that share bytes");
+    if (used[i - 1].overlaps(used[i])) throw Refused(object.name(), "sections that share bytes");
 }
 
 /// What lies behind a table of names is dropped, and some linkers read on there.
@@ -87,8 +87,8 @@ void check_symbol_names(const elf::Image& object) {
 
 void check_describable(const elf::Image& object) {
   elf::machine_of(object);
-  if (object.sections().empty()) throw Refused(object.name(), "is a relocatable object without sections");
-  if (!object.segments().empty()) throw Refused(object.name(), "is a relocatable object with program headers");
+  if (object.sections().empty()) throw Refused(object.name(), "relocatable object without sections");
+  if (!object.segments().empty()) throw Refused(object.name(), "relocatable object with program headers");
   check_contents_apart(object);
   check_has_code(object);
 }

@@ -141,7 +141,7 @@ void for_each_relocation(const elf::Image& object, const elf::Section& section, 
   if (section.header.sh_type == SHT_RELA) return read_rela(reader, callback);
   CrelReader packed(reader);
   if (section.header.sh_type != section_type_crel || !packed.has_addends())
-    throw Refused(object.name(), "has relocations without addends for " + target);
+    throw Refused(object.name(), "relocations without addends for " + target);
   packed.read_all(callback);
 }
 
@@ -278,7 +278,7 @@ class SectionSymbols {
     const auto& sections = object.sections();
     const auto table = std::ranges::find(sections, std::uint32_t{SHT_SYMTAB},
                                          [](const elf::Section& section) { return section.header.sh_type; });
-    if (table == sections.end()) throw Refused(object.name(), "has no symbol table, so nothing to name code by");
+    if (table == sections.end()) throw Refused(object.name(), "no symbol table, so nothing to name code by");
     table_ = table->index;
     for (const elf::Section& section : sections)
       if ((section.header.sh_flags & SHF_ALLOC) != 0) by_address_.push_back(&section);
@@ -297,7 +297,7 @@ class SectionSymbols {
     if (section == nullptr) return;
     const auto found = symbols_.find(section->index);
     if (found == symbols_.end())
-      throw Refused(object_.name(), "has no symbol for its section " + section->name + " to name code by");
+      throw Refused(object_.name(), "no symbol for its section " + section->name + " to name code by");
     const auto& [number, symbol] = found->second;
     reference.symbol_table = table_;
     reference.symbol = number;

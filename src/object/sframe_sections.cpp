@@ -23,7 +23,7 @@ sframe::Section decode_object(const elf::Image& object, const elf::Section& sect
   const auto relocated = relocate(object, section, flagged ? PcBase::Field : PcBase::Section);
   if (!relocated.unknown.empty()) {
     const UnknownRelocation& unknown = relocated.unknown[0];
-    throw Refused(object.name(), "has a relocation of type " + hex(unknown.type) + " for " + section.name + "+" +
+    throw Refused(object.name(), "relocation of type " + hex(unknown.type) + " for " + section.name + "+" +
                                      hex(unknown.field_offset) + ", whose meaning for it is not known");
   }
   return sframe::decode(relocated.bytes, section.header.sh_addr, origin, strictness);
@@ -51,7 +51,7 @@ std::vector<FileSection> read_sections_of(const elf::Image& image, bool with_rem
     const elf::Section* const section = image.find_section(name);
     if (section == nullptr) continue;
     if (section->header.sh_type == SHT_NOBITS)
-      throw Refused(image.name(), "is a separate debug file: section " + name + " has no bytes");
+      throw Refused(image.name(), "separate debug file: section " + name + " has no bytes");
     const Origin origin{image.name(), name};
     std::vector<std::string> remarks;
     sframe::Strictness strictness;
@@ -59,7 +59,7 @@ std::vector<FileSection> read_sections_of(const elf::Image& image, bool with_rem
     found.push_back({name, decode_section(image, *section, origin, family, strictness), std::move(remarks)});
     check_machine(image, found.back().section.abi, origin);
   }
-  if (found.empty()) throw Refused(image.name(), "has no .sframe section");
+  if (found.empty()) throw Refused(image.name(), "no .sframe section (run 'sframe-gen FILE' to add one)");
   return found;
 }
 

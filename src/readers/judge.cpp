@@ -64,60 +64,59 @@ constexpr auto refused_in_header = joined(
     refuses_in_foreign_order(swaps, RowCount, StrayBytes), misreads(believes, IndexOutside, RowsOutside));
 /// What it does not check before it is used.
 constexpr auto on_trust = joined(
-    misreads("believes the header", FixedFp), misreads(believes, RowsInIndex, FunctionRowsOutside, UndefinedRowType),
+    misreads("trusts the header", FixedFp), misreads(believes, RowsInIndex, FunctionRowsOutside, UndefinedRowType),
     misreads("stops there with a failed assertion", RowBeyondFunction),
     misreads(believes, UndefinedWordSize, RowOutside, RowTooLong), misreads("does not look at them", SpareWords),
     misreads(believes, BadFlexible, TooManyRows));
 
-constexpr auto not_version_1 = refuses("takes versions 2 and 3", Version1);
+constexpr auto not_version_1 = refuses("supports only versions 2 and 3", Version1);
 /// Before 2.46 rows were taken to follow the index, whatever the header says.
 constexpr auto rows_begin_outside = misreads(believes, RowsBeginOutside);
-constexpr auto rows_behind_index = misreads("takes the rows to follow the index", Gap);
+constexpr auto rows_after_index = misreads("assumes that the rows follow the index", Gap);
 constexpr auto header_alone = refuses(leaves_out, HeaderAlone);
 constexpr auto version_1_left_out = refuses(leaves_out, Version1);
 
-constexpr auto looked_up_by_libsframe = joined(refuses("looks up in a sorted index only", NotFlaggedSorted),
-                                               misreads("looks up in a sorted index only", NotSorted),
-                                               misreads("looks them up relative to their fields", StartsFromSection),
-                                               misreads("believes the header", NoAbi, UnknownAbi, OtherAbi),
-                                               misreads("divides by it in look-ups", NoRepeatSize));
+constexpr auto looked_up_by_libsframe = joined(
+    refuses("searches only a sorted index", NotFlaggedSorted), misreads("searches only a sorted index", NotSorted),
+    misreads("looks them up relative to their fields", StartsFromSection),
+    misreads("trusts the header", NoAbi, UnknownAbi, OtherAbi), misreads("divides by it in look-ups", NoRepeatSize));
 constexpr auto not_in_2_44 =
-    joined(refuses("takes version 2 only", Version3), refuses("does not know such starts", StartsFromField),
-           refuses_for_good("knows no s390x", S390x));
-constexpr auto unwanted_in_2_44 = refuses("takes version 2 only", Version1);
+    joined(refuses("supports only version 2", Version3), refuses("does not support such starts", StartsFromField),
+           refuses_for_good("does not support s390x", S390x));
+constexpr auto unwanted_in_2_44 = refuses("supports only version 2", Version1);
 constexpr auto not_in_2_40 =
-    joined(refuses("takes version 1 only", Version2, Version3), refuses_for_good("knows no s390x", S390x));
+    joined(refuses("supports only version 1", Version2, Version3), refuses_for_good("does not support s390x", S390x));
 /// Of binutils 2.40 and 2.44.
 constexpr auto old_rows =
-    joined(misreads("knows no such rows", NoWords), misreads("stops there with a failed assertion", RowAtEnd));
+    joined(misreads("does not support such rows", NoWords), misreads("stops there with a failed assertion", RowAtEnd));
 constexpr auto no_abi = refuses(fails_link, NoAbi);
-constexpr auto not_before_2_45 = joined(refuses("looks up in a sorted index only", NotFlaggedSorted),
-                                        misreads("looks up in a sorted index only", NotSorted), old_rows);
+constexpr auto not_before_2_45 = joined(refuses("searches only a sorted index", NotFlaggedSorted),
+                                        misreads("searches only a sorted index", NotSorted), old_rows);
 constexpr auto no_repeat_size = misreads("divides by it in look-ups", NoRepeatSize);
 
 constexpr auto of_other_type = refuses(leaves_out, PlainType);
 constexpr auto unwanted_by_gnu_ld =
     joined(refuses(leaves_out, Version2), refuses(fails_link, NoAbi),
-           misreads("believes the first file's, and fails the link where another differs", UnknownAbi, OtherAbi),
+           misreads("trusts the first file's, and fails the link where another differs", UnknownAbi, OtherAbi),
            refuses(fails_link, StartsFromSection));
 constexpr auto unwanted_by_gnu_ld_2_45 =
-    joined(refuses(leaves_out, Version1, Version3), misreads("knows no such rows", NoWords));
-constexpr auto paired = misreads("takes the n-th for the n-th function's", WrongRelocations);
+    joined(refuses(leaves_out, Version1, Version3), misreads("does not support such rows", NoWords));
+constexpr auto paired = misreads("uses the n-th for the n-th function", WrongRelocations);
 
 constexpr auto all_of_libsframe =
     joined(refused_by_decoder, not_version_1, refused_in_header, rows_begin_outside, looked_up_by_libsframe, on_trust);
 constexpr auto all_of_libsframe_2_44 = joined(refused_by_decoder, not_in_2_44, refused_in_header, unwanted_in_2_44,
-                                              rows_behind_index, not_before_2_45, no_repeat_size, on_trust);
+                                              rows_after_index, not_before_2_45, no_repeat_size, on_trust);
 constexpr auto all_of_libsframe_2_40 =
-    joined(refused_by_decoder, not_in_2_40, refused_in_header, rows_behind_index, not_before_2_45, on_trust);
+    joined(refused_by_decoder, not_in_2_40, refused_in_header, rows_after_index, not_before_2_45, on_trust);
 constexpr auto all_of_gnu_ld = joined(of_other_type, refused_by_decoder, header_alone, version_1_left_out,
                                       refused_in_header, rows_begin_outside, unwanted_by_gnu_ld, paired, on_trust);
 constexpr auto all_of_gnu_ld_2_45 =
     joined(refused_by_decoder, header_alone, refused_in_header, unwanted_by_gnu_ld_2_45, paired, on_trust);
 constexpr auto all_of_gnu_ld_2_44 = joined(refused_by_decoder, not_in_2_44, header_alone, refused_in_header,
-                                           unwanted_in_2_44, rows_behind_index, paired, no_abi, old_rows, on_trust);
+                                           unwanted_in_2_44, rows_after_index, paired, no_abi, old_rows, on_trust);
 constexpr auto all_of_gnu_ld_2_40 = joined(refused_by_decoder, not_in_2_40, header_alone, refused_in_header,
-                                           rows_behind_index, paired, no_abi, old_rows, on_trust);
+                                           rows_after_index, paired, no_abi, old_rows, on_trust);
 
 constexpr auto mold_objections =
     joined(refuses(leaves_out, Empty), refuses(fails_link, TooShort, NoMagic, NoAbi, UnknownAbi, OtherAbi),
@@ -128,9 +127,9 @@ constexpr auto mold_objections =
            misreads("copies it", RowBeyondFunction, RowTooLong, BadFlexible));
 
 constexpr auto llvm_readelf_objections = joined(
-    refuses(checks, Empty, TooShort, NoMagic), refuses("takes version 2 only", UnknownVersion, Version1, Version3),
-    refuses(checks, IndexOutside), misreads("believes the header", NoAbi, UnknownAbi, OtherAbi, OtherFixedRa),
-    misreads("takes the rows to follow the index", Gap),
+    refuses(checks, Empty, TooShort, NoMagic), refuses("supports only version 2", UnknownVersion, Version1, Version3),
+    refuses(checks, IndexOutside), misreads("trusts the header", NoAbi, UnknownAbi, OtherAbi, OtherFixedRa),
+    misreads("assumes that the rows follow the index", Gap),
     refuses(checks, FunctionRowsOutside, UndefinedRowType, UndefinedWordSize, RowOutside),
     misreads(believes, RowBeyondFunction));
 
@@ -151,53 +150,54 @@ namespace {
 // Readers that walk stacks, by their sources: Linux's unwinder for user stacks, which is not merged yet, glibc 2.42
 // and 2.43, DataDog's Java profiler. glibc's reader has been run on sections like ours (tools/glibc-backtrace).
 
-constexpr std::string_view only_version_2 = "takes version 2 only";
+constexpr std::string_view only_version_2 = "supports only version 2";
 constexpr std::string_view drops_section = "drops the whole section when it comes there";
 constexpr std::string_view drops_early = "drops the section when it comes there, or at once if it validates sections";
 constexpr std::string_view validates = "refuses that if it was built with CONFIG_SFRAME_VALIDATION";
 constexpr std::string_view needs_segment = "asks program headers for it";
-constexpr std::string_view needs_order = "searches a sorted index only";
+constexpr std::string_view needs_order = "searches only a sorted index";
 
 constexpr auto kernel_objections = joined(
     refuses(needs_segment, Empty, NoSegment), refuses("reads it where it is mapped", NotLoaded),
     refuses("asks for a header", TooShort), refuses("asks for it", NoMagic),
-    refuses("takes version 3 only", UnknownVersion, Version1, Version2), refuses(needs_order, NotFlaggedSorted),
-    refuses("takes starts relative to their fields only", StartsFromSection), refuses("takes none", AuxiliaryHeader),
-    refuses("has no use for that", NoFunctions, NoRows), refuses("takes rows behind the index only", RowsBeforeIndex),
-    refuses("checks that", IndexOutside), refuses("takes rows behind the index only", RowsInIndex),
-    refuses("checks that", RowsBeginOutside, RowsOutside),
+    refuses("supports only version 3", UnknownVersion, Version1, Version2), refuses(needs_order, NotFlaggedSorted),
+    refuses("supports only starts relative to their fields", StartsFromSection),
+    refuses("supports none", AuxiliaryHeader), refuses("has no use for that", NoFunctions, NoRows),
+    refuses("supports only rows after the index", RowsBeforeIndex), refuses("checks that", IndexOutside),
+    refuses("supports only rows after the index", RowsInIndex), refuses("checks that", RowsBeginOutside, RowsOutside),
     refuses_for_good("takes that for code, and then refuses the code itself", ExecutableHeader),
     refuses(drops_section, NotSorted, FunctionRowsOutside, UndefinedRowType, UndefinedType, NoRepeatSize,
             FunctionWithoutRows, MoreRowsThanBytes, RowNotAscending, RowBeyondFunction, RowAtEnd, RowBeyondBlock,
             FirstRowLate, UndefinedWordSize, RowOutside, RowTooLong, WordsOfFixedOffsets, ReservedControlBit,
             BadFlexible),
     refuses(validates, EqualStarts), refuses_for_good(drops_early, OutsideCode),
-    refuses_for_good(validates, SeveralCodes), misreads("believes the header", OtherFixedRa, FixedFp),
+    refuses_for_good(validates, SeveralCodes), misreads("trusts the header", OtherFixedRa, FixedFp),
     misreads_for_good("ends traces there", RuleOfCfaItself));
 
 constexpr auto glibc_objections =
     joined(refuses(needs_segment, Empty, NoSegment), refuses("reads it where it is loaded", NotLoaded),
-           refuses_for_good("walks by it on x86-64 and aarch64 only", S390x),
+           refuses_for_good("walks by it only on x86-64 and aarch64", S390x),
            refuses(only_version_2, UnknownVersion, Version1, Version3),
            refuses("starts the whole trace over from the DWARF where it meets one", NoWords),
-           misreads("takes the index to follow the header, and the rows the index", Gap),
+           misreads("assumes that the index follows the header, and the rows the index", Gap),
            refuses("finds no function that is out of order", NotSorted));
 
 constexpr auto java_profiler_objections =
     joined(refuses(needs_segment, Empty, NoSegment), refuses("reads it where it is loaded", NotLoaded),
-           refuses_for_good("walks on x86-64 and aarch64 only", S390x),
+           refuses_for_good("walks only on x86-64 and aarch64", S390x),
            refuses(only_version_2, UnknownVersion, Version1, Version3),
-           refuses("takes starts relative to the section only", StartsFromField),
-           misreads("takes them for a rule", NoWords), misreads(believes, NotSorted, RowsOutside));
+           refuses("supports only starts relative to the section", StartsFromField),
+           misreads("reads them as a rule", NoWords), misreads(believes, NotSorted, RowsOutside));
 
 /// What glibc and the Java profiler have in common.
-constexpr auto taken_on_trust = joined(
-    misreads(believes, TooShort), refuses("asks for it", NoMagic), refuses("takes flags that it knows", UnknownFlags),
-    refuses(needs_order, NotFlaggedSorted), refuses("takes rows behind the index only", RowsBeforeIndex),
-    misreads(believes, IndexOutside, RowsInIndex), misreads("believes the header", OtherFixedRa, FixedFp),
-    misreads(believes, FunctionRowsOutside), refuses("finds no rows there", UndefinedRowType),
-    misreads("divides by it", NoRepeatSize), misreads(believes, RowNotAscending, RowBeyondFunction),
-    refuses("finds no rule there", UndefinedWordSize), misreads(believes, RowOutside, RowTooLong, SpareWords));
+constexpr auto taken_on_trust =
+    joined(misreads(believes, TooShort), refuses("asks for it", NoMagic),
+           refuses("supports only the flags that it knows", UnknownFlags), refuses(needs_order, NotFlaggedSorted),
+           refuses("supports only rows after the index", RowsBeforeIndex),
+           misreads(believes, IndexOutside, RowsInIndex), misreads("trusts the header", OtherFixedRa, FixedFp),
+           misreads(believes, FunctionRowsOutside), refuses("finds no rows there", UndefinedRowType),
+           misreads("divides by it", NoRepeatSize), misreads(believes, RowNotAscending, RowBeyondFunction),
+           refuses("finds no rule there", UndefinedWordSize), misreads(believes, RowOutside, RowTooLong, SpareWords));
 
 constexpr auto all_of_glibc = joined(glibc_objections, taken_on_trust);
 constexpr auto all_of_java_profiler = joined(java_profiler_objections, taken_on_trust);
@@ -231,8 +231,7 @@ constexpr OutputFormat version_2_44 = by_libsframe(version_2_from_section);
 constexpr OutputFormat version_1 = by_libsframe({.version = Version::V1});
 
 constexpr std::array targets{
-    ReaderTarget{"kernel", "Linux, for the stacks of programs: SFrame 3, the only version it takes", version_3,
-                 &readers::kernel_rules},
+    ReaderTarget{"kernel", "Linux, for the stacks of programs: only SFrame 3", version_3, &readers::kernel_rules},
     // It counts a row without words as no row, and starts the whole trace over from the DWARF.
     ReaderTarget{"glibc", "backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame",
                  version_2_without_undefined, &readers::glibc_rules},
@@ -307,8 +306,8 @@ ReaderVerdict judge(const ReaderTarget& reader, bool is_object, const Findings& 
   const std::string name(reader.name);
   if (!reads(reader, is_object)) {
     verdict.kind = ReaderVerdict::Kind::Refuses;
-    verdict.why = is_object ? "it is in an object; " + name + " reads linked files only"
-                            : "it is in a linked file; " + name + " reads objects only";
+    verdict.why = is_object ? "it is in an object; " + name + " reads only linked files"
+                            : "it is in a linked file; " + name + " reads only objects";
     return verdict;
   }
   const Objection* const objection = find_objection(*reader.rules, findings);
@@ -322,10 +321,10 @@ ReaderVerdict judge(const ReaderTarget& reader, bool is_object, const Findings& 
 
 std::vector<ReaderVerdict> judge(const elf::Image& image, std::span<const ReaderTarget* const> readers) {
   const elf::Section* const section = image.find_section(elf::sframe_section_name);
-  if (section == nullptr) throw Refused(image.name(), "has no .sframe section");
+  if (section == nullptr) throw Refused(image.name(), "no .sframe section (run 'sframe-gen FILE' to add one)");
   // No reader looks there, and --for helps none: it is refused as well.
   if (section->header.sh_type == SHT_NOBITS)
-    throw Refused(image.name(), "is a separate debug file: section .sframe has no bytes");
+    throw Refused(image.name(), "separate debug file: section .sframe has no bytes");
   const Findings findings = survey_file(image, *section);
   const bool is_kernel = elf::is_kernel(image);
   std::vector<ReaderVerdict> verdicts;

@@ -36,7 +36,7 @@ MappedFile::MappedFile(int descriptor, std::string name)
 void MappedFile::map() {
   struct stat status {};
   if (::fstat(descriptor(), &status) != 0) throw SystemFailure(name_, "read", errno);
-  if (!S_ISREG(status.st_mode)) throw Refused(name_, "is not a regular file");
+  if (!S_ISREG(status.st_mode)) throw Refused(name_, "not a regular file");
   identity_ = FileIdentity(status);
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return;

@@ -27,7 +27,7 @@ std::string text_of(Caller::Signing signing) {
     case Caller::Signing::KeyB:
       return " (signed with key B)";
     case Caller::Signing::Unknown:
-      return " (signed in a way SFrame cannot say)";
+      return " (signed in a way that SFrame cannot represent)";
   }
   return {};
 }

@@ -40,7 +40,7 @@ class Verifier {
   Verifier(const elf::Image& image, const elf::Image& cfi_image) : image_(image) {
     load(image);
     if (&cfi_image != &image) load(cfi_image);
-    if (sessions_.empty()) throw Refused(image.name(), "has no call frame information to verify .sframe against");
+    if (sessions_.empty()) throw Refused(image.name(), "no call frame information to verify .sframe against");
     for (const DwarfSession& session : sessions_) indices_.emplace_back(session, image);
   }
 

@@ -169,7 +169,7 @@ TEST(MalformedArchive, BsdNames) {
   EXPECT_EQ(failure_of(regular + member("#1/x", "name")), fault);
   EXPECT_EQ(failure_of(regular + member("#1/4", "name")), "");
   EXPECT_EQ(failure_of(thin + header("#1/4", "4")),
-            "refused x.a: is a thin archive with BSD's long names, which no toolchain writes");
+            "refused x.a: thin archive with BSD's long names, which no toolchain writes");
 }
 
 TEST(MalformedArchive, Indexes) {
@@ -193,12 +193,12 @@ TEST(MalformedArchive, Indexes) {
 }
 
 TEST(RefusedArchive, OfOtherSystems) {
-  EXPECT_EQ(failure_of("\177ELF"), "refused x.a: is not an archive");
+  EXPECT_EQ(failure_of("\177ELF"), "refused x.a: not an archive");
   const std::string index = member("/", index_data({}, ""));
   EXPECT_EQ(failure_of(regular + index + index),
-            "refused x.a: has a second symbol index, which only libraries of Windows have");
+            "refused x.a: second symbol index, which only libraries of Windows have");
   EXPECT_EQ(failure_of(regular + member("/<ECSYMBOLS>/", "")),
-            "refused x.a: has a member with the name \"/<ECSYMBOLS>/\", which has a meaning of its own elsewhere");
+            "refused x.a: member name \"/<ECSYMBOLS>/\", which has a meaning of its own elsewhere");
 }
 
 // Reading never goes beyond the bytes: each prefix lies in a block of its own, where the sanitizer sees it.

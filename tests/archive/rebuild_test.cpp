@@ -99,10 +99,7 @@ TEST(Rebuild, KeepsBsdNames) {
 
 TEST(Rebuild, RefusesToChangeBsdIndexes) {
   const std::string text = regular + member("__.SYMDEF", "whatever") + member("a.o", "data");
-  EXPECT_EQ(failure_of([&] {
-              rebuilt(text, {{0, "other"}});
-            }),
-            "x.a: has a symbol index of BSD's form, which is not rewritten (GNU ranlib makes one of the other form)");
+  EXPECT_EQ(failure_of([&] { rebuilt(text, {{0, "other"}}); }), "x.a: symbol index of BSD's form (run GNU ranlib)");
   EXPECT_EQ(rebuilt(text, {{0, "data"}}), text);
 }
 
@@ -135,7 +132,7 @@ TEST(Rebuild, RefusesOffsetsBeyondFourGibibytes) {
   const std::uint64_t spare = huge.bytes().size() - fits;
   EXPECT_EQ(grown(narrow, spare), 0xfffffffeULL + 62);
   EXPECT_EQ(failure_of([&] { grown(narrow, spare - 2); }),
-            "x.a: would grow beyond 4 GiB, where the 32-bit offsets of its symbol index do not reach");
+            "x.a: would grow beyond 4 GiB, which the 32-bit offsets of its symbol index cannot address");
   const std::string without = regular + member("a/", "aa") + member("b/", "b");
   EXPECT_GT(grown(without, 0), 0xfffff000U);
   const std::string wide =
@@ -150,7 +147,7 @@ TEST(Rebuild, RefusesSizesOfMoreThanTenDigits) {
   EXPECT_EQ(failure_of([&] {
               rebuild(archive, {{0, huge.bytes()}});
             }),
-            "x.a(a): would grow beyond the ten digits that an archive has for its size");
+            "x.a(a): too large for the ten digits of its size in an archive");
   EXPECT_EQ(rebuild(archive, {{0, huge.bytes().subspan(1)}}).size(), 8U + 60 + 10'000'000'000);
 }
 

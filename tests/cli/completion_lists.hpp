@@ -97,15 +97,9 @@ inline std::string typed(const Option& option) {
 }
 
 inline bool is_action(const Option& option) {
-  const std::vector<std::string_view> actions{"emit",  "remove", "dump", "lookup", "verify",
-                                              "check", "launch", "help", "version"};
+  const std::vector<std::string_view> actions{"emit",  "remove", "dump",         "lookup", "verify",
+                                              "check", "launch", "list-readers", "help",   "version"};
   return std::ranges::find(actions, option.name) != actions.end();
-}
-
-/// Whether an option is a detail of another, which a user may still type.
-inline bool needs_another(const Option& option) {
-  const std::vector<std::string_view> details{"only", "exclude", "linked-only", "ignore-build-id"};
-  return std::ranges::find(details, option.name) != details.end();
 }
 
 /// Whether no command line can have both.
@@ -114,16 +108,11 @@ inline bool exclude_each_other(const Option& one, const Option& other) {
   if (is_action(one) && is_action(other)) return true;
   const std::string first = typed(one), second = typed(other);
   const std::string message = refusal_of({first.c_str(), second.c_str(), "a"});
-  const auto contains = [&](const char* words) { return message.find(words) != std::string::npos; };
-  if (contains(" exclude each other") || contains(" does not go with ")) return true;
-  // "goes with --sframe-version=2 only" is about the default version.
-  const bool is_for_other_actions =
-      (contains(" goes with ") || contains(" go with ")) && contains(" only") && !contains("--sframe-version=");
-  return is_for_other_actions && (is_action(one) || is_action(other)) && !needs_another(one) && !needs_another(other);
+  return message.find(" cannot be combined with ") != std::string::npos;
 }
 
 inline bool ends_the_line(const Option& option) {
-  return option.name == "help" || option.name == "version";
+  return option.name == "help" || option.name == "version" || option.name == "list-readers";
 }
 
 /// What zsh does not offer any more after `option`.
@@ -170,7 +159,7 @@ inline std::string zsh_options() {
     const std::string exclusions = zsh_exclusions(option);
     const std::string list = exclusions.empty() ? "" : '(' + exclusions + ')';
     const std::string colon = !option.argument.alone.empty() ? ":" : "";
-    const std::string text = '[' + std::string(option.brief) + ']' + colon + zsh_argument(option.argument);
+    const std::string text = '[' + std::string(option.help) + ']' + colon + zsh_argument(option.argument);
     const std::string name = joined(spellings_of(option), ",") + equals;
     options += "    " +
                (option.letter == 0 ? quoted(list + name + text) : quoted(list) + '{' + name + '}' + quoted(text)) +
@@ -194,7 +183,7 @@ inline std::string fish_options() {
   for (const Option& option : option_table()) {
     text += "complete -c sframe-gen";
     if (option.letter != 0) text += std::string(" -s ") + option.letter;
-    text += " -l " + std::string(option.name) + " -d '" + std::string(option.brief) + '\'' +
+    text += " -l " + std::string(option.name) + " -d '" + std::string(option.help) + '\'' +
             fish_argument(option.argument) + '\n';
   }
   return text;

@@ -54,7 +54,7 @@ TEST(FormatOptions, OutermostFramesCanBeLeftOutOfVersion3) {
 
 TEST(FormatOptions, CompactHasABound) {
   EXPECT_EQ(format({}).compact_rows, 0U);
-  // The file behind it is no number of rows.
+  // The file after it is no number of rows.
   EXPECT_EQ(format({"--compact"}).compact_rows, 32U);
   EXPECT_EQ(format({"--compact=5"}).compact_rows, 5U);
   EXPECT_EQ(format({"--compact=64", "--for=glibc"}).compact_rows, 64U);
@@ -125,35 +125,31 @@ TEST_P(WrongFormat, IsNamed) {
   test::expect_refusal(arguments, GetParam().message);
 }
 
-constexpr const char* converting_only = "options that choose a format go with converting, --emit and --launch only";
-
 INSTANTIATE_TEST_SUITE_P(
     Options, WrongFormat,
     testing::Values(
-        Wrong{{"--sframe-version=4"}, "--sframe-version is 3, 2, 1 or ctf, not '4'"},
-        Wrong{{"--sframe-version=V3"}, "--sframe-version is 3, 2, 1 or ctf, not 'V3'"},
-        Wrong{{"--sframe-version="},
-              "the argument for option '--sframe-version' should follow immediately after the equal sign"},
-        Wrong{{"--sframe-version=2", "--sframe-version=3"},
-              "option '--sframe-version' cannot be specified more than once"},
-        Wrong{{"--flexible=yes"}, "--flexible is 'auto', 'always' or 'never', not 'yes'"},
-        Wrong{{"--flexible=always", "--sframe-version=2"},
-              "--flexible=always goes with --sframe-version=3 only: its elders have no flexible descriptors"},
-        Wrong{{"--flexible=always", "--for=glibc"},
-              "--flexible=always goes with --sframe-version=3 only: its elders have no flexible descriptors"},
-        Wrong{{"--no-pcrel"}, "--no-pcrel goes with --sframe-version=2 only"},
-        Wrong{{"--no-pcrel", "--sframe-version=1"}, "--no-pcrel goes with --sframe-version=2 only"},
-        Wrong{{"--no-ra-undefined", "--sframe-version=1"},
-              "--no-ra-undefined goes with --sframe-version=2 and 3 only: its elders have no such rows"},
-        Wrong{{"--no-ra-undefined", "--sframe-version=ctf"},
-              "--no-ra-undefined goes with --sframe-version=2 and 3 only: its elders have no such rows"},
-        Wrong{{"--for=windows"}, "--for knows no 'windows'; --help lists what it knows"},
-        Wrong{{"--for=kernel", "--sframe-version=3"}, "--for and --sframe-version exclude each other"},
-        Wrong{{"--for=glibc", "--no-pcrel"}, "--for and --no-pcrel exclude each other"},
-        Wrong{{"--for=glibc", "--no-ra-undefined"}, "--for and --no-ra-undefined exclude each other"},
-        Wrong{{"--dump", "--sframe-version=3"}, converting_only}, Wrong{{"--dump", "--for=kernel"}, converting_only},
-        Wrong{{"--verify", "--flexible=auto"}, converting_only}, Wrong{{"--verify", "--no-pcrel"}, converting_only},
-        Wrong{{"--remove", "--no-ra-undefined"}, converting_only}));
+        Wrong{{"--sframe-version=4"}, "--sframe-version: unknown value '4' (use 3, 2, 1 or ctf)"},
+        Wrong{{"--sframe-version=V3"}, "--sframe-version: unknown value 'V3' (use 3, 2, 1 or ctf)"},
+        Wrong{{"--sframe-version="}, "--sframe-version requires an argument"},
+        Wrong{{"--sframe-version=2", "--sframe-version=3"}, "--sframe-version cannot be given twice"},
+        Wrong{{"--flexible=yes"}, "--flexible: unknown value 'yes' (use auto, always or never)"},
+        Wrong{{"--flexible=always", "--sframe-version=2"}, "--flexible=always requires --sframe-version=3"},
+        Wrong{{"--flexible=always", "--for=glibc"}, "--flexible=always requires --sframe-version=3"},
+        Wrong{{"--no-pcrel"}, "--no-pcrel requires --sframe-version=2"},
+        Wrong{{"--no-pcrel", "--sframe-version=1"}, "--no-pcrel requires --sframe-version=2"},
+        Wrong{{"--no-ra-undefined", "--sframe-version=1"}, "--no-ra-undefined requires --sframe-version=2 or 3"},
+        Wrong{{"--no-ra-undefined", "--sframe-version=ctf"}, "--no-ra-undefined requires --sframe-version=2 or 3"},
+        Wrong{{"--for=windows"}, "--for: unknown reader 'windows' (see --list-readers)"},
+        Wrong{{"--for=glib"}, "--for: unknown reader 'glib' (did you mean 'glibc'?)"},
+        Wrong{{"--for=kenrel"}, "--for: unknown reader 'kenrel' (did you mean 'kernel'?)"},
+        Wrong{{"--for=kernel", "--sframe-version=3"}, "--for cannot be combined with --sframe-version"},
+        Wrong{{"--for=glibc", "--no-pcrel"}, "--for cannot be combined with --no-pcrel"},
+        Wrong{{"--for=glibc", "--no-ra-undefined"}, "--for cannot be combined with --no-ra-undefined"},
+        Wrong{{"--dump", "--sframe-version=3"}, "--sframe-version cannot be combined with --dump"},
+        Wrong{{"--dump", "--for=kernel"}, "--for cannot be combined with --dump"},
+        Wrong{{"--verify", "--flexible=auto"}, "--flexible cannot be combined with --verify"},
+        Wrong{{"--verify", "--no-pcrel"}, "--no-pcrel cannot be combined with --verify"},
+        Wrong{{"--remove", "--no-ra-undefined"}, "--no-ra-undefined cannot be combined with --remove"}));
 
 }  // namespace
 }  // namespace sframe_gen::cli

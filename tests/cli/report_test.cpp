@@ -22,7 +22,7 @@ Linked linked(Coverage coverage = four_functions()) {
 
 std::string summary_of(const Outcome& outcome, const std::string& file = "a.out") {
   std::ostringstream out;
-  write_summary(file, outcome, out);
+  write_summary(file, outcome, Done::Really, out);
   return out.str();
 }
 
@@ -47,13 +47,13 @@ TEST(Report, ControlCharactersAreEscaped) {
   const Archive left_alone{false, {{"member\n7", "reason\n8"}}, 0};
   const Archive converted{false, {{"member", Object{report.coverage, 0, 0}}}, 0};
   std::ostringstream out;
-  write_summary("file\n1", report, out);
+  write_summary("file\n1", report, Done::Really, out);
   write_details("file\n1", report, out);
-  write_summary("file\n5", Removed(), out);
+  write_summary("file\n5", Removed(), Done::Would, out);
   write_plans({{"plan", "outcome\n10", false, false}}, out);
-  write_summary("archive\n6", left_alone, out);
+  write_summary("archive\n6", left_alone, Done::Really, out);
   write_details("archive\n6", left_alone, out);
-  write_summary("archive\n9", converted, out);
+  write_summary("archive\n9", converted, Done::Would, out);
   write_details("archive\n9", converted, out);
   write_summary("file\n11", Verification(), out);
   write_summary("file\n12", std::vector<MemberVerification>(), out);
@@ -67,12 +67,33 @@ TEST(Report, ControlCharactersAreEscaped) {
 TEST(Summary, AllWhole) {
   Coverage coverage;
   convert::count(0x20, {{descriptor(3)}, {}}, coverage);
-  EXPECT_EQ(summary_of(linked(coverage), "libz.so.1"), "libz.so.1: 1 function: 1 whole, 0 in part, 0 left out\n");
+  Linked report = linked(coverage);
+  report.section_size = 400'000;
+  report.growth = 4096;
+  EXPECT_EQ(summary_of(report, "libz.so.1"),
+            "libz.so.1: added .sframe (391 KiB, the file grew by 4096 bytes): 1 function, fully covered\n");
+  coverage.functions = coverage.whole = 2;
+  coverage.version = sframe::Version::CtfFrame;
+  std::ostringstream would;
+  write_summary("a.o", Object{coverage, 20'000'000, -1}, Done::Would, would);
+  EXPECT_EQ(would.str(),
+            "a.o: would add .ctf_frame (19 MiB, the file would shrink by 1 byte): 2 functions, all covered\n");
+}
+
+TEST(Summary, OfWhatIsRemoved) {
+  const Removed removed{".sframe", 164, 100};
+  std::ostringstream out;
+  write_summary("a", removed, Done::Really, out);
+  write_summary("a", removed, Done::Would, out);
+  EXPECT_EQ(out.str(),
+            "a: removed .sframe, restored the original (100 bytes, was 164)\n"
+            "a: would remove .sframe and restore the original (100 bytes, now 164)\n");
 }
 
 TEST(Summary, Reasons) {
   EXPECT_EQ(summary_of(linked()),
-            "a.out: 4 functions: 2 whole, 1 in part, 1 left out (2 CFA is a DWARF expression SFrame cannot say, "
+            "a.out: added .sframe (0 bytes, same file size): 4 functions: 2 fully covered, 1 partly, 1 not (2 CFA is a "
+            "DWARF expression, which SFrame cannot represent, "
             "1 offset does not fit in 32 bits)\n");
 }
 
@@ -80,13 +101,14 @@ TEST(Details, NameEachHole) {
   Linked report = linked();
   report.coverage.holes[0].function = "strange";
   const std::string text = details_of(report);
-  EXPECT_NE(text.find("  0x2010..0x2014 strange: CFA is a DWARF expression SFrame cannot say\n"), std::string::npos);
+  EXPECT_NE(text.find("  0x2010..0x2014 strange: CFA is a DWARF expression, which SFrame cannot represent\n"),
+            std::string::npos);
   EXPECT_NE(text.find("  0x2030..0x2031 (no symbol): offset does not fit in 32 bits\n"), std::string::npos);
 }
 
 TEST(Details, DroppedFdesOnlyWhereThereAreAny) {
   Linked report;
-  EXPECT_EQ(details_of(report).find("FDE"), std::string::npos);
+  EXPECT_EQ(details_of(report).find("dropped"), std::string::npos);
   report.coverage.dropped = {.empty = 1,
                              .outside_code = 2,
                              .duplicate = 3,
@@ -113,10 +135,10 @@ TEST(Details, SectionAndPlan) {
   report.growth = 4096;
   report.build_id_left_first_page = true;
   const std::string text = details_of(report);
-  EXPECT_NE(text.find("  .sframe: 0x123 bytes at 0x5000, 7 rows, descriptors: 1 default, 1 flexible, 1 repeating\n"),
+  EXPECT_NE(text.find("  .sframe: 0x123 bytes at 0x5000, 7 rows, FDEs: 1 default, 1 flexible, 1 repeating (PCMASK)\n"),
             std::string::npos);
-  EXPECT_NE(text.find("  plan S1+T2, file grows by 4096 bytes, .gnu.hash moved, .dynsym moved, build-id left the first "
-                      "page"),
+  EXPECT_NE(text.find("  layout: section in a gap after a segment, headers in the place of dynamic tables (S1+T2), "
+                      ".gnu.hash moved, .dynsym moved, build-id no longer on the first page"),
             std::string::npos);
 }
 
@@ -132,11 +154,11 @@ Linked with_bare_code() {
   return report;
 }
 
-TEST(Details, SayHowMuchCodeNobodyDescribes) {
+TEST(Details, SayHowMuchCodeHasNoDescription) {
   EXPECT_EQ(details_of(linked()).find("code:"), std::string::npos);
   EXPECT_NE(details_of(with_bare_code())
-                .find("  code: 1000 bytes, 100 of them padding; 60 without call frame information, 61 without a row "
-                      "(most: 37 many, 20 .init, 3 three)\n"),
+                .find("  code: 1000 bytes, 100 of them padding; 60 without CFI, 61 without a row "
+                      "(largest gaps: many 37, .init 20, three 3)\n"),
             std::string::npos);
 }
 
@@ -144,15 +166,15 @@ TEST(CodePlaces, AreAllNamedBySection) {
   std::ostringstream out;
   write_code_places(with_bare_code(), out);
   EXPECT_EQ(out.str(),
-            "  code of .init: 20 bytes, 0 of them padding; 20 without call frame information, 20 without a row\n"
-            "    0x1000..0x1014 (no symbol): 20 without call frame information, 20 without a row\n"
-            "  code of .text: 980 bytes, 100 of them padding; 40 without call frame information, 41 without a row\n"
-            "    0x2000..0x2003 three: 3 without call frame information, 3 without a row\n"
-            "    0x2010..0x2011 one: 0 without call frame information, 1 without a row\n"
-            "    0x2020..0x2045 many: 37 without call frame information, 37 without a row\n");
+            "  code of .init: 20 bytes, 0 of them padding; 20 without CFI, 20 without a row\n"
+            "    0x1000..0x1014 (no symbol): 20 without CFI, 20 without a row\n"
+            "  code of .text: 980 bytes, 100 of them padding; 40 without CFI, 41 without a row\n"
+            "    0x2000..0x2003 three: 3 without CFI, 3 without a row\n"
+            "    0x2010..0x2011 one: 0 without CFI, 1 without a row\n"
+            "    0x2020..0x2045 many: 37 without CFI, 37 without a row\n");
 }
 
-TEST(Json, SaysWhatCodeNobodyDescribes) {
+TEST(Json, SaysWhatCodeHasNoDescription) {
   EXPECT_FALSE(ordered_json::parse(json_text("a.out", linked())).contains("code"));
   const ordered_json json = ordered_json::parse(json_text("a.out", with_bare_code()))["code"];
   EXPECT_EQ(json["bytes"], 1000);
@@ -196,8 +218,8 @@ TEST(Json, IsOneLineWhateverTheNames) {
 
 TEST(Json, Failure) {
   std::ostringstream out;
-  write_json_failure("a.out", "failed", "a.out: is not an ELF file", out);
-  EXPECT_EQ(out.str(), "{\"file\":\"a.out\",\"status\":\"failed\",\"error\":\"a.out: is not an ELF file\"}\n");
+  write_json_failure("a.out", "failed", "a.out: not an ELF file", out);
+  EXPECT_EQ(out.str(), "{\"file\":\"a.out\",\"status\":\"failed\",\"error\":\"a.out: not an ELF file\"}\n");
 }
 
 TEST(Json, Verification) {

@@ -58,12 +58,12 @@ TEST(Coverage, AppendedPartsCountAsOne) {
 
 TEST(NoFunction, SaysWhatBecameOfTheFdes) {
   Coverage coverage;
-  EXPECT_EQ(why_no_function(coverage), "has no function that SFrame could describe");
+  EXPECT_EQ(why_no_function(coverage), "no function that SFrame could describe");
   coverage.reasons = four_functions().reasons;
   coverage.dropped.outside_code = 2;
   EXPECT_EQ(why_no_function(coverage),
-            "has no function that SFrame could describe (2 FDEs of discarded or no code, 2 CFA is a DWARF expression "
-            "SFrame cannot say, 1 offset does not fit in 32 bits)");
+            "no function that SFrame could describe (2 FDEs of discarded or no code, 2 CFA is a DWARF expression, "
+            "which SFrame cannot represent, 1 offset does not fit in 32 bits)");
 }
 
 }  // namespace

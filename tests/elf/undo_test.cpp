@@ -60,7 +60,7 @@ TEST(UndoRecord, OfAnotherFormatIsNamed) {
   EXPECT_EQ(failure_of([&] {
               decode_undo(encoded, {}, {"file", "record"});
             }),
-            "file: was converted by another version of sframe-gen, which has to undo it");
+            "file: converted by another version of sframe-gen; use that one for --remove");
 }
 
 /// Any body may stand in a stream that is itself sound.
@@ -120,7 +120,7 @@ class Undo : public testing::Test {
     return failure_of([&] { write_original(Image::open(folder_ / name), sframe_section, folder_ / "restored"); });
   }
   void expect_changed(const std::string& name) {
-    EXPECT_NE(restore(name).find("has been changed since it was converted"), std::string::npos) << name;
+    EXPECT_NE(restore(name).find("modified since its conversion"), std::string::npos) << name;
     EXPECT_FALSE(std::filesystem::exists(folder_ / "restored"));
   }
 
@@ -166,10 +166,10 @@ TEST_F(Undo, WhatOtherToolsMadeOfItIsNot) {
 TEST_F(Undo, FilesOfOthersHaveNothingToUndo) {
   EXPECT_NE(failure_of([&] {
               write_original(Image::open(small_library()), sframe_section, folder_ / "restored");
-            }).find("has no .sframe section that sframe-gen made"),
+            }).find("no .sframe section that sframe-gen made"),
             std::string::npos);
   drop_record(folder_ / "converted");
-  EXPECT_NE(restore("converted").find("has no .sframe section that sframe-gen made"), std::string::npos);
+  EXPECT_NE(restore("converted").find("no .sframe section that sframe-gen made"), std::string::npos);
 }
 
 TEST_F(Undo, AnotherSectionIsUndoneFirst) {

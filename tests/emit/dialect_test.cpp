@@ -58,7 +58,7 @@ TEST(Dialect, S390xCameWithVersion2) {
     emit::make_dialect(v1, Abi::S390x, "a.out");
     FAIL();
   } catch (const Refused& refusal) {
-    EXPECT_STREQ(refusal.what(), "a.out: is for s390x, which SFrame version 1 has no identifier for");
+    EXPECT_STREQ(refusal.what(), "a.out: for s390x, which SFrame version 1 has no identifier for");
   }
   EXPECT_THROW(dialect_of(Abi::S390x, ctf_frame), Refused);
 }
@@ -68,10 +68,9 @@ TEST(Dialect, S390xCameWithTheErrataOfVersion2) {
     emit::make_dialect(v2_from_section, Abi::S390x, "a.out");
     FAIL();
   } catch (const Refused& refusal) {
-    EXPECT_STREQ(
-        refusal.what(),
-        "a.out: is for s390x, which readers of SFrame version 2 know since the errata that made function starts "
-        "relative to their own field");
+    EXPECT_STREQ(refusal.what(),
+                 "a.out: for s390x, which readers of SFrame version 2 know since the errata that made function starts "
+                 "relative to their own field");
   }
 }
 

@@ -164,7 +164,7 @@ TEST_F(AtomicFileTest, FoldersAndMissingFoldersCannotBeWritten) {
   } catch (const Refused& refused) {
     ADD_FAILURE() << refused.what();
   } catch (const Failure& failure) {
-    EXPECT_EQ(failure.what(), (folder_ / "folder").string() + ": is not a regular file");
+    EXPECT_EQ(failure.what(), (folder_ / "folder").string() + ": not a regular file");
   }
   EXPECT_THROW(write("missing/output"), SystemFailure);
   EXPECT_EQ(files(), 2U);
@@ -198,13 +198,13 @@ TEST_F(AtomicFileTest, TargetThatSomebodyChangesMeanwhileIsLeftAlone) {
     change_target();
     const bool is_there = std::filesystem::exists(target);
     const std::string text = read_text(target);
-    EXPECT_NE(failure_of([&] { file.commit(); }).find("was changed by somebody else meanwhile"), std::string::npos);
+    EXPECT_NE(failure_of([&] { file.commit(); }).find("changed by another process meanwhile"), std::string::npos);
     EXPECT_EQ(std::filesystem::exists(target), is_there);
     EXPECT_EQ(read_text(target), text);
   }
   AtomicFile file(target, input.file());
   write_text(target, "came up");
-  EXPECT_NE(failure_of([&] { file.commit(); }).find("was changed by somebody else meanwhile"), std::string::npos);
+  EXPECT_NE(failure_of([&] { file.commit(); }).find("changed by another process meanwhile"), std::string::npos);
   EXPECT_EQ(read_text(target), "came up");
 }
 
@@ -212,8 +212,8 @@ TEST_F(AtomicFileTest, InputThatChangesWhileItIsReadIsRefused) {
   const Image input = Image::open(folder_ / "input");
   AtomicFile file(folder_ / "target", input.file());
   ::chmod((folder_ / "input").c_str(), 0755);
-  EXPECT_NE(failure_of([&] { file.commit(); }).find("input: was changed while it was read"), std::string::npos);
-  EXPECT_NE(failure_of([&] { AtomicFile(folder_ / "input", input.file()); }).find("was changed while it was read"),
+  EXPECT_NE(failure_of([&] { file.commit(); }).find("input: changed while it was read"), std::string::npos);
+  EXPECT_NE(failure_of([&] { AtomicFile(folder_ / "input", input.file()); }).find("changed while it was read"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "target"));
 }
@@ -222,7 +222,7 @@ TEST_F(AtomicFileTest, FileThatIsOpenForWritingIsRefused) {
   const std::string before = read_text(folder_ / "input");
   {
     const std::ofstream writer(folder_ / "input", std::ios::app);
-    EXPECT_NE(failure_of([&] { write("input"); }).find("input: is open for writing in another process"),
+    EXPECT_NE(failure_of([&] { write("input"); }).find("input: open for writing in another process"),
               std::string::npos);
     EXPECT_EQ(read_text(folder_ / "input"), before);
     EXPECT_EQ(files(), 1U);
@@ -246,7 +246,7 @@ TEST_F(AtomicFileTest, ImmutableFilesAreRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make such a file";
   const std::string input = folder_ / "input";
   const std::string before = read_text(input);
-  for (const auto& [attribute, words] : {std::pair{"i", "is immutable"}, {"a", "can only be appended to"}}) {
+  for (const auto& [attribute, words] : {std::pair{"i", "immutable"}, {"a", "can only be appended to"}}) {
     ASSERT_EQ(run(std::string("chattr +") + attribute + " " + input).output, "");
     EXPECT_NE(failure_of([&] { write("input"); }).find(words), std::string::npos);
     ASSERT_EQ(run(std::string("chattr -") + attribute + " " + input).output, "");
@@ -262,7 +262,7 @@ TEST_F(AtomicFileTest, SignedFilesAreRefusedAndDigestsAreLeftOut) {
   for (const char kind : {'\3', '\6'}) {
     const std::string value = std::string(1, kind) + std::string(40, 's');
     ASSERT_EQ(::setxattr(input.c_str(), "security.ima", value.data(), value.size(), 0), 0);
-    EXPECT_NE(failure_of([&] { write("input"); }).find("is signed (security.ima)"), std::string::npos);
+    EXPECT_NE(failure_of([&] { write("input"); }).find("signed (security.ima)"), std::string::npos);
     EXPECT_EQ(read_text(input), before);
   }
   const std::string digest = std::string(1, '\1') + std::string(20, 'd');

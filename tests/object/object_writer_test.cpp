@@ -105,10 +105,10 @@ TEST(ObjectWriter, WhatCannotBeReplacedIsRefused) {
     return failure_of([bytes = assemble(two_functions + more)] { with(bytes, 100); });
   };
   EXPECT_EQ(failure_with(".section .sframe,\"a\",@progbits\nlabel: .quad 1\n.globl label\n"),
-            "a.o: has a symbol in its .sframe section");
+            "a.o: symbol in its .sframe section");
   EXPECT_EQ(failure_with(".section .sframe,\"aG\",@progbits,group,comdat\n.quad 1\n"),
-            "a.o: has a .sframe that belongs to a group");
-  EXPECT_EQ(failure_with(".section .sframe,\"aw\",@nobits\n.zero 8\n"), "a.o: has a section named .sframe of type 0x8");
+            "a.o: .sframe belongs to a group");
+  EXPECT_EQ(failure_with(".section .sframe,\"aw\",@nobits\n.zero 8\n"), "a.o: section named .sframe of type 0x8");
 }
 
 // clang's assembler for AArch64 marks where data begin.
@@ -126,7 +126,7 @@ TEST(ObjectWriter, MappingSymbolStays) {
   }
   ASSERT_TRUE(marked);
   EXPECT_EQ(failure_of([&] { with(bytes, 100); }), "");
-  EXPECT_EQ(failure_of([&] { with(bytes_with("$x: ret\n"), 100); }), "a.o: has a symbol in its .sframe section");
+  EXPECT_EQ(failure_of([&] { with(bytes_with("$x: ret\n"), 100); }), "a.o: symbol in its .sframe section");
 }
 
 // ld would apply both.
@@ -134,11 +134,11 @@ TEST(ObjectWriter, OtherRelocationsForTheSectionAreRefused) {
   Bytes bytes = assemble(two_functions + ".section .sframe,\"a\",@progbits\n.quad 1\n");
   const Image image = open(bytes);
   set_header(bytes, ".rela.eh_frame", &Elf64_Shdr::sh_info, image.find_section(".sframe")->index);
-  EXPECT_EQ(failure_of([&] { with(bytes, 100); }), "a.o: has other relocations for .sframe, in .rela.eh_frame");
+  EXPECT_EQ(failure_of([&] { with(bytes, 100); }), "a.o: other relocations for .sframe, in .rela.eh_frame");
   // Nor may they be for a section that was not there, and now is.
   bytes = assemble(two_functions);
   set_header(bytes, ".rela.eh_frame", &Elf64_Shdr::sh_info, static_cast<Elf64_Word>(open(bytes).sections().size()));
-  EXPECT_EQ(failure_of([&] { with(bytes, 100); }), "a.o: has other relocations for .sframe, in .rela.eh_frame");
+  EXPECT_EQ(failure_of([&] { with(bytes, 100); }), "a.o: other relocations for .sframe, in .rela.eh_frame");
 }
 
 TEST(ObjectWriter, EmptySectionsStayInFrontOfWhatMovesUpToThem) {

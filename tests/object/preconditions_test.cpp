@@ -27,7 +27,7 @@ TEST(ObjectPreconditions, AcceptOrdinaryObjects) {
 TEST(ObjectPreconditions, RefuseIntermediateCodeAlone) {
   EXPECT_EQ(refusal_of(compile("-flto -ffat-lto-objects")), "");
   EXPECT_EQ(refusal_of(compile("-flto -fno-fat-lto-objects")),
-            "a.o: holds compiler intermediate code (LTO) and no machine code that call frame information describes; "
+            "a.o: intermediate code of a compiler (LTO) without machine code that CFI describes; "
             "convert what it is linked into");
 }
 
@@ -41,7 +41,7 @@ TEST(ObjectPreconditions, RefuseSignaturesUnlessToldToDropThem) {
   // struct module_signature: PKCS#7, 9 bytes.
   append(bytes, "signature\0\0\2\0\0\0\0\0\0\0\0\x09~Module signature appended~\n"sv);
   EXPECT_EQ(refusal_of(bytes),
-            "a.o: is a signed kernel module, and a change would break the signature (--drop-signature takes it away)");
+            "a.o: signed kernel module, and a change would break the signature (--drop-signature takes it away)");
   EXPECT_EQ(refusal_of(bytes, true), "");
 }
 
@@ -81,7 +81,7 @@ TEST(ObjectPreconditions, RefuseSectionsThatShareBytes) {
     return refusal_of(bytes);
   };
   const Image image = open(good);
-  const std::string refusal = "a.o: has sections that share bytes";
+  const std::string refusal = "a.o: sections that share bytes";
   EXPECT_EQ(refusal_with_offset(image.find_section(".data")->header.sh_offset + 8191), refusal);
   EXPECT_EQ(refusal_with_offset(0), refusal);  // with the ELF header
   EXPECT_EQ(refusal_with_offset(image.header().e_shoff - 8191), refusal);

@@ -198,7 +198,7 @@ TEST(RelocatedSection, DamageIsNamed) {
             "a.o: .eh_frame+0x20: two relocations are for the same place");
   EXPECT_EQ(failure_after(
                 [](Bytes& bytes) { set_header<Elf64_Word>(bytes, ".rela.eh_frame", &Elf64_Shdr::sh_type, SHT_REL); }),
-            "a.o: has relocations without addends for .eh_frame");
+            "a.o: relocations without addends for .eh_frame");
 }
 
 }  // namespace

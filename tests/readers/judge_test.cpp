@@ -44,14 +44,15 @@ constexpr Case cases[]{
     {"Magic", "", 0, "00", "kernel", refuses,
      "magic number is 0xde00, but SFrame has 0xdee2 (.sframe+0x0); kernel asks for it"},
     {"Version4", "", 2, "04", "kernel", refuses,
-     "it has version 4, which is not known (.sframe+0x2); kernel takes version 3 only"},
+     "it has version 4, which is not known (.sframe+0x2); kernel supports only version 3"},
     {"Unsorted", "", 3, "04", "kernel", refuses,
-     "its index is not flagged as sorted (.sframe+0x3); kernel searches a sorted index only"},
+     "its index is not flagged as sorted (.sframe+0x3); kernel searches only a sorted index"},
     {"StartsFromSection", "", 3, "01", "kernel", refuses,
-     "function starts are relative to the section (.sframe+0x3); kernel takes starts relative to their fields only"},
+     "function starts are relative to the section (.sframe+0x3); kernel supports only starts relative to their fields"},
     {"FixedRa", "", 6, "f0", "kernel", misreads,
-     "fixed RA offset is -16, but the ABI's is -8 (.sframe+0x6); kernel believes the header"},
-    {"AuxiliaryHeader", "", 7, "01", "kernel", refuses, "it has an auxiliary header (.sframe+0x7); kernel takes none"},
+     "fixed RA offset is -16, but the ABI's is -8 (.sframe+0x6); kernel trusts the header"},
+    {"AuxiliaryHeader", "", 7, "01", "kernel", refuses,
+     "it has an auxiliary header (.sframe+0x7); kernel supports none"},
     {"NoFunctions", "", 8, "00", "kernel", refuses, "it has no functions (.sframe+0x8); kernel has no use for that"},
     {"NoRows", "", 0xc, "00", "kernel", refuses, "it has no rows (.sframe+0xc); kernel has no use for that"},
     {"IndexOutside", "", 0xa, "ff", "kernel", refuses,
@@ -60,7 +61,8 @@ constexpr Case cases[]{
     {"RowsOutside", "", 0x10, "3d", "kernel", refuses,
      "0x3d bytes of rows at 0x4c end outside the section (section size 0x88) (.sframe+0x10); kernel checks that"},
     {"RowsInIndex", "", 0x18, "2f", "kernel", refuses,
-     "rows start at 0x4b, but the function index ends at 0x4c (.sframe+0x18); kernel takes rows behind the index only"},
+     "rows start at 0x4b, but the function index ends at 0x4c (.sframe+0x18); kernel supports only rows after the "
+     "index"},
     {"EqualStarts", "", 0x2c, "d4 ef", "kernel", refuses,
      "descriptor 2 starts where the one before it does (.sframe+0x2c); kernel refuses that if it was built with "
      "CONFIG_SFRAME_VALIDATION"},
@@ -113,18 +115,18 @@ constexpr Case cases[]{
      "when it comes there"},
     {"OtherRows", "", 0xc, "0b", "kernel", accepts, ""},
     {"Version2ForKernel", "v2_amd64", 0, "", "kernel", refuses,
-     "it is SFrame version 2 (.sframe+0x2); kernel takes version 3 only"},
+     "it is SFrame version 2 (.sframe+0x2); kernel supports only version 3"},
     {"Version3ForGlibc", "", 0, "", "glibc", refuses,
-     "it is SFrame version 3 (.sframe+0x2); glibc takes version 2 only"},
+     "it is SFrame version 3 (.sframe+0x2); glibc supports only version 2"},
     {"OutermostForGlibc", "v2_amd64", 0, "", "glibc", refuses,
      "row 2 of descriptor 3 has no data words (.sframe+0x72); glibc starts the whole trace over from the DWARF where "
      "it meets one"},
     // What behind the last row was padding becomes its word.
     {"Version2ForGlibc", "v2_amd64", 0x72, "03 10", "glibc", accepts, ""},
     {"StartsForProfiler", "v2_amd64", 0, "", "java-profiler", refuses,
-     "function starts are relative to their own fields (.sframe+0x3); java-profiler takes starts relative to the "
-     "section only"},
-    {"LinkedForLinker", "", 0, "", "mold", refuses, "it is in a linked file; mold reads objects only"},
+     "function starts are relative to their own fields (.sframe+0x3); java-profiler supports only starts relative to "
+     "the section"},
+    {"LinkedForLinker", "", 0, "", "mold", refuses, "it is in a linked file; mold reads only objects"},
 };
 
 class Judged : public testing::TestWithParam<Case> {};
@@ -171,7 +173,7 @@ TEST(Judge, GlibcMissesWhatIsOutOfOrderAndDoesNotReadTheBytesOfRows) {
 TEST(Judge, NothingHelpsWhereTheReaderLacksTheMachine) {
   const Findings findings = findings_of(sframe::test::good_version("v2_s390x"), sframe::Abi::S390x);
   const ReaderVerdict verdict = judge(*find_reader_target("glibc"), false, findings);
-  EXPECT_EQ(verdict.why, "it is for s390x (.sframe+0x4); glibc walks by it on x86-64 and aarch64 only");
+  EXPECT_EQ(verdict.why, "it is for s390x (.sframe+0x4); glibc walks by it only on x86-64 and aarch64");
   EXPECT_FALSE(verdict.helped_by_target);
 }
 

@@ -64,11 +64,11 @@ TEST_F(MappedFileTest, Moves) {
 }
 
 TEST_F(MappedFileTest, RefusesWhatIsNoRegularFile) {
-  EXPECT_EQ(failure_of(folder_.path()), folder_.path().string() + ": is not a regular file");
-  EXPECT_EQ(failure_of("/dev/null"), "/dev/null: is not a regular file");
+  EXPECT_EQ(failure_of(folder_.path()), folder_.path().string() + ": not a regular file");
+  EXPECT_EQ(failure_of("/dev/null"), "/dev/null: not a regular file");
   const std::filesystem::path fifo = folder_ / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_EQ(failure_of(fifo), fifo.string() + ": is not a regular file");  // and does not wait for a writer
+  EXPECT_EQ(failure_of(fifo), fifo.string() + ": not a regular file");  // and does not wait for a writer
 }
 
 TEST_F(MappedFileTest, SaysWhyItCannotOpen) {

@@ -38,7 +38,7 @@ TEST(Error, MalformedInputNamesThePlace) {
 }
 
 TEST(Error, RefusedNamesTheFile) {
-  EXPECT_STREQ(Refused("a.out", "is not an ELF file").what(), "a.out: is not an ELF file");
+  EXPECT_STREQ(Refused("a.out", "not an ELF file").what(), "a.out: not an ELF file");
 }
 
 TEST(Error, SystemFailureGivesTheReason) {

@@ -25,7 +25,7 @@ void through_libc() {
   std::qsort(numbers, 2, sizeof numbers[0], on_compare);
 }
 
-/// Aligned, with arguments on the stack: the CFA is based on a third register, which takes a flexible descriptor.
+/// Aligned, with arguments on the stack: the CFA is based on a third register, which requires a flexible FDE.
 [[gnu::noinline]] void realigned(int size, int, int, int, int, int, void (*action)()) {
   alignas(64) char bytes[64];
   auto* const more = static_cast<char*>(__builtin_alloca(static_cast<std::size_t>(size)));

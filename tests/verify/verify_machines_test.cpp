@@ -114,7 +114,7 @@ TEST(VerifySigning, SeesAClaimWhereSigningCannotBeSaid) {
   const auto result = verify::verify(gnu_section(both_keys), image, image, [](std::uint64_t, std::uint64_t) {});
   EXPECT_EQ(result.unchecked_count, 0U);
   ASSERT_FALSE(result.differences.empty());
-  EXPECT_NE(result.differences[0].text.find("(signed in a way SFrame cannot say)"), std::string::npos)
+  EXPECT_NE(result.differences[0].text.find("(signed in a way that SFrame cannot represent)"), std::string::npos)
       << result.differences[0].text;
 }
 // libdwarf 20210528 gives up at the opcode itself: no difference then, but not checked either.

@@ -28,14 +28,13 @@ void write(const Coverage& coverage, std::ostream& out) {
   const std::uint64_t descriptors =
       coverage.default_descriptors + coverage.flexible_descriptors + coverage.mask_descriptors;
   out << "  compact: " << saved.bytes << " bytes instead of " << saved.default_bytes << ", "
-      << share(saved.bytes, saved.default_bytes) << "; with the same cuts none could be below " << saved.least_bytes
-      << '\n';
-  out << "    " << saved.by_fewer_descriptors << " by " << count_of(descriptors, "descriptor") << " instead of "
+      << share(saved.bytes, saved.default_bytes) << " (at least " << saved.least_bytes << " with the same FDEs)\n";
+  out << "    " << saved.by_fewer_descriptors << " by " << count_of(descriptors, "FDE") << " instead of "
       << saved.default_descriptors << '\n';
   out << "    " << saved.by_fewer_rows << " by " << count_of(coverage.rows, "row") << " instead of "
       << saved.default_rows << '\n';
-  out << "    " << saved.by_row_starts << " by narrower starts of rows, and none of those that are gone\n";
-  out << "    " << saved.by_sharing << " by rows that several descriptors have in one place\n";
+  out << "    " << saved.by_row_starts << " by narrower or fewer starts of rows\n";
+  out << "    " << saved.by_sharing << " by rows that several FDEs share\n";
 }
 
 /// The coverage of what is no archive.
@@ -63,10 +62,10 @@ std::size_t checked_count(const std::vector<MemberVerification>& members) {
 }  // namespace
 
 void write_summary(const std::string& file, const Verification& result, std::ostream& out) {
-  out << printable(file) << ": " << count_of(result.functions, "descriptor") << ", " << count_of(result.rows, "row")
-      << ", " << count_of(result.checked_pcs, "PC") << " checked: "
+  out << printable(file) << ": " << count_of(result.functions, "FDE") << ", " << count_of(result.rows, "row") << ", "
+      << count_of(result.checked_pcs, "PC") << " checked: "
       << (result.difference_count == 0 ? "no difference" : count_of(result.difference_count, "difference")) << "; "
-      << result.left_out_rows << " left out";
+      << count_of(result.left_out_rows, "gap");
   if (result.unchecked_count != 0) out << ", " << count_of(result.unchecked_count, "row") << " unchecked";
   out << '\n';
 }
@@ -77,21 +76,20 @@ void write_summary(const std::string& file, const std::vector<MemberVerification
 
 namespace {
 
-/// Without the advice that some reasons end in.
-std::string short_form(const std::string& why_not) {
-  return why_not.substr(0, why_not.find("; "));
-}
-
 ReasonCounts reasons_of(const Archive& archive) {
   ReasonCounts reasons;
   for (const ArchiveMember& member : archive.members) {
     if (const auto* const why_not = std::get_if<std::string>(&member.outcome))
-      add_reason(reasons, short_form(*why_not));
+      add_reason(reasons, without_advice(*why_not));
   }
   return reasons;
 }
 
 }  // namespace
+
+std::string without_advice(const std::string& reason) {
+  return reason.substr(0, std::min({reason.find("; "), reason.find(" (use "), reason.find(" (run ")}));
+}
 
 void add_reason(ReasonCounts& reasons, const std::string& reason) {
   const auto known = std::ranges::find(reasons, reason, &ReasonCounts::value_type::first);
@@ -105,21 +103,6 @@ void add_reason(ReasonCounts& reasons, const std::string& reason) {
 std::size_t converted_count(const Archive& archive) {
   const auto is_converted = [](const ArchiveMember& m) { return std::holds_alternative<Object>(m.outcome); };
   return static_cast<std::size_t>(std::ranges::count_if(archive.members, is_converted));
-}
-
-std::string members_of(const Archive& archive) {
-  const std::size_t converted = converted_count(archive);
-  std::string text = std::to_string(converted) + " of " + count_of(archive.members.size(), "member") + " converted";
-  const char* separator = " left alone (";
-  if (const auto reasons = reasons_of(archive); !reasons.empty()) {
-    text += ", " + std::to_string(archive.members.size() - converted);
-    for (const auto& [reason, count] : reasons) {
-      text += separator + std::to_string(count) + ' ' + reason;
-      separator = ", ";
-    }
-    text += ')';
-  }
-  return text;
 }
 
 std::optional<Coverage> sum_of(const Archive& archive) {
@@ -156,7 +139,7 @@ std::vector<const Place*> largest_of(const CodeCoverage& code) {
 
 void write_counts(const CodeCount& count, std::ostream& out) {
   out << count_of(count.bytes, "byte") << ", " << count.padding << " of them padding; " << count.without_cfi
-      << " without call frame information, " << count.without_row << " without a row";
+      << " without CFI, " << count.without_row << " without a row";
 }
 
 void write_places(const Coverage& coverage, std::ostream& out) {
@@ -169,7 +152,7 @@ void write_places(const Coverage& coverage, std::ostream& out) {
       if (place.section != section.name) continue;
       out << "    " << hex(place.begin) << ".." << hex(place.end) << ' '
           << (place.function.empty() ? "(no symbol)" : printable(place.function)) << ": " << place.without_cfi
-          << " without call frame information, " << place.without_row << " without a row\n";
+          << " without CFI, " << place.without_row << " without a row\n";
     }
   }
 }
@@ -179,13 +162,11 @@ void write_places(const Coverage& coverage, std::ostream& out) {
 void write_code(const CodeCoverage& code, std::ostream& out) {
   out << "  code: ";
   write_counts(code.all, out);
-  const char* separator = " (most: ";
-  const std::vector<const Place*> largest = largest_of(code);
-  for (const Place* const place : largest) {
-    out << separator << place->without_row << ' ' << name_of(*place);
-    separator = ", ";
-  }
-  out << (largest.empty() ? "\n" : ")\n");
+  std::vector<std::string> largest;
+  for (const Place* const place : largest_of(code))
+    largest.push_back((largest.empty() ? "largest gaps: " : "") + name_of(*place) + ' ' +
+                      std::to_string(place->without_row));
+  out << in_parentheses(largest) << '\n';
 }
 
 void write_code_places(const Outcome& outcome, std::ostream& out) {
@@ -220,17 +201,60 @@ void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out
     if (quiet && verdict.kind == ReaderVerdict::Kind::Accepts) continue;
     out << printable(checked.name) << ": " << verdict.reader->name << ' ' << name_of(verdict.kind) << " it";
     if (!verdict.why.empty()) out << ": " << printable(verdict.why);
-    if (verdict.helped_by_target) out << "; " << option_of(verdict) << " helps";
+    if (verdict.helped_by_target) out << " (convert with " << option_of(verdict) << ')';
     out << '\n';
   }
 }
 
 namespace {
 
+/// "5892 functions, all covered"
 void write_coverage(const std::string& title, const Coverage& coverage, std::ostream& out) {
-  out << printable(title) << ": " << count_of(coverage.functions, "function") << ": " << coverage.whole << " whole, "
-      << coverage.in_part << " in part, " << coverage.left_out << " left out" << in_parentheses(reasons_of(coverage))
-      << '\n';
+  out << printable(title) << ": " << count_of(coverage.functions, "function");
+  if (coverage.whole == coverage.functions) {
+    out << ", " << (coverage.functions == 1 ? "fully" : "all") << " covered\n";
+    return;
+  }
+  out << ": " << coverage.whole << " fully covered, " << coverage.in_part << " partly, " << coverage.left_out << " not"
+      << in_parentheses(reasons_of(coverage)) << '\n';
+}
+
+/// "381 KiB"
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::uint64_t kibi = 1024, enough = 10;
+  if (bytes < enough * kibi) return count_of(bytes, "byte");
+  const bool large = bytes >= enough * kibi * kibi;
+  const std::uint64_t unit = large ? kibi * kibi : kibi;
+  return std::to_string((bytes + unit / 2) / unit) + (large ? " MiB" : " KiB");
+}
+
+/// "the file grew by 384 KiB"
+std::string growth_text(std::int64_t growth, Done done) {
+  const bool would = done == Done::Would;
+  if (growth == 0) return "same file size";
+  if (growth > 0)
+    return std::string("the file ") + (would ? "would grow" : "grew") + " by " +
+           size_text(static_cast<std::uint64_t>(growth));
+  return std::string("the file ") + (would ? "would shrink" : "shrank") + " by " +
+         size_text(static_cast<std::uint64_t>(-growth));
+}
+
+std::string added_text(const Coverage& coverage, std::uint64_t size, std::int64_t growth, Done done) {
+  const char* const section = coverage.version == sframe::Version::CtfFrame ? ".ctf_frame" : ".sframe";
+  return std::string(done == Done::Would ? "would add " : "added ") + section + " (" + size_text(size) + ", " +
+         growth_text(growth, done) + ')';
+}
+
+std::string members_of(const Archive& archive, Done done) {
+  const std::size_t converted = converted_count(archive);
+  std::string text = std::string(done == Done::Would ? "would add" : "added") + " .sframe to " +
+                     std::to_string(converted) + " of " + count_of(archive.members.size(), "member");
+  if (const auto reasons = reasons_of(archive); !reasons.empty()) {
+    std::vector<std::string> counted;
+    for (const auto& [reason, count] : reasons) counted.push_back(std::to_string(count) + ' ' + reason);
+    text += ", not to " + std::to_string(archive.members.size() - converted) + in_parentheses(counted);
+  }
+  return converted == 0 ? text : text + ", " + growth_text(archive.growth, done);
 }
 
 void write_left_out(const Coverage& coverage, std::ostream& out) {
@@ -247,13 +271,12 @@ void write_left_out(const Coverage& coverage, std::ostream& out) {
 void write_stubs(const Coverage& coverage, std::ostream& out) {
   const StubCoverage& stubs = coverage.stubs;
   if (stubs.entries == 0) return;
-  out << "  by their instructions: " << count_of(stubs.entries, "stub") << ", " << count_of(stubs.bytes, "byte") << " ("
-      << stubs.bytes_without_cfi << " without call frame information)\n";
+  out << "  PLT stubs: " << stubs.entries << " (" << count_of(stubs.bytes, "byte")
+      << " decoded from instructions, of which " << stubs.bytes_without_cfi << " have no CFI)\n";
   for (const Contradiction& wrong : coverage.contradictions) {
     out << "  " << hex(wrong.begin) << ".." << hex(wrong.end) << ' '
-        << (wrong.function.empty() ? "(no symbol)" : printable(wrong.function))
-        << ": call frame information is wrong: it says " << wrong.cfi << ", the instructions " << wrong.instructions
-        << '\n';
+        << (wrong.function.empty() ? "(no symbol)" : printable(wrong.function)) << ": wrong CFI: " << wrong.cfi
+        << ", but the instructions give " << wrong.instructions << '\n';
   }
 }
 
@@ -263,8 +286,8 @@ void write_section(const Coverage& coverage, std::uint64_t size, const std::stri
   write_stubs(coverage, out);
   if (coverage.code) write_code(*coverage.code, out);
   out << "  .sframe: " << hex(size) << " bytes" << place << ", " << count_of(coverage.rows, "row")
-      << ", descriptors: " << coverage.default_descriptors << " default, " << coverage.flexible_descriptors
-      << " flexible, " << coverage.mask_descriptors << " repeating\n";
+      << ", FDEs: " << coverage.default_descriptors << " default, " << coverage.flexible_descriptors << " flexible, "
+      << coverage.mask_descriptors << " repeating (PCMASK)\n";
 }
 
 std::string at(std::uint64_t address) {
@@ -276,7 +299,7 @@ std::string place_of(const Emitted& emitted) {
     case AddressOrigin::None:
       return {};
     case AddressOrigin::Given:
-      return at(emitted.section_address) + " (as --section-address says)";
+      return at(emitted.section_address) + " (from --section-address)";
     case AddressOrigin::Section:
       return at(emitted.section_address) + " (where the file has one)";
     case AddressOrigin::Plan:
@@ -285,17 +308,32 @@ std::string place_of(const Emitted& emitted) {
   return {};
 }
 
+/// What the short name of a plan stands for (docs/design.md).
+std::string_view meaning_of(std::string_view plan) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> meanings{
+      {{"S1", "section in a gap after a segment"},
+       {"S2", "section in a new segment above"},
+       {"S3", "section in a new segment below"},
+       {"T0", "headers in free space"},
+       {"T1", "headers in the place of notes"},
+       {"T2", "headers in the place of dynamic tables"},
+       {"T3", "headers in new pages below"},
+       {"T4", "headers at the end"}}};
+  const auto found = std::ranges::find(meanings, plan, &std::pair<std::string_view, std::string_view>::first);
+  return found == meanings.end() ? plan : found->second;
+}
+
 class Details {
  public:
   Details(const std::string& file, std::ostream& out) : file_(file), out_(out) {}
 
   void operator()(const Linked& linked) const {
     write_section(linked.coverage, linked.section_size, at(linked.section_address), out_);
-    out_ << "  plan " << linked.section_plan << '+' << linked.table_plan << ", file grows by " << linked.growth
-         << " bytes";
+    out_ << "  layout: " << meaning_of(linked.section_plan) << ", " << meaning_of(linked.table_plan) << " ("
+         << linked.section_plan << '+' << linked.table_plan << ')';
     for (const std::string& name : linked.moved) out_ << ", " << printable(name) << " moved";
     if (linked.build_id_left_first_page)
-      out_ << ", build-id left the first page (older kernels look for it only there)";
+      out_ << ", build-id no longer on the first page (older kernels look only there)";
     out_ << '\n';
   }
 
@@ -303,14 +341,14 @@ class Details {
 
   void operator()(const Filled& filled) const {
     write_section(filled.coverage, filled.section_size, at(filled.section_address), out_);
-    out_ << "  fills " << hex(filled.reserved_size) << " bytes that were reserved; nothing else changes\n";
+    out_ << "  fills " << hex(filled.reserved_size) << " reserved bytes; nothing else changes\n";
   }
 
   void operator()(const Archive& archive) const {
     for (const ArchiveMember& member : archive.members) {
       const std::string name = file_ + '(' + member.name + ')';
       if (const auto* const why_not = std::get_if<std::string>(&member.outcome)) {
-        out_ << printable(name + ": left alone: " + *why_not) << '\n';
+        out_ << printable(name + ": not converted: " + *why_not) << '\n';
         continue;
       }
       const auto& object = std::get<Object>(member.outcome);
@@ -326,21 +364,34 @@ class Details {
 
 }  // namespace
 
-void write_summary(const std::string& file, const Outcome& outcome, std::ostream& out) {
-  const auto* const archive = std::get_if<Archive>(&outcome);
-  if (archive == nullptr) return write_coverage(file, coverage_of(outcome), out);
-  const std::string title = file + ": " + members_of(*archive);
-  if (const auto coverage = sum_of(*archive)) return write_coverage(title, *coverage, out);
-  out << printable(title) << '\n';
+void write_summary(const std::string& file, const Outcome& outcome, Done done, std::ostream& out) {
+  if (const auto* const archive = std::get_if<Archive>(&outcome)) {
+    const std::string title = file + ": " + members_of(*archive, done);
+    if (const auto coverage = sum_of(*archive)) return write_coverage(title, *coverage, out);
+    out << printable(title) << '\n';
+    return;
+  }
+  const Coverage& coverage = coverage_of(outcome);
+  std::string added;
+  if (const auto* const linked = std::get_if<Linked>(&outcome))
+    added = added_text(coverage, linked->section_size, linked->growth, done);
+  else if (const auto* const object = std::get_if<Object>(&outcome))
+    added = added_text(coverage, object->section_size, object->growth, done);
+  else
+    added = added_text(coverage, std::get<Filled>(outcome).section_size, 0, done);
+  write_coverage(file + ": " + added, coverage, out);
 }
 
-void write_summary(const std::string& file, const Emitted& emitted, std::ostream& out) {
-  write_coverage(file, emitted.coverage, out);
+void write_summary(const std::string& file, const Emitted& emitted, Done done, std::ostream& out) {
+  const std::string wrote = done == Done::Would ? "would write " : "wrote ";
+  write_coverage(file + ": " + wrote + size_text(emitted.contents.size()), emitted.coverage, out);
 }
 
-void write_summary(const std::string& file, const Removed& removed, std::ostream& out) {
-  out << printable(file) << ": " << removed.section << " removed, " << removed.original_size
-      << " bytes as before, were " << removed.converted_size << '\n';
+void write_summary(const std::string& file, const Removed& removed, Done done, std::ostream& out) {
+  const bool would = done == Done::Would;
+  out << printable(file) << ": " << (would ? "would remove " : "removed ") << removed.section
+      << (would ? " and restore" : ", restored") << " the original (" << count_of(removed.original_size, "byte")
+      << (would ? ", now " : ", was ") << removed.converted_size << ")\n";
 }
 
 void write_details(const std::string& file, const Outcome& outcome, std::ostream& out) {

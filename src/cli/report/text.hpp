@@ -17,8 +17,8 @@ namespace sframe_gen::cli {
 using ReasonCounts = std::vector<std::pair<std::string, std::uint64_t>>;
 void add_reason(ReasonCounts& reasons, const std::string& reason);
 
-/// "9 of 12 members converted, 3 left alone (3 is not an ELF file)".
-std::string members_of(const Archive& archive);
+/// Without the advice that some reasons end in, in parentheses or after a semicolon.
+std::string without_advice(const std::string& reason);
 
 /// Of all members that were converted. Nothing: none was.
 std::optional<Coverage> sum_of(const Archive& archive);
@@ -30,7 +30,7 @@ std::size_t converted_count(const Archive& archive);
 /// A line a reader:
 ///
 ///     a.out: kernel accepts it
-///     a.out: glibc refuses it: it is SFrame version 3 (.sframe+0x2); glibc takes version 2 only; --for=glibc helps
+///     a.out: glibc refuses it: SFrame version 3 (.sframe+0x2), supports only version 2 (convert with --for=glibc)
 ///
 /// `quiet`: those that do not accept.
 void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out);
@@ -42,15 +42,19 @@ std::string option_of(const ReaderVerdict& verdict);
 
 // What people read. A summary is one line and names the file; details follow it.
 
-/// "libc.so.6: 3812 functions: 3790 whole, 12 in part, 10 left out (9 CFA is a DWARF expression …)"; of an archive
-/// "libfoo.a: 9 of 12 members converted, 3 left alone (3 is not an ELF file): 345 functions: 340 whole …".
-void write_summary(const std::string& file, const Outcome& outcome, std::ostream& out);
-void write_summary(const std::string& file, const Emitted& emitted, std::ostream& out);
-/// "a.out: .sframe removed, 16384 bytes as before, were 20480".
-void write_summary(const std::string& file, const Removed& removed, std::ostream& out);
-/// "libc.so: 3714 descriptors, 24964 rows, 45267 PCs checked: no difference; 4 left out".
+/// Whether files were written, or would be without --dry-run.
+enum class Done : std::uint8_t { Really, Would };
+
+/// "git: added .sframe (381 KiB, the file grew by 384 KiB): 5892 functions, all covered"; "libc.so.6: added …: 3812
+/// functions: 3790 fully covered, 12 partly, 10 not (9 CFA is a DWARF expression …)"; of an archive "libfoo.a: added
+/// .sframe to 9 of 12 members, not to 3 (3 not an ELF file), the file grew by 3 KiB: 345 functions, all covered".
+void write_summary(const std::string& file, const Outcome& outcome, Done done, std::ostream& out);
+void write_summary(const std::string& file, const Emitted& emitted, Done done, std::ostream& out);
+/// "a.out: removed .sframe, restored the original (16384 bytes, was 20480)".
+void write_summary(const std::string& file, const Removed& removed, Done done, std::ostream& out);
+/// "libc.so: 3714 FDEs, 24964 rows, 45267 PCs checked: no difference; 4 gaps".
 void write_summary(const std::string& file, const Verification& result, std::ostream& out);
-/// "libfoo.a: 9 members: 3714 descriptors …".
+/// "libfoo.a: 9 members: 3714 FDEs …".
 void write_summary(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
 
 /// Each function left out, what was dropped, and the plan of the rewrite; each member as a file of its own.

@@ -79,12 +79,12 @@ ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted
   found.has_segment = wanted.segment_type && image.find_segment(*wanted.segment_type) != nullptr;
   for (const Section& section : image.sections()) {
     if (section.name == wanted.undo_name) {
-      if (found.undo_section) throw Refused(image.name(), "has more than one " + section.name + " section");
+      if (found.undo_section) throw Refused(image.name(), "more than one " + section.name + " section");
       found.undo_section = section.index;
       found.undo_bytes = {section.header.sh_offset, section.header.sh_offset + image.bytes_of(section).size()};
     }
     if (section.name != wanted.name) continue;
-    if (found.section) throw Refused(image.name(), "has more than one " + section.name + " section");
+    if (found.section) throw Refused(image.name(), "more than one " + section.name + " section");
     found.section = section.index;
   }
   if (!found.section) return found;

@@ -63,7 +63,7 @@ class Cheapest {
     if (below_) why += "; nor can pages be put below it, as " + below_->why;
     if (moved_) why += "; nor can the headers move, as " + moved_->why;
     if (is_dynamic_loader(task_.image))
-      why = "is a dynamic loader, to which a segment cannot be added safely, and " + why;
+      why = "dynamic loader, to which no segment can be added safely, and " + why;
     else if (in_place.in_table && could_move())
       why += " (--move-headers moves them to the end of the file)";
     return why;
@@ -124,8 +124,7 @@ Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSect
   if (section_size == 0 || section_size > largest_section)
     throw Refused(image.name(), "a " + std::string(section.name) + " of " + hex(section_size) + " bytes is impossible");
   if (!image.has_section_headers() && !section.segment_type) {
-    throw Refused(image.name(),
-                  "has no section headers, and no program header could lead to " + std::string(section.name));
+    throw Refused(image.name(), "no section headers, and no program header could lead to " + std::string(section.name));
   }
   const Movability movability(image);
   const ExistingSframe existing = find_existing_sframe(image, section);

@@ -188,7 +188,7 @@ namespace {
 const Section* find_record(const Image& converted, const NewSection& added) {
   const Section* const section = converted.find_section(added.undo_name);
   if (section == nullptr || converted.find_section(added.name) == nullptr)
-    throw Refused(converted.name(), "has no " + std::string(added.name) + " section that sframe-gen made");
+    throw Refused(converted.name(), "no " + std::string(added.name) + " section that sframe-gen made");
   const Range table = converted.section_table();
   const Range bytes = file_range(section->header);
   const bool is_last = section == &converted.sections().back() && section->header.sh_type == SHT_PROGBITS &&
@@ -278,7 +278,7 @@ std::uint64_t restore_original(const Image& converted, const NewSection& added, 
     // A damaged record, or one that makes something else than an ELF file.
   }
   if (!restored)
-    throw Refused(converted.name(), "has been changed since it was converted, and cannot be given back as it was");
+    throw Refused(converted.name(), "modified since its conversion (by strip?); cannot restore the original");
   return *restored;
 }
 

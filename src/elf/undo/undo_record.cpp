@@ -186,7 +186,7 @@ std::optional<DecodedUndo> decode_undo(std::span<const std::byte> bytes, std::sp
                                        const Origin& origin) {
   ByteReader reader(bytes, Endian::Little, origin);
   if (!std::ranges::equal(reader.take(magic.size(), "format of the record"), magic))
-    throw Refused(origin.file, "was converted by another version of sframe-gen, which has to undo it");
+    throw Refused(origin.file, "converted by another version of sframe-gen; use that one for --remove");
   DecodedUndo undo;
   std::ranges::copy(reader.take(undo.digest.size(), "digest"), undo.digest.begin());
   const std::uint64_t size = reader.uleb128("size of the body");

@@ -22,6 +22,6 @@ signal_flexible:
 signal_without_rows:
         .cfi_startproc
         .cfi_signal_frame
-        .cfi_escape 0x16, 7, 1, 0x30                    # rsp = 0, which SFrame cannot say
+        .cfi_escape 0x16, 7, 1, 0x30                    # rsp = 0, which SFrame cannot represent
         nop
         .cfi_endproc
