@@ -117,7 +117,7 @@ Translated translate(std::span<const std::byte> elf, const std::string& name, st
 /// What a section by itself looks like.
 enum class EmitForm : std::uint8_t {
   Section,   ///< its bytes; not for objects, where they mean nothing without relocations
-  Assembly,  ///< text for an assembler; of an object, to be assembled behind the object's own source
+  Assembly,  ///< text for an assembler; of an object, to append to the object's own source
 };
 
 /// Where the address of a section by itself is from.

@@ -72,7 +72,7 @@ struct Section {
 
 /// Where the decoder takes what the specification would not have written.
 struct Strictness {
-  /// A row may start at the end of its function, where it covers nothing. GNU as writes one for a CFI directive behind
+  /// A row may start at the end of its function, where it covers nothing. GNU as writes one for a CFI directive after
   /// the last instruction, and for a function of no bytes; libsframe of binutils 2.46 and later takes it.
   bool allow_fre_at_end = true;
   /// Functions may overlap: for a relocatable file, where relocations have yet to say what the starts are.

@@ -84,14 +84,14 @@ typedef struct sframe_row {
 /* Which of SFRAME_LOOKUP_…. `row`: the rules with SFRAME_LOOKUP_ROW, the function with all but SFRAME_LOOKUP_NOTHING; what is not
    said is 0. `pc` counts as the view's `address` does. Of a return address, look up the byte in front of it. */
 int sframe_view_lookup(const sframe_view *view, uint64_t pc, sframe_row *row);
-/* The same, and in `*end` how far it holds: for each PC below it the answer is this one, up to 2^64 - 1 behind the last function.
+/* The same, and in `*end` how far it holds: for each PC below it the answer is this one, up to 2^64 - 1 after the last function.
    So all of a section is gone through by `for (pc = 0; pc != UINT64_MAX; pc = end)`. */
 int sframe_view_lookup_stretch(const sframe_view *view, uint64_t pc, sframe_row *row, uint64_t *end);
 
 /* Stacks of any process. */
 
 /* The numbers are DWARF's, not the kernel's: on x86-64 rax 0, rdx 1, rcx 2, rbx 3, rsi 4, rdi 5, rbp 6, rsp 7, r8 to r15; on
-   aarch64 x0 to x30 and sp 31; on s390x r0 to r15, and floating point behind them. */
+   aarch64 x0 to x30 and sp 31; on s390x r0 to r15, and floating point after them. */
 typedef struct sframe_registers {
   uint64_t pc;
   uint64_t values[32]; /* by DWARF number; of the host's byte order, whatever the walked machine's */
@@ -106,7 +106,7 @@ enum {
   SFRAME_NO_MODULE,         /* the PC is in no module */
   SFRAME_NO_SECTION,        /* the PC's module has no section */
   SFRAME_NO_ROW,            /* the section leaves the PC out */
-  SFRAME_UNREADABLE_MEMORY, /* also: the stack goes on behind a recorded piece of it */
+  SFRAME_UNREADABLE_MEMORY, /* also: the stack goes on after a recorded piece of it */
   SFRAME_UNKNOWN_REGISTER,  /* a rule is based on a register that is not known */
   SFRAME_NO_PROGRESS,       /* the stack pointer would not grow */
   SFRAME_BAD_SECTION        /* it is damaged, or for another machine than the first module's that has one */

@@ -20,7 +20,7 @@ struct Registers {
   std::uint64_t pc = 0;
   std::uint64_t values[count] = {};
   std::uint32_t known = 0;  ///< bit n: values[n] is known. Of a caller only SP and FP are.
-  /// The PC is that of an instruction that was interrupted. Else it is a return address, which may lie behind the last
+  /// The PC is that of an instruction that was interrupted. Else it is a return address, which may follow the last
   /// instruction of its function; the call itself does not.
   std::uint32_t pc_is_exact = 1;
 

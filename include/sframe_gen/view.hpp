@@ -157,7 +157,7 @@ class SectionView {
   /// A binary search if the section is flagged as sorted, else a scan of its index; then a scan of the function's rows.
   Lookup lookup(std::uint64_t pc) const noexcept;
 
-  /// As lookup(), which comes to the same at each PC up to `end`, whether the section describes them or not; behind the
+  /// As lookup(), which comes to the same at each PC up to `end`, whether the section describes them or not; after the
   /// last function `end` is 2^64 - 1. So who makes tables of his own goes through all of a section:
   ///
   ///     for (std::uint64_t pc = 0, end = 0; pc != UINT64_MAX; pc = end) take(view.lookup_stretch(pc, end), pc, end);

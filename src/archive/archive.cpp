@@ -15,14 +15,14 @@ namespace sframe_gen::archive {
 
 namespace {
 
-std::string_view without_spaces_behind(std::string_view field) {
+std::string_view without_trailing_spaces(std::string_view field) {
   const std::size_t last = field.find_last_not_of(' ');
   return field.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
 /// What a header says as it stands.
 struct RawMember {
-  std::string_view name;  ///< without the spaces behind it; lives in the archive's bytes
+  std::string_view name;  ///< without the spaces after it; lives in the archive's bytes
   std::uint64_t header_offset;
   std::uint64_t size;  ///< as the header says: it may not be there
 
@@ -48,8 +48,8 @@ RawMember read_member_header(std::span<const std::byte> archive, std::uint64_t o
   const auto field = [&](std::size_t begin, std::size_t size) { return std::string_view(header + begin, size); };
   if (field(offsetof(MemberHeader, end), header_end.size()) != header_end)
     throw MalformedInput(origin, offset + offsetof(MemberHeader, end), "a member's header has no end mark");
-  RawMember raw{without_spaces_behind(field(offsetof(MemberHeader, name), sizeof(MemberHeader::name))), offset, 0};
-  const auto size = without_spaces_behind(field(offsetof(MemberHeader, size), sizeof(MemberHeader::size)));
+  RawMember raw{without_trailing_spaces(field(offsetof(MemberHeader, name), sizeof(MemberHeader::name))), offset, 0};
+  const auto size = without_trailing_spaces(field(offsetof(MemberHeader, size), sizeof(MemberHeader::size)));
   if (!read_decimal(size, raw.size))
     throw MalformedInput(origin, raw.size_offset(), "a member's size is no decimal number");
   return raw;

@@ -64,7 +64,7 @@ struct Member {
   std::uint64_t data_offset = 0;    ///< of the member's own bytes
   std::uint64_t name_size = 0;      ///< of a BSD name: stands before the member's own bytes and counts as size
   std::uint64_t size = 0;           ///< of the member's own bytes; thin archives: of the file when it was put in
-  std::uint64_t end = 0;            ///< behind data and padding
+  std::uint64_t end = 0;            ///< after data and padding
   bool is_nested = false;           ///< thin archives: a member of the archive that `name` says, not a file
 };
 

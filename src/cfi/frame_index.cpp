@@ -355,7 +355,7 @@ class SectionWalk {
     return DwarfRegister{static_cast<std::uint32_t>(number)};
   }
 
-  /// No value: it may be behind the FDE, as .debug_frame names it by place (DWARF 5, section 6.4.1).
+  /// No value: it may be after the FDE, as .debug_frame names it by place (DWARF 5, section 6.4.1).
   std::optional<std::uint32_t> find_cie(const Record& record) {
     const std::uint64_t offset = kind_ == FrameSection::EhFrame ? record.id_offset - record.id : record.id;
     // FDEs of one CIE follow each other.

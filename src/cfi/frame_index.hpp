@@ -84,7 +84,7 @@ struct FrameTable {
     if (unreadable.size() < most_named_unreadable) unreadable.push_back({origin.section, fde_offset, why});
   }
 
-  /// Offset in the section of the FDE's function start: behind its length and the place of its CIE, which have 4
+  /// Offset in the section of the FDE's function start: after its length and the place of its CIE, which have 4
   /// bytes each, or 4 + 8 and 8 (DWARF 5, section 7.2.2).
   std::uint64_t start_field_of(const Fde& fde) const {
     const bool wide = load<std::uint32_t>(section_bytes.subspan(fde.section_offset), endian) == UINT32_MAX;
@@ -144,7 +144,7 @@ struct AugmentationData {
 Augmentation read_augmentation_string(ByteReader& reader);
 Augmentation parse_augmentation(std::string_view text);
 /// Reads the CIE's augmentation data block, up to the first unknown letter. Throws MalformedInput where 'R' stands
-/// behind that.
+/// after that.
 AugmentationData read_augmentation_data(const Augmentation& augmentation, ByteReader data);
 
 /// Takes out of an object's table, as unreadable, the FDEs with a relocation of unknown type in their addresses or
@@ -156,7 +156,7 @@ void leave_out_unknown_fields(FrameTable& table, std::span<const object::Unknown
 /// on the way: each length fits, each FDE names a CIE of this section, CIE versions and augmentations are known, the
 /// fixed fields fit. An FDE of which that does not hold, or whose CIE cannot be read, is named as unreadable. .eh_frame
 /// ends at its terminator (a zero length), where there is one; in .debug_frame zero lengths are passed over, since Go
-/// ends its own part with one, and a linker puts that of C behind.
+/// ends its own part with one, and a linker appends that of C.
 ///
 /// `section_bytes` and what `origin` names must outlive the table. Throws MalformedInput with the place of the first
 /// length that does not fit: the records after it cannot be found.

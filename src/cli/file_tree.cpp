@@ -42,7 +42,7 @@ class Walk {
   }
 
  private:
-  /// `below`: its path from the root, with a slash behind it.
+  /// `below`: its path from the root, with a slash after it.
   void directory(const std::filesystem::path& path, const std::string& below) {
     std::error_code error;
     std::vector<std::string> names;

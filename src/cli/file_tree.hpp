@@ -31,7 +31,7 @@ struct FoundFiles {
 /// Failure where `directory` is none.
 FoundFiles find_files(const std::filesystem::path& directory, const TreeFilter& filter);
 
-/// Gives all names to what now has the first, each atomically: a file that was replaced has left the others behind.
+/// Gives all names to what now has the first, each atomically: a file that was replaced stays under its other names.
 /// Throws SystemFailure.
 void keep_names_together(const Subject& subject);
 

@@ -24,7 +24,7 @@ std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image
 std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& object,
                                                          const object::NewObjectSection& section);
 
-/// A symbol that the object defines, by which an assembly file can find out whether it stands behind the object's own
+/// A symbol that the object defines, by which an assembly file can find out whether it follows the object's own
 /// source. Empty: there is none with a plain name.
 std::string symbol_of_source(const elf::Image& object, const object::NewObjectSection& section);
 

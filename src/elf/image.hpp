@@ -85,7 +85,7 @@ class Image {
   bool is_code(const Section& section) const;
   /// Bytes from `address` to where such a range ends; 0 outside all of them.
   std::uint64_t code_left(std::uint64_t address) const;
-  /// Where the first such range behind `address` begins.
+  /// Where the first such range after `address` begins.
   std::optional<std::uint64_t> code_after(std::uint64_t address) const;
 
  private:
@@ -149,7 +149,7 @@ const Elf64_Phdr* find_load(const Image& image, std::uint64_t address, std::uint
 /// The PT_LOAD at the lowest address; null where there is none.
 const Elf64_Phdr* lowest_load(const Image& image);
 
-/// The same where the kernel maps the ELF header with it, though it begins behind that: pages are mapped as a whole.
+/// The same where the kernel maps the ELF header with it, though it begins after that: pages are mapped as a whole.
 /// Seen in what ld.lld --omagic links.
 const Elf64_Phdr* load_that_shares_page_of_header(const Image& image);
 

@@ -3,7 +3,7 @@
 #include "elf/image.hpp"
 #include "elf/new_section.hpp"
 
-/// Signatures of kernel modules: behind the ELF file, where no header describes them, stand the signature, a struct
+/// Signatures of kernel modules: after the ELF file, where no header describes them, stand the signature, a struct
 /// module_signature and a marker (include/linux/module_signature.h).
 namespace sframe_gen::elf {
 

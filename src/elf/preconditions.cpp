@@ -33,7 +33,7 @@ void check_code_has_bytes(const Image& image) {
   if (without != nullptr) throw Refused(image.name(), "separate debug file: " + describe(*without) + " has no bytes");
 }
 
-/// UPX writes its l_info header, with this marker, right behind the program header table.
+/// UPX writes its l_info header, with this marker, right after the program header table.
 void check_not_packed(const Image& image) {
   const auto start = image.file_bytes().first(std::min<std::size_t>(image.file_bytes().size(), 4096));
   if (text_of(start).find("UPX!") != std::string_view::npos)
@@ -224,7 +224,7 @@ std::uint64_t described_end(const Image& image) {
   return end;
 }
 
-/// The kernel's marker stands behind modules, and behind kernels that are signed alike.
+/// The kernel's marker follows modules, and kernels that are signed alike.
 void check_not_signed(const Image& image) {
   if (has_module_signature(image)) {
     throw Refused(image.name(), image.is_object() ? "signed kernel module, and a change would break the signature "
@@ -271,7 +271,7 @@ void check_nothing_appended(const Image& image) {
 
 namespace {
 
-/// The section header table and the names move up behind the contents. What stood before them is kept for --remove, be
+/// The section header table and the names move up after the contents. What stood before them is kept for --remove, be
 /// it a hole in a sparse file.
 void check_no_gap_before_section_headers(const Image& image) {
   std::uint64_t end = sizeof(Elf64_Ehdr);

@@ -8,7 +8,7 @@ namespace sframe_gen::elf {
 /// contradict each other. Throws Refused or MalformedInput.
 void check_headers(const Image& image);
 
-/// Recent lld counts padding in the file size of PT_GNU_RELRO that may lie behind the end of the file.
+/// Recent lld counts padding in the file size of PT_GNU_RELRO that may follow the end of the file.
 bool has_file_bytes(const Elf64_Phdr& segment);
 
 /// Refuses, by name, what the rewriter cannot do or cannot do safely, and bounds every number it will calculate with
@@ -23,7 +23,7 @@ std::uint64_t described_end(const Image& image);
 void check_nothing_appended(const Image& image);
 
 /// Whether the kernel or a user starts programs through this file. Kernels before 6.7 cannot load an interpreter
-/// that has a read-only PT_LOAD behind its .bss: they kept one end of file bytes for all segments and cleared from
+/// that has a read-only PT_LOAD after its .bss: they kept one end of file bytes for all segments and cleared from
 /// there on, which faults in a read-only page.
 bool is_dynamic_loader(const Image& image);
 

@@ -23,7 +23,7 @@ std::string_view text_at(std::span<const std::byte> strings, std::uint64_t offse
   return {reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(end - rest.begin())};
 }
 
-/// On aarch64, $x and $d say where code and data begin (ELF for the Arm 64-bit Architecture, section 5.5); behind a
+/// On aarch64, $x and $d say where code and data begin (ELF for the Arm 64-bit Architecture, section 5.5); after a
 /// point anything may follow.
 bool is_mark(std::string_view name) {
   return (name.starts_with("$x") || name.starts_with("$d")) && (name.size() == 2 || name[2] == '.');

@@ -99,7 +99,7 @@ constexpr string_view source_suffixes =
     ".sx .f .for .ftn .F .FOR .fpp .FPP .FTN .f77 .F77 .f90 .f95 .f03 .f08 .F90 .F95 .F03 .F08 .go .d "
     ".di .dd .adb .ads .cu .cl .ll .bc .hip .mod ";
 
-/// Whether it is one of the words of a list that has a space before and behind each.
+/// Whether it is one of the words of a list that has a space before and after each.
 bool is_among(string_view list, const std::string& word) {
   return !word.empty() && word.find(' ') == std::string::npos && list.find(' ' + word + ' ') != string_view::npos;
 }
@@ -166,7 +166,7 @@ class CommandLine {
     objects_of_sources_.push_back(path.filename().replace_extension(".o"));
   }
 
-  /// A name that stands for whatever is open already. A file behind it must not be renamed over.
+  /// A name that stands for whatever is open already. A file after it must not be renamed over.
   static bool is_stream(string_view name) {
     return name.empty() || name == "-" || name.starts_with("/dev/") || name.starts_with("/proc/");
   }

@@ -13,7 +13,7 @@ namespace sframe_gen::launch {
 /// An @FILE that cannot be read stays what it is, as it does for the compilers.
 std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments);
 
-/// The objects that a compiler's command line, its name first, says it makes: one behind -o, or one for each source, in
+/// The objects that a compiler's command line, its name first, says it makes: one after -o, or one for each source, in
 /// the directory the command runs in. None if it stops earlier (-E, -S, -M, -fsyntax-only …), goes on to link, or
 /// writes to a stream.
 ///

@@ -14,7 +14,7 @@ enum class Stored : std::uint8_t { InMemory, InFiles };
 ///
 ///   * every section keeps its index, header and bytes, but for .sframe, .rela.sframe and the names of the sections,
 ///     which only grow; the ELF header keeps all but the place and count of the section headers
-///   * contents lie in the file, behind the ELF header and apart from each other
+///   * contents lie in the file, after the ELF header and apart from each other
 ///   * .sframe is loaded, read-only and aligned; its relocations are for it, ascend, lie inside, and name symbols that
 ///     the object has
 void check_object(const elf::Image& input, const elf::Image& output, Stored stored = Stored::InMemory);

@@ -27,7 +27,7 @@ struct NewObjectSection {
   std::vector<NewRelocation> relocations;  ///< ascending by offset
 };
 
-/// The object with the section and its relocations in place of those of the same name, if it has such, else behind all
+/// The object with the section and its relocations in place of those of the same name, if it has such, else after all
 /// its sections. No index and no symbol changes. The contents stand in the order they had, without what no header
 /// describes, then the new ones, the names of the sections and their headers, so that a second time gives the same
 /// bytes. The object must have passed check_preconditions. Throws MalformedInput and Refused.

@@ -66,7 +66,7 @@ void check_contents_apart(const elf::Image& object) {
     if (used[i - 1].overlaps(used[i])) throw Refused(object.name(), "sections that share bytes");
 }
 
-/// What lies behind a table of names is dropped, and some linkers read on there.
+/// What follows a table of names is dropped, and some linkers read on there.
 void check_symbol_names(const elf::Image& object) {
   for (const elf::Section& section : object.sections()) {
     const std::uint32_t strings = section.header.sh_link;

@@ -16,7 +16,7 @@ struct AssemblyFunction {
 };
 
 struct AssemblyFrame {
-  std::string section_type;           ///< behind '%': "progbits", or a number
+  std::string section_type;           ///< after '%': "progbits", or a number
   std::vector<std::string> comments;  ///< lines at the top
   std::vector<std::string> prologue;  ///< directives in front of the section
 };

@@ -9,7 +9,7 @@
 
 namespace sframe_gen::stubs {
 
-/// How one linker lays out a section of stubs: perhaps a header, and behind it entries of one size.
+/// How one linker lays out a section of stubs: perhaps a header, and after it entries of one size.
 struct Form {
   std::string_view name;
   const Pattern* header = nullptr;   ///< null: none

@@ -25,11 +25,11 @@ constexpr cfi::Formula at_cfa_minus(std::int64_t offset) {
 
 /// As at the beginning.
 constexpr cfi::Rules at_call = rules_at(0);
-/// Behind stp x16, x30, [sp, #-16]!
+/// After stp x16, x30, [sp, #-16]!
 constexpr cfi::Rules saved = rules_at(16, at_cfa_minus(8));
-/// Behind stp x2, x3, [sp, #-16]!
+/// After stp x2, x3, [sp, #-16]!
 constexpr cfi::Rules pushed = rules_at(16);
-/// Behind stp x29, x30, [sp, #-16]!
+/// After stp x29, x30, [sp, #-16]!
 constexpr cfi::Rules frame_saved = rules_at(16, at_cfa_minus(8), at_cfa_minus(16));
 
 constexpr Pattern header(std::string_view text, std::uint8_t behind_store) {

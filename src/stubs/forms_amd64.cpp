@@ -7,7 +7,7 @@
 #include "stubs/pattern.hpp"
 
 /// The stubs of x86-64 as linkers write them. A call pushes the return address, so the CFA is rsp + 8 where a stub
-/// begins; whatever pushes adds 8. The header is entered behind the push of an entry. Looked at: GNU ld 2.40 and 2.47,
+/// begins; whatever pushes adds 8. The header is entered after the push of an entry. Looked at: GNU ld 2.40 and 2.47,
 /// gold 1.16, lld 14 and 22, mold 1.10 and 2.42; the bnd prefixes are GNU ld's up to 2.39, where MPX was supported.
 namespace sframe_gen::stubs {
 
@@ -74,7 +74,7 @@ constexpr Pattern mold_entry = stub("41bb any ff25 slot cccccccc", {{0, 8}});
 constexpr Pattern mold_ibt_entry = stub("f30f1efa 41bb any ff25 slot", {{0, 8}});
 
 /// From 0x20 on the header replaces its caller's return address by r11 and returns: to the dynamic linker where the
-/// header itself has called it, to the function where an entry has. The two have different CFAs. What stands behind a
+/// header itself has called it, to the function where an entry has. The two have different CFAs. What follows a
 /// call is for the processor's guesses only.
 constexpr Pattern retpoline_header =
     stub("ff35 table+8 4c8b1d table+16 e80e000000 f3900faee8ebf9 cccccccccccccc 4c891c24c3 cccccccccccccccccccccc",

@@ -132,7 +132,7 @@ constexpr void append_word(Pattern& pattern, std::uint32_t value, std::uint32_t 
 
 /// A pattern from words: digits are bytes, the rest are fields of 4 bytes, as in "ff25 slot 68 any e9 header". A number
 /// may be added to what a field refers to: "table+8". `spelling` is how the machine says addresses. The texts are read
-/// one behind the other.
+/// one after the other.
 constexpr Pattern pattern_of(std::initializer_list<std::string_view> texts, Spelling spelling,
                              const PatternRows& rows) {
   Pattern pattern;

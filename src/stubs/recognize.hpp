@@ -13,7 +13,7 @@
 /// that a program starts and ends with.
 namespace sframe_gen::stubs {
 
-/// Stubs of one kind, one behind the other.
+/// Stubs of one kind, one after the other.
 struct Run {
   std::uint64_t start = 0;  ///< virtual address
   std::uint64_t size = 0;   ///< bytes, not zero and below 4 GiB

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-/// A loaded file as its own headers describe it: the dynamic loader's lists are behind a lock, which a signal handler
+/// A loaded file as its own headers describe it: the dynamic loader's lists have a lock, which a signal handler
 /// cannot take.
 namespace sframe_gen::unwind {
 

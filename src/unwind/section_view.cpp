@@ -16,7 +16,7 @@ struct FirstFault {
   ViewFault found;
 
   bool fault(const Fault& fault) {
-    // GNU as writes it for a CFI directive behind the last instruction; it covers nothing.
+    // GNU as writes it for a CFI directive after the last instruction; it covers nothing.
     if (fault.problem == Problem::RowAtEnd) return true;
     found = {fault.problem, header.offset_of(fault.at)};
     return false;

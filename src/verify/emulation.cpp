@@ -166,7 +166,7 @@ void Emulation::read_start(const elf::Image& image) {
   std::map<std::uint64_t, Place> places;
   bool aligned = false;
   for (std::uint64_t at = 0; at < longest_start;) {
-    // An instruction has up to 15 bytes; the last ones of the code may have less behind them.
+    // An instruction has up to 15 bytes; the last ones of the code may have less after them.
     std::span<const std::byte> code;
     for (std::uint64_t size = 15; code.empty() && size != 0; --size)
       if (image.is_code(entry + at, size)) code = elf::loaded_bytes(image, entry + at, size);

@@ -29,7 +29,7 @@ inline constexpr std::uint64_t longest_start = 64;
 /// Sections whose code is so plain that following its instructions says where the caller is: stubs, and what programs
 /// start and end with; and what the kernel enters a program by, up to the call that does not come back, if it rounds
 /// the stack pointer down before: nothing called it. Control enters them as calls enter functions: at their beginnings,
-/// and behind whatever does not go on to the next instruction. What one of them jumps to has the state that it jumps
+/// and after whatever does not go on to the next instruction. What one of them jumps to has the state that it jumps
 /// with, and no other.
 class Emulation {
  public:
@@ -40,9 +40,9 @@ class Emulation {
 
   /// What is known of a PC.
   enum class Knowledge : std::uint8_t {
-    None,          ///< it is elsewhere, behind an instruction that is not known, or reached in several states
+    None,          ///< it is elsewhere, after an instruction that is not known, or reached in several states
     Unreachable,   ///< padding that control never comes to: any row is as good as another
-    NeverEntered,  ///< the header of a table without entries, and bytes behind a jump that are no known instruction: so
+    NeverEntered,  ///< the header of a table without entries, and bytes after a jump that are no known instruction: so
                    ///< is any there, but call frame information may judge
     State,
   };

@@ -137,7 +137,7 @@ bool is_wide(std::span<const std::byte> record, Endian endian) {
   return load<std::uint32_t>(record, endian) == UINT32_MAX;
 }
 
-/// Makes the record longer by what stands behind it, zeros from now on.
+/// Makes the record longer by what follows it, zeros from now on.
 void take_in(std::span<std::byte> section, const Taken& taken, Endian endian) {
   const std::uint64_t size = taken.end - taken.begin;
   std::ranges::fill(section.subspan(taken.begin, size), std::byte{0});
@@ -260,7 +260,7 @@ class SectionWalk {
     result_.taken_in.push_back({record, begin, end});
   }
 
-  /// What is taken in is no record any more, which could take in what stands behind it.
+  /// What is taken in is no record any more, which could take in what follows it.
   void find_records_before() {
     auto& taken = result_.taken_in;
     std::ranges::sort(taken, {}, &CheckedFrameSection::Taken::begin);

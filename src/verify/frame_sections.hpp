@@ -25,7 +25,7 @@ struct CheckedFrameSection {
   /// Bytes up to the terminator of .eh_frame (a zero length), or the whole size when there is none.
   std::uint64_t used = 0;
   /// Bytes [begin, end) that libdwarf must not see, to become DW_CFA_nop of the record before them, at `record`.
-  /// Ascending. Zero lengths in .debug_frame: Go ends its own part with one, a linker puts that of C behind, and
+  /// Ascending. Zero lengths in .debug_frame: Go ends its own part with one, a linker appends that of C, and
   /// libdwarf would read no further. Records that cannot be read: it would read none.
   struct Taken {
     std::uint64_t record, begin, end;

@@ -12,7 +12,7 @@
 /// instructions, so it knows no stub and no linker, only the machines, and shares nothing with what recognizes stubs.
 namespace sframe_gen::verify {
 
-/// Where control goes behind an instruction.
+/// Where control goes after an instruction.
 enum class Flow : std::uint8_t {
   Next,
   Jump,    ///< to `target`

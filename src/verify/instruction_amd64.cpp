@@ -108,7 +108,7 @@ class Decoder {
     return found;
   }
 
-  /// A displacement of `size` bytes that ends the instruction, behind `opcode` bytes.
+  /// A displacement of `size` bytes that ends the instruction, after `opcode` bytes.
   std::uint64_t relative(std::size_t size, std::size_t opcode) const {
     if (code_.size() < at_ + opcode + size) return 0;
     const auto bytes = code_.subspan(at_ + opcode);

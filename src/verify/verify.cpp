@@ -172,7 +172,7 @@ class Verifier {
     }
   }
 
-  /// Up to where something else is known, or behind the instruction that goes on there: boundaries of bytes that are no
+  /// Up to where something else is known, or after the instruction that goes on there: boundaries of bytes that are no
   /// known instruction's stand anywhere. No value: not all of it is padding.
   std::optional<std::uint64_t> end_of_padding(std::uint64_t pc, std::uint64_t row_end, sframe::Abi abi) const {
     const std::uint64_t limit = std::min(row_end, next_described(pc));

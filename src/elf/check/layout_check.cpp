@@ -61,7 +61,7 @@ class Check {
     return first == nullptr ? 0 : first->p_vaddr - first->p_offset + image.header().e_phoff;
   }
 
-  /// Linkers put the table behind the ELF header, and most tools rely on it; where another tool has moved it, it stays.
+  /// Linkers put the table after the ELF header, and most tools rely on it; where another tool has moved it, it stays.
   void table() const {
     const std::uint64_t size = out_.segments().size() * sizeof(Elf64_Phdr);
     const std::uint64_t begin = out_.header().e_phoff;
@@ -142,7 +142,7 @@ class Check {
     }
   }
 
-  /// What of the file's beginning is in memory with the lowest PT_LOAD, though that begins behind it: pages are mapped
+  /// What of the file's beginning is in memory with the lowest PT_LOAD, though that begins after it: pages are mapped
   /// as a whole.
   std::uint64_t bytes_before(const Elf64_Phdr& old) const {
     const bool is_lowest = old.p_type == PT_LOAD && old.p_vaddr == lowest_load(in_)->p_vaddr;

@@ -83,9 +83,9 @@ constexpr bool replaces(std::uint32_t word, unsigned reg) {
          (is_adr(word) || is_adrp(word) || is_add_or_subtract || is_logical || is_move || is_load);
 }
 
-/// Where an instruction leads, besides to the one behind it. Calls come back.
+/// Where an instruction leads, besides to the one after it. Calls come back.
 struct Branch {
-  bool ends = false;                        ///< never goes on behind itself
+  bool ends = false;                        ///< never goes on after itself
   bool is_unknown = false;                  ///< leads where a register says
   std::optional<std::uint64_t> distance{};  ///< in instructions, modulo 2^64
 };
@@ -112,7 +112,7 @@ bool completes(std::uint32_t word, unsigned page_register, std::uint64_t page, c
 }
 
 /// Follows the page that ADRP forms to the instructions that make an address of it. Compilers schedule those away from
-/// it, behind branches and at the heads of loops; the same register and low bits anywhere near would be found by chance
+/// it, after branches and at the heads of loops; the same register and low bits anywhere near would be found by chance
 /// in one static program of a hundred.
 class PageUse {
  public:
@@ -210,7 +210,7 @@ bool is_distance(std::span<const std::byte> code, std::size_t at) {
 }
 
 /// Bytes that may stand between the distance at `at` and the end of the instruction, by its opcode: an immediate is
-/// what cmp, mov, imul, test and their like have, of 4 bytes or, behind an operand size prefix, 2; and many opcodes of
+/// what cmp, mov, imul, test and their like have, of 4 bytes or, after an operand size prefix, 2; and many opcodes of
 /// two and three bytes one of 1.
 bool may_have_immediate(std::span<const std::byte> code, std::size_t at, std::uint64_t size) {
   const unsigned opcode = byte_before(code, at, 2);
@@ -232,7 +232,7 @@ bool may_have_immediate(std::span<const std::byte> code, std::size_t at, std::ui
 }
 
 /// Whether the four bytes at `at` may be added to registers: table[i] of fixed files. They follow a ModRM byte with
-/// mod 10, or a SIB byte behind one with mod 10 or, if the base is 101, mod 00 (tables ).
+/// mod 10, or a SIB byte after one with mod 10 or, if the base is 101, mod 00 (tables ).
 bool is_displacement(std::span<const std::byte> code, std::size_t at) {
   const unsigned last = byte_before(code, at, 1);
   if ((last & 0xc0) == 0x80 && (last & 7) != 4) return follows_opcode(code, at - 1);

@@ -100,7 +100,7 @@ ExistingSframe find_existing_sframe(const Image& image, const NewSection& wanted
   found.load = usable_load(image, section, wanted);
   if (!found.load) return found;
   const Elf64_Phdr& load = image.segments()[*found.load];
-  // The PT_LOAD's own claim covers all of it: look at what starts behind the section.
+  // The PT_LOAD's own claim covers all of it: look at what starts after the section.
   std::uint64_t limit = load.p_offset + load.p_filesz;
   found.is_last = true;
   for (const Section& other : image.sections()) {

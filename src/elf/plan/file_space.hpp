@@ -58,11 +58,11 @@ class FileSpace {
   /// Drops the claims that lie inside `range`, and the part of a PT_LOAD's claim that ends with it.
   void release(Range range);
 
-  /// The first claim that ends behind `offset`, by its beginning.
+  /// The first claim that ends after `offset`, by its beginning.
   const Claim* next_claim(std::uint64_t offset) const;
   /// A claim that `offset` would split.
   const Claim* claim_across(std::uint64_t offset) const;
-  /// Whether the bytes are zero or released. Bytes behind the end of the file are.
+  /// Whether the bytes are zero or released. Bytes past the end of the file are.
   bool is_zero(Range range) const;
   /// As `is_zero`, but patchelf writes X where something stood that it moved.
   bool is_filler(Range range) const;
@@ -86,7 +86,7 @@ class FileSpace {
 /// (ld before 2.31, -z max-page-size).
 bool is_wasteful(std::uint64_t bytes, std::uint64_t needed);
 
-/// The PT_LOADs of the input, which may grow into the unused addresses behind them.
+/// The PT_LOADs of the input, which may grow into the unused addresses after them.
 ///
 ///     addresses   [R......]....|[RX......]..|[RW...       | next page boundary: another PT_LOAD's page starts here
 ///                         ^ take() hands these out, first come, first served
@@ -100,12 +100,12 @@ class LoadGrowth {
   std::uint64_t page() const { return page_; }
   /// With their new sizes, still at the file offsets of the input.
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
-  /// First file offset behind what `load` had to keep of the input.
+  /// First file offset after what `load` had to keep of the input.
   std::uint64_t kept_end(std::size_t load) const;
 
   /// Gives up the last bytes of a PT_LOAD, from `address` on.
   void shrink(std::size_t load, std::uint64_t address);
-  /// An address behind the end of `load`, if it is read-only and has the room.
+  /// An address past the end of `load`, if it is read-only and has the room.
   std::optional<std::uint64_t> take(std::size_t load, std::uint64_t size, std::uint64_t alignment);
 
   /// Plans file bytes for everything taken; sets `wastes` where an insertion is_wasteful. Returns why it does not work.

@@ -220,7 +220,7 @@ std::vector<Elf64_Phdr> kept_segments(const Image& image, const Placement& place
 }
 
 /// ld -n and -N align to less than a page. Tools that rewrite the file may then put the bytes at an offset that
-/// agrees with the address in no more than that; behind a PT_LOAD that was added they do, and the kernel cannot map it.
+/// agrees with the address in no more than that; after a PT_LOAD that was added they do, and the kernel cannot map it.
 void raise_to_page(Elf64_Phdr& load) {
   constexpr std::uint64_t smallest_page = 0x1000;
   if (load.p_align < smallest_page && (load.p_vaddr - load.p_offset) % smallest_page == 0) load.p_align = smallest_page;
@@ -285,7 +285,7 @@ bool is_allocated(const Section& section) {
   return (section.header.sh_flags & SHF_ALLOC) != 0;
 }
 
-/// .tbss has an address, but the sections behind it have the same.
+/// .tbss has an address, but the sections after it have the same.
 bool is_thread_local_space(const Section& section) {
   return (section.header.sh_flags & SHF_TLS) != 0 && section.header.sh_type == SHT_NOBITS;
 }
@@ -295,7 +295,7 @@ std::uint64_t new_offset(const Section& section, const Image& image, const Place
   if (header.sh_type == SHT_NULL) return header.sh_offset;
   const Elf64_Phdr* load =
       is_allocated(section) ? find_load(image, header.sh_addr, header.sh_size, header.sh_offset) : nullptr;
-  // A .tbss may lie outside every PT_LOAD, but it stands behind .tdata.
+  // A .tbss may lie outside every PT_LOAD, but it follows .tdata.
   if (load == nullptr && is_allocated(section)) load = image.find_segment(PT_TLS);
   // mold gives sections without bytes no place in the file.
   const bool has_place = header.sh_offset != 0 && (load == nullptr || header.sh_offset >= load->p_offset);
@@ -374,7 +374,7 @@ void remap_links(Layout& layout) {
 }
 
 /// Sections keep their order. What moved and the new section stand where their address puts them, since GNU strip and
-/// objcopy lay a file out in table order, and behind no unallocated section, which dwz refuses. The record that gives
+/// objcopy lay a file out in table order, and after no unallocated section, which dwz refuses. The record that gives
 /// the input back is the last.
 void lay_out_sections(const Task& task, const Placement& placement, Layout& layout) {
   const Sections sections = sections_of(task, placement, layout);
@@ -392,7 +392,7 @@ void lay_out_sections(const Task& task, const Placement& placement, Layout& layo
     layout.sections[i].index = i;
   }
   remap_links(layout);
-  // The old names stay, with the new ones behind them: symbols may share them, so nothing is taken out.
+  // The old names stay, with the new ones after them: symbols may share them, so nothing is taken out.
   const Image& image = task.image;
   const auto old_names = image.bytes_of(image.sections()[image.section_name_table_index()]);
   layout.section_names.assign(reinterpret_cast<const char*>(old_names.data()), old_names.size());

@@ -274,7 +274,7 @@ class Placer {
   }
 
   /// The file bytes follow those of the last PT_LOAD, as a linker would have it: tools warn about allocated sections
-  /// behind others. The address is the next page boundary, so that the mapping stays contiguous.
+  /// after others. The address is the next page boundary, so that the mapping stays contiguous.
   void place_tail_in_file() {
     std::uint64_t kept_end = 0;
     std::uint64_t end = 0;
@@ -364,7 +364,7 @@ const char* meaning_of(SectionPlan plan) {
 bool moves_build_id(const Image& image, const Placement& placement) {
   const auto offset = build_id_in_first_page(image);
   if (!offset) return false;
-  // It looks for the program headers right behind the ELF header, too.
+  // It looks for the program headers right after the ELF header, too.
   if (placement.plan.table == TablePlan::Moved) return true;
   std::uint64_t now = placement.map(*offset);
   for (const Placed& placed : placement.groups) {

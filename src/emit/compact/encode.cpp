@@ -44,7 +44,7 @@ class Blocks {
     end_block(std::uint64_t{rows} * bytes_of(width));
   }
 
-  /// Puts them behind `descriptors`. Where their rows are is a number of the pool.
+  /// Puts them after `descriptors`. Where their rows are is a number of the pool.
   void move_to(std::vector<SectionEncoder::Descriptor>& all, BlockPool& pool) const {
     for (std::size_t i = 0, begin = 0; i < descriptors_.size(); begin = ends_[i++]) {
       all.push_back(descriptors_[i]);

@@ -28,7 +28,7 @@ void offer(Way& shortest, Way other) {
 
 /// The shortest of the ways in a window whose two ends only move forward. Up to a border, each way is replaced by the
 /// shortest from there to the border. After it, only the shortest of all is known. When the window leaves the border
-/// behind, its end becomes the border: so each way is looked at twice.
+/// after, its end becomes the border: so each way is looked at twice.
 class Window {
  public:
   explicit Window(std::size_t size) : ways_(size) {}

@@ -67,7 +67,7 @@ std::string name_in(const std::string& folder) {
   return printable(name);
 }
 
-/// Whether the signal's bit is set in what /proc/PID/status has behind `field`: "SigCgt:	0000000000004002".
+/// Whether the signal's bit is set in what /proc/PID/status has after `field`: "SigCgt:	0000000000004002".
 bool has_signal(const std::string& folder, std::string_view field, int signal) {
   std::ifstream status(folder + "/status");
   for (std::string line; std::getline(status, line);) {

@@ -113,7 +113,7 @@ void Features::read_machine(std::span<const std::byte> bytes) {
 }
 
 void Features::add_build_ids(std::span<const std::byte> bytes) {
-  // Behind a record's header a process, 20 bytes of ID with their number in the 21st, and a path.
+  // After a record's header a process, 20 bytes of ID with their number in the 21st, and a path.
   constexpr std::size_t process = 4, id_room = 24, usual_id = 20;
   ByteReader reader(bytes, endian_, origin_);
   while (reader.left() >= record_header_size + process + id_room) {

@@ -26,7 +26,7 @@ struct Record {
   std::uint32_t type = 0;
   std::uint16_t flags = 0;          ///< misc
   std::uint64_t time = 0;           ///< ns; 0 of what perf itself has written
-  std::span<const std::byte> body;  ///< behind its header
+  std::span<const std::byte> body;  ///< after its header
   std::uint64_t offset = 0;         ///< of its header, in the file, or of the compressed record that it was in
   const EventLayout* layout = nullptr;
 };

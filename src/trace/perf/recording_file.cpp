@@ -75,7 +75,7 @@ RecordHead read_head(std::span<const std::byte> bytes, Endian endian) {
 }
 
 /// Two kinds are followed by bytes that their size does not count.
-std::uint64_t size_behind(std::uint32_t type, std::span<const std::byte> whole, Endian endian) {
+std::uint64_t size_after(std::uint32_t type, std::span<const std::byte> whole, Endian endian) {
   if (type == auxiliary_trace && whole.size() >= 16) return load<std::uint64_t>(whole.subspan(8), endian);
   if (type == tracing_data && whole.size() >= 12) return load<std::uint32_t>(whole.subspan(8), endian);
   return 0;
@@ -103,7 +103,7 @@ class Uninterrupted {
   struct sigaction before_ {};
 };
 
-/// Samples come out by time, and those of one processor stand behind another's: all of it is needed. A file that has no
+/// Samples come out by time, and those of one processor follow another's: all of it is needed. A file that has no
 /// name takes less memory than the bytes would.
 MappedFile kept(int from, const std::string& name) {
   const Uninterrupted reading;
@@ -237,7 +237,7 @@ void RecordingFile::add_records(std::span<const std::byte> bytes, std::uint64_t 
       } else if (is_pipe_) {
         take_from_pipe(head.type, whole);
       }
-      behind = size_behind(head.type, whole, endian_);
+      behind = size_after(head.type, whole, endian_);
     }
     if (behind > bytes.size()) {
       is_cut_ = true;

@@ -97,7 +97,7 @@ void KernelNames::take_line(std::string_view line) {
   constexpr int hexadecimal = 16;
   const char* const end = line.data() + line.size();
   const char* at = std::from_chars(line.data(), end, function.begin, hexadecimal).ptr;
-  // " T name", and behind a tab the module.
+  // " T name", and after a tab the module.
   const bool is_code = end - at > 3 && at[0] == ' ' && std::string_view("tTwW").find(at[1]) != std::string_view::npos;
   if (!is_code || at[2] != ' ' || function.begin == 0) return;
   function.is_lasting = at[1] == 'T';

@@ -37,7 +37,7 @@ std::vector<MappedPiece> pieces_of(const Mapping& mapping, const elf::Image& ima
   for (const Elf64_Phdr& segment : segments) {
     const std::uint64_t bias = mapping.begin - (segment.p_vaddr - segment.p_offset + mapping.file_offset);
     if (!pieces.empty() && pieces.back().bias == bias) continue;
-    // The first one has what is in front of it, too, and each what is behind it.
+    // The first one has what is in front of it, too, and each what is after it.
     const std::uint64_t begin =
         pieces.empty() ? mapping.begin : mapping.begin + (segment.p_offset - mapping.file_offset);
     if (!pieces.empty() && (segment.p_offset <= mapping.file_offset || begin == pieces.back().begin)) continue;
