@@ -1,0 +1,49 @@
+#include "converted.hpp"
+
+#include <utility>
+
+#include "convert/encode_functions.hpp"
+#include "elf/check/layout_check.hpp"
+#include "elf/edit/contents.hpp"
+#include "elf/plan/layout.hpp"
+#include "elf/preconditions.hpp"
+#include "elf/undo/undo.hpp"
+
+namespace sframe_gen::fuzz {
+
+namespace {
+
+std::vector<std::byte> written(const elf::Image& image, const elf::Layout& layout, BytePieces section) {
+  files::Regions contents = elf::contents_of(image, layout);
+  elf::put_section(layout, std::move(section), contents);
+  const auto original = [&] {
+    Digester digester;
+    digester.update(image.file_bytes());
+    return digester;
+  };
+  elf::append_undo(image, layout, original, contents);
+  std::vector<std::byte> bytes = contents.bytes(0, contents.size(), image.file_bytes());
+  elf::check_layout(image, elf::Image::of_bytes(bytes, "output"), elf::Contents::All, layout.section);
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::byte> with_empty_section(const elf::Image& image, std::uint64_t section_size) {
+  elf::check_preconditions(image);
+  const elf::Layout layout = elf::plan_layout(image, section_size, elf::sframe_section, elf::HeaderMoves::IfNeeded);
+  return written(image, layout, {std::vector<std::byte>(section_size)});
+}
+
+Converted converted(const elf::Image& image, const ConvertOptions& options) {
+  elf::check_preconditions(image);
+  const emit::Dialect dialect = convert::dialect_for(image, options.format);
+  convert::EncodedFunctions encoded =
+      convert::encode_functions_of(image, image, convert::stubs_for(image, options), dialect);
+  const elf::Layout layout =
+      elf::plan_layout(image, encoded.encoder.encoded_size(), convert::section_for(options.format));
+  BytePieces section = convert::take_encoded(layout.section_address, encoded.encoder, image.name());
+  return {written(image, layout, std::move(section)), !encoded.coverage.contradictions.empty()};
+}
+
+}  // namespace sframe_gen::fuzz

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "sframe_gen/error.hpp"
+#include "support/mapped_file.hpp"
+
+/// Fuzz targets: functions of any bytes, which abort where a property of the code does not hold. clang's fuzzer calls
+/// them (fuzzer.cpp), or a program that has the inputs in files (replay.cpp).
+namespace sframe_gen::fuzz {
+
+using Bytes = std::span<const std::byte>;
+
+struct Target {
+  std::string_view name;
+  void (*run)(Bytes input);
+  bool takes_elf;  ///< inputs are ELF files
+};
+
+/// Every target. Each has a folder of seeds by its name.
+std::span<const Target> targets();
+/// Returns null for a name of no target.
+const Target* find_target(std::string_view name);
+
+/// Aborts if the property does not hold.
+void require(bool holds, std::string_view property);
+
+/// Calls `work`, which may find the input wanting. Returns whether it did not.
+template <typename Work>
+bool succeeds(const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const Failure&) {
+    return false;
+  }
+}
+
+/// Takes numbers from the front of an input. After its end, they are 0.
+class Choices {
+ public:
+  explicit Choices(Bytes input) : left_(input) {}
+
+  std::uint8_t byte();
+  /// Of 0 up to `limit` - 1.
+  std::uint64_t below(std::uint64_t limit);
+  std::uint64_t word();
+  Bytes rest() const { return left_; }
+
+ private:
+  Bytes left_;
+};
+
+/// A file without a name that has the bytes.
+class MemoryFile {
+ public:
+  explicit MemoryFile(Bytes contents = {});
+
+  int descriptor() const { return descriptor_.number(); }
+  /// By which it can be opened, as long as this object lives.
+  std::filesystem::path path() const;
+
+ private:
+  Descriptor descriptor_;
+};
+
+}  // namespace sframe_gen::fuzz

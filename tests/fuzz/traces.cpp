@@ -1,0 +1,54 @@
+// Any bytes as a recording of perf, a core file, and texts of /proc.
+
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "target.hpp"
+#include "trace/live/process.hpp"
+#include "trace/recorded/core_file.hpp"
+#include "trace/recorded/kernel_names.hpp"
+#include "trace/recorded/recording.hpp"
+#include "trace/walk/stack.hpp"
+
+namespace sframe_gen::fuzz {
+
+namespace {
+
+trace::OpenedFile no_file(const trace::Mapping&) {
+  return {nullptr, "none"};
+}
+
+}  // namespace
+
+void perf_data(Bytes input) {
+  const MemoryFile file(input);
+  succeeds([&] {
+    trace::Recording recording(file.path(), no_file);
+    trace::Walker walker(16, false);
+    recording.walk_all(walker, [](const trace::Sample&) {}, {});
+  });
+}
+
+void core_file(Bytes input) {
+  const MemoryFile file(input);
+  const trace::TranslationOptions options;
+  succeeds([&] {
+    trace::CoreFile core(file.path(), "/nowhere", options);
+    trace::AddressSpace space = core.address_space();
+    trace::Walker walker(16, false);
+    for (const trace::CoreFile::Thread& thread : core.threads())
+      walker.walk(space, thread.registers, trace::CoreFile::read_word, &core);
+  });
+}
+
+void proc(Bytes input) {
+  const std::string text(reinterpret_cast<const char*>(input.data()), input.size());
+  std::istringstream maps(text);
+  trace::AddressSpace space(trace::executable_mappings(maps), no_file);
+  trace::KernelNames names(std::vector<char>(text.begin(), text.end()));
+  for (const std::uint64_t pc : {std::uint64_t{0}, std::uint64_t{0x1000}, ~std::uint64_t{0xfff}}) names.name_at(pc);
+}
+
+}  // namespace sframe_gen::fuzz
