@@ -120,6 +120,9 @@ struct CodeCoverage {
   CodeCount all;
   std::vector<Section> sections;  ///< in the file's order
   std::vector<Place> places;      ///< ascending within a section
+  /// Calls at the very end of a function that the next one follows without padding: readers that look up a return
+  /// address as it is find the wrong function.
+  std::uint64_t calls_at_next_function = 0;
 };
 
 struct Coverage {

@@ -60,13 +60,18 @@ struct OutputFormat {
   /// 0: a descriptor a function, with the bytes that GNU as writes.
   std::uint32_t compact_rows = 0;
   SharedRows shared_rows = SharedRows::Always;  ///< in a compact section
+  /// In programs and libraries, a function's descriptor goes on over the padding after it: some readers look up the
+  /// return address of a call at its end, which is there. Clear for the sizes that GNU as writes.
+  bool covers_padding = true;
+  std::uint32_t most_rows = UINT32_MAX;  ///< of a descriptor, where the version has no lower limit
+  /// What compact_rows is where no number is asked for. Half of the default's descriptors have at most 8 rows, and
+  /// hardly any gain is left beyond 32.
+  std::uint32_t usual_compact_rows = 32;
 };
 
 /// A descriptor takes 16 bytes at least, and its rows may be others' too. More rows than these would let a section
 /// claim more than 4 rows a byte, which readers that guard against such claims refuse.
 inline constexpr std::uint32_t most_compact_rows = 64;
-/// Half of the default's descriptors have at most 8 rows, and hardly any gain is left beyond 32.
-inline constexpr std::uint32_t default_compact_rows = 32;
 
 /// A reader, and what it takes. No version of the format serves all readers.
 struct ReaderTarget {

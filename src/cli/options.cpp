@@ -71,8 +71,8 @@ void check_uses(const Given& given, Action action) {
   fail_if_with({Emit, Remove, Dump, LookUp, Verify, Check, Launch}, {"drop-signature", "explain", "no-undo"});
   fail_if_with({Remove, Dump, LookUp, Verify, Check, Launch}, {"from-sframe", "move-headers"});
   fail_if_with({Dump, LookUp, Verify, Check, Launch}, {"dry-run", "output"});
-  fail_if_with({Remove, Dump, LookUp, Verify, Check},
-               {"compact", "flexible", "for", "no-pcrel", "no-ra-undefined", "no-stubs", "sframe-version"});
+  fail_if_with({Remove, Dump, LookUp, Verify, Check}, {"compact", "flexible", "for", "no-padding", "no-pcrel",
+                                                       "no-ra-undefined", "no-stubs", "sframe-version"});
   fail_if_with({Remove, Dump, LookUp, Check, Launch}, {"cfi-from"});
   fail_if_with({Emit, Dump, LookUp, Launch}, {"jobs"});
   fail_if_with({Emit, LookUp, Launch}, {"recursive"});
@@ -132,7 +132,9 @@ OutputFormat format_of(const Given& given) {
   const std::optional<std::string> reader = given.value_of("for");
   OutputFormat format = reader ? reader_named("for", *reader).format : format_in_detail(given);
   format.flexible = given.choice_of<FlexibleDescriptors>("flexible").value_or(format.flexible);
-  if (const auto rows = given.value_of("compact")) format.compact_rows = compact_rows_of(*rows);
+  if (const auto rows = given.value_of("compact"))
+    format.compact_rows = *rows == "auto" ? format.usual_compact_rows : compact_rows_of(*rows);
+  if (given.has("no-padding")) format.covers_padding = false;
   check(format);
   return format;
 }

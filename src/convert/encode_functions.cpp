@@ -1,6 +1,7 @@
 #include "convert/encode_functions.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -199,6 +200,59 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::F
   return all;
 }
 
+namespace {
+
+/// Of a function at whose end is a call, and no padding: the next function's row, if it has one, would be taken for
+/// that of the return address by readers that look it up as it is.
+std::uint64_t calls_at_next_function(const emit::SectionEncoder& encoder, const CodeGaps& gaps) {
+  const auto entries = encoder.descriptors();
+  std::uint64_t calls = 0;
+  for (std::size_t i = 0; i + 1 < entries.size(); ++i) {
+    const std::uint64_t end = entries[i].start + entries[i].size;
+    if (end == entries[i + 1].start && gaps.ends_in_call(end)) ++calls;
+  }
+  return calls;
+}
+
+/// Executable segments, but for the first, that begin with no function: before its first one, readers find the last
+/// function of another segment there, and Linux drops the whole section then.
+std::vector<std::uint64_t> starts_without_function(const elf::Image& image, const emit::SectionEncoder& encoder) {
+  std::vector<std::uint64_t> starts;
+  const auto entries = encoder.descriptors();
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    const auto after = std::ranges::upper_bound(entries, segment.p_vaddr, {}, &emit::SectionEncoder::Descriptor::start);
+    if (after == entries.begin()) continue;
+    const auto& last = *std::prev(after);
+    if (segment.p_vaddr > last.start && segment.p_vaddr - last.start >= last.size) starts.push_back(segment.p_vaddr);
+  }
+  std::ranges::sort(starts);
+  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+  return starts;
+}
+
+}  // namespace
+
+void cover_padding(const elf::Image& image, const CodeGaps* gaps, EncodedFunctions& all) {
+  std::vector<Range> without_rows;
+  for (const NamedHole& named : all.coverage.holes) without_rows.push_back({named.hole.begin, named.hole.end});
+  const RangeSet holes(std::move(without_rows));
+  // All code is looked at, and would count as memory.
+  constexpr std::uint64_t gaps_at_a_time = 1U << 11U;
+  std::atomic<std::uint64_t> looked_at = 0;
+  const auto is_padding = [&](std::uint64_t begin, std::uint64_t end) {
+    if (++looked_at % gaps_at_a_time == 0) gaps->let_go();
+    // Code that DWARF describes and SFrame cannot is not padding, whatever its instructions.
+    const auto hole = holes.find(begin);
+    return (hole == holes.end() || hole->begin >= end) && gaps->is_padding(begin, end);
+  };
+  if (gaps != nullptr) all.encoder.cover(is_padding);
+  if (!all.encoder.splits_descriptor()) return;
+  const std::vector<std::uint64_t> starts = starts_without_function(image, all.encoder);
+  all.encoder.add_without_rows(starts);
+  all.coverage.default_descriptors += starts.size();
+}
+
 EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
                                      const emit::Dialect& dialect, bool count_code) {
   return encode_functions_of(image, cfi::FrameSource(image, cfi_image), stubs, dialect, count_code);
@@ -213,12 +267,17 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSo
   }
   try {
     std::optional<CodeGaps> gaps;
+    const bool is_compact = dialect.compact_rows != 0, covers = dialect.covers_padding && !image.is_object();
     // Where an FDE could not be read is not known; what looks like padding may be code of its function.
     const bool knows_all_functions = source.dropped().unreadable == 0;
-    if (dialect.compact_rows != 0 && knows_all_functions) gaps.emplace(image, dialect.abi->abi);
-    EncodedFunctions encoded = encode_functions(source, stubs, dialect, gaps ? &*gaps : nullptr);
+    if ((is_compact || covers) && knows_all_functions) gaps.emplace(image, dialect.abi->abi);
+    EncodedFunctions encoded = encode_functions(source, stubs, dialect, is_compact && gaps ? &*gaps : nullptr);
     if (encoded.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(encoded.coverage));
-    if (count_code) encoded.coverage.code = code_coverage(image, source, stubs, encoded.coverage.holes);
+    if (count_code) {
+      encoded.coverage.code = code_coverage(image, source, stubs, encoded.coverage.holes);
+      if (gaps) encoded.coverage.code->calls_at_next_function = calls_at_next_function(encoded.encoder, *gaps);
+    }
+    if (covers) cover_padding(image, gaps ? &*gaps : nullptr, encoded);
     return encoded;
   } catch (const std::length_error& too_much) {
     throw Refused(image.name(), too_much.what());

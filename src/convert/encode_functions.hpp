@@ -52,8 +52,12 @@ BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
 EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
                                   const emit::Dialect& dialect, const CodeGaps* gaps = nullptr);
 
-/// The same of the call frame information that `cfi_image` (often `image` itself) has; throws Refused where there is
-/// nothing to say, or too much. `count_code`: as in ConvertOptions.
+/// For readers that look up the return address of a call at a function's end: lets functions go on over the padding
+/// after them, if `gaps` tells what it is, and keeps PCs at the start of a segment apart from functions of others.
+void cover_padding(const elf::Image& image, const CodeGaps* gaps, EncodedFunctions& all);
+
+/// Encodes the functions of the call frame information that `cfi_image` (often `image` itself) has, as above; throws
+/// Refused where there is nothing to say, or too much. `count_code`: as in ConvertOptions.
 EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
                                      const emit::Dialect& dialect, bool count_code = false);
 /// For those who need the source afterwards.

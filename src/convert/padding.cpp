@@ -146,6 +146,33 @@ bool CodeGaps::is_padding(std::uint64_t begin, std::uint64_t end) const {
   return padding_before(gap, abi_, zeros_are_padding_) == gap.size();
 }
 
+bool CodeGaps::ends_in_call(std::uint64_t end) const {
+  constexpr std::uint64_t longest_call = 6;
+  const auto after = std::ranges::lower_bound(code_, end, {}, &Code::begin);
+  if (after == code_.begin()) return false;
+  const Code& code = *std::prev(after);
+  if (end > code.end || end - code.begin < longest_call) return false;
+  const Bytes before = code.bytes.subspan(end - code.begin - longest_call, longest_call);
+  switch (abi_) {
+    case sframe::Abi::Amd64: {
+      // call rel32, to code; call *rel32(%rip); call *%reg
+      const auto distance = static_cast<std::int32_t>(load<std::uint32_t>(before.subspan(2), Endian::Little));
+      const std::uint64_t target = end + static_cast<std::uint64_t>(std::int64_t{distance});
+      const auto has_target = [&](const Code& part) { return part.begin <= target && target < part.end; };
+      if (at(before, 1) == 0xe8) return std::ranges::any_of(code_, has_target);
+      return (at(before, 0) == 0xff && at(before, 1) == 0x15) || (at(before, 4) == 0xff && at(before, 5) >> 3U == 0x1a);
+    }
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little: {
+      const auto word = load<std::uint32_t>(before.subspan(2), Endian::Little);
+      return (word & 0xfc000000U) == 0x94000000U || (word & 0xfffffc1fU) == 0xd63f0000U;  // bl, blr
+    }
+    case sframe::Abi::S390x:
+      return (at(before, 0) == 0xc0 && (at(before, 1) & 0x0fU) == 5) || at(before, 4) == 0x0d;  // brasl, basr
+  }
+  return false;
+}
+
 void CodeGaps::let_go() const {
   if (file_ != nullptr) sframe_gen::let_go(*file_);
 }

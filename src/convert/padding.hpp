@@ -28,6 +28,9 @@ class CodeGaps {
   /// Returns whether [begin, end), which belongs to no function, is padding, or empty, with code on both sides.
   bool is_padding(std::uint64_t begin, std::uint64_t end) const;
 
+  /// Returns whether the code before `end` ends in a call.
+  bool ends_in_call(std::uint64_t end) const;
+
   /// Returns the memory that reading the gaps took. They may be read again.
   void let_go() const;
 

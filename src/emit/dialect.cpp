@@ -37,6 +37,8 @@ Dialect make_dialect(const OutputFormat& format, sframe::Abi abi, const std::str
   // Version 1 and CTF Frame never gave a row without words a meaning.
   dialect.undefined_ra_rows = version.has_repeat_size && format.undefined_ra_rows;
   dialect.flexible_descriptors = writes_flexible(format, abi);
+  dialect.most_rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(format.most_rows, version.largest_fre_count));
+  dialect.covers_padding = format.covers_padding;
   dialect.compact_rows = std::min(format.compact_rows, most_compact_rows);
   dialect.shares_rows = format.shared_rows == SharedRows::Always ||
                         (format.shared_rows == SharedRows::LittleEndian && dialect.abi->endian == Endian::Little);

@@ -11,6 +11,7 @@
 
 #include "sframe/format.hpp"
 #include "support/text.hpp"
+#include "support/workers.hpp"
 
 namespace sframe_gen::emit {
 
@@ -100,6 +101,32 @@ void SectionEncoder::append(SectionEncoder&& other) {
     fdes_.push_back(entry);
   }
   fre_count_ += other.fre_count_;
+}
+
+void SectionEncoder::cover(const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding) {
+  constexpr std::size_t piece = 1024, pieces_per_worker = 4;
+  const std::size_t pieces = (fdes_.size() + piece - 1) / piece;
+  parallel_for(pieces, workers_for(pieces, pieces_per_worker), [&](std::size_t number, std::size_t) {
+    const std::size_t end = std::min((number + 1) * piece, fdes_.size() - 1);
+    for (std::size_t i = number * piece; i < end; ++i) {
+      Descriptor& entry = fdes_[i];
+      const std::uint64_t code_end = entry.start + entry.size, size = fdes_[i + 1].start - entry.start;
+      if (size == entry.size || size > std::numeric_limits<std::uint32_t>::max()) continue;
+      if (entry.info.pc_type() == sframe::PcType::Mask || entry.info.signal_frame()) continue;
+      if (is_padding(code_end, entry.start + size)) entry.size = static_cast<std::uint32_t>(size);
+    }
+  });
+}
+
+void SectionEncoder::add_without_rows(std::span<const std::uint64_t> starts) {
+  assert(dialect_.version->splits_descriptor);
+  const std::size_t before = fdes_.size();
+  for (const std::uint64_t start : starts) {
+    fdes_.push_back({start, 0, static_cast<std::uint32_t>(rows_size()), 0, sframe::FdeInfo(0), 0});
+    append_attribute(fdes_.back(), sframe::FdeType::Default, dialect_, fres_);
+  }
+  std::ranges::inplace_merge(fdes_, fdes_.begin() + static_cast<std::ptrdiff_t>(before), {}, &Descriptor::start);
+  check_limits();
 }
 
 std::vector<std::byte> SectionEncoder::all_rows() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,15 @@ class SectionEncoder {
   /// Adds all functions of `other`, which come after this one's.
   void append(SectionEncoder&& other);
 
+  /// Lets functions go on to where the next one starts, if `is_padding` says so of the bytes between them. Code that
+  /// repeats and signal frames stay as they are: no call ends them. The bytes of rows are the same.
+  void cover(const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding);
+  /// Adds functions without bytes and rows, in version 3: a reader that looks for a PC after `starts` and before the
+  /// next function finds that there is no row. `starts` are ascending, and no function's.
+  void add_without_rows(std::span<const std::uint64_t> starts);
+
+  bool splits_descriptor() const { return dialect_.version->splits_descriptor; }
+  std::span<const Descriptor> descriptors() const { return fdes_; }
   std::uint64_t fde_count() const { return fdes_.size(); }
   std::uint64_t fre_count() const { return fre_count_; }
   /// Bytes of the whole section.

@@ -47,9 +47,7 @@ class Splitter {
 
   /// As one descriptor, if each row has a form: what becomes of nearly all functions.
   bool add_whole() {
-    if (function_.rows.size() > dialect_.version->largest_fre_count ||
-        function_.rows.back().pc_offset >= function_.size)
-      return false;
+    if (function_.rows.size() > dialect_.most_rows || function_.rows.back().pc_offset >= function_.size) return false;
     open(function_.start);
     std::vector<Row>& rows = open_->rows;
     rows.resize(function_.rows.size());
@@ -113,7 +111,7 @@ class Splitter {
   }
 
   void add_row(std::uint64_t begin, std::uint64_t end, FormId form) {
-    if (open_ && open_->rows.size() == dialect_.version->largest_fre_count) close();
+    if (open_ && open_->rows.size() == dialect_.most_rows) close();
     if (!open_) open(begin);
     // Different rules of DWARF may have one form.
     if (open_->rows.empty() || open_->rows.back().form != form)

@@ -227,23 +227,38 @@ constexpr OutputFormat by_libsframe(OutputFormat format) {
   return format;
 }
 
+/// A linker merges sections, and gives functions other places.
+constexpr OutputFormat by_linker(OutputFormat format) {
+  format.covers_padding = false;
+  return by_libsframe(format);
+}
+
+/// Linux scans rows from the start of a descriptor, with two reads of user memory for each. Its reader is the same for
+/// all machines.
+constexpr OutputFormat by_kernel(OutputFormat format) {
+  format.flexible = FlexibleDescriptors::Always;
+  format.most_rows = 256;
+  format.usual_compact_rows = 16;
+  return format;
+}
+
 constexpr OutputFormat version_2_44 = by_libsframe(version_2_from_section);
 constexpr OutputFormat version_1 = by_libsframe({.version = Version::V1});
 
 constexpr std::array targets{
-    ReaderTarget{"kernel", "Linux, for the stacks of programs: only SFrame 3", version_3, &readers::kernel_rules},
+    ReaderTarget{"kernel", "Linux, for the stacks of programs: only SFrame 3", by_kernel(version_3),
+                 &readers::kernel_rules},
     // It counts a row without words as no row, and starts the whole trace over from the DWARF.
     ReaderTarget{"glibc", "backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame",
                  version_2_without_undefined, &readers::glibc_rules},
-    ReaderTarget{"gnu-ld", "linker of binutils 2.46 and later: SFrame 3", by_libsframe(version_3),
-                 &readers::gnu_ld_rules},
+    ReaderTarget{"gnu-ld", "linker of binutils 2.46 and later: SFrame 3", by_linker(version_3), &readers::gnu_ld_rules},
     // No binutils before 2.46 wrote or knew rows without words.
     ReaderTarget{"gnu-ld-2.45", "linker of binutils 2.45: SFrame 2 without rows for the outermost frame",
-                 by_libsframe(version_2_without_undefined), &readers::gnu_ld_2_45_rules},
+                 by_linker(version_2_without_undefined), &readers::gnu_ld_2_45_rules},
     ReaderTarget{"gnu-ld-2.44",
                  "linker of binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section",
-                 version_2_44, &readers::gnu_ld_2_44_rules},
-    ReaderTarget{"gnu-ld-2.40", "linker of binutils 2.40: SFrame 1", version_1, &readers::gnu_ld_2_40_rules},
+                 by_linker(version_2_44), &readers::gnu_ld_2_44_rules},
+    ReaderTarget{"gnu-ld-2.40", "linker of binutils 2.40: SFrame 1", by_linker(version_1), &readers::gnu_ld_2_40_rules},
     ReaderTarget{"libsframe", "library of binutils 2.46 and later, and so readelf and objdump: SFrame 3, also 2",
                  by_libsframe(version_3), &readers::libsframe_rules},
     ReaderTarget{"libsframe-2.44", "the same of binutils 2.41 to 2.44: SFrame 2 before its errata", version_2_44,

@@ -118,7 +118,7 @@ class Verifier {
     }
   }
 
-  /// Of several sections, nothing but padding may stand between them.
+  /// Of several sections, nothing but padding may be between them. It may go on up to the next one.
   bool is_code(std::uint64_t begin, std::uint64_t end, sframe::Abi abi) const {
     std::uint64_t pc = begin;
     while (pc < end) {
@@ -128,10 +128,10 @@ class Verifier {
         continue;
       }
       const auto next = image_.code_after(pc);
-      if (pc == begin || !next || *next >= end || !is_padding(image_, abi, pc, *next)) return false;
+      if (pc == begin || !next || *next > end || !is_padding(image_, abi, pc, *next)) return false;
       pc = *next;
     }
-    return false;
+    return true;
   }
 
   /// Walks the stretch [begin, end) of one row in steps over which the DWARF does not change either.
@@ -146,7 +146,7 @@ class Verifier {
       }
       const FdeIndex* const index = index_at(pc);
       if (index == nullptr) {
-        // A row of a compact section goes on over padding to the next function, and never begins there.
+        // A row goes on over padding to the next function, and never begins there.
         const auto end = pc == range.begin ? std::nullopt : end_of_padding(pc, range.end, section.abi);
         if (!end) {
           differ(pc, ".sframe has a row, but no FDE describes this PC");

@@ -62,6 +62,23 @@ TEST(FormatOptions, CompactHasABound) {
     EXPECT_THROW(format({wrong}), UsageError) << wrong;
 }
 
+TEST(FormatOptions, LinuxScansAtMostSoManyRows) {
+  EXPECT_EQ(format({"--for=kernel"}).most_rows, 256U);
+  EXPECT_EQ(format({"--for=kernel", "--compact"}).compact_rows, 16U);
+  EXPECT_EQ(format({"--for=kernel", "--compact=32"}).compact_rows, 32U);
+  EXPECT_EQ(format({"--for=kernel"}).flexible, FlexibleDescriptors::Always);
+  EXPECT_EQ(format({"--for=kernel", "--flexible=never"}).flexible, FlexibleDescriptors::Never);
+}
+
+TEST(FormatOptions, PaddingIsCoveredButForGnuLd) {
+  for (const char* reader : {"kernel", "glibc", "libsframe", "mold", "java-profiler"})
+    EXPECT_TRUE(format({"--for", reader}).covers_padding) << reader;
+  for (const char* reader : {"gnu-ld", "gnu-ld-2.45", "gnu-ld-2.44", "gnu-ld-2.40"})
+    EXPECT_FALSE(format({"--for", reader}).covers_padding) << reader;
+  EXPECT_TRUE(format({}).covers_padding);
+  EXPECT_FALSE(format({"--no-padding"}).covers_padding);
+}
+
 TEST(FormatOptions, ReadersSayWhatMayBeShared) {
   EXPECT_EQ(format({"--compact"}).shared_rows, SharedRows::Always);
   EXPECT_EQ(format({"--compact", "--for=kernel"}).shared_rows, SharedRows::Always);

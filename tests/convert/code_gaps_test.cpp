@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,11 @@ class Program {
     return convert::CodeGaps(elf::Image::of_bytes(bytes_, "program"), sframe::Abi::Amd64).is_padding(from, to);
   }
 
+  bool ends_in_call(std::uint64_t at) const {
+    return convert::CodeGaps(elf::Image::of_bytes(bytes_, "program"), sframe::Abi::Amd64).ends_in_call(at);
+  }
+  void put(std::uint64_t at, std::byte byte) { bytes_[at] = byte; }
+
  private:
   static constexpr std::uint64_t end = 0x300;
   std::vector<std::byte> bytes_;
@@ -100,6 +106,22 @@ TEST(CodeGaps, SectionsThatNoSegmentLoadsAreNoCode) {
 
 TEST(CodeGaps, SectionsOfObjectsStayApart) {
   EXPECT_FALSE(Program({{0x100, 0x40}, {0x140, 0x20}}, ET_REL).is_filled(0x140, 0x140));
+}
+
+TEST(CodeGaps, KnowsCalls) {
+  Program program({{0x100, 0x100}});
+  const auto ends_in_call = [&](std::initializer_list<int> code) {
+    std::uint64_t at = 0x180;
+    for (const int byte : code) program.put(at++, static_cast<std::byte>(byte));
+    return program.ends_in_call(at);
+  };
+  EXPECT_TRUE(ends_in_call({0xe8, 0x10, 0, 0, 0}));
+  EXPECT_FALSE(ends_in_call({0xe8, 0, 0x10, 0, 0})) << "where no code is";
+  EXPECT_TRUE(ends_in_call({0xff, 0x15, 0, 0x10, 0, 0}));
+  EXPECT_TRUE(ends_in_call({0x90, 0x90, 0x90, 0xff, 0xd0}));
+  EXPECT_FALSE(ends_in_call({0x90, 0x90, 0x90, 0xff, 0xe0})) << "a jump";
+  EXPECT_FALSE(program.ends_in_call(0x102)) << "before the code";
+  EXPECT_FALSE(program.ends_in_call(0x300)) << "after it";
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ranges>
 #include <stdexcept>
+#include <vector>
 
 #include "emit/dialects.hpp"
 #include "emit/forms.hpp"
@@ -257,6 +260,73 @@ TEST(SectionEncoder, StartsOf32BitsReach2GiBAndNoByteMore) {
   EXPECT_EQ(failure_of(ctf_frame, 0x1000, 0x80001001 - 27),
             "function at 0x1000 is further from 0x80001001 than the 32-bit starts of CTF Frame reach; use "
             "--sframe-version=3");
+}
+
+std::vector<std::uint32_t> sizes_of(const emit::SectionEncoder& encoder) {
+  std::vector<std::uint32_t> sizes;
+  for (const auto& entry : encoder.descriptors()) sizes.push_back(entry.size);
+  return sizes;
+}
+
+TEST(SectionEncoder, CoversPaddingUpToTheNextFunction) {
+  SpelledEncoder encoder(amd64_v3);
+  for (const std::uint64_t start : {0x1000U, 0x1010U, 0x1020U, 0x1025U, 0x1030U}) encoder.add(leaf(start, 5));
+  const auto before = encoder.encode(0x2000);
+  encoder.cover([](std::uint64_t begin, std::uint64_t end) {
+    EXPECT_LT(begin, end);
+    return begin != 0x1015;
+  });
+  EXPECT_EQ(sizes_of(encoder), (std::vector<std::uint32_t>{0x10, 5, 5, 0xb, 5}));
+  // Nothing but the two sizes.
+  const auto after = encoder.encode(0x2000);
+  ASSERT_EQ(after.size(), before.size());
+  const auto differences = std::ranges::count_if(std::views::iota(std::size_t{0}, before.size()),
+                                                 [&](std::size_t i) { return before[i] != after[i]; });
+  EXPECT_EQ(differences, 2);
+}
+
+// The width of row starts follows from the code's own size, as in GNU as.
+TEST(SectionEncoder, CoveringKeepsTheWidthOfRowStarts) {
+  SpelledEncoder encoder(amd64_v3);
+  encoder.add(leaf(0x1000, 0xff));
+  encoder.add(leaf(0x1100, 5));
+  encoder.cover([](std::uint64_t, std::uint64_t) { return true; });
+  EXPECT_EQ(sizes_of(encoder), (std::vector<std::uint32_t>{0x100, 5}));
+  EXPECT_EQ(encoder.descriptors()[0].info.fre_type(), 0U);
+}
+
+TEST(SectionEncoder, NeitherRepeatingCodeNorSignalFramesCoverPadding) {
+  SpelledEncoder encoder(amd64_v3);
+  sframe::Fde plt = leaf(0x1000, 0x10), signal = leaf(0x1020, 9);
+  plt.pc_type = PcType::Mask;
+  plt.repeat_size = 16;
+  signal.signal_frame = true;
+  encoder.add(plt);
+  encoder.add(signal);
+  encoder.add(leaf(0x1030, 5));
+  encoder.cover([](std::uint64_t, std::uint64_t) { return true; });
+  EXPECT_EQ(sizes_of(encoder), (std::vector<std::uint32_t>{0x10, 9, 5}));
+}
+
+TEST(SectionEncoder, CoveringNothing) {
+  SpelledEncoder encoder(amd64_v3);
+  encoder.cover([](std::uint64_t, std::uint64_t) { return true; });
+  EXPECT_EQ(encoder.fde_count(), 0U);
+}
+
+TEST(SectionEncoder, FunctionsWithoutRows) {
+  SpelledEncoder encoder(amd64_v3);
+  encoder.add(leaf(0x1000, 5));
+  encoder.add(leaf(0x3000, 5));
+  const std::uint64_t size = encoder.encoded_size();
+  encoder.add_without_rows(std::vector<std::uint64_t>{0x2000});
+  EXPECT_EQ(encoder.encoded_size(), size + 21);
+  const sframe::Section section = sframe::decode(encoder.encode(0x8000), 0x8000, {"test", ".sframe"});
+  ASSERT_EQ(section.fdes.size(), 3U);
+  EXPECT_EQ(section.fdes[1].start, 0x2000U);
+  EXPECT_EQ(section.fdes[1].size, 0U);
+  EXPECT_TRUE(section.fdes[1].fres.empty());
+  EXPECT_EQ(section.fdes[2].fres, section.fdes[0].fres);
 }
 
 }  // namespace

@@ -137,6 +137,16 @@ TEST(Select, MoreRowsThanADescriptorCanCount) {
   EXPECT_EQ(selected.fdes[1].size, 200000U - 65535U);
 }
 
+TEST(Select, MoreRowsThanAReaderIsToScan) {
+  SpelledFunction frames{0x1000, 1000, false, {}};
+  for (std::uint64_t i = 0; i < 600; ++i) frames.rows.push_back({i, sp_plus(i % 2 == 0 ? 8 : 16)});
+  const auto selected = select(frames, dialect_of(sframe::Abi::Amd64, {.most_rows = 256}));
+  ASSERT_EQ(selected.fdes.size(), 3U);
+  for (const sframe::Fde& fde : selected.fdes) EXPECT_LE(fde.fres.size(), 256U);
+  EXPECT_EQ(selected.fdes[2].start, 0x1200U);
+  EXPECT_EQ(selected.fdes[2].size, 1000U - 512U);
+}
+
 // Of FDEs that are too many to sort out.
 TEST(Select, HoleOfMoreThan4GiB) {
   const std::uint64_t size = 0x180000000;

@@ -184,6 +184,7 @@ ordered_json json_of(const CodeCount& count) {
 
 ordered_json json_of(const CodeCoverage& code) {
   ordered_json json = json_of(code.all);
+  json["calls_at_next_function"] = code.calls_at_next_function;
   json["sections"] = ordered_json::array();
   for (const CodeCoverage::Section& section : code.sections) {
     json["sections"].push_back({{"name", section.name}});

@@ -105,7 +105,9 @@ void CodeFile::translate() {
     const auto path = options_.cache / (id + "-" + elf::hex_digits(digest) + "-" SFRAME_GEN_VERSION ".sframe");
     if (!id.empty()) kept_section_ = KeptFile::find(path, digest);
     if (!kept_section_ || made_.open(kept_section_->content(), section_address)) {
-      section_ = sframe_gen::translate(image_.file_bytes(), name(), section_address).bytes;
+      ConvertOptions options;
+      options.format.covers_padding = false;  // walks look up the byte before a return address
+      section_ = sframe_gen::translate(image_.file_bytes(), name(), section_address, options).bytes;
       if (const sframe::ViewFault fault = made_.open(section_, section_address)) {
         why_no_rows_ = std::string("its call frame information makes no section: ") + sframe::text_of(fault.problem);
         return;
