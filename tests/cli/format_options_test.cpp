@@ -97,6 +97,7 @@ struct Target {
   const char* name;
   Version version;
   bool pc_relative_starts, undefined_ra_rows;
+  FlexibleDescriptors flexible = FlexibleDescriptors::Auto;
 };
 
 class EachTarget : public testing::TestWithParam<Target> {};
@@ -105,7 +106,7 @@ TEST_P(EachTarget, IsAFormat) {
   const Target& expected = GetParam();
   const OutputFormat chosen = format({"--for", expected.name});
   EXPECT_EQ(chosen.version, expected.version);
-  EXPECT_EQ(chosen.flexible, FlexibleDescriptors::Auto);
+  EXPECT_EQ(chosen.flexible, expected.flexible);
   if (expected.version == Version::V2) {
     EXPECT_EQ(chosen.pc_relative_starts, expected.pc_relative_starts);
   }
@@ -115,7 +116,8 @@ TEST_P(EachTarget, IsAFormat) {
 }
 
 constexpr Target targets[]{
-    {"kernel", Version::V3, true, true},           {"glibc", Version::V2, true, false},
+    {"kernel", Version::V3, true, true, FlexibleDescriptors::Always},
+    {"glibc", Version::V2, true, false},
     {"gnu-ld", Version::V3, true, true},           {"gnu-ld-2.45", Version::V2, true, false},
     {"gnu-ld-2.44", Version::V2, false, false},    {"gnu-ld-2.40", Version::V1, false, false},
     {"libsframe", Version::V3, true, true},        {"libsframe-2.44", Version::V2, false, false},
