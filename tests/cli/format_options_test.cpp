@@ -118,11 +118,16 @@ TEST_P(EachTarget, IsAFormat) {
 constexpr Target targets[]{
     {"kernel", Version::V3, true, true, FlexibleDescriptors::Always},
     {"glibc", Version::V2, true, false},
-    {"gnu-ld", Version::V3, true, true},           {"gnu-ld-2.45", Version::V2, true, false},
-    {"gnu-ld-2.44", Version::V2, false, false},    {"gnu-ld-2.40", Version::V1, false, false},
-    {"libsframe", Version::V3, true, true},        {"libsframe-2.44", Version::V2, false, false},
-    {"libsframe-2.40", Version::V1, false, false}, {"mold", Version::V3, true, true},
-    {"llvm-readelf", Version::V2, true, true},     {"java-profiler", Version::V2, false, false},
+    {"gnu-ld", Version::V3, true, true},
+    {"gnu-ld-2.45", Version::V2, true, false},
+    {"gnu-ld-2.44", Version::V2, false, false},
+    {"gnu-ld-2.40", Version::V1, false, false},
+    {"libsframe", Version::V3, true, true},
+    {"libsframe-2.44", Version::V2, false, false},
+    {"libsframe-2.40", Version::V1, false, false},
+    {"mold", Version::V3, true, true},
+    {"llvm-readelf", Version::V2, true, true},
+    {"java-profiler", Version::V2, false, false},
 };
 INSTANTIATE_TEST_SUITE_P(Readers, EachTarget, testing::ValuesIn(targets));
 
