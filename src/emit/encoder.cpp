@@ -110,10 +110,14 @@ void SectionEncoder::cover(const std::function<bool(std::uint64_t begin, std::ui
     const std::size_t end = std::min((number + 1) * piece, fdes_.size() - 1);
     for (std::size_t i = number * piece; i < end; ++i) {
       Descriptor& entry = fdes_[i];
-      const std::uint64_t code_end = entry.start + entry.size, size = fdes_[i + 1].start - entry.start;
-      if (size == entry.size || size > std::numeric_limits<std::uint32_t>::max()) continue;
+      const std::uint64_t code_end = entry.start + entry.size, next = fdes_[i + 1].start;
+      // Not over the last byte, if there are more: unwinders look up the byte before a return address, and that of
+      // glibc's makecontext is the start of a function, which nothing has called.
+      const std::uint64_t end_of_rows = next - code_end > 1 ? next - 1 : next;
+      const std::uint64_t size = end_of_rows - entry.start;
+      if (next == code_end || size > std::numeric_limits<std::uint32_t>::max()) continue;
       if (entry.info.pc_type() == sframe::PcType::Mask || entry.info.signal_frame()) continue;
-      if (is_padding(code_end, entry.start + size)) entry.size = static_cast<std::uint32_t>(size);
+      if (is_padding(code_end, next)) entry.size = static_cast<std::uint32_t>(size);
     }
   });
 }

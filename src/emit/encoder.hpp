@@ -48,7 +48,8 @@ class SectionEncoder {
   /// Adds all functions of `other`, which come after this one's.
   void append(SectionEncoder&& other);
 
-  /// Lets functions go on to where the next one starts, if `is_padding` says so of the bytes between them. Code that
+  /// Lets functions go on to the last byte before the next one, or over it if it is the only one, if `is_padding`
+  /// says so of the bytes between them. Code that
   /// repeats and signal frames stay as they are: no call ends them. The bytes of rows are the same.
   void cover(const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding);
   /// Adds functions without bytes and rows, in version 3: a reader that looks for a PC after `starts` and before the

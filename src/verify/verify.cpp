@@ -118,7 +118,7 @@ class Verifier {
     }
   }
 
-  /// Of several sections, nothing but padding may be between them. It may go on up to the next one.
+  /// Of several sections, nothing but padding may be between them. Rows may go on over it.
   bool is_code(std::uint64_t begin, std::uint64_t end, sframe::Abi abi) const {
     std::uint64_t pc = begin;
     while (pc < end) {
@@ -128,7 +128,7 @@ class Verifier {
         continue;
       }
       const auto next = image_.code_after(pc);
-      if (pc == begin || !next || *next > end || !is_padding(image_, abi, pc, *next)) return false;
+      if (pc == begin || !next || !is_padding(image_, abi, pc, *next)) return false;
       pc = *next;
     }
     return true;
@@ -175,9 +175,11 @@ class Verifier {
   /// Up to where something else is known, or after the instruction that goes on there: boundaries of bytes that are no
   /// known instruction's stand anywhere. No value: not all of it is padding.
   std::optional<std::uint64_t> end_of_padding(std::uint64_t pc, std::uint64_t row_end, sframe::Abi abi) const {
-    const std::uint64_t limit = std::min(row_end, next_described(pc));
-    const std::uint64_t boundary = std::min(limit, emulation_->boundary_after(pc));
-    const auto end = padding_end(image_, abi, pc, boundary, limit);
+    // Rows may end within the last instruction.
+    const std::uint64_t limit = std::min(next_described(pc), std::max(row_end, end_of_segment(pc)));
+    const std::uint64_t boundary = std::min({row_end, limit, emulation_->boundary_after(pc)});
+    auto end = padding_end(image_, abi, pc, boundary, limit);
+    if (end) *end = std::min(*end, row_end);
     for (std::uint64_t at = boundary; end && at < *end; at = emulation_->boundary_after(at))
       if (emulation_->knowledge_of(at) == Emulation::Knowledge::State) return std::nullopt;
     return end;
@@ -232,6 +234,14 @@ class Verifier {
     const auto holds = [&](const FdeIndex& index) { return !index.fdes_at(pc).empty(); };
     const auto found = std::find_if(indices_.begin(), indices_.end(), holds);
     return found == indices_.end() ? nullptr : &*found;
+  }
+
+  /// Where the bytes that the file has of the segment at `pc` end; 0: there is none.
+  std::uint64_t end_of_segment(std::uint64_t pc) const {
+    for (const Elf64_Phdr& segment : image_.segments())
+      if (segment.p_type == PT_LOAD && pc >= segment.p_vaddr && pc - segment.p_vaddr < segment.p_filesz)
+        return segment.p_vaddr + segment.p_filesz;
+    return 0;
   }
 
   std::uint64_t next_described(std::uint64_t pc) const {
