@@ -145,7 +145,8 @@ std::optional<std::uint64_t> padding_end(const elf::Image& image, sframe::Abi ab
 }
 
 bool is_padding(const elf::Image& image, sframe::Abi abi, std::uint64_t begin, std::uint64_t end) {
-  return padding_end(image, abi, begin, end, end).has_value();
+  constexpr std::uint64_t longest_instruction = 15;
+  return padding_end(image, abi, begin, end, end) || padding_end(image, abi, begin, end, end + longest_instruction);
 }
 
 }  // namespace sframe_gen::verify

@@ -53,7 +53,8 @@ Instruction bytes_between_instructions(std::span<const std::byte> code, std::uin
 
 /// Whether [begin, end) of the file's code holds nothing that a program would run: instructions that do nothing or
 /// trap, and zeros. A compact section's rows may go on over such PCs between functions. Decodes instructions, where
-/// what wrote the section compares with a list: the judge shares no code with the judged.
+/// what wrote the section compares with a list: the judge shares no code with the judged. The last instruction may go
+/// on after `end`, as rows end before the last byte of padding.
 bool is_padding(const elf::Image& image, sframe::Abi abi, std::uint64_t begin, std::uint64_t end);
 
 /// Where such instructions end that begin at `begin` and go on to `end` at least, and to `limit` at most. No value:

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <ranges>
 #include <stdexcept>
 #include <vector>
 
@@ -280,8 +279,8 @@ TEST(SectionEncoder, CoversPaddingButForItsLastByte) {
   // Nothing but the two sizes.
   const auto after = encoder.encode(0x2000);
   ASSERT_EQ(after.size(), before.size());
-  const auto differences = std::ranges::count_if(std::views::iota(std::size_t{0}, before.size()),
-                                                 [&](std::size_t i) { return before[i] != after[i]; });
+  int differences = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) differences += static_cast<int>(before[i] != after[i]);
   EXPECT_EQ(differences, 2);
 }
 
