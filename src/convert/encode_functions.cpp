@@ -233,7 +233,7 @@ std::vector<std::uint64_t> starts_without_function(const elf::Image& image, cons
 
 }  // namespace
 
-void cover_padding(const elf::Image& image, const CodeGaps* gaps, EncodedFunctions& all) {
+void cover_padding(const elf::Image& image, const CodeGaps* gaps, EncodedFunctions& all, std::uint64_t smallest) {
   std::vector<Range> without_rows;
   for (const NamedHole& named : all.coverage.holes) without_rows.push_back({named.hole.begin, named.hole.end});
   const RangeSet holes(std::move(without_rows));
@@ -241,6 +241,7 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, EncodedFunctio
   constexpr std::uint64_t gaps_at_a_time = 1U << 11U;
   std::atomic<std::uint64_t> looked_at = 0;
   const auto is_padding = [&](std::uint64_t begin, std::uint64_t end) {
+    if (end - begin < smallest) return false;
     if (++looked_at % gaps_at_a_time == 0) gaps->let_go();
     // Code that DWARF describes and SFrame cannot is not padding, whatever its instructions.
     const auto hole = holes.find(begin);

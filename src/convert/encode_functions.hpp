@@ -53,8 +53,9 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::F
                                   const emit::Dialect& dialect, const CodeGaps* gaps = nullptr);
 
 /// For readers that look up the return address of a call at a function's end: lets functions go on over the padding
-/// after them, if `gaps` tells what it is, and keeps PCs at the start of a segment apart from functions of others.
-void cover_padding(const elf::Image& image, const CodeGaps* gaps, EncodedFunctions& all);
+/// after them, if `gaps` tells what it is and it has at least `smallest` bytes, and keeps PCs at the start of a segment
+/// apart from functions of others.
+void cover_padding(const elf::Image& image, const CodeGaps* gaps, EncodedFunctions& all, std::uint64_t smallest = 1);
 
 /// Encodes the functions of the call frame information that `cfi_image` (often `image` itself) has, as above; throws
 /// Refused where there is nothing to say, or too much. `count_code`: as in ConvertOptions.

@@ -138,16 +138,18 @@ EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const {
   EncodedFunctions encoded{emit::SectionEncoder(dialect), coverage_of(fdes, dialect)};
   emit::Forms forms(dialect);
   const CodeGaps gaps(image_, dialect.abi->abi);
+  // One byte is what a section that covers padding leaves without a row.
+  const std::uint64_t smallest_padding = 2;
   if (dialect.compact_rows == 0) {
     for (const sframe::Fde& fde : fdes) encoded.encoder.add(emit::with_forms(fde, forms), forms);
-    if (dialect.covers_padding) cover_padding(image_, &gaps, encoded);
+    if (dialect.covers_padding) cover_padding(image_, &gaps, encoded, smallest_padding);
     return encoded;
   }
   emit::compact::RowStream rows(forms,
                                 [&](std::uint64_t begin, std::uint64_t end) { return gaps.is_padding(begin, end); });
   for (const sframe::Fde& fde : fdes) rows.add(emit::with_forms(fde, forms));
   take_compacted(emit::compact::encode(rows, dialect), encoded);
-  if (dialect.covers_padding) cover_padding(image_, &gaps, encoded);
+  if (dialect.covers_padding) cover_padding(image_, &gaps, encoded, smallest_padding);
   return encoded;
 }
 
