@@ -106,7 +106,8 @@ TEST_F(MovingNotes, LeadToTheSameUnderOtherLoadersAndTools) {
     EXPECT_NE(run("gdb -q -batch -ex run " + program).output.find("exited with code 07"), std::string::npos);
   }
   if (!has_tool("musl-gcc")) return;
-  ASSERT_EQ(run("musl-gcc -O1 -fPIE -pie -o " + program + ".musl " + (folder_ / "program_with_notes.c").string()).status, 0);
+  ASSERT_EQ(
+      run("musl-gcc -O1 -fPIE -pie -o " + program + ".musl " + (folder_ / "program_with_notes.c").string()).status, 0);
   inject(program + ".musl", folder_ / "output", fits_no_gap);
   EXPECT_EQ(run(program).status, 7);
 }
