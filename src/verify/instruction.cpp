@@ -66,9 +66,9 @@ std::size_t idle_on_s390x(Code code) {
 }
 
 struct Machine {
-  std::optional<Instruction> (*decode)(Code code, std::uint64_t address);
-  std::size_t (*idle_size)(Code code);
-  std::size_t alignment;              ///< of instructions
+  std::optional<Instruction> (*decode)(Code code, std::uint64_t address) = nullptr;
+  std::size_t (*idle_size)(Code code) = nullptr;
+  std::size_t alignment = 1;          ///< of instructions
   bool has_numbers_in_stubs = false;  ///< a symbol's number after the jump of an entry, which may begin with zeros
 };
 
