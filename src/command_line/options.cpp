@@ -34,12 +34,13 @@ po::options_description describe(std::span<const Option> table, const Words& wor
     std::string spelling(option.name);
     if (option.letter != 0) spelling += {',', option.letter};
     // A path's own extraction operator would stop at the first space.
-    const po::value_semantic* value = new po::untyped_value(true);
-    if (option.argument.repeats)
-      value = po::value<Words>();
-    else if (option.argument.kind != ArgumentKind::None)
-      value = po::value<std::string>();
-    list.add_options()(spelling.c_str(), value, "");
+    // Boost takes ownership of what describes a value.
+    const auto describe_value = [&]() -> const po::value_semantic* {
+      if (option.argument.repeats) return po::value<Words>();
+      if (option.argument.kind != ArgumentKind::None) return po::value<std::string>();
+      return new po::untyped_value(true);
+    };
+    list.add_options()(spelling.c_str(), describe_value(), "");
   }
   return list;
 }
