@@ -137,7 +137,8 @@ TEST(Async, WorksInAChildProcessThatHasNoThreads) {
     async([&] { ++done; }).get();
     std::atomic<int> calls = 0;
     parallel_for(10, 3, [&](std::size_t, std::size_t) { ++calls; });
-    std::exit(done + calls);
+    // Not by std::exit: LeakSanitizer would count what glibc keeps of the parent's threads.
+    std::_Exit(done + calls);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
