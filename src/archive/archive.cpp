@@ -153,8 +153,7 @@ class ArchiveReader {
     // Windows' libraries have a second one of another form.
     if (index_) throw Refused(origin_.file, "second symbol index, which only libraries of Windows have");
     if (!members_.empty())
-      throw MalformedInput(origin_, raw.header_offset,
-                           "the symbol index stands behind a member, where no linker looks");
+      throw MalformedInput(origin_, raw.header_offset, "the symbol index comes after a member, where no linker looks");
     const auto kind = raw.name == wide_index_name ? Index::Kind::GnuWide : Index::Kind::Gnu;
     index_ = read_index(bytes_, raw.data_offset(), raw.size, kind, origin_);
   }

@@ -99,16 +99,16 @@ class Rebuilder {
     std::vector<std::span<const std::byte>> pieces;
   };
   struct Growth {
-    std::uint64_t behind;  ///< from this offset of the old archive on
-    std::int64_t bytes;    ///< all in all
+    std::uint64_t from;  ///< this offset of the old archive on
+    std::int64_t bytes;  ///< all in all
   };
 
   std::span<const std::byte> keep(std::vector<std::byte> bytes) { return result_.made_.emplace_back(std::move(bytes)); }
 
   std::uint64_t new_offset(std::uint64_t offset) const {
-    const auto behind = std::upper_bound(growths_.begin(), growths_.end(), offset,
-                                         [](std::uint64_t o, const Growth& growth) { return o < growth.behind; });
-    return behind == growths_.begin() ? offset : offset + static_cast<std::uint64_t>(std::prev(behind)->bytes);
+    const auto after = std::upper_bound(growths_.begin(), growths_.end(), offset,
+                                        [](std::uint64_t o, const Growth& growth) { return o < growth.from; });
+    return after == growths_.begin() ? offset : offset + static_cast<std::uint64_t>(std::prev(after)->bytes);
   }
 
   void append(std::span<const std::byte> piece) {

@@ -289,7 +289,7 @@ void check_no_gap_before_section_headers(const Image& image) {
   }
   const std::uint64_t rest = image.file_bytes().size() - std::min<std::uint64_t>(image.file_bytes().size(), end);
   if (rest > moved && rest - moved > most_undescribed)
-    throw Refused(image.name(), hex(rest - moved) + " bytes behind " + hex(end) + " that no header describes");
+    throw Refused(image.name(), hex(rest - moved) + " bytes after " + hex(end) + " that no header describes");
 }
 
 bool is_loader_name(std::string_view name) {

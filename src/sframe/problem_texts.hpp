@@ -99,12 +99,12 @@ inline constexpr std::array problem_texts{
                 "{what} control word {x} has the reserved bit set"},
     ProblemText{Problem::StrayRegister, "a row's control word names a register, but is not based on one",
                 "{what} control word {x} names a register, but is not based on one"},
-    ProblemText{Problem::NoOffsetWord, "a row's control word has no offset word behind it",
-                "{what} control word {x} has no offset word behind it"},
+    ProblemText{Problem::NoOffsetWord, "a row's control word has no offset word after it",
+                "{what} control word {x} has no offset word after it"},
     ProblemText{Problem::NoCfaRegister, "a flexible row's CFA has no base register",
                 "CFA rule of a flexible row has no base register"},
-    ProblemText{Problem::WordsLeftOver, "a flexible row has data words behind its rules",
-                "{data word} left over behind the rules of a flexible row"},
+    ProblemText{Problem::WordsLeftOver, "a flexible row has data words after its rules",
+                "{data word} left over after the rules of a flexible row"},
     ProblemText{Problem::EndsInPadding, "a flexible row ends in a padding word", "flexible row ends in a padding word"},
 };
 

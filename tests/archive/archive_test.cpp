@@ -189,7 +189,7 @@ TEST(MalformedArchive, Indexes) {
   EXPECT_EQ(failure_of(regular + member("/SYM64/", big_endian(~0ULL, 8)) + object),
             "x.a: archive+0x44: the index says it has 18446744073709551615 symbols, but is too short for them");
   EXPECT_EQ(failure_of(regular + object + member("/", index_data({8}, "f\0"s))),
-            "x.a: archive+0x48: the symbol index stands behind a member, where no linker looks");
+            "x.a: archive+0x48: the symbol index comes after a member, where no linker looks");
 }
 
 TEST(RefusedArchive, OfOtherSystems) {

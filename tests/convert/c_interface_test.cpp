@@ -91,8 +91,8 @@ TEST_F(CInterface, SaysWhatIsWrong) {
     change(options);
     return sframe_gen_convert(plain_program.c_str(), path("x").c_str(), &options, nullptr);
   };
-  EXPECT_EQ(status_with([](auto& options) { options.reader = "nobody"; }), SFRAME_GEN_WRONG_ARGUMENT);
-  EXPECT_STREQ(sframe_gen_message(), "nobody is not a known reader");
+  EXPECT_EQ(status_with([](auto& options) { options.reader = "nosuch"; }), SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_STREQ(sframe_gen_message(), "nosuch is not a known reader");
   EXPECT_EQ(status_with([](auto& options) { options.sframe_version = 4; }), SFRAME_GEN_WRONG_ARGUMENT);
   EXPECT_EQ(status_with([](auto& options) { options.compact_rows = 65; }), SFRAME_GEN_WRONG_ARGUMENT);
   EXPECT_EQ(status_with([](auto& options) { options.flags = 1U << 31U; }), SFRAME_GEN_WRONG_ARGUMENT);

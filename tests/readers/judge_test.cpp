@@ -110,7 +110,7 @@ constexpr Case cases[]{
      "section when "
      "it comes there"},
     {"WordsLeftOver", "", 0x78, "00", "kernel", refuses,
-     "row 2 of descriptor 3: 1 data word left over behind the rules of a flexible row (.sframe+0x79); kernel drops the "
+     "row 2 of descriptor 3: 1 data word left over after the rules of a flexible row (.sframe+0x79); kernel drops the "
      "whole section "
      "when it comes there"},
     {"OtherRows", "", 0xc, "0b", "kernel", accepts, ""},

@@ -72,13 +72,13 @@ constexpr Case row_cases[]{
     {"ControlNamesRegister", 0x71, "38", "+0x71: CFA control word 0x38 names a register, but is not based on one"},
     {"CfaFromCfa", 0x71, "02", "+0x71: CFA rule of a flexible row has no base register"},
     {"CfaPadding", 0x71, "00", "+0x71: CFA rule of a flexible row has no base register"},
-    {"CfaWithoutOffset", 0x70, "02", "+0x71: CFA control word 0x39 has no offset word behind it"},
-    {"RaWithoutOffset", 0x7b, "06", "+0x7e: RA control word 0x2 has no offset word behind it"},
-    {"FpWithoutOffset", 0x7b, "0a", "+0x80: FP control word 0x2 has no offset word behind it"},
+    {"CfaWithoutOffset", 0x70, "02", "+0x71: CFA control word 0x39 has no offset word after it"},
+    {"RaWithoutOffset", 0x7b, "06", "+0x7e: RA control word 0x2 has no offset word after it"},
+    {"FpWithoutOffset", 0x7b, "0a", "+0x80: FP control word 0x2 has no offset word after it"},
     {"PaddingAtEnd", 0x74, "06", "+0x77: flexible row ends in a padding word"},
     // GNU as writes this for .cfi_restore of a register that was saved in another one.
-    {"FpPaddingWithOffset", 0x78, "00", "+0x79: 1 data word left over behind the rules of a flexible row"},
-    {"WordsLeftOver", 0x7b, "0e", "+0x82: 1 data word left over behind the rules of a flexible row"},
+    {"FpPaddingWithOffset", 0x78, "00", "+0x79: 1 data word left over after the rules of a flexible row"},
+    {"WordsLeftOver", 0x7b, "0e", "+0x82: 1 data word left over after the rules of a flexible row"},
     {"WordsCut", 0x83, "4c", "+0x84: control word needs 4 bytes, but only 0 are left"},
     {"StrayPadding", 0x86, "01", "+0x86: byte 0x1 belongs to neither the function index nor the rows"},
 };
@@ -173,7 +173,7 @@ constexpr Case v3_cases[]{
     {"FourWords", 0x42, "09", "+0x43: row has 4 data words, but a default descriptor has 1 to 3"},
     {"ControlReserved", 0x53, "00 fd", "+0x53: CFA control word 0xfd has the reserved bit set"},
     {"PaddingAtEnd", 0x52, "26", "+0x57: flexible row ends in a padding word"},
-    {"FpPadding", 0x59, "00 00", "+0x5b: 1 data word left over behind the rules of a flexible row"},
+    {"FpPadding", 0x59, "00 00", "+0x5b: 1 data word left over after the rules of a flexible row"},
 };
 
 constexpr struct {

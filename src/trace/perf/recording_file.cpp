@@ -228,7 +228,7 @@ void RecordingFile::add_records(std::span<const std::byte> bytes, std::uint64_t 
     if (head.size > bytes.size()) break;
     const auto whole = bytes.first(head.size);
     bytes = bytes.subspan(head.size);
-    std::uint64_t behind = 0;
+    std::uint64_t size_of_more = 0;
     if (head.type < first_of_perf) {
       add_record({.type = head.type, .flags = head.flags, .body = whole.subspan(record_header_size), .offset = offset});
     } else if (is_in_file) {
@@ -237,14 +237,14 @@ void RecordingFile::add_records(std::span<const std::byte> bytes, std::uint64_t 
       } else if (is_pipe_) {
         take_from_pipe(head.type, whole);
       }
-      behind = size_after(head.type, whole, endian_);
+      size_of_more = size_after(head.type, whole, endian_);
     }
-    if (behind > bytes.size()) {
+    if (size_of_more > bytes.size()) {
       is_cut_ = true;
       return;
     }
-    bytes = bytes.subspan(behind);
-    if (is_in_file) offset += head.size + behind;
+    bytes = bytes.subspan(size_of_more);
+    if (is_in_file) offset += head.size + size_of_more;
   }
   if (is_in_file) {
     is_cut_ = is_cut_ || !bytes.empty();
