@@ -276,8 +276,7 @@ struct RelativeNote {
 constexpr std::array relative_notes{RelativeNote{"Crashpad", 0x4f464e49, 1},
                                     RelativeNote{"mozannotation", 0x415a4f4d, 2}};
 
-/// Whether the bytes are one text, with or without zeros after it: so no number of them is a place in the file. The
-/// build-id of Mozilla's toolkit is one ("mzbldid").
+/// Whether the bytes are one text, with or without zeros after it: so no number of them is a place in the file.
 bool is_text(std::span<const std::byte> bytes) {
   constexpr std::size_t shortest = 8;  // as long as an address
   const auto is_printable = [](std::byte byte) { return byte >= std::byte{' '} && byte <= std::byte{'~'}; };
@@ -320,7 +319,8 @@ std::string Movability::why_note_stays(const Section& section, Group& group) con
   for (const Note& note : notes) {
     if (note.owner == "GNU" && note.type == NT_GNU_BUILD_ID) group.has_build_id = true;
     const bool is_independent = std::ranges::find(position_independent, note.owner) != position_independent.end();
-    if (is_independent || is_text(note.descriptor)) continue;
+    // The build-id of Mozilla's toolkit is a text.
+    if (is_independent || (note.owner == "mzbldid" && is_text(note.descriptor))) continue;
     const std::uint64_t offset = offset_of(*image_, note.descriptor);
     if (!is_relative(note, section.header.sh_addr + (offset - section.header.sh_offset), *image_))
       return located(section) + " cannot move: its owner \"" + note.owner + "\" may depend on its place";
