@@ -231,21 +231,24 @@ std::vector<std::uint64_t> starts_without_function(const elf::Image& image, cons
   return starts;
 }
 
+/// Code that DWARF describes and SFrame cannot.
+RangeSet holes_of(const Coverage& coverage) {
+  std::vector<Range> holes;
+  for (const NamedHole& named : coverage.holes) holes.push_back({named.hole.begin, named.hole.end});
+  return RangeSet(std::move(holes));
+}
+
 }  // namespace
 
-void cover_padding(const elf::Image& image, const CodeGaps* gaps, EncodedFunctions& all, std::uint64_t smallest) {
-  std::vector<Range> without_rows;
-  for (const NamedHole& named : all.coverage.holes) without_rows.push_back({named.hole.begin, named.hole.end});
-  const RangeSet holes(std::move(without_rows));
+void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet& code, std::uint64_t smallest,
+                   EncodedFunctions& all) {
   // All code is looked at, and would count as memory.
   constexpr std::uint64_t gaps_at_a_time = 1U << 11U;
   std::atomic<std::uint64_t> looked_at = 0;
   const auto is_padding = [&](std::uint64_t begin, std::uint64_t end) {
     if (end - begin < smallest) return false;
     if (++looked_at % gaps_at_a_time == 0) gaps->let_go();
-    // Code that DWARF describes and SFrame cannot is not padding, whatever its instructions.
-    const auto hole = holes.find(begin);
-    return (hole == holes.end() || hole->begin >= end) && gaps->is_padding(begin, end);
+    return !code.overlaps({begin, end}) && gaps->is_padding(begin, end);
   };
   if (gaps != nullptr) all.encoder.cover(is_padding);
   if (!all.encoder.splits_descriptor()) return;
@@ -278,7 +281,7 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSo
       encoded.coverage.code = code_coverage(image, source, stubs, encoded.coverage.holes);
       if (gaps) encoded.coverage.code->calls_at_next_function = calls_at_next_function(encoded.encoder, *gaps);
     }
-    if (covers) cover_padding(image, gaps ? &*gaps : nullptr, encoded);
+    if (covers) cover_padding(image, gaps ? &*gaps : nullptr, holes_of(encoded.coverage), 1, encoded);
     return encoded;
   } catch (const std::length_error& too_much) {
     throw Refused(image.name(), too_much.what());

@@ -54,8 +54,9 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::F
 
 /// For readers that look up the return address of a call at a function's end: lets functions go on over the padding
 /// after them, if `gaps` tells what it is and it has at least `smallest` bytes, and keeps PCs at the start of a segment
-/// apart from functions of others.
-void cover_padding(const elf::Image& image, const CodeGaps* gaps, EncodedFunctions& all, std::uint64_t smallest = 1);
+/// apart from functions of others. PCs of `code` are no padding, whatever their instructions.
+void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet& code, std::uint64_t smallest,
+                   EncodedFunctions& all);
 
 /// Encodes the functions of the call frame information that `cfi_image` (often `image` itself) has, as above; throws
 /// Refused where there is nothing to say, or too much. `count_code`: as in ConvertOptions.

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "elf/kernel_image.hpp"
+#include "elf/symbol_names.hpp"
 #include "support/endian.hpp"
 #include "support/mapped_file.hpp"
 
@@ -86,12 +87,15 @@ std::size_t padding_before(Bytes code, sframe::Abi abi, bool zeros_are_padding) 
   std::size_t padding = 0;
   while (padding < code.size()) {
     const Bytes rest = code.subspan(padding);
-    const std::size_t size = at(rest, 0) == 0 ? std::size_t{zeros_are_padding} : machine.filler(rest);
+    // Zeros count in whole instructions' places: AArch64's `b .` and `ldr x0, [x0]` begin with some.
+    const Bytes place = rest.first(std::min(rest.size(), machine.alignment));
+    const bool is_zero = std::ranges::all_of(place, [](std::byte byte) { return byte == std::byte{0}; });
+    const bool may_be_filled_in = !zeros_are_padding && at(rest, 0) == 0;
+    const std::size_t size = may_be_filled_in ? 0 : is_zero ? place.size() : machine.filler(rest);
     if (size == 0) break;
     padding += size;
   }
-  // The instruction that is not padding may begin with zeros.
-  return padding == code.size() ? padding : padding - padding % machine.alignment;
+  return padding;
 }
 
 // In an object, zeros may be what a relocation fills in.
@@ -117,6 +121,7 @@ CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi)
         {&section, segment, image.is_code(section) && (image.is_object() || segment != segments.size())});
   }
   std::ranges::sort(sections, {}, [](const Loaded& loaded) { return loaded.section->header.sh_addr; });
+  function_starts_ = elf::function_starts(image);
 
   // A linker moves an object's sections one by one, and a kernel frees those that it starts with.
   const bool sections_stay_together = !image.is_object() && !elf::is_kernel(image);
@@ -142,6 +147,9 @@ bool CodeGaps::is_padding(std::uint64_t begin, std::uint64_t end) const {
   if (after == code_.begin()) return false;
   const Code& code = *std::prev(after);
   if (end < begin || end >= code.end) return false;
+  // A function may consist of instructions that do nothing, and go on to the next one.
+  const auto function = std::ranges::lower_bound(function_starts_, begin);
+  if (function != function_starts_.end() && *function < end) return false;
   const Bytes gap = code.bytes.subspan(begin - code.begin, end - begin);
   return padding_before(gap, abi_, zeros_are_padding_) == gap.size();
 }

@@ -25,7 +25,8 @@ class CodeGaps {
  public:
   CodeGaps(const elf::Image& image, sframe::Abi abi);
 
-  /// Returns whether [begin, end), which belongs to no function, is padding, or empty, with code on both sides.
+  /// Returns whether [begin, end), which belongs to no FDE, is padding, or empty, with code on both sides. Where a
+  /// symbol or the entry point says that a function starts, there is none.
   bool is_padding(std::uint64_t begin, std::uint64_t end) const;
 
   /// Returns whether the code before `end` ends in a call.
@@ -39,8 +40,9 @@ class CodeGaps {
     std::uint64_t begin, end;  ///< virtual addresses
     std::span<const std::byte> bytes;
   };
-  const MappedFile* file_;  ///< null for bytes in memory
-  std::vector<Code> code_;  ///< ascending
+  const MappedFile* file_;                      ///< null for bytes in memory
+  std::vector<Code> code_;                      ///< ascending
+  std::vector<std::uint64_t> function_starts_;  ///< ascending
   sframe::Abi abi_;
   bool zeros_are_padding_;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cfi/frame_source.hpp"
 #include "convert/padding.hpp"
 #include "emit/compact/encode.hpp"
 #include "emit/represent.hpp"
@@ -126,6 +127,21 @@ Coverage coverage_of(const std::vector<sframe::Fde>& fdes, const emit::Dialect& 
   return coverage;
 }
 
+/// One byte is what a section that covers padding leaves without a row.
+constexpr std::uint64_t smallest_padding = 2;
+
+/// The PCs that the file's CFI describes: these are no padding, whatever their instructions, though the section may
+/// have no row for them. No value: an FDE cannot be read, and what looks like padding may be code of its function.
+std::optional<RangeSet> described_by_cfi(const elf::Image& image) {
+  try {
+    const cfi::FrameSource source(image, image);
+    if (source.dropped().unreadable != 0) return std::nullopt;
+    return source.described();
+  } catch (const MalformedInput&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 Reencoding::Reencoding(const elf::Image& image) : image_(image) {
@@ -138,18 +154,22 @@ EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const {
   EncodedFunctions encoded{emit::SectionEncoder(dialect), coverage_of(fdes, dialect)};
   emit::Forms forms(dialect);
   const CodeGaps gaps(image_, dialect.abi->abi);
-  // One byte is what a section that covers padding leaves without a row.
-  const std::uint64_t smallest_padding = 2;
+  const std::optional<RangeSet> described = described_by_cfi(image_);
+  const auto cover = [&] {
+    if (dialect.covers_padding)
+      cover_padding(image_, described ? &gaps : nullptr, described.value_or(RangeSet()), smallest_padding, encoded);
+  };
   if (dialect.compact_rows == 0) {
     for (const sframe::Fde& fde : fdes) encoded.encoder.add(emit::with_forms(fde, forms), forms);
-    if (dialect.covers_padding) cover_padding(image_, &gaps, encoded, smallest_padding);
+    cover();
     return encoded;
   }
-  emit::compact::RowStream rows(forms,
-                                [&](std::uint64_t begin, std::uint64_t end) { return gaps.is_padding(begin, end); });
+  emit::compact::RowStream rows(forms, [&](std::uint64_t begin, std::uint64_t end) {
+    return described && !described->overlaps({begin, end}) && gaps.is_padding(begin, end);
+  });
   for (const sframe::Fde& fde : fdes) rows.add(emit::with_forms(fde, forms));
   take_compacted(emit::compact::encode(rows, dialect), encoded);
-  if (dialect.covers_padding) cover_padding(image_, &gaps, encoded, smallest_padding);
+  cover();
   return encoded;
 }
 

@@ -29,6 +29,12 @@ bool is_mark(std::string_view name) {
   return (name.starts_with("$x") || name.starts_with("$d")) && (name.size() == 2 || name[2] == '.');
 }
 
+/// What an object's symbols count from.
+std::uint64_t section_address_of(const Image& image, const Elf64_Sym& symbol) {
+  if (!image.is_object() || symbol.st_shndx >= image.sections().size()) return 0;
+  return image.sections()[symbol.st_shndx].header.sh_addr;
+}
+
 const Section* symbol_section(const Image& image) {
   for (const std::uint32_t type : {std::uint32_t{SHT_SYMTAB}, std::uint32_t{SHT_DYNSYM}}) {
     for (const Section& section : image.sections()) {
@@ -39,6 +45,23 @@ const Section* symbol_section(const Image& image) {
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> function_starts(const Image& image) {
+  std::vector<std::uint64_t> starts;
+  if (image.header().e_entry != 0) starts.push_back(image.header().e_entry);
+  for (const Section& table : image.sections()) {
+    if (table.header.sh_type != SHT_SYMTAB && table.header.sh_type != SHT_DYNSYM) continue;
+    const auto records = image.bytes_of(table);
+    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= records.size(); at += sizeof(Elf64_Sym)) {
+      const Elf64_Sym symbol = load_symbol(records.subspan(at), image.endian());
+      const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+      if (symbol.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC)) continue;
+      starts.push_back(symbol.st_value + section_address_of(image, symbol));
+    }
+  }
+  std::ranges::sort(starts);
+  return starts;
+}
 
 SymbolNames::SymbolNames(const Image& image) : budget_(image.file_bytes().size()) {
   try {
@@ -58,10 +81,7 @@ void SymbolNames::read(const Image& image) {
   for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= records.size(); at += sizeof(Elf64_Sym)) {
     const Elf64_Sym symbol = load_symbol(records.subspan(at), image.endian());
     const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-    std::uint64_t value = symbol.st_value;
-    // An object's symbols count from their sections.
-    if (image.is_object() && symbol.st_shndx < image.sections().size())
-      value += image.sections()[symbol.st_shndx].header.sh_addr;
+    const std::uint64_t value = symbol.st_value + section_address_of(image, symbol);
     const bool function =
         (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && symbol.st_shndx != SHN_UNDEF;
     constexpr std::uint64_t mark_size = 3;

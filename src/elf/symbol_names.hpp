@@ -12,6 +12,9 @@
 
 namespace sframe_gen::elf {
 
+/// Returns the addresses of the entry point and of all function symbols, ascending. A damaged table has none.
+std::vector<std::uint64_t> function_starts(const Image& image);
+
 /// Function names for reports, from .symtab or else .dynsym. A damaged table gives no names rather than an error:
 /// nothing but the report's wording depends on it. For the same reason a table gives no more names once those it gave
 /// are together longer than its NameBudget.

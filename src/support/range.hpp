@@ -33,6 +33,12 @@ class RangeSet {
   /// The first range that ends after `number`, whether it contains it or not.
   std::vector<Range>::const_iterator find(std::uint64_t number) const;
 
+  /// Whether one of its ranges shares a number with `range`.
+  bool overlaps(const Range& range) const {
+    const auto first = find(range.begin);
+    return !range.empty() && first != ranges_.end() && first->begin < range.end;
+  }
+
   RangeSet without(const RangeSet& other) const;
 
  private:

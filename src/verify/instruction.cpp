@@ -135,8 +135,11 @@ std::optional<std::uint64_t> padding_end(const elf::Image& image, sframe::Abi ab
   const Machine machine = machine_of(abi);
   std::uint64_t at = begin;
   while (at < end) {
+    if (code.empty()) return std::nullopt;
     std::size_t size = machine.idle_size(code);
-    if (size == 0 && code[0] == std::byte{0}) size = 1;
+    // A part of a zero instruction may be all that is left before something else.
+    const Code place = code.first(std::min(code.size(), machine.alignment));
+    if (size == 0 && std::ranges::count(place, std::byte{0}) == std::ssize(place)) size = place.size();
     if (size == 0 || size > code.size()) return std::nullopt;
     code = code.subspan(size);
     at += size;

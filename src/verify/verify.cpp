@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "elf/symbol_names.hpp"
 #include "object/sframe_sections.hpp"
 #include "sframe/format.hpp"
 #include "sframe/lookup.hpp"
@@ -37,7 +38,8 @@ using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
 
 class Verifier {
  public:
-  Verifier(const elf::Image& image, const elf::Image& cfi_image) : image_(image) {
+  Verifier(const elf::Image& image, const elf::Image& cfi_image)
+      : image_(image), function_starts_(elf::function_starts(image)) {
     load(image);
     if (&cfi_image != &image) load(cfi_image);
     if (sessions_.empty()) throw Refused(image.name(), "no call frame information to verify .sframe against");
@@ -180,6 +182,9 @@ class Verifier {
     const std::uint64_t boundary = std::min({row_end, limit, emulation_->boundary_after(pc)});
     auto end = padding_end(image_, abi, pc, boundary, limit);
     if (end) *end = std::min(*end, row_end);
+    // Whatever its instructions, a function that has a symbol is run.
+    const auto function = std::ranges::lower_bound(function_starts_, pc);
+    if (end && function != function_starts_.end() && *function < *end) return std::nullopt;
     for (std::uint64_t at = boundary; end && at < *end; at = emulation_->boundary_after(at))
       if (emulation_->knowledge_of(at) == Emulation::Knowledge::State) return std::nullopt;
     return end;
@@ -266,6 +271,7 @@ class Verifier {
   std::vector<cfi::LoadedSection> sections_;
   std::vector<DwarfSession> sessions_;
   std::vector<FdeIndex> indices_;
+  std::vector<std::uint64_t> function_starts_;  ///< ascending
   StackPointerProofs proofs_;
   std::optional<Emulation> emulation_;
   Verification result_;

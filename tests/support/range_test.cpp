@@ -20,6 +20,11 @@ TEST(Range, KnowsWhatIsInIt) {
   EXPECT_FALSE(range.contains({9, 20}));
   EXPECT_TRUE(range.overlaps({19, 30}));
   EXPECT_FALSE(range.overlaps({20, 30}));
+
+  const RangeSet set({{10, 20}, {30, 40}});
+  EXPECT_TRUE(set.overlaps({19, 30}));
+  EXPECT_FALSE(set.overlaps({20, 30}));
+  EXPECT_FALSE(set.overlaps({15, 15}));
 }
 
 TEST(Range, HasNoSizeIfItEndsBeforeItBegins) {
