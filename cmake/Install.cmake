@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(SFRAME_GEN_ZSH_COMPLETIONS share/zsh/site-functions CACHE STRING "Folder for zsh's completions below the prefix")
+set(SFRAME_GEN_ZSH_COMPLETIONS share/zsh/site-functions CACHE STRING "Directory for zsh's completions under the prefix")
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/sframe_gen)
 set(package_work ${CMAKE_CURRENT_BINARY_DIR}/package)
 

@@ -33,7 +33,7 @@ std::vector<std::byte> index_bytes(const Index& index, std::span<const std::uint
       writer.u64(offset);
       continue;
     }
-    // A wider index would move every member once more; who has such an archive can make one with ranlib first.
+    // Widening the index would move every member again. ranlib makes a 64-bit index first.
     if (offset > std::numeric_limits<std::uint32_t>::max())
       throw Refused(file, "would grow beyond 4 GiB, which the 32-bit offsets of its symbol index cannot address");
     writer.u32(static_cast<std::uint32_t>(offset));

@@ -50,8 +50,8 @@ std::atomic<const char*>* take_slot(const char* path) {
   return nullptr;
 }
 
-/// How many threads are about to make a file, and whether the program is about to end. Each side sets its own before it
-/// reads the other's.
+/// The number of threads that are making a file, and whether the program is about to end. Each side sets its own flag
+/// before it reads the other's.
 std::atomic<int> making{0};
 std::atomic<bool> is_ending{false};
 

@@ -37,7 +37,7 @@ TEST(AddressSpace, FindsMappings) {
   EXPECT_EQ(space.location_of(100)->opened.why_not, "is not there");
 }
 
-TEST(AddressSpace, TheLaterMappingHolds) {
+TEST(AddressSpace, LaterMappingReplacesEarlierOne) {
   trace::AddressSpace space({mapping(100, 200, 0, "a"), mapping(200, 300, 0, "b"), mapping(150, 250, 7, "c")}, no_file);
   EXPECT_EQ(at(space, 149), "a+49");
   EXPECT_EQ(at(space, 150), "c+7");

@@ -45,7 +45,7 @@ struct Claim {
 /// addresses, which are zero; empty where that is nothing but memory.
 Range file_bytes_under(const Image& image, const Section& section);
 
-/// Who uses which byte of the input file, which must outlive it.
+/// Tracks the owner of each byte of the input file. The input must outlive this.
 ///
 /// A PT_LOAD that covers the ELF header or the program headers claims nothing: what it holds are sections. All other
 /// PT_LOADs claim their bytes. A PT_GNU_SFRAME claims nothing, since it will be rewritten, and PT_GNU_RELRO nothing,

@@ -22,7 +22,7 @@ long ask_ptrace(__ptrace_request request, int thread, std::uintptr_t address, st
 /// Of a thread that stands still. None: it is of another machine than this program.
 std::optional<unwind::Registers> registers_of(int thread);
 
-/// Of a thread that stands still because a signal has come: what the signal says of itself.
+/// Returns the siginfo of a thread that a signal has stopped.
 std::optional<siginfo_t> signal_of(int thread);
 
 /// Why there is nothing to walk.
