@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -38,6 +39,28 @@ struct ConvertOptions {
   bool count_code = false;    ///< fill Coverage::code: which code no CFI describes
 };
 
+/// Where the new section goes.
+enum class SectionPlan : std::uint8_t {
+  Replace,  ///< over the one that is there
+  Gap,      ///< after a read-only PT_LOAD's last byte, before the next PT_LOAD: where ld would put it
+  Head,     ///< after the program headers of TablePlan::Below
+  Tail,     ///< in a PT_LOAD of its own above all others
+};
+
+/// Where the new program headers go. The table grows at the file offset where it is, but for `Moved`.
+enum class TablePlan : std::uint8_t {
+  Free,           ///< PT_NULL entries, or zero bytes after the table
+  Notes,          ///< .interp and notes make room
+  DynamicTables,  ///< .gnu.hash, .dynsym, … make room as well, and .dynamic says where they went
+  Below,          ///< new pages below those of a program at fixed addresses: all that is there stays in memory
+  Moved,          ///< after the section, in the PT_LOAD of SectionPlan::Tail: strip and its like break such a file
+};
+
+/// Returns the short names of docs/design.md, which reports have: "replaced", "S1", "S2", "S3".
+std::string_view name_of(SectionPlan plan);
+/// "T0" to "T4".
+std::string_view name_of(TablePlan plan);
+
 /// A plan that was considered for the rewrite of a linked file.
 struct TriedPlan {
   std::string plan;     ///< "S2+T1"
@@ -59,9 +82,10 @@ struct Observer {
 /// A program or library, with a section in a place that was planned.
 struct Linked {
   Coverage coverage;
-  std::uint64_t section_address = 0;      ///< virtual
-  std::uint64_t section_size = 0;         ///< bytes
-  std::string section_plan, table_plan;   ///< "S2", "T1": docs/design.md
+  std::uint64_t section_address = 0;  ///< virtual
+  std::uint64_t section_size = 0;     ///< bytes
+  SectionPlan section_plan = SectionPlan::Gap;
+  TablePlan table_plan = TablePlan::Free;
   std::vector<std::string> moved;         ///< names of the sections that made room for program headers
   bool build_id_left_first_page = false;  ///< where older kernels look for it
   std::int64_t growth = 0;                ///< bytes of the file

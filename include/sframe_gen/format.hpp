@@ -32,10 +32,6 @@ std::string_view name_of(Abi abi);
 
 }  // namespace sframe_gen::sframe
 
-namespace sframe_gen::readers {
-struct Rules;
-}
-
 namespace sframe_gen {
 
 /// Byte order of a file, which need not be the host's.
@@ -73,12 +69,12 @@ struct OutputFormat {
 /// claim more than 4 rows a byte, which readers that guard against such claims refuse.
 inline constexpr std::uint32_t most_compact_rows = 64;
 
-/// A reader, and what it takes. No version of the format serves all readers.
+/// A reader, and the format that it accepts. No version of the format serves all readers. check_readers() knows more
+/// about each.
 struct ReaderTarget {
   std::string_view name;  ///< "glibc"
   std::string_view meaning;
   OutputFormat format;
-  const readers::Rules* rules;  ///< what check_readers() asks
 };
 
 /// All that are known, as `--for` and `--check` of the program name them.

@@ -13,7 +13,8 @@ SFRAME_GEN_BEGIN_CXX
 /// thrown and no lock taken, so all of this may run in a signal handler.
 namespace sframe_gen::sframe {
 
-struct AbiTraits;
+/// What a header comes to; not part of the interface.
+struct SectionFields;
 
 /// What a section says of a PC.
 struct Lookup {
@@ -108,30 +109,6 @@ struct PageSlot {
   std::uint32_t opaque[4]{};
 };
 
-namespace detail {
-
-/// What a header comes to. Pointers into the section.
-struct SectionFields {
-  const std::byte* index = nullptr;
-  const std::byte* rows = nullptr;
-  std::uint64_t rows_size = 0;     ///< bytes
-  std::uint64_t starts_from = 0;   ///< address that the first function's start counts from
-  std::uint64_t start_stride = 0;  ///< bytes from one function's such address to the next one's
-  const AbiTraits* abi = nullptr;
-  std::uint32_t count = 0;      ///< functions
-  std::uint32_t row_count = 0;  ///< as the header says
-  Version version = Version::V3;
-  Endian endian = Endian::Little;
-  std::uint8_t flags = 0;
-
-  std::uint8_t page_shift = 0;      ///< pages have 1 << this bytes
-  const PageSlot* pages = nullptr;  ///< null: there is no table
-  std::uint64_t pages_begin = 0;    ///< address
-  std::uint64_t pages_size = 0;     ///< bytes of code
-};
-
-}  // namespace detail
-
 /// A section in place, at any alignment. The bytes must outlive the view and its copies. Threads may share it.
 class SectionView {
  public:
@@ -166,15 +143,18 @@ class SectionView {
   /// as sorted a scan more.
   Lookup lookup_stretch(std::uint64_t pc, std::uint64_t& end) const noexcept;
 
-  bool is_open() const noexcept { return fields_.abi != nullptr; }
-  Version version() const noexcept { return fields_.version; }
+  bool is_open() const noexcept { return is_open_; }
+  Version version() const noexcept;
   Abi abi() const noexcept;  ///< AMD64 if nothing is open
-  Endian endian() const noexcept { return fields_.endian; }
-  std::uint8_t flags() const noexcept { return fields_.flags; }
-  std::uint32_t function_count() const noexcept { return fields_.count; }
+  Endian endian() const noexcept;
+  std::uint8_t flags() const noexcept;
+  std::uint32_t function_count() const noexcept;
 
  private:
-  detail::SectionFields fields_;
+  const SectionFields& fields() const noexcept;
+
+  alignas(8) std::byte fields_[88]{};  ///< SectionFields, if it is open
+  bool is_open_ = false;
 };
 
 }  // namespace sframe_gen::sframe

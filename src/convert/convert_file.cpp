@@ -188,8 +188,8 @@ Linked outcome_of(Coverage coverage, const elf::Layout& layout) {
   linked.coverage = std::move(coverage);
   linked.section_address = layout.section_address;
   linked.section_size = layout.section_size;
-  linked.section_plan = elf::short_name(layout.section_plan);
-  linked.table_plan = elf::short_name(layout.table_plan);
+  linked.section_plan = layout.section_plan;
+  linked.table_plan = layout.table_plan;
   linked.moved = layout.moved_sections;
   linked.build_id_left_first_page = layout.build_id_left_first_page;
   return linked;

@@ -245,30 +245,50 @@ constexpr OutputFormat by_kernel(OutputFormat format) {
 constexpr OutputFormat version_2_44 = by_libsframe(version_2_from_section);
 constexpr OutputFormat version_1 = by_libsframe({.version = Version::V1});
 
-constexpr std::array targets{
-    ReaderTarget{"kernel", "Linux, for the stacks of programs: only SFrame 3", by_kernel(version_3),
-                 &readers::kernel_rules},
-    // It counts a row without words as no row, and starts the whole trace over from the DWARF.
-    ReaderTarget{"glibc", "backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame",
-                 version_2_without_undefined, &readers::glibc_rules},
-    ReaderTarget{"gnu-ld", "linker of binutils 2.46 and later: SFrame 3", by_linker(version_3), &readers::gnu_ld_rules},
-    // No binutils before 2.46 wrote or knew rows without words.
-    ReaderTarget{"gnu-ld-2.45", "linker of binutils 2.45: SFrame 2 without rows for the outermost frame",
-                 by_linker(version_2_without_undefined), &readers::gnu_ld_2_45_rules},
-    ReaderTarget{"gnu-ld-2.44",
-                 "linker of binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section",
-                 by_linker(version_2_44), &readers::gnu_ld_2_44_rules},
-    ReaderTarget{"gnu-ld-2.40", "linker of binutils 2.40: SFrame 1", by_linker(version_1), &readers::gnu_ld_2_40_rules},
-    ReaderTarget{"libsframe", "library of binutils 2.46 and later, and so readelf and objdump: SFrame 3, also 2",
-                 by_libsframe(version_3), &readers::libsframe_rules},
-    ReaderTarget{"libsframe-2.44", "the same of binutils 2.41 to 2.44: SFrame 2 before its errata", version_2_44,
-                 &readers::libsframe_2_44_rules},
-    ReaderTarget{"libsframe-2.40", "the same of binutils 2.40: SFrame 1", version_1, &readers::libsframe_2_40_rules},
-    ReaderTarget{"mold", "mold 2.42 and later: SFrame 3", version_3, &readers::mold_rules},
-    ReaderTarget{"llvm-readelf", "LLVM 22: SFrame 2", {.version = Version::V2}, &readers::llvm_readelf_rules},
-    ReaderTarget{"java-profiler", "DataDog's Java profiler: SFrame 2, starts relative to the section",
-                 version_2_from_section, &readers::java_profiler_rules},
+/// A reader as others see it, and what it does not accept.
+struct KnownReader {
+  ReaderTarget target;
+  const readers::Rules* rules;
 };
+
+constexpr std::array known_readers{
+    KnownReader{{"kernel", "Linux, for the stacks of programs: only SFrame 3", by_kernel(version_3)},
+                &readers::kernel_rules},
+    // It counts a row without words as no row, and starts the whole trace over from the DWARF.
+    KnownReader{{"glibc", "backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame",
+                 version_2_without_undefined},
+                &readers::glibc_rules},
+    KnownReader{{"gnu-ld", "linker of binutils 2.46 and later: SFrame 3", by_linker(version_3)},
+                &readers::gnu_ld_rules},
+    // No binutils before 2.46 wrote or knew rows without words.
+    KnownReader{{"gnu-ld-2.45", "linker of binutils 2.45: SFrame 2 without rows for the outermost frame",
+                 by_linker(version_2_without_undefined)},
+                &readers::gnu_ld_2_45_rules},
+    KnownReader{
+        {"gnu-ld-2.44", "linker of binutils 2.41 to 2.44: SFrame 2 before its errata, starts relative to the section",
+         by_linker(version_2_44)},
+        &readers::gnu_ld_2_44_rules},
+    KnownReader{{"gnu-ld-2.40", "linker of binutils 2.40: SFrame 1", by_linker(version_1)},
+                &readers::gnu_ld_2_40_rules},
+    KnownReader{{"libsframe", "library of binutils 2.46 and later, and so readelf and objdump: SFrame 3, also 2",
+                 by_libsframe(version_3)},
+                &readers::libsframe_rules},
+    KnownReader{{"libsframe-2.44", "the same of binutils 2.41 to 2.44: SFrame 2 before its errata", version_2_44},
+                &readers::libsframe_2_44_rules},
+    KnownReader{{"libsframe-2.40", "the same of binutils 2.40: SFrame 1", version_1}, &readers::libsframe_2_40_rules},
+    KnownReader{{"mold", "mold 2.42 and later: SFrame 3", version_3}, &readers::mold_rules},
+    KnownReader{{"llvm-readelf", "LLVM 22: SFrame 2", {.version = Version::V2}}, &readers::llvm_readelf_rules},
+    KnownReader{
+        {"java-profiler", "DataDog's Java profiler: SFrame 2, starts relative to the section", version_2_from_section},
+        &readers::java_profiler_rules},
+};
+
+/// The same order as `known_readers`.
+constexpr auto targets = [] {
+  std::array<ReaderTarget, known_readers.size()> made{};
+  for (std::size_t i = 0; i < made.size(); ++i) made[i] = known_readers[i].target;
+  return made;
+}();
 
 }  // namespace
 
@@ -284,14 +304,21 @@ const ReaderTarget* find_reader_target(std::string_view name) {
 }  // namespace sframe_gen
 
 namespace sframe_gen::readers {
+
+const Rules& rules_of(const ReaderTarget& reader) {
+  const auto found = std::ranges::find(targets, reader.name, &ReaderTarget::name);
+  if (found == targets.end()) throw Refused(std::string(reader.name), "unknown reader");
+  return *known_readers[static_cast<std::size_t>(found - targets.begin())].rules;
+}
+
 namespace {
 
 bool reads(const ReaderTarget& reader, bool is_object) {
-  return is_object ? reader.rules->reads_objects : reader.rules->reads_linked;
+  return is_object ? rules_of(reader).reads_objects : rules_of(reader).reads_linked;
 }
 
 bool walks_programs(const ReaderTarget& reader) {
-  return reader.rules->reads_linked && !reader.rules->reads_kernels;
+  return rules_of(reader).reads_linked && !rules_of(reader).reads_kernels;
 }
 
 /// Not even by Linux itself: for its own stacks it has other rules than for those of programs.
@@ -325,7 +352,7 @@ ReaderVerdict judge(const ReaderTarget& reader, bool is_object, const Findings& 
                             : "it is in a linked file; " + name + " reads only objects";
     return verdict;
   }
-  const Objection* const objection = find_objection(*reader.rules, findings);
+  const Objection* const objection = find_objection(rules_of(reader), findings);
   if (objection == nullptr) return verdict;
   const Finding& finding = *findings.find(objection->fact);
   verdict.kind = objection->kind;

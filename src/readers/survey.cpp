@@ -155,7 +155,7 @@ class Survey {
     std::uint32_t function;
   };
 
-  const sframe::detail::SectionFields& fields() const { return header_.fields; }
+  const sframe::SectionFields& fields() const { return header_.fields; }
   bool is_flagged_sorted() const { return (fields().flags & sframe::flag::sorted) != 0; }
   std::uint8_t header_byte(std::uint32_t at) const { return std::to_integer<std::uint8_t>(header_.bytes[at]); }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "sframe/format.hpp"
+#include "sframe/section_fields.hpp"
 #include "sframe_gen/view.hpp"
 #include "support/endian.hpp"
 
@@ -36,7 +37,7 @@ struct Fault {
 ///     | header | auxiliary header | … | function index | … | rows | … |
 struct Header {
   std::span<const std::byte> bytes;  ///< of the section
-  detail::SectionFields fields;      ///< of index and rows, if both begin inside the section
+  SectionFields fields;              ///< of index and rows, if both begin inside the section
   const VersionTraits* version = nullptr;
   std::int8_t fixed_fp_offset = 0, fixed_ra_offset = 0;
   std::uint64_t end = 0;  ///< of the auxiliary header
@@ -69,7 +70,7 @@ class HeaderReader {
   }
 
  private:
-  detail::SectionFields& fields() { return header_.fields; }
+  SectionFields& fields() { return header_.fields; }
   std::uint64_t size() const { return header_.bytes.size(); }
   std::uint8_t byte_at(std::uint64_t offset) const { return std::to_integer<std::uint8_t>(header_.bytes[offset]); }
 
@@ -256,7 +257,7 @@ class Words {
 /// Reads descriptors, rows and rules of a section whose header has been read.
 class SectionReader {
  public:
-  explicit SectionReader(const detail::SectionFields& fields)
+  explicit SectionReader(const SectionFields& fields)
       : fields_(fields), version_(traits_of(fields.version)), swap_(fields.endian != host_endian) {}
 
   const VersionTraits& version() const { return version_; }
@@ -441,7 +442,7 @@ class SectionReader {
     return ends_in_rule || faults(Fault{Problem::EndsInPadding, last});
   }
 
-  const detail::SectionFields& fields_;
+  const SectionFields& fields_;
   const VersionTraits& version_;
   const bool swap_;  ///< the section's byte order is not the host's
 };

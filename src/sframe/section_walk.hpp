@@ -210,7 +210,7 @@ class SectionWalk {
   }
 
   const Header& header_;
-  const detail::SectionFields& fields_;
+  const SectionFields& fields_;
   SectionReader reader_;
   Visitor& visitor_;
   std::uint32_t function_ = 0, row_ = 0;  ///< that are looked at

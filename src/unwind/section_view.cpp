@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
+#include <type_traits>
 
 #include "sframe/parser.hpp"
 #include "sframe/problem_texts.hpp"
@@ -80,7 +82,7 @@ struct Extent {
 /// From a PC to its function, and on to the row.
 class Search {
  public:
-  explicit Search(const detail::SectionFields& fields) : fields_(fields), reader_(fields) {}
+  explicit Search(const SectionFields& fields) : fields_(fields), reader_(fields) {}
 
   Lookup row_of(std::uint64_t pc) const {
     Lookup found;
@@ -336,59 +338,84 @@ class Search {
     return std::min(end, pc + (next - in_block));
   }
 
-  const detail::SectionFields& fields_;
+  const SectionFields& fields_;
   SectionReader reader_;
 };
 
 }  // namespace
 
+const SectionFields& SectionView::fields() const noexcept {
+  static_assert(sizeof(SectionFields) == sizeof fields_ && alignof(SectionFields) <= 8);
+  static_assert(std::is_trivially_copyable_v<SectionFields>);
+  return *std::launder(reinterpret_cast<const SectionFields*>(fields_));
+}
+
 ViewFault SectionView::open(std::span<const std::byte> bytes, std::uint64_t address, Family family,
                             ViewCheck check) noexcept {
-  fields_ = {};
+  is_open_ = false;
   Header header;
   FirstFault first{header, {}};
   if (!read_header(bytes, address, family, first, header)) return first.found;
   if (check == ViewCheck::Everything && !SectionWalk(header, first).run()) return first.found;
-  fields_ = header.fields;
+  ::new (static_cast<void*>(fields_)) SectionFields(header.fields);
+  is_open_ = true;
   return {};
 }
 
 Lookup SectionView::lookup(std::uint64_t pc) const noexcept {
-  if (fields_.abi == nullptr) return {};
-  return Search(fields_).row_of(pc);
+  if (!is_open_) return {};
+  return Search(fields()).row_of(pc);
 }
 
 Lookup SectionView::lookup_stretch(std::uint64_t pc, std::uint64_t& end) const noexcept {
   end = after_all;
-  if (fields_.abi == nullptr || pc == after_all) return {};
+  if (!is_open_ || pc == after_all) return {};
   // In a damaged section that was not checked the end may be anything; the caller's loop must still advance.
-  end = std::max(pc + 1, Search(fields_).end_of_stretch(pc));
+  end = std::max(pc + 1, Search(fields()).end_of_stretch(pc));
   return lookup(pc);
 }
 
 std::uint64_t SectionView::page_slots(std::uint64_t page_size) const noexcept {
-  if (fields_.abi == nullptr || page_size == 0) return 0;
-  return Search(fields_).extent().slots(static_cast<unsigned>(std::countr_zero(page_size)));
+  if (!is_open_ || page_size == 0) return 0;
+  return Search(fields()).extent().slots(static_cast<unsigned>(std::countr_zero(page_size)));
 }
 
 void SectionView::use_pages(std::span<PageSlot> slots) noexcept {
   constexpr std::uint8_t smallest_shift = 8;
-  fields_.pages = nullptr;
-  if (fields_.abi == nullptr || slots.empty()) return;
-  const Search search(fields_);
-  const Extent extent = search.extent();
-  if (extent.size == 0) return;
-  std::uint8_t shift = smallest_shift;
-  while (extent.slots(shift) > slots.size()) ++shift;
-  search.fill_pages(extent, shift, slots.data());
-  fields_.pages = slots.data();
-  fields_.pages_begin = extent.begin;
-  fields_.pages_size = extent.size;
-  fields_.page_shift = shift;
+  if (!is_open_) return;
+  SectionFields changed = fields();
+  changed.pages = nullptr;
+  const Extent extent = Search(changed).extent();
+  if (!slots.empty() && extent.size != 0) {
+    std::uint8_t shift = smallest_shift;
+    while (extent.slots(shift) > slots.size()) ++shift;
+    Search(changed).fill_pages(extent, shift, slots.data());
+    changed.pages = slots.data();
+    changed.pages_begin = extent.begin;
+    changed.pages_size = extent.size;
+    changed.page_shift = shift;
+  }
+  ::new (static_cast<void*>(fields_)) SectionFields(changed);
+}
+
+Version SectionView::version() const noexcept {
+  return is_open_ ? fields().version : Version::V3;
 }
 
 Abi SectionView::abi() const noexcept {
-  return (fields_.abi != nullptr ? *fields_.abi : default_abi).abi;
+  return is_open_ ? fields().abi->abi : default_abi.abi;
+}
+
+Endian SectionView::endian() const noexcept {
+  return is_open_ ? fields().endian : Endian::Little;
+}
+
+std::uint8_t SectionView::flags() const noexcept {
+  return is_open_ ? fields().flags : std::uint8_t{0};
+}
+
+std::uint32_t SectionView::function_count() const noexcept {
+  return is_open_ ? fields().count : 0;
 }
 
 const char* text_of(Problem problem) noexcept {

@@ -129,8 +129,8 @@ TEST(Details, SectionAndPlan) {
   Linked report = linked();
   report.section_address = 0x5000;
   report.section_size = 0x123;
-  report.section_plan = "S1";
-  report.table_plan = "T2";
+  report.section_plan = SectionPlan::Gap;
+  report.table_plan = TablePlan::DynamicTables;
   report.moved = {".gnu.hash", ".dynsym"};
   report.growth = 4096;
   report.build_id_left_first_page = true;

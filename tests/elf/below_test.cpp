@@ -58,8 +58,8 @@ class PagesBelow : public testing::Test {
 TEST_F(PagesBelow, HoldHeadersAndSection) {
   const auto program = link();
   const Layout layout = inject_into(program);
-  EXPECT_STREQ(short_name(layout.section_plan), "S3");
-  EXPECT_STREQ(short_name(layout.table_plan), "T3");
+  EXPECT_EQ(name_of(layout.section_plan), "S3");
+  EXPECT_EQ(name_of(layout.table_plan), "T3");
   const Image before = Image::open(program);
   const Image after = Image::open(folder_ / "output");
   const Elf64_Phdr& first = *after.find_segment(PT_LOAD);
@@ -89,7 +89,7 @@ TEST_F(PagesBelow, HeaderThatNoSegmentHoldsStaysInMemoryAfterEachTool) {
   ASSERT_EQ(linked.status, 0) << linked.output;
   ASSERT_NE(Image::open(folder_ / "program").find_segment(PT_LOAD)->p_offset, 0U);
   const Layout layout = inject_into(folder_ / "program");
-  EXPECT_STREQ(short_name(layout.table_plan), "T3");
+  EXPECT_EQ(name_of(layout.table_plan), "T3");
   for (const char* tool : {"true", "strip", "strip -g", "objcopy", "eu-strip", "llvm-strip", "llvm-objcopy"}) {
     const auto copy = folder_ / "copy";
     std::filesystem::copy_file(folder_ / "output", copy, std::filesystem::copy_options::overwrite_existing);
@@ -107,7 +107,7 @@ TEST_F(PagesBelow, HeaderThatNoSegmentHoldsStaysInMemoryAfterEachTool) {
 TEST_F(PagesBelow, BuildIdStaysInTheFirstPage) {
   const auto program = link("-Wl,--build-id");
   const Layout layout = inject_into(program);
-  EXPECT_STREQ(short_name(layout.table_plan), "T3");
+  EXPECT_EQ(name_of(layout.table_plan), "T3");
   EXPECT_FALSE(layout.build_id_left_first_page);
   const Image after = Image::open(folder_ / "output");
   const Section& note = *after.find_section(".note.gnu.build-id");
@@ -122,11 +122,11 @@ TEST_F(PagesBelow, BuildIdStaysInTheFirstPage) {
 // vm.mmap_min_addr: the kernel would not start it.
 TEST_F(PagesBelow, NeverBeginBelowTheLowestAddress) {
   const auto at = [&](const std::string& begin) { return link("-Wl,-Ttext-segment=" + begin); };
-  EXPECT_STREQ(short_name(inject_into(at("0x13000")).section_plan), "S3");
+  EXPECT_EQ(name_of(inject_into(at("0x13000")).section_plan), "S3");
   EXPECT_EQ(Image::open(folder_ / "output").find_segment(PT_LOAD)->p_vaddr, 0x10000U);
   EXPECT_EQ(run((folder_ / "output").string()).status, 0);
   // Room for the headers, but not for the section.
-  EXPECT_STREQ(short_name(inject_into(at("0x11000")).section_plan), "S2");
+  EXPECT_EQ(name_of(inject_into(at("0x11000")).section_plan), "S2");
   EXPECT_EQ(run((folder_ / "output").string()).status, 0);
   const std::string failure = failure_of([&] { inject_into(at("0x10000")); });
   EXPECT_NE(failure.find("nor can pages be put below it, as there are no 0x1000 bytes of addresses between 0x10000"),

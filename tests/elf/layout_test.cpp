@@ -45,8 +45,8 @@ class LayoutOf : public testing::Test {
 };
 
 void expect_plan(const Layout& layout, const std::string& section, const std::string& table) {
-  EXPECT_EQ(short_name(layout.section_plan), section);
-  EXPECT_EQ(short_name(layout.table_plan), table);
+  EXPECT_EQ(name_of(layout.section_plan), section);
+  EXPECT_EQ(name_of(layout.table_plan), table);
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -100,7 +100,7 @@ TEST_F(LayoutOf, UsesUnusedProgramHeaders) {
   });
   for (const std::size_t size : {fits_a_gap, fits_no_gap}) {
     const Layout layout = inject_into(folder_ / "null", size);
-    EXPECT_STREQ(short_name(layout.table_plan), "T0");
+    EXPECT_EQ(name_of(layout.table_plan), "T0");
     EXPECT_EQ(layout.segments.size(), Image::open(folder_ / "null").segments().size());
   }
 }
@@ -274,7 +274,7 @@ TEST_F(LayoutOf, SectionHeadersInFrontOfTheCodeAreNoObstacle) {
     f.segment(PT_LOAD).p_memsz = f.segment(PT_LOAD).p_filesz;
   });
   const Layout layout = inject_into(moved, fits_no_gap);
-  EXPECT_STREQ(short_name(layout.table_plan), "T0");
+  EXPECT_EQ(name_of(layout.table_plan), "T0");
   EXPECT_EQ(run((folder_ / "output").string()).status, 0);
 }
 

@@ -95,7 +95,7 @@ TEST(Plans, GiveARepeatedNoteAwayBeforeTheBuildIdLeavesTheFirstPage) {
                 .status,
             0);
   const Layout layout = inject(folder / "a", folder / "b", 0x2345);
-  EXPECT_STREQ(short_name(layout.section_plan), "S2");
+  EXPECT_EQ(name_of(layout.section_plan), "S2");
   EXPECT_FALSE(layout.build_id_left_first_page);
   EXPECT_LT(Image::open(folder / "b").find_section(".note.gnu.build-id")->header.sh_offset, 0x1000U);
   EXPECT_EQ(run((folder / "b").string()).status, 0);

@@ -27,7 +27,7 @@ TEST_F(Replace, SameSizeKeepsItsPlace) {
   for (const std::size_t size : {std::size_t{64}, std::size_t{0x2345}}) {
     first(size);
     const Layout second = again(size);
-    EXPECT_STREQ(short_name(second.section_plan), "replaced");
+    EXPECT_EQ(name_of(second.section_plan), "replaced");
     EXPECT_EQ(second.section_address, first_.section_address);
     EXPECT_EQ(second.section_offset, first_.section_offset);
     EXPECT_EQ(segments_of("second"), segments_of("first"));
@@ -68,7 +68,7 @@ TEST_F(Replace, WhatWasShrunkCanGrowBack) {
   std::filesystem::rename(folder_ / "second", folder_ / "shrunk");
   drop_record(folder_ / "shrunk");
   const Layout third = again(0x200, "shrunk");
-  EXPECT_STREQ(short_name(third.section_plan), "replaced");
+  EXPECT_EQ(name_of(third.section_plan), "replaced");
   EXPECT_EQ(third.section_address, first_.section_address);
 }
 
@@ -80,7 +80,7 @@ TEST_F(Replace, SegmentThatReachesFurtherThanItsSectionIsRoom) {
     sframe.sh_type = SHT_PROGBITS;
   });
   const Layout second = again(0x1f0, "ld");
-  EXPECT_STREQ(short_name(second.section_plan), "replaced");
+  EXPECT_EQ(name_of(second.section_plan), "replaced");
   EXPECT_EQ(Image::open(folder_ / "second").find_segment(segment_type_gnu_sframe)->p_memsz, 0x1f0U);
 }
 
@@ -112,7 +112,7 @@ TEST_F(Replace, SectionWithoutASegmentGetsOne) {
   first(0x100);
   change(folder_ / "first", folder_ / "none", [](Fields& f) { f.segment(segment_type_gnu_sframe).p_type = PT_NULL; });
   const Layout second = again(0x100, "none");
-  EXPECT_STREQ(short_name(second.section_plan), "replaced");
+  EXPECT_EQ(name_of(second.section_plan), "replaced");
   EXPECT_EQ(second.section_address, first_.section_address);
 }
 
@@ -123,7 +123,7 @@ TEST_F(Replace, UnloadedSectionIsReplacedByALoadedOne) {
                 .status,
             0);
   const Layout second = again(0x100);
-  EXPECT_NE(std::string(short_name(second.section_plan)), "replaced");
+  EXPECT_NE(name_of(second.section_plan), "replaced");
 }
 
 TEST_F(Replace, TwoSectionsAreRefused) {

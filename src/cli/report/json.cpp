@@ -227,8 +227,8 @@ ordered_json json_of(const Object& object) {
 ordered_json json_of(const Linked& linked) {
   ordered_json json = coverage_of(
       linked.coverage, section_of(linked.coverage, linked.section_size, {{"address", hex(linked.section_address)}}));
-  json["rewrite"] = {{"section_plan", linked.section_plan},
-                     {"table_plan", linked.table_plan},
+  json["rewrite"] = {{"section_plan", name_of(linked.section_plan)},
+                     {"table_plan", name_of(linked.table_plan)},
                      {"moved_sections", linked.moved},
                      {"file_growth", linked.growth},
                      {"build_id_left_first_page", linked.build_id_left_first_page}};

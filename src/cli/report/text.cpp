@@ -308,19 +308,34 @@ std::string place_of(const Emitted& emitted) {
   return {};
 }
 
-/// What the short name of a plan stands for (docs/design.md).
-std::string_view meaning_of(std::string_view plan) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> meanings{
-      {{"S1", "section in a gap after a segment"},
-       {"S2", "section in a new segment above"},
-       {"S3", "section in a new segment below"},
-       {"T0", "headers in free space"},
-       {"T1", "headers in the place of notes"},
-       {"T2", "headers in the place of dynamic tables"},
-       {"T3", "headers in new pages below"},
-       {"T4", "headers at the end"}}};
-  const auto found = std::ranges::find(meanings, plan, &std::pair<std::string_view, std::string_view>::first);
-  return found == meanings.end() ? plan : found->second;
+std::string_view meaning_of(SectionPlan plan) {
+  switch (plan) {
+    case SectionPlan::Replace:
+      return "section over the one before";
+    case SectionPlan::Gap:
+      return "section in a gap after a segment";
+    case SectionPlan::Head:
+      return "section in a new segment below";
+    case SectionPlan::Tail:
+      return "section in a new segment above";
+  }
+  return {};
+}
+
+std::string_view meaning_of(TablePlan plan) {
+  switch (plan) {
+    case TablePlan::Free:
+      return "headers in free space";
+    case TablePlan::Notes:
+      return "headers in the place of notes";
+    case TablePlan::DynamicTables:
+      return "headers in the place of dynamic tables";
+    case TablePlan::Below:
+      return "headers in new pages below";
+    case TablePlan::Moved:
+      return "headers at the end";
+  }
+  return {};
 }
 
 class Details {
@@ -330,7 +345,7 @@ class Details {
   void operator()(const Linked& linked) const {
     write_section(linked.coverage, linked.section_size, at(linked.section_address), out_);
     out_ << "  layout: " << meaning_of(linked.section_plan) << ", " << meaning_of(linked.table_plan) << " ("
-         << linked.section_plan << '+' << linked.table_plan << ')';
+         << name_of(linked.section_plan) << '+' << name_of(linked.table_plan) << ')';
     for (const std::string& name : linked.moved) out_ << ", " << printable(name) << " moved";
     if (linked.build_id_left_first_page)
       out_ << ", build-id no longer on the first page (older kernels look only there)";

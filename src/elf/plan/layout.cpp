@@ -84,36 +84,6 @@ class Cheapest {
 
 }  // namespace
 
-const char* short_name(SectionPlan plan) {
-  switch (plan) {
-    case SectionPlan::Replace:
-      return "replaced";
-    case SectionPlan::Gap:
-      return "S1";
-    case SectionPlan::Tail:
-      return "S2";
-    case SectionPlan::Head:
-      return "S3";
-  }
-  return "";
-}
-
-const char* short_name(TablePlan plan) {
-  switch (plan) {
-    case TablePlan::Free:
-      return "T0";
-    case TablePlan::Notes:
-      return "T1";
-    case TablePlan::DynamicTables:
-      return "T2";
-    case TablePlan::Below:
-      return "T3";
-    case TablePlan::Moved:
-      return "T4";
-  }
-  return "";
-}
-
 Range Layout::names_at_end() const {
   return sections.empty() ? Range() : file_range(sections[header.e_shstrndx].header);
 }
@@ -455,3 +425,37 @@ Layout lay_out(const Task& task, const Placement& placement) {
 }
 
 }  // namespace sframe_gen::elf
+
+namespace sframe_gen {
+
+std::string_view name_of(SectionPlan plan) {
+  switch (plan) {
+    case SectionPlan::Replace:
+      return "replaced";
+    case SectionPlan::Gap:
+      return "S1";
+    case SectionPlan::Tail:
+      return "S2";
+    case SectionPlan::Head:
+      return "S3";
+  }
+  return {};
+}
+
+std::string_view name_of(TablePlan plan) {
+  switch (plan) {
+    case TablePlan::Free:
+      return "T0";
+    case TablePlan::Notes:
+      return "T1";
+    case TablePlan::DynamicTables:
+      return "T2";
+    case TablePlan::Below:
+      return "T3";
+    case TablePlan::Moved:
+      return "T4";
+  }
+  return {};
+}
+
+}  // namespace sframe_gen

@@ -13,27 +13,6 @@
 
 namespace sframe_gen::elf {
 
-/// Where the new section goes.
-enum class SectionPlan : std::uint8_t {
-  Replace,  ///< over the one that is there
-  Gap,      ///< after a read-only PT_LOAD's last byte, in front of the next PT_LOAD: where ld would put it
-  Head,     ///< after the program headers of TablePlan::Below
-  Tail,     ///< a PT_LOAD of its own above all others
-};
-
-/// Where the new program headers go. The table grows at the file offset where it is, but for `Moved`.
-enum class TablePlan : std::uint8_t {
-  Free,           ///< PT_NULL entries, or zero bytes after the table
-  Notes,          ///< .interp and notes make room
-  DynamicTables,  ///< .gnu.hash, .dynsym, … make room as well, and .dynamic says where they went
-  Below,          ///< new pages below those of a program at fixed addresses: all that is there stays in memory
-  Moved,          ///< after the section, in the PT_LOAD of SectionPlan::Tail: strip and its like break such a file
-};
-
-/// "replaced", "S1", "S2", "S3"; "T0", "T1", "T2", "T3", "T4": the short names used in reports.
-const char* short_name(SectionPlan plan);
-const char* short_name(TablePlan plan);
-
 /// Bytes of the input that lie elsewhere in the output, apart from the offset map.
 struct MovedBytes {
   Range from;

@@ -62,7 +62,7 @@ class Placer {
     make_file_room();
     // A cheaper plan is the same then.
     const TablePlan table = table_plan_of(placement_);
-    if (table != plan_.table) fail(std::string("it would be ") + short_name(table));
+    if (table != plan_.table) fail("it would be " + std::string(name_of(table)));
     return std::move(placement_);
   }
 
