@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sframe_gen/version.h"
 #include "sframe_gen/visibility.h"
 
 #ifdef __cplusplus
@@ -20,6 +21,9 @@ extern "C" {
 #endif
 
 SFRAME_GEN_BEGIN_C
+
+/* Returns the version of the library, "1.0.0". Of the headers: version.h. */
+const char *sframe_unwind_version(void);
 
 /* Sections. */
 
@@ -117,6 +121,11 @@ const char *sframe_stop_text(int stop);
    may be any number. */
 typedef int (*sframe_read)(void *context, uint64_t address, void *bytes);
 
+/* Finds the caller of a frame whose PC has no row, as by frame pointers or by a table of the caller's own. `why` is
+   SFRAME_NO_MODULE, SFRAME_NO_SECTION, SFRAME_NO_ROW or SFRAME_BAD_SECTION. Returns SFRAME_STEPPED with the caller's registers in
+   `registers`; SFRAME_OUTERMOST; or `why`, and leaves `registers` alone. */
+typedef int (*sframe_fallback)(void *context, sframe_registers *registers, int why);
+
 /* A file in memory. */
 typedef struct sframe_module {
   uint64_t begin, end;     /* addresses of its code in the walked program */
@@ -134,10 +143,11 @@ typedef struct sframe_walked {
   const sframe_module *modules; /* no two overlap; ascending ones are searched faster. Views and all must outlive the walk */
   size_t module_count;
   sframe_read read;
-  void *context; /* for `read` */
+  void *context; /* for `read` and `fallback` */
   uint64_t signature_mask; /* aarch64: the bits of a signed return address that are not the address's own; else 0 */
   sframe_row_slot *rows; /* null: no rows are remembered */
   size_t row_slots; /* a power of two, or 0 */
+  sframe_fallback fallback; /* null: a walk ends where there is no row */
 } sframe_walked;
 
 /* To the caller of the frame in `registers`, which stay as they are unless it comes to SFRAME_STEPPED. */

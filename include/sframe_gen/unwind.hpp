@@ -49,6 +49,11 @@ const char* text_of(Stop stop) noexcept;
 /// Copies the 8 bytes at `address` of the walked program to `bytes`, as they stand there. False: they cannot be read.
 using ReadMemory = bool (*)(void* context, std::uint64_t address, void* bytes);
 
+/// Finds the caller of a frame whose PC has no row, as by frame pointers or a table of the caller's own. `why` is
+/// NoModule, NoSection, NoRow or BadSection. Returns Stepped with the caller's registers in `registers`; Outermost; or
+/// `why`, and leaves `registers` alone. It must not throw.
+using Fallback = Stop (*)(void* context, Registers& registers, Stop why);
+
 /// A file in memory.
 struct Module {
   std::uint64_t begin = 0, end = 0;           ///< of its code in the walked program: [begin, end)
@@ -65,12 +70,13 @@ struct RowSlot {
 struct Walked {
   std::span<const Module> modules;  ///< no two overlap. Ascending ones are searched faster.
   ReadMemory read = nullptr;
-  void* context = nullptr;
+  void* context = nullptr;  ///< for `read` and `fallback`
   /// aarch64: the bits of a signed return address that are not the address's own. 0 where nothing is signed.
   std::uint64_t signature_mask = 0;
   /// Room for rows by PC, a power of two of slots; empty: none is remembered. Threads, and a signal handler with the
   /// code that it has interrupted, may share it. To be cleared when the modules change.
   std::span<RowSlot> rows;
+  Fallback fallback = nullptr;  ///< null: a walk ends where there is no row
 };
 
 class Unwinder {
@@ -87,7 +93,8 @@ class Unwinder {
 
  private:
   Walked walked_;
-  const sframe::AbiTraits* abi_ = nullptr;
+  sframe::Abi abi_ = sframe::Abi::Amd64;
+  bool has_section_ = false;  ///< whether any module has one, of `abi_`
 };
 
 }  // namespace sframe_gen::unwind

@@ -161,6 +161,9 @@ class LoadedRows {
   static constexpr const sframe::AbiTraits& abi() { return host_abi; }
 
   static bool return_from_signal(StackMemory& memory, Registers& registers);
+  static Stop step_without_row(Stop why, StackMemory& memory, Registers& registers) {
+    return why != Stop::BadSection && return_from_signal(memory, registers) ? Stop::Stepped : why;
+  }
 
   /// Finds the row of `pc`: in nearly every step it is the one that followed the last row before, of the same module.
   /// `place` and `row` stay in processor registers: in memory they would cost a third of a step's time.

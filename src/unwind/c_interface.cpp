@@ -66,10 +66,17 @@ bool read_by_c(void* context, std::uint64_t address, void* bytes) {
   return walked.read != nullptr && walked.read(walked.context, address, bytes) != 0;
 }
 
+Stop fallback_by_c(void* context, Registers& registers, Stop why) {
+  const auto& walked = *static_cast<const sframe_walked*>(context);
+  auto& given = reinterpret_cast<sframe_registers&>(registers);
+  return static_cast<Stop>(walked.fallback(walked.context, &given, static_cast<int>(why)));
+}
+
 Unwinder unwinder_of(const sframe_walked& walked) {
   Walked made;
   made.modules = {reinterpret_cast<const Module*>(walked.modules), walked.module_count};
   made.read = read_by_c;
+  if (walked.size >= sizeof walked && walked.fallback != nullptr) made.fallback = fallback_by_c;
   made.context = const_cast<sframe_walked*>(&walked);
   made.signature_mask = walked.signature_mask;
   made.rows = {reinterpret_cast<RowSlot*>(walked.rows), walked.row_slots};
@@ -79,6 +86,10 @@ Unwinder unwinder_of(const sframe_walked& walked) {
 }  // namespace
 
 extern "C" {
+
+const char* sframe_unwind_version(void) {
+  return SFRAME_GEN_VERSION_STRING;
+}
 
 int sframe_view_open(sframe_view* view, const void* bytes, std::size_t size, std::uint64_t address, unsigned flags) {
   using namespace sframe_gen::sframe;

@@ -64,8 +64,18 @@ class GivenRows {
     return stop;
   }
 
-  /// The caller finds signal frames: code may not be among what it reads.
-  static bool return_from_signal(ReadByCaller&, Registers&) { return false; }
+  /// Signal frames are a matter of the fallback: code may not be among what can be read.
+  Stop step_without_row(Stop why, ReadByCaller&, Registers& registers) const {
+    if (walked_.fallback == nullptr) return why;
+    Registers caller = registers;
+    const Stop stop = walked_.fallback(walked_.context, caller, why);
+    if (stop != Stop::Stepped) return stop;
+    const std::uint32_t stack_pointer = abi().stack_pointer;
+    if (caller.pc == registers.pc && caller.values[stack_pointer] == registers.values[stack_pointer])
+      return Stop::NoProgress;
+    registers = caller;
+    return stop;
+  }
 
  private:
   const Walked& walked_;
@@ -78,20 +88,23 @@ class GivenRows {
 Unwinder::Unwinder(const Walked& walked) noexcept : walked_(walked) {
   for (const Module& module : walked.modules) {
     if (module.view == nullptr || !module.view->is_open()) continue;
-    abi_ = &sframe::traits_of(module.view->abi());
+    abi_ = module.view->abi();
+    has_section_ = true;
     break;
   }
 }
 
 Stop Unwinder::step(Registers& registers) const noexcept {
-  GivenRows rows(walked_, abi_);
-  ReadByCaller memory(walked_, abi_);
+  const sframe::AbiTraits* const abi = has_section_ ? &sframe::traits_of(abi_) : nullptr;
+  GivenRows rows(walked_, abi);
+  ReadByCaller memory(walked_, abi);
   return Walk(rows, memory, registers, std::span<std::uint64_t>()).step();
 }
 
 std::size_t Unwinder::walk(Registers& registers, std::span<std::uint64_t> pcs, Stop& stop) const noexcept {
-  GivenRows rows(walked_, abi_);
-  ReadByCaller memory(walked_, abi_);
+  const sframe::AbiTraits* const abi = has_section_ ? &sframe::traits_of(abi_) : nullptr;
+  GivenRows rows(walked_, abi);
+  ReadByCaller memory(walked_, abi);
   return Walk(rows, memory, registers, pcs).run(stop);
 }
 

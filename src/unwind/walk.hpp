@@ -102,7 +102,7 @@ const Module* last_begin(std::span<Module> modules, std::uint64_t pc) {
 ///     Rows:   const sframe::AbiTraits& abi()
 ///             Place                                        where a row was found
 ///             Stop find(pc, Place& place, PackedRow& row)  `place` is the last row's, and then this one's
-///             bool return_from_signal(memory, registers)   as find_signal_frame() has it
+///             Stop step_without_row(why, memory, registers)  goes to the caller in another way, or returns `why`
 ///     Memory: bool word(address, value&)                   in the order of the walked machine's bytes
 ///             std::uint64_t plain(address)                 without a signature
 template <typename Rows, typename Memory, typename Pc>
@@ -130,7 +130,7 @@ class Walk {
     PackedRow row;
     const Stop stop = rows_.find(registers_.pc - (registers_.pc_is_exact != 0 ? 0 : 1), place_, row);
     if (stop == Stop::Stepped) return apply(row);
-    return stop != Stop::BadSection && rows_.return_from_signal(memory_, registers_) ? Stop::Stepped : stop;
+    return rows_.step_without_row(stop, memory_, registers_);
   }
 
  private:

@@ -67,12 +67,32 @@ static void walk(const sframe_view *view) {
   uint64_t pcs[8];
   sframe_row_slot rows[16] = {{{0}}};
   const sframe_module module = {0x1000, 0x2000, 0, view};
-  const sframe_walked walked = {sizeof walked, &module, 1, read_stack, &reads, 0, rows, 16};
+  const sframe_walked walked = {sizeof walked, &module, 1, read_stack, &reads, 0, rows, 16, NULL};
   sframe_registers registers = {.pc = 0x1000, .known = 1U << 7, .pc_is_exact = 1};
   registers.values[7] = stack_at;
   CHECK(sframe_step(&walked, &registers) == SFRAME_STEPPED && registers.pc == 0x1014 && reads == 1);
   CHECK(sframe_walk(&walked, &registers, pcs, 8, &stop) == 2 && pcs[0] == 0x1014 && pcs[1] == 0x101a);
   CHECK(stop == SFRAME_OUTERMOST && registers.values[6] == 0x7777 && strcmp(sframe_stop_text(stop), "the outermost frame") == 0);
+}
+
+static int to_known_code(void *context, sframe_registers *registers, int why) {
+  ++*(int *)context;
+  registers->pc = 0x1018;
+  registers->pc_is_exact = 1;
+  return why == SFRAME_NO_MODULE ? SFRAME_STEPPED : why;
+}
+
+static void walk_by_fallback(const sframe_view *view) {
+  int asked = 0, stop = -1;
+  uint64_t pcs[8];
+  const sframe_module module = {0x1000, 0x2000, 0, view};
+  sframe_walked walked = {.size = sizeof walked, .modules = &module, .module_count = 1, .context = &asked};
+  sframe_registers registers = {.pc = 0x9000, .pc_is_exact = 1};
+  CHECK(sframe_walk(&walked, &registers, pcs, 8, &stop) == 1 && stop == SFRAME_NO_MODULE);
+  walked.fallback = to_known_code;
+  CHECK(sframe_walk(&walked, &registers, pcs, 8, &stop) == 2 && pcs[1] == 0x1018 && stop == SFRAME_OUTERMOST && asked == 1);
+  registers.pc = 0x1ff0;
+  CHECK(sframe_step(&walked, &registers) == SFRAME_NO_ROW && registers.pc == 0x1ff0 && asked == 2);
 }
 
 int main(void) {
@@ -96,6 +116,8 @@ int main(void) {
   look_up(&view);
   go_through(&view);
   walk(&view);
+  walk_by_fallback(&view);
+  CHECK(strcmp(sframe_unwind_version(), SFRAME_GEN_VERSION_STRING) == 0);
   errno = 77;
   CHECK(sframe_backtrace_prepare() == 0);
   /* This program has no section, so there is one frame: this one. */

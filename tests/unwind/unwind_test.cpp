@@ -8,6 +8,8 @@
 
 #include "emit/dialects.hpp"
 #include "emit/spelled_encoder.hpp"
+#include "sframe_gen/encode.hpp"
+#include "sframe_gen/stack_walker.hpp"
 #include "support/endian.hpp"
 #include "unwind/row_cache.hpp"
 
@@ -225,6 +227,86 @@ TEST(Unwind, SaysWhyItStops) {
   program.memory.words = {{stack - 24, 0x1000}, {stack, 0}};
   EXPECT_EQ(stop_at(amd64_at(0x4000, stack, stack - 32)), Stop::NoProgress);
   EXPECT_EQ(stop_at(amd64_at(0x1000)), Stop::Outermost) << "a return address of 0";
+}
+
+/// By frame pointer, of code in no module only.
+Stop step_by_frame_pointer(void* context, Registers& registers, Stop why) {
+  if (why != Stop::NoModule) return why;
+  const std::uint64_t frame = registers.values[6];
+  const auto word = [context](std::uint64_t address, std::uint64_t& value) {
+    return Memory::read(context, address, &value);
+  };
+  std::uint64_t pc = 0, caller_frame = 0;
+  if (!word(frame, caller_frame) || !word(frame + 8, pc)) return Stop::UnreadableMemory;
+  if (pc == 0) return Stop::Outermost;
+  registers.pc = pc;
+  registers.pc_is_exact = 0;
+  registers.set(7, frame + 16);
+  registers.set(6, caller_frame);
+  return Stop::Stepped;
+}
+
+TEST(Unwind, AsksTheFallbackWhereThereIsNoRow) {
+  Program program(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{in_register(7, 8)})});
+  // From a row to code without any, by its frame pointer back to a row, and once more.
+  program.memory.words = {{stack, 0x9000},        {stack + 0x20, stack + 0x50},
+                          {stack + 0x28, 0x1010}, {stack + 0x30, 0x9100},
+                          {stack + 0x50, 0},      {stack + 0x58, 0}};
+  Walked walked = program.walked();
+  std::uint64_t pcs[9];
+  Stop stop{};
+  Registers registers = amd64_at(0x1000, stack, stack + 0x20);
+  EXPECT_EQ(Unwinder(walked).walk(registers, pcs, stop), 2U);
+  EXPECT_EQ(stop, Stop::NoModule);
+  walked.fallback = step_by_frame_pointer;
+  registers = amd64_at(0x1000, stack, stack + 0x20);
+  EXPECT_EQ(Unwinder(walked).walk(registers, pcs, stop), 4U);
+  EXPECT_EQ(stop, Stop::Outermost);
+  EXPECT_EQ(std::vector<std::uint64_t>(pcs, pcs + 4), (std::vector<std::uint64_t>{0x1000, 0x9000, 0x1010, 0x9100}));
+  // What it does not want to do it leaves.
+  registers = amd64_at(0x5000);
+  EXPECT_EQ(Unwinder(walked).step(registers), Stop::NoRow);
+  // One that leads nowhere ends the walk.
+  walked.fallback = [](void*, Registers&, Stop) { return Stop::Stepped; };
+  EXPECT_EQ(Unwinder(walked).step(registers), Stop::NoProgress);
+}
+
+std::vector<std::byte> encoded(std::uint64_t start, std::int32_t cfa_offset) {
+  sframe::Section section;
+  section.address = section_address;
+  section.fdes = {function_at(start, RecoveryRules{in_register(7, cfa_offset)})};
+  return sframe::encode(section);
+}
+
+TEST(StackWalker, ForgetsWhatHasChanged) {
+  Memory memory;
+  memory.words = {{stack, 0x2000}, {stack + 8, 0x3001}, {stack + 24, 0x4000}};
+  StackWalker walker(Memory::read, &memory);
+  const auto walk = [&walker] {
+    Registers registers = amd64_at(0x2000);
+    std::vector<std::uint64_t> pcs(9);
+    Stop stop{};
+    pcs.resize(walker.walk(registers, pcs, stop));
+    EXPECT_EQ(stop, Stop::NoModule);
+    return pcs;
+  };
+  using Pcs = std::vector<std::uint64_t>;
+  EXPECT_EQ(walk(), (Pcs{0x2000}));
+  const std::vector<std::byte> bytes = encoded(0x2000, 16);
+  EXPECT_FALSE(walker.add(0x2000, 0x3000, 0, bytes, section_address));
+  EXPECT_EQ(walk(), (Pcs{0x2000, 0x3001}));
+  // A module before it, with a bias, and other code in the place of the first.
+  EXPECT_FALSE(walker.add(0x1000, 0x1800, std::uint64_t{0x1000} - 0x40000, encoded(0x40000, 8), section_address));
+  EXPECT_FALSE(walker.add(0x2000, 0x2800, 0, encoded(0x2000, 32), section_address));
+  EXPECT_EQ(walker.modules().size(), 2U);
+  EXPECT_EQ(walk(), (Pcs{0x2000, 0x4000}));
+  walker.remove(0x27ff, 0x2800);
+  EXPECT_EQ(walk(), (Pcs{0x2000}));
+  walker.add(0x2000, 0x2800);
+  Registers registers = amd64_at(0x2000);
+  EXPECT_EQ(walker.step(registers), Stop::NoSection);
+  EXPECT_TRUE(walker.add(0x2000, 0x2800, 0, std::vector<std::byte>(4), section_address)) << "damaged";
+  EXPECT_EQ(walker.step(registers), Stop::NoSection);
 }
 
 TEST(Unwind, SaysThatAModuleHasNoSection) {
