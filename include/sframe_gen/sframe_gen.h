@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "sframe_gen/unwind.h"
+#include "sframe_gen/version.h"
 #include "sframe_gen/visibility.h"
 
 #ifdef __cplusplus
@@ -23,7 +24,7 @@ extern "C" {
 
 SFRAME_GEN_BEGIN_C
 
-/* Returns the version of the library, "1.0.0". */
+/* Returns the version of the library, "1.0.0". Of the headers: version.h. */
 const char *sframe_gen_version(void);
 
 /* A status. Exit statuses of the program are others. */
@@ -182,6 +183,23 @@ int sframe_gen_section_row(const sframe_gen_section *section, size_t function, s
 
 /* Looks up a PC. `*kind` is SFRAME_LOOKUP_NOTHING, SFRAME_LOOKUP_ROW or SFRAME_LOOKUP_OUTERMOST. */
 int sframe_gen_section_lookup(const sframe_gen_section *section, uint64_t pc, int *kind, sframe_row *row);
+
+/* Sections of code that a program has made itself: a compiler at run time, a linker, a rewriter of code. */
+
+/* Makes a section without functions. `abi` is one of SFRAME_GEN_ABI_…; `address` is where the encoded section will be. */
+int sframe_gen_section_new(uint32_t abi, uint64_t address, sframe_gen_section **section);
+/* Adds a function to a section that no other thread uses. Of `function`, the start, code_size, repeat_size, signal_frame and
+   b_key count. */
+int sframe_gen_section_add_function(sframe_gen_section *section, const sframe_gen_function *function);
+/* Adds a row to the function that was added last. `kind` is SFRAME_LOOKUP_ROW, or SFRAME_LOOKUP_OUTERMOST, for which `row` may
+   be null. All three rules of `row` count: where the return address or the frame pointer is unchanged, its rule is that
+   register + 0. Rows ascend by `pc_offset`, in bytes from the start of the function or of the repeated block. */
+int sframe_gen_section_add_row(sframe_gen_section *section, int kind, const sframe_row *row, uint32_t pc_offset);
+
+/* Encodes a section, whether it was decoded or made: each PC keeps its row. Give `*bytes` back by sframe_gen_free(). The format
+   is that of `options`, of which only `reader`, `sframe_version` and `compact_rows` count; without the first two, it is the
+   section's own. A row that the format cannot represent is SFRAME_GEN_REFUSED, and so are functions that overlap. */
+int sframe_gen_encode(const sframe_gen_section *section, const sframe_gen_options *options, void **bytes, size_t *size);
 
 SFRAME_GEN_END_C
 

@@ -4,14 +4,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "convert/convert_file.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/convert.hpp"
+#include "sframe_gen/encode.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "sframe_gen/section.hpp"
 #include "sframe_gen/sframe_gen.h"
@@ -315,6 +318,31 @@ int put(const sframe::Section& section, std::size_t function, std::size_t number
   return SFRAME_LOOKUP_ROW;
 }
 
+sframe::Rule rule_of(const sframe_rule& rule) {
+  if (rule.dereferenced > 1) throw WrongArgument("a rule's `dereferenced` is neither 0 nor 1");
+  sframe::Rule made{std::nullopt, rule.offset, rule.dereferenced != 0};
+  if (rule.base != SFRAME_BASE_CFA) made.base_register = rule.base;
+  return made;
+}
+
+/// The format to encode in: the caller's, or else that of the section.
+OutputFormat encoding_of(const sframe_gen_options* options, const sframe::Section& section) {
+  if (options == nullptr) return sframe::format_of(section);
+  const OutputFormat wanted = given(options).options.format;
+  if (options->reader != nullptr || options->sframe_version != 0) return wanted;
+  OutputFormat format = sframe::format_of(section);
+  format.compact_rows = wanted.compact_rows;
+  return format;
+}
+
+/// Copies bytes to memory that sframe_gen_free() takes.
+void* copy_of(std::span<const std::byte> bytes) {
+  void* const copy = std::malloc(std::max<std::size_t>(bytes.size(), 1));
+  if (copy == nullptr) throw std::bad_alloc();
+  std::ranges::copy(bytes, static_cast<std::byte*>(copy));
+  return copy;
+}
+
 const sframe::Fde& function_of(const sframe_gen_section* section, std::size_t number) {
   require(section, "section");
   if (number >= section->decoded.fdes.size()) throw WrongArgument("no function has number " + std::to_string(number));
@@ -329,7 +357,7 @@ using namespace sframe_gen;
 extern "C" {
 
 const char* sframe_gen_version(void) {
-  return SFRAME_GEN_VERSION;
+  return SFRAME_GEN_VERSION_STRING;
 }
 
 const char* sframe_gen_message(void) {
@@ -376,14 +404,11 @@ int sframe_gen_translate(const void* elf, size_t size, const char* name, uint64_
     if (result != nullptr) require_size(*result, "result");
     const Given wanted = given(options);
     const Translated made = translate({static_cast<const std::byte*>(elf), size}, name, address, wanted.options);
-    void* const copy = std::malloc(std::max<std::size_t>(made.bytes.size(), 1));
-    if (copy == nullptr) throw std::bad_alloc();
-    std::ranges::copy(made.bytes, static_cast<std::byte*>(copy));
     sframe_gen_result done{};
     done.section_address = made.address;
     done.section_size = made.bytes.size();
     add(made.coverage, done);
-    *section = copy;
+    *section = copy_of(made.bytes);
     *section_size = made.bytes.size();
     give(done, result);
   });
@@ -485,6 +510,65 @@ int sframe_gen_section_lookup(const sframe_gen_section* section, uint64_t pc, in
     }
     const sframe::Fre* const fre = sframe::find_fre(*fde, pc - fde->start);
     if (fre != nullptr) *kind = put(decoded, function, static_cast<std::size_t>(fre - fde->fres.data()), *row);
+  });
+}
+
+int sframe_gen_section_new(uint32_t abi, uint64_t address, sframe_gen_section** section) {
+  return status_of([&] {
+    require(section, "section");
+    const sframe::AbiTraits* const traits =
+        abi <= UINT8_MAX ? sframe::find_abi(static_cast<std::uint8_t>(abi)) : nullptr;
+    if (traits == nullptr) throw WrongArgument("abi is " + std::to_string(abi) + ", which is not known");
+    sframe::Section made;
+    made.address = address;
+    made.abi = traits->abi;
+    made.endian = traits->endian;
+    *section = new sframe_gen_section{std::move(made)};
+  });
+}
+
+int sframe_gen_section_add_function(sframe_gen_section* section, const sframe_gen_function* function) {
+  return status_of([&] {
+    require(section, "section");
+    require(function, "function");
+    require_size(*function, "function");
+    if (function->repeat_size > UINT8_MAX) throw WrongArgument("function->repeat_size is above 255");
+    sframe::Fde fde;
+    fde.start = function->start;
+    fde.size = function->code_size;
+    fde.signal_frame = function->signal_frame != 0;
+    fde.b_key = function->b_key != 0;
+    fde.repeat_size = static_cast<std::uint8_t>(function->repeat_size);
+    if (fde.repeat_size != 0) fde.pc_type = sframe::PcType::Mask;
+    section->decoded.fdes.push_back(std::move(fde));
+  });
+}
+
+int sframe_gen_section_add_row(sframe_gen_section* section, int kind, const sframe_row* row, uint32_t pc_offset) {
+  return status_of([&] {
+    require(section, "section");
+    if (section->decoded.fdes.empty()) throw WrongArgument("section has no function");
+    sframe::Fre fre{pc_offset, std::nullopt};
+    if (kind == SFRAME_LOOKUP_ROW) {
+      require(row, "row");
+      fre.recovery = {rule_of(row->cfa), rule_of(row->return_address), rule_of(row->frame_pointer),
+                      row->mangled_ra != 0};
+    } else if (kind != SFRAME_LOOKUP_OUTERMOST) {
+      throw WrongArgument("kind is neither SFRAME_LOOKUP_ROW nor SFRAME_LOOKUP_OUTERMOST");
+    }
+    section->decoded.fdes.back().fres.push_back(fre);
+  });
+}
+
+int sframe_gen_encode(const sframe_gen_section* section, const sframe_gen_options* options, void** bytes,
+                      size_t* size) {
+  return status_of([&] {
+    require(section, "section");
+    require(bytes, "bytes");
+    require(size, "size");
+    const std::vector<std::byte> made = sframe::encode(section->decoded, encoding_of(options, section->decoded));
+    *bytes = copy_of(made);
+    *size = made.size();
   });
 }
 }

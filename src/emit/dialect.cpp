@@ -4,7 +4,9 @@
 #include <array>
 
 #include "sframe_gen/coverage.hpp"
+#include "sframe_gen/encode.hpp"
 #include "sframe_gen/error.hpp"
+#include "support/text.hpp"
 
 namespace sframe_gen::emit {
 
@@ -70,5 +72,12 @@ std::string_view key_of(Unrepresentable reason) {
 std::string_view sentence_of(Unrepresentable reason) {
   return words[static_cast<std::size_t>(reason)].sentence;
 }
+
+CannotRepresent::CannotRepresent(const std::string& name, std::uint64_t pc, Unrepresentable reason,
+                                 sframe::Version version)
+    : Refused(name, "row at " + hex(pc) + " that " + std::string(sframe::traits_of(version).name) +
+                        " cannot represent: " + std::string(sentence_of(reason))),
+      pc_(pc),
+      reason_(reason) {}
 
 }  // namespace sframe_gen

@@ -204,5 +204,72 @@ TEST_F(CInterface, HasTheRowsOfTheSection) {
   sframe_gen_free(nullptr);
 }
 
+TEST_F(CInterface, EncodesWhatItDecodes) {
+  sframe_gen_section* section = nullptr;
+  ASSERT_EQ(sframe_gen_read(converted().c_str(), 0, &section), SFRAME_GEN_OK);
+  void* bytes = nullptr;
+  std::size_t size = 0;
+  ASSERT_EQ(sframe_gen_encode(section, nullptr, &bytes, &size), SFRAME_GEN_OK);
+  const std::vector<FileSection> expected = read_sections(converted());
+  const sframe::Section again =
+      sframe::decode({static_cast<const std::byte*>(bytes), size}, expected[0].section.address, {"memory", ".sframe"});
+  EXPECT_EQ(again.fdes, expected[0].section.fdes);
+  sframe_gen_free(bytes);
+  auto options = sized<sframe_gen_options>();
+  options.reader = "gnu-ld-2.40";
+  ASSERT_EQ(sframe_gen_encode(section, &options, &bytes, &size), SFRAME_GEN_OK);
+  EXPECT_EQ(static_cast<const unsigned char*>(bytes)[2], 1);
+  sframe_gen_free(bytes);
+  sframe_gen_section_free(section);
+}
+
+TEST_F(CInterface, EncodesFunctionsOfItsCaller) {
+  sframe_gen_section* section = nullptr;
+  EXPECT_EQ(sframe_gen_section_new(9, 0x8000, &section), SFRAME_GEN_WRONG_ARGUMENT);
+  ASSERT_EQ(sframe_gen_section_new(SFRAME_GEN_ABI_AMD64, 0x8000, &section), SFRAME_GEN_OK);
+  sframe_row row{};
+  row.cfa = {7, 8, 0};
+  row.return_address = {SFRAME_BASE_CFA, -8, 1};
+  row.frame_pointer = {6, 0, 0};
+  EXPECT_EQ(sframe_gen_section_add_row(section, SFRAME_LOOKUP_ROW, &row, 0), SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_STREQ(sframe_gen_message(), "section has no function");
+  auto function = sized<sframe_gen_function>();
+  function.start = 0x1000;
+  function.code_size = 16;
+  ASSERT_EQ(sframe_gen_section_add_function(section, &function), SFRAME_GEN_OK);
+  ASSERT_EQ(sframe_gen_section_add_row(section, SFRAME_LOOKUP_ROW, &row, 0), SFRAME_GEN_OK);
+  ASSERT_EQ(sframe_gen_section_add_row(section, SFRAME_LOOKUP_OUTERMOST, nullptr, 4), SFRAME_GEN_OK);
+  EXPECT_EQ(sframe_gen_section_add_row(section, SFRAME_LOOKUP_NOTHING, &row, 8), SFRAME_GEN_WRONG_ARGUMENT);
+  void* bytes = nullptr;
+  std::size_t size = 0;
+  ASSERT_EQ(sframe_gen_encode(section, nullptr, &bytes, &size), SFRAME_GEN_OK);
+  sframe_gen_section* again = nullptr;
+  ASSERT_EQ(sframe_gen_decode(bytes, size, 0x8000, 0, &again), SFRAME_GEN_OK);
+  int kind = 0;
+  sframe_row found{};
+  ASSERT_EQ(sframe_gen_section_lookup(again, 0x1003, &kind, &found), SFRAME_GEN_OK);
+  EXPECT_EQ(kind, static_cast<int>(SFRAME_LOOKUP_ROW));
+  EXPECT_EQ(std::memcmp(&found.cfa, &row.cfa, 3 * sizeof row.cfa), 0);
+  ASSERT_EQ(sframe_gen_section_lookup(again, 0x1004, &kind, &found), SFRAME_GEN_OK);
+  EXPECT_EQ(kind, static_cast<int>(SFRAME_LOOKUP_OUTERMOST));
+  auto options = sized<sframe_gen_options>();
+  options.sframe_version = 1;
+  EXPECT_EQ(sframe_gen_encode(section, &options, &bytes, &size), SFRAME_GEN_REFUSED);
+  EXPECT_EQ(sframe_gen_message(), std::string("section: row at 0x1004 that SFrame version 1 cannot represent: ") +
+                                      std::string(sentence_of(Unrepresentable::ReturnAddressUndefined)));
+  sframe_gen_free(bytes);
+  sframe_gen_section_free(again);
+  sframe_gen_section_free(section);
+}
+
+TEST_F(CInterface, HasTheVersionOfItsHeaders) {
+  EXPECT_STREQ(sframe_gen_version(), SFRAME_GEN_VERSION_STRING);
+  const std::string text = std::to_string(SFRAME_GEN_VERSION_MAJOR) + "." + std::to_string(SFRAME_GEN_VERSION_MINOR) +
+                           "." + std::to_string(SFRAME_GEN_VERSION_PATCH);
+  EXPECT_EQ(text, SFRAME_GEN_VERSION_STRING);
+  EXPECT_EQ(SFRAME_GEN_VERSION_NUMBER,
+            SFRAME_GEN_MAKE_VERSION(SFRAME_GEN_VERSION_MAJOR, SFRAME_GEN_VERSION_MINOR, SFRAME_GEN_VERSION_PATCH));
+}
+
 }  // namespace
 }  // namespace sframe_gen
