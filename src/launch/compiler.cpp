@@ -256,7 +256,7 @@ int wait_for(pid_t process) {
 }  // namespace
 
 CannotStart::CannotStart(const std::string& program, int error_number)
-    : SystemFailure(program, "run it", error_number), exit_status_(error_number == ENOENT ? 127 : 126) {}
+    : SystemFailure(program, "run", error_number), exit_status_(error_number == ENOENT ? 127 : 126) {}
 
 void become(const std::vector<std::string>& command) {
   ::execvp(command.front().c_str(), pointers_to(command).data());

@@ -248,7 +248,7 @@ constexpr OutputFormat version_1 = by_libsframe({.version = Version::V1});
 /// A reader as others see it, and what it does not accept.
 struct KnownReader {
   ReaderTarget target;
-  const readers::Rules* rules;
+  const readers::Rules* rules = nullptr;
 };
 
 constexpr std::array known_readers{

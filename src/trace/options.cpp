@@ -145,7 +145,6 @@ std::string help_text() {
           "Print the stacks of a running process, of a command that a signal ends, of a core file, or of a recording "
           "of\n"
           "`perf record --call-graph dwarf`. A RECORDING of - is standard input.\n"
-          "\n"
        << described(table)
        << "\n"
           "A command's stacks go to standard error; `kill -QUIT` asks for them while it runs. `cut:` after a stack "

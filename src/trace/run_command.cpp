@@ -270,7 +270,7 @@ void check_proc() {
   std::array<char, 16> name{};
   const ssize_t length = ::readlink("/proc/self", name.data(), name.size());
   const std::string seen(name.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-  if (seen != std::to_string(::getpid())) throw Refused("/proc", "is not of this program's PID namespace");
+  if (seen != std::to_string(::getpid())) throw Refused("/proc", "not of this program's PID namespace");
 }
 
 /// Has the command traced as soon as it runs. False: it cannot be, and why is said.
@@ -296,7 +296,7 @@ int become(const std::vector<std::string>& command) {
   arguments.push_back(nullptr);
   ::execvp(arguments.front(), arguments.data());
   const int error = errno;
-  complain("error", SystemFailure(command.front(), "run it", error));
+  complain("error", SystemFailure(command.front(), "run", error));
   return error == ENOENT ? not_found : cannot_be_run;
 }
 

@@ -105,7 +105,7 @@ bool is_mapped(const elf::Image& image, const Mapping& mapping, const Process& p
 }  // namespace
 
 Process::Process(int pid, const TranslationOptions& options) : pid_(pid), living_thread_(pid), options_(options) {
-  if (::access(folder_of(pid).c_str(), F_OK) != 0) throw SystemFailure("process " + std::to_string(pid), "look", ESRCH);
+  if (::access(folder_of(pid).c_str(), F_OK) != 0) throw SystemFailure("process " + std::to_string(pid), "read", ESRCH);
 }
 
 std::string Process::name() const {
@@ -163,7 +163,7 @@ OpenedFile Process::open(const Mapping& mapping) {
     elf::Image image = elf::Image::of_bytes(bytes, mapping.path);
     return {std::make_shared<CodeFile>(std::move(image), std::move(bytes), options_), {}};
   }
-  if (!mapping.path.starts_with('/')) return {nullptr, "is no file"};
+  if (!mapping.path.starts_with('/')) return {nullptr, "not a file"};
   // The kernel's own link leads to the file whatever has become of its name, but is not for everybody.
   std::string range = hex(mapping.begin).substr(2);
   range += "-" + hex(mapping.end).substr(2);
@@ -172,7 +172,7 @@ OpenedFile Process::open(const Mapping& mapping) {
   for (const Descriptor* opened : {&by_place, &by_name}) {
     if (!opened->is_open()) continue;
     elf::Image image = elf::Image::open(opened->number(), printable(mapping.path));
-    if (opened == &by_name && !is_mapped(image, mapping, *this)) return {nullptr, "is not the file that was loaded"};
+    if (opened == &by_name && !is_mapped(image, mapping, *this)) return {nullptr, "not the file that was loaded"};
     return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
   }
   return {nullptr, "cannot be opened any more"};

@@ -149,11 +149,11 @@ constexpr std::uint64_t header_size = 104, pipe_header_size = 16;
 constexpr std::uint32_t event_of_pipe = 64, build_id_of_pipe = 67, feature_of_pipe = 80;
 
 Endian endian_of(const MappedFile& file) {
-  if (file.bytes().size() < pipe_header_size) throw Refused(file.name(), "is not a recording of perf's: too short");
+  if (file.bytes().size() < pipe_header_size) throw Refused(file.name(), "not a perf.data file: too short");
   const auto found = load<std::uint64_t>(file.bytes(), Endian::Little);
   if (found == magic) return Endian::Little;
   if (found == swapped(magic)) return Endian::Big;
-  throw Refused(file.name(), "is not a recording of perf's");
+  throw Refused(file.name(), "not a perf.data file");
 }
 
 }  // namespace
@@ -187,7 +187,7 @@ std::span<const std::byte> RecordingFile::slice(Part part, const char* what) con
 }
 
 sframe::Abi RecordingFile::recorded_abi() const {
-  if (!features_.abi()) throw Refused(name(), "does not say what machine it was recorded on");
+  if (!features_.abi()) throw Refused(name(), "no machine named");
   return *features_.abi();
 }
 
@@ -290,7 +290,7 @@ void RecordingFile::read_events(Part part, std::uint64_t entry_size) {
     const std::uint64_t offset = ids.u64("offset of IDs");
     layouts_.add(bytes.first(entry_size - ids_size), slice({offset, ids.u64("size of IDs")}, "list of IDs"));
   }
-  if (layouts_.empty()) throw MalformedInput(header_origin_, part.offset, "has no event");
+  if (layouts_.empty()) throw MalformedInput(header_origin_, part.offset, "no event");
 }
 
 void RecordingFile::read_features(std::uint64_t offset, std::span<const std::byte> bits) {

@@ -21,7 +21,7 @@ constexpr std::uint64_t page_size = 4096;
 
 elf::Image open_core(const std::filesystem::path& path) {
   elf::Image image = elf::Image::open(path);
-  if (image.header().e_type != ET_CORE) throw Refused(image.name(), "is not a core file");
+  if (image.header().e_type != ET_CORE) throw Refused(image.name(), "not a core file");
   return image;
 }
 
@@ -34,7 +34,7 @@ CoreFile::CoreFile(const std::filesystem::path& path, std::filesystem::path root
   }
   std::ranges::sort(loads_, {}, &Elf64_Phdr::p_vaddr);
   read_notes();
-  if (threads_.empty()) throw Refused(image_.name(), "has no thread's registers");
+  if (threads_.empty()) throw Refused(image_.name(), "no thread's registers");
 }
 
 void CoreFile::read_notes() {
@@ -57,7 +57,7 @@ void CoreFile::take_note(const elf::Note& note) {
   if (note.type == NT_PRSTATUS) {
     const auto registers = general_registers(
         abi_, note.descriptor.subspan(std::min<std::uint64_t>(status_registers, note.descriptor.size())));
-    if (!registers) throw MalformedInput(origin, 0, "is too short for a thread's registers");
+    if (!registers) throw MalformedInput(origin, 0, "too short for a thread's registers");
     const auto id = load<std::uint32_t>(field(status_thread, 4, "thread"), image_.endian());
     const auto signal = load<std::uint16_t>(field(status_signal, 2, "signal"), image_.endian());
     // The kernel writes the signal that killed the process into each thread's.
@@ -95,7 +95,7 @@ void CoreFile::read_files(const elf::Note& note) {
   const std::uint64_t count = reader.u64("number of files");
   const std::uint64_t unit = reader.u64("page size");
   constexpr std::uint64_t entry = 24;
-  if (count > reader.left() / entry) reader.fail("has fewer files than it says, " + std::to_string(count));
+  if (count > reader.left() / entry) reader.fail("fewer files than it says, " + std::to_string(count));
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t begin = reader.u64("begin"), end = reader.u64("end");
     parts_.push_back({begin, end, reader.u64("offset") * unit, {}});
@@ -164,7 +164,7 @@ std::string CoreFile::why_other(const elf::Image& image, const Mapping& mapping)
   const auto file = image.file_bytes();
   const auto size = std::min<std::size_t>(page_size, file.size());
   if (memory.size() < size) return "cannot be told from another: the core file lacks the page with its headers";
-  return std::memcmp(memory.data(), file.data(), size) == 0 ? "" : "is not the file that was loaded";
+  return std::memcmp(memory.data(), file.data(), size) == 0 ? "" : "not the file that was loaded";
 }
 
 OpenedFile CoreFile::open(const Mapping& mapping) {

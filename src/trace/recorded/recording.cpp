@@ -37,9 +37,9 @@ elf::Image own_vdso() {
 /// number be that of a file that is gone. Empty: it is the one.
 std::string why_other(const elf::Image& image, std::uint64_t inode, const FileIdentity& recording) {
   struct stat status {};
-  if (::fstat(image.descriptor(), &status) != 0) throw SystemFailure(image.name(), "look", errno);
+  if (::fstat(image.descriptor(), &status) != 0) throw SystemFailure(image.name(), "read", errno);
   const FileIdentity file(status);
-  if (file.inode != inode) return "is not the file that was recorded";
+  if (file.inode != inode) return "not the file that was recorded";
   if (std::pair(file.changed_s, file.changed_ns) <= std::pair(recording.modified_s, recording.modified_ns)) return {};
   return "was changed since the recording, which has no build-id of it";
 }
@@ -53,16 +53,16 @@ OpenedFile RecordedFiles::open(const Mapping& mapping) {
 
 OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
   const bool is_vdso = mapping.path == "[vdso]";
-  if (!is_vdso && (!mapping.path.starts_with('/') || mapping.path.starts_with("//"))) return {nullptr, "is no file"};
+  if (!is_vdso && (!mapping.path.starts_with('/') || mapping.path.starts_with("//"))) return {nullptr, "not a file"};
   elf::Image image =
       is_vdso ? own_vdso() : elf::Image::open(root_ / std::filesystem::path(mapping.path).relative_path());
   const elf::Machine* const machine = elf::find_machine(image);
-  if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "is for another machine"};
+  if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another machine"};
   const std::string id = elf::hex_digits(elf::build_id(image));
   if (mapping.build_id.empty() && !is_vdso) {
     if (std::string why = why_other(image, mapping.inode, recording_); !why.empty()) return {nullptr, std::move(why)};
   } else if (id.empty() || !mapping.build_id.starts_with(id)) {  // perf may have padded a short one with zeros
-    return {nullptr, "is not the file that was recorded"};
+    return {nullptr, "not the file that was recorded"};
   }
   return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
 }

@@ -103,7 +103,7 @@ void AddressSpace::open(Part& part) {
   OpenedFile opened = open_file_(mapping);
   std::vector<MappedPiece> pieces;
   if (opened.file) pieces = pieces_of(mapping, opened.file->image());
-  if (opened.file && pieces.empty()) opened = {nullptr, "is not the file that was mapped"};
+  if (opened.file && pieces.empty()) opened = {nullptr, "not the file that was mapped"};
   if (pieces.empty()) pieces = {{mapping.begin, mapping.end, mapping.begin - mapping.file_offset}};
   // The first piece takes the part's own place: its module may be known already.
   const Part whole = part;

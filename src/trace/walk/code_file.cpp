@@ -72,7 +72,7 @@ void CodeFile::open_own_section() {
   own_was_tried_ = true;
   const elf::Section* const section = image_.find_section(".sframe");
   if (section == nullptr || (section->header.sh_flags & SHF_ALLOC) == 0) {
-    why_no_rows_ = "has no .sframe section";
+    why_no_rows_ = "no .sframe section";
     return;
   }
   const sframe::ViewFault fault = own_.open(image_.bytes_of(*section), section->header.sh_addr);
