@@ -50,7 +50,10 @@ class Part {
     expect(input, functions);
     emit::SplitFunction split;
     const auto encode_one = [&](const cfi::Function& function) -> const emit::SplitFunction& {
-      emit::split_function(function, input.forms, split);
+      if (input.stubs.knows_sections)
+        emit::split_function(function, input.forms, split);
+      else
+        emit::split_function(without_unknown_stubs(function, input.rules), input.forms, split);
       put(split, input.forms.forms());
       return split;
     };

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "cfi/frame_source.hpp"
 #include "convert/coverage.hpp"
@@ -87,6 +88,15 @@ std::string text_of(const Rules& rules, sframe::Abi abi) {
 }
 
 }  // namespace
+
+Function without_unknown_stubs(const Function& function, cfi::RuleTable& rules) {
+  Function rest = function;
+  for (Row& row : rest.rows) {
+    const bool is_stub = std::holds_alternative<cfi::PltStub>(rules[row.rule].cfa);
+    if (is_stub) row.rule = rules.intern(cfi::unknown_rules(cfi::UnknownReason::UnknownStub));
+  }
+  return rest;
+}
 
 StubMerge::StubMerge(const stubs::Found& found, Range pcs, cfi::RuleTable& rules, const emit::Dialect& dialect,
                      Encode encode, Coverage& coverage)

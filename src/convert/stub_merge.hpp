@@ -48,4 +48,7 @@ class StubMerge {
   std::uint64_t next_ = 0;  ///< no stub that is left, nor section of stubs, is before it from the last function on
 };
 
+/// The function without the rows of GNU ld's expression for a PLT, which says nothing of entries that are not known.
+cfi::Function without_unknown_stubs(const cfi::Function& function, cfi::RuleTable& rules);
+
 }  // namespace sframe_gen::convert

@@ -59,9 +59,9 @@ constexpr Pattern ibt_bnd_jump = stub("f30f1efa f2ff25 slot 0f1f440000", {{0, 8}
 constexpr Pattern jump = stub("ff25 slot 6690", {{0, 8}});
 constexpr Pattern lld_jump = stub("ff25 slot cccc", {{0, 8}});
 constexpr Pattern bnd_jump = stub("f2ff25 slot 90", {{0, 8}});
-/// lld's .iplt in a program without .plt: the jump to its header goes to address 0. It is never reached, as the slots
-/// of .iplt have been filled before the program begins.
-constexpr Pattern headless_entry = stub("ff25 slot 68 any e9 any", {{0, 8}, {11, 16}});
+/// .iplt in a program without .plt: the jump to its header goes to address 0 (lld), or just on (GNU ld). It is never
+/// reached, as the slots of .iplt have been filled before the program begins.
+constexpr Pattern headless_entry = stub("ff25 slot 68 any e9 nowhere", {{0, 8}, {11, 16}});
 
 /// The resolver of TLS descriptors, called like a function: push GOT+8(%rip); jmp *slot(%rip)
 constexpr Pattern descriptor_entry = stub("f30f1efa ff35 table+8 ff25 slot", {{0, 8}, {10, 16}});

@@ -56,6 +56,7 @@ class Fields {
     const std::uint64_t place = address_ + field.offset;
     switch (field.spelling) {
       case Spelling::Relative:
+        if (field.refers == Refers::Nowhere && signed_word(at, Endian::Little) == 0) return true;
         return is_right(field, place + 4 + signed_word(at, Endian::Little));
       case Spelling::Halfwords:
         return is_right(field, place - 2 + 2 * signed_word(at, Endian::Big));
@@ -90,6 +91,8 @@ class Fields {
                std::exchange(table_, target).value_or(target) == target;
       case Refers::Header:
         return around_.header && target == *around_.header + field.addend;
+      case Refers::Nowhere:
+        return target == 0;
       case Refers::Any:
         return true;
     }
@@ -99,7 +102,7 @@ class Fields {
   std::span<const std::byte> bytes_;
   std::uint64_t address_;
   const Surroundings& around_;
-  std::array<std::uint64_t, 4> pages_{};
+  std::array<std::uint64_t, 5> pages_{};
   std::optional<std::uint64_t> slot_, table_;
 };
 

@@ -21,10 +21,11 @@ namespace sframe_gen::stubs {
 
 /// What an instruction of a stub refers to.
 enum class Refers : std::uint8_t {
-  Slot,    ///< a pointer in the global offset table
-  Table,   ///< the table itself, or one of its first words, as `addend` says
-  Header,  ///< the stub that calls the dynamic linker; `addend` bytes into it
-  Any,     ///< nothing: a number that may be any
+  Slot,     ///< a pointer in the global offset table
+  Table,    ///< the table itself, or one of its first words, as `addend` says
+  Header,   ///< the stub that calls the dynamic linker; `addend` bytes into it
+  Nowhere,  ///< address 0, or what follows the field
+  Any,      ///< nothing: a number that may be any
 };
 
 /// How a field of an instruction says so.
@@ -87,8 +88,11 @@ struct Referent {
 
 /// "slot", "table+16"
 constexpr Referent referent_of(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, Refers>, 4> names{
-      {{"slot", Refers::Slot}, {"table", Refers::Table}, {"header", Refers::Header}, {"any", Refers::Any}}};
+  constexpr std::array<std::pair<std::string_view, Refers>, 5> names{{{"slot", Refers::Slot},
+                                                                      {"table", Refers::Table},
+                                                                      {"header", Refers::Header},
+                                                                      {"nowhere", Refers::Nowhere},
+                                                                      {"any", Refers::Any}}};
   const std::size_t plus = std::min(text.find('+'), text.size());
   unsigned addend = 0;
   for (const char digit : text.substr(std::min(plus + 1, text.size())))

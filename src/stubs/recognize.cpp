@@ -130,16 +130,23 @@ class Code {
   RunBuilder read(const Form& form) const {
     RunBuilder found(form.name);
     Surroundings around = around_;
-    std::uint64_t at = 0;
-    if (form.header != nullptr) {
-      around.header = address_;
-      at = form.header->size();
-      if (fits(*form.header, 0, around)) found.add_header(*form.header, address_);
+    const std::uint64_t begin = form.header == nullptr ? 0 : form.header->size();
+    if (form.header != nullptr) around.header = address_;
+    std::vector<const Pattern*> entries;
+    for (std::uint64_t at = begin; at < bytes_.size();) {
+      const Pattern* const entry = entry_at(form, at, around);
+      entries.push_back(entry != nullptr ? entry : last_at(form, at, around));
+      at += entries.back() != nullptr ? entries.back()->size() : form.entry_size();
     }
-    for (; at < bytes_.size(); at += form.entry_size()) {
-      const Pattern* pattern = entry_at(form, at, around);
-      if (pattern == nullptr) pattern = last_at(form, at, around);
-      if (pattern != nullptr) found.add_entry(*pattern, address_ + at);
+    // Code that is not known may jump to the header, or go on into the stub after it, with whatever it has pushed.
+    const bool knows_all = std::ranges::find(entries, nullptr) == entries.end();
+    bool may_fall_in = form.header != nullptr && !fits(*form.header, 0, around);
+    if (form.header != nullptr && !may_fall_in && knows_all) found.add_header(*form.header, address_);
+    std::uint64_t at = begin;
+    for (const Pattern* const entry : entries) {
+      if (entry != nullptr && !may_fall_in) found.add_entry(*entry, address_ + at);
+      may_fall_in = entry == nullptr;
+      at += form.entry_size();
     }
     return found;
   }
@@ -290,6 +297,7 @@ void join_overlapping(std::vector<Range>& ranges) {
 
 Found find_stubs(const elf::Image& image) {
   Found found;
+  found.knows_sections = image.has_section_headers();
   const Surroundings around = surroundings_of(image);
   const sframe::Abi abi = elf::machine_of(image).abi;
   for (const elf::Section& section : image.sections()) {

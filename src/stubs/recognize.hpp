@@ -27,6 +27,8 @@ struct Run {
 struct Found {
   std::vector<Run> runs;        ///< ascending, disjoint
   std::vector<Range> sections;  ///< ranges where stubs stand, and nothing else; ascending, disjoint
+  /// False without section headers: stubs that are not known may be anywhere then.
+  bool knows_sections = true;
 };
 
 /// The stubs of a program or library, for a machine that SFrame knows. Whatever is not exactly as a linker writes it is

@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <span>
 
 #include "convert/encode_functions.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "sframe_gen/section.hpp"
+#include "support/endian.hpp"
 #include "support/text.hpp"
 #include "verify/caller.hpp"
 #include "verify/emulation.hpp"
@@ -114,6 +116,39 @@ void follow(const elf::Image& image, const sframe::Section& section) {
       EXPECT_TRUE(verify::same_caller(emulation.caller_at(pc), said)) << hex(pc) << ": " << said.text;
     }
     EXPECT_NE(emulation.knowledge_of(fde.start), verify::Emulation::Knowledge::None) << hex(fde.start);
+  }
+}
+
+/// Gives each CIE of .eh_frame a version that does not exist, so that no FDE can be read. Returns false without one.
+bool make_fdes_unreadable(std::vector<std::byte>& bytes, const elf::Image& image) {
+  const elf::Section* const frames = image.find_section(".eh_frame");
+  if (frames == nullptr || frames->header.sh_type == SHT_NOBITS) return false;
+  const std::uint64_t begin = frames->header.sh_offset, end = begin + frames->header.sh_size;
+  constexpr std::size_t id_at = 4, version_at = 8;
+  for (std::uint64_t at = begin; at + version_at < end;) {
+    const std::span<const std::byte> record = std::span(bytes).subspan(at);
+    const auto length = load<std::uint32_t>(record, image.endian());
+    if (length == 0) break;
+    if (load<std::uint32_t>(record.subspan(id_at), image.endian()) == 0) bytes[at + version_at] = std::byte{9};
+    at += id_at + length;
+  }
+  return true;
+}
+
+/// Whatever unknown code has pushed, it may go on into the stub after it. Nothing says then what that stub's row is.
+TEST_P(Cases, LeaveOutWhatUnknownCodeMayGoOnInto) {
+  std::vector<std::byte> bytes = read_case(GetParam());
+  if (!make_fdes_unreadable(bytes, image_)) return;
+  for (const stubs::Run& run : find_stubs(image_).runs) {
+    if (run.entries < 2) continue;
+    const std::uint64_t size = run.size / run.entries;
+    const std::uint64_t offset = elf::offset_of(image_, elf::loaded_bytes(image_, run.start, size));
+    std::vector<std::byte> damaged = bytes;
+    std::ranges::fill(std::span(damaged).subspan(offset, size), std::byte{6});
+    const elf::Image image = elf::Image::of_bytes(damaged, "case");
+    EXPECT_FALSE(knows(find_stubs(image), run.start + size));
+    const Verification result = verify::verify(section_of(image, sframe::Version::V3), image, image, {});
+    for (const Difference& difference : result.differences) ADD_FAILURE() << difference.text;
   }
 }
 
