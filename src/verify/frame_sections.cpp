@@ -23,6 +23,8 @@ const char* misread_instruction(const cfi::FrameTable& table, const cfi::Cie& ci
   while (!reader.at_end()) {
     const cfi::Instruction instruction = cfi::read_instruction(reader, context);
     if (!instruction.known) return nullptr;
+    if (instruction.opcode == cfi::CfaOpcode::GnuNegativeOffsetExtended)
+      return "libdwarf does not know DW_CFA_GNU_negative_offset_extended";
     if (instruction.opcode == cfi::CfaOpcode::ValOffsetSf) return "libdwarf misreads DW_CFA_val_offset_sf";
     if (instruction.opcode == cfi::CfaOpcode::SetLoc && cie.pointer_encoding != cfi::pointer_encoding::absptr)
       return "libdwarf misreads DW_CFA_set_loc with a pointer that is no address";
