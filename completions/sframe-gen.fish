@@ -53,6 +53,7 @@ complete -c sframe-gen -l cfi-from -d 'also read .debug_frame of a separate debu
 complete -c sframe-gen -l ignore-build-id -d 'accept a debug file with another build-id'
 complete -c sframe-gen -l from-sframe -d 'convert the existing section instead of the CFI'
 complete -c sframe-gen -l no-undo -d 'store no undo record for --remove'
+complete -c sframe-gen -l fsync -d 'wait until each file is on the disk'
 complete -c sframe-gen -l move-headers -d 'move program headers that have no space to grow'
 complete -c sframe-gen -l drop-signature -d 'convert signed kernel modules, drop the signature'
 complete -c sframe-gen -l for -d 'write what READER supports' -x -a "kernel\t'Linux, for the stacks of programs: only SFrame 3'

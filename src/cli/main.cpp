@@ -40,6 +40,7 @@ int run_program(int argument_count, char** arguments) {
                                                           : version_text());
     return 0;
   }
+  if (options.fsync) sframe_gen::files::write_through();
   if (options.action == Action::Launch) return launch(options, prepare_to_write);
   prepare_to_write();
   keep_freed_memory();

@@ -81,6 +81,7 @@ constexpr Option table[]{
     {"ignore-build-id", 0, files, flag, "accept a debug file with another build-id"},
     {"from-sframe", 0, files, flag, "convert the existing section instead of the CFI"},
     {"no-undo", 0, files, flag, "store no undo record for --remove"},
+    {"fsync", 0, files, flag, "wait until each file is on the disk"},
     {"move-headers", 0, files, flag, "move program headers that have no space to grow"},
     {"drop-signature", 0, files, flag, "convert signed kernel modules, drop the signature"},
     {"for", 0, format, reader("READER"), "write what READER supports"},
@@ -111,7 +112,6 @@ std::string help_text() {
          described(table) +
          "\nExamples:\n"
          "  sframe-gen a.out                      convert in place\n"
-         "  sframe-gen -o b.out a.out             convert a copy\n"
          "  sframe-gen --for=glibc a.out          convert for backtrace() of glibc 2.42\n"
          "  sframe-gen --verify a.out             compare the result with the DWARF\n"
          "  sframe-gen --launch -- gcc -c a.c     compile, and convert a.o\n"

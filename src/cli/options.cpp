@@ -71,6 +71,7 @@ void check_uses(const Given& given, Action action) {
   fail_if_with({Emit, Remove, Dump, LookUp, Verify, Check, Launch}, {"drop-signature", "explain", "no-undo"});
   fail_if_with({Remove, Dump, LookUp, Verify, Check, Launch}, {"from-sframe", "move-headers"});
   fail_if_with({Dump, LookUp, Verify, Check, Launch}, {"dry-run", "output"});
+  fail_if_with({Dump, LookUp, Verify, Check}, {"fsync"});
   fail_if_with({Remove, Dump, LookUp, Verify, Check}, {"compact", "flexible", "for", "no-padding", "no-pcrel",
                                                        "no-ra-undefined", "no-stubs", "sframe-version"});
   fail_if_with({Remove, Dump, LookUp, Check, Launch}, {"cfi-from"});
@@ -201,6 +202,7 @@ void take(const Given& given, Options& options) {
   options.skip_non_elf = given.has("skip-non-elf");
   options.skip_refused = given.has("skip-refused");
   options.explain = given.has("explain");
+  options.fsync = given.has("fsync");
   options.recursive = given.has("recursive");
   options.linked_only = given.has("linked-only");
   options.excluded = excluded_of(given);

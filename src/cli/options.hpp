@@ -57,6 +57,7 @@ struct Options {
   bool skip_non_elf = false;
   bool skip_refused = false;
   bool explain = false;
+  bool fsync = false;
   bool recursive = false;             ///< files are directories
   bool linked_only = false;           ///< of those in a directory
   std::vector<std::string> excluded;  ///< --exclude

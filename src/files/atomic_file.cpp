@@ -28,6 +28,28 @@
 
 namespace sframe_gen::files {
 
+namespace {
+
+std::atomic<bool> writes_through{false};
+
+void sync(int descriptor, const std::filesystem::path& target) {
+  if (writes_through && ::fsync(descriptor) != 0) throw SystemFailure(target.string(), "write to the disk", errno);
+}
+
+void sync_name(const std::filesystem::path& target) {
+  if (!writes_through) return;
+  const std::filesystem::path folder = target.parent_path();
+  const Descriptor directory(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.is_open()) throw SystemFailure(target.string(), "write to the disk", errno);
+  sync(directory.number(), target);
+}
+
+}  // namespace
+
+void write_through() {
+  writes_through = true;
+}
+
 Descriptor open_unnamed(const std::filesystem::path& folder) {
   Descriptor file(::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!file.is_open()) file = Descriptor(::memfd_create("sframe-gen", MFD_CLOEXEC));
@@ -136,6 +158,7 @@ void TemporaryFile::rename(const std::filesystem::path& target) {
   if (::rename(path_.c_str(), target.c_str()) != 0) throw SystemFailure(target.string(), "replace", errno);
   if (slot_ != nullptr) *std::exchange(slot_, nullptr) = nullptr;
   path_.clear();
+  sync_name(target);
 }
 
 void remove_temporary_files_on_signals() {
@@ -326,6 +349,7 @@ void AtomicFile::check_unchanged() const {
 }
 
 void AtomicFile::commit() {
+  sync(descriptor(), target_);
   check_unchanged();
   if (!file_.close()) throw SystemFailure(target_.string(), "write", errno);
   temporary_->rename(target_);

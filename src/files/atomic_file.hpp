@@ -19,6 +19,11 @@ namespace sframe_gen::files {
 /// file system of `folder` or, where that cannot be, in memory. Throws SystemFailure.
 Descriptor open_unnamed(const std::filesystem::path& folder);
 
+/// From now on, a file's contents reach the disk before it takes its name, and its name before a function of this
+/// header returns. Without this, a system that loses power soon after may keep the new name of a file and none of its
+/// bytes.
+void write_through();
+
 /// A file that must not outlive the program: removed by the destructor, or by a signal handler where
 /// `remove_temporary_files_on_signals` was called.
 class TemporaryFile {
@@ -45,7 +50,7 @@ class TemporaryFile {
 void remove_temporary_files_on_signals();
 
 /// A file that appears under its name complete or not at all: a temporary file in the same folder, renamed over the
-/// target by `commit` and removed if that never comes. We do not fsync; the installer does.
+/// target by `commit` and removed if that never comes. Without `write_through` nothing is fsynced; the installer does.
 class AtomicFile {
  public:
   /// Whose attributes a file has that replaces none.
