@@ -1,6 +1,10 @@
 #include "convert/convert_archive.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -10,6 +14,7 @@
 #include "convert/coverage.hpp"
 #include "elf/new_section.hpp"
 #include "files/atomic_file.hpp"
+#include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
 
 namespace sframe_gen::convert {
@@ -89,6 +94,19 @@ void replace_thin_member(const archive::Archive& archive, const archive::Member&
 
 namespace {
 
+uid_t owner_of(const MappedFile& file) {
+  struct stat status {};
+  if (::fstat(file.descriptor(), &status) != 0) throw SystemFailure(file.name(), "read", errno);
+  return status.st_uid;
+}
+
+/// A thin archive names any file. One of another user must not lead root to files that this user may not write.
+void check_may_name(const MappedFile& archive, const MappedFile& file, const std::string& name) {
+  const uid_t owner = owner_of(archive);
+  if (owner != 0 && owner != ::geteuid() && owner != owner_of(file))
+    throw Refused(name, "has another owner than the archive that names it");
+}
+
 /// The work on one archive: all members are converted before anything is written, so that a damaged one leaves
 /// everything as it was.
 class ArchiveConversion {
@@ -125,6 +143,7 @@ class ArchiveConversion {
     try {
       const MemberBytes opened = open_member(archive_, member);
       if (opened.file) {
+        check_may_name(input_, *opened.file, name);
         read_as_[place] = opened.file->identity();
         if (is_named_before(place)) return outcome_.members.push_back({member.name, "the file of an earlier member"});
       }

@@ -275,6 +275,9 @@ AtomicFile::AtomicFile(const std::filesystem::path& target, const MappedFile& in
   if (const Descriptor replaced = open_target(target_); replaced.is_open())
     check_replaceable(replaced.number(), target);
   check_unchanged();
+  // The name may lead to another file by now, if a directory of its path was replaced.
+  if (target == input.name() && target_before_ != input.identity())
+    throw Refused(target.string(), "changed by another process meanwhile");
   // Not mkostemp: this way the kernel gives a new file the mode that the umask says. Asking for the umask would change
   // it for all threads.
   const mode_t mode = kind_ == New::LikeAny && !target_before_ ? 0666 : 0600;
