@@ -49,7 +49,10 @@ std::vector<std::string> split(std::string_view text) {
 void append_expanded(const std::vector<std::string>& arguments, int& files, std::vector<std::string>& all) {
   for (const std::string& argument : arguments) {
     std::ifstream stream;
-    if (argument.size() > 1 && argument[0] == '@' && files < most_files) stream.open(argument.substr(1));
+    std::error_code error;
+    const bool names_file = argument.size() > 1 && argument[0] == '@' && files < most_files;
+    // A directory can be opened, but not read.
+    if (names_file && !std::filesystem::is_directory(argument.substr(1), error)) stream.open(argument.substr(1));
     if (!stream.is_open()) {
       all.push_back(argument);
       continue;
