@@ -1,47 +1,149 @@
-// Runs fuzz targets on inputs that are there. usage: fuzz-replay TARGET FILE or FOLDER... | fuzz-replay --targets
+// Runs fuzz targets on inputs that are there, and on changed copies of them: the same ones each time.
+// usage: fuzz-replay [--changed=NUMBER [--seed=NUMBER]] TARGET FILE or DIRECTORY... | fuzz-replay --targets
+//
+// NUMBER copies of each input are changed. One that breaks a property is left as finding-TARGET in the working
+// directory.
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "elf_mutator.hpp"
 #include "target.hpp"
 
 namespace {
 
-void run(const sframe_gen::fuzz::Target& target, const std::filesystem::path& path) {
+using sframe_gen::fuzz::Target;
+using Input = std::vector<std::uint8_t>;
+
+std::minstd_rand chance;
+std::string finding;             ///< its name
+const Input* current = nullptr;  ///< a changed copy that is being tried
+
+/// Only calls that a signal handler may make.
+void keep_finding(int number) {
+  if (current != nullptr) {
+    const int file = ::open(finding.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    static_cast<void>(!::write(file, current->data(), current->size()));
+  }
+  std::signal(number, SIG_DFL);
+  ::raise(number);
+}
+
+std::size_t below(std::size_t limit) {
+  return chance() % limit;
+}
+
+/// As LLVMFuzzerMutate(), without what it has learned.
+std::size_t change_bytes(std::uint8_t* data, std::size_t size, std::size_t) {
+  constexpr std::uint8_t often[] = {0, 1, 2, 4, 8, 16, 0x7f, 0x80, 0xfe, 0xff};
+  if (size == 0) return size;
+  for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
+    const std::size_t at = below(size), from = below(size), count = std::min(1 + below(8), size - std::max(at, from));
+    switch (below(6)) {
+      case 0:
+      case 1:
+        data[at] = static_cast<std::uint8_t>(data[at] ^ 1U << below(8));
+        break;
+      case 2:
+        data[at] = often[below(std::size(often))];
+        break;
+      case 3:
+        data[at] = static_cast<std::uint8_t>(data[at] + (below(2) == 0 ? 1 : 255));
+        break;
+      case 4:
+        std::copy_n(Input(data + from, data + from + count).begin(), count, data + at);
+        break;
+      default:
+        data[at] = static_cast<std::uint8_t>(chance());
+    }
+  }
+  return size;
+}
+
+Input changed(const Target& target, Input input) {
+  if (target.takes_elf && below(8) != 0) {
+    const std::size_t changes = 1 + below(3);
+    bool is_elf = true;
+    for (std::size_t i = 0; is_elf && i < changes; ++i)
+      is_elf = sframe_gen::fuzz::mutate_elf(input, static_cast<unsigned>(chance()), change_bytes);
+    if (is_elf) return input;
+  }
+  change_bytes(input.data(), input.size(), input.size());
+  if (below(8) == 0) input.resize(below(input.size() + 1));
+  if (below(16) == 0) input.insert(input.end(), 1 + below(32), static_cast<std::uint8_t>(chance()));
+  return input;
+}
+
+void run(const Target& target, const std::filesystem::path& path, unsigned copies, unsigned seed) {
   std::ifstream stream(path, std::ios::binary);
-  const std::vector<char> input{std::istreambuf_iterator<char>(stream), {}};
+  const Input read{std::istreambuf_iterator<char>(stream), {}};
   // At its exact size, so that AddressSanitizer sees a read past the end.
-  const std::vector<char> copy(input.begin(), input.end());
-  target.run(std::as_bytes(std::span(copy)));
+  const Input input(read.begin(), read.end());
+  target.run(std::as_bytes(std::span(input)));
+  // The same copies, whatever other inputs there are.
+  unsigned number = seed;
+  for (const char letter : path.filename().string()) number = number * 31 + static_cast<unsigned char>(letter);
+  chance.seed(number + 1);
+  for (unsigned i = 0; i < copies; ++i) {
+    const Input other = changed(target, input);
+    const Input exact(other.begin(), other.end());
+    current = &exact;
+    target.run(std::as_bytes(std::span(exact)));
+    current = nullptr;
+  }
+}
+
+/// Takes "--NAME=NUMBER" from the front of `words`. Returns 0 if it is not there.
+unsigned number_of(std::string_view option, std::vector<std::string>& words) {
+  unsigned number = 0;
+  if (words.empty() || !words.front().starts_with(option)) return number;
+  const std::string& word = words.front();
+  std::from_chars(word.data() + option.size(), word.data() + word.size(), number);
+  words.erase(words.begin());
+  return number;
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::vector<std::string> words(arguments + 1, arguments + count);
+  std::vector<std::string> words(arguments + 1, arguments + count);
   if (words.size() == 1 && words[0] == "--targets") {
     for (const auto& target : sframe_gen::fuzz::targets())
       std::printf("%.*s\n", static_cast<int>(target.name.size()), target.name.data());
     return 0;
   }
+  const unsigned copies = number_of("--changed=", words);
+  const unsigned seed = number_of("--seed=", words);
   const auto* const target = words.empty() ? nullptr : sframe_gen::fuzz::find_target(words[0]);
   if (target == nullptr) return 2;
-  unsigned inputs = 0;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    if (!std::filesystem::is_directory(words[i])) {
-      run(*target, words[i]);
-      ++inputs;
-      continue;
-    }
-    for (const auto& entry : std::filesystem::directory_iterator(words[i])) {
-      run(*target, entry.path());
-      ++inputs;
-    }
+  finding = "finding-" + words[0];
+  for (const int number : {SIGABRT, SIGSEGV, SIGFPE, SIGBUS, SIGALRM}) {
+    // A sanitizer's handler says more.
+    const auto before = std::signal(number, keep_finding);
+    if (before != SIG_DFL) std::signal(number, before);
   }
-  std::printf("%u inputs\n", inputs);
-  return inputs != 0 ? 0 : 1;
+  std::vector<std::filesystem::path> inputs;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (std::filesystem::is_directory(words[i]))
+      inputs.insert(inputs.end(), std::filesystem::directory_iterator(words[i]), {});
+    else
+      inputs.emplace_back(words[i]);
+  }
+  std::ranges::sort(inputs);
+  for (const auto& input : inputs) run(*target, input, copies, seed);
+  std::printf("%zu inputs, %u changed copies of each\n", inputs.size(), copies);
+  return inputs.empty() ? 1 : 0;
 }
