@@ -93,6 +93,29 @@ std::vector<std::uint64_t> slots_of(const elf::Image& image) {
   return slots;
 }
 
+/// Where a jump or a call at `address` goes to, if `code` begins with one.
+std::optional<std::uint64_t> jump_target(std::span<const std::byte> code, std::uint64_t address, sframe::Abi abi) {
+  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(code[i]); };
+  const auto from = [](std::uint64_t place, std::int64_t distance) {
+    return place + static_cast<std::uint64_t>(distance);
+  };
+  if (abi == sframe::Abi::Amd64) {
+    const bool is_short = byte(0) == 0xeb || (byte(0) & 0xf0U) == 0x70;
+    if (is_short && code.size() >= 2) return from(address + 2, static_cast<std::int8_t>(byte(1)));
+    if ((byte(0) & 0xfeU) != 0xe8 || code.size() < 5) return {};
+    return from(address + 5, static_cast<std::int32_t>(load<std::uint32_t>(code.subspan(1), Endian::Little)));
+  }
+  if (abi == sframe::Abi::S390x) {
+    if (code.size() < 6 || byte(0) != 0xc0 || ((byte(1) & 0xfU) != 4 && (byte(1) & 0xfU) != 5)) return {};
+    return from(address,
+                2 * std::int64_t{static_cast<std::int32_t>(load<std::uint32_t>(code.subspan(2), Endian::Big))});
+  }
+  // b and bl: 26 bits, in words.
+  if (address % 4 != 0 || code.size() < 4 || (byte(3) & 0x7cU) != 0x14) return {};
+  const auto word = static_cast<std::int32_t>(load<std::uint32_t>(code, Endian::Little) << 6U);
+  return from(address, std::int64_t{word >> 6} * 4);
+}
+
 /// Looks for stubs in some code.
 class Code {
  public:
@@ -142,13 +165,31 @@ class Code {
     const bool knows_all = std::ranges::find(entries, nullptr) == entries.end();
     bool may_fall_in = form.header != nullptr && !fits(*form.header, 0, around);
     if (form.header != nullptr && !may_fall_in && knows_all) found.add_header(*form.header, address_);
+    std::vector<std::uint64_t> targets;
+    if (!knows_all) add_targets_of_unknown(form, begin, entries, targets);
     std::uint64_t at = begin;
     for (const Pattern* const entry : entries) {
-      if (entry != nullptr && !may_fall_in) found.add_entry(*entry, address_ + at);
+      if (entry != nullptr && !may_fall_in && !any_within(targets, address_ + at, entry->size()))
+        found.add_entry(*entry, address_ + at);
       may_fall_in = entry == nullptr;
       at += form.entry_size();
     }
     return found;
+  }
+
+  static bool any_within(const std::vector<std::uint64_t>& targets, std::uint64_t begin, std::uint64_t size) {
+    return std::ranges::any_of(targets, [&](std::uint64_t target) { return target - begin < size; });
+  }
+
+  /// Where code that is not known may jump to, wherever in it an instruction begins.
+  void add_targets_of_unknown(const Form& form, std::uint64_t at, const std::vector<const Pattern*>& entries,
+                              std::vector<std::uint64_t>& targets) const {
+    for (const Pattern* const entry : entries) {
+      const std::uint64_t end = std::min<std::uint64_t>(at + form.entry_size(), bytes_.size());
+      for (std::uint64_t i = at; entry == nullptr && i < end; ++i)
+        if (const auto target = jump_target(bytes_.subspan(i), address_ + i, abi_)) targets.push_back(*target);
+      at += form.entry_size();
+    }
   }
 
   /// A header with the entries after it, in the form that knows most of them.
