@@ -59,11 +59,12 @@ std::vector<std::uint64_t> function_starts(const Image& image) {
       starts.push_back(symbol.st_value + section_address_of(image, symbol));
     }
   }
+  if (const auto go = GoTable::find(image)) starts.insert(starts.end(), go->starts().begin(), go->starts().end());
   std::ranges::sort(starts);
   return starts;
 }
 
-SymbolNames::SymbolNames(const Image& image) : budget_(image.file_bytes().size()) {
+SymbolNames::SymbolNames(const Image& image) : budget_(image.file_bytes().size()), go_(GoTable::find(image)) {
   try {
     read(image);
   } catch (const Failure&) {
@@ -112,7 +113,11 @@ std::optional<SymbolNames::Named> SymbolNames::symbol_at(std::uint64_t address) 
     if (!budget_.take(name.size())) return {};
     return Named{std::string(name), it->begin, it->end};
   }
-  return {};
+  const GoTable::Entry* const entry = go_ ? go_->entry_at(address) : nullptr;
+  if (entry == nullptr) return {};
+  const std::string_view name = go_->name_of(*entry);
+  if (name.empty() || !budget_.take(name.size())) return {};
+  return Named{std::string(name), entry->start, go_->end_of_code(*entry)};
 }
 
 std::uint64_t SymbolNames::begin_after(std::uint64_t address) const {
@@ -125,6 +130,10 @@ std::optional<SymbolNames::Named> SymbolNames::find(std::string_view name) const
     if (text_at(strings_, symbol.name, name.size() + 1) == name)
       return Named{std::string(name), symbol.begin, symbol.end};
   }
+  if (!go_) return {};
+  for (const GoTable::Entry& entry : go_->entries())
+    if (go_->name_of(entry, name.size() + 1) == name)
+      return Named{std::string(name), entry.start, go_->end_of_code(entry)};
   return {};
 }
 

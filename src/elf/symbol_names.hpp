@@ -7,23 +7,26 @@
 #include <string_view>
 #include <vector>
 
+#include "elf/go_table.hpp"
 #include "elf/image.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
 
-/// Returns the addresses of the entry point and of all function symbols, ascending. A damaged table has none.
+/// Returns the addresses of the entry point, of all function symbols, and of all functions that Go's linker lists,
+/// ascending. A damaged table has none.
 std::vector<std::uint64_t> function_starts(const Image& image);
 
-/// Function names for reports, from .symtab or else .dynsym. A damaged table gives no names rather than an error:
-/// nothing but the report's wording depends on it. For the same reason a table gives no more names once those it gave
-/// are together longer than its NameBudget.
+/// Function names for reports, from .symtab or else .dynsym, and from the table of Go's functions. A damaged table
+/// gives no names rather than an error: nothing but the report's wording depends on it. For the same reason a table
+/// gives no more names once those it gave are together longer than its NameBudget.
 class SymbolNames {
  public:
   /// The image must outlive it.
   explicit SymbolNames(const Image& image);
 
-  /// Name of the function symbol at or closest before `address` whose size reaches it; empty if none does.
+  /// Name of the function symbol at or closest before `address` whose size reaches it, or else of the function that
+  /// Go's linker lists there; empty if there is none.
   std::string name_at(std::uint64_t address);
 
   struct Named {
@@ -48,6 +51,7 @@ class SymbolNames {
 
   std::span<const std::byte> strings_;
   NameBudget budget_;
+  std::optional<GoTable> go_;
   std::vector<Symbol> symbols_;  ///< by begin, then by order
 };
 
