@@ -86,6 +86,13 @@ struct StubCoverage {
   std::uint64_t bytes_without_cfi = 0;  ///< of these, that no FDE describes
 };
 
+/// Code that the function table of Go's linker describes.
+struct GoCoverage {
+  std::uint64_t functions = 0;
+  std::uint64_t bytes = 0;     ///< of code
+  std::uint64_t replaced = 0;  ///< FDEs that describe the same code, which do not count
+};
+
 /// PCs of a stub of which call frame information says something else than the instructions, which are right.
 struct Contradiction {
   std::uint64_t begin = 0, end = 0;  ///< virtual addresses
@@ -140,6 +147,7 @@ struct Coverage {
   std::vector<NamedHole> holes;
   DroppedFdes dropped;
   StubCoverage stubs;
+  GoCoverage go;
   std::vector<Contradiction> contradictions;
   std::uint64_t default_descriptors = 0, flexible_descriptors = 0, mask_descriptors = 0, rows = 0;
   std::optional<Compaction> compaction;  ///< of a compact section

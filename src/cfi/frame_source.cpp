@@ -56,13 +56,26 @@ void forget_unaligned_stubs(const elf::Image& object, Function& function, RuleTa
 
 }  // namespace
 
-FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image)
-    : image_(image), tracked_(tracked_registers(elf::machine_of(image).abi)) {
+FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image,
+                         std::shared_ptr<const OtherFunctions> others)
+    : image_(image), tracked_(tracked_registers(elf::machine_of(image).abi)), others_(std::move(others)) {
   const std::size_t eh_frame_fdes = load(image);
   sort_by_start(std::span(fdes_).first(eh_frame_fdes));
   if (&cfi_image != &image) load(cfi_image);
-  drop_shadowed(eh_frame_fdes);
+  dropped_.shadowed = drop_shadowed(eh_frame_fdes);
+  if (others_ != nullptr) take_others();
   sort_by_start(fdes_);
+}
+
+/// Takes the others, and away from the FDEs what they describe.
+void FrameSource::take_others() {
+  std::vector<FdeRef> all;
+  for (const Range& range : others_->ranges())
+    all.push_back({range.begin, range.end, other_table, static_cast<std::uint32_t>(all.size())});
+  const std::size_t count = all.size();
+  all.insert(all.end(), fdes_.begin(), fdes_.end());
+  fdes_ = std::move(all);
+  replaced_by_others_ = drop_shadowed(count);
 }
 
 /// In section order where starts are equal. Compilers that give each function a section of its own leave .eh_frame in
@@ -100,8 +113,9 @@ std::size_t FrameSource::load(const elf::Image& source) {
 }
 
 bool FrameSource::empty() const {
-  return std::all_of(tables_.begin(), tables_.end(),
-                     [](const FrameTable& table) { return table.fdes.empty() && table.unreadable_count == 0; });
+  return others_ == nullptr && std::all_of(tables_.begin(), tables_.end(), [](const FrameTable& table) {
+           return table.fdes.empty() && table.unreadable_count == 0;
+         });
 }
 
 /// Takes the FDEs of the last table that describe code of the image.
@@ -170,18 +184,19 @@ FrameSource::FdeReference FrameSource::reference_to(std::uint64_t address) const
   return result;
 }
 
-/// Of the FDEs of .debug_frame, takes away the PCs that .eh_frame describes: its FDEs are the first `eh_frame_fdes`,
-/// sorted.
-void FrameSource::drop_shadowed(std::size_t eh_frame_fdes) {
-  if (eh_frame_fdes == fdes_.size()) return;
-  std::vector<FdeRef> described;  // what .eh_frame describes, without overlaps
-  for (std::size_t i = 0; i < eh_frame_fdes; ++i) {
+/// Takes the PCs that the first FDEs describe, which are sorted, away from the others. Returns how many of these are
+/// gone.
+std::uint64_t FrameSource::drop_shadowed(std::size_t first_fdes) {
+  std::uint64_t shadowed = 0;
+  if (first_fdes == fdes_.size()) return shadowed;
+  std::vector<FdeRef> described;  // what the first ones describe, without overlaps
+  for (std::size_t i = 0; i < first_fdes; ++i) {
     if (described.empty() || fdes_[i].start > described.back().end) described.push_back(fdes_[i]);
     described.back().end = std::max(described.back().end, fdes_[i].end);
   }
   std::vector<FdeRef> kept;
   std::size_t left = most_bytes_of_parts;
-  for (const FdeRef& ref : std::span(fdes_).subspan(eh_frame_fdes)) {
+  for (const FdeRef& ref : std::span(fdes_).subspan(first_fdes)) {
     const std::size_t before = kept.size();
     const std::size_t cost = sizeof(FdeRef) + bytes_of_instructions(ref);
     const std::size_t most = before + 1 + left / cost;
@@ -194,21 +209,22 @@ void FrameSource::drop_shadowed(std::size_t eh_frame_fdes) {
     if (begin < ref.end) kept.push_back({begin, ref.end, ref.table, ref.fde});
     if (kept.size() > most) {
       kept.clear();
-      dropped_.shadowed = fdes_.size() - eh_frame_fdes;
+      shadowed = fdes_.size() - first_fdes;
       break;
     }
     if (kept.size() == before) {
-      ++dropped_.shadowed;
+      ++shadowed;
     } else {
       left -= (kept.size() - before - 1) * cost;
     }
   }
-  fdes_.resize(eh_frame_fdes);
+  fdes_.resize(first_fdes);
   fdes_.insert(fdes_.end(), kept.begin(), kept.end());
+  return shadowed;
 }
 
 std::uint64_t FrameSource::record_bytes() const {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = others_ == nullptr ? 0 : others_->record_bytes();
   for (const FrameTable& table : tables_) bytes += table.section_bytes.size();
   return bytes;
 }
@@ -349,6 +365,7 @@ FrameReader::FrameReader(const FrameSource& source, RuleTable& rules) : source_(
 }
 
 void FrameReader::read(const FrameSource::FdeRef& ref, Function& function) {
+  if (ref.table == FrameSource::other_table) return source_.others_->read(ref.fde, function, rules_);
   const FrameTable& table = source_.tables_[ref.table];
   const Fde& fde = table.fdes[ref.fde];
   const Cie& cie = table.cies[fde.cie_index];

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -16,14 +17,32 @@
 
 namespace sframe_gen::cfi {
 
+/// Functions that are described otherwise than by CFI, and better: what CFI says of their PCs does not count.
+class OtherFunctions {
+ public:
+  OtherFunctions() = default;
+  virtual ~OtherFunctions() = default;
+  OtherFunctions(const OtherFunctions&) = delete;
+  OtherFunctions& operator=(const OtherFunctions&) = delete;
+
+  /// The code of each, at most 4 GiB; ascending, disjoint, and none is empty.
+  virtual const std::vector<Range>& ranges() const = 0;
+  /// Works out the function of a range. Any thread may call it. `rules` get its rules.
+  virtual void read(std::size_t index, Function& function, RuleTable& rules) const = 0;
+  /// Bytes of what describes them.
+  virtual std::uint64_t record_bytes() const = 0;
+};
+
 /// The sections that CFI comes from: .eh_frame and .debug_frame, of the file itself or of its separate debug file.
 class FrameSource {
  public:
   /// Reads the CFI of `cfi_image` about the code of `image` (often the same file), which is for a machine that
   /// SFrame knows. Throws MalformedInput, or Refused for another one.
-  FrameSource(const elf::Image& image, const elf::Image& cfi_image);
+  /// `others`, if there are some, are functions of `image` that win over its CFI.
+  FrameSource(const elf::Image& image, const elf::Image& cfi_image,
+              std::shared_ptr<const OtherFunctions> others = nullptr);
 
-  /// Whether there is any FDE at all.
+  /// Whether there is any FDE at all, or a function of others.
   bool empty() const;
   /// FDEs that count: about as many as functions.
   std::size_t size() const { return fdes_.size(); }
@@ -51,11 +70,16 @@ class FrameSource {
   };
   FdeReference reference_to(std::uint64_t address) const;
 
-  /// The PCs that FDEs describe.
+  /// The PCs that FDEs or others describe.
   RangeSet described() const;
 
   /// Without duplicates, which only for_each_function finds.
   const DroppedFdes& dropped() const { return dropped_; }
+
+  /// Null: there are none.
+  const OtherFunctions* others() const { return others_.get(); }
+  /// How many FDEs only describe PCs of others.
+  std::uint64_t replaced_by_others() const { return replaced_by_others_; }
 
  private:
   /// PCs for which one FDE counts: all of its own, or a part. They are at most 4 GiB, so that 32 bits count them in all
@@ -65,13 +89,16 @@ class FrameSource {
     std::uint32_t table, fde;
   };
 
+  static constexpr std::uint32_t other_table = UINT32_MAX;
+
   std::size_t load(const elf::Image& source);
   void collect();
   std::size_t bytes_of_instructions(const FdeRef& ref) const;
   const object::CodeReference* reference_of(std::uint32_t table, std::uint32_t fde) const;
   bool is_relocated(std::uint32_t table, std::uint32_t fde) const;
   static void sort_by_start(std::span<FdeRef> fdes);
-  void drop_shadowed(std::size_t eh_frame_fdes);
+  std::uint64_t drop_shadowed(std::size_t first_fdes);
+  void take_others();
   friend class FrameReader;
 
   const elf::Image& image_;
@@ -79,7 +106,9 @@ class FrameSource {
   std::vector<std::vector<std::byte>> decompressed_;
   std::vector<FrameTable> tables_;
   std::vector<std::vector<object::CodeReference>> references_;  ///< of each table; empty where it is not an object's
-  std::vector<FdeRef> fdes_;
+  std::vector<FdeRef> fdes_;                                    ///< those of others name `other_table`
+  std::shared_ptr<const OtherFunctions> others_;
+  std::uint64_t replaced_by_others_ = 0;
   DroppedFdes dropped_;
 };
 

@@ -22,6 +22,7 @@
 #include "convert/coverage.hpp"
 #include "convert/debug_file.hpp"
 #include "convert/encode_functions.hpp"
+#include "convert/go_functions.hpp"
 #include "convert/reencode.hpp"
 #include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
@@ -177,7 +178,7 @@ void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, c
 
 EncodedFunctions encode(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
                         const emit::Dialect& dialect, bool count_code) {
-  const cfi::FrameSource source(image, cfi_image);
+  const cfi::FrameSource source(image, cfi_image, go_functions_of(image));
   if (source.empty() && !image.has_section_headers())
     throw Refused(image.name(), "no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
   return encode_functions_of(image, source, stubs, dialect, count_code);

@@ -31,12 +31,16 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 
 }  // namespace
 
-Places::Places(const elf::Image& image) : image_(image), names_(image) {}
+Places::Places(const elf::Image& image) : image_(image), names_(image), go_(elf::GoTable::find(image)) {}
 
 std::string Places::symbol_at(std::uint64_t address) {
   const std::optional<elf::SymbolNames::Named> found = names_.symbol_at(address);
   if (!found) return {};
   return address == found->begin ? found->name : found->name + "+" + hex(address - found->begin);
+}
+
+bool Places::is_go(std::uint64_t address) const {
+  return go_ && go_->entry_at(address) != nullptr;
 }
 
 std::string Places::text_of(std::uint64_t address) const {
@@ -329,6 +333,9 @@ void Coverage::append(const Coverage& other) {
   stubs.entries += other.stubs.entries;
   stubs.bytes += other.stubs.bytes;
   stubs.bytes_without_cfi += other.stubs.bytes_without_cfi;
+  go.functions += other.go.functions;
+  go.bytes += other.go.bytes;
+  go.replaced += other.go.replaced;
   contradictions.insert(contradictions.end(), other.contradictions.begin(), other.contradictions.end());
   default_descriptors += other.default_descriptors;
   flexible_descriptors += other.flexible_descriptors;

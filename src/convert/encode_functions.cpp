@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "convert/coverage.hpp"
+#include "convert/go_functions.hpp"
 #include "convert/stub_merge.hpp"
 #include "elf/machine.hpp"
 #include "support/workers.hpp"
@@ -109,6 +110,11 @@ Coverage new_coverage(const cfi::FrameSource& source, const emit::Dialect& diale
   coverage.version = dialect.version->version;
   coverage.abi = dialect.abi->abi;
   coverage.dropped = source.dropped();
+  if (source.others() != nullptr) {
+    coverage.go.functions = source.others()->ranges().size();
+    coverage.go.replaced = source.replaced_by_others();
+    for (const Range& range : source.others()->ranges()) coverage.go.bytes += range.size();
+  }
   return coverage;
 }
 
@@ -262,7 +268,8 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
 
 EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
                                      const emit::Dialect& dialect, bool count_code) {
-  return encode_functions_of(image, cfi::FrameSource(image, cfi_image), stubs, dialect, count_code);
+  return encode_functions_of(image, cfi::FrameSource(image, cfi_image, go_functions_of(image)), stubs, dialect,
+                             count_code);
 }
 
 EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,

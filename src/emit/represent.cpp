@@ -86,6 +86,14 @@ Unrepresentable reason_of(cfi::UnknownReason unknown) {
       return Unrepresentable::ConflictingEntries;
     case cfi::UnknownReason::UnknownStub:
       return Unrepresentable::UnknownStub;
+    case cfi::UnknownReason::GoSwitchesStacks:
+      return Unrepresentable::GoSwitchesStacks;
+    case cfi::UnknownReason::GoNotCalled:
+      return Unrepresentable::GoNotCalled;
+    case cfi::UnknownReason::GoRegisters:
+      return Unrepresentable::GoRegisters;
+    case cfi::UnknownReason::GoInstructions:
+      return Unrepresentable::GoInstructions;
   }
   return Unrepresentable::UnknownInstruction;
 }

@@ -19,6 +19,7 @@
 #include "verify/caller.hpp"
 #include "verify/emulation.hpp"
 #include "verify/frame_sections.hpp"
+#include "verify/go_frames.hpp"
 #include "verify/instruction.hpp"
 #include "verify/libdwarf.hpp"
 
@@ -38,11 +39,14 @@ using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
 
 class Verifier {
  public:
-  Verifier(const elf::Image& image, const elf::Image& cfi_image)
-      : image_(image), function_starts_(elf::function_starts(image)) {
+  Verifier(const elf::Image& image, const elf::Image& cfi_image, const GoFrames& go)
+      : image_(image), go_(go), function_starts_(elf::function_starts(image)) {
+    function_starts_.insert(function_starts_.end(), go.starts().begin(), go.starts().end());
+    std::ranges::sort(function_starts_);
     load(image);
     if (&cfi_image != &image) load(cfi_image);
-    if (sessions_.empty()) throw Refused(image.name(), "no call frame information to verify .sframe against");
+    if (sessions_.empty() && go_.empty())
+      throw Refused(image.name(), "no call frame information to verify .sframe against");
     for (const DwarfSession& session : sessions_) indices_.emplace_back(session, image);
   }
 
@@ -92,6 +96,7 @@ class Verifier {
   RangeSet described() const {
     std::vector<Range> described;
     for (const FdeIndex& index : indices_) index.add_ranges(described);
+    go_.add_ranges(described);
     return RangeSet(std::move(described));
   }
 
@@ -146,6 +151,10 @@ class Verifier {
         pc = judged;
         continue;
       }
+      if (const auto answer = go_.answer_at(pc)) {
+        pc = judge_by_go(*answer, pc, range.end, fre, fde, section);
+        continue;
+      }
       const FdeIndex* const index = index_at(pc);
       if (index == nullptr) {
         // A row goes on over padding to the next function, and never begins there.
@@ -158,7 +167,8 @@ class Verifier {
         pc = *end;
         continue;
       }
-      std::uint64_t next = std::min({range.end, index->boundary_after(pc), emulation_->boundary_after(pc)});
+      std::uint64_t next =
+          std::min({range.end, index->boundary_after(pc), emulation_->boundary_after(pc), go_.boundary_after(pc)});
       for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
         const auto row_end = index->session().evaluate(dwarf_fde, DwarfSession::cfa_column, pc).next_row_pc;
         if (row_end && *row_end > pc) next = std::min(next, *row_end);
@@ -178,7 +188,8 @@ class Verifier {
   /// known instruction's stand anywhere. No value: not all of it is padding.
   std::optional<std::uint64_t> end_of_padding(std::uint64_t pc, std::uint64_t row_end, sframe::Abi abi) const {
     // Rows may end within the last instruction.
-    const std::uint64_t limit = std::min(next_described(pc), std::max(row_end, end_of_segment(pc)));
+    const std::uint64_t limit =
+        std::min({next_described(pc), go_.boundary_after(pc), std::max(row_end, end_of_segment(pc))});
     const std::uint64_t boundary = std::min({row_end, limit, emulation_->boundary_after(pc)});
     auto end = padding_end(image_, abi, pc, boundary, limit);
     if (end) *end = std::min(*end, row_end);
@@ -204,6 +215,37 @@ class Verifier {
     if (fde.signal_frame) differ(pc, ".sframe says that it is a signal frame; it is code that is called");
     if (!same_caller(expected, found))
       differ(pc, ".sframe says " + found.text + "; following the instructions gives " + expected.text);
+    return next;
+  }
+
+  /// Returns the PC up to which the function table of Go has judged the row's `pc`. Where .debug_frame describes it as
+  /// well, that must agree, but for the frame pointer, which Go's linker calls unchanged where it is saved, and for
+  /// functions without a caller, which only the table marks.
+  std::uint64_t judge_by_go(const GoFrames::Answer& answer, std::uint64_t pc, std::uint64_t row_end,
+                            const sframe::Fre& fre, const sframe::Fde& fde, const sframe::Section& section) {
+    ++result_.checked_pcs;
+    std::uint64_t next = std::min({row_end, answer.end, emulation_->boundary_after(pc)});
+    const Caller found = sframe_caller(fre.recovery, fde, section, pc);
+    if (!answer.caller) {
+      differ(pc, ".sframe has a row, but by Go's function table, " + answer.why_none);
+      return next;
+    }
+    const bool can_mark_it = sframe::traits_of(section.version).marks_signal_frames;
+    if (can_mark_it && answer.is_called_by_handler != fde.signal_frame) {
+      differ(pc, std::string(".sframe says that it is ") + (fde.signal_frame ? "a" : "no") +
+                     " signal frame; Go's function table says the opposite");
+    } else if (!same_caller(*answer.caller, found)) {
+      differ(pc, ".sframe says " + found.text + "; Go's function table says " + answer.caller->text);
+    } else if (const FdeIndex* const index = index_at(pc); index != nullptr && found.exists) {
+      next = std::min(next, index->boundary_after(pc));
+      for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
+        const auto row_end_there = index->session().evaluate(dwarf_fde, DwarfSession::cfa_column, pc).next_row_pc;
+        if (row_end_there && *row_end_there > pc) next = std::min(next, *row_end_there);
+        Caller by_dwarf = dwarf_caller(index->session(), dwarf_fde, pc, sframe::traits_of(section.abi), proofs_);
+        by_dwarf.frame_pointer = found.frame_pointer;
+        if (!same_caller(by_dwarf, found)) differ(pc, ".sframe says " + found.text + "; DWARF says " + by_dwarf.text);
+      }
+    }
     return next;
   }
 
@@ -268,6 +310,7 @@ class Verifier {
   }
 
   const elf::Image& image_;
+  const GoFrames& go_;
   std::vector<cfi::LoadedSection> sections_;
   std::vector<DwarfSession> sessions_;
   std::vector<FdeIndex> indices_;
@@ -293,14 +336,16 @@ Verification verify(const sframe::Section& section, const elf::Image& image, con
   const std::size_t count = section.fdes.size();
   const std::size_t threads = workers_for(count, functions_per_thread);
   const auto start_of = [&](std::size_t part) { return count * part / threads; };
+  const GoFrames go(image, sframe::traits_of(section.abi));
   // A libdwarf each: none is for several threads.
   std::vector<Verifier::Found> founds(threads);
   std::vector<Async> others;
   for (std::size_t part = 1; part < threads; ++part) {
-    others.push_back(async(
-        [&, part] { founds[part] = Verifier(image, cfi_image).run(section, start_of(part), start_of(part + 1), {}); }));
+    others.push_back(async([&, part] {
+      founds[part] = Verifier(image, cfi_image, go).run(section, start_of(part), start_of(part + 1), {});
+    }));
   }
-  Verifier verifier(image, cfi_image);
+  Verifier verifier(image, cfi_image, go);
   Verifier::Found all = verifier.run(section, 0, start_of(1), [&](std::uint64_t done, std::uint64_t) {
     if (progress) progress(done * threads, count);
   });

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cfi/cfi_builder.hpp"
@@ -68,10 +70,11 @@ class EhFrame {
   std::vector<std::byte> bytes_;
 };
 
-std::vector<SpelledFunction> functions_of(const EhFrame& section) {
+std::vector<SpelledFunction> functions_of(const EhFrame& section,
+                                          std::shared_ptr<const cfi::OtherFunctions> others = nullptr) {
   const std::vector<std::byte> file = section.library();
   const elf::Image image = elf::Image::of_bytes(file, "library");
-  const cfi::FrameSource source(image, image);
+  const cfi::FrameSource source(image, image, std::move(others));
   cfi::RuleTable rules;
   cfi::FrameReader reader(source, rules);
   std::vector<SpelledFunction> functions;
@@ -107,6 +110,36 @@ TEST(FrameReader, AnFdeWithMoreRulesThanThatIsNotBelieved) {
   section.add_fde(0x100, 0x40, offsets_from(0x10000, cfi::CfiInterpreter::most_rules + 1));
   const cfi::Rules malformed{cfi::UnknownReason::MalformedFde, {}, {}, {}};
   EXPECT_EQ(functions_of(section), (std::vector<SpelledFunction>{{0x100, 0x40, false, {{0, malformed}}}}));
+}
+
+/// Functions of one row each, with the CFA at SP + 24.
+class OthersOfOneRow final : public cfi::OtherFunctions {
+ public:
+  explicit OthersOfOneRow(std::vector<Range> ranges) : ranges_(std::move(ranges)) {}
+  const std::vector<Range>& ranges() const override { return ranges_; }
+  void read(std::size_t index, cfi::Function& function, cfi::RuleTable& rules) const override {
+    function = {ranges_[index].begin, ranges_[index].size(), false, {{0, rules.intern(rule)}}};
+  }
+  std::uint64_t record_bytes() const override { return 0; }
+
+  inline static const cfi::Rules rule{reg(7, 24), {}, {}, at_cfa(-8)};
+
+ private:
+  std::vector<Range> ranges_;
+};
+
+TEST(FrameReader, OtherFunctionsWinOverFdes) {
+  EhFrame section;
+  section.add_fde(0x100, 0x40, offsets_from(16, 1));
+  section.add_fde(0x140, 0x10, offsets_from(16, 1));
+  const auto others =
+      std::make_shared<OthersOfOneRow>(std::vector<Range>{{0x110, 0x120}, {0x140, 0x150}, {0x150, 0x158}});
+  const std::vector<SpelledFunction> expected{{0x100, 0x10, false, {{0, sp_plus_16}}},
+                                              {0x110, 0x10, false, {{0, OthersOfOneRow::rule}}},
+                                              {0x120, 0x20, false, {{0, sp_plus_16}}},
+                                              {0x140, 0x10, false, {{0, OthersOfOneRow::rule}}},
+                                              {0x150, 0x08, false, {{0, OthersOfOneRow::rule}}}};
+  EXPECT_EQ(functions_of(section, others), expected);
 }
 
 }  // namespace

@@ -216,6 +216,10 @@ TEST(LowerAmd64, OpaqueRowsKeepTheirReason) {
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::ForeignReturnColumn)), "foreign-return-column");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::ConflictingFdes)), "conflicting-entries");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::UnknownStub)), "unknown-stub");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::GoSwitchesStacks)), "go-switches-stacks");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::GoNotCalled)), "go-not-called");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::GoRegisters)), "go-registers");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::GoInstructions)), "go-instructions");
 }
 TEST(LowerAmd64, OpaqueRowIsNotOutermost) {
   cfi::Rules rules = with_ra(cfi::Undefined{});

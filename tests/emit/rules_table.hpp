@@ -118,6 +118,10 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
   add_cfa("of a CIE that returns by another column", cfi::UnknownReason::ForeignReturnColumn);
   add_cfa("of FDEs that overlap and disagree", cfi::UnknownReason::ConflictingFdes);
   add_cfa("in a section of stubs, but none that is known", cfi::UnknownReason::UnknownStub);
+  add_cfa("of Go's functions that switch stacks", cfi::UnknownReason::GoSwitchesStacks);
+  add_cfa("of Go's functions that signals lead to", cfi::UnknownReason::GoNotCalled);
+  add_cfa("of Go's functions that lose registers", cfi::UnknownReason::GoRegisters);
+  add_cfa("of Go's functions that contradict its table", cfi::UnknownReason::GoInstructions);
   return lines;
 }
 

@@ -213,6 +213,10 @@ ordered_json coverage_of(const Coverage& coverage, ordered_json section) {
       {"dropped_fdes", dropped_of(coverage.dropped)},
       {"section", std::move(section)},
   };
+  if (coverage.go.functions != 0) {
+    const GoCoverage& go = coverage.go;
+    json["go"] = {{"functions", go.functions}, {"bytes", go.bytes}, {"replaced_fdes", go.replaced}};
+  }
   if (coverage.code) json["code"] = json_of(*coverage.code);
   return json;
 }

@@ -280,9 +280,17 @@ void write_stubs(const Coverage& coverage, std::ostream& out) {
   }
 }
 
+void write_go(const GoCoverage& go, std::ostream& out) {
+  if (go.functions == 0) return;
+  out << "  by Go's function table: " << count_of(go.functions, "function") << ", " << count_of(go.bytes, "byte");
+  if (go.replaced != 0) out << ", instead of " << count_of(go.replaced, "FDE");
+  out << '\n';
+}
+
 /// `place`: " at 0x1e67f0", or nothing.
 void write_section(const Coverage& coverage, std::uint64_t size, const std::string& place, std::ostream& out) {
   write_left_out(coverage, out);
+  write_go(coverage.go, out);
   write_stubs(coverage, out);
   if (coverage.code) write_code(*coverage.code, out);
   out << "  .sframe: " << hex(size) << " bytes" << place << ", " << count_of(coverage.rows, "row")
