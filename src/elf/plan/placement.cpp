@@ -38,38 +38,39 @@ std::uint64_t count_segments(const Task& task, const Plan& plan, bool drops_note
   return std::max<std::uint64_t>(used, std::min<std::uint64_t>(kept + unused, task.image.segments().size()));
 }
 
-/// Turns a plan into a Placement. Each step throws an Obstacle if the plan does not work.
+/// What a step of a plan runs into; no value if it works.
+using Blocked = std::optional<Obstacle>;
+
+Obstacle elsewhere(std::string why) {
+  return {false, std::move(why)};
+}
+
+Obstacle in_table(std::string why) {
+  return {true, std::move(why)};
+}
+
+/// Turns a plan into a Placement.
 class Placer {
  public:
   Placer(const Task& task, const Plan& plan)
       : task_(task), plan_(plan), placement_{plan, {}, 0, task.space, task.loads, {}, {}, {}, {}, false, {}, {}} {}
 
-  Placement run() {
+  std::variant<Placement, Obstacle> run() {
     release_what_is_written_anew();
     if (plan_.section == SectionPlan::Gap && task_.existing.is_last && task_.existing.load == plan_.load)
       placement_.loads.shrink(plan_.load, task_.image.sections()[*task_.existing.section].header.sh_addr);
-    if (plan_.table == TablePlan::Below) {
-      put_pages_below();
-    } else if (plan_.table == TablePlan::Moved) {
-      if (!fits_page(placement_.segment_count)) fail_table("the table would exceed one page");
-    } else {
-      const Range hole = make_table_room();
-      place_groups(hole);
-    }
+    if (Blocked blocked = make_room_for_table()) return *std::move(blocked);
     // Last in its PT_LOAD: a later run can then extend it.
-    place_section();
+    if (Blocked blocked = place_section()) return *std::move(blocked);
     // Only now is it known how much each PT_LOAD grows.
-    make_file_room();
+    if (Blocked blocked = make_file_room()) return *std::move(blocked);
     // A cheaper plan is the same then.
     const TablePlan table = table_plan_of(placement_);
-    if (table != plan_.table) fail("it would be " + std::string(name_of(table)));
+    if (table != plan_.table) return elsewhere("it would be " + std::string(name_of(table)));
     return std::move(placement_);
   }
 
  private:
-  [[noreturn]] static void fail(std::string why) { throw Obstacle{false, std::move(why)}; }
-  [[noreturn]] static void fail_table(std::string why) { throw Obstacle{true, std::move(why)}; }
-
   void release_what_is_written_anew() {
     const Image& image = task_.image;
     if (plan_.drops_note) placement_.dropped_note = redundant_note(image);
@@ -86,60 +87,75 @@ class Placer {
     space.release({names.sh_offset, names.sh_offset + names.sh_size});
   }
 
-  /// Makes room for the program headers where they are: what the table grows over moves. Returns free bytes of the file
-  /// after the table.
-  Range make_table_room() {
+  Blocked make_room_for_table() {
+    if (plan_.table == TablePlan::Below) return put_pages_below();
+    if (plan_.table == TablePlan::Moved) {
+      if (!fits_page(placement_.segment_count)) return in_table("the table would exceed one page");
+      return std::nullopt;
+    }
+    Range hole;
+    if (Blocked blocked = make_room_in_place(hole)) return blocked;
+    return place_groups(hole);
+  }
+
+  /// Makes room for the program headers where they are: what the table grows over moves. `hole` gets free bytes of the
+  /// file after the table.
+  Blocked make_room_in_place(Range& hole) {
     const Image& image = task_.image;
-    if (placement_.segment_count <= image.segments().size()) return {};
-    if (!fits_page(placement_.segment_count)) fail_table("the table would exceed one page");
+    if (placement_.segment_count <= image.segments().size()) return std::nullopt;
+    if (!fits_page(placement_.segment_count)) return in_table("the table would exceed one page");
     const auto load = header_load(image);
-    if (!load) fail_table("no PT_LOAD holds the headers");
+    if (!load) return in_table("no PT_LOAD holds the headers");
     const Range table{image.segment_table().begin, table_end(image, placement_)};
     const std::uint64_t held = image.segments()[*load].p_offset + image.segments()[*load].p_filesz;
     // Free Pascal's first PT_LOAD holds nothing but the headers and a note.
     if (held < table.end && !placement_.loads.take(*load, table.end - held, 1))
-      fail_table("the PT_LOAD of the headers cannot grow");
+      return in_table("the PT_LOAD of the headers cannot grow");
     const Claim* in_the_way = nullptr;
-    while ((in_the_way = placement_.space.next_claim(table.begin)) != nullptr && in_the_way->range.begin < table.end)
-      move_away(*in_the_way, *load);
-    if (!placement_.space.is_filler(table)) fail_table("unknown bytes stand behind the table");
+    while ((in_the_way = placement_.space.next_claim(table.begin)) != nullptr && in_the_way->range.begin < table.end) {
+      if (Blocked blocked = move_away(*in_the_way, *load)) return blocked;
+    }
+    if (!placement_.space.is_filler(table)) return in_table("unknown bytes stand behind the table");
     const std::uint64_t next_claim = in_the_way == nullptr ? UINT64_MAX : in_the_way->range.begin;
-    return hole_after(table, std::min(next_claim, held));
+    return find_hole_after(table, std::min(next_claim, held), hole);
   }
 
   /// Lets the group that claims these bytes move elsewhere.
-  void move_away(const Claim& claim, std::size_t load) {
+  Blocked move_away(const Claim& claim, std::size_t load) {
     const auto& found = task_.movability.group_at(claim.range.begin);
-    if (const auto* immovable = std::get_if<Immovable>(&found)) fail_table(immovable->why);
+    if (const auto* immovable = std::get_if<Immovable>(&found)) return in_table(immovable->why);
     const auto& group = std::get<Group>(found);
     if (claim.is_load || group.plan > plan_.table || !group.range.contains(claim.range))
-      fail_table(describe(claim.owner) + " is in the way");
+      return in_table(describe(claim.owner) + " is in the way");
     placement_.space.release(group.range);
     placement_.groups.push_back({group, false, false, load, 0, 0});
+    return std::nullopt;
   }
 
-  /// Free bytes between the program headers and `end`.
-  Range hole_after(const Range& table, std::uint64_t end) const {
+  /// Finds free bytes between the program headers and `end`.
+  Blocked find_hole_after(const Range& table, std::uint64_t end, Range& hole) const {
     if (plan_.section == SectionPlan::Replace && task_.existing.load) {
       // Its old bytes are free, but it comes back to the same place. lld puts it near the headers.
       const std::uint64_t section = task_.image.sections()[*task_.existing.section].header.sh_offset;
       const bool follows = section >= table.begin;
-      if (follows && section < table.end) fail_table("the section that is there is in the way");
+      if (follows && section < table.end) return in_table("the section that is there is in the way");
       if (follows) end = std::min(end, section);
     }
-    const Range hole{table.end, end};
-    return hole.empty() || !placement_.space.is_zero(hole) ? Range{} : hole;
+    hole = {table.end, end};
+    if (hole.empty() || !placement_.space.is_zero(hole)) hole = {};
+    return std::nullopt;
   }
 
   /// TablePlan::Below: puts the program headers, and with SectionPlan::Head the section, into new pages below all
   /// others. Every kernel finds the table there: those before 5.18 look for it in the first PT_LOAD.
-  void put_pages_below() {
+  Blocked put_pages_below() {
     const Image& image = task_.image;
-    if (image.find_section(old_headers_name) != nullptr) fail_table("pages have been put there before");
+    if (image.find_section(old_headers_name) != nullptr) return in_table("pages have been put there before");
     // patchelf before 0.19 moves the sections of a dynamic program by what stands at its lowest address.
-    if (image.find_segment(PT_INTERP) != nullptr) fail_table("it has a dynamic loader, and patchelf would break it");
-    if (image.segment_table().begin != sizeof(Elf64_Ehdr)) fail_table("its program headers have been moved");
-    if (!fits_page(placement_.segment_count)) fail_table("the table would exceed one page");
+    if (image.find_segment(PT_INTERP) != nullptr)
+      return in_table("it has a dynamic loader, and patchelf would break it");
+    if (image.segment_table().begin != sizeof(Elf64_Ehdr)) return in_table("its program headers have been moved");
+    if (!fits_page(placement_.segment_count)) return in_table("the table would exceed one page");
     const std::uint64_t page = placement_.loads.page();
     const std::uint64_t begin = align_down(lowest_load(image)->p_vaddr, page);
     Head& head = placement_.head;
@@ -152,17 +168,18 @@ class Placer {
     }
     head.pages = align_up(head.size, page);
     if (begin < lowest_address || begin - lowest_address < head.pages)
-      fail_table("there are no " + hex(head.pages) + " bytes of addresses between " + hex(lowest_address) + " and " +
-                 hex(begin));
+      return in_table("there are no " + hex(head.pages) + " bytes of addresses between " + hex(lowest_address) +
+                      " and " + hex(begin));
     for (const Section& section : image.sections()) {
       if ((section.header.sh_flags & SHF_ALLOC) != 0 && section.header.sh_size != 0 && section.header.sh_addr < begin)
-        fail_table("section " + section.name + " lies there");
+        return in_table("section " + section.name + " lies there");
     }
     head.address = begin - head.pages;
     for (Placed& placed : placement_.groups) placed.address += head.address;
     placement_.section.address += head.address;
     placement_.load_map.insert({0, head.pages});
     placement_.wastes = placement_.wastes || is_wasteful(head.pages, head.size);
+    return std::nullopt;
   }
 
   /// Puts the build-id into the new pages, if it would follow them otherwise.
@@ -179,7 +196,7 @@ class Placer {
   }
 
   /// Places the groups into `hole`, after the end of their PT_LOAD, or into the tail.
-  void place_groups(Range hole) {
+  Blocked place_groups(Range hole) {
     // Linux before 6.12 looks for the build-id in the first page only: it has the first choice.
     std::ranges::stable_sort(placement_.groups, std::greater{},
                              [](const Placed& placed) { return placed.group.has_build_id; });
@@ -193,17 +210,18 @@ class Placer {
         hole.begin = in_hole + group.range.size();
       } else if (const auto address = placement_.loads.take(placed.load, group.range.size(), group.alignment)) {
         placed.address = *address;
-      } else {
-        place_in_tail(placed);
+      } else if (Blocked blocked = place_in_tail(placed)) {
+        return blocked;
       }
     }
+    return std::nullopt;
   }
 
-  void place_in_tail(Placed& placed) {
+  Blocked place_in_tail(Placed& placed) {
     const std::uint64_t size = placed.group.range.size();
     if (plan_.section != SectionPlan::Tail || placed.group.alignment > placement_.loads.page())
-      fail_table("there is no gap of " + hex(size) + " bytes for " +
-                 describe(task_.image.sections()[placed.group.sections.front()]));
+      return in_table("there is no gap of " + hex(size) + " bytes for " +
+                      describe(task_.image.sections()[placed.group.sections.front()]));
     Tail& tail = placement_.tail;
     placed.in_tail = true;
     // LLVM's strip and objcopy take the first of two segments that begin at one file offset for the outer one, and
@@ -212,53 +230,60 @@ class Placer {
     placed.address = align_up(tail.size, placed.group.alignment);
     tail.size = placed.address + size;
     tail.alignment = std::max(tail.alignment, placed.group.alignment);
+    return std::nullopt;
   }
 
-  void place_section() {
+  Blocked place_section() {
     Placed& section = placement_.section;
     Tail& tail = placement_.tail;
     switch (plan_.section) {
       case SectionPlan::Replace:
         if (!task_.existing.load || task_.section_size > task_.existing.room)
-          fail("the " + std::string(task_.section.name) + " that is there has no room");
+          return elsewhere("the " + std::string(task_.section.name) + " that is there has no room");
         section.load = *task_.existing.load;
         section.address = task_.image.sections()[*task_.existing.section].header.sh_addr;
-        return;
+        return std::nullopt;
       case SectionPlan::Gap: {
         const auto address = placement_.loads.take(plan_.load, task_.section_size, task_.section.alignment);
         if (!address)
-          fail("the gap behind the PT_LOAD at " + hex(task_.image.segments()[plan_.load].p_vaddr) +
-               " is smaller than " + hex(task_.section_size) + " bytes");
+          return elsewhere("the gap behind the PT_LOAD at " + hex(task_.image.segments()[plan_.load].p_vaddr) +
+                           " is smaller than " + hex(task_.section_size) + " bytes");
         section.load = plan_.load;
         section.address = *address;
-        return;
+        return std::nullopt;
       }
       case SectionPlan::Tail:
         section.in_tail = true;
         section.address = align_up(tail.size, task_.section.alignment);
         tail.size = section.address + task_.section_size;
-        if (plan_.table != TablePlan::Moved) return;
+        if (plan_.table != TablePlan::Moved) return std::nullopt;
         // After the section: LLVM's tools take the first of two segments that begin at one file offset, here PT_PHDR,
         // for the outer one.
         tail.table = align_up(tail.size, alignof(Elf64_Phdr));
         tail.size = tail.table + placement_.segment_count * sizeof(Elf64_Phdr);
-        return;
+        return std::nullopt;
       case SectionPlan::Head:
-        return;  // put_pages_below has placed it
+        break;  // put_pages_below has placed it
     }
+    return std::nullopt;
   }
 
   /// Finds file bytes for all that has an address.
-  void make_file_room() {
+  Blocked make_file_room() {
     OffsetMap& load_map = placement_.load_map;
-    if (auto why = placement_.loads.make_file_room(placement_.space, load_map, placement_.wastes)) fail(*why);
+    if (auto why = placement_.loads.make_file_room(placement_.space, load_map, placement_.wastes))
+      return elsewhere(*std::move(why));
     // Kernels before 5.18 take the table's address from its file offset.
     const std::uint64_t table = task_.image.segment_table().begin;
-    if (plan_.table != TablePlan::Below && load_map(table) != table) fail("the program headers would move in the file");
+    if (plan_.table != TablePlan::Below && load_map(table) != table)
+      return elsewhere("the program headers would move in the file");
     placement_.map = load_map;
-    if (plan_.section == SectionPlan::Tail) place_tail_in_file();
+    if (plan_.section == SectionPlan::Tail) {
+      if (Blocked blocked = place_tail_in_file()) return blocked;
+    }
     for (Placed& placed : placement_.groups) place_in_file(placed);
     place_in_file(placement_.section);
+    return std::nullopt;
   }
 
   void place_in_file(Placed& placed) const {
@@ -275,7 +300,7 @@ class Placer {
 
   /// The file bytes follow those of the last PT_LOAD, as a linker would have it: tools warn about allocated sections
   /// after others. The address is the next page boundary, so that the mapping stays contiguous.
-  void place_tail_in_file() {
+  Blocked place_tail_in_file() {
     std::uint64_t kept_end = 0;
     std::uint64_t end = 0;
     for (std::size_t i = 0; i < placement_.loads.segments().size(); ++i) {
@@ -293,34 +318,38 @@ class Placer {
     }
     placement_.tail.offset = align_up(end + 1, placement_.tail.alignment);
     placement_.tail.address = placement_.loads.address_above() + placement_.tail.offset % placement_.loads.page();
-    if (plan_.table == TablePlan::Moved) align_tail_with_first_load();
+    if (plan_.table == TablePlan::Moved) {
+      if (Blocked blocked = align_tail_with_first_load()) return blocked;
+    }
     if (const Claim* across = placement_.space.claim_across(kept_end))
-      fail(describe(across->owner) + " reaches over the end of the last PT_LOAD");
+      return elsewhere(describe(across->owner) + " reaches over the end of the last PT_LOAD");
     const Claim* next = placement_.space.next_claim(kept_end);
-    if (next == nullptr) return;
+    if (next == nullptr) return std::nullopt;
     const bool free = placement_.space.is_zero({kept_end, next->range.begin});
     const std::uint64_t next_offset = placement_.load_map(free ? next->range.begin : kept_end);
     const std::uint64_t tail_end = placement_.tail.offset + placement_.tail.size;
     if (tail_end > next_offset) placement_.map.insert({kept_end, align_up(tail_end - next_offset, 64)});
+    return std::nullopt;
   }
 
   /// Linux before 5.18 takes the table to lie as far from the first PT_LOAD in memory as in the file, and so do
   /// programs that find it by the ELF header in memory. What lies between in memory alone, .bss, becomes a hole in the
   /// file then.
-  void align_tail_with_first_load() {
+  Blocked align_tail_with_first_load() {
     constexpr std::uint64_t largest_hole = 64U << 20U;
     const Elf64_Phdr* const first = task_.image.find_segment(PT_LOAD);
-    if (first == nullptr) fail("it has no PT_LOAD");
+    if (first == nullptr) return elsewhere("it has no PT_LOAD");
     const std::uint64_t base = first->p_vaddr - first->p_offset;  // modulo 2^64
-    if (base % placement_.loads.page() != 0) fail("the first PT_LOAD does not begin at a page of the file");
+    if (base % placement_.loads.page() != 0) return elsewhere("the first PT_LOAD does not begin at a page of the file");
     const std::uint64_t after_file = placement_.tail.offset;
     const std::uint64_t above_memory = placement_.loads.address_above() - base;
     if (above_memory > after_file && above_memory - after_file > largest_hole)
-      fail("the file would get a hole of " + hex(above_memory - after_file) + " bytes");
+      return elsewhere("the file would get a hole of " + hex(above_memory - after_file) + " bytes");
     // In a page of the file with nothing else that is loaded: glibc takes the first mapping that holds the table's
     // pages for the table's, be it where .bss begins, and is cleared.
     placement_.tail.offset = std::max(align_up(after_file, placement_.loads.page()), above_memory);
     placement_.tail.address = placement_.tail.offset + base;
+    return std::nullopt;
   }
 
   const Task& task_;
@@ -331,11 +360,7 @@ class Placer {
 }  // namespace
 
 std::variant<Placement, Obstacle> place(const Task& task, const Plan& plan) {
-  try {
-    return Placer(task, plan).run();
-  } catch (Obstacle& obstacle) {
-    return std::move(obstacle);
-  }
+  return Placer(task, plan).run();
 }
 
 std::optional<std::size_t> header_load(const Image& image) {
