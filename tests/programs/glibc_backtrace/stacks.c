@@ -3,6 +3,7 @@
 
 #define _GNU_SOURCE
 #include <alloca.h>
+#include <assert.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { most = 200, threads = 8, walks = 500 };
 
@@ -117,8 +120,47 @@ static void walk_in_threads(void) {
   for (int i = 0; i < threads; i++) print(&traces[i]);
 }
 
+/// Each of these ends in a call that does not return: the return address is in the padding after the function.
+__attribute__((noipa, noreturn)) static void give_up(int why) {
+  if (why < 0) puts("never");
+  abort();
+}
+__attribute__((noipa, noreturn)) static void give_up_later(int why) {
+  volatile int room[8] = {why};
+  give_up(room[0] + 1);
+}
+__attribute__((noipa)) static int checked(int why) {
+  assert(why == 0);
+  return why;
+}
+
+static const char* of_child;
+static void on_abort(int number) {
+  (void)number;
+  walk(of_child, 2);
+  _exit(0);
+}
+
+static void walk_in_child(const char* name, void (*end)(int)) {
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    of_child = name;
+    signal(SIGABRT, on_abort);
+    end(1);
+    _exit(1);
+  }
+  int status;
+  if (waitpid(child, &status, 0) != child || status != 0) abort();
+}
+static void fail_check(int why) {
+  checked(why);
+}
+
 int main(void) {
   walk("recursion", 100);
+  walk_in_child("in abort", give_up_later);
+  walk_in_child("in assert", fail_check);
   realigned(3);
   int numbers[] = {3, 1, 2};
   qsort(numbers, 3, sizeof numbers[0], compare);
