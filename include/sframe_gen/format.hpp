@@ -53,7 +53,7 @@ struct OutputFormat {
   bool undefined_ra_rows = true;   ///< version 2: erratum 2, rows without words for the outermost frame
   FlexibleDescriptors flexible = FlexibleDescriptors::Auto;
   /// The most rows of a descriptor of a compact section, from 1 to most_compact_rows: what a reader may have to scan.
-  /// 0: a descriptor a function, with the bytes that GNU as writes.
+  /// 0: a descriptor a function, with the bytes that GNU as writes but for its size (covers_padding).
   std::uint32_t compact_rows = 0;
   SharedRows shared_rows = SharedRows::Always;  ///< in a compact section
   /// In programs and libraries, a function's descriptor goes on over the padding after it: some readers look up the

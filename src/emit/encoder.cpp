@@ -34,15 +34,12 @@ class Cursor {
   Endian endian_;
 };
 
-/// Row count, info bytes, bytes after which rows start over (version 3, section 2.3.2).
-constexpr std::size_t attribute_size = 5;
-
 }  // namespace
 
 void append_attribute(const SectionEncoder::Descriptor& entry, sframe::FdeType type, const Dialect& dialect,
                       ByteWriter& writer) {
   if (!dialect.version->splits_descriptor) return;
-  writer.append_filled(attribute_size, [&](std::byte* place) {
+  writer.append_filled(sframe::fde_attribute::size, [&](std::byte* place) {
     Cursor cursor(place, dialect.abi->endian);
     cursor.put(static_cast<std::uint16_t>(entry.fre_count));
     cursor.put(entry.info.byte());

@@ -143,7 +143,7 @@ struct Fde {
 Fde with_forms(const sframe::Fde& fde, Forms& forms);
 
 /// Returns the width of row starts. GNU as takes it from the function's size, never from the largest row start: 255 →
-/// 1, 256 → 2, 65536 → 4.
+/// 1, 256 → 2, 65536 → 4. Padding, over which a function may go on later, does not count.
 sframe::FreAddressWidth fre_address_width(std::uint32_t function_size);
 
 /// Writes rows as a section has them, one after the other, with `shift` added to their offsets.

@@ -30,18 +30,17 @@ inline constexpr std::uint32_t version_at = 2, flags_at = 3, abi_at = 4, fixed_f
                                auxiliary_length_at = 7;
 }  // namespace header
 
-/// sframe_func_desc_idx (2.3.1): start i64, size u32, offset of the attribute u32.
-namespace fde_index {
-inline constexpr std::uint32_t attribute_at = 12;
-}  // namespace fde_index
-
-/// sframe_func_desc_attr (2.3.2): row count u16, info u8, info2 u8, repeat size u8.
+/// sframe_func_desc_idx (2.3.1) is start i64, size u32, offset of the attribute u32. sframe_func_desc_attr (2.3.2): row
+/// count u16, info u8, info2 u8, repeat size u8.
 namespace fde_attribute {
-inline constexpr std::uint32_t info_at = 2, info2_at = 3, repeat_size_at = 4;
+inline constexpr std::uint32_t info_at = 2, info2_at = 3, repeat_size_at = 4, size = 5;
 }  // namespace fde_attribute
 
-/// sframe_func_desc_entry of versions 1 and 2, and CTF Frame's: start i32, size u32, offset of the rows u32, row
-/// count u32, info u8; version 2 goes on with repeat size u8 and two bytes of padding.
+/// sframe_func_desc_entry of version 2: start i32, size u32, offset of the rows u32, row count u32, info u8, repeat
+/// size u8, padding u16. Version 1's and CTF Frame's end with the info byte.
+namespace fde_entry {
+inline constexpr std::uint32_t row_count_at = 12, info_at = 16, repeat_size_at = 17, padding_at = 18;
+}  // namespace fde_entry
 
 enum class FreAddressWidth : std::uint8_t { One = 0, Two = 1, Four = 2 };  ///< SFRAME_FRE_TYPE_ADDR1/2/4 (2.3.3.3)
 enum class DataWordWidth : std::uint8_t { One = 0, Two = 1, Four = 2 };    ///< SFRAME_FRE_DATAWORD_* (2.4.1)

@@ -193,14 +193,6 @@ bool read_header(std::span<const std::byte> bytes, std::uint64_t address, Family
   return HeaderReader(bytes, faults, header).read(address, family, unknown_abi);
 }
 
-/// Where fields are in a descriptor of version 2, and in version 1's and CTF Frame's as far as these have them.
-namespace fde_entry {
-inline constexpr std::uint32_t row_count_at = 12, info_at = 16, repeat_size_at = 17, padding_at = 18;
-}  // namespace fde_entry
-
-/// Bytes of a function's attribute.
-inline constexpr std::uint32_t attribute_size = 5;
-
 /// A function's descriptor as its bytes have it, with its attribute where the version splits the two.
 struct FdeFields {
   const std::byte* entry = nullptr;  ///< in the index
@@ -345,13 +337,13 @@ class SectionReader {
   }
 
   void read_attribute(FdeFields& fde) const {
-    if (fde.rows_at > fields_.rows_size || fields_.rows_size - fde.rows_at < attribute_size) return;
+    if (fde.rows_at > fields_.rows_size || fields_.rows_size - fde.rows_at < fde_attribute::size) return;
     const std::byte* const attribute = fields_.rows + fde.rows_at;
     fde.row_count = read<std::uint16_t>(attribute);
     fde.info = FdeInfo(read<std::uint8_t>(attribute + fde_attribute::info_at));
     fde.info2 = FdeInfo2(read<std::uint8_t>(attribute + fde_attribute::info2_at));
     fde.repeat_size = read<std::uint8_t>(attribute + fde_attribute::repeat_size_at);
-    fde.first_row = attribute + attribute_size;
+    fde.first_row = attribute + fde_attribute::size;
   }
 
   /// Reads the CFA's offset as its ABI stores it: s390x shifts it by 160 and counts in units of 8 (3.1.3).

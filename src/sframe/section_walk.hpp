@@ -80,7 +80,8 @@ class SectionWalk {
         !lost(Problem::FunctionRowsOutside, fde.entry + reader_.rows_field_at(), {fde.rows_at, fields_.rows_size}))
       return false;
     if (split && !outside && fde.first_row == nullptr && !cut_attribute(fields_.rows + fde.rows_at)) return false;
-    if (split && fde.first_row != nullptr && !check_info(fde, fde.first_row - attribute_size + fde_attribute::info_at))
+    if (split && fde.first_row != nullptr &&
+        !check_info(fde, fde.first_row - fde_attribute::size + fde_attribute::info_at))
       return false;
     const bool has_rows = !outside && fde.first_row != nullptr && fde.start_width != 0;
     if (has_rows && !check_room(fde)) return false;

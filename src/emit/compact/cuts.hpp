@@ -96,7 +96,7 @@ inline BlockShape shape_of(const Cut& begin, const Cut& end) {
 
 /// Returns the size of what version 3 has in front of the rows of a block.
 inline std::uint32_t attribute_size(const Dialect& dialect) {
-  return dialect.version->splits_descriptor ? sframe::fde_attribute::repeat_size_at + 1 : 0;
+  return dialect.version->splits_descriptor ? sframe::fde_attribute::size : 0;
 }
 
 /// Calls `work(i)` for each run i, in several threads.
