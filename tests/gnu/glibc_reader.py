@@ -13,7 +13,9 @@ NAMES = {7: "sp", 6: "fp"}  # by DWARF number
 RANGE = (str(SECTION), str(CODE), str(CODE + CODE_SIZE))
 # Why --check says another thing than the look-ups show. Base → case.
 NO_ABI = "it asks for none, and what is x86-64's but for that byte comes out right"
-DIFFERENCES = {"2": {"another ABI": NO_ABI}, "2 old": {"another ABI": NO_ABI}}
+# --check stops at rows that begin within the index, which glibc would misread.
+GIVES_UP = "it does not see that the index and the rows overlap, and gives up at what it then takes for a row"
+DIFFERENCES = {"2": {"another ABI": NO_ABI}, "2 old": {"another ABI": NO_ABI}, "3": {"version 2 of a version 3": GIVES_UP}}
 
 
 def build_lookup(source, built, work):
