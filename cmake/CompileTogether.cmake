@@ -13,29 +13,12 @@ set(sframe_gen_apart
     src/cli/option_table.cpp
     src/cli/report/text.cpp
     src/convert/c_interface.cpp
-    src/convert/convert_file.cpp
-    src/elf/machine.cpp
-    src/elf/plan/movable.cpp
-    src/elf/undo/undo.cpp
     src/elf/undo/undo_record.cpp
     src/object/object_writer.cpp
-    src/readers/judge.cpp
     src/stubs/forms_amd64.cpp
     src/stubs/forms_s390x.cpp
-    src/stubs/recognize.cpp
-    src/trace/options.cpp
-    src/trace/perf/record.cpp
-    src/trace/perf/recording_file.cpp
     src/trace/recorded/core_file.cpp
-    src/trace/recorded/recording.cpp
-    src/trace/walk/dwarf_walker.cpp
-    src/trace/walk/registers.cpp
-    src/trace/walk/kept_file.cpp
-    src/verify/caller.cpp
-    src/verify/emulation.cpp
-    src/verify/instruction_aarch64.cpp
     src/verify/instruction_s390x.cpp
-    src/verify/libdwarf.cpp
     tests/cfi/rules_test.cpp
     tests/cli/report_test.cpp
     tests/cli/run_test.cpp

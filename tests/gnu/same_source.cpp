@@ -37,8 +37,8 @@ struct File {
   void find_blocks() {
     const sframe::VersionTraits& version = sframe::traits_of(section.version);
     const sframe::HeaderFields fields(version);
-    // Older versions have the attribute's fields in the descriptor: start, size, and then the offset of the rows.
-    const std::size_t offset_at = version.splits_descriptor ? sframe::fde_index::attribute_at : 8;
+    // After a start of 8 bytes, in older versions of 4, and a size of 4: the offset of the attribute, or of the rows.
+    const std::size_t offset_at = version.splits_descriptor ? 12 : 8;
     const auto rows_at = version.header_size() + word(fields.fres_at());
     std::set<std::uint32_t> starts{word(fields.fre_bytes_at())};
     const auto offset_of = [&](std::size_t i) {
