@@ -63,7 +63,7 @@ class MovingNotes : public testing::Test {
  protected:
   std::filesystem::path link(const std::string& options) {
     write_text(folder_ / "program_with_notes.c", program_with_notes);
-    const Outcome linked = run("gcc -O1 " + options + " -o " + (folder_ / "linked").string() + " " +
+    const Outcome linked = run("gcc -O1 -g " + options + " -o " + (folder_ / "linked").string() + " " +
                                (folder_ / "program_with_notes.c").string());
     EXPECT_EQ(linked.status, 0) << linked.output;
     return folder_ / "linked";
@@ -87,7 +87,7 @@ TEST_F(MovingNotes, LeadToTheSame) {
       const auto& moved = layout.moved_sections;
       EXPECT_TRUE(std::ranges::find(moved, ".note.crashpad.info") != moved.end()) << linker;
       EXPECT_EQ(status_of(folder_ / "output", is_library), 7) << linker;
-      for (const std::string tool : {"strip", "objcopy", "eu-strip", "llvm-strip", "patchelf --set-rpath /x"}) {
+      for (const std::string tool : {"strip", "objcopy", "eu-strip", "llvm-strip", "patchelf --set-rpath /x", "dwz"}) {
         run("cp " + (folder_ / "output").string() + " " + (folder_ / "copy").string());
         EXPECT_EQ(run(tool + " " + (folder_ / "copy").string()).status, 0) << tool;
         EXPECT_EQ(status_of(folder_ / "copy", is_library), 7) << linker << ' ' << tool;
