@@ -9,7 +9,10 @@ __thread int t;
 static int chosen(int x) { return x + 1; }
 static int (*choose(void))(int) { return chosen; }
 int chosen_at_start(int) __attribute__((ifunc("choose"), visibility("hidden")));
-#ifdef STATIC
+#if defined(STATIC) && defined(ABSENT)
+extern int absent(int) __attribute__((weak));
+int start(void) { return chosen_at_start(4) + absent(2); }
+#elif defined(STATIC)
 int start(void) { return chosen_at_start(4); }
 #else
 extern int f(int), g(int), h(int);

@@ -50,6 +50,10 @@ constexpr Pattern bnd_entry = stub("68 any f2e9 header 0f1f440000", {{0, 8}, {5,
 constexpr Pattern ibt_entry = stub("f30f1efa 68 any e9 header 6690", {{0, 8}, {9, 16}});
 constexpr Pattern gold_ibt_entry = stub("f30f1efa 68 any e9 header 9090", {{0, 8}, {9, 16}});
 constexpr Pattern ibt_bnd_entry = stub("f30f1efa 68 any f2e9 header 90", {{0, 8}, {9, 16}});
+/// Entries of undefined weak functions in static PIEs, which are never called: GNU ld leaves their numbers and their
+/// distances to the header at zero.
+constexpr Pattern absent_entry = stub("ff25 slot 6800000000 e900000000", {{0, 8}, {11, 16}});
+constexpr Pattern absent_ibt_entry = stub("f30f1efa 6800000000 e900000000 6690", {{0, 8}, {9, 16}});
 /// endbr64; jmp *slot(%rip)
 constexpr Pattern ibt_jump = stub("f30f1efa ff25 slot 660f1f440000", {{0, 8}});
 constexpr Pattern gold_ibt_jump = stub("f30f1efa ff25 slot 0f1f04009090", {{0, 8}});
@@ -86,7 +90,9 @@ constexpr Pattern bound_retpoline_header =
 constexpr Pattern bound_retpoline_entry = stub("4c8b1d slot e9 header cccccccc", {{0, 8}});
 
 constexpr auto forms = std::to_array<Form>({
-    Form{"GNU ld, lld", &lazy_header, {&lazy_entry, &ibt_entry, &descriptor_entry, &old_descriptor_entry}},
+    Form{"GNU ld, lld",
+         &lazy_header,
+         {&lazy_entry, &ibt_entry, &absent_entry, &absent_ibt_entry, &descriptor_entry, &old_descriptor_entry}},
     Form{"gold", &gold_header, {&lazy_entry, &gold_ibt_entry, &gold_ibt_jump, &old_descriptor_entry}},
     Form{"GNU ld, bnd", &bnd_header, {&bnd_entry, &ibt_bnd_entry, &descriptor_entry, &old_descriptor_entry}},
     Form{"mold", &mold_header, {&mold_entry, &mold_ibt_entry}},

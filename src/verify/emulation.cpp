@@ -217,8 +217,8 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
     if (found) {
       place.instruction = *found;
       place.is_code = true;
-      // Entries for IRELATIVE relocations in static-pie programs: GNU ld leaves the distance of the last jump, which
-      // is never reached, at zero.
+      // Entries of undefined weak functions in static PIEs: GNU ld leaves the distance of the last jump, which is never
+      // reached, at zero.
       if (found->flow == Flow::Jump && found->target == address + at + found->size) place.instruction.target = 0;
       // An entry jumps before it pushes. A library that calls nothing may have a header all the same.
       in_header = at == 0 ? has_header && found->begins_header : in_header && falls_in;
