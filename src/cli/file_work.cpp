@@ -334,12 +334,13 @@ class FileWork {
   void count(const Filled& filled) { count(filled.coverage, 0); }
   void count(const Archive& archive) {
     for (const ArchiveMember& member : archive.members)
-      if (const auto* const object = std::get_if<Object>(&member.outcome)) result_.rows += object->coverage.rows;
+      if (const auto* const object = std::get_if<Object>(&member.outcome)) count(object->coverage, 0);
     result_.growth = archive.growth;
   }
   void count(const Coverage& coverage, std::int64_t growth) {
     result_.rows += coverage.rows;
     result_.growth += growth;
+    if (coverage.code) result_.code += coverage.code->all;
   }
 
   void clear_progress() {
@@ -381,7 +382,7 @@ const char* name_of(Action action) {
 
 }  // namespace
 
-void Totals::add(const FileResult& result) {
+void Totals::add(const std::string& file, const FileResult& result) {
   using What = FileResult::What;
   done_ += result.what == What::Done ? 1 : 0;
   unchecked_ += result.what == What::Unchecked ? 1 : 0;
@@ -390,6 +391,7 @@ void Totals::add(const FileResult& result) {
   rows_ += result.rows;
   growth_ += result.growth;
   if (!result.reason.empty()) add_reason(reasons_, result.reason);
+  code_.add(file, result.code);
 }
 
 int Totals::status() const {
@@ -404,13 +406,14 @@ void Totals::write(Action action, std::ostream& out) const {
   out << refused_ << " refused, " << failed_ << " failed; " << count_of(rows_, "row") << ", "
       << (growth_ < 0 ? -growth_ : growth_) << (growth_ < 0 ? " bytes removed\n" : " bytes added\n");
   for (const auto& [reason, count] : reasons_) out << "  " << count << ' ' << printable(reason) << '\n';
+  code_.write(out);
 }
 
 void Totals::write_json(Action action, std::ostream& out) const {
   std::vector<std::pair<std::string, std::uint64_t>> counts{{name_of(action), done_}};
   if (action == Action::Verify) counts.emplace_back("unchecked", unchecked_);
   counts.insert(counts.end(), {{"refused", refused_}, {"failed", failed_}, {"rows", rows_}});
-  write_json_total(counts, growth_, reasons_, out);
+  write_json_total(counts, growth_, reasons_, code_.all(), out);
 }
 
 }  // namespace sframe_gen::cli

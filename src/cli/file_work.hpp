@@ -13,6 +13,7 @@
 #include "cli/report/text.hpp"
 #include "command_line/program.hpp"
 #include "sframe_gen/convert.hpp"
+#include "sframe_gen/coverage.hpp"
 
 namespace sframe_gen::cli {
 
@@ -29,6 +30,7 @@ struct FileResult {
   std::string reason;       ///< of what was refused or failed, without the file's name
   std::uint64_t rows = 0;   ///< written or verified
   std::int64_t growth = 0;  ///< bytes of the file
+  CodeCount code;           ///< of what was converted, if it was counted
 };
 
 /// The program's output from the work on a file. While other files are at work as well, it is kept in its order until
@@ -62,12 +64,13 @@ FileResult work_on(const Subject& subject, const Options& options, Output& outpu
 /// What became of all files of a run.
 class Totals {
  public:
-  void add(const FileResult& result);
+  void add(const std::string& file, const FileResult& result);
   /// Exit status: 1 if any file failed or differed, else 3 if any has a row that cannot be checked.
   int status() const;
 
   /// "340 files: 320 converted, 18 refused, 2 failed; 123456 rows, 234567 bytes added", and a line for each reason.
-  /// Files with rows that cannot be checked follow the verified ones, if there are any.
+  /// Files with rows that cannot be checked follow the verified ones, if there are any. Last comes the share of code
+  /// that has rows, with the files that lack most.
   void write(Action action, std::ostream& out) const;
   /// One object, {"total": …}.
   void write_json(Action action, std::ostream& out) const;
@@ -76,6 +79,7 @@ class Totals {
   std::uint64_t done_ = 0, unchecked_ = 0, refused_ = 0, failed_ = 0, rows_ = 0;
   std::int64_t growth_ = 0;
   ReasonCounts reasons_;
+  CodeShares code_;
 };
 
 }  // namespace sframe_gen::cli

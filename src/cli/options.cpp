@@ -212,7 +212,8 @@ void take(const Given& given, Options& options) {
   options.quiet = given.has("quiet");
   options.verbose = given.has("verbose");
   options.report = given.choice_of<ReportFormat>("report").value_or(options.report);
-  options.convert.count_code = options.verbose || options.explain || options.report == ReportFormat::Json;
+  options.convert.count_code = options.verbose || options.explain || options.report == ReportFormat::Json ||
+                               (options.recursive && !options.quiet);
 }
 
 void check_work(const Options& options) {

@@ -174,6 +174,33 @@ TEST(CodePlaces, AreAllNamedBySection) {
             "    0x2020..0x2045 many: 37 without CFI, 37 without a row\n");
 }
 
+std::string text_of(const CodeShares& shares) {
+  std::ostringstream out;
+  shares.write(out);
+  return out.str();
+}
+
+TEST(CodeShares, NameTheFilesThatLackMost) {
+  CodeShares shares;
+  EXPECT_EQ(text_of(shares), "") << "no code was counted";
+  shares.add("whole", {.bytes = 1000, .padding = 100, .without_cfi = 0, .without_row = 0});
+  EXPECT_EQ(text_of(shares), "  100.0 % of 900 bytes of code has rows\n");
+  shares.add("few bytes", {.bytes = 5000, .padding = 0, .without_cfi = 4000, .without_row = 4000});
+  shares.add("small share", {.bytes = 10000000, .padding = 0, .without_cfi = 9000, .without_row = 9000});
+  EXPECT_EQ(text_of(shares), "  99.8 % of 9771 KiB of code has rows\n") << "never rounded up";
+  for (const std::uint64_t size : {3U, 1U, 6U, 2U, 4U, 5U})
+    shares.add("lacks\n" + std::to_string(size),
+               {.bytes = 30000 * size, .padding = 0, .without_cfi = 0, .without_row = 20000 * size});
+  EXPECT_EQ(text_of(shares),
+            "  95.9 % of 10 MiB of code has rows\n"
+            "  without rows: 117 KiB of 176 KiB in lacks\\x0a6\n"
+            "  without rows: 98 KiB of 146 KiB in lacks\\x0a5\n"
+            "  without rows: 78 KiB of 117 KiB in lacks\\x0a4\n"
+            "  without rows: 59 KiB of 88 KiB in lacks\\x0a3\n"
+            "  without rows: 39 KiB of 59 KiB in lacks\\x0a2\n"
+            "  to cover more, build with -fasynchronous-unwind-tables, or give debug files with --cfi-from\n");
+}
+
 TEST(Json, SaysWhatCodeHasNoDescription) {
   EXPECT_FALSE(ordered_json::parse(json_text("a.out", linked())).contains("code"));
   const ordered_json json = ordered_json::parse(json_text("a.out", with_bare_code()))["code"];

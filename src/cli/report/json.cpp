@@ -389,13 +389,14 @@ void write_json_failure(const std::string& file, const std::string& status, cons
 }
 
 void write_json_total(const std::vector<std::pair<std::string, std::uint64_t>>& numbers, std::int64_t growth,
-                      const ReasonCounts& reasons, std::ostream& out) {
+                      const ReasonCounts& reasons, const CodeCount& code, std::ostream& out) {
   ordered_json total = ordered_json::object();
   for (const auto& [name, number] : numbers) total[name] = number;
   total["file_growth"] = growth;
   ordered_json counts = ordered_json::object();
   for (const auto& [reason, count] : reasons) counts[reason] = count;
   total["reasons"] = std::move(counts);
+  if (code.bytes != 0) total["code"] = json_of(code);
   write({{"total", std::move(total)}}, out);
 }
 

@@ -41,8 +41,8 @@ void write_json(const CheckedSection& checked, std::ostream& out);
 void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
                         const std::vector<TriedPlan>& plans = {});
 
-/// {"total": {…}} of a run: numbers, by how much files grew, and how often each reason came.
+/// {"total": {…}} of a run: numbers, by how much files grew, how often each reason came, and the code that was counted.
 void write_json_total(const std::vector<std::pair<std::string, std::uint64_t>>& numbers, std::int64_t growth,
-                      const ReasonCounts& reasons, std::ostream& out);
+                      const ReasonCounts& reasons, const CodeCount& code, std::ostream& out);
 
 }  // namespace sframe_gen::cli

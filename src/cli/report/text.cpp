@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -228,6 +229,13 @@ std::string size_text(std::uint64_t bytes) {
   return std::to_string((bytes + unit / 2) / unit) + (large ? " MiB" : " KiB");
 }
 
+/// "99.9 %", never more than it is.
+std::string percent_text(std::uint64_t part, std::uint64_t whole) {
+  constexpr double thousand = 1000;
+  const auto tenths = static_cast<std::uint64_t>(thousand * static_cast<double>(part) / static_cast<double>(whole));
+  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " %";
+}
+
 /// "the file grew by 384 KiB"
 std::string growth_text(std::int64_t growth, Done done) {
   const bool would = done == Done::Would;
@@ -432,6 +440,41 @@ void write_plans(const std::vector<TriedPlan>& plans, std::ostream& out) {
                             : "  impossible: ")
         << plan.plan << ": " << printable(plan.outcome) << '\n';
   }
+}
+
+namespace {
+
+std::uint64_t without_padding(const CodeCount& code) {
+  return code.bytes - code.padding;
+}
+
+/// Startup code and a few functions of assembly lack rows in every file.
+bool lacks_much(const CodeCount& code) {
+  constexpr std::uint64_t few_bytes = 4096, hundred = 100;
+  return code.without_row >= few_bytes && code.without_row >= without_padding(code) / hundred;
+}
+
+}  // namespace
+
+void CodeShares::add(const std::string& file, const CodeCount& code) {
+  constexpr std::size_t most_named = 5;
+  all_ += code;
+  if (!lacks_much(code)) return;
+  const auto place = std::ranges::upper_bound(most_, code.without_row, std::greater{},
+                                              [](const Lacking& lacking) { return lacking.code.without_row; });
+  most_.insert(place, {file, code});
+  if (most_.size() > most_named) most_.pop_back();
+}
+
+void CodeShares::write(std::ostream& out) const {
+  const std::uint64_t bytes = without_padding(all_);
+  if (bytes == 0) return;
+  out << "  " << percent_text(bytes - all_.without_row, bytes) << " of " << size_text(bytes) << " of code has rows\n";
+  if (most_.empty()) return;
+  for (const Lacking& lacking : most_)
+    out << "  without rows: " << size_text(lacking.code.without_row) << " of "
+        << size_text(without_padding(lacking.code)) << " in " << printable(lacking.file) << '\n';
+  out << "  to cover more, build with -fasynchronous-unwind-tables, or give debug files with --cfi-from\n";
 }
 
 }  // namespace sframe_gen::cli

@@ -17,6 +17,25 @@ namespace sframe_gen::cli {
 using ReasonCounts = std::vector<std::pair<std::string, std::uint64_t>>;
 void add_reason(ReasonCounts& reasons, const std::string& reason);
 
+/// How much code of files has rows, and which of them lack most.
+class CodeShares {
+ public:
+  void add(const std::string& file, const CodeCount& code);
+  const CodeCount& all() const { return all_; }
+  /// "  98.7 % of 12 MiB of code has rows", the files that lack most if there are any, and what to do about them.
+  /// Nothing if no code was counted.
+  void write(std::ostream& out) const;
+
+ private:
+  struct Lacking {
+    std::string file;
+    CodeCount code;
+  };
+
+  CodeCount all_;
+  std::vector<Lacking> most_;  ///< the most first
+};
+
 /// Without the advice that some reasons end in, in parentheses or after a semicolon.
 std::string without_advice(const std::string& reason);
 
