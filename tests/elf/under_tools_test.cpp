@@ -42,7 +42,7 @@ class UnderTools : public testing::Test {
 
   /// Puts a section of `size` bytes into the file, in its place.
   Layout convert(const std::filesystem::path& file, std::size_t size) {
-    const Layout layout = inject(file, folder_ / "output", size);
+    Layout layout = inject(file, folder_ / "output", size);
     std::filesystem::permissions(folder_ / "output", std::filesystem::perms::owner_all);
     std::filesystem::rename(folder_ / "output", file);
     return layout;
