@@ -49,8 +49,8 @@ class UnderTools : public testing::Test {
   }
 
   void expect_plan(const Layout& layout, const std::string& section, const std::string& table) {
-    EXPECT_EQ(short_name(layout.section_plan), section);
-    EXPECT_EQ(short_name(layout.table_plan), table);
+    EXPECT_EQ(name_of(layout.section_plan), section);
+    EXPECT_EQ(name_of(layout.table_plan), table);
   }
 
   void expect_runs() { EXPECT_EQ(run(program()).status, 7); }
