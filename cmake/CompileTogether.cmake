@@ -13,12 +13,15 @@ set(sframe_gen_apart
     src/cli/option_table.cpp
     src/cli/report/text.cpp
     src/convert/c_interface.cpp
+    src/elf/machine.cpp
+    src/elf/plan/movable.cpp
     src/elf/undo/undo_record.cpp
     src/object/object_writer.cpp
     src/stubs/forms_amd64.cpp
     src/stubs/forms_s390x.cpp
     src/trace/recorded/core_file.cpp
     src/verify/instruction_s390x.cpp
+    src/verify/libdwarf.cpp
     tests/cfi/rules_test.cpp
     tests/cli/report_test.cpp
     tests/cli/run_test.cpp
