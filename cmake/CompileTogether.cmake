@@ -20,6 +20,13 @@ set(sframe_gen_apart
     src/stubs/forms_amd64.cpp
     src/stubs/forms_s390x.cpp
     src/trace/recorded/core_file.cpp
+    src/trace/options.cpp
+    src/trace/perf/record.cpp
+    src/trace/perf/recording_file.cpp
+    src/trace/recorded/recording.cpp
+    src/trace/walk/dwarf_walker.cpp
+    src/trace/walk/kept_file.cpp
+    src/trace/walk/registers.cpp
     src/verify/instruction_s390x.cpp
     src/verify/libdwarf.cpp
     tests/cfi/rules_test.cpp
