@@ -176,14 +176,6 @@ void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, c
                 ": its program headers move to the end of the file; strip, objcopy and their like break such a file");
 }
 
-EncodedFunctions encode(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
-                        const emit::Dialect& dialect, bool count_code) {
-  const cfi::FrameSource source(image, cfi_image, go_functions_of(image));
-  if (source.empty() && !image.has_section_headers())
-    throw Refused(image.name(), "no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
-  return encode_functions_of(image, source, stubs, dialect, count_code);
-}
-
 Linked outcome_of(Coverage coverage, const elf::Layout& layout) {
   Linked linked;
   linked.coverage = std::move(coverage);
@@ -213,9 +205,9 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
   const emit::Dialect dialect = dialect_for(image, options.format);
   std::optional<elf::Rewrite> rewrite;
   if (!options.dry_run) rewrite.emplace(image, opened, output, options.keep_way_back);
-  EncodedFunctions encoded =
-      existing ? existing->encode(dialect)
-               : encode(image, debug ? *debug : image, stubs_for(image, options), dialect, options.count_code);
+  EncodedFunctions encoded = existing ? existing->encode(dialect)
+                                      : encode_functions_of(image, debug ? *debug : image, stubs_for(image, options),
+                                                            dialect, options.count_code);
 
   let_go(image.file());  // call frame information
   warn_of_executable_segments(image, observer);

@@ -275,6 +275,8 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& 
 EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
                                      const emit::Dialect& dialect, bool count_code) {
   if (source.empty()) {
+    if (!image.has_section_headers())
+      throw Refused(image.name(), "no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
     throw Refused(image.name(),
                   "no call frame information (.eh_frame or .debug_frame); build it with "
                   "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
