@@ -2,7 +2,9 @@
 // order:
 //
 //     sframe_backtrace        here: takes the registers of its caller
-//     Walk::run, Walk::step   walk.hpp: go from frame to frame, and ask for the row of each PC
+//     enter_modules           modules.hpp: the list of files, which stays as it is during the walk
+//     Walk::run, Walk::step   walk.hpp: go from frame to frame, and ask for the row of each PC; run_common takes the
+//                             frames that nearly all are, by apply_common
 //     LoadedRows::find        here: asks in this order
 //       RowCache                row_cache.hpp: rows that were found before, by PC
 //       LoadedRows::enter       here: the file that holds the PC, from the list in modules.hpp
@@ -10,6 +12,8 @@
 //         SectionView::lookup     section_view.cpp: the function that holds the PC, then its row
 //         SectionReader           sframe/parser.hpp: the fields of both, and the rules
 //     Walk::apply             walk.hpp: makes the registers the caller's
+//
+// sframe/lookup.hpp is for sections that are decoded as a whole; nothing here uses it.
 
 #include <ucontext.h>
 
