@@ -93,19 +93,6 @@ std::vector<Range> neighbours(const std::vector<Range>& ranges, const std::vecto
 
 }  // namespace
 
-namespace {
-
-/// Stubs are followed from their begins, also where something describes a part of one. `few_bytes`: descriptors.
-void begin_with_stubs(std::vector<Range>& ranges, std::vector<Range> few_bytes) {
-  std::ranges::sort(few_bytes, {}, &Range::begin);
-  for (Range& range : ranges) {
-    const auto after = std::ranges::upper_bound(few_bytes, range.begin, {}, &Range::begin);
-    if (after != few_bytes.begin() && std::prev(after)->contains(range.begin)) range.begin = std::prev(after)->begin;
-  }
-}
-
-}  // namespace
-
 std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Image& image, const RangeSet& described) {
   if (image.has_section_headers()) return {};
   std::vector<Range> with_rows, repeated, few_bytes;
@@ -117,7 +104,6 @@ std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Ima
   }
   std::vector<Range> stubs = RangeSet(std::move(with_rows)).without(described).ranges();
   std::erase_if(stubs, [&](const Range& range) { return is_padding(image, section.abi, range.begin, range.end); });
-  begin_with_stubs(stubs, few_bytes);
   stubs.insert(stubs.end(), repeated.begin(), repeated.end());
   stubs = RangeSet(without_entry(stubs, image.header().e_entry), largest_gap_in_stubs).ranges();
   few_bytes = joined_parts(few_bytes, image, section.abi);
