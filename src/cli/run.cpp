@@ -151,7 +151,7 @@ class Run {
     progress_.clear();
     std::cout.flush();
     std::cerr << "sframe-gen: error: " << printable(text) << '\n';
-    totals_.add(directory.string(),
+    totals_.add(directory.native(),
                 {.what = FileResult::What::Failed, .reason = "", .rows = 0, .growth = 0, .code = {}});
     if (options_.report == ReportFormat::Json) write_json_failure(directory.string(), "failed", text, std::cout);
   }
@@ -178,7 +178,7 @@ class Run {
       progress_.clear();
       outputs[i]->print();
       outputs[i].reset();
-      totals_.add(subjects_[i].file.string(), std::exchange(results[i], {}));
+      totals_.add(subjects_[i].file.native(), std::exchange(results[i], {}));
       ++done;
     };
     const auto tick = [&] { progress_.show_file(done, subjects_[done].file.string()); };
@@ -189,7 +189,7 @@ class Run {
     Output output(Output::When::AtOnce);
     for (std::size_t i = 0; i < subjects_.size(); ++i) {
       if (subjects_.size() > 1) progress_.show_file(i, subjects_[i].file.string());
-      totals_.add(subjects_[i].file.string(), work_on(subjects_[i], options_, output, &progress_));
+      totals_.add(subjects_[i].file.native(), work_on(subjects_[i], options_, output, &progress_));
     }
   }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <new>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -460,10 +461,14 @@ void CodeShares::add(const std::string& file, const CodeCount& code) {
   constexpr std::size_t most_named = 5;
   all_ += code;
   if (!lacks_much(code)) return;
-  const auto place = std::ranges::upper_bound(most_, code.without_row, std::greater{},
-                                              [](const Lacking& lacking) { return lacking.code.without_row; });
-  most_.insert(place, {file, code});
-  if (most_.size() > most_named) most_.pop_back();
+  try {
+    const auto place = std::ranges::upper_bound(most_, code.without_row, std::greater{},
+                                                [](const Lacking& lacking) { return lacking.code.without_row; });
+    most_.insert(place, {file, code});
+    if (most_.size() > most_named) most_.pop_back();
+  } catch (const std::bad_alloc&) {
+    // The file is done, and that it is not named does not make it fail.
+  }
 }
 
 void CodeShares::write(std::ostream& out) const {
