@@ -102,6 +102,7 @@ std::vector<std::byte> encode(const Section& section, const OutputFormat& format
   const emit::Dialect dialect = emit::make_dialect(format, section.abi, name);
   const std::vector<Fde> fdes = emit::translate(checked.section(), dialect, name);
   if (fdes.empty()) throw Refused(name, "no function has rows");
+  check_repeats(checked.section(), name);
   std::vector<std::byte> bytes;
   try {
     bytes = encode_functions(fdes, dialect, section.address);

@@ -43,11 +43,9 @@ std::size_t filler_of_amd64(Bytes code) {
 /// Instructions are little-endian in both byte orders (Arm ARM, B2.6.2).
 std::size_t filler_of_aarch64(Bytes code) {
   if (code.size() < 4) return 0;
-  const auto word = load<std::uint32_t>(code, Endian::Little);
-  const bool nop = word == 0xd503201f;
-  const bool udf = word <= 0xffff;
-  const bool brk = (word & 0xffe0001fU) == 0xd4200000U;
-  return nop || udf || brk ? 4 : 0;
+  // brk is no filler: a function of no more than __builtin_trap() consists of one.
+  constexpr std::uint32_t nop = 0xd503201f;
+  return load<std::uint32_t>(code, Endian::Little) == nop ? 4 : 0;
 }
 
 /// These branch on no condition: the mask, the high half of the second byte, is 0 (z/Architecture Principles of

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <string>
 
 #include "sframe/format.hpp"
 #include "sframe_gen/lookup.hpp"
@@ -17,6 +18,16 @@ bool continues(const PcRow& before, const PcRow& row) {
 }
 
 }  // namespace
+
+void check_repeats(const Section& section, const std::string& name) {
+  constexpr std::uint64_t most = 1U << 20U;  // 16 MiB of PLT; about 100 bytes of memory for each
+  std::uint64_t rows = 0;
+  for (const Fde& fde : section.fdes) {
+    if (fde.pc_type != PcType::Mask || fde.repeat_size == 0) continue;
+    rows += (std::uint64_t{fde.size} / fde.repeat_size + 1) * fde.fres.size();
+    if (rows > most) throw Refused(name, "functions repeat their rows more than " + std::to_string(most) + " times");
+  }
+}
 
 std::vector<PcRow> pc_rows(const Section& section) {
   std::vector<PcRow> rows;

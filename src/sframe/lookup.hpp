@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sframe_gen/section.hpp"
@@ -19,5 +20,9 @@ struct PcRow {
 
 /// All of a section, ascending and disjoint; neighbours differ or do not touch.
 std::vector<PcRow> pc_rows(const Section& section);
+
+/// Throws Refused, of `name`, if functions repeat their rows so often that pc_rows() would take much memory: a section of
+/// 51 bytes can claim 2^32 rows.
+void check_repeats(const Section& section, const std::string& name);
 
 }  // namespace sframe_gen::sframe

@@ -119,6 +119,7 @@ std::vector<GoFrames::Frame> frames_at(const Memory& memory, std::uint64_t recor
     size += change % 2 == 0 ? magnitude : -magnitude;
     const std::uint64_t length = take_number(memory, record) * quantum;
     if (size < 0 || length == 0 || length > end - pc) return {};
+    if (pc == begin && size != 0) return {};  // a call leaves no more than the return address
     frames.push_back({pc, pc + length, static_cast<std::uint64_t>(size), pc});
     pc += length;
   }

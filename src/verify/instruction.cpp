@@ -50,9 +50,7 @@ std::size_t idle_on_aarch64(Code code) {
   const auto word = load<std::uint32_t>(code, Endian::Little);
   const unsigned hint = word >> 5U & 0x7fU;  // CRm and op2
   const bool is_hint = (word & 0xfffff01fU) == 0xd503201fU;
-  const bool is_brk = word >> 21U == 0x6a1 && (word & 0x1fU) == 0;
-  const bool is_udf = word >> 16U == 0;
-  return (is_hint && hint == 0) || is_brk || is_udf ? 4 : 0;
+  return is_hint && hint == 0 ? 4 : 0;
 }
 
 /// The first two bits say how long an instruction is.

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "sframe/format.hpp"
+#include "sframe/lookup.hpp"
 #include "sframe/test_bytes.hpp"
 #include "sframe_gen/section.hpp"
 
@@ -79,6 +80,16 @@ TEST(FindFde, LooksInAnUnsortedIndex) {
   Section section;
   section.fdes = {function_at(0x2000, 0x10), function_at(0x1000, 0x10)};
   EXPECT_EQ(start_found(section, 0x1008), 0x1000U);
+}
+
+TEST(PcRows, AreNotMadeOfRepeatsWithoutEnd) {
+  Section section;
+  section.fdes = {repeated(16 << 10, 16, {0, 6})};
+  EXPECT_NO_THROW(check_repeats(section, "plain"));
+  section.fdes = {repeated(UINT32_MAX, 1, {0})};
+  EXPECT_THROW(check_repeats(section, "claims much"), Refused);
+  section.fdes.assign(3, repeated(8 << 20, 16, {0}));
+  EXPECT_THROW(check_repeats(section, "claims much in parts"), Refused);
 }
 
 TEST(FindFre, OfAPlainFunction) {
