@@ -21,8 +21,8 @@ struct PcRow {
 /// All of a section, ascending and disjoint; neighbours differ or do not touch.
 std::vector<PcRow> pc_rows(const Section& section);
 
-/// Throws Refused, of `name`, if functions repeat their rows so often that pc_rows() would take much memory: a section of
-/// 51 bytes can claim 2^32 rows.
+/// Throws Refused, of `name`, if functions repeat their rows so often that pc_rows() would take much memory: a section
+/// of 51 bytes can claim 2^32 rows.
 void check_repeats(const Section& section, const std::string& name);
 
 }  // namespace sframe_gen::sframe
