@@ -165,8 +165,8 @@ class Code {
     const bool knows_all = std::ranges::find(entries, nullptr) == entries.end();
     bool may_fall_in = form.header != nullptr && !fits(*form.header, 0, around);
     if (form.header != nullptr && !may_fall_in && knows_all) found.add_header(*form.header, address_);
-    std::vector<std::uint64_t> targets;
-    if (!knows_all) add_targets_of_unknown(form, begin, entries, targets);
+    const std::vector<std::uint64_t> targets =
+        knows_all ? std::vector<std::uint64_t>() : targets_of_unknown(form, begin, entries);
     std::uint64_t at = begin;
     for (const Pattern* const entry : entries) {
       if (entry != nullptr && !may_fall_in && !any_within(targets, address_ + at, entry->size()))
@@ -177,19 +177,25 @@ class Code {
     return found;
   }
 
-  static bool any_within(const std::vector<std::uint64_t>& targets, std::uint64_t begin, std::uint64_t size) {
-    return std::ranges::any_of(targets, [&](std::uint64_t target) { return target - begin < size; });
+  static bool any_within(const std::vector<std::uint64_t>& ascending, std::uint64_t begin, std::uint64_t size) {
+    const auto first = std::ranges::lower_bound(ascending, begin);
+    return first != ascending.end() && *first - begin < size;
   }
 
-  /// Where code that is not known may jump to, wherever in it an instruction begins.
-  void add_targets_of_unknown(const Form& form, std::uint64_t at, const std::vector<const Pattern*>& entries,
-                              std::vector<std::uint64_t>& targets) const {
+  /// Where in this code that of it which is not known may jump to, wherever in it an instruction begins. Ascending.
+  std::vector<std::uint64_t> targets_of_unknown(const Form& form, std::uint64_t at,
+                                                const std::vector<const Pattern*>& entries) const {
+    std::vector<std::uint64_t> targets;
     for (const Pattern* const entry : entries) {
       const std::uint64_t end = std::min<std::uint64_t>(at + form.entry_size(), bytes_.size());
       for (std::uint64_t i = at; entry == nullptr && i < end; ++i)
-        if (const auto target = jump_target(bytes_.subspan(i), address_ + i, abi_)) targets.push_back(*target);
+        if (const auto target = jump_target(bytes_.subspan(i), address_ + i, abi_);
+            target && *target - address_ < bytes_.size())
+          targets.push_back(*target);
       at += form.entry_size();
     }
+    std::ranges::sort(targets);
+    return targets;
   }
 
   /// A header with the entries after it, in the form that knows most of them.
