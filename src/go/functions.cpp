@@ -40,7 +40,12 @@ class Follower {
 
   std::vector<Row> rows() const {
     std::vector<Row> rows;
+    const Step* before = nullptr;
     for (const Step& step : steps_) {
+      // Nearly all instructions leave the frame as it is.
+      const bool same = before != nullptr && before->depth == step.depth && before->before_save == step.before_save;
+      before = &step;
+      if (same) continue;
       const cfi::Rules rules = rules_at(step);
       if (rows.empty() || rows.back().rules != rules) rows.push_back({step.at, rules});
     }
@@ -100,14 +105,12 @@ class Follower {
 
   /// rt_sigreturn: what the kernel left on the stack is no return address.
   bool returns_from_signal() const {
-    const std::array<std::uint8_t, 9> long_form{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    const std::array<std::uint8_t, 7> short_form{0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    const std::array<std::uint8_t, 8> aarch64_form{0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4};
-    const auto contains = [this](const auto& form) {
-      const auto same = [](std::byte byte, std::uint8_t expected) { return byte == std::byte{expected}; };
-      return std::search(code_.begin(), code_.end(), form.begin(), form.end(), same) != code_.end();
-    };
-    return is_amd64_ ? contains(long_form) || contains(short_form) : contains(aarch64_form);
+    using namespace std::string_view_literals;
+    constexpr std::string_view long_form = "\x48\xc7\xc0\x0f\0\0\0\x0f\x05"sv, short_form = "\xb8\x0f\0\0\0\x0f\x05"sv,
+                               aarch64_form = "\x68\x11\x80\xd2\x01\0\0\xd4"sv;
+    const std::string_view code(reinterpret_cast<const char*>(code_.data()), code_.size());
+    if (!is_amd64_) return code.find(aarch64_form) != code.npos;
+    return code.find(long_form) != code.npos || code.find(short_form) != code.npos;
   }
 
   std::uint32_t word(std::size_t step) const {

@@ -37,6 +37,15 @@ TEST(GoTable, ListsFunctionsOfGo) {
   }
 }
 
+TEST(GoTable, BelievesNoFunctionThatBeginsWithAFrame) {
+  Described moved = plain;
+  for (auto& [depth, size] : moved.depths) depth += 8;
+  const GoFile file({moved});
+  const auto table = table_in(file.bytes);
+  ASSERT_TRUE(table);
+  EXPECT_FALSE(table->depths_of(table->entries()[0]));
+}
+
 TEST(GoTable, IsNotReadOfOtherVersions) {
   for (const std::uint32_t magic : {0xfffffffbU, 0xfffffffaU, 0xfffffff2U})
     EXPECT_FALSE(table_in(GoFile({plain}, {.magic = magic}).bytes)) << magic;
