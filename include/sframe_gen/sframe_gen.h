@@ -189,7 +189,8 @@ int sframe_gen_section_lookup(const sframe_gen_section *section, uint64_t pc, in
 /* Makes a section without functions. `abi` is one of SFRAME_GEN_ABI_…; `address` is where the encoded section will be. */
 int sframe_gen_section_new(uint32_t abi, uint64_t address, sframe_gen_section **section);
 /* Adds a function to a section that no other thread uses. Of `function`, the start, code_size, repeat_size, signal_frame and
-   b_key count. */
+   b_key count. In version 3, a function without rows is outermost throughout: leave out a function whose rows you do not
+   know. */
 int sframe_gen_section_add_function(sframe_gen_section *section, const sframe_gen_function *function);
 /* Adds a row to the function that was added last. `kind` is SFRAME_LOOKUP_ROW, or SFRAME_LOOKUP_OUTERMOST, for which `row` may
    be null. All three rules of `row` count: where the return address or the frame pointer is unchanged, its rule is that

@@ -28,6 +28,7 @@ class Checked {
     const AbiTraits* const abi = find_abi(static_cast<std::uint8_t>(section.abi));
     if (abi == nullptr) throw Refused(name_, "unknown ABI");
     abi_ = abi;
+    if (section.version > Version::V3) throw Refused(name_, "unknown version");
     if (section.fixed_fp_offset != 0) throw Refused(name_, "fixed FP offset, which no ABI has");
     if (section.fixed_ra_offset != 0 && section.fixed_ra_offset != abi->fixed_ra_offset)
       throw Refused(name_, "fixed RA offset that is not the ABI's");
@@ -52,6 +53,7 @@ class Checked {
   void check_function(Fde& fde) const {
     if (fde.size > std::numeric_limits<std::uint64_t>::max() - fde.start) refuse(fde, "passes the last address");
     if (fde.b_key && !abi_->signs_return_address) refuse(fde, "has a B key, which only AArch64 has");
+    if (fde.pc_type != PcType::Increment && fde.pc_type != PcType::Mask) refuse(fde, "has an unknown PC type");
     const bool repeats = fde.pc_type == PcType::Mask;
     if (!repeats && fde.repeat_size != 0) refuse(fde, "has a repeat size, but does not repeat");
     // Only sections of CTF Frame and version 1 have bit masks, of code that is a PLT; each PC of it is looked at.
@@ -99,10 +101,10 @@ std::vector<std::byte> encode_functions(const std::vector<Fde>& fdes, const emit
 
 std::vector<std::byte> encode(const Section& section, const OutputFormat& format, const std::string& name) {
   const Checked checked(section, name);
+  if (format.version > Version::V3) throw Refused(name, "unknown version");
   const emit::Dialect dialect = emit::make_dialect(format, section.abi, name);
   const std::vector<Fde> fdes = emit::translate(checked.section(), dialect, name);
   if (fdes.empty()) throw Refused(name, "no function has rows");
-  check_repeats(checked.section(), name);
   std::vector<std::byte> bytes;
   try {
     bytes = encode_functions(fdes, dialect, section.address);

@@ -6,6 +6,7 @@
 
 #include "emit/represent.hpp"
 #include "sframe/format.hpp"
+#include "sframe/lookup.hpp"
 #include "sframe_gen/encode.hpp"
 #include "sframe_gen/lookup.hpp"
 
@@ -124,6 +125,7 @@ class Translation {
 }  // namespace
 
 std::vector<sframe::Fde> translate(const sframe::Section& section, const Dialect& dialect, const std::string& file) {
+  sframe::check_repeats(section, file);
   return Translation(file, dialect).translate(section);
 }
 

@@ -360,8 +360,6 @@ Verification verify(const sframe::Section& section, const elf::Image& image, con
 }
 
 void check_same_rows(const sframe::Section& before, const sframe::Section& after, const elf::Image& image) {
-  sframe::check_repeats(before, image.name());
-  sframe::check_repeats(after, image.name());
   const std::vector<sframe::PcRow> old_rows = sframe::pc_rows(before);
   const auto wrong = [&](std::uint64_t pc, const char* what) {
     throw Refused(image.name(), std::string("cannot be written anew: at ") + hex(pc) + " the new section " + what);

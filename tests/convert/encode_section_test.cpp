@@ -171,6 +171,18 @@ TEST(Encode, RefusesWhatContradictsItself) {
   EXPECT_EQ(message_of([](Section& section) { section.fixed_ra_offset = 8; }),
             "section: fixed RA offset that is not the ABI's");
   EXPECT_EQ(message_of([](Section& section) { section.abi = static_cast<Abi>(9); }), "section: unknown ABI");
+  EXPECT_EQ(message_of([](Section& section) { section.version = static_cast<Version>(255); }),
+            "section: unknown version");
+  EXPECT_EQ(message_of([](Section&) {}, {.version = static_cast<Version>(4)}), "section: unknown version");
+  EXPECT_EQ(message_of([&](Section& section) { first(section).pc_type = static_cast<PcType>(7); }),
+            "section: function at 0x1000 has an unknown PC type");
+  const auto repeats_endlessly = [&](Section& section) {
+    section.fdes.erase(section.fdes.begin());
+    section.fdes[0] = {0x1000, UINT32_MAX, false, false, PcType::Mask, 1, FdeType::Default, {section.fdes[0].fres[0]}};
+  };
+  for (const Version version : {Version::V3, Version::V1})
+    EXPECT_EQ(message_of(repeats_endlessly, {.version = version}),
+              "section: functions repeat their rows more than 1048576 times");
   EXPECT_EQ(message_of([](Section& section) { section.address = 1ULL << 40U; }, {.version = Version::V2}),
             "section: function at 0x1000 is further from 0x1000000001c than the 32-bit starts of SFrame version 2 "
             "reach; use --sframe-version=3");

@@ -115,7 +115,7 @@ class Placer {
     while ((in_the_way = placement_.space.next_claim(table.begin)) != nullptr && in_the_way->range.begin < table.end) {
       if (Blocked blocked = move_away(*in_the_way, *load)) return blocked;
     }
-    if (!placement_.space.is_filler(table)) return in_table("unknown bytes stand behind the table");
+    if (!placement_.space.is_filler(table)) return in_table("unknown bytes follow the table");
     const std::uint64_t next_claim = in_the_way == nullptr ? UINT64_MAX : in_the_way->range.begin;
     return find_hole_after(table, std::min(next_claim, held), hole);
   }
@@ -246,7 +246,7 @@ class Placer {
       case SectionPlan::Gap: {
         const auto address = placement_.loads.take(plan_.load, task_.section_size, task_.section.alignment);
         if (!address)
-          return elsewhere("the gap behind the PT_LOAD at " + hex(task_.image.segments()[plan_.load].p_vaddr) +
+          return elsewhere("the gap after the PT_LOAD at " + hex(task_.image.segments()[plan_.load].p_vaddr) +
                            " is smaller than " + hex(task_.section_size) + " bytes");
         section.load = plan_.load;
         section.address = *address;
