@@ -109,8 +109,8 @@ class Follower {
     constexpr std::string_view long_form = "\x48\xc7\xc0\x0f\0\0\0\x0f\x05"sv, short_form = "\xb8\x0f\0\0\0\x0f\x05"sv,
                                aarch64_form = "\x68\x11\x80\xd2\x01\0\0\xd4"sv;
     const std::string_view code(reinterpret_cast<const char*>(code_.data()), code_.size());
-    if (!is_amd64_) return code.find(aarch64_form) != code.npos;
-    return code.find(long_form) != code.npos || code.find(short_form) != code.npos;
+    if (!is_amd64_) return code.find(aarch64_form) != std::string_view::npos;
+    return code.find(long_form) != std::string_view::npos || code.find(short_form) != std::string_view::npos;
   }
 
   std::uint32_t word(std::size_t step) const {
