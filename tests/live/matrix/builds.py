@@ -40,7 +40,7 @@ FACTORS = {
 WITHOUT_SECTIONS = ("sstripped", "nosections")
 # What may be refused hides what stands beside it.
 ALONE = (("code", "rosegment"), ("before", "patchelf"))
-MOST_TOGETHER = 3
+MOST_TOGETHER = 6
 LINKER_FACTORS = ("code", "page", "relro", "hash", "id", "relr", "extra")
 KINDS = {"pie": ["-fPIE", "-pie"], "exec": ["-fno-pie", "-no-pie"], "static": ["-fno-pie", "-no-pie", "-static"],
          "static-pie": ["-fPIE", "-static-pie"], "dso": ["-fPIC", "-shared", "-DLIBRARY", "-Wl,-soname,libprobe.so"]}
