@@ -1,7 +1,6 @@
 #include "convert/padding.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 #include "elf/kernel_image.hpp"
 #include "elf/symbol_names.hpp"
@@ -12,32 +11,53 @@ namespace sframe_gen::convert {
 
 namespace {
 
-using namespace std::string_view_literals;
 using Bytes = std::span<const std::byte>;
 
 unsigned at(Bytes code, std::size_t index) {
   return std::to_integer<unsigned>(code[index]);
 }
 
-/// Returns the size of the filler that `code` begins with, or 0. The nops are those of "Recommended Multi-Byte Sequence
-/// of NOP Instruction" (Intel SDM, volume 2B, NOP). Operand size (66), which gas repeats, and the prefix of %cs (2e)
-/// may precede them.
+/// Returns the size of the nop that `code` begins with, without prefixes, or 0: those of "Recommended Multi-Byte
+/// Sequence of NOP Instruction" (Intel SDM, volume 2B, NOP).
+std::size_t nop_of_amd64(Bytes code) {
+  constexpr std::size_t fixed = 3;  // opcode and ModRM; index and displacement are 0
+  if (code.empty()) return 0;
+  if (at(code, 0) == 0x90) return 1;
+  if (code.size() < fixed || at(code, 0) != 0x0f || at(code, 1) != 0x1f) return 0;
+  std::size_t zeros = 0;
+  switch (at(code, 2)) {
+    case 0x00:
+      break;
+    case 0x40:
+      zeros = 1;
+      break;
+    case 0x44:
+      zeros = 2;
+      break;
+    case 0x80:
+      zeros = 4;
+      break;
+    case 0x84:
+      zeros = 5;
+      break;
+    default:
+      return 0;
+  }
+  if (code.size() - fixed < zeros) return 0;
+  const Bytes rest = code.subspan(fixed, zeros);
+  return std::ranges::all_of(rest, [](std::byte byte) { return byte == std::byte{0}; }) ? fixed + zeros : 0;
+}
+
+/// Returns the size of the filler that `code` begins with, or 0. Operand size (66), which gas repeats, and the prefix
+/// of %cs (2e) may precede a nop.
 std::size_t filler_of_amd64(Bytes code) {
   constexpr unsigned int3 = 0xcc;
   constexpr std::size_t longest_instruction = 15;
-  constexpr std::string_view nops[] = {"\x90"sv,
-                                       "\x0f\x1f\0"sv,
-                                       "\x0f\x1f\x40\0"sv,
-                                       "\x0f\x1f\x44\0\0"sv,
-                                       "\x0f\x1f\x80\0\0\0\0"sv,
-                                       "\x0f\x1f\x84\0\0\0\0\0"sv};
   if (at(code, 0) == int3) return 1;
   std::size_t prefixes = 0;
   while (prefixes < code.size() && (at(code, prefixes) == 0x66 || at(code, prefixes) == 0x2e)) ++prefixes;
-  const std::string_view rest(reinterpret_cast<const char*>(code.data()) + prefixes, code.size() - prefixes);
-  for (const std::string_view nop : nops)
-    if (rest.starts_with(nop)) return prefixes + nop.size() <= longest_instruction ? prefixes + nop.size() : 0;
-  return 0;
+  const std::size_t nop = nop_of_amd64(code.subspan(prefixes));
+  return nop != 0 && prefixes + nop <= longest_instruction ? prefixes + nop : 0;
 }
 
 /// Instructions are little-endian in both byte orders (Arm ARM, B2.6.2).

@@ -11,10 +11,10 @@
 namespace sframe_gen::convert {
 
 /// Returns how many bytes `code` begins with that compilers, assemblers and linkers fill gaps between functions with:
-/// instructions that do nothing, traps, and zeros if `zeros_are_padding`. Checks each byte of each instruction.
+/// instructions that do nothing, int3, and zeros if `zeros_are_padding`. Checks each byte of each instruction.
 ///
 ///   x86-64   90, 66 90, 0f 1f /0 of every length, after any number of 66 and 2e; cc
-///   aarch64  nop, udf, brk
+///   aarch64  nop
 ///   s390x    nopr (07 0x), nop (47 0x), jnop (a7 04), jgnop (c0 04)
 std::size_t padding_before(std::span<const std::byte> code, sframe::Abi abi, bool zeros_are_padding);
 
