@@ -162,7 +162,10 @@ class Code {
       at += entries.back() != nullptr ? entries.back()->size() : form.entry_size();
     }
     // Code that is not known may jump to the header, or go on into the stub after it, with whatever it has pushed.
-    const bool knows_all = std::ranges::find(entries, nullptr) == entries.end();
+    // Zeros, which GNU ld leaves for an absent function in a static PIE, jump nowhere.
+    bool knows_all = true;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      knows_all &= entries[i] != nullptr || is_zero(begin + i * form.entry_size(), form.entry_size());
     bool may_fall_in = form.header != nullptr && !fits(*form.header, 0, around);
     if (form.header != nullptr && !may_fall_in && knows_all) found.add_header(*form.header, address_);
     const std::vector<std::uint64_t> targets =
@@ -175,6 +178,12 @@ class Code {
       at += form.entry_size();
     }
     return found;
+  }
+
+  bool is_zero(std::uint64_t at, std::uint64_t size) const {
+    const auto rest = bytes_.subspan(at);
+    return std::ranges::all_of(rest.first(std::min<std::uint64_t>(size, rest.size())),
+                               [](std::byte byte) { return byte == std::byte{0}; });
   }
 
   static bool any_within(const std::vector<std::uint64_t>& ascending, std::uint64_t begin, std::uint64_t size) {

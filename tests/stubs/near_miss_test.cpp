@@ -92,6 +92,24 @@ TEST_P(NearMiss, IsNotMetByChance) {
   }
 }
 
+/// GNU ld leaves zeros in place of the last entry or another.
+TEST(StaticPie, KeepsItsHeaderBesideAnEntryOfZeros) {
+  std::vector<std::byte> bytes = read_case("amd64-ld-2.47-static-pie");
+  const elf::Image image = elf::Image::of_bytes(bytes, "case");
+  const Range section = find_stubs(image).sections.front();
+  constexpr std::uint64_t header = 16, entry = 16;
+  const std::uint64_t zeroed = section.begin + header + entry;
+  const std::uint64_t at = elf::offset_of(image, elf::loaded_bytes(image, zeroed, entry));
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), entry, std::byte{0});
+  const Found after = find_stubs(elf::Image::of_bytes(bytes, "case"));
+  EXPECT_TRUE(knows(after, section.begin));
+  EXPECT_TRUE(knows(after, section.begin + header));
+  EXPECT_FALSE(knows(after, zeroed));
+  // Anything else may jump to the header.
+  bytes[at] = std::byte{0x90};
+  EXPECT_FALSE(knows(find_stubs(elf::Image::of_bytes(bytes, "case")), section.begin));
+}
+
 INSTANTIATE_TEST_SUITE_P(Stubs, NearMiss, testing::ValuesIn(case_names()),
                          [](const auto& instance) { return test_name(instance.param); });
 
