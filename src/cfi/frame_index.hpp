@@ -101,8 +101,8 @@ struct FrameTable {
 inline std::uint64_t read_pointer_value(ByteReader& reader, std::uint8_t encoding, const char* what);
 
 /// Reads a DW_EH_PE-encoded pointer. `section_address` is the address of offset 0 of the reader's section. Absolute and
-/// pc-relative pointers are read; any other application throws MalformedInput, as neither has a defined base in a
-/// linked x86-64 file.
+/// pc-relative pointers are read; any other application throws MalformedInput, as it has no defined base in a linked
+/// file.
 inline std::uint64_t read_pointer(ByteReader& reader, std::uint8_t encoding, std::uint64_t section_address,
                                   const char* what);
 

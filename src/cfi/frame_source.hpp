@@ -33,7 +33,8 @@ class OtherFunctions {
   virtual std::uint64_t record_bytes() const = 0;
 };
 
-/// The sections that CFI comes from: .eh_frame and .debug_frame, of the file itself or of its separate debug file.
+/// What functions come from: the CFI in .eh_frame and .debug_frame, of the file itself or of its separate debug file,
+/// and OtherFunctions (Go's).
 class FrameSource {
  public:
   /// Reads the CFI of `cfi_image` about the code of `image` (often the same file), which is for a machine that

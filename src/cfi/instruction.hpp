@@ -10,7 +10,7 @@
 #include "support/endian.hpp"
 
 /// Call frame instructions and their expressions (DWARF 5, sections 6.4.2 and 2.5). Their numbers are not taken from
-/// <dwarf.h>: its 2021 edition lacks some, and only two files may see libdwarf.
+/// <dwarf.h>: its 2021 edition lacks some, and only one file may see libdwarf.
 namespace sframe_gen::cfi {
 
 enum class CfaOpcode : std::uint8_t {

@@ -12,8 +12,8 @@
 #include "support/dwarf_registers.hpp"
 #include "support/hash.hpp"
 
-/// The unwind table's rules (DWARF 5, section 6.4.1), in a normal form: rules that mean the same compare equal,
-/// whether an instruction or an expression said them.
+/// The unwind table's rules (DWARF 5, section 6.4.1). A rule is the same whether an instruction or an expression said
+/// it.
 namespace sframe_gen::cfi {
 
 /// A DWARF register number: any may come in, only those the program looks at have names.

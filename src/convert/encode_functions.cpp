@@ -1,3 +1,20 @@
+// How functions become a section. The functions of a linked file go this way:
+//
+//     encode_functions_of     here: refuses, encodes, counts, and lets functions go on over padding
+//     FrameSource             cfi/frame_source.hpp: the FDEs, ascending, in parts for threads
+//     Part::encode            here: the functions of a part, one after the other
+//       FrameReader             cfi/frame_source.hpp: makes a cfi::Function of an FDE
+//         read_fde                cfi/frame_index.hpp: its fields, and those of its CIE
+//         CfiInterpreter          cfi/interpreter.hpp: its rows; cfi/fast_path.hpp runs the common instructions
+//         RuleTable               cfi/rules.hpp: each rule once, by number
+//       StubMerge               convert/stub_merge.hpp: the functions among stubs, which instructions are read of
+//       split_function          emit/split_functions.hpp: makes FDEs of a section, and holes
+//         RuleForms               emit/forms.hpp: the bytes of each rule, once; emit/represent.hpp: what they can say
+//       SectionEncoder          emit/encoder.hpp: the bytes of FDEs and rows
+//     cover_padding           here, with convert/padding.hpp
+//
+// For a compact section, emit/compact/rows.hpp collects the rows in place of SectionEncoder.
+
 #include "convert/encode_functions.hpp"
 
 #include <algorithm>

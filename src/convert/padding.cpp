@@ -146,15 +146,15 @@ CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi)
   const Loaded* before = nullptr;
   for (const Loaded& loaded : sections) {
     const std::uint64_t begin = loaded.section->header.sh_addr, end = begin + loaded.section->header.sh_size;
-    const bool joins = before != nullptr && before->is_code && before->segment == loaded.segment &&
-                       sections_stay_together && begin >= code_.back().end;
-    if (loaded.is_code && joins) {
-      Code& code = code_.back();
-      code.end = end;
-      // A segment's sections have the same distances in the file as in memory.
-      code.bytes = {code.bytes.data(), end - code.begin};
+    const Bytes bytes = loaded.is_code ? image.bytes_of(*loaded.section) : Bytes();
+    const bool may_join = before != nullptr && before->is_code && before->segment == loaded.segment &&
+                          sections_stay_together && begin >= code_.back().end;
+    // Joined where the sections have the same distance in the file as in memory.
+    if (loaded.is_code && may_join && bytes.data() == code_.back().bytes.data() + (begin - code_.back().begin)) {
+      code_.back().end = end;
+      code_.back().bytes = {code_.back().bytes.data(), bytes.data() + bytes.size()};
     } else if (loaded.is_code) {
-      code_.push_back({begin, end, image.bytes_of(*loaded.section)});
+      code_.push_back({begin, end, bytes});
     }
     before = &loaded;
   }

@@ -35,7 +35,10 @@ class RowsByPc {
     Rules rules = rules_[std::prev(next_row(pc))->rule];
     if (const auto* const stub = std::get_if<cfi::PltStub>(&rules.cfa)) {
       const bool pushed = pc % cfi::plt_entry_size >= stub->threshold;
-      rules.cfa = cfi::Formula{stub->base, stub->offset + (pushed ? cfi::plt_push_size : 0), false};
+      cfi::Formula cfa{stub->base, stub->offset, false};
+      // An offset that wraps is no stub's.
+      if (pushed) static_cast<void>(__builtin_add_overflow(stub->offset, cfi::plt_push_size, &cfa.offset));
+      rules.cfa = cfa;
     }
     return rules;
   }

@@ -107,7 +107,7 @@ class Image {
   std::uint32_t section_name_table_index_ = 0;
   std::vector<Elf64_Phdr> segments_;
   std::vector<Section> sections_;
-  std::vector<Range> code_;  ///< sorted, disjoint
+  std::vector<Range> code_;  ///< ascending; they may overlap
 };
 
 }  // namespace sframe_gen::elf

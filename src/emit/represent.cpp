@@ -136,8 +136,9 @@ class RowRepresenter {
   /// Default and flexible rows store the CFA's offset in the ABI's unit alike.
   std::variant<sframe::Rule, Unrepresentable> represent_cfa() const {
     const auto rule = represent_formula(cfa_, Unrepresentable::CfaBaseIsNoRegister);
-    const bool exact = sframe::word_of_cfa_offset(cfa_.offset, abi_).has_value();
-    return exact || std::holds_alternative<Unrepresentable>(rule) ? rule : Unrepresentable::OffsetUnaligned;
+    if (std::holds_alternative<Unrepresentable>(rule)) return rule;
+    if (!sframe::word_of_cfa_offset(cfa_.offset, abi_)) return Unrepresentable::OffsetUnaligned;
+    return rule;
   }
 
   RepresentedRule represent_saved(const cfi::Formula& formula) const {

@@ -11,7 +11,6 @@
 #include <string>
 
 #include "sframe/format.hpp"
-#include "sframe/section_fields.hpp"
 #include "sframe_gen/view.hpp"
 #include "support/endian.hpp"
 
@@ -30,6 +29,26 @@ struct Fault {
   std::array<std::uint64_t, 3> values{};  ///< what sentence_of() shows, by the problem
   const char* what = "";                  ///< the field, or whose rule it is
   std::uint32_t function = 0, row = 0;    ///< where SectionWalk found it: numbers from 0
+};
+
+/// What a header comes to, and the table of pages, if there is one. Pointers into the section.
+struct SectionFields {
+  const std::byte* index = nullptr;
+  const std::byte* rows = nullptr;
+  std::uint64_t rows_size = 0;     ///< bytes
+  std::uint64_t starts_from = 0;   ///< address that the first function's start counts from
+  std::uint64_t start_stride = 0;  ///< bytes from one function's such address to the next one's
+  const AbiTraits* abi = nullptr;
+  std::uint32_t count = 0;      ///< functions
+  std::uint32_t row_count = 0;  ///< as the header says
+  Version version = Version::V3;
+  Endian endian = Endian::Little;
+  std::uint8_t flags = 0;
+
+  std::uint8_t page_shift = 0;      ///< pages have 1 << this bytes
+  const PageSlot* pages = nullptr;  ///< null: there is no table
+  std::uint64_t pages_begin = 0;    ///< address
+  std::uint64_t pages_size = 0;     ///< bytes of code
 };
 
 /// A header (2.2), and where the parts of its section are: offsets in the section.

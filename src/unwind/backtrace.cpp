@@ -7,6 +7,7 @@
 //                             frames that nearly all are, by apply_common
 //     LoadedRows::find        here: asks in this order
 //       RowCache                row_cache.hpp: rows that were found before, by PC
+//       find_elsewhere          here: for other rows
 //       LoadedRows::enter       here: the file that holds the PC, from the list in modules.hpp
 //       row_in_section          walk.hpp: the row in the form that steps take
 //         SectionView::lookup     section_view.cpp: the function that holds the PC, then its row
@@ -201,8 +202,10 @@ class LoadedRows {
     found = {};
     const ModuleSection &own = module_->own, &provided = module_->provided;
     Stop stop = own.is_damaged ? Stop::BadSection : row_in_section(own.view, host_abi, pc - own.bias, row);
-    if (stop != Stop::Stepped && row_in_section(provided.view, host_abi, pc - provided.bias, row) == Stop::Stepped)
-      stop = Stop::Stepped;
+    if (stop != Stop::Stepped) {
+      const Stop with_provided = row_in_section(provided.view, host_abi, pc - provided.bias, row);
+      if (with_provided == Stop::Stepped || stop == Stop::NoSection) stop = with_provided;
+    }
     if (stop == Stop::Stepped && is_listed) found.slot = remembered_.put(pc, row, index_of(*module_));
     return stop;
   }

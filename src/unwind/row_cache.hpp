@@ -22,7 +22,7 @@ class RowCache {
  public:
   struct Place {
     std::uint32_t slot = 0;    ///< where the row is, or would be
-    std::uint32_t next = 0;    ///< the slot of the row that was asked for after it; 0: none was
+    std::uint32_t next = 0;    ///< that of the row that was asked for after it, if not 0
     std::uint32_t module = 0;  ///< index, modulo most_modules
   };
 

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
 #include "convert/padding.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -60,6 +62,14 @@ class Program {
   }
   void put(std::uint64_t at, std::byte byte) { bytes_[at] = byte; }
 
+  /// Gives the segment, and its section of that index, more bytes than the file has.
+  void reach_beyond_the_file(std::size_t section) {
+    constexpr std::uint64_t size = 1U << 20U, half = size / 2;
+    std::memcpy(&bytes_[sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_filesz)], &size, sizeof size);
+    std::memcpy(&bytes_[sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_memsz)], &size, sizeof size);
+    std::memcpy(&bytes_[end + section * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size)], &half, sizeof half);
+  }
+
  private:
   static constexpr std::uint64_t end = 0x300;
   std::vector<std::byte> bytes_;
@@ -71,6 +81,12 @@ TEST(CodeGaps, SectionsSideBySideAreOnePieceOfCode) {
   EXPECT_TRUE(program.is_filled(0x140, 0x150));
   EXPECT_FALSE(program.is_filled(0x13f, 0x150)) << "a byte of code";
   EXPECT_FALSE(program.is_filled(0x170, 0x180)) << "nothing behind it";
+}
+
+TEST(CodeGaps, SectionsHaveTheirBytesInTheFile) {
+  Program program({{0x100, 0x20}, {0x150, 0x20}});
+  program.reach_beyond_the_file(2);
+  EXPECT_THROW(program.is_filled(0x200, 0x10000), MalformedInput);
 }
 
 TEST(CodeGaps, OrderOfHeadersMeansNothing) {
