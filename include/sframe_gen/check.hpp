@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sframe_gen/error.hpp"
@@ -13,21 +15,105 @@
 
 SFRAME_GEN_BEGIN_CXX
 
-/// Asks readers by name whether they take the .sframe section of a file. Each is known by its rules, none is run.
+/// Tells which readers support the .sframe section of a file. Their rules are known; no reader is run.
 namespace sframe_gen {
+
+/// What readers judge a section by. None is wrong in itself: what one reader refuses another needs.
+enum class Fact : std::uint8_t {
+  // The kind of file, for readers of other kinds.
+  InObject,      ///< an object or a member of an archive
+  InLinkedFile,  ///< a program or library
+  KernelsOwn,    ///< of a Linux kernel
+  // The file around it.
+  NoSegment,         ///< no PT_GNU_SFRAME leads to it
+  NotLoaded,         ///< not in one readable PT_LOAD
+  SeveralCodes,      ///< functions in several executable segments
+  OutsideCode,       ///< a function in none
+  ExecutableHeader,  ///< a program header other than PT_LOAD is executable, before the one of the code that it is in
+  PlainType,         ///< of an object: its type is not SHT_GNU_SFRAME
+  WrongRelocations,  ///< of an object: not one for each function, in their order, relative to the field
+  // Its header.
+  Empty,
+  TooShort,
+  NoMagic,
+  UnknownVersion,
+  Version1,
+  Version2,
+  Version3,
+  UnknownFlags,
+  NotFlaggedSorted,
+  StartsFromSection,
+  StartsFromField,
+  NoAbi,
+  UnknownAbi,
+  OtherAbi,
+  S390x,
+  ForeignOrder,  ///< big-endian: not the order of the hosts that tools run on
+  FixedFp,
+  OtherFixedRa,
+  AuxiliaryHeader,
+  NoFunctions,
+  NoRows,
+  RowsBeforeIndex,
+  IndexOutside,
+  RowsInIndex,
+  HeaderAlone,  ///< that has functions
+  RowsBeginOutside,
+  RowsOutside,
+  Gap,
+  StrayBytes,
+  // Its FDEs.
+  NotSorted,
+  EqualStarts,
+  Overlap,
+  FunctionRowsOutside,
+  UndefinedRowType,
+  ReservedBits,
+  StrayKey,
+  UndefinedType,  ///< of rows that have words
+  NoRepeatSize,
+  FunctionWithoutRows,  ///< that has bytes
+  MoreRowsThanBytes,    ///< of a function
+  RowCount,
+  TooManyRows,
+  SharedRows,
+  // Its rows.
+  RowNotAscending,
+  RowBeyondFunction,
+  RowAtEnd,
+  RowBeyondBlock,
+  FirstRowLate,  ///< after the start of its function
+  UndefinedWordSize,
+  RowOutside,
+  RowTooLong,           ///< more words than any form has
+  SpareWords,           ///< more than the form has
+  WordsOfFixedOffsets,  ///< of a default row: more than the header's fixed offsets leave
+  ReservedControlBit,
+  NoWords,
+  StraySignature,
+  BadFlexible,
+  RuleOfCfaItself,  ///< RA or FP is CFA + offset, not what is stored there
+};
 
 /// What a reader makes of a section.
 struct ReaderVerdict {
   enum class Kind : std::uint8_t {
     Accepts,
-    Refuses,   ///< it says so, or leaves the section alone
-    Misreads,  ///< it does not notice that it cannot: wrong rows, lost ones, or a crash
+    Refuses,   ///< it reports an error, or leaves the section alone
+    Misreads,  ///< it does not notice that it cannot read the section: wrong rows, lost ones, or a crash
   };
   const ReaderTarget* reader = nullptr;
   Kind kind = Kind::Accepts;
-  std::string why;  ///< but for Accepts: "it is SFrame version 3 (.sframe+0x2); glibc takes version 2 only"
-  bool helped_by_target = false;  ///< --for of its name writes one that it takes
+  // But for Accepts:
+  Fact fact{};                          ///< the first one that the reader does not support
+  std::optional<std::uint64_t> offset;  ///< of the fact in .sframe, in bytes; no value if it has no place there
+  std::string finding;                  ///< the fact in a clause: "it is SFrame version 3"
+  std::string_view rule;                ///< what the reader does about it, without its name: "supports only version 2"
+  bool helped_by_target = false;        ///< a conversion with `reader`'s format writes a section that it supports
 };
+
+/// Returns "it is SFrame version 3 (.sframe+0x2); glibc supports only version 2"; "" for Accepts.
+std::string reason_of(const ReaderVerdict& verdict);
 
 /// A file, or a member of an archive.
 struct CheckedSection {
@@ -35,9 +121,9 @@ struct CheckedSection {
   std::vector<ReaderVerdict> verdicts;
 };
 
-/// Calls `visit` for the file, or for each member of an archive that has the section; then `failed` for those that are
-/// no sound ELF files. A damaged section is a matter of verdicts. Without `readers`, those are asked that read such
-/// files: linkers read objects, others linked files. Throws Failure; Refused where there is no .sframe.
+/// Calls `visit` for the file, or for each member of an archive that has the section; then `failed` for members that
+/// are not sound ELF files. A damaged section is a matter of verdicts. Without `readers`, all that read files of this
+/// kind are asked: linkers read objects, others linked files. Throws Failure; Refused if there is no .sframe.
 void check_readers(const std::filesystem::path& file, std::span<const ReaderTarget* const> readers,
                    const std::function<void(const CheckedSection&)>& visit,
                    const std::function<void(const Failure&)>& failed);

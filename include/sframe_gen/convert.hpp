@@ -41,10 +41,11 @@ struct ConvertOptions {
 
 /// Where the new section goes.
 enum class SectionPlan : std::uint8_t {
-  Replace,  ///< over the one that is there
-  Gap,      ///< after a read-only PT_LOAD's last byte, before the next PT_LOAD: where ld would put it
-  Head,     ///< after the program headers of TablePlan::Below
-  Tail,     ///< in a PT_LOAD of its own above all others
+  Replace,   ///< over the one that is there
+  Gap,       ///< after a read-only PT_LOAD's last byte, before the next PT_LOAD: where ld would put it
+  Head,      ///< after the program headers of TablePlan::Below
+  Tail,      ///< in a PT_LOAD of its own above all others
+  Reserved,  ///< where the linker script of a Linux kernel reserved room
 };
 
 /// Where the new program headers go. The table grows at the file offset where it is, but for `Moved`.
@@ -56,18 +57,34 @@ enum class TablePlan : std::uint8_t {
   Moved,          ///< after the section, in the PT_LOAD of SectionPlan::Tail: strip and its like break such a file
 };
 
-/// Returns the short names of docs/design.md, which reports have: "replaced", "S1", "S2", "S3".
+/// Returns the short names of docs/design.md, which reports have: "replaced", "S1", "S2", "S3", "filled".
 std::string_view name_of(SectionPlan plan);
 /// "T0" to "T4".
 std::string_view name_of(TablePlan plan);
 
 /// A plan that was considered for the rewrite of a linked file.
 struct TriedPlan {
-  std::string plan;     ///< "S2+T1"
-  std::string outcome;  ///< what it would do, or why it does not work
+  SectionPlan section_plan = SectionPlan::Gap;
+  TablePlan table_plan = TablePlan::Free;  ///< means nothing with SectionPlan::Reserved
+  std::uint64_t gap_after = 0;             ///< of SectionPlan::Gap: the virtual address of the PT_LOAD before the gap
+  bool drops_note = false;                 ///< a PT_NOTE that repeats PT_GNU_PROPERTY gives its program header away
   bool possible = false;
   bool taken = false;
+  // What it does to the file, if it is possible.
+  std::vector<std::string> moved;         ///< names of the sections that make room for program headers
+  bool moved_to_new_segment = false;      ///< in a program at fixed addresses, the new PT_LOAD holds some of these
+  bool build_id_left_first_page = false;  ///< where older kernels look for it
+  std::uint64_t inserted = 0;             ///< bytes
+  bool mostly_unused = false;             ///< most of the inserted bytes have no use
+  // What is in the way, if it is not possible.
+  bool lacks_room_for_headers = false;  ///< program headers find no room; else the section does not
+  std::string obstacle;                 ///< a clause: "section .interp is in the way"
 };
+
+/// Returns the plan's short name: "S2+T1", "S1+T0 after 0x2000", "filled".
+std::string name_of(const TriedPlan& plan);
+/// Returns what the plan does to the file, or why it does not work, in a clause for people.
+std::string outcome_of(const TriedPlan& plan);
 
 /// Who is told of the work as it goes. Each may be empty.
 struct Observer {

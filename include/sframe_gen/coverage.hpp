@@ -12,7 +12,7 @@
 
 SFRAME_GEN_BEGIN_CXX
 
-/// How much of a file's call frame information a section says, and why not the rest.
+/// How much of a file's call frame information (CFI) a section represents, and why not the rest.
 namespace sframe_gen {
 
 /// Why PCs have no SFrame row. Not an error: coverage counts and names them. unrepresentable.def has the list.
@@ -27,9 +27,9 @@ inline constexpr std::size_t unrepresentable_count =
 #undef SFRAME_GEN_REASON
     ;
 
-/// Stable name for data ("cfa-is-expression").
+/// Returns a stable name for data: "cfa-is-expression".
 std::string_view key_of(Unrepresentable reason);
-/// One clause for people ("CFA is a DWARF expression, which SFrame cannot represent").
+/// Returns a clause for people: "CFA is a DWARF expression, which SFrame cannot represent".
 std::string_view sentence_of(Unrepresentable reason);
 
 /// PCs of a function that no row covers.
@@ -42,7 +42,7 @@ struct Hole {
 /// The same, with names for people.
 struct NamedHole {
   Hole hole;             ///< PCs count from the section's start where one is named
-  std::string function;  ///< empty: no symbol says
+  std::string function;  ///< empty: no symbol names it
   std::string section;   ///< of an object, whose code has no addresses yet; else empty
 };
 
@@ -63,27 +63,27 @@ struct DroppedFdes {
   std::vector<UnreadableFde> named_unreadable = {};  ///< the first of them
 };
 
-/// What a compact section takes, and what made it smaller than the default's. The parts add up to the difference.
+/// The size of a compact section, and what made it smaller than the default. The parts add up to the difference.
 struct Compaction {
-  std::uint64_t default_bytes = 0;        ///< the section as it would be without
-  std::uint64_t default_descriptors = 0;  ///< of them, the descriptors
+  std::uint64_t default_bytes = 0;        ///< the section as it would be without --compact
+  std::uint64_t default_descriptors = 0;  ///< FDEs of that section
   std::uint64_t default_rows = 0;
   std::uint64_t bytes = 0;                ///< the section
-  std::int64_t by_fewer_descriptors = 0;  ///< functions put into one, less long ones cut
-  std::int64_t by_fewer_rows = 0;         ///< rules that go on from one function to the next, less flexible forms
-  std::int64_t by_row_starts = 0;         ///< narrower ones, less wider ones, and those of the rows that are gone
-  std::int64_t by_sharing = 0;            ///< rows that several descriptors have in one place
-  std::uint64_t least_bytes = 0;          ///< no choice of the same cuts takes fewer, whatever is shared
+  std::int64_t by_fewer_descriptors = 0;  ///< functions that share an FDE, minus long ones that are cut
+  std::int64_t by_fewer_rows = 0;         ///< rules that go on from one function to the next, minus flexible forms
+  std::int64_t by_row_starts = 0;         ///< narrower ones, minus wider ones, and those of the rows that are gone
+  std::int64_t by_sharing = 0;            ///< rows that several FDEs share
+  std::uint64_t least_bytes = 0;          ///< a lower bound: no choice among the same cuts is smaller
 
   Compaction& operator+=(const Compaction& other);
 };
 
-/// Code that is described by its own instructions: stubs of procedure linkage tables, and what a program starts and
-/// ends with.
+/// Code whose rows come from its own instructions: stubs of procedure linkage tables (PLTs), and a program's first and
+/// last code.
 struct StubCoverage {
   std::uint64_t entries = 0;            ///< stubs
-  std::uint64_t bytes = 0;              ///< of code, that they take
-  std::uint64_t bytes_without_cfi = 0;  ///< of these, that no FDE describes
+  std::uint64_t bytes = 0;              ///< of their code
+  std::uint64_t bytes_without_cfi = 0;  ///< of these, bytes that no FDE describes
 };
 
 /// Code that the function table of Go's linker describes.
@@ -93,10 +93,10 @@ struct GoCoverage {
   std::uint64_t replaced = 0;  ///< FDEs that describe the same code, which do not count
 };
 
-/// PCs of a stub of which call frame information says something else than the instructions, which are right.
+/// PCs of a stub for which the CFI contradicts the instructions, which are right.
 struct Contradiction {
   std::uint64_t begin = 0, end = 0;  ///< virtual addresses
-  std::string function;              ///< empty: no symbol says
+  std::string function;              ///< empty: no symbol names it
   std::string instructions, cfi;     ///< "CFA rsp+8, RA *(CFA-8)"
 };
 
@@ -104,8 +104,8 @@ struct Contradiction {
 struct CodeCount {
   std::uint64_t bytes = 0;
   std::uint64_t padding = 0;
-  std::uint64_t without_cfi = 0;  ///< that no FDE describes
-  std::uint64_t without_row = 0;  ///< of which the section says nothing
+  std::uint64_t without_cfi = 0;  ///< bytes that no FDE describes
+  std::uint64_t without_row = 0;  ///< bytes that no row covers
 
   CodeCount& operator+=(const CodeCount& other);
 };
@@ -116,10 +116,10 @@ struct CodeCoverage {
     std::string name;
     CodeCount count;
   };
-  /// Code of which something is missing: of one function, or between them.
+  /// Code without CFI or rows, of one function or between functions.
   struct Place {
     std::string section;
-    std::string function;              ///< empty: no symbol says
+    std::string function;              ///< empty: no symbol names it
     std::uint64_t begin = 0, end = 0;  ///< virtual addresses; in an object they count from the section's start
     std::uint64_t without_cfi = 0, without_row = 0;
   };
@@ -127,8 +127,8 @@ struct CodeCoverage {
   CodeCount all;
   std::vector<Section> sections;  ///< in the file's order
   std::vector<Place> places;      ///< ascending within a section
-  /// Calls at the very end of a function that the next one follows without padding: readers that look up a return
-  /// address as it is find the wrong function.
+  /// Calls at the very end of a function that another one follows without padding. Readers that look up the return
+  /// address itself find the wrong function there.
   std::uint64_t calls_at_next_function = 0;
 };
 
@@ -153,14 +153,14 @@ struct Coverage {
   std::optional<Compaction> compaction;  ///< of a compact section
   std::optional<CodeCoverage> code;      ///< if it was asked for; not where the rows are those of a section
 
-  /// Adds what comes after, in another part of the file or another member of an archive. Of dropped FDEs, only the
+  /// Adds the coverage of another part of the file, or of another member of an archive. Of the dropped FDEs, only
   /// duplicates are counted by part.
   void append(const Coverage& other);
 };
 
-/// "9 CFA is a DWARF expression", for each reason, the number of functions first.
+/// Returns a line for each reason, the number of functions first: "9 CFA is a DWARF expression".
 std::vector<std::string> reasons_of(const Coverage& coverage);
-/// "9 FDEs without bytes", for each kind of FDE that gives no function.
+/// Returns a line for each kind of dropped FDE: "9 FDEs without bytes".
 std::vector<std::string> sentences_of(const DroppedFdes& dropped);
 
 }  // namespace sframe_gen

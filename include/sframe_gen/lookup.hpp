@@ -8,18 +8,18 @@
 
 SFRAME_GEN_BEGIN_CXX
 
-/// From a pc to its row, as a stack tracer goes.
+/// From a PC to its row, as stack tracers look it up.
 namespace sframe_gen::sframe {
 
-/// The function that holds `pc`, or null. A binary search if the section is flagged as sorted, else a scan.
+/// Returns the function that contains `pc`, or null. A binary search if the section is flagged as sorted, else a scan.
 const Fde* find_fde(const Section& section, std::uint64_t pc);
 
-/// Whether the function has no caller at any PC: a default descriptor of version 3 without rows (section 1.2 of the
+/// Whether the function has no caller at any PC: a default FDE of version 3 without rows (section 1.2 of the
 /// format; GNU as writes one for a function that it cannot describe).
 bool is_outermost_throughout(const Fde& fde, Version version);
 
-/// The row for the instruction `pc_offset` bytes into the function, or null: beyond the end, before the first row, or
-/// no rows at all.
+/// Returns the row for the instruction `pc_offset` bytes into the function, or null: after the end, before the first
+/// row, or if there are no rows.
 const Fre* find_fre(const Fde& fde, std::uint64_t pc_offset);
 
 /// Whether the starts of the function's rows are bit masks (CTF Frame and SFrame version 1).

@@ -15,10 +15,10 @@
 
 SFRAME_GEN_BEGIN_CXX
 
-/// What a .sframe section says, free of how its bytes say it.
+/// A decoded .sframe section: functions and rows, independent of their encoding.
 namespace sframe_gen::sframe {
 
-/// base + offset, or *(base + offset): the recovery rule of section 3.2. A default descriptor's words are the same
+/// base + offset, or *(base + offset): the recovery rule of section 3.2. A default FDE's words are the same
 /// rules: CFA = SP/FP + offset, FP = *(CFA + offset).
 struct Rule {
   std::optional<std::uint32_t> base_register = std::nullopt;  ///< without a value: the CFA
@@ -27,7 +27,7 @@ struct Rule {
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
-/// How to leave one frame: the rules of section 3.2 for its CFA, return address and frame pointer.
+/// How to find the caller of one frame: the rules of section 3.2 for CFA, return address and frame pointer.
 struct RecoveryRules {
   Rule cfa = {};
   std::optional<Rule> return_address = std::nullopt;  ///< without a value: the ABI's fixed place, or unchanged
@@ -70,10 +70,10 @@ struct Section {
   std::vector<Fde> fdes;  ///< in the order of the index
 };
 
-/// Where the decoder takes what the specification would not have written.
+/// What the decoder accepts although the specification does not allow it.
 struct Strictness {
   /// A row may start at the end of its function, where it covers nothing. GNU as writes one for a CFI directive after
-  /// the last instruction, and for a function of no bytes; libsframe of binutils 2.46 and later takes it.
+  /// the last instruction, and for a function of no bytes; libsframe of binutils 2.46 and later accepts it.
   bool allow_fre_at_end = true;
   /// Functions may overlap: for a relocatable file, where relocations have yet to say what the starts are.
   bool allow_overlap = false;
@@ -82,8 +82,8 @@ struct Strictness {
   std::vector<std::string>* remarks = nullptr;
 };
 
-/// Decodes a section of any version and either byte order. Trusts nothing: what contradicts the format or itself
-/// throws MalformedInput, naming the place; a version that is not known throws Refused.
+/// Decodes a section of any version and either byte order. Trusts nothing: a section that contradicts the format or
+/// itself throws MalformedInput, naming the place. An unknown version throws Refused.
 /// Time is linear in bytes and rows, n log n in the functions of an unsorted index; time and memory are bounded by the
 /// section's size, whatever the counts in it claim.
 ///
@@ -102,12 +102,12 @@ struct FileSection {
   std::vector<std::string> remarks = {};  ///< where it is not as the specification has it, but can be read
 };
 
-/// .sframe, then .ctf_frame: one of them, or both. Throws Refused where there is neither, MalformedInput for a damaged
-/// one and one for another machine than the file's. Not for archives.
+/// Returns .sframe and .ctf_frame of a file, one of them or both. Throws Refused if there is neither, and
+/// MalformedInput for a section that is damaged or for another architecture than the file. Not for archives.
 std::vector<FileSection> read_sections(const std::filesystem::path& file);
 
-/// The same for each member of an archive that has one: calls `visit` with its name, "libfoo.a(bar.o)", and `failed`
-/// for one that is damaged. Throws Refused where there is none.
+/// Does the same for each member of an archive that has one: calls `visit` with its name, "libfoo.a(bar.o)", and
+/// `failed` for a damaged member. Throws Refused if no member has one.
 void read_archive_sections(const std::filesystem::path& archive,
                            const std::function<void(const std::string&, const std::vector<FileSection>&)>& visit,
                            const std::function<void(const Failure&)>& failed);

@@ -6,8 +6,8 @@
    of their own. A call that fails leaves every file and every result as it was. Strings end with a zero and are UTF-8 or
    what the file system has. Pointers are not null unless that is said.
 
-   A structure that begins with `size` may grow: set `size` to its sizeof, and the rest to zero. A library that is newer
-   takes what a later header added for zero, and leaves it out of results. */
+   A structure that begins with `size` may grow: set `size` to its sizeof, and the rest to zero. A newer library
+   takes fields that your header lacks for zero, and does not write them. */
 #ifndef SFRAME_GEN_SFRAME_GEN_H
 #define SFRAME_GEN_SFRAME_GEN_H
 
@@ -66,9 +66,9 @@ typedef void (*sframe_gen_report)(void *context, int about, const char *text);
 
 typedef struct sframe_gen_options {
   size_t size;
-  const char *reader;       /* who is to read the section, as `sframe-gen --list-readers` names it; null: anyone of `version` */
-  uint32_t sframe_version;  /* 1, 2 or 3; 0: what `reader` takes, or 3 */
-  uint32_t compact_rows;    /* the most rows of a descriptor of a compact section, at most 64; 0: not compact */
+  const char *reader;       /* who is to read the section, as `sframe-gen --list-readers` names it; null: any reader of the version */
+  uint32_t sframe_version;  /* 1, 2 or 3; 0: what `reader` supports, or 3 */
+  uint32_t compact_rows;    /* the most rows of an FDE of a compact section, at most 64; 0: not compact */
   const char *debug_file;   /* its .debug_frame is read as well; null: none */
   uint32_t flags;           /* of SFRAME_GEN_DRY_RUN and those after it */
   uint32_t reserved;        /* 0 */
@@ -108,7 +108,7 @@ typedef struct sframe_gen_verification {
   uint64_t checked_pcs;         /* at which section and CFI were compared */
   uint64_t differences;         /* rows that are not what the CFI says; the first ones are reported */
   uint64_t unchecked;           /* rows whose CFI cannot be evaluated; the first ones are reported */
-  uint64_t left_out;            /* stretches of code with CFI that no row covers */
+  uint64_t left_out;            /* ranges of code with CFI that no row covers */
   uint64_t described_bytes, covered_bytes;
   uint64_t failed_members;      /* of an archive: those that could not be checked, which are reported as warnings */
 } sframe_gen_verification;
@@ -125,7 +125,7 @@ int sframe_gen_verify(const char *file, const sframe_gen_options *options, sfram
 int sframe_gen_translate(const void *elf, size_t size, const char *name, uint64_t address,
                          const sframe_gen_options *options, void **section, size_t *section_size,
                          sframe_gen_result *result);
-/* Null is taken, too. */
+/* `section` may be null. */
 void sframe_gen_free(void *section);
 
 /* A decoded section. It does not refer to the bytes that it was made from, and threads may share it. */
@@ -137,7 +137,7 @@ enum { SFRAME_GEN_CTF_FRAME = 1 /* flag: the section is .ctf_frame, whose bytes 
 int sframe_gen_decode(const void *bytes, size_t size, uint64_t address, uint32_t flags, sframe_gen_section **section);
 /* Decodes the section of a linked file or object: .sframe or, with SFRAME_GEN_CTF_FRAME, .ctf_frame. */
 int sframe_gen_read(const char *file, uint32_t flags, sframe_gen_section **section);
-/* Null is taken, too. */
+/* `section` may be null. */
 void sframe_gen_section_free(sframe_gen_section *section);
 
 /* Identifiers of ABIs, with the numbers of the format. */

@@ -27,7 +27,7 @@ const char *sframe_unwind_version(void);
 
 /* Sections. */
 
-/* May be copied. Zeros are a view that sees nothing. */
+/* A section in memory. May be copied. Zeros are a view of no section. */
 typedef struct sframe_view {
   uint64_t opaque[16];
 } sframe_view;
@@ -37,20 +37,20 @@ enum {
   SFRAME_VIEW_TRUST = 2        /* check the header alone: constant time, never a wild read, but damage may give wrong rows */
 };
 
-/* 0, or what is wrong, for sframe_view_problem(); the view then sees nothing. `bytes` must outlive the view and its copies,
-   and not change. `address`: the section's virtual address, which the starts of functions count from; of a section that a
-   loader has placed, where it lies, or the file's own address and a bias in sframe_module. `flags`: of SFRAME_VIEW_…, or 0:
-   all of it is checked, which takes time in proportion to its size. */
+/* Opens a section. Returns 0, or what is wrong, for sframe_view_problem(); look-ups then find nothing. `bytes` must outlive
+   the view and its copies, and not change. `address` is the section's virtual address, from which the starts of functions
+   count; for a section that a loader has placed, where it is in memory, or the file's own address with a bias in sframe_module.
+   `flags` are of SFRAME_VIEW_…; with 0, all of the section is checked, in time proportional to its size. */
 int sframe_view_open(sframe_view *view, const void *bytes, size_t size, uint64_t address, unsigned flags);
 const char *sframe_view_problem(int problem);
 
-/* Where the look-ups of two pages of code begin. */
+/* Memory for sframe_view_use_pages(): where the look-ups in two pages of code begin. */
 typedef struct sframe_page_slot {
   uint32_t opaque[4];
 } sframe_page_slot;
 
-/* How many slots a table of pages takes; 0: it would be of no use. `page_size` is a power of two, in bytes of code; 512 is a
-   good one. */
+/* Returns how many slots a table of pages takes, or 0 if it would be of no use. `page_size` is a power of two, in bytes of
+   code; 512 is a good choice. */
 uint64_t sframe_view_page_slots(const sframe_view *view, uint64_t page_size);
 /* Makes the view's look-ups faster by a table in `slots`, which must outlive the view and its copies. Pages are as small as
    `count` allows, but at least of 256 bytes; without a slot there is no table. Takes time in proportion to
@@ -73,7 +73,7 @@ typedef struct sframe_rule {
   uint32_t dereferenced; /* 1: the 8 bytes stored there, in the byte order of the section's machine */
 } sframe_rule;
 
-/* Rules are whole: the return address that x86-64 leaves unsaid is *(CFA - 8), a register that is unchanged is itself + 0. */
+/* All rules have a value: the return address that x86-64 fixes is *(CFA - 8); an unchanged register is itself + 0. */
 typedef struct sframe_row {
   sframe_rule cfa, return_address, frame_pointer;
   uint32_t mangled_ra;     /* aarch64: 1 if the return address is signed, */
@@ -81,15 +81,16 @@ typedef struct sframe_row {
   uint32_t signal_frame;   /* 1: the caller was interrupted, and its PC is that of an instruction */
   uint64_t function_start; /* as `pc` counts */
   uint32_t function_size;
-  uint32_t descriptor, row_number; /* from 0: of the index, and of the function's rows */
+  uint32_t descriptor, row_number; /* from 0: the FDE in the index, and the row in the function */
   uint32_t reserved;
 } sframe_row;
 
-/* Which of SFRAME_LOOKUP_…. `row`: the rules with SFRAME_LOOKUP_ROW, the function with all but SFRAME_LOOKUP_NOTHING; what is not
-   said is 0. `pc` counts as the view's `address` does. Of a return address, look up the byte in front of it. */
+/* Looks up a PC, and returns one of SFRAME_LOOKUP_…. `row` gets the rules with SFRAME_LOOKUP_ROW, and the function with all but
+   SFRAME_LOOKUP_NOTHING; other fields are 0. `pc` counts as the view's `address` does. For a return address, look up the byte
+   before it. */
 int sframe_view_lookup(const sframe_view *view, uint64_t pc, sframe_row *row);
-/* The same, and in `*end` how far it holds: for each PC below it the answer is this one, up to 2^64 - 1 after the last function.
-   So all of a section is gone through by `for (pc = 0; pc != UINT64_MAX; pc = end)`. */
+/* Does the same, and sets `*end` to where the result may change: it is the same for each PC before it, and 2^64 - 1 after the
+   last function. `for (pc = 0; pc != UINT64_MAX; pc = end)` iterates over a section. */
 int sframe_view_lookup_stretch(const sframe_view *view, uint64_t pc, sframe_row *row, uint64_t *end);
 
 /* Stacks of any process. */
@@ -98,18 +99,18 @@ int sframe_view_lookup_stretch(const sframe_view *view, uint64_t pc, sframe_row 
    aarch64 x0 to x30 and sp 31; on s390x r0 to r15, and floating point after them. */
 typedef struct sframe_registers {
   uint64_t pc;
-  uint64_t values[32]; /* by DWARF number; of the host's byte order, whatever the walked machine's */
-  uint32_t known;      /* bit n: values[n] is known. SP, and FP where rules ask for it, to begin with; SP and FP of a caller */
+  uint64_t values[32]; /* by DWARF number, in the host's byte order */
+  uint32_t known;      /* bit n: values[n] is known. A walk starts with SP, and FP if rules need it; a caller has SP and FP */
   uint32_t pc_is_exact; /* 1: an interrupted instruction's; 0: a return address */
 } sframe_registers;
 
-/* Why a walk does not go on. */
+/* Why a walk ends. */
 enum {
-  SFRAME_STEPPED = 0,       /* it does */
+  SFRAME_STEPPED = 0,       /* it does not */
   SFRAME_OUTERMOST,         /* there is no caller: a row says so, or the return address is 0 */
   SFRAME_NO_MODULE,         /* the PC is in no module */
   SFRAME_NO_SECTION,        /* the PC's module has no section */
-  SFRAME_NO_ROW,            /* the section leaves the PC out */
+  SFRAME_NO_ROW,            /* no row covers the PC */
   SFRAME_UNREADABLE_MEMORY, /* also: the stack goes on after a recorded piece of it */
   SFRAME_UNKNOWN_REGISTER,  /* a rule is based on a register that is not known */
   SFRAME_NO_PROGRESS,       /* the stack pointer would not grow */
@@ -117,8 +118,8 @@ enum {
 };
 const char *sframe_stop_text(int stop);
 
-/* Copies the 8 bytes at `address` of the walked program, as they stand there, to `bytes`, and returns 1; or returns 0. `address`
-   may be any number. */
+/* Copies the 8 bytes at `address` of the walked program to `bytes`, in their order, and returns 1; or returns 0 if it cannot.
+   `address` may be any number. */
 typedef int (*sframe_read)(void *context, uint64_t address, void *bytes);
 
 /* Finds the caller of a frame whose PC has no row, as by frame pointers or by a table of the caller's own. `why` is

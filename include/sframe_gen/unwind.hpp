@@ -31,22 +31,22 @@ struct Registers {
   bool knows(std::uint32_t number) const noexcept { return number < count && (known >> number & 1U) != 0; }
 };
 
-/// Why a walk does not go on.
+/// Why a walk ends.
 enum class Stop : std::uint8_t {
-  Stepped = 0,  ///< it does
+  Stepped = 0,  ///< it does not
   Outermost,    ///< there is no caller: a row says so, or the return address is 0
   NoModule,     ///< the PC is in no module
   NoSection,    ///< the PC's module has no section
-  NoRow,        ///< the section leaves the PC out
+  NoRow,        ///< no row covers the PC
   UnreadableMemory,
   UnknownRegister,  ///< a rule is based on a register that is not known
   NoProgress,       ///< the stack pointer would not grow
   BadSection,       ///< the section is damaged, or for another machine than the first module's
 };
-/// "the outermost frame".
+/// Returns a few words for a message: "the outermost frame".
 const char* text_of(Stop stop) noexcept;
 
-/// Copies the 8 bytes at `address` of the walked program to `bytes`, as they stand there. False: they cannot be read.
+/// Copies the 8 bytes at `address` of the walked program to `bytes`, in their order. Returns false if it cannot.
 using ReadMemory = bool (*)(void* context, std::uint64_t address, void* bytes);
 
 /// Finds the caller of a frame whose PC has no row, as by frame pointers or a table of the caller's own. `why` is
@@ -84,7 +84,7 @@ class Unwinder {
   /// `walked` refers to memory of the caller's, which must outlive the unwinder.
   explicit Unwinder(const Walked& walked) noexcept;
 
-  /// To the caller of the frame in `registers`, which stay as they are unless it comes to Stepped.
+  /// Replaces the registers of a frame by those of its caller. They stay as they are unless it returns Stepped.
   Stop step(Registers& registers) const noexcept;
 
   /// Puts the PC of each frame into `pcs`, from the one in `registers` outwards, and returns how many. `stop`:

@@ -9,30 +9,30 @@
 
 SFRAME_GEN_BEGIN_CXX
 
-/// A section where it lies, for those who walk stacks with it: no copy is made, nothing is allocated, no exception is
-/// thrown and no lock taken, so all of this may run in a signal handler.
+/// Reads a section in place, to walk stacks with it. Nothing here copies, allocates, throws or locks, so all of it may
+/// run in a signal handler.
 namespace sframe_gen::sframe {
 
-/// What a header comes to; not part of the interface.
+/// The decoded header; not part of the interface.
 struct SectionFields;
 
-/// What a section says of a PC.
+/// The result of looking up a PC.
 struct Lookup {
   enum class Kind : std::uint8_t {
-    Nothing,    ///< it does not describe this PC
+    Nothing,    ///< the section does not describe this PC
     Row,        ///< `row` leads to the caller
     Outermost,  ///< there is no caller
-    Damaged,    ///< it contradicts the format there; never if everything was checked and no byte has changed since
+    Damaged,    ///< the section contradicts the format; never after ViewCheck::Everything, if its bytes stay the same
   };
   Kind kind = Kind::Nothing;
-  /// Of Kind::Row. What the section leaves to its ABI is filled in, so all rules have a value: on AMD64 the RA is
-  /// *(CFA - 8); a register that is unchanged is that register + 0.
+  /// Of Kind::Row. All rules have a value. Those that the section leaves to its ABI are filled in: on AMD64 the RA is
+  /// *(CFA - 8). The rule of an unchanged register is that register + 0.
   RecoveryRules row;
   bool b_key = false;         ///< of Kind::Row; aarch64: the return address is signed with key B, if it is signed
   bool signal_frame = false;  ///< of Kind::Row; the caller was interrupted: its PC is that of an instruction
   std::uint64_t function_start = 0;  ///< all but Nothing: the address of the function
   std::uint32_t function_size = 0;   ///< bytes
-  std::uint32_t descriptor = 0;      ///< index of the function's descriptor
+  std::uint32_t descriptor = 0;      ///< index of the function's FDE
   std::uint32_t row_number = 0;      ///< of the function's rows
 };
 
@@ -98,31 +98,31 @@ struct ViewFault {
   explicit operator bool() const noexcept { return problem != Problem::None; }
 };
 
-/// How much of a section is believed.
+/// How much of a section is checked before it is used.
 enum class ViewCheck : std::uint8_t {
-  Everything,  ///< linear in bytes and rows: sections pass that decode() takes, and unsorted ones with overlaps
+  Everything,  ///< linear in bytes and rows: accepts what decode() accepts, and unsorted sections with overlaps
   Header,      ///< constant: a damaged section never leads outside its bytes, but may give wrong rows
 };
 
-/// Where the look-ups of two pages of code begin, for SectionView::use_pages().
+/// Memory for SectionView::use_pages(): where the look-ups in two pages of code begin.
 struct PageSlot {
   std::uint32_t opaque[4]{};
 };
 
-/// A section in place, at any alignment. The bytes must outlive the view and its copies. Threads may share it.
+/// A section in memory, at any alignment. The bytes must outlive the view and its copies. Threads may share it.
 class SectionView {
  public:
-  /// Sees nothing: all look-ups come to Nothing.
+  /// Makes a view of no section: all look-ups return Nothing.
   SectionView() noexcept = default;
 
-  /// `address`: the section's virtual address, which the starts of functions count from; for a section that a loader
-  /// has placed, where it lies. After a fault the view sees nothing.
+  /// Opens a section. `address` is its virtual address, from which the starts of functions count; for a section that a
+  /// loader has placed, where it is in memory. After a fault, all look-ups return Nothing.
   [[nodiscard]] ViewFault open(std::span<const std::byte> bytes, std::uint64_t address, Family family = Family::SFrame,
                                ViewCheck check = ViewCheck::Everything) noexcept;
 
-  /// How many slots use_pages() takes for pages of `page_size` bytes, a power of two: one for two pages. 0: the index
-  /// is not flagged as sorted, or empty, or has more than 2^24 functions or 2^28 bytes of rows, and there can be no
-  /// pages.
+  /// Returns how many slots use_pages() needs for pages of `page_size` bytes, a power of two: one for two pages.
+  /// Returns 0 if there can be no pages: the index is not flagged as sorted, or empty, or has more than 2^24 functions
+  /// or 2^28 bytes of rows.
   std::uint64_t page_slots(std::uint64_t page_size = 512) const noexcept;
 
   /// Gives the view a table in `slots` of where the look-ups of each page begin: a look-up then searches the functions
@@ -131,16 +131,16 @@ class SectionView {
   /// rows. `slots` must outlive the view and its copies.
   void use_pages(std::span<PageSlot> slots) noexcept;
 
-  /// A binary search if the section is flagged as sorted, else a scan of its index; then a scan of the function's rows.
+  /// Looks up a PC: a binary search of the index, or a scan if it is not flagged as sorted, then a scan of the rows.
   Lookup lookup(std::uint64_t pc) const noexcept;
 
-  /// As lookup(), which comes to the same at each PC up to `end`, whether the section describes them or not; after the
-  /// last function `end` is 2^64 - 1. So who makes tables of his own goes through all of a section:
+  /// Looks up a PC, and sets `end` to where the result may change: lookup() returns the same at each PC before it.
+  /// After the last function, `end` is 2^64 - 1. To make a table of your own, iterate over the section:
   ///
   ///     for (std::uint64_t pc = 0, end = 0; pc != UINT64_MAX; pc = end) take(view.lookup_stretch(pc, end), pc, end);
   ///
-  /// Of stubs that repeat, each has its own stretches. Takes as long as a look-up, and of an index that is not flagged
-  /// as sorted a scan more.
+  /// Each of the stubs that repeat has its own ranges. Takes as long as lookup(), plus a scan of the index if it is not
+  /// flagged as sorted.
   Lookup lookup_stretch(std::uint64_t pc, std::uint64_t& end) const noexcept;
 
   bool is_open() const noexcept { return is_open_; }
@@ -153,7 +153,7 @@ class SectionView {
  private:
   const SectionFields& fields() const noexcept;
 
-  alignas(8) std::byte fields_[88]{};  ///< SectionFields, if it is open
+  alignas(8) std::byte fields_[88]{};  ///< SectionFields, if the view is open
   bool is_open_ = false;
 };
 

@@ -303,10 +303,10 @@ class FileWork {
   }
 
   void complain_of_differences(const std::string& name, const Verification& result) {
-    for (const Difference& difference : result.differences) error(name + ": " + difference.text);
+    for (const Difference& difference : result.differences) error(name + ": " + text_of(difference));
     if (result.difference_count > result.differences.size())
       error(name + ": and " + std::to_string(result.difference_count - result.differences.size()) + " more");
-    for (const Difference& unchecked : result.unchecked) message("warning", name + ": " + unchecked.text);
+    for (const Difference& unchecked : result.unchecked) message("warning", name + ": " + text_of(unchecked));
     if (result.unchecked_count != 0 && result_.what == FileResult::What::Done)
       result_.what = FileResult::What::Unchecked;
   }
@@ -400,11 +400,18 @@ int Totals::status() const {
   return unchecked_ != 0 ? something_unchecked : 0;
 }
 
-void Totals::write(Action action, std::ostream& out) const {
-  out << count_of(done_ + unchecked_ + refused_ + failed_, "file") << ": " << done_ << ' ' << name_of(action) << ", ";
+void Totals::write(Action action, Done done, std::ostream& out) const {
+  out << count_of(done_ + unchecked_ + refused_ + failed_, "file") << ": " << done_
+      << (done == Done::Would ? " would be " : " ") << name_of(action) << ", ";
   if (unchecked_ != 0) out << unchecked_ << " partly, ";
-  out << refused_ << " refused, " << failed_ << " failed; " << count_of(rows_, "row") << ", "
-      << (growth_ < 0 ? -growth_ : growth_) << (growth_ < 0 ? " bytes removed\n" : " bytes added\n");
+  out << refused_ << " refused, " << failed_ << " failed";
+  if (action == Action::Convert || action == Action::Verify) out << "; " << count_of(rows_, "row");
+  const auto bytes = static_cast<std::uint64_t>(growth_ < 0 ? -growth_ : growth_);
+  if (action == Action::Convert || action == Action::Remove)
+    out << (action == Action::Convert ? ", " : "; ") << count_of(bytes, "byte")
+        << (done == Done::Would ? " would be" : "")
+        << (growth_ < 0 || action == Action::Remove ? " removed" : " added");
+  out << '\n';
   for (const auto& [reason, count] : reasons_) out << "  " << count << ' ' << printable(reason) << '\n';
   code_.write(out);
 }

@@ -71,7 +71,7 @@ class Totals {
   /// "340 files: 320 converted, 18 refused, 2 failed; 123456 rows, 234567 bytes added", and a line for each reason.
   /// Files with rows that cannot be checked follow the verified ones, if there are any. Last comes the share of code
   /// that has rows, with the files that lack most.
-  void write(Action action, std::ostream& out) const;
+  void write(Action action, Done done, std::ostream& out) const;
   /// One object, {"total": …}.
   void write_json(Action action, std::ostream& out) const;
 

@@ -215,7 +215,7 @@ class Run {
 
   void write_totals() const {
     if (options_.report == ReportFormat::Json) return totals_.write_json(options_.action, std::cout);
-    totals_.write(options_.action, std::cout);
+    totals_.write(options_.action, options_.convert.dry_run ? Done::Would : Done::Really, std::cout);
   }
 
   const Options& options_;

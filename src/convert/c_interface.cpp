@@ -265,8 +265,8 @@ sframe_gen_verification result_of(const Verification& verification, std::uint64_
 }
 
 void report(const Given& wanted, const Verification& verification) {
-  for (const Difference& difference : verification.differences) wanted.say(SFRAME_GEN_DIFFERENCE, difference.text);
-  for (const Difference& unchecked : verification.unchecked) wanted.say(SFRAME_GEN_UNCHECKED, unchecked.text);
+  for (const Difference& difference : verification.differences) wanted.say(SFRAME_GEN_DIFFERENCE, text_of(difference));
+  for (const Difference& unchecked : verification.unchecked) wanted.say(SFRAME_GEN_UNCHECKED, text_of(unchecked));
 }
 
 sframe_gen_verification verify_any(const char* file, const Given& wanted) {

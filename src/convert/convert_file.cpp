@@ -119,9 +119,9 @@ elf::Layout plan_layout(const elf::Image& image, std::uint64_t section_size, con
 /// Without a value: `bytes` fit.
 std::optional<std::string> obstacle(const elf::Section* reserved, std::string_view name, std::uint64_t bytes) {
   if (reserved != nullptr && reserved->header.sh_size >= bytes) return {};
-  const std::string room = reserved == nullptr ? "no room" : "only " + hex(reserved->header.sh_size) + " bytes";
+  const std::string room = reserved == nullptr ? "no room" : "only " + count_of(reserved->header.sh_size, "byte");
   return "Linux kernel, which finds its " + std::string(name) + " by its linker script, and has " + room +
-         " for one: reserve " + hex(bytes) + " bytes in a section " + std::string(name) +
+         " for one: reserve " + count_of(bytes, "byte") + " in a section " + std::string(name) +
          " there, or use --emit=section";
 }
 
@@ -143,8 +143,13 @@ Filled convert_kernel(const elf::Image& kernel, const std::filesystem::path& out
                : encode_functions_of(kernel, debug ? *debug : kernel, {}, dialect, options.count_code);
   const std::uint64_t size = encoded.encoder.encoded_size();
   const auto why_not = obstacle(reserved, added.name, size);
-  if (observer.plan)
-    observer.plan({"filled", why_not ? *why_not : "fills what the linker script reserved", !why_not, !why_not});
+  if (observer.plan) {
+    TriedPlan plan;
+    plan.section_plan = SectionPlan::Reserved;
+    plan.possible = plan.taken = !why_not;
+    plan.obstacle = why_not.value_or("");
+    observer.plan(plan);
+  }
   if (why_not) throw Refused(kernel.name(), *why_not);
   const std::vector<std::byte> bytes = encode_at(reserved->header.sh_addr, encoded.encoder, kernel.name());
   if (existing) existing->check(bytes, reserved->header.sh_addr, family_of(options.format));

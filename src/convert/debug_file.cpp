@@ -38,9 +38,11 @@ void check_build_id(const elf::Image& image, const elf::Image& debug) {
   const auto expected = elf::build_id(image);
   const auto found = elf::build_id(debug);
   if (expected.empty())
-    throw Refused(image.name(), "no build-id to match " + debug.name() + " by (--ignore-build-id takes it unmatched)");
+    throw Refused(image.name(),
+                  "no build-id to compare with " + debug.name() + " (use --ignore-build-id to read it anyway)");
   if (!std::equal(expected.begin(), expected.end(), found.begin(), found.end())) {
-    throw Refused(debug.name(), "another build-id than " + image.name() + " (--ignore-build-id takes it all the same)");
+    throw Refused(debug.name(),
+                  "build-id differs from that of " + image.name() + " (use --ignore-build-id to read it anyway)");
   }
 }
 

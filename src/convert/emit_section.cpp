@@ -176,7 +176,7 @@ Emitted emit_object(const elf::Image& object, EmitForm form, const ConvertOption
 void check_ends_in_address_space(const elf::Image& image, std::uint64_t address, std::uint64_t size) {
   if (address + size < address)
     throw Refused(image.name(),
-                  "a section of " + hex(size) + " bytes at " + hex(address) + " ends outside the address space");
+                  "a section of " + count_of(size, "byte") + " at " + hex(address) + " ends outside the address space");
 }
 
 std::optional<elf::Section> loaded_section(const elf::Image& image, std::string_view name) {
@@ -196,8 +196,9 @@ void choose_address(const elf::Image& image, const elf::NewSection& added, std::
     emitted.section_address = existing->header.sh_addr;
     emitted.address_from = AddressOrigin::Section;
     if (emitted.section_size > existing->header.sh_size && observer.warn) {
-      observer.warn(image.name() + ": its " + existing->name + " has room for " + hex(existing->header.sh_size) +
-                    " bytes, and this needs " + hex(emitted.section_size));
+      observer.warn(image.name() + ": its " + existing->name + " has room for " +
+                    count_of(existing->header.sh_size, "byte") + ", and this needs " +
+                    std::to_string(emitted.section_size));
     }
   } else if (elf::is_kernel(image)) {
     throw Refused(image.name(), "Linux kernel without a " + std::string(added.name) +

@@ -93,8 +93,8 @@ std::optional<std::string> look_up(Inspected& file, const sframe::Section& secti
   if (found.row == nullptr && !outermost) return {};
   text += found.row != nullptr ? rules_text(section, *function, *found.row) : "no caller, the outermost frame";
   if (file.places.is_go(address)) text += "; by Go's function table";
-  text += "; descriptor " + std::to_string(function - section.fdes.data() + 1) + " of " +
-          std::to_string(section.fdes.size()) + ", " + kind_of(*function);
+  text += "; FDE " + std::to_string(function - section.fdes.data() + 1) + " of " + std::to_string(section.fdes.size()) +
+          ", " + kind_of(*function);
   if (found.row == nullptr) return text + ", without rows";
   return text + ", row " + std::to_string(found.row - function->fres.data() + 1) + " of " +
          std::to_string(function->fres.size()) + ", " + file.places.text_of(found.begin) + ".." +

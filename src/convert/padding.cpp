@@ -63,7 +63,7 @@ std::size_t filler_of_amd64(Bytes code) {
 /// Instructions are little-endian in both byte orders (Arm ARM, B2.6.2).
 std::size_t filler_of_aarch64(Bytes code) {
   if (code.size() < 4) return 0;
-  // brk is no filler: a function of no more than __builtin_trap() consists of one.
+  // brk is not a filler: a function that only calls __builtin_trap() consists of one.
   constexpr std::uint32_t nop = 0xd503201f;
   return load<std::uint32_t>(code, Endian::Little) == nop ? 4 : 0;
 }

@@ -292,6 +292,12 @@ constexpr auto targets = [] {
 
 }  // namespace
 
+std::string reason_of(const ReaderVerdict& verdict) {
+  if (verdict.kind == ReaderVerdict::Kind::Accepts) return {};
+  const std::string place = verdict.offset ? " (.sframe+" + hex(*verdict.offset) + ")" : "";
+  return verdict.finding + place + "; " + std::string(verdict.reader->name) + ' ' + std::string(verdict.rule);
+}
+
 std::span<const ReaderTarget> reader_targets() {
   return targets;
 }
@@ -326,12 +332,10 @@ ReaderVerdict refusal_of_kernel(const ReaderTarget& reader) {
   ReaderVerdict verdict;
   verdict.reader = &reader;
   verdict.kind = ReaderVerdict::Kind::Refuses;
-  verdict.why = "it is a Linux kernel's own; " + std::string(reader.name) + " walks the stacks of programs";
+  verdict.fact = Fact::KernelsOwn;
+  verdict.finding = "it is a Linux kernel's own";
+  verdict.rule = "walks the stacks of programs";
   return verdict;
-}
-
-std::string place_of(const Finding& finding) {
-  return finding.offset == Finding::no_offset ? "" : " (.sframe+" + hex(finding.offset) + ")";
 }
 
 const Objection* find_objection(const Rules& rules, const Findings& findings) {
@@ -345,18 +349,21 @@ const Objection* find_objection(const Rules& rules, const Findings& findings) {
 ReaderVerdict judge(const ReaderTarget& reader, bool is_object, const Findings& findings) {
   ReaderVerdict verdict;
   verdict.reader = &reader;
-  const std::string name(reader.name);
   if (!reads(reader, is_object)) {
     verdict.kind = ReaderVerdict::Kind::Refuses;
-    verdict.why = is_object ? "it is in an object; " + name + " reads only linked files"
-                            : "it is in a linked file; " + name + " reads only objects";
+    verdict.fact = is_object ? Fact::InObject : Fact::InLinkedFile;
+    verdict.finding = is_object ? "it is in an object" : "it is in a linked file";
+    verdict.rule = is_object ? "reads only linked files" : "reads only objects";
     return verdict;
   }
   const Objection* const objection = find_objection(rules_of(reader), findings);
   if (objection == nullptr) return verdict;
   const Finding& finding = *findings.find(objection->fact);
   verdict.kind = objection->kind;
-  verdict.why = finding.text + place_of(finding) + "; " + name + ' ' + std::string(objection->rule);
+  verdict.fact = finding.fact;
+  if (finding.offset != Finding::no_offset) verdict.offset = finding.offset;
+  verdict.finding = finding.text;
+  verdict.rule = objection->rule;
   verdict.helped_by_target = objection->can_be_helped;
   return verdict;
 }

@@ -108,7 +108,7 @@ class Survey {
 
   void function(const sframe::FdeFields& fde) {
     const auto note = [&](Fact fact, const char* what) {
-      if (!findings_.has(fact)) add(fact, fde.entry, "descriptor " + std::to_string(places_.size() + 1) + ' ' + what);
+      if (!findings_.has(fact)) add(fact, fde.entry, "FDE " + std::to_string(places_.size() + 1) + ' ' + what);
     };
     const bool has_equal_start = !places_.empty() && places_.back().start == fde.start;
     if (has_equal_start && is_flagged_sorted() && !is_object_)
@@ -129,7 +129,7 @@ class Survey {
     const auto note = [&](Fact fact, const char* what) {
       if (findings_.has(fact)) return;
       add(fact, fre.words - 1,
-          "row " + std::to_string(row_) + " of descriptor " + std::to_string(places_.size()) + ' ' + what);
+          "row " + std::to_string(row_) + " of FDE " + std::to_string(places_.size()) + ' ' + what);
     };
     if (row_ == 1 && fre.start != 0) note(Fact::FirstRowLate, "starts after its function, which has none before");
     if (words == 0) return note(Fact::NoWords, "has no data words");
@@ -170,11 +170,11 @@ class Survey {
     return rule && !rule->base_register && !rule->dereferenced;
   }
 
-  /// "row 2 of descriptor 1: ", "descriptor 1: ", or nothing.
+  /// "row 2 of FDE 1: ", "FDE 1: ", or nothing.
   static std::string subject_of(const Fault& fault) {
     if (fault.problem == Problem::UnknownVersion) return "it ";
     if (fault.problem < Problem::StartOutside) return "";
-    const std::string function = "descriptor " + std::to_string(fault.function + 1) + ": ";
+    const std::string function = "FDE " + std::to_string(fault.function + 1) + ": ";
     return fault.problem < Problem::RowCut ? function : "row " + std::to_string(fault.row + 1) + " of " + function;
   }
 
@@ -226,7 +226,7 @@ class Survey {
       if (blocks_[i].begin >= blocks_[i - 1].end) continue;
       const std::uint32_t second = std::max(blocks_[i].function, blocks_[i - 1].function);
       return add(Fact::SharedRows, places_[second].field,
-                 "descriptor " + std::to_string(second + 1) + " shares rows with another one");
+                 "FDE " + std::to_string(second + 1) + " shares rows with another one");
     }
   }
 

@@ -1,7 +1,6 @@
 #include "verify/verify.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
@@ -62,9 +61,7 @@ class Verifier {
     std::vector<std::uint64_t> starts;
     for (const sframe::Fde& fde : section.fdes) starts.push_back(fde.start);
     std::ranges::sort(starts);
-    const std::vector<Range> fdes = this->fdes();
-    emulation_.emplace(image_, sframe::traits_of(section.abi),
-                       code_to_follow(section, image_, fdes, tables_among(fdes, section.abi)), starts);
+    emulation_.emplace(image_, sframe::traits_of(section.abi), code_to_follow(section, image_, described()), starts);
     std::uint64_t since_release = 0;
     for (const sframe::Fde& fde : std::span(section.fdes).subspan(begin, end - begin)) {
       if (result_.functions++ % functions_per_progress == 0 && progress) progress(result_.functions, end - begin);
@@ -78,7 +75,7 @@ class Verifier {
   }
 
   void count_coverage(const RangeSet& claimed, Verification& result) const {
-    const RangeSet described(fdes()), left_out = described.without(claimed);
+    const RangeSet described = this->described(), left_out = described.without(claimed);
     result.described_bytes = described.size();
     result.claimed_bytes = result.described_bytes - left_out.size();
     result.left_out_rows = left_out.ranges().size();
@@ -95,18 +92,18 @@ class Verifier {
     }
   }
 
-  /// What FDEs describe, and Go's function table.
-  std::vector<Range> fdes() const {
+  /// What FDEs describe.
+  RangeSet described() const {
     std::vector<Range> described;
     for (const FdeIndex& index : indices_) index.add_ranges(described);
     go_.add_ranges(described);
-    return described;
+    return RangeSet(std::move(described));
   }
 
   void check_function(const sframe::Fde& fde, const sframe::Section& section) {
     result_.rows += fde.fres.size();
     if (fde.size != 0 && !is_code(fde.start, fde.start + fde.size, section.abi)) {
-      differ(fde.start, ".sframe describes " + hex(fde.size) + " bytes from here, which are not code");
+      differ({.pc = fde.start, .kind = Difference::Kind::NotCode, .size = fde.size});
       return;
     }
     const auto check = [&](std::uint64_t begin, std::uint64_t end, const sframe::Fre& fre) {
@@ -163,7 +160,7 @@ class Verifier {
         // A row goes on over padding to the next function, and never begins there.
         const auto end = pc == range.begin ? std::nullopt : end_of_padding(pc, range.end, section.abi);
         if (!end) {
-          differ(pc, ".sframe has a row, but no FDE describes this PC");
+          differ({.pc = pc, .kind = Difference::Kind::NoFde});
           return;
         }
         result_.padding_bytes += *end - pc;
@@ -215,40 +212,9 @@ class Verifier {
     ++result_.checked_pcs;
     const Caller expected = emulation_->caller_at(pc);
     const Caller found = sframe_caller(fre.recovery, fde, section, pc);
-    if (fde.signal_frame) differ(pc, ".sframe says that it is a signal frame; it is code that is called");
-    if (same_caller(expected, found)) return next;
-    if (is_described_without_names(pc, section.abi)) return pc;
-    differ(pc, ".sframe says " + found.text + "; following the instructions gives " + expected.text);
+    if (fde.signal_frame) differ_about_signal_frame(pc, Witness::Instructions, fde);
+    if (!same_caller(expected, found)) differ(pc, Witness::Instructions, found, expected);
     return next;
-  }
-
-  /// Without section headers, nothing tells that code is a stub. Its FDE may judge if it does not describe a table.
-  bool is_described_without_names(std::uint64_t pc, sframe::Abi abi) {
-    return !image_.has_section_headers() && index_at(pc) != nullptr && !is_described_by_pc(pc, abi);
-  }
-
-  /// Whether a rule reads the PC, as GNU ld's expression for a PLT does.
-  bool is_described_by_pc(std::uint64_t pc, sframe::Abi abi) {
-    const FdeIndex* const index = index_at(pc);
-    if (index == nullptr) return false;
-    return std::ranges::any_of(index->fdes_at(pc), [&](std::size_t fde) {
-      const DwarfSession& session = index->session();
-      try {
-        return session.evaluate(fde, DwarfSession::cfa_column, pc).kind != EvaluatedRule::Kind::Offset &&
-               dwarf_caller(session, fde, pc, sframe::traits_of(abi), proofs_, Wording::Numbers).depends_on_pc;
-      } catch (const MalformedInput&) {
-        return false;
-      }
-    });
-  }
-
-  /// Of a file without section headers, the FDEs of tables of stubs.
-  std::vector<Range> tables_among(const std::vector<Range>& fdes, sframe::Abi abi) {
-    std::vector<Range> tables;
-    if (image_.has_section_headers()) return tables;
-    std::ranges::copy_if(fdes, std::back_inserter(tables),
-                         [&](const Range& range) { return is_described_by_pc(range.end - 1, abi); });
-    return tables;
   }
 
   /// Returns the PC up to which the function table of Go has judged the row's `pc`. Where .debug_frame describes it as
@@ -260,15 +226,14 @@ class Verifier {
     std::uint64_t next = std::min({row_end, answer.end, emulation_->boundary_after(pc)});
     const Caller found = sframe_caller(fre.recovery, fde, section, pc);
     if (!answer.caller) {
-      differ(pc, ".sframe has a row, but by Go's function table, " + answer.why_none);
+      differ({.pc = pc, .kind = Difference::Kind::NoCaller, .witness = Witness::GoTable, .expected = answer.why_none});
       return next;
     }
     const bool can_mark_it = sframe::traits_of(section.version).marks_signal_frames;
     if (can_mark_it && answer.is_called_by_handler != fde.signal_frame) {
-      differ(pc, std::string(".sframe says that it is ") + (fde.signal_frame ? "a" : "no") +
-                     " signal frame; Go's function table says the opposite");
+      differ_about_signal_frame(pc, Witness::GoTable, fde);
     } else if (!same_caller(*answer.caller, found)) {
-      differ(pc, ".sframe says " + found.text + "; Go's function table says " + answer.caller->text);
+      differ(pc, Witness::GoTable, found, *answer.caller);
     } else if (const FdeIndex* const index = index_at(pc); index != nullptr && found.exists) {
       next = std::min(next, index->boundary_after(pc));
       for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
@@ -276,7 +241,7 @@ class Verifier {
         if (row_end_there && *row_end_there > pc) next = std::min(next, *row_end_there);
         Caller by_dwarf = dwarf_caller(index->session(), dwarf_fde, pc, sframe::traits_of(section.abi), proofs_);
         by_dwarf.frame_pointer = found.frame_pointer;
-        if (!same_caller(by_dwarf, found)) differ(pc, ".sframe says " + found.text + "; DWARF says " + by_dwarf.text);
+        if (!same_caller(by_dwarf, found)) differ(pc, Witness::Dwarf, found, by_dwarf);
       }
     }
     return next;
@@ -292,8 +257,7 @@ class Verifier {
     const bool signal_frame = table.cies[table.fdes[dwarf_fde].cie_index].signal_frame;
     const bool can_mark_it = sframe::traits_of(section.version).marks_signal_frames;
     if (signal_frame != fde.signal_frame && can_mark_it) {
-      differ(pc, std::string(".sframe says that it is ") + (fde.signal_frame ? "a" : "no") +
-                     " signal frame; DWARF says the opposite");
+      differ_about_signal_frame(pc, Witness::Dwarf, fde);
       return Outcome::Different;
     }
     const auto expect = [&](Wording wording) {
@@ -304,8 +268,7 @@ class Verifier {
       return expected.depends_on_pc ? Outcome::SameHere : Outcome::Same;
     if (const char* const misread = misread_by_libdwarf(table, dwarf_fde))
       throw MalformedInput(table.origin, table.fdes[dwarf_fde].section_offset, misread);
-    differ(pc, ".sframe says " + sframe_caller(fre.recovery, fde, section, pc).text + "; DWARF says " +
-                   expect(Wording::Texts).text);
+    differ(pc, Witness::Dwarf, sframe_caller(fre.recovery, fde, section, pc), expect(Wording::Texts));
     return Outcome::Different;
   }
 
@@ -330,16 +293,23 @@ class Verifier {
     return next;
   }
 
-  void differ(std::uint64_t pc, const std::string& text) {
+  void differ(Difference difference) {
     ++result_.difference_count;
-    if (result_.differences.size() < differences_kept)
-      result_.differences.push_back({pc, "pc " + hex(pc) + ": " + text});
+    if (result_.differences.size() < differences_kept) result_.differences.push_back(std::move(difference));
+  }
+
+  void differ(std::uint64_t pc, Witness witness, const Caller& found, const Caller& expected) {
+    differ({.pc = pc, .witness = witness, .found = found.text, .expected = expected.text});
+  }
+
+  void differ_about_signal_frame(std::uint64_t pc, Witness witness, const sframe::Fde& fde) {
+    differ({.pc = pc, .kind = Difference::Kind::SignalFrame, .witness = witness, .is_signal_frame = fde.signal_frame});
   }
 
   /// `why` names the FDE, so that the next row of it says the same.
   void name_unchecked(std::uint64_t pc, const std::string& why) {
     if (unchecked_.size() < unchecked_kept && unchecked_.insert(why).second)
-      result_.unchecked.push_back({pc, "pc " + hex(pc) + ": cannot be checked: " + why});
+      result_.unchecked.push_back({.pc = pc, .kind = Difference::Kind::Unchecked, .expected = why});
   }
 
   const elf::Image& image_;
@@ -433,6 +403,35 @@ Verification& Verification::operator+=(const Verification& other) {
   differences.insert(differences.end(), other.differences.begin(), other.differences.end());
   unchecked.insert(unchecked.end(), other.unchecked.begin(), other.unchecked.end());
   return *this;
+}
+
+std::string text_of(const Difference& difference) {
+  const std::string at = "pc " + hex(difference.pc) + ": ";
+  const bool by_dwarf = difference.witness == Witness::Dwarf;
+  switch (difference.kind) {
+    case Difference::Kind::Caller: {
+      const char* const witness = by_dwarf                                 ? "DWARF says "
+                                  : difference.witness == Witness::GoTable ? "Go's function table says "
+                                                                           : "following the instructions gives ";
+      return at + ".sframe says " + difference.found + "; " + witness + difference.expected;
+    }
+    case Difference::Kind::SignalFrame: {
+      const std::string found = std::string(difference.is_signal_frame ? "a" : "no") + " signal frame; ";
+      const char* const witness = by_dwarf                                 ? "DWARF says the opposite"
+                                  : difference.witness == Witness::GoTable ? "Go's function table says the opposite"
+                                                                           : "it is code that is called";
+      return at + ".sframe says that it is " + found + witness;
+    }
+    case Difference::Kind::NoFde:
+      return at + ".sframe has a row, but no FDE describes this PC";
+    case Difference::Kind::NotCode:
+      return at + ".sframe describes " + hex(difference.size) + " bytes from here, which are not code";
+    case Difference::Kind::NoCaller:
+      return at + ".sframe has a row, but by Go's function table, " + difference.expected;
+    case Difference::Kind::Unchecked:
+      return at + "cannot be checked: " + difference.expected;
+  }
+  return at;
 }
 
 }  // namespace sframe_gen

@@ -50,7 +50,9 @@ TEST(Report, ControlCharactersAreEscaped) {
   write_summary("file\n1", report, Done::Really, out);
   write_details("file\n1", report, out);
   write_summary("file\n5", Removed(), Done::Would, out);
-  write_plans({{"plan", "outcome\n10", false, false}}, out);
+  TriedPlan plan;
+  plan.obstacle = "outcome\n10";
+  write_plans({plan}, out);
   write_summary("archive\n6", left_alone, Done::Really, out);
   write_details("archive\n6", left_alone, out);
   write_summary("archive\n9", converted, Done::Would, out);
@@ -135,7 +137,7 @@ TEST(Details, SectionAndPlan) {
   report.growth = 4096;
   report.build_id_left_first_page = true;
   const std::string text = details_of(report);
-  EXPECT_NE(text.find("  .sframe: 0x123 bytes at 0x5000, 7 rows, FDEs: 1 default, 1 flexible, 1 repeating (PCMASK)\n"),
+  EXPECT_NE(text.find("  .sframe: 291 bytes at 0x5000, 7 rows, FDEs: 1 default, 1 flexible, 1 repeating (PCMASK)\n"),
             std::string::npos);
   EXPECT_NE(text.find("  layout: section in a gap after a segment, headers in the place of dynamic tables (S1+T2), "
                       ".gnu.hash moved, .dynsym moved, build-id no longer on the first page"),
@@ -258,13 +260,14 @@ TEST(Json, Verification) {
   EXPECT_EQ(ordered_json::parse(out.str())["status"], "verified");
 
   result.difference_count = 20;
-  result.differences = {{0x2030, "pc 0x2030: .sframe says sp+16, DWARF says rsp+24"}};
+  result.differences = {{.pc = 0x2030, .found = "CFA rsp+16", .expected = "CFA rsp+24"}};
   out.str({});
   write_json("a.out", result, out);
   const ordered_json json = ordered_json::parse(out.str());
   EXPECT_EQ(json["status"], "different");
   EXPECT_EQ(json["difference_count"], 20) << "all of them, though only the first are listed";
   EXPECT_EQ(json["differences"][0]["pc"], "0x2030");
+  EXPECT_EQ(json["differences"][0]["text"], "pc 0x2030: .sframe says CFA rsp+16; DWARF says CFA rsp+24");
 }
 
 }  // namespace

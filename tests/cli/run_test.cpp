@@ -107,7 +107,7 @@ TEST_F(RunTest, RefusesADebugFileOfAnotherProgram) {
   Options options = of({program_});
   options.convert.debug_file = program_;
   EXPECT_EQ(run_with(options), 1);
-  EXPECT_NE(err_.find("no build-id to match"), std::string::npos);
+  EXPECT_NE(err_.find("no build-id to compare with"), std::string::npos);
   options.convert.ignore_build_id = true;
   EXPECT_EQ(run_with(options), 0);
 }

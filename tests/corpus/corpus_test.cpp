@@ -135,7 +135,7 @@ TEST_P(Corpus, SaysWhatTheDwarfSays) {
   EXPECT_EQ(result.unchecked_count > 0, !error_of_libdwarf.empty());
   EXPECT_EQ(result.difference_count, 0U);
   for (const Difference& difference : result.differences) {
-    if (error_of_libdwarf.empty()) ADD_FAILURE() << difference.text;
+    if (error_of_libdwarf.empty()) ADD_FAILURE() << text_of(difference);
   }
   EXPECT_EQ(result.claimed_bytes, coverage_.covered_bytes);
   if (!ours_.fdes.empty()) {

@@ -28,7 +28,7 @@ void check(const elf::Image& image, const ConvertOptions& options) {
   if (output.contradicts) return;
   succeeds([&] {
     const Verification verified = verify::verify(converted, converted, {});
-    for (const Difference& difference : verified.differences) require(false, difference.text);
+    for (const Difference& difference : verified.differences) require(false, text_of(difference));
   });
 }
 

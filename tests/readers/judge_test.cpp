@@ -56,61 +56,61 @@ constexpr Case cases[]{
     {"NoFunctions", "", 8, "00", "kernel", refuses, "it has no functions (.sframe+0x8); kernel has no use for that"},
     {"NoRows", "", 0xc, "00", "kernel", refuses, "it has no rows (.sframe+0xc); kernel has no use for that"},
     {"IndexOutside", "", 0xa, "ff", "kernel", refuses,
-     "16711683 function descriptors at 0x1c end outside the section (section size 0x88) (.sframe+0x8); kernel checks "
+     "16711683 FDEs at 0x1c end outside the section (section size 136) (.sframe+0x8); kernel checks "
      "that"},
     {"RowsOutside", "", 0x10, "3d", "kernel", refuses,
-     "0x3d bytes of rows at 0x4c end outside the section (section size 0x88) (.sframe+0x10); kernel checks that"},
+     "61 bytes of rows at 0x4c end outside the section (section size 136) (.sframe+0x10); kernel checks that"},
     {"RowsInIndex", "", 0x18, "2f", "kernel", refuses,
      "rows start at 0x4b, but the function index ends at 0x4c (.sframe+0x18); kernel supports only rows after the "
      "index"},
     {"EqualStarts", "", 0x2c, "d4 ef", "kernel", refuses,
-     "descriptor 2 starts where the one before it does (.sframe+0x2c); kernel refuses that if it was built with "
+     "FDE 2 starts where the one before it does (.sframe+0x2c); kernel refuses that if it was built with "
      "CONFIG_SFRAME_VALIDATION"},
     {"RowsOutsideOfFunction", "", 0x28, "39", "kernel", refuses,
-     "descriptor 1: function's rows are at 0x39, but the rows have only 56 bytes (.sframe+0x28); kernel drops the "
+     "FDE 1: function's rows are at 0x39, but the rows have only 56 bytes (.sframe+0x28); kernel drops the "
      "whole section when it comes there"},
     {"RowTwice", "", 0x54, "00", "kernel", refuses,
-     "row 2 of descriptor 1: row starts at 0x0, not after the row before it, which starts at 0x0 (.sframe+0x54); "
+     "row 2 of FDE 1: row starts at 0x0, not after the row before it, which starts at 0x0 (.sframe+0x54); "
      "kernel drops the whole section when "
      "it comes there"},
     {"RowAtEnd", "", 0x5c, "07", "kernel", refuses,
-     "row 4 of descriptor 1: row starts at 0x7, but the function's size is 0x7 (.sframe+0x5c); kernel drops the whole "
+     "row 4 of FDE 1: row starts at 0x7, but the function's size is 0x7 (.sframe+0x5c); kernel drops the whole "
      "section when it comes there"},
     {"FixedFp", "", 5, "f0", "kernel", refuses,
-     "row 2 of descriptor 1 has more data words than the header's fixed offsets leave (.sframe+0x55); kernel drops the "
+     "row 2 of FDE 1 has more data words than the header's fixed offsets leave (.sframe+0x55); kernel drops the "
      "whole section when it comes there"},
     {"FunctionWithoutRows", "", 0x5f, "00", "kernel", refuses,
-     "descriptor 2 has no rows (.sframe+0x2c); kernel drops the whole section when it comes there"},
+     "FDE 2 has no rows (.sframe+0x2c); kernel drops the whole section when it comes there"},
     {"MoreRowsThanBytes", "", 0x24, "00", "kernel", refuses,
-     "descriptor 1 has more rows than bytes (.sframe+0x1c); kernel drops the whole section when it comes there"},
+     "FDE 1 has more rows than bytes (.sframe+0x1c); kernel drops the whole section when it comes there"},
     {"FirstRowLate", "", 0x64, "01", "kernel", refuses,
-     "row 1 of descriptor 2 starts after its function, which has none before (.sframe+0x65); kernel drops the whole "
+     "row 1 of FDE 2 starts after its function, which has none before (.sframe+0x65); kernel drops the whole "
      "section when it comes there"},
     {"RowBeyondBlock", "", 0x67, "10", "kernel", refuses,
-     "row 2 of descriptor 2: row starts at 0x10, but the repeated block's size is 0x10 (.sframe+0x67); kernel drops "
+     "row 2 of FDE 2: row starts at 0x10, but the repeated block's size is 0x10 (.sframe+0x67); kernel drops "
      "the "
      "whole section when it comes there"},
     {"ReservedControlBit", "", 0x71, "3d", "kernel", refuses,
-     "row 1 of descriptor 3: CFA control word 0x3d has the reserved bit set (.sframe+0x71); kernel drops the whole "
+     "row 1 of FDE 3: CFA control word 0x3d has the reserved bit set (.sframe+0x71); kernel drops the whole "
      "section when it comes there"},
     {"OtherReservedBits", "", 0x4f, "20", "kernel", accepts, ""},
     {"UndefinedType", "", 0x4f, "02", "kernel", refuses,
-     "descriptor 1: descriptor type is 2, which is not defined (.sframe+0x4f); kernel drops the whole section when it "
+     "FDE 1: FDE type is 2, which is not defined (.sframe+0x4f); kernel drops the whole section when it "
      "comes there"},
     {"RuleOfCfaItself", "", 0x7e, "08", "kernel", misreads,
-     "row 3 of descriptor 3 has the RA or FP at a distance from the CFA, and not stored there (.sframe+0x7b); kernel "
+     "row 3 of FDE 3 has the RA or FP at a distance from the CFA, and not stored there (.sframe+0x7b); kernel "
      "ends "
      "traces there"},
     {"RowBeyond", "", 0x5c, "08", "kernel", refuses,
-     "row 4 of descriptor 1: row starts at 0x8, but the function's size is 0x7 (.sframe+0x5c); kernel drops the whole "
+     "row 4 of FDE 1: row starts at 0x8, but the function's size is 0x7 (.sframe+0x5c); kernel drops the whole "
      "section when it "
      "comes there"},
     {"CfaWithoutRegister", "", 0x71, "02", "kernel", refuses,
-     "row 1 of descriptor 3: CFA rule of a flexible row has no base register (.sframe+0x71); kernel drops the whole "
+     "row 1 of FDE 3: CFA rule of a flexible row has no base register (.sframe+0x71); kernel drops the whole "
      "section when "
      "it comes there"},
     {"WordsLeftOver", "", 0x78, "00", "kernel", refuses,
-     "row 2 of descriptor 3: 1 data word left over after the rules of a flexible row (.sframe+0x79); kernel drops the "
+     "row 2 of FDE 3: 1 data word left over after the rules of a flexible row (.sframe+0x79); kernel drops the "
      "whole section "
      "when it comes there"},
     {"OtherRows", "", 0xc, "0b", "kernel", accepts, ""},
@@ -119,7 +119,7 @@ constexpr Case cases[]{
     {"Version3ForGlibc", "", 0, "", "glibc", refuses,
      "it is SFrame version 3 (.sframe+0x2); glibc supports only version 2"},
     {"OutermostForGlibc", "v2_amd64", 0, "", "glibc", refuses,
-     "row 2 of descriptor 3 has no data words (.sframe+0x72); glibc starts the whole trace over from the DWARF where "
+     "row 2 of FDE 3 has no data words (.sframe+0x72); glibc starts the whole trace over from the DWARF where "
      "it meets one"},
     // What behind the last row was padding becomes its word.
     {"Version2ForGlibc", "v2_amd64", 0x72, "03 10", "glibc", accepts, ""},
@@ -145,7 +145,7 @@ TEST_P(Judged, AsTheReaderDoes) {
   // The count of bytes of rows, to which the word was added.
   if (one.offset == 0x72) section[0x10] = std::byte{0x1c};
   const ReaderVerdict verdict = judge(*find_reader_target(one.reader), false, findings_of(section));
-  EXPECT_EQ(verdict.why, one.why);
+  EXPECT_EQ(reason_of(verdict), one.why);
   EXPECT_EQ(static_cast<int>(verdict.kind), static_cast<int>(one.kind));
 }
 
@@ -164,8 +164,8 @@ TEST(Judge, GlibcMissesWhatIsOutOfOrderAndDoesNotReadTheBytesOfRows) {
   };
   const ReaderVerdict unsorted = verdict_of(0x31, "ee");
   EXPECT_EQ(static_cast<int>(unsorted.kind), static_cast<int>(refuses));
-  EXPECT_EQ(unsorted.why,
-            "descriptor 2: function at 0xf10 comes after the one at 0x1000, but the index is flagged as sorted "
+  EXPECT_EQ(reason_of(unsorted),
+            "FDE 2: function at 0xf10 comes after the one at 0x1000, but the index is flagged as sorted "
             "(.sframe+0x30); glibc finds no function that is out of order");
   EXPECT_EQ(static_cast<int>(verdict_of(0x10, "ff ff ff 7f").kind), static_cast<int>(accepts));
 }
@@ -173,7 +173,7 @@ TEST(Judge, GlibcMissesWhatIsOutOfOrderAndDoesNotReadTheBytesOfRows) {
 TEST(Judge, NothingHelpsWhereTheReaderLacksTheMachine) {
   const Findings findings = findings_of(sframe::test::good_version("v2_s390x"), sframe::Abi::S390x);
   const ReaderVerdict verdict = judge(*find_reader_target("glibc"), false, findings);
-  EXPECT_EQ(verdict.why, "it is for s390x (.sframe+0x4); glibc walks by it only on x86-64 and aarch64");
+  EXPECT_EQ(reason_of(verdict), "it is for s390x (.sframe+0x4); glibc walks by it only on x86-64 and aarch64");
   EXPECT_FALSE(verdict.helped_by_target);
 }
 

@@ -72,7 +72,7 @@ Compared compare(const Sample& sample) {
 /// Where it is misread, the kernel gives wrong answers or ends traces, but may keep it.
 void expect_agreement(const Compared& compared, const std::string& what) {
   if (compared.verdict.kind == Kind::Misreads) return;
-  EXPECT_EQ(compared.verdict.kind == Kind::Accepts, compared.is_kept) << what << ": " << compared.verdict.why;
+  EXPECT_EQ(compared.verdict.kind == Kind::Accepts, compared.is_kept) << what << ": " << reason_of(compared.verdict);
 }
 
 TEST(KernelModel, AgreesOnTheCorpus) {

@@ -50,7 +50,7 @@ std::string difference(const std::string& name, const std::function<void(sframe:
   change(section);
   const Verification result = verified(section, name);
   EXPECT_EQ(result.difference_count > 0, !result.differences.empty());
-  return result.differences.empty() ? "none" : result.differences[0].text;
+  return result.differences.empty() ? "none" : text_of(result.differences[0]);
 }
 
 class RightSection : public testing::TestWithParam<const char*> {};
@@ -114,8 +114,8 @@ TEST(VerifySigning, SeesAClaimWhereSigningCannotBeSaid) {
   const auto result = verify::verify(gnu_section(both_keys), image, image, [](std::uint64_t, std::uint64_t) {});
   EXPECT_EQ(result.unchecked_count, 0U);
   ASSERT_FALSE(result.differences.empty());
-  EXPECT_NE(result.differences[0].text.find("(signed in a way that SFrame cannot represent)"), std::string::npos)
-      << result.differences[0].text;
+  EXPECT_NE(text_of(result.differences[0]).find("(signed in a way that SFrame cannot represent)"), std::string::npos)
+      << text_of(result.differences[0]);
 }
 // libdwarf 20210528 gives up at the opcode itself: no difference then, but not checked either.
 TEST(VerifySigning, DoesNotVouchForARowSignedWithThePc) {
@@ -167,7 +167,7 @@ TEST(VerifyS390x, SeesTheWrongRegister) {
 TEST(VerifyS390x, SeesAClaimWhereNothingProvesTheStackPointer) {
   const auto result = verified(gnu_section("s390x/sp-in-fpr-cold"), "s390x/sp-in-fpr-cold");
   EXPECT_GT(result.difference_count, 0U);
-  EXPECT_NE(result.differences.at(0).text.find(", SP f4"), std::string::npos) << result.differences[0].text;
+  EXPECT_NE(text_of(result.differences.at(0)).find(", SP f4"), std::string::npos) << text_of(result.differences[0]);
   EXPECT_GT(verified(gnu_section("s390x/sp-in-fpr-other-cfa"), "s390x/sp-in-fpr-other-cfa").difference_count, 0U);
 }
 TEST(VerifyS390x, TakesAClaimThatARowAtTheEntryProves) {

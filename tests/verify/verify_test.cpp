@@ -52,7 +52,7 @@ std::string difference(const std::function<void(sframe::Fde&)>& change) {
   change(section.fdes[0]);
   const Verification result = verified(section);
   EXPECT_EQ(result.difference_count > 0, !result.differences.empty());
-  return result.differences.empty() ? "none" : result.differences[0].text;
+  return result.differences.empty() ? "none" : text_of(result.differences[0]);
 }
 
 TEST(Verify, TakesTheRightSection) {
@@ -163,7 +163,7 @@ TEST(Verify, SeesAClaimWhereRaIsUndefined) {
   section.fdes[0].fres.resize(1);
   const Verification result = verified(section, "undefined-ra");
   ASSERT_FALSE(result.differences.empty());
-  EXPECT_NE(result.differences[0].text.find("DWARF says RA undefined"), std::string::npos);
+  EXPECT_NE(text_of(result.differences[0]).find("DWARF says RA undefined"), std::string::npos);
 }
 
 TEST(Verify, SeesAClaimWhereSpIsSavedElsewhere) {
@@ -174,7 +174,7 @@ TEST(Verify, SeesAClaimWhereSpIsSavedElsewhere) {
   section.fdes[0].fres[0].recovery->cfa.offset = 32;
   const Verification result = verified(section, "offset-sp");
   ASSERT_FALSE(result.differences.empty());
-  EXPECT_NE(result.differences[0].text.find("SP *(CFA"), std::string::npos) << result.differences[0].text;
+  EXPECT_NE(text_of(result.differences[0]).find("SP *(CFA"), std::string::npos) << text_of(result.differences[0]);
 }
 
 TEST(Verify, GoesOnWhereLibdwarfCannotEvaluate) {
@@ -195,7 +195,7 @@ TEST(Verify, GoesOnWhereLibdwarfCannotEvaluate) {
   EXPECT_EQ(result.difference_count, 0U);
   EXPECT_TRUE(result.differences.empty());
   ASSERT_EQ(result.unchecked.size(), 1U);  // however many rows the FDE has
-  const std::string& said = result.unchecked[0].text;
+  const std::string said = text_of(result.unchecked[0]);
   EXPECT_TRUE(
       said.starts_with("pc 0x10001: cannot be checked: " + path + ": .eh_frame+0x18: libdwarf cannot read it: "))
       << said;

@@ -288,7 +288,7 @@ ordered_json place_of(const Emitted& emitted) {
 ordered_json json_of(const std::vector<Difference>& differences) {
   ordered_json json = ordered_json::array();
   for (const Difference& difference : differences)
-    json.push_back({{"pc", hex(difference.pc)}, {"text", difference.text}});
+    json.push_back({{"pc", hex(difference.pc)}, {"text", text_of(difference)}});
   return json;
 }
 
@@ -315,7 +315,7 @@ void add_plans(ordered_json& json, const std::vector<TriedPlan>& plans) {
   ordered_json list = ordered_json::array();
   for (const TriedPlan& plan : plans)
     list.push_back(
-        {{"plan", plan.plan}, {"possible", plan.possible}, {"taken", plan.taken}, {"outcome", plan.outcome}});
+        {{"plan", name_of(plan)}, {"possible", plan.possible}, {"taken", plan.taken}, {"outcome", outcome_of(plan)}});
   json["plans"] = std::move(list);
 }
 
@@ -325,7 +325,7 @@ void write(const ordered_json& json, std::ostream& out) {
 
 ordered_json json_of(const ReaderVerdict& verdict) {
   ordered_json json{{"reader", verdict.reader->name}, {"verdict", name_of(verdict.kind)}};
-  if (!verdict.why.empty()) json["why"] = verdict.why;
+  if (verdict.kind != ReaderVerdict::Kind::Accepts) json["why"] = reason_of(verdict);
   if (verdict.helped_by_target) json["option"] = option_of(verdict);
   return json;
 }

@@ -202,7 +202,7 @@ void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out
   for (const ReaderVerdict& verdict : checked.verdicts) {
     if (quiet && verdict.kind == ReaderVerdict::Kind::Accepts) continue;
     out << printable(checked.name) << ": " << verdict.reader->name << ' ' << name_of(verdict.kind) << " it";
-    if (!verdict.why.empty()) out << ": " << printable(verdict.why);
+    if (verdict.kind != ReaderVerdict::Kind::Accepts) out << ": " << printable(reason_of(verdict));
     if (verdict.helped_by_target) out << " (convert with " << option_of(verdict) << ')';
     out << '\n';
   }
@@ -302,7 +302,7 @@ void write_section(const Coverage& coverage, std::uint64_t size, const std::stri
   write_go(coverage.go, out);
   write_stubs(coverage, out);
   if (coverage.code) write_code(*coverage.code, out);
-  out << "  .sframe: " << hex(size) << " bytes" << place << ", " << count_of(coverage.rows, "row")
+  out << "  .sframe: " << count_of(size, "byte") << "" << place << ", " << count_of(coverage.rows, "row")
       << ", FDEs: " << coverage.default_descriptors << " default, " << coverage.flexible_descriptors << " flexible, "
       << coverage.mask_descriptors << " repeating (PCMASK)\n";
 }
@@ -335,6 +335,8 @@ std::string_view meaning_of(SectionPlan plan) {
       return "section in a new segment below";
     case SectionPlan::Tail:
       return "section in a new segment above";
+    case SectionPlan::Reserved:
+      return "section in reserved room";
   }
   return {};
 }
@@ -373,7 +375,7 @@ class Details {
 
   void operator()(const Filled& filled) const {
     write_section(filled.coverage, filled.section_size, at(filled.section_address), out_);
-    out_ << "  fills " << hex(filled.reserved_size) << " reserved bytes; nothing else changes\n";
+    out_ << "  fills " << filled.reserved_size << " reserved bytes; nothing else changes\n";
   }
 
   void operator()(const Archive& archive) const {
@@ -439,7 +441,7 @@ void write_plans(const std::vector<TriedPlan>& plans, std::ostream& out) {
     out << (plan.taken      ? "  taken: "
             : plan.possible ? "  would do: "
                             : "  impossible: ")
-        << plan.plan << ": " << printable(plan.outcome) << '\n';
+        << name_of(plan) << ": " << printable(outcome_of(plan)) << '\n';
   }
 }
 
@@ -467,7 +469,7 @@ void CodeShares::add(const std::string& file, const CodeCount& code) {
     most_.insert(place, {file, code});
     if (most_.size() > most_named) most_.pop_back();
   } catch (const std::bad_alloc&) {
-    // The file is done, and that it is not named does not make it fail.
+    // The file is converted. A report that does not name it is no reason to fail.
   }
 }
 

@@ -17,6 +17,10 @@ namespace {
 /// Offsets in SFrame are 32 bits wide.
 constexpr std::uint64_t largest_section = UINT32_MAX;
 
+std::string text_of_obstacle(bool in_table, const std::string& why) {
+  return (in_table ? "no room for more program headers: " : "") + why;
+}
+
 /// The cheapest of the plans that work, and what became of the others.
 class Cheapest {
  public:
@@ -28,13 +32,16 @@ class Cheapest {
   void consider(const Plan& plan) {
     auto outcome = place(task_, plan);
     if (const auto* obstacle = std::get_if<Obstacle>(&outcome)) {
-      tell(plan, text_of(*obstacle), false);
+      tell(plan, [&](TriedPlan& tried) {
+        tried.lacks_room_for_headers = obstacle->in_table;
+        tried.obstacle = obstacle->why;
+      });
       // The last plan of a kind permits most, so its obstacle says best what is wrong.
       (plan.table == TablePlan::Below ? below_ : plan.table == TablePlan::Moved ? moved_ : in_place_) = *obstacle;
       return;
     }
     auto& placement = std::get<Placement>(outcome);
-    tell(plan, description_of(task_.image, placement), true);
+    tell(plan, [&](TriedPlan& tried) { describe(task_.image, placement, tried); });
     const Cost cost = cost_of(task_.image, placement);
     if (best_ && best_cost_ <= cost) return;
     best_ = std::move(placement);
@@ -49,13 +56,18 @@ class Cheapest {
   }
 
  private:
-  void tell(const Plan& plan, std::string outcome, bool possible) {
-    if (tried_ != nullptr) tried_->push_back({name_of(plan, task_.image), std::move(outcome), possible, false});
+  template <typename Fill>
+  void tell(const Plan& plan, const Fill& fill) {
+    if (tried_ == nullptr) return;
+    TriedPlan& tried = tried_->emplace_back();
+    tried.section_plan = plan.section;
+    tried.table_plan = plan.table;
+    if (plan.section == SectionPlan::Gap) tried.gap_after = task_.image.segments()[plan.load].p_vaddr;
+    tried.drops_note = plan.drops_note;
+    fill(tried);
   }
 
-  static std::string text_of(const Obstacle& obstacle) {
-    return (obstacle.in_table ? "no room for more program headers: " : "") + obstacle.why;
-  }
+  static std::string text_of(const Obstacle& obstacle) { return text_of_obstacle(obstacle.in_table, obstacle.why); }
 
   std::string why_not() const {
     const Obstacle in_place = in_place_.value_or(Obstacle{});
@@ -92,7 +104,8 @@ Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSect
                    std::vector<TriedPlan>* tried) {
   check_preconditions(image);
   if (section_size == 0 || section_size > largest_section)
-    throw Refused(image.name(), "a " + std::string(section.name) + " of " + hex(section_size) + " bytes is impossible");
+    throw Refused(image.name(),
+                  "a " + std::string(section.name) + " of " + count_of(section_size, "byte") + " is impossible");
   if (!image.has_section_headers() && !section.segment_type) {
     throw Refused(image.name(), "no section headers, and no program header could lead to " + std::string(section.name));
   }
@@ -438,6 +451,8 @@ std::string_view name_of(SectionPlan plan) {
       return "S2";
     case SectionPlan::Head:
       return "S3";
+    case SectionPlan::Reserved:
+      return "filled";
   }
   return {};
 }
@@ -456,6 +471,49 @@ std::string_view name_of(TablePlan plan) {
       return "T4";
   }
   return {};
+}
+
+std::string name_of(const TriedPlan& plan) {
+  std::string name(name_of(plan.section_plan));
+  if (plan.section_plan == SectionPlan::Reserved) return name;
+  name.append("+").append(name_of(plan.table_plan));
+  if (plan.section_plan == SectionPlan::Gap) name += " after " + hex(plan.gap_after);
+  if (plan.drops_note) name += ", a PT_NOTE less";
+  return name;
+}
+
+namespace {
+
+/// What a short name does not tell.
+const char* meaning_of(SectionPlan plan) {
+  switch (plan) {
+    case SectionPlan::Replace:
+      return "the section replaces the one that is there";
+    case SectionPlan::Gap:
+      return "the section goes into the gap after a segment";
+    case SectionPlan::Head:
+      return "the section goes into a segment below all others";
+    case SectionPlan::Tail:
+      return "the section goes into a segment above all others";
+    case SectionPlan::Reserved:
+      return "fills what the linker script reserved";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string outcome_of(const TriedPlan& plan) {
+  if (!plan.possible) return elf::text_of_obstacle(plan.lacks_room_for_headers, plan.obstacle);
+  std::string text = meaning_of(plan.section_plan);
+  if (plan.section_plan == SectionPlan::Reserved) return text;
+  const auto add = [&](const std::string& part) { text += ", " + part; };
+  for (const std::string& section : plan.moved) add(section + " moves");
+  if (plan.table_plan == TablePlan::Moved) add("the program headers follow it");
+  if (plan.moved_to_new_segment) add("the new segment holds these too");
+  if (plan.build_id_left_first_page) add("the build-id leaves the first page");
+  add("inserts " + std::to_string(plan.inserted) + " bytes" + (plan.mostly_unused ? ", most of them unused" : ""));
+  return text;
 }
 
 }  // namespace sframe_gen

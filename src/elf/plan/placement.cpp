@@ -168,7 +168,7 @@ class Placer {
     }
     head.pages = align_up(head.size, page);
     if (begin < lowest_address || begin - lowest_address < head.pages)
-      return in_table("there are no " + hex(head.pages) + " bytes of addresses between " + hex(lowest_address) +
+      return in_table("there are no " + count_of(head.pages, "byte") + " of addresses between " + hex(lowest_address) +
                       " and " + hex(begin));
     for (const Section& section : image.sections()) {
       if ((section.header.sh_flags & SHF_ALLOC) != 0 && section.header.sh_size != 0 && section.header.sh_addr < begin)
@@ -220,7 +220,7 @@ class Placer {
   Blocked place_in_tail(Placed& placed) {
     const std::uint64_t size = placed.group.range.size();
     if (plan_.section != SectionPlan::Tail || placed.group.alignment > placement_.loads.page())
-      return in_table("there is no gap of " + hex(size) + " bytes for " +
+      return in_table("there is no gap of " + count_of(size, "byte") + " for " +
                       describe(task_.image.sections()[placed.group.sections.front()]));
     Tail& tail = placement_.tail;
     placed.in_tail = true;
@@ -247,7 +247,7 @@ class Placer {
         const auto address = placement_.loads.take(plan_.load, task_.section_size, task_.section.alignment);
         if (!address)
           return elsewhere("the gap after the PT_LOAD at " + hex(task_.image.segments()[plan_.load].p_vaddr) +
-                           " is smaller than " + hex(task_.section_size) + " bytes");
+                           " is smaller than " + count_of(task_.section_size, "byte"));
         section.load = plan_.load;
         section.address = *address;
         return std::nullopt;
@@ -262,8 +262,9 @@ class Placer {
         tail.table = align_up(tail.size, alignof(Elf64_Phdr));
         tail.size = tail.table + placement_.segment_count * sizeof(Elf64_Phdr);
         return std::nullopt;
-      case SectionPlan::Head:
-        break;  // put_pages_below has placed it
+      case SectionPlan::Head:      // put_pages_below has placed it
+      case SectionPlan::Reserved:  // of a kernel, for which nothing is planned
+        break;
     }
     return std::nullopt;
   }
@@ -344,7 +345,7 @@ class Placer {
     const std::uint64_t after_file = placement_.tail.offset;
     const std::uint64_t above_memory = placement_.loads.address_above() - base;
     if (above_memory > after_file && above_memory - after_file > largest_hole)
-      return elsewhere("the file would get a hole of " + hex(above_memory - after_file) + " bytes");
+      return elsewhere("the file would get a hole of " + count_of(above_memory - after_file, "byte"));
     // In a page of the file with nothing else that is loaded: glibc takes the first mapping that holds the table's
     // pages for the table's, be it where .bss begins, and is cleared.
     placement_.tail.offset = std::max(align_up(after_file, placement_.loads.page()), above_memory);
@@ -366,25 +367,6 @@ std::variant<Placement, Obstacle> place(const Task& task, const Plan& plan) {
 std::optional<std::size_t> header_load(const Image& image) {
   return find_load_at_offset(image, image.header().e_phoff);
 }
-
-namespace {
-
-/// What a short name does not say.
-const char* meaning_of(SectionPlan plan) {
-  switch (plan) {
-    case SectionPlan::Replace:
-      return "goes over the one that is there";
-    case SectionPlan::Gap:
-      return "goes into the gap behind a segment";
-    case SectionPlan::Head:
-      return "goes into a segment below all others";
-    case SectionPlan::Tail:
-      return "goes into a segment above all others";
-  }
-  return "";
-}
-
-}  // namespace
 
 bool moves_build_id(const Image& image, const Placement& placement) {
   const auto offset = build_id_in_first_page(image);
@@ -410,18 +392,15 @@ Cost cost_of(const Image& image, const Placement& placement) {
   return cost;
 }
 
-std::string description_of(const Image& image, const Placement& placement) {
+void describe(const Image& image, const Placement& placement, TriedPlan& plan) {
   const Cost costs = cost_of(image, placement);
-  std::string text = std::string("the section ") + meaning_of(placement.plan.section);
-  const auto add = [&](const std::string& part) { text += ", " + part; };
-  for (const Placed& placed : placement.groups) {
-    for (const std::uint32_t index : placed.group.sections) add(image.sections()[index].name + " moves");
-  }
-  if (costs.moves_table) add("the program headers move behind it");
-  if (costs.in_tail) add("the new segment holds them too");
-  if (costs.build_id) add("the build-id leaves the first page");
-  add("inserts " + std::to_string(costs.growth) + " bytes" + (costs.waste ? ", most of them unused" : ""));
-  return text;
+  plan.possible = true;
+  for (const Placed& placed : placement.groups)
+    for (const std::uint32_t index : placed.group.sections) plan.moved.push_back(image.sections()[index].name);
+  plan.moved_to_new_segment = costs.in_tail;
+  plan.build_id_left_first_page = costs.build_id;
+  plan.inserted = costs.growth;
+  plan.mostly_unused = costs.waste;
 }
 
 TablePlan table_plan_of(const Placement& placement) {

@@ -82,8 +82,8 @@ struct Placement {
 std::variant<Placement, Obstacle> place(const Task& task, const Plan& plan);
 
 Cost cost_of(const Image& image, const Placement& placement);
-/// What it does to the file, in a few words.
-std::string description_of(const Image& image, const Placement& placement);
+/// Tells `plan`, which is possible, what it does to the file.
+void describe(const Image& image, const Placement& placement, TriedPlan& plan);
 
 Layout lay_out(const Task& task, const Placement& placement);
 

@@ -101,11 +101,4 @@ std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing, 
   return plans;
 }
 
-std::string name_of(const Plan& plan, const Image& image) {
-  std::string name = std::string(name_of(plan.section)).append("+").append(name_of(plan.table));
-  if (plan.section == SectionPlan::Gap) name += " after " + hex(image.segments()[plan.load].p_vaddr);
-  if (plan.drops_note) name += ", a PT_NOTE less";
-  return name;
-}
-
 }  // namespace sframe_gen::elf

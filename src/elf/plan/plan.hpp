@@ -50,7 +50,4 @@ Cost least_cost(const Plan& plan);
 /// All that may be tried, in the order of their least cost.
 std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing, HeaderMoves moves);
 
-/// "S2+T1, a PT_NOTE less"
-std::string name_of(const Plan& plan, const Image& image);
-
 }  // namespace sframe_gen::elf
