@@ -17,7 +17,7 @@ int main(int count, char** files) try {
   if (mapped == MAP_FAILED) return 2;
   const auto translated = sframe_gen::translate({static_cast<const std::byte*>(mapped), size}, files[1], 0);
   const auto section = sframe_gen::sframe::decode(translated.bytes, translated.address, {files[1], ".sframe"});
-  std::cout << files[1] << ": " << translated.bytes.size() << " bytes, " << section.fdes.size() << " descriptors, "
+  std::cout << files[1] << ": " << translated.bytes.size() << " bytes, " << section.fdes.size() << " FDEs, "
             << translated.coverage.rows << " rows\n";
 } catch (const sframe_gen::Failure& failure) {
   std::cerr << failure.what() << '\n';

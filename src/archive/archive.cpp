@@ -41,8 +41,9 @@ bool read_decimal(std::string_view text, std::uint64_t& value) {
 RawMember read_member_header(std::span<const std::byte> archive, std::uint64_t offset, const Origin& origin) {
   const std::uint64_t left = archive.size() - offset;
   if (left < sizeof(MemberHeader)) {
-    throw MalformedInput(origin, offset,
-                         "a member's header needs 0x3c bytes, but the file ends after " + hex(left) + " of them");
+    throw MalformedInput(
+        origin, offset,
+        "a member's header needs 60 bytes, but the file ends after " + std::to_string(left) + " of them");
   }
   const auto* const header = reinterpret_cast<const char*>(archive.data()) + offset;
   const auto field = [&](std::size_t begin, std::size_t size) { return std::string_view(header + begin, size); };
@@ -120,8 +121,8 @@ class ArchiveReader {
     const bool has_data = special || !thin_;
     if (has_data && raw.size > bytes_.size() - raw.data_offset()) {
       throw MalformedInput(origin_, raw.size_offset(),
-                           "a member of " + hex(raw.size) + " bytes does not fit in the file, which has " +
-                               hex(bytes_.size() - raw.data_offset()) + " more");
+                           "a member of " + count_of(raw.size, "byte") + " does not fit in the file, which has " +
+                               std::to_string(bytes_.size() - raw.data_offset()) + " more");
     }
     const std::uint64_t end = raw.data_offset() + (has_data ? raw.size : 0);
     // Some tools leave the padding of the last member out.
@@ -185,9 +186,9 @@ class ArchiveReader {
     const std::string_view table = long_names_.value_or("");
     const std::size_t end = table.find('\n', std::min<std::uint64_t>(offset, table.size()));
     if (end == std::string_view::npos) {
-      throw MalformedInput(
-          origin_, raw.name_offset(),
-          "the name at " + hex(offset) + " has no end inside the table of long names (size " + hex(table.size()) + ")");
+      throw MalformedInput(origin_, raw.name_offset(),
+                           "the name at " + hex(offset) + " has no end inside the table of long names (size " +
+                               std::to_string(table.size()) + ")");
     }
     member.name = table.substr(offset, end - offset);
     if (member.name.ends_with('/')) member.name.pop_back();

@@ -303,8 +303,8 @@ class SectionWalk {
       reader_.fail(offset, "record length " + hex(short_length) + " is reserved");
     const std::uint64_t length = wide ? reader_.u64("64-bit record length") : short_length;
     if (length > reader_.left()) {
-      reader_.fail(offset, "record of " + hex(length) + " bytes does not fit in the section (" + hex(reader_.left()) +
-                               " bytes left)");
+      reader_.fail(offset, "record of " + count_of(length, "byte") + " does not fit in the section (" +
+                               count_of(reader_.left(), "byte") + " left)");
     }
     const std::uint64_t body_offset = reader_.offset();
     ByteReader body(reader_.take(length, "record"), table_.endian, table_.origin, body_offset);

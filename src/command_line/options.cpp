@@ -191,7 +191,8 @@ std::string suggestion_for(std::string_view word, std::span<const std::string> n
     return word.size() > 2 && name.starts_with(word) ? std::min<std::size_t>(changes, 1) : changes;
   };
   const auto nearest = std::ranges::min_element(names, {}, near);
-  const std::size_t most = 1 + word.size() / 4;
+  const std::size_t letters = word.size() - std::min(word.size(), word.find_first_not_of('-'));
+  const std::size_t most = 1 + letters / 4;
   if (nearest == names.end() || near(*nearest) > most) return {};
   return " (did you mean '" + *nearest + "'?)";
 }

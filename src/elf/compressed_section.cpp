@@ -41,7 +41,7 @@ std::vector<std::byte> inflate_rest(ByteReader& reader, std::uint64_t size, std:
   const auto stream = reader.take(reader.left(), "compressed stream");
   if (size > always_allowed && size / largest_ratio > stream.size())
     reader.fail(size_at,
-                "decompressed size " + hex(size) + " is impossible for a stream of " + hex(stream.size()) + " bytes");
+                "decompressed size " + hex(size) + " is impossible for a stream of " + count_of(stream.size(), "byte"));
   std::vector<std::byte> contents(size);
   const std::uint64_t written = inflate(stream, contents);
   if (written == UINT64_MAX) reader.fail(stream_at, "compressed stream is damaged");

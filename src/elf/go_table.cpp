@@ -312,7 +312,7 @@ std::optional<GoTable::Depths> GoTable::depths_of(const Entry& entry) const {
     depth += static_cast<std::int32_t>((*change >> 1U) ^ (0U - (*change & 1U)));
     if (!advance || *advance == 0 || *advance > (size - depths.end) / quantum_) return std::nullopt;
     if (depth < 0 || depth > deepest) return std::nullopt;
-    // A function begins with what its call left.
+    // At a function's first instruction, the frame has the size 0.
     if (depths.steps.empty() && depth != 0) return std::nullopt;
     if (depths.steps.empty() || depths.steps.back().bytes != depth) depths.steps.push_back({depths.end, depth});
     depths.end += *advance * quantum_;

@@ -135,8 +135,9 @@ void assign_addresses(std::vector<Section>& sections, const std::string& name) {
       if ((section.header.sh_flags & SHF_ALLOC) == 0) section.header.sh_addr = 0;
       if ((section.header.sh_flags & SHF_ALLOC) == 0 || rank_of(section) != rank) continue;
       if (next > largest_number || section.header.sh_size > largest_number - next) {
-        throw MalformedInput({name, "section header table"}, section.index * sizeof(Elf64_Shdr),
-                             "section of " + hex(section.header.sh_size) + " bytes does not fit in the address space");
+        throw MalformedInput(
+            {name, "section header table"}, section.index * sizeof(Elf64_Shdr),
+            "section of " + count_of(section.header.sh_size, "byte") + " does not fit in the address space");
       }
       section.header.sh_addr = next;
       next = align_up(next + section.header.sh_size + gap, gap);
@@ -191,9 +192,9 @@ void Image::read_header() {
   if (bytes.size() < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
     throw Refused(name_, why_not_elf(bytes));
   if (bytes.size() < sizeof(Elf64_Ehdr)) {
-    throw MalformedInput(
-        origin, 0,
-        "the header needs " + hex(sizeof(Elf64_Ehdr)) + " bytes, but the file has only " + hex(bytes.size()));
+    throw MalformedInput(origin, 0,
+                         "the header needs " + count_of(sizeof(Elf64_Ehdr), "byte") + ", but the file has only " +
+                             std::to_string(bytes.size()));
   }
   const auto identity = [&](std::size_t index) { return std::to_integer<unsigned>(bytes[index]); };
   if (identity(EI_DATA) != ELFDATA2LSB && identity(EI_DATA) != ELFDATA2MSB) {
@@ -282,7 +283,7 @@ void Image::read_sections() {
     if (end == looked_at.end()) {
       throw MalformedInput(origin, section.index * sizeof(Elf64_Shdr),
                            "section name at " + hex(section.header.sh_name) +
-                               " has no end inside the name table (size " + hex(names.size()) + ")");
+                               " has no end inside the name table (size " + std::to_string(names.size()) + ")");
     }
     section.name.assign(reinterpret_cast<const char*>(rest.data()), size);
   }
@@ -291,9 +292,9 @@ void Image::read_sections() {
 std::span<const std::byte> Image::slice(std::uint64_t file_offset, std::uint64_t size, const char* what) const {
   const auto bytes = bytes_;
   if (file_offset > bytes.size() || size > bytes.size() - file_offset) {
-    throw MalformedInput(
-        {name_, "file"}, file_offset,
-        std::string(what) + " of " + hex(size) + " bytes does not fit in the file (size " + hex(bytes.size()) + ")");
+    throw MalformedInput({name_, "file"}, file_offset,
+                         std::string(what) + " of " + count_of(size, "byte") + " does not fit in the file (size " +
+                             std::to_string(bytes.size()) + ")");
   }
   return bytes.subspan(file_offset, size);
 }

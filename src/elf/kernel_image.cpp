@@ -48,10 +48,11 @@ void check_only_signature_appended(const Image& image) {
   const auto length = signature_length(bytes.last(tail).first(record_size));
   if (!length) fail("without a signature that the kernel would take");
   if (*length == 0 || *length > appended - tail)
-    fail("with a signature of " + hex(*length) + " bytes where " + hex(appended - tail) + " stand");
+    fail("with a signature of " + count_of(*length, "byte") + " where " + std::to_string(appended - tail) + " are");
   const auto between = bytes.subspan(end, appended - tail - *length);
   if (std::ranges::any_of(between, [](std::byte b) { return b != std::byte{0}; }))
-    fail("with " + hex(between.size()) + " bytes of something else in front of the signature, which would be lost");
+    fail("with " + count_of(between.size(), "byte") +
+         " of something else in front of the signature, which would be lost");
 }
 
 namespace {

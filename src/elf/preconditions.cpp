@@ -30,7 +30,9 @@ void check_code_has_bytes(const Image& image) {
     if (section.header.sh_type != SHT_NOBITS) return;
     if (without == nullptr) without = &section;
   }
-  if (without != nullptr) throw Refused(image.name(), "separate debug file: " + describe(*without) + " has no bytes");
+  if (without != nullptr)
+    throw Refused(image.name(), "separate debug file: " + describe(*without) +
+                                    " has no bytes (convert the program instead; --cfi-from can read this file)");
 }
 
 /// UPX writes its l_info header, with this marker, right after the program header table.
@@ -266,7 +268,8 @@ void check_nothing_appended(const Image& image) {
   const bool is_padding =
       rest.size() <= most_undescribed && std::ranges::all_of(rest, [](std::byte b) { return b == std::byte{0}; });
   if (is_padding) return;
-  throw Refused(image.name(), hex(rest.size()) + " bytes appended at " + hex(end) + " that no header describes");
+  throw Refused(image.name(), count_of(rest.size(), "byte") + " appended at " + hex(end) +
+                                  " that no header describes (convert before data is appended)");
 }
 
 namespace {
@@ -289,7 +292,7 @@ void check_no_gap_before_section_headers(const Image& image) {
   }
   const std::uint64_t rest = image.file_bytes().size() - std::min<std::uint64_t>(image.file_bytes().size(), end);
   if (rest > moved && rest - moved > most_undescribed)
-    throw Refused(image.name(), hex(rest - moved) + " bytes after " + hex(end) + " that no header describes");
+    throw Refused(image.name(), count_of(rest - moved, "byte") + " after " + hex(end) + " that no header describes");
 }
 
 bool is_loader_name(std::string_view name) {

@@ -55,7 +55,7 @@ std::vector<std::uint64_t> function_starts(const Image& image) {
     for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= records.size(); at += sizeof(Elf64_Sym)) {
       const Elf64_Sym symbol = load_symbol(records.subspan(at), image.endian());
       const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-      // Assembly often gives none; what others cannot call may be a label.
+      // Functions of assembly often have no type. Of local symbols without a type, many are labels only.
       const bool untyped = type == STT_NOTYPE && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL;
       if (symbol.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC && !untyped)) continue;
       starts.push_back(symbol.st_value + section_address_of(image, symbol));

@@ -78,7 +78,7 @@ void check_symbol_names(const elf::Image& object) {
       if (name != 0 && name >= size)
         throw MalformedInput(
             {object.name(), section.name}, i * sizeof(Elf64_Sym),
-            "the symbol's name at " + hex(name) + " is not in its table, which has " + hex(size) + " bytes");
+            "the symbol's name at " + hex(name) + " is not in its table, which has " + count_of(size, "byte"));
     }
   }
 }

@@ -205,7 +205,7 @@ class Relocator {
       if (field_offset > result_.bytes.size() || result_.bytes.size() - field_offset < type->size) {
         throw MalformedInput({object_.name(), relocations.name}, relocation.record_offset,
                              "the relocation is for " + section_.name + "+" + hex(field_offset) + ", which has only " +
-                                 hex(result_.bytes.size()) + " bytes");
+                                 count_of(result_.bytes.size(), "byte"));
       }
       if (apply(*type, {field_offset, 0, symbols.index(), relocation.symbol, relocation.addend}, symbols)) return;
       throw MalformedInput({object_.name(), relocations.name}, relocation.record_offset,

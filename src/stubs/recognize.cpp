@@ -15,7 +15,6 @@
 #include "stubs/forms.hpp"
 #include "stubs/pattern.hpp"
 #include "support/endian.hpp"
-#include "support/range.hpp"
 
 namespace sframe_gen::stubs {
 
@@ -169,7 +168,8 @@ class Code {
       knows_all &= entries[i] != nullptr || is_zero(begin + i * form.entry_size(), form.entry_size());
     bool may_fall_in = form.header != nullptr && !fits(*form.header, 0, around);
     if (form.header != nullptr && !may_fall_in && knows_all) found.add_header(*form.header, address_);
-    const std::vector<std::uint64_t> targets = targets_of_unknown(form, begin, entries, may_fall_in);
+    const std::vector<std::uint64_t> targets =
+        knows_all ? std::vector<std::uint64_t>() : targets_of_unknown(form, begin, entries);
     std::uint64_t at = begin;
     for (const Pattern* const entry : entries) {
       if (entry != nullptr && !may_fall_in && !any_within(targets, address_ + at, entry->size()))
@@ -191,25 +191,21 @@ class Code {
     return first != ascending.end() && *first - begin < size;
   }
 
-  /// Where in this code that of it which is not known may jump to, wherever in it an instruction begins. Ascending.
+  /// Returns where the unknown parts of this code may jump to, at whichever of their bytes an instruction begins.
+  /// Ascending.
   std::vector<std::uint64_t> targets_of_unknown(const Form& form, std::uint64_t at,
-                                                const std::vector<const Pattern*>& entries,
-                                                bool is_header_unknown) const {
+                                                const std::vector<const Pattern*>& entries) const {
     std::vector<std::uint64_t> targets;
-    if (is_header_unknown) add_targets(0, at, targets);
     for (const Pattern* const entry : entries) {
-      if (entry == nullptr) add_targets(at, at + form.entry_size(), targets);
+      const std::uint64_t end = std::min<std::uint64_t>(at + form.entry_size(), bytes_.size());
+      for (std::uint64_t i = at; entry == nullptr && i < end; ++i)
+        if (const auto target = jump_target(bytes_.subspan(i), address_ + i, abi_);
+            target && *target - address_ < bytes_.size())
+          targets.push_back(*target);
       at += form.entry_size();
     }
     std::ranges::sort(targets);
     return targets;
-  }
-
-  void add_targets(std::uint64_t begin, std::uint64_t end, std::vector<std::uint64_t>& targets) const {
-    for (std::uint64_t at = begin; at < std::min<std::uint64_t>(end, bytes_.size()); ++at)
-      if (const auto target = jump_target(bytes_.subspan(at), address_ + at, abi_);
-          target && *target - address_ < bytes_.size())
-        targets.push_back(*target);
   }
 
   /// A header with the entries after it, in the form that knows most of them.
@@ -341,7 +337,7 @@ std::optional<Run> read_start(const elf::Image& image, const Surroundings& aroun
   return {};
 }
 
-/// Joins ranges that overlap. They are ascending by their begin.
+/// `ranges` are ascending by their begin.
 void join_overlapping(std::vector<Range>& ranges) {
   std::vector<Range> joined;
   for (const Range& range : ranges) {
@@ -352,23 +348,6 @@ void join_overlapping(std::vector<Range>& ranges) {
     }
   }
   ranges = std::move(joined);
-}
-
-/// Where sections of code overlap, as those of a damaged file may: nothing tells which instructions run there.
-RangeSet ambiguous_code(const elf::Image& image) {
-  std::vector<Range> sections, ambiguous;
-  for (const elf::Section& section : image.sections()) {
-    const Elf64_Shdr& header = section.header;
-    if ((header.sh_flags & SHF_EXECINSTR) != 0 && image.is_code(header.sh_addr, header.sh_size))
-      sections.push_back({header.sh_addr, header.sh_addr + header.sh_size});
-  }
-  std::ranges::sort(sections, {}, &Range::begin);
-  Range before;
-  for (const Range& section : sections) {
-    if (section.begin < before.end) ambiguous.insert(ambiguous.end(), {before, section});
-    if (section.end > before.end) before = section;
-  }
-  return RangeSet(std::move(ambiguous));
 }
 
 }  // namespace
@@ -395,9 +374,10 @@ Found find_stubs(const elf::Image& image) {
   }
   std::ranges::sort(found.runs, {}, &Run::start);
   std::ranges::sort(found.sections, {}, &Range::begin);
+  // Sections of a damaged file may overlap.
   join_overlapping(found.sections);
-  const RangeSet ambiguous = ambiguous_code(image);
-  std::erase_if(found.runs, [&](const Run& run) { return ambiguous.overlaps({run.start, run.end()}); });
+  std::uint64_t end = 0;
+  std::erase_if(found.runs, [&](const Run& run) { return run.start < std::exchange(end, std::max(end, run.end())); });
   return found;
 }
 

@@ -76,11 +76,11 @@ void read_source(const Given& given, Options& options) {
 
 void read_rows(const Given& given, Options& options) {
   const bool yes = given.has("translate"), no = given.has("no-translate");
-  if (yes && no) throw UsageError("--translate and --no-translate together (choose one)");
+  if (yes && no) throw UsageError("--translate cannot be combined with --no-translate");
   options.translation.allowed = !no;
   if (!given.has("cache")) return;
   options.translation.cache = *given.value_of("cache");
-  if (!options.translation.allowed) throw UsageError("--cache keeps nothing with --no-translate (choose one)");
+  if (!options.translation.allowed) throw UsageError("--cache cannot be combined with --no-translate");
 }
 
 void read_output(const Given& given, Options& options) {

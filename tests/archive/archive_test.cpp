@@ -135,14 +135,14 @@ TEST(Archive, TheLastPaddingMayBeMissing) {
 TEST(MalformedArchive, Headers) {
   const std::string good = regular + member("a.o/", "data");
   EXPECT_EQ(failure_of(regular + "\n"),
-            "x.a: archive+0x8: a member's header needs 0x3c bytes, but the file ends after 0x1 of them");
+            "x.a: archive+0x8: a member's header needs 60 bytes, but the file ends after 1 of them");
   EXPECT_EQ(failure_of(good.substr(0, 67)),
-            "x.a: archive+0x8: a member's header needs 0x3c bytes, but the file ends after 0x3b of them");
+            "x.a: archive+0x8: a member's header needs 60 bytes, but the file ends after 59 of them");
   EXPECT_EQ(failure_of(good + good), "x.a: archive+0x82: a member's header has no end mark");
   EXPECT_EQ(failure_of(good.substr(0, 71)),
-            "x.a: archive+0x38: a member of 0x4 bytes does not fit in the file, which has 0x3 more");
+            "x.a: archive+0x38: a member of 4 bytes does not fit in the file, which has 3 more");
   EXPECT_EQ(failure_of(regular + header("a/", "9999999999")),
-            "x.a: archive+0x38: a member of 0x2540be3ff bytes does not fit in the file, which has 0x0 more");
+            "x.a: archive+0x38: a member of 9999999999 bytes does not fit in the file, which has 0 more");
   for (const char* size : {"", "-1", "0x4", "4 4", " 4", "+4", "4."})
     EXPECT_EQ(failure_of(regular + header("a/", size) + "data"),
               "x.a: archive+0x38: a member's size is no decimal number")
@@ -152,11 +152,11 @@ TEST(MalformedArchive, Headers) {
 TEST(MalformedArchive, LongNames) {
   const std::string table = member("//", "a_long_name.o/\nno end here");
   EXPECT_EQ(failure_of(regular + table + member("/15", "")),
-            "x.a: archive+0x5e: the name at 0xf has no end inside the table of long names (size 0x1a)");
+            "x.a: archive+0x5e: the name at 0xf has no end inside the table of long names (size 26)");
   EXPECT_EQ(failure_of(regular + table + member("/9999999999999", "")),
-            "x.a: archive+0x5e: the name at 0x9184e729fff has no end inside the table of long names (size 0x1a)");
+            "x.a: archive+0x5e: the name at 0x9184e729fff has no end inside the table of long names (size 26)");
   EXPECT_EQ(failure_of(regular + member("/0", "")),
-            "x.a: archive+0x8: the name at 0x0 has no end inside the table of long names (size 0x0)");
+            "x.a: archive+0x8: the name at 0x0 has no end inside the table of long names (size 0)");
   EXPECT_EQ(failure_of(regular + table + table), "x.a: archive+0x5e: a second table of long names");
   EXPECT_EQ(failure_of(regular + table + member("/0:78", "")),
             "x.a: archive+0x5e: a member of another archive, but this is no thin archive");

@@ -43,11 +43,11 @@ INSTANTIATE_TEST_SUITE_P(
     EhFrame, PokedSection,
     testing::Values(
         Poke{"LengthBeyondTheSection", 0, 0x2d,
-             "file: .eh_frame+0x0: record of 0x2d bytes does not fit in the section (0x2c bytes left)"},
+             "file: .eh_frame+0x0: record of 45 bytes does not fit in the section (44 bytes left)"},
         Poke{"ReservedLength", 3, 0xff,
-             "file: .eh_frame+0x0: record of 0xff000014 bytes does not fit in the section (0x2c bytes left)"},
+             "file: .eh_frame+0x0: record of 4278190100 bytes does not fit in the section (44 bytes left)"},
         Poke{"FdeTooShortForTheNextRecord", 0x18, 0x08,
-             "file: .eh_frame+0x24: record of 0x10 bytes does not fit in the section (0x8 bytes left)"},
+             "file: .eh_frame+0x24: record of 16 bytes does not fit in the section (8 bytes left)"},
         Poke{"Version", 8, 2, "left out: .eh_frame+0x8: CIE version is 2, not 1, 3 or 4"},
         Poke{"AddressSize", 8, 4, "left out: .eh_frame+0xc: address size is 1, not 8"},
         Poke{"Augmentation", 9, 'X', "left out: .eh_frame+0x9: CIE augmentation is unknown"},
@@ -231,7 +231,7 @@ TEST(FrameIndex, KeepsTheOrderOfTheSection) {
   const std::vector<std::byte> fde(bytes.begin() + 0x18, bytes.begin() + 0x2c);
   bytes.insert(bytes.begin() + 0x2c, fde.begin(), fde.end());
   bytes[0x2c + 4] = std::byte{0x30};
-  bytes[0x2c + 8] = std::byte{0xa0};  // 0x14 bytes further, and 0x54 back
+  bytes[0x2c + 8] = std::byte{0xa0};  // 20 bytes further, and 0x54 back
   const cfi::FrameTable table =
       cfi::index_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
   ASSERT_EQ(table.fdes.size(), 2U);

@@ -129,7 +129,7 @@ TEST_F(PagesBelow, NeverBeginBelowTheLowestAddress) {
   EXPECT_EQ(name_of(inject_into(at("0x11000")).section_plan), "S2");
   EXPECT_EQ(run((folder_ / "output").string()).status, 0);
   const std::string failure = failure_of([&] { inject_into(at("0x10000")); });
-  EXPECT_NE(failure.find("nor can pages be put below it, as there are no 0x1000 bytes of addresses between 0x10000"),
+  EXPECT_NE(failure.find("nor can pages be put below it, as there are no 4096 bytes of addresses between 0x10000"),
             std::string::npos)
       << failure;
 }
@@ -138,7 +138,7 @@ TEST_F(PagesBelow, AreNotPutBelowSharedObjects) {
   std::vector<TriedPlan> tried;
   plan_layout(Image::open(small_library()), section_size, sframe_section, HeaderMoves::Never, &tried);
   EXPECT_FALSE(tried.empty());
-  for (const TriedPlan& plan : tried) EXPECT_EQ(plan.plan.find("T3"), std::string::npos) << plan.plan;
+  for (const TriedPlan& plan : tried) EXPECT_NE(name_of(plan.table_plan), "T3");
 }
 
 TEST_F(PagesBelow, ASecondRunChangesNothingAndALargerSectionStillFits) {

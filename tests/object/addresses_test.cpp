@@ -67,7 +67,7 @@ TEST(ObjectAddresses, DebugFileAgrees) {
 TEST(ObjectAddresses, SizesBeyondTheAddressSpaceAreMalformed) {
   std::vector<Section> sections{section(1, code, 100), section(2, SHF_ALLOC, UINT64_MAX - 100)};
   EXPECT_EQ(failure_of([&] { elf::assign_addresses(sections, "a.o"); }),
-            "a.o: section header table+0x80: section of 0xffffffffffffff9b bytes does not fit in the address space");
+            "a.o: section header table+0x80: section of 18446744073709551515 bytes does not fit in the address space");
   const std::uint64_t all = elf::largest_number - 0x10000;
   std::vector<Section> full{section(1, code, all), section(2, SHF_ALLOC, 100)};
   EXPECT_NE(failure_of([&] { elf::assign_addresses(full, "a.o"); }), "");

@@ -66,7 +66,7 @@ TEST(ObjectPreconditions, RefuseNamesOutsideTheirTable) {
   const std::uint64_t size = open(good).find_section(".strtab")->header.sh_size;
   Bytes bytes = good;
   set_header<Elf64_Xword>(bytes, ".strtab", &Elf64_Shdr::sh_size, 1);
-  EXPECT_EQ(refusal_of(bytes), "a.o: .symtab+0x48: the symbol's name at 0x1 is not in its table, which has 0x1 bytes");
+  EXPECT_EQ(refusal_of(bytes), "a.o: .symtab+0x48: the symbol's name at 0x1 is not in its table, which has 1 byte");
   set_header<Elf64_Xword>(bytes, ".strtab", &Elf64_Shdr::sh_size, size);
   EXPECT_EQ(refusal_of(bytes), "");
 }

@@ -179,9 +179,9 @@ TEST(RelocatedSection, DamageIsNamed) {
   };
   EXPECT_EQ(failure_after([](Bytes&) {}), "");
   EXPECT_EQ(failure_after([](Bytes& bytes) { set_u64(bytes, ".rela.eh_frame", 0, 0x5000); }),
-            "a.o: .rela.eh_frame+0x0: the relocation is for .eh_frame+0x5000, which has only 0x48 bytes");
+            "a.o: .rela.eh_frame+0x0: the relocation is for .eh_frame+0x5000, which has only 72 bytes");
   EXPECT_EQ(failure_after([](Bytes& bytes) { set_u64(bytes, ".rela.eh_frame", 0, UINT64_MAX - 1); }),
-            "a.o: .rela.eh_frame+0x0: the relocation is for .eh_frame+0xfffffffffffffffe, which has only 0x48 bytes");
+            "a.o: .rela.eh_frame+0x0: the relocation is for .eh_frame+0xfffffffffffffffe, which has only 72 bytes");
   EXPECT_EQ(failure_after([](Bytes& bytes) {
               set_u64(bytes, ".rela.eh_frame", record + info_at, ELF64_R_INFO(0xffffUL, R_X86_64_PC32));
             }),

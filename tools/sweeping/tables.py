@@ -39,7 +39,7 @@ class Totals:
         counts["rows"] += report["section"]["rows"]
         counts[".sframe bytes"] += report["section"]["size"]
         for key in ("default", "flexible", "repeating"):
-            counts[key + " descriptors"] += report["section"][key + "_descriptors"]
+            counts[key + " FDEs"] += report["section"][key + "_descriptors"]
         for key, value in report["dropped_fdes"].items():
             if key != "first_unreadable":  # which names some
                 counts["dropped FDEs: " + key.replace("_", " ")] += value

@@ -187,8 +187,11 @@ namespace {
 /// Returns the section of the record, if it is where it was written: after all others, at the end of the file.
 const Section* find_record(const Image& converted, const NewSection& added) {
   const Section* const section = converted.find_section(added.undo_name);
-  if (section == nullptr || converted.find_section(added.name) == nullptr)
-    throw Refused(converted.name(), "no " + std::string(added.name) + " section that sframe-gen made");
+  if (converted.find_section(added.name) == nullptr)
+    throw Refused(converted.name(), "no " + std::string(added.name) + " section to remove");
+  if (section == nullptr)
+    throw Refused(converted.name(), "no undo record (--no-undo left it out, a tool such as strip dropped it, or " +
+                                        std::string(added.name) + " is not from sframe-gen)");
   const Range table = converted.section_table();
   const Range bytes = file_range(section->header);
   const bool is_last = section == &converted.sections().back() && section->header.sh_type == SHT_PROGBITS &&

@@ -180,8 +180,9 @@ RecordingFile::RecordingFile(const std::filesystem::path& path, sframe::Abi here
 std::span<const std::byte> RecordingFile::slice(Part part, const char* what) const {
   const auto bytes = file_.bytes();
   if (part.offset > bytes.size() || part.size > bytes.size() - part.offset) {
-    throw MalformedInput(header_origin_, part.offset,
-                         std::string(what) + " of " + hex(part.size) + " bytes reaches past the end of the file");
+    throw MalformedInput(
+        header_origin_, part.offset,
+        std::string(what) + " of " + count_of(part.size, "byte") + " reaches past the end of the file");
   }
   return bytes.subspan(part.offset, part.size);
 }

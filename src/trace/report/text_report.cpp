@@ -52,7 +52,7 @@ std::optional<Cut> cut_of(const Stack& stack) {
   Cut cut{name, unwind::text_of(stack.stop), hex(pc - bias)};
   switch (stack.stop) {
     case unwind::Stop::Stepped:
-      cut.reason = "as many frames as were asked for";
+      cut.reason = "limit of frames reached (--frames)";
       break;
     case unwind::Stop::NoSection:
       cut.reason = opened.file ? opened.file->why_no_rows() : opened.why_not;

@@ -244,7 +244,7 @@ bool DwarfWalker::Walk::add_frame(std::uint64_t pc, std::size_t most_frames) {
   added.location = space.location_of(added.instruction());
   stack.memory_ends = false;
   if (stack.frames.size() == most_frames) {
-    stack.cut = "as many frames as were asked for";
+    stack.cut = "limit of frames reached (--frames)";
   } else if (address != pc) {
     stack.cut = "a signed return address, which elfutils does not read";
   }
