@@ -18,8 +18,8 @@
 
 SFRAME_GEN_BEGIN_CXX
 
-/// Gives files their section. All functions throw Failure (error.hpp), and leave every file as it was then. Several
-/// threads may call them, for files of their own.
+/// Gives files their section. If a function fails, it throws Failure (error.hpp) and leaves every file as it was.
+/// Several threads may call them, for different files.
 namespace sframe_gen {
 
 /// What is read, and what is written.
@@ -29,14 +29,14 @@ struct ConvertOptions {
   /// Take the rows of the section that a linked file has, instead of its call frame information.
   bool from_section = false;
   bool ignore_build_id = false;  ///< take `debug_file` even if its build-id differs or is missing
-  bool drop_signature = false;   ///< take a kernel module's signature away, which would be wrong
+  bool drop_signature = false;   ///< remove a kernel module's signature, which would be wrong
   /// Where a linked file has no room for more program headers, move them to its end. Tools that rewrite such a file
   /// (strip, objcopy, dwz, patchelf) break it, and Linux before 6.12 does not find its build-id.
   bool move_headers = false;
-  bool keep_way_back = true;  ///< in linked files, for remove_section(): some 350 bytes
-  bool stubs = true;          ///< in linked files, rows from instructions where they say all
-  bool dry_run = false;       ///< do everything but replace files
-  bool count_code = false;    ///< fill Coverage::code: which code no CFI describes
+  bool keep_undo_record = true;  ///< in linked files, store an undo record for remove_section(): some 350 bytes
+  bool stubs = true;             ///< in linked files, make rows of PLT stubs from their instructions
+  bool dry_run = false;          ///< do everything but replace files
+  bool count_code = false;       ///< fill Coverage::code: which code no CFI describes
 };
 
 /// Where the new section goes.
@@ -86,13 +86,13 @@ std::string name_of(const TriedPlan& plan);
 /// Returns what the plan does to the file, or why it does not work, in a clause for people.
 std::string outcome_of(const TriedPlan& plan);
 
-/// Who is told of the work as it goes. Each may be empty.
+/// Functions that are called as the work goes on. Each may be empty.
 struct Observer {
-  std::function<void(const std::string&)> warn;  ///< of what does not stop the work: "FILE: WHAT"
-  /// Work done, and all of it: in members of an archive, or in functions where `verify_file` checks them.
+  std::function<void(const std::string&)> warn;  ///< about what does not stop the work: "FILE: WHAT"
+  /// Gets the work done, and all of it: members of an archive, or functions that `verify_file` checks.
   std::function<void(std::uint64_t, std::uint64_t)> progress;
-  /// Each plan for a linked file, the cheapest first, also before Refused is thrown. Plans that would cost more than
-  /// the one taken are worked out only if this is set.
+  /// Gets each plan for a linked file, the cheapest first, also before Refused is thrown. Plans that would cost more
+  /// than the one taken are worked out only if this is set.
   std::function<void(const TriedPlan&)> plan;
 };
 
@@ -182,13 +182,13 @@ struct Emitted {
 Emitted emit_section(const std::filesystem::path& input, EmitForm form, const ConvertOptions& options = {},
                      std::optional<std::uint64_t> address = {}, const Observer& observer = {});
 
-/// A section that was taken out again.
+/// What remove_section() has done.
 struct Removed {
   std::string section;
   std::uint64_t converted_size = 0, original_size = 0;  ///< bytes of the file
 };
 
-/// Gives back, byte for byte, the file that was converted, or throws Refused.
+/// Restores the file that was converted, byte for byte, or throws Refused.
 Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output, bool dry_run = false);
 
 }  // namespace sframe_gen

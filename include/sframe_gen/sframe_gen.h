@@ -99,7 +99,7 @@ typedef struct sframe_gen_result {
 int sframe_gen_convert(const char *input, const char *output, const sframe_gen_options *options,
                        sframe_gen_result *result);
 
-/* Gives back the file that was converted, byte for byte. Of `flags`, only SFRAME_GEN_DRY_RUN counts. */
+/* Restores the file that was converted, byte for byte. Of `flags`, only SFRAME_GEN_DRY_RUN counts. */
 int sframe_gen_remove(const char *input, const char *output, uint32_t flags);
 
 typedef struct sframe_gen_verification {
@@ -120,7 +120,7 @@ int sframe_gen_verify(const char *file, const sframe_gen_options *options, sfram
 /* Sections in memory. */
 
 /* Translates the CFI of a linked file to a section that will be at `address`. `elf`: the file's bytes, not its loaded
-   segments. `name` is for messages. Give `*section` back by sframe_gen_free(). Of `options`, only the format and the debug
+   segments. `name` is for messages. Release `*section` by sframe_gen_free(). Of `options`, only the format and the debug
    file count. */
 int sframe_gen_translate(const void *elf, size_t size, const char *name, uint64_t address,
                          const sframe_gen_options *options, void **section, size_t *section_size,
@@ -197,7 +197,7 @@ int sframe_gen_section_add_function(sframe_gen_section *section, const sframe_ge
    register + 0. Rows ascend by `pc_offset`, in bytes from the start of the function or of the repeated block. */
 int sframe_gen_section_add_row(sframe_gen_section *section, int kind, const sframe_row *row, uint32_t pc_offset);
 
-/* Encodes a section, whether it was decoded or made: each PC keeps its row. Give `*bytes` back by sframe_gen_free(). The format
+/* Encodes a section, whether it was decoded or made: each PC keeps its row. Release `*bytes` by sframe_gen_free(). The format
    is that of `options`, of which only `reader`, `sframe_version` and `compact_rows` count; without the first two, it is the
    section's own. A row that the format cannot represent is SFRAME_GEN_REFUSED, and so are functions that overlap. */
 int sframe_gen_encode(const sframe_gen_section *section, const sframe_gen_options *options, void **bytes, size_t *size);

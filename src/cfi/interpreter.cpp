@@ -219,7 +219,7 @@ std::optional<UnknownReason> CfiInterpreter::why_hidden(const Cie& cie) const {
 }
 
 /// DW_CFA_restore goes back to what the CIE says, which says nothing inside the CIE: libgcc takes it for "same value"
-/// and others for other things. Of a column that no row speaks of, it costs nothing. Seen in libnvrtc of CUDA 13.
+/// and others for other things. For a column that rows do not use, this costs nothing. Seen in libnvrtc of CUDA 13.
 bool CfiInterpreter::restores_our_column(const Instruction& instruction) const {
   if (instruction.opcode != CfaOpcode::Restore && instruction.opcode != CfaOpcode::RestoreExtended) return false;
   return follows(tracked_, instruction.target);

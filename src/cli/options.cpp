@@ -207,7 +207,7 @@ void take(const Given& given, Options& options) {
   options.linked_only = given.has("linked-only");
   options.excluded = excluded_of(given);
   if (const auto jobs = given.value_of("jobs")) options.jobs = job_count_of(*jobs);
-  options.convert.keep_way_back = !given.has("no-undo");
+  options.convert.keep_undo_record = !given.has("no-undo");
   options.convert.stubs = !given.has("no-stubs");
   options.quiet = given.has("quiet");
   options.verbose = given.has("verbose");

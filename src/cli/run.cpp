@@ -44,7 +44,7 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  /// Of each item, in their order.
+  /// Waits for one item; call it for each, in their order.
   void wait_for(std::size_t item, const std::function<void()>& tick) {
     while (!tasks_[item].wait_for(tick_time)) tick();
     tasks_[item].get();

@@ -190,7 +190,7 @@ Given given(const sframe_gen_options* options) {
   made.options.ignore_build_id = has(SFRAME_GEN_IGNORE_BUILD_ID);
   made.options.drop_signature = has(SFRAME_GEN_DROP_SIGNATURE);
   made.options.move_headers = has(SFRAME_GEN_MOVE_HEADERS);
-  made.options.keep_way_back = !has(SFRAME_GEN_NO_UNDO);
+  made.options.keep_undo_record = !has(SFRAME_GEN_NO_UNDO);
   made.options.stubs = !has(SFRAME_GEN_NO_STUBS);
   made.options.dry_run = has(SFRAME_GEN_DRY_RUN);
   made.report = options->report;

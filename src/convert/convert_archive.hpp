@@ -42,10 +42,10 @@ MappedFile open_thin_member(const archive::Archive& archive, const archive::Memb
 void replace_thin_member(const archive::Archive& archive, const archive::Member& member, const FileIdentity& read_as,
                          std::span<const std::byte> bytes);
 
-/// Converts what members of an archive can be converted, and leaves the others alone: text, bitcode, objects without
-/// call frame information. Of a regular archive `output` is replaced atomically; of a thin one the files that it names,
-/// one after the other and last its own. Throws Failure: a damaged member, which it names, fails the archive, and
-/// nothing is written.
+/// Converts those members of an archive that can be converted, and leaves the others alone: text, bitcode, objects
+/// without call frame information. A regular archive is replaced atomically. For a thin archive, the files that it
+/// names are replaced one after the other, and its own file last. Throws Failure: a damaged member, which it names,
+/// fails the archive, and nothing is written.
 Archive convert_archive(const std::filesystem::path& input, const std::filesystem::path& output,
                         const ConvertOptions& options, const Observer& observer);
 

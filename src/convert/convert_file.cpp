@@ -198,7 +198,7 @@ Linked outcome_of(Coverage coverage, const elf::Layout& layout) {
 Linked convert_linked(const elf::Image& opened, const std::filesystem::path& output, const ConvertOptions& options,
                       const Observer& observer) {
   elf::NewSection added = section_for(options.format);
-  added.keeps_way_back = options.keep_way_back;
+  added.keeps_undo_record = options.keep_undo_record;
   // A converted file is undone first, so that a second run, or one of another version, adds nothing to the
   // first, and both can be undone alike.
   const auto original = elf::find_original(opened, added, output.parent_path());
@@ -209,7 +209,7 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
   const auto debug = open_debug_file(image, options);
   const emit::Dialect dialect = dialect_for(image, options.format);
   std::optional<elf::Rewrite> rewrite;
-  if (!options.dry_run) rewrite.emplace(image, opened, output, options.keep_way_back);
+  if (!options.dry_run) rewrite.emplace(image, opened, output, options.keep_undo_record);
   EncodedFunctions encoded = existing ? existing->encode(dialect)
                                       : encode_functions_of(image, debug ? *debug : image, stubs_for(image, options),
                                                             dialect, options.count_code);

@@ -14,8 +14,8 @@ namespace sframe_gen::convert {
 /// The symbol that stands for the section's address in the assembly file of a linked file.
 inline constexpr const char* section_address_symbol = "sframe_section_address";
 
-/// Of a linked file: "0x401000 - (sframe_section_address + 28)". `section`, decoded at its address, is what the
-/// assembly says.
+/// Returns the functions of a linked file as assembly names them: "0x401000 - (sframe_section_address + 28)". `section`
+/// is decoded at its address.
 std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image, const sframe::Section& section);
 
 /// Of an object: ".text+16 - .", by section names, which the assembly source of the object can name as well. Functions

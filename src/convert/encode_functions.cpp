@@ -228,8 +228,8 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::F
 
 namespace {
 
-/// Of a function at whose end is a call, and no padding: the next function's row, if it has one, would be taken for
-/// that of the return address by readers that look it up as it is.
+/// Counts functions that end in a call without padding after it, if the next function has a row there. Readers that
+/// look up the return address itself would use that row.
 std::uint64_t calls_at_next_function(const emit::SectionEncoder& encoder, const CodeGaps& gaps) {
   const auto entries = encoder.descriptors();
   std::uint64_t calls = 0;

@@ -14,8 +14,8 @@ struct NewSection {
   std::uint32_t type;       ///< sh_type
   std::uint64_t alignment;  ///< bytes, of its address
   std::optional<std::uint32_t> segment_type;
-  std::string_view undo_name;  ///< of the section that holds what gives back the original (undo_record.hpp)
-  bool keeps_way_back = true;  ///< whether there is to be one
+  std::string_view undo_name;     ///< of the section that holds the undo record (undo_record.hpp)
+  bool keeps_undo_record = true;  ///< whether there is to be one
 };
 
 /// SFrame V3, section 2.

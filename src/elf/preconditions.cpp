@@ -21,7 +21,8 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Of a separate debug file no code has; a program may set some memory aside for code that it makes as it runs.
+/// Refuses separate debug files, none of whose code has bytes. A program may have some such memory, for code that it
+/// makes as it runs.
 void check_code_has_bytes(const Image& image) {
   const Section* without = nullptr;
   for (const Section& section : image.sections()) {

@@ -61,7 +61,7 @@ struct Pattern {
   constexpr std::uint64_t size() const { return value.size(); }
 };
 
-/// What is around a stub: whatever its addresses are held against.
+/// What is around a stub: the addresses with which its own are compared.
 struct Surroundings {
   std::optional<std::uint64_t> header;  ///< where calls of the dynamic linker go
   std::optional<std::uint64_t> table;   ///< DT_PLTGOT

@@ -145,7 +145,7 @@ struct SignalFrame {
   std::uint32_t signal_at = 0;     ///< 0: there is none
 };
 
-/// Finds the frame that the system call at `pc` gives back. A signal's handler returns to such a call. The vDSOs of
+/// Finds the frame that the system call at `pc` restores. A signal's handler returns to such a call. The vDSOs of
 /// aarch64 and s390x (Linux 6.1) have no call frame information for it, and no row of s390x could express it; but where
 /// the call finds the registers is part of the kernel's ABI. `read_code(address, bytes)` is false where code cannot be
 /// read.

@@ -14,7 +14,7 @@
 namespace sframe_gen::verify {
 
 /// The unwind table's rule for one column at one PC, as libdwarf's own row evaluation gives it. Nothing of it comes
-/// from src/cfi: --verify holds the two against each other.
+/// from src/cfi: --verify compares the two.
 struct EvaluatedRule {
   enum class Kind : std::uint8_t { Offset, ValOffset, Expression, ValExpression };
   Kind kind = Kind::Offset;

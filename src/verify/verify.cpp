@@ -406,7 +406,7 @@ Verification& Verification::operator+=(const Verification& other) {
 }
 
 std::string text_of(const Difference& difference) {
-  const std::string at = "pc " + hex(difference.pc) + ": ";
+  std::string at = "pc " + hex(difference.pc) + ": ";
   const bool by_dwarf = difference.witness == Witness::Dwarf;
   switch (difference.kind) {
     case Difference::Kind::Caller: {

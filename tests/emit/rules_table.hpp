@@ -112,7 +112,7 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
     lines.push_back({"augmentation B", [](SpelledFunction& f) { f.b_key = true; }});
   }
   lines.push_back({"augmentation S", [](SpelledFunction& f) { f.signal_frame = true; }});
-  add_cfa("behind an opcode without meaning", cfi::UnknownReason::UnknownInstruction);
+  add_cfa("after an opcode without meaning", cfi::UnknownReason::UnknownInstruction);
   add_cfa("of instructions that cannot be followed", cfi::UnknownReason::MalformedFde);
   add_cfa("of a CIE with an augmentation that is not known", cfi::UnknownReason::UnknownAugmentation);
   add_cfa("of a CIE that returns by another column", cfi::UnknownReason::ForeignReturnColumn);

@@ -61,7 +61,7 @@ TEST_F(KernelNames, KeptOnesTellAnotherStart) {
   EXPECT_TRUE(are_of_another_start(text + 1, "_text"));
 }
 
-TEST_F(KernelNames, IgnoresNamesOfAnotherStart) {
+TEST_F(KernelNames, IgnoresNamesOfAnotherBoot) {
   name_at(text);
   const fs::path path = *fs::directory_iterator(kept_);
   write("ffffffff81000000 T other\n");

@@ -1,4 +1,4 @@
-"""Converts one file and looks at the result: verified, taken out again, held against eu-elflint."""
+"""Converts one file and looks at the result: verified, restored, compared by eu-elflint."""
 import dataclasses
 import filecmp
 import json

@@ -39,7 +39,7 @@ class CodeShares {
 /// Without the advice that some reasons end in, in parentheses or after a semicolon.
 std::string without_advice(const std::string& reason);
 
-/// Of all members that were converted. Nothing: none was.
+/// Returns the coverage of all converted members, or nothing if there are none.
 std::optional<Coverage> sum_of(const Archive& archive);
 
 std::size_t converted_count(const Archive& archive);

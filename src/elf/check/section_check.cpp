@@ -94,7 +94,7 @@ SectionPairs pair_sections(const Image& input, const Image& output, const NewSec
   }
   std::size_t count = input.sections().size();
   if (input.find_section(added.name) == nullptr) ++count;
-  if (added.keeps_way_back && input.find_section(added.undo_name) == nullptr) ++count;
+  if (added.keeps_undo_record && input.find_section(added.undo_name) == nullptr) ++count;
   if (input.find_section(old_headers_name) == nullptr && output.find_section(old_headers_name) != nullptr) ++count;
   if (output.sections().size() != count) {
     throw LayoutViolation(input.name(), "no section but " + std::string(added.name) + " and " +
@@ -253,7 +253,7 @@ std::optional<Range> table_addresses(const Image& image) {
   return {};
 }
 
-/// Of a table that has grown in its place, what was added.
+/// Adds the new part of a table that has grown in its place.
 void add_table(const Image& input, const Image& output, std::vector<Newcomer>& newcomers) {
   auto now = table_addresses(output);
   if (!now) return;

@@ -320,7 +320,7 @@ Sections sections_of(const Task& task, const Placement& placement, const Layout&
                                         {0, added.type, SHF_ALLOC, placement.section.address, placement.section.offset,
                                          task.section_size, 0, 0, added.alignment, 0}));
   // Its size comes later.
-  if (added.keeps_way_back)
+  if (added.keeps_undo_record)
     sections.undo =
         sections.put(task.existing.undo_section, added.undo_name, {0, SHT_PROGBITS, 0, 0, 0, 0, 0, 0, 1, 0});
   if (layout.old_headers && layout.old_headers->size != 0) {
@@ -405,7 +405,7 @@ void lay_out_tables_at_end(const Task& task, Layout& layout) {
   layout.header.e_shoff = align_up(layout.file_size + layout.section_names.size(), 8);
   layout.file_size = layout.header.e_shoff + layout.sections.size() * sizeof(Elf64_Shdr);
   // The record follows the table: nothing but its own header depends on its size.
-  if (task.section.keeps_way_back) layout.sections.back().header.sh_offset = layout.file_size;
+  if (task.section.keeps_undo_record) layout.sections.back().header.sh_offset = layout.file_size;
 }
 
 }  // namespace

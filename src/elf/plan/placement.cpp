@@ -80,7 +80,7 @@ class Placer {
     if (plan_.table != TablePlan::Below) space.release({0, sizeof(Elf64_Ehdr)});
     if (plan_.table != TablePlan::Below && plan_.table != TablePlan::Moved) space.release(image.segment_table());
     space.release(task_.existing.bytes);
-    if (task_.section.keeps_way_back) space.release(task_.existing.undo_bytes);
+    if (task_.section.keeps_undo_record) space.release(task_.existing.undo_bytes);
     space.release(image.section_table());
     // Section 0, which has no bytes, if the file has no section headers.
     const Elf64_Shdr& names = image.sections()[image.section_name_table_index()].header;

@@ -14,8 +14,8 @@
 
 namespace sframe_gen::elf {
 
-/// Puts what gives back `input` at the end of `contents`, which are complete otherwise, into the section that the
-/// layout has for it. `original` returns what has seen the bytes of `input`; it is called last, as it may have to wait.
+/// Appends the undo record of `input` to `contents`, which are complete otherwise, in the section that the layout has
+/// for it. `original` returns the digester that has read `input`; it is called last, as it may have to wait.
 void append_undo(const Image& input, const Layout& layout, const std::function<Digester()>& original,
                  files::Regions& contents);
 

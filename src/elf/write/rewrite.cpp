@@ -33,10 +33,10 @@ std::uint64_t unmoved_size(const Image& image) {
 
 }  // namespace
 
-Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_way_back)
+Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_undo_record)
     : image_(image),
       name_(output.string()),
-      keeps_way_back_(keeps_way_back),
+      keeps_undo_record_(keeps_undo_record),
       file_(output, opened.file()),
       early_size_(unmoved_size(image)) {
   if (early_size_ < smallest_early_copy) {
@@ -48,11 +48,11 @@ Rewrite::Rewrite(const Image& image, const Image& opened, const std::filesystem:
   early_copy_ = async([this] { copy_and_digest(); });
 }
 
-/// Copies the early bytes. If the output keeps a way back, digests all bytes of the image, while they are in the
+/// Copies the early bytes. If the output keeps an undo record, digests all bytes of the image, while they are in the
 /// processor's cache. Read, not mapped: mapping the pages of a large file takes longer than copying them.
 void Rewrite::copy_and_digest() {
   files::RegionWriter writer(image_.file(), file_.descriptor(), name_);
-  if (!keeps_way_back_) {
+  if (!keeps_undo_record_) {
     const files::Region rest{shared_size_, early_size_ - shared_size_, files::Region::Source::Input, shared_size_};
     return writer.write({&rest, 1});
   }
@@ -91,7 +91,7 @@ void Rewrite::place(const Layout& layout) {
   contents_ = contents_of(image_, layout);
   if (early_size_ == 0) return;
   // The last section header is that of the record that gives the input back, which is worked out at the end.
-  last_ = std::max(early_size_, contents_.size() - (keeps_way_back_ ? sizeof(Elf64_Shdr) : 0));
+  last_ = std::max(early_size_, contents_.size() - (keeps_undo_record_ ? sizeof(Elf64_Shdr) : 0));
   const std::uint64_t end = layout.section_offset + layout.section_size;
   rest_ = async([this, before = part(0, layout.section_offset), after = part(end, last_)] {
     write(before);
@@ -118,7 +118,7 @@ std::uint64_t Rewrite::finish(BytePieces section_bytes) {
     }
     return std::move(original_);
   };
-  if (layout_->section.keeps_way_back)
+  if (layout_->section.keeps_undo_record)
     append_undo(image_, *layout_, original, contents_);
   else if (has_threads)
     original();
@@ -140,7 +140,7 @@ void rewrite(const Image& image, const Layout& layout, BytePieces section_bytes,
 std::uint64_t rewritten_size(const Image& image, const Layout& layout, BytePieces section_bytes) {
   files::Regions contents = contents_of(image, layout);
   put_section(layout, std::move(section_bytes), contents);
-  if (layout.section.keeps_way_back)
+  if (layout.section.keeps_undo_record)
     append_undo(
         image, layout, [] { return Digester(); }, contents);
   return contents.size();

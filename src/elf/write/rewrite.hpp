@@ -29,8 +29,8 @@ namespace sframe_gen::elf {
 class Rewrite {
  public:
   /// Both images must outlive the rewrite. `opened`: the file that `image` was read from, or that was converted before
-  /// and `image` is the original of. `keeps_way_back`: as in the layout's section.
-  Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_way_back = true);
+  /// and `image` is the original of. `keeps_undo_record`: as in the layout's section.
+  Rewrite(const Image& image, const Image& opened, const std::filesystem::path& output, bool keeps_undo_record = true);
   Rewrite(const Rewrite&) = delete;
   Rewrite& operator=(const Rewrite&) = delete;
   Rewrite(Rewrite&&) = delete;
@@ -48,7 +48,7 @@ class Rewrite {
 
   const Image& image_;
   std::string name_;  ///< of the output, for messages
-  bool keeps_way_back_;
+  bool keeps_undo_record_;
   files::AtomicFile file_;
   std::uint64_t early_size_;       ///< bytes from the start of the file that are copied early; 0 for a small file
   std::uint64_t shared_size_ = 0;  ///< of these, the first, which need no copy as the files share them

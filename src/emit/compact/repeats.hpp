@@ -24,8 +24,8 @@ inline constexpr std::uint32_t no_block = 0;
 /// heads have lower numbers. Time is linear in the number of places of what repeats.
 /// Takes the hashes of the runs.
 ///
-/// Of a file that is made to have many more repeated blocks than others, some are not found: memory stays within six
-/// blocks for each cut.
+/// If a file is made to have many more repeated blocks than others, some are not found: memory stays within six blocks
+/// for each cut.
 ///
 /// Blocks count as equal if 64-bit hashes of their rows are. If others are made to have the same hash, they are priced
 /// wrongly; rows are shared only if their bytes are equal.

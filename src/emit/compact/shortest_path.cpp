@@ -134,7 +134,7 @@ class Search {
     }
   }
 
-  /// Of a block that does not repeat.
+  /// Returns the price of a block that does not repeat.
   std::int64_t price_of(std::uint32_t begin, std::uint32_t end) const {
     if (begin == end) return 0;
     return std::int64_t{prices_.attribute_bytes + shape_of(cuts_[begin], cuts_[end]).bytes} * parts_per_byte;

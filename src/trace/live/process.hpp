@@ -13,7 +13,7 @@ namespace sframe_gen::trace {
 /// The mappings of code in a file as /proc/PID/maps (proc_pid_maps(5)). Lines that are none are passed over.
 std::vector<Mapping> executable_mappings(std::istream& maps);
 
-/// Of a process; throws SystemFailure.
+/// Returns the executable mappings of a running process. Throws SystemFailure.
 std::vector<Mapping> executable_mappings_of(int pid);
 
 /// Files of a running process, by its own view of the file system, and its memory.

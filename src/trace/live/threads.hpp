@@ -19,7 +19,7 @@ namespace sframe_gen::trace {
 /// As ptrace() itself, whose last two arguments are pointers or numbers.
 long ask_ptrace(__ptrace_request request, int thread, std::uintptr_t address, std::uintptr_t data);
 
-/// Of a thread that stands still. None: it is of another machine than this program.
+/// Returns the registers of a stopped thread, or none if it runs code of another architecture than this program.
 std::optional<unwind::Registers> registers_of(int thread);
 
 /// Returns the siginfo of a thread that a signal has stopped.

@@ -53,7 +53,8 @@ class KernelNames {
     std::uint64_t begin;
     std::string_view name;
     std::string_view module;  ///< "[ext4]", "[bpf]" of code that the kernel has made; empty: the kernel's own
-    /// Of a list that was kept: it is the same until the kernel is restarted or other modules are loaded.
+    /// Whether the name stays valid until the kernel is restarted or other modules are loaded, so that it can be
+    /// cached.
     bool is_lasting;
   };
 

@@ -71,8 +71,8 @@ std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64
                                                     std::span<const std::uint64_t> values) {
   if (static_cast<std::size_t>(std::popcount(mask)) > values.size()) return std::nullopt;
   const unwind::SavedRegisters saved = unwind::saved_by_perf(abi);
-  // Of each place, how many are recorded before it: to count them for each register is no single instruction
-  // everywhere.
+  // The number of registers recorded before each bit. Counting bits again for each register is slow on some hosts,
+  // which have no instruction for it.
   std::array<std::uint8_t, 64> before{};
   std::uint8_t count = 0;
   for (std::size_t place = 0; place < before.size(); ++place) {

@@ -15,8 +15,8 @@ namespace sframe_gen::trace {
 /// The machine that this program was built for.
 sframe::Abi host_abi();
 
-/// Of a machine's registers as ptrace and core files have them (NT_PRSTATUS: struct user_regs_struct of x86-64,
-/// user_pt_regs of arm64, s390_regs of s390), or none where there are too few bytes.
+/// Reads registers as ptrace and core files store them (NT_PRSTATUS: struct user_regs_struct of x86-64, user_pt_regs of
+/// arm64, s390_regs of s390). Returns none if there are too few bytes.
 std::optional<unwind::Registers> general_registers(sframe::Abi abi, std::span<const std::byte> bytes);
 
 /// Adds those that code keeps others in: s390x's floating-point registers (NT_FPREGSET, s390_fp_regs). No other
