@@ -18,7 +18,7 @@ struct PcRow {
   friend bool operator==(const PcRow&, const PcRow&) = default;
 };
 
-/// All of a section, ascending and disjoint; neighbours differ or do not touch.
+/// All of a section, ascending and disjoint; neighbors differ or do not touch.
 std::vector<PcRow> pc_rows(const Section& section);
 
 /// Throws Refused, of `name`, if functions repeat their rows so often that they cannot be written out: a section of

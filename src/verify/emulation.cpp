@@ -79,8 +79,8 @@ std::vector<Range> joined_parts(const std::vector<Range>& ranges, const elf::Ima
 }
 
 /// Of `ranges`, the stubs that are next to one of `stubs`.
-std::vector<Range> neighbours(const std::vector<Range>& ranges, const std::vector<Range>& stubs,
-                              const elf::Image& image, sframe::Abi abi) {
+std::vector<Range> neighbors(const std::vector<Range>& ranges, const std::vector<Range>& stubs, const elf::Image& image,
+                             sframe::Abi abi) {
   std::unordered_set<std::uint64_t> borders;
   for (const Range& range : stubs) borders.insert({range.begin, range.end});
   std::vector<Range> found;
@@ -107,7 +107,7 @@ std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Ima
   stubs.insert(stubs.end(), repeated.begin(), repeated.end());
   stubs = RangeSet(without_entry(stubs, image.header().e_entry), largest_gap_in_stubs).ranges();
   few_bytes = joined_parts(few_bytes, image, section.abi);
-  const std::vector<Range> beside = neighbours(few_bytes, stubs, image, section.abi);
+  const std::vector<Range> beside = neighbors(few_bytes, stubs, image, section.abi);
   stubs.insert(stubs.end(), beside.begin(), beside.end());
   stubs = RangeSet(std::move(stubs), largest_gap_in_stubs).ranges();
   std::uint64_t bytes = 0;

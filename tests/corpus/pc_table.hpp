@@ -20,7 +20,7 @@ struct PcStretch {
   friend bool operator==(const PcStretch&, const PcStretch&) = default;
 };
 
-/// Every PC the section describes, ascending; neighbours that say the same are joined.
+/// Every PC the section describes, ascending; neighbors that say the same are joined.
 inline std::vector<PcStretch> pc_table(const sframe::Section& section) {
   std::vector<PcStretch> table;
   for (const sframe::Fde& function : section.fdes) {

@@ -16,7 +16,7 @@ inline constexpr const char* probe_body = R"(
 #include <stdexcept>
 #include <thread>
 
-static thread_local int initialised_tls = 42;
+static thread_local int initialized_tls = 42;
 static thread_local int zero_tls[100];
 static char big_space[1 << 20];
 static int constructed;
@@ -57,7 +57,7 @@ extern "C" int look(unsigned long size) {
   Search search{reinterpret_cast<unsigned long>(&visit), size, 0, 0};
   dl_iterate_phdr(visit, &search);
   if (search.found != (size != 0 ? 1 : 0) || search.wrong) return printf("payload %d %d\n", search.found, search.wrong), 1;
-  if (initialised_tls != 42 || zero_tls[50] != 0) return puts("TLS"), 2;
+  if (initialized_tls != 42 || zero_tls[50] != 0) return puts("TLS"), 2;
   for (char c : big_space) if (c != 0) return puts(".bss"), 3;
   memset(big_space, 1, sizeof big_space);
   if (constructed != 7) return puts("constructor"), 4;
@@ -70,7 +70,7 @@ extern "C" int look(unsigned long size) {
   memset(more, 1, 1 << 16);
   for (int i = 0; i < 100; ++i) memset(malloc(10000), 1, 10000);
   int other = 0;
-  std::thread([&] { other = initialised_tls; }).join();
+  std::thread([&] { other = initialized_tls; }).join();
   return other == 42 ? 0 : (puts("thread"), 8);
 }
 )";

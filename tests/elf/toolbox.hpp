@@ -57,7 +57,7 @@ inline std::string read_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Bytes that a program recognises in its own memory.
+/// Bytes that a program recognizes in its own memory.
 inline std::vector<std::byte> payload(std::size_t size) {
   std::vector<std::byte> bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>((i * 7 + 1) & 0xff);

@@ -31,7 +31,7 @@ class Compact : public testing::Test {
   TestGaps gaps_;
 };
 
-TEST_F(Compact, NeighboursWithEqualRulesNeedOneRow) {
+TEST_F(Compact, NeighborsWithEqualRulesNeedOneRow) {
   EXPECT_EQ(cut({leaf(0x1000), leaf(0x1010), leaf(0x1020)}), "0x1000+0x2c rows at 0: 0 sp+8\n");
 }
 
@@ -94,7 +94,7 @@ TEST_F(Compact, WidthFollowsTheLargestStart) {
   EXPECT_EQ(hex_bytes(std::span(made.bytes).subspan(44)), "02 00 00 00 00 00 03 08 04 03 10");
 }
 
-TEST_F(Compact, FlexibleRowsTakeTheirNeighboursWithThem) {
+TEST_F(Compact, FlexibleRowsTakeTheirNeighborsWithThem) {
   sframe::Fde drap = leaf(0x1010);
   drap.type = sframe::FdeType::Flexible;
   drap.fres.push_back({5, sframe::RecoveryRules{{10, 0, false}, {}, {}, false}});

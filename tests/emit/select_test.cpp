@@ -61,7 +61,7 @@ TEST(Select, HoleAtTheStartAndAtTheEnd) {
   EXPECT_EQ(selected.holes.size(), 2U);
 }
 
-TEST(Select, NeighbouringHolesOfOneReasonAreOne) {
+TEST(Select, NeighboringHolesOfOneReasonAreOne) {
   cfi::Rules other = expression();
   other.frame_pointer = cfi::Formula{std::nullopt, -16, true};
   const auto selected = select({0x1000, 0x20, false, {{0, expression()}, {8, other}}}, amd64_v3);

@@ -41,8 +41,8 @@ make("text", svg, {...controls, x: side + 60, id: "search"}, "search").onclick =
 const found = make("text", svg, {x: side + 130, y: 20, id: "found", fill: "#505"}, "");
 const details = make("text", svg, {x: side, y: height - 10, id: "details"}, "");
 
-// The same name has the same colour everywhere.
-function colour(name) {
+// The same name has the same color everywhere.
+function color(name) {
   let hash = 7;
   for (let i = 0; i < name.length; ++i) hash = (hash * 31 + name.charCodeAt(i)) >>> 0;
   if (name === "[kernel]" || name.endsWith("_[k]")) return `hsl(${200 + hash % 30}, 60%, 70%)`;
@@ -73,7 +73,7 @@ function drawFrame(i, x, width, isAbove) {
   frame.onmouseover = () => { details.textContent = describe(i); };
   frame.onmouseout = () => { details.textContent = ""; };
   make("title", frame, {}, describe(i));
-  const fill = wanted !== null && wanted.test(name) ? "#d3f" : colour(name);
+  const fill = wanted !== null && wanted.test(name) ? "#d3f" : color(name);
   make("rect", frame, {x: x.toFixed(1), y, width: Math.max(width - 0.3, 0.2).toFixed(1), height: rowHeight - 1, fill, rx: 1});
   const letters = Math.floor((width - 4) / charWidth);
   if (letters < 3) return;

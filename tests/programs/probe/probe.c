@@ -1,4 +1,4 @@
-/* Looks at itself from inside: what the loader mapped, what the linker initialised, and the bytes of its own .sframe.
+/* Looks at itself from inside: what the loader mapped, what the linker initialized, and the bytes of its own .sframe.
  * Prints what must not change when the file is rewritten, and two lines that the test compares with the file. Builds
  * as a program, or with -DLIBRARY as what a library does for the program that calls look(). Options: HUGE_BSS, NO_TLS,
  * NO_IFUNC, NO_CPP where no C++ part is linked, and MANY for more functions than .sframe finds a gap for. */
