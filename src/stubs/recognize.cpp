@@ -15,6 +15,7 @@
 #include "stubs/forms.hpp"
 #include "stubs/pattern.hpp"
 #include "support/endian.hpp"
+#include "support/range.hpp"
 
 namespace sframe_gen::stubs {
 
@@ -168,8 +169,7 @@ class Code {
       knows_all &= entries[i] != nullptr || is_zero(begin + i * form.entry_size(), form.entry_size());
     bool may_fall_in = form.header != nullptr && !fits(*form.header, 0, around);
     if (form.header != nullptr && !may_fall_in && knows_all) found.add_header(*form.header, address_);
-    const std::vector<std::uint64_t> targets =
-        knows_all ? std::vector<std::uint64_t>() : targets_of_unknown(form, begin, entries);
+    const std::vector<std::uint64_t> targets = targets_of_unknown(form, begin, entries, may_fall_in);
     std::uint64_t at = begin;
     for (const Pattern* const entry : entries) {
       if (entry != nullptr && !may_fall_in && !any_within(targets, address_ + at, entry->size()))
@@ -194,18 +194,23 @@ class Code {
   /// Returns where the unknown parts of this code may jump to, at whichever of their bytes an instruction begins.
   /// Ascending.
   std::vector<std::uint64_t> targets_of_unknown(const Form& form, std::uint64_t at,
-                                                const std::vector<const Pattern*>& entries) const {
+                                                const std::vector<const Pattern*>& entries,
+                                                bool is_header_unknown) const {
     std::vector<std::uint64_t> targets;
+    if (is_header_unknown) add_targets(0, at, targets);
     for (const Pattern* const entry : entries) {
-      const std::uint64_t end = std::min<std::uint64_t>(at + form.entry_size(), bytes_.size());
-      for (std::uint64_t i = at; entry == nullptr && i < end; ++i)
-        if (const auto target = jump_target(bytes_.subspan(i), address_ + i, abi_);
-            target && *target - address_ < bytes_.size())
-          targets.push_back(*target);
+      if (entry == nullptr) add_targets(at, at + form.entry_size(), targets);
       at += form.entry_size();
     }
     std::ranges::sort(targets);
     return targets;
+  }
+
+  void add_targets(std::uint64_t begin, std::uint64_t end, std::vector<std::uint64_t>& targets) const {
+    for (std::uint64_t at = begin; at < std::min<std::uint64_t>(end, bytes_.size()); ++at)
+      if (const auto target = jump_target(bytes_.subspan(at), address_ + at, abi_);
+          target && *target - address_ < bytes_.size())
+        targets.push_back(*target);
   }
 
   /// A header with the entries after it, in the form that knows most of them.
@@ -337,7 +342,7 @@ std::optional<Run> read_start(const elf::Image& image, const Surroundings& aroun
   return {};
 }
 
-/// `ranges` are ascending by their begin.
+/// Joins ranges that overlap. They are ascending by their begin.
 void join_overlapping(std::vector<Range>& ranges) {
   std::vector<Range> joined;
   for (const Range& range : ranges) {
@@ -348,6 +353,23 @@ void join_overlapping(std::vector<Range>& ranges) {
     }
   }
   ranges = std::move(joined);
+}
+
+/// Where sections of code overlap, as those of a damaged file may: nothing tells which instructions run there.
+RangeSet ambiguous_code(const elf::Image& image) {
+  std::vector<Range> sections, ambiguous;
+  for (const elf::Section& section : image.sections()) {
+    const Elf64_Shdr& header = section.header;
+    if ((header.sh_flags & SHF_EXECINSTR) != 0 && image.is_code(header.sh_addr, header.sh_size))
+      sections.push_back({header.sh_addr, header.sh_addr + header.sh_size});
+  }
+  std::ranges::sort(sections, {}, &Range::begin);
+  Range before;
+  for (const Range& section : sections) {
+    if (section.begin < before.end) ambiguous.insert(ambiguous.end(), {before, section});
+    if (section.end > before.end) before = section;
+  }
+  return RangeSet(std::move(ambiguous));
 }
 
 }  // namespace
@@ -374,10 +396,9 @@ Found find_stubs(const elf::Image& image) {
   }
   std::ranges::sort(found.runs, {}, &Run::start);
   std::ranges::sort(found.sections, {}, &Range::begin);
-  // Sections of a damaged file may overlap.
   join_overlapping(found.sections);
-  std::uint64_t end = 0;
-  std::erase_if(found.runs, [&](const Run& run) { return run.start < std::exchange(end, std::max(end, run.end())); });
+  const RangeSet ambiguous = ambiguous_code(image);
+  std::erase_if(found.runs, [&](const Run& run) { return ambiguous.overlaps({run.start, run.end()}); });
   return found;
 }
 
