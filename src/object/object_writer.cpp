@@ -97,8 +97,11 @@ class Writer {
 
   void keep_contents() {
     std::vector<std::uint32_t> order;
-    for (const elf::Section& section : object_.sections())
-      if (section.header.sh_type != SHT_NULL && !is_new(section.index)) order.push_back(section.index);
+    for (const elf::Section& section : object_.sections()) {
+      const bool is_nothing =
+          section.index == 0 && object_.bytes_of(section).empty();  // whatever type a damaged one has
+      if (section.header.sh_type != SHT_NULL && !is_nothing && !is_new(section.index)) order.push_back(section.index);
+    }
     // What is empty goes first among equals: a gap that closes in front of a section must not turn the two around.
     std::ranges::stable_sort(order, {}, [&](std::uint32_t index) {
       return std::pair(headers_[index].sh_offset, !object_.bytes_of(object_.sections()[index]).empty());
