@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -62,6 +63,31 @@ bool runs_on(const elf::Image& image, const Range& range, sframe::Abi abi) {
   return runs_on;
 }
 
+/// Checks whether the code from `begin` on goes on into `range`, which is after it, one instruction after the other.
+bool goes_into(const elf::Image& image, std::uint64_t begin, const Range& range, sframe::Abi abi) {
+  if (!image.is_code(begin, range.end - begin)) return false;
+  const std::span<const std::byte> code = elf::loaded_bytes(image, begin, range.end - begin);
+  std::uint64_t at = begin;
+  while (at < range.begin) {
+    const auto instruction = decode_instruction(code.subspan(at - begin), at, abi);
+    if (!instruction || instruction->flow != Flow::Next) return false;
+    at += instruction->size;
+  }
+  return true;
+}
+
+/// Where a small FDE goes on into one of `ranges`, begins with the FDE: a damaged one may describe a part of a stub.
+void begin_with_fdes(std::vector<Range>& ranges, const std::vector<Range>& fdes, const elf::Image& image,
+                     sframe::Abi abi) {
+  std::unordered_map<std::uint64_t, std::uint64_t> begin_of;  // by end
+  for (const Range& fde : fdes)
+    if (!fde.empty() && fde.size() <= small) begin_of[fde.end] = fde.begin;
+  for (Range& range : ranges) {
+    const auto found = begin_of.find(range.begin);
+    if (found != begin_of.end() && goes_into(image, found->second, range, abi)) range.begin = found->second;
+  }
+}
+
 /// Joins the ranges, which ascend, of descriptors that a compact section has for parts of a function. Only the first is
 /// called.
 std::vector<Range> joined_parts(const std::vector<Range>& ranges, const elf::Image& image, sframe::Abi abi) {
@@ -93,8 +119,10 @@ std::vector<Range> neighbors(const std::vector<Range>& ranges, const std::vector
 
 }  // namespace
 
-std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Image& image, const RangeSet& described) {
+std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Image& image,
+                                  const std::vector<Range>& fdes, const std::vector<Range>& tables) {
   if (image.has_section_headers()) return {};
+  const RangeSet described(fdes);
   std::vector<Range> with_rows, repeated, few_bytes;
   for (const sframe::Fde& fde : section.fdes) {
     if (fde.size == 0 || !image.is_code(fde.start, fde.size)) continue;
@@ -102,9 +130,13 @@ std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Ima
     (fde.pc_type == sframe::PcType::Mask ? repeated : with_rows).push_back(range);
     if (fde.size <= small) few_bytes.push_back(range);
   }
-  std::vector<Range> stubs = RangeSet(std::move(with_rows)).without(described).ranges();
+  const RangeSet covered(std::move(with_rows));
+  std::vector<Range> stubs = covered.without(described).ranges();
   std::erase_if(stubs, [&](const Range& range) { return is_padding(image, section.abi, range.begin, range.end); });
+  begin_with_fdes(stubs, fdes, image, section.abi);
   stubs.insert(stubs.end(), repeated.begin(), repeated.end());
+  const std::vector<Range> rows_of_tables = covered.without(covered.without(RangeSet(tables))).ranges();
+  stubs.insert(stubs.end(), rows_of_tables.begin(), rows_of_tables.end());
   stubs = RangeSet(without_entry(stubs, image.header().e_entry), largest_gap_in_stubs).ranges();
   few_bytes = joined_parts(few_bytes, image, section.abi);
   const std::vector<Range> beside = neighbors(few_bytes, stubs, image, section.abi);
@@ -117,10 +149,23 @@ std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Ima
 
 namespace {
 
+bool is_function(const elf::Section& section) {
+  return section.name == ".init" || section.name == ".fini";
+}
+
 bool is_plain_code(const elf::Section& section) {
-  constexpr std::array names{".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt", ".init", ".fini"};
+  constexpr std::array names{".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"};
   return section.header.sh_type == SHT_PROGBITS && (section.header.sh_flags & SHF_EXECINSTR) != 0 &&
-         std::ranges::find(names, section.name) != names.end();
+         (is_function(section) || std::ranges::find(names, section.name) != names.end());
+}
+
+/// What .init and .fini hold.
+RangeSet functions_of(const elf::Image& image) {
+  std::vector<Range> ranges;
+  for (const elf::Section& section : image.sections())
+    if (is_plain_code(section) && is_function(section))
+      ranges.push_back({section.header.sh_addr, section.header.sh_addr + image.bytes_of(section).size()});
+  return RangeSet(std::move(ranges));
 }
 
 /// Where calls push the return address, an entry jumps to the header; elsewhere the header is reached as if called.
@@ -145,6 +190,7 @@ Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std:
                      std::span<const std::uint64_t> starts)
     : abi_(abi) {
   if (image.is_object()) return;
+  functions_ = functions_of(image);
   for (const elf::Section& section : image.sections()) {
     if (is_plain_code(section))
       read_section(section.header.sh_addr, image.bytes_of(section), may_have_header(section, abi));
@@ -210,8 +256,11 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
       in_header = at == 0 ? has_header && found->begins_header : in_header && falls_in;
       place.is_header = in_header;
       // What another section calls is entered as anybody enters it; within one, retpolines call to push an address.
-      const bool calls_elsewhere = found->flow == Flow::Call && found->target - address >= code.size();
-      if (calls_elsewhere) place.instruction.target = 0;
+      // Functions leave by calls and tail calls, and nothing else enters them.
+      const bool is_elsewhere = found->target - address >= code.size();
+      const auto is_function = [&](std::uint64_t pc) { return functions_.overlaps({pc, pc + 1}); };
+      if (is_elsewhere && (found->flow == Flow::Call || is_function(address + at) || is_function(found->target)))
+        place.instruction.target = 0;
       if (place.instruction.target != 0 && !after_unknown) targets_.insert(place.instruction.target);
       falls_in = goes_on(found->flow) && !(place.is_entry && found->is_padding);
       after_unknown = after_unknown && falls_in;
@@ -255,6 +304,17 @@ void Emulation::follow() {
     state.has_caller = !places_.at(entry).is_start;
     arrive(entry, state);
   }
+  follow_arrivals();
+  // An entry pushes a word and jumps to the header. So it would be if there were any.
+  for (const auto& [pc, place] : places_) {
+    State state;
+    state.pushed = 8;
+    if (place.is_header && place.is_entry && !place.state && !place.conflict) arrive(pc, state);
+  }
+  follow_arrivals();
+}
+
+void Emulation::follow_arrivals() {
   while (!work_.empty()) {
     const std::uint64_t pc = work_.back();
     work_.pop_back();

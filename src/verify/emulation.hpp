@@ -15,11 +15,12 @@
 
 namespace sframe_gen::verify {
 
-/// Where section headers do not name the stubs: what has rows though no FDE describes it (`described`, merged), of a
-/// compact section but for the padding that it goes on over; rows that repeat; and what is small and next to those, the
-/// header for one. What it does is for the instructions to say. No more than a megabyte, as following them takes thirty
-/// times their size in memory. Nothing for a file with section headers.
-std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Image& image, const RangeSet& described);
+/// Where section headers do not name the stubs: what has rows though none of `fdes` describes it, of a compact section
+/// but for the padding that it goes on over; rows that repeat; `tables`, which FDEs describe by the PC, entry by entry;
+/// and what is small and next to those, the header for one. What it does is for the instructions to say. No more than a
+/// megabyte, as following them takes thirty times their size in memory. Nothing for a file with section headers.
+std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Image& image,
+                                  const std::vector<Range>& fdes, const std::vector<Range>& tables);
 
 /// Bytes that may be between the code of stubs which belong together: padding, and what is entered in several states.
 inline constexpr std::uint64_t largest_gap_in_stubs = 32;
@@ -42,8 +43,8 @@ class Emulation {
   enum class Knowledge : std::uint8_t {
     None,          ///< it is elsewhere, after an instruction that is not known, or reached in several states
     Unreachable,   ///< padding that control never comes to: any row is as good as another
-    NeverEntered,  ///< the header of a table without entries, and bytes after a jump that are no known instruction: so
-                   ///< is any there, but call frame information may judge
+    NeverEntered,  ///< in the header of a table, and bytes after a jump that are no known instruction: so is any there,
+                   ///< but call frame information may judge
     State,
   };
   Knowledge knowledge_of(std::uint64_t pc) const;
@@ -77,6 +78,7 @@ class Emulation {
   void read_start(const elf::Image& image);
   void forget_long_padding(const Range& range);
   void follow();
+  void follow_arrivals();
   void arrive(std::uint64_t pc, const State& state);
   void leave(std::uint64_t pc, const Place& place);
   static std::optional<State> behind(const Instruction& instruction, State state);
@@ -86,6 +88,7 @@ class Emulation {
   const sframe::AbiTraits& abi_;
   std::map<std::uint64_t, Place> places_;  ///< by address
   std::set<std::uint64_t> targets_;
+  RangeSet functions_;  ///< .init and .fini
   std::vector<std::uint64_t> work_;
 };
 

@@ -1,6 +1,7 @@
 #include "verify/verify.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
@@ -61,7 +62,9 @@ class Verifier {
     std::vector<std::uint64_t> starts;
     for (const sframe::Fde& fde : section.fdes) starts.push_back(fde.start);
     std::ranges::sort(starts);
-    emulation_.emplace(image_, sframe::traits_of(section.abi), code_to_follow(section, image_, described()), starts);
+    const std::vector<Range> fdes = this->fdes();
+    emulation_.emplace(image_, sframe::traits_of(section.abi),
+                       code_to_follow(section, image_, fdes, tables_among(fdes, section.abi)), starts);
     std::uint64_t since_release = 0;
     for (const sframe::Fde& fde : std::span(section.fdes).subspan(begin, end - begin)) {
       if (result_.functions++ % functions_per_progress == 0 && progress) progress(result_.functions, end - begin);
@@ -75,7 +78,7 @@ class Verifier {
   }
 
   void count_coverage(const RangeSet& claimed, Verification& result) const {
-    const RangeSet described = this->described(), left_out = described.without(claimed);
+    const RangeSet described(fdes()), left_out = described.without(claimed);
     result.described_bytes = described.size();
     result.claimed_bytes = result.described_bytes - left_out.size();
     result.left_out_rows = left_out.ranges().size();
@@ -92,12 +95,12 @@ class Verifier {
     }
   }
 
-  /// What FDEs describe.
-  RangeSet described() const {
+  /// What FDEs describe, and Go's function table.
+  std::vector<Range> fdes() const {
     std::vector<Range> described;
     for (const FdeIndex& index : indices_) index.add_ranges(described);
     go_.add_ranges(described);
-    return RangeSet(std::move(described));
+    return described;
   }
 
   void check_function(const sframe::Fde& fde, const sframe::Section& section) {
@@ -213,8 +216,39 @@ class Verifier {
     const Caller expected = emulation_->caller_at(pc);
     const Caller found = sframe_caller(fre.recovery, fde, section, pc);
     if (fde.signal_frame) differ_about_signal_frame(pc, Witness::Instructions, fde);
-    if (!same_caller(expected, found)) differ(pc, Witness::Instructions, found, expected);
+    if (same_caller(expected, found)) return next;
+    if (is_described_without_names(pc, section.abi)) return pc;
+    differ(pc, Witness::Instructions, found, expected);
     return next;
+  }
+
+  /// Without section headers, nothing tells that code is a stub. Its FDE may judge if it does not describe a table.
+  bool is_described_without_names(std::uint64_t pc, sframe::Abi abi) {
+    return !image_.has_section_headers() && index_at(pc) != nullptr && !is_described_by_pc(pc, abi);
+  }
+
+  /// Whether a rule reads the PC, as GNU ld's expression for a PLT does.
+  bool is_described_by_pc(std::uint64_t pc, sframe::Abi abi) {
+    const FdeIndex* const index = index_at(pc);
+    if (index == nullptr) return false;
+    return std::ranges::any_of(index->fdes_at(pc), [&](std::size_t fde) {
+      const DwarfSession& session = index->session();
+      try {
+        return session.evaluate(fde, DwarfSession::cfa_column, pc).kind != EvaluatedRule::Kind::Offset &&
+               dwarf_caller(session, fde, pc, sframe::traits_of(abi), proofs_, Wording::Numbers).depends_on_pc;
+      } catch (const MalformedInput&) {
+        return false;
+      }
+    });
+  }
+
+  /// Of a file without section headers, the FDEs of tables of stubs.
+  std::vector<Range> tables_among(const std::vector<Range>& fdes, sframe::Abi abi) {
+    std::vector<Range> tables;
+    if (image_.has_section_headers()) return tables;
+    std::ranges::copy_if(fdes, std::back_inserter(tables),
+                         [&](const Range& range) { return is_described_by_pc(range.end - 1, abi); });
+    return tables;
   }
 
   /// Returns the PC up to which the function table of Go has judged the row's `pc`. Where .debug_frame describes it as
