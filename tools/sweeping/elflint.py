@@ -36,9 +36,10 @@ def is_of_writable_place(path, line):
 
 
 def complaints(path):
-    """Its sentences and how often each comes. Addresses, offsets and indices shift, so numbers do not count."""
+    """Its sentences and how often each comes. Addresses, offsets and indices shift, so numbers do not count. Of damaged
+    files, it may go through gigabytes: subprocess.TimeoutExpired."""
     result = subprocess.run(["eu-elflint", "--gnu-ld", path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, errors="replace")
+                            stderr=subprocess.STDOUT, text=True, errors="replace", timeout=60)
     lines = [line for line in result.stdout.splitlines() if line.strip() and line != "No errors"]
     if result.returncode not in (0, 1):
         lines.append(f"eu-elflint ended with status {result.returncode}")
