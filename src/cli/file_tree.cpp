@@ -11,6 +11,7 @@
 #include "convert/convert_file.hpp"
 #include "files/atomic_file.hpp"
 #include "sframe_gen/error.hpp"
+#include "support/directory.hpp"
 
 namespace sframe_gen::cli {
 
@@ -45,9 +46,7 @@ class Walk {
   /// `below`: its path from the root, with a slash after it.
   void directory(const std::filesystem::path& path, const std::string& below) {
     std::error_code error;
-    std::vector<std::string> names;
-    for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error))
-      names.push_back(entry->path().filename().string());
+    std::vector<std::string> names = names_in(path, error);
     if (error) found_.failures.push_back(path.string() + ": cannot read: " + error.message());
     std::ranges::sort(names);
     for (const std::string& name : names) entry(path / name, below + name);

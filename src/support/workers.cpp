@@ -1,14 +1,18 @@
 #include "support/workers.hpp"
 
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <span>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -35,6 +39,19 @@ void place_beside_caller(std::thread& thread) {
   if (own < 0 || ::sched_getaffinity(0, sizeof others, &others) != 0) return;
   CPU_CLR(static_cast<unsigned>(own), &others);
   if (CPU_COUNT(&others) != 0) ::pthread_setaffinity_np(thread.native_handle(), sizeof others, &others);
+}
+
+/// Whether this code is in the program itself, which is never unloaded, and not in a library.
+bool is_in_program() {
+  bool is_inside = false;
+  const auto visit = [](dl_phdr_info* info, std::size_t, void* result) {
+    const std::uint64_t own = reinterpret_cast<std::uintptr_t>(&kept_beside_caller) - info->dlpi_addr;
+    for (const ElfW(Phdr) & segment : std::span(info->dlpi_phdr, info->dlpi_phnum))
+      if (segment.p_type == PT_LOAD && own - segment.p_vaddr < segment.p_memsz) *static_cast<bool*>(result) = true;
+    return 1;  // the program is the first
+  };
+  ::dl_iterate_phdr(visit, &is_inside);
+  return is_inside;
 }
 
 /// Has a destructor that runs when the thread ends. Until then, the C library does not unload the module whose code
@@ -100,7 +117,7 @@ class Workers {
                      [] { instance().mutex_.unlock(); });
   }
 
-  /// Returns false if the system gives no more threads.
+  /// Returns false if the system gives no more threads, or no memory for one.
   bool start_thread(bool beside_caller) try {
     std::thread thread([this] { run(); });
     ++threads_;
@@ -109,10 +126,15 @@ class Workers {
     return true;
   } catch (const std::system_error&) {
     return false;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 
+  static void keep_module() { thread_local const KeepsModule keeps_module; }
+
   void run() {
-    thread_local const KeepsModule keeps_module;
+    // It takes memory, without which the C library ends the program.
+    if (!is_in_program()) keep_module();
     std::unique_lock lock(mutex_);
     for (;;) {
       ++idle_;
@@ -169,10 +191,12 @@ bool Async::wait_for(std::chrono::milliseconds time) const {
 }
 
 Async async(std::function<void()> work) {
+  const auto task = std::make_shared<Async::Task>();
+  task->work = std::move(work);
+  // Only what has been given can be taken back.
+  Workers::instance().give(task);
   Async given;
-  given.task_ = std::make_shared<Async::Task>();
-  given.task_->work = std::move(work);
-  Workers::instance().give(given.task_);
+  given.task_ = task;
   return given;
 }
 

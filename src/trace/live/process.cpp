@@ -12,13 +12,13 @@
 #include <charconv>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "sframe_gen/error.hpp"
+#include "support/directory.hpp"
 #include "support/mapped_file.hpp"
 #include "support/text.hpp"
 
@@ -119,9 +119,7 @@ std::string Process::name_of_thread(int thread) const {
 std::vector<int> Process::threads() const {
   std::vector<int> threads;
   std::error_code failed;
-  for (std::filesystem::directory_iterator entry(folder_of(pid_) + "/task", failed), end; !failed && entry != end;
-       entry.increment(failed)) {
-    const std::string name = entry->path().filename();
+  for (const std::string& name : names_in(folder_of(pid_) + "/task", failed)) {
     int thread = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), thread).ec == std::errc()) threads.push_back(thread);
   }
