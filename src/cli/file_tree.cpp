@@ -47,14 +47,14 @@ class Walk {
   void directory(const std::filesystem::path& path, const std::string& below) {
     std::error_code error;
     std::vector<std::string> names = names_in(path, error);
-    if (error) found_.failures.push_back(path.string() + ": cannot read: " + error.message());
+    if (error) fail(path, error);
     std::ranges::sort(names);
     for (const std::string& name : names) entry(path / name, below + name);
   }
 
   void entry(const std::filesystem::path& path, const std::string& below) {
     struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0) return;
+    if (::lstat(path.c_str(), &status) != 0) return fail_if_there(path, std::error_code(errno, std::system_category()));
     const bool same_device = status.st_dev == device_;
     if (S_ISDIR(status.st_mode) && same_device) return directory(path, below + '/');
     if (!S_ISREG(status.st_mode) || is_excluded(below)) return;
@@ -71,8 +71,11 @@ class Walk {
     found_.subjects.push_back({path, static_cast<std::uint64_t>(status.st_size), {}, status.st_nlink});
   }
 
-  bool counts(const std::filesystem::path& path) const {
-    switch (convert::kind_of(path)) {
+  bool counts(const std::filesystem::path& path) {
+    std::error_code error;
+    const convert::FileKind kind = convert::kind_of(path, error);
+    if (error) fail_if_there(path, error);
+    switch (kind) {
       case convert::FileKind::Elf:
         return !filter_.linked_only || convert::is_linked(path);
       case convert::FileKind::Archive:
@@ -81,6 +84,15 @@ class Walk {
         return false;
     }
     return false;
+  }
+
+  void fail(const std::filesystem::path& path, const std::error_code& error) {
+    found_.failures.push_back(path.string() + ": cannot read: " + error.message());
+  }
+
+  /// Meanwhile, other programs may delete files.
+  void fail_if_there(const std::filesystem::path& path, const std::error_code& error) {
+    if (error != std::errc::no_such_file_or_directory) fail(path, error);
   }
 
   bool is_excluded(const std::string& below) const {

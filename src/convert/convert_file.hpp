@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <system_error>
 
 namespace sframe_gen::convert {
 
@@ -10,6 +11,8 @@ enum class FileKind : std::uint8_t { Elf, Archive, Other };
 
 /// Other, too, for what is no regular file or cannot be read.
 FileKind kind_of(const std::filesystem::path& file);
+/// The same; `error` is set if it cannot be read.
+FileKind kind_of(const std::filesystem::path& file, std::error_code& error);
 
 /// Whether it is an archive whose members are files of their own.
 bool is_thin_archive(const std::filesystem::path& file);
