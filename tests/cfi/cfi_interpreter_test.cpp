@@ -221,6 +221,14 @@ TEST(CfiInterpreter, AdvanceLoc4) {
 TEST(CfiInterpreter, MipsAdvanceLoc8) {
   EXPECT_EQ(starts(OneFunction({0x1d, 0x10, 0, 0, 0, 0, 0, 0, 0, 0x0e, 16})), (std::vector<std::uint64_t>{0, 0x10}));
 }
+TEST(CfiInterpreter, AdvancePastTheEndOfAddresses) {
+  OneFunction one_step({0x42, 0x0e, 16});
+  one_step.cie().code_alignment = std::uint64_t{1} << 63U;
+  EXPECT_TRUE(is_malformed(one_step));
+  OneFunction two_steps({0x41, 0x0e, 16, 0x41, 0x0e, 24});
+  two_steps.cie().code_alignment = std::uint64_t{1} << 63U;
+  EXPECT_TRUE(is_malformed(two_steps));
+}
 TEST(CfiInterpreter, SetLocAbsolute) {
   EXPECT_EQ(starts(OneFunction({0x01, 0x20, 0x10, 0, 0, 0, 0, 0, 0, 0x0e, 16})), (std::vector<std::uint64_t>{0, 0x20}));
 }

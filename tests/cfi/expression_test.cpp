@@ -73,6 +73,9 @@ TEST(Expression, Const2u) {
 TEST(Expression, Const2s) {
   EXPECT_EQ(cfa({0x77, 0, 0x0b, 0xfe, 0xff, 0x22}), cfi::CfaRule(reg(7, -2)));
 }
+TEST(Expression, Const8u) {
+  EXPECT_EQ(cfa({0x77, 0, 0x0e, 16, 0, 0, 0, 1, 0, 0, 0, 0x22}), cfi::CfaRule(reg(7, 0x100000010)));
+}
 TEST(Expression, Const4u) {
   EXPECT_EQ(cfa({0x77, 0, 0x0c, 0, 0, 0, 0x80, 0x22}), cfi::CfaRule(reg(7, 0x80000000)));
 }

@@ -124,5 +124,14 @@ TEST(Decoder, ReadsWhatBinutilsWrote) {
   }
 }
 
+TEST(Decoder, NotesWhatDoesNotHinderReading) {
+  std::vector<std::byte> bytes = test::good_section();
+  bytes[5] = std::byte{0xf0};
+  std::vector<std::string> remarks;
+  const Section section = decode(bytes, test::good_address, origin, {false, false, &remarks});
+  EXPECT_FALSE(section.fdes.empty());
+  EXPECT_EQ(remarks, (std::vector<std::string>{"a.out: .sframe+0x5: fixed FP offset is -16, not 0"}));
+}
+
 }  // namespace
 }  // namespace sframe_gen::sframe
