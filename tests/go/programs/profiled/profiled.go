@@ -1,9 +1,10 @@
 // What busy.go does, and calls from C, under the profiler of Go's runtime: its SIGPROF handler walks the interrupted stack.
-// With a file's name, writes the profile there.
+// Arguments: seconds, a file for the profile, one for walks, how many walks, how many a second, and how many steps.
 package main
 
 /*
 #include <stdlib.h>
+#include "walks.h"
 typedef int (*compare)(const void *, const void *);
 extern int goCompare(void *, void *);
 static int ascending(const void *a, const void *b) { return goCompare((void *)a, (void *)b); }
@@ -96,14 +97,16 @@ func work(n int) int {
 func main() {
 	seconds := 1.0
 	if len(os.Args) > 1 {
-		file, err := os.Create(os.Args[1])
+		file, err := os.Create(os.Args[2])
 		if err != nil {
 			panic(err)
 		}
-		fmt.Sscan(os.Args[2], &seconds)
-		runtime.SetCPUProfileRate(1000)
+		var walks, rate, steps int
+		fmt.Sscan(fmt.Sprint(os.Args[1], " ", os.Args[4], " ", os.Args[5], " ", os.Args[6]), &seconds, &walks, &rate, &steps)
 		pprof.StartCPUProfile(file)
+		C.walks_begin(C.CString(os.Args[3]), C.long(walks), C.long(rate), C.long(steps))
 		defer pprof.StopCPUProfile()
+		defer C.walks_end()
 	}
 	end := time.Now().Add(time.Duration(seconds * float64(time.Second)))
 	var group sync.WaitGroup
