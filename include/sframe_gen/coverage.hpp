@@ -59,7 +59,8 @@ struct DroppedFdes {
   std::uint64_t outside_code = 0;  ///< discarded functions (start 0 or another tombstone), or beyond their section
   std::uint64_t duplicate = 0;     ///< same PCs and same rows as another FDE: counted once
   std::uint64_t shadowed = 0;      ///< .debug_frame for PCs that .eh_frame describes
-  std::uint64_t unreadable = 0;    ///< those of a CIE that cannot be read, and damaged ones
+  std::uint64_t of_go = 0;       ///< of Go's linker, which are wrong, for PCs that its function table does not tell of
+  std::uint64_t unreadable = 0;  ///< those of a CIE that cannot be read, and damaged ones
   std::vector<UnreadableFde> named_unreadable = {};  ///< the first of them
 };
 
@@ -100,6 +101,17 @@ struct Contradiction {
   std::string instructions, cfi;     ///< "CFA rsp+8, RA *(CFA-8)"
 };
 
+/// What the rows of some code are made from.
+enum class RowSource : std::uint8_t {
+  EhFrame,       ///< CFI in .eh_frame
+  DebugFrame,    ///< CFI in .debug_frame
+  GoTable,       ///< the function table of Go's linker, .gopclntab, with the instructions
+  Instructions,  ///< the instructions alone: stubs
+};
+inline constexpr std::size_t row_source_count = 4;
+/// ".eh_frame", ".debug_frame", ".gopclntab" or "instructions".
+std::string_view name_of(RowSource source);
+
 /// Bytes of code in a place, and how many of them no CFI describes. Padding between functions is counted apart.
 struct CodeCount {
   std::uint64_t bytes = 0;
@@ -123,10 +135,24 @@ struct CodeCoverage {
     std::uint64_t begin = 0, end = 0;  ///< virtual addresses; in an object they count from the section's start
     std::uint64_t without_cfi = 0, without_row = 0;
   };
+  /// What rows are made from.
+  struct Described {
+    std::uint64_t records = 0;  ///< FDEs, functions of Go's table, or stubs
+    std::uint64_t bytes = 0;    ///< of code that has rows
+  };
+  /// Code between whose first and last row all rows have one source.
+  struct Stretch {
+    std::string section;
+    std::uint64_t begin = 0, end = 0;  ///< as in Place
+    RowSource source = RowSource::EhFrame;
+    Described described;
+  };
 
   CodeCount all;
-  std::vector<Section> sections;  ///< in the file's order
-  std::vector<Place> places;      ///< ascending within a section
+  std::vector<Section> sections;                      ///< in the file's order
+  std::vector<Place> places;                          ///< ascending within a section
+  std::array<Described, row_source_count> sources{};  ///< by RowSource
+  std::vector<Stretch> stretches;                     ///< ascending within a section
   /// Calls at the very end of a function that another one follows without padding. Readers that look up the return
   /// address itself find the wrong function there.
   std::uint64_t calls_at_next_function = 0;

@@ -404,6 +404,7 @@ FrameTable index_frame_section(FrameSection kind, std::span<const std::byte> sec
                                std::uint64_t section_address, Endian endian, const Origin& origin) {
   FrameTable table;
   table.origin = origin;
+  table.kind = kind;
   table.endian = endian;
   table.section_address = section_address;
   table.section_bytes = section_bytes;

@@ -70,6 +70,7 @@ struct FrameTable {
   /// More are counted, not named.
   static constexpr std::size_t most_named_unreadable = 1000;
   Origin origin;
+  FrameSection kind = FrameSection::EhFrame;
   Endian endian = Endian::Little;
   std::uint64_t section_address = 0;
   std::span<const std::byte> section_bytes;

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "cfi/frame_index.hpp"
+#include "elf/go_table.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 #include "object/relocations.hpp"
@@ -64,6 +65,7 @@ FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image,
   if (&cfi_image != &image) load(cfi_image);
   dropped_.shadowed = drop_shadowed(eh_frame_fdes);
   if (others_ != nullptr) take_others();
+  if (elf::has_sections_of_go(image) || elf::has_sections_of_go(cfi_image)) drop_those_of_go();
   sort_by_start(fdes_);
 }
 
@@ -76,6 +78,17 @@ void FrameSource::take_others() {
   all.insert(all.end(), fdes_.begin(), fdes_.end());
   fdes_ = std::move(all);
   replaced_by_others_ = drop_shadowed(count);
+}
+
+/// Go's linker writes .debug_frame that is wrong: it calls the frame pointer unchanged where functions have saved it,
+/// and goes on after they have switched stacks. Its CIE counts by -4, which no compiler of C does for these machines.
+void FrameSource::drop_those_of_go() {
+  const auto is_of_go = [&](const FdeRef& ref) {
+    if (ref.table == other_table || tables_[ref.table].kind != FrameSection::DebugFrame) return false;
+    const FrameTable& table = tables_[ref.table];
+    return table.cies[table.fdes[ref.fde].cie_index].data_alignment == -4;
+  };
+  dropped_.of_go = static_cast<std::uint64_t>(std::erase_if(fdes_, is_of_go));
 }
 
 /// In section order where starts are equal. Compilers that give each function a section of its own leave .eh_frame in
@@ -233,6 +246,17 @@ RangeSet FrameSource::described() const {
   std::vector<Range> ranges;
   for (const FdeRef& ref : fdes_) ranges.push_back({ref.start, ref.end});
   return RangeSet(std::move(ranges));
+}
+
+std::vector<FrameSource::Record> FrameSource::records() const {
+  std::vector<Record> records;
+  records.reserve(fdes_.size());
+  for (const FdeRef& ref : fdes_) {
+    Record& record = records.emplace_back();
+    record.pcs = {ref.start, ref.end};
+    if (ref.table != other_table) record.section = tables_[ref.table].kind;
+  }
+  return records;
 }
 
 std::vector<FrameSource::Part> FrameSource::parts(std::size_t count) const {

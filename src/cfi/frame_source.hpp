@@ -14,6 +14,7 @@
 #include "elf/image.hpp"
 #include "object/relocations.hpp"
 #include "sframe_gen/coverage.hpp"
+#include "support/range.hpp"
 
 namespace sframe_gen::cfi {
 
@@ -74,6 +75,14 @@ class FrameSource {
   /// The PCs that FDEs or others describe.
   RangeSet described() const;
 
+  /// PCs that one FDE counts for, or one of the others.
+  struct Record {
+    Range pcs;
+    std::optional<FrameSection> section;  ///< none: one of the others
+  };
+  /// By ascending start. Only FDEs of one section overlap.
+  std::vector<Record> records() const;
+
   /// Without duplicates, which only for_each_function finds.
   const DroppedFdes& dropped() const { return dropped_; }
 
@@ -100,6 +109,7 @@ class FrameSource {
   static void sort_by_start(std::span<FdeRef> fdes);
   std::uint64_t drop_shadowed(std::size_t first_fdes);
   void take_others();
+  void drop_those_of_go();
   friend class FrameReader;
 
   const elf::Image& image_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "convert/go_functions.hpp"
 #include "convert/padding.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
@@ -31,7 +32,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 
 }  // namespace
 
-Places::Places(const elf::Image& image) : image_(image), names_(image), go_(elf::GoTable::find(image)) {}
+Places::Places(const elf::Image& image) : image_(image), names_(image) {}
 
 std::string Places::symbol_at(std::uint64_t address) {
   const std::optional<elf::SymbolNames::Named> found = names_.symbol_at(address);
@@ -39,8 +40,15 @@ std::string Places::symbol_at(std::uint64_t address) {
   return address == found->begin ? found->name : found->name + "+" + hex(address - found->begin);
 }
 
-bool Places::is_go(std::uint64_t address) const {
-  return go_ && go_->entry_at(address) != nullptr;
+std::optional<RowSource> Places::source_at(std::uint64_t address) {
+  if (!sources_) {
+    try {
+      sources_.emplace(cfi::FrameSource(image_, image_, go_functions_of(image_)), stubs::find_stubs(image_));
+    } catch (const Failure&) {
+      sources_.emplace();  // the section may be read all the same
+    }
+  }
+  return sources_->at(address);
 }
 
 std::string Places::text_of(std::uint64_t address) const {
@@ -194,16 +202,20 @@ bool holds(const RangeSet& ranges, std::uint64_t pc, std::uint64_t& end) {
 
 class CodeCounter {
  public:
-  CodeCounter(const elf::Image& image, RangeSet described, RangeSet with_rows)
+  CodeCounter(const elf::Image& image, RangeSet described, RangeSet with_rows, const RowSources& sources)
       : image_(image),
         abi_(elf::machine_of(image).abi),
         names_(image),
         described_(std::move(described)),
-        with_rows_(std::move(with_rows)) {}
+        with_rows_(std::move(with_rows)),
+        sources_(sources) {}
 
   CodeCoverage count() {
     for (const elf::Section& section : image_.sections())
-      if (image_.is_code(section)) count(section);
+      if (image_.is_code(section)) {
+        count(section);
+        count_sources(section);
+      }
     return std::move(code_);
   }
 
@@ -280,10 +292,36 @@ class CodeCounter {
     code_.places.push_back(std::move(place));
   }
 
+  /// What the section's rows are made from.
+  void count_sources(const elf::Section& section) {
+    const std::uint64_t begin = section.header.sh_addr, end = begin + section.header.sh_size;
+    const std::uint64_t origin = image_.is_object() ? begin : 0;
+    CodeCoverage::Stretch* open = nullptr;
+    auto piece = std::ranges::upper_bound(sources_.pieces(), begin, {},
+                                          [](const RowSources::Piece& one) { return one.pcs.end; });
+    for (; piece != sources_.pieces().end() && piece->pcs.begin < end; ++piece) {
+      const Range pcs{std::max(piece->pcs.begin, begin), std::min(piece->pcs.end, end)};
+      std::uint64_t bytes = 0;
+      for (auto rows = with_rows_.find(pcs.begin); rows != with_rows_.end() && rows->begin < pcs.end; ++rows)
+        bytes += std::min(rows->end, pcs.end) - std::max(rows->begin, pcs.begin);
+      if (bytes == 0) continue;
+      if (open == nullptr || open->source != piece->source)
+        open = &code_.stretches.emplace_back(
+            CodeCoverage::Stretch{section.name, pcs.begin - origin, 0, piece->source, {}});
+      open->end = pcs.end - origin;
+      for (CodeCoverage::Described* const sum :
+           {&open->described, &code_.sources[static_cast<std::size_t>(piece->source)]}) {
+        sum->records += piece->records;
+        sum->bytes += bytes;
+      }
+    }
+  }
+
   const elf::Image& image_;
   sframe::Abi abi_;
   elf::SymbolNames names_;
   RangeSet described_, with_rows_;
+  const RowSources& sources_;
   CodeCount count_;  ///< of the section
   CodeCoverage code_;
 };
@@ -296,8 +334,9 @@ CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& sour
   std::vector<Range> with_rows = described.ranges(), without_rows;
   for (const stubs::Run& run : stubs.runs) with_rows.push_back({run.start, run.end()});
   for (const NamedHole& named : holes) without_rows.push_back({named.hole.begin, named.hole.end});
-  return CodeCounter(image, described, RangeSet(std::move(with_rows)).without(RangeSet(std::move(without_rows))))
-      .count();
+  const RowSources sources(source, stubs);
+  RangeSet rows = RangeSet(std::move(with_rows)).without(RangeSet(std::move(without_rows)));
+  return CodeCounter(image, described, std::move(rows), sources).count();
 }
 
 }  // namespace sframe_gen::convert
@@ -364,6 +403,7 @@ std::vector<std::string> sentences_of(const DroppedFdes& dropped) {
       {dropped.outside_code, " of discarded or no code"},
       {dropped.duplicate, " said twice"},
       {dropped.shadowed, " of .debug_frame for what .eh_frame describes"},
+      {dropped.of_go, " of Go's linker, whose .debug_frame is wrong"},
       {dropped.unreadable, " that cannot be read"},
   };
   std::vector<std::string> sentences;
@@ -371,6 +411,12 @@ std::vector<std::string> sentences_of(const DroppedFdes& dropped) {
     if (count != 0) sentences.push_back(count_of(count, "FDE") + what);
   }
   return sentences;
+}
+
+std::string_view name_of(RowSource source) {
+  constexpr std::array<std::string_view, row_source_count> names{".eh_frame", ".debug_frame", ".gopclntab",
+                                                                 "instructions"};
+  return names[static_cast<std::size_t>(source)];
 }
 
 CodeCount& CodeCount::operator+=(const CodeCount& other) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
-#include "elf/go_table.hpp"
+#include "convert/row_sources.hpp"
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
 #include "emit/split_functions.hpp"
@@ -28,8 +28,8 @@ class Places {
   std::string symbol_at(std::uint64_t address);
   /// "0x4010", or of an object ".text+0x10".
   std::string text_of(std::uint64_t address) const;
-  /// Whether the function table of Go's linker describes what is there.
-  bool is_go(std::uint64_t address) const;
+  /// What rows of the address are made from. Nothing, if the file has nothing that describes it, or if that is damaged.
+  std::optional<RowSource> source_at(std::uint64_t address);
 
   /// "0x4010" is one address; "main" all of the function's; "main+0x3" and ".text+0x10" one; "0x4010..0x4020" those
   /// before the second. Throws Refused.
@@ -46,7 +46,7 @@ class Places {
 
   const elf::Image& image_;
   elf::SymbolNames names_;
-  std::optional<elf::GoTable> go_;
+  std::optional<RowSources> sources_;
 };
 
 /// Counts a function of `size` bytes and what became of it.

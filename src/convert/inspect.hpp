@@ -25,8 +25,8 @@ void inspect(const std::filesystem::path& file, const std::function<void(Inspect
 
 /// What a section says of an address, in one line:
 ///
-///     0x4023 main+0x3: CFA = rsp+16, RA = *(CFA-8), FP unchanged; descriptor 12 of 318, default, row 3 of 5,
-///     0x4021..0x4035
+///     0x4023 main+0x3: CFA = rsp+16, RA = *(CFA-8), FP unchanged; from .eh_frame; FDE 12 of 318, default, row 3
+///     of 5, 0x4021..0x4035
 ///
 /// No value: it does not describe it.
 std::optional<std::string> look_up(Inspected& file, const sframe::Section& section, std::uint64_t address);

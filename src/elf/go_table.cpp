@@ -116,15 +116,6 @@ class ModuleSearch {
   std::vector<std::uint64_t> places_;
 };
 
-/// Whether a file's names of sections are such as Go's linker gives. Without section headers, it may be Go's.
-bool may_be_go(const Image& image) {
-  if (!image.has_section_headers()) return true;
-  return std::ranges::any_of(image.sections(), [](const Section& section) {
-    return section.name == ".go.buildinfo" || section.name == ".note.go.buildid" ||
-           section.name.ends_with(".gopclntab");
-  });
-}
-
 /// Whether a table may begin with this word: the number of the layout, the size of instructions, and that of addresses.
 bool may_begin(std::uint64_t first_word, sframe::Abi abi) {
   const std::uint64_t quantum = abi == sframe::Abi::Amd64 ? 1 : 4;
@@ -135,7 +126,7 @@ bool may_begin(std::uint64_t first_word, sframe::Abi abi) {
 /// Addresses where a table may begin, in ascending order within a segment; those of sections of that name come first.
 template <typename Callback>
 bool any_candidate(const Image& image, sframe::Abi abi, Callback&& is_table) {
-  if (!may_be_go(image)) return false;
+  if (image.has_section_headers() && !has_sections_of_go(image)) return false;
   for (const Section& section : image.sections())
     if (section.name.ends_with(".gopclntab") && section.header.sh_addr != 0 && is_table(section.header.sh_addr))
       return true;
@@ -153,6 +144,13 @@ bool any_candidate(const Image& image, sframe::Abi abi, Callback&& is_table) {
 }
 
 }  // namespace
+
+bool has_sections_of_go(const Image& image) {
+  return std::ranges::any_of(image.sections(), [](const Section& section) {
+    return section.name == ".go.buildinfo" || section.name == ".note.go.buildid" ||
+           section.name.ends_with(".gopclntab");
+  });
+}
 
 struct GoTable::Header {
   static constexpr std::uint64_t size = 8 + 8 * word_size;

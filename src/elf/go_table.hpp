@@ -14,6 +14,9 @@
 /// sources: internal/abi/symtab.go, runtime/symtab.go (pcHeader, moduledata, step) and runtime/runtime2.go (_func).
 namespace sframe_gen::elf {
 
+/// Whether Go's linker has made the file, by the names of its sections.
+bool has_sections_of_go(const Image& image);
+
 /// The table of one file, of Go 1.18 and later.
 class GoTable {
  public:

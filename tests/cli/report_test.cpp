@@ -115,6 +115,7 @@ TEST(Details, DroppedFdesOnlyWhereThereAreAny) {
                              .outside_code = 2,
                              .duplicate = 3,
                              .shadowed = 4,
+                             .of_go = 6,
                              .unreadable = 5,
                              .named_unreadable = {{".eh_frame", 0x18, ".eh_frame+0x8: CIE version is 2"}}};
   const std::string text = details_of(report);
@@ -122,6 +123,7 @@ TEST(Details, DroppedFdesOnlyWhereThereAreAny) {
   EXPECT_NE(text.find("  dropped: 2 FDEs of discarded or no code\n"), std::string::npos);
   EXPECT_NE(text.find("  dropped: 3 FDEs said twice\n"), std::string::npos);
   EXPECT_NE(text.find("  dropped: 4 FDEs of .debug_frame for what .eh_frame describes\n"), std::string::npos);
+  EXPECT_NE(text.find("  dropped: 6 FDEs of Go's linker, whose .debug_frame is wrong\n"), std::string::npos);
   EXPECT_NE(text.find("  dropped: 5 FDEs that cannot be read\n"
                       "    .eh_frame+0x18: .eh_frame+0x8: CIE version is 2\n"),
             std::string::npos);
@@ -153,6 +155,9 @@ Linked with_bare_code() {
                  {".text", "three", 0x2000, 0x2003, 3, 3},
                  {".text", "one", 0x2010, 0x2011, 0, 1},
                  {".text", "many", 0x2020, 0x2045, 37, 37}};
+  code.sources = {{{9, 800}, {0, 0}, {0, 0}, {1, 39}}};
+  code.stretches = {{".text", 0x2003, 0x2330, RowSource::EhFrame, {9, 800}},
+                    {".text", 0x2330, 0x2357, RowSource::Instructions, {1, 39}}};
   return report;
 }
 
@@ -160,7 +165,8 @@ TEST(Details, SayHowMuchCodeHasNoDescription) {
   EXPECT_EQ(details_of(linked()).find("code:"), std::string::npos);
   EXPECT_NE(details_of(with_bare_code())
                 .find("  code: 1000 bytes, 100 of them padding; 60 without CFI, 61 without a row "
-                      "(largest gaps: many 37, .init 20, three 3)\n"),
+                      "(largest gaps: many 37, .init 20, three 3)\n"
+                      "  rows from: .eh_frame (9 FDEs, 800 bytes); instructions (1 stub, 39 bytes)\n"),
             std::string::npos);
 }
 
@@ -171,6 +177,8 @@ TEST(CodePlaces, AreAllNamedBySection) {
             "  code of .init: 20 bytes, 0 of them padding; 20 without CFI, 20 without a row\n"
             "    0x1000..0x1014 (no symbol): 20 without CFI, 20 without a row\n"
             "  code of .text: 980 bytes, 100 of them padding; 40 without CFI, 41 without a row\n"
+            "    0x2003..0x2330 rows from .eh_frame: 9 FDEs, 800 bytes\n"
+            "    0x2330..0x2357 rows from instructions: 1 stub, 39 bytes\n"
             "    0x2000..0x2003 three: 3 without CFI, 3 without a row\n"
             "    0x2010..0x2011 one: 0 without CFI, 1 without a row\n"
             "    0x2020..0x2045 many: 37 without CFI, 37 without a row\n");

@@ -71,6 +71,24 @@ TEST(CodeCoverage, NamesEachPlaceFromItsSection) {
   expect(2, "", 32, 34, 2);
 }
 
+// A gap does not end a stretch.
+TEST(CodeCoverage, NamesTheSourceOfRows) {
+  const auto expect = [](const std::string& assembly, RowSource source) {
+    const CodeCoverage code = code_of(assembly);
+    ASSERT_EQ(code.stretches.size(), 1U);
+    const CodeCoverage::Stretch& stretch = code.stretches[0];
+    EXPECT_EQ(stretch.section, ".text");
+    EXPECT_EQ(stretch.begin, 0U);
+    EXPECT_EQ(stretch.end, 3U);
+    EXPECT_EQ(stretch.source, source);
+    EXPECT_EQ(stretch.described.records, 1U);
+    EXPECT_EQ(stretch.described.bytes, 1U);
+    EXPECT_EQ(code.sources[static_cast<std::size_t>(source)].bytes, 1U);
+  };
+  expect(some_code, RowSource::EhFrame);
+  expect(".cfi_sections .debug_frame\n" + some_code, RowSource::DebugFrame);
+}
+
 // Whatever the header of type SHT_NULL says: there are no bytes, to look at for padding neither.
 TEST(CodeCoverage, LeavesOutSectionsWithoutBytes) {
   auto object = object::test::assemble(some_code + R"(
@@ -107,6 +125,8 @@ TEST(CodeCoverage, CountsStubsAsRows) {
   EXPECT_EQ(count(stubs).without_row, 0U);
   EXPECT_EQ(count({}).without_row, bytes);
   EXPECT_EQ(count(stubs).without_cfi, bytes);
+  Places places(image);
+  EXPECT_EQ(places.source_at(stubs.runs.front().start), RowSource::Instructions);
 }
 
 }  // namespace

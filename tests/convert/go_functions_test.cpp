@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../object/toolbox.hpp"
+#include "cfi/frame_source.hpp"
 #include "convert/coverage.hpp"
 #include "convert/encode_functions.hpp"
 #include "elf/go_file.hpp"
@@ -41,8 +43,14 @@ TEST(GoFunctions, HaveNamesInStrippedFiles) {
   const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
   Places places(image);
   EXPECT_EQ(places.symbol_at(file.starts[0] + 2), "main.pushes+0x2");
-  EXPECT_TRUE(places.is_go(file.starts[1]));
-  EXPECT_FALSE(places.is_go(file.starts[1] + 0x100));
+}
+
+TEST(GoFunctions, AreNamedAsSourceOfTheirRows) {
+  const GoFile file({pushes, switches});
+  const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
+  Places places(image);
+  EXPECT_EQ(places.source_at(file.starts[1]), RowSource::GoTable);
+  EXPECT_EQ(places.source_at(file.starts[1] + 0x100), std::nullopt);
 }
 
 // Return addresses may be in padding. A function of C that does nothing looks like padding, and has no row.
@@ -56,6 +64,42 @@ TEST(GoFunctions, GoOnOverPaddingOnly) {
   EXPECT_EQ(size_of_first({pushes, pushes}), 15U);
   EXPECT_EQ(size_of_first({pushes, switches, pushes}), 6U);
   EXPECT_EQ(size_of_first({pushes, of_c, pushes}), 6U);
+}
+
+/// A CIE of .debug_frame that counts by `factor`, and an FDE of a function.
+std::string entry_of(const std::string& label, int factor, const std::string& function) {
+  return label + R"(:
+  .long 2f - 1f
+1:.long 0xffffffff
+  .byte 3, 0, 1
+  .sleb128 )" +
+         std::to_string(factor) + R"(
+  .byte 16, 0x0c, 7, 8
+  .balign 8
+2:.long 4f - 3f
+3:.long )" +
+         label + " - .debug_frame\n  .quad " + function + ", 2\n  .balign 8\n4:\n";
+}
+
+// Those of C in the same file count.
+TEST(GoFunctions, GetNoRowsFromDebugFrame) {
+  const std::string functions = R"(
+  .text
+of_go: nop
+  ret
+of_c: nop
+  ret
+  .section .debug_frame, "", @progbits
+)" + entry_of("cie_of_go", -4, "of_go") +
+                                entry_of("cie_of_c", -8, "of_c");
+  const auto sources_of = [](const std::string& source) {
+    const elf::Image image = object::test::open(object::test::assemble(source));
+    const cfi::FrameSource frames(image, image);
+    return std::pair(frames.size(), frames.dropped().of_go);
+  };
+  EXPECT_EQ(sources_of(functions), std::pair(std::size_t{2}, std::uint64_t{0}));
+  EXPECT_EQ(sources_of(functions + ".section .note.go.buildid, \"a\", @note\n"),
+            std::pair(std::size_t{1}, std::uint64_t{1}));
 }
 
 }  // namespace

@@ -132,9 +132,13 @@ ordered_json dropped_of(const DroppedFdes& dropped) {
   ordered_json unreadable = ordered_json::array();
   for (const UnreadableFde& fde : dropped.named_unreadable)
     unreadable.push_back({{"section", fde.section}, {"offset", hex(fde.offset)}, {"reason", fde.why}});
-  return {{"empty", dropped.empty},           {"outside_code", dropped.outside_code},
-          {"duplicate", dropped.duplicate},   {"shadowed", dropped.shadowed},
-          {"unreadable", dropped.unreadable}, {"first_unreadable", std::move(unreadable)}};
+  return {{"empty", dropped.empty},
+          {"outside_code", dropped.outside_code},
+          {"duplicate", dropped.duplicate},
+          {"shadowed", dropped.shadowed},
+          {"of_go", dropped.of_go},
+          {"unreadable", dropped.unreadable},
+          {"first_unreadable", std::move(unreadable)}};
 }
 
 ordered_json stubs_of(const Coverage& coverage) {
@@ -182,6 +186,10 @@ ordered_json json_of(const CodeCount& count) {
           {"without_row", count.without_row}};
 }
 
+ordered_json json_of(const CodeCoverage::Described& described) {
+  return {{"records", described.records}, {"bytes", described.bytes}};
+}
+
 ordered_json json_of(const CodeCoverage& code) {
   ordered_json json = json_of(code.all);
   json["calls_at_next_function"] = code.calls_at_next_function;
@@ -196,6 +204,19 @@ ordered_json json_of(const CodeCoverage& code) {
     if (!place.function.empty()) one["function"] = place.function;
     one.update({{"without_cfi", place.without_cfi}, {"without_row", place.without_row}});
     json["places"].push_back(std::move(one));
+  }
+  json["sources"] = ordered_json::object();
+  for (std::size_t i = 0; i < row_source_count; ++i) {
+    const CodeCoverage::Described& described = code.sources[i];
+    if (described.bytes != 0) json["sources"][std::string(name_of(static_cast<RowSource>(i)))] = json_of(described);
+  }
+  json["stretches"] = ordered_json::array();
+  for (const CodeCoverage::Stretch& stretch : code.stretches) {
+    json["stretches"].push_back({{"section", stretch.section},
+                                 {"begin", hex(stretch.begin)},
+                                 {"end", hex(stretch.end)},
+                                 {"source", name_of(stretch.source)}});
+    json["stretches"].back().update(json_of(stretch.described));
   }
   return json;
 }

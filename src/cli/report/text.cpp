@@ -144,12 +144,24 @@ void write_counts(const CodeCount& count, std::ostream& out) {
       << " without CFI, " << count.without_row << " without a row";
 }
 
+/// "3 FDEs, 120 bytes"
+std::string text_of(RowSource source, const CodeCoverage::Described& described) {
+  const bool is_cfi = source == RowSource::EhFrame || source == RowSource::DebugFrame;
+  const char* const record = is_cfi ? "FDE" : source == RowSource::GoTable ? "function" : "stub";
+  return count_of(described.records, record) + ", " + count_of(described.bytes, "byte");
+}
+
 void write_places(const Coverage& coverage, std::ostream& out) {
   if (!coverage.code) return;
   for (const CodeCoverage::Section& section : coverage.code->sections) {
     out << "  code of " << printable(section.name) << ": ";
     write_counts(section.count, out);
     out << '\n';
+    for (const CodeCoverage::Stretch& stretch : coverage.code->stretches) {
+      if (stretch.section != section.name) continue;
+      out << "    " << hex(stretch.begin) << ".." << hex(stretch.end) << " rows from " << name_of(stretch.source)
+          << ": " << text_of(stretch.source, stretch.described) << '\n';
+    }
     for (const Place& place : coverage.code->places) {
       if (place.section != section.name) continue;
       out << "    " << hex(place.begin) << ".." << hex(place.end) << ' '
@@ -169,6 +181,14 @@ void write_code(const CodeCoverage& code, std::ostream& out) {
     largest.push_back((largest.empty() ? "largest gaps: " : "") + name_of(*place) + ' ' +
                       std::to_string(place->without_row));
   out << in_parentheses(largest) << '\n';
+  std::string sources;
+  for (std::size_t i = 0; i < row_source_count; ++i) {
+    const CodeCoverage::Described& described = code.sources[i];
+    if (described.bytes == 0) continue;
+    const auto source = static_cast<RowSource>(i);
+    sources += (sources.empty() ? "" : "; ") + std::string(name_of(source)) + " (" + text_of(source, described) + ')';
+  }
+  if (!sources.empty()) out << "  rows from: " << sources << '\n';
 }
 
 void write_code_places(const Outcome& outcome, std::ostream& out) {
