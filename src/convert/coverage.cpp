@@ -40,7 +40,7 @@ std::string Places::symbol_at(std::uint64_t address) {
   return address == found->begin ? found->name : found->name + "+" + hex(address - found->begin);
 }
 
-std::optional<RowSource> Places::source_at(std::uint64_t address) {
+std::optional<RowSource> Places::source_at(std::uint64_t address, std::uint64_t start) {
   if (!sources_) {
     try {
       sources_.emplace(cfi::FrameSource(image_, image_, go_functions_of(image_)), stubs::find_stubs(image_));
@@ -48,7 +48,7 @@ std::optional<RowSource> Places::source_at(std::uint64_t address) {
       sources_.emplace();  // the section may be read all the same
     }
   }
-  return sources_->at(address);
+  return sources_->at(address, start);
 }
 
 std::string Places::text_of(std::uint64_t address) const {

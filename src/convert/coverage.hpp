@@ -28,8 +28,9 @@ class Places {
   std::string symbol_at(std::uint64_t address);
   /// "0x4010", or of an object ".text+0x10".
   std::string text_of(std::uint64_t address) const;
-  /// What rows of the address are made from. Nothing, if the file has nothing that describes it, or if that is damaged.
-  std::optional<RowSource> source_at(std::uint64_t address);
+  /// What the row of the address is made from, in a descriptor that begins at `start`. Nothing, if the file has nothing
+  /// that describes it, or if that is damaged.
+  std::optional<RowSource> source_at(std::uint64_t address, std::uint64_t start);
 
   /// "0x4010" is one address; "main" all of the function's; "main+0x3" and ".text+0x10" one; "0x4010..0x4020" those
   /// before the second. Throws Refused.

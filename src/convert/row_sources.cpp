@@ -1,6 +1,7 @@
 #include "convert/row_sources.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace sframe_gen::convert {
 
@@ -37,10 +38,10 @@ RowSources::RowSources(const cfi::FrameSource& source, const stubs::Found& stubs
   while (run != stubs.runs.end()) add_stub();
 }
 
-std::optional<RowSource> RowSources::at(std::uint64_t pc) const {
-  const auto found = std::ranges::upper_bound(pieces_, pc, {}, [](const Piece& piece) { return piece.pcs.end; });
-  if (found == pieces_.end() || !found->pcs.contains(pc)) return std::nullopt;
-  return found->source;
+std::optional<RowSource> RowSources::at(std::uint64_t pc, std::uint64_t start) const {
+  const auto after = std::ranges::upper_bound(pieces_, pc, {}, [](const Piece& piece) { return piece.pcs.begin; });
+  if (after == pieces_.begin() || std::prev(after)->pcs.end <= start) return std::nullopt;
+  return std::prev(after)->source;
 }
 
 }  // namespace sframe_gen::convert

@@ -24,8 +24,9 @@ class RowSources {
   };
   /// Ascending and disjoint.
   const std::vector<Piece>& pieces() const { return pieces_; }
-  /// Nothing for a PC that is not described.
-  std::optional<RowSource> at(std::uint64_t pc) const;
+  /// Of the row at `pc`, which is of a descriptor that begins at `start`: padding has the row of the function before
+  /// it. Nothing, if the file does not describe it.
+  std::optional<RowSource> at(std::uint64_t pc, std::uint64_t start) const;
 
  private:
   std::vector<Piece> pieces_;

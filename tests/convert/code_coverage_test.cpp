@@ -126,7 +126,7 @@ TEST(CodeCoverage, CountsStubsAsRows) {
   EXPECT_EQ(count({}).without_row, bytes);
   EXPECT_EQ(count(stubs).without_cfi, bytes);
   Places places(image);
-  EXPECT_EQ(places.source_at(stubs.runs.front().start), RowSource::Instructions);
+  EXPECT_EQ(places.source_at(stubs.runs.front().start, stubs.runs.front().start), RowSource::Instructions);
 }
 
 }  // namespace

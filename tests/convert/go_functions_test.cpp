@@ -49,8 +49,10 @@ TEST(GoFunctions, AreNamedAsSourceOfTheirRows) {
   const GoFile file({pushes, switches});
   const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
   Places places(image);
-  EXPECT_EQ(places.source_at(file.starts[1]), RowSource::GoTable);
-  EXPECT_EQ(places.source_at(file.starts[1] + 0x100), std::nullopt);
+  const std::uint64_t start = file.starts[0], padding = start + pushes.code.size();
+  EXPECT_EQ(places.source_at(start, start), RowSource::GoTable);
+  EXPECT_EQ(places.source_at(padding, start), RowSource::GoTable);
+  EXPECT_EQ(places.source_at(padding, padding), std::nullopt);
 }
 
 // Return addresses may be in padding. A function of C that does nothing looks like padding, and has no row.
