@@ -205,10 +205,12 @@ ordered_json json_of(const CodeCoverage& code) {
     one.update({{"without_cfi", place.without_cfi}, {"without_row", place.without_row}});
     json["places"].push_back(std::move(one));
   }
-  json["sources"] = ordered_json::object();
+  json["sources"] = ordered_json::array();
   for (std::size_t i = 0; i < row_source_count; ++i) {
     const CodeCoverage::Described& described = code.sources[i];
-    if (described.bytes != 0) json["sources"][std::string(name_of(static_cast<RowSource>(i)))] = json_of(described);
+    if (described.bytes == 0) continue;
+    json["sources"].push_back({{"source", name_of(static_cast<RowSource>(i))}});
+    json["sources"].back().update(json_of(described));
   }
   json["stretches"] = ordered_json::array();
   for (const CodeCoverage::Stretch& stretch : code.stretches) {
