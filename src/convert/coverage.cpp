@@ -10,6 +10,7 @@
 
 #include "convert/go_functions.hpp"
 #include "convert/padding.hpp"
+#include "convert/stub_merge.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 #include "elf/records.hpp"
@@ -43,7 +44,8 @@ std::string Places::symbol_at(std::uint64_t address) {
 std::optional<RowSource> Places::source_at(std::uint64_t address, std::uint64_t start) {
   if (!sources_) {
     try {
-      sources_.emplace(cfi::FrameSource(image_, image_, go_functions_of(image_)), stubs::find_stubs(image_));
+      const cfi::FrameSource source(image_, image_, go_functions_of(image_));
+      sources_.emplace(source, without_code_of_functions(stubs::find_stubs(image_), source));
     } catch (const Failure&) {
       sources_.emplace();  // the section may be read all the same
     }

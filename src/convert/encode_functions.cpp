@@ -289,8 +289,8 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& 
                              count_code);
 }
 
-EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
-                                     const emit::Dialect& dialect, bool count_code) {
+EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source,
+                                     const stubs::Found& look_alikes, const emit::Dialect& dialect, bool count_code) {
   if (source.empty()) {
     if (!image.has_section_headers())
       throw Refused(image.name(), "no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
@@ -299,6 +299,7 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSo
                   "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
   }
   try {
+    const stubs::Found stubs = without_code_of_functions(look_alikes, source);
     std::optional<CodeGaps> gaps;
     const bool is_compact = dialect.compact_rows != 0, covers = dialect.covers_padding && !image.is_object();
     // Where an FDE could not be read is not known; what looks like padding may be code of its function.

@@ -92,6 +92,22 @@ std::string text_of(const Rules& rules, sframe::Abi abi) {
 
 }  // namespace
 
+stubs::Found without_code_of_functions(stubs::Found found, const cfi::FrameSource& source) {
+  if (found.knows_sections) return found;
+  const std::vector<cfi::FrameSource::Record> records = source.records();
+  auto record = records.begin();
+  std::uint64_t end = 0;  // of the functions that begin before the section
+  std::erase_if(found.sections, [&](const Range& section) {
+    for (; record != records.end() && record->pcs.begin < section.begin; ++record) end = std::max(end, record->pcs.end);
+    return section.begin < end;
+  });
+  std::erase_if(found.runs, [&](const stubs::Run& run) {
+    const auto section = std::ranges::upper_bound(found.sections, run.start, {}, &Range::end);
+    return section == found.sections.end() || run.start < section->begin;
+  });
+  return found;
+}
+
 Function without_unknown_stubs(const Function& function, cfi::RuleTable& rules) {
   Function rest = function;
   for (Row& row : rest.rows) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 
+#include "cfi/frame_source.hpp"
 #include "cfi/rules.hpp"
 #include "emit/dialect.hpp"
 #include "emit/split_functions.hpp"
@@ -47,6 +48,10 @@ class StubMerge {
   Coverage& coverage_;
   std::uint64_t next_ = 0;  ///< no stub that is left, nor section of stubs, is before it from the last function on
 };
+
+/// Returns the stubs but for those that begin inside a function, by its CFI. Without section headers, stubs are looked
+/// for in all code, and a function may contain what looks like one.
+stubs::Found without_code_of_functions(stubs::Found found, const cfi::FrameSource& source);
 
 /// The function without the rows of GNU ld's expression for a PLT, which says nothing of entries that are not known.
 cfi::Function without_unknown_stubs(const cfi::Function& function, cfi::RuleTable& rules);
