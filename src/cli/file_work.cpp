@@ -112,8 +112,9 @@ class FileWork {
   void do_it(const std::filesystem::path& file) {
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored)) refuse_directory(file);
-    // A directory or device is an error all the same.
-    if (options_.skip_non_elf && convert::kind_of(file) == FileKind::Other &&
+    // A directory or device is an error all the same, and so is a file that cannot be read.
+    std::error_code unreadable;
+    if (options_.skip_non_elf && convert::kind_of(file, unreadable) == FileKind::Other && !unreadable &&
         std::filesystem::is_regular_file(file, ignored)) {
       result_.what = FileResult::What::Skipped;
       return;
