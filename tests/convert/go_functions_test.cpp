@@ -95,7 +95,8 @@ of_c: nop
 )" + entry_of("cie_of_go", -4, "of_go") +
                                 entry_of("cie_of_c", -8, "of_c");
   const auto sources_of = [](const std::string& source) {
-    const elf::Image image = object::test::open(object::test::assemble(source));
+    const std::vector<std::byte> bytes = object::test::assemble(source);
+    const elf::Image image = object::test::open(bytes);
     const cfi::FrameSource frames(image, image);
     return std::pair(frames.size(), frames.dropped().of_go);
   };
