@@ -147,5 +147,132 @@ TEST_F(MovingNotes, CheckFollowsTheirNumbers) {
             std::string::npos);
 }
 
+#ifdef __x86_64__  // where the function of Qt's plugins is known
+
+/// A plugin of Qt: its note is found by PT_NOTE in the file, and by its function once it is loaded. MORE is code that
+/// a plugin of Qt has not. The program returns 3 if both give the same.
+constexpr const char* qt_plugin = R"(
+__asm__(".pushsection .note.qt.metadata, \"a\", @note\n.balign 8\n.long 12, 90, 0x74510001\n.asciz \"qt-project!\"\n"
+        ".hidden metadata\nmetadata: .ascii \"metadata of a plugin\"\n.zero 70\n.balign 8\n.popsection\n");
+extern const char metadata[] __attribute__((visibility("hidden")));
+struct result { const void *data; unsigned long size; };
+struct result qt_plugin_query_metadata_v2(void) { return (struct result){metadata, 96}; }
+MORE
+)";
+constexpr const char* qt_host = R"(
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+struct result { const char *data; unsigned long size; };
+static const char *in_note;
+static int look(struct dl_phdr_info *module, size_t size, void *unused) {
+  for (int i = 0; i < module->dlpi_phnum; ++i) {
+    const ElfW(Phdr) *segment = &module->dlpi_phdr[i];
+    const char *at = (const char *)module->dlpi_addr + segment->p_vaddr;
+    if (segment->p_type == PT_NOTE && segment->p_memsz > 24 && strcmp(at + 12, "qt-project!") == 0) in_note = at + 24;
+  }
+  return 0;
+}
+int main(int count, char **arguments) {
+  void *plugin = dlopen(arguments[1], RTLD_NOW);
+  if (plugin == 0) return 1;
+  struct result (*query)(void) = (struct result (*)(void))dlsym(plugin, "qt_plugin_query_metadata_v2");
+  dl_iterate_phdr(look, 0);
+  return (query().data == in_note) + 2 * (strcmp(query().data, "metadata of a plugin") == 0);
+}
+)";
+
+class QtPlugin : public testing::Test {
+ protected:
+  void SetUp() override {
+    write_text(folder_ / "host.c", qt_host);
+    ASSERT_EQ(run("gcc -O1 -o " + host() + ' ' + (folder_ / "host.c").string()).status, 0);
+  }
+
+  std::string host() const { return (folder_ / "host").string(); }
+
+  std::filesystem::path link(const std::string& options, const std::string& more = "") {
+    write_text(folder_ / "plugin.c", qt_plugin);
+    const Outcome linked = run("gcc -O2 -shared -fPIC -s -Wl,--build-id " + options + " '-DMORE=" + more + "' -o " +
+                               (folder_ / "plugin.so").string() + ' ' + (folder_ / "plugin.c").string());
+    EXPECT_EQ(linked.status, 0) << linked.output;
+    return folder_ / "plugin.so";
+  }
+
+  int status_of(const std::filesystem::path& plugin) const { return run(host() + ' ' + plugin.string()).status; }
+
+  std::string refusal_of(const std::filesystem::path& plugin) {
+    return failure_of([&] { inject(plugin, folder_ / "output", fits_no_gap); });
+  }
+
+  Folder folder_;
+};
+
+TEST_F(QtPlugin, FindsItsNoteAfterTheMove) {
+  for (const std::string options : {"-fuse-ld=bfd", "-fuse-ld=bfd -fcf-protection", "-fuse-ld=lld", "-fuse-ld=mold"}) {
+    const auto plugin = link(options);
+    ASSERT_EQ(status_of(plugin), 3) << options;
+    const Layout layout = inject(plugin, folder_ / "output", fits_no_gap);
+    if (options.find("bfd") != std::string::npos) {
+      EXPECT_TRUE(std::ranges::find(layout.moved_sections, ".note.qt.metadata") != layout.moved_sections.end());
+    }
+    EXPECT_EQ(status_of(folder_ / "output"), 3) << options;
+    for (const std::string tool : {"strip", "objcopy", "eu-strip", "llvm-strip", "patchelf --set-rpath /x"}) {
+      run("cp " + (folder_ / "output").string() + " " + (folder_ / "copy").string());
+      EXPECT_EQ(run(tool + " " + (folder_ / "copy").string()).status, 0) << tool;
+      EXPECT_EQ(status_of(folder_ / "copy"), 3) << options << ' ' << tool;
+    }
+  }
+}
+
+TEST_F(QtPlugin, FindsItsNoteUnderOtherLoadersAndTools) {
+  inject(link("-fuse-ld=bfd"), folder_ / "output", fits_no_gap);
+  const std::string command = host() + ' ' + (folder_ / "output").string();
+  EXPECT_EQ(run("valgrind -q " + command).status, 3);
+  EXPECT_NE(run("gdb -nx -q -batch -ex run --args " + command).output.find("exited with code 03"), std::string::npos);
+  ASSERT_EQ(run("musl-gcc -O1 -o " + host() + ".musl " + (folder_ / "host.c").string()).status, 0);
+  ASSERT_EQ(run("musl-gcc -O2 -shared -fPIC -s -DMORE= -o " + (folder_ / "musl.so").string() + ' ' +
+                (folder_ / "plugin.c").string())
+                .status,
+            0);
+  inject(folder_ / "musl.so", folder_ / "output", fits_no_gap);
+  EXPECT_EQ(run(host() + ".musl " + (folder_ / "output").string()).status, 3);
+}
+
+TEST_F(QtPlugin, StaysIfOtherCodeReadsItsNote) {
+  const auto plugin = link("-fuse-ld=bfd", "const char *other(void) { return metadata + 1; }");
+  EXPECT_NE(refusal_of(plugin).find(".note.qt.metadata at 0x"), std::string::npos);
+  EXPECT_NE(refusal_of(plugin).find("a symbol, a relocation or code points into it"), std::string::npos);
+}
+
+TEST_F(QtPlugin, StaysIfItsFunctionDoesMore) {
+  const auto plugin = link("-fuse-ld=bfd");
+  change(plugin, folder_ / "changed", [](Fields& f) {
+    const std::size_t at = f.bytes.find("\xba\x60\x00\x00\x00\xc3");
+    ASSERT_NE(at, std::string::npos);
+    f.bytes[at] = '\xbe';  // the size, in another register
+  });
+  EXPECT_NE(refusal_of(folder_ / "changed").find("its owner \"qt-project!\" may depend on its place"),
+            std::string::npos);
+}
+
+TEST_F(QtPlugin, CheckFollowsItsFunction) {
+  const auto plugin = link("-fuse-ld=bfd");
+  inject(plugin, folder_ / "output", fits_no_gap);
+  const auto refusal_with = [&](std::size_t from_size, char change_by) {
+    change(folder_ / "output", folder_ / "wrong", [&](Fields& f) {
+      const std::size_t at = f.bytes.find(std::string("\xba\x60\x00\x00\x00\xc3", 6));
+      f.bytes[at - from_size] = static_cast<char>(f.bytes[at - from_size] + change_by);
+    });
+    return failure_of([&] { check_layout(Image::open(plugin), Image::open(folder_ / "wrong"), Contents::All); });
+  };
+  EXPECT_EQ(refusal_with(4, 0), "");
+  EXPECT_NE(refusal_with(4, 8).find("must be where its function says"), std::string::npos);
+  EXPECT_NE(refusal_with(0, 1).find("must keep its bytes"), std::string::npos);
+}
+
+#endif
+
 }  // namespace
 }  // namespace sframe_gen::elf::test

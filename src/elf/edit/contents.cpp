@@ -121,8 +121,11 @@ files::Regions contents_of(const Image& image, const Layout& layout) {
   // Without section headers, their indices mean nothing, and no symbol moves.
   if (!layout.sections.empty()) put_index_tables(image, layout, contents);
   for (const ChangedNumber& changed : layout.changed_numbers) {
-    std::vector<std::byte> value(sizeof(std::uint64_t));
-    store<std::uint64_t>(std::span(value), changed.value, image.endian());
+    std::vector<std::byte> value(changed.size);
+    if (changed.size == sizeof(std::uint32_t))
+      store<std::uint32_t>(std::span(value), static_cast<std::uint32_t>(changed.value), image.endian());
+    else
+      store<std::uint64_t>(std::span(value), changed.value, image.endian());
     contents.put_bytes(changed.offset, std::move(value));
   }
   contents.put_hole(layout.section_offset, layout.section_size);

@@ -136,6 +136,12 @@ void lay_out_moves(const Task& task, const Placement& placement, Layout& layout)
       layout.changed_numbers.push_back(
           {placed.offset + (offset - placed.group.range.begin), number - (placed.address - placed.group.address)});
     }
+    for (const NoteFunction& function : placed.group.functions) {
+      const std::uint64_t at = function.distance_offset;
+      const auto distance = load<std::uint32_t>(task.image.file_bytes().subspan(at), task.image.endian());
+      layout.changed_numbers.push_back(
+          {placement.load_map(at), distance + (placed.address - placed.group.address), sizeof distance});
+    }
     for (const std::uint32_t index : placed.group.sections) {
       const Section& section = task.image.sections()[index];
       layout.moved_sections.push_back(section.name);

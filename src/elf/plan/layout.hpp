@@ -19,11 +19,12 @@ struct MovedBytes {
   std::uint64_t to = 0;
 };
 
-/// A number of 8 bytes that says where something is, and changes when one of the two moves: a pointer in .dynamic to a
-/// table, or a distance in a note.
+/// A number that says where something is, and changes when one of the two moves: a pointer in .dynamic to a table, or
+/// a distance in a note, of 8 bytes; or the distance of a NoteFunction, of 4.
 struct ChangedNumber {
   std::uint64_t offset;  ///< in the output
   std::uint64_t value;
+  std::size_t size = sizeof(std::uint64_t);
 };
 
 /// TablePlan::Below: the ELF header that the input has in memory. Programs linked with glibc 2.36 as first released

@@ -85,7 +85,7 @@ std::string_view name_of(const Image& image, const Section& symbol_table, const 
   if (symbol_table.header.sh_link >= image.sections().size()) return {};
   const auto bytes = image.bytes_of(image.sections()[symbol_table.header.sh_link]);
   const std::string_view names(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  constexpr std::size_t enough = 16;
+  constexpr std::size_t enough = 32;
   const auto name = names.substr(std::min<std::size_t>(symbol.st_name, names.size()), enough);
   return name.substr(0, name.find('\0'));
 }
@@ -127,22 +127,48 @@ bool has_relative_relocation_to(const Image& image, const Section& section) {
   return false;
 }
 
-bool has_direct_reference_to(const Image& image, const Section& section) {
+namespace {
+
+/// The section's code before and after each function that is understood. Both ends of one are ends of instructions, so
+/// no operand reaches over them.
+std::vector<Code> code_outside(const Image& image, const Section& section, const std::vector<NoteFunction>& functions) {
+  Code rest{image.bytes_of(section), section.header.sh_addr, image.endian()};
+  std::vector<Code> pieces;
+  for (const NoteFunction& function : functions) {
+    if (!Range{rest.address, rest.address + rest.bytes.size()}.contains(function.addresses)) continue;
+    const std::size_t begin = function.addresses.begin - rest.address;
+    pieces.push_back({rest.bytes.first(begin), rest.address, rest.endian});
+    rest = {rest.bytes.subspan(begin + function.addresses.size()), function.addresses.end, rest.endian};
+  }
+  pieces.push_back(rest);
+  return pieces;
+}
+
+bool has_operand(sframe::Abi abi, const Code& code, const Range& wanted, bool fixed) {
+  return has_relative_operand(abi, code, wanted) || (fixed && has_absolute_operand(abi, code, wanted));
+}
+
+bool is_addressed(const Image& image, const Section& section, const std::vector<NoteFunction>& functions) {
   const bool fixed = image.header().e_type == ET_EXEC;
   const Range wanted{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
   const sframe::Abi abi = machine_of(image).abi;
   for (const Section& other : image.sections()) {
     const Elf64_Shdr& header = other.header;
     if ((header.sh_flags & SHF_ALLOC) == 0) continue;
-    const Code code{image.bytes_of(other), header.sh_addr, image.endian()};
     if ((header.sh_flags & SHF_EXECINSTR) != 0) {
-      if (has_relative_operand(abi, code, wanted)) return true;
-      if (fixed && has_absolute_operand(abi, code, wanted)) return true;
+      for (const Code& code : code_outside(image, other, functions))
+        if (has_operand(abi, code, wanted, fixed)) return true;
     } else if (fixed && (header.sh_type == SHT_PROGBITS || header.sh_type == SHT_INIT_ARRAY)) {
-      if (has_address_word(code, wanted)) return true;
+      if (has_address_word({image.bytes_of(other), header.sh_addr, image.endian()}, wanted)) return true;
     }
   }
   return false;
+}
+
+}  // namespace
+
+bool has_direct_reference_to(const Image& image, const Section& section) {
+  return is_addressed(image, section, {});
 }
 
 namespace {
@@ -256,7 +282,7 @@ std::string Movability::why_section_stays(const Section& section, Group& group) 
     why = located(section) + " cannot move";
   }
   if (!why.empty()) return why;
-  if (is_referred_to(section, group.plan))
+  if (is_referred_to(section, group))
     return located(section) + " cannot move: a symbol, a relocation or code points into it";
   return {};
 }
@@ -302,6 +328,50 @@ bool is_relative(const Note& note, std::uint64_t address, const Image& image) {
   return true;
 }
 
+/// Qt 6, qplugin.h (QT_MOC_EXPORT_PLUGIN_V2): the note of a plugin is found by PT_NOTE while it is a file, and by this
+/// function once it is loaded.
+constexpr std::string_view qt_owner = "qt-project!", qt_function = "qt_plugin_query_metadata_v2";
+constexpr std::uint32_t qt_type = 0x74510001;
+
+/// Distances of 32 bits stay what they are in a file whose addresses end below.
+bool is_small(const Image& image) {
+  constexpr std::uint64_t limit = 1U << 30U;
+  return std::ranges::all_of(image.segments(), [](const Elf64_Phdr& segment) {
+    return segment.p_type != PT_LOAD || (segment.p_vaddr < limit && segment.p_memsz < limit - segment.p_vaddr);
+  });
+}
+
+/// Reads `[endbr64;] lea note(%rip), %rax; mov $size, %edx; ret` (Intel SDM, volume 2).
+std::optional<NoteFunction> as_note_function(std::span<const std::byte> code, std::uint64_t address, std::uint64_t note,
+                                             Endian endian) {
+  constexpr std::uint32_t endbr64 = 0xfa1e0ff3;
+  constexpr std::size_t size = 13, distance_at = 3, lea_size = 7;
+  const std::size_t begin = code.size() == size + 4 && number_at<std::uint32_t>(code, 0, endian) == endbr64 ? 4 : 0;
+  if (code.size() != begin + size) return {};
+  const auto at = [&](std::size_t index) { return std::to_integer<unsigned>(code[begin + index]); };
+  if (at(0) != 0x48 || at(1) != 0x8d || at(2) != 0x05 || at(lea_size) != 0xba || at(size - 1) != 0xc3) return {};
+  const auto distance = static_cast<std::int32_t>(number_at<std::uint32_t>(code, begin + distance_at, endian));
+  if (address + begin + lea_size + static_cast<std::uint64_t>(std::int64_t{distance}) != note) return {};
+  return NoteFunction{{address, address + code.size()}, begin + distance_at};
+}
+
+/// The function that returns where the descriptor of Qt's note is, which stands at the address `note`.
+std::optional<NoteFunction> find_note_function(const Image& image, std::uint64_t note) {
+  if (image.header().e_machine != EM_X86_64 || !image.has_section_headers() || !is_small(image)) return {};
+  std::optional<NoteFunction> found;
+  any_symbol(image, [&](const Section& table, const Elf64_Sym& symbol) {
+    if (name_of(image, table, symbol) != qt_function || symbol.st_shndx >= image.sections().size()) return false;
+    const Section& section = image.sections()[symbol.st_shndx];
+    const auto code = image.bytes_of(section);
+    const std::uint64_t begin = symbol.st_value - section.header.sh_addr;
+    if (begin > code.size() || symbol.st_size > code.size() - begin) return false;
+    found = as_note_function(code.subspan(begin, symbol.st_size), symbol.st_value, note, image.endian());
+    if (found) found->distance_offset += section.header.sh_offset + begin;
+    return found.has_value();
+  });
+  return found;
+}
+
 }  // namespace
 
 /// Notes of other owners may hold addresses relative to themselves or be found by their own code: Xen's and
@@ -322,7 +392,14 @@ std::string Movability::why_note_stays(const Section& section, Group& group) con
     // The build-id of Mozilla's toolkit is a text.
     if (is_independent || (note.owner == "mzbldid" && is_text(note.descriptor))) continue;
     const std::uint64_t offset = offset_of(*image_, note.descriptor);
-    if (!is_relative(note, section.header.sh_addr + (offset - section.header.sh_offset), *image_))
+    const std::uint64_t address = section.header.sh_addr + (offset - section.header.sh_offset);
+    if (note.owner == qt_owner && note.type == qt_type) {
+      if (const auto function = find_note_function(*image_, address)) {
+        group.functions.push_back(*function);
+        continue;
+      }
+    }
+    if (!is_relative(note, address, *image_))
       return located(section) + " cannot move: its owner \"" + note.owner + "\" may depend on its place";
     for (std::uint64_t at = 0; at < note.descriptor.size(); at += sizeof(std::uint64_t))
       group.relative_numbers.push_back(offset + at);
@@ -349,11 +426,12 @@ std::string Movability::why_table_stays(const Section& section) const {
   return {};
 }
 
-bool Movability::is_referred_to(const Section& section, TablePlan plan) const {
+bool Movability::is_referred_to(const Section& section, const Group& group) const {
   if (has_relative_relocation_to(*image_, section) || has_named_symbol_in(*image_, section)) return true;
   // What the linker and crt1.o make has no name for C code to refer to, unless a linker script gives it one; all of
   // libLLVM's code would be searched for each conversion, which doubles its time.
-  if (plan == TablePlan::Notes) return !is_made_by_linker(section.name) && has_direct_reference_to(*image_, section);
+  if (group.plan == TablePlan::Notes)
+    return !is_made_by_linker(section.name) && is_addressed(*image_, section, group.functions);
   return relocates_itself_ && is_relocations(section) && has_direct_reference_to(*image_, first_entry_of(section));
 }
 

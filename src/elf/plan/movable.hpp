@@ -31,6 +31,12 @@ bool has_relative_relocation_to(const Image& image, const Section& section);
 /// address stands in code or data.
 bool has_direct_reference_to(const Image& image, const Section& section);
 
+/// A function that does nothing but return where a note is: its instructions are known to the last byte.
+struct NoteFunction {
+  Range addresses;
+  std::uint64_t distance_offset = 0;  ///< in the file: 4 bytes, from the end of their instruction to the note
+};
+
 /// Sections and program headers that overlap and so have to move together, e.g. a PT_NOTE and its two notes.
 struct Group {
   Range range;
@@ -42,6 +48,7 @@ struct Group {
   bool has_build_id = false;
   /// File offsets, in the input, of numbers of 8 bytes that count from their own place, and so change when it does.
   std::vector<std::uint64_t> relative_numbers;
+  std::vector<NoteFunction> functions;  ///< whose distances change with it
 };
 
 /// Why bytes have to stay, as the end of a sentence: "section .init at 0x1000 cannot move".
@@ -64,7 +71,7 @@ class Movability {
   std::string why_section_stays(const Section& section, Group& group) const;
   std::string why_note_stays(const Section& section, Group& group) const;
   std::string why_table_stays(const Section& section) const;
-  bool is_referred_to(const Section& section, TablePlan plan) const;
+  bool is_referred_to(const Section& section, const Group& group) const;
 
   const Image* image_;
   std::vector<DynamicEntry> dynamic_;
