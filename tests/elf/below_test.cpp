@@ -81,6 +81,21 @@ TEST_F(PagesBelow, HeaderInMemoryLeadsToTheTableAfterEachTool) {
   }
 }
 
+// As programs of Google's are linked: at 2 MiB, for pages of 2 MiB, so that no whole one is free below.
+TEST_F(PagesBelow, AreSmallerThanThoseOfTheProgramWhereTheseDoNotFit) {
+  const auto program = link("-Wl,-z,max-page-size=0x200000,-Ttext-segment=0x200000");
+  ASSERT_EQ(Image::open(program).find_segment(PT_LOAD)->p_vaddr, 0x200000U);
+  inject_into(program);
+  const Image after = Image::open(folder_ / "output");
+  EXPECT_EQ(after.find_segment(PT_LOAD)->p_vaddr, 0x1fd000U);
+  for (const char* tool : {"true", "strip", "objcopy", "eu-strip", "llvm-strip", "llvm-objcopy"}) {
+    const auto copy = folder_ / "copy";
+    std::filesystem::copy_file(folder_ / "output", copy, std::filesystem::copy_options::overwrite_existing);
+    EXPECT_EQ(run(tool + (" " + copy.string())).output, "") << tool;
+    EXPECT_EQ(run(copy.string()).status, 0) << tool;
+  }
+}
+
 // Its one PT_LOAD begins behind the headers, which are in memory all the same, in the same page.
 TEST_F(PagesBelow, HeaderThatNoSegmentHoldsStaysInMemoryAfterEachTool) {
   write_text(folder_ / "source.c", source);

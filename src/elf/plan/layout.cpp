@@ -223,7 +223,7 @@ void lay_out_segments(const Task& task, const Placement& placement, Layout& layo
   const Head& head = placement.head;
   if (placement.plan.table == TablePlan::Below)
     segments.insert(std::ranges::find_if(segments, is_load),
-                    {PT_LOAD, PF_R, 0, head.address, head.address, head.size, head.size, alignment});
+                    {PT_LOAD, PF_R, 0, head.address, head.address, head.size, head.size, head.alignment});
   const Tail& tail = placement.tail;
   if (placement.plan.section == SectionPlan::Tail)
     segments.insert(std::find_if(segments.rbegin(), segments.rend(), is_load).base(),

@@ -167,14 +167,18 @@ class Placer {
       head.size = placement_.section.address + task_.section_size;
     }
     head.pages = align_up(head.size, page);
-    if (begin < lowest_address || begin - lowest_address < head.pages)
-      return in_table("there are no " + count_of(head.pages, "byte") + " of addresses between " + hex(lowest_address) +
+    head.alignment = load_alignment(image);
+    // lld's programs begin at 2 MiB. Linked for pages of that size as well, they leave room for smaller ones only.
+    if (begin < lowest_address + head.pages) head.alignment = machine_of(image).largest_page;
+    const std::uint64_t size = align_up(head.size, std::min(page, head.alignment));
+    if (begin < lowest_address || begin - lowest_address < size)
+      return in_table("there are no " + count_of(size, "byte") + " of addresses between " + hex(lowest_address) +
                       " and " + hex(begin));
     for (const Section& section : image.sections()) {
       if ((section.header.sh_flags & SHF_ALLOC) != 0 && section.header.sh_size != 0 && section.header.sh_addr < begin)
         return in_table("section " + section.name + " lies there");
     }
-    head.address = begin - head.pages;
+    head.address = begin - size;
     for (Placed& placed : placement_.groups) placed.address += head.address;
     placement_.section.address += head.address;
     placement_.load_map.insert({0, head.pages});

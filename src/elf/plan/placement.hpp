@@ -59,6 +59,7 @@ struct Tail {
 struct Head {
   std::uint64_t size = 0;   ///< bytes that it holds; until the section is placed, without that
   std::uint64_t pages = 0;  ///< bytes inserted in front of all others, a multiple of the page
+  std::uint64_t alignment = 0;
   std::uint64_t address = 0;
 };
 
