@@ -22,8 +22,8 @@ struct MovedBytes {
 /// A number that says where something is, and changes when one of the two moves: a pointer in .dynamic to a table, or
 /// a distance in a note, of 8 bytes; or the distance of a NoteFunction, of 4.
 struct ChangedNumber {
-  std::uint64_t offset;  ///< in the output
-  std::uint64_t value;
+  std::uint64_t offset = 0;  ///< in the output
+  std::uint64_t value = 0;
   std::size_t size = sizeof(std::uint64_t);
 };
 
