@@ -94,29 +94,6 @@ std::vector<std::uint64_t> slots_of(const elf::Image& image) {
   return slots;
 }
 
-/// Where a jump or a call at `address` goes to, if `code` begins with one.
-std::optional<std::uint64_t> jump_target(std::span<const std::byte> code, std::uint64_t address, sframe::Abi abi) {
-  const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(code[i]); };
-  const auto from = [](std::uint64_t place, std::int64_t distance) {
-    return place + static_cast<std::uint64_t>(distance);
-  };
-  if (abi == sframe::Abi::Amd64) {
-    const bool is_short = byte(0) == 0xeb || (byte(0) & 0xf0U) == 0x70;
-    if (is_short && code.size() >= 2) return from(address + 2, static_cast<std::int8_t>(byte(1)));
-    if ((byte(0) & 0xfeU) != 0xe8 || code.size() < 5) return {};
-    return from(address + 5, static_cast<std::int32_t>(load<std::uint32_t>(code.subspan(1), Endian::Little)));
-  }
-  if (abi == sframe::Abi::S390x) {
-    if (code.size() < 6 || byte(0) != 0xc0 || ((byte(1) & 0xfU) != 4 && (byte(1) & 0xfU) != 5)) return {};
-    return from(address,
-                2 * std::int64_t{static_cast<std::int32_t>(load<std::uint32_t>(code.subspan(2), Endian::Big))});
-  }
-  // b and bl: 26 bits, in words.
-  if (address % 4 != 0 || code.size() < 4 || (byte(3) & 0x7cU) != 0x14) return {};
-  const auto word = static_cast<std::int32_t>(load<std::uint32_t>(code, Endian::Little) << 6U);
-  return from(address, std::int64_t{word >> 6} * 4);
-}
-
 /// Looks for stubs in some code.
 class Code {
  public:
@@ -151,31 +128,22 @@ class Code {
   }
 
  private:
+  /// Nothing, unless the form knows every byte: code that is not known may jump to any stub beside it, or go on into
+  /// it, with whatever it has pushed. Zeros, which GNU ld leaves for an absent function in a static PIE, do neither.
   RunBuilder read(const Form& form) const {
     RunBuilder found(form.name);
     Surroundings around = around_;
-    const std::uint64_t begin = form.header == nullptr ? 0 : form.header->size();
-    if (form.header != nullptr) around.header = address_;
-    std::vector<const Pattern*> entries;
-    for (std::uint64_t at = begin; at < bytes_.size();) {
-      const Pattern* const entry = entry_at(form, at, around);
-      entries.push_back(entry != nullptr ? entry : last_at(form, at, around));
-      at += entries.back() != nullptr ? entries.back()->size() : form.entry_size();
+    if (form.header != nullptr) {
+      if (!fits(*form.header, 0, around)) return found;
+      around.header = address_;
+      found.add_header(*form.header, address_);
     }
-    // Code that is not known may jump to the header, or go on into the stub after it, with whatever it has pushed.
-    // Zeros, which GNU ld leaves for an absent function in a static PIE, jump nowhere.
-    bool knows_all = true;
-    for (std::size_t i = 0; i < entries.size(); ++i)
-      knows_all &= entries[i] != nullptr || is_zero(begin + i * form.entry_size(), form.entry_size());
-    bool may_fall_in = form.header != nullptr && !fits(*form.header, 0, around);
-    if (form.header != nullptr && !may_fall_in && knows_all) found.add_header(*form.header, address_);
-    const std::vector<std::uint64_t> targets = targets_of_unknown(form, begin, entries, may_fall_in);
-    std::uint64_t at = begin;
-    for (const Pattern* const entry : entries) {
-      if (entry != nullptr && !may_fall_in && !any_within(targets, address_ + at, entry->size()))
-        found.add_entry(*entry, address_ + at);
-      may_fall_in = entry == nullptr;
-      at += form.entry_size();
+    for (std::uint64_t at = found.known_bytes(); at < bytes_.size();) {
+      const Pattern* entry = entry_at(form, at, around);
+      if (entry == nullptr) entry = last_at(form, at, around);
+      if (entry == nullptr && !is_zero(at, form.entry_size())) return RunBuilder(form.name);
+      if (entry != nullptr) found.add_entry(*entry, address_ + at);
+      at += entry != nullptr ? entry->size() : form.entry_size();
     }
     return found;
   }
@@ -184,33 +152,6 @@ class Code {
     const auto rest = bytes_.subspan(at);
     return std::ranges::all_of(rest.first(std::min<std::uint64_t>(size, rest.size())),
                                [](std::byte byte) { return byte == std::byte{0}; });
-  }
-
-  static bool any_within(const std::vector<std::uint64_t>& ascending, std::uint64_t begin, std::uint64_t size) {
-    const auto first = std::ranges::lower_bound(ascending, begin);
-    return first != ascending.end() && *first - begin < size;
-  }
-
-  /// Returns where the unknown parts of this code may jump to, at whichever of their bytes an instruction begins.
-  /// Ascending.
-  std::vector<std::uint64_t> targets_of_unknown(const Form& form, std::uint64_t at,
-                                                const std::vector<const Pattern*>& entries,
-                                                bool is_header_unknown) const {
-    std::vector<std::uint64_t> targets;
-    if (is_header_unknown) add_targets(0, at, targets);
-    for (const Pattern* const entry : entries) {
-      if (entry == nullptr) add_targets(at, at + form.entry_size(), targets);
-      at += form.entry_size();
-    }
-    std::ranges::sort(targets);
-    return targets;
-  }
-
-  void add_targets(std::uint64_t begin, std::uint64_t end, std::vector<std::uint64_t>& targets) const {
-    for (std::uint64_t at = begin; at < std::min<std::uint64_t>(end, bytes_.size()); ++at)
-      if (const auto target = jump_target(bytes_.subspan(at), address_ + at, abi_);
-          target && *target - address_ < bytes_.size())
-        targets.push_back(*target);
   }
 
   /// A header with the entries after it, in the form that knows most of them.
@@ -305,6 +246,11 @@ bool is_one_of(std::initializer_list<std::string_view> names, const elf::Section
          std::ranges::count(names, section.name) != 0 && image.is_code(header.sh_addr, header.sh_size);
 }
 
+/// What a process has at its addresses: a section header may lead elsewhere in the file.
+std::span<const std::byte> code_of(const elf::Section& section, const elf::Image& image) {
+  return elf::loaded_bytes(image, section.header.sh_addr, section.header.sh_size);
+}
+
 Surroundings surroundings_of(const elf::Image& image) {
   Surroundings around;
   around.table = elf::find_dynamic(elf::read_dynamic(image), DT_PLTGOT);
@@ -318,7 +264,7 @@ Surroundings surroundings_of(const elf::Image& image) {
 std::vector<Run> read_end(const elf::Section& section, const elf::Image& image, const Surroundings& around,
                           sframe::Abi abi) {
   RunBuilder found("crti, crtn");
-  const auto bytes = image.bytes_of(section);
+  const auto bytes = code_of(section, image);
   for (const Pattern& pattern : ends_for(abi)) {
     if (pattern.size() != bytes.size() || !matches(pattern, bytes, section.header.sh_addr, around)) continue;
     found.add_header(pattern, section.header.sh_addr);
@@ -382,7 +328,7 @@ Found find_stubs(const elf::Image& image) {
   for (const elf::Section& section : image.sections()) {
     const bool has_stubs_only = is_one_of({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"}, section, image);
     if (!has_stubs_only && !is_one_of({".init", ".fini"}, section, image)) continue;
-    std::vector<Run> runs = has_stubs_only ? Code(section.header.sh_addr, image.bytes_of(section), around, abi).read()
+    std::vector<Run> runs = has_stubs_only ? Code(section.header.sh_addr, code_of(section, image), around, abi).read()
                                            : read_end(section, image, around, abi);
     // In .init and .fini anything may stand, if it is not what is known.
     if (has_stubs_only || !runs.empty())

@@ -38,6 +38,14 @@ bool knows_or_lies_in(const Found& found, std::uint64_t pc) {
   return std::ranges::any_of(found.sections, [&](const Range& range) { return range.contains(pc); });
 }
 
+/// Whether stubs of the section that holds `pc` are known. Unknown code may jump into those beside it.
+bool knows_any_beside(const Found& found, const elf::Image& image, std::uint64_t pc) {
+  const auto section = std::ranges::find_if(
+      image.sections(), [&](const elf::Section& other) { return elf::holds_address(other.header, pc); });
+  const Range range{section->header.sh_addr, section->header.sh_addr + section->header.sh_size};
+  return std::ranges::any_of(found.runs, [&](const Run& run) { return range.overlaps({run.start, run.end()}); });
+}
+
 class NearMiss : public testing::TestWithParam<std::string> {};
 
 /// Turns over each bit that says what an instruction of a known stub does, by itself. Returns how many there were.
@@ -60,6 +68,9 @@ std::size_t turn_each_bit(const std::string& name, std::vector<std::byte> bytes)
         ++turned;
         EXPECT_FALSE(knows(after, line.address)) << line.code << ", byte " << offset << ", bit " << bit;
         EXPECT_LT(known_bytes(after), known_bytes(intact)) << line.code << ", byte " << offset << ", bit " << bit;
+        if (image.has_section_headers()) {
+          EXPECT_FALSE(knows_any_beside(after, image, line.address)) << line.code << ", byte " << offset;
+        }
       }
     }
   }
@@ -108,6 +119,24 @@ TEST(StaticPie, KeepsItsHeaderBesideAnEntryOfZeros) {
   // Anything else may jump to the header.
   bytes[at] = std::byte{0x90};
   EXPECT_FALSE(knows(find_stubs(elf::Image::of_bytes(bytes, "case")), section.begin));
+}
+
+/// A process runs what its segments map, wherever a section header leads.
+TEST(SectionHeader, ThatLeadsToOtherBytesGivesNoStubs) {
+  std::vector<std::byte> bytes = read_case("amd64-ld-2.40-lazy");
+  const elf::Image image = elf::Image::of_bytes(bytes, "case");
+  const elf::Section& plt = *image.find_section(".plt");
+  ASSERT_TRUE(knows(find_stubs(image), plt.header.sh_addr));
+  // The stubs are at the end of the file, where their header leads; the process has zeros.
+  const auto code = image.bytes_of(plt);
+  const std::vector<std::byte> stubs(code.begin(), code.end());
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(plt.header.sh_offset), stubs.size(), std::byte{0});
+  const std::uint64_t header =
+      image.header().e_shoff + plt.index * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_offset);
+  store<std::uint64_t>(std::span(bytes).subspan(header), bytes.size(), Endian::Little);
+  bytes.insert(bytes.end(), stubs.begin(), stubs.end());
+  const Found after = find_stubs(elf::Image::of_bytes(bytes, "case"));
+  EXPECT_FALSE(knows(after, plt.header.sh_addr));
 }
 
 INSTANTIATE_TEST_SUITE_P(Stubs, NearMiss, testing::ValuesIn(case_names()),
