@@ -387,4 +387,21 @@ bool has_absolute_operand(sframe::Abi abi, const Code& code, const Range& wanted
   return true;
 }
 
+std::optional<std::size_t> distance_returned(sframe::Abi abi, const Code& function, std::uint64_t address) {
+  if (abi != sframe::Abi::Amd64) return {};
+  // [endbr64;] lea address(%rip), %rax; mov $size, %edx; ret (Intel SDM, volume 2).
+  constexpr std::uint32_t endbr64 = 0xfa1e0ff3;
+  constexpr std::size_t size = 13, distance_at = 3, lea_size = 7;
+  const auto& code = function.bytes;
+  const bool is_marked = code.size() == size + 4 && load<std::uint32_t>(code, Endian::Little) == endbr64;
+  const std::size_t begin = is_marked ? 4 : 0;
+  if (code.size() != begin + size) return {};
+  const auto at = [&](std::size_t index) { return std::to_integer<unsigned>(code[begin + index]); };
+  if (at(0) != 0x48 || at(1) != 0x8d || at(2) != 0x05 || at(lea_size) != 0xba || at(size - 1) != 0xc3) return {};
+  const auto distance =
+      static_cast<std::int32_t>(load<std::uint32_t>(code.subspan(begin + distance_at), Endian::Little));
+  const std::uint64_t target = function.address + begin + lea_size + static_cast<std::uint64_t>(std::int64_t{distance});
+  return target == address ? std::optional(begin + distance_at) : std::nullopt;
+}
+
 }  // namespace sframe_gen::elf

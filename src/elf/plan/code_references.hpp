@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "sframe_gen/format.hpp"
@@ -25,5 +26,9 @@ bool has_absolute_operand(sframe::Abi abi, const Code& code, const Range& wanted
 
 /// Whether a word of 8 bytes, aligned to 8, is such an address.
 bool has_address_word(const Code& code, const Range& wanted);
+
+/// If all that a function does is to return `address` and a size, by the distance to it: where in the code that
+/// distance is, 4 bytes that count from the end of their instruction. Known on x86-64 only.
+std::optional<std::size_t> distance_returned(sframe::Abi abi, const Code& function, std::uint64_t address);
 
 }  // namespace sframe_gen::elf

@@ -341,23 +341,9 @@ bool is_small(const Image& image) {
   });
 }
 
-/// Reads `[endbr64;] lea note(%rip), %rax; mov $size, %edx; ret` (Intel SDM, volume 2).
-std::optional<NoteFunction> as_note_function(std::span<const std::byte> code, std::uint64_t address, std::uint64_t note,
-                                             Endian endian) {
-  constexpr std::uint32_t endbr64 = 0xfa1e0ff3;
-  constexpr std::size_t size = 13, distance_at = 3, lea_size = 7;
-  const std::size_t begin = code.size() == size + 4 && number_at<std::uint32_t>(code, 0, endian) == endbr64 ? 4 : 0;
-  if (code.size() != begin + size) return {};
-  const auto at = [&](std::size_t index) { return std::to_integer<unsigned>(code[begin + index]); };
-  if (at(0) != 0x48 || at(1) != 0x8d || at(2) != 0x05 || at(lea_size) != 0xba || at(size - 1) != 0xc3) return {};
-  const auto distance = static_cast<std::int32_t>(number_at<std::uint32_t>(code, begin + distance_at, endian));
-  if (address + begin + lea_size + static_cast<std::uint64_t>(std::int64_t{distance}) != note) return {};
-  return NoteFunction{{address, address + code.size()}, begin + distance_at};
-}
-
 /// The function that returns where the descriptor of Qt's note is, which stands at the address `note`.
 std::optional<NoteFunction> find_note_function(const Image& image, std::uint64_t note) {
-  if (image.header().e_machine != EM_X86_64 || !image.has_section_headers() || !is_small(image)) return {};
+  if (!image.has_section_headers() || !is_small(image)) return {};
   std::optional<NoteFunction> found;
   any_symbol(image, [&](const Section& table, const Elf64_Sym& symbol) {
     if (name_of(image, table, symbol) != qt_function || symbol.st_shndx >= image.sections().size()) return false;
@@ -365,8 +351,9 @@ std::optional<NoteFunction> find_note_function(const Image& image, std::uint64_t
     const auto code = image.bytes_of(section);
     const std::uint64_t begin = symbol.st_value - section.header.sh_addr;
     if (begin > code.size() || symbol.st_size > code.size() - begin) return false;
-    found = as_note_function(code.subspan(begin, symbol.st_size), symbol.st_value, note, image.endian());
-    if (found) found->distance_offset += section.header.sh_offset + begin;
+    const Code function{code.subspan(begin, symbol.st_size), symbol.st_value, image.endian()};
+    const auto at = distance_returned(machine_of(image).abi, function, note);
+    if (at) found = {{symbol.st_value, symbol.st_value + symbol.st_size}, section.header.sh_offset + begin + *at};
     return found.has_value();
   });
   return found;
