@@ -105,9 +105,10 @@ class Tree {
 void write_flame_graph(std::ostream& out, const FoldedStacks& stacks) {
   const Tree tree(stacks);
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"600\" font-family=\"monospace\" "
-         "font-size=\"11\">\n<title>Flame graph</title>\n<script><![CDATA[\n\"use strict\";\n(() => {\nconst names = "
-         "[\n";
+         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"60\" font-family=\"monospace\" "
+         "font-size=\"11\">\n<title>Flame graph</title>\n"
+         "<text id=\"without-script\" x=\"10\" y=\"20\">A script draws this. Open the file in a web browser.</text>\n"
+         "<script><![CDATA[\n\"use strict\";\n(() => {\nconst names = [\n";
   const char* between = "";
   for (const std::string& name : tree.names()) {
     out << between << quoted_for_script(name);

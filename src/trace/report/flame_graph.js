@@ -2,6 +2,8 @@
 // are defined before it in the file. src/CMakeLists.txt makes a string of it, without this comment.
 
 const svg = document.documentElement, space = "http://www.w3.org/2000/svg";
+document.getElementById("without-script").remove();
+svg.setAttribute("width", "100%");
 const count = nodes.length / 3, rowHeight = 17, charWidth = 6.6, side = 10, top = 40;
 const start = new Float64Array(count), end = new Int32Array(count), parent = new Int32Array(count).fill(-1);
 const nameOf = i => names[nodes[3 * i]], depthOf = i => nodes[3 * i + 1], samplesOf = i => nodes[3 * i + 2];
