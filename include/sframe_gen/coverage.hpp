@@ -27,7 +27,7 @@ inline constexpr std::size_t unrepresentable_count =
 #undef SFRAME_GEN_REASON
     ;
 
-/// Returns a stable name for data: "cfa-is-expression".
+/// Returns a stable name for data: "cfa-is-expression"; "unknown" for a reason that this version does not know.
 std::string_view key_of(Unrepresentable reason);
 /// Returns a clause for people: "CFA is a DWARF expression, which SFrame cannot represent".
 std::string_view sentence_of(Unrepresentable reason);
@@ -109,7 +109,8 @@ enum class RowSource : std::uint8_t {
   Instructions,  ///< the instructions alone: stubs
 };
 inline constexpr std::size_t row_source_count = 4;
-/// ".eh_frame", ".debug_frame", ".gopclntab" or "instructions".
+/// Returns ".eh_frame", ".debug_frame", ".gopclntab" or "instructions"; "unknown" for a source that this version does
+/// not know.
 std::string_view name_of(RowSource source);
 
 /// Bytes of code in a place, and how many of them no CFI describes. Padding between functions is counted apart.

@@ -418,7 +418,8 @@ std::vector<std::string> sentences_of(const DroppedFdes& dropped) {
 std::string_view name_of(RowSource source) {
   constexpr std::array<std::string_view, row_source_count> names{".eh_frame", ".debug_frame", ".gopclntab",
                                                                  "instructions"};
-  return names[static_cast<std::size_t>(source)];
+  const auto number = static_cast<std::size_t>(source);
+  return number < names.size() ? names[number] : "unknown";
 }
 
 CodeCount& CodeCount::operator+=(const CodeCount& other) {

@@ -63,19 +63,29 @@ constexpr std::array<Words, unrepresentable_count> words{{
 #undef SFRAME_GEN_REASON
 }};
 
+/// Returns the words of a reason, which a caller of the library may have from a later version.
+constexpr Words words_of(Unrepresentable reason) {
+  const auto number = static_cast<std::size_t>(reason);
+  return number < words.size() ? words[number] : Words{"unknown", "unknown reason"};
+}
+
+std::string_view version_name(sframe::Version version) {
+  return version <= sframe::Version::V3 ? sframe::traits_of(version).name : "an unknown version";
+}
+
 }  // namespace
 
 std::string_view key_of(Unrepresentable reason) {
-  return words[static_cast<std::size_t>(reason)].key;
+  return words_of(reason).key;
 }
 
 std::string_view sentence_of(Unrepresentable reason) {
-  return words[static_cast<std::size_t>(reason)].sentence;
+  return words_of(reason).sentence;
 }
 
 CannotRepresent::CannotRepresent(const std::string& name, std::uint64_t pc, Unrepresentable reason,
                                  sframe::Version version)
-    : Refused(name, "row at " + hex(pc) + " that " + std::string(sframe::traits_of(version).name) +
+    : Refused(name, "row at " + hex(pc) + " that " + std::string(version_name(version)) +
                         " cannot represent: " + std::string(sentence_of(reason))),
       pc_(pc),
       reason_(reason) {}

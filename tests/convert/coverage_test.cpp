@@ -17,6 +17,12 @@ TEST(Coverage, CountsFunctionsOnce) {
   EXPECT_EQ(coverage.left_out, 1U);
 }
 
+TEST(Coverage, UnknownSourcesOfRowsHaveAName) {
+  EXPECT_EQ(name_of(static_cast<RowSource>(row_source_count - 1)), "instructions");
+  EXPECT_EQ(name_of(static_cast<RowSource>(row_source_count)), "unknown");
+  EXPECT_EQ(name_of(static_cast<RowSource>(255)), "unknown");
+}
+
 TEST(Coverage, CountsBytes) {
   const Coverage coverage = four_functions();
   EXPECT_EQ(coverage.described_bytes, 0x20U + 0x40 + 0x10 + 0x100);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sframe_gen/coverage.hpp"
+#include "sframe_gen/encode.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -18,6 +19,16 @@ TEST(Unrepresentable, EveryReasonHasItsOwnKeyAndSentence) {
       seen.push_back(text);
     }
   }
+}
+
+TEST(Unrepresentable, UnknownReasonsHaveWords) {
+  for (const std::size_t number : {unrepresentable_count, std::size_t{255}}) {
+    const auto unknown = static_cast<Unrepresentable>(number);
+    EXPECT_EQ(key_of(unknown), "unknown");
+    EXPECT_EQ(sentence_of(unknown), "unknown reason");
+  }
+  const CannotRepresent failure("jit", 0x10, static_cast<Unrepresentable>(255), static_cast<sframe::Version>(9));
+  EXPECT_STREQ(failure.what(), "jit: row at 0x10 that an unknown version cannot represent: unknown reason");
 }
 
 }  // namespace
