@@ -47,7 +47,8 @@ namespace sframe {
 ///
 /// Of `section`, the address, ABI, version and functions count. The byte order is the ABI's. A rule that the ABI fixes
 /// may be left out or be there. `name` is for messages. Throws CannotRepresent for a row that the format cannot
-/// represent, and Refused for functions that overlap, are empty or too far away, and for rows that do not ascend.
+/// represent, and Refused for functions that overlap, are empty or too far away, for rows that do not ascend, and for a
+/// section that passes the last address.
 std::vector<std::byte> encode(const Section& section, const OutputFormat& format, const std::string& name = "section");
 
 /// Returns the format that a section has: its version, and in version 2 how the starts of functions count.

@@ -84,17 +84,24 @@ class Checked {
   const AbiTraits* abi_ = nullptr;
 };
 
+std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder) {
+  const std::uint64_t size = encoder.encoded_size();
+  if (address + size < address)
+    throw std::range_error(count_of(size, "byte") + " at " + hex(address) + " end outside the address space");
+  return encoder.encode(address);
+}
+
 std::vector<std::byte> encode_functions(const std::vector<Fde>& fdes, const emit::Dialect& dialect,
                                         std::uint64_t address) {
   emit::Forms forms(dialect);
   if (dialect.compact_rows == 0) {
     emit::SectionEncoder encoder(dialect);
     for (const Fde& fde : fdes) encoder.add(emit::with_forms(fde, forms), forms);
-    return encoder.encode(address);
+    return encode_at(address, encoder);
   }
   emit::compact::RowStream rows(forms, [](std::uint64_t begin, std::uint64_t end) { return begin == end; });
   for (const Fde& fde : fdes) rows.add(emit::with_forms(fde, forms));
-  return emit::compact::encode(rows, dialect).encoder.encode(address);
+  return encode_at(address, emit::compact::encode(rows, dialect).encoder);
 }
 
 }  // namespace

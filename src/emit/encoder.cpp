@@ -160,7 +160,7 @@ void SectionEncoder::write_index(ByteWriter& writer, std::uint64_t section_addre
     Cursor cursor(place, dialect_.abi->endian);
     for (const Descriptor& entry : fdes_) {
       if (version.start_size == 8) {
-        cursor.put(entry.start - base);
+        cursor.put(distance(entry.start, base));
       } else {
         cursor.put(reach(entry.start, base));
       }
@@ -266,14 +266,23 @@ void SectionEncoder::write_limits(AnyCursor& cursor, const Descriptor& entry) co
   cursor.put(std::uint16_t{0});  // padding
 }
 
+std::uint64_t SectionEncoder::distance(std::uint64_t start, std::uint64_t base) {
+  const std::uint64_t distance = start - base;
+  // Readers add it as a number with a sign, and refuse a start for which that passes either end of the addresses.
+  const bool wraps = static_cast<std::int64_t>(distance) < 0 ? start >= base : start < base;
+  if (wraps)
+    throw std::range_error("function at " + hex(start) + " is further from " + hex(base) + " than 63 bits reach");
+  return distance;
+}
+
 std::uint32_t SectionEncoder::reach(std::uint64_t start, std::uint64_t base) const {
-  const auto distance = static_cast<std::int64_t>(start - base);
-  if (distance != static_cast<std::int32_t>(distance)) {
+  const auto near = static_cast<std::int64_t>(distance(start, base));
+  if (near != static_cast<std::int32_t>(near)) {
     throw std::range_error("function at " + hex(start) + " is further from " + hex(base) +
                            " than the 32-bit starts of " + std::string(dialect_.version->name) +
                            " reach; use --sframe-version=3");
   }
-  return static_cast<std::uint32_t>(distance);
+  return static_cast<std::uint32_t>(near);
 }
 
 }  // namespace sframe_gen::emit

@@ -62,8 +62,8 @@ class SectionEncoder {
   std::uint64_t fre_count() const { return fre_count_; }
   /// Bytes of the whole section.
   std::uint64_t encoded_size() const;
-  /// The section's bytes for a section at virtual address `section_address`. Throws std::range_error where a version
-  /// with 32-bit starts cannot reach a function.
+  /// The section's bytes for a section at virtual address `section_address`. Throws std::range_error where the starts
+  /// of the version, of 32 or 64 bits with a sign, cannot reach a function.
   std::vector<std::byte> encode(std::uint64_t section_address) const;
   /// The same in pieces. Rows are taken from here: call it last.
   BytePieces release(std::uint64_t section_address);
@@ -87,6 +87,7 @@ class SectionEncoder {
   std::uint8_t start_flag() const;
   template <typename AnyCursor>
   void write_limits(AnyCursor& cursor, const Descriptor& entry) const;
+  static std::uint64_t distance(std::uint64_t start, std::uint64_t base);
   std::uint32_t reach(std::uint64_t start, std::uint64_t base) const;
 
   Dialect dialect_;

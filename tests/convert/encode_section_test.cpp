@@ -139,6 +139,21 @@ TEST(Encode, NamesTheRowThatAVersionCannotRepresent) {
   section.fdes[1].fres[1].recovery->frame_pointer.reset();
   section.fdes[1].fres[1].recovery->mangled_ra = true;
   EXPECT_EQ(reason_in({}, 0x1001), "signed-return-address");
+  EXPECT_NE(sentence_of(Unrepresentable::SignedReturnAddress).find("only AArch64 has"), std::string_view::npos);
+}
+
+TEST(Encode, ReachesBothEndsOfTheAddresses) {
+  constexpr std::uint64_t middle = std::uint64_t{1} << 63U;
+  const auto start_again = [](std::uint64_t start, std::uint64_t section_address) {
+    Section section = two_functions();
+    section.fdes = {section.fdes[0]};
+    section.fdes[0].start = start;
+    section.address = section_address;
+    return decode(encode(section), section_address, {"test", ".sframe"}).fdes[0].start;
+  };
+  EXPECT_EQ(start_again(0x10, middle - 0x1000), 0x10U);
+  EXPECT_EQ(start_again(middle - 32, 0), middle - 32);
+  EXPECT_EQ(start_again(UINT64_MAX - 16, middle + 0x1000), UINT64_MAX - 16);
 }
 
 TEST(Encode, RefusesWhatContradictsItself) {
@@ -186,6 +201,15 @@ TEST(Encode, RefusesWhatContradictsItself) {
   EXPECT_EQ(message_of([](Section& section) { section.address = 1ULL << 40U; }, {.version = Version::V2}),
             "section: function at 0x1000 is further from 0x1000000001c than the 32-bit starts of SFrame version 2 "
             "reach; use --sframe-version=3");
+  // 32 bits would do, if a distance could pass the end of the addresses.
+  constexpr std::uint64_t near_end = UINT64_MAX - 0xfff;
+  for (const Version version : {Version::V3, Version::V2})
+    EXPECT_TRUE(message_of([](Section& section) { section.address = near_end; }, {.version = version})
+                    .starts_with("section: function at 0x1000 is further from 0xfffffffffffff0"));
+  EXPECT_EQ(message_of([](Section& section) { section.address = UINT64_MAX; }),
+            "section: 79 bytes at 0xffffffffffffffff end outside the address space");
+  EXPECT_EQ(message_of([](Section& section) { section.address = UINT64_MAX - 40; }, {.compact_rows = 16}),
+            "section: 58 bytes at 0xffffffffffffffd7 end outside the address space");
 }
 
 }  // namespace

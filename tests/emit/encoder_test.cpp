@@ -238,9 +238,13 @@ std::string failure_of(const OutputFormat& format, std::uint64_t start, std::uin
   return "reaches";
 }
 
-TEST(SectionEncoder, StartsOf64BitsReachEverything) {
-  EXPECT_EQ(failure_of(v3, 0x1000, 0xffffffff80000000), "reaches");
+TEST(SectionEncoder, StartsOf64BitsReachHalfOfTheAddressesBothWays) {
   EXPECT_EQ(failure_of(v3, 0x7fffffff00000000, 0x1000), "reaches");
+  EXPECT_EQ(failure_of(v3, 0x1000, 0x7fffffff80000000), "reaches");
+  EXPECT_EQ(failure_of(v3, 0xffffffff80000000, 0x80000000),
+            "function at 0xffffffff80000000 is further from 0x8000001c than 63 bits reach");
+  EXPECT_EQ(failure_of(v3, 0x1000, 0xffffffff80000000),
+            "function at 0x1000 is further from 0xffffffff8000001c than 63 bits reach");
 }
 TEST(SectionEncoder, StartsOf32BitsReach2GiBAndNoByteMore) {
   EXPECT_EQ(failure_of(v1, 0x1000, 0x80001000), "reaches");
