@@ -216,13 +216,47 @@ void take(const Given& given, Options& options) {
                                (options.recursive && !options.quiet);
 }
 
+/// Whether `word` can follow this option and an equals sign.
+bool is_value_of(std::string_view option, const std::string& word) {
+  if (option == "check") return find_reader_target(word.substr(0, word.find(','))) != nullptr;
+  if (option == "dump") return word == "json" || word == "text";
+  return number_of<std::uint32_t>(word).has_value();
+}
+
+/// Throws UsageError if the first file is meant as the value of an option that takes one after an equals sign only.
+void check_not_a_value(const Given& given) {
+  if (given.files().empty()) return;
+  const std::string& word = given.files().front();
+  for (const command_line::Option& option : option_table()) {
+    const bool is_alone = !option.argument.alone.empty() && given.value_of(option.name) == option.argument.alone;
+    std::error_code ignored;
+    if (!is_alone || !is_value_of(option.name, word) || std::filesystem::exists(word, ignored)) continue;
+    throw UsageError(printable(word) + ": no such file (use " + spelled(option.name) + '=' + printable(word) + ")");
+  }
+}
+
+constexpr const char* no_separator =
+    "--launch: no -- before the command (use --launch [OPTION]... -- COMPILER ARGUMENT...)";
+
+/// Reads a command line with --launch and no --, whose unknown options are likely those of the command.
+Given given_without_separator(int argument_count, const char* const* arguments) {
+  const auto is_word = [](std::string_view word) { return !word.starts_with('-'); };
+  try {
+    return {option_table(), argument_count, arguments};
+  } catch (const UsageError&) {
+    if (std::any_of(arguments + 1, arguments + argument_count, is_word)) throw UsageError(no_separator);
+    throw;
+  }
+}
+
 void check_work(const Options& options) {
   if (options.action != Action::Launch) {
     if (options.files.empty()) throw UsageError("no file given");
     return;
   }
+  if (options.command.empty() && !options.files.empty()) throw UsageError(no_separator);
   if (options.command.empty())
-    throw UsageError("--launch requires a command after -- (--launch [OPTION]... -- COMPILER ARGUMENT...)");
+    throw UsageError("--launch requires a command after -- (use --launch [OPTION]... -- COMPILER ARGUMENT...)");
   if (!options.files.empty()) throw UsageError("--launch does not accept FILE, only a command after --");
 }
 
@@ -234,7 +268,9 @@ Options read_command_line(int argument_count, const char* const* arguments) {
   const char* const* const separator = std::find(arguments, end, std::string_view("--"));
   const bool launches = std::find(arguments, separator, std::string_view("--launch")) != separator;
   const char* const* const own_end = launches ? separator : end;
-  const Given given(option_table(), static_cast<int>(own_end - arguments), arguments);
+  const Given given = launches && separator == end
+                          ? given_without_separator(argument_count, arguments)
+                          : Given(option_table(), static_cast<int>(own_end - arguments), arguments);
   const Action action = action_of(given);
   Options options;
   options.action = action;
@@ -242,6 +278,7 @@ Options read_command_line(int argument_count, const char* const* arguments) {
   check_uses(given, action);
   take(given, options);
   if (action == Action::Launch && separator != end) options.command.assign(separator + 1, end);
+  check_not_a_value(given);
   check_work(options);
   return options;
 }

@@ -108,6 +108,8 @@ void read_output(const Given& given, Options& options) {
 Options read_options(int argument_count, const char* const* arguments) {
   const std::span all(arguments, static_cast<std::size_t>(argument_count));
   const auto command = std::ranges::find(all, std::string_view("--"));
+  if (std::find(all.begin(), command, std::string_view("--launch")) != command)
+    throw UsageError("--launch: an option of sframe-gen (use sframe-trace -- COMMAND to trace a command)");
   const Given given(table, static_cast<int>(command - all.begin()), arguments);
   Options options;
   if (given.has("help")) return options;

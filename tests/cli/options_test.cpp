@@ -119,6 +119,14 @@ TEST(Options, FileNamesAreTakenAsTheyAre) {
   EXPECT_EQ(read({"--cfi-from=two words.debug", "a"}).convert.debug_file, "two words.debug");
 }
 
+TEST(Options, AFileMayBeNamedAsAValue) {
+  EXPECT_EQ(read({"--check", "./kernel"}).files, (Paths{"./kernel"}));
+  EXPECT_EQ(read({"--check", "a", "kernel"}).files, (Paths{"a", "kernel"}));
+  EXPECT_EQ(read({"--check=glibc", "kernel"}).files, (Paths{"kernel"}));
+  EXPECT_EQ(read({"--dump=json", "text"}).files, (Paths{"text"}));
+  EXPECT_EQ(read({"--dump", "xml"}).files, (Paths{"xml"}));
+}
+
 class WrongUsage : public testing::TestWithParam<Wrong> {};
 
 TEST_P(WrongUsage, IsNamed) {
@@ -133,6 +141,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--check=linux", "a"}, "--check: unknown reader 'linux' (see --list-readers)"},
                     Wrong{{"--check=kernel,,", "a"}, "--check: unknown reader '' (see --list-readers)"},
                     Wrong{{"--check", "--cfi-from", "d", "a"}, "--cfi-from cannot be combined with --check"},
+                    Wrong{{"--check", "kernel", "a"}, "kernel: no such file (use --check=kernel)"},
+                    Wrong{{"--check", "glibc,gnu-ld", "a"}, "glibc,gnu-ld: no such file (use --check=glibc,gnu-ld)"},
+                    Wrong{{"--dump", "json", "a"}, "json: no such file (use --dump=json)"},
+                    Wrong{{"--compact", "8", "a"}, "8: no such file (use --compact=8)"},
                     Wrong{{"--dump=xml", "a"}, "--dump: unknown value 'xml' (use text or json)"},
                     Wrong{{"--verify", "--only=f", "a"}, "--only requires --dump"},
                     Wrong{{"--dump", "--lookup", "main", "a"}, "--dump cannot be combined with --lookup"},
