@@ -55,12 +55,6 @@ using convert::FileKind;
 
 namespace {
 
-/// What follows the file's own name, without advice.
-std::string reason_of(const std::string& file, std::string text) {
-  if (text.starts_with(file + ": ")) text.erase(0, file.size() + 2);
-  return without_advice(text);
-}
-
 /// The work on one file.
 class FileWork {
  public:
@@ -104,7 +98,7 @@ class FileWork {
       message("note", text);
     }
     result_.what = passed_over ? FileResult::What::Refused : FileResult::What::Failed;
-    result_.reason = reason_of(file, text);
+    result_.reason = without_advice(without_name(file, text));
     if (json()) return write_json_failure(file, passed_over ? "refused" : "failed", text, report(), plans_);
     write_plans(plans_, out_);
   }

@@ -256,7 +256,11 @@ TEST(Json, IsOneLineWhateverTheNames) {
 TEST(Json, Failure) {
   std::ostringstream out;
   write_json_failure("a.out", "failed", "a.out: not an ELF file", out);
-  EXPECT_EQ(out.str(), "{\"file\":\"a.out\",\"status\":\"failed\",\"error\":\"a.out: not an ELF file\"}\n");
+  EXPECT_EQ(out.str(), "{\"file\":\"a.out\",\"status\":\"failed\",\"error\":\"not an ELF file\"}\n");
+  out.str({});
+  write_json_failure("dir", "failed", "dir/sub: cannot read: Permission denied", out);
+  EXPECT_EQ(out.str(),
+            "{\"file\":\"dir\",\"status\":\"failed\",\"error\":\"dir/sub: cannot read: Permission denied\"}\n");
 }
 
 TEST(Json, Verification) {

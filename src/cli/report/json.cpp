@@ -406,7 +406,7 @@ void write_json(const CheckedSection& checked, std::ostream& out) {
 
 void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
                         const std::vector<TriedPlan>& plans) {
-  ordered_json json{{"file", file}, {"status", status}, {"error", error}};
+  ordered_json json{{"file", file}, {"status", status}, {"error", without_name(file, error)}};
   add_plans(json, plans);
   write(json, out);
 }

@@ -37,7 +37,8 @@ void write_json(const std::string& file, const std::string& output, const Remove
 void write_json(const std::string& file, const Verification& result, std::ostream& out);
 void write_json(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
 void write_json(const CheckedSection& checked, std::ostream& out);
-/// A file that "failed", or was "refused" and passed over.
+/// A file that "failed", or was "refused" and passed over. `error` may begin with the file's name, which is not
+/// repeated.
 void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
                         const std::vector<TriedPlan>& plans = {});
 

@@ -89,6 +89,11 @@ ReasonCounts reasons_of(const Archive& archive) {
 
 }  // namespace
 
+std::string without_name(const std::string& file, std::string text) {
+  if (text.starts_with(file + ": ")) text.erase(0, file.size() + 2);
+  return text;
+}
+
 std::string without_advice(const std::string& reason) {
   return reason.substr(0, std::min({reason.find("; "), reason.find(" (use "), reason.find(" (run ")}));
 }

@@ -36,6 +36,9 @@ class CodeShares {
   std::vector<Lacking> most_;  ///< the most first
 };
 
+/// Without the file's name, if `text` begins with it: "FILE: WHAT" becomes "WHAT".
+std::string without_name(const std::string& file, std::string text);
+
 /// Without the advice that some reasons end in, in parentheses or after a semicolon.
 std::string without_advice(const std::string& reason);
 
