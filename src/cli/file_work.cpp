@@ -331,6 +331,9 @@ class FileWork {
     for (const ArchiveMember& member : archive.members)
       if (const auto* const object = std::get_if<Object>(&member.outcome)) count(object->coverage, 0);
     result_.growth = archive.growth;
+    if (converted_count(archive) != 0) return;
+    result_.what = FileResult::What::Refused;
+    result_.reason = "archive without a member that can be converted";
   }
   void count(const Coverage& coverage, std::int64_t growth) {
     result_.rows += coverage.rows;
