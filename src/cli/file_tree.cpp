@@ -68,7 +68,8 @@ class Walk {
     }
     if (!counts(path)) return;
     if (status.st_nlink > 1) first_of_[{status.st_dev, status.st_ino}] = found_.subjects.size();
-    found_.subjects.push_back({path, static_cast<std::uint64_t>(status.st_size), {}, status.st_nlink});
+    found_.subjects.push_back(
+        {path, static_cast<std::uint64_t>(status.st_size), {}, status.st_nlink, {status.st_dev, status.st_ino}});
   }
 
   bool counts(const std::filesystem::path& path) {

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sframe_gen::cli {
@@ -13,6 +17,9 @@ struct Subject {
   std::uint64_t size = 0;                          ///< bytes; 0: not known
   std::vector<std::filesystem::path> other_names;  ///< of the same file, below the same directory
   std::uint64_t names_elsewhere = 0;               ///< how many more the file has
+  std::pair<dev_t, ino_t> identity = {};           ///< of a file that was found
+  /// Of a thin archive that was found: whether a member's file may be replaced.
+  std::function<bool(const std::filesystem::path&)> may_replace = nullptr;
 };
 
 /// Which files below a directory count.
@@ -23,7 +30,7 @@ struct TreeFilter {
 
 struct FoundFiles {
   std::vector<Subject> subjects;
-  std::vector<std::string> failures;  ///< directorys that cannot be read: "DIRECTORY: cannot read: …"
+  std::vector<std::string> failures;  ///< directories that cannot be read: "DIRECTORY: cannot read: …"
 };
 
 /// Every ELF file and archive below `directory`, told by its content, in the order of the paths; each file once,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/report/json.hpp"
+#include "convert/convert_archive.hpp"
 #include "convert/convert_file.hpp"
 #include "convert/inspect.hpp"
 #include "files/atomic_file.hpp"
@@ -65,7 +66,7 @@ class FileWork {
     const std::string file = subject.file.string();
     try {
       check_names(subject);
-      do_it(subject.file);
+      do_it(subject);
       if (replaces()) keep_names_together(subject);
     } catch (const std::exception& failure) {
       // Failure names the file itself; anything else (out of memory, a filesystem error) does not.
@@ -103,7 +104,8 @@ class FileWork {
     write_plans(plans_, out_);
   }
 
-  void do_it(const std::filesystem::path& file) {
+  void do_it(const Subject& subject) {
+    const std::filesystem::path& file = subject.file;
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored)) refuse_directory(file);
     // A directory or device is an error all the same, and so is a file that cannot be read.
@@ -116,7 +118,7 @@ class FileWork {
     const auto is_archive = [&] { return convert::kind_of(file) == FileKind::Archive; };
     switch (options_.action) {
       case Action::Convert:
-        return convert_one(file);
+        return convert_one(subject);
       case Action::Emit:
         return emit_one(file);
       case Action::Remove:
@@ -142,9 +144,13 @@ class FileWork {
     throw Refused(directory.string(), one_place ? "a directory" : "a directory (use --recursive)");
   }
 
-  void convert_one(const std::filesystem::path& file) {
+  void convert_one(const Subject& subject) {
+    const std::filesystem::path& file = subject.file;
     const std::filesystem::path output = options_.output.value_or(file);
-    const Outcome outcome = convert_file(file, output, options_.convert, observer(file.string()));
+    const Observer observer = this->observer(file.string());
+    const Outcome outcome =
+        subject.may_replace ? convert::convert_archive(file, output, options_.convert, observer, subject.may_replace)
+                            : convert_file(file, output, options_.convert, observer);
     count(outcome);
     report_on([&] {
       if (json()) return write_json(file.string(), output.string(), outcome, plans_, out_);

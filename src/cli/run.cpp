@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -131,6 +132,7 @@ class Run {
         subjects_.push_back(subject_of(file));
       }
     }
+    if (options_.recursive) limit_thin_archives();
     work();
     progress_.clear();
     if (options_.recursive && !options_.quiet) write_totals();
@@ -140,10 +142,34 @@ class Run {
  private:
   void find(const std::filesystem::path& directory) try {
     FoundFiles found = find_files(directory, {options_.excluded, options_.linked_only});
-    for (const std::string& failure : found.failures) failed(directory, failure);
-    for (Subject& subject : found.subjects) subjects_.push_back(std::move(subject));
+    // A directory may be named twice, or inside another one that is named.
+    for (const std::string& failure : found.failures)
+      if (failures_.insert(failure).second) failed(directory, failure);
+    for (Subject& subject : found.subjects)
+      if (found_.insert(subject.identity).second) subjects_.push_back(std::move(subject));
   } catch (const Failure& failure) {
     failed(directory, failure.what());
+  }
+
+  /// A thin archive may name any file. In a tree, those are left that are not converted for their own sake: files
+  /// outside of it, excluded ones, and those that have hard links outside.
+  void limit_thin_archives() {
+    const auto is_thin = [](const Subject& subject) { return convert::is_thin_archive(subject.file); };
+    if (std::ranges::none_of(subjects_, is_thin)) return;
+    const auto converted = std::make_shared<std::set<std::filesystem::path>>();
+    std::error_code ignored;
+    for (const Subject& subject : subjects_) {
+      if (subject.names_elsewhere != 0) continue;
+      converted->insert(std::filesystem::canonical(subject.file, ignored));
+      for (const auto& name : subject.other_names) converted->insert(std::filesystem::canonical(name, ignored));
+    }
+    converted->erase(std::filesystem::path());  // of files that are gone meanwhile
+    const auto may_replace = [converted](const std::filesystem::path& file) {
+      std::error_code unknown;
+      return converted->contains(std::filesystem::canonical(file, unknown));
+    };
+    for (Subject& subject : subjects_)
+      if (is_thin(subject)) subject.may_replace = may_replace;
   }
 
   /// A directory counts as a file that failed.
@@ -221,6 +247,8 @@ class Run {
   const Options& options_;
   command_line::Progress progress_;
   std::vector<Subject> subjects_;
+  std::set<std::pair<dev_t, ino_t>> found_;  ///< files in directories
+  std::set<std::string> failures_;           ///< the same
   Totals totals_;
 };
 

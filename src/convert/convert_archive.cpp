@@ -107,12 +107,16 @@ void check_may_name(const MappedFile& archive, const MappedFile& file, const std
     throw Refused(name, "has another owner than the archive that names it");
 }
 
+using MayReplace = std::function<bool(const std::filesystem::path&)>;
+
 /// The work on one archive: all members are converted before anything is written, so that a damaged one leaves
 /// everything as it was.
 class ArchiveConversion {
  public:
-  ArchiveConversion(const std::filesystem::path& input, std::filesystem::path output, const ConvertOptions& options)
+  ArchiveConversion(const std::filesystem::path& input, std::filesystem::path output, const ConvertOptions& options,
+                    const MayReplace& may_replace)
       : options_(options),
+        may_replace_(may_replace),
         output_(std::move(output)),
         in_place_(output_ == input),
         input_(input),
@@ -144,6 +148,9 @@ class ArchiveConversion {
       const MemberBytes opened = open_member(archive_, member);
       if (opened.file) {
         check_may_name(input_, *opened.file, name);
+        if (may_replace_ && !may_replace_(path_of(archive_, member)))
+          throw Refused(name,
+                        "not among the files that --recursive converts (outside, excluded, or hard links outside)");
         read_as_[place] = opened.file->identity();
         if (is_named_before(place)) return outcome_.members.push_back({member.name, "the file of an earlier member"});
       }
@@ -193,6 +200,7 @@ class ArchiveConversion {
   }
 
   const ConvertOptions& options_;
+  const MayReplace& may_replace_;
   std::filesystem::path output_;
   bool in_place_;
   MappedFile input_;
@@ -207,8 +215,8 @@ class ArchiveConversion {
 }  // namespace
 
 Archive convert_archive(const std::filesystem::path& input, const std::filesystem::path& output,
-                        const ConvertOptions& options, const Observer& observer) {
-  return ArchiveConversion(input, output, options).run(observer);
+                        const ConvertOptions& options, const Observer& observer, const MayReplace& may_replace) {
+  return ArchiveConversion(input, output, options, may_replace).run(observer);
 }
 
 }  // namespace sframe_gen::convert

@@ -46,7 +46,10 @@ void replace_thin_member(const archive::Archive& archive, const archive::Member&
 /// without call frame information. A regular archive is replaced atomically. For a thin archive, the files that it
 /// names are replaced one after the other, and its own file last. Throws Failure: a damaged member, which it names,
 /// fails the archive, and nothing is written.
+///
+/// A thin archive's member is left alone if `may_replace` is given and returns false for its file.
 Archive convert_archive(const std::filesystem::path& input, const std::filesystem::path& output,
-                        const ConvertOptions& options, const Observer& observer);
+                        const ConvertOptions& options, const Observer& observer,
+                        const std::function<bool(const std::filesystem::path&)>& may_replace = nullptr);
 
 }  // namespace sframe_gen::convert
