@@ -18,7 +18,6 @@
 #include "convert/encode_functions.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -268,15 +267,11 @@ RangeSet holes_of(const Coverage& coverage) {
 
 void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet& code, std::uint64_t smallest,
                    EncodedFunctions& all) {
-  // All code is looked at, and would count as memory.
-  constexpr std::uint64_t gaps_at_a_time = 1U << 11U;
-  std::atomic<std::uint64_t> looked_at = 0;
   const auto is_padding = [&](std::uint64_t begin, std::uint64_t end) {
-    if (end - begin < smallest) return false;
-    if (++looked_at % gaps_at_a_time == 0) gaps->let_go();
-    return !code.overlaps({begin, end}) && gaps->is_padding(begin, end);
+    return end - begin >= smallest && !code.overlaps({begin, end}) && gaps->is_padding(begin, end);
   };
-  if (gaps != nullptr) all.encoder.cover(is_padding);
+  // All code is looked at, and would count as memory.
+  if (gaps != nullptr) all.encoder.cover(is_padding, [gaps] { gaps->let_go(); });
   if (!all.encoder.splits_descriptor()) return;
   const std::vector<std::uint64_t> starts = starts_without_function(image, all.encoder);
   all.encoder.add_without_rows(starts);

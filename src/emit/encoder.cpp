@@ -100,7 +100,8 @@ void SectionEncoder::append(SectionEncoder&& other) {
   fre_count_ += other.fre_count_;
 }
 
-void SectionEncoder::cover(const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding) {
+void SectionEncoder::cover(const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding,
+                           const std::function<void()>& after_piece) {
   constexpr std::size_t piece = 1024, pieces_per_worker = 4;
   const std::size_t pieces = (fdes_.size() + piece - 1) / piece;
   parallel_for(pieces, workers_for(pieces, pieces_per_worker), [&](std::size_t number, std::size_t) {
@@ -116,6 +117,7 @@ void SectionEncoder::cover(const std::function<bool(std::uint64_t begin, std::ui
       if (entry.info.pc_type() == sframe::PcType::Mask || entry.info.signal_frame()) continue;
       if (is_padding(code_end, next)) entry.size = static_cast<std::uint32_t>(size);
     }
+    after_piece();
   });
 }
 

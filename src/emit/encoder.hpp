@@ -50,8 +50,10 @@ class SectionEncoder {
 
   /// Lets functions go on to the last byte before the next one, or over it if it is the only one, if `is_padding`
   /// says so of the bytes between them. Code that repeats and signal frames stay as they are: no call ends them. The
-  /// bytes of rows are the same.
-  void cover(const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding);
+  /// bytes of rows are the same. Several threads call `is_padding`, and `after_piece` after each thousand functions.
+  void cover(
+      const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding,
+      const std::function<void()>& after_piece = [] {});
   /// Adds functions without bytes and rows, in version 3: a reader that looks for a PC after `starts` and before the
   /// next function finds that there is no row. `starts` are ascending, and no function's.
   void add_without_rows(std::span<const std::uint64_t> starts);
