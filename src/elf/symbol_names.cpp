@@ -1,6 +1,7 @@
 #include "elf/symbol_names.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <string_view>
 #include <tuple>
@@ -62,7 +63,7 @@ std::vector<std::uint64_t> function_starts(const Image& image) {
     }
   }
   if (const auto go = GoTable::find(image)) starts.insert(starts.end(), go->starts().begin(), go->starts().end());
-  std::ranges::sort(starts);
+  sort_by_number(std::span(starts), std::identity(), std::less());
   return starts;
 }
 
