@@ -102,7 +102,7 @@ void SectionEncoder::append(SectionEncoder&& other) {
 
 void SectionEncoder::cover(const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding,
                            const std::function<void()>& after_piece) {
-  constexpr std::size_t piece = 1024, pieces_per_worker = 4;
+  constexpr std::size_t piece = 1024, pieces_per_worker = 2;
   const std::size_t pieces = (fdes_.size() + piece - 1) / piece;
   parallel_for(pieces, workers_for(pieces, pieces_per_worker), [&](std::size_t number, std::size_t) {
     const std::size_t end = std::min((number + 1) * piece, fdes_.size() - 1);
