@@ -142,10 +142,9 @@ static void begin_steps(const struct record *record, void *context) { (void)reco
 
 static void on_profile(int number, siginfo_t *info, void *context) {
   uint64_t at = atomic_fetch_add(&header->records, 1);
-  if (at < (uint64_t)most_records) {
-    walk(&records[at], context);
-    if (at % 8 == 0) begin_steps(&records[at], context);
-  }
+  if (at >= (uint64_t)most_records) return;  // Go's profile has no stack that was not walked
+  walk(&records[at], context);
+  if (at % 8 == 0) begin_steps(&records[at], context);
   of_go.sa_sigaction(number, info, context);
 }
 
