@@ -95,12 +95,12 @@ class Word {
   }
 
   void read_pair(bool vector) {
-    const bool loads = (bits_ >> 22U & 1U) != 0, wide = bits_ >> 30U == 2;
-    const std::uint32_t mode = bits_ >> 23U & 3U;  // 1: post-index, 2: offset, 3: pre-index
+    const std::uint32_t mode = bits_ >> 23U & 3U;  // 0: non-temporal, 1: post-index, 2: offset, 3: pre-index
+    const bool loads = (bits_ >> 22U & 1U) != 0, wide = bits_ >> 30U == 2 && mode != 0;
     const std::int64_t offset = sign_extended(bits_ >> 15U & 0x7fU, 7) * 8;
     if ((mode & 1U) != 0) index(offset, !vector && wide);
     if (vector) return;
-    const std::int64_t place = mode == 2 ? offset : 0;
+    const std::int64_t place = (mode & 1U) != 0 ? place_when_indexed(loads, mode == 3, offset) : offset;
     transfer(field(0), loads, wide, place);
     transfer(field(10), loads, wide, place + 8);
   }
@@ -109,14 +109,16 @@ class Word {
     const std::uint32_t size = bits_ >> 30U, operation = bits_ >> 22U & 3U;
     const bool unsigned_offset = (bits_ >> 24U & 1U) != 0, wide = size == 3 && operation < 2;
     const bool atomic_or_register = !unsigned_offset && (bits_ >> 21U & 1U) != 0;
-    const std::uint32_t mode = bits_ >> 10U & 3U;  // 0: offset, 1: post-index, 3: pre-index
+    const std::uint32_t mode = bits_ >> 10U & 3U;  // 0: offset, 1: post-index, 2: unprivileged, 3: pre-index
     const std::int64_t near = sign_extended(bits_ >> 12U & 0x1ffU, 9);
     const bool indexes = !unsigned_offset && !atomic_or_register && (mode & 1U) != 0;
     if (indexes) index(near, true);
     if (vector) return;
     if (atomic_or_register && mode != 2) return write(field(0));
-    const bool exact = wide && !atomic_or_register;
-    const std::int64_t place = unsigned_offset ? std::int64_t{bits_ >> 10U & 0xfffU} * 8 : mode == 0 ? near : 0;
+    const bool exact = wide && !atomic_or_register && (unsigned_offset || mode != 2);
+    const std::int64_t place = unsigned_offset ? std::int64_t{bits_ >> 10U & 0xfffU} * 8
+                               : indexes       ? place_when_indexed(operation != 0, mode == 3, near)
+                                               : near;
     transfer(field(0), operation != 0, exact, place);
   }
 
@@ -125,6 +127,11 @@ class Word {
     if (field(5) != stack_pointer) return write(field(5));
     effect_.stack_rise = rise;
     effect_.moves_stack = !known;
+  }
+  /// Bytes from SP, as it is after a store or before a load, whose instruction raises SP before or after the access.
+  static std::int64_t place_when_indexed(bool loads, bool before, std::int64_t rise) {
+    if (loads) return before ? rise : 0;
+    return before ? 0 : -rise;
   }
   void write_base() {
     if (field(5) == stack_pointer) effect_.moves_stack = true;

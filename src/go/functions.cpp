@@ -164,15 +164,18 @@ class Follower {
     };
     saves_ = std::ranges::any_of(steps_, writes);
     if (!saves_) return !saves_in_vain();
+    bool saved = false;  // else control comes to no frame
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Step& step = steps_[i];
       if (step.depth == 0 && writes(step)) return false;
       if (!goes_on(i)) continue;
       const std::int64_t next = steps_[i + 1].depth;
-      if (step.depth == 0 && next != 0 && !saves_frame_pointer(i)) return false;
+      const bool begins = step.depth == 0 && next != 0;
+      if (begins && !saves_frame_pointer(i)) return false;
+      saved |= begins;
       if (step.depth != 0 && next == 0 && !restores_frame_pointer(i)) return false;
     }
-    return true;
+    return saved;
   }
 
   /// Whether a frame begins with the frame pointer, which is never written: no compiler does that.

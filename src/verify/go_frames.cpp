@@ -214,12 +214,13 @@ GoFrames::GoFrames(const elf::Image& image, const sframe::AbiTraits& abi) : abi_
     const std::uint64_t next = module->text + memory.half(pair + 8);
     starts_.push_back(function.begin);
     const std::uint32_t values = memory.half(record + 16);
+    const bool has_frames = values != 0 && next != function.begin;
     // Functions follow each other, and their bytes are in the file: this bounds what is read of them.
-    if (next < function.begin || !memory.has(function.begin, next - function.begin)) {
+    if (next < function.begin || (has_frames && !memory.has(function.begin, next - function.begin))) {
       functions_.clear();
       return;
     }
-    if (values == 0 || next == function.begin) continue;
+    if (!has_frames) continue;
     function.frames = frames_at(memory, module->values + values, function.begin, next, quantum);
     function.end = function.frames.empty() ? next : function.frames.back().end;
     function.flags = memory.byte(record + flags_at);

@@ -14,6 +14,7 @@ void archive(Bytes input);
 void conversion(Bytes input);
 void core_file(Bytes input);
 void expression(Bytes input);
+void go(Bytes input);
 void image(Bytes input);
 void object(Bytes input);
 void options(Bytes input);
@@ -26,12 +27,19 @@ void undo(Bytes input);
 
 std::span<const Target> targets() {
   static constexpr Target all[] = {
-      {"archive", archive, false},    {"conversion", conversion, true},
-      {"core_file", core_file, true}, {"expression", expression, false},
-      {"image", image, true},         {"object", object, true},
-      {"options", options, false},    {"perf_data", perf_data, false},
-      {"plan", plan, false},          {"proc", proc, false},
-      {"rows", rows, false},          {"section", section, false},
+      {"archive", archive, false},
+      {"conversion", conversion, true},
+      {"core_file", core_file, true},
+      {"expression", expression, false},
+      {"go", go, false},
+      {"image", image, true},
+      {"object", object, true},
+      {"options", options, false},
+      {"perf_data", perf_data, false},
+      {"plan", plan, false},
+      {"proc", proc, false},
+      {"rows", rows, false},
+      {"section", section, false},
       {"undo", undo, false},
   };
   return all;

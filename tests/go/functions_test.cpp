@@ -88,6 +88,7 @@ TEST(GoRows, NeedTheFramePointerWhereItWasSaved) {
   EXPECT_EQ(rows_of(with_byte(go_121, 13, 0x58)), "registers");  // pop %rax
   EXPECT_EQ(rows_of(with_byte(go_119, 8, 8), {.magic = 0xfffffff0}), "registers");
   EXPECT_EQ(rows_of(with_byte(go_119, 18, 8), {.magic = 0xfffffff0}), "registers");
+  EXPECT_EQ(rows_of(with_byte(go_121, 0, 0xcc)), "registers");  // int3: control comes to no frame
   // mov %rax,%rbp, without a frame
   EXPECT_EQ(rows_of({{0x48, 0x89, 0xc5, 0xc3}, {{0, 4}}}), "registers");
 }
@@ -158,6 +159,12 @@ TEST(GoRowsOfAarch64, FollowSmallFrames) {
     auto other = code;
     other[step] = nop;
     EXPECT_TRUE(rows_of(of_words(other, {{0, 4}, {32, 16}, {0, 4}}), aarch64).find(':') == std::string::npos) << step;
+  }
+  // str x30,[sp],#-32; ldr x30,[sp,#32]!
+  for (const auto& [step, instruction] : {std::pair{0U, 0xf81e07feU}, {4U, 0xf8420ffeU}}) {
+    auto other = code;
+    other[step] = instruction;
+    EXPECT_EQ(rows_of(of_words(other, {{0, 4}, {32, 16}, {0, 4}}), aarch64), "registers") << step;
   }
 }
 
