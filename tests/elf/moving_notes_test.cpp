@@ -257,6 +257,23 @@ TEST_F(QtPlugin, StaysIfItsFunctionDoesMore) {
             std::string::npos);
 }
 
+TEST_F(QtPlugin, MovesBesideATextWithItsName) {
+  const auto plugin =
+      link("-fuse-ld=bfd", R"(__asm__(".pushsection .note.package, \"a\", @note; .balign 4; .long 4, 17, 0xcafe1a7e;")"
+                           R"(".asciz \"FDO\"; .asciz \"{a: qt-project!}\"; .balign 4; .popsection");)");
+  inject(plugin, folder_ / "output", fits_no_gap);
+  EXPECT_EQ(status_of(folder_ / "output"), 3);
+}
+
+TEST_F(QtPlugin, StaysIfTheFirstVersionOfItsFunctionHasOtherData) {
+  write_text(folder_ / "versions", "V1 {};");
+  const auto plugin = link("-fuse-ld=bfd -Wl,--version-script=" + (folder_ / "versions").string(),
+                           R"(__attribute__((symver("qt_plugin_query_metadata_v2@V1"))) struct result earlier(void) )"
+                           R"({ return (struct result){"", 1}; })");
+  EXPECT_NE(refusal_of(plugin).find("its owner \"qt-project!\" may depend on its place"), std::string::npos)
+      << refusal_of(plugin);
+}
+
 TEST_F(QtPlugin, CheckFollowsItsFunction) {
   const auto plugin = link("-fuse-ld=bfd");
   inject(plugin, folder_ / "output", fits_no_gap);

@@ -177,10 +177,11 @@ class SectionCheck {
     return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(distance)});
   }
 
+  /// Only its header tells: notes of packages are texts, in which the same words may stand.
   bool is_qt_note(const Section& section) const {
-    const auto bytes = in_.bytes_of(section);
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return text.find("qt-project!") != std::string_view::npos;
+    const auto notes =
+        read_notes(in_.bytes_of(section), section.header.sh_addralign, in_.endian(), {in_.name(), section.name});
+    return std::ranges::any_of(notes, [](const Note& note) { return note.owner == "qt-project!"; });
   }
 
   /// Index of the section, and the offset in it of the distance that lea adds.

@@ -341,20 +341,23 @@ bool is_small(const Image& image) {
   });
 }
 
-/// The function that returns where the descriptor of Qt's note is, which stands at the address `note`.
+/// The function that returns where the descriptor of Qt's note is, which stands at the address `note`. Qt looks it up
+/// by name, so it is exported; of several versions the first decides, as for the check. Plugins are libraries: in data
+/// of a fixed file, addresses of 4 bytes would have to be looked for as well.
 std::optional<NoteFunction> find_note_function(const Image& image, std::uint64_t note) {
-  if (!image.has_section_headers() || !is_small(image)) return {};
+  if (image.header().e_type != ET_DYN || !image.has_section_headers() || !is_small(image)) return {};
   std::optional<NoteFunction> found;
   any_symbol(image, [&](const Section& table, const Elf64_Sym& symbol) {
-    if (name_of(image, table, symbol) != qt_function || symbol.st_shndx >= image.sections().size()) return false;
+    const bool is_exported = table.header.sh_type == SHT_DYNSYM && symbol.st_shndx < image.sections().size();
+    if (!is_exported || name_of(image, table, symbol) != qt_function) return false;
     const Section& section = image.sections()[symbol.st_shndx];
     const auto code = image.bytes_of(section);
     const std::uint64_t begin = symbol.st_value - section.header.sh_addr;
-    if (begin > code.size() || symbol.st_size > code.size() - begin) return false;
+    if (begin > code.size() || symbol.st_size > code.size() - begin) return true;
     const Code function{code.subspan(begin, symbol.st_size), symbol.st_value, image.endian()};
     const auto at = distance_returned(machine_of(image).abi, function, note);
     if (at) found = {{symbol.st_value, symbol.st_value + symbol.st_size}, section.header.sh_offset + begin + *at};
-    return found.has_value();
+    return true;
   });
   return found;
 }
@@ -380,7 +383,8 @@ std::string Movability::why_note_stays(const Section& section, Group& group) con
     if (is_independent || (note.owner == "mzbldid" && is_text(note.descriptor))) continue;
     const std::uint64_t offset = offset_of(*image_, note.descriptor);
     const std::uint64_t address = section.header.sh_addr + (offset - section.header.sh_offset);
-    if (note.owner == qt_owner && note.type == qt_type) {
+    // A plugin has one such note.
+    if (note.owner == qt_owner && note.type == qt_type && group.functions.empty()) {
       if (const auto function = find_note_function(*image_, address)) {
         group.functions.push_back(*function);
         continue;
