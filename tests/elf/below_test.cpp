@@ -81,6 +81,41 @@ TEST_F(PagesBelow, HeaderInMemoryLeadsToTheTableAfterEachTool) {
   }
 }
 
+std::filesystem::path aarch64_file(const Folder& folder, const std::string& options) {
+  write_text(folder / "source.c", "void _start(void) { for (;;) __asm__ volatile(\"nop\"); }\n");
+  const Outcome linked = run("aarch64-linux-gnu-gcc -O1 -nostdlib -nostartfiles -fasynchronous-unwind-tables " +
+                             options + " -o " + (folder / "linked").string() + " " + (folder / "source.c").string());
+  EXPECT_EQ(linked.status, 0) << linked.output;
+  return folder / "linked";
+}
+
+// Linked for pages of 4 KiB, it can start on a kernel with pages of 64 KiB as well: its one segment shares none.
+TEST_F(PagesBelow, SuitEachKernelThatTheProgramSuits) {
+  const Layout layout = inject_into(aarch64_file(folder_,
+                                                 "-fno-pie -no-pie -static "
+                                                 "-Wl,-z,noseparate-code,-z,max-page-size=4096,--build-id=none"));
+  ASSERT_EQ(name_of(layout.table_plan), "T3");
+  const Elf64_Phdr first = *Image::open(folder_ / "output").find_segment(PT_LOAD);
+  EXPECT_EQ((first.p_vaddr - first.p_offset) % 0x10000, 0U);
+}
+
+TEST(NewSegment, AgreesModuloThePagesOfEachKernel) {
+  constexpr std::size_t fits_no_gap = 0x20000;
+  const Folder folder;
+  const auto library = aarch64_file(folder, "-fPIC -shared -Wl,--build-id");
+  ASSERT_EQ(name_of(inject(library, folder / "output", fits_no_gap).section_plan), "S2");
+  change(folder / "output", folder / "bad", [](Fields& f) {
+    const auto last = std::find_if(f.segments.rbegin(), f.segments.rend(),
+                                   [](const Elf64_Phdr& segment) { return segment.p_type == PT_LOAD; });
+    last->p_vaddr += 0x1000;
+    last->p_align = 0x1000;
+  });
+  EXPECT_NE(failure_of([&] {
+              check_layout(Image::open(library), Image::open(folder / "bad"), Contents::All);
+            }).find("must agree with its file offset modulo a kernel's page"),
+            std::string::npos);
+}
+
 // As programs of Google's are linked: at 2 MiB, for pages of 2 MiB, so that no whole one is free below.
 TEST_F(PagesBelow, AreSmallerThanThoseOfTheProgramWhereTheseDoNotFit) {
   const auto program = link("-Wl,-z,max-page-size=0x200000,-Ttext-segment=0x200000");

@@ -162,6 +162,8 @@ class Check {
 
   void loads() const {
     const Elf64_Phdr* previous = nullptr;
+    const bool input_agrees = std::ranges::all_of(
+        in_.segments(), [&](const Elf64_Phdr& old) { return old.p_type != PT_LOAD || agrees_by_page(old); });
     for (const Elf64_Phdr& load : loads_) {
       const auto name = [&] { return "the PT_LOAD at " + hex(load.p_vaddr); };
       require_of(name, load.p_filesz <= load.p_memsz, "must not have more bytes in the file than in memory");
@@ -180,6 +182,7 @@ class Check {
                    was_so || align_down(load.p_vaddr, page_) >= align_up(previous->p_vaddr + previous->p_memsz, page_),
                    "must share no page with the one before it");
       }
+      require_of(name, agrees_by_page(load) || !input_agrees, "must agree with its file offset modulo a kernel's page");
       previous = &load;
     }
     // Static position independent programs find themselves by the one PT_LOAD at file offset 0.
@@ -189,6 +192,12 @@ class Check {
     };
     require(first_loads(out_) <= std::max<std::ptrdiff_t>(1, first_loads(in_)),
             "only one PT_LOAD may have file offset 0");
+  }
+
+  /// AArch64's kernels with pages of 64 KiB map no segment that agrees in less, whatever its alignment says.
+  bool agrees_by_page(const Elf64_Phdr& load) const {
+    const std::uint64_t page = std::min(layout_page(in_), machine_of(in_).largest_page);
+    return (load.p_vaddr - load.p_offset) % page == 0;
   }
 
   bool begins_as_before(const Elf64_Phdr& load) const {

@@ -169,8 +169,11 @@ class Placer {
     head.pages = align_up(head.size, page);
     head.alignment = load_alignment(image);
     // lld's programs begin at 2 MiB. Linked for pages of that size as well, they leave room for smaller ones only.
-    if (begin < lowest_address + head.pages) head.alignment = machine_of(image).largest_page;
-    const std::uint64_t size = align_up(head.size, std::min(page, head.alignment));
+    std::uint64_t size = head.pages;
+    if (begin < lowest_address + head.pages) {
+      head.alignment = std::min(page, machine_of(image).largest_page);
+      size = align_up(head.size, head.alignment);
+    }
     if (begin < lowest_address || begin - lowest_address < size)
       return in_table("there are no " + count_of(size, "byte") + " of addresses between " + hex(lowest_address) +
                       " and " + hex(begin));
