@@ -224,13 +224,13 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
                                       : encode_functions_of(image, debug ? *debug : image, stubs_for(image, options),
                                                             dialect, options.count_code);
 
-  let_go(image.file());  // call frame information
+  drop_pages(image.file());  // call frame information
   warn_of_executable_segments(image, observer);
   // What may be was decided when the file was converted first.
   const bool have_moved = original && opened.header().e_phoff != original->header().e_phoff;
   const elf::HeaderMoves moves = have_moved ? elf::HeaderMoves::IfNeeded : header_moves(options);
   const elf::Layout layout = plan_layout(image, encoded.encoder.encoded_size(), added, moves, observer);
-  let_go(image.file());  // relocations
+  drop_pages(image.file());  // relocations
   warn_of_moved_headers(image, layout, observer);
   if (rewrite) rewrite->place(layout);
   // Function starts are stored relative to the section: its place comes before its bytes.

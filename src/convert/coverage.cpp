@@ -33,15 +33,15 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 
 }  // namespace
 
-Places::Places(const elf::Image& image) : image_(image), names_(image) {}
+AddressNames::AddressNames(const elf::Image& image) : image_(image), names_(image) {}
 
-std::string Places::symbol_at(std::uint64_t address) {
+std::string AddressNames::symbol_at(std::uint64_t address) {
   const std::optional<elf::SymbolNames::Named> found = names_.symbol_at(address);
   if (!found) return {};
   return address == found->begin ? found->name : found->name + "+" + hex(address - found->begin);
 }
 
-std::optional<RowSource> Places::source_at(std::uint64_t address, std::uint64_t start) {
+std::optional<RowSource> AddressNames::source_at(std::uint64_t address, std::uint64_t start) {
   if (!sources_) {
     try {
       const cfi::FrameSource source(image_, image_, go_functions_of(image_));
@@ -53,7 +53,7 @@ std::optional<RowSource> Places::source_at(std::uint64_t address, std::uint64_t 
   return sources_->at(address, start);
 }
 
-std::string Places::text_of(std::uint64_t address) const {
+std::string AddressNames::text_of(std::uint64_t address) const {
   if (!image_.is_object()) return hex(address);
   for (const elf::Section& section : image_.sections()) {
     const bool loaded = (section.header.sh_flags & SHF_ALLOC) != 0;
@@ -64,7 +64,7 @@ std::string Places::text_of(std::uint64_t address) const {
   return hex(address);
 }
 
-std::optional<Range> Places::named(std::string_view name) {
+std::optional<Range> AddressNames::named(std::string_view name) {
   // Section 0 has no name either, and is no place.
   if (name.empty()) return {};
   if (const auto symbol = names_.find(name)) return Range{symbol->begin, symbol->end};
@@ -73,7 +73,7 @@ std::optional<Range> Places::named(std::string_view name) {
   return Range{section->header.sh_addr, section->header.sh_addr + section->header.sh_size};
 }
 
-std::optional<Range> Places::single(std::string_view place) {
+std::optional<Range> AddressNames::single(std::string_view place) {
   if (const auto address = number_of(place)) return Range{*address, *address + 1};
   // Names may have a plus sign in them, so the whole comes first.
   if (const auto whole = named(place)) return whole;
@@ -85,7 +85,7 @@ std::optional<Range> Places::single(std::string_view place) {
 }
 
 /// Names may have dots in them too: rustc's "_ZN4core3ops..Fn", where colons would stand.
-std::optional<Range> Places::between_two(std::string_view place) {
+std::optional<Range> AddressNames::between_two(std::string_view place) {
   for (auto dots = place.find(".."); dots != std::string_view::npos; dots = place.find("..", dots + 1)) {
     const auto begin = single(place.substr(0, dots));
     const auto end = begin ? single(place.substr(dots + 2)) : std::nullopt;
@@ -94,7 +94,7 @@ std::optional<Range> Places::between_two(std::string_view place) {
   return {};
 }
 
-Range Places::range_of(std::string_view place) {
+Range AddressNames::range_of(std::string_view place) {
   if (const auto found = single(place)) return *found;
   const auto range = between_two(place);
   if (!range) throw Refused(image_.name(), "no symbol or section '" + std::string(place) + "'");
@@ -103,7 +103,7 @@ Range Places::range_of(std::string_view place) {
   return *range;
 }
 
-std::uint64_t Places::address_of(std::string_view place) {
+std::uint64_t AddressNames::address_of(std::string_view place) {
   if (const auto found = single(place)) return found->begin;
   const std::string what = between_two(place) ? "place '" : "symbol or section '", text(place);
   throw Refused(image_.name(), "no " + what + text + "'" + (what == "place '" ? ", which is a range of them" : ""));

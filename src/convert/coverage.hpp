@@ -19,10 +19,10 @@ namespace sframe_gen::convert {
 
 /// Addresses of a file as people write them: "0x4010"; "main+0x3"; ".text+0x10", which is how those of an object are
 /// said, as its sections have none of their own yet.
-class Places {
+class AddressNames {
  public:
   /// The image must outlive it.
-  explicit Places(const elf::Image& image);
+  explicit AddressNames(const elf::Image& image);
 
   /// "main+0x3"; empty if no symbol is there.
   std::string symbol_at(std::uint64_t address);

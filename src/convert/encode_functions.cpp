@@ -218,10 +218,10 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::F
   all.coverage.append(whole.coverage);
   if (dialect.compact_rows == 0) return all;
   // All code was looked at, and would count as memory beside that of the search.
-  Async letting_go;
-  if (gaps != nullptr && threads > 1) letting_go = async([gaps] { gaps->let_go(); });
+  Async dropping;
+  if (gaps != nullptr && threads > 1) dropping = async([gaps] { gaps->drop_pages(); });
   take_compacted(emit::compact::encode(whole.rows, dialect), all);
-  if (letting_go.valid()) letting_go.get();
+  if (dropping.valid()) dropping.get();
   return all;
 }
 
@@ -271,7 +271,7 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
     return end - begin >= smallest && !code.overlaps({begin, end}) && gaps->is_padding(begin, end);
   };
   // All code is looked at, and would count as memory.
-  if (gaps != nullptr) all.encoder.cover(is_padding, [gaps] { gaps->let_go(); });
+  if (gaps != nullptr) all.encoder.cover(is_padding, [gaps] { gaps->drop_pages(); });
   if (!all.encoder.splits_descriptor()) return;
   const std::vector<std::uint64_t> starts = starts_without_function(image, all.encoder);
   all.encoder.add_without_rows(starts);

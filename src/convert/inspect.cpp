@@ -22,7 +22,7 @@ namespace sframe_gen::convert {
 namespace {
 
 void inspect_image(const std::string& name, const elf::Image& image, const std::function<void(Inspected&)>& visit) {
-  Inspected inspected{name, object::read_with_remarks(image), Places(image)};
+  Inspected inspected{name, object::read_with_remarks(image), AddressNames(image)};
   visit(inspected);
 }
 

@@ -15,7 +15,7 @@ namespace sframe_gen::convert {
 struct Inspected {
   std::string name;
   std::vector<FileSection> sections;
-  Places places;
+  AddressNames places;
 };
 
 /// Calls `visit` for the file, or for each member of an archive that has a section; then `failed` for those that are

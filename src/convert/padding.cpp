@@ -199,8 +199,8 @@ bool CodeGaps::ends_in_call(std::uint64_t end) const {
   return false;
 }
 
-void CodeGaps::let_go() const {
-  if (file_ != nullptr) sframe_gen::let_go(*file_);
+void CodeGaps::drop_pages() const {
+  if (file_ != nullptr) sframe_gen::drop_pages(*file_);
 }
 
 }  // namespace sframe_gen::convert

@@ -33,7 +33,7 @@ class CodeGaps {
   bool ends_in_call(std::uint64_t end) const;
 
   /// Returns the memory that reading the gaps took. They may be read again.
-  void let_go() const;
+  void drop_pages() const;
 
  private:
   struct Code {

@@ -143,7 +143,7 @@ std::uint64_t hash_of(const Form& form) {
 
 FormId Forms::intern(const std::optional<sframe::RecoveryRules>& recovery) {
   Form form{{}, {}, !recovery, recovery && recovery->mangled_ra};
-  if (!recovery || !obstacle_to_default(*recovery, dialect_))
+  if (!recovery || !why_not_default(*recovery, dialect_))
     form.in_default = encode_tail(recovery, sframe::FdeType::Default, dialect_);
   if (dialect_.flexible_descriptors) form.in_flexible = encode_tail(recovery, sframe::FdeType::Flexible, dialect_);
   const std::uint64_t hash = hash_of(form);

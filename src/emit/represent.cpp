@@ -13,8 +13,8 @@ bool is_stack_slot(const sframe::Rule& rule) {
   return !rule.base_register && rule.dereferenced;
 }
 
-std::optional<Unrepresentable> obstacle_to_word(const sframe::Rule& rule, Unrepresentable needs_flexible,
-                                                const Dialect& dialect) {
+std::optional<Unrepresentable> why_not_word(const sframe::Rule& rule, Unrepresentable needs_flexible,
+                                            const Dialect& dialect) {
   if (is_stack_slot(rule)) {
     const bool reads_as_register = sframe::has_register_words(*dialect.version, *dialect.abi) && rule.offset % 2 != 0;
     return reads_as_register ? std::optional(Unrepresentable::OffsetUnaligned) : std::nullopt;
@@ -24,8 +24,7 @@ std::optional<Unrepresentable> obstacle_to_word(const sframe::Rule& rule, Unrepr
                                                                                    : std::optional(needs_flexible);
 }
 
-std::optional<Unrepresentable> obstacle_to_return_address(const sframe::RecoveryRules& recovery,
-                                                          const Dialect& dialect) {
+std::optional<Unrepresentable> why_not_return_address(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
   const auto& rule = recovery.return_address;
   if (!rule) return std::nullopt;
   if (!dialect.abi->tracks_return_address) return Unrepresentable::ReturnAddressNeedsFlexible;
@@ -33,28 +32,27 @@ std::optional<Unrepresentable> obstacle_to_return_address(const sframe::Recovery
   if (is_stack_slot(*rule) && rule->offset == 0) return Unrepresentable::ReturnAddressNeedsFlexible;
   if (dialect.version->frame_pointer_first && !recovery.frame_pointer)
     return Unrepresentable::ReturnAddressWithoutFramePointer;
-  return obstacle_to_word(*rule, Unrepresentable::ReturnAddressNeedsFlexible, dialect);
+  return why_not_word(*rule, Unrepresentable::ReturnAddressNeedsFlexible, dialect);
 }
 
-std::optional<Unrepresentable> obstacle_to_frame_pointer(const sframe::RecoveryRules& recovery,
-                                                         const Dialect& dialect) {
+std::optional<Unrepresentable> why_not_frame_pointer(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
   const auto& rule = recovery.frame_pointer;
   if (!rule) return std::nullopt;
   const bool word_before_it = dialect.abi->tracks_return_address && !dialect.version->frame_pointer_first;
   if (word_before_it && !recovery.return_address && !dialect.abi->pads_return_address)
     return Unrepresentable::FramePointerWithoutReturnAddress;
-  return obstacle_to_word(*rule, Unrepresentable::FramePointerNeedsFlexible, dialect);
+  return why_not_word(*rule, Unrepresentable::FramePointerNeedsFlexible, dialect);
 }
 
 }  // namespace
 
-std::optional<Unrepresentable> obstacle_to_default(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
+std::optional<Unrepresentable> why_not_default(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
   const sframe::Rule& cfa = recovery.cfa;
   const bool on_sp = cfa.base_register == dialect.abi->stack_pointer;
   const bool on_fp = cfa.base_register == dialect.abi->frame_pointer;
   if ((!on_sp && !on_fp) || cfa.dereferenced) return Unrepresentable::CfaNeedsFlexible;
-  const auto obstacle = obstacle_to_return_address(recovery, dialect);
-  return obstacle ? obstacle : obstacle_to_frame_pointer(recovery, dialect);
+  const auto reason = why_not_return_address(recovery, dialect);
+  return reason ? reason : why_not_frame_pointer(recovery, dialect);
 }
 
 namespace {
@@ -119,8 +117,8 @@ class RowRepresenter {
                                          std::get<std::optional<sframe::Rule>>(return_address),
                                          std::get<std::optional<sframe::Rule>>(frame_pointer), is_signed};
     if (dialect_.flexible_descriptors) return recovery;
-    const auto obstacle = obstacle_to_default(recovery, dialect_);
-    return obstacle ? Representation(*obstacle) : Representation(recovery);
+    const auto reason = why_not_default(recovery, dialect_);
+    return reason ? Representation(*reason) : Representation(recovery);
   }
 
  private:
@@ -225,7 +223,7 @@ Representation represent_plt(const cfi::PltStub& stub, const cfi::Rules& rules, 
     const auto* recovery = std::get_if<sframe::RecoveryRules>(&represented);
     if (recovery == nullptr) return represented;
     if (recovery->cfa.offset != cfa.offset) return Unrepresentable::StackPointerRestoredElsewhere;
-    if (obstacle_to_default(*recovery, dialect) || recovery->frame_pointer) return Unrepresentable::CfaIsExpression;
+    if (why_not_default(*recovery, dialect) || recovery->frame_pointer) return Unrepresentable::CfaIsExpression;
     (pushed ? entries.after : entries.before) = *recovery;
   }
   return entries;

@@ -13,7 +13,7 @@ namespace sframe_gen::emit {
 
 /// Why a default descriptor cannot hold the row (sections 3.1.1 to 3.1.3; the shorter repertoire of older versions).
 /// No value: it can.
-std::optional<Unrepresentable> obstacle_to_default(const sframe::RecoveryRules& recovery, const Dialect& dialect);
+std::optional<Unrepresentable> why_not_default(const sframe::RecoveryRules& recovery, const Dialect& dialect);
 
 /// RA undefined: the outermost frame.
 struct Outermost {

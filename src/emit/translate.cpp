@@ -14,7 +14,7 @@ namespace sframe_gen::emit {
 namespace {
 
 /// Why no descriptor can hold the row, whatever its type. Sections of files have no such rows; those of callers may.
-std::optional<Unrepresentable> obstacle_to_any(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
+std::optional<Unrepresentable> why_not_any(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
   const sframe::AbiTraits& abi = *dialect.abi;
   const auto has_register = [&](const sframe::Rule& rule) {
     return !rule.base_register || *rule.base_register < sframe::register_number_limit;
@@ -67,9 +67,9 @@ class Translation {
       return;
     }
     if (recovery->mangled_ra && !dialect_.version->has_mangled_ra) refuse(pc, Unrepresentable::SignedReturnAddress);
-    if (const auto obstacle = obstacle_to_any(*recovery, dialect_)) refuse(pc, *obstacle);
-    const auto obstacle = obstacle_to_default(*recovery, dialect_);
-    if (obstacle && !dialect_.flexible_descriptors) refuse(pc, *obstacle);
+    if (const auto reason = why_not_any(*recovery, dialect_)) refuse(pc, *reason);
+    const auto reason = why_not_default(*recovery, dialect_);
+    if (reason && !dialect_.flexible_descriptors) refuse(pc, *reason);
   }
 
   void take(const sframe::Fde& fde) {
@@ -110,9 +110,8 @@ class Translation {
   }
 
   void set_type(sframe::Fde& fde) const {
-    const bool plain = std::ranges::all_of(fde.fres, [&](const sframe::Fre& fre) {
-      return !fre.recovery || !obstacle_to_default(*fre.recovery, dialect_);
-    });
+    const bool plain = std::ranges::all_of(
+        fde.fres, [&](const sframe::Fre& fre) { return !fre.recovery || !why_not_default(*fre.recovery, dialect_); });
     fde.type = plain ? sframe::FdeType::Default : sframe::FdeType::Flexible;
   }
 

@@ -12,9 +12,9 @@ namespace sframe_gen::stubs {
 /// How one linker lays out a section of stubs: perhaps a header, and after it entries of one size.
 struct Form {
   std::string_view name;
-  const Pattern* header = nullptr;   ///< null: none
-  Few<const Pattern*, 7> entries;    ///< at each place one of these, all of one size
-  Few<const Pattern*, 2> last = {};  ///< of other sizes, which may stand at the end
+  const Pattern* header = nullptr;           ///< null: none
+  SmallVector<const Pattern*, 7> entries;    ///< at each place one of these, all of one size
+  SmallVector<const Pattern*, 2> last = {};  ///< of other sizes, which may stand at the end
   std::uint64_t entry_size() const { return entries.front()->size(); }
 };
 

@@ -48,7 +48,7 @@ bool has_fixed_bytes(const Pattern& pattern, std::span<const std::byte> bytes) {
 /// Reads the fields of a stub in order.
 class Fields {
  public:
-  Fields(std::span<const std::byte> bytes, std::uint64_t address, const Surroundings& around)
+  Fields(std::span<const std::byte> bytes, std::uint64_t address, const StubContext& around)
       : bytes_(bytes), address_(address), around_(around) {}
 
   bool hold(const Field& field) {
@@ -56,17 +56,17 @@ class Fields {
     const std::uint64_t place = address_ + field.offset;
     switch (field.spelling) {
       case Spelling::Relative:
-        if (field.refers == Refers::Nowhere && signed_word(at, Endian::Little) == 0) return true;
+        if (field.target == FieldTarget::Nowhere && signed_word(at, Endian::Little) == 0) return true;
         return is_right(field, place + 4 + signed_word(at, Endian::Little));
       case Spelling::Halfwords:
         return is_right(field, place - 2 + 2 * signed_word(at, Endian::Big));
       case Spelling::Page:
-        page(field.refers) = page_of(load<std::uint32_t>(at, Endian::Little), place);
+        page(field.target) = page_of(load<std::uint32_t>(at, Endian::Little), place);
         return true;
       case Spelling::LoadFromPage:
-        return is_right(field, page(field.refers) + 8 * immediate(at));
+        return is_right(field, page(field.target) + 8 * immediate(at));
       case Spelling::AddToPage:
-        return is_right(field, page(field.refers) + immediate(at));
+        return is_right(field, page(field.target) + immediate(at));
       case Spelling::Number:
         return true;
     }
@@ -74,26 +74,26 @@ class Fields {
   }
 
  private:
-  std::uint64_t& page(Refers refers) { return pages_[static_cast<std::size_t>(refers)]; }
+  std::uint64_t& page(FieldTarget target) { return pages_[static_cast<std::size_t>(target)]; }
 
   static std::uint64_t immediate(std::span<const std::byte> instruction) {
     return (load<std::uint32_t>(instruction, Endian::Little) >> 10U) & 0xfffU;
   }
 
   bool is_right(const Field& field, std::uint64_t target) {
-    switch (field.refers) {
-      case Refers::Slot:
+    switch (field.target) {
+      case FieldTarget::Slot:
         // Two instructions that make one address have to make the same.
         return around_.is_slot(target) && std::exchange(slot_, target).value_or(target) == target;
-      case Refers::Table:
+      case FieldTarget::Table:
         target -= field.addend;
         return around_.is_slot(target) && around_.table.value_or(target) == target &&
                std::exchange(table_, target).value_or(target) == target;
-      case Refers::Header:
+      case FieldTarget::Header:
         return around_.header && target == *around_.header + field.addend;
-      case Refers::Nowhere:
+      case FieldTarget::Nowhere:
         return target == 0;
-      case Refers::Any:
+      case FieldTarget::Any:
         return true;
     }
     return false;
@@ -101,7 +101,7 @@ class Fields {
 
   std::span<const std::byte> bytes_;
   std::uint64_t address_;
-  const Surroundings& around_;
+  const StubContext& around_;
   std::array<std::uint64_t, 5> pages_{};
   std::optional<std::uint64_t> slot_, table_;
 };
@@ -109,7 +109,7 @@ class Fields {
 }  // namespace
 
 bool matches(const Pattern& pattern, std::span<const std::byte> bytes, std::uint64_t address,
-             const Surroundings& around) {
+             const StubContext& around) {
   if (!has_fixed_bytes(pattern, bytes)) return false;
   Fields fields(bytes, address, around);
   return std::ranges::all_of(pattern.fields, [&](const Field& field) { return fields.hold(field); });

@@ -20,7 +20,7 @@
 namespace sframe_gen::stubs {
 
 /// What an instruction of a stub refers to.
-enum class Refers : std::uint8_t {
+enum class FieldTarget : std::uint8_t {
   Slot,     ///< a pointer in the global offset table
   Table,    ///< the table itself, or one of its first words, as `addend` says
   Header,   ///< the stub that calls the dynamic linker; `addend` bytes into it
@@ -41,7 +41,7 @@ enum class Spelling : std::uint8_t {
 struct Field {
   std::uint8_t offset = 0;  ///< bytes into the stub
   Spelling spelling = Spelling::Number;
-  Refers refers = Refers::Any;
+  FieldTarget target = FieldTarget::Any;
   std::uint8_t addend = 0;
 };
 
@@ -52,17 +52,17 @@ struct StubRow {
   friend bool operator==(const StubRow&, const StubRow&) = default;
 };
 
-using PatternRows = Few<StubRow, 5>;
+using PatternRows = SmallVector<StubRow, 5>;
 
 struct Pattern {
-  Few<std::byte, 64> value, mask;  ///< clear bits of the mask belong to fields
-  Few<Field, 6> fields;
+  SmallVector<std::byte, 64> value, mask;  ///< clear bits of the mask belong to fields
+  SmallVector<Field, 6> fields;
   PatternRows rows;  ///< the first at 0
   constexpr std::uint64_t size() const { return value.size(); }
 };
 
 /// What is around a stub: the addresses with which its own are compared.
-struct Surroundings {
+struct StubContext {
   std::optional<std::uint64_t> header;  ///< where calls of the dynamic linker go
   std::optional<std::uint64_t> table;   ///< DT_PLTGOT
   std::function<bool(std::uint64_t)> is_slot;
@@ -70,7 +70,7 @@ struct Surroundings {
 
 /// Whether `bytes`, at least as long as the pattern, are a stub of its kind at `address`.
 bool matches(const Pattern& pattern, std::span<const std::byte> bytes, std::uint64_t address,
-             const Surroundings& around);
+             const StubContext& around);
 
 }  // namespace sframe_gen::stubs
 
@@ -82,17 +82,17 @@ bool matches(const Pattern& pattern, std::span<const std::byte> bytes, std::uint
 namespace sframe_gen::stubs {
 
 struct Referent {
-  Refers refers;
+  FieldTarget target;
   std::uint8_t addend;
 };
 
 /// "slot", "table+16"
 constexpr Referent referent_of(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, Refers>, 5> names{{{"slot", Refers::Slot},
-                                                                      {"table", Refers::Table},
-                                                                      {"header", Refers::Header},
-                                                                      {"nowhere", Refers::Nowhere},
-                                                                      {"any", Refers::Any}}};
+  constexpr std::array<std::pair<std::string_view, FieldTarget>, 5> names{{{"slot", FieldTarget::Slot},
+                                                                           {"table", FieldTarget::Table},
+                                                                           {"header", FieldTarget::Header},
+                                                                           {"nowhere", FieldTarget::Nowhere},
+                                                                           {"any", FieldTarget::Any}}};
   const std::size_t plus = std::min(text.find('+'), text.size());
   unsigned addend = 0;
   for (const char digit : text.substr(std::min(plus + 1, text.size())))
@@ -144,9 +144,9 @@ constexpr Pattern pattern_of(std::initializer_list<std::string_view> texts, Spel
   const auto append = [&](std::string_view word) {
     if (are_digits(word)) return append_bytes(pattern, word);
     const Referent referent = referent_of(word);
-    const bool is_number = referent.refers == Refers::Any;
+    const bool is_number = referent.target == FieldTarget::Any;
     pattern.fields.push_back({static_cast<std::uint8_t>(pattern.size()), is_number ? Spelling::Number : spelling,
-                              referent.refers, referent.addend});
+                              referent.target, referent.addend});
     append_word(pattern, 0, 0);
   };
   for (const std::string_view text : texts) for_each_word(text, append);
@@ -203,7 +203,7 @@ constexpr Pattern aarch64_pattern_of(std::initializer_list<std::string_view> tex
     if (instruction.spelling != Spelling::Number) {
       const Referent referent = referent_of(word.substr(colon + 1));
       pattern.fields.push_back(
-          {static_cast<std::uint8_t>(pattern.size()), instruction.spelling, referent.refers, referent.addend});
+          {static_cast<std::uint8_t>(pattern.size()), instruction.spelling, referent.target, referent.addend});
     }
     append_word(pattern, instruction.value, instruction.mask);
   };

@@ -97,7 +97,7 @@ std::vector<std::uint64_t> slots_of(const elf::Image& image) {
 /// Looks for stubs in some code.
 class Code {
  public:
-  Code(std::uint64_t address, std::span<const std::byte> bytes, const Surroundings& around, sframe::Abi abi)
+  Code(std::uint64_t address, std::span<const std::byte> bytes, const StubContext& around, sframe::Abi abi)
       : address_(address), bytes_(bytes), around_(around), abi_(abi) {}
 
   /// The stubs of a section that has nothing else, in the form that knows most of it.
@@ -112,7 +112,7 @@ class Code {
   }
 
   /// Adds the stubs among other code. `by_slot`: where a slot is only what DT_JMPREL names, and no header is known.
-  void search(const Surroundings& by_slot, Found& found) const {
+  void search(const StubContext& by_slot, Found& found) const {
     const std::uint64_t step = stub_alignment(abi_);
     for (std::uint64_t at = (step - address_ % step) % step; at < bytes_.size();) {
       std::optional<RunBuilder> stubs = table_at(at);
@@ -132,7 +132,7 @@ class Code {
   /// it, with whatever it has pushed. Zeros, which GNU ld leaves for an absent function in a static PIE, do neither.
   RunBuilder read(const Form& form) const {
     RunBuilder found(form.name);
-    Surroundings around = around_;
+    StubContext around = around_;
     if (form.header != nullptr) {
       if (!fits(*form.header, 0, around)) return found;
       around.header = address_;
@@ -161,7 +161,7 @@ class Code {
       if (!around_.table || form.header == nullptr || !fits(*form.header, at, around_)) continue;
       RunBuilder table(form.name);
       table.add_header(*form.header, address_ + at);
-      Surroundings around = around_;
+      StubContext around = around_;
       around.header = address_ + at;
       add_entries(form, at + form.header->size(), around, table);
       // A header alone does not tell which linker's it is, nor that it is one.
@@ -172,7 +172,7 @@ class Code {
   }
 
   /// Stubs that have no header.
-  std::optional<RunBuilder> jumps_at(std::uint64_t at, const Surroundings& by_slot) const {
+  std::optional<RunBuilder> jumps_at(std::uint64_t at, const StubContext& by_slot) const {
     for (const Form& form : forms_for(abi_)) {
       if (form.header != nullptr || form.entry_size() % stub_alignment(abi_) != 0) continue;
       RunBuilder jumps(form.name);
@@ -183,7 +183,7 @@ class Code {
   }
 
   /// Up to the first that is not known.
-  void add_entries(const Form& form, std::uint64_t at, const Surroundings& around, RunBuilder& runs) const {
+  void add_entries(const Form& form, std::uint64_t at, const StubContext& around, RunBuilder& runs) const {
     for (; at < bytes_.size(); at += form.entry_size()) {
       const Pattern* const entry = entry_at(form, at, around);
       if (entry == nullptr) return;
@@ -191,36 +191,36 @@ class Code {
     }
   }
 
-  const Pattern* entry_at(const Form& form, std::uint64_t at, const Surroundings& around) const {
+  const Pattern* entry_at(const Form& form, std::uint64_t at, const StubContext& around) const {
     const auto* const found =
         std::ranges::find_if(form.entries, [&](const Pattern* pattern) { return fits(*pattern, at, around); });
     return found == form.entries.end() ? nullptr : *found;
   }
 
-  const Pattern* last_at(const Form& form, std::uint64_t at, const Surroundings& around) const {
+  const Pattern* last_at(const Form& form, std::uint64_t at, const StubContext& around) const {
     const auto* const found = std::ranges::find_if(form.last, [&](const Pattern* pattern) {
       return at + pattern->size() == bytes_.size() && fits(*pattern, at, around);
     });
     return found == form.last.end() ? nullptr : *found;
   }
 
-  bool fits(const Pattern& pattern, std::uint64_t at, const Surroundings& around) const {
+  bool fits(const Pattern& pattern, std::uint64_t at, const StubContext& around) const {
     return at <= bytes_.size() && pattern.size() <= bytes_.size() - at &&
            matches(pattern, bytes_.subspan(at), address_ + at, around);
   }
 
   std::uint64_t address_;
   std::span<const std::byte> bytes_;
-  const Surroundings& around_;
+  const StubContext& around_;
   sframe::Abi abi_;
 };
 
 /// Adds the stubs of a file without section headers, as far as PT_DYNAMIC leads to them: the header that refers to
 /// DT_PLTGOT's table and the entries after it, up to the first that is not known; and, where a call goes by a second
 /// stub, those that jump by a slot of DT_JMPREL. Nothing tells where .plt.got, .iplt, .init and .fini are.
-void find_without_section_headers(const elf::Image& image, const Surroundings& around, sframe::Abi abi, Found& found) {
+void find_without_section_headers(const elf::Image& image, const StubContext& around, sframe::Abi abi, Found& found) {
   const std::vector<std::uint64_t> slots = slots_of(image);
-  Surroundings by_slot = around;
+  StubContext by_slot = around;
   by_slot.is_slot = [&slots](std::uint64_t address) { return std::ranges::binary_search(slots, address); };
   // No header, or entries would be taken without theirs.
   by_slot.header.reset();
@@ -251,8 +251,8 @@ std::span<const std::byte> code_of(const elf::Section& section, const elf::Image
   return elf::loaded_bytes(image, section.header.sh_addr, section.header.sh_size);
 }
 
-Surroundings surroundings_of(const elf::Image& image) {
-  Surroundings around;
+StubContext context_of(const elf::Image& image) {
+  StubContext around;
   around.table = elf::find_dynamic(elf::read_dynamic(image), DT_PLTGOT);
   around.is_slot = [&image](std::uint64_t address) { return is_slot(image, address); };
   // Entries of .iplt go to the header of .plt.
@@ -261,7 +261,7 @@ Surroundings surroundings_of(const elf::Image& image) {
 }
 
 /// The one function that a section is, if every byte of it is known.
-std::vector<Run> read_end(const elf::Section& section, const elf::Image& image, const Surroundings& around,
+std::vector<Run> read_end(const elf::Section& section, const elf::Image& image, const StubContext& around,
                           sframe::Abi abi) {
   RunBuilder found("crti, crtn");
   const auto bytes = code_of(section, image);
@@ -274,7 +274,7 @@ std::vector<Run> read_end(const elf::Section& section, const elf::Image& image, 
 }
 
 /// The function that the kernel enters, if it is one that is known. A library need not be entered by it.
-std::optional<Run> read_start(const elf::Image& image, const Surroundings& around, sframe::Abi abi) {
+std::optional<Run> read_start(const elf::Image& image, const StubContext& around, sframe::Abi abi) {
   if (!elf::is_program(image)) return {};
   const std::uint64_t entry = image.header().e_entry;
   for (const Pattern& pattern : starts_for(abi)) {
@@ -323,7 +323,7 @@ RangeSet ambiguous_code(const elf::Image& image) {
 Found find_stubs(const elf::Image& image) {
   Found found;
   found.knows_sections = image.has_section_headers();
-  const Surroundings around = surroundings_of(image);
+  const StubContext around = context_of(image);
   const sframe::Abi abi = elf::machine_of(image).abi;
   for (const elf::Section& section : image.sections()) {
     const bool has_stubs_only = is_one_of({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"}, section, image);

@@ -17,10 +17,10 @@ namespace sframe_gen {
 /// At most `Capacity` values, in place: a vector that a table made by the compiler can hold, where it costs a program
 /// nothing to begin.
 template <typename Value, std::size_t Capacity>
-class Few {
+class SmallVector {
  public:
-  constexpr Few() = default;
-  constexpr Few(std::initializer_list<Value> values) {
+  constexpr SmallVector() = default;
+  constexpr SmallVector(std::initializer_list<Value> values) {
     for (const Value& value : values) push_back(value);
   }
 

@@ -12,7 +12,7 @@
 
 namespace sframe_gen {
 
-void let_go(const MappedFile& file) {
+void drop_pages(const MappedFile& file) {
   // A smaller one's pages are fewer than those of the program itself, and the call interrupts all threads.
   constexpr std::size_t worth_it = 16 << 20;
   const auto bytes = file.bytes();

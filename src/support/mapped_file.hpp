@@ -59,7 +59,7 @@ class MappedFile;
 
 /// Drops the pages of a large file that have been read from the program's memory; they come back from the page cache if
 /// they are read again. Other threads may be reading them meanwhile.
-void let_go(const MappedFile& file);
+void drop_pages(const MappedFile& file);
 
 /// A regular file mapped read-only for its whole life. Throws SystemFailure or Refused ("is not a regular file").
 class MappedFile {

@@ -125,7 +125,7 @@ TEST(CodeCoverage, CountsStubsAsRows) {
   EXPECT_EQ(count(stubs).without_row, 0U);
   EXPECT_EQ(count({}).without_row, bytes);
   EXPECT_EQ(count(stubs).without_cfi, bytes);
-  Places places(image);
+  AddressNames places(image);
   EXPECT_EQ(places.source_at(stubs.runs.front().start, stubs.runs.front().start), RowSource::Instructions);
 }
 

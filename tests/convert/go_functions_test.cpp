@@ -41,14 +41,14 @@ TEST(GoFunctions, GiveRowsWithoutCallFrameInformation) {
 TEST(GoFunctions, HaveNamesInStrippedFiles) {
   const GoFile file({pushes, switches});
   const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
-  Places places(image);
+  AddressNames places(image);
   EXPECT_EQ(places.symbol_at(file.starts[0] + 2), "main.pushes+0x2");
 }
 
 TEST(GoFunctions, AreNamedAsSourceOfTheirRows) {
   const GoFile file({pushes, switches});
   const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
-  Places places(image);
+  AddressNames places(image);
   const std::uint64_t start = file.starts[0], padding = start + pushes.code.size();
   EXPECT_EQ(places.source_at(start, start), RowSource::GoTable);
   EXPECT_EQ(places.source_at(padding, start), RowSource::GoTable);

@@ -31,7 +31,7 @@ inline std::string form_of(const cfi::Rules& rules, const emit::Dialect& dialect
   if (const auto* reason = std::get_if<Unrepresentable>(&represented)) return std::string(key_of(*reason));
   if (std::holds_alternative<emit::Outermost>(represented)) return "no words";
   if (std::holds_alternative<emit::PltEntries>(represented)) return "plt";
-  return emit::obstacle_to_default(std::get<sframe::RecoveryRules>(represented), dialect) ? "flexible" : "default";
+  return emit::why_not_default(std::get<sframe::RecoveryRules>(represented), dialect) ? "flexible" : "default";
 }
 
 /// What SFrame says of rules that it can say.

@@ -94,7 +94,7 @@ TEST_F(MappedFileTest, WhatIsLetGoComesBack) {
   const MappedFile mapped(file("large", content));
   ASSERT_TRUE(text_of(mapped) == content);
   const std::uint64_t before = resident_file_bytes();
-  let_go(mapped);
+  drop_pages(mapped);
   EXPECT_LT(resident_file_bytes() + size / 2, before);
   EXPECT_TRUE(text_of(mapped) == content);
 }

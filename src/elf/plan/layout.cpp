@@ -17,7 +17,7 @@ namespace {
 /// Offsets in SFrame are 32 bits wide.
 constexpr std::uint64_t largest_section = UINT32_MAX;
 
-std::string text_of_obstacle(bool in_table, const std::string& why) {
+std::string text_of_failure(bool in_table, const std::string& why) {
   return (in_table ? "no room for more program headers: " : "") + why;
 }
 
@@ -31,13 +31,13 @@ class Cheapest {
 
   void consider(const Plan& plan) {
     auto outcome = place(task_, plan);
-    if (const auto* obstacle = std::get_if<Obstacle>(&outcome)) {
+    if (const auto* failure = std::get_if<PlanFailure>(&outcome)) {
       tell(plan, [&](TriedPlan& tried) {
-        tried.lacks_room_for_headers = obstacle->in_table;
-        tried.obstacle = obstacle->why;
+        tried.lacks_room_for_headers = failure->in_table;
+        tried.obstacle = failure->why;
       });
-      // The last plan of a kind permits most, so its obstacle says best what is wrong.
-      (plan.table == TablePlan::Below ? below_ : plan.table == TablePlan::Moved ? moved_ : in_place_) = *obstacle;
+      // The last plan of a kind permits most, so its failure says best what is wrong.
+      (plan.table == TablePlan::Below ? below_ : plan.table == TablePlan::Moved ? moved_ : in_place_) = *failure;
       return;
     }
     auto& placement = std::get<Placement>(outcome);
@@ -67,10 +67,10 @@ class Cheapest {
     fill(tried);
   }
 
-  static std::string text_of(const Obstacle& obstacle) { return text_of_obstacle(obstacle.in_table, obstacle.why); }
+  static std::string text_of(const PlanFailure& failure) { return text_of_failure(failure.in_table, failure.why); }
 
   std::string why_not() const {
-    const Obstacle in_place = in_place_.value_or(Obstacle{});
+    const PlanFailure in_place = in_place_.value_or(PlanFailure{});
     std::string why = text_of(in_place);
     if (below_) why += "; nor can pages be put below it, as " + below_->why;
     if (moved_) why += "; nor can the headers move, as " + moved_->why;
@@ -91,7 +91,7 @@ class Cheapest {
   std::size_t taken_ = 0;
   std::optional<Placement> best_;
   Cost best_cost_;
-  std::optional<Obstacle> in_place_, below_, moved_;
+  std::optional<PlanFailure> in_place_, below_, moved_;
 };
 
 }  // namespace
@@ -510,7 +510,7 @@ const char* meaning_of(SectionPlan plan) {
 }  // namespace
 
 std::string outcome_of(const TriedPlan& plan) {
-  if (!plan.possible) return elf::text_of_obstacle(plan.lacks_room_for_headers, plan.obstacle);
+  if (!plan.possible) return elf::text_of_failure(plan.lacks_room_for_headers, plan.obstacle);
   std::string text = meaning_of(plan.section_plan);
   if (plan.section_plan == SectionPlan::Reserved) return text;
   const auto add = [&](const std::string& part) { text += ", " + part; };

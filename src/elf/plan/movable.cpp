@@ -210,13 +210,13 @@ Section first_entry_of(const Section& table) {
 Movability::Movability(const Image& image)
     : image_(&image), dynamic_(read_dynamic(image)), relocates_itself_(may_relocate_itself(image, dynamic_)) {}
 
-const std::variant<Group, Immovable>& Movability::group_at(std::uint64_t offset) const {
+const std::variant<MovedSections, Immovable>& Movability::group_at(std::uint64_t offset) const {
   const auto known = groups_.find(offset);
   return known != groups_.end() ? known->second : groups_.emplace(offset, find_group(offset)).first->second;
 }
 
-std::variant<Group, Immovable> Movability::find_group(std::uint64_t offset) const {
-  Group group = collect(offset);
+std::variant<MovedSections, Immovable> Movability::find_group(std::uint64_t offset) const {
+  MovedSections group = collect(offset);
   for (const std::size_t index : group.segments) {
     const std::uint32_t type = image_->segments()[index].p_type;
     if (type != PT_INTERP && type != PT_NOTE && type != PT_GNU_PROPERTY)
@@ -230,8 +230,8 @@ std::variant<Group, Immovable> Movability::find_group(std::uint64_t offset) cons
   return group;
 }
 
-Group Movability::collect(std::uint64_t offset) const {
-  Group group;
+MovedSections Movability::collect(std::uint64_t offset) const {
+  MovedSections group;
   group.range = {offset, offset + 1};
   const auto absorb = [&](std::uint64_t begin, std::uint64_t size, std::uint64_t address, std::uint64_t alignment) {
     if (begin <= group.range.begin) group.address = address;
@@ -266,7 +266,7 @@ Group Movability::collect(std::uint64_t offset) const {
   return group;
 }
 
-std::string Movability::why_section_stays(const Section& section, Group& group) const {
+std::string Movability::why_section_stays(const Section& section, MovedSections& group) const {
   const Elf64_Shdr& header = section.header;
   if ((header.sh_flags & SHF_ALLOC) == 0 || (header.sh_flags & (SHF_WRITE | SHF_TLS | SHF_EXECINSTR)) != 0)
     return located(section) + " cannot move";
@@ -366,7 +366,7 @@ std::optional<NoteFunction> find_note_function(const Image& image, std::uint64_t
 
 /// Notes of other owners may hold addresses relative to themselves or be found by their own code: Xen's and
 /// SystemTap's do.
-std::string Movability::why_note_stays(const Section& section, Group& group) const {
+std::string Movability::why_note_stays(const Section& section, MovedSections& group) const {
   constexpr std::array<std::string_view, 3> position_independent{"GNU", "FDO", "Go"};
   if (group.segments.empty()) return located(section) + " cannot move: no PT_NOTE covers it";
   const Origin origin{image_->name(), section.name};
@@ -417,7 +417,7 @@ std::string Movability::why_table_stays(const Section& section) const {
   return {};
 }
 
-bool Movability::is_referred_to(const Section& section, const Group& group) const {
+bool Movability::is_referred_to(const Section& section, const MovedSections& group) const {
   if (has_relative_relocation_to(*image_, section) || has_named_symbol_in(*image_, section)) return true;
   // What the linker and crt1.o make has no name for C code to refer to, unless a linker script gives it one; all of
   // libLLVM's code would be searched for each conversion, which doubles its time.

@@ -38,7 +38,7 @@ struct NoteFunction {
 };
 
 /// Sections and program headers that overlap and so have to move together, e.g. a PT_NOTE and its two notes.
-struct Group {
+struct MovedSections {
   Range range;
   std::uint64_t address = 0;
   std::uint64_t alignment = 1;
@@ -63,20 +63,20 @@ class Movability {
   explicit Movability(const Image& image);
 
   /// The group that holds the byte at `offset`.
-  const std::variant<Group, Immovable>& group_at(std::uint64_t offset) const;
+  const std::variant<MovedSections, Immovable>& group_at(std::uint64_t offset) const;
 
  private:
-  std::variant<Group, Immovable> find_group(std::uint64_t offset) const;
-  Group collect(std::uint64_t offset) const;
-  std::string why_section_stays(const Section& section, Group& group) const;
-  std::string why_note_stays(const Section& section, Group& group) const;
+  std::variant<MovedSections, Immovable> find_group(std::uint64_t offset) const;
+  MovedSections collect(std::uint64_t offset) const;
+  std::string why_section_stays(const Section& section, MovedSections& group) const;
+  std::string why_note_stays(const Section& section, MovedSections& group) const;
   std::string why_table_stays(const Section& section) const;
-  bool is_referred_to(const Section& section, const Group& group) const;
+  bool is_referred_to(const Section& section, const MovedSections& group) const;
 
   const Image* image_;
   std::vector<DynamicEntry> dynamic_;
   bool relocates_itself_;  ///< by its own code, without a dynamic linker
-  mutable std::map<std::uint64_t, std::variant<Group, Immovable>> groups_;  ///< by offset: each plan asks again
+  mutable std::map<std::uint64_t, std::variant<MovedSections, Immovable>> groups_;  ///< by offset: each plan asks again
 };
 
 }  // namespace sframe_gen::elf

@@ -39,13 +39,13 @@ std::uint64_t count_segments(const Task& task, const Plan& plan, bool drops_note
 }
 
 /// What a step of a plan runs into; no value if it works.
-using Blocked = std::optional<Obstacle>;
+using Blocked = std::optional<PlanFailure>;
 
-Obstacle elsewhere(std::string why) {
+PlanFailure elsewhere(std::string why) {
   return {false, std::move(why)};
 }
 
-Obstacle in_table(std::string why) {
+PlanFailure in_table(std::string why) {
   return {true, std::move(why)};
 }
 
@@ -55,7 +55,7 @@ class Placer {
   Placer(const Task& task, const Plan& plan)
       : task_(task), plan_(plan), placement_{plan, {}, 0, task.space, task.loads, {}, {}, {}, {}, false, {}, {}} {}
 
-  std::variant<Placement, Obstacle> run() {
+  std::variant<Placement, PlanFailure> run() {
     release_what_is_written_anew();
     if (plan_.section == SectionPlan::Gap && task_.existing.is_last && task_.existing.load == plan_.load)
       placement_.loads.shrink(plan_.load, task_.image.sections()[*task_.existing.section].header.sh_addr);
@@ -124,7 +124,7 @@ class Placer {
   Blocked move_away(const Claim& claim, std::size_t load) {
     const auto& found = task_.movability.group_at(claim.range.begin);
     if (const auto* immovable = std::get_if<Immovable>(&found)) return in_table(immovable->why);
-    const auto& group = std::get<Group>(found);
+    const auto& group = std::get<MovedSections>(found);
     if (claim.is_load || group.plan > plan_.table || !group.range.contains(claim.range))
       return in_table(describe(claim.owner) + " is in the way");
     placement_.space.release(group.range);
@@ -194,7 +194,7 @@ class Placer {
     const auto offset = build_id_in_first_page(task_.image);
     if (!offset) return;
     const auto& found = task_.movability.group_at(*offset);
-    const auto* const group = std::get_if<Group>(&found);
+    const auto* const group = std::get_if<MovedSections>(&found);
     if (group == nullptr || group->plan != TablePlan::Notes) return;
     Placed placed{*group, false, true, 0, align_up(placement_.head.size, group->alignment), 0};
     placement_.head.size = placed.address + group->range.size();
@@ -208,7 +208,7 @@ class Placer {
     std::ranges::stable_sort(placement_.groups, std::greater{},
                              [](const Placed& placed) { return placed.group.has_build_id; });
     for (Placed& placed : placement_.groups) {
-      const Group& group = placed.group;
+      const MovedSections& group = placed.group;
       const Elf64_Phdr& load = task_.image.segments()[placed.load];
       const std::uint64_t base = load.p_vaddr - load.p_offset;
       const std::uint64_t in_hole = align_up(base + hole.begin, group.alignment) - base;
@@ -367,7 +367,7 @@ class Placer {
 
 }  // namespace
 
-std::variant<Placement, Obstacle> place(const Task& task, const Plan& plan) {
+std::variant<Placement, PlanFailure> place(const Task& task, const Plan& plan) {
   return Placer(task, plan).run();
 }
 

@@ -30,14 +30,14 @@ struct Task {
 };
 
 /// Why a plan does not work.
-struct Obstacle {
+struct PlanFailure {
   bool in_table = false;  ///< the program headers find no room
   std::string why;
 };
 
 /// A group or the new section at its place.
 struct Placed {
-  Group group;  ///< empty for the new section
+  MovedSections group;  ///< empty for the new section
   bool in_tail = false;
   bool in_head = false;
   std::size_t load = 0;       ///< unless in tail or head
@@ -80,7 +80,7 @@ struct Placement {
 };
 
 /// Puts everything where `plan` says.
-std::variant<Placement, Obstacle> place(const Task& task, const Plan& plan);
+std::variant<Placement, PlanFailure> place(const Task& task, const Plan& plan);
 
 Cost cost_of(const Image& image, const Placement& placement);
 /// Tells `plan`, which is possible, what it does to the file.
