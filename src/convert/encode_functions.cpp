@@ -9,7 +9,7 @@
 //         RuleTable               cfi/rules.hpp: each rule once, by number
 //       StubMerge               convert/stub_merge.hpp: the functions among stubs, which instructions are read of
 //       split_function          emit/split_functions.hpp: makes FDEs of a section, and holes
-//         RuleForms               emit/forms.hpp: the bytes of each rule, once; emit/represent.hpp: what they can say
+//         RuleEncodings           emit/encoded_rules.hpp: the bytes of each rule; emit/represent.hpp: what they can say
 //       SectionEncoder          emit/encoder.hpp: the bytes of FDEs and rows
 //     cover_padding           here, with convert/padding.hpp
 //
@@ -53,14 +53,15 @@ struct Input {
   const stubs::Found& stubs;
   const CodeGaps* gaps;
   cfi::RuleTable& rules;
-  emit::RuleForms& forms;
+  emit::RuleEncodings& encodings;
 };
 
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
 class Part {
  public:
   explicit Part(const Input& input)
-      : encoder(input.forms.forms().dialect()), rows(input.forms.forms(), padding_of(input.gaps)) {}
+      : encoder(input.encodings.encoded_rules().dialect()),
+        rows(input.encodings.encoded_rules(), padding_of(input.gaps)) {}
 
   /// Reads the functions of a part, and encodes them and the stubs that start in `pcs`. `reader` is one thread's.
   void encode(const Input& input, const cfi::FrameSource::Part& functions, Range pcs, cfi::FrameReader& reader) {
@@ -68,13 +69,13 @@ class Part {
     emit::SplitFunction split;
     const auto encode_one = [&](const cfi::Function& function) -> const emit::SplitFunction& {
       if (input.stubs.knows_sections)
-        emit::split_function(function, input.forms, split);
+        emit::split_function(function, input.encodings, split);
       else
-        emit::split_function(without_unknown_stubs(function, input.rules), input.forms, split);
-      put(split, input.forms.forms());
+        emit::split_function(without_unknown_stubs(function, input.rules), input.encodings, split);
+      put(split, input.encodings.encoded_rules());
       return split;
     };
-    StubMerge stubs(input.stubs, pcs, input.rules, input.forms.forms().dialect(), encode_one, coverage);
+    StubMerge stubs(input.stubs, pcs, input.rules, input.encodings.encoded_rules().dialect(), encode_one, coverage);
     coverage.dropped.duplicate = reader.for_each_function(functions, [&](const cfi::Function& function) {
       if (stubs.concern(function)) return stubs.add(function);
       count(function.size, encode_one(function), coverage);
@@ -96,7 +97,7 @@ class Part {
  private:
   void expect(const Input& input, const cfi::FrameSource::Part& part) {
     const std::size_t part_size = part.end - part.begin;
-    if (input.forms.forms().dialect().compact_rows != 0) return rows.expect(part_size);
+    if (input.encodings.encoded_rules().dialect().compact_rows != 0) return rows.expect(part_size);
     // The descriptors of all other parts go after those of the first.
     const std::size_t functions = part.begin == 0 ? input.source.size() : part_size;
     // Rows take 0.6 to 0.93 of the bytes of what they are made from. Memory that grows grows to twice its size.
@@ -105,14 +106,14 @@ class Part {
     encoder.expect(functions + functions / 8, share - share / 16);
   }
 
-  void put(const emit::SplitFunction& split, const emit::Forms& forms) {
-    const bool is_compact = forms.dialect().compact_rows != 0;
+  void put(const emit::SplitFunction& split, const emit::EncodedRules& encoded_rules) {
+    const bool is_compact = encoded_rules.dialect().compact_rows != 0;
     // Code that DWARF describes and SFrame cannot is not padding, whatever its instructions.
     const bool has_holes = !split.holes.empty();
     if (is_compact && has_holes) rows.forbid_gap();
     for (const emit::Fde& fde : split.fdes) {
       if (!is_compact) {
-        encoder.add(fde, forms);
+        encoder.add(fde, encoded_rules);
         continue;
       }
       rows.add(fde);
@@ -188,9 +189,9 @@ BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
 EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
                                   const emit::Dialect& dialect, const CodeGaps* gaps) {
   cfi::RuleTable rules;
-  emit::Forms forms(dialect);
-  emit::RuleForms rule_forms(rules, forms);
-  const Input input{source, stubs, gaps, rules, rule_forms};
+  emit::EncodedRules encoded_rules(dialect);
+  emit::RuleEncodings encodings(rules, encoded_rules);
+  const Input input{source, stubs, gaps, rules, encodings};
   const std::size_t threads = workers_for(source.size(), functions_per_thread);
   auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
   if (parts.empty()) parts.push_back({0, 0});

@@ -93,14 +93,14 @@ std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncod
 
 std::vector<std::byte> encode_functions(const std::vector<Fde>& fdes, const emit::Dialect& dialect,
                                         std::uint64_t address) {
-  emit::Forms forms(dialect);
+  emit::EncodedRules encoded_rules(dialect);
   if (dialect.compact_rows == 0) {
     emit::SectionEncoder encoder(dialect);
-    for (const Fde& fde : fdes) encoder.add(emit::with_forms(fde, forms), forms);
+    for (const Fde& fde : fdes) encoder.add(emit::with_encoded_rules(fde, encoded_rules), encoded_rules);
     return encode_at(address, encoder);
   }
-  emit::compact::RowStream rows(forms, [](std::uint64_t begin, std::uint64_t end) { return begin == end; });
-  for (const Fde& fde : fdes) rows.add(emit::with_forms(fde, forms));
+  emit::compact::RowStream rows(encoded_rules, [](std::uint64_t begin, std::uint64_t end) { return begin == end; });
+  for (const Fde& fde : fdes) rows.add(emit::with_encoded_rules(fde, encoded_rules));
   return encode_at(address, emit::compact::encode(rows, dialect).encoder);
 }
 

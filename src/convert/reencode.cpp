@@ -60,7 +60,7 @@ EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const {
   const std::vector<sframe::Fde> fdes = emit::translate(section_, dialect, image_.name());
   if (fdes.empty()) throw Refused(image_.name(), "section without rows");
   EncodedFunctions encoded{emit::SectionEncoder(dialect), coverage_of(fdes, dialect)};
-  emit::Forms forms(dialect);
+  emit::EncodedRules encoded_rules(dialect);
   const CodeGaps gaps(image_, dialect.abi->abi);
   const std::optional<RangeSet> described = described_by_cfi(image_);
   const auto cover = [&] {
@@ -68,14 +68,15 @@ EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const {
       cover_padding(image_, described ? &gaps : nullptr, described.value_or(RangeSet()), smallest_padding, encoded);
   };
   if (dialect.compact_rows == 0) {
-    for (const sframe::Fde& fde : fdes) encoded.encoder.add(emit::with_forms(fde, forms), forms);
+    for (const sframe::Fde& fde : fdes)
+      encoded.encoder.add(emit::with_encoded_rules(fde, encoded_rules), encoded_rules);
     cover();
     return encoded;
   }
-  emit::compact::RowStream rows(forms, [&](std::uint64_t begin, std::uint64_t end) {
+  emit::compact::RowStream rows(encoded_rules, [&](std::uint64_t begin, std::uint64_t end) {
     return described && !described->overlaps({begin, end}) && gaps.is_padding(begin, end);
   });
-  for (const sframe::Fde& fde : fdes) rows.add(emit::with_forms(fde, forms));
+  for (const sframe::Fde& fde : fdes) rows.add(emit::with_encoded_rules(fde, encoded_rules));
   take_compacted(emit::compact::encode(rows, dialect), encoded);
   cover();
   return encoded;

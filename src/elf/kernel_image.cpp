@@ -77,7 +77,7 @@ bool is_filler_or_section(std::span<const std::byte> bytes, Endian endian) {
 }
 
 /// Empty: none.
-std::string obstacle_to_filling(const Image& kernel, const Section& section, const NewSection& wanted) {
+std::string why_not_filling(const Image& kernel, const Section& section, const NewSection& wanted) {
   const Elf64_Shdr& header = section.header;
   if ((header.sh_flags & SHF_ALLOC) == 0) return "is not loaded";
   if (header.sh_type != SHT_PROGBITS && header.sh_type != wanted.type) return "has no bytes in the file";
@@ -116,7 +116,7 @@ const Section* find_reserved(const Image& kernel, const NewSection& wanted) {
     found = &section;
   }
   if (found == nullptr) return nullptr;
-  const std::string obstacle = obstacle_to_filling(kernel, *found, wanted);
+  const std::string obstacle = why_not_filling(kernel, *found, wanted);
   if (!obstacle.empty())
     throw Refused(kernel.name(), "Linux kernel whose " + found->name + " section cannot be filled: it " + obstacle);
   return found;

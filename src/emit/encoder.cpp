@@ -80,9 +80,9 @@ void SectionEncoder::add_descriptor(const Fde& fde) {
   fre_count_ += fde.rows.size();
 }
 
-void SectionEncoder::add(const Fde& fde, const Forms& forms) {
+void SectionEncoder::add(const Fde& fde, const EncodedRules& encoded_rules) {
   add_descriptor(fde);
-  append_rows(fde.rows, 0, fre_address_width(fde.size), fde.type, forms, fres_);
+  append_rows(fde.rows, 0, fre_address_width(fde.size), fde.type, encoded_rules, fres_);
 }
 
 void SectionEncoder::append(SectionEncoder&& other) {

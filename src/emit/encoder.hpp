@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "emit/dialect.hpp"
-#include "emit/forms.hpp"
+#include "emit/encoded_rules.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/bytes.hpp"
@@ -39,7 +39,7 @@ class SectionEncoder {
 
   /// `fde` has at least one row and at most the dialect's largest count; a row's offset is below the function's
   /// size. Throws std::length_error when the row sub-section would pass 4 GiB.
-  void add(const Fde& fde, const Forms& forms);
+  void add(const Fde& fde, const EncodedRules& encoded_rules);
 
   /// So many functions, with so many bytes of rows, are about to come. To guess too low costs time, too high next to
   /// nothing: memory is taken when it is written to.

@@ -14,8 +14,8 @@ namespace {
 /// Collects descriptors and holes while the rows of a function go by in order.
 class Splitter {
  public:
-  Splitter(const cfi::Function& function, RuleForms& forms, SplitFunction& result)
-      : function_(function), forms_(forms), dialect_(forms.forms().dialect()), result_(result) {
+  Splitter(const cfi::Function& function, RuleEncodings& encodings, SplitFunction& result)
+      : function_(function), encodings_(encodings), dialect_(encodings.encoded_rules().dialect()), result_(result) {
     if (!result.fdes.empty()) spare_rows_ = std::move(result.fdes.front().rows);
     result.fdes.clear();
     result.holes.clear();
@@ -45,32 +45,32 @@ class Splitter {
     }
   }
 
-  /// As one descriptor, if each row has a form: what becomes of nearly all functions.
+  /// As one descriptor, if SFrame can represent each row: what becomes of nearly all functions.
   bool add_whole() {
     if (function_.rows.size() > dialect_.most_rows || function_.rows.back().pc_offset >= function_.size) return false;
     open(function_.start);
     std::vector<Row>& rows = open_->rows;
     rows.resize(function_.rows.size());
     Row* next = rows.data();
-    FormId last = Forms::none;
+    EncodedRuleId last = EncodedRules::none;
     for (const cfi::Row& row : function_.rows) {
-      const auto* const form = std::get_if<RowForm>(&forms_.of(row.rule));
-      if (form == nullptr) {
+      const auto* const encoded = std::get_if<SingleRow>(&encodings_.of(row.rule));
+      if (encoded == nullptr) {
         open_.reset();
         return false;
       }
-      if (!form->fits_default) open_->type = sframe::FdeType::Flexible;
-      // Different rules of DWARF may have one form: the next row then takes this one's place.
-      *next = {row.pc_offset, form->form};
-      next += form->form != last ? 1 : 0;
-      last = form->form;
+      if (!encoded->fits_default) open_->type = sframe::FdeType::Flexible;
+      // Different rules of DWARF may have the same bytes: the next row then takes this one's place.
+      *next = {row.pc_offset, encoded->rule};
+      next += encoded->rule != last ? 1 : 0;
+      last = encoded->rule;
     }
     rows.resize(static_cast<std::size_t>(next - rows.data()));
     grow_to(function_.end());
     return true;
   }
 
-  /// As one descriptor that repeats, if the version has one and all rows have a form with words.
+  /// As one descriptor that repeats, if the version has one and all rows have data words.
   bool add_repeating() {
     if (!dialect_.version->has_repeat_size) return false;
     open(function_.start);
@@ -78,24 +78,24 @@ class Splitter {
     open_->pc_type = sframe::PcType::Mask;
     open_->repeat_size = function_.repeat_size;
     for (const cfi::Row& row : function_.rows) {
-      const auto* const form = std::get_if<RowForm>(&forms_.of(row.rule));
-      if (form == nullptr || form->is_outermost) {
+      const auto* const encoded = std::get_if<SingleRow>(&encodings_.of(row.rule));
+      if (encoded == nullptr || encoded->is_outermost) {
         open_.reset();
         return false;
       }
-      if (!form->fits_default) open_->type = sframe::FdeType::Flexible;
+      if (!encoded->fits_default) open_->type = sframe::FdeType::Flexible;
       // A row may not start past the function's end.
-      if (row.pc_offset < function_.size) open_->rows.push_back({row.pc_offset, form->form});
+      if (row.pc_offset < function_.size) open_->rows.push_back({row.pc_offset, encoded->rule});
     }
     return true;
   }
 
   void add(std::uint64_t begin, std::uint64_t end, cfi::RuleId rule) {
-    const RuleForm& form = forms_.of(rule);
-    if (const auto* const reason = std::get_if<Unrepresentable>(&form)) return add_hole(begin, end, *reason);
-    if (const auto* const plt = std::get_if<PltForms>(&form)) return add_plt_entries(begin, end, *plt);
-    const auto& row = std::get<RowForm>(form);
-    add_row(begin, end, row.form);
+    const RuleEncoding& encoding = encodings_.of(rule);
+    if (const auto* const reason = std::get_if<Unrepresentable>(&encoding)) return add_hole(begin, end, *reason);
+    if (const auto* const plt = std::get_if<PltRows>(&encoding)) return add_plt_entries(begin, end, *plt);
+    const auto& row = std::get<SingleRow>(encoding);
+    add_row(begin, end, row.rule);
     if (!row.fits_default) open_->type = sframe::FdeType::Flexible;
   }
 
@@ -110,17 +110,17 @@ class Splitter {
     }
   }
 
-  void add_row(std::uint64_t begin, std::uint64_t end, FormId form) {
+  void add_row(std::uint64_t begin, std::uint64_t end, EncodedRuleId rule) {
     if (open_ && open_->rows.size() == dialect_.most_rows) close();
     if (!open_) open(begin);
-    // Different rules of DWARF may have one form.
-    if (open_->rows.empty() || open_->rows.back().form != form)
-      open_->rows.push_back({static_cast<std::uint32_t>(begin - open_->start), form});
+    // Different rules of DWARF may have the same bytes.
+    if (open_->rows.empty() || open_->rows.back().rule != rule)
+      open_->rows.push_back({static_cast<std::uint32_t>(begin - open_->start), rule});
     grow_to(end);
   }
 
   /// Each 16-byte entry unwinds alike: sp+8 before its push, sp+16 after.
-  void add_plt_entries(std::uint64_t begin, std::uint64_t end, const PltForms& plt) {
+  void add_plt_entries(std::uint64_t begin, std::uint64_t end, const PltRows& plt) {
     // DWARF looks at the low bits of rip, SFrame at the distance from the descriptor's start: the two agree only when
     // the start is a multiple of 16. Up to version 1 row starts are bit masks, which fit by chance at best.
     const bool repeats = dialect_.version->has_repeat_size && begin % cfi::plt_entry_size == 0;
@@ -136,7 +136,7 @@ class Splitter {
     close();
   }
 
-  void write_out_plt_entries(std::uint64_t begin, std::uint64_t end, const PltForms& plt) {
+  void write_out_plt_entries(std::uint64_t begin, std::uint64_t end, const PltRows& plt) {
     // No linker writes a table of a million entries; it would take as many rows, twice.
     constexpr std::uint64_t largest_table = 16U << 20U;
     if (end - begin > largest_table) return add_hole(begin, end, Unrepresentable::CfaIsExpression);
@@ -171,7 +171,7 @@ class Splitter {
   }
 
   const cfi::Function& function_;
-  RuleForms& forms_;
+  RuleEncodings& encodings_;
   const Dialect& dialect_;
   SplitFunction& result_;
   std::vector<Row> spare_rows_;
@@ -180,8 +180,8 @@ class Splitter {
 
 }  // namespace
 
-void split_function(const cfi::Function& function, RuleForms& forms, SplitFunction& result) {
-  Splitter(function, forms, result).run();
+void split_function(const cfi::Function& function, RuleEncodings& encodings, SplitFunction& result) {
+  Splitter(function, encodings, result).run();
 }
 
 }  // namespace sframe_gen::emit

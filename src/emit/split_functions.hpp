@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cfi/rules.hpp"
-#include "emit/forms.hpp"
+#include "emit/encoded_rules.hpp"
 #include "sframe_gen/coverage.hpp"
 
 namespace sframe_gen::emit {
@@ -15,9 +15,9 @@ struct SplitFunction {
   std::vector<Hole> holes;
 };
 
-/// Splits a function around rows without a form, around PLT entries, and where a descriptor's counts would overflow.
-/// What has forms is at most 4 GiB from its start. `forms` are those of its rules. `result` is another function's
-/// before, whose memory is used again.
-void split_function(const cfi::Function& function, RuleForms& forms, SplitFunction& result);
+/// Splits a function around rows that SFrame cannot represent, around PLT entries, and where a descriptor's counts
+/// would overflow. What it can represent is at most 4 GiB from its start. `encodings` are those of its rules. `result`
+/// is another function's before, whose memory is used again.
+void split_function(const cfi::Function& function, RuleEncodings& encodings, SplitFunction& result);
 
 }  // namespace sframe_gen::emit

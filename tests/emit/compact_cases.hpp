@@ -19,7 +19,7 @@ namespace sframe_gen::test {
 struct TestGaps {
   std::uint64_t code_at = 0;
 
-  SpelledStream stream(emit::Forms& rules) const {
+  SpelledStream stream(emit::EncodedRules& rules) const {
     return SpelledStream(rules, [code = code_at](std::uint64_t begin, std::uint64_t) { return begin != code; });
   }
 };
@@ -56,7 +56,7 @@ struct CompactSection {
 
 inline CompactSection compact_section(const std::vector<sframe::Fde>& fdes, const emit::Dialect& dialect,
                                       const TestGaps& gaps) {
-  emit::Forms rules(dialect);
+  emit::EncodedRules rules(dialect);
   SpelledStream stream = gaps.stream(rules);
   for (const sframe::Fde& fde : fdes) stream.add(fde);
   const emit::compact::Compacted made = emit::compact::encode(stream, dialect);

@@ -42,8 +42,8 @@ sframe::Fde random_function(std::mt19937& random, std::uint64_t start, bool flex
   return fde;
 }
 
-constexpr emit::FormId at_cut = UINT32_MAX;
-using Rows = std::vector<std::pair<std::uint32_t, emit::FormId>>;
+constexpr emit::EncodedRuleId at_cut = UINT32_MAX;
+using Rows = std::vector<std::pair<std::uint32_t, emit::EncodedRuleId>>;
 
 /// Distances and rules of the rows of a block, and where its cuts are, between rows or at a distance.
 Rows rows_of(const CodeRun& run, std::size_t begin, std::size_t end) {
@@ -53,7 +53,7 @@ Rows rows_of(const CodeRun& run, std::size_t begin, std::size_t end) {
     const std::uint32_t start = cut.offset - run.cuts[begin].offset;
     rows.emplace_back(cut.repeats && cut.row_count == 1 ? start : 0, at_cut);
     for (std::size_t row = cut.repeats && i != begin ? 1 : 0; row < cut.row_count; ++row)
-      rows.emplace_back(start + (cut.rows[row].pc_offset - cut.rows[0].pc_offset), cut.rows[row].form);
+      rows.emplace_back(start + (cut.rows[row].pc_offset - cut.rows[0].pc_offset), cut.rows[row].rule);
   }
   return rows;
 }
@@ -83,7 +83,7 @@ struct Planned {
 
  private:
   emit::Dialect dialect_;
-  emit::Forms table_;
+  emit::EncodedRules table_;
 
  public:
   SpelledStream stream;
@@ -152,7 +152,7 @@ TEST(CompactPlannerOfMany, RunsHaveAllFunctions) {
 /// Shapes are made of sums; here of the rows themselves.
 TEST_P(CompactPlanner, ShapesAreThoseOfTheRows) {
   const Planned planned(GetParam(), compact(12));
-  const emit::Forms& forms = planned.stream.forms();
+  const emit::EncodedRules& encoded_rules = planned.stream.encoded_rules();
   for_each_block(planned, 12, [&](const CodeRun& run, std::size_t begin, std::size_t end) {
     std::uint32_t rows = 0, last = 0, plain = 0, flexible = 0;
     bool is_plain = true;
@@ -160,9 +160,9 @@ TEST_P(CompactPlanner, ShapesAreThoseOfTheRows) {
       if (rule == at_cut) continue;
       ++rows;
       last = start;
-      is_plain &= forms.tail(rule, sframe::FdeType::Default).size() != 0;
-      plain += static_cast<std::uint32_t>(forms.tail(rule, sframe::FdeType::Default).size());
-      flexible += static_cast<std::uint32_t>(forms.tail(rule, sframe::FdeType::Flexible).size());
+      is_plain &= encoded_rules.tail(rule, sframe::FdeType::Default).size() != 0;
+      plain += static_cast<std::uint32_t>(encoded_rules.tail(rule, sframe::FdeType::Default).size());
+      flexible += static_cast<std::uint32_t>(encoded_rules.tail(rule, sframe::FdeType::Flexible).size());
     }
     const std::uint32_t width = last <= 0xff ? 1 : last <= 0xffff ? 2 : 4;
     const emit::compact::BlockShape shape = shape_of(run.cuts[begin], run.cuts[end]);
@@ -188,7 +188,7 @@ TEST_P(CompactPlanner, ReachesAreThoseOfALookAtEachBegin) {
     for (std::size_t end = 1; end < run.cuts.size(); ++end) {
       const Cut& cut = run.cuts[end];
       const auto in_reach = [&](std::size_t i) { return i + 1 == end || rows_between(run.cuts[i], cut) <= 12; };
-      const auto is_default = [&](std::size_t i, emit::FormId most) {
+      const auto is_default = [&](std::size_t i, emit::EncodedRuleId most) {
         return in_reach(i) && is_plain(run.cuts[i], cut) && last_start(run.cuts[i], cut) <= most;
       };
       EXPECT_EQ(cut.reach, reach_by_a_look_at_each(end, in_reach));

@@ -110,7 +110,7 @@ TEST_F(Compact, WorkedExampleOfTheDocuments) {
   EXPECT_EQ(hex_bytes(std::span(before).subspan(28)),
             "e4 ef ff ff ff ff ff ff 0e 00 00 00 00 00 00 00 e4 ef ff ff ff ff ff ff 14 00 00 00 0f 00 00 00 "
             "03 00 00 00 00 00 03 08 01 05 10 f0 0d 03 08 02 00 00 00 00 00 03 08 04 03 18");
-  emit::Forms rules(compact());
+  emit::EncodedRules rules(compact());
   SpelledStream stream = gaps_.stream(rules);
   for (const sframe::Fde& fde : fdes) stream.add(fde);
   const auto after = emit::compact::encode(stream, compact()).encoder.encode(0x2000);
@@ -193,7 +193,7 @@ TEST_F(Compact, AppendedStreamsGiveTheSameBytes) {
   std::mt19937 random(7);
   const std::vector<sframe::Fde> fdes = random_functions(random);
   const emit::Dialect dialect = compact();
-  emit::Forms rules(dialect);
+  emit::EncodedRules rules(dialect);
   SpelledStream whole = gaps_.stream(rules);
   for (const sframe::Fde& fde : fdes) whole.add(fde);
   const auto expected = emit::compact::encode(whole, dialect).encoder.encode(0x100000);

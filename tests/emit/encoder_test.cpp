@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "emit/dialects.hpp"
-#include "emit/forms.hpp"
+#include "emit/encoded_rules.hpp"
 #include "emit/hex_bytes.hpp"
 #include "emit/spelled_encoder.hpp"
 #include "sframe/format.hpp"

@@ -19,11 +19,11 @@ struct Spelled {
 
 inline Spelled select(const SpelledFunction& function, const emit::Dialect& dialect) {
   cfi::RuleTable rules;
-  emit::Forms forms(dialect);
-  emit::RuleForms rule_forms(rules, forms);
-  std::map<emit::FormId, std::optional<sframe::RecoveryRules>> by_form;
+  emit::EncodedRules encoded_rules(dialect);
+  emit::RuleEncodings encodings(rules, encoded_rules);
+  std::map<emit::EncodedRuleId, std::optional<sframe::RecoveryRules>> by_rule;
   const auto spell = [&](const std::optional<sframe::RecoveryRules>& recovery) {
-    by_form.emplace(forms.intern(recovery), recovery);
+    by_rule.emplace(encoded_rules.intern(recovery), recovery);
   };
   for (const SpelledRow& row : function.rows) {
     const emit::Representation represented = emit::represent(row.rules, dialect);
@@ -35,12 +35,12 @@ inline Spelled select(const SpelledFunction& function, const emit::Dialect& dial
     }
   }
   emit::SplitFunction split;
-  emit::split_function(interned(function, rules), rule_forms, split);
+  emit::split_function(interned(function, rules), encodings, split);
   Spelled result{{}, split.holes};
   for (const emit::Fde& fde : split.fdes) {
     result.fdes.push_back(
         {fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}});
-    for (const emit::Row& row : fde.rows) result.fdes.back().fres.push_back({row.pc_offset, by_form.at(row.form)});
+    for (const emit::Row& row : fde.rows) result.fdes.back().fres.push_back({row.pc_offset, by_rule.at(row.rule)});
   }
   return result;
 }

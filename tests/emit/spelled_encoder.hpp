@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "emit/compact/rows.hpp"
+#include "emit/encoded_rules.hpp"
 #include "emit/encoder.hpp"
-#include "emit/forms.hpp"
 
 namespace sframe_gen::test {
 
@@ -28,22 +28,24 @@ inline void append_row(std::uint32_t pc_offset, const emit::RowTail& tail, sfram
 /// An encoder of functions with their rules in place of numbers.
 class SpelledEncoder : public emit::SectionEncoder {
  public:
-  explicit SpelledEncoder(const emit::Dialect& dialect) : SectionEncoder(dialect), forms_(dialect) {}
-  void add(const sframe::Fde& fde) { SectionEncoder::add(emit::with_forms(fde, forms_), forms_); }
+  explicit SpelledEncoder(const emit::Dialect& dialect) : SectionEncoder(dialect), encoded_rules_(dialect) {}
+  void add(const sframe::Fde& fde) {
+    SectionEncoder::add(emit::with_encoded_rules(fde, encoded_rules_), encoded_rules_);
+  }
 
  private:
-  emit::Forms forms_;
+  emit::EncodedRules encoded_rules_;
 };
 
 /// A stream of them. Streams that are joined share one table.
 class SpelledStream : public emit::compact::RowStream {
  public:
-  SpelledStream(emit::Forms& forms, emit::compact::IsPadding is_padding)
-      : RowStream(forms, std::move(is_padding)), forms_(forms) {}
-  void add(const sframe::Fde& fde) { RowStream::add(emit::with_forms(fde, forms_)); }
+  SpelledStream(emit::EncodedRules& encoded_rules, emit::compact::IsPadding is_padding)
+      : RowStream(encoded_rules, std::move(is_padding)), encoded_rules_(encoded_rules) {}
+  void add(const sframe::Fde& fde) { RowStream::add(emit::with_encoded_rules(fde, encoded_rules_)); }
 
  private:
-  emit::Forms& forms_;
+  emit::EncodedRules& encoded_rules_;
 };
 
 }  // namespace sframe_gen::test

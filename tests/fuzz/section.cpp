@@ -4,8 +4,8 @@
 #include <optional>
 #include <sstream>
 
+#include "emit/encoded_rules.hpp"
 #include "emit/encoder.hpp"
-#include "emit/forms.hpp"
 #include "readers/survey.hpp"
 #include "sframe/dump.hpp"
 #include "sframe/format.hpp"
@@ -39,9 +39,9 @@ void write_again(const sframe::Section& section) {
   for (const sframe::Fde& fde : fdes)
     if (fde.fres.empty() || fde.fres.front().pc_offset != 0 || fde.fres.back().pc_offset >= fde.size) return;
   emit::Dialect dialect = emit::make_dialect(format, section.abi, "fuzz");
-  emit::Forms forms(dialect);
+  emit::EncodedRules encoded_rules(dialect);
   emit::SectionEncoder encoder(dialect);
-  for (const sframe::Fde& fde : fdes) encoder.add(emit::with_forms(fde, forms), forms);
+  for (const sframe::Fde& fde : fdes) encoder.add(emit::with_encoded_rules(fde, encoded_rules), encoded_rules);
   const auto family = section.version == sframe::Version::CtfFrame ? sframe::Family::CtfFrame : sframe::Family::SFrame;
   const auto bytes = encoder.encode(section.address);
   require(sframe::decode(bytes, section.address, {"fuzz", "again"}, {}, family).fdes == fdes,

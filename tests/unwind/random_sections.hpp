@@ -70,7 +70,7 @@ class RandomSections {
       if (below(2) == 0) made.frame_pointer = rule(flexible, true);
       made.mangled_ra = dialect_.version->has_mangled_ra && dialect_.abi->signs_return_address && below(4) == 0;
       // Where only a default row can be had, it must be one.
-      if (flexible || !emit::obstacle_to_default(made, dialect_)) return made;
+      if (flexible || !emit::why_not_default(made, dialect_)) return made;
     }
   }
 

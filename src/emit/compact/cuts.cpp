@@ -19,18 +19,18 @@ constexpr std::uint32_t stretch_before_cut = 8;
 /// More rows without a cut would leave few ways to fill a descriptor.
 constexpr std::uint32_t most_rows_without_cut = 8;
 
-/// What a row needs of its form.
-struct FormFacts {
+/// What a row needs to know of its rule.
+struct RuleFacts {
   std::uint8_t plain, flexible;  ///< bytes of the tail
   std::uint8_t only_flexible;    ///< 0 or 1
-  std::uint64_t hash;            ///< of what the form says: numbers of forms are arbitrary
+  std::uint64_t hash;            ///< of the rule's bytes: numbers of rules are arbitrary
 };
 
-std::vector<FormFacts> facts_of(const Forms& forms) {
-  std::vector<FormFacts> facts;
-  for (FormId form = 0; form < forms.size(); ++form) {
-    const RowTail& plain = forms.tail(form, sframe::FdeType::Default);
-    const RowTail& flexible = forms.tail(form, sframe::FdeType::Flexible);
+std::vector<RuleFacts> facts_of(const EncodedRules& encoded_rules) {
+  std::vector<RuleFacts> facts;
+  for (EncodedRuleId id = 0; id < encoded_rules.size(); ++id) {
+    const RowTail& plain = encoded_rules.tail(id, sframe::FdeType::Default);
+    const RowTail& flexible = encoded_rules.tail(id, sframe::FdeType::Flexible);
     const bool only_flexible = plain.size() == 0;
     facts.push_back({static_cast<std::uint8_t>(plain.size()), static_cast<std::uint8_t>(flexible.size()),
                      static_cast<std::uint8_t>(only_flexible ? 1 : 0),
@@ -81,7 +81,7 @@ class RunMaker {
 /// Makes the cuts of a run.
 class CutMaker {
  public:
-  CutMaker(const RowStream& stream, std::span<const FormFacts> facts, std::uint32_t most_rows, Run& run)
+  CutMaker(const RowStream& stream, std::span<const RuleFacts> facts, std::uint32_t most_rows, Run& run)
       : stream_(stream),
         facts_(facts),
         most_rows_of_block_(most_rows),
@@ -108,7 +108,7 @@ class CutMaker {
   void add(const RowStream::Function& function) {
     const auto base = static_cast<std::uint32_t>(function.start - run_.start);
     const std::span<const Row> rows = stream_.rows_of(function);
-    const bool repeats = !run_.cuts.empty() && rows.front().form == last_form_;
+    const bool repeats = !run_.cuts.empty() && rows.front().rule == last_rule_;
     // Of several functions that add no row, a descriptor gains only by a beginning at the last: from those before, the
     // starts of the rows that follow would be larger.
     if (repeats && run_.cuts.back().repeats && run_.cuts.back().row_count == 1) {
@@ -123,11 +123,11 @@ class CutMaker {
       add_cut(rows.subspan(begin, end - begin), base, repeats && begin == 0);
     }
     at_.code_end = base + function.size;
-    last_form_ = rows.back().form;
+    last_rule_ = rows.back().rule;
   }
 
   void add_cut(std::span<const Row> rows, std::uint32_t base, bool repeats) {
-    const FormFacts& first = facts_[rows.front().form];
+    const RuleFacts& first = facts_[rows.front().rule];
     const std::span<const Row> written = rows.subspan(repeats ? 1 : 0);
     at_.rows = rows.data();
     at_.row_count = static_cast<std::uint8_t>(rows.size());
@@ -144,7 +144,7 @@ class CutMaker {
     before_ = base + rows.back().pc_offset;
     run_.cuts.push_back(at_);
     for (const Row& row : written) {
-      const FormFacts& facts = facts_[row.form];
+      const RuleFacts& facts = facts_[row.rule];
       at_.plain_bytes += facts.plain;
       at_.flexible_bytes += facts.flexible;
       at_.only_flexible += facts.only_flexible;
@@ -157,7 +157,7 @@ class CutMaker {
   std::uint64_t hash_of(std::span<const Row> rows, std::uint32_t before, std::uint64_t seed) const {
     std::uint64_t hash = seed + 1;
     for (const Row& row : rows) {
-      hash = hash * 0x9e3779b97f4a7c15U + (facts_[row.form].hash ^ (row.pc_offset - before) * 0xff51afd7ed558ccdU);
+      hash = hash * 0x9e3779b97f4a7c15U + (facts_[row.rule].hash ^ (row.pc_offset - before) * 0xff51afd7ed558ccdU);
       before = row.pc_offset;
     }
     return std::max(RowHashes::with_rows(mixed(hash), rows.size()), RowHashes::row_mask + 1);
@@ -185,19 +185,19 @@ class CutMaker {
   }
 
   const RowStream& stream_;
-  std::span<const FormFacts> facts_;
+  std::span<const RuleFacts> facts_;
   std::uint32_t most_rows_of_block_;
   std::uint32_t most_rows_;
   Run& run_;
   Cut at_;                    ///< the next cut
   std::uint32_t before_ = 0;  ///< offset of the last row, or of the last cut without one
-  FormId last_form_ = 0;
+  EncodedRuleId last_rule_ = 0;
 };
 
 }  // namespace
 
 std::vector<Run> make_runs(const RowStream& stream, const Dialect& dialect) {
-  const std::vector<FormFacts> facts = facts_of(stream.forms());
+  const std::vector<RuleFacts> facts = facts_of(stream.encoded_rules());
   std::vector<Run> runs = RunMaker(stream.functions()).make();
   for_each_run(runs.size(), [&](std::size_t i) { CutMaker(stream, facts, dialect.compact_rows, runs[i]).make(); });
   return runs;

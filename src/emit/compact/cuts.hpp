@@ -25,9 +25,9 @@ struct Cut {
   std::uint32_t code_end = 0;     ///< where the code before the cut ends: the same
   std::uint32_t last_row = 0;     ///< of the last row before the cut: the same
   std::uint32_t rows_before = 0;  ///< number of rows
-  std::uint32_t plain_bytes = 0;  ///< their tails in default form; a rule without one counts 0
+  std::uint32_t plain_bytes = 0;  ///< their tails in a default descriptor; a rule without one counts 0
   std::uint32_t flexible_bytes = 0;
-  std::uint32_t only_flexible = 0;  ///< rows without a default form
+  std::uint32_t only_flexible = 0;  ///< rows that take a flexible one
   std::uint8_t row_count = 0;
   bool repeats = false;             ///< the first row repeats the rule before it
   std::uint8_t repeated_plain = 0;  ///< if so, what that row would add to the sums

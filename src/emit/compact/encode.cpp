@@ -17,7 +17,7 @@ class Blocks {
  public:
   explicit Blocks(const Dialect& dialect) : dialect_(dialect), bytes_(dialect.abi->endian) {}
 
-  void add(const Forms& forms, const Run& run, const Path& path) {
+  void add(const EncodedRules& encoded_rules, const Run& run, const Path& path) {
     for (std::size_t i = 0; i < path.size(); ++i) {
       const std::size_t begin = path[i].begin, end = i + 1 < path.size() ? path[i + 1].begin : run.cuts.size() - 1;
       const Cut& first = run.cuts[begin];
@@ -29,18 +29,19 @@ class Blocks {
         const Cut& at = run.cuts[cut];
         const bool skips_first = at.repeats && cut != begin;
         const std::span rows = std::span(at.rows, at.row_count).subspan(skips_first ? 1 : 0);
-        append_rows(rows, at.offset - first.offset - at.rows[0].pc_offset, shape.width, shape.type, forms, bytes_);
+        append_rows(rows, at.offset - first.offset - at.rows[0].pc_offset, shape.width, shape.type, encoded_rules,
+                    bytes_);
       }
       end_block(std::uint64_t{shape.rows} * bytes_of(shape.width));
     }
   }
 
-  void add(const Forms& forms, const Fde& fde) {
+  void add(const EncodedRules& encoded_rules, const Fde& fde) {
     const sframe::FreAddressWidth width = fre_address_width(fde.rows.back().pc_offset);
     const auto rows = static_cast<std::uint32_t>(fde.rows.size());
     const sframe::FdeInfo info = info_of(width, fde.pc_type, fde.b_key, fde.signal_frame);
     begin_block({fde.start, fde.size, 0, rows, info, fde.repeat_size}, fde.type);
-    append_rows(fde.rows, 0, width, fde.type, forms, bytes_);
+    append_rows(fde.rows, 0, width, fde.type, encoded_rules, bytes_);
     end_block(std::uint64_t{rows} * bytes_of(width));
   }
 
@@ -87,14 +88,14 @@ class Encoder {
     std::vector<Run> runs = make_runs(stream_, dialect_);
     const Plan plan = make_plan(runs, dialect_);
     std::vector<Blocks> blocks(runs.size(), Blocks(dialect_));
-    for_each_run(runs.size(), [&](std::size_t i) { blocks[i].add(stream_.forms(), runs[i], plan.paths[i]); });
+    for_each_run(runs.size(), [&](std::size_t i) { blocks[i].add(stream_.encoded_rules(), runs[i], plan.paths[i]); });
     std::exchange(runs, {});
     for (Blocks& waiting : blocks) {
       const Blocks of_run = std::move(waiting);
       add(of_run);
     }
     Blocks kept(dialect_);
-    for (const Fde& fde : stream_.kept()) kept.add(stream_.forms(), fde);
+    for (const Fde& fde : stream_.kept()) kept.add(stream_.encoded_rules(), fde);
     add(kept);
     result_.mask_descriptors = stream_.kept().size();
     place();

@@ -23,7 +23,7 @@ void RowStream::add(const Fde& fde) {
   ++default_size_.descriptors;
   default_size_.rows += fde.rows.size();
   default_size_.start_bytes += bytes_of(fre_address_width(fde.size)) * fde.rows.size();
-  for (const Row& row : fde.rows) default_size_.tail_bytes += forms_.tail(row.form, fde.type).size();
+  for (const Row& row : fde.rows) default_size_.tail_bytes += encoded_rules_.tail(row.rule, fde.type).size();
   if (fde.pc_type == sframe::PcType::Mask) {
     kept_.push_back(fde);
     return forbid_gap();
@@ -33,12 +33,12 @@ void RowStream::add(const Fde& fde) {
   std::vector<Row>& rows = rows_.front();
   Function function{fde.start, fde.size, static_cast<std::uint32_t>(rows.size()), 0, 0, false, fde.signal_frame,
                     fde.b_key, false};
-  FormId before = Forms::none;
+  EncodedRuleId before = EncodedRules::none;
   for (const Row& row : fde.rows) {
-    if (row.form == before) continue;
-    before = row.form;
+    if (row.rule == before) continue;
+    before = row.rule;
     rows.push_back(row);
-    function.has_signed_row |= forms_[row.form].is_signed;
+    function.has_signed_row |= encoded_rules_[row.rule].is_signed;
   }
   function.rows = static_cast<std::uint32_t>(rows.size()) - function.first_row;
   function.follows = may_reach(fde.start);

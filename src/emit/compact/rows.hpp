@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cfi/rules.hpp"
-#include "emit/forms.hpp"
+#include "emit/encoded_rules.hpp"
 
 namespace sframe_gen::emit::compact {
 
@@ -27,7 +27,7 @@ struct DefaultSize {
 /// The input of a compact section: the rows of a file, or of a part of it, function by function.
 class RowStream {
  public:
-  /// A function, or the part of a function that rows cover. No row repeats the form of the row before it.
+  /// A function, or the part of a function that rows cover. No row repeats the rule of the row before it.
   struct Function {
     std::uint64_t start;  ///< virtual address
     std::uint32_t size;   ///< bytes
@@ -40,7 +40,8 @@ class RowStream {
   };
 
   /// Keeps the table. Streams that are joined share one.
-  RowStream(const Forms& forms, IsPadding is_padding) : forms_(forms), is_padding_(std::move(is_padding)), rows_(1) {}
+  RowStream(const EncodedRules& encoded_rules, IsPadding is_padding)
+      : encoded_rules_(encoded_rules), is_padding_(std::move(is_padding)), rows_(1) {}
 
   /// Reserves memory for so many functions.
   void expect(std::size_t functions);
@@ -55,7 +56,7 @@ class RowStream {
   std::span<const Row> rows_of(const Function& function) const {
     return std::span(rows_[function.part]).subspan(function.first_row, function.rows);
   }
-  const Forms& forms() const { return forms_; }
+  const EncodedRules& encoded_rules() const { return encoded_rules_; }
   /// Descriptors that stay as they are: those of repeating code (PCMASK).
   const std::vector<Fde>& kept() const { return kept_; }
   const DefaultSize& default_size() const { return default_size_; }
@@ -63,7 +64,7 @@ class RowStream {
  private:
   bool may_reach(std::uint64_t start) const;
 
-  const Forms& forms_;
+  const EncodedRules& encoded_rules_;
   IsPadding is_padding_;
   std::vector<Function> functions_;
   std::vector<std::vector<Row>> rows_;  ///< by part; add() appends to the first

@@ -1,6 +1,6 @@
 // Bytes of rows by hand: what a reader sees (SFrame V3, sections 2.4 and 3).
 
-#include "emit/forms.hpp"
+#include "emit/encoded_rules.hpp"
 
 #include <gtest/gtest.h>
 
@@ -190,82 +190,82 @@ cfi::Rules cfa_from_sp(std::int64_t offset) {
   return {cfi::Formula{cfi::amd64::rsp, offset, false}, {}, {}, cfi::Formula{std::nullopt, -8, true}};
 }
 
-TEST(Forms, EqualRulesHaveOneNumber) {
-  emit::Forms forms(amd64_v3);
+TEST(EncodedRules, EqualRulesHaveOneNumber) {
+  emit::EncodedRules encoded_rules(amd64_v3);
   const RecoveryRules recovery{on(7, 8), {}, {}, false};
-  const emit::FormId first = forms.intern(recovery), outermost = forms.intern(std::nullopt);
+  const emit::EncodedRuleId first = encoded_rules.intern(recovery), outermost = encoded_rules.intern(std::nullopt);
   EXPECT_NE(first, outermost);
-  EXPECT_EQ(forms.intern(recovery), first);
-  EXPECT_EQ(forms.intern(std::nullopt), outermost);
-  EXPECT_EQ(forms.size(), 2U);
-  EXPECT_TRUE(forms[outermost].is_outermost);
-  EXPECT_FALSE(forms[first].is_outermost);
+  EXPECT_EQ(encoded_rules.intern(recovery), first);
+  EXPECT_EQ(encoded_rules.intern(std::nullopt), outermost);
+  EXPECT_EQ(encoded_rules.size(), 2U);
+  EXPECT_TRUE(encoded_rules[outermost].is_outermost);
+  EXPECT_FALSE(encoded_rules[first].is_outermost);
 }
 
-TEST(Forms, WhatTakesAFlexibleDescriptorHasNoBytesInADefaultOne) {
-  emit::Forms forms(amd64_v3);
-  const emit::Form& form = forms[forms.intern(RecoveryRules{on(10, 0), {}, {}, false})];
-  EXPECT_EQ(form.in_default.size(), 0U);
-  EXPECT_NE(form.in_flexible.size(), 0U);
+TEST(EncodedRules, WhatTakesAFlexibleDescriptorHasNoBytesInADefaultOne) {
+  emit::EncodedRules encoded_rules(amd64_v3);
+  const emit::EncodedRule& rule = encoded_rules[encoded_rules.intern(RecoveryRules{on(10, 0), {}, {}, false})];
+  EXPECT_EQ(rule.in_default.size(), 0U);
+  EXPECT_NE(rule.in_flexible.size(), 0U);
 }
 
-TEST(RuleForms, RulesThatMeanTheSameShareAForm) {
+TEST(RuleEncodings, RulesThatMeanTheSameShareAForm) {
   cfi::RuleTable rules;
-  emit::Forms forms(amd64_v3);
-  emit::RuleForms rule_forms(rules, forms);
+  emit::EncodedRules encoded_rules(amd64_v3);
+  emit::RuleEncodings encodings(rules, encoded_rules);
   cfi::Rules by_register = cfa_from_sp(24), by_cfa = cfa_from_sp(24);
   by_register.frame_pointer = cfi::Formula{cfi::amd64::rsp, 8, true};
   by_cfa.frame_pointer = cfi::Formula{std::nullopt, -16, true};
   const cfi::RuleId first = rules.intern(by_register), second = rules.intern(by_cfa),
                     other = rules.intern(cfa_from_sp(32));
   EXPECT_NE(first, second);
-  const auto form_of = [&](cfi::RuleId rule) { return std::get<emit::RowForm>(rule_forms.of(rule)).form; };
+  const auto form_of = [&](cfi::RuleId rule) { return std::get<emit::SingleRow>(encodings.of(rule)).rule; };
   EXPECT_NE(form_of(other), form_of(first));
   EXPECT_EQ(form_of(first), form_of(second));
-  EXPECT_EQ(forms.size(), 2U);
+  EXPECT_EQ(encoded_rules.size(), 2U);
 }
 
-TEST(RuleForms, WhatHasNoFormHasItsReason) {
+TEST(RuleEncodings, WhatHasNoFormHasItsReason) {
   cfi::RuleTable rules;
-  emit::Forms forms(amd64_v3);
-  emit::RuleForms rule_forms(rules, forms);
+  emit::EncodedRules encoded_rules(amd64_v3);
+  emit::RuleEncodings encodings(rules, encoded_rules);
   const cfi::RuleId expression = rules.intern({cfi::OtherExpression{}, {}, {}, cfi::Formula{std::nullopt, -8, true}});
-  EXPECT_EQ(std::get<Unrepresentable>(rule_forms.of(expression)), Unrepresentable::CfaIsExpression);
-  EXPECT_EQ(forms.size(), 0U);
+  EXPECT_EQ(std::get<Unrepresentable>(encodings.of(expression)), Unrepresentable::CfaIsExpression);
+  EXPECT_EQ(encoded_rules.size(), 0U);
 }
 
-TEST(RuleForms, PltEntriesHaveTwo) {
+TEST(RuleEncodings, PltEntriesHaveTwo) {
   cfi::RuleTable rules;
-  emit::Forms forms(amd64_v3);
-  emit::RuleForms rule_forms(rules, forms);
+  emit::EncodedRules encoded_rules(amd64_v3);
+  emit::RuleEncodings encodings(rules, encoded_rules);
   const cfi::RuleId stub =
       rules.intern({cfi::PltStub{cfi::amd64::rsp, 8, 11}, {}, {}, cfi::Formula{std::nullopt, -8, true}});
-  const auto plt = std::get<emit::PltForms>(rule_forms.of(stub));
+  const auto plt = std::get<emit::PltRows>(encodings.of(stub));
   EXPECT_EQ(plt.threshold, 11U);
-  EXPECT_EQ(std::get<emit::RowForm>(rule_forms.of(rules.intern(cfa_from_sp(8)))).form, plt.before);
-  EXPECT_EQ(std::get<emit::RowForm>(rule_forms.of(rules.intern(cfa_from_sp(16)))).form, plt.after);
+  EXPECT_EQ(std::get<emit::SingleRow>(encodings.of(rules.intern(cfa_from_sp(8)))).rule, plt.before);
+  EXPECT_EQ(std::get<emit::SingleRow>(encodings.of(rules.intern(cfa_from_sp(16)))).rule, plt.after);
 }
 
-// Threads number rules in any order, and ask for forms of theirs and of others.
-TEST(RuleForms, AreTheSameInAllThreads) {
+// Threads number rules in any order, and ask for numbers of theirs and of others.
+TEST(RuleEncodings, AreTheSameInAllThreads) {
   constexpr std::int64_t count = 2000;
   cfi::RuleTable rules;
-  emit::Forms forms(amd64_v3);
-  emit::RuleForms rule_forms(rules, forms);
-  std::vector<std::vector<emit::FormId>> found(4);
+  emit::EncodedRules encoded_rules(amd64_v3);
+  emit::RuleEncodings encodings(rules, encoded_rules);
+  std::vector<std::vector<emit::EncodedRuleId>> found(4);
   std::vector<std::thread> threads;
-  for (std::vector<emit::FormId>& own : found)
+  for (std::vector<emit::EncodedRuleId>& own : found)
     threads.emplace_back([&] {
       for (std::int64_t i = 0; i < count; ++i) {
-        const emit::FormId form = std::get<emit::RowForm>(rule_forms.of(rules.intern(cfa_from_sp(i)))).form;
-        own.push_back(form);
+        const emit::EncodedRuleId id = std::get<emit::SingleRow>(encodings.of(rules.intern(cfa_from_sp(i)))).rule;
+        own.push_back(id);
         const RecoveryRules recovery{on(7, static_cast<std::int32_t>(i)), {}, {}, false};
-        ASSERT_EQ(forms[form].in_default, emit::encode_tail(recovery, FdeType::Default, amd64_v3));
+        ASSERT_EQ(encoded_rules[id].in_default, emit::encode_tail(recovery, FdeType::Default, amd64_v3));
       }
     });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(forms.size(), std::size_t{count});
-  for (const std::vector<emit::FormId>& own : found) EXPECT_EQ(own, found[0]);
+  EXPECT_EQ(encoded_rules.size(), std::size_t{count});
+  for (const std::vector<emit::EncodedRuleId>& own : found) EXPECT_EQ(own, found[0]);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // Functions come apart around rows without a form, around PLT entries, and where a descriptor's counts end.
 
+#include "emit/split_functions.hpp"
+
 #include <gtest/gtest.h>
 
 #include "emit/dialects.hpp"
 #include "emit/selected.hpp"
-#include "emit/split_functions.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -19,8 +19,8 @@
 #include "support/containers.hpp"
 #include "support/hash.hpp"
 
-/// The bytes of rules. A rule of the unwind table has a number (cfi::RuleId), and so has the form that it takes in a
-/// section. Rules of equal bytes have one form.
+/// The bytes of rules. A rule of the unwind table has a number (cfi::RuleId), and so has what a section's rows have for
+/// it. Rules of equal bytes have one number here.
 namespace sframe_gen::emit {
 
 /// A row without its start: the info byte and the data words.
@@ -46,88 +46,90 @@ class RowTail {
 RowTail encode_tail(const std::optional<sframe::RecoveryRules>& recovery, sframe::FdeType type, const Dialect& dialect);
 
 /// What rows have for one rule.
-struct Form {
+struct EncodedRule {
   RowTail in_default, in_flexible;  ///< of no bytes: rows of this kind of descriptor cannot represent the rule
   bool is_outermost = false;        ///< RA is undefined
   bool is_signed = false;           ///< the return address
 };
 
-/// The number of a form. Which number a form gets depends on which thread asks first: nothing may be ordered by it.
-using FormId = std::uint32_t;
+/// The number of an encoded rule. Which number a rule gets depends on which thread asks first: nothing may be ordered
+/// by it.
+using EncodedRuleId = std::uint32_t;
 
-/// The forms of a conversion, each once.
-class Forms {
+/// The encoded rules of a conversion, each once.
+class EncodedRules {
  public:
   /// Stands for none.
-  static constexpr FormId none = UINT32_MAX;
+  static constexpr EncodedRuleId none = UINT32_MAX;
 
-  explicit Forms(const Dialect& dialect) : dialect_(dialect) {}
+  explicit EncodedRules(const Dialect& dialect) : dialect_(dialect) {}
 
-  /// Returns the number of the form of these rules, which the dialect can represent. Without a value: RA undefined. Any
+  /// Returns the number of these rules' bytes, which the dialect can represent. Without a value: RA undefined. Any
   /// thread may call it. Throws std::length_error where there are too many.
-  FormId intern(const std::optional<sframe::RecoveryRules>& recovery);
-  /// Which forms a thread may ask for: as of cfi::RuleTable.
-  const Form& operator[](FormId form) const { return forms_[form]; }
-  const RowTail& tail(FormId form, sframe::FdeType type) const {
-    return type == sframe::FdeType::Default ? forms_[form].in_default : forms_[form].in_flexible;
+  EncodedRuleId intern(const std::optional<sframe::RecoveryRules>& recovery);
+  /// Which numbers a thread may ask for: as of cfi::RuleTable.
+  const EncodedRule& operator[](EncodedRuleId id) const { return encoded_rules_[id]; }
+  const RowTail& tail(EncodedRuleId id, sframe::FdeType type) const {
+    return type == sframe::FdeType::Default ? encoded_rules_[id].in_default : encoded_rules_[id].in_flexible;
   }
-  std::size_t size() const { return forms_.size(); }
+  std::size_t size() const { return encoded_rules_.size(); }
   const Dialect& dialect() const { return dialect_; }
 
  private:
   Dialect dialect_;
   std::mutex mutex_;
-  StableVector<Form, cfi::RuleTable::most_rules> forms_;
+  StableVector<EncodedRule, cfi::RuleTable::most_rules> encoded_rules_;
   HashedNumbers numbers_;
 };
 
 /// A rule that takes one row.
-struct RowForm {
-  FormId form;
+struct SingleRow {
+  EncodedRuleId rule;
   bool fits_default;  ///< rows of a default descriptor can represent it, not only those of a flexible one
   bool is_outermost;
 };
 /// A rule of the entries of a PLT (cfi::PltStub): each takes a row up to `threshold`, and one from there on.
-struct PltForms {
-  FormId before, after;
+struct PltRows {
+  EncodedRuleId before, after;
   std::uint8_t threshold;  ///< bytes from the start of an entry
 };
 /// What SFrame has for a rule of the unwind table, or why it has nothing.
-using RuleForm = std::variant<RowForm, PltForms, Unrepresentable>;
+using RuleEncoding = std::variant<SingleRow, PltRows, Unrepresentable>;
 
-/// The forms of the rules of a table.
-class RuleForms {
+/// What the rules of a table become.
+class RuleEncodings {
  public:
   /// Keeps both.
-  RuleForms(const cfi::RuleTable& rules, Forms& forms) : rules_(rules), forms_(forms) {}
+  RuleEncodings(const cfi::RuleTable& rules, EncodedRules& encoded_rules)
+      : rules_(rules), encoded_rules_(encoded_rules) {}
 
-  /// Returns the form of a rule, which is worked out when a thread asks for it or for a higher number first. Which
+  /// Returns what becomes of a rule, which is worked out when a thread asks for it or for a higher number first. Which
   /// rules a thread may ask for: as of cfi::RuleTable.
-  const RuleForm& of(cfi::RuleId rule) {
+  const RuleEncoding& of(cfi::RuleId rule) {
     if (rule >= worked_out_.load(std::memory_order_acquire)) work_out(rule);
     return by_rule_[rule];
   }
-  const Forms& forms() const { return forms_; }
+  const EncodedRules& encoded_rules() const { return encoded_rules_; }
 
  private:
   void work_out(cfi::RuleId last);
-  RuleForm form_of(const cfi::Rules& rules);
+  RuleEncoding form_of(const cfi::Rules& rules);
 
   const cfi::RuleTable& rules_;
-  Forms& forms_;
+  EncodedRules& encoded_rules_;
   std::mutex mutex_;
-  StableVector<RuleForm, cfi::RuleTable::most_rules> by_rule_;
+  StableVector<RuleEncoding, cfi::RuleTable::most_rules> by_rule_;
   std::atomic<std::size_t> worked_out_ = 0;  ///< the size of `by_rule_`, for threads that read it
 };
 
 /// What holds from an offset on, to the next row or to the descriptor's end.
 struct Row {
   std::uint32_t pc_offset = 0;  ///< bytes from the start of the descriptor's code
-  FormId form = 0;
+  EncodedRuleId rule = 0;
   friend bool operator==(const Row&, const Row&) = default;
 };
 
-/// An FDE of a section that is being made: sframe::Fde with forms for rules.
+/// An FDE of a section that is being made: sframe::Fde with numbers for rules.
 struct Fde {
   std::uint64_t start = 0;
   std::uint32_t size = 0;
@@ -139,8 +141,8 @@ struct Fde {
   std::vector<Row> rows;
 };
 
-/// Returns the FDE with forms for its rules, which the dialect can represent.
-Fde with_forms(const sframe::Fde& fde, Forms& forms);
+/// Returns the FDE with numbers for its rules, which the dialect can represent.
+Fde with_encoded_rules(const sframe::Fde& fde, EncodedRules& encoded_rules);
 
 /// Returns the width of row starts. GNU as takes it from the function's size, never from the largest row start: 255 →
 /// 1, 256 → 2, 65536 → 4. Padding, over which a function may go on later, does not count.
@@ -148,6 +150,6 @@ sframe::FreAddressWidth fre_address_width(std::uint32_t function_size);
 
 /// Writes rows as a section has them, one after the other, with `shift` added to their offsets.
 void append_rows(std::span<const Row> rows, std::uint32_t shift, sframe::FreAddressWidth width, sframe::FdeType type,
-                 const Forms& forms, ByteWriter& writer);
+                 const EncodedRules& encoded_rules, ByteWriter& writer);
 
 }  // namespace sframe_gen::emit

@@ -1,4 +1,4 @@
-#include "emit/forms.hpp"
+#include "emit/encoded_rules.hpp"
 
 #include <cassert>
 #include <concepts>
@@ -135,53 +135,53 @@ RowTail encode_tail(const std::optional<sframe::RecoveryRules>& recovery, sframe
 
 namespace {
 
-std::uint64_t hash_of(const Form& form) {
-  return hash_of_bytes(form.in_flexible.bytes(), hash_of_bytes(form.in_default.bytes(), seed_of_run()));
+std::uint64_t hash_of(const EncodedRule& rule) {
+  return hash_of_bytes(rule.in_flexible.bytes(), hash_of_bytes(rule.in_default.bytes(), seed_of_run()));
 }
 
 }  // namespace
 
-FormId Forms::intern(const std::optional<sframe::RecoveryRules>& recovery) {
-  Form form{{}, {}, !recovery, recovery && recovery->mangled_ra};
+EncodedRuleId EncodedRules::intern(const std::optional<sframe::RecoveryRules>& recovery) {
+  EncodedRule rule{{}, {}, !recovery, recovery && recovery->mangled_ra};
   if (!recovery || !why_not_default(*recovery, dialect_))
-    form.in_default = encode_tail(recovery, sframe::FdeType::Default, dialect_);
-  if (dialect_.flexible_descriptors) form.in_flexible = encode_tail(recovery, sframe::FdeType::Flexible, dialect_);
-  const std::uint64_t hash = hash_of(form);
+    rule.in_default = encode_tail(recovery, sframe::FdeType::Default, dialect_);
+  if (dialect_.flexible_descriptors) rule.in_flexible = encode_tail(recovery, sframe::FdeType::Flexible, dialect_);
+  const std::uint64_t hash = hash_of(rule);
   const std::lock_guard lock(mutex_);
-  const auto known = numbers_.find(hash, [&](FormId other) {
-    return forms_[other].in_default == form.in_default && forms_[other].in_flexible == form.in_flexible;
+  const auto known = numbers_.find(hash, [&](EncodedRuleId other) {
+    return encoded_rules_[other].in_default == rule.in_default && encoded_rules_[other].in_flexible == rule.in_flexible;
   });
   if (known) return *known;
-  if (forms_.size() == cfi::RuleTable::most_rules)
+  if (encoded_rules_.size() == cfi::RuleTable::most_rules)
     throw std::length_error("more than " + std::to_string(cfi::RuleTable::most_rules) + " different rules");
   // Whatever throws is before what changes both.
-  forms_.make_room();
-  const FormId number = numbers_.add(hash);
-  forms_.push_back(form);
+  encoded_rules_.make_room();
+  const EncodedRuleId number = numbers_.add(hash);
+  encoded_rules_.push_back(rule);
   return number;
 }
 
-void RuleForms::work_out(cfi::RuleId last) {
+void RuleEncodings::work_out(cfi::RuleId last) {
   const std::lock_guard lock(mutex_);
   for (std::size_t rule = by_rule_.size(); rule <= last; ++rule)
     by_rule_.push_back(form_of(rules_[static_cast<cfi::RuleId>(rule)]));
   worked_out_.store(by_rule_.size(), std::memory_order_release);
 }
 
-RuleForm RuleForms::form_of(const cfi::Rules& rules) {
-  const Representation represented = represent(rules, forms_.dialect());
+RuleEncoding RuleEncodings::form_of(const cfi::Rules& rules) {
+  const Representation represented = represent(rules, encoded_rules_.dialect());
   if (const auto* const reason = std::get_if<Unrepresentable>(&represented)) return *reason;
   if (const auto* const plt = std::get_if<PltEntries>(&represented))
-    return PltForms{forms_.intern(plt->before), forms_.intern(plt->after), plt->threshold};
+    return PltRows{encoded_rules_.intern(plt->before), encoded_rules_.intern(plt->after), plt->threshold};
   const auto* const recovery = std::get_if<sframe::RecoveryRules>(&represented);
-  const FormId form = forms_.intern(recovery != nullptr ? std::optional(*recovery) : std::nullopt);
-  return RowForm{form, forms_[form].in_default.size() != 0, recovery == nullptr};
+  const EncodedRuleId id = encoded_rules_.intern(recovery != nullptr ? std::optional(*recovery) : std::nullopt);
+  return SingleRow{id, encoded_rules_[id].in_default.size() != 0, recovery == nullptr};
 }
 
-Fde with_forms(const sframe::Fde& fde, Forms& forms) {
+Fde with_encoded_rules(const sframe::Fde& fde, EncodedRules& encoded_rules) {
   Fde result{fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}};
   result.rows.reserve(fde.fres.size());
-  for (const sframe::Fre& fre : fde.fres) result.rows.push_back({fre.pc_offset, forms.intern(fre.recovery)});
+  for (const sframe::Fre& fre : fde.fres) result.rows.push_back({fre.pc_offset, encoded_rules.intern(fre.recovery)});
   return result;
 }
 
@@ -196,13 +196,13 @@ namespace {
 /// Each row is a start and a tail, which is copied as long as any can be: rows are written by the million, and the
 /// processor copies a fixed length faster than it counts.
 template <std::unsigned_integral Start>
-void append_rows_of(std::span<const Row> rows, std::uint32_t shift, sframe::FdeType type, const Forms& forms,
-                    ByteWriter& writer) {
+void append_rows_of(std::span<const Row> rows, std::uint32_t shift, sframe::FdeType type,
+                    const EncodedRules& encoded_rules, ByteWriter& writer) {
   const std::size_t most = rows.size() * (sizeof(Start) + RowTail::longest);
-  const Endian endian = forms.dialect().abi->endian;
+  const Endian endian = encoded_rules.dialect().abi->endian;
   writer.append_filled(most, [&](std::byte* place) {
     for (const Row& row : rows) {
-      const RowTail& tail = forms.tail(row.form, type);
+      const RowTail& tail = encoded_rules.tail(row.rule, type);
       store(std::span(place, sizeof(Start)), static_cast<Start>(row.pc_offset + shift), endian);
       std::memcpy(place + sizeof(Start), tail.padded().data(), RowTail::longest);
       place += sizeof(Start) + tail.size();
@@ -214,14 +214,14 @@ void append_rows_of(std::span<const Row> rows, std::uint32_t shift, sframe::FdeT
 }  // namespace
 
 void append_rows(std::span<const Row> rows, std::uint32_t shift, sframe::FreAddressWidth width, sframe::FdeType type,
-                 const Forms& forms, ByteWriter& writer) {
+                 const EncodedRules& encoded_rules, ByteWriter& writer) {
   switch (width) {
     case sframe::FreAddressWidth::One:
-      return append_rows_of<std::uint8_t>(rows, shift, type, forms, writer);
+      return append_rows_of<std::uint8_t>(rows, shift, type, encoded_rules, writer);
     case sframe::FreAddressWidth::Two:
-      return append_rows_of<std::uint16_t>(rows, shift, type, forms, writer);
+      return append_rows_of<std::uint16_t>(rows, shift, type, encoded_rules, writer);
     case sframe::FreAddressWidth::Four:
-      return append_rows_of<std::uint32_t>(rows, shift, type, forms, writer);
+      return append_rows_of<std::uint32_t>(rows, shift, type, encoded_rules, writer);
   }
 }
 
