@@ -1,6 +1,6 @@
 # Sources of a folder, sixteen at a time as one: most of what a compiler does for each is headers of the standard library, and
 # what templates and inline functions of these become. For builds that are made once, as the gate's; where sources change,
-# all that go with them are made anew.
+# all that go with them are compiled again.
 #
 #   sframe_gen_compile_together(TARGET)
 

@@ -118,7 +118,7 @@ TEST(FrameIndex, ReadsWhereAnFdeIsBehindAnUnknownLetter) {
   EXPECT_EQ(table.cies[0].pointer_encoding, 0x1b);
   ASSERT_EQ(table.fdes.size(), 1U);
   EXPECT_EQ(table.fdes[0].function_start, 0x100U);
-  // Where the letter's data come first, nobody knows where those of 'R' begin.
+  // If the unknown letter's data come first, it is not known where those of 'R' begin.
   auto behind = bytes;
   std::swap(behind[10], behind[11]);
   EXPECT_EQ(error_of(behind),

@@ -89,7 +89,7 @@ std::size_t places_of(const std::vector<cfi::Rules>& all, std::uint64_t seed) {
   return places.size();
 }
 
-// Whoever makes a file knows the program, but not the seed.
+// The maker of a hostile file knows the program, but not the seed.
 TEST(HashOfRules, WhatCollidesInOneRunDoesNotInAnother) {
   constexpr std::uint64_t one_run = 1, other_run = 2;
   std::vector<cfi::Rules> colliding;

@@ -43,7 +43,7 @@ CodeCoverage code_of(const std::string& source) {
   return code_of(object::test::assemble(source));
 }
 
-TEST(CodeCoverage, CountsWhatNobodyDescribes) {
+TEST(CodeCoverage, CountsCodeWithoutCfi) {
   const CodeCoverage code = code_of(some_code);
   ASSERT_EQ(code.sections.size(), 1U);
   EXPECT_EQ(code.sections[0].name, ".text");

@@ -1,5 +1,4 @@
-// What stands between functions, as compilers and linkers leave it; whoever writes the section and whoever judges it
-// have their own reading of it.
+// Padding between functions, as compilers and linkers leave it. The encoder and the judge read it by code of their own.
 
 #include "convert/padding.hpp"
 

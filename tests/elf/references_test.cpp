@@ -122,7 +122,7 @@ TEST_F(ReferencesOf, AArch64PagesOfOtherCode) {
     EXPECT_FALSE(finds(aarch64, anywhere, other, "note")) << other;
 }
 
-// What is near is looked at anew for each ADRP, so that many of them would take long.
+// The code near each ADRP is read once more for it, so many of them would take long.
 TEST_F(ReferencesOf, AArch64PagesOfVeryManyRegisters) {
   const auto finds_with = [&](const std::string& count) {
     return finds(aarch64, anywhere, " .rept " + count + "\n adrp x3, note\n br x0\n .endr", "note");

@@ -1,4 +1,4 @@
-// .bss in front of bytes from the file: its zeros are in the file, but nobody's by any header.
+// .bss before bytes from the file: its zeros are in the file, but no header claims them.
 
 #include <gtest/gtest.h>
 

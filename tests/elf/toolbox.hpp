@@ -146,7 +146,7 @@ inline void drop_section_headers(Fields& f) {
   f.bytes.resize(end);
 }
 
-/// Takes the record for undoing out of a file that was just converted, so that it looks like somebody else's work.
+/// Takes the record for undoing out of a file that was just converted, so that it looks like another tool's work.
 inline void drop_record(const std::filesystem::path& file) {
   change(file, file, [](Fields& f) {
     f.bytes.resize(f.sections.back().sh_offset - sizeof(Elf64_Shdr));

@@ -108,7 +108,7 @@ std::string read_document() {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// The document with its tables computed anew.
+/// The document with its tables computed again.
 std::string rewritten(const std::string& text) {
   std::istringstream lines(text);
   std::string result;

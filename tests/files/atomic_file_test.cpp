@@ -183,7 +183,7 @@ TEST_F(AtomicFileTest, WithoutCommitNothingStays) {
 }
 
 // Another one's work must not be lost.
-TEST_F(AtomicFileTest, TargetThatSomebodyChangesMeanwhileIsLeftAlone) {
+TEST_F(AtomicFileTest, TargetThatChangesMeanwhileIsLeftAlone) {
   const auto target = folder_ / "target";
   const std::vector<std::function<void()>> changes{
       [&] { write_text(target, "new"); },

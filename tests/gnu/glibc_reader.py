@@ -66,7 +66,7 @@ class Reader:
         self.bases = bases(os.path.join(HERE, "..", ".."))
 
     def answer(self, number, case):
-        """Of --check, why, and of glibc; nothing of glibc where nobody can say what is right."""
+        """Of --check, why, and of glibc; nothing of glibc where it is not known what is right."""
         path, good, section = (os.path.join(self.work, f"{number}.{name}") for name in ("case", "good", "section"))
         base = self.bases[case.base]
         for name, content in ((path, linked(base.machine, changed(base.bytes, case.change))),

@@ -75,7 +75,7 @@ TEST(ObjectPreconditions, RefuseSectionsThatShareBytes) {
   const Bytes good = assemble(two_functions + ".data\n.zero 8192\n.section .more,\"aw\"\n.zero 8192\n");
   const auto refusal_with_offset = [&](std::uint64_t offset) {
     Bytes bytes = good;
-    // Laid down anew at its alignment, it would fill the disk.
+    // Placed again at its alignment, it would fill the disk.
     set_header<Elf64_Xword>(bytes, ".more", &Elf64_Shdr::sh_addralign, std::uint64_t{1} << 40);
     set_header<Elf64_Off>(bytes, ".more", &Elf64_Shdr::sh_offset, offset);
     return refusal_of(bytes);

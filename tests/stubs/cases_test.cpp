@@ -181,7 +181,7 @@ TEST_P(Cases, AreFollowedWhereSectionHeadersAreTakenAwayLater) {
   EXPECT_GT(result.checked_pcs, 0U);
 }
 
-/// What begins by lowering the stack pointer, as .init does, is no header of a PLT that nobody calls.
+/// Code that begins by lowering the stack pointer, as .init does, is not taken for the header of a PLT without calls.
 TEST_P(Cases, AreJudgedWhereSectionHeadersAreTakenAwayLater) {
   const std::vector<std::byte> bytes = without_section_headers(read_case(GetParam()));
   const elf::Image image = elf::Image::of_bytes(bytes, "case");

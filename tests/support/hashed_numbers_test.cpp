@@ -50,7 +50,7 @@ TEST(HashedNumbers, CompareNoThingsOfOtherHashes) {
   EXPECT_EQ(things.compared, many);
 }
 
-TEST(HashedNumbers, BeginAnew) {
+TEST(HashedNumbers, BeginAgain) {
   Things things;
   for (std::uint64_t thing = 0; thing < many; ++thing) things.number_of(thing, thing);
   things.numbers.clear();

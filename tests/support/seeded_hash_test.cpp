@@ -28,7 +28,7 @@ void expect_apart_in_another_run(KeyOf key_of) {
   EXPECT_GT(places_of(colliding, other_run), 200U);
 }
 
-// Whoever makes a file knows the program, but not the seed.
+// The maker of a hostile file knows the program, but not the seed.
 TEST(SeededHash, TextsThatCollideInOneRunDoNotInAnother) {
   expect_apart_in_another_run<std::string>([](std::uint64_t i) { return "/usr/lib/lib" + std::to_string(i); });
 }

@@ -164,7 +164,7 @@ std::optional<sframe_gen::unwind::Libdwfl> libdwfl;
   const char* why = nullptr;
   return static_cast<int>(libdwfl->walk(registers, pcs, why));
 }
-/// Anew each time: the files that it has opened are mapped, and would be taken for loaded ones.
+/// Makes a new libdwfl each time: files that the last one opened are still mapped, and would count as loaded.
 void find_files() {
   libdwfl.reset();
   libdwfl.emplace(::getpid(), read_own, nullptr);

@@ -98,7 +98,7 @@ static void walk_by_fallback(const sframe_view *view) {
 int main(void) {
   sframe_view view;
   void *frames[8];
-  /* Nobody has looked at the loaded files yet. */
+  /* The loaded files are not prepared yet. */
   CHECK(sframe_backtrace(frames, 8) == 1);
   int problem = sframe_view_open(&view, section, sizeof section - 1, 0x2000, 0);
   CHECK(problem != 0 && sframe_view_problem(problem)[0] != 0);

@@ -1,5 +1,5 @@
-// Unloads a library and loads its like, to the same place, which differs in nothing but its rows. Walks find the right
-// ones, whether somebody has looked at the loaded files meanwhile or not. usage: unwind-replaced LIBRARY LIBRARY
+// Unloads a library and loads another one at its address, which differs in nothing but its rows. Walks find the right
+// rows, whether the loaded files were prepared meanwhile or not. usage: unwind-replaced LIBRARY LIBRARY
 
 #include <dlfcn.h>
 

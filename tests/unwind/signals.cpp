@@ -109,7 +109,7 @@ void load_and_unload(unsigned round) {
     std::fprintf(stderr, "%s\n", ::dlerror());
     std::exit(1);
   }
-  // Every other time walks come upon a file that nobody has looked at.
+  // Every other time, walks find a file that was not prepared.
   if (round % 2 == 0) prepared += sframe_backtrace_prepare() == 0;
   using Checksum = unsigned long (*)(unsigned long, const unsigned char*, unsigned);
   const auto checksum = reinterpret_cast<Checksum>(::dlsym(handle, "crc32"));

@@ -53,7 +53,7 @@ int main(int count, char** arguments) {
   good &= sframe_backtrace_prepare_with(sframe_gen::TranslatedSections::provide, &sections, flags) == 0;
   walk_through_all();
   good &= agree("translated", walks, 5);
-  // A list that is made anew keeps them.
+  // A new list keeps them.
   good &= sframe_backtrace_prepare() == 0;
   walk_through_all();
   good &= agree("kept", walks, 5);

@@ -284,7 +284,7 @@ TEST(SectionView, FindsRowsThatNoPageCanName) {
   }
 }
 
-/// Memory that nobody touches costs nothing.
+/// Memory that is never touched costs nothing.
 TEST(SectionView, MakesNoPagesOfMoreRowsThanTheyCanName) {
   constexpr std::size_t row_bytes = std::size_t{1} << 28U, size = 28 + 16 + row_bytes;
   void* const memory =

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 
-# Nobody may not do what these do; still, none is started that would.
+# The user nobody may not do what these do. Still, they are not started.
 NEVER_RUN = {"halt", "init", "kexec", "poweroff", "reboot", "runlevel", "shutdown", "telinit"}
 OPTIONS = ("--version", "--help")
 SECONDS = 10
@@ -35,7 +35,7 @@ def limit():
 
 
 def text_of(output):
-    """Go's protobuf decides between two kinds of space by a digest of the program, so that nobody relies on either."""
+    """Go's protobuf decides between two kinds of space by a digest of the program, so that no caller relies on either."""
     return output.replace("\u00a0".encode(), b" ")
 
 

@@ -65,7 +65,7 @@ def examine(options, scratch, path):
     outcome.phases["convert"] = None if status == 0 else f"status {status}: {error}"
     if options.verify:
         outcome.phases["verify"] = verify(options.program, outcome)
-    if options.remove and not outcome.is_object:  # an object keeps no way back: its compiler makes it anew
+    if options.remove and not outcome.is_object:  # objects have no undo record: their compiler makes them again
         outcome.phases["remove"] = remove(options.program, outcome)
     if options.elflint:
         outcome.phases["elflint"] = elflint.new_complaints(path, output)

@@ -93,7 +93,7 @@ static void show_section(const struct dl_phdr_info* info) {
 extern const ElfW(Ehdr) __ehdr_start __attribute__((weak, visibility("hidden")));
 
 /* What the kernel and the loader say of the table; and the header in memory, by which static programs find it with glibc
- * 2.36 as first released. patchelf leaves that behind in others, which nobody minds. */
+ * 2.36 as first released. patchelf leaves that out of date in others, which does no harm. */
 static int table_is_found(const struct dl_phdr_info* info) {
   const uintptr_t table = getauxval(AT_PHDR);
   const ElfW(Ehdr)* volatile header = &__ehdr_start;
