@@ -121,7 +121,7 @@ void keep_names_together(const Subject& subject) {
   for (const std::filesystem::path& name : subject.other_names) {
     std::error_code ignored;
     if (std::filesystem::equivalent(subject.file, name, ignored)) continue;
-    files::replace_by_link(name, subject.file);
+    files::replace_by_link(name, subject.file, subject.identity);
   }
 }
 

@@ -36,12 +36,15 @@ void sync(int descriptor, const std::filesystem::path& target) {
   if (writes_through && ::fsync(descriptor) != 0) throw SystemFailure(target.string(), "write to the disk", errno);
 }
 
-void sync_name(const std::filesystem::path& target) {
+void sync_name(const Place& target) {
   if (!writes_through) return;
-  const std::filesystem::path folder = target.parent_path();
-  const Descriptor directory(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.is_open()) throw SystemFailure(target.string(), "write to the disk", errno);
-  sync(directory.number(), target);
+  const Descriptor directory(::openat(target.folder(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.is_open()) throw SystemFailure(target.path().string(), "write to the disk", errno);
+  sync(directory.number(), target.path());
+}
+
+const char* name_or_here(const std::filesystem::path& path) {
+  return path.empty() ? "." : path.c_str();
 }
 
 }  // namespace
@@ -51,23 +54,36 @@ void write_through() {
 }
 
 Descriptor open_unnamed(const std::filesystem::path& folder) {
-  Descriptor file(::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  Descriptor file(::open(name_or_here(folder), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!file.is_open()) file = Descriptor(::memfd_create("sframe-gen", MFD_CLOEXEC));
   if (!file.is_open()) throw SystemFailure(folder.string(), "write", errno);
   return file;
+}
+
+Place::Place(std::filesystem::path file, const char* verb)
+    : path_(std::move(file)),
+      name_(name_or_here(path_.filename())),
+      folder_(::open(name_or_here(path_.parent_path()), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+  if (!folder_.is_open()) throw SystemFailure(path_.string(), verb, errno);
+}
+
+std::optional<FileIdentity> Place::identity() const {
+  struct stat status {};
+  if (::fstatat(folder(), name(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  return FileIdentity(status);
 }
 
 namespace {
 
 /// The files that are being written, each by a thread of its own. A handler may do no more than read pointers; a file
 /// that finds no slot free is removed by its destructor only.
-std::array<std::atomic<const char*>, 256> current_paths{};
-static_assert(std::atomic<const char*>::is_always_lock_free);
+std::array<std::atomic<const TemporaryFile*>, 256> current_files{};
+static_assert(std::atomic<const TemporaryFile*>::is_always_lock_free);
 
-std::atomic<const char*>* take_slot(const char* path) {
-  for (std::atomic<const char*>& slot : current_paths) {
-    const char* expected = nullptr;
-    if (slot.compare_exchange_strong(expected, path)) return &slot;
+std::atomic<const TemporaryFile*>* take_slot(const TemporaryFile* file) {
+  for (std::atomic<const TemporaryFile*>& slot : current_files) {
+    const TemporaryFile* expected = nullptr;
+    if (slot.compare_exchange_strong(expected, file)) return &slot;
   }
   return nullptr;
 }
@@ -81,8 +97,8 @@ void remove_current() {
   is_ending = true;
   constexpr timespec moment{0, 100'000};
   while (making > 0) ::nanosleep(&moment, nullptr);
-  for (const std::atomic<const char*>& slot : current_paths)
-    if (const char* const path = slot.load()) ::unlink(path);
+  for (const std::atomic<const TemporaryFile*>& slot : current_files)
+    if (const TemporaryFile* const file = slot.load()) file->remove();
 }
 
 /// A mapped file got shorter, or its disk failed: the only way to tell is this signal.
@@ -131,34 +147,35 @@ constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
 
 }  // namespace
 
-TemporaryFile::TemporaryFile(const std::filesystem::path& target, const char* verb,
-                             const std::function<int(const char*)>& make) {
+TemporaryFile::TemporaryFile(const Place& target, const char* verb, const std::function<int(const char*)>& make)
+    : target_(target) {
   const std::string prefix =
-      "." + target.filename().string().substr(0, longest_prefix) + ".sframe-gen-" + std::to_string(::getpid()) + '-';
+      "." + std::string(target.name()).substr(0, longest_prefix) + ".sframe-gen-" + std::to_string(::getpid()) + '-';
   static std::atomic<std::uint32_t> next{0};
   for (int i = 0; i < most_names; ++i) {
-    path_ = (target.parent_path() / (prefix + std::to_string(next++))).string();
+    name_ = prefix + std::to_string(next++);
     // Nothing that may fail comes after the file is made: no destructor would remove it.
     const Making guard;
-    if (make(path_.c_str()) >= 0) {
-      slot_ = take_slot(path_.c_str());
+    if (make(name_.c_str()) >= 0) {
+      slot_ = take_slot(this);
       return;
     }
     if (errno != EEXIST) break;
   }
-  throw SystemFailure(target.string(), verb, errno);
+  throw SystemFailure(target.path().string(), verb, errno);
 }
 
 TemporaryFile::~TemporaryFile() {
   if (slot_ != nullptr) *slot_ = nullptr;
-  if (!path_.empty()) ::unlink(path_.c_str());
+  if (!name_.empty()) remove();
 }
 
-void TemporaryFile::rename(const std::filesystem::path& target) {
-  if (::rename(path_.c_str(), target.c_str()) != 0) throw SystemFailure(target.string(), "replace", errno);
+void TemporaryFile::rename() {
+  if (::renameat(target_.folder(), name_.c_str(), target_.folder(), target_.name()) != 0)
+    throw SystemFailure(target_.path().string(), "replace", errno);
   if (slot_ != nullptr) *std::exchange(slot_, nullptr) = nullptr;
-  path_.clear();
-  sync_name(target);
+  name_.clear();
+  sync_name(target_);
 }
 
 void remove_temporary_files_on_signals() {
@@ -197,8 +214,8 @@ std::filesystem::path follow_links(const std::filesystem::path& target) {
   throw SystemFailure(target.string(), "open", ELOOP);
 }
 
-Descriptor open_target(const std::filesystem::path& target) {
-  return Descriptor(::open(target.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+Descriptor open_target(const Place& target) {
+  return Descriptor(::openat(target.folder(), target.name(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
 }
 
 /// Rights or file system do not allow it.
@@ -268,9 +285,9 @@ void check_replaceable(int descriptor, const std::filesystem::path& file) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::filesystem::path& target, const MappedFile& input, New kind)
-    : input_(input), kind_(kind), target_(follow_links(target)), target_before_(target_now()) {
+    : input_(input), kind_(kind), target_(follow_links(target), "write"), target_before_(target_.identity()) {
   struct stat status {};
-  if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+  if (::fstatat(target_.folder(), target_.name(), &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(status.st_mode))
     throw Failure(target.string() + ": not a regular file");
   if (const Descriptor replaced = open_target(target_); replaced.is_open())
     check_replaceable(replaced.number(), target);
@@ -281,8 +298,8 @@ AtomicFile::AtomicFile(const std::filesystem::path& target, const MappedFile& in
   // Not mkostemp: this way the kernel gives a new file the mode that the umask says. Asking for the umask would change
   // it for all threads.
   const mode_t mode = kind_ == New::LikeAny && !target_before_ ? 0666 : 0600;
-  temporary_.emplace(target_, "write", [&](const char* path) {
-    file_ = Descriptor(::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  temporary_.emplace(target_, "write", [&](const char* name) {
+    file_ = Descriptor(::openat(target_.folder(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
     return file_.number();
   });
 }
@@ -290,32 +307,32 @@ AtomicFile::AtomicFile(const std::filesystem::path& target, const MappedFile& in
 void AtomicFile::take_attributes() {
   if (kind_ == New::LikeAny && !target_before_) return;
   const Descriptor replaced = open_target(target_);
-  if (!replaced.is_open() && target_before_) throw SystemFailure(target_.string(), "read the attributes", errno);
+  if (!replaced.is_open() && target_before_) throw SystemFailure(target_.path().string(), "read the attributes", errno);
   const int source = replaced.is_open() ? replaced.number() : input_.descriptor();
   struct stat status {};
-  if (::fstat(source, &status) != 0) throw SystemFailure(target_.string(), "read", errno);
+  if (::fstat(source, &status) != 0) throw SystemFailure(target_.path().string(), "read", errno);
   // As cp and strip -o: only what replaces a program may have its privileges.
   const bool is_new = !replaced.is_open();
   mode_t mode = status.st_mode & (is_new ? 0777 : 07777);
   // Owner first: chown takes setuid bits away. Only root may give files to others; then the bits must not stay.
   if (::fchown(descriptor(), status.st_uid, status.st_gid) != 0) {
-    if (errno != EPERM) throw SystemFailure(target_.string(), "set the owner", errno);
+    if (errno != EPERM) throw SystemFailure(target_.path().string(), "set the owner", errno);
     if (::fchown(descriptor(), static_cast<uid_t>(-1), status.st_gid) != 0) mode &= ~static_cast<mode_t>(S_ISGID);
     if (status.st_uid != ::geteuid()) mode &= ~static_cast<mode_t>(S_ISUID);
   }
   // A folder's default list must not let in whom the old file kept out; its own list, if any, is copied below.
   ::fremovexattr(descriptor(), access_list);
-  if (::fchmod(descriptor(), mode) != 0) throw SystemFailure(target_.string(), "set the mode", errno);
+  if (::fchmod(descriptor(), mode) != 0) throw SystemFailure(target_.path().string(), "set the mode", errno);
   copy_extended_attributes(source, is_new);
 }
 
 void AtomicFile::copy_extended_attributes(int source, bool is_new) const {
   const ssize_t size = ::flistxattr(source, nullptr, 0);
-  if (size < 0 && errno != ENOTSUP) throw SystemFailure(target_.string(), "read the attributes", errno);
+  if (size < 0 && errno != ENOTSUP) throw SystemFailure(target_.path().string(), "read the attributes", errno);
   if (size <= 0) return;
   std::vector<char> names(static_cast<std::size_t>(size));
   const ssize_t listed = ::flistxattr(source, names.data(), names.size());
-  if (listed < 0) throw SystemFailure(target_.string(), "read the attributes", errno);
+  if (listed < 0) throw SystemFailure(target_.path().string(), "read the attributes", errno);
   std::string_view rest(names.data(), static_cast<std::size_t>(listed));
   while (!rest.empty()) {
     const std::string name(rest.substr(0, rest.find('\0')));
@@ -328,19 +345,13 @@ void AtomicFile::copy_extended_attributes(int source, bool is_new) const {
     const ssize_t got = value_size < 0 ? -1 : ::fgetxattr(source, name.c_str(), value.data(), value.size());
     // Security modules may list what they do not show.
     if (got < 0 && is_not_allowed(errno)) continue;
-    if (got < 0) throw SystemFailure(target_.string(), "read the attribute " + name, errno);
+    if (got < 0) throw SystemFailure(target_.path().string(), "read the attribute " + name, errno);
     const bool kept = ::fsetxattr(descriptor(), name.c_str(), value.data(), static_cast<std::size_t>(got), 0) == 0;
     // A program that lost its capabilities would fail in ways that are hard to trace.
     const bool must_stay = name == "security.capability" || name.starts_with("system.posix_acl");
     if (!kept && (must_stay || !is_not_allowed(errno)))
-      throw SystemFailure(target_.string(), "keep the attribute " + name, errno);
+      throw SystemFailure(target_.path().string(), "keep the attribute " + name, errno);
   }
-}
-
-std::optional<FileIdentity> AtomicFile::target_now() const {
-  struct stat status {};
-  if (::stat(target_.c_str(), &status) != 0) return {};
-  return FileIdentity(status);
 }
 
 /// A moment is left between this and the rename: no system call does both at once.
@@ -348,14 +359,15 @@ void AtomicFile::check_unchanged() const {
   struct stat status {};
   if (::fstat(input_.descriptor(), &status) != 0) throw SystemFailure(input_.name(), "read", errno);
   if (FileIdentity(status) != input_.identity()) throw Refused(input_.name(), "changed while it was read");
-  if (target_now() != target_before_) throw Refused(target_.string(), "changed by another process meanwhile");
+  if (target_.identity() != target_before_)
+    throw Refused(target_.path().string(), "changed by another process meanwhile");
 }
 
 void AtomicFile::commit() {
-  sync(descriptor(), target_);
+  sync(descriptor(), target_.path());
   check_unchanged();
-  if (!file_.close()) throw SystemFailure(target_.string(), "write", errno);
-  temporary_->rename(target_);
+  if (!file_.close()) throw SystemFailure(target_.path().string(), "write", errno);
+  temporary_->rename();
 }
 
 void replace_file(const std::filesystem::path& output, std::span<const std::span<const std::byte>> pieces,
@@ -372,9 +384,16 @@ void replace_file(const std::filesystem::path& output, std::span<const std::span
   file.commit();
 }
 
-void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file) {
+void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file,
+                     const std::pair<dev_t, ino_t>& old) {
+  const Place place(name, "replace");
   // link() replaces nothing, rename() does.
-  TemporaryFile(name, "replace", [&](const char* path) { return ::link(file.c_str(), path); }).rename(name);
+  const auto make = [&](const char* path) { return ::linkat(AT_FDCWD, file.c_str(), place.folder(), path, 0); };
+  TemporaryFile link(place, "replace", make);
+  const std::optional<FileIdentity> now = place.identity();
+  if (!now || std::pair(now->device, now->inode) != old)
+    throw Refused(name.string(), "changed by another process meanwhile");
+  link.rename();
 }
 
 }  // namespace sframe_gen::files

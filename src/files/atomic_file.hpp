@@ -24,25 +24,47 @@ Descriptor open_unnamed(const std::filesystem::path& folder);
 /// bytes.
 void write_through();
 
+/// Where a file is: its directory, which is held open, and its name there. The owner of the directory may put a link to
+/// another one in its place at any time.
+class Place {
+ public:
+  /// Throws SystemFailure, which says that one cannot `verb` the file.
+  Place(std::filesystem::path file, const char* verb);
+
+  const std::filesystem::path& path() const { return path_; }
+  int folder() const { return folder_.number(); }
+  const char* name() const { return name_.c_str(); }
+  /// Returns what has the name now, be it a link, or nothing.
+  std::optional<FileIdentity> identity() const;
+
+ private:
+  std::filesystem::path path_;
+  std::string name_;
+  Descriptor folder_;
+};
+
 /// A file that must not outlive the program: removed by the destructor, or by a signal handler where
 /// `remove_temporary_files_on_signals` was called.
 class TemporaryFile {
  public:
-  /// Makes a file with a new name beside `target` by `make`, which returns what a system call returned. Throws
-  /// SystemFailure, which says that one cannot `verb` the target.
-  TemporaryFile(const std::filesystem::path& target, const char* verb, const std::function<int(const char*)>& make);
+  /// Makes a file with a new name beside `target` by `make`, which gets the name and returns what a system call
+  /// returned. Throws SystemFailure, which says that one cannot `verb` the target.
+  TemporaryFile(const Place& target, const char* verb, const std::function<int(const char*)>& make);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   TemporaryFile(TemporaryFile&&) = delete;
   TemporaryFile& operator=(TemporaryFile&&) = delete;
 
-  /// Gives the file its final name. Throws SystemFailure.
-  void rename(const std::filesystem::path& target);
+  /// Gives the file the target's name. Throws SystemFailure.
+  void rename();
+  /// A signal handler may call it.
+  void remove() const { ::unlinkat(target_.folder(), name_.c_str(), 0); }
 
  private:
-  std::string path_;                          ///< empty: there is nothing to remove
-  std::atomic<const char*>* slot_ = nullptr;  ///< where the signal handler finds the path; null: nowhere
+  const Place& target_;
+  std::string name_;                                   ///< empty: there is nothing to remove
+  std::atomic<const TemporaryFile*>* slot_ = nullptr;  ///< where the signal handler finds it; null: nowhere
 };
 
 /// Installs handlers for the signals that end programs from outside; the signal then ends this one as it would have.
@@ -77,13 +99,12 @@ class AtomicFile {
   void commit();
 
  private:
-  std::optional<FileIdentity> target_now() const;
   void check_unchanged() const;
   void copy_extended_attributes(int source, bool is_new) const;
 
   const MappedFile& input_;
   New kind_;
-  std::filesystem::path target_;
+  Place target_;
   std::optional<FileIdentity> target_before_;
   std::optional<TemporaryFile> temporary_;
   Descriptor file_;
@@ -94,7 +115,9 @@ class AtomicFile {
 void replace_file(const std::filesystem::path& output, std::span<const std::span<const std::byte>> pieces,
                   const MappedFile& input, AtomicFile::New kind = AtomicFile::New::LikeInput);
 
-/// Makes `name` another name of `file`, in place of what has that name now. Throws SystemFailure.
-void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file);
+/// Makes `name` another name of `file`, in place of the file `old` (its device and inode). Throws Refused if another
+/// file has that name, or SystemFailure.
+void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file,
+                     const std::pair<dev_t, ino_t>& old);
 
 }  // namespace sframe_gen::files
