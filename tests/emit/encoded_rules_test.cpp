@@ -40,7 +40,7 @@ Rule on(std::uint32_t base, std::int32_t offset) {
 Rule at(std::uint32_t base, std::int32_t offset) {
   return {base, offset, true};
 }
-Rule at_cfa(std::int32_t offset) {
+Rule saved_at(std::int32_t offset) {
   return {std::nullopt, offset, true};
 }
 
@@ -48,7 +48,7 @@ TEST(EncodeFre, SpBase) {
   EXPECT_EQ(encoded_default({on(7, 8), {}, {}, false}), "00 03 08");
 }
 TEST(EncodeFre, FpBaseWithSavedFp) {
-  EXPECT_EQ(encoded_default({on(6, 16), {}, at_cfa(-16), false}), "00 04 10 f0");
+  EXPECT_EQ(encoded_default({on(6, 16), {}, saved_at(-16), false}), "00 04 10 f0");
 }
 TEST(EncodeFre, RaUndefined) {
   EXPECT_EQ(encoded({4, std::nullopt}, FdeType::Default), "04 00");
@@ -67,7 +67,7 @@ TEST(EncodeFre, WordWidths) {
   EXPECT_EQ(encoded_default({on(7, 32768), {}, {}, false}), "00 43 00 80 00 00");
   EXPECT_EQ(encoded_default({on(7, -32768), {}, {}, false}), "00 23 00 80");
   EXPECT_EQ(encoded_default({on(7, -32769), {}, {}, false}), "00 43 ff 7f ff ff");
-  EXPECT_EQ(encoded_default({on(7, 8), {}, at_cfa(-136), false}), "00 25 08 00 78 ff");
+  EXPECT_EQ(encoded_default({on(7, 8), {}, saved_at(-136), false}), "00 25 08 00 78 ff");
 }
 
 TEST(EncodeFre, RowAddressWidths) {
@@ -90,7 +90,7 @@ TEST(EncodeFre, FlexibleFpAloneHasPaddingForRa) {
   EXPECT_EQ(encoded_flexible({on(10, 0), {}, at(6, 0), false}), "00 0a 51 00 00 33 00");
 }
 TEST(EncodeFre, FlexibleAllThree) {
-  EXPECT_EQ(encoded_flexible({on(7, 8), at_cfa(-24), at_cfa(-16), false}), "00 0c 39 08 02 e8 02 f0");
+  EXPECT_EQ(encoded_flexible({on(7, 8), saved_at(-24), saved_at(-16), false}), "00 0c 39 08 02 e8 02 f0");
 }
 TEST(EncodeFre, ControlWordsAreUnsigned) {
   EXPECT_EQ(encoded_flexible({on(31, 8), {}, {}, false}), "00 04 f9 08");
@@ -121,18 +121,18 @@ constexpr sframe::Abi aarch64 = sframe::Abi::Aarch64Little, aarch64_be = sframe:
 TEST(EncodeFreAarch64, OneToThreeWords) {
   for (const OutputFormat& format : {v3, v2, v1}) {
     EXPECT_EQ(encoded_for(aarch64, {on(31, 0), {}, {}, false}, format), "04 03 00");
-    EXPECT_EQ(encoded_for(aarch64, {on(31, 16), at_cfa(-8), {}, false}, format), "04 05 10 f8");
-    EXPECT_EQ(encoded_for(aarch64, {on(29, 32), at_cfa(-24), at_cfa(-32), false}, format), "04 06 20 e8 e0");
+    EXPECT_EQ(encoded_for(aarch64, {on(31, 16), saved_at(-8), {}, false}, format), "04 05 10 f8");
+    EXPECT_EQ(encoded_for(aarch64, {on(29, 32), saved_at(-24), saved_at(-32), false}, format), "04 06 20 e8 e0");
   }
 }
 TEST(EncodeFreAarch64, SignedRowsHaveTheTopBit) {
   for (const OutputFormat& format : {v3, v2, v1}) {
     EXPECT_EQ(encoded_for(aarch64, {on(31, 0), {}, {}, true}, format), "04 83 00");
-    EXPECT_EQ(encoded_for(aarch64, {on(31, 32), at_cfa(-24), at_cfa(-32), true}, format), "04 87 20 e8 e0");
+    EXPECT_EQ(encoded_for(aarch64, {on(31, 32), saved_at(-24), saved_at(-32), true}, format), "04 87 20 e8 e0");
   }
 }
 TEST(EncodeFreAarch64, ByteOrder) {
-  const RecoveryRules wide{on(31, 0x1230), at_cfa(-8), {}, false};
+  const RecoveryRules wide{on(31, 0x1230), saved_at(-8), {}, false};
   EXPECT_EQ(encoded_for(aarch64, wide), "04 25 30 12 f8 ff");
   EXPECT_EQ(encoded_for(aarch64_be, wide), "04 25 12 30 ff f8");
   const RecoveryRules widest{on(31, 0x12345670), {}, {}, false};
@@ -144,14 +144,14 @@ TEST(EncodeFreAarch64, ByteOrder) {
             "00 04 43 12 34 56 70");
 }
 TEST(EncodeFreAarch64, Flexible) {
-  EXPECT_EQ(encoded_for(aarch64, {on(31, 16), {}, at_cfa(-16), true}, v3_flexible, FdeType::Flexible),
+  EXPECT_EQ(encoded_for(aarch64, {on(31, 16), {}, saved_at(-16), true}, v3_flexible, FdeType::Flexible),
             "04 8a f9 10 00 02 f0");
   EXPECT_EQ(encoded_for(aarch64_be, {on(19, 32), on(72, 0), {}, false}, v3_flexible, FdeType::Flexible),
             "04 28 00 99 00 20 02 41 00 00");
 }
 TEST(EncodeFreAarch64, CtfFrameHasTheFramePointerFirst) {
-  EXPECT_EQ(encoded_for(aarch64, {on(29, 32), at_cfa(-24), at_cfa(-32), false}, ctf_frame), "04 06 20 e0 e8");
-  EXPECT_EQ(encoded_for(aarch64_be, {on(31, 32), {}, at_cfa(-32), false}, ctf_frame), "04 05 20 e0");
+  EXPECT_EQ(encoded_for(aarch64, {on(29, 32), saved_at(-24), saved_at(-32), false}, ctf_frame), "04 06 20 e0 e8");
+  EXPECT_EQ(encoded_for(aarch64_be, {on(31, 32), {}, saved_at(-32), false}, ctf_frame), "04 05 20 e0");
 }
 
 TEST(EncodeFreS390x, CfaInUnitsOf8From160) {
@@ -165,9 +165,9 @@ TEST(EncodeFreS390x, CfaInUnitsOf8From160) {
 }
 TEST(EncodeFreS390x, AWordKeepsTheReturnAddressesPlace) {
   for (const OutputFormat& format : {v3, v2}) {
-    EXPECT_EQ(encoded_for(s390x, {on(15, 160), at_cfa(-48), {}, false}, format), "04 05 00 d0");
-    EXPECT_EQ(encoded_for(s390x, {on(15, 160), {}, at_cfa(-72), false}, format), "04 07 00 00 b8");
-    EXPECT_EQ(encoded_for(s390x, {on(15, 336), at_cfa(-48), at_cfa(-72), false}, format), "04 07 16 d0 b8");
+    EXPECT_EQ(encoded_for(s390x, {on(15, 160), saved_at(-48), {}, false}, format), "04 05 00 d0");
+    EXPECT_EQ(encoded_for(s390x, {on(15, 160), {}, saved_at(-72), false}, format), "04 07 00 00 b8");
+    EXPECT_EQ(encoded_for(s390x, {on(15, 336), saved_at(-48), saved_at(-72), false}, format), "04 07 16 d0 b8");
   }
 }
 TEST(EncodeFreS390x, RegistersAreOddWordsInVersion2) {
@@ -183,7 +183,7 @@ TEST(EncodeFreS390x, RegistersAreFlexibleInVersion3) {
   EXPECT_EQ(encoded_for(s390x, {on(10, 320), {}, {}, false}, v3, FdeType::Flexible), "04 04 51 14");
 }
 TEST(EncodeFreS390x, WideWordsAreBigEndian) {
-  EXPECT_EQ(encoded_for(s390x, {on(15, 160 + 8 * 0x1234), at_cfa(-48), {}, false}), "04 25 12 34 ff d0");
+  EXPECT_EQ(encoded_for(s390x, {on(15, 160 + 8 * 0x1234), saved_at(-48), {}, false}), "04 25 12 34 ff d0");
 }
 
 cfi::Rules cfa_from_sp(std::int64_t offset) {
