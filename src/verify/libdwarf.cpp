@@ -158,6 +158,7 @@ class DwarfSession::Handle {
         checked_(check_frame_section(kind, bytes, endian, origin)),
         edited_(readable_copy(kind, bytes, endian, checked_)) {
     if (edited_) bytes = *edited_;
+    table.kind = kind;
     table.origin = origin;
     table.endian = endian;
     table.section_address = address;

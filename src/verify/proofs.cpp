@@ -32,9 +32,18 @@ bool walk(const DwarfSession& session, std::size_t fde_index, const sframe::AbiT
 
 }  // namespace
 
+bool StackPointerProofs::counts_as_a_whole(const cfi::Fde& fde, cfi::FrameSection kind) const {
+  if (image_.code_left(fde.function_start) < fde.function_size) return false;
+  const Range range{fde.function_start, fde.function_start + fde.function_size};
+  return kind == cfi::FrameSection::EhFrame || !eh_frame_.overlaps(range);
+}
+
 bool StackPointerProofs::holds(const DwarfSession& session, std::size_t fde_index, const sframe::AbiTraits& abi) {
-  if (!last_ || last_->session != &session || last_->fde_index != fde_index)
-    last_ = {&session, fde_index, walk(session, fde_index, abi)};
+  if (!last_ || last_->session != &session || last_->fde_index != fde_index) {
+    const cfi::FrameTable& table = session.table();
+    const bool is_whole = counts_as_a_whole(table.fdes[fde_index], table.kind);
+    last_ = {&session, fde_index, is_whole && walk(session, fde_index, abi)};
+  }
   return last_->holds;
 }
 

@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "cfi/frame_index.hpp"
+#include "elf/image.hpp"
 #include "sframe/format.hpp"
+#include "support/range.hpp"
 #include "verify/libdwarf.hpp"
 
 namespace sframe_gen::verify {
@@ -13,8 +16,14 @@ namespace sframe_gen::verify {
 /// Whether the caller's SP is CFA + the ABI's bias throughout an FDE, whatever register or slot a rule names for it.
 /// s390x: the CFA counts from SP or FP at each row, and a row has the CFA of a function's entry and no rule for SP. Its
 /// frame's CFA and its caller's SP are the same at all rows. Asked of libdwarf, apart from cfi/interpreter.cpp.
+///
+/// An FDE of which only a part counts proves nothing: it goes on after its section, as only damage makes it, or
+/// .eh_frame describes some of what it says in .debug_frame. The row of its entry may be in the other part.
 class StackPointerProofs {
  public:
+  /// `eh_frame`: what the FDEs of .eh_frame describe. `image` must outlive the object.
+  StackPointerProofs(const elf::Image& image, RangeSet eh_frame) : image_(image), eh_frame_(std::move(eh_frame)) {}
+
   /// `session` must be the same for as long as the object lives, or outlive it.
   bool holds(const DwarfSession& session, std::size_t fde_index, const sframe::AbiTraits& abi);
 
@@ -24,6 +33,11 @@ class StackPointerProofs {
     std::size_t fde_index;
     bool holds;
   };
+
+  bool counts_as_a_whole(const cfi::Fde& fde, cfi::FrameSection kind) const;
+
+  const elf::Image& image_;
+  RangeSet eh_frame_;
   std::optional<Answer> last_;  ///< one FDE is asked about PC by PC
 };
 

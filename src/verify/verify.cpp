@@ -48,7 +48,12 @@ class Verifier {
     if (&cfi_image != &image) load(cfi_image);
     if (sessions_.empty() && go_.empty())
       throw Refused(image.name(), "no call frame information to verify .sframe against");
-    for (const DwarfSession& session : sessions_) indices_.emplace_back(session, image);
+    std::vector<Range> eh_frame;
+    for (const DwarfSession& session : sessions_) {
+      indices_.emplace_back(session, image);
+      if (session.table().kind == cfi::FrameSection::EhFrame) indices_.back().add_ranges(eh_frame);
+    }
+    proofs_.emplace(image, RangeSet(std::move(eh_frame)));
   }
 
   /// What one thread has found out.
@@ -235,7 +240,7 @@ class Verifier {
       const DwarfSession& session = index->session();
       try {
         return session.evaluate(fde, DwarfSession::cfa_column, pc).kind != EvaluatedRule::Kind::Offset &&
-               dwarf_caller(session, fde, pc, sframe::traits_of(abi), proofs_, Wording::Numbers).depends_on_pc;
+               dwarf_caller(session, fde, pc, sframe::traits_of(abi), *proofs_, Wording::Numbers).depends_on_pc;
       } catch (const MalformedInput&) {
         return false;
       }
@@ -273,7 +278,7 @@ class Verifier {
       for (const std::size_t dwarf_fde : index->fdes_at(pc)) {
         const auto row_end_there = index->session().evaluate(dwarf_fde, DwarfSession::cfa_column, pc).next_row_pc;
         if (row_end_there && *row_end_there > pc) next = std::min(next, *row_end_there);
-        Caller by_dwarf = dwarf_caller(index->session(), dwarf_fde, pc, sframe::traits_of(section.abi), proofs_);
+        Caller by_dwarf = dwarf_caller(index->session(), dwarf_fde, pc, sframe::traits_of(section.abi), *proofs_);
         by_dwarf.frame_pointer = found.frame_pointer;
         if (!same_caller(by_dwarf, found)) differ(pc, Witness::Dwarf, found, by_dwarf);
       }
@@ -295,7 +300,7 @@ class Verifier {
       return Outcome::Different;
     }
     const auto expect = [&](Wording wording) {
-      return dwarf_caller(index.session(), dwarf_fde, pc, sframe::traits_of(section.abi), proofs_, wording);
+      return dwarf_caller(index.session(), dwarf_fde, pc, sframe::traits_of(section.abi), *proofs_, wording);
     };
     const Caller expected = expect(Wording::Numbers);
     if (same_caller(expected, sframe_caller(fre.recovery, fde, section, pc, Wording::Numbers)))
@@ -352,7 +357,7 @@ class Verifier {
   std::vector<DwarfSession> sessions_;
   std::vector<FdeIndex> indices_;
   std::vector<std::uint64_t> function_starts_;  ///< ascending
-  StackPointerProofs proofs_;
+  std::optional<StackPointerProofs> proofs_;
   std::optional<Emulation> emulation_;
   Verification result_;
   std::set<std::string> unchecked_;  ///< what is said of them

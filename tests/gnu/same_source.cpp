@@ -81,7 +81,8 @@ class Dwarf {
   explicit Dwarf(const elf::Image& image)
       : sections_(cfi::load_frame_sections(image)),
         session_(sections_.at(0).kind, sections_[0].bytes, sections_[0].address, image.endian(), sections_[0].origin),
-        index_(session_, image) {}
+        index_(session_, image),
+        proofs_(image, {}) {}
 
   /// Whether the row of `section` at `pc` says what every FDE there says.
   bool agrees(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Section& section, std::uint64_t pc) {

@@ -174,6 +174,14 @@ TEST(VerifyS390x, TakesAClaimThatARowAtTheEntryProves) {
   for (const char* const name : {"s390x/sp-in-fpr", "s390x/offset-sp"})
     EXPECT_EQ(verified(gnu_section(name), name).difference_count, 0U) << name;
 }
+TEST(VerifyS390x, TakesNoProofFromAnEntryThatGoesOnAfterItsSection) {
+  const std::string behind_size("\0\x44\x09\x0f\x12", 5);
+  const elf::Image image =
+      patched_image("s390x/sp-in-fpr/plain.elf", "\x10" + behind_size, "\x11" + behind_size);  // of 16 bytes
+  const auto result = verify::verify(gnu_section("s390x/sp-in-fpr"), image, image, {});
+  EXPECT_EQ(result.difference_count, 2U);
+  EXPECT_NE(text_of(result.differences.at(0)).find(", SP f4"), std::string::npos) << text_of(result.differences[0]);
+}
 
 // Marks of the descriptor
 TEST(VerifySignalFrame, SeesAMissingMark) {
