@@ -180,7 +180,7 @@ Caller outermost() {
   return caller;
 }
 
-bool goes_on(Flow flow) {
+bool has_next(Flow flow) {
   return flow == Flow::Next || flow == Flow::Branch || flow == Flow::Call;
 }
 
@@ -262,7 +262,7 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
       if (is_elsewhere && (found->flow == Flow::Call || is_function(address + at) || is_function(found->target)))
         place.instruction.target = 0;
       if (place.instruction.target != 0 && !after_unknown) targets_.insert(place.instruction.target);
-      falls_in = goes_on(found->flow) && !(place.is_entry && found->is_padding);
+      falls_in = has_next(found->flow) && !(place.is_entry && found->is_padding);
       after_unknown = after_unknown && falls_in;
     } else {
       const auto start = std::ranges::upper_bound(starts, address + at);
@@ -272,8 +272,10 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
       const bool at_start = start != starts.end() && at + place.instruction.size == end;
       after_unknown = !place.instruction.is_padding && !at_start;
     }
+    const std::uint64_t size = place.instruction.size;
+    place.is_last = size >= code.size() - at;
     places_.emplace(address + at, place);
-    at += place.instruction.size;
+    at += size;
   }
 }
 
@@ -336,7 +338,7 @@ void Emulation::arrive(std::uint64_t pc, const State& state) {
   if (place.state) {
     // Whatever follows is as ambiguous.
     place.conflict = true;
-    for (auto at = found; at->second.is_code && goes_on(at->second.instruction.flow);) {
+    for (auto at = found; at->second.is_code && goes_on(at->second);) {
       // What follows one that is ambiguous has been marked with it.
       if (++at == places_.end() || std::exchange(at->second.conflict, true)) break;
     }
@@ -352,13 +354,17 @@ void Emulation::leave(std::uint64_t pc, const Place& place) {
   if (!after) return;
   if (instruction.target != 0) {
     State there = *after;
-    if (instruction.flow == Flow::Call) {
-      if (abi_.fixed_ra_offset == 0) return arrive(pc + instruction.size, *after);
-      there.pushed += 8;
-    }
-    arrive(instruction.target, there);
+    const bool pushes_address = abi_.fixed_ra_offset != 0;
+    const bool is_call = instruction.flow == Flow::Call;
+    if (is_call && pushes_address) there.pushed += 8;
+    if (!is_call || pushes_address) arrive(instruction.target, there);
   }
-  if (goes_on(instruction.flow)) arrive(pc + instruction.size, *after);
+  if (goes_on(place)) arrive(pc + instruction.size, *after);
+}
+
+/// What a damaged section goes on into, where another one is next to it, is entered as calls enter it all the same.
+bool Emulation::goes_on(const Place& place) {
+  return has_next(place.instruction.flow) && !place.is_last;
 }
 
 /// No value: the return address is not where anyone would look for it.

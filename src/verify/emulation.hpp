@@ -69,6 +69,7 @@ class Emulation {
     bool is_entry = false;
     bool is_start = false;   ///< the kernel enters there
     bool is_header = false;  ///< of a table whose entries jump to it: it is not called
+    bool is_last = false;    ///< of its section, which control leaves by jumps only
     bool conflict = false;
     std::optional<State> state = {};
   };
@@ -81,6 +82,7 @@ class Emulation {
   void follow_arrivals();
   void arrive(std::uint64_t pc, const State& state);
   void leave(std::uint64_t pc, const Place& place);
+  static bool goes_on(const Place& place);
   static std::optional<State> behind(const Instruction& instruction, State state);
   std::int64_t saved_address_offset() const;
   const Place* place_of(std::uint64_t pc) const;
