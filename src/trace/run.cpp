@@ -1,10 +1,13 @@
 #include "trace/run.hpp"
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "command_line/program.hpp"
 #include "sframe_gen/error.hpp"
@@ -13,6 +16,7 @@
 #include "trace/live/threads.hpp"
 #include "trace/recorded/core_file.hpp"
 #include "trace/recorded/recording.hpp"
+#include "trace/recorded/rights.hpp"
 #include "trace/report/flame_graph.hpp"
 #include "trace/report/json_report.hpp"
 #include "trace/report/text_report.hpp"
@@ -114,7 +118,25 @@ int run_process(const Options& options, std::ostream& out) {
   return end_with(report.totals(), options);
 }
 
+/// Keeps the rights that the output needs. What is read from then on is of others.
+void keep_rights_for(const Options& options) {
+  std::vector<std::filesystem::path> writable;
+  std::error_code ignored;
+  if (!options.flame_graph.empty()) {
+    const std::filesystem::path picture = std::filesystem::absolute(options.flame_graph, ignored);
+    // A link to a file that is not there yet.
+    if (std::filesystem::is_symlink(picture, ignored) && !std::filesystem::exists(picture, ignored)) return;
+    writable.push_back(std::filesystem::weakly_canonical(picture, ignored).parent_path());
+  }
+  if (!options.translation.cache.empty()) {
+    std::filesystem::create_directories(options.translation.cache, ignored);
+    writable.push_back(options.translation.cache);
+  }
+  give_up_rights(writable);
+}
+
 int run_core(const Options& options, std::ostream& out) {
+  keep_rights_for(options);
   CoreFile core(options.file, options.root, options.translation);
   AddressSpace space = core.address_space();
   Walker walker(options.most_frames, options.compare);
@@ -137,7 +159,9 @@ KernelNames kernel_names(const Options& options, const RecordingFile& recording)
 
 int run_recording(const Options& options, std::ostream& out) {
   RecordedFiles files(options.root, options.translation);
-  Recording recording(options.file, [&files](const Mapping& mapping) { return files.open(mapping); });
+  MappedFile file_of_recording = open_recording(options.file);
+  keep_rights_for(options);
+  Recording recording(std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); });
   files.expect(recording.file().abi(), recording.file().mapped().identity());
   KernelNames kernel = kernel_names(options, recording.file());
   kernel.compare_with(recording.kernel_mark());

@@ -25,7 +25,7 @@ trace::OpenedFile no_file(const trace::Mapping&) {
 void perf_data(Bytes input) {
   const MemoryFile file(input);
   succeeds([&] {
-    trace::Recording recording(file.path(), no_file);
+    trace::Recording recording(MappedFile(file.path()), no_file);
     trace::Walker walker(16, false);
     recording.walk_all(walker, [](const trace::Sample&) {}, {});
   });

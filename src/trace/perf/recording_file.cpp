@@ -158,8 +158,8 @@ Endian endian_of(const MappedFile& file) {
 
 }  // namespace
 
-RecordingFile::RecordingFile(const std::filesystem::path& path, sframe::Abi here)
-    : file_(open_recording(path)),
+RecordingFile::RecordingFile(MappedFile file, sframe::Abi here)
+    : file_(std::move(file)),
       header_origin_{file_.name(), "perf.data header"},
       endian_(endian_of(file_)),
       is_pipe_(load<std::uint64_t>(file_.bytes().subspan(8), endian_) == pipe_header_size),

@@ -47,9 +47,9 @@ MappedFile open_recording(const std::filesystem::path& path);
 /// where events, records and features are; in a pipe, events and features stand between the records. Throws Failure.
 class RecordingFile {
  public:
-  /// `path`: "-" is standard input. `here`: this machine, which a file that was cut short is taken to be of, as perf
-  /// writes at its end what it was recorded on.
-  RecordingFile(const std::filesystem::path& path, sframe::Abi here);
+  /// `here`: this machine, which a file that was cut short is taken to be of, as perf writes at its end what it was
+  /// recorded on.
+  RecordingFile(MappedFile file, sframe::Abi here);
   RecordingFile(const RecordingFile&) = delete;
   RecordingFile& operator=(const RecordingFile&) = delete;
 

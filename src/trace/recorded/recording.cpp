@@ -177,8 +177,8 @@ bool RecordedStack::read_word(void* context, std::uint64_t address, void* bytes)
   return true;
 }
 
-Recording::Recording(const std::filesystem::path& path, OpenFile open_file)
-    : file_(path, host_abi()), sample_origin_{file_.name(), "sample"}, open_file_(std::move(open_file)) {}
+Recording::Recording(MappedFile file, OpenFile open_file)
+    : file_(std::move(file), host_abi()), sample_origin_{file_.name(), "sample"}, open_file_(std::move(open_file)) {}
 
 void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress) {
   constexpr std::uint64_t between_reports = 256;

@@ -83,7 +83,7 @@ class Recording {
   /// The sample's locations stay as long as the recording.
   using TakeSample = std::function<void(const Sample&)>;
 
-  Recording(const std::filesystem::path& path, OpenFile open_file);
+  Recording(MappedFile file, OpenFile open_file);
 
   const RecordingFile& file() const { return file_; }
   /// Known when the first sample comes.
