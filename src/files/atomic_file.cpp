@@ -387,11 +387,17 @@ void replace_file(const std::filesystem::path& output, std::span<const std::span
 void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file,
                      const std::pair<dev_t, ino_t>& old) {
   const Place place(name, "replace");
+  struct stat linked {};
+  struct stat replaced {};
   // link() replaces nothing, rename() does.
-  const auto make = [&](const char* path) { return ::linkat(AT_FDCWD, file.c_str(), place.folder(), path, 0); };
-  TemporaryFile link(place, "replace", make);
-  const std::optional<FileIdentity> now = place.identity();
-  if (!now || std::pair(now->device, now->inode) != old)
+  TemporaryFile link(place, "replace", [&](const char* path) {
+    const int result = ::linkat(AT_FDCWD, file.c_str(), place.folder(), path, 0);
+    if (result == 0) ::fstatat(place.folder(), path, &linked, AT_SYMLINK_NOFOLLOW);
+    return result;
+  });
+  const bool is_there = ::fstatat(place.folder(), place.name(), &replaced, AT_SYMLINK_NOFOLLOW) == 0;
+  // The directory of `file` is not held open: it may lead elsewhere, but not to what another user owns.
+  if (!is_there || std::pair(replaced.st_dev, replaced.st_ino) != old || linked.st_uid != replaced.st_uid)
     throw Refused(name.string(), "changed by another process meanwhile");
   link.rename();
 }

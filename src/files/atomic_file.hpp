@@ -116,7 +116,7 @@ void replace_file(const std::filesystem::path& output, std::span<const std::span
                   const MappedFile& input, AtomicFile::New kind = AtomicFile::New::LikeInput);
 
 /// Makes `name` another name of `file`, in place of the file `old` (its device and inode). Throws Refused if another
-/// file has that name, or SystemFailure.
+/// file has that name, or `file` another owner, or SystemFailure.
 void replace_by_link(const std::filesystem::path& name, const std::filesystem::path& file,
                      const std::pair<dev_t, ino_t>& old);
 
