@@ -149,23 +149,10 @@ std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Ima
 
 namespace {
 
-bool is_function(const elf::Section& section) {
-  return section.name == ".init" || section.name == ".fini";
-}
-
 bool is_plain_code(const elf::Section& section) {
-  constexpr std::array names{".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"};
+  constexpr std::array names{".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt", ".init", ".fini"};
   return section.header.sh_type == SHT_PROGBITS && (section.header.sh_flags & SHF_EXECINSTR) != 0 &&
-         (is_function(section) || std::ranges::find(names, section.name) != names.end());
-}
-
-/// What .init and .fini hold.
-RangeSet functions_of(const elf::Image& image) {
-  std::vector<Range> ranges;
-  for (const elf::Section& section : image.sections())
-    if (is_plain_code(section) && is_function(section))
-      ranges.push_back({section.header.sh_addr, section.header.sh_addr + image.bytes_of(section).size()});
-  return RangeSet(std::move(ranges));
+         std::ranges::find(names, section.name) != names.end();
 }
 
 /// Where calls push the return address, an entry jumps to the header; elsewhere the header is reached as if called.
@@ -188,9 +175,8 @@ bool has_next(Flow flow) {
 
 Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const Range> more,
                      std::span<const std::uint64_t> starts)
-    : abi_(abi) {
+    : abi_(abi), knows_sections_(image.has_section_headers()) {
   if (image.is_object()) return;
-  functions_ = functions_of(image);
   for (const elf::Section& section : image.sections()) {
     if (is_plain_code(section))
       read_section(section.header.sh_addr, image.bytes_of(section), may_have_header(section, abi));
@@ -255,12 +241,10 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
       // An entry jumps before it pushes. A library that calls nothing may have a header all the same.
       in_header = at == 0 ? has_header && found->begins_header : in_header && falls_in;
       place.is_header = in_header;
-      // What another section calls is entered as anybody enters it; within one, retpolines call to push an address.
-      // Functions leave by calls and tail calls, and nothing else enters them.
+      // What another section calls or jumps to is entered as anybody enters it; of linkers' jumps, only lld's lead
+      // elsewhere, from .iplt to the header in .plt. Within one section, retpolines call to push an address.
       const bool is_elsewhere = found->target - address >= code.size();
-      const auto is_function = [&](std::uint64_t pc) { return functions_.overlaps({pc, pc + 1}); };
-      if (is_elsewhere && (found->flow == Flow::Call || is_function(address + at) || is_function(found->target)))
-        place.instruction.target = 0;
+      if (is_elsewhere && (found->flow == Flow::Call || knows_sections_)) place.instruction.target = 0;
       if (place.instruction.target != 0 && !after_unknown) targets_.insert(place.instruction.target);
       falls_in = has_next(found->flow) && !(place.is_entry && found->is_padding);
       after_unknown = after_unknown && falls_in;

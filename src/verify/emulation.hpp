@@ -30,8 +30,8 @@ inline constexpr std::uint64_t longest_start = 64;
 /// Sections whose code is so plain that following its instructions says where the caller is: stubs, and what programs
 /// start and end with; and what the kernel enters a program by, up to the call that does not come back, if it rounds
 /// the stack pointer down before: nothing called it. Control enters them as calls enter functions: at their beginnings,
-/// and after whatever does not go on to the next instruction. What one of them jumps to has the state that it jumps
-/// with, and no other.
+/// and after whatever does not go on to the next instruction. What a jump within a section leads to has the state of
+/// the jump, and no other.
 class Emulation {
  public:
   /// `more`: code that is to be followed like such a section, where a file has no section headers. There, what several
@@ -88,9 +88,9 @@ class Emulation {
   const Place* place_of(std::uint64_t pc) const;
 
   const sframe::AbiTraits& abi_;
+  bool knows_sections_;
   std::map<std::uint64_t, Place> places_;  ///< by address
   std::set<std::uint64_t> targets_;
-  RangeSet functions_;  ///< .init and .fini
   std::vector<std::uint64_t> work_;
 };
 
