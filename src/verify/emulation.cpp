@@ -178,8 +178,10 @@ Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std:
     : abi_(abi), knows_sections_(image.has_section_headers()) {
   if (image.is_object()) return;
   for (const elf::Section& section : image.sections()) {
-    if (is_plain_code(section))
-      read_section(section.header.sh_addr, image.bytes_of(section), may_have_header(section, abi));
+    if (!is_plain_code(section)) continue;
+    // What runs is what is loaded; a damaged section header may name other bytes of the file.
+    const std::uint64_t address = section.header.sh_addr;
+    read_section(address, elf::loaded_bytes(image, address, section.header.sh_size), may_have_header(section, abi));
   }
   for (const Range& range : more) {
     const auto code = elf::loaded_bytes(image, range.begin, range.end - range.begin);
