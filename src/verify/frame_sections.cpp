@@ -9,6 +9,7 @@
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
 #include "support/text.hpp"
+#include "verify/libdwarf.hpp"
 
 namespace sframe_gen::verify {
 
@@ -23,6 +24,8 @@ const char* misread_instruction(const cfi::FrameTable& table, const cfi::Cie& ci
   while (!reader.at_end()) {
     const cfi::Instruction instruction = cfi::read_instruction(reader, context);
     if (!instruction.known) return nullptr;
+    if (std::max(instruction.target, instruction.source) >= cfi::DwarfRegister{DwarfSession::most_registers})
+      return "libdwarf has no room for a register of this number";
     if (instruction.opcode == cfi::CfaOpcode::GnuNegativeOffsetExtended)
       return "libdwarf does not know DW_CFA_GNU_negative_offset_extended";
     if (instruction.opcode == cfi::CfaOpcode::ValOffsetSf) return "libdwarf misreads DW_CFA_val_offset_sf";

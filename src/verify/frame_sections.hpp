@@ -17,7 +17,8 @@ namespace sframe_gen::verify {
 /// row of such an FDE, the row is not wrong but unchecked. Throws MalformedInput.
 ///
 /// libdwarf 20210528 and 0.11: DW_CFA_val_offset_sf becomes "same value", and the operand of DW_CFA_set_loc is taken
-/// for an address, whatever the CIE says of pointers.
+/// for an address, whatever the CIE says of pointers. Registers beyond the table that we give it are refused in one
+/// row, and unspecified in the next.
 const char* misread_by_libdwarf(const cfi::FrameTable& table, std::size_t fde_index);
 
 /// What the walk has seen that libdwarf will not tell.

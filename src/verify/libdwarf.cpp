@@ -144,8 +144,7 @@ void finish(Dwarf_Debug debug, Dwarf_Cie* cies, Dwarf_Signed cie_count, Dwarf_Fd
 /// libdwarf refuses rules for registers beyond its table, and fills the whole table for every row asked for. Nearly all
 /// FDEs get by with the general registers.
 constexpr Dwarf_Half usual_table_size = 36;
-/// More columns than any register number in use (x86-64's end at 130, aarch64's at 127, s390x's at 83).
-constexpr Dwarf_Half largest_table_size = 160;
+constexpr Dwarf_Half largest_table_size = DwarfSession::most_registers;
 
 }  // namespace
 
