@@ -87,6 +87,8 @@ class Image {
   std::uint64_t code_left(std::uint64_t address) const;
   /// Where the first such range after `address` begins.
   std::optional<std::uint64_t> code_after(std::uint64_t address) const;
+  /// All of them, ascending. Those of a damaged file may overlap.
+  const std::vector<Range>& code() const { return code_; }
 
  private:
   Image() = default;
@@ -107,7 +109,7 @@ class Image {
   std::uint32_t section_name_table_index_ = 0;
   std::vector<Elf64_Phdr> segments_;
   std::vector<Section> sections_;
-  std::vector<Range> code_;  ///< ascending; they may overlap
+  std::vector<Range> code_;  ///< as code() gives it
 };
 
 }  // namespace sframe_gen::elf

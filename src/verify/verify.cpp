@@ -41,7 +41,7 @@ using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
 class Verifier {
  public:
   Verifier(const elf::Image& image, const elf::Image& cfi_image, const GoFrames& go)
-      : image_(image), go_(go), function_starts_(elf::function_starts(image)) {
+      : image_(image), go_(go), code_(image.code()), function_starts_(elf::function_starts(image)) {
     function_starts_.insert(function_starts_.end(), go.starts().begin(), go.starts().end());
     std::ranges::sort(function_starts_);
     load(image);
@@ -136,15 +136,9 @@ class Verifier {
   /// Of several sections, nothing but padding may be between them. Rows may go on over it.
   bool is_code(std::uint64_t begin, std::uint64_t end, sframe::Abi abi) const {
     std::uint64_t pc = begin;
-    while (pc < end) {
-      if (const std::uint64_t left = image_.code_left(pc); left != 0) {
-        if (left >= end - pc) return true;
-        pc += left;
-        continue;
-      }
-      const auto next = image_.code_after(pc);
-      if (pc == begin || !next || !is_padding(image_, abi, pc, *next)) return false;
-      pc = *next;
+    for (auto code = code_.find(pc); pc < end; pc = code++->end) {
+      if (code == code_.end()) return false;
+      if (!code->contains(pc) && (pc == begin || !is_padding(image_, abi, pc, code->begin))) return false;
     }
     return true;
   }
@@ -353,6 +347,7 @@ class Verifier {
 
   const elf::Image& image_;
   const GoFrames& go_;
+  RangeSet code_;
   std::vector<cfi::LoadedSection> sections_;
   std::vector<DwarfSession> sessions_;
   std::vector<FdeIndex> indices_;
