@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <span>
 
@@ -215,6 +216,35 @@ TEST(SectionView, SharesABlockOfRows) {
     EXPECT_EQ(found.row.cfa, (sframe::Rule{7, 8, false}));
     EXPECT_EQ(found.function_start, pc);
   }
+}
+
+TEST(SectionView, TellsWhatItsHeaderSays) {
+  const auto bytes = sframe::test::good_version("v1_aarch64_be");
+  const sframe::Section section = sframe::decode(bytes, sframe::test::good_address, {"a.out", ".sframe"});
+  SectionView view;
+  ASSERT_FALSE(view.open(bytes, sframe::test::good_address));
+  EXPECT_EQ(view.version(), sframe::Version::V1);
+  EXPECT_EQ(view.endian(), Endian::Big);
+  EXPECT_EQ(view.flags(), section.flags);
+  EXPECT_EQ(view.function_count(), section.fdes.size());
+}
+
+/// DecoderS390x has the same section: the decoder throws, the view stops.
+TEST(SectionView, StopsAtARegisterWordThatNamesNone) {
+  auto bytes = sframe::test::good_version("v2_s390x");
+  const std::array<std::byte, 2> registers{std::byte{0x21}, std::byte{0x23}};  // RA in f0, FP in f2
+  const auto place = std::search(bytes.begin(), bytes.end(), registers.begin(), registers.end());
+  ASSERT_NE(place, bytes.end());
+  *place |= std::byte{0x80};
+  SectionView view;
+  EXPECT_EQ(view.open(bytes, sframe::test::good_address).problem, sframe::Problem::OddOffset);
+}
+
+TEST(SectionView, StopsAtAFunctionWithMoreRowsThanTheHeaderCounts) {
+  auto bytes = sframe::test::good_section();
+  bytes[0x0c] = std::byte{5};  // they have 10, the first two 6
+  SectionView view;
+  EXPECT_EQ(view.open(bytes, sframe::test::good_address).problem, sframe::Problem::MoreRows);
 }
 
 TEST(SectionView, TellsAnOutermostFunctionWithoutRows) {
