@@ -31,7 +31,8 @@ struct Progress {
   Range pcs;  ///< bytes from the function's start: rows count from its begin, at most 4 GiB
   std::vector<Row> rows;
 
-  /// Adds a row after the others, unless the last one has the same rule.
+  /// Adds a row after the others, unless the last one has the same rule. Of the rows up to the begin of `pcs` only the
+  /// last one counts.
   [[gnu::always_inline]] void add_row(std::uint64_t begin, RuleId rule) {
     if (begin <= pcs.begin) rows.clear();
     if (begin >= pcs.end || (!rows.empty() && rows.back().rule == rule)) return;

@@ -39,7 +39,7 @@ struct LoadedSection {
   std::vector<object::UnknownRelocation> unknown_relocations;  ///< and those of no known type
 };
 
-/// .eh_frame (if it is loaded and has bytes), then .debug_frame or .zdebug_frame (decompressed where needed). Of an
+/// .eh_frame (if it has bytes in this file), then .debug_frame or .zdebug_frame (decompressed where needed). Of an
 /// object all sections of these names, which groups may have given it, relocated.
 std::vector<LoadedSection> load_frame_sections(const elf::Image& image);
 

@@ -71,7 +71,7 @@ FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image,
 
 /// Takes the others, and away from the FDEs what they describe.
 void FrameSource::take_others() {
-  std::vector<FdeRef> all;
+  std::vector<FdePiece> all;
   for (const Range& range : others_->ranges())
     all.push_back({range.begin, range.end, other_table, static_cast<std::uint32_t>(all.size())});
   const std::size_t count = all.size();
@@ -83,7 +83,7 @@ void FrameSource::take_others() {
 /// Go's linker writes .debug_frame that is wrong: it calls the frame pointer unchanged where functions have saved it,
 /// and goes on after they have switched stacks. Its CIE counts by -4, which no compiler of C does for these machines.
 void FrameSource::drop_those_of_go() {
-  const auto is_of_go = [&](const FdeRef& ref) {
+  const auto is_of_go = [&](const FdePiece& ref) {
     if (ref.table == other_table || tables_[ref.table].kind != FrameSection::DebugFrame) return false;
     const FrameTable& table = tables_[ref.table];
     return table.cies[table.fdes[ref.fde].cie_index].data_alignment == -4;
@@ -93,13 +93,13 @@ void FrameSource::drop_those_of_go() {
 
 /// In section order where starts are equal. Compilers that give each function a section of its own leave .eh_frame in
 /// another order than the code; to compare 100,000 FDEs pair by pair would take longer than to read them.
-void FrameSource::sort_by_start(std::span<FdeRef> fdes) {
-  const auto before = [](const FdeRef& a, const FdeRef& b) {
+void FrameSource::sort_by_start(std::span<FdePiece> fdes) {
+  const auto before = [](const FdePiece& a, const FdePiece& b) {
     return std::tie(a.start, a.table, a.fde) < std::tie(b.start, b.table, b.fde);
   };
   if (std::ranges::is_sorted(fdes, before)) return;
   sort_by_number(
-      fdes, [](const FdeRef& ref) { return ref.start; }, before);
+      fdes, [](const FdePiece& ref) { return ref.start; }, before);
 }
 
 /// Reads the sections of one file; returns how many FDEs .eh_frame has given, which come first.
@@ -119,7 +119,7 @@ std::size_t FrameSource::load(const elf::Image& source) {
     decompressed_.push_back(std::move(section.storage));
     if (&source != &image_ && image_.is_object()) object::name_by_symbols_of(image_, section.code_references);
     references_.push_back(std::move(section.code_references));
-    collect();
+    keep_fdes_of_code();
     if (section.kind == FrameSection::EhFrame) eh_frame_fdes = fdes_.size();
   }
   return eh_frame_fdes;
@@ -132,7 +132,7 @@ bool FrameSource::empty() const {
 }
 
 /// Takes the FDEs of the last table that describe code of the image.
-void FrameSource::collect() {
+void FrameSource::keep_fdes_of_code() {
   const auto table = static_cast<std::uint32_t>(tables_.size() - 1);
   const std::vector<Fde>& fdes = tables_.back().fdes;
   fdes_.reserve(fdes_.size() + fdes.size());
@@ -164,7 +164,7 @@ void FrameSource::collect() {
 }
 
 /// Those of its CIE with it.
-std::size_t FrameSource::bytes_of_instructions(const FdeRef& ref) const {
+std::size_t FrameSource::bytes_of_instructions(const FdePiece& ref) const {
   const Fde& fde = tables_[ref.table].fdes[ref.fde];
   return fde.instructions.size() + tables_[ref.table].cies[fde.cie_index].initial_instructions.size();
 }
@@ -183,15 +183,15 @@ bool FrameSource::is_relocated(std::uint32_t table, std::uint32_t fde) const {
   return reference != nullptr && reference->address == tables_[table].fdes[fde].function_start;
 }
 
-FrameSource::FdeReference FrameSource::reference_to(std::uint64_t address) const {
-  const auto after = std::ranges::upper_bound(fdes_, address, {}, &FdeRef::start);
+FrameSource::FdeRelocation FrameSource::reference_to(std::uint64_t address) const {
+  const auto after = std::ranges::upper_bound(fdes_, address, {}, &FdePiece::start);
   assert(after != fdes_.begin());
   // Of several that start alike the first counts, as it does for order.
   const std::uint64_t start = std::prev(after)->start;
-  const FdeRef& ref = *std::ranges::lower_bound(fdes_, start, {}, &FdeRef::start);
+  const FdePiece& ref = *std::ranges::lower_bound(fdes_, start, {}, &FdePiece::start);
   const object::CodeReference* const reference = reference_of(ref.table, ref.fde);
   assert(reference != nullptr);
-  FdeReference result{*reference, ref.table};
+  FdeRelocation result{*reference, ref.table};
   result.reference.addend += static_cast<std::int64_t>(address - reference->address);
   result.reference.address = address;
   return result;
@@ -202,19 +202,19 @@ FrameSource::FdeReference FrameSource::reference_to(std::uint64_t address) const
 std::uint64_t FrameSource::drop_shadowed(std::size_t first_fdes) {
   std::uint64_t shadowed = 0;
   if (first_fdes == fdes_.size()) return shadowed;
-  std::vector<FdeRef> described;  // what the first ones describe, without overlaps
+  std::vector<FdePiece> described;  // what the first ones describe, without overlaps
   for (std::size_t i = 0; i < first_fdes; ++i) {
     if (described.empty() || fdes_[i].start > described.back().end) described.push_back(fdes_[i]);
     described.back().end = std::max(described.back().end, fdes_[i].end);
   }
-  std::vector<FdeRef> kept;
+  std::vector<FdePiece> kept;
   std::size_t left = most_bytes_of_parts;
-  for (const FdeRef& ref : std::span(fdes_).subspan(first_fdes)) {
+  for (const FdePiece& ref : std::span(fdes_).subspan(first_fdes)) {
     const std::size_t before = kept.size();
-    const std::size_t cost = sizeof(FdeRef) + bytes_of_instructions(ref);
+    const std::size_t cost = sizeof(FdePiece) + bytes_of_instructions(ref);
     const std::size_t most = before + 1 + left / cost;
     std::uint64_t begin = ref.start;
-    auto next = std::ranges::upper_bound(described, begin, {}, &FdeRef::end);
+    auto next = std::ranges::upper_bound(described, begin, {}, &FdePiece::end);
     for (; next != described.end() && next->start < ref.end && kept.size() <= most; ++next) {
       if (next->start > begin) kept.push_back({begin, next->start, ref.table, ref.fde});
       begin = next->end;
@@ -244,14 +244,14 @@ std::uint64_t FrameSource::record_bytes() const {
 
 RangeSet FrameSource::described() const {
   std::vector<Range> ranges;
-  for (const FdeRef& ref : fdes_) ranges.push_back({ref.start, ref.end});
+  for (const FdePiece& ref : fdes_) ranges.push_back({ref.start, ref.end});
   return RangeSet(std::move(ranges));
 }
 
 std::vector<FrameSource::Record> FrameSource::records() const {
   std::vector<Record> records;
   records.reserve(fdes_.size());
-  for (const FdeRef& ref : fdes_) {
+  for (const FdePiece& ref : fdes_) {
     Record& record = records.emplace_back();
     record.pcs = {ref.start, ref.end};
     if (ref.table != other_table) record.section = tables_[ref.table].kind;
@@ -388,7 +388,7 @@ FrameReader::FrameReader(const FrameSource& source, RuleTable& rules) : source_(
   for (const FrameTable& table : source.tables_) interpreters_.emplace_back(table, source.tracked_, rules);
 }
 
-void FrameReader::read(const FrameSource::FdeRef& ref, Function& function) {
+void FrameReader::read(const FrameSource::FdePiece& ref, Function& function) {
   if (ref.table == FrameSource::other_table) return source_.others_->read(ref.fde, function, rules_);
   const FrameTable& table = source_.tables_[ref.table];
   const Fde& fde = table.fdes[ref.fde];
@@ -403,7 +403,7 @@ void FrameReader::read(const FrameSource::FdeRef& ref, Function& function) {
 
 std::uint64_t FrameReader::for_each_function(const FrameSource::Part& part,
                                              const std::function<void(const Function&)>& callback) {
-  const std::span<const FrameSource::FdeRef> fdes = source_.fdes_;
+  const std::span<const FrameSource::FdePiece> fdes = source_.fdes_;
   std::uint64_t duplicates = 0;
   Function function;
   for (std::size_t i = part.begin; i < part.end;) {
@@ -426,13 +426,13 @@ std::uint64_t FrameReader::for_each_function(const FrameSource::Part& part,
 }
 
 /// The functions of FDEs that overlap, up to `end`, each once. Without a value where they are too many to sort out.
-std::optional<std::vector<Function>> FrameReader::distinct(std::span<const FrameSource::FdeRef> fdes,
+std::optional<std::vector<Function>> FrameReader::distinct(std::span<const FrameSource::FdePiece> fdes,
                                                            std::uint64_t end) {
   if (fdes.size() > largest_overlap || end - fdes.front().start > largest_piece) return std::nullopt;
   std::vector<Function> members;
   std::size_t rows = 0;
   Function next;
-  for (const FrameSource::FdeRef& ref : fdes) {
+  for (const FrameSource::FdePiece& ref : fdes) {
     read(ref, next);
     if (std::ranges::find(members, next) != members.end()) continue;
     rows += next.rows.size();

@@ -62,15 +62,15 @@ class FrameSource {
 
   /// Of an object: how a relocation names a function that starts at `address`, which an FDE describes, and where that
   /// FDE stands: places order functions as the sections do.
-  struct FdeReference {
+  struct FdeRelocation {
     object::CodeReference reference;  ///< of the last FDE that starts here or before; the rest goes to the addend
     std::uint32_t table = 0;          ///< which section
-    friend bool operator<(const FdeReference& a, const FdeReference& b) {
+    friend bool operator<(const FdeRelocation& a, const FdeRelocation& b) {
       return std::tie(a.table, a.reference.field_offset, a.reference.address) <
              std::tie(b.table, b.reference.field_offset, b.reference.address);
     }
   };
-  FdeReference reference_to(std::uint64_t address) const;
+  FdeRelocation reference_to(std::uint64_t address) const;
 
   /// The PCs that FDEs or others describe.
   RangeSet described() const;
@@ -94,7 +94,7 @@ class FrameSource {
  private:
   /// PCs for which one FDE counts: all of its own, or a part. They are at most 4 GiB, so that 32 bits count them in all
   /// that comes after.
-  struct FdeRef {
+  struct FdePiece {
     std::uint64_t start, end;
     std::uint32_t table, fde;
   };
@@ -102,11 +102,11 @@ class FrameSource {
   static constexpr std::uint32_t other_table = UINT32_MAX;
 
   std::size_t load(const elf::Image& source);
-  void collect();
-  std::size_t bytes_of_instructions(const FdeRef& ref) const;
+  void keep_fdes_of_code();
+  std::size_t bytes_of_instructions(const FdePiece& ref) const;
   const object::CodeReference* reference_of(std::uint32_t table, std::uint32_t fde) const;
   bool is_relocated(std::uint32_t table, std::uint32_t fde) const;
-  static void sort_by_start(std::span<FdeRef> fdes);
+  static void sort_by_start(std::span<FdePiece> fdes);
   std::uint64_t drop_shadowed(std::size_t first_fdes);
   void take_others();
   void drop_those_of_go();
@@ -117,7 +117,7 @@ class FrameSource {
   std::vector<std::vector<std::byte>> decompressed_;
   std::vector<FrameTable> tables_;
   std::vector<std::vector<object::CodeReference>> references_;  ///< of each table; empty where it is not an object's
-  std::vector<FdeRef> fdes_;                                    ///< those of others name `other_table`
+  std::vector<FdePiece> fdes_;                                  ///< those of others name `other_table`
   std::shared_ptr<const OtherFunctions> others_;
   std::uint64_t replaced_by_others_ = 0;
   DroppedFdes dropped_;
@@ -147,8 +147,8 @@ class FrameReader {
   std::uint64_t for_each_function(const FrameSource::Part& part, const std::function<void(const Function&)>& callback);
 
  private:
-  void read(const FrameSource::FdeRef& ref, Function& function);
-  std::optional<std::vector<Function>> distinct(std::span<const FrameSource::FdeRef> fdes, std::uint64_t end);
+  void read(const FrameSource::FdePiece& ref, Function& function);
+  std::optional<std::vector<Function>> distinct(std::span<const FrameSource::FdePiece> fdes, std::uint64_t end);
 
   const FrameSource& source_;
   RuleTable& rules_;

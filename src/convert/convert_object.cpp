@@ -22,13 +22,13 @@ namespace sframe_gen::convert {
 namespace {
 
 /// Functions in the order of their FDEs, as GNU as has them, each with the symbol that its FDE has.
-struct FdeReferences {
-  std::vector<cfi::FrameSource::FdeReference> fdes;
+struct FdeRelocations {
+  std::vector<cfi::FrameSource::FdeRelocation> fdes;
   std::vector<std::size_t> order;
 };
 
-FdeReferences references_of(const emit::SectionEncoder& encoder, const cfi::FrameSource& source) {
-  FdeReferences result;
+FdeRelocations references_of(const emit::SectionEncoder& encoder, const cfi::FrameSource& source) {
+  FdeRelocations result;
   for (const std::uint64_t address : encoder.starts()) result.fdes.push_back(source.reference_to(address));
   result.order.resize(result.fdes.size());
   std::iota(result.order.begin(), result.order.end(), std::size_t{0});
@@ -36,16 +36,16 @@ FdeReferences references_of(const emit::SectionEncoder& encoder, const cfi::Fram
   return result;
 }
 
-std::uint32_t symbol_table_of(const FdeReferences& references, const elf::Image& object) {
+std::uint32_t symbol_table_of(const FdeRelocations& references, const elf::Image& object) {
   const std::uint32_t first = references.fdes.front().reference.symbol_table;
-  const auto differs = [&](const cfi::FrameSource::FdeReference& fde) { return fde.reference.symbol_table != first; };
+  const auto differs = [&](const cfi::FrameSource::FdeRelocation& fde) { return fde.reference.symbol_table != first; };
   if (std::ranges::any_of(references.fdes, differs)) throw Refused(object.name(), "relocations by two symbol tables");
   return first;
 }
 
 object::NewObjectSection make_section(const emit::SectionEncoder& encoder, const cfi::FrameSource& source,
                                       const emit::Dialect& dialect, const elf::Image& object) {
-  const FdeReferences references = references_of(encoder, source);
+  const FdeRelocations references = references_of(encoder, source);
   const elf::Machine& machine = elf::machine_of(object);
   object::NewObjectSection section;
   section.name = elf::sframe_section.name;

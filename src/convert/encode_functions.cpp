@@ -2,16 +2,17 @@
 //
 //     encode_functions_of     here: refuses, encodes, counts, and lets functions go on over padding
 //     FrameSource             cfi/frame_source.hpp: the FDEs, ascending, in parts for threads
+//       index_frame_section     cfi/frame_index.hpp: the fields of each CIE and FDE of a section
 //     Part::encode            here: the functions of a part, one after the other
 //       FrameReader             cfi/frame_source.hpp: makes a cfi::Function of an FDE
-//         read_fde                cfi/frame_index.hpp: its fields, and those of its CIE
 //         CfiInterpreter          cfi/interpreter.hpp: its rows; cfi/fast_path.hpp runs the common instructions
 //         RuleTable               cfi/rules.hpp: each rule once, by number
 //       StubMerge               convert/stub_merge.hpp: the functions among stubs, which instructions are read of
 //       split_function          emit/split_functions.hpp: makes FDEs of a section, and holes
-//         RuleEncodings           emit/encoded_rules.hpp: the bytes of each rule; emit/represent.hpp: what they can say
+//         RuleTranslations        emit/encoded_rules.hpp: the bytes of each rule; emit/represent.hpp: its meaning
 //       SectionEncoder          emit/encoder.hpp: the bytes of FDEs and rows
 //     cover_padding           here, with convert/padding.hpp
+//     take_encoded            here: the section's bytes, once the layout has given it an address
 //
 // For a compact section, emit/compact/rows.hpp collects the rows in place of SectionEncoder.
 
@@ -53,15 +54,15 @@ struct Input {
   const stubs::Found& stubs;
   const CodeGaps* gaps;
   cfi::RuleTable& rules;
-  emit::RuleEncodings& encodings;
+  emit::RuleTranslations& translations;
 };
 
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
 class Part {
  public:
   explicit Part(const Input& input)
-      : encoder(input.encodings.encoded_rules().dialect()),
-        rows(input.encodings.encoded_rules(), padding_of(input.gaps)) {}
+      : encoder(input.translations.encoded_rules().dialect()),
+        rows(input.translations.encoded_rules(), padding_of(input.gaps)) {}
 
   /// Reads the functions of a part, and encodes them and the stubs that start in `pcs`. `reader` is one thread's.
   void encode(const Input& input, const cfi::FrameSource::Part& functions, Range pcs, cfi::FrameReader& reader) {
@@ -69,17 +70,19 @@ class Part {
     emit::SplitFunction split;
     const auto encode_one = [&](const cfi::Function& function) -> const emit::SplitFunction& {
       if (input.stubs.knows_sections)
-        emit::split_function(function, input.encodings, split);
+        emit::split_function(function, input.translations, split);
       else
-        emit::split_function(without_unknown_stubs(function, input.rules), input.encodings, split);
-      put(split, input.encodings.encoded_rules());
+        emit::split_function(without_unknown_stubs(function, input.rules), input.translations, split);
+      put(split, input.translations.encoded_rules());
       return split;
     };
-    StubMerge stubs(input.stubs, pcs, input.rules, input.encodings.encoded_rules().dialect(), encode_one, coverage);
-    coverage.dropped.duplicate = reader.for_each_function(functions, [&](const cfi::Function& function) {
-      if (stubs.concern(function)) return stubs.add(function);
-      count(function.size, encode_one(function), coverage);
-    });
+    StubMerge stubs(input.stubs, pcs, input.rules, input.translations.encoded_rules().dialect(), encode_one, coverage);
+    const auto encode_next = [&](const cfi::Function& function) {
+      if (stubs.affect(function)) return stubs.add(function);
+      const emit::SplitFunction& encoded = encode_one(function);
+      count(function.size, encoded, coverage);
+    };
+    coverage.dropped.duplicate = reader.for_each_function(functions, encode_next);
     stubs.finish();
   }
 
@@ -97,7 +100,7 @@ class Part {
  private:
   void expect(const Input& input, const cfi::FrameSource::Part& part) {
     const std::size_t part_size = part.end - part.begin;
-    if (input.encodings.encoded_rules().dialect().compact_rows != 0) return rows.expect(part_size);
+    if (input.translations.encoded_rules().dialect().compact_rows != 0) return rows.expect(part_size);
     // The descriptors of all other parts go after those of the first.
     const std::size_t functions = part.begin == 0 ? input.source.size() : part_size;
     // Rows take 0.6 to 0.93 of the bytes of what they are made from. Memory that grows grows to twice its size.
@@ -173,6 +176,8 @@ auto encode_within_reach(const std::string& file, Encode encode) {
     return encode();
   } catch (const std::range_error& out_of_reach) {
     throw Refused(file, out_of_reach.what());
+  } catch (const std::length_error& too_much) {
+    throw Refused(file, too_much.what());
   }
 }
 
@@ -190,8 +195,8 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::F
                                   const emit::Dialect& dialect, const CodeGaps* gaps) {
   cfi::RuleTable rules;
   emit::EncodedRules encoded_rules(dialect);
-  emit::RuleEncodings encodings(rules, encoded_rules);
-  const Input input{source, stubs, gaps, rules, encodings};
+  emit::RuleTranslations translations(rules, encoded_rules);
+  const Input input{source, stubs, gaps, rules, translations};
   const std::size_t threads = workers_for(source.size(), functions_per_thread);
   auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
   if (parts.empty()) parts.push_back({0, 0});
@@ -272,7 +277,7 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
     return end - begin >= smallest && !code.overlaps({begin, end}) && gaps->is_padding(begin, end);
   };
   // All code is looked at, and would count as memory.
-  if (gaps != nullptr) all.encoder.cover(is_padding, [gaps] { gaps->drop_pages(); });
+  if (gaps != nullptr) all.encoder.extend_over_padding(is_padding, [gaps] { gaps->drop_pages(); });
   if (!all.encoder.splits_descriptor()) return;
   const std::vector<std::uint64_t> starts = starts_without_function(image, all.encoder);
   all.encoder.add_without_rows(starts);

@@ -84,24 +84,23 @@ class Checked {
   const AbiTraits* abi_ = nullptr;
 };
 
-std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder) {
+std::vector<std::byte> bytes_at(std::uint64_t address, const emit::SectionEncoder& encoder) {
   const std::uint64_t size = encoder.encoded_size();
   if (address + size < address)
     throw std::range_error(count_of(size, "byte") + " at " + hex(address) + " end outside the address space");
   return encoder.encode(address);
 }
 
-std::vector<std::byte> encode_functions(const std::vector<Fde>& fdes, const emit::Dialect& dialect,
-                                        std::uint64_t address) {
+std::vector<std::byte> encode_fdes(const std::vector<Fde>& fdes, const emit::Dialect& dialect, std::uint64_t address) {
   emit::EncodedRules encoded_rules(dialect);
   if (dialect.compact_rows == 0) {
     emit::SectionEncoder encoder(dialect);
     for (const Fde& fde : fdes) encoder.add(emit::with_encoded_rules(fde, encoded_rules), encoded_rules);
-    return encode_at(address, encoder);
+    return bytes_at(address, encoder);
   }
   emit::compact::RowStream rows(encoded_rules, [](std::uint64_t begin, std::uint64_t end) { return begin == end; });
   for (const Fde& fde : fdes) rows.add(emit::with_encoded_rules(fde, encoded_rules));
-  return encode_at(address, emit::compact::encode(rows, dialect).encoder);
+  return bytes_at(address, emit::compact::encode(rows, dialect).encoder);
 }
 
 }  // namespace
@@ -114,7 +113,7 @@ std::vector<std::byte> encode(const Section& section, const OutputFormat& format
   if (fdes.empty()) throw Refused(name, "no function has rows");
   std::vector<std::byte> bytes;
   try {
-    bytes = encode_functions(fdes, dialect, section.address);
+    bytes = encode_fdes(fdes, dialect, section.address);
   } catch (const std::logic_error& limit) {  // std::length_error
     throw Refused(name, limit.what());
   } catch (const std::range_error& limit) {

@@ -127,7 +127,7 @@ StubMerge::StubMerge(const stubs::Found& found, Range pcs, cfi::RuleTable& rules
 void StubMerge::add(const Function& function) {
   add_stubs_before(function.start);
   next_ = next_stubs(function.start);
-  if (!concern(function)) return count(function.size, encode_(function), coverage_);
+  if (!affect(function)) return count(function.size, encode_(function), coverage_);
   auto run = std::ranges::upper_bound(found_.runs, function.start, {}, &stubs::Run::end);
   std::uint64_t at = function.start;
   emit::SplitFunction outside;

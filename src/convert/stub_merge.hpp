@@ -27,7 +27,7 @@ class StubMerge {
 
   /// Returns whether a stub, or a section of stubs, is in the function or before it. Of most functions it is not, and
   /// these need no call of add().
-  bool concern(const cfi::Function& function) const { return function.end() > next_; }
+  bool affect(const cfi::Function& function) const { return function.end() > next_; }
   /// Encodes the stubs before the function, the function around stubs, and stubs in it.
   void add(const cfi::Function& function);
   /// Encodes the stubs after the last function. Call it last.

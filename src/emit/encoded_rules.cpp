@@ -161,14 +161,14 @@ EncodedRuleId EncodedRules::intern(const std::optional<sframe::RecoveryRules>& r
   return number;
 }
 
-void RuleEncodings::work_out(cfi::RuleId last) {
+void RuleTranslations::work_out(cfi::RuleId last) {
   const std::lock_guard lock(mutex_);
   for (std::size_t rule = by_rule_.size(); rule <= last; ++rule)
-    by_rule_.push_back(form_of(rules_[static_cast<cfi::RuleId>(rule)]));
+    by_rule_.push_back(translate(rules_[static_cast<cfi::RuleId>(rule)]));
   worked_out_.store(by_rule_.size(), std::memory_order_release);
 }
 
-RuleEncoding RuleEncodings::form_of(const cfi::Rules& rules) {
+TranslatedRule RuleTranslations::translate(const cfi::Rules& rules) {
   const Representation represented = represent(rules, encoded_rules_.dialect());
   if (const auto* const reason = std::get_if<Unrepresentable>(&represented)) return *reason;
   if (const auto* const plt = std::get_if<PltEntries>(&represented))

@@ -94,18 +94,18 @@ struct PltRows {
   std::uint8_t threshold;  ///< bytes from the start of an entry
 };
 /// What SFrame has for a rule of the unwind table, or why it has nothing.
-using RuleEncoding = std::variant<SingleRow, PltRows, Unrepresentable>;
+using TranslatedRule = std::variant<SingleRow, PltRows, Unrepresentable>;
 
 /// What the rules of a table become.
-class RuleEncodings {
+class RuleTranslations {
  public:
   /// Keeps both.
-  RuleEncodings(const cfi::RuleTable& rules, EncodedRules& encoded_rules)
+  RuleTranslations(const cfi::RuleTable& rules, EncodedRules& encoded_rules)
       : rules_(rules), encoded_rules_(encoded_rules) {}
 
   /// Returns what becomes of a rule, which is worked out when a thread asks for it or for a higher number first. Which
   /// rules a thread may ask for: as of cfi::RuleTable.
-  const RuleEncoding& of(cfi::RuleId rule) {
+  const TranslatedRule& of(cfi::RuleId rule) {
     if (rule >= worked_out_.load(std::memory_order_acquire)) work_out(rule);
     return by_rule_[rule];
   }
@@ -113,12 +113,12 @@ class RuleEncodings {
 
  private:
   void work_out(cfi::RuleId last);
-  RuleEncoding form_of(const cfi::Rules& rules);
+  TranslatedRule translate(const cfi::Rules& rules);
 
   const cfi::RuleTable& rules_;
   EncodedRules& encoded_rules_;
   std::mutex mutex_;
-  StableVector<RuleEncoding, cfi::RuleTable::most_rules> by_rule_;
+  StableVector<TranslatedRule, cfi::RuleTable::most_rules> by_rule_;
   std::atomic<std::size_t> worked_out_ = 0;  ///< the size of `by_rule_`, for threads that read it
 };
 

@@ -100,8 +100,8 @@ void SectionEncoder::append(SectionEncoder&& other) {
   fre_count_ += other.fre_count_;
 }
 
-void SectionEncoder::cover(const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding,
-                           const std::function<void()>& after_piece) {
+void SectionEncoder::extend_over_padding(const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding,
+                                         const std::function<void()>& after_piece) {
   constexpr std::size_t piece = 1024, pieces_per_worker = 2;
   const std::size_t pieces = (fdes_.size() + piece - 1) / piece;
   parallel_for(pieces, workers_for(pieces, pieces_per_worker), [&](std::size_t number, std::size_t) {
@@ -166,7 +166,7 @@ void SectionEncoder::write_index(ByteWriter& writer, std::uint64_t section_addre
       } else {
         cursor.put(reach(entry.start, base));
       }
-      write_limits(cursor, entry);
+      write_rest(cursor, entry);
       if (from_field) base += version.descriptor_size;
     }
     return cursor.place();
@@ -227,7 +227,7 @@ std::vector<std::byte> SectionEncoder::encode_for_object(std::span<const std::si
       } else {
         cursor.put(std::uint32_t{0});
       }
-      write_limits(cursor, entry);
+      write_rest(cursor, entry);
       return cursor.place();
     });
   }
@@ -256,7 +256,7 @@ void SectionEncoder::write_header(ByteWriter& writer, std::uint8_t flags) const 
 
 /// What follows the start.
 template <typename AnyCursor>
-void SectionEncoder::write_limits(AnyCursor& cursor, const Descriptor& entry) const {
+void SectionEncoder::write_rest(AnyCursor& cursor, const Descriptor& entry) const {
   const sframe::VersionTraits& version = *dialect_.version;
   cursor.put(entry.size);
   cursor.put(entry.fres_offset);

@@ -51,7 +51,7 @@ class SectionEncoder {
   /// Lets functions go on to the last byte before the next one, or over it if it is the only one, if `is_padding`
   /// says so of the bytes between them. Code that repeats and signal frames stay as they are: no call ends them. The
   /// bytes of rows are the same. Several threads call `is_padding`, and `after_piece` after each thousand functions.
-  void cover(
+  void extend_over_padding(
       const std::function<bool(std::uint64_t begin, std::uint64_t end)>& is_padding,
       const std::function<void()>& after_piece = [] {});
   /// Adds functions without bytes and rows, in version 3: a reader that looks for a PC after `starts` and before the
@@ -74,7 +74,7 @@ class SectionEncoder {
   std::vector<std::uint64_t> starts() const;
   /// The section's bytes for an object: functions in `order` (indices into `starts()`, each once), not sorted, and all
   /// starts 0, for the linker to fill in. The i-th start stands at `start_field(i)`. Not for CTF Frame, which no linker
-  /// knows.
+  /// knows, and not after `add_without_rows`, whose rows' offsets are not in the functions' order.
   std::vector<std::byte> encode_for_object(std::span<const std::size_t> order) const;
   /// Bytes from the start of the section.
   std::uint64_t start_field(std::size_t index) const;
@@ -88,7 +88,7 @@ class SectionEncoder {
   void write_header(ByteWriter& writer, std::uint8_t flags) const;
   std::uint8_t start_flag() const;
   template <typename AnyCursor>
-  void write_limits(AnyCursor& cursor, const Descriptor& entry) const;
+  void write_rest(AnyCursor& cursor, const Descriptor& entry) const;
   static std::uint64_t distance(std::uint64_t start, std::uint64_t base);
   std::uint32_t reach(std::uint64_t start, std::uint64_t base) const;
 

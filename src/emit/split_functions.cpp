@@ -14,8 +14,11 @@ namespace {
 /// Collects descriptors and holes while the rows of a function go by in order.
 class Splitter {
  public:
-  Splitter(const cfi::Function& function, RuleEncodings& encodings, SplitFunction& result)
-      : function_(function), encodings_(encodings), dialect_(encodings.encoded_rules().dialect()), result_(result) {
+  Splitter(const cfi::Function& function, RuleTranslations& translations, SplitFunction& result)
+      : function_(function),
+        translations_(translations),
+        dialect_(translations.encoded_rules().dialect()),
+        result_(result) {
     if (!result.fdes.empty()) spare_rows_ = std::move(result.fdes.front().rows);
     result.fdes.clear();
     result.holes.clear();
@@ -54,7 +57,7 @@ class Splitter {
     Row* next = rows.data();
     EncodedRuleId last = EncodedRules::none;
     for (const cfi::Row& row : function_.rows) {
-      const auto* const encoded = std::get_if<SingleRow>(&encodings_.of(row.rule));
+      const auto* const encoded = std::get_if<SingleRow>(&translations_.of(row.rule));
       if (encoded == nullptr) {
         open_.reset();
         return false;
@@ -78,7 +81,7 @@ class Splitter {
     open_->pc_type = sframe::PcType::Mask;
     open_->repeat_size = function_.repeat_size;
     for (const cfi::Row& row : function_.rows) {
-      const auto* const encoded = std::get_if<SingleRow>(&encodings_.of(row.rule));
+      const auto* const encoded = std::get_if<SingleRow>(&translations_.of(row.rule));
       if (encoded == nullptr || encoded->is_outermost) {
         open_.reset();
         return false;
@@ -91,10 +94,10 @@ class Splitter {
   }
 
   void add(std::uint64_t begin, std::uint64_t end, cfi::RuleId rule) {
-    const RuleEncoding& encoding = encodings_.of(rule);
-    if (const auto* const reason = std::get_if<Unrepresentable>(&encoding)) return add_hole(begin, end, *reason);
-    if (const auto* const plt = std::get_if<PltRows>(&encoding)) return add_plt_entries(begin, end, *plt);
-    const auto& row = std::get<SingleRow>(encoding);
+    const TranslatedRule& translated = translations_.of(rule);
+    if (const auto* const reason = std::get_if<Unrepresentable>(&translated)) return add_hole(begin, end, *reason);
+    if (const auto* const plt = std::get_if<PltRows>(&translated)) return add_plt_entries(begin, end, *plt);
+    const auto& row = std::get<SingleRow>(translated);
     add_row(begin, end, row.rule);
     if (!row.fits_default) open_->type = sframe::FdeType::Flexible;
   }
@@ -171,7 +174,7 @@ class Splitter {
   }
 
   const cfi::Function& function_;
-  RuleEncodings& encodings_;
+  RuleTranslations& translations_;
   const Dialect& dialect_;
   SplitFunction& result_;
   std::vector<Row> spare_rows_;
@@ -180,8 +183,8 @@ class Splitter {
 
 }  // namespace
 
-void split_function(const cfi::Function& function, RuleEncodings& encodings, SplitFunction& result) {
-  Splitter(function, encodings, result).run();
+void split_function(const cfi::Function& function, RuleTranslations& translations, SplitFunction& result) {
+  Splitter(function, translations, result).run();
 }
 
 }  // namespace sframe_gen::emit

@@ -16,8 +16,8 @@ struct SplitFunction {
 };
 
 /// Splits a function around rows that SFrame cannot represent, around PLT entries, and where a descriptor's counts
-/// would overflow. What it can represent is at most 4 GiB from its start. `encodings` are those of its rules. `result`
-/// is another function's before, whose memory is used again.
-void split_function(const cfi::Function& function, RuleEncodings& encodings, SplitFunction& result);
+/// would overflow. What it can represent is at most 4 GiB from its start. `translations` are those of its rules.
+/// `result` is another function's before, whose memory is used again.
+void split_function(const cfi::Function& function, RuleTranslations& translations, SplitFunction& result);
 
 }  // namespace sframe_gen::emit

@@ -209,55 +209,55 @@ TEST(EncodedRules, WhatTakesAFlexibleDescriptorHasNoBytesInADefaultOne) {
   EXPECT_NE(rule.in_flexible.size(), 0U);
 }
 
-TEST(RuleEncodings, RulesThatMeanTheSameShareAForm) {
+TEST(RuleTranslations, RulesThatMeanTheSameShareAForm) {
   cfi::RuleTable rules;
   emit::EncodedRules encoded_rules(amd64_v3);
-  emit::RuleEncodings encodings(rules, encoded_rules);
+  emit::RuleTranslations translations(rules, encoded_rules);
   cfi::Rules by_register = cfa_from_sp(24), by_cfa = cfa_from_sp(24);
   by_register.frame_pointer = cfi::Formula{cfi::amd64::rsp, 8, true};
   by_cfa.frame_pointer = cfi::Formula{std::nullopt, -16, true};
   const cfi::RuleId first = rules.intern(by_register), second = rules.intern(by_cfa),
                     other = rules.intern(cfa_from_sp(32));
   EXPECT_NE(first, second);
-  const auto form_of = [&](cfi::RuleId rule) { return std::get<emit::SingleRow>(encodings.of(rule)).rule; };
+  const auto form_of = [&](cfi::RuleId rule) { return std::get<emit::SingleRow>(translations.of(rule)).rule; };
   EXPECT_NE(form_of(other), form_of(first));
   EXPECT_EQ(form_of(first), form_of(second));
   EXPECT_EQ(encoded_rules.size(), 2U);
 }
 
-TEST(RuleEncodings, WhatHasNoFormHasItsReason) {
+TEST(RuleTranslations, WhatHasNoFormHasItsReason) {
   cfi::RuleTable rules;
   emit::EncodedRules encoded_rules(amd64_v3);
-  emit::RuleEncodings encodings(rules, encoded_rules);
+  emit::RuleTranslations translations(rules, encoded_rules);
   const cfi::RuleId expression = rules.intern({cfi::OtherExpression{}, {}, {}, cfi::Formula{std::nullopt, -8, true}});
-  EXPECT_EQ(std::get<Unrepresentable>(encodings.of(expression)), Unrepresentable::CfaIsExpression);
+  EXPECT_EQ(std::get<Unrepresentable>(translations.of(expression)), Unrepresentable::CfaIsExpression);
   EXPECT_EQ(encoded_rules.size(), 0U);
 }
 
-TEST(RuleEncodings, PltEntriesHaveTwo) {
+TEST(RuleTranslations, PltEntriesHaveTwo) {
   cfi::RuleTable rules;
   emit::EncodedRules encoded_rules(amd64_v3);
-  emit::RuleEncodings encodings(rules, encoded_rules);
+  emit::RuleTranslations translations(rules, encoded_rules);
   const cfi::RuleId stub =
       rules.intern({cfi::PltStub{cfi::amd64::rsp, 8, 11}, {}, {}, cfi::Formula{std::nullopt, -8, true}});
-  const auto plt = std::get<emit::PltRows>(encodings.of(stub));
+  const auto plt = std::get<emit::PltRows>(translations.of(stub));
   EXPECT_EQ(plt.threshold, 11U);
-  EXPECT_EQ(std::get<emit::SingleRow>(encodings.of(rules.intern(cfa_from_sp(8)))).rule, plt.before);
-  EXPECT_EQ(std::get<emit::SingleRow>(encodings.of(rules.intern(cfa_from_sp(16)))).rule, plt.after);
+  EXPECT_EQ(std::get<emit::SingleRow>(translations.of(rules.intern(cfa_from_sp(8)))).rule, plt.before);
+  EXPECT_EQ(std::get<emit::SingleRow>(translations.of(rules.intern(cfa_from_sp(16)))).rule, plt.after);
 }
 
 // Threads number rules in any order, and ask for numbers of theirs and of others.
-TEST(RuleEncodings, AreTheSameInAllThreads) {
+TEST(RuleTranslations, AreTheSameInAllThreads) {
   constexpr std::int64_t count = 2000;
   cfi::RuleTable rules;
   emit::EncodedRules encoded_rules(amd64_v3);
-  emit::RuleEncodings encodings(rules, encoded_rules);
+  emit::RuleTranslations translations(rules, encoded_rules);
   std::vector<std::vector<emit::EncodedRuleId>> found(4);
   std::vector<std::thread> threads;
   for (std::vector<emit::EncodedRuleId>& own : found)
     threads.emplace_back([&] {
       for (std::int64_t i = 0; i < count; ++i) {
-        const emit::EncodedRuleId id = std::get<emit::SingleRow>(encodings.of(rules.intern(cfa_from_sp(i)))).rule;
+        const emit::EncodedRuleId id = std::get<emit::SingleRow>(translations.of(rules.intern(cfa_from_sp(i)))).rule;
         own.push_back(id);
         const RecoveryRules recovery{on(7, static_cast<std::int32_t>(i)), {}, {}, false};
         ASSERT_EQ(encoded_rules[id].in_default, emit::encode_tail(recovery, FdeType::Default, amd64_v3));

@@ -275,7 +275,7 @@ TEST(SectionEncoder, CoversPaddingButForItsLastByte) {
   SpelledEncoder encoder(amd64_v3);
   for (const std::uint64_t start : {0x1000U, 0x1010U, 0x1020U, 0x1025U, 0x1030U}) encoder.add(leaf(start, 5));
   const auto before = encoder.encode(0x2000);
-  encoder.cover([](std::uint64_t begin, std::uint64_t end) {
+  encoder.extend_over_padding([](std::uint64_t begin, std::uint64_t end) {
     EXPECT_LT(begin, end);
     return begin != 0x1015;
   });
@@ -293,7 +293,7 @@ TEST(SectionEncoder, CoveringKeepsTheWidthOfRowStarts) {
   SpelledEncoder encoder(amd64_v3);
   encoder.add(leaf(0x1000, 0xff));
   encoder.add(leaf(0x1100, 5));
-  encoder.cover([](std::uint64_t, std::uint64_t) { return true; });
+  encoder.extend_over_padding([](std::uint64_t, std::uint64_t) { return true; });
   EXPECT_EQ(sizes_of(encoder), (std::vector<std::uint32_t>{0x100, 5}));
   EXPECT_EQ(encoder.descriptors()[0].info.fre_type(), 0U);
 }
@@ -307,13 +307,13 @@ TEST(SectionEncoder, NeitherRepeatingCodeNorSignalFramesCoverPadding) {
   encoder.add(plt);
   encoder.add(signal);
   encoder.add(leaf(0x1030, 5));
-  encoder.cover([](std::uint64_t, std::uint64_t) { return true; });
+  encoder.extend_over_padding([](std::uint64_t, std::uint64_t) { return true; });
   EXPECT_EQ(sizes_of(encoder), (std::vector<std::uint32_t>{0x10, 9, 5}));
 }
 
 TEST(SectionEncoder, CoveringNothing) {
   SpelledEncoder encoder(amd64_v3);
-  encoder.cover([](std::uint64_t, std::uint64_t) { return true; });
+  encoder.extend_over_padding([](std::uint64_t, std::uint64_t) { return true; });
   EXPECT_EQ(encoder.fde_count(), 0U);
 }
 

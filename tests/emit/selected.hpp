@@ -20,7 +20,7 @@ struct Spelled {
 inline Spelled select(const SpelledFunction& function, const emit::Dialect& dialect) {
   cfi::RuleTable rules;
   emit::EncodedRules encoded_rules(dialect);
-  emit::RuleEncodings encodings(rules, encoded_rules);
+  emit::RuleTranslations translations(rules, encoded_rules);
   std::map<emit::EncodedRuleId, std::optional<sframe::RecoveryRules>> by_rule;
   const auto spell = [&](const std::optional<sframe::RecoveryRules>& recovery) {
     by_rule.emplace(encoded_rules.intern(recovery), recovery);
@@ -35,7 +35,7 @@ inline Spelled select(const SpelledFunction& function, const emit::Dialect& dial
     }
   }
   emit::SplitFunction split;
-  emit::split_function(interned(function, rules), encodings, split);
+  emit::split_function(interned(function, rules), translations, split);
   Spelled result{{}, split.holes};
   for (const emit::Fde& fde : split.fdes) {
     result.fdes.push_back(
