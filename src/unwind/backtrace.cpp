@@ -6,8 +6,8 @@
 //     Walk::run, Walk::step   walk.hpp: go from frame to frame, and ask for the row of each PC; run_common takes the
 //                             frames that nearly all are, by apply_common
 //     LoadedRows::find        here: asks in this order
-//       RowCache                row_cache.hpp: rows that were found before, by PC
-//       find_elsewhere          here: for other rows
+//       RowCache                row_cache.hpp: the row that followed the last one before
+//       LoadedRows::find_slow   here: rows that were found before, by PC, then those of sections
 //       LoadedRows::enter       here: the file that holds the PC, from the list in modules.hpp
 //       row_in_section          walk.hpp: the row in the form that steps take
 //         SectionView::lookup     section_view.cpp: the function that holds the PC, then its row
@@ -182,21 +182,22 @@ class LoadedRows {
     }
     Place found;
     PackedRow read;
-    const Stop stop = find_elsewhere(pc, place, found, read);
+    const Stop stop = find_slow(pc, place, found, read);
     place = found;
     row = read;
     return stop;
   }
 
  private:
-  /// Finds the row if it is another one, or not remembered.
-  [[gnu::noinline]] Stop find_elsewhere(std::uint64_t pc, Place before, Place& found, PackedRow& row) {
+  /// Finds the row if it is not the one that followed.
+  [[gnu::noinline]] Stop find_slow(std::uint64_t pc, Place before, Place& found, PackedRow& row) {
     const bool is_remembered = remembered_.find(pc, row, found);
     if (!enter(pc, found.module)) return Stop::NoModule;
     // What was in the place of an unlisted module may have left rows, and this one must not leave any.
     const bool is_listed = listed_size_ != 0;
     if (is_remembered && is_listed) {
-      if (before.slot != 0 && before.next == 0) remembered_.link(before.slot, found.slot);
+      // Walk::step asks again for a row that run_common found and cannot apply: that is no successor.
+      if (before.slot != 0 && before.next == 0 && before.slot != found.slot) remembered_.link(before.slot, found.slot);
       return Stop::Stepped;
     }
     found = {};
