@@ -45,8 +45,8 @@ namespace sframe {
 /// row that it has in `section`, and no other PC has one; this is checked before the function returns. So decoding the
 /// bytes gives the same rows, though blocks that are equal may be joined, and starts that are bit masks written out.
 ///
-/// Of `section`, the address, ABI, version and functions count. The byte order is the ABI's. A rule that the ABI fixes
-/// may be left out or be there. `name` is for messages. Throws CannotRepresent for a row that the format cannot
+/// The address, ABI, version and functions of `section` are used. The byte order is the ABI's. A rule that the ABI
+/// fixes may be left out or be there. `name` is for messages. Throws CannotRepresent for a row that the format cannot
 /// represent, and Refused for functions that overlap, are empty or too far away, for rows that do not ascend, and for a
 /// section that passes the last address.
 std::vector<std::byte> encode(const Section& section, const OutputFormat& format, const std::string& name = "section");

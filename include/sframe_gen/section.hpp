@@ -48,7 +48,7 @@ struct Fde {
   std::uint64_t start = 0;  ///< virtual address
   std::uint32_t size = 0;   ///< bytes
   bool signal_frame = false;
-  bool b_key = false;  ///< aarch64: return addresses are signed with key B
+  bool b_key = false;  ///< aarch64: return addresses are signed with the B key
   PcType pc_type = PcType::Increment;
   /// Bytes of the repeated block with PcType::Mask; else 0. 0 with Mask too in CTF Frame and SFrame version 1, whose
   /// row starts are bit masks: a row holds for the PC offsets that have all of its bits set or more.

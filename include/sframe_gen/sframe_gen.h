@@ -170,7 +170,7 @@ typedef struct sframe_gen_function {
   uint32_t repeat_size; /* rows repeat after so many bytes; 0: they do not */
   uint32_t is_flexible;
   uint32_t signal_frame;
-  uint32_t b_key;       /* aarch64: return addresses are signed with key B */
+  uint32_t b_key;       /* aarch64: return addresses are signed with the B key */
 } sframe_gen_function;
 
 /* Returns function `number` of the index, from 0. */

@@ -28,7 +28,7 @@ class TranslatedSections {
     std::string reason;
   };
 
-  /// Of `options` only the format counts.
+  /// Only the format of `options` is used.
   explicit TranslatedSections(const ConvertOptions& options = {}) : options_(options) {}
   TranslatedSections(const TranslatedSections&) = delete;
   TranslatedSections& operator=(const TranslatedSections&) = delete;

@@ -77,7 +77,7 @@ typedef struct sframe_rule {
 typedef struct sframe_row {
   sframe_rule cfa, return_address, frame_pointer;
   uint32_t mangled_ra;     /* aarch64: 1 if the return address is signed, */
-  uint32_t b_key;          /* and 1 if with key B */
+  uint32_t b_key;          /* and 1 if with the B key */
   uint32_t signal_frame;   /* 1: the caller was interrupted, and its PC is that of an instruction */
   uint64_t function_start; /* as `pc` counts */
   uint32_t function_size;

@@ -25,10 +25,10 @@ struct Lookup {
     Damaged,    ///< the section contradicts the format; never after ViewCheck::Everything, if its bytes stay the same
   };
   Kind kind = Kind::Nothing;
-  /// Of Kind::Row. All rules have a value. Those that the section leaves to its ABI are filled in: on AMD64 the RA is
-  /// *(CFA - 8). The rule of an unchanged register is that register + 0.
+  /// The rules, for Kind::Row. All have a value. Rules that the section leaves to its ABI are filled in: on AMD64 the
+  /// RA is *(CFA - 8). The rule of an unchanged register is that register + 0.
   RecoveryRules row;
-  bool b_key = false;         ///< of Kind::Row; aarch64: the return address is signed with key B, if it is signed
+  bool b_key = false;         ///< of Kind::Row; aarch64: the return address is signed with the B key, if it is signed
   bool signal_frame = false;  ///< of Kind::Row; the caller was interrupted: its PC is that of an instruction
   std::uint64_t function_start = 0;  ///< all but Nothing: the address of the function
   std::uint32_t function_size = 0;   ///< bytes

@@ -52,7 +52,7 @@ RawMember read_member_header(std::span<const std::byte> archive, std::uint64_t o
   RawMember raw{without_trailing_spaces(field(offsetof(MemberHeader, name), sizeof(MemberHeader::name))), offset, 0};
   const auto size = without_trailing_spaces(field(offsetof(MemberHeader, size), sizeof(MemberHeader::size)));
   if (!read_decimal(size, raw.size))
-    throw MalformedInput(origin, raw.size_offset(), "a member's size is no decimal number");
+    throw MalformedInput(origin, raw.size_offset(), "a member's size is not a decimal number");
   return raw;
 }
 
@@ -194,14 +194,14 @@ class ArchiveReader {
     if (member.name.ends_with('/')) member.name.pop_back();
     member.is_nested = raw.name.find(':') != std::string_view::npos;
     if (member.is_nested && !thin_)
-      throw MalformedInput(origin_, raw.name_offset(), "a member of another archive, but this is no thin archive");
+      throw MalformedInput(origin_, raw.name_offset(), "a member of another archive, but this is not a thin archive");
   }
 
   void read_bsd_name(const RawMember& raw, Member& member) const {
     if (thin_) throw Refused(origin_.file, "thin archive with BSD's long names, which no toolchain writes");
     if (!read_decimal(raw.name.substr(bsd_name_prefix.size()), member.name_size) || member.name_size > raw.size) {
       throw MalformedInput(origin_, raw.name_offset(),
-                           "the size of a BSD name is no number up to the member's size, " + hex(raw.size));
+                           "the size of a BSD name is not a number up to the member's size, " + hex(raw.size));
     }
     const std::string_view padded = text(raw.data_offset(), member.name_size);
     member.name = padded.substr(0, padded.find('\0'));

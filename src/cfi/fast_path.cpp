@@ -96,7 +96,7 @@ class FastPath::Walk {
     return bytes;
   }
 
-  /// Of an instruction with a LEB128 number of one byte or two. 0: the number is longer, or cut off.
+  /// Returns the size of an instruction with a LEB128 number of one byte or two. 0: the number is longer, or cut off.
   static std::size_t size_with_number(std::uint32_t bytes) {
     if ((bytes & 0x8000U) == 0) return 2;
     return (bytes & 0x800000U) == 0 ? 3 : 0;

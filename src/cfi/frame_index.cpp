@@ -146,7 +146,7 @@ AugmentationData read_augmentation_data(const Augmentation& augmentation, ByteRe
   AugmentationData result;
   const std::size_t unknown = augmentation.letters.find_first_not_of(known_letters);
   if (augmentation.letters.find('R', unknown) != std::string_view::npos)
-    data.fail("FDE pointer encoding stands behind augmentation data of unknown size");
+    data.fail("FDE pointer encoding follows augmentation data of unknown size");
   for (const char letter : augmentation.letters.substr(0, unknown)) {
     switch (letter) {
       case 'L':
@@ -351,7 +351,7 @@ class SectionWalk {
     const std::uint64_t at = body.offset();
     const std::uint64_t number =
         version == 1 ? body.u8("return address register") : body.uleb128("return address register");
-    if (number > UINT32_MAX) body.fail(at, "return address register " + hex(number) + " is beyond any machine's");
+    if (number > UINT32_MAX) body.fail(at, "return address register " + hex(number) + " is beyond any architecture's");
     return DwarfRegister{static_cast<std::uint32_t>(number)};
   }
 
@@ -368,8 +368,8 @@ class SectionWalk {
     const bool behind = kind_ == FrameSection::DebugFrame && offset > record.offset && offset < bytes_.size();
     if (behind && !all_cies_known_) return std::nullopt;
     const char* const why = offset >= bytes_.size()          ? ", which is outside the section"
-                            : kind_ == FrameSection::EhFrame ? ", which is no CIE before it"
-                                                             : ", which is no CIE";
+                            : kind_ == FrameSection::EhFrame ? ", which is not a CIE before it"
+                                                             : ", which is not a CIE";
     record.body.fail(record.offset, "FDE refers to a CIE at " + hex(offset) + why);
   }
 

@@ -34,7 +34,7 @@ struct LoadedSection {
   Origin origin;
   std::vector<std::byte> storage;    ///< holds the bytes of a compressed or relocated section
   std::span<const std::byte> bytes;  ///< into the image or `storage`
-  /// Of an object: its relocations against code.
+  /// An object's relocations against code.
   std::vector<object::CodeReference> code_references;
   std::vector<object::UnknownRelocation> unknown_relocations;  ///< and those of no known type
 };
@@ -51,7 +51,7 @@ struct Cie {
   std::uint8_t pointer_encoding = 0;  ///< DW_EH_PE_* of FDE addresses and set_loc ('R'); 0 is an absolute pointer
   bool signal_frame = false;          ///< augmentation 'S'
   std::span<const std::byte> initial_instructions;
-  bool b_key = false;                  ///< augmentation 'B': return addresses are signed with key B (aarch64)
+  bool b_key = false;                  ///< augmentation 'B': return addresses are signed with the B key (aarch64)
   bool has_augmentation_data = false;  ///< augmentation 'z': FDEs have some of it too
   bool has_unknown_letters = false;    ///< what its rules mean is not known, only where they are
 };
@@ -144,13 +144,13 @@ struct AugmentationData {
 /// cannot be measured: unknown ones without 'z' ("eh", of gcc 2), and L, P and R without it.
 Augmentation read_augmentation_string(ByteReader& reader);
 Augmentation parse_augmentation(std::string_view text);
-/// Reads the CIE's augmentation data block, up to the first unknown letter. Throws MalformedInput where 'R' stands
-/// after that.
+/// Reads the CIE's augmentation data block, up to the first unknown letter. Throws MalformedInput if 'R'
+/// follows it.
 AugmentationData read_augmentation_data(const Augmentation& augmentation, ByteReader data);
 
 /// Takes out of an object's table, as unreadable, the FDEs with a relocation of unknown type in their addresses or
-/// instructions, or those of their CIE. In augmentation data, of a personality routine or a table of exceptions, it is
-/// no row's business. `unknown` is ascending.
+/// instructions, or those of their CIE. Those of personality routines and
+/// LSDAs, in augmentation data, do not matter to rows. `unknown` is ascending.
 void leave_out_unknown_fields(FrameTable& table, std::span<const object::UnknownRelocation> unknown);
 
 /// Walks the records of .eh_frame or .debug_frame and gives their CIEs and FDEs. Whatever a reader relies on is checked

@@ -186,7 +186,7 @@ bool FrameSource::is_relocated(std::uint32_t table, std::uint32_t fde) const {
 FrameSource::FdeRelocation FrameSource::reference_to(std::uint64_t address) const {
   const auto after = std::ranges::upper_bound(fdes_, address, {}, &FdePiece::start);
   assert(after != fdes_.begin());
-  // Of several that start alike the first counts, as it does for order.
+  // The first of several FDEs with the same start counts, as it does for order.
   const std::uint64_t start = std::prev(after)->start;
   const FdePiece& ref = *std::ranges::lower_bound(fdes_, start, {}, &FdePiece::start);
   const object::CodeReference* const reference = reference_of(ref.table, ref.fde);

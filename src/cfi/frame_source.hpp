@@ -60,8 +60,8 @@ class FrameSource {
   /// Where the first function of a part begins, which has one.
   std::uint64_t start_of(const Part& part) const { return fdes_[part.begin].start; }
 
-  /// Of an object: how a relocation names a function that starts at `address`, which an FDE describes, and where that
-  /// FDE stands: places order functions as the sections do.
+  /// How an object's relocation names a function that an FDE describes, and where that FDE is: its place orders
+  /// functions as the sections do.
   struct FdeRelocation {
     object::CodeReference reference;  ///< of the last FDE that starts here or before; the rest goes to the addend
     std::uint32_t table = 0;          ///< which section
@@ -70,6 +70,7 @@ class FrameSource {
              std::tie(b.table, b.reference.field_offset, b.reference.address);
     }
   };
+  /// Returns the reference to a function of an object that starts at `address`. An FDE must describe it.
   FdeRelocation reference_to(std::uint64_t address) const;
 
   /// The PCs that FDEs or others describe.

@@ -21,7 +21,7 @@ class OperandReader {
   DwarfRegister dwarf_register() {
     const std::uint64_t at = reader_.offset();
     const std::uint64_t number = reader_.uleb128("register number");
-    if (number > UINT32_MAX) reader_.fail(at, "register number " + hex(number) + " is beyond any machine's");
+    if (number > UINT32_MAX) reader_.fail(at, "register number " + hex(number) + " is beyond any architecture's");
     return DwarfRegister{static_cast<std::uint32_t>(number)};
   }
 

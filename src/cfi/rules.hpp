@@ -224,7 +224,7 @@ struct Function {
   std::uint64_t size = 0;   ///< bytes, not zero
   bool signal_frame = false;
   std::vector<Row> rows;         ///< ascending, the first at offset 0, neighbors differ
-  bool b_key = false;            ///< return addresses are signed with key B (aarch64)
+  bool b_key = false;            ///< return addresses are signed with the B key (aarch64)
   std::uint8_t repeat_size = 0;  ///< bytes after which the rows start over, as in a table of stubs; 0: they do not
   std::uint64_t end() const { return start + size; }
   friend bool operator==(const Function&, const Function&) = default;

@@ -18,7 +18,7 @@ struct Subject {
   std::vector<std::filesystem::path> other_names;  ///< of the same file, below the same directory
   std::uint64_t names_elsewhere = 0;               ///< how many more the file has
   std::pair<dev_t, ino_t> identity = {};           ///< of a file that was found
-  /// Of a thin archive that was found: whether a member's file may be replaced.
+  /// For a thin archive that was found: whether a member's file may be replaced.
   std::function<bool(const std::filesystem::path&)> may_replace = nullptr;
 };
 

@@ -67,7 +67,7 @@ class Given {
 
   bool has(std::string_view option) const { return values_.contains(option); }
   std::optional<std::string> value_of(std::string_view option) const;
-  /// Of an option that repeats.
+  /// Returns the values of an option that may be repeated.
   std::vector<std::string> values_of(std::string_view option) const;
   /// What the word given to `option` means. Throws UsageError if it is no choice.
   template <typename Enum>

@@ -182,7 +182,7 @@ void warn_of_executable_segments(const elf::Image& image, const Observer& observ
                   " executable segments; a kernel that validates .sframe may not take it");
   if (const auto number = readers::executable_header(image))
     observer.warn(image.name() + ": program header " + std::to_string(*number + 1) +
-                  " is executable, but no PT_LOAD; Linux takes it for code, and then does not use .sframe");
+                  " is executable, but not a PT_LOAD; Linux treats it as code, and then does not use .sframe");
 }
 
 void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, const Observer& observer) {

@@ -35,13 +35,13 @@ class AddressNames {
   /// "0x4010" is one address; "main" all of the function's; "main+0x3" and ".text+0x10" one; "0x4010..0x4020" those
   /// before the second. Throws Refused.
   Range range_of(std::string_view place);
-  /// Its first address, where it is no range. Throws Refused.
+  /// Returns the first address of a place that is not a range "BEGIN..END". Throws Refused.
   std::uint64_t address_of(std::string_view place);
 
  private:
-  /// What is no range of two places.
+  /// Returns the range of a number, a name, or a name with an offset.
   std::optional<Range> single(std::string_view place);
-  /// Of one, [BEGIN, END) even if that is empty.
+  /// Returns the range of "BEGIN..END", even if it is empty.
   std::optional<Range> between_two(std::string_view place);
   std::optional<Range> named(std::string_view name);
 

@@ -51,7 +51,7 @@ void check_build_id(const elf::Image& image, const elf::Image& debug) {
 elf::Image open_debug_file(const elf::Image& image, const std::filesystem::path& path, bool ignore_build_id) {
   elf::Image debug = elf::Image::open(path);
   if (debug.header().e_machine != image.header().e_machine || debug.endian() != image.endian()) {
-    throw Refused(path.string(), "for another machine than " + image.name());
+    throw Refused(path.string(), "for another architecture than " + image.name());
   }
   // Only relocations say what an object's call frame information points to.
   if (debug.is_object() != image.is_object()) {

@@ -139,15 +139,17 @@ void check_readable(const elf::Image& image) {
 
 std::string object_assembly(const elf::Image& object, const ObjectSection& encoded) {
   const object::NewObjectSection& added = encoded.section;
-  sframe::AssemblyFrame frame{number_or_progbits(added.type),
-                              {title(object, encoded.coverage, added.name),
-                               "Function starts are places in sections of the source: to be assembled behind it."},
-                              {}};
+  sframe::AssemblyFrame frame{
+      number_or_progbits(added.type),
+      {title(object, encoded.coverage, added.name),
+       "Function starts name sections of the source, so append this to it and assemble both together."},
+      {}};
   const std::string known = symbol_of_source(object, added);
   if (!known.empty()) {
     // Alone, section names would stand for sections of this file, which are empty.
     frame.prologue = {".ifndef " + known,
-                      ".error \"this is to be assembled behind the source that defines " + known + "\"", ".endif"};
+                      ".error \"append this to the source that defines " + known + " and assemble both together\"",
+                      ".endif"};
   }
   // Without its relocations, functions cannot be told apart yet.
   const sframe::Section section =

@@ -18,9 +18,9 @@ inline constexpr const char* section_address_symbol = "sframe_section_address";
 /// is decoded at its address.
 std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image, const sframe::Section& section);
 
-/// Of an object: ".text+16 - .", by section names, which the assembly source of the object can name as well. Functions
-/// that FDEs name by a global symbol keep that symbol. Throws Refused for a section that its name does not tell from
-/// others, or that has a name no assembly file can have.
+/// The same for an object. Starts are written as ".text+16 - .", with section names, which the object's assembly source
+/// can use as well. Functions that FDEs name by a global symbol keep that symbol. Throws Refused for a section whose
+/// name is not unique or cannot be written in assembly.
 std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& object,
                                                          const object::NewObjectSection& section);
 

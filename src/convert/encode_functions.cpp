@@ -156,7 +156,7 @@ stubs::Found stubs_for(const elf::Image& image, const ConvertOptions& options) {
 
 emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format) {
   const elf::Machine* const machine = elf::find_machine(image);
-  if (machine == nullptr) throw Refused(image.name(), "unsupported machine (SFrame has no ABI for it)");
+  if (machine == nullptr) throw Refused(image.name(), "unsupported architecture (SFrame has no ABI for it)");
   return emit::make_dialect(format, machine->abi, image.name());
 }
 

@@ -39,7 +39,7 @@ std::string rules_text(const sframe::Section& section, const sframe::Fde& functi
   } else {
     text += sframe::register_name(section.abi, abi.return_address);
   }
-  if (recovery.mangled_ra) text += function.b_key ? " signed with key B" : " signed with key A";
+  if (recovery.mangled_ra) text += function.b_key ? " signed with the B key" : " signed with the A key";
   text += recovery.frame_pointer ? ", FP = " + text_of(*recovery.frame_pointer, section.abi) : ", FP unchanged";
   return text;
 }

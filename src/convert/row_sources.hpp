@@ -24,8 +24,8 @@ class RowSources {
   };
   /// Ascending and disjoint.
   const std::vector<Piece>& pieces() const { return pieces_; }
-  /// Of the row at `pc`, which is of a descriptor that begins at `start`: padding has the row of the function before
-  /// it. Nothing, if the file does not describe it.
+  /// Returns the source of the row at `pc` in a descriptor that begins at `start`. Padding has the row of the function
+  /// before it. Returns nothing if the file does not describe the PC.
   std::optional<RowSource> at(std::uint64_t pc, std::uint64_t start) const;
 
  private:

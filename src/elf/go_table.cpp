@@ -247,9 +247,9 @@ bool GoTable::read_entries(const Image& image, const Header& header, std::uint64
       return false;
     const std::uint32_t depths = number(record + depths_in_record);
     starts_.push_back(text + start);
-    // Of a C function no depth is known, and there may be none at an address.
+    // The depth of a C function is not known, and there may be none at an address.
     if (depths == 0 || start == end) continue;
-    // Bytes of the file bound what depths may be told of.
+    // Depths count only for code with bytes in the file, which bounds their number.
     if (!image.is_code(text + start, end - start) || loaded_bytes(image, text + start, end - start).empty())
       return false;
     entries_.push_back({text + start, text + end, depths, number(record + name_in_record),

@@ -226,7 +226,7 @@ class RecordWalk {
   }
 
  private:
-  /// Of the record's body; nothing if there is no sound one.
+  /// Returns the length of the record's body, or nothing if the field is cut off.
   std::optional<std::uint64_t> read_length() {
     if (reader_.left() < sizeof(std::uint32_t)) return {};
     const std::uint32_t length = reader_.u32("record length");

@@ -151,7 +151,7 @@ bool has_bytes(const Section& section) {
   return section.header.sh_type != SHT_NOBITS && section.header.sh_type != SHT_NULL;
 }
 
-/// Of code without bytes, a small file could claim gigabytes.
+/// Sections without bytes do not count: a small file could claim gigabytes of code in them.
 bool has_code(const Section& section) {
   constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
   return (section.header.sh_flags & wanted) == wanted && section.header.sh_size != 0 && has_bytes(section);

@@ -85,7 +85,7 @@ std::string why_not_filling(const Image& kernel, const Section& section, const N
   if (header.sh_addr % wanted.alignment != 0) return "is not aligned to " + std::to_string(wanted.alignment) + " bytes";
   if (!is_loaded_from_file(kernel, header)) return "is not loaded from the file";
   if (!is_filler_or_section(kernel.bytes_of(section), kernel.endian()))
-    return "holds something else than free room or an older section";
+    return "holds something else than free space or an older section";
   if (has_relocations(kernel, section)) return "has relocations of its own (ld --emit-relocs)";
   return {};
 }

@@ -118,7 +118,7 @@ const Machine& machine_of(const Image& image) {
   const char* const order = !other_order                       ? ""
                             : image.endian() == Endian::Little ? " in little-endian byte order"
                                                                : " in big-endian byte order";
-  throw Refused(image.name(), "machine is " + machine_name(number) + order + ", but SFrame has no ABI for it");
+  throw Refused(image.name(), "architecture is " + machine_name(number) + order + ", but SFrame has no ABI for it");
 }
 
 std::uint64_t load_alignment(const Image& image) {

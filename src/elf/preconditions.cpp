@@ -67,7 +67,7 @@ void check_section_headers(const Image& image) {
     if (!is_power_of_two_or_zero(header.sh_addralign) || header.sh_addralign > largest_number)
       throw MalformedInput(origin(), 0, "alignment " + hex(header.sh_addralign) + " is not a power of two");
     if ((header.sh_flags & SHF_ALLOC) != 0 && header.sh_addr > largest_number)
-      throw Refused(image.name(), describe(section) + " lies at " + hex(header.sh_addr) + ", outside user space");
+      throw Refused(image.name(), describe(section) + " is at " + hex(header.sh_addr) + ", outside user space");
     image.bytes_of(section);  // throws when outside the file
   }
   check_code_has_bytes(image);
@@ -104,7 +104,7 @@ void check_segment(const Image& image, std::size_t index) {
   const auto name = [&] { return "program header " + std::to_string(index); };
   const auto origin = [&] { return Origin{image.name(), name()}; };
   if (segment.p_vaddr > largest_number && segment.p_type == PT_LOAD)
-    throw Refused(image.name(), name() + " lies at " + hex(segment.p_vaddr) + ", outside user space");
+    throw Refused(image.name(), name() + " is at " + hex(segment.p_vaddr) + ", outside user space");
   if (segment.p_vaddr > largest_number || segment.p_memsz > largest_number || segment.p_align > largest_number)
     throw MalformedInput(origin(), 0,
                          "address " + hex(segment.p_vaddr) + ", size " + hex(segment.p_memsz) + " or alignment " +
@@ -231,7 +231,7 @@ std::uint64_t described_end(const Image& image) {
 void check_not_signed(const Image& image) {
   if (has_module_signature(image)) {
     throw Refused(image.name(), image.is_object() ? "signed kernel module, and a change would break the signature "
-                                                    "(--drop-signature takes it away)"
+                                                    "(--drop-signature removes it)"
                                                   : "signed kernel module, and a change would break the signature");
   }
   // libgcrypt's own HMAC, for FIPS mode; bsign; elfsign.

@@ -28,8 +28,8 @@ Dialect make_dialect(const OutputFormat& format, sframe::Abi abi, const std::str
         file, "for " + std::string(traits.name) + ", which " + std::string(version.name) + " has no identifier for");
   }
   if (traits.came_with_erratum && version.version == traits.first_version && !format.pc_relative_starts) {
-    throw Refused(file, "for " + std::string(traits.name) + ", which readers of " + std::string(version.name) +
-                            " know since the errata that made function starts relative to their own field");
+    throw Refused(file, "for " + std::string(traits.name) + ", which " + std::string(version.name) +
+                            " supports only since the errata that made function starts relative to their own field");
   }
   Dialect dialect;
   dialect.abi = &traits;

@@ -34,7 +34,8 @@ class SectionEncoder {
   };
 
   explicit SectionEncoder(const Dialect& dialect);
-  /// Of rows that are bytes already, and descriptors that may share them; these are ascending and do not overlap.
+  /// Constructs the encoder with rows that are bytes already, and descriptors that may share them. The descriptors are
+  /// ascending and do not overlap.
   SectionEncoder(const Dialect& dialect, std::vector<Descriptor> fdes, std::vector<std::byte> fres);
 
   /// `fde` has at least one row and at most the dialect's largest count; a row's offset is below the function's

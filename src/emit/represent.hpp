@@ -30,8 +30,8 @@ struct PltEntries {
 /// What SFrame has for the rules of one row of the unwind table, or why it has nothing.
 using Representation = std::variant<sframe::RecoveryRules, Outermost, PltEntries, Unrepresentable>;
 
-/// Represents rules (SFrame V3, chapter 3). Whether a function is a signal frame or signs with key B is not the row's
-/// concern.
+/// Represents rules (SFrame V3, chapter 3). Whether a function is a signal frame or signs with the B key is not the
+/// row's concern.
 Representation represent(const cfi::Rules& rules, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit

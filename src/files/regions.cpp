@@ -57,7 +57,7 @@ Region Region::part(std::uint64_t begin, std::uint64_t end) const {
 std::span<const std::byte> Region::contents(std::span<const std::byte> input) const {
   if (source == Source::Hole) return {};
   if (source == Source::Bytes) return {bytes, size};
-  if (from > input.size() || size > input.size() - from) throw std::out_of_range("a region lies outside the input");
+  if (from > input.size() || size > input.size() - from) throw std::out_of_range("a region is outside the input");
   return input.subspan(from, size);
 }
 

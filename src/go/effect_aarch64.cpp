@@ -30,7 +30,7 @@ class Word {
       read_add_immediate();
     } else {
       write(field(0));
-      // Of logical immediates SP may be the destination, and of additions of an extended register.
+      // SP may be the destination of logical immediates, and of additions of an extended register.
       const bool logical = (bits_ >> 23U & 0x3fU) == 0x24 && (bits_ >> 29U & 3U) != 3;
       const bool extended = (bits_ >> 21U & 0xffU) == 0x59 && (bits_ >> 29U & 1U) == 0;
       if (field(0) == stack_pointer && (logical || extended)) effect_.moves_stack = true;

@@ -38,9 +38,10 @@ sframe::Section decode_section(const elf::Image& image, const elf::Section& sect
 void check_machine(const elf::Image& image, sframe::Abi abi, const Origin& origin) {
   const elf::Machine* const expected = elf::find_machine(image);
   if (expected != nullptr && expected->abi == abi) return;
-  throw MalformedInput(origin, sframe::header::abi_at,
-                       "ABI is " + std::string(sframe::name_of(abi)) + ", but the file is for " +
-                           (expected == nullptr ? "another machine" : std::string(sframe::name_of(expected->abi))));
+  throw MalformedInput(
+      origin, sframe::header::abi_at,
+      "ABI is " + std::string(sframe::name_of(abi)) + ", but the file is for " +
+          (expected == nullptr ? "another architecture" : std::string(sframe::name_of(expected->abi))));
 }
 
 std::vector<FileSection> read_sections_of(const elf::Image& image, bool with_remarks) {

@@ -86,7 +86,7 @@ constexpr auto not_in_2_44 =
 constexpr auto unwanted_in_2_44 = refuses("supports only version 2", Version1);
 constexpr auto not_in_2_40 =
     joined(refuses("supports only version 1", Version2, Version3), refuses_for_good("does not support s390x", S390x));
-/// Of binutils 2.40 and 2.44.
+/// Objections of binutils 2.40 and 2.44.
 constexpr auto old_rows =
     joined(misreads("does not support such rows", NoWords), misreads("stops there with a failed assertion", RowAtEnd));
 constexpr auto no_abi = refuses(fails_link, NoAbi);
@@ -165,7 +165,7 @@ constexpr auto kernel_objections = joined(
     refuses("supports none", AuxiliaryHeader), refuses("has no use for that", NoFunctions, NoRows),
     refuses("supports only rows after the index", RowsBeforeIndex), refuses("checks that", IndexOutside),
     refuses("supports only rows after the index", RowsInIndex), refuses("checks that", RowsBeginOutside, RowsOutside),
-    refuses_for_good("takes that for code, and then refuses the code itself", ExecutableHeader),
+    refuses_for_good("treats it as code, and then refuses the code itself", ExecutableHeader),
     refuses(drops_section, NotSorted, FunctionRowsOutside, UndefinedRowType, UndefinedType, NoRepeatSize,
             FunctionWithoutRows, MoreRowsThanBytes, RowNotAscending, RowBeyondFunction, RowAtEnd, RowBeyondBlock,
             FirstRowLate, UndefinedWordSize, RowOutside, RowTooLong, WordsOfFixedOffsets, ReservedControlBit,
@@ -192,7 +192,7 @@ constexpr auto java_profiler_objections =
 /// What glibc and the Java profiler have in common.
 constexpr auto taken_on_trust =
     joined(misreads(believes, TooShort), refuses("asks for it", NoMagic),
-           refuses("supports only the flags that it knows", UnknownFlags), refuses(needs_order, NotFlaggedSorted),
+           refuses("supports only the flags of its version", UnknownFlags), refuses(needs_order, NotFlaggedSorted),
            refuses("supports only rows after the index", RowsBeforeIndex),
            misreads(believes, IndexOutside, RowsInIndex), misreads("trusts the header", OtherFixedRa, FixedFp),
            misreads(believes, FunctionRowsOutside), refuses("finds no rows there", UndefinedRowType),

@@ -14,7 +14,7 @@ namespace sframe_gen::readers {
 struct Objection {
   Fact fact{};
   ReaderVerdict::Kind kind = ReaderVerdict::Kind::Refuses;
-  std::string_view rule;      ///< with the reader's name in front: "takes version 3 only"
+  std::string_view rule;      ///< with the reader's name in front: "supports only version 3"
   bool can_be_helped = true;  ///< --for of the reader's name writes a section without it
   Fact with = fact;           ///< only together with this one
 };
@@ -28,7 +28,7 @@ struct Rules {
 };
 
 extern const Rules kernel_rules, glibc_rules, java_profiler_rules, llvm_readelf_rules, mold_rules;
-/// Of binutils by their version: libsframe with readelf and objdump, and the linker.
+/// Rules of binutils, by version: libsframe with readelf and objdump, and the linker.
 extern const Rules libsframe_rules, libsframe_2_44_rules, libsframe_2_40_rules;
 extern const Rules gnu_ld_rules, gnu_ld_2_45_rules, gnu_ld_2_44_rules, gnu_ld_2_40_rules;
 

@@ -296,7 +296,7 @@ void survey_code(const elf::Image& image, const std::vector<CodePlace>& places, 
   }
 }
 
-/// Of type SHT_RELA: no machine of SFrame's has others.
+/// Reads SHT_RELA only: no architecture of SFrame has other relocations.
 std::vector<Elf64_Rela> relocations_of(const elf::Image& object, const elf::Section& section) {
   std::vector<Elf64_Rela> relocations;
   const object::RelocationTables tables(object);

@@ -42,7 +42,7 @@ class RuleText {
 /// parentheses: the value stored there; u: unchanged; f: the fixed place; U: unchanged, held open by a padding word;
 /// [s]: signed. r16, on s390x in version 2: in that register.
 ///
-/// Of the descriptors those that are `wanted`, if that is not empty.
+/// If `wanted` is not empty, only the descriptors for which it returns true are printed.
 void dump(const Section& section, std::string_view section_name, std::ostream& out,
           const std::function<bool(const Fde&)>& wanted = {});
 

@@ -261,7 +261,7 @@ struct VersionTraits {
   bool has_register_words = false;    ///< for ABIs that have them
   bool dumps_bare_registers = false;  ///< "r14", which a version with register offsets shows as "r14+0"
   bool has_repeat_size = false;       ///< PCMASK functions name the size of their block; else row starts are bit masks
-  /// aarch64: a bit for rows with a signed return address, and one for functions that sign with key B. The text of
+  /// aarch64: a bit for rows with a signed return address, and one for functions that sign with the B key. The text of
   /// version 1 lacks the latter; binutils 2.40 writes and reads it.
   bool has_mangled_ra = false;
   bool frame_pointer_first = false;  ///< data words CFA, FP, RA instead of CFA, RA, FP

@@ -142,7 +142,7 @@ class SectionWalk {
     if (!repeats && fde.repeat_size != 0 && !fault(Problem::StrayRepeatSize, repeat_at, {fde.repeat_size}))
       return false;
     if (fde.padding == 0) return true;
-    // Of its two bytes the section's order decides which is which.
+    // The section's byte order decides which of the two bytes is which.
     return fault(Problem::Padding, repeat_at + 1, {});
   }
 

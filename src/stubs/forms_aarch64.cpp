@@ -122,7 +122,7 @@ std::span<const Form> aarch64_forms() {
   return forms;
 }
 
-/// Of glibc 2.36 and 2.41.
+/// The forms in glibc 2.36 and 2.41.
 std::span<const Pattern> aarch64_ends() {
   return ends;
 }

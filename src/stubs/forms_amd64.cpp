@@ -136,12 +136,12 @@ std::span<const Form> amd64_forms() {
   return forms;
 }
 
-/// Of glibc 2.36 and 2.41, and musl 1.2.
+/// The forms in glibc 2.36 and 2.41, and musl 1.2.
 std::span<const Pattern> amd64_ends() {
   return ends;
 }
 
-/// Of musl since 1.1.
+/// The forms in musl since 1.1.
 std::span<const Pattern> amd64_starts() {
   return starts;
 }

@@ -67,7 +67,7 @@ constexpr auto ends =
 
 }  // namespace
 
-/// Of glibc 2.36.
+/// The forms in glibc 2.36.
 std::span<const Pattern> s390x_ends() {
   return ends;
 }

@@ -233,7 +233,7 @@ class TracedCommand {
       } else if (const auto registers = registers_of(id)) {
         now.stack = walker.walk(space, *registers, Process::read_word, &*process_);
       } else {
-        now.thread.missing = other_machine;
+        now.thread.missing = other_architecture;
       }
       walked.push_back(std::move(now));
     }

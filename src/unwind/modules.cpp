@@ -181,8 +181,8 @@ bool find_name(const LoadedModule& module, Naming& naming) {
   return naming.is_known;
 }
 
-/// Of the C library; null: the program has none. By its name, as ld warns of whatever refers to dlopen() in a program
-/// that is linked statically with glibc, by a weak reference too.
+/// Returns a function of the C library, or null if the program has none. It is found by name, since ld warns about
+/// every reference to dlopen(), weak ones included, in a program that is linked statically with glibc.
 template <typename Function>
 Function* find_function(const char* name) {
   return reinterpret_cast<Function*>(::dlsym != nullptr ? ::dlsym(RTLD_DEFAULT, name) : nullptr);

@@ -182,8 +182,8 @@ class Search {
     return covers(last, pc) ? last : no_function;
   }
 
-  /// Of `count` functions from `first` on, in a sorted index, returns the last one that starts at or before `pc`;
-  /// `first`, if none does.
+  /// Returns the last of `count` functions from `first` on, in a sorted index, that starts at or before `pc`; `first`
+  /// if none does.
   std::uint32_t last_start(std::uint32_t first, std::uint32_t count, std::uint64_t pc) const {
     while (count > 1) {
       const std::uint32_t half = count / 2;

@@ -23,9 +23,9 @@ std::string text_of(Caller::Signing signing) {
     case Caller::Signing::None:
       return "";
     case Caller::Signing::KeyA:
-      return " (signed with key A)";
+      return " (signed with the A key)";
     case Caller::Signing::KeyB:
-      return " (signed with key B)";
+      return " (signed with the B key)";
     case Caller::Signing::Unknown:
       return " (signed in a way that SFrame cannot represent)";
   }

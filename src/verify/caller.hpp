@@ -67,7 +67,7 @@ enum class Wording : std::uint8_t { Numbers, Texts };
 /// Whether both give the same caller. A value one side does not know makes them differ.
 bool same_caller(const Caller& a, const Caller& b);
 
-/// " (signed with key A)", or nothing.
+/// " (signed with the A key)", or nothing.
 std::string text_of(Caller::Signing signing);
 
 /// What libdwarf's evaluation of FDE `fde_index` says at `pc`.

@@ -104,7 +104,7 @@ std::vector<Range> joined_parts(const std::vector<Range>& ranges, const elf::Ima
   return joined;
 }
 
-/// Of `ranges`, the stubs that are next to one of `stubs`.
+/// Returns the stubs among `ranges` that are next to one of `stubs`.
 std::vector<Range> neighbors(const std::vector<Range>& ranges, const std::vector<Range>& stubs, const elf::Image& image,
                              sframe::Abi abi) {
   std::unordered_set<std::uint64_t> borders;

@@ -24,7 +24,7 @@ std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Ima
 
 /// Bytes that may be between the code of stubs which belong together: padding, and what is entered in several states.
 inline constexpr std::uint64_t largest_gap_in_stubs = 32;
-/// Of what the kernel enters a program by, up to the call that does not come back.
+/// Bytes of a program's entry code, up to the call that does not return.
 inline constexpr std::uint64_t longest_start = 64;
 
 /// Sections whose code is so plain that following its instructions says where the caller is: stubs, and what programs

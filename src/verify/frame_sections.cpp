@@ -27,10 +27,10 @@ const char* misread_instruction(const cfi::FrameTable& table, const cfi::Cie& ci
     if (std::max(instruction.target, instruction.source) >= cfi::DwarfRegister{DwarfSession::most_registers})
       return "libdwarf has no room for a register of this number";
     if (instruction.opcode == cfi::CfaOpcode::GnuNegativeOffsetExtended)
-      return "libdwarf does not know DW_CFA_GNU_negative_offset_extended";
+      return "libdwarf does not support DW_CFA_GNU_negative_offset_extended";
     if (instruction.opcode == cfi::CfaOpcode::ValOffsetSf) return "libdwarf misreads DW_CFA_val_offset_sf";
     if (instruction.opcode == cfi::CfaOpcode::SetLoc && cie.pointer_encoding != cfi::pointer_encoding::absptr)
-      return "libdwarf misreads DW_CFA_set_loc with a pointer that is no address";
+      return "libdwarf misreads DW_CFA_set_loc with a pointer that is not an address";
   }
   return nullptr;
 }

@@ -36,7 +36,7 @@ struct Instruction {
   bool needs_saved_address = false;    ///< calls and so overwrites the register with the return address
   bool moves_frame_pointer = false;    ///< aarch64: x29 becomes the stack pointer
   bool restores_frame_record = false;  ///< loads them from there, before the stack pointer rises
-  std::optional<bool> signs = {};      ///< aarch64: signs x30 with key A, or authenticates it
+  std::optional<bool> signs = {};      ///< aarch64: signs x30 with the A key, or authenticates it
   bool needs_no_caller = false;        ///< what it does to the stack or frame pointer loses the caller, if there is one
   bool aligns_stack = false;           ///< the same, by rounding the stack pointer down
   bool is_padding = false;             ///< does nothing at all

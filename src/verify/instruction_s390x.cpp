@@ -16,7 +16,7 @@ unsigned size_of(unsigned opcode) {
   return opcode < 0x40 ? 2 : opcode < 0xc0 ? 4 : 6;
 }
 
-/// Of one instruction that is there as a whole.
+/// Decodes one instruction, all of whose bytes are there.
 class Decoder {
  public:
   Decoder(std::span<const std::byte> code, std::uint64_t address) : code_(code), address_(address) {

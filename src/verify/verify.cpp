@@ -133,7 +133,7 @@ class Verifier {
     }
   }
 
-  /// Of several sections, nothing but padding may be between them. Rows may go on over it.
+  /// The code may be in several sections if only padding is between them, over which rows may go on.
   bool is_code(std::uint64_t begin, std::uint64_t end, sframe::Abi abi) const {
     std::uint64_t pc = begin;
     for (auto code = code_.find(pc); pc < end; pc = code++->end) {
@@ -241,7 +241,7 @@ class Verifier {
     });
   }
 
-  /// Of a file without section headers, the FDEs of tables of stubs.
+  /// Returns the FDEs of tables of stubs, for a file without section headers.
   std::vector<Range> tables_among(const std::vector<Range>& fdes, sframe::Abi abi) {
     std::vector<Range> tables;
     if (image_.has_section_headers()) return tables;
@@ -399,7 +399,7 @@ Verification verify(const sframe::Section& section, const elf::Image& image, con
 void check_same_rows(const sframe::Section& before, const sframe::Section& after, const elf::Image& image) {
   const std::vector<sframe::PcRow> old_rows = sframe::pc_rows(before);
   const auto wrong = [&](std::uint64_t pc, const char* what) {
-    throw Refused(image.name(), std::string("cannot be written anew: at ") + hex(pc) + " the new section " + what);
+    throw Refused(image.name(), std::string("cannot reencode: at ") + hex(pc) + " the new section " + what);
   };
   const auto check_padding = [&](std::uint64_t begin, std::uint64_t end) {
     if (begin < end && !is_padding(image, after.abi, begin, end)) wrong(begin, "has one row too many");

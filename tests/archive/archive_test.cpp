@@ -145,7 +145,7 @@ TEST(MalformedArchive, Headers) {
             "x.a: archive+0x38: a member of 9999999999 bytes does not fit in the file, which has 0 more");
   for (const char* size : {"", "-1", "0x4", "4 4", " 4", "+4", "4."})
     EXPECT_EQ(failure_of(regular + header("a/", size) + "data"),
-              "x.a: archive+0x38: a member's size is no decimal number")
+              "x.a: archive+0x38: a member's size is not a decimal number")
         << size;
 }
 
@@ -159,11 +159,11 @@ TEST(MalformedArchive, LongNames) {
             "x.a: archive+0x8: the name at 0x0 has no end inside the table of long names (size 0)");
   EXPECT_EQ(failure_of(regular + table + table), "x.a: archive+0x5e: a second table of long names");
   EXPECT_EQ(failure_of(regular + table + member("/0:78", "")),
-            "x.a: archive+0x5e: a member of another archive, but this is no thin archive");
+            "x.a: archive+0x5e: a member of another archive, but this is not a thin archive");
 }
 
 TEST(MalformedArchive, BsdNames) {
-  const std::string fault = "x.a: archive+0x8: the size of a BSD name is no number up to the member's size, 0x4";
+  const std::string fault = "x.a: archive+0x8: the size of a BSD name is not a number up to the member's size, 0x4";
   EXPECT_EQ(failure_of(regular + member("#1/5", "name")), fault);
   EXPECT_EQ(failure_of(regular + member("#1/", "name")), fault);
   EXPECT_EQ(failure_of(regular + member("#1/x", "name")), fault);

@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         Poke{"CieOutside", 0x1c, 0x44,
              "left out: .eh_frame+0x18: FDE refers to a CIE at 0xffffffffffffffd8, which is outside the section"},
         Poke{"CieIsNone", 0x1c, 0x18,
-             "left out: .eh_frame+0x18: FDE refers to a CIE at 0x4, which is no CIE before it"},
+             "left out: .eh_frame+0x18: FDE refers to a CIE at 0x4, which is not a CIE before it"},
         Poke{"FdeAugmentationSize", 0x28, 0x7f,
              "left out: .eh_frame+0x29: augmentation data needs 127 bytes, but only 3 are left"}),
     [](const auto& instance) { return std::string(instance.param.name); });
@@ -122,7 +122,7 @@ TEST(FrameIndex, ReadsWhereAnFdeIsBehindAnUnknownLetter) {
   auto behind = bytes;
   std::swap(behind[10], behind[11]);
   EXPECT_EQ(error_of(behind),
-            "left out: .eh_frame+0x11: FDE pointer encoding stands behind augmentation data of unknown size");
+            "left out: .eh_frame+0x11: FDE pointer encoding follows augmentation data of unknown size");
 }
 
 TEST(FrameIndex, StopsAtTheTerminator) {
@@ -247,7 +247,7 @@ TEST(FrameIndex, NamesAnFdeOfDebugFrameWithoutACie) {
       cfi::index_frame_section(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
   EXPECT_TRUE(table.fdes.empty());
   ASSERT_EQ(table.unreadable.size(), 1U);
-  EXPECT_EQ(table.unreadable[0].why, ".eh_frame+0x0: FDE refers to a CIE at 0x1c, which is no CIE");
+  EXPECT_EQ(table.unreadable[0].why, ".eh_frame+0x0: FDE refers to a CIE at 0x1c, which is not a CIE");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(Machine, NeedsTheRightByteOrder) {
   change(big, folder / "x86", [](Fields& f) { f.header.e_machine = EM_X86_64; });
   EXPECT_NE(failure_of([&] {
               machine_of(Image::open(folder / "x86"));
-            }).find("machine is EM_X86_64 (62) in big-endian byte order, but SFrame has no ABI for it"),
+            }).find("architecture is EM_X86_64 (62) in big-endian byte order, but SFrame has no ABI for it"),
             std::string::npos);
 }
 

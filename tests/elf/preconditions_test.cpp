@@ -31,10 +31,10 @@ TEST(Preconditions, RefuseOtherKindsOfFiles) {
   expect_refusal("relocatable object, not a program or library", [](Fields& f) { f.header.e_type = ET_REL; });
   expect_refusal("core file", [](Fields& f) { f.header.e_type = ET_CORE; });
   expect_refusal("ELF file of type 0xfe00", [](Fields& f) { f.header.e_type = ET_LOOS; });
-  expect_refusal("machine is EM_RISCV (243), but SFrame has no ABI for it",
+  expect_refusal("architecture is EM_RISCV (243), but SFrame has no ABI for it",
                  [](Fields& f) { f.header.e_machine = EM_RISCV; });
-  expect_refusal("machine is 4660,", [](Fields& f) { f.header.e_machine = 0x1234; });
-  expect_refusal("machine is EM_S390 (22) in little-endian byte order,",
+  expect_refusal("architecture is 4660,", [](Fields& f) { f.header.e_machine = 0x1234; });
+  expect_refusal("architecture is EM_S390 (22) in little-endian byte order,",
                  [](Fields& f) { f.header.e_machine = EM_S390; });
 }
 

@@ -69,7 +69,7 @@ TEST(Dialect, S390xCameWithTheErrataOfVersion2) {
     FAIL();
   } catch (const Refused& refusal) {
     EXPECT_STREQ(refusal.what(),
-                 "a.out: for s390x, which readers of SFrame version 2 know since the errata that made function starts "
+                 "a.out: for s390x, which SFrame version 2 supports only since the errata that made function starts "
                  "relative to their own field");
   }
 }

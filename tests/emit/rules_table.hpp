@@ -49,7 +49,7 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
   add_cfa("*(register + N)", at_reg(fp, 8));
   add_cfa("N no multiple of 8", reg(sp, 324));
   add_cfa("N beyond 32 bits", reg(sp, too_far));
-  add_cfa("on a column that is no register", reg(no_register, 8));
+  add_cfa("on a column that is not a register", reg(no_register, 8));
   if (abi == sframe::Abi::Amd64) {
     lines.push_back({"CFA of PLT entries, as ld says it", [](SpelledFunction& f) {
                        f.rows[0].rules = entry_rules(sframe::Abi::Amd64);
@@ -66,7 +66,7 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
     add_rule(name, column, "offset(0)", at_cfa(0));
     add_rule(name, column, "offset(N), N beyond 32 bits", at_cfa(too_far));
     add_rule(name, column, "register(R)", reg(other, 0));
-    add_rule(name, column, "register(R), R no register", reg(no_register, 0));
+    add_rule(name, column, "register(R), R not a register", reg(no_register, 0));
     add_rule(name, column, "val_expression R + N", reg(other, 8));
     add_rule(name, column, "expression R + N", at_reg(other, 8));
     add_rule(name, column, "val_offset(N)", cfa_plus(-24));

@@ -34,12 +34,12 @@ Spelled selected(const DwarfRule& rule, Abi abi, const emit::Dialect& dialect) {
 std::string cell(const Spelled& result) {
   if (!result.holes.empty()) return std::string(key_of(result.holes[0].reason));
   const sframe::Fde& function = result.fdes.at(0);
-  if (!function.fres[0].recovery) return "**no words**";
+  if (!function.fres[0].recovery) return "**no data words**";
   if (function.pc_type == sframe::PcType::Mask) return "**default**, repeating";
   std::string text = function.type == sframe::FdeType::Flexible ? "**flexible**" : "**default**";
   if (function.fres[0].recovery->mangled_ra) text += ", signed";
   if (function.fres.size() > 1) text += ", entry by entry";
-  if (function.b_key) text += ", key B";
+  if (function.b_key) text += ", B key";
   if (function.signal_frame) text += ", signal";
   return text;
 }

@@ -41,7 +41,7 @@ TEST(ObjectPreconditions, RefuseSignaturesUnlessToldToDropThem) {
   // struct module_signature: PKCS#7, 9 bytes.
   append(bytes, "signature\0\0\2\0\0\0\0\0\0\0\0\x09~Module signature appended~\n"sv);
   EXPECT_EQ(refusal_of(bytes),
-            "a.o: signed kernel module, and a change would break the signature (--drop-signature takes it away)");
+            "a.o: signed kernel module, and a change would break the signature (--drop-signature removes it)");
   EXPECT_EQ(refusal_of(bytes, true), "");
 }
 
@@ -91,7 +91,7 @@ TEST(ObjectPreconditions, RefuseSectionsThatShareBytes) {
 TEST(ObjectPreconditions, RefuseOtherMachines) {
   Bytes bytes = assemble(two_functions);
   bytes[offsetof(Elf64_Ehdr, e_machine)] = std::byte{EM_RISCV};
-  EXPECT_EQ(refusal_of(bytes), "a.o: machine is EM_RISCV (243), but SFrame has no ABI for it");
+  EXPECT_EQ(refusal_of(bytes), "a.o: architecture is EM_RISCV (243), but SFrame has no ABI for it");
 }
 
 }  // namespace

@@ -76,26 +76,30 @@ INSTANTIATE_TEST_SUITE_P(OfGnu, RightSection,
                            return name;
                          });
 
-// Signing: the first function signs with key A from 0x10404 on, the second with key B from 0x10420 on
+// Signing: the first function signs with the A key from 0x10404 on, the second with the B key from 0x10420 on
 constexpr const char* both_keys = "aarch64/pac-both-keys";
 
 TEST(VerifySigning, SeesASignedRowThatSaysPlain) {
-  EXPECT_EQ(difference(both_keys, [](auto& s) { s.fdes[0].fres[1].recovery->mangled_ra = false; }),
-            "pc 0x10404: .sframe says CFA sp, RA x30, FP x29; DWARF says CFA sp, RA same value (signed with key A), FP "
-            "same value");
+  EXPECT_EQ(
+      difference(both_keys, [](auto& s) { s.fdes[0].fres[1].recovery->mangled_ra = false; }),
+      "pc 0x10404: .sframe says CFA sp, RA x30, FP x29; DWARF says CFA sp, RA same value (signed with the A key), FP "
+      "same value");
 }
 TEST(VerifySigning, SeesAPlainRowThatSaysSigned) {
-  EXPECT_EQ(difference(both_keys, [](auto& s) { s.fdes[0].fres[0].recovery->mangled_ra = true; }),
-            "pc 0x10400: .sframe says CFA sp, RA x30 (signed with key A), FP x29; DWARF says CFA sp, RA same value, FP "
-            "same value");
+  EXPECT_EQ(
+      difference(both_keys, [](auto& s) { s.fdes[0].fres[0].recovery->mangled_ra = true; }),
+      "pc 0x10400: .sframe says CFA sp, RA x30 (signed with the A key), FP x29; DWARF says CFA sp, RA same value, FP "
+      "same value");
 }
 TEST(VerifySigning, SeesTheWrongKey) {
-  EXPECT_NE(difference(both_keys, [](auto& s) { s.fdes[0].b_key = true; })
-                .find("RA x30 (signed with key B), FP x29; DWARF says CFA sp, RA same value (signed with key A)"),
-            std::string::npos);
-  EXPECT_NE(difference(both_keys, [](auto& s) { s.fdes[1].b_key = false; })
-                .find("RA x30 (signed with key A), FP x29; DWARF says CFA sp, RA same value (signed with key B)"),
-            std::string::npos);
+  EXPECT_NE(
+      difference(both_keys, [](auto& s) { s.fdes[0].b_key = true; })
+          .find("RA x30 (signed with the B key), FP x29; DWARF says CFA sp, RA same value (signed with the A key)"),
+      std::string::npos);
+  EXPECT_NE(
+      difference(both_keys, [](auto& s) { s.fdes[1].b_key = false; })
+          .find("RA x30 (signed with the A key), FP x29; DWARF says CFA sp, RA same value (signed with the B key)"),
+      std::string::npos);
 }
 TEST(VerifySigning, KeyOfAFunctionThatSignsNothingDoesNotMatter) {
   EXPECT_EQ(difference("aarch64/frame-record", [](auto& s) { s.fdes[0].b_key = true; }), "none");

@@ -361,7 +361,7 @@ std::string_view meaning_of(SectionPlan plan) {
     case SectionPlan::Tail:
       return "section in a new segment above";
     case SectionPlan::Reserved:
-      return "section in reserved room";
+      return "section in reserved space";
   }
   return {};
 }

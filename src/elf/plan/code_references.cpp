@@ -58,7 +58,7 @@ constexpr std::uint64_t sign_extended(std::uint64_t value, unsigned bits) {
   return (value ^ sign) - sign;
 }
 
-/// Of ADR in bytes, of ADRP in pages.
+/// Returns the distance that ADR (in bytes) or ADRP (in pages) adds.
 constexpr std::uint64_t adr_distance(std::uint32_t word) {
   return sign_extended((word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3), 21);
 }

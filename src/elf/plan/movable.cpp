@@ -374,7 +374,7 @@ std::string Movability::why_note_stays(const Section& section, MovedSections& gr
   try {
     notes = read_notes(image_->bytes_of(section), section.header.sh_addralign, image_->endian(), origin);
   } catch (const MalformedInput&) {
-    return located(section) + " cannot move: it is no sequence of notes";
+    return located(section) + " cannot move: it is not a sequence of notes";
   }
   for (const Note& note : notes) {
     if (note.owner == "GNU" && note.type == NT_GNU_BUILD_ID) group.has_build_id = true;

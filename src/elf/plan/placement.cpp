@@ -179,7 +179,7 @@ class Placer {
                       " and " + hex(begin));
     for (const Section& section : image.sections()) {
       if ((section.header.sh_flags & SHF_ALLOC) != 0 && section.header.sh_size != 0 && section.header.sh_addr < begin)
-        return in_table("section " + section.name + " lies there");
+        return in_table("section " + section.name + " is there");
     }
     head.address = begin - size;
     for (Placed& placed : placement_.groups) placed.address += head.address;

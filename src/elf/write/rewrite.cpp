@@ -163,8 +163,8 @@ void check_filled(const Image& input, const Section& section, std::span<const st
   const auto before = input.file_bytes(), after = output.file_bytes();
   const std::uint64_t begin = section.header.sh_offset, end = begin + section.header.sh_size;
   require(before.size() == after.size(), "the file keeps its size");
-  require(equal_bytes(before.first(begin), after.first(begin)), "bytes in front of the section stay");
-  require(equal_bytes(before.subspan(end), after.subspan(end)), "bytes behind the section stay");
+  require(equal_bytes(before.first(begin), after.first(begin)), "bytes before the section stay");
+  require(equal_bytes(before.subspan(end), after.subspan(end)), "bytes after the section stay");
   const auto filled = after.subspan(begin, end - begin);
   require(equal_bytes(filled.first(bytes.size()), bytes), "the section has its contents");
   require(std::ranges::all_of(filled.subspan(bytes.size()), [](std::byte b) { return b == std::byte{0}; }),

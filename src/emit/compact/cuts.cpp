@@ -73,7 +73,7 @@ class RunMaker {
 
   std::span<const RowStream::Function> functions_;
   std::vector<Run> runs_;
-  // Of the last run.
+  // Facts about the last run.
   std::uint32_t rows_ = 0;
   bool key_is_known_ = false;
 };
@@ -109,8 +109,8 @@ class CutMaker {
     const auto base = static_cast<std::uint32_t>(function.start - run_.start);
     const std::span<const Row> rows = stream_.rows_of(function);
     const bool repeats = !run_.cuts.empty() && rows.front().rule == last_rule_;
-    // Of several functions that add no row, a descriptor gains only by a beginning at the last: from those before, the
-    // starts of the rows that follow would be larger.
+    // If several functions add no row, a descriptor gains only by a beginning at the last: from the others, the starts
+    // of the rows that follow would be larger.
     if (repeats && run_.cuts.back().repeats && run_.cuts.back().row_count == 1) {
       run_.cuts.pop_back();
       run_.hashes.pop_back();

@@ -114,7 +114,7 @@ class Search {
     return departure(begin) + (prices_.attribute_bytes + repeated) * parts_per_byte - price_up_to(cut, width);
   }
 
-  /// Of default rows before a cut, with starts of that width.
+  /// Returns the price of the default rows before `cut`, with starts of `width` bytes.
   static std::int64_t price_up_to(const Cut& cut, std::uint32_t width) {
     return (std::int64_t{cut.plain_bytes} + std::int64_t{cut.rows_before} * width) * parts_per_byte;
   }

@@ -45,7 +45,7 @@ std::optional<unwind::Registers> registers_of(int thread) {
   if (registers && host_abi() == sframe::Abi::S390x) {
     add_floating_point_registers(host_abi(), register_set(thread, NT_PRFPREG), *registers);
   }
-  // Of other stops there is none, or one that says what they are.
+  // Other stops have no siginfo, or one that tells what they are.
   if (const auto signal = signal_of(thread); registers && signal) {
     add_signal(host_abi(), std::as_bytes(std::span(&*signal, 1)), *registers);
   }
@@ -89,7 +89,7 @@ void take_stop(StoppedThreads::Thread& thread, int status) {
   if (const auto registers = registers_of(thread.id)) {
     thread.registers = *registers;
   } else {
-    thread.why_not = other_machine;
+    thread.why_not = other_architecture;
   }
 }
 

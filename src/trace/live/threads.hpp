@@ -26,7 +26,7 @@ std::optional<unwind::Registers> registers_of(int thread);
 std::optional<siginfo_t> signal_of(int thread);
 
 /// Why there is nothing to walk.
-inline constexpr const char* other_machine = "is of another machine than this program";
+inline constexpr const char* other_architecture = "of another architecture than this program";
 inline constexpr const char* waits_in_kernel = "does not stop, as it waits in the kernel";
 
 /// A thread that waits for a device, or for its vfork, does not stop before it is answered.

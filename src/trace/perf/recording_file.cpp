@@ -68,7 +68,7 @@ struct RecordHead {
   std::size_t size;  ///< with the head
 };
 
-/// Of bytes that have one.
+/// Returns the head of the record that `bytes` begin with. They must hold all of it.
 RecordHead read_head(std::span<const std::byte> bytes, Endian endian) {
   return {load<std::uint32_t>(bytes, endian), load<std::uint16_t>(bytes.subspan(4), endian),
           load<std::uint16_t>(bytes.subspan(6), endian)};
@@ -255,8 +255,8 @@ void RecordingFile::add_records(std::span<const std::byte> bytes, std::uint64_t 
 }
 
 void RecordingFile::add_record(Record record) {
-  // A pipe says how an event's records look before the first of them.
-  if (layouts_.empty()) throw MalformedInput({name(), "perf.data record"}, record.offset, "stands before any event");
+  // In a pipe, an event's description comes before its first record.
+  if (layouts_.empty()) throw MalformedInput({name(), "perf.data record"}, record.offset, "is before the first event");
   record.layout = layouts_.of(record);
   if (record.layout == nullptr) return;
   record.time = layouts_.time_of(record);

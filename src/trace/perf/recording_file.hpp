@@ -56,9 +56,9 @@ class RecordingFile {
   const std::string& name() const { return file_.name(); }
   Endian endian() const { return endian_; }
   sframe::Abi abi() const { return abi_; }
-  /// Of files, by path, as digits: what perf found in them when it had recorded.
+  /// Build-ids of files as hexadecimal digits, by path, as perf found them after it had recorded.
   const SeededMap<std::string, std::string>& build_ids() const { return features_.build_ids(); }
-  /// By time; those of the same time as they stand in the file.
+  /// Sorted by time; records of the same time are in the order of the file.
   const std::vector<Record>& records() const { return records_; }
   /// The file itself, as large as it is.
   const MappedFile& mapped() const { return file_; }

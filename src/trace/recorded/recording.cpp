@@ -57,7 +57,7 @@ OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
   elf::Image image =
       is_vdso ? own_vdso() : elf::Image::open(root_ / std::filesystem::path(mapping.path).relative_path());
   const elf::Machine* const machine = elf::find_machine(image);
-  if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another machine"};
+  if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another architecture"};
   const std::string id = elf::hex_digits(elf::build_id(image));
   if (mapping.build_id.empty() && !is_vdso) {
     if (std::string why = why_other(image, mapping.inode, recording_); !why.empty()) return {nullptr, std::move(why)};

@@ -29,8 +29,8 @@ class RecordedFiles {
   RecordedFiles(std::filesystem::path root, const TranslationOptions& options)
       : root_(std::move(root)), options_(options) {}
 
-  /// Of which machine the recording is: any other's files are none of it. And the recording itself: what has changed
-  /// since it was written is none of it, if nothing else tells.
+  /// Sets the ABI and the identity of the recording. Files of other ABIs are rejected. A mapping without a build-id
+  /// also rejects a file that has changed since the recording was written.
   void expect(sframe::Abi abi, const FileIdentity& recording) {
     abi_ = abi;
     recording_ = recording;

@@ -59,9 +59,9 @@ using Locations = std::deque<Location>;
 
 struct Frame {
   std::uint64_t pc = 0;
-  /// Of the instruction, else a return address: its call is in front of it.
+  /// True: `pc` is the next instruction's. False: it is a return address, and the call is before it.
   bool pc_is_exact = true;
-  /// Of the instruction; null: in no mapping. Belongs to the address space that was walked, and to its copies.
+  /// The place of instruction(); null: in no mapping. Owned by the address space that was walked, and by its copies.
   const Location* location = nullptr;
 
   std::uint64_t instruction() const { return pc_is_exact ? pc : pc - 1; }
@@ -72,7 +72,7 @@ struct Mapping {
   std::uint64_t begin = 0, end = 0;  ///< addresses in the program
   std::uint64_t file_offset = 0;
   std::string path;  ///< "[vdso]", "/lib/libc.so.6", "/tmp/gone (deleted)"
-  /// Of the file, as stat() has them, if they are known.
+  /// The file's numbers, as stat() returns them, if they are known.
   std::uint64_t device = 0, inode = 0;
   std::string build_id{};  ///< of the file, as digits, if it is known
 };

@@ -72,7 +72,7 @@ class CodeFile {
   std::unique_ptr<elf::SymbolNames> names_;  ///< made on the first question
   /// By the symbol's begin and end, which of two at one place may differ.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> demangled_;
-  /// Of the last addresses: a sample has most of its frames in common with the one before.
+  /// The answers for the last addresses: a sample has most of its frames in common with the one before.
   struct Asked {
     std::uint64_t address = 0;
     bool is_known = false;

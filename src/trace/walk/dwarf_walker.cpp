@@ -44,7 +44,7 @@ int find_no_file(Dwfl_Module* /*module*/, void** /*user_data*/, const char* /*na
   return -1;
 }
 
-/// Of the file's addresses, those that libdwfl takes for its own (libdwfl/dwfl_report_elf.c).
+/// Returns the addresses at which libdwfl would find the file (libdwfl/dwfl_report_elf.c).
 std::pair<std::uint64_t, std::uint64_t> range_of(const elf::Image& image) {
   std::optional<std::uint64_t> begin;
   std::uint64_t end = 0;

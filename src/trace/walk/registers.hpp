@@ -27,7 +27,7 @@ void add_floating_point_registers(sframe::Abi abi, std::span<const std::byte> by
 /// instruction, which may be another function's. It counts as a return address then.
 void add_signal(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers);
 
-/// Of what perf recorded: the values of the registers in `mask`, by the numbers of asm/perf_regs.h.
+/// Returns the registers that perf recorded: `values` of those in `mask`, by the numbers of asm/perf_regs.h.
 std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64_t mask,
                                                     std::span<const std::uint64_t> values);
 

@@ -68,7 +68,7 @@ void Walker::walk_by_sections(AddressSpace& space, unwind::Registers registers, 
   while (stack.frames.size() < most_frames_) {
     Frame& frame = stack.frames.emplace_back(Frame{registers.pc, registers.pc_is_exact != 0});
     const std::uint64_t pc = frame.instruction();
-    // Of an interrupted function all registers count, wherever its PC is.
+    // All registers of an interrupted function are valid, wherever its PC is.
     if (is_interrupted) {
       registers.pc = pc;
       registers.pc_is_exact = 1;

@@ -18,7 +18,7 @@ struct Stack {
   std::vector<Frame> frames;
   /// Why there are no more. Stepped: as many as were asked for.
   unwind::Stop stop = unwind::Stop::Stepped;
-  /// Of the memory that could be read, there was a piece only.
+  /// Only a piece of the stack's memory could be read.
   bool is_piece = false;
   /// The same stack, if it was walked by DWARF as well.
   std::optional<DwarfStack> by_dwarf{};
