@@ -52,7 +52,8 @@ std::size_t converted_count(const Archive& archive);
 /// A line a reader:
 ///
 ///     a.out: kernel accepts it
-///     a.out: glibc refuses it: SFrame version 3 (.sframe+0x2), supports only version 2 (convert with --for=glibc)
+///     a.out: glibc refuses it: it is SFrame version 3 (.sframe+0x2); glibc supports only version 2 (convert with
+///     --for=glibc)
 ///
 /// `quiet`: those that do not accept.
 void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out);
