@@ -1,10 +1,10 @@
-# Sources of a folder, sixteen at a time as one: most of what a compiler does for each is headers of the standard library, and
+# Sources of a directory, sixteen at a time as one: most of what a compiler does for each is headers of the standard library, and
 # what templates and inline functions of these become. For builds that are made once, as the gate's; where sources change,
 # all that go with them are compiled again.
 #
 #   sframe_gen_compile_together(TARGET)
 
-# These define names that another of their folder has as well, apart by nothing but being in two sources. If one that is new
+# These define names that another of their directory has as well, apart by nothing but being in two sources. If one that is new
 # does ("redefinition of ..."), it belongs here. So does one of whose types g++ warns where its file is included
 # (-Wsubobject-linkage).
 set(sframe_gen_apart

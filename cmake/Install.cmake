@@ -19,7 +19,7 @@ install(FILES completions/sframe-trace.bash DESTINATION share/bash-completion/co
 install(FILES completions/_sframe-gen completions/_sframe-trace DESTINATION ${SFRAME_GEN_ZSH_COMPLETIONS} COMPONENT program)
 install(FILES completions/sframe-gen.fish completions/sframe-trace.fish DESTINATION share/fish/vendor_completions.d COMPONENT program)
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
-  # Debian wants the licence under this name.
+  # Debian wants the license under this name.
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT program)
 endif()
 # README.md and the manual lead to docs/ and examples/.
@@ -73,7 +73,7 @@ foreach(export ${exports})
   install(EXPORT sframe_gen_${set} NAMESPACE sframe_gen:: FILE sframe_gen${file}.cmake DESTINATION ${package_folder}
           COMPONENT library)
 endforeach()
-# CMake strips programs, but no archives; what stands here runs after both are installed.
+# CMake strips programs, but no archives; this runs after both are installed.
 install(CODE "if(CMAKE_INSTALL_DO_STRIP)
   foreach(name gen unwind unwind-exported)
     execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsframe-\${name}.a\" COMMAND_ERROR_IS_FATAL ANY)
@@ -82,7 +82,7 @@ endif()" COMPONENT library)
 install(FILES docs/sframe_backtrace.3 docs/sframe_gen.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT library)
 install(DIRECTORY include/sframe_gen DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 
-# libdwarf has two interfaces under one name, and no Debian has both. A library that shall link on any takes the static
+# libdwarf has two interfaces under one name, and no Debian has both. A library that must link on any takes the static
 # one that it was made for along.
 if(SFRAME_GEN_STATIC_DEPENDENCIES)
   set(private_folder ${CMAKE_INSTALL_LIBDIR}/sframe-gen)

@@ -6,7 +6,7 @@ _sframe_gen_options='--verify --remove --check --dump --only --lookup --emit --s
   --for --sframe-version --compact --flexible --no-stubs --no-padding --no-pcrel --no-ra-undefined
   --report -v --verbose --explain -q --quiet'
 
-# Prints the values that option $1, with or without "=" behind it, takes, or nothing if they are files.
+# Prints the values that option $1, with or without "=" after it, accepts, or nothing if they are files.
 _sframe_gen_values() {
   case $1 in
     --check=) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 libsframe libsframe-2.44 libsframe-2.40 mold llvm-readelf java-profiler ;;
@@ -22,7 +22,7 @@ _sframe_gen_values() {
 
 _sframe_gen() {
   local current=${COMP_WORDS[COMP_CWORD]} option='' values='' i launches=''
-  # After --launch ... -- stands another command.
+  # Another command follows --launch ... --.
   for ((i = 1; i < COMP_CWORD; ++i)); do
     [[ ${COMP_WORDS[i]} == --launch ]] && launches=yes
     [[ ${COMP_WORDS[i]} == -- ]] || continue

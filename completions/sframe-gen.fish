@@ -1,6 +1,6 @@
 # fish completion for sframe-gen.
 
-# After --launch ... -- stands another command.
+# Another command follows --launch ... --.
 function __sframe_gen_launched
     set -l words (commandline -opc)
     contains -- --launch $words; and contains -- -- $words

@@ -1,7 +1,7 @@
 # bash completion for sframe-trace.
 _sframe_trace() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
-  # Behind -- stands another command.
+  # Another command follows --.
   for ((i = 1; i < COMP_CWORD; ++i)); do
     [[ ${COMP_WORDS[i]} == -- ]] || continue
     if declare -F _command_offset >/dev/null; then

@@ -1,6 +1,6 @@
 # fish completion for sframe-trace.
 
-# Behind -- stands another command.
+# Another command follows --.
 function __sframe_trace_command
     set -l words (commandline -opc) (commandline -ct)
     while test "$words[1]" != --
@@ -13,11 +13,11 @@ complete -c sframe-trace -n 'contains -- -- (commandline -opc)' -f -a '(__sframe
 
 complete -c sframe-trace -n 'not contains -- -- (commandline -opc)' -a '(__fish_complete_pids)'
 complete -c sframe-trace -l core -r -d 'a core file'
-complete -c sframe-trace -l root -r -d 'where the files are that are named'
+complete -c sframe-trace -l root -r -d 'look in this directory for files'
 complete -c sframe-trace -l kallsyms -r -d 'names of the kernel\'s functions'
 complete -c sframe-trace -l translate -d 'generate rows for files without a section'
 complete -c sframe-trace -l no-translate -d 'use only the sections that files have'
-complete -c sframe-trace -l cache -r -d 'keep the rows that were made'
+complete -c sframe-trace -l cache -r -d 'keep generated rows in this directory'
 complete -c sframe-trace -l json -d 'one object a line for each stack'
 complete -c sframe-trace -l folded -d 'each stack once, with its samples'
 complete -c sframe-trace -l flamegraph -r -d 'write a picture for a browser'

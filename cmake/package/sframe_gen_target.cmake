@@ -1,6 +1,6 @@
 # sframe_gen_target(TARGET [OPTIONS option...])
 #
-#   Converts what TARGET, an executable or a shared or module library of this folder, links to, in place, right after
+#   Converts what TARGET, an executable or a shared or module library of this directory, links to, in place, right after
 #   each link. Call it before whatever signs, strips or copies the file after the link: these steps run in the order in
 #   which they were added.
 #
@@ -46,7 +46,7 @@ function(_sframe_gen_after_link target type)
   endif()
   get_target_property(folder ${target} SOURCE_DIR)
   if(NOT folder STREQUAL CMAKE_CURRENT_SOURCE_DIR)
-    message(FATAL_ERROR "sframe_gen_target: '${target}' belongs to ${folder}, and CMake lets only that folder add steps to it")
+    message(FATAL_ERROR "sframe_gen_target: '${target}' belongs to ${folder}, and CMake lets only that directory add steps to it")
   endif()
   add_custom_command(TARGET ${target} POST_BUILD
                      COMMAND sframe_gen::sframe-gen ${ARGN} "$<TARGET_FILE:${target}>"
@@ -60,10 +60,10 @@ function(_sframe_gen_after_compilation target type)
     message(FATAL_ERROR "sframe_gen_target: '${target}' is of type ${type}, which compiles nothing")
   endif()
   if(NOT CMAKE_GENERATOR MATCHES "Ninja|Makefiles")
-    message(FATAL_ERROR "sframe_gen_target: OBJECTS needs a generator that knows compiler launchers, not ${CMAKE_GENERATOR}")
+    message(FATAL_ERROR "sframe_gen_target: OBJECTS requires a generator that supports compiler launchers, not ${CMAKE_GENERATOR}")
   endif()
   foreach(language C CXX)
-    # In front of a launcher that is there: a compiler cache shall keep what the compiler made.
+    # In front of a launcher that is there: a compiler cache must keep what the compiler made.
     get_target_property(others ${target} ${language}_COMPILER_LAUNCHER)
     if(NOT others)
       set(others "")
@@ -76,7 +76,7 @@ endfunction()
 function(sframe_gen_target target)
   cmake_parse_arguments(PARSE_ARGV 1 arguments "OBJECTS" "" "OPTIONS")
   if(arguments_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "sframe_gen_target: '${arguments_UNPARSED_ARGUMENTS}' is neither OBJECTS nor behind OPTIONS")
+    message(FATAL_ERROR "sframe_gen_target: '${arguments_UNPARSED_ARGUMENTS}' is neither OBJECTS nor an argument of OPTIONS")
   endif()
   if("OPTIONS" IN_LIST arguments_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "sframe_gen_target: no option follows OPTIONS")

@@ -50,7 +50,7 @@ enum class SharedRows : std::uint8_t { Always, LittleEndian, Never };
 struct OutputFormat {
   sframe::Version version = sframe::Version::V3;
   bool pc_relative_starts = true;  ///< version 2: erratum 1; clear for readers older than it
-  bool undefined_ra_rows = true;   ///< version 2: erratum 2, rows without words for the outermost frame
+  bool undefined_ra_rows = true;   ///< version 2: erratum 2, rows without data words for the outermost frame
   FlexibleDescriptors flexible = FlexibleDescriptors::Auto;
   /// The most rows of an FDE of a compact section, from 1 to most_compact_rows: what a reader may have to scan.
   /// 0: one FDE for each function, with the bytes that GNU as writes, except for the size (covers_padding).

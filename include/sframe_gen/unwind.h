@@ -163,11 +163,11 @@ size_t sframe_walk(const sframe_walked *walked, sframe_registers *registers, uin
 /* Looks at the loaded files and checks their sections; to be called before the first walk. After dlopen() and dlclose() it
    makes walks through what was loaded faster; where nothing has changed since, it costs next to nothing. Not for signal
    handlers; in any thread, beside walks. A walk that siglongjmp() leaves counts as one that goes on: memory that it may
-   use is then never given back. Nor for what a program with threads has forked, as dl_iterate_phdr() is not: a
+   use is then never freed. Nor for what a program with threads has forked, as dl_iterate_phdr() is not: a
    thread that is not there may hold the dynamic loader's lock; walks work there, by what was prepared before. 0, or an
    errno: ENOMEM, and what was prepared before stays. */
 int sframe_backtrace_prepare(void);
-/* Gives back what that took; what a walk in another thread still uses, the next time. */
+/* Frees what that allocated. Memory that a walk in another thread still uses is freed the next time. */
 void sframe_backtrace_release(void);
 
 /* As backtrace() of glibc: return addresses, the caller's first. Returns how many, at most `size`. Works in a signal handler, and

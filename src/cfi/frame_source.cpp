@@ -163,7 +163,7 @@ void FrameSource::keep_fdes_of_code() {
   }
 }
 
-/// Those of its CIE with it.
+/// Returns the size of the FDE's instructions and of its CIE's.
 std::size_t FrameSource::bytes_of_instructions(const FdePiece& ref) const {
   const Fde& fde = tables_[ref.table].fdes[ref.fde];
   return fde.instructions.size() + tables_[ref.table].cies[fde.cie_index].initial_instructions.size();

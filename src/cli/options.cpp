@@ -168,7 +168,7 @@ std::vector<const ReaderTarget*> readers_of(const std::string& names) {
   return readers;
 }
 
-/// None: standard output, which other programs call "-", or the input.
+/// Returns none for standard output, which other programs call "-", and for the input.
 std::optional<std::filesystem::path> output_of(const Given& given, Action action) {
   const std::optional<std::string> output = given.value_of("output");
   if (output != "-") return output;

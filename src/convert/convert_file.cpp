@@ -103,7 +103,7 @@ bool is_linked(const std::filesystem::path& file) {
 
 namespace {
 
-/// Those that the caller allows.
+/// Returns the moves of program headers that the caller allows.
 elf::HeaderMoves header_moves(const ConvertOptions& options) {
   return options.move_headers ? elf::HeaderMoves::IfNeeded : elf::HeaderMoves::Never;
 }
@@ -179,7 +179,7 @@ void warn_of_executable_segments(const elf::Image& image, const Observer& observ
   const auto count = std::count_if(image.segments().begin(), image.segments().end(), executable);
   if (count > 1)
     observer.warn(image.name() + ": has " + std::to_string(count) +
-                  " executable segments; a kernel that validates .sframe may not take it");
+                  " executable segments; a kernel that validates .sframe may reject it");
   if (const auto number = readers::executable_header(image))
     observer.warn(image.name() + ": program header " + std::to_string(*number + 1) +
                   " is executable, but not a PT_LOAD; Linux treats it as code, and then does not use .sframe");

@@ -105,8 +105,8 @@ Range AddressNames::range_of(std::string_view place) {
 
 std::uint64_t AddressNames::address_of(std::string_view place) {
   if (const auto found = single(place)) return found->begin;
-  const std::string what = between_two(place) ? "place '" : "symbol or section '", text(place);
-  throw Refused(image_.name(), "no " + what + text + "'" + (what == "place '" ? ", which is a range of them" : ""));
+  if (between_two(place)) throw Refused(image_.name(), "'" + std::string(place) + "' is a range, not a location");
+  throw Refused(image_.name(), "no symbol or section '" + std::string(place) + "'");
 }
 
 namespace {

@@ -36,7 +36,7 @@ Dialect make_dialect(const OutputFormat& format, sframe::Abi abi, const std::str
   dialect.version = &version;
   dialect.pc_relative_starts =
       version.version == sframe::Version::V3 || (version.version == sframe::Version::V2 && format.pc_relative_starts);
-  // Version 1 and CTF Frame never gave a row without words a meaning.
+  // Version 1 and CTF Frame never gave a row without data words a meaning.
   dialect.undefined_ra_rows = version.has_repeat_size && format.undefined_ra_rows;
   dialect.flexible_descriptors = writes_flexible(format, abi);
   dialect.most_rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(format.most_rows, version.largest_fre_count));

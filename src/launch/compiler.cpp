@@ -212,7 +212,7 @@ class PassingOn {
     action.sa_handler = pass_on;
     for (std::size_t i = 0; i < ending_signals.size(); ++i) {
       ::sigaction(ending_signals[i], nullptr, &before_[i]);
-      // Who ignores them (nohup) goes on ignoring them.
+      // A program that ignores them (nohup) goes on ignoring them.
       if (before_[i].sa_handler != SIG_IGN) ::sigaction(ending_signals[i], &action, nullptr);
     }
   }

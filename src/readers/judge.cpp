@@ -254,13 +254,13 @@ struct KnownReader {
 constexpr std::array known_readers{
     KnownReader{{"kernel", "Linux, for the stacks of programs: only SFrame 3", by_kernel(version_3)},
                 &readers::kernel_rules},
-    // It counts a row without words as no row, and starts the whole trace over from the DWARF.
+    // It counts a row without data words as no row, and starts the whole trace over from the DWARF.
     KnownReader{{"glibc", "backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame",
                  version_2_without_undefined},
                 &readers::glibc_rules},
     KnownReader{{"gnu-ld", "linker of binutils 2.46 and later: SFrame 3", by_linker(version_3)},
                 &readers::gnu_ld_rules},
-    // No binutils before 2.46 wrote or knew rows without words.
+    // No binutils before 2.46 wrote or supported rows without data words.
     KnownReader{{"gnu-ld-2.45", "linker of binutils 2.45: SFrame 2 without rows for the outermost frame",
                  by_linker(version_2_without_undefined)},
                 &readers::gnu_ld_2_45_rules},

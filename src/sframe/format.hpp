@@ -132,8 +132,8 @@ inline constexpr std::uint32_t register_number_limit = 1U << 29U;
 
 }  // namespace sframe_gen::sframe
 
-/// What each ABI fixes about its frames. To support another ABI: give it traits here, and an arm in whatever the traits
-/// cannot say.
+/// What each ABI fixes about its frames. To support another ABI: give it traits here, and a case of its own where the
+/// traits cannot represent it.
 namespace sframe_gen::sframe {
 
 /// What the ABI fixes (sections 2.2.1, 3.1).

@@ -83,7 +83,7 @@ Agreement::~Agreement() {
 }
 
 void Agreement::say(bool yes) {
-  // Who reads from these, or writes to them, is to notice when the command has closed them.
+  // A process that reads from these, or writes to them, must notice when the command has closed them.
   const int nothing = ::open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO}) ::dup2(nothing, stream);
   // So that no file is opened in the place of one that is closed, and gets the stacks.
@@ -127,7 +127,7 @@ void run_beside(const std::function<void()>& work) {
 class SignalsToTake {
  public:
   SignalsToTake() {
-    // Who starts us may ignore these, or block others. What ends a whole group or service (systemd's stop) ends the
+    // Our parent may ignore these, or block others. What ends a whole group or service (systemd's stop) ends the
     // command: that is to be reported yet.
     set_action(SIGCHLD, SIG_DFL);
     for (const int signal : {SIGPIPE, SIGHUP, SIGINT, SIGTERM}) set_action(signal, SIG_IGN);

@@ -81,7 +81,7 @@ inline std::string bash_options() {
   }
   return names +
          "'\n\n"
-         "# Prints the values that option $1, with or without \"=\" behind it, takes, or nothing if they are files.\n"
+         "# Prints the values that option $1, with or without \"=\" after it, accepts, or nothing if they are files.\n"
          "_sframe_gen_values() {\n"
          "  case $1 in\n" +
          values + "  esac\n}\n";

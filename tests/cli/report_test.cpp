@@ -165,7 +165,7 @@ TEST(Details, SayHowMuchCodeHasNoDescription) {
   EXPECT_EQ(details_of(linked()).find("code:"), std::string::npos);
   EXPECT_NE(details_of(with_bare_code())
                 .find("  code: 1000 bytes, 100 of them padding; 60 without CFI, 61 without a row "
-                      "(largest gaps: many 37, .init 20, three 3)\n"
+                      "(largest gaps: many 37, .init at 0x1000 20, three 3)\n"
                       "  rows from: .eh_frame (9 FDEs, 800 bytes); instructions (1 stub, 39 bytes)\n"),
             std::string::npos);
 }

@@ -89,7 +89,7 @@ TEST_F(AtomicFileTest, ExtendedAttributesAreKept) {
   EXPECT_EQ(::getxattr((folder_ / "output").c_str(), "user.note", value.data(), value.size()), 4);
 }
 
-// Who the input kept out must not come in by the list that new files of a folder get.
+// Who the input kept out must not come in by the list that new files of a directory get.
 TEST_F(AtomicFileTest, DefaultAccessListOfTheFolderDoesNotApply) {
   struct Entry {
     std::uint16_t tag, permissions;

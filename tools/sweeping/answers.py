@@ -102,4 +102,4 @@ def compare(layer, empty, path):
         if any(ask(empty, path, option or OPTIONS[-1], seconds=6 * SECONDS) != answer for _ in range(5)):
             return "not comparable: the original answers differently each time", None
         return "differs", f"{option}: {describe(converted)}, but the original: {describe(answer)}"
-    return f"{option} as before" if option else "knows neither; the same error as before", None
+    return f"{option} as before" if option else "supports neither; the same error as before", None

@@ -128,10 +128,10 @@ namespace {
 using Place = CodeCoverage::Place;
 
 std::string name_of(const Place& place) {
-  return printable(place.function.empty() ? place.section : place.function);
+  return place.function.empty() ? printable(place.section) + " at " + hex(place.begin) : printable(place.function);
 }
 
-/// Those with the most bytes, at most three.
+/// Returns the places with the most bytes without a row, at most three.
 std::vector<const Place*> largest_of(const CodeCoverage& code) {
   std::vector<const Place*> places;
   for (const Place& place : code.places)

@@ -12,8 +12,8 @@
 #include "elf/plan/layout.hpp"
 #include "elf/records.hpp"
 
-/// Who would notice that a section got another address. Symbols may be stripped, so code and data are searched as well:
-/// that may find a reference where there is none, but not miss one of the usual forms.
+/// Finds what would notice that a section got another address. Symbols may be stripped, so code and data are searched
+/// as well: that may find a reference where there is none, but not miss one of the usual forms.
 namespace sframe_gen::elf {
 
 /// Whether a symbol of .symtab or .dynsym has its value inside `section`: local ones as well, since a linker script's

@@ -246,7 +246,7 @@ class Placer {
     switch (plan_.section) {
       case SectionPlan::Replace:
         if (!task_.existing.load || task_.section_size > task_.existing.room)
-          return elsewhere("the " + std::string(task_.section.name) + " that is there has no room");
+          return elsewhere("the existing " + std::string(task_.section.name) + " is too small");
         section.load = *task_.existing.load;
         section.address = task_.image.sections()[*task_.existing.section].header.sh_addr;
         return std::nullopt;

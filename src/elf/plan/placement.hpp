@@ -63,7 +63,7 @@ struct Head {
   std::uint64_t address = 0;
 };
 
-/// Who owns which bytes and addresses under one plan.
+/// The owner of each byte and address under one plan.
 struct Placement {
   Plan plan;
   std::optional<std::size_t> dropped_note;  ///< index of a program header

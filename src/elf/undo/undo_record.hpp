@@ -12,7 +12,7 @@
 #include "support/hash.hpp"
 #include "support/range.hpp"
 
-/// What a converted file keeps so that `--remove` can give back the original, in an unloaded section after everything
+/// What a converted file keeps so that `--remove` can restore the original, in an unloaded section after everything
 /// else, or, where there are no section headers to name one, at the end of the file:
 ///
 ///     "SFU" 01    format of the record

@@ -80,8 +80,8 @@ class KernelNames {
 /// As read from a file that does not say how long it is. Throws SystemFailure.
 std::vector<char> read_list(const std::filesystem::path& path);
 
-/// Those of the running kernel, if `recording` was made under it, which its build-id tells; else none. `cache`: a
-/// folder where they are kept; empty: nowhere.
+/// Returns the running kernel's names if `recording` was made under it, which its build-id tells; else none. `cache`: a
+/// directory where they are kept; empty: nowhere.
 KernelNames running_kernel_names(const RecordingFile& recording, const std::filesystem::path& cache);
 
 }  // namespace sframe_gen::trace

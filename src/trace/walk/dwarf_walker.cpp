@@ -184,7 +184,7 @@ struct DwarfWalker::Callbacks {
   }
 };
 
-/// Those of the files that libdwfl finds the one at `pc` among.
+/// Returns the set of files in which libdwfl finds the one at `pc`.
 DwarfFiles& DwarfWalker::files_at(AddressSpace& space, std::uint64_t pc) {
   const auto add = [](std::size_t sum, const DwarfFiles& files) { return sum + files.count(); };
   if (std::accumulate(files_.begin(), files_.end(), std::size_t{0}, add) > most_files) files_.clear();
