@@ -154,9 +154,11 @@ namespace sframe_gen::unwind {
 namespace {
 
 /// Finds rows in loaded files, and trusts a file once it was seen to be loaded still: for one walk, as what is on the
-/// stack stays. A damaged stack may lead into a file that another thread unloads meanwhile. A row that is remembered is
-/// a copy, and does no harm; a section is read where it is, and could go between question and reading. So it could by
-/// any question: _dl_find_object knows a file until after it is unmapped.
+/// stack stays. A file that a dlopen() is still loading, whose resolvers may be on the stack, is not trusted:
+/// _dl_find_object does not know it yet. But it knows a file until shortly after its dlclose() has unmapped it. In that
+/// moment a damaged stack may lead to where the file was, and a sound one to code that was put there without the
+/// dynamic loader (a just-in-time compiler's). A row that is remembered is a copy, and does no harm; headers and
+/// section are read where they were. No question would help, as they could go between question and reading.
 class LoadedRows {
  public:
   using Place = RowCache::Place;

@@ -147,15 +147,22 @@ FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias) 
 
 namespace {
 
-/// Whether the C library says of `pc` what it said of the file; also that it knows nothing of either.
+/// Whether the C library knows what holds `pc`, and says of it what it said of the file. It does not know a file that
+/// a dlopen() is still loading: its resolvers of indirect functions run before. Where that file is listed and `pc` is
+/// in the resolver of a later one, what was remembered of the first may be mapped no longer. The C library always knows
+/// the program, the vDSO and itself, also in a program that is linked statically.
 bool is_found_as(const FileIdentity& identity, std::uint64_t pc) {
   LoaderAnswer found;  // Not cleared: that would take a quarter of this function's time.
-  if (!find_object(pc, found)) return identity.link_map == nullptr;
+  if (!find_object(pc, found)) return false;
   return found.dlfo_link_map == identity.link_map && found.dlfo_eh_frame == identity.eh_frame &&
          begin_of(found) == identity.map_begin && end_of(found) == identity.map_end;
 }
 
 }  // namespace
+
+bool was_being_loaded(const FileIdentity& identity) {
+  return can_find_objects() && identity.link_map == nullptr;
+}
 
 bool is_same_file(const FileIdentity& identity, std::uint64_t pc) {
   const bool is_telling = identity.header != 0 && identity.build_id_size != 0;

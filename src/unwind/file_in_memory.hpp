@@ -14,7 +14,7 @@ namespace sframe_gen::unwind {
 struct FileIdentity {
   const void* link_map = nullptr;
   const void* eh_frame = nullptr;
-  std::uint64_t map_begin = 0, map_end = 0;  ///< 0: the C library does not know the file, or cannot tell
+  std::uint64_t map_begin = 0, map_end = 0;  ///< 0: the C library does not know the file yet, or cannot tell
   std::uint64_t header = 0;                  ///< address of the ELF header; 0: it is not in memory
   std::uint32_t headers_size = 0;            ///< bytes of it and the program headers, which say where the build-id is
   std::uint32_t build_id_size = 0;           ///< bytes; 0: it has none, so that its like cannot be told from it
@@ -31,7 +31,12 @@ struct FileInMemory {
 /// `bias`: its addresses minus those of its headers.
 FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias);
 
-/// Whether the file that was described so is for sure what holds `pc` now. Nothing is read that is not there.
+/// Whether a dlopen() was still loading the file when it was described: the C library can tell files, and did not know
+/// it. Walks do not trust it.
+bool was_being_loaded(const FileIdentity& identity);
+
+/// Whether the file that was described so is for sure what holds `pc` now. Nothing is read that is not there. False for
+/// a file that a dlopen() is still loading, where the C library can tell.
 bool is_same_file(const FileIdentity& identity, std::uint64_t pc);
 
 /// The program headers of the loaded file that holds `pc`, if the C library can tell.

@@ -33,7 +33,7 @@ namespace {
 constexpr std::size_t row_slots = 4096;
 
 /// What a list was made with: the dynamic loader counts what it loads and unloads, so it is made again only if
-/// one of these differs.
+/// one of these differs, or a file was still being loaded.
 struct Basis {
   unsigned long long loaded = 0, unloaded = 0;
   sframe_provide provide = nullptr;
@@ -54,6 +54,7 @@ struct Looking {
   Basis basis;
   std::size_t count = 0;
   std::size_t at_start = 1;  ///< of the files: how many of the first ones the program has been started with
+  bool is_whole = true;      ///< no file was still being loaded
   LoadedModules* made = nullptr;
 };
 
@@ -145,6 +146,7 @@ int add_module(dl_phdr_info* info, std::size_t, void* data) {
   module.end = file.end;
   module.bias = info->dlpi_addr;
   module.identity = file.identity;
+  if (was_being_loaded(file.identity)) look.is_whole = false;
   module.is_permanent = is_needed(module, look.made->modules.size(), look.at_start);
   if (const LoadedModule* const known = same_as_before(module)) {
     module = *known;
@@ -273,7 +275,7 @@ int look(Looking& look) {
     if ((look.basis.flags & SFRAME_KEEP_FILES) != 0) keep(module);
   }
   publish(look.made);
-  basis = look.basis;
+  basis = look.is_whole ? look.basis : Basis{};
   return 0;
 }
 
