@@ -268,6 +268,9 @@ void become(const std::vector<std::string>& command) {
 
 int run(const std::vector<std::string>& command) {
   int status = 0;
+  // A parent may ignore it. Then the command's status is lost: waitpid() fails with ECHILD. The command starts with the
+  // default as well, as gcc and other programs that wait for children set it themselves.
+  std::signal(SIGCHLD, SIG_DFL);
   {
     const PassingOn passing_on;
     pid_t process = 0;
