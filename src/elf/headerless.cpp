@@ -11,6 +11,7 @@
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
+#include "elf/notes.hpp"
 #include "elf/records.hpp"
 #include "elf/undo/undo_record.hpp"
 #include "support/bytes.hpp"
@@ -352,7 +353,8 @@ class Reconstruction {
   void add_notes() {
     std::vector<Elf64_Phdr> notes;
     for (const Elf64_Phdr& segment : image_.segments())
-      if ((segment.p_type == PT_NOTE || segment.p_type == PT_GNU_PROPERTY) && is_in_file(segment))
+      if ((segment.p_type == PT_NOTE || segment.p_type == PT_GNU_PROPERTY) && is_in_file(segment) &&
+          !is_stale_property(image_, segment))
         notes.push_back(segment);
     std::ranges::stable_sort(notes, {}, &Elf64_Phdr::p_offset);
     for (std::size_t i = 0; i < notes.size();) {

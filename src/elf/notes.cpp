@@ -1,6 +1,8 @@
 #include "elf/notes.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <string_view>
 
 #include "support/bytes.hpp"
 
@@ -59,6 +61,25 @@ std::string hex_digits(std::span<const std::byte> bytes) {
     text += {digits[value >> 4U], digits[value & 15U]};
   }
   return text;
+}
+
+bool has_property_note(std::span<const std::byte> bytes, Endian endian) {
+  constexpr std::string_view owner{"GNU", 4};
+  constexpr std::size_t smallest = sizeof(Elf64_Nhdr) + owner.size(), alignment = 4;
+  for (std::size_t at = 0; at + smallest <= bytes.size(); at += alignment) {
+    const auto field = [&](std::size_t offset) { return load<std::uint32_t>(bytes.subspan(at + offset), endian); };
+    if (field(offsetof(Elf64_Nhdr, n_namesz)) == owner.size() &&
+        field(offsetof(Elf64_Nhdr, n_type)) == NT_GNU_PROPERTY_TYPE_0 &&
+        std::memcmp(bytes.data() + at + sizeof(Elf64_Nhdr), owner.data(), owner.size()) == 0)
+      return true;
+  }
+  return false;
+}
+
+bool is_stale_property(const Image& image, const Elf64_Phdr& segment) {
+  constexpr std::uint64_t largest = 1024;  // of those that Linux reads
+  if (segment.p_type != PT_GNU_PROPERTY || segment.p_filesz > largest) return false;
+  return !has_property_note(image.slice(segment.p_offset, segment.p_filesz, "PT_GNU_PROPERTY"), image.endian());
 }
 
 bool is_build_id_in_first_page(const Image& image, std::uint64_t file_offset) {

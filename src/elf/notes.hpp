@@ -30,6 +30,14 @@ std::span<const std::byte> build_id(const Image& image);
 /// "1f02": bytes as digits, as build-ids are written.
 std::string hex_digits(std::span<const std::byte> bytes);
 
+/// Whether the bytes have a note of properties (NT_GNU_PROPERTY_TYPE_0), wherever a reader looks for one.
+bool has_property_note(std::span<const std::byte> bytes, Endian endian);
+
+/// Whether it is a PT_GNU_PROPERTY that leads to no such note. patchelf before 0.16 moves the note of a program, leaves
+/// its PT_GNU_PROPERTY, and often lets the program headers grow over the place. glibc then finds no property. Linux for
+/// AArch64 and qemu-aarch64 refuse such a program (parse_elf_properties); other kernels do not look.
+bool is_stale_property(const Image& image, const Elf64_Phdr& segment);
+
 /// File offset of the build-id. None if it is not in the first page: then no reader misses it.
 std::optional<std::uint64_t> build_id_in_first_page(const Image& image);
 

@@ -104,6 +104,68 @@ TEST_F(LayoutCheck, SeesBrokenSymbolsAndPointers) {
   });
 }
 
+/// As patchelf before 0.16 leaves a program: its PT_GNU_PROPERTY leads `after_table` bytes past the program headers.
+class StaleProperty : public LayoutCheck {
+ protected:
+  void SetUp() override {
+    write_text(folder_ / "a.c", "int main(void) { return 0; }\n");
+    const Outcome linked = run("gcc -pie -fPIE -Wl,--build-id,-z,shstk,-z,separate-code -o " +
+                               (folder_ / "linked").string() + ' ' + (folder_ / "a.c").string());
+    ASSERT_EQ(linked.status, 0) << linked.output;
+  }
+
+  std::filesystem::path program(std::int64_t after_table) {
+    const auto path = folder_ / "program";
+    change(folder_ / "linked", path, [&](Fields& f) {
+      Elf64_Phdr& property = f.segment(PT_GNU_PROPERTY);
+      const std::uint64_t table_end = f.header.e_phoff + f.segments.size() * sizeof(Elf64_Phdr);
+      property.p_offset = table_end + static_cast<std::uint64_t>(after_table);
+      property.p_vaddr = property.p_paddr = property.p_offset;
+      property.p_filesz = property.p_memsz = 32;
+    });
+    return path;
+  }
+
+  void expect_same_stale(const std::filesystem::path& input) {
+    const Layout layout = inject(input, folder_ / "output", 0x2345);
+    EXPECT_EQ(run((folder_ / "output").string()).status, 0);
+    const Elf64_Phdr before = *Image::open(input).find_segment(PT_GNU_PROPERTY);
+    const auto same = std::ranges::find(layout.segments, std::uint32_t{PT_GNU_PROPERTY}, &Elf64_Phdr::p_type);
+    ASSERT_TRUE(same != layout.segments.end());
+    EXPECT_EQ(same->p_vaddr, before.p_vaddr);
+  }
+};
+
+TEST_F(StaleProperty, StaysAndIsNoObstacle) {
+  for (const std::int64_t after_table : {-64, -16, 0, 4}) expect_same_stale(program(after_table));
+}
+
+TEST_F(StaleProperty, IsNoObstacleWithoutSectionHeaders) {
+  for (const std::int64_t after_table : {-64, -16, 0}) {
+    const auto input = program(after_table);
+    change(input, input, drop_section_headers);
+    expect_same_stale(input);
+  }
+}
+
+TEST_F(StaleProperty, MustNotBeginToLeadToANote) {
+  const auto input = program(-64);
+  inject(input, folder_ / "output", 0x2345);
+  const auto violation = [&](const std::function<void(Elf64_Phdr&)>& edit) {
+    change(folder_ / "output", folder_ / "bad", [&](Fields& f) { edit(f.segment(PT_GNU_PROPERTY)); });
+    return failure_of([&] { check_layout(Image::open(input), Image::open(folder_ / "bad"), Contents::All); });
+  };
+  EXPECT_EQ(violation([](Elf64_Phdr&) {}), "");
+  const std::uint64_t note = Image::open(folder_ / "output").find_section(".note.gnu.property")->header.sh_offset;
+  EXPECT_NE(violation([&](Elf64_Phdr& property) {
+              property.p_offset = note;
+            }).find("PT_GNU_PROPERTY must not begin to lead to a note"),
+            std::string::npos);
+  EXPECT_NE(
+      violation([](Elf64_Phdr& property) { property.p_vaddr += 16; }).find("PT_GNU_PROPERTY must keep its address"),
+      std::string::npos);
+}
+
 TEST_F(LayoutCheck, ViolationsLeaveTheTargetAlone) {
   write_text(folder_ / "target", "as it was");
   const Image image = Image::open(small_library());

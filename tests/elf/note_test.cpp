@@ -54,6 +54,19 @@ TEST(Note, NamesWhatIsCutOff) {
       std::string::npos);
 }
 
+TEST(Note, OfPropertiesIsFoundAmongOthers) {
+  std::vector<std::byte> bytes(32);
+  EXPECT_FALSE(has_property_note(bytes, Endian::Little));
+  auto property = note("GNU", 16, 8);
+  EXPECT_FALSE(has_property_note(property, Endian::Little)) << "a build-id";
+  property[8] = std::byte{NT_GNU_PROPERTY_TYPE_0};
+  EXPECT_TRUE(has_property_note(property, Endian::Little));
+  EXPECT_FALSE(has_property_note(property, Endian::Big));
+  bytes.insert(bytes.end(), property.begin(), property.end());
+  EXPECT_TRUE(has_property_note(bytes, Endian::Little));
+  EXPECT_FALSE(has_property_note(std::span(bytes).first(32 + 15), Endian::Little));
+}
+
 TEST(Note, HugeSizesAreMalformed) {
   auto bytes = note("GNU", 4, 4);
   bytes[4] = bytes[5] = bytes[6] = bytes[7] = std::byte{0xff};

@@ -5,6 +5,7 @@
 
 #include "elf/check/section_check.hpp"
 #include "elf/machine.hpp"
+#include "elf/notes.hpp"
 #include "elf/records.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
@@ -253,12 +254,21 @@ class Check {
     const bool may_grow = old.p_type == PT_LOAD && old.p_filesz == old.p_memsz && (old.p_flags & PF_W) == 0;
     require_of(name, may_grow || (old.p_filesz + before == now.p_filesz && old.p_memsz + before == now.p_memsz),
                "must keep its size");
+    if (is_stale_property(in_, old)) return stale_property(old, now);
     if (may_move && old.p_filesz != 0) {
       require_of(name, is_loaded(out_, now) || !is_loaded(in_, old), "must be loaded");
       const auto was = moved_notes(in_, file_range(old), now.p_vaddr - old.p_vaddr);
       const auto is = out_.slice(now.p_offset, now.p_filesz, "segment");
       require_of(name, equal_bytes(was, is), "must keep its bytes");
     }
+  }
+
+  /// What it leads to was no note, and is none now.
+  void stale_property(const Elf64_Phdr& old, const Elf64_Phdr& now) const {
+    const auto name = [&] { return segment_type_name(old.p_type); };
+    require_of(name, old.p_vaddr == now.p_vaddr, "must keep its address, as it leads to no note");
+    const auto bytes = out_.slice(now.p_offset, now.p_filesz, "segment");
+    require_of(name, !has_property_note(bytes, out_.endian()), "must not begin to lead to a note");
   }
 
   const Elf64_Shdr& section_header() const {

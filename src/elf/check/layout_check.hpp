@@ -23,7 +23,8 @@ enum class Contents : std::uint8_t {
 ///   * PT_LOADs ascend and share no page; address and file offset agree modulo the alignment; bytes lie in the file
 ///   * a program at fixed addresses may have new pages below its own, from 0x10000 on; then the ELF header that stays
 ///     in memory leads to the program headers, and a section covers it
-///   * no address of the input changes but those of moved .interp, note and dynamic linker sections
+///   * no address of the input changes but those of moved .interp, note and dynamic linker sections; a PT_GNU_PROPERTY
+///     that leads to no note stays and still leads to none
 ///   * there is one .sframe and one PT_GNU_SFRAME (or what else was added); they agree; the section is aligned to 8,
 ///     read-only, in one PT_LOAD, outside PT_GNU_RELRO and PT_TLS, and over nothing else
 ///   * the program headers, the section and what moved share no address with another section, .bss included

@@ -473,7 +473,7 @@ class MemoryCheck {
     claim_headers();
     for (const Elf64_Phdr& segment : out_.segments()) {
       // layout_check has seen that they keep their bytes.
-      if (is_movable(segment) || segment.p_type == added_.segment_type)
+      if ((is_movable(segment) && !is_stale_property(out_, segment)) || segment.p_type == added_.segment_type)
         claim(segment.p_vaddr, segment.p_filesz, segment_type_name(segment.p_type));
     }
     for (const Section& old : in_.sections()) check_one(old);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "elf/machine.hpp"
+#include "elf/notes.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -63,7 +64,7 @@ FileSpace::FileSpace(const Image& image) : image_(&image) {
   claim(image.segment_table(), "the program headers");
   for (const Section& section : image.sections()) claim(file_bytes_under(image, section), &section);
   for (const Elf64_Phdr& segment : image.segments()) {
-    if (has_no_bytes_of_its_own(segment.p_type)) continue;
+    if (has_no_bytes_of_its_own(segment.p_type) || is_stale_property(image, segment)) continue;
     if (segment.p_type == PT_LOAD && holds_headers(image, segment)) {
       header_segments_end_ = std::max(header_segments_end_, segment.p_offset + segment.p_filesz);
       continue;

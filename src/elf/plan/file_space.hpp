@@ -48,9 +48,9 @@ Range file_bytes_under(const Image& image, const Section& section);
 /// Tracks the owner of each byte of the input file. The input must outlive this.
 ///
 /// A PT_LOAD that covers the ELF header or the program headers claims nothing: what it holds are sections. All other
-/// PT_LOADs claim their bytes. A PT_GNU_SFRAME claims nothing, since it will be rewritten, and PT_GNU_RELRO nothing,
-/// since it describes bytes of a PT_LOAD. Released bytes are free and count as zero, whatever the input has there:
-/// they are not copied to the output.
+/// PT_LOADs claim their bytes. A PT_GNU_SFRAME claims nothing, since it will be rewritten, PT_GNU_RELRO nothing, since
+/// it describes bytes of a PT_LOAD, and a stale PT_GNU_PROPERTY nothing, since its note is elsewhere. Released bytes
+/// are free and count as zero, whatever the input has there: they are not copied to the output.
 class FileSpace {
  public:
   explicit FileSpace(const Image& image);

@@ -256,7 +256,7 @@ MovedSections Movability::collect(std::uint64_t offset) const {
       const bool is_elsewhere =
           segment.p_type == PT_GNU_RELRO && !Range{segment.p_vaddr, segment.p_vaddr + segment.p_memsz}.overlaps(
                                                 {group.address, group.address + group.range.size()});
-      if (holds_others || is_elsewhere ||
+      if (holds_others || is_elsewhere || is_stale_property(*image_, segment) ||
           !Range{segment.p_offset, segment.p_offset + segment.p_filesz}.overlaps(group.range))
         continue;
       absorb(segment.p_offset, segment.p_filesz, segment.p_vaddr, segment.p_align);
