@@ -50,7 +50,7 @@ typedef struct sframe_page_slot {
 } sframe_page_slot;
 
 /* Returns how many slots a table of pages takes, or 0 if it would be of no use. `page_size` is a power of two, in bytes of
-   code; 512 is a good choice. */
+   code; 512 is a good choice. The slots take no more bytes than the section and 1,024, whatever extent of code it claims. */
 uint64_t sframe_view_page_slots(const sframe_view *view, uint64_t page_size);
 /* Makes the view's look-ups faster by a table in `slots`, which must outlive the view and its copies. Pages are as small as
    `count` allows, but at least of 256 bytes; without a slot there is no table. Takes time in proportion to

@@ -120,15 +120,16 @@ class SectionView {
   [[nodiscard]] ViewFault open(std::span<const std::byte> bytes, std::uint64_t address, Family family = Family::SFrame,
                                ViewCheck check = ViewCheck::Everything) noexcept;
 
-  /// Returns how many slots use_pages() needs for pages of `page_size` bytes, a power of two: one for two pages.
-  /// Returns 0 if there can be no pages: the index is not flagged as sorted, or empty, or has more than 2^24 functions
-  /// or 2^28 bytes of rows.
+  /// Returns how many slots use_pages() needs for pages of `page_size` bytes, a power of two: one for two pages. They
+  /// take no more bytes than the section and 1,024, whatever extent of code it claims: if pages of `page_size` would
+  /// need more slots, larger ones suffice. Returns 0 if there can be no pages: the index is not flagged as sorted, or
+  /// empty, or has more than 2^24 functions or 2^28 bytes of rows.
   std::uint64_t page_slots(std::uint64_t page_size = 512) const noexcept;
 
   /// Gives the view a table in `slots` of where the look-ups of each page begin: a look-up then searches the functions
   /// of one page, and scans the rows of one page. Pages are of 256 bytes or, where there are fewer slots, of the next
-  /// power of two for which these suffice; without a slot there is no table. Takes time in proportion to functions and
-  /// rows. `slots` must outlive the view and its copies.
+  /// power of two for which these suffice; without a slot there is no table. Slots beyond page_slots(256) are not used.
+  /// Takes time in proportion to functions and rows. `slots` must outlive the view and its copies.
   void use_pages(std::span<PageSlot> slots) noexcept;
 
   /// Looks up a PC: a binary search of the index, or a scan if it is not flagged as sorted, then a scan of the rows.

@@ -72,15 +72,13 @@ int count_module(dl_phdr_info* info, std::size_t, void* data) {
   return 0;
 }
 
-/// Gives `view` a table, if one is of use and there is memory for it: 16 bytes for each 1,024 of code, at most 4 MiB.
+/// Gives `view` a table, if one is of use and there is memory for it: 16 bytes for each 1,024 of code.
 /// Null: look-ups go without.
 PageTable* make_page_table(sframe::SectionView& view) {
-  constexpr std::uint64_t page_size = 512;  // bytes of code
-  constexpr std::uint64_t most_slots = (std::uint64_t{4} << 20U) / sizeof(sframe::PageSlot);
+  constexpr std::uint64_t page_size = 512;     // bytes of code
   constexpr std::uint32_t few_functions = 32;  // are found as fast without
-  const std::uint64_t wanted = view.page_slots(page_size);
-  if (view.function_count() <= few_functions || wanted == 0) return nullptr;
-  const std::uint64_t slots = wanted < most_slots ? wanted : most_slots;
+  const std::uint64_t slots = view.page_slots(page_size);
+  if (view.function_count() <= few_functions || slots == 0) return nullptr;
   const std::size_t size = sizeof(PageTable) + slots * sizeof(sframe::PageSlot);
   void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;

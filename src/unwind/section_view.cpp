@@ -79,6 +79,14 @@ struct Extent {
   std::uint64_t slots(unsigned shift) const { return (pages(shift) + PageStart::per_slot - 1) / PageStart::per_slot; }
 };
 
+/// Returns how many slots a table may have, whatever extent a section claims: a few bytes of it can say that two
+/// functions are 2^47 bytes apart. A table is as large as index and rows together, and some more, at most. Real ones
+/// are smaller: a function of a few hundred bytes has 16 in the index, and 8 in the table for each 512 of code.
+std::uint64_t most_slots(const SectionFields& fields) {
+  constexpr std::uint64_t least = 64;
+  return least + fields.count + fields.rows_size / sizeof(PageSlot);
+}
+
 /// From a PC to its function, and on to the row.
 class Search {
  public:
@@ -377,7 +385,8 @@ Lookup SectionView::lookup_stretch(std::uint64_t pc, std::uint64_t& end) const n
 
 std::uint64_t SectionView::page_slots(std::uint64_t page_size) const noexcept {
   if (!is_open_ || page_size == 0) return 0;
-  return Search(fields()).extent().slots(static_cast<unsigned>(std::countr_zero(page_size)));
+  const std::uint64_t wanted = Search(fields()).extent().slots(static_cast<unsigned>(std::countr_zero(page_size)));
+  return std::min(wanted, most_slots(fields()));
 }
 
 void SectionView::use_pages(std::span<PageSlot> slots) noexcept {
@@ -387,8 +396,9 @@ void SectionView::use_pages(std::span<PageSlot> slots) noexcept {
   changed.pages = nullptr;
   const Extent extent = Search(changed).extent();
   if (!slots.empty() && extent.size != 0) {
+    const std::uint64_t usable = std::min<std::uint64_t>(slots.size(), most_slots(fields()));
     std::uint8_t shift = smallest_shift;
-    while (extent.slots(shift) > slots.size()) ++shift;
+    while (extent.slots(shift) > usable) ++shift;
     Search(changed).fill_pages(extent, shift, slots.data());
     changed.pages = slots.data();
     changed.pages_begin = extent.begin;

@@ -16,6 +16,7 @@
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
 #include "sframe_gen/convert.hpp"
+#include "support/endian.hpp"
 #include "support/mapped_file.hpp"
 #include "unwind/agreement.hpp"
 #include "unwind/random_sections.hpp"
@@ -284,6 +285,40 @@ TEST(SectionView, CountsThePagesOfSortedFunctions) {
   sframe::PageSlot slots[2];
   view.use_pages(slots);  // of no use, and no harm
   EXPECT_TRUE(view.lookup(0x1010).kind == Lookup::Kind::Row);
+}
+
+/// Version 3, AMD64: two functions of 16 bytes, `distance` from each other, the first at 0x1000. CFA = SP + 8.
+std::vector<std::byte> two_distant_functions(std::uint64_t distance) {
+  auto bytes = sframe::test::bytes_of(
+      "e2 de 03 05  03 00 f8 00  02 00 00 00  02 00 00 00  10 00 00 00  00 00 00 00  20 00 00 00\n"
+      "e4 ef ff ff ff ff ff ff  10 00 00 00  00 00 00 00\n"
+      "00 00 00 00 00 00 00 00  10 00 00 00  08 00 00 00\n"
+      "01 00 00 00 00  00 03 08\n"
+      "01 00 00 00 00  00 03 08\n");
+  store<std::uint64_t>(std::span(bytes).subspan(44), 0x1000 + distance - (0x2000 + 44), Endian::Little);
+  return bytes;
+}
+
+/// Two functions may be as far apart as addresses reach, and that costs no bytes of the section.
+TEST(SectionView, ATableIsNotMuchLargerThanItsSection) {
+  for (const unsigned bits : {10U, 20U, 30U, 36U, 40U, 47U}) {
+    SCOPED_TRACE(bits);
+    const auto bytes = two_distant_functions(std::uint64_t{1} << bits);
+    SectionView view;
+    ASSERT_EQ(sframe::text_of(view.open(bytes, 0x2000).problem), std::string("sound"));
+    for (const std::uint64_t page_size : {1U, 256U, 512U, 4096U}) {
+      ASSERT_LE(view.page_slots(page_size) * sizeof(sframe::PageSlot), bytes.size() + 1024);
+    }
+    std::vector<sframe::PageSlot> slots(std::max<std::uint64_t>(view.page_slots(), 4096));
+    view.use_pages(slots);
+    const std::uint64_t second = 0x1000 + (std::uint64_t{1} << bits);
+    for (const std::uint64_t start : {std::uint64_t{0x1000}, second}) {
+      EXPECT_TRUE(view.lookup(start - 1).kind == Lookup::Kind::Nothing);
+      EXPECT_EQ(view.lookup(start).function_start, start);
+      EXPECT_TRUE(view.lookup(start + 15).kind == Lookup::Kind::Row);
+      EXPECT_TRUE(view.lookup(start + 16).kind == Lookup::Kind::Nothing);
+    }
+  }
 }
 
 /// A row for every other byte of a function of 10,000, CFA = SP + 8 and + 16 by turns.
