@@ -25,6 +25,9 @@ SFRAME_GEN_BEGIN_C
 /* Returns the version of the library, "1.0.0". Of the headers: version.h. */
 const char *sframe_unwind_version(void);
 
+/* Returned instead of a problem or a stop, if a flag is not known, or a structure's size is not that of a known one. */
+#define SFRAME_WRONG_ARGUMENT (-1)
+
 /* Sections. */
 
 /* A section in memory. May be copied. Zeros are a view of no section. */
@@ -40,7 +43,8 @@ enum {
 /* Opens a section. Returns 0, or what is wrong, for sframe_view_problem(); look-ups then find nothing. `bytes` must outlive
    the view and its copies, and not change. `address` is the section's virtual address, from which the starts of functions
    count; for a section that a loader has placed, where it is in memory, or the file's own address with a bias in sframe_module.
-   `flags` are of SFRAME_VIEW_…; with 0, all of the section is checked, in time proportional to its size. */
+   `flags` are of SFRAME_VIEW_…; with 0, all of the section is checked, in time proportional to its size. Others are refused
+   with SFRAME_WRONG_ARGUMENT. */
 int sframe_view_open(sframe_view *view, const void *bytes, size_t size, uint64_t address, unsigned flags);
 const char *sframe_view_problem(int problem);
 
@@ -140,7 +144,8 @@ typedef struct sframe_row_slot {
 } sframe_row_slot;
 
 typedef struct sframe_walked {
-  size_t size; /* sizeof(sframe_walked): by it a later library tells what an earlier header did not have */
+  size_t size; /* sizeof(sframe_walked): by it a later library tells what an earlier header did not have. Smaller than its
+                  first version's is refused, and so is a larger one with what this library does not know, if that is not 0 */
   const sframe_module *modules; /* no two overlap; ascending ones are searched faster. Views and all must outlive the walk */
   size_t module_count;
   sframe_read read;
@@ -151,11 +156,12 @@ typedef struct sframe_walked {
   sframe_fallback fallback; /* null: a walk ends where there is no row */
 } sframe_walked;
 
-/* To the caller of the frame in `registers`, which stay as they are unless it comes to SFRAME_STEPPED. */
+/* To the caller of the frame in `registers`, which stay as they are unless it comes to SFRAME_STEPPED. Returns SFRAME_STEPPED
+   or another one of the stops, or SFRAME_WRONG_ARGUMENT. */
 int sframe_step(const sframe_walked *walked, sframe_registers *registers);
 
 /* Fills `pcs` from the frame in `registers` outwards, its own PC first, and returns how many. `stop` is SFRAME_STEPPED if there
-   was no more room. `registers` become those of the last frame. */
+   was no more room. `registers` become those of the last frame. With SFRAME_WRONG_ARGUMENT in `stop`, it returns 0. */
 size_t sframe_walk(const sframe_walked *walked, sframe_registers *registers, uint64_t *pcs, size_t capacity, int *stop);
 
 /* The stack of this thread. */
@@ -194,7 +200,8 @@ enum {
   SFRAME_KEEP_FILES = 2
 };
 /* As sframe_backtrace_prepare(), with sections from `provide`, which is asked once a file and may call neither this nor dlopen().
-   `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was provided. */
+   `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was provided. EINVAL if a flag
+   is not known; then nothing has changed. */
 int sframe_backtrace_prepare_with(sframe_provide provide, void *context, unsigned flags);
 
 SFRAME_GEN_END_C

@@ -18,6 +18,7 @@
 
 #include <ucontext.h>
 
+#include <cerrno>
 #include <cstring>
 #include <optional>
 
@@ -143,6 +144,8 @@ int sframe_backtrace_prepare(void) {
   return look_at_modules(nullptr, nullptr, 0);
 }
 int sframe_backtrace_prepare_with(sframe_provide provide, void* context, unsigned flags) {
+  constexpr unsigned known = SFRAME_PROVIDE_ALL | SFRAME_KEEP_FILES;
+  if ((flags & ~known) != 0) return EINVAL;
   return look_at_modules(provide, context, flags);
 }
 void sframe_backtrace_release(void) {

@@ -32,6 +32,8 @@ static_assert(sizeof(PageSlot) == sizeof(sframe_page_slot));
 static_assert(SFRAME_LOOKUP_DAMAGED == static_cast<int>(Lookup::Kind::Damaged));
 static_assert(SFRAME_BAD_SECTION == static_cast<int>(Stop::BadSection));
 
+constexpr const char* wrong_argument_text = "an unknown flag or structure size";
+
 const SectionView& view_of(const sframe_view* view) {
   return *reinterpret_cast<const SectionView*>(view);
 }
@@ -72,11 +74,26 @@ Stop fallback_by_c(void* context, Registers& registers, Stop why) {
   return static_cast<Stop>(walked.fallback(walked.context, &given, static_cast<int>(why)));
 }
 
+/// Bytes that the first version's header has of the structure: every caller's is as large.
+constexpr std::size_t first_size = 72;
+static_assert(offsetof(sframe_walked, fallback) + sizeof(sframe_walked::fallback) == first_size);
+
+/// Whether the structure has what we read of it, and nothing that we do not know: a field of a later header than ours
+/// must not be ignored.
+bool is_known(const sframe_walked& walked) {
+  if (walked.size < first_size) return false;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&walked);
+  for (std::size_t i = sizeof walked; i < walked.size; ++i) {
+    if (bytes[i] != 0) return false;
+  }
+  return true;
+}
+
 Unwinder unwinder_of(const sframe_walked& walked) {
   Walked made;
   made.modules = {reinterpret_cast<const Module*>(walked.modules), walked.module_count};
   made.read = read_by_c;
-  if (walked.size >= sizeof walked && walked.fallback != nullptr) made.fallback = fallback_by_c;
+  if (walked.fallback != nullptr) made.fallback = fallback_by_c;
   made.context = const_cast<sframe_walked*>(&walked);
   made.signature_mask = walked.signature_mask;
   made.rows = {reinterpret_cast<RowSlot*>(walked.rows), walked.row_slots};
@@ -94,6 +111,8 @@ const char* sframe_unwind_version(void) {
 int sframe_view_open(sframe_view* view, const void* bytes, std::size_t size, std::uint64_t address, unsigned flags) {
   using namespace sframe_gen::sframe;
   auto* const opened = ::new (static_cast<void*>(view)) SectionView;
+  constexpr unsigned known = SFRAME_VIEW_CTF_FRAME | SFRAME_VIEW_TRUST;
+  if ((flags & ~known) != 0) return SFRAME_WRONG_ARGUMENT;
   const ViewFault fault = opened->open({static_cast<const std::byte*>(bytes), size}, address,
                                        (flags & SFRAME_VIEW_CTF_FRAME) != 0 ? Family::CtfFrame : Family::SFrame,
                                        (flags & SFRAME_VIEW_TRUST) != 0 ? ViewCheck::Header : ViewCheck::Everything);
@@ -101,6 +120,7 @@ int sframe_view_open(sframe_view* view, const void* bytes, std::size_t size, std
 }
 
 const char* sframe_view_problem(int problem) {
+  if (problem == SFRAME_WRONG_ARGUMENT) return wrong_argument_text;
   return sframe_gen::sframe::text_of(static_cast<sframe_gen::sframe::Problem>(problem));
 }
 
@@ -119,16 +139,21 @@ int sframe_view_lookup(const sframe_view* view, std::uint64_t pc, sframe_row* ro
 int sframe_view_lookup_stretch(const sframe_view* view, std::uint64_t pc, sframe_row* row, std::uint64_t* end) {
   return put(view_of(view).lookup_stretch(pc, *end), *row);
 }
+
 const char* sframe_stop_text(int stop) {
+  if (stop == SFRAME_WRONG_ARGUMENT) return wrong_argument_text;
   return sframe_gen::unwind::text_of(static_cast<Stop>(stop));
 }
 
 int sframe_step(const sframe_walked* walked, sframe_registers* registers) {
+  if (!is_known(*walked)) return SFRAME_WRONG_ARGUMENT;
   return static_cast<int>(unwinder_of(*walked).step(registers_of(registers)));
 }
 
 std::size_t sframe_walk(const sframe_walked* walked, sframe_registers* registers, std::uint64_t* pcs,
                         std::size_t capacity, int* stop) {
+  *stop = SFRAME_WRONG_ARGUMENT;
+  if (!is_known(*walked)) return 0;
   Stop why{};
   const std::size_t count = unwinder_of(*walked).walk(registers_of(registers), {pcs, capacity}, why);
   *stop = static_cast<int>(why);

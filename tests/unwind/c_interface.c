@@ -66,8 +66,14 @@ static void walk(const sframe_view *view) {
   int reads = 0, stop = -1;
   uint64_t pcs[8];
   sframe_row_slot rows[16] = {{{0}}};
-  const sframe_module module = {0x1000, 0x2000, 0, view};
-  const sframe_walked walked = {sizeof walked, &module, 1, read_stack, &reads, 0, rows, 16, NULL};
+  const sframe_module module = {.begin = 0x1000, .end = 0x2000, .view = view};
+  const sframe_walked walked = {.size = sizeof walked,
+                                .modules = &module,
+                                .module_count = 1,
+                                .read = read_stack,
+                                .context = &reads,
+                                .rows = rows,
+                                .row_slots = 16};
   sframe_registers registers = {.pc = 0x1000, .known = 1U << 7, .pc_is_exact = 1};
   registers.values[7] = stack_at;
   CHECK(sframe_step(&walked, &registers) == SFRAME_STEPPED && registers.pc == 0x1014 && reads == 1);
@@ -85,7 +91,7 @@ static int to_known_code(void *context, sframe_registers *registers, int why) {
 static void walk_by_fallback(const sframe_view *view) {
   int asked = 0, stop = -1;
   uint64_t pcs[8];
-  const sframe_module module = {0x1000, 0x2000, 0, view};
+  const sframe_module module = {.begin = 0x1000, .end = 0x2000, .view = view};
   sframe_walked walked = {.size = sizeof walked, .modules = &module, .module_count = 1, .context = &asked};
   sframe_registers registers = {.pc = 0x9000, .pc_is_exact = 1};
   CHECK(sframe_walk(&walked, &registers, pcs, 8, &stop) == 1 && stop == SFRAME_NO_MODULE);
@@ -93,6 +99,43 @@ static void walk_by_fallback(const sframe_view *view) {
   CHECK(sframe_walk(&walked, &registers, pcs, 8, &stop) == 2 && pcs[1] == 0x1018 && stop == SFRAME_OUTERMOST && asked == 1);
   registers.pc = 0x1ff0;
   CHECK(sframe_step(&walked, &registers) == SFRAME_NO_ROW && registers.pc == 0x1ff0 && asked == 2);
+}
+
+static void refuse(const sframe_view *view) {
+  sframe_view other;
+  CHECK(sframe_view_open(&other, section, sizeof section, 0x2000, 4) == SFRAME_WRONG_ARGUMENT);
+  CHECK(sframe_view_open(&other, section, sizeof section, 0x2000, SFRAME_VIEW_TRUST | 0x80000000U) == SFRAME_WRONG_ARGUMENT);
+  sframe_row row;
+  CHECK(sframe_view_lookup(&other, 0x1000, &row) == SFRAME_LOOKUP_NOTHING);
+  CHECK(strstr(sframe_view_problem(SFRAME_WRONG_ARGUMENT), "flag") && strstr(sframe_stop_text(SFRAME_WRONG_ARGUMENT), "size"));
+  CHECK(sframe_backtrace_prepare_with(NULL, NULL, 4) == EINVAL);
+  CHECK(sframe_backtrace_prepare_with(NULL, NULL, SFRAME_KEEP_FILES | 0x80000000U) == EINVAL);
+
+  /* What a later header may have after this one's fields. */
+  struct {
+    sframe_walked known;
+    uint64_t later;
+  } walked = {.later = 0};
+  int asked = 0, stop = 0;
+  const sframe_module module = {.begin = 0x1000, .end = 0x2000, .view = view};
+  walked.known = (sframe_walked){.modules = &module, .module_count = 1, .context = &asked, .fallback = to_known_code};
+  sframe_registers registers = {.pc = 0x9000, .pc_is_exact = 1};
+  uint64_t pcs[8];
+  /* The first version's header ends after `fallback`. */
+  const size_t first_size = offsetof(sframe_walked, fallback) + sizeof walked.known.fallback;
+  for (size_t size = 0; size < first_size; ++size) {
+    walked.known.size = size;
+    CHECK(sframe_step(&walked.known, &registers) == SFRAME_WRONG_ARGUMENT && registers.pc == 0x9000);
+    CHECK(sframe_walk(&walked.known, &registers, pcs, 8, &stop) == 0 && stop == SFRAME_WRONG_ARGUMENT);
+  }
+  for (size_t size = first_size; size <= sizeof walked; ++size) {
+    walked.known.size = size;
+    CHECK(sframe_step(&walked.known, &registers) == SFRAME_STEPPED && registers.pc == 0x1018);
+    registers.pc = 0x9000;
+  }
+  walked.later = 1;
+  CHECK(sframe_step(&walked.known, &registers) == SFRAME_WRONG_ARGUMENT && registers.pc == 0x9000);
+  CHECK(asked == (int)(sizeof walked - first_size + 1));
 }
 
 int main(void) {
@@ -117,6 +160,7 @@ int main(void) {
   go_through(&view);
   walk(&view);
   walk_by_fallback(&view);
+  refuse(&view);
   CHECK(strcmp(sframe_unwind_version(), SFRAME_GEN_VERSION_STRING) == 0);
   errno = 77;
   CHECK(sframe_backtrace_prepare() == 0);
