@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct Options {
   Source source = Source::Help;
   int process = 0;
   std::vector<std::string> command;
-  std::filesystem::path file;        ///< core file or recording
-  std::filesystem::path root = "/";  ///< where the files are that either names
+  std::filesystem::path file;                 ///< core file or recording
+  std::optional<std::filesystem::path> root;  ///< where the files are that either names; none: on this system
   Form form = Form::Text;
   std::filesystem::path kernel_symbols;  ///< a list as /proc/kallsyms; empty: that one, of the same kernel
   std::filesystem::path flame_graph;     ///< a file to write instead; empty: none

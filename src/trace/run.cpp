@@ -97,6 +97,10 @@ std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, co
   return walked;
 }
 
+FileRoot root_of(const Options& options) {
+  return options.root ? FileRoot(*options.root) : FileRoot();
+}
+
 void warn(const std::string& file, const char* what) {
   std::cerr << "sframe-trace: warning: " << file << ": " << what << '\n';
 }
@@ -136,8 +140,9 @@ void keep_rights_for(const Options& options) {
 }
 
 int run_core(const Options& options, std::ostream& out) {
+  const FileRoot root = root_of(options);
   keep_rights_for(options);
-  CoreFile core(options.file, options.root, options.translation);
+  CoreFile core(options.file, root, options.translation);
   AddressSpace space = core.address_space();
   Walker walker(options.most_frames, options.compare);
   ThreadReport report(options, out);
@@ -158,7 +163,8 @@ KernelNames kernel_names(const Options& options, const RecordingFile& recording)
 }
 
 int run_recording(const Options& options, std::ostream& out) {
-  RecordedFiles files(options.root, options.translation);
+  const FileRoot root = root_of(options);
+  RecordedFiles files(root, options.translation);
   MappedFile file_of_recording = open_recording(options.file);
   keep_rights_for(options);
   Recording recording(std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); });

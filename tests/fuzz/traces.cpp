@@ -1,5 +1,8 @@
 // Any bytes as a recording of perf, a core file, and texts of /proc.
 
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -20,6 +23,15 @@ trace::OpenedFile no_file(const trace::Mapping&) {
   return {nullptr, "none"};
 }
 
+/// A directory that is removed while it is open: no name leads to a file.
+trace::FileRoot make_empty_root() {
+  std::string path = (std::filesystem::temp_directory_path() / "fuzz-root-XXXXXX").string();
+  if (::mkdtemp(path.data()) == nullptr) throw SystemFailure(path, "make", errno);
+  trace::FileRoot root(path);
+  std::filesystem::remove(path);
+  return root;
+}
+
 }  // namespace
 
 void perf_data(Bytes input) {
@@ -34,8 +46,9 @@ void perf_data(Bytes input) {
 void core_file(Bytes input) {
   const MemoryFile file(input);
   const trace::TranslationOptions options;
+  static const trace::FileRoot empty_root = make_empty_root();
   succeeds([&] {
-    trace::CoreFile core(file.path(), "/nowhere", options);
+    trace::CoreFile core(file.path(), empty_root, options);
     trace::AddressSpace space = core.address_space();
     trace::Walker walker(16, false);
     for (const trace::CoreFile::Thread& thread : core.threads())

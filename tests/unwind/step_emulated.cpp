@@ -120,8 +120,8 @@ class Comparison {
     trace::OpenedFile& opened = files_[mapping.path];
     if (opened.file != nullptr || !opened.why_not.empty()) return opened;
     try {
-      opened.file =
-          std::make_shared<trace::CodeFile>(elf::Image::open(mapping.path), std::vector<std::byte>(), options_);
+      opened.file = std::make_shared<trace::CodeFile>(elf::Image::open(mapping.path), std::vector<std::byte>(),
+                                                      options_, system_);
     } catch (const Failure& failure) {
       opened.why_not = failure.what();
     }
@@ -130,6 +130,7 @@ class Comparison {
 
   std::string root_;
   trace::TranslationOptions options_;
+  trace::FileRoot system_;
   std::map<std::string, trace::OpenedFile> files_;
   trace::Process process_;
   trace::AddressSpace space_;

@@ -159,7 +159,7 @@ OpenedFile Process::open(const Mapping& mapping) {
   if (mapping.path == "[vdso]") {
     std::vector<std::byte> bytes = read(mapping.begin, mapping.end - mapping.begin);
     elf::Image image = elf::Image::of_bytes(bytes, mapping.path);
-    return {std::make_shared<CodeFile>(std::move(image), std::move(bytes), options_), {}};
+    return {std::make_shared<CodeFile>(std::move(image), std::move(bytes), options_, system_), {}};
   }
   if (!mapping.path.starts_with('/')) return {nullptr, "not a file"};
   // The kernel's own link leads to the file whatever has become of its name, but is not for everybody.
@@ -171,7 +171,7 @@ OpenedFile Process::open(const Mapping& mapping) {
     if (!opened->is_open()) continue;
     elf::Image image = elf::Image::open(opened->number(), printable(mapping.path));
     if (opened == &by_name && !is_mapped(image, mapping, *this)) return {nullptr, "not the file that was loaded"};
-    return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
+    return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, system_), {}};
   }
   return {nullptr, "cannot be opened any more"};
 }

@@ -49,6 +49,7 @@ class Process {
   int pid_;
   int living_thread_;  ///< that files and memory are asked of: the first one may have ended before the others
   const TranslationOptions& options_;
+  const FileRoot system_;  ///< where debug files are
   OpenedFiles files_;
   // One page of the stack at a time is read: a walk reads a few words of each.
   std::uint64_t page_ = 1;  ///< address; 1: none

@@ -27,8 +27,8 @@ elf::Image open_core(const std::filesystem::path& path) {
 
 }  // namespace
 
-CoreFile::CoreFile(const std::filesystem::path& path, std::filesystem::path root, const TranslationOptions& options)
-    : image_(open_core(path)), root_(std::move(root)), options_(options), abi_(elf::machine_of(image_).abi) {
+CoreFile::CoreFile(const std::filesystem::path& path, const FileRoot& root, const TranslationOptions& options)
+    : image_(open_core(path)), root_(root), options_(options), abi_(elf::machine_of(image_).abi) {
   for (const Elf64_Phdr& segment : image_.segments()) {
     if (segment.p_type == PT_LOAD) loads_.push_back(segment);
   }
@@ -170,11 +170,11 @@ std::string CoreFile::why_other(const elf::Image& image, const Mapping& mapping)
 OpenedFile CoreFile::open(const Mapping& mapping) {
   if (mapping.path == "[vdso]") {
     elf::Image image = elf::Image::of_bytes(memory_at(mapping.begin), mapping.path);
-    return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
+    return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
   }
-  elf::Image image = elf::Image::open(root_ / std::filesystem::path(mapping.path).relative_path());
+  elf::Image image = root_.open(mapping.path);
   if (std::string why = why_other(image, mapping); !why.empty()) return {nullptr, std::move(why)};
-  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
+  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
 }
 
 }  // namespace sframe_gen::trace

@@ -10,6 +10,7 @@
 #include "sframe_gen/format.hpp"
 #include "sframe_gen/unwind.hpp"
 #include "trace/walk/address_space.hpp"
+#include "trace/walk/file_root.hpp"
 
 namespace sframe_gen::trace {
 
@@ -23,8 +24,8 @@ class CoreFile {
     unwind::Registers registers;
   };
 
-  /// `root`: the folder below which the process's files are. Throws Failure.
-  CoreFile(const std::filesystem::path& path, std::filesystem::path root, const TranslationOptions& options);
+  /// `root`: where the process's files are. Throws Failure.
+  CoreFile(const std::filesystem::path& path, const FileRoot& root, const TranslationOptions& options);
   CoreFile(const CoreFile&) = delete;
   CoreFile& operator=(const CoreFile&) = delete;
 
@@ -61,7 +62,7 @@ class CoreFile {
   std::string why_other(const elf::Image& image, const Mapping& mapping) const;
 
   elf::Image image_;
-  std::filesystem::path root_;
+  const FileRoot& root_;
   const TranslationOptions& options_;
   sframe::Abi abi_;
   std::vector<Elf64_Phdr> loads_;  ///< ascending

@@ -54,8 +54,7 @@ OpenedFile RecordedFiles::open(const Mapping& mapping) {
 OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
   const bool is_vdso = mapping.path == "[vdso]";
   if (!is_vdso && (!mapping.path.starts_with('/') || mapping.path.starts_with("//"))) return {nullptr, "not a file"};
-  elf::Image image =
-      is_vdso ? own_vdso() : elf::Image::open(root_ / std::filesystem::path(mapping.path).relative_path());
+  elf::Image image = is_vdso ? own_vdso() : root_.open(mapping.path);
   const elf::Machine* const machine = elf::find_machine(image);
   if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another architecture"};
   const std::string id = elf::hex_digits(elf::build_id(image));
@@ -64,7 +63,7 @@ OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
   } else if (id.empty() || !mapping.build_id.starts_with(id)) {  // perf may have padded a short one with zeros
     return {nullptr, "not the file that was recorded"};
   }
-  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_), {}};
+  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
 }
 
 namespace {

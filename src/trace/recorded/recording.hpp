@@ -18,6 +18,7 @@
 #include "trace/perf/recording_file.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/walk/address_space.hpp"
+#include "trace/walk/file_root.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace sframe_gen::trace {
@@ -25,9 +26,8 @@ namespace sframe_gen::trace {
 /// The files of a recording, as they are on disk now, if they still are what was recorded.
 class RecordedFiles {
  public:
-  /// `root`: the folder below which they are.
-  RecordedFiles(std::filesystem::path root, const TranslationOptions& options)
-      : root_(std::move(root)), options_(options) {}
+  /// `root`: where they are.
+  RecordedFiles(const FileRoot& root, const TranslationOptions& options) : root_(root), options_(options) {}
 
   /// Sets the ABI and the identity of the recording. Files of other ABIs are rejected. A mapping without a build-id
   /// also rejects a file that has changed since the recording was written.
@@ -41,7 +41,7 @@ class RecordedFiles {
  private:
   OpenedFile open_first(const Mapping& mapping) const;
 
-  std::filesystem::path root_;
+  const FileRoot& root_;
   const TranslationOptions& options_;
   std::optional<sframe::Abi> abi_;
   FileIdentity recording_;

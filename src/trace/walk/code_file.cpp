@@ -49,13 +49,12 @@ namespace {
 /// Where distributions keep what they have stripped.
 constexpr const char* debug_files = "/usr/lib/debug/.build-id";
 
-std::optional<elf::Image> open_debug_file(const elf::Image& image) {
+std::optional<elf::Image> open_debug_file(const elf::Image& image, const FileRoot& root) {
   try {
     const std::string id = elf::hex_digits(elf::build_id(image));
     if (id.size() < 4) return std::nullopt;
     const auto path = std::filesystem::path(debug_files) / id.substr(0, 2) / (id.substr(2) + ".debug");
-    if (!std::filesystem::exists(path)) return std::nullopt;
-    elf::Image debug = elf::Image::open(path);
+    elf::Image debug = root.open(path);
     if (elf::hex_digits(elf::build_id(debug)) == id) return debug;
   } catch (const std::exception&) {
     // Names are worth no error: without them an address is printed.
@@ -65,8 +64,9 @@ std::optional<elf::Image> open_debug_file(const elf::Image& image) {
 
 }  // namespace
 
-CodeFile::CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options)
-    : storage_(std::move(storage)), image_(std::move(image)), options_(options) {}
+CodeFile::CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options,
+                   const FileRoot& root)
+    : storage_(std::move(storage)), image_(std::move(image)), options_(options), root_(root) {}
 
 void CodeFile::open_own_section() {
   own_was_tried_ = true;
@@ -138,7 +138,7 @@ const sframe::SectionView* CodeFile::more_rows() {
 }
 
 void CodeFile::read_names() {
-  if (image_.find_section(".symtab") == nullptr) debug_ = open_debug_file(image_);
+  if (image_.find_section(".symtab") == nullptr) debug_ = open_debug_file(image_, root_);
   names_ = std::make_unique<elf::SymbolNames>(debug_ ? *debug_ : image_);
 }
 

@@ -14,6 +14,7 @@
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
 #include "sframe_gen/view.hpp"
+#include "trace/walk/file_root.hpp"
 #include "trace/walk/kept_file.hpp"
 
 namespace sframe_gen::trace {
@@ -36,8 +37,8 @@ struct TranslationOptions {
 /// An ELF file whose code runs somewhere: its rows and names. Addresses are virtual, the file's own.
 class CodeFile {
  public:
-  /// `bytes` are owned by `image`, or by `storage`.
-  CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options);
+  /// `bytes` are owned by `image`, or by `storage`. `root`: where its debug file is.
+  CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options, const FileRoot& root);
   CodeFile(const CodeFile&) = delete;
   CodeFile& operator=(const CodeFile&) = delete;
 
@@ -62,6 +63,7 @@ class CodeFile {
   std::vector<std::byte> storage_;
   elf::Image image_;
   const TranslationOptions& options_;
+  const FileRoot& root_;
   sframe::SectionView own_, made_;
   bool own_was_tried_ = false, was_translated_ = false;
   std::string why_no_rows_;

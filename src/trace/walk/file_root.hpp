@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+
+#include "elf/image.hpp"
+#include "support/mapped_file.hpp"
+
+namespace sframe_gen::trace {
+
+/// Where the files are that a recording or a core file names, and their debug files: on this system, or in a directory
+/// that no name leads out of, neither by ".." nor by a link. The directory is held open, so it stays the same one.
+class FileRoot {
+ public:
+  /// This system.
+  FileRoot() = default;
+  /// Throws SystemFailure, also where the system has no openat2() (Linux 5.6) or does not allow it.
+  explicit FileRoot(std::filesystem::path directory);
+
+  /// `path` begins at the root, as do absolute links that it leads through. Throws as elf::Image::open() does.
+  elf::Image open(const std::filesystem::path& path) const;
+
+ private:
+  std::filesystem::path name_ = "/";
+  Descriptor directory_;  ///< of a root that was given
+};
+
+}  // namespace sframe_gen::trace
