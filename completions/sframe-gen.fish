@@ -43,9 +43,10 @@ complete -c sframe-gen -s h -l help -d 'print this help'
 complete -c sframe-gen -s V -l version -d 'print the version'
 complete -c sframe-gen -s o -l output -d 'write to FILE and leave the input as it is' -r -F
 complete -c sframe-gen -s n -l dry-run -d 'report what would be done, but write nothing'
-complete -c sframe-gen -s r -l recursive -d 'process all ELF files and archives in directories'
+complete -c sframe-gen -s r -l recursive -d 'process linked files, kernel modules in directories'
 complete -c sframe-gen -s X -l exclude -d 'with -r, skip paths that contain PART' -x
-complete -c sframe-gen -l linked-only -d 'with -r, skip objects and archives'
+complete -c sframe-gen -l objects -d 'with -r, convert objects and archives as well'
+complete -c sframe-gen -l linked-only -d 'with -r, process programs and libraries only'
 complete -c sframe-gen -s j -l jobs -d 'process N files at a time' -x
 complete -c sframe-gen -l skip-non-elf -d 'skip files that are not ELF or archives'
 complete -c sframe-gen -l skip-refused -d 'skip files that cannot be converted, with a note'

@@ -66,25 +66,28 @@ class Walk {
       found_.subjects[known->second].other_names.push_back(path);
       return;
     }
-    if (!counts(path)) return;
+    const convert::FileKind kind = kind_of(path);
+    if (kind == convert::FileKind::Other) return;
+    if (!is_wanted(path, kind)) {
+      found_.left_alone.emplace(status.st_dev, status.st_ino);
+      return;
+    }
     if (status.st_nlink > 1) first_of_[{status.st_dev, status.st_ino}] = found_.subjects.size();
     found_.subjects.push_back(
         {path, static_cast<std::uint64_t>(status.st_size), {}, status.st_nlink, {status.st_dev, status.st_ino}});
   }
 
-  bool counts(const std::filesystem::path& path) {
+  convert::FileKind kind_of(const std::filesystem::path& path) {
     std::error_code error;
     const convert::FileKind kind = convert::kind_of(path, error);
     if (error) fail_if_there(path, error);
-    switch (kind) {
-      case convert::FileKind::Elf:
-        return !filter_.linked_only || convert::is_linked(path);
-      case convert::FileKind::Archive:
-        return !filter_.linked_only;
-      case convert::FileKind::Other:
-        return false;
-    }
-    return false;
+    return kind;
+  }
+
+  bool is_wanted(const std::filesystem::path& path, convert::FileKind kind) const {
+    if (filter_.wanted == TreeFiles::All) return true;
+    if (kind == convert::FileKind::Archive) return false;
+    return convert::is_linked(path) || (filter_.wanted == TreeFiles::Loaded && convert::is_kernel_module(path));
   }
 
   void fail(const std::filesystem::path& path, const std::error_code& error) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,20 +23,27 @@ struct Subject {
   std::function<bool(const std::filesystem::path&)> may_replace = nullptr;
 };
 
-/// Which files below a directory count.
+/// Which kinds of files below a directory count.
+enum class TreeFiles : std::uint8_t {
+  All,     ///< every ELF file and archive
+  Loaded,  ///< linked files and kernel modules
+  Linked,  ///< programs and libraries
+};
+
 struct TreeFilter {
   std::vector<std::string> excluded;  ///< parts of paths, which count from the directory
-  bool linked_only = false;           ///< no objects, no archives
+  TreeFiles wanted = TreeFiles::All;
 };
 
 struct FoundFiles {
   std::vector<Subject> subjects;
-  std::vector<std::string> failures;  ///< directories that cannot be read: "DIRECTORY: cannot read: …"
+  std::vector<std::string> failures;             ///< directories that cannot be read: "DIRECTORY: cannot read: …"
+  std::set<std::pair<dev_t, ino_t>> left_alone;  ///< ELF files and archives that are not wanted
 };
 
-/// Every ELF file and archive below `directory`, told by its content, in the order of the paths; each file once,
-/// whatever names it has. Symbolic links are not followed, devices and other file systems are left alone. Throws
-/// Failure where `directory` is none.
+/// Every ELF file and archive below `directory` that is wanted, told by its content, in the order of the paths; each
+/// file once, whatever names it has. Symbolic links are not followed, devices and other file systems are left alone.
+/// Throws Failure where `directory` is none.
 FoundFiles find_files(const std::filesystem::path& directory, const TreeFilter& filter);
 
 /// Gives all names to what now has the first, each atomically: a file that was replaced stays under its other names.

@@ -100,7 +100,11 @@ class FileWork {
     }
     result_.what = passed_over ? FileResult::What::Refused : FileResult::What::Failed;
     result_.reason = without_advice(without_name(file, text));
-    if (json()) return write_json_failure(file, passed_over ? "refused" : "failed", text, report(), plans_);
+    result_.keeps_section =
+        options_.action == Action::Remove && options_.recursive && convert::has_section_for_good(file);
+    if (json())
+      return write_json_failure(file, passed_over ? "refused" : "failed", text, report(), plans_,
+                                result_.keeps_section);
     write_plans(plans_, out_);
   }
 
@@ -124,7 +128,7 @@ class FileWork {
       case Action::Remove:
         return remove_one(file);
       case Action::Dump:
-        return dump(file, options_.files.size() > 1 || is_archive());
+        return dump(file, options_.files.size() > 1 || options_.recursive || is_archive());
       case Action::LookUp:
         return look_up(file, options_.files.size() > 1 || is_archive());
       case Action::Verify:
@@ -396,6 +400,7 @@ void Totals::add(const std::string& file, const FileResult& result) {
   growth_ += result.growth;
   if (!result.reason.empty()) add_reason(reasons_, result.reason);
   code_.add(file, result.code);
+  if (result.keeps_section) keeping_.push_back(file);
 }
 
 int Totals::status() const {
@@ -404,7 +409,16 @@ int Totals::status() const {
   return unchecked_ != 0 ? something_unchecked : 0;
 }
 
-void Totals::write(Action action, Done done, std::ostream& out) const {
+void Totals::write_keeping(bool verbose, std::ostream& out) const {
+  constexpr std::size_t most_named = 5;
+  if (keeping_.empty()) return;
+  out << "  " << keeping_.size() << " with a section and no original to restore:\n";
+  const std::size_t named = verbose ? keeping_.size() : std::min(keeping_.size(), most_named);
+  for (const std::string& file : std::span(keeping_).first(named)) out << "    " << printable(file) << '\n';
+  if (named != keeping_.size()) out << "    and " << keeping_.size() - named << " more (--verbose lists all)\n";
+}
+
+void Totals::write(Action action, Done done, bool verbose, std::ostream& out) const {
   out << count_of(done_ + unchecked_ + refused_ + failed_, "file") << ": " << done_
       << (done == Done::Would ? " would be " : " ") << name_of(action) << ", ";
   if (unchecked_ != 0) out << unchecked_ << " partly, ";
@@ -417,6 +431,8 @@ void Totals::write(Action action, Done done, std::ostream& out) const {
         << (growth_ < 0 || action == Action::Remove ? " removed" : " added");
   out << '\n';
   for (const auto& [reason, count] : reasons_) out << "  " << count << ' ' << printable(reason) << '\n';
+  if (left_alone_ != 0) out << "  " << left_alone_ << " left alone: objects and archives (--objects adds them)\n";
+  write_keeping(verbose, out);
   code_.write(out);
 }
 
@@ -424,6 +440,8 @@ void Totals::write_json(Action action, std::ostream& out) const {
   std::vector<std::pair<std::string, std::uint64_t>> counts{{name_of(action), done_}};
   if (action == Action::Verify) counts.emplace_back("unchecked", unchecked_);
   counts.insert(counts.end(), {{"refused", refused_}, {"failed", failed_}, {"rows", rows_}});
+  if (action == Action::Convert) counts.emplace_back("left_alone", left_alone_);
+  if (action == Action::Remove) counts.emplace_back("keeps_section", keeping_.size());
   write_json_total(counts, growth_, reasons_, code_.all(), out);
 }
 

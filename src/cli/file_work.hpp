@@ -31,6 +31,8 @@ struct FileResult {
   std::uint64_t rows = 0;   ///< written or verified
   std::int64_t growth = 0;  ///< bytes of the file
   CodeCount code;           ///< of what was converted, if it was counted
+  /// With --remove: whether it has a section and no original to go back to. Found out in directories only.
+  bool keeps_section = false;
 };
 
 /// The program's output from the work on a file. While other files are at work as well, it is kept in its order until
@@ -65,19 +67,26 @@ FileResult work_on(const Subject& subject, const Options& options, Output& outpu
 class Totals {
  public:
   void add(const std::string& file, const FileResult& result);
+  /// Objects and archives that were found and are not converted without --objects.
+  void leave_alone(std::size_t count) { left_alone_ = count; }
   /// Exit status: 1 if any file failed or differed, else 3 if any has a row that cannot be checked.
   int status() const;
 
   /// "340 files: 320 converted, 18 refused, 2 failed; 123456 rows, 234567 bytes added", and a line for each reason.
-  /// Files with rows that cannot be checked follow the verified ones, if there are any. Last comes the share of code
-  /// that has rows, with the files that lack most.
-  void write(Action action, Done done, std::ostream& out) const;
+  /// Files with rows that cannot be checked follow the verified ones, if there are any. Then come those left alone,
+  /// those that keep their section (all if `verbose`, else five), and the share of code that has rows, with the files
+  /// that lack most.
+  void write(Action action, Done done, bool verbose, std::ostream& out) const;
   /// One object, {"total": …}.
   void write_json(Action action, std::ostream& out) const;
 
  private:
+  void write_keeping(bool verbose, std::ostream& out) const;
+
   std::uint64_t done_ = 0, unchecked_ = 0, refused_ = 0, failed_ = 0, rows_ = 0;
   std::int64_t growth_ = 0;
+  std::size_t left_alone_ = 0;
+  std::vector<std::string> keeping_;  ///< files with a section and no original
   ReasonCounts reasons_;
   CodeShares code_;
 };

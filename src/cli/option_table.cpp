@@ -71,9 +71,10 @@ constexpr Option table[]{
     {"version", 'V', commands, flag, "print the version"},
     {"output", 'o', files, file("FILE"), "write to FILE and leave the input as it is"},
     {"dry-run", 'n', files, flag, "report what would be done, but write nothing"},
-    {"recursive", 'r', files, flag, "process all ELF files and archives in directories"},
+    {"recursive", 'r', files, flag, "process linked files, kernel modules in directories"},
     {"exclude", 'X', files, several("PART"), "with -r, skip paths that contain PART"},
-    {"linked-only", 0, files, flag, "with -r, skip objects and archives"},
+    {"objects", 0, files, flag, "with -r, convert objects and archives as well"},
+    {"linked-only", 0, files, flag, "with -r, process programs and libraries only"},
     {"jobs", 'j', files, text("N"), "process N files at a time"},
     {"skip-non-elf", 0, files, flag, "skip files that are not ELF or archives"},
     {"skip-refused", 0, files, flag, "skip files that cannot be converted, with a note"},
@@ -107,14 +108,14 @@ std::span<const Option> option_table() {
 std::string help_text() {
   return "Usage: sframe-gen [OPTION]... FILE...\n"
          "       sframe-gen --launch [OPTION]... -- COMPILER ARGUMENT...\n"
-         "Add an .sframe section, made from call frame information (CFI), to programs, libraries, objects, archives\n"
-         "and kernel modules for x86-64, aarch64 and s390x. A file is replaced atomically or left as it was.\n" +
+         "Add an .sframe section, made from call frame information (CFI), to ELF files. Each is replaced "
+         "atomically.\n" +
          described(table) +
          "\nExamples:\n"
          "  sframe-gen a.out                      convert in place\n"
          "  sframe-gen --for=glibc a.out          convert for backtrace() of glibc 2.42\n"
          "  sframe-gen --verify a.out             compare the result with the DWARF\n"
-         "  sframe-gen --launch -- gcc -c a.c     compile, and convert a.o\n"
+         "  sframe-gen -r --skip-refused root     convert all programs and libraries in root\n"
          "\nExit status: 0 success, 1 a file failed or differs, or a named reader does not support it,\n"
          "2 wrong usage, 3 --verify found no difference but could not check every row.\n";
 }

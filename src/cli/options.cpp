@@ -68,7 +68,8 @@ void check_uses(const Given& given, Action action) {
     for (const char* const option : options) fail_if_both(given, option, {name});
   };
   using enum Action;
-  fail_if_with({Emit, Remove, Dump, LookUp, Verify, Check, Launch}, {"drop-signature", "explain", "no-undo"});
+  fail_if_with({Emit, Remove, Dump, LookUp, Verify, Check, Launch},
+               {"drop-signature", "explain", "no-undo", "objects"});
   fail_if_with({Remove, Dump, LookUp, Verify, Check, Launch}, {"from-sframe", "move-headers"});
   fail_if_with({Dump, LookUp, Verify, Check, Launch}, {"dry-run", "output"});
   fail_if_with({Dump, LookUp, Verify, Check}, {"fsync"});
@@ -83,11 +84,12 @@ void check_uses(const Given& given, Action action) {
   fail_if_with({Launch}, {"ignore-build-id", "skip-refused"});
   fail_if_both(given, "for", {"sframe-version", "no-pcrel", "no-ra-undefined"});
   fail_if_both(given, "from-sframe", {"cfi-from"});
+  fail_if_both(given, "linked-only", {"objects"});
   fail_if_both(given, "output", {"dry-run", "recursive"});
   fail_if_both(given, "quiet", {"verbose", "explain"});
   fail_without(given, "emit", {"section-address"});
   fail_without(given, "dump", {"only"});
-  fail_without(given, "recursive", {"exclude", "linked-only"});
+  fail_without(given, "recursive", {"exclude", "linked-only", "objects"});
   fail_without(given, "cfi-from", {"ignore-build-id"});
   for (const char* option : {"cfi-from", "emit", "output"}) {
     if (given.has(option) && given.files().size() > 1) throw UsageError(spelled(option) + " supports only one FILE");
@@ -204,6 +206,7 @@ void take(const Given& given, Options& options) {
   options.explain = given.has("explain");
   options.fsync = given.has("fsync");
   options.recursive = given.has("recursive");
+  options.objects = given.has("objects");
   options.linked_only = given.has("linked-only");
   options.excluded = excluded_of(given);
   if (const auto jobs = given.value_of("jobs")) options.jobs = job_count_of(*jobs);

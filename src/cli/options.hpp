@@ -59,6 +59,7 @@ struct Options {
   bool explain = false;
   bool fsync = false;
   bool recursive = false;             ///< files are directories
+  bool objects = false;               ///< of those in a directory, objects and archives as well
   bool linked_only = false;           ///< of those in a directory
   std::vector<std::string> excluded;  ///< --exclude
   unsigned jobs = 0;                  ///< 0: as many as the machine has cores

@@ -140,8 +140,16 @@ class Run {
   }
 
  private:
+  /// Linkers read objects and archives, so converting these changes every link. Commands that look for sections look
+  /// everywhere.
+  TreeFiles wanted() const {
+    if (options_.linked_only) return TreeFiles::Linked;
+    return options_.action == Action::Convert && !options_.objects ? TreeFiles::Loaded : TreeFiles::All;
+  }
+
   void find(const std::filesystem::path& directory) try {
-    FoundFiles found = find_files(directory, {options_.excluded, options_.linked_only});
+    FoundFiles found = find_files(directory, {options_.excluded, wanted()});
+    if (!options_.linked_only) left_alone_.merge(found.left_alone);
     // A directory may be named twice, or inside another one that is named.
     for (const std::string& failure : found.failures)
       if (failures_.insert(failure).second) failed(directory, failure);
@@ -177,8 +185,9 @@ class Run {
     progress_.clear();
     std::cout.flush();
     std::cerr << "sframe-gen: error: " << printable(text) << '\n';
-    totals_.add(directory.native(),
-                {.what = FileResult::What::Failed, .reason = "", .rows = 0, .growth = 0, .code = {}});
+    totals_.add(
+        directory.native(),
+        {.what = FileResult::What::Failed, .reason = "", .rows = 0, .growth = 0, .code = {}, .keeps_section = false});
     if (options_.report == ReportFormat::Json) write_json_failure(directory.string(), "failed", text, std::cout);
   }
 
@@ -239,9 +248,11 @@ class Run {
     return false;
   }
 
-  void write_totals() const {
+  void write_totals() {
+    totals_.leave_alone(left_alone_.size());
     if (options_.report == ReportFormat::Json) return totals_.write_json(options_.action, std::cout);
-    totals_.write(options_.action, options_.convert.dry_run ? Done::Would : Done::Really, std::cout);
+    const Done done = options_.convert.dry_run ? Done::Would : Done::Really;
+    totals_.write(options_.action, done, options_.verbose, std::cout);
   }
 
   const Options& options_;
@@ -249,6 +260,7 @@ class Run {
   std::vector<Subject> subjects_;
   std::set<std::pair<dev_t, ino_t>> found_;  ///< files in directories
   std::set<std::string> failures_;           ///< the same
+  std::set<std::pair<dev_t, ino_t>> left_alone_;
   Totals totals_;
 };
 

@@ -19,13 +19,13 @@
 
 namespace sframe_gen::convert {
 
-namespace {
-
 bool has_stack_trace_section(const elf::Image& image) {
   return std::ranges::any_of(image.sections(), [](const elf::Section& section) {
     return section.name == elf::sframe_section.name || section.name == elf::ctf_frame_section.name;
   });
 }
+
+namespace {
 
 /// Nothing for text, bitcode, other machines.
 std::optional<elf::Image> elf_image(std::span<const std::byte> bytes, const std::string& name) {

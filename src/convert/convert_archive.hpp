@@ -23,6 +23,9 @@ struct MemberBytes {
 /// both.
 MemberBytes open_member(const archive::Archive& archive, const archive::Member& member);
 
+/// Whether it has a section .sframe or .ctf_frame.
+bool has_stack_trace_section(const elf::Image& image);
+
 /// Calls `visit` for each member that is an ELF file with a stack trace section, and `failed` for one that `visit`
 /// throws on, or that is damaged; both with its name, "libfoo.a(bar.o)". Throws Refused where there is none.
 void for_each_converted(const std::filesystem::path& archive,

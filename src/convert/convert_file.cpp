@@ -101,6 +101,13 @@ bool is_linked(const std::filesystem::path& file) {
   return type == ET_EXEC || type == ET_DYN;
 }
 
+bool is_kernel_module(const std::filesystem::path& file) try {
+  const elf::Image image = elf::Image::open(file);
+  return image.is_object() && image.find_section(".modinfo") != nullptr;
+} catch (const Failure&) {
+  return false;
+}
+
 namespace {
 
 /// Returns the moves of program headers that the caller allows.
@@ -271,11 +278,42 @@ const elf::NewSection& last_added(const elf::Image& image) {
 
 }  // namespace
 
+namespace convert {
+
+namespace {
+
+bool has_converted_member(const std::filesystem::path& archive) {
+  bool found = false;
+  for_each_converted(
+      archive, [&](const std::string&, const elf::Image&) { found = true; }, [](const std::string&, const Failure&) {});
+  return found;
+}
+
+bool has_original(const elf::Image& image, const elf::NewSection& added) try {
+  elf::original_size(image, added);
+  return true;
+} catch (const Failure&) {
+  return false;
+}
+
+}  // namespace
+
+bool has_section_for_good(const std::filesystem::path& file) try {
+  if (kind_of(file) == FileKind::Archive) return has_converted_member(file);
+  const elf::Image image = elf::Image::open(file);
+  return has_stack_trace_section(image) && (image.is_object() || !has_original(image, last_added(image)));
+} catch (const Failure&) {
+  return false;
+}
+
+}  // namespace convert
+
 Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output, bool dry_run) {
   if (convert::kind_of(input) == convert::FileKind::Archive)
     throw Refused(input.string(), "--remove does not support archives");
   const elf::Image image = elf::Image::open(input);
-  if (image.is_object()) throw Refused(image.name(), "--remove does not support relocatable objects; compile it again");
+  if (image.is_object() && convert::has_stack_trace_section(image))
+    throw Refused(image.name(), "--remove does not support relocatable objects; compile it again");
   const elf::NewSection& added = last_added(image);
   return {std::string(added.name), image.file_bytes().size(),
           dry_run ? elf::original_size(image, added) : elf::write_original(image, added, output)};

@@ -21,4 +21,11 @@ bool is_thin_archive(const std::filesystem::path& file);
 /// machine. A file that ends in its header is none.
 bool is_linked(const std::filesystem::path& file);
 
+/// Whether it is an object with a section .modinfo, which all kernel modules have. A damaged file is none.
+bool is_kernel_module(const std::filesystem::path& file);
+
+/// Whether a file, or a member of an archive, has a section that `remove_section` cannot take out, because there is no
+/// original to go back to. A damaged file, or one that cannot be read, is none.
+bool has_section_for_good(const std::filesystem::path& file);
+
 }  // namespace sframe_gen::convert

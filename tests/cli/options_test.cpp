@@ -37,6 +37,8 @@ TEST(Options, EachFlag) {
   EXPECT_TRUE(read({"--verbose", "a"}).verbose);
   EXPECT_TRUE(read({"-v", "a"}).verbose);
   EXPECT_TRUE(read({"--cfi-from", "d", "--ignore-build-id", "a"}).convert.ignore_build_id);
+  EXPECT_TRUE(read({"-r", "--objects", "a"}).objects);
+  EXPECT_TRUE(read({"-r", "--linked-only", "a"}).linked_only);
 }
 
 TEST(Options, EachAction) {
@@ -163,6 +165,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{{"--cfi-from", "d", "a", "b"}, "--cfi-from supports only one FILE"},
                     Wrong{{"--ignore-build-id", "a"}, "--ignore-build-id requires --cfi-from"},
                     Wrong{{"-r", "-X", "", "a"}, "--exclude: empty argument"},
+                    Wrong{{"--objects", "a"}, "--objects requires --recursive"},
+                    Wrong{{"-r", "--objects", "--remove", "a"}, "--objects cannot be combined with --remove"},
+                    Wrong{{"-r", "--objects", "--linked-only", "a"}, "--linked-only cannot be combined with --objects"},
                     Wrong{{"-q", "-v", "a"}, "--quiet cannot be combined with --verbose"},
                     Wrong{{"--report=xml", "a"}, "--report: unknown value 'xml' (use summary or json)"},
                     Wrong{{"--nonsense", "a"}, "unknown option '--nonsense'"},

@@ -65,7 +65,7 @@ class Scene:
 
     def command(self, mode):
         gen = {"linked": ("target",), "compact": ("--compact", "target"), "object": ("target.o",), "archive": ("lib.a",), "thin": ("lib.a",),
-               "tree": ("-r", "-j2", "."), "remove": ("--remove", "target"), "verify": ("--verify", "target"), "dump": ("--dump", "target"),
+               "tree": ("-r", "--objects", "-j2", "."), "remove": ("--remove", "target"), "verify": ("--verify", "target"), "dump": ("--dump", "target"),
                "launch": ("--launch", "--", "gcc", "-c", "source.c", "-o", "made.o")}
         trace = {"recording": ("-q", self.recording), "core": ("-q", "--core", self.core), "process": ("-q", str(self.process.pid))}
         return (self.gen, *gen[mode]) if mode in gen else (self.trace, *trace[mode])

@@ -405,8 +405,9 @@ void write_json(const CheckedSection& checked, std::ostream& out) {
 }
 
 void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
-                        const std::vector<TriedPlan>& plans) {
+                        const std::vector<TriedPlan>& plans, bool keeps_section) {
   ordered_json json{{"file", file}, {"status", status}, {"error", without_name(file, error)}};
+  if (keeps_section) json["keeps_section"] = true;
   add_plans(json, plans);
   write(json, out);
 }

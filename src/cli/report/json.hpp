@@ -38,9 +38,9 @@ void write_json(const std::string& file, const Verification& result, std::ostrea
 void write_json(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
 void write_json(const CheckedSection& checked, std::ostream& out);
 /// A file that "failed", or was "refused" and passed over. `error` may begin with the file's name, which is not
-/// repeated.
+/// repeated. `keeps_section`: it has a section and no original to restore.
 void write_json_failure(const std::string& file, const std::string& status, const std::string& error, std::ostream& out,
-                        const std::vector<TriedPlan>& plans = {});
+                        const std::vector<TriedPlan>& plans = {}, bool keeps_section = false);
 
 /// {"total": {…}} of a run: numbers, by how much files grew, how often each reason came, and the code that was counted.
 void write_json_total(const std::vector<std::pair<std::string, std::uint64_t>>& numbers, std::int64_t growth,
