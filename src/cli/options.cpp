@@ -24,9 +24,9 @@ constexpr std::array<std::pair<Action, const char*>, 10> action_options{{{Action
                                                                          {Action::Verify, "verify"},
                                                                          {Action::Check, "check"},
                                                                          {Action::Launch, "launch"},
-                                                                         {Action::ListReaders, "list-readers"},
                                                                          {Action::Help, "help"},
-                                                                         {Action::Version, "version"}}};
+                                                                         {Action::Version, "version"},
+                                                                         {Action::ListReaders, "list-readers"}}};
 
 using Names = std::initializer_list<const char*>;
 
@@ -45,7 +45,7 @@ void fail_without(const Given& given, std::string_view needed, Names options) {
     if (given.has(option) && !given.has(needed)) throw UsageError(spelled(option) + " requires " + spelled(needed));
 }
 
-/// Returns the action, which must be one. --help, --version and --list-readers win over all others.
+/// Returns the action, which must be one. --help and --version win over all others.
 Action action_of(const Given& given) {
   for (const auto& [candidate, option] : action_options)
     if (is_for_information(candidate) && given.has(option)) return candidate;
@@ -58,6 +58,14 @@ Action action_of(const Given& given) {
     action = candidate;
   }
   return action;
+}
+
+/// --list-readers lists all readers, whatever a FILE or another option asks of one.
+void check_alone(const Given& given) {
+  for (const command_line::Option& option : option_table())
+    if (option.name != "list-readers" && given.has(option.name))
+      throw UsageError("--list-readers cannot be combined with " + spelled(option.name));
+  if (!given.files().empty()) throw UsageError("--list-readers does not accept FILE");
 }
 
 /// Checks which options go together.
@@ -277,6 +285,7 @@ Options read_command_line(int argument_count, const char* const* arguments) {
   const Action action = action_of(given);
   Options options;
   options.action = action;
+  if (action == Action::ListReaders) check_alone(given);
   if (is_for_information(action)) return options;
   check_uses(given, action);
   take(given, options);

@@ -33,7 +33,7 @@ enum class Action : std::uint8_t {
   Version
 };
 
-/// Whether it only prints something about the program. It wins over all others, and needs no other option to be right.
+/// Whether it only prints something about the program, and reads no file.
 constexpr bool is_for_information(Action action) {
   return action >= Action::ListReaders;
 }

@@ -93,6 +93,7 @@ TEST(Options, LaunchBehindTheSeparatorIsAFile) {
 TEST(Options, HelpNeedsNothingElseToBeRight) {
   EXPECT_EQ(read({"--help", "--dump", "--verify"}).action, Action::Help);
   EXPECT_EQ(read({"--version", "--report=xml"}).action, Action::Version);
+  EXPECT_EQ(read({"--list-readers", "--help", "a"}).action, Action::Help);
 }
 
 TEST(Options, ValuesInEachSpelling) {
@@ -140,6 +141,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Wrong{{}, "no file given"},  //
                     Wrong{{"-q"}, "no file given"}, Wrong{{"--dump"}, "no file given"},
                     Wrong{{"--lookup", "main"}, "no file given"},
+                    Wrong{{"--list-readers", "a"}, "--list-readers does not accept FILE"},
+                    Wrong{{"--list-readers", "--verify", "a"}, "--list-readers cannot be combined with --verify"},
+                    Wrong{{"--for=glibc", "--list-readers"}, "--list-readers cannot be combined with --for"},
                     Wrong{{"--check=linux", "a"}, "--check: unknown reader 'linux' (see --list-readers)"},
                     Wrong{{"--check=kernel,,", "a"}, "--check: unknown reader '' (see --list-readers)"},
                     Wrong{{"--check", "--cfi-from", "d", "a"}, "--cfi-from cannot be combined with --check"},
