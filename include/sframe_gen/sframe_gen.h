@@ -67,7 +67,7 @@ typedef void (*sframe_gen_report)(void *context, int about, const char *text);
 typedef struct sframe_gen_options {
   size_t size;
   const char *reader;       /* who is to read the section, as `sframe-gen --list-readers` names it; null: any reader of the version */
-  uint32_t sframe_version;  /* 1, 2 or 3; 0: what `reader` supports, or 3 */
+  uint32_t sframe_version;  /* 1, 2 or 3; 0: what `reader` supports, or 3. With `reader`, any other version is a wrong argument */
   uint32_t compact_rows;    /* the most rows of an FDE of a compact section, at most 64; 0: not compact */
   const char *debug_file;   /* its .debug_frame is read as well; null: none */
   uint32_t flags;           /* of SFRAME_GEN_DRY_RUN and those after it */
@@ -194,12 +194,14 @@ int sframe_gen_section_new(uint32_t abi, uint64_t address, sframe_gen_section **
 int sframe_gen_section_add_function(sframe_gen_section *section, const sframe_gen_function *function);
 /* Adds a row to the function that was added last. `kind` is SFRAME_LOOKUP_ROW, or SFRAME_LOOKUP_OUTERMOST, for which `row` may
    be null. All three rules of `row` count: where the return address or the frame pointer is unchanged, its rule is that
-   register + 0. Rows ascend by `pc_offset`, in bytes from the start of the function or of the repeated block. */
+   register + 0. Rows ascend by `pc_offset`, in bytes from the start of the function or of the repeated block. This order, and
+   that rows begin inside their function, sframe_gen_encode() checks: it returns SFRAME_GEN_REFUSED. */
 int sframe_gen_section_add_row(sframe_gen_section *section, int kind, const sframe_row *row, uint32_t pc_offset);
 
 /* Encodes a section, whether it was decoded or made: each PC keeps its row. Release `*bytes` by sframe_gen_free(). The format
    is that of `options`, of which only `reader`, `sframe_version` and `compact_rows` count; without the first two, it is the
-   section's own. A row that the format cannot represent is SFRAME_GEN_REFUSED, and so are functions that overlap. */
+   section's own. A row that the format cannot represent is SFRAME_GEN_REFUSED, and so are functions that overlap and rows
+   that do not ascend. */
 int sframe_gen_encode(const sframe_gen_section *section, const sframe_gen_options *options, void **bytes, size_t *size);
 
 SFRAME_GEN_END_C

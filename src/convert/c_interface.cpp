@@ -149,12 +149,16 @@ std::uint32_t number_of(sframe::Version version) {
 
 OutputFormat format_of(const sframe_gen_options& options) {
   OutputFormat format;
+  if (options.sframe_version != 0) format.version = version_of(options.sframe_version);
   if (options.reader != nullptr) {
     const ReaderTarget* const target = find_reader_target(options.reader);
     if (target == nullptr) throw WrongArgument(std::string(options.reader) + " is not a known reader");
+    const std::uint32_t version = number_of(target->format.version);
+    if (options.sframe_version != 0 && options.sframe_version != version)
+      throw WrongArgument("sframe_version is " + std::to_string(options.sframe_version) + ", but reader " +
+                          options.reader + " stands for version " + std::to_string(version));
     format = target->format;
   }
-  if (options.sframe_version != 0) format.version = version_of(options.sframe_version);
   if (options.compact_rows > most_compact_rows) throw WrongArgument("compact_rows is too large");
   format.compact_rows = options.compact_rows;
   return format;

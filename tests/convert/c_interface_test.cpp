@@ -94,6 +94,9 @@ TEST_F(CInterface, SaysWhatIsWrong) {
   EXPECT_EQ(status_with([](auto& options) { options.reader = "nosuch"; }), SFRAME_GEN_WRONG_ARGUMENT);
   EXPECT_STREQ(sframe_gen_message(), "nosuch is not a known reader");
   EXPECT_EQ(status_with([](auto& options) { options.sframe_version = 4; }), SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_EQ(status_with([](auto& options) { options.reader = "glibc", options.sframe_version = 3; }),
+            SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_STREQ(sframe_gen_message(), "sframe_version is 3, but reader glibc stands for version 2");
   EXPECT_EQ(status_with([](auto& options) { options.compact_rows = 65; }), SFRAME_GEN_WRONG_ARGUMENT);
   EXPECT_EQ(status_with([](auto& options) { options.flags = 1U << 31U; }), SFRAME_GEN_WRONG_ARGUMENT);
   EXPECT_EQ(status_with([](auto& options) { options.size = 8; }), SFRAME_GEN_WRONG_ARGUMENT);
@@ -217,6 +220,7 @@ TEST_F(CInterface, EncodesWhatItDecodes) {
   sframe_gen_free(bytes);
   auto options = sized<sframe_gen_options>();
   options.reader = "gnu-ld-2.40";
+  options.sframe_version = 1;
   ASSERT_EQ(sframe_gen_encode(section, &options, &bytes, &size), SFRAME_GEN_OK);
   EXPECT_EQ(static_cast<const unsigned char*>(bytes)[2], 1);
   sframe_gen_free(bytes);
@@ -259,6 +263,26 @@ TEST_F(CInterface, EncodesFunctionsOfItsCaller) {
                                       std::string(sentence_of(Unrepresentable::ReturnAddressUndefined)));
   sframe_gen_free(bytes);
   sframe_gen_section_free(again);
+  sframe_gen_section_free(section);
+}
+
+TEST_F(CInterface, ChecksTheOrderOfRowsWhenItEncodes) {
+  sframe_gen_section* section = nullptr;
+  ASSERT_EQ(sframe_gen_section_new(SFRAME_GEN_ABI_AMD64, 0x8000, &section), SFRAME_GEN_OK);
+  auto function = sized<sframe_gen_function>();
+  function.start = 0x1000;
+  function.code_size = 16;
+  ASSERT_EQ(sframe_gen_section_add_function(section, &function), SFRAME_GEN_OK);
+  sframe_row row{};
+  row.cfa = {7, 8, 0};
+  row.return_address = {SFRAME_BASE_CFA, -8, 1};
+  row.frame_pointer = {6, 0, 0};
+  EXPECT_EQ(sframe_gen_section_add_row(section, SFRAME_LOOKUP_ROW, &row, 4), SFRAME_GEN_OK);
+  EXPECT_EQ(sframe_gen_section_add_row(section, SFRAME_LOOKUP_ROW, &row, 0), SFRAME_GEN_OK);
+  void* bytes = nullptr;
+  std::size_t size = 0;
+  EXPECT_EQ(sframe_gen_encode(section, nullptr, &bytes, &size), SFRAME_GEN_REFUSED);
+  EXPECT_STREQ(sframe_gen_message(), "section: function at 0x1000 has rows that do not ascend");
   sframe_gen_section_free(section);
 }
 
