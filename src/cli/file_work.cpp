@@ -99,7 +99,7 @@ class FileWork {
       message("note", text);
     }
     result_.what = passed_over ? FileResult::What::Refused : FileResult::What::Failed;
-    result_.reason = without_advice(without_name(file, text));
+    result_.reason = without_name(file, text);
     result_.keeps_section =
         options_.action == Action::Remove && options_.recursive && convert::has_section_for_good(file);
     if (json())

@@ -66,6 +66,14 @@ TEST(Report, ControlCharactersAreEscaped) {
   }
 }
 
+TEST(Summary, ReasonsOfMembersLackAdviceAndHaveNoOpenParenthesis) {
+  const Archive archive{
+      false, {{"a.o", "no CFI (.eh_frame); build it again"}, {"b.o", "bitcode (convert it; or link it)"}}, 0};
+  std::ostringstream out;
+  write_summary("lib.a", archive, Done::Really, out);
+  EXPECT_EQ(out.str(), "lib.a: added .sframe to 0 of 2 members, not to 2 (1 no CFI (.eh_frame), 1 bitcode)\n");
+}
+
 TEST(Summary, AllWhole) {
   Coverage coverage;
   convert::count(0x20, {{descriptor(3)}, {}}, coverage);

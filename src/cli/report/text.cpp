@@ -78,6 +78,14 @@ void write_summary(const std::string& file, const std::vector<MemberVerification
 
 namespace {
 
+/// Without the advice that some reasons end in, after a semicolon or in parentheses: a line has room for few words of
+/// each.
+std::string without_advice(const std::string& reason) {
+  const auto semicolon = reason.find("; "), parenthesis = reason.rfind(" (", semicolon);
+  const bool is_inside = parenthesis != std::string::npos && reason.find(')', parenthesis) > semicolon;
+  return reason.substr(0, is_inside ? parenthesis : semicolon);
+}
+
 ReasonCounts reasons_of(const Archive& archive) {
   ReasonCounts reasons;
   for (const ArchiveMember& member : archive.members) {
@@ -92,10 +100,6 @@ ReasonCounts reasons_of(const Archive& archive) {
 std::string without_name(const std::string& file, std::string text) {
   if (text.starts_with(file + ": ")) text.erase(0, file.size() + 2);
   return text;
-}
-
-std::string without_advice(const std::string& reason) {
-  return reason.substr(0, std::min({reason.find("; "), reason.find(" (use "), reason.find(" (run ")}));
 }
 
 void add_reason(ReasonCounts& reasons, const std::string& reason) {

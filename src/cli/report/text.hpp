@@ -39,9 +39,6 @@ class CodeShares {
 /// Without the file's name, if `text` begins with it: "FILE: WHAT" becomes "WHAT".
 std::string without_name(const std::string& file, std::string text);
 
-/// Without the advice that some reasons end in, in parentheses or after a semicolon.
-std::string without_advice(const std::string& reason);
-
 /// Returns the coverage of all converted members, or nothing if there are none.
 std::optional<Coverage> sum_of(const Archive& archive);
 
