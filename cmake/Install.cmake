@@ -105,7 +105,23 @@ file(RELATIVE_PATH SFRAME_GEN_PREFIX_FROM_PC ${pkgconfig_folder} ${CMAKE_INSTALL
 get_target_property(SFRAME_GEN_UNWIND_WANTED sframe_unwind_exported INTERFACE_LINK_OPTIONS)
 # Those of the archives alone, and those that a linker takes the shared library by, if there is one.
 set(pkgconfig_files sframe-gen sframe-gen-static sframe-unwind sframe-unwind-static sframe-unwind-exported)
-foreach(name ${pkgconfig_files})
-  configure_file(cmake/package/${name}.pc.in ${package_work}/${name}.pc @ONLY)
-  install(FILES ${package_work}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+# Relative to the file, they may be moved. In /usr, pkg-config leaves out the system's own folders if it is told so.
+foreach(kind relocatable system)
+  set(SFRAME_GEN_PC_PREFIX "\${pcfiledir}/${SFRAME_GEN_PREFIX_FROM_PC}")
+  if(kind STREQUAL system)
+    set(SFRAME_GEN_PC_PREFIX /usr)
+  endif()
+  foreach(name ${pkgconfig_files})
+    configure_file(cmake/package/${name}.pc.in ${package_work}/pkgconfig/${kind}/${name}.pc @ONLY)
+  endforeach()
 endforeach()
+list(TRANSFORM pkgconfig_files APPEND .pc)
+install(CODE "
+  set(kind relocatable)
+  if(CMAKE_INSTALL_PREFIX STREQUAL /usr)
+    set(kind system)
+  endif()
+  foreach(name ${pkgconfig_files})
+    file(INSTALL \"${package_work}/pkgconfig/\${kind}/\${name}\"
+         DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig\" TYPE FILE)
+  endforeach()" COMPONENT library)
