@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "cli/replaced_file.hpp"
 #include "cli/report/json.hpp"
 #include "convert/convert_archive.hpp"
 #include "convert/convert_file.hpp"
@@ -66,8 +67,10 @@ class FileWork {
     const std::string file = subject.file.string();
     try {
       check_names(subject);
+      const ReplacedFile replaced(options_.output.value_or(subject.file));
       do_it(subject);
       if (replaces()) keep_names_together(subject);
+      if (writes()) note_losses(replaced, subject);
     } catch (const std::exception& failure) {
       // Failure names the file itself; anything else (out of memory, a filesystem error) does not.
       const bool named = dynamic_cast<const Failure*>(&failure) != nullptr;
@@ -78,9 +81,16 @@ class FileWork {
   }
 
  private:
-  bool replaces() const {
-    const bool writes = options_.action == Action::Convert || options_.action == Action::Remove;
-    return writes && !options_.output && !options_.convert.dry_run;
+  bool writes() const {
+    const bool makes_files = options_.action == Action::Convert || options_.action == Action::Remove;
+    return makes_files && !options_.convert.dry_run;
+  }
+  bool replaces() const { return writes() && !options_.output; }
+
+  void note_losses(const ReplacedFile& replaced, const Subject& subject) {
+    const std::string losses = replaced.losses(1 + subject.other_names.size());
+    if (!losses.empty() && !options_.quiet)
+      message("note", options_.output.value_or(subject.file).string() + ": " + losses);
   }
 
   /// A file is replaced under the names that are known.
