@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "elf/go_table.hpp"
 #include "elf/plan/movable.hpp"
+#include "go_file.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
@@ -190,6 +192,81 @@ TEST_F(ReferencesOf, MappingSymbolsAreNoNames) {
   write_text(folder_ / "a.s", read_text(folder_ / "a.s") + " .section .note.gnu.own\nname: .4byte 4\n");
   const Image named = link("");
   EXPECT_TRUE(has_named_symbol_in(named, *named.find_section(".note.gnu.own")));
+}
+
+/// A program at fixed addresses of Go and C, with a note at 0x400800. What looks like an address in the note is none in
+/// what Go's linker and compiler have written.
+class ReferencesInGo : public testing::Test {
+ protected:
+  struct Parts {
+    std::string note = ".note.go.buildid";
+    std::string owner = "Go";
+    std::vector<std::uint8_t> go_code{0xc3};
+    std::string more{};  ///< assembler text
+    bool has_module = true;
+  };
+
+  bool finds(const Parts& parts) {
+    const GoFile go({{parts.go_code, {{0, static_cast<unsigned>(parts.go_code.size())}}}});
+    constexpr std::size_t code_offset = sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Phdr);
+    const auto part = [&](const std::string& name, std::size_t offset, std::size_t size) {
+      std::ofstream(folder_ / name, std::ios::binary)
+          .write(reinterpret_cast<const char*>(go.bytes.data()) + offset, static_cast<std::streamsize>(size));
+      return " .incbin \"" + (folder_ / name).string() + "\"\n";
+    };
+    write_text(folder_ / "a.s",
+               " .section " + parts.note + ", \"a\", %note\n .4byte " + std::to_string(parts.owner.size() + 1) +
+                   ", 16, 4\n .asciz \"" + parts.owner + "\"\n .balign 4\n .skip 16, 7\n .section .gotext, \"ax\"\n" +
+                   part("code", code_offset, go.table_offset - code_offset) + " .section .gopclntab, \"a\"\n" +
+                   part("table", go.table_offset, go.table_size()) + " .section .module, \"aw\"\n" +
+                   (parts.has_module ? part("module", go.module_offset, go.module_size()) : " .8byte 0\n") +
+                   " .text\n .globl _start\n_start: ret\n" + parts.more + "\n");
+    const std::string file = (folder_ / "a").string();
+    std::string command = "gcc -nostdlib -no-pie -static -s -Wl,--build-id=none -o " + file;
+    for (const std::string& place :
+         {parts.note + "=0x400800", std::string(".gotext=0x401000"), std::string(".text=0x402000"),
+          std::string(".gopclntab=0x500000"), std::string(".module=0x600000")})
+      command += " -Wl,--section-start=" + place;
+    const Outcome linked = run(command + ' ' + (folder_ / "a.s").string());
+    EXPECT_EQ(linked.status, 0) << linked.output;
+    const Image image = Image::open(file);
+    EXPECT_EQ(GoTable::find(image).has_value(), parts.has_module);
+    const Section* const note = image.find_section(parts.note);
+    EXPECT_NE(note, nullptr);
+    return note != nullptr && has_direct_reference_to(image, *note);
+  }
+
+  static constexpr const char* word = " .balign 8\n .8byte 0x400810";
+  /// lea 0x400810(%rip), %rax; ret. By its bytes without the first two it would be add $0x400810, %eax.
+  const std::vector<std::uint8_t> far_lea{0x48, 0x8d, 0x05, 0x10, 0x08, 0x40, 0x00, 0xc3};
+
+  Folder folder_;
+};
+
+TEST_F(ReferencesInGo, AreNotInTablesOfGo) {
+  for (const std::string table : {".gopclntab", ".go.type", ".go.func"})
+    EXPECT_FALSE(finds({.more = " .section " + table + ", \"a\"\n" + word})) << table;
+}
+
+TEST_F(ReferencesInGo, AreInOtherData) {
+  for (const std::string section : {".rodata, \"a\"", ".data, \"aw\"", ".go.other, \"a\""})
+    EXPECT_TRUE(finds({.more = " .section " + section + "\n" + word})) << section;
+}
+
+TEST_F(ReferencesInGo, AreInSectionsThatAreOnlyCalledSo) {
+  EXPECT_TRUE(finds({.more = std::string(" .section .go.type, \"a\"\n") + word, .has_module = false}));
+}
+
+TEST_F(ReferencesInGo, ToItsBuildIdAreNotInItsCode) {
+  EXPECT_FALSE(finds({.go_code = far_lea}));
+  EXPECT_TRUE(finds({.more = " movl $0x400810, %edi"})) << "C code";
+  EXPECT_TRUE(finds({.go_code = far_lea, .has_module = false}));
+}
+
+// Go's code may refer to what C code has defined.
+TEST_F(ReferencesInGo, ToOtherNotesMayBeInItsCode) {
+  EXPECT_TRUE(finds({.note = ".note.other", .owner = "FDO", .go_code = far_lea}));
+  EXPECT_TRUE(finds({.owner = "FDO", .go_code = far_lea})) << "only its name is Go's";
 }
 
 }  // namespace

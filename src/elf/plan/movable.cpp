@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "elf/go_table.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
@@ -129,16 +130,51 @@ bool has_relative_relocation_to(const Image& image, const Section& section) {
 
 namespace {
 
-/// The section's code before and after each function that is understood. Both ends of one are ends of instructions, so
-/// no operand reaches over them.
-std::vector<Code> code_outside(const Image& image, const Section& section, const std::vector<NoteFunction>& functions) {
+/// Go's linker names the note nowhere: the go command reads it from the file, by PT_NOTE (cmd/internal/buildid,
+/// readELF).
+bool is_build_id_of_go(const Image& image, const Section& section) {
+  if (section.name != ".note.go.buildid") return false;
+  try {
+    const auto notes =
+        read_notes(image.bytes_of(section), section.header.sh_addralign, image.endian(), {image.name(), section.name});
+    return notes.size() == 1 && notes.front().owner == "Go";
+  } catch (const MalformedInput&) {
+    return false;
+  }
+}
+
+/// Sections that Go's linker fills: the function table has offsets; a pointer of types or of what functions need leads
+/// to types, names or code (cmd/link/internal/ld/data.go, dodata). A word that looks like another address is chance.
+bool is_table_of_go(std::string_view name) {
+  return name == ".gopclntab" || name == ".go.type" || name == ".go.func";
+}
+
+/// Where code cannot refer to `note`, whatever it looks like: functions that are understood, and for Go's own note the
+/// longest run of functions that Go's compiler and assembler have made. The linker puts C's before or after them.
+std::vector<Range> code_to_skip(const Image& image, const Section& note, const std::vector<NoteFunction>& functions,
+                                const std::optional<GoTable>& go) {
+  std::vector<Range> skipped;
+  for (const NoteFunction& function : functions) skipped.push_back(function.addresses);
+  if (!go || !is_build_id_of_go(image, note)) return skipped;
+  Range longest, run;
+  for (const GoTable::Entry& entry : go->entries()) {
+    run = {run.end == entry.start ? run.begin : entry.start, entry.end};
+    if (run.size() > longest.size()) longest = run;
+  }
+  skipped.push_back(longest);
+  std::ranges::sort(skipped, {}, &Range::begin);
+  return skipped;
+}
+
+/// The section's code between the ranges. Their ends are ends of instructions, so no operand reaches over them.
+std::vector<Code> code_outside(const Image& image, const Section& section, const std::vector<Range>& skipped) {
   Code rest{image.bytes_of(section), section.header.sh_addr, image.endian()};
   std::vector<Code> pieces;
-  for (const NoteFunction& function : functions) {
-    if (!Range{rest.address, rest.address + rest.bytes.size()}.contains(function.addresses)) continue;
-    const std::size_t begin = function.addresses.begin - rest.address;
+  for (const Range& range : skipped) {
+    if (!Range{rest.address, rest.address + rest.bytes.size()}.contains(range)) continue;
+    const std::size_t begin = range.begin - rest.address;
     pieces.push_back({rest.bytes.first(begin), rest.address, rest.endian});
-    rest = {rest.bytes.subspan(begin + function.addresses.size()), function.addresses.end, rest.endian};
+    rest = {rest.bytes.subspan(begin + range.size()), range.end, rest.endian};
   }
   pieces.push_back(rest);
   return pieces;
@@ -152,13 +188,16 @@ bool is_addressed(const Image& image, const Section& section, const std::vector<
   const bool fixed = image.header().e_type == ET_EXEC;
   const Range wanted{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
   const sframe::Abi abi = machine_of(image).abi;
+  const auto go = GoTable::find(image);
+  const std::vector<Range> skipped = code_to_skip(image, section, functions, go);
   for (const Section& other : image.sections()) {
     const Elf64_Shdr& header = other.header;
     if ((header.sh_flags & SHF_ALLOC) == 0) continue;
     if ((header.sh_flags & SHF_EXECINSTR) != 0) {
-      for (const Code& code : code_outside(image, other, functions))
+      for (const Code& code : code_outside(image, other, skipped))
         if (has_operand(abi, code, wanted, fixed)) return true;
     } else if (fixed && (header.sh_type == SHT_PROGBITS || header.sh_type == SHT_INIT_ARRAY)) {
+      if (go && is_table_of_go(other.name)) continue;
       if (has_address_word({image.bytes_of(other), header.sh_addr, image.endian()}, wanted)) return true;
     }
   }
