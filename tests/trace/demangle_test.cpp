@@ -1,8 +1,8 @@
+#include "trace/walk/demangle.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "trace/walk/code_file.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -26,6 +26,52 @@ TEST(Demangle, GivesUpOnNamesThatDouble) {
     symbol += std::string("S_IS") + before + "_S" + before + "_E";
   }
   EXPECT_EQ(trace::demangled(symbol), symbol);
+}
+
+/// A pack of function types in each of which the one before is twice, by its number: libiberty looks at 2^depth of
+/// them.
+std::string doubling_pack(int depth) {
+  const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string type = "FviiE";
+  for (int made = 0; made < depth; ++made) {
+    const int number = made - 1;
+    std::string text = made == 0 ? "" : std::string(1, digits[static_cast<std::size_t>(number % 36)]);
+    if (number >= 36) text.insert(0, "1");
+    type = "Fv" + type + "S" + text + "_E";
+  }
+  return "_Z1fDp" + type;
+}
+
+// Each takes minutes at least.
+TEST(Demangle, GivesUpOnNamesThatTakeTooLong) {
+  const std::string pack = doubling_pack(39);
+  std::string conversion = "_ZN1AcvT_";  // the arguments of a template in a conversion operator are parsed twice
+  for (int i = 0; i < 40; ++i) conversion += "IT_";
+  conversion += "i" + std::string(40, 'E') + "Ev";
+  const std::string lifetimes = "_RMINtC1a1bFGzzzzzzzzz_EuEp";  // for<…>, which is not printed
+  for (const std::string& symbol : {pack, conversion, lifetimes}) EXPECT_EQ(trace::demangled(symbol), symbol);
+}
+
+/// Has more numbers than any that is demangled without a process of its own.
+const std::string real_pack =
+    "_ZNSt5tupleIJNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEES5_S5_S5_EEC2IJS5_S5_S5_RKS5_ELb1ELb1EEEDpOT_";
+const std::string real_pack_text =
+    "std::tuple<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, "
+    "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, "
+    "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, "
+    "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >::tuple";
+
+TEST(Demangle, GoesOnAfterNamesThatTookTooLong) {
+  trace::Demangler demangler;
+  EXPECT_EQ(demangler.demangled(real_pack).substr(0, real_pack_text.size()), real_pack_text);
+  const std::string slow = doubling_pack(39);
+  for (int i = 0; i < trace::Demangler::most_slow_names; ++i) {
+    EXPECT_EQ(demangler.demangled(slow), slow);
+    if (i > 0) continue;
+    EXPECT_EQ(demangler.demangled(real_pack).substr(0, real_pack_text.size()), real_pack_text);
+  }
+  EXPECT_EQ(demangler.demangled(real_pack), real_pack) << "as many slow names as are allowed";
+  EXPECT_EQ(trace::demangled(real_pack).substr(0, real_pack_text.size()), real_pack_text);
 }
 
 }  // namespace

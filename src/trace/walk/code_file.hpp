@@ -19,9 +19,6 @@
 
 namespace sframe_gen::trace {
 
-/// "std::vector<int>::at(unsigned long)" of a symbol that C++ or Rust made from it; any other symbol as it is.
-std::string demangled(const std::string& symbol);
-
 /// A name and how far after its begin an address lies.
 struct FunctionPlace {
   std::string_view name;  ///< demangled; empty: no symbol reaches the address

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+#include "support/mapped_file.hpp"
+
+namespace sframe_gen::trace {
+
+/// "std::vector<int>::at(unsigned long)" of a symbol that C++ or Rust made from it; any other symbol as it is, and also
+/// one that costs too much time (Demangler) or makes more than 64 KiB of text. For one thread at a time.
+std::string demangled(const std::string& symbol);
+
+/// Demangles in a process of its own, which a timer ends if a name takes too long. For one thread at a time.
+class Demangler {
+ public:
+  static constexpr int most_time_ms = 50;     ///< CPU time for a name; real ones take 0.2 ms at most
+  static constexpr int most_slow_names = 10;  ///< half a second in all
+
+  Demangler() = default;
+  ~Demangler() { stop(); }
+  Demangler(const Demangler&) = delete;
+  Demangler& operator=(const Demangler&) = delete;
+
+  /// Returns `symbol` if it takes too long, if `most_slow_names` did, or if no process can be started.
+  std::string demangled(const std::string& symbol);
+
+ private:
+  bool start();
+  void stop();
+
+  Descriptor ours_;  ///< an end of a socket, where each message is a name
+  int process_ = 0;
+  int slow_names_ = 0;
+  std::string answer_;
+};
+
+}  // namespace sframe_gen::trace
