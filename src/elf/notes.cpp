@@ -64,7 +64,7 @@ std::string hex_digits(std::span<const std::byte> bytes) {
 }
 
 bool has_property_note(std::span<const std::byte> bytes, Endian endian) {
-  constexpr std::string_view owner{"GNU", 4};
+  constexpr std::string_view owner("GNU\0", 4);
   constexpr std::size_t smallest = sizeof(Elf64_Nhdr) + owner.size(), alignment = 4;
   for (std::size_t at = 0; at + smallest <= bytes.size(); at += alignment) {
     const auto field = [&](std::size_t offset) { return load<std::uint32_t>(bytes.subspan(at + offset), endian); };

@@ -154,6 +154,7 @@ bool is_table_of_go(std::string_view name) {
 std::vector<Range> code_to_skip(const Image& image, const Section& note, const std::vector<NoteFunction>& functions,
                                 const std::optional<GoTable>& go) {
   std::vector<Range> skipped;
+  skipped.reserve(functions.size() + 1);
   for (const NoteFunction& function : functions) skipped.push_back(function.addresses);
   if (!go || !is_build_id_of_go(image, note)) return skipped;
   Range longest, run;
