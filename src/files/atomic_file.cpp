@@ -162,7 +162,12 @@ TemporaryFile::TemporaryFile(const Place& target, const char* verb, const std::f
     }
     if (errno != EEXIST) break;
   }
-  throw SystemFailure(target.path().string(), verb, errno);
+  const int error = errno;
+  // The rights of the directory count, whatever those of the file are.
+  const bool is_denied = error == EACCES || error == EPERM || error == EROFS;
+  const std::filesystem::path folder = target.path().parent_path();
+  throw SystemFailure(target.path().string(), is_denied ? std::string("make a file in ") + name_or_here(folder) : verb,
+                      error);
 }
 
 TemporaryFile::~TemporaryFile() {
