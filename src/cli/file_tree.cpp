@@ -10,6 +10,7 @@
 
 #include "convert/convert_file.hpp"
 #include "files/atomic_file.hpp"
+#include "files/new_file.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/directory.hpp"
 
@@ -58,7 +59,11 @@ class Walk {
     const bool same_device = status.st_dev == device_;
     if (S_ISDIR(status.st_mode) && same_device) return directory(path, below + '/');
     if (!S_ISREG(status.st_mode) || is_excluded(below)) return;
-    if (same_device || !is_mounted(path)) file(path, status);
+    if (files::is_temporary_name(path.filename().native())) {
+      found_.temporary_files.emplace_back(status.st_dev, status.st_ino);
+    } else if (same_device || !is_mounted(path)) {
+      file(path, status);
+    }
   }
 
   void file(const std::filesystem::path& path, const struct stat& status) {

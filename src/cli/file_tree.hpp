@@ -39,11 +39,13 @@ struct FoundFiles {
   std::vector<Subject> subjects;
   std::vector<std::string> failures;             ///< directories that cannot be read: "DIRECTORY: cannot read: …"
   std::set<std::pair<dev_t, ino_t>> left_alone;  ///< ELF files and archives that are not wanted
+  /// Files that a run of sframe-gen has not given their name yet, or was killed before it did: device and inode.
+  std::vector<std::pair<dev_t, ino_t>> temporary_files;
 };
 
 /// Every ELF file and archive below `directory` that is wanted, told by its content, in the order of the paths; each
-/// file once, whatever names it has. Symbolic links are not followed, devices and other file systems are left alone.
-/// Throws Failure where `directory` is none.
+/// file once, whatever names it has. Symbolic links are not followed. Devices, other file systems and temporary files
+/// of sframe-gen are left alone. Throws Failure where `directory` is none.
 FoundFiles find_files(const std::filesystem::path& directory, const TreeFilter& filter);
 
 /// Gives all names to what now has the first, each atomically: a file that was replaced stays under its other names.

@@ -444,6 +444,9 @@ void Totals::write(Action action, Done done, bool verbose, std::ostream& out) co
   if (left_alone_ != 0) out << "  " << left_alone_ << " left alone: objects and archives (--objects adds them)\n";
   write_keeping(verbose, out);
   code_.write(out);
+  if (temporary_files_ != 0)
+    out << "  skipped " << count_of(temporary_files_, "temporary file")
+        << " of sframe-gen (.NAME.sframe-gen-PID-N: delete those whose process has ended)\n";
 }
 
 void Totals::write_json(Action action, std::ostream& out) const {
@@ -452,6 +455,7 @@ void Totals::write_json(Action action, std::ostream& out) const {
   counts.insert(counts.end(), {{"refused", refused_}, {"failed", failed_}, {"rows", rows_}});
   if (action == Action::Convert) counts.emplace_back("left_alone", left_alone_);
   if (action == Action::Remove) counts.emplace_back("keeps_section", keeping_.size());
+  if (temporary_files_ != 0) counts.emplace_back("temporary_files", temporary_files_);
   write_json_total(counts, growth_, reasons_, code_.all(), out);
 }
 

@@ -69,6 +69,8 @@ class Totals {
   void add(const std::string& file, const FileResult& result);
   /// Objects and archives that were found and are not converted without --objects.
   void leave_alone(std::size_t count) { left_alone_ = count; }
+  /// Counts a temporary file of sframe-gen that was left alone.
+  void add_temporary_file() { ++temporary_files_; }
   /// Exit status: 1 if any file failed or differed, else 3 if any has a row that cannot be checked.
   int status() const;
 
@@ -84,6 +86,7 @@ class Totals {
   void write_keeping(bool verbose, std::ostream& out) const;
 
   std::uint64_t done_ = 0, unchecked_ = 0, refused_ = 0, failed_ = 0, rows_ = 0;
+  std::uint64_t temporary_files_ = 0;
   std::int64_t growth_ = 0;
   std::size_t left_alone_ = 0;
   std::vector<std::string> keeping_;  ///< files with a section and no original

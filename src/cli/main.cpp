@@ -6,7 +6,7 @@
 #include "cli/options.hpp"
 #include "cli/run.hpp"
 #include "command_line/program.hpp"
-#include "files/atomic_file.hpp"
+#include "files/new_file.hpp"
 #include "verify/libdwarf.hpp"
 
 namespace {

@@ -155,6 +155,8 @@ class Run {
       if (failures_.insert(failure).second) failed(directory, failure);
     for (Subject& subject : found.subjects)
       if (found_.insert(subject.identity).second) subjects_.push_back(std::move(subject));
+    for (const auto& identity : found.temporary_files)
+      if (found_.insert(identity).second) totals_.add_temporary_file();
   } catch (const Failure& failure) {
     failed(directory, failure.what());
   }

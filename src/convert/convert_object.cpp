@@ -120,7 +120,6 @@ void write_object(const elf::Image& object, const NewObject& made, const std::fi
   files::write_regions(made.form, object.file(), file.descriptor(), output.string());
   if (!made.is_unchanged)
     object::check_object(object, elf::Image::open(file.descriptor(), object.name()), object::Stored::InFiles);
-  file.take_attributes();
   file.commit();
 }
 

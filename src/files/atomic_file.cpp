@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <pthread.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
@@ -11,13 +9,11 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -27,169 +23,6 @@
 #include "sframe_gen/error.hpp"
 
 namespace sframe_gen::files {
-
-namespace {
-
-std::atomic<bool> writes_through{false};
-
-void sync(int descriptor, const std::filesystem::path& target) {
-  if (writes_through && ::fsync(descriptor) != 0) throw SystemFailure(target.string(), "write to the disk", errno);
-}
-
-void sync_name(const Place& target) {
-  if (!writes_through) return;
-  const Descriptor directory(::openat(target.folder(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.is_open()) throw SystemFailure(target.path().string(), "write to the disk", errno);
-  sync(directory.number(), target.path());
-}
-
-const char* name_or_here(const std::filesystem::path& path) {
-  return path.empty() ? "." : path.c_str();
-}
-
-}  // namespace
-
-void write_through() {
-  writes_through = true;
-}
-
-Descriptor open_unnamed(const std::filesystem::path& folder) {
-  Descriptor file(::open(name_or_here(folder), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!file.is_open()) file = Descriptor(::memfd_create("sframe-gen", MFD_CLOEXEC));
-  if (!file.is_open()) throw SystemFailure(folder.string(), "write", errno);
-  return file;
-}
-
-Place::Place(std::filesystem::path file, const char* verb)
-    : path_(std::move(file)),
-      name_(name_or_here(path_.filename())),
-      folder_(::open(name_or_here(path_.parent_path()), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
-  if (!folder_.is_open()) throw SystemFailure(path_.string(), verb, errno);
-}
-
-std::optional<FileIdentity> Place::identity() const {
-  struct stat status {};
-  if (::fstatat(folder(), name(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
-  return FileIdentity(status);
-}
-
-namespace {
-
-/// The files that are being written, each by a thread of its own. A handler may do no more than read pointers; a file
-/// that finds no slot free is removed by its destructor only.
-std::array<std::atomic<const TemporaryFile*>, 256> current_files{};
-static_assert(std::atomic<const TemporaryFile*>::is_always_lock_free);
-
-std::atomic<const TemporaryFile*>* take_slot(const TemporaryFile* file) {
-  for (std::atomic<const TemporaryFile*>& slot : current_files) {
-    const TemporaryFile* expected = nullptr;
-    if (slot.compare_exchange_strong(expected, file)) return &slot;
-  }
-  return nullptr;
-}
-
-/// The number of threads that are making a file, and whether the program is about to end. Each side sets its own flag
-/// before it reads the other's.
-std::atomic<int> making{0};
-std::atomic<bool> is_ending{false};
-
-void remove_current() {
-  is_ending = true;
-  constexpr timespec moment{0, 100'000};
-  while (making > 0) ::nanosleep(&moment, nullptr);
-  for (const std::atomic<const TemporaryFile*>& slot : current_files)
-    if (const TemporaryFile* const file = slot.load()) file->remove();
-}
-
-/// A mapped file got shorter, or its disk failed: the only way to tell is this signal.
-void remove_and_fail(int) {
-  remove_current();
-  constexpr std::string_view message =
-      "sframe-gen: error: a file was cut short, or its disk failed, while it was read\n";
-  static_cast<void>(!::write(STDERR_FILENO, message.data(), message.size()));
-  ::_exit(1);
-}
-
-void remove_and_die(int signal) {
-  remove_current();
-  std::signal(signal, SIG_DFL);
-  ::raise(signal);
-}
-
-/// Held while a file is made and noted: a signal that ends the program waits for it, and nothing is made when one has
-/// come.
-class Making {
- public:
-  Making() {
-    sigset_t ending;
-    ::sigfillset(&ending);
-    // What a thread does to itself cannot wait.
-    for (const int signal : {SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGABRT}) ::sigdelset(&ending, signal);
-    ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
-    ++making;
-    if (!is_ending) return;
-    --making;
-    for (;;) ::pause();
-  }
-  ~Making() {
-    --making;
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  Making(const Making&) = delete;
-  Making& operator=(const Making&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-constexpr int most_names = 1000;             // that crashed runs of the same process number left
-constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
-
-}  // namespace
-
-TemporaryFile::TemporaryFile(const Place& target, const char* verb, const std::function<int(const char*)>& make)
-    : target_(target) {
-  const std::string prefix =
-      "." + std::string(target.name()).substr(0, longest_prefix) + ".sframe-gen-" + std::to_string(::getpid()) + '-';
-  static std::atomic<std::uint32_t> next{0};
-  for (int i = 0; i < most_names; ++i) {
-    name_ = prefix + std::to_string(next++);
-    // Nothing that may fail comes after the file is made: no destructor would remove it.
-    const Making guard;
-    if (make(name_.c_str()) >= 0) {
-      slot_ = take_slot(this);
-      return;
-    }
-    if (errno != EEXIST) break;
-  }
-  const int error = errno;
-  // The rights of the directory count, whatever those of the file are.
-  const bool is_denied = error == EACCES || error == EPERM || error == EROFS;
-  const std::filesystem::path folder = target.path().parent_path();
-  throw SystemFailure(target.path().string(), is_denied ? std::string("make a file in ") + name_or_here(folder) : verb,
-                      error);
-}
-
-TemporaryFile::~TemporaryFile() {
-  if (slot_ != nullptr) *slot_ = nullptr;
-  if (!name_.empty()) remove();
-}
-
-void TemporaryFile::rename() {
-  if (::renameat(target_.folder(), name_.c_str(), target_.folder(), target_.name()) != 0)
-    throw SystemFailure(target_.path().string(), "replace", errno);
-  if (slot_ != nullptr) *std::exchange(slot_, nullptr) = nullptr;
-  name_.clear();
-  sync_name(target_);
-}
-
-void remove_temporary_files_on_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2}) {
-    // nohup and the like have it ignored on purpose.
-    if (std::signal(signal, remove_and_die) == SIG_IGN) std::signal(signal, SIG_IGN);
-  }
-  std::signal(SIGBUS, remove_and_fail);
-}
 
 namespace {
 
@@ -303,13 +136,11 @@ AtomicFile::AtomicFile(const std::filesystem::path& target, const MappedFile& in
   // Not mkostemp: this way the kernel gives a new file the mode that the umask says. Asking for the umask would change
   // it for all threads.
   const mode_t mode = kind_ == New::LikeAny && !target_before_ ? 0666 : 0600;
-  temporary_.emplace(target_, "write", [&](const char* name) {
-    file_ = Descriptor(::openat(target_.folder(), name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-    return file_.number();
-  });
+  file_.emplace(target_, mode);
 }
 
-void AtomicFile::take_attributes() {
+/// After the contents: the kernel takes set-user-ID bits and capabilities away from a file that is written to.
+void AtomicFile::take_attributes() const {
   if (kind_ == New::LikeAny && !target_before_) return;
   const Descriptor replaced = open_target(target_);
   if (!replaced.is_open() && target_before_) throw SystemFailure(target_.path().string(), "read the attributes", errno);
@@ -327,8 +158,13 @@ void AtomicFile::take_attributes() {
   }
   // A folder's default list must not let in whom the old file kept out; its own list, if any, is copied below.
   ::fremovexattr(descriptor(), access_list);
-  if (::fchmod(descriptor(), mode) != 0) throw SystemFailure(target_.path().string(), "set the mode", errno);
   copy_extended_attributes(source, is_new);
+  // The mode last: before the list of who may do what, it would let in whom the list keeps out. A list sets the bits of
+  // the mode that it covers, and some servers drop it if these are set again.
+  struct stat made {};
+  if (::fstat(descriptor(), &made) != 0) throw SystemFailure(target_.path().string(), "read", errno);
+  if ((made.st_mode & 07777) != mode && ::fchmod(descriptor(), mode) != 0)
+    throw SystemFailure(target_.path().string(), "set the mode", errno);
 }
 
 void AtomicFile::copy_extended_attributes(int source, bool is_new) const {
@@ -369,10 +205,13 @@ void AtomicFile::check_unchanged() const {
 }
 
 void AtomicFile::commit() {
-  sync(descriptor(), target_.path());
   check_unchanged();
-  if (!file_.close()) throw SystemFailure(target_.path().string(), "write", errno);
-  temporary_->rename();
+  // A kill during the long wait leaves a file that only its owner can read, and no one can run.
+  if (file_->has_temporary_name()) file_->sync();
+  take_attributes();
+  file_->sync();
+  check_unchanged();
+  file_->replace_target();
 }
 
 void replace_file(const std::filesystem::path& output, std::span<const std::span<const std::byte>> pieces,
@@ -385,7 +224,6 @@ void replace_file(const std::filesystem::path& output, std::span<const std::span
     size += piece.size();
   }
   RegionWriter(input, file.descriptor(), output.string()).write(regions);
-  file.take_attributes();
   file.commit();
 }
 

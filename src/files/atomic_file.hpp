@@ -1,78 +1,20 @@
 #pragma once
 
-#include <unistd.h>
+#include <sys/types.h>
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 
+#include "files/new_file.hpp"
 #include "support/mapped_file.hpp"
 
 namespace sframe_gen::files {
 
-/// Opens an empty file to read and write that no folder lists, and that is gone when it is closed. It is stored in the
-/// file system of `folder` or, where that cannot be, in memory. Throws SystemFailure.
-Descriptor open_unnamed(const std::filesystem::path& folder);
-
-/// From now on, a file's contents reach the disk before it takes its name, and its name before a function of this
-/// header returns. Without this, a system that loses power soon after may keep the new name of a file and none of its
-/// bytes.
-void write_through();
-
-/// Where a file is: its directory, which is held open, and its name there. The owner of the directory may put a link to
-/// another one in its place at any time.
-class Place {
- public:
-  /// Throws SystemFailure, which says that one cannot `verb` the file.
-  Place(std::filesystem::path file, const char* verb);
-
-  const std::filesystem::path& path() const { return path_; }
-  int folder() const { return folder_.number(); }
-  const char* name() const { return name_.c_str(); }
-  /// Returns what has the name now, be it a link, or nothing.
-  std::optional<FileIdentity> identity() const;
-
- private:
-  std::filesystem::path path_;
-  std::string name_;
-  Descriptor folder_;
-};
-
-/// A file that must not outlive the program: removed by the destructor, or by a signal handler where
-/// `remove_temporary_files_on_signals` was called.
-class TemporaryFile {
- public:
-  /// Makes a file with a new name beside `target` by `make`, which gets the name and returns what a system call
-  /// returned. Throws SystemFailure, which says that one cannot `verb` the target.
-  TemporaryFile(const Place& target, const char* verb, const std::function<int(const char*)>& make);
-  ~TemporaryFile();
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  TemporaryFile(TemporaryFile&&) = delete;
-  TemporaryFile& operator=(TemporaryFile&&) = delete;
-
-  /// Gives the file the target's name. Throws SystemFailure.
-  void rename();
-  /// A signal handler may call it.
-  void remove() const { ::unlinkat(target_.folder(), name_.c_str(), 0); }
-
- private:
-  const Place& target_;
-  std::string name_;                                   ///< empty: there is nothing to remove
-  std::atomic<const TemporaryFile*>* slot_ = nullptr;  ///< where the signal handler finds it; null: nowhere
-};
-
-/// Installs handlers for the signals that end programs from outside; the signal then ends this one as it would have.
-/// SIGBUS, which reading a mapped file gives when that gets shorter, is reported and ends it with status 1.
-void remove_temporary_files_on_signals();
-
-/// A file that appears under its name complete or not at all: a temporary file in the same folder, renamed over the
-/// target by `commit` and removed if that never comes. Without `write_through` nothing is fsynced; the installer does.
+/// A file that appears under its name complete or not at all: a NewFile, which replaces the target by `commit` and is
+/// gone if that never comes. Without `write_through` nothing is fsynced; the installer does.
 class AtomicFile {
  public:
   /// Whose attributes a file has that replaces none.
@@ -89,16 +31,15 @@ class AtomicFile {
   AtomicFile(AtomicFile&&) = delete;
   AtomicFile& operator=(AtomicFile&&) = delete;
 
-  int descriptor() const { return file_.number(); }
+  int descriptor() const { return file_->descriptor(); }
 
-  /// Mode, owner, access control lists, file capabilities and other extended attributes of the file that is
-  /// replaced; where there is none, as `New` says. To be called when the contents are written, since the kernel takes
-  /// setuid bits and capabilities away from a file that is written to.
-  void take_attributes();
-  /// Throws Refused if another process changed input or target meanwhile: that change would be lost.
+  /// Gives the file the mode, owner, access control lists, file capabilities and other extended attributes of the file
+  /// that is replaced (where there is none, as `New` says), and its name. Nothing may be written afterwards. Throws
+  /// Refused if another process changed input or target meanwhile: that change would be lost.
   void commit();
 
  private:
+  void take_attributes() const;
   void check_unchanged() const;
   void copy_extended_attributes(int source, bool is_new) const;
 
@@ -106,8 +47,7 @@ class AtomicFile {
   New kind_;
   Place target_;
   std::optional<FileIdentity> target_before_;
-  std::optional<TemporaryFile> temporary_;
-  Descriptor file_;
+  std::optional<NewFile> file_;
 };
 
 /// Writes `pieces` one after the other, made from `input`, to `output` as AtomicFile does: complete or not at all, with

@@ -126,7 +126,6 @@ std::uint64_t Rewrite::finish(BytePieces section_bytes) {
   write(contents_.part(last_, contents_.size()));
   files::resize(file_.descriptor(), contents_.size(), name_);
   check_layout(image_, Image::open(file_.descriptor(), name_), Contents::Affected, layout_->section);
-  file_.take_attributes();
   file_.commit();
   return contents_.size();
 }
@@ -149,7 +148,6 @@ std::uint64_t rewritten_size(const Image& image, const Layout& layout, BytePiece
 std::uint64_t write_original(const Image& image, const NewSection& added, const std::filesystem::path& output) {
   files::AtomicFile file(output, image.file());
   const std::uint64_t size = restore_original(image, added, file.descriptor(), output.string());
-  file.take_attributes();
   file.commit();
   return size;
 }
@@ -184,7 +182,6 @@ void fill_section(const Image& image, const Section& section, std::span<const st
   contents.put_bytes(section.header.sh_offset, std::move(filling));
   files::write_regions(contents, image.file(), file.descriptor(), output.string());
   check_filled(image, section, bytes, Image::open(file.descriptor(), output.string()));
-  file.take_attributes();
   file.commit();
 }
 

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <system_error>
 
+#include "files/new_file.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/mapped_file.hpp"
 
@@ -83,13 +83,13 @@ void KeptFile::keep(const std::filesystem::path& path, const Digest& source, std
   header.digest = digest_of(source, content);
   std::error_code failed;
   std::filesystem::create_directories(path.parent_path(), failed);
-  std::string made = path.string() + ".XXXXXX";
-  const int descriptor = ::mkostemp(made.data(), O_CLOEXEC);
-  if (descriptor < 0) return;
-  const bool is_written = write_all(descriptor, bytes_of(header)) && write_all(descriptor, content);
-  const bool is_closed = ::close(descriptor) == 0;
-  if (is_written && is_closed) std::filesystem::rename(made, path, failed);
-  if (!is_written || !is_closed || failed) std::filesystem::remove(made, failed);
+  try {
+    const files::Place place(path, "write");
+    files::NewFile file(place, S_IRUSR | S_IWUSR);
+    if (write_all(file.descriptor(), bytes_of(header)) && write_all(file.descriptor(), content)) file.replace_target();
+  } catch (const SystemFailure&) {
+    // It is made again next time.
+  }
 }
 
 }  // namespace sframe_gen::trace
