@@ -173,6 +173,7 @@ void CfiInterpreter::run(const Fde& fde, Range pcs, std::vector<Row>& rows) {
   const InitialState& initial = initial_state(fde.cie_index);
   const auto only_row = [&](UnknownReason reason) { rows.assign(1, {0, unknown(reason)}); };
   if (initial.hidden) return only_row(*initial.hidden);
+  is_plain_ = initial.is_plain;
   progress_.location = 0;
   progress_.state = initial.state;
   progress_.remembered.assign(initial.remembered.begin(), initial.remembered.end());
@@ -187,7 +188,7 @@ void CfiInterpreter::run(const Fde& fde, Range pcs, std::vector<Row>& rows) {
   }
   rows.swap(progress_.rows);
   const bool has_all_rows = pcs.begin == 0 && pcs.end >= fde.function_size;
-  if (tracked_.entry_cfa_offset != 0 && !cie.signal_frame && has_all_rows)
+  if (tracked_.entry_cfa_offset != 0 && !cie.signal_frame && has_all_rows && is_plain_)
     drop_proven_stack_pointers(rows, rules_, tracked_);
 }
 
@@ -196,6 +197,7 @@ const CfiInterpreter::InitialState& CfiInterpreter::initial_state(std::uint32_t 
   if (initial.is_known) return initial;
   const Cie& cie = table_.cies[cie_index];
   progress_ = {0, {rules_.intern({}), false}, {}, {}, {}};
+  is_plain_ = true;
   ByteReader reader = reader_of(cie.initial_instructions);
   try {
     if (reader.left() > longest_initial_instructions) reader.fail("more initial instructions than can be followed");
@@ -204,7 +206,7 @@ const CfiInterpreter::InitialState& CfiInterpreter::initial_state(std::uint32_t 
   } catch (const MalformedInput&) {
     progress_.state.rule = unknown(UnknownReason::MalformedFde);
   }
-  initial = {true, progress_.state, std::move(progress_.remembered), why_hidden(cie)};
+  initial = {true, progress_.state, std::move(progress_.remembered), why_hidden(cie), is_plain_};
   return initial;
 }
 
@@ -266,6 +268,7 @@ bool CfiInterpreter::execute_one(ByteReader& reader, const Block& block) {
   if (!instruction.known || (in_cie && restores_our_column(instruction))) {
     Rules rules = rules_[progress_.state.rule];
     rules.cfa = UnknownReason::UnknownInstruction;
+    is_plain_ = false;
     progress_.state.rule = rules_.intern(rules);
     return false;
   }
@@ -308,10 +311,16 @@ bool CfiInterpreter::execute_one(ByteReader& reader, const Block& block) {
   return true;
 }
 
+/// Of an instruction with an expression.
+bool CfiInterpreter::gives_cfa_or_stack_pointer(const Instruction& instruction) const {
+  return instruction.opcode == CfaOpcode::DefCfaExpression || instruction.target == tracked_.stack_pointer;
+}
+
 RuleState CfiInterpreter::changed(const RuleState& before, const Instruction& instruction, const Block& block) {
   if (is_about_register(instruction.opcode) && !follows(tracked_, instruction.target)) return before;
   RuleChange change(tracked_, rules_[before.rule], before.cfa_is_expression);
   if (is_expression(instruction.opcode)) {
+    is_plain_ = is_plain_ && !gives_cfa_or_stack_pointer(instruction);
     change.apply_expression(instruction, {instruction.block, instruction.block_offset, table_.endian, table_.origin});
   } else {
     change.apply(instruction, block.initial_state == nullptr ? nullptr : &rules_[block.initial_state->rule]);

@@ -43,7 +43,8 @@ class RuleChange {
 /// name a register or a slot are dropped then.
 ///
 /// Proves nothing where the CFA is ever counted from anything but SP and FP, as in code that switches stacks. Not for
-/// signal frames, nor for a part split off (.cold), which has no such row. `rows` are all of the FDE's.
+/// signal frames, nor for a part split off (.cold), which has no such row. `rows` are all of the FDE's. The caller has
+/// seen that no expression gave the CFA or SP, and that no opcode was unknown: verify/proofs asks the same.
 void drop_proven_stack_pointers(std::vector<Row>& rows, RuleTable& rules, const TrackedRegisters& tracked);
 
 /// Runs call frame instructions over the columns that SFrame can speak of, and gives the rows of the unwind table
@@ -74,6 +75,7 @@ class CfiInterpreter {
     RuleState state;
     std::vector<RuleState> remembered;    ///< which its FDEs may restore
     std::optional<UnknownReason> hidden;  ///< why the rows of its FDEs cannot be known
+    bool is_plain = true;                 ///< as `is_plain_` was then
   };
   /// What the general interpreter executes: an FDE's instructions, or a CIE's, which make no rows.
   struct Block {
@@ -88,6 +90,7 @@ class CfiInterpreter {
   void execute_fde(const Fde& fde, const RuleState& initial);
   void execute_fast(const Fde& fde, const Block& block, ByteReader& reader);
   bool execute_one(ByteReader& reader, const Block& block);
+  bool gives_cfa_or_stack_pointer(const Instruction& instruction) const;
   RuleState changed(const RuleState& before, const Instruction& instruction, const Block& block);
   InstructionContext context_of(const Cie& cie) const;
   ByteReader reader_of(std::span<const std::byte> instructions) const;
@@ -100,6 +103,8 @@ class CfiInterpreter {
   FastPath fast_path_;
   std::vector<InitialState> initial_states_;
   Progress progress_;
+  /// Whether no expression has given the CFA or SP so far, and no opcode was unknown, in a CIE and one of its FDEs.
+  bool is_plain_ = true;
 };
 
 }  // namespace sframe_gen::cfi

@@ -309,12 +309,15 @@ class DwarfFrame {
     auto usual = cfa_;
     if (usual) *usual += static_cast<std::uint64_t>(std::int64_t{abi_.stack_pointer_bias});
     const EvaluatedRule saved = rule(abi_.stack_pointer);
-    const bool in_slot = abi_.stack_pointer_slot != 0 && saved.kind == Kind::Offset && saved.offset_relevant &&
-                         saved.offset == abi_.stack_pointer_slot;
     const auto found = value(abi_.stack_pointer, usual, text);
+    const bool in_slot = abi_.stack_pointer_slot != 0 && cfa_ && found == what_slot_holds();
     const bool in_register = !saved.offset_relevant && saved.base < DwarfSession::undefined_column;
     const bool kept = saved.kind == Kind::Offset && (saved.offset_relevant || in_register);
     return in_slot || (kept && proofs_.holds(session_, fde_index_, abi_)) ? usual : found;
+  }
+
+  std::uint64_t what_slot_holds() const {
+    return context_.read_memory(*cfa_ + static_cast<std::uint64_t>(std::int64_t{abi_.stack_pointer_slot}));
   }
 
   Caller::Signing signing() const {

@@ -9,9 +9,32 @@ namespace sframe_gen::verify {
 
 namespace {
 
+using cfi::CfaOpcode;
+
+/// Whether no expression gives the CFA or SP, and each opcode is known. libdwarf does not tell where it stops at an
+/// unknown one.
+bool is_plain(const cfi::FrameTable& table, const cfi::Cie& cie, std::span<const std::byte> instructions,
+              const sframe::AbiTraits& abi) {
+  const cfi::InstructionContext context{cie.code_alignment, cie.data_alignment, cie.pointer_encoding,
+                                        table.section_address, abi.signs_return_address};
+  ByteReader reader(instructions, table.endian, table.origin, table.offset_of(instructions));
+  while (!reader.at_end()) {
+    const cfi::Instruction instruction = cfi::read_instruction(reader, context);
+    const bool is_expression =
+        instruction.opcode == CfaOpcode::Expression || instruction.opcode == CfaOpcode::ValExpression;
+    if (!instruction.known || instruction.opcode == CfaOpcode::DefCfaExpression) return false;
+    if (is_expression && instruction.target == cfi::DwarfRegister{abi.stack_pointer}) return false;
+  }
+  return true;
+}
+
 bool walk(const DwarfSession& session, std::size_t fde_index, const sframe::AbiTraits& abi) {
-  const cfi::Fde& fde = session.table().fdes[fde_index];
-  if (abi.stack_pointer_bias == 0 || session.table().cies[fde.cie_index].signal_frame) return false;
+  const cfi::FrameTable& table = session.table();
+  const cfi::Fde& fde = table.fdes[fde_index];
+  const cfi::Cie& cie = table.cies[fde.cie_index];
+  if (abi.stack_pointer_bias == 0 || cie.signal_frame) return false;
+  if (!is_plain(table, cie, cie.initial_instructions, abi) || !is_plain(table, cie, fde.instructions, abi))
+    return false;
   const std::uint64_t end = fde.function_start + fde.function_size;
   const auto sp_column = static_cast<std::uint16_t>(abi.stack_pointer);
   bool seen_entry = false;
@@ -48,8 +71,6 @@ bool StackPointerProofs::holds(const DwarfSession& session, std::size_t fde_inde
 }
 
 namespace {
-
-using cfi::CfaOpcode;
 
 constexpr cfi::DwarfRegister signing_column{*aarch64_registers.signing_state};
 

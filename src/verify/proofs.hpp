@@ -17,6 +17,8 @@ namespace sframe_gen::verify {
 /// s390x: the CFA counts from SP or FP at each row, and a row has the CFA of a function's entry and no rule for SP. Its
 /// frame's CFA and its caller's SP are the same at all rows. Asked of libdwarf, apart from cfi/interpreter.cpp.
 ///
+/// An FDE proves nothing if it or its CIE gives the CFA or SP by an expression anywhere, or has an unknown opcode.
+///
 /// An FDE of which only a part counts proves nothing: it goes on after its section, as only damage makes it, or
 /// .eh_frame describes some of what it says in .debug_frame. The row of its entry may be in the other part.
 class StackPointerProofs {

@@ -471,6 +471,19 @@ TEST_F(StackPointerProof, NotWhereTheCfaCountsFromAnythingElse) {
 TEST_F(StackPointerProof, NotOfASignalFrame) {
   EXPECT_FALSE(is_proven(rows({0x42, 0x09, 15, 18}, true)));
 }
+// The same rules, said by an expression: verify/proofs does not follow it.
+TEST_F(StackPointerProof, NotWhereAnExpressionGivesTheCfaOrStackPointer) {
+  EXPECT_FALSE(is_proven(rows({0x42, 0x10, 15, 2, 0x23, 32})));                                // *(CFA + 32)
+  EXPECT_FALSE(is_proven(rows({0x42, 0x16, 15, 2, 0x70, 0})));                                 // r0
+  EXPECT_FALSE(is_proven(rows({0x42, 0x0f, 3, 0x7f, 0xa0, 0x01, 0x8f, 10})));                  // CFA r15 + 160
+  EXPECT_FALSE(is_proven(rows({0x42, 0x16, 15, 2, 0x70, 0, 0x42, 0x09, 15, 18})));             // it is over
+  EXPECT_TRUE(is_proven(rows({0x42, 0x09, 15, 18, 0x16, 11, 2, 0x70, 0, 0x10, 2, 1, 0x9f})));  // of others
+}
+TEST_F(StackPointerProof, NotWithAnUnknownOpcode) {
+  EXPECT_FALSE(is_proven(rows({0x42, 0x09, 15, 18, 0x42, 0x3f})));
+  // After the last row.
+  EXPECT_FALSE(is_proven(rows({0x42, 0x09, 15, 18, 0x7f, 0x3f})));
+}
 TEST_F(StackPointerProof, NotOfAnyOtherRule) {
   EXPECT_FALSE(is_proven(rows({0x42, 0x15, 15, 0x7f})));
   EXPECT_FALSE(is_proven(rows({0x42, 0x07, 15})));

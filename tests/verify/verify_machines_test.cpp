@@ -187,6 +187,12 @@ TEST(VerifyS390x, TakesNoProofFromAnEntryThatGoesOnAfterItsSection) {
   EXPECT_NE(text_of(result.differences.at(0)).find(", SP f4"), std::string::npos) << text_of(result.differences[0]);
 }
 
+TEST(VerifyS390x, TakesNoProofFromAnFdeWithAnUnknownOpcode) {
+  const std::string last = "\xcf\x0e\xa0\x01";  // restores r15, whose CFA is r15 + 160; then come nops
+  const elf::Image image = patched_image("s390x/sp-in-fpr/plain.elf", last, last + "\x3f");
+  EXPECT_GT(verify::verify(gnu_section("s390x/sp-in-fpr"), image, image, {}).difference_count, 0U);
+}
+
 // Marks of the descriptor
 TEST(VerifySignalFrame, SeesAMissingMark) {
   EXPECT_EQ(difference("aarch64/signal-frame", [](auto& s) { s.fdes[0].signal_frame = false; }),
