@@ -60,8 +60,8 @@ namespace {
 /// The work on one file.
 class FileWork {
  public:
-  FileWork(const Options& options, Output& output, command_line::Progress* progress)
-      : options_(options), output_(output), out_(output.out()), progress_(progress) {}
+  FileWork(const Options& options, Output& output, command_line::Progress* progress, const Advance& advance)
+      : options_(options), output_(output), out_(output.out()), progress_(progress), advance_(advance) {}
 
   FileResult run(const Subject& subject) {
     const std::string file = subject.file.string();
@@ -161,7 +161,7 @@ class FileWork {
   void convert_one(const Subject& subject) {
     const std::filesystem::path& file = subject.file;
     const std::filesystem::path output = options_.output.value_or(file);
-    const Observer observer = this->observer(file.string());
+    const Observer observer = this->observer();
     const Outcome outcome =
         subject.may_replace ? convert::convert_archive(file, output, options_.convert, observer, subject.may_replace)
                             : convert_file(file, output, options_.convert, observer);
@@ -193,8 +193,7 @@ class FileWork {
   /// With standard output taken, the report goes to standard error, and only if it was asked for.
   void emit_one(const std::filesystem::path& file) {
     if (is_piped()) check_standard_output(options_.emit);
-    const Emitted emitted =
-        emit_section(file, options_.emit, options_.convert, options_.section_address, observer(file.string()));
+    const Emitted emitted = emit_section(file, options_.emit, options_.convert, options_.section_address, observer());
     clear_progress();
     if (options_.output) write_emitted(emitted.contents, file, *options_.output);
     if (is_piped()) out_ << emitted.contents;
@@ -286,7 +285,7 @@ class FileWork {
 
   void verify_one(const std::filesystem::path& file) {
     const Verification result =
-        verify_file(file, options_.convert.debug_file, options_.convert.ignore_build_id, observer(file.string()));
+        verify_file(file, options_.convert.debug_file, options_.convert.ignore_build_id, observer());
     result_.rows = result.rows;
     clear_progress();
     if (json()) {
@@ -300,7 +299,7 @@ class FileWork {
   /// A line for the archive, and with --verbose one for each member.
   void verify_archive_one(const std::filesystem::path& file) {
     if (options_.convert.debug_file) throw Refused(file.string(), "--cfi-from does not support archives");
-    const std::vector<MemberVerification> members = verify_archive(file, observer(file.string()));
+    const std::vector<MemberVerification> members = verify_archive(file, observer());
     result_.rows = sum_of(members).rows;
     clear_progress();
     for (const MemberVerification& member : members)
@@ -326,11 +325,10 @@ class FileWork {
       result_.what = FileResult::What::Unchecked;
   }
 
-  Observer observer(const std::string& file) {
+  Observer observer() {
     Observer observer;
     observer.warn = [this](const std::string& text) { message("warning", text); };
-    if (progress_ != nullptr)
-      observer.progress = [this, file](std::uint64_t done, std::uint64_t all) { progress_->show(done, all, file); };
+    observer.progress = advance_;
     if (options_.explain) observer.plan = [this](const TriedPlan& plan) { plans_.push_back(plan); };
     return observer;
   }
@@ -379,14 +377,16 @@ class FileWork {
   Output& output_;
   std::ostream& out_;
   command_line::Progress* progress_;
+  const Advance& advance_;
   std::vector<TriedPlan> plans_;
   FileResult result_;
 };
 
 }  // namespace
 
-FileResult work_on(const Subject& subject, const Options& options, Output& output, command_line::Progress* progress) {
-  return FileWork(options, output, progress).run(subject);
+FileResult work_on(const Subject& subject, const Options& options, Output& output, command_line::Progress* progress,
+                   const Advance& advance) {
+  return FileWork(options, output, progress, advance).run(subject);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -59,9 +60,13 @@ class Output {
   std::vector<Part> parts_;  ///< before what is in `kept_`
 };
 
-/// Does what the options ask for to one file. `progress` shows how far the work inside the file is; null where other
-/// files are at work as well.
-FileResult work_on(const Subject& subject, const Options& options, Output& output, command_line::Progress* progress);
+/// Gets the work done on a file, and all of it.
+using Advance = std::function<void(std::uint64_t, std::uint64_t)>;
+
+/// Does what the options ask for to one file. `progress` is cleared before anything is written; null if the output is
+/// kept.
+FileResult work_on(const Subject& subject, const Options& options, Output& output, command_line::Progress* progress,
+                   const Advance& advance);
 
 /// What became of all files of a run.
 class Totals {

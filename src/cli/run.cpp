@@ -203,13 +203,16 @@ class Run {
     std::vector<std::uint64_t> sizes;
     for (const Subject& subject : subjects_) sizes.push_back(subject.size);
     const unsigned jobs = job_count();
-    if (subjects_.size() > 1) progress_.start(sizes);
-    if (jobs == 1) return one_after_the_other();
+    command_line::FileShares shares(sizes);
+    progress_.start();
+    if (jobs == 1) return one_after_the_other(shares);
     std::vector<std::optional<Output>> outputs(subjects_.size());
     std::vector<FileResult> results(subjects_.size());
     std::size_t done = 0;
     const auto work = [&](std::size_t i) {
-      results[i] = work_on(subjects_[i], options_, outputs[i].emplace(Output::When::Later), nullptr);
+      const auto advance = [&](std::uint64_t now, std::uint64_t all) { shares.advance(i, now, all); };
+      results[i] = work_on(subjects_[i], options_, outputs[i].emplace(Output::When::Later), nullptr, advance);
+      shares.finish(i);
     };
     const auto finish = [&](std::size_t i) {
       progress_.clear();
@@ -218,15 +221,22 @@ class Run {
       totals_.add(subjects_[i].file.native(), std::exchange(results[i], {}));
       ++done;
     };
-    const auto tick = [&] { progress_.show_file(done, subjects_[done].file.string()); };
+    const auto tick = [&] { progress_.show(shares.sum(), subjects_[done].file.string()); };
     for_each_in_order(sizes, jobs, most_bytes_under_way, work, finish, tick);
   }
 
-  void one_after_the_other() {
+  void one_after_the_other(command_line::FileShares& shares) {
     Output output(Output::When::AtOnce);
     for (std::size_t i = 0; i < subjects_.size(); ++i) {
-      if (subjects_.size() > 1) progress_.show_file(i, subjects_[i].file.string());
-      totals_.add(subjects_[i].file.native(), work_on(subjects_[i], options_, output, &progress_));
+      const std::string file = subjects_[i].file.string();
+      const auto advance = [&](std::uint64_t now, std::uint64_t all) {
+        if (subjects_.size() == 1) return progress_.show(now, all, file);
+        shares.advance(i, now, all);
+        progress_.show(shares.sum(), file);
+      };
+      advance(0, 1);
+      totals_.add(subjects_[i].file.native(), work_on(subjects_[i], options_, output, &progress_, advance));
+      shares.finish(i);
     }
   }
 

@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <new>
+#include <utility>
 
 #include "command_line/options.hpp"
 #include "support/text.hpp"
@@ -46,6 +48,28 @@ int run_program(const char* program, const std::function<int()>& run) noexcept {
   return 1;
 }
 
+FileShares::FileShares(const std::vector<std::uint64_t>& sizes) : sizes_(sizes), bytes_of_(sizes.size()) {
+  for (const std::uint64_t size : sizes) all_bytes_ += size;
+}
+
+void FileShares::advance(std::size_t index, std::uint64_t done, std::uint64_t all) {
+  const double share = static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(all, 1));
+  set(index, static_cast<std::uint64_t>(static_cast<double>(sizes_[index]) * std::min(share, 1.0)));
+}
+
+void FileShares::finish(std::size_t index) {
+  set(index, sizes_[index]);
+  ++files_done_;
+}
+
+void FileShares::set(std::size_t index, std::uint64_t bytes) {
+  bytes_done_ += bytes - std::exchange(bytes_of_[index], bytes);
+}
+
+FilesDone FileShares::sum() const {
+  return {files_done_, sizes_.size(), bytes_done_, all_bytes_};
+}
+
 Progress::Progress(bool wanted)
     : on_terminal_(wanted && ::isatty(STDERR_FILENO) != 0), last_shown_ms_(now_ms() + first_after_ms - interval_ms) {}
 
@@ -53,23 +77,20 @@ Progress::~Progress() {
   clear();
 }
 
-void Progress::start(const std::vector<std::uint64_t>& sizes) {
-  if (!on_terminal_) return;
+void Progress::start() {
   started_ms_ = now_ms();
-  bytes_before_ = {0};
-  for (const std::uint64_t size : sizes) bytes_before_.push_back(bytes_before_.back() + size);
 }
 
-void Progress::show_file(std::size_t done, const std::string& file) {
+void Progress::show(const FilesDone& done, const std::string& file) {
   if (!on_terminal_) return;
   constexpr std::uint64_t mega = 1'000'000;
-  const std::uint64_t before = bytes_before_[done], all = bytes_before_.back();
-  std::string counts = std::to_string(done) + '/' + std::to_string(bytes_before_.size() - 1) + ", " +
-                       std::to_string(before / mega) + " of " + std::to_string(all / mega) + " MB";
-  // The first files say little about the others.
-  if (before > 0 && now_ms() - started_ms_ >= 2 * first_after_ms) {
+  std::string counts = std::to_string(done.files) + '/' + std::to_string(done.all_files) + ", " +
+                       std::to_string(done.bytes / mega) + " of " + std::to_string(done.all_bytes / mega) + " MB";
+  // The first bytes tell little of the others.
+  if (done.bytes > 0 && now_ms() - started_ms_ >= 2 * first_after_ms) {
     const double seconds = static_cast<double>(now_ms() - started_ms_) / 1000;
-    const std::chrono::duration<double> left(seconds * static_cast<double>(all - before) / static_cast<double>(before));
+    const std::chrono::duration<double> left(seconds * static_cast<double>(done.all_bytes - done.bytes) /
+                                             static_cast<double>(done.bytes));
     counts += ", " + std::to_string(std::chrono::round<std::chrono::seconds>(left).count()) + " s left";
   }
   show_line("[" + counts + "] " + file);

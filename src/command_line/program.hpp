@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -12,6 +14,33 @@ namespace sframe_gen::command_line {
 /// and status 2 (UsageError) or 1; so does standard output that cannot be written.
 int run_program(const char* program, const std::function<int()>& run) noexcept;
 
+/// How far the work on several files is.
+struct FilesDone {
+  std::size_t files = 0, all_files = 0;
+  std::uint64_t bytes = 0, all_bytes = 0;  ///< the share that is done of files under way included
+};
+
+/// Adds up the work on several files. They may be under way at the same time, each in a thread of its own.
+class FileShares {
+ public:
+  /// `sizes`: bytes of each file.
+  explicit FileShares(const std::vector<std::uint64_t>& sizes);
+
+  /// So much of the work on file `index` is done, and so much there is in all, in any unit. One thread works on a file.
+  void advance(std::size_t index, std::uint64_t done, std::uint64_t all);
+  void finish(std::size_t index);
+  FilesDone sum() const;
+
+ private:
+  void set(std::size_t index, std::uint64_t bytes);
+
+  const std::vector<std::uint64_t>& sizes_;
+  std::uint64_t all_bytes_ = 0;
+  std::vector<std::uint64_t> bytes_of_;  ///< done of each file
+  std::atomic<std::uint64_t> bytes_done_ = 0;
+  std::atomic<std::size_t> files_done_ = 0;
+};
+
 /// A line on the terminal that shows how far the work is. Silent if standard error is no terminal.
 class Progress {
  public:
@@ -20,10 +49,10 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Sets the sizes in bytes of all files, before the first of them.
-  void start(const std::vector<std::uint64_t>& sizes);
-  /// Shows "[12/340, 45 of 230 MB, 12 s left] libc.so.6": `done` files are done and this one is next.
-  void show_file(std::size_t done, const std::string& file);
+  /// Starts to count the time of work on several files.
+  void start();
+  /// Shows "[12/340, 45 of 230 MB, 12 s left] libc.so.6", of which this file is waited for.
+  void show(const FilesDone& done, const std::string& file);
   /// Shows "[12/340] libc.so.6".
   void show(std::uint64_t done, std::uint64_t all, const std::string& what);
   /// Shows any other line. All are shown a few times a second at most, and not in the first half second.
@@ -34,7 +63,6 @@ class Progress {
  private:
   bool on_terminal_, is_shown_ = false;
   std::int64_t last_shown_ms_, started_ms_ = 0;
-  std::vector<std::uint64_t> bytes_before_;  ///< each file, and in all
 };
 
 }  // namespace sframe_gen::command_line

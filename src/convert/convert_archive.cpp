@@ -47,11 +47,13 @@ MemberBytes open_member(const archive::Archive& archive, const archive::Member& 
 
 void for_each_converted(const std::filesystem::path& file,
                         const std::function<void(const std::string&, const elf::Image&)>& visit,
-                        const std::function<void(const std::string&, const Failure&)>& failed) {
+                        const std::function<void(const std::string&, const Failure&)>& failed,
+                        const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   const MappedFile mapped(file);
   const archive::Archive archive(mapped.bytes(), file.string());
-  std::size_t count = 0;
+  std::size_t count = 0, done = 0;
   for (const archive::Member& member : archive.members()) {
+    if (progress) progress(done++, archive.members().size());
     if (member.is_nested) continue;
     const std::string name = archive.name_of(member);
     try {

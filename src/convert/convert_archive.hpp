@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -27,10 +28,12 @@ MemberBytes open_member(const archive::Archive& archive, const archive::Member& 
 bool has_stack_trace_section(const elf::Image& image);
 
 /// Calls `visit` for each member that is an ELF file with a stack trace section, and `failed` for one that `visit`
-/// throws on, or that is damaged; both with its name, "libfoo.a(bar.o)". Throws Refused where there is none.
+/// throws on, or that is damaged; both with its name, "libfoo.a(bar.o)". Throws Refused where there is none. `progress`
+/// gets members done, and all of them.
 void for_each_converted(const std::filesystem::path& archive,
                         const std::function<void(const std::string&, const elf::Image&)>& visit,
-                        const std::function<void(const std::string&, const Failure&)>& failed);
+                        const std::function<void(const std::string&, const Failure&)>& failed,
+                        const std::function<void(std::uint64_t, std::uint64_t)>& progress = {});
 
 }  // namespace sframe_gen::convert
 

@@ -119,11 +119,12 @@ std::vector<MemberVerification> verify_archive(const std::filesystem::path& arch
   convert::for_each_converted(
       archive,
       [&](const std::string& name, const elf::Image& member) {
-        members.push_back({name, verify::verify(member, member, observer.progress), {}});
+        members.push_back({name, verify::verify(member, member, {}), {}});
       },
       [&](const std::string& name, const Failure& failure) {
         members.push_back({name, {}, failure.what()});
-      });
+      },
+      observer.progress);
   return members;
 }
 
