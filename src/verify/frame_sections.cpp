@@ -50,30 +50,30 @@ namespace {
 struct EntryForm {
   std::uint8_t pointer_encoding = 0;   ///< DW_EH_PE_*
   bool has_augmentation_data = false;  ///< after the pointers
+  const char* unsupported = nullptr;   ///< what libdwarf does not support, as a clause; null: it reads these FDEs
 };
 
 // LSB 5.0, section 10.5: the low four bits are the format, the others what the pointer counts from.
 constexpr std::uint8_t format_bits = 0x0f, application_bits = 0xf0, pc_relative = 0x10, aligned = 0x50;
 
-void skip_pointer(ByteReader& reader, std::uint8_t encoding) {
+std::uint64_t read_pointer(ByteReader& reader, std::uint8_t encoding) {
   switch (encoding & format_bits) {
     case 0x0:
     case 0x4:
     case 0xc:
-      reader.u64("pointer");
-      return;
+      return reader.u64("pointer");
     case 0x1:
-    case 0x9:
-      reader.sleb128("pointer");
-      return;
+      return reader.uleb128("pointer");
     case 0x2:
-    case 0xa:
-      reader.u16("pointer");
-      return;
+      return reader.u16("pointer");
     case 0x3:
+      return reader.u32("pointer");
+    case 0x9:
+      return static_cast<std::uint64_t>(reader.sleb128("pointer"));
+    case 0xa:
+      return static_cast<std::uint64_t>(reader.i16("pointer"));
     case 0xb:
-      reader.u32("pointer");
-      return;
+      return static_cast<std::uint64_t>(reader.i32("pointer"));
     default:
       reader.fail("pointer format is unknown");
   }
@@ -87,30 +87,42 @@ std::uint8_t encoding_in(ByteReader data, const std::string& letters) {
     if (letter != 'P') continue;
     const std::uint8_t personality = data.u8("personality encoding");
     if ((personality & application_bits & 0x7f) == aligned) data.fail("personality is aligned");
-    skip_pointer(data, personality);
+    read_pointer(data, personality);
   }
   return encoding;
 }
 
-EntryForm read_form(ByteReader& cie) {
+/// What libdwarf 20210528 and 0.11 do not support of a CIE, for which they give up on the whole section or misread the
+/// numbers of its FDEs.
+const char* unsupported_by_libdwarf(cfi::FrameSection kind, bool has_letters, bool has_augmentation_data,
+                                    std::uint64_t code_alignment, std::int64_t data_alignment,
+                                    std::uint64_t return_address) {
+  if (has_letters && kind == cfi::FrameSection::DebugFrame) return "libdwarf does not support augmentations here";
+  if (has_letters && !has_augmentation_data) return "libdwarf does not support an augmentation without 'z'";
+  if (return_address > DwarfSession::usual_registers) return "libdwarf does not support such a return address register";
+  const bool fit_in_bytes = code_alignment <= UINT8_MAX && data_alignment >= INT8_MIN && data_alignment <= INT8_MAX;
+  return fit_in_bytes ? nullptr : "libdwarf keeps alignment factors in a byte each";
+}
+
+EntryForm read_form(cfi::FrameSection kind, ByteReader& cie) {
   const std::uint8_t version = cie.u8("version");
   if (version != 1 && version != 3 && version != 4) cie.fail("version is unknown");
   std::string letters;
   while (const std::uint8_t letter = cie.u8("augmentation")) letters.push_back(static_cast<char>(letter));
   EntryForm form;
+  const bool has_letters = !letters.empty();
   form.has_augmentation_data = letters.starts_with('z');
   if (form.has_augmentation_data) letters.erase(0, 1);
   const char* const known = form.has_augmentation_data ? "LPRSBG" : "SBG";
   if (letters.find_first_not_of(known) != std::string::npos) cie.fail("augmentation is unknown");
   if (version == 4 && (cie.u8("address size") != 8 || cie.u8("segment selector size") != 0))
     cie.fail("addresses are not of 64 bits");
-  cie.uleb128("code alignment factor");
-  cie.sleb128("data alignment factor");
-  if (version == 1) {
-    cie.u8("return address register");
-  } else {
-    cie.uleb128("return address register");
-  }
+  const std::uint64_t code_alignment = cie.uleb128("code alignment factor");
+  const std::int64_t data_alignment = cie.sleb128("data alignment factor");
+  const std::uint64_t return_address =
+      version == 1 ? cie.u8("return address register") : cie.uleb128("return address register");
+  form.unsupported = unsupported_by_libdwarf(kind, has_letters, form.has_augmentation_data, code_alignment,
+                                             data_alignment, return_address);
   if (form.has_augmentation_data) {
     const auto data = cie.take(cie.uleb128("augmentation data size"), "augmentation data");
     form.pointer_encoding = encoding_in(ByteReader(data, cie.endian(), cie.origin()), letters);
@@ -122,18 +134,23 @@ EntryForm read_form(ByteReader& cie) {
 
 /// Reads a CIE from after its id. Nothing if it cannot be read: a version, an augmentation letter or a pointer encoding
 /// that is not known, another size of addresses than 8, or too few bytes.
-std::optional<EntryForm> form_of_entries(ByteReader cie) try { return read_form(cie); } catch (const MalformedInput&) {
+std::optional<EntryForm> form_of_entries(cfi::FrameSection kind, ByteReader cie) try {
+  return read_form(kind, cie);
+} catch (const MalformedInput&) {
   return std::nullopt;
 }
 
-/// Checks that an FDE, read from after the reference to its CIE, has all that it begins with.
-bool is_readable(ByteReader fde, const EntryForm& form) try {
-  skip_pointer(fde, form.pointer_encoding);
-  skip_pointer(fde, form.pointer_encoding);
+/// Returns the code that an FDE describes, read from after the reference to its CIE; nothing if it does not have all
+/// that it begins with.
+std::optional<Range> code_of(ByteReader fde, const EntryForm& form, std::uint64_t section_address) try {
+  const bool counts_from_here = (form.pointer_encoding & application_bits) == pc_relative;
+  const std::uint64_t base = counts_from_here ? section_address + fde.offset() : 0;
+  const std::uint64_t start = base + read_pointer(fde, form.pointer_encoding);
+  const std::uint64_t size = read_pointer(fde, form.pointer_encoding);
   if (form.has_augmentation_data) fde.take(fde.uleb128("augmentation data size"), "augmentation data");
-  return true;
+  return Range{start, start + size};
 } catch (const MalformedInput&) {
-  return false;
+  return std::nullopt;
 }
 
 using Taken = CheckedFrameSection::Taken;
@@ -193,8 +210,11 @@ constexpr std::uint32_t first_reserved_length = 0xfffffff0;
 
 class SectionWalk {
  public:
-  SectionWalk(cfi::FrameSection kind, std::span<const std::byte> bytes, Endian endian, const Origin& origin)
-      : is_eh_frame_(kind == cfi::FrameSection::EhFrame),
+  SectionWalk(cfi::FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian,
+              const Origin& origin)
+      : kind_(kind),
+        is_eh_frame_(kind == cfi::FrameSection::EhFrame),
+        address_(address),
         endian_(endian),
         origin_(origin),
         reader_(bytes, endian, origin) {}
@@ -242,15 +262,18 @@ class SectionWalk {
       const Entry entry{offset, is_eh_frame_ ? body_at - id : id, previous_, body};
       return !is_eh_frame_ && !cies_.contains(entry.cie) ? early_entries_.push_back(entry) : judge(entry);
     }
-    const auto form = form_of_entries(body);
+    const auto form = form_of_entries(kind_, body);
     cies_.emplace(offset, form);
-    if (!form) return leave_out(offset, reader_.offset(), previous_, body.left());
+    if (!form || form->unsupported != nullptr) return leave_out(offset, reader_.offset(), previous_, body.left());
     visit_letters(offset, body);
   }
 
   void judge(const Entry& entry) {
     const auto cie = cies_.find(entry.cie);
-    if (cie != cies_.end() && cie->second && is_readable(entry.body, *cie->second)) return;
+    const EntryForm* const form = cie != cies_.end() && cie->second ? &*cie->second : nullptr;
+    const std::optional<Range> code = form != nullptr ? code_of(entry.body, *form, address_) : std::nullopt;
+    if (code && form->unsupported == nullptr) return;
+    if (code) result_.unsupported.push_back({entry.offset, *code, form->unsupported});
     leave_out(entry.offset, entry.body.offset() + entry.body.left(), entry.previous, entry.body.left());
   }
 
@@ -293,7 +316,9 @@ class SectionWalk {
     if (has_aarch64_letters) result_.aarch64_cies[cie_offset] = marks;
   }
 
+  cfi::FrameSection kind_;
   bool is_eh_frame_;
+  std::uint64_t address_;
   Endian endian_;
   const Origin& origin_;
   ByteReader reader_;
@@ -305,9 +330,9 @@ class SectionWalk {
 
 }  // namespace
 
-CheckedFrameSection check_frame_section(cfi::FrameSection kind, std::span<const std::byte> bytes, Endian endian,
-                                        const Origin& origin) {
-  return SectionWalk(kind, bytes, endian, origin).run();
+CheckedFrameSection check_frame_section(cfi::FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address,
+                                        Endian endian, const Origin& origin) {
+  return SectionWalk(kind, bytes, address, endian, origin).run();
 }
 
 }  // namespace sframe_gen::verify

@@ -10,6 +10,7 @@
 #include "cfi/frame_index.hpp"
 #include "support/bytes.hpp"
 #include "support/endian.hpp"
+#include "support/range.hpp"
 
 namespace sframe_gen::verify {
 
@@ -32,6 +33,13 @@ struct CheckedFrameSection {
     std::uint64_t record, begin, end;
   };
   std::vector<Taken> taken_in;
+  /// FDEs that are taken in because libdwarf does not support their CIE. They may be right, and rows made from them.
+  struct Unsupported {
+    std::uint64_t offset;  ///< of the FDE in the section
+    Range code;            ///< that it describes
+    const char* why;       ///< what libdwarf does not support, as a clause
+  };
+  std::vector<Unsupported> unsupported;
   /// Whether the section begins with such a record, which must be one of its own then.
   bool first_is_unreadable = false;
   /// Places in the section of augmentation letters without data that some libdwarf does not know: 'B' and 'G' of
@@ -46,12 +54,12 @@ struct CheckedFrameSection {
 };
 
 /// Walks the records of .eh_frame or .debug_frame as far as libdwarf must be helped: where they end, and what it would
-/// stumble over. Throws MalformedInput for lengths that do not fit.
+/// stumble over. `address`: virtual address of the section. Throws MalformedInput for lengths that do not fit.
 ///
 /// This is not the generator's reading (cfi/frame_index.hpp), and shares nothing with it: a second opinion is one's
 /// own.
-CheckedFrameSection check_frame_section(cfi::FrameSection kind, std::span<const std::byte> bytes, Endian endian,
-                                        const Origin& origin);
+CheckedFrameSection check_frame_section(cfi::FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address,
+                                        Endian endian, const Origin& origin);
 
 /// A copy of a CFI section that every libdwarf reads; null where the section is one. Each letter of aarch64 becomes
 /// 'S', which has no data either, and what is taken in DW_CFA_nop of the record before.

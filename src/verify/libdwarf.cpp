@@ -141,9 +141,8 @@ void finish(Dwarf_Debug debug, Dwarf_Cie* cies, Dwarf_Signed cie_count, Dwarf_Fd
 
 #endif
 
-/// libdwarf refuses rules for registers beyond its table, and fills the whole table for every row asked for. Nearly all
-/// FDEs get by with the general registers.
-constexpr Dwarf_Half usual_table_size = 36;
+// libdwarf refuses rules for registers beyond its table, and fills the whole table for every row asked for.
+constexpr Dwarf_Half usual_table_size = DwarfSession::usual_registers;
 constexpr Dwarf_Half largest_table_size = DwarfSession::most_registers;
 
 }  // namespace
@@ -154,7 +153,7 @@ class DwarfSession::Handle {
   Handle(cfi::FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian,
          const Origin& origin)
       : kind_(kind),
-        checked_(check_frame_section(kind, bytes, endian, origin)),
+        checked_(check_frame_section(kind, bytes, address, endian, origin)),
         edited_(readable_copy(kind, bytes, endian, checked_)) {
     if (edited_) bytes = *edited_;
     table.kind = kind;
@@ -175,6 +174,8 @@ class DwarfSession::Handle {
     open();
     read_cies();
     read_fdes();
+    add_unsupported();
+    sort_fdes();
   }
 
   void open_again() {
@@ -292,7 +293,19 @@ class DwarfSession::Handle {
   void read_fdes() {
     table.fdes.reserve(static_cast<std::size_t>(fde_count_));
     for (Dwarf_Signed i = 0; i < fde_count_; ++i) table.fdes.push_back(read_fde(fdes_[i]));
-    // libdwarf sorts by start alone; where two FDEs share one, the order_ must not depend on its sort.
+  }
+
+  /// FDEs that libdwarf never sees come after its own. They cannot be evaluated, so nothing of their CIE counts.
+  void add_unsupported() {
+    if (checked_.unsupported.empty()) return;
+    const auto cie = static_cast<std::uint32_t>(table.cies.size());
+    table.cies.emplace_back();
+    for (const CheckedFrameSection::Unsupported& fde : checked_.unsupported)
+      table.fdes.push_back({fde.code.begin, fde.code.size(), fde.offset, cie, {}});
+  }
+
+  /// libdwarf sorts by start alone; where two FDEs share one, the order must not depend on its sort.
+  void sort_fdes() {
     const auto before = [](const cfi::Fde& a, const cfi::Fde& b) {
       return std::pair(a.function_start, a.section_offset) < std::pair(b.function_start, b.section_offset);
     };
@@ -323,7 +336,12 @@ class DwarfSession::Handle {
 
   /// libdwarf runs the FDE's instructions from its start for each PC, so a row is asked for once.
   EvaluatedRule ask(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) {
-    Dwarf_Fde fde = fdes_[order_.empty() ? fde_index : order_[fde_index]];
+    const std::size_t number = order_.empty() ? fde_index : order_[fde_index];
+    const auto count = static_cast<std::size_t>(fde_count_);
+    if (number >= count)
+      throw MalformedInput(table.origin, table.fdes[fde_index].section_offset,
+                           checked_.unsupported[number - count].why);
+    Dwarf_Fde fde = fdes_[number];
     Rule raw;
     Dwarf_Error error = nullptr;
     const int status = column == cfa_column
@@ -362,7 +380,8 @@ class DwarfSession::Handle {
   Dwarf_Signed cie_count_ = 0;
   Dwarf_Fde* fdes_ = nullptr;
   Dwarf_Signed fde_count_ = 0;
-  std::vector<std::size_t> order_;  ///< table index → libdwarf's index; empty: they are the same
+  /// Table index → libdwarf's index, after which the unsupported ones come; empty: they are the same.
+  std::vector<std::size_t> order_;
   Dwarf_Half table_size_ = usual_table_size;
   // What has been asked for in one row of one FDE.
   std::vector<Remembered> remembered_;

@@ -35,6 +35,8 @@ class DwarfSession {
 
   /// More than any register number in use (x86-64's end at 130, aarch64's at 127, s390x's at 83).
   static constexpr std::uint16_t most_registers = 160;
+  /// Nearly all FDEs get by with so many, the general registers. No CIE may return by one beyond.
+  static constexpr std::uint16_t usual_registers = 36;
 
   /// `section_bytes` must outlive the session. Throws MalformedInput for a damaged section.
   DwarfSession(cfi::FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,

@@ -13,8 +13,10 @@ namespace sframe_gen::test {
 namespace {
 
 TEST(FrameSectionCheck, StopsAtTheTerminator) {
-  EXPECT_EQ(verify::check_frame_section(cfi::FrameSection::EhFrame, good_section(), Endian::Little, origin).used,
-            0x2cU);
+  EXPECT_EQ(
+      verify::check_frame_section(cfi::FrameSection::EhFrame, good_section(), section_address, Endian::Little, origin)
+          .used,
+      0x2cU);
 }
 
 TEST(DwarfSession, ReadsTheGoodOne) {
@@ -43,7 +45,8 @@ class AugmentationLetters : public testing::TestWithParam<Letters> {};
 TEST_P(AugmentationLetters, AreReadPastLibdwarf) {
   const Letters& tested = GetParam();
   const auto bytes = with_letters(tested.letters);
-  EXPECT_EQ(verify::check_frame_section(cfi::FrameSection::EhFrame, bytes, Endian::Little, origin).aarch64_letters,
+  EXPECT_EQ(verify::check_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin)
+                .aarch64_letters,
             tested.places);
   const verify::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
   ASSERT_EQ(session.table().cies.size(), 1U);
@@ -142,9 +145,52 @@ TEST(DwarfSession, ReadsPastACieBehindItsFdeInDebugFrame) {
   }
 }
 
+std::string failure_at(const verify::DwarfSession& session, std::size_t fde, std::uint64_t pc) {
+  try {
+    session.evaluate(fde, verify::DwarfSession::cfa_column, pc);
+  } catch (const MalformedInput& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// libdwarf would give up on the whole section, or misread the numbers of such a CIE.
+TEST(DwarfSession, ReadsPastACieThatLibdwarfDoesNotSupport) {
+  auto odd_register = twice(good_section());
+  odd_register[14] = std::byte{200};
+  auto large_factor = twice(good_section());
+  large_factor.insert(large_factor.begin() + 12, std::byte{0x82});  // 3 << 7 | 2
+  large_factor[13] = std::byte{3};
+  large_factor.erase(large_factor.begin() + 0x17);  // a nop
+  const std::pair<std::vector<std::byte>, const char*> sections[]{
+      {odd_register, "libdwarf does not support such a return address register"},
+      {large_factor, "libdwarf keeps alignment factors in a byte each"},
+      {twice(with_letters("S")), nullptr}};
+  for (const auto& [bytes, why] : sections) {
+    const verify::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+    ASSERT_EQ(session.table().fdes.size(), 2U);
+    EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
+    EXPECT_EQ(session.table().fdes[0].function_size, 0x10U);
+    EXPECT_EQ(session.evaluate(1, verify::DwarfSession::cfa_column, 0x13b).offset, 16);
+    EXPECT_EQ(failure_at(session, 0, 0x100), why == nullptr ? "" : "file: .eh_frame+0x18: " + std::string(why));
+  }
+}
+
+TEST(DwarfSession, ReadsPastAugmentationsOfDebugFrame) {
+  auto front = entry_before_its_common();
+  front.insert(front.begin() + 0x21, std::byte{'S'});  // in place of a nop
+  front.pop_back();
+  const auto bytes = joined_sections(front, 0);
+  const verify::DwarfSession session(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+  ASSERT_EQ(session.table().fdes.size(), 2U);
+  EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
+  EXPECT_EQ(failure_at(session, 0, 0x100), "file: .eh_frame+0x0: libdwarf does not support augmentations here");
+  EXPECT_EQ(session.evaluate(1, verify::DwarfSession::cfa_column, 0x20f).offset, 8);
+}
+
 TEST(FrameSectionCheck, NamesAZeroLengthBeforeAllOfDebugFrame) {
   try {
-    verify::check_frame_section(cfi::FrameSection::DebugFrame, joined_sections({}, 1), Endian::Little, origin);
+    verify::check_frame_section(cfi::FrameSection::DebugFrame, joined_sections({}, 1), 0, Endian::Little, origin);
     FAIL();
   } catch (const MalformedInput& error) {
     EXPECT_STREQ(error.what(), "file: .eh_frame+0x0: length of the first record is zero");
