@@ -59,7 +59,7 @@ enum {
 enum {
   SFRAME_GEN_WARNING = 0,    /* something that does not stop the work */
   SFRAME_GEN_DIFFERENCE = 1, /* a row that is not what the CFI says */
-  SFRAME_GEN_UNCHECKED = 2   /* a row whose CFI cannot be evaluated */
+  SFRAME_GEN_UNCHECKED = 2   /* a row whose CFI cannot be evaluated, or was stripped */
 };
 /* Takes a report, whose text is valid during the call. It must return: no exception, no longjmp(). */
 typedef void (*sframe_gen_report)(void *context, int about, const char *text);
@@ -107,7 +107,7 @@ typedef struct sframe_gen_verification {
   uint64_t functions, rows;     /* of the section, or of all members' sections */
   uint64_t checked_pcs;         /* at which section and CFI were compared */
   uint64_t differences;         /* rows that are not what the CFI says; the first ones are reported */
-  uint64_t unchecked;           /* rows whose CFI cannot be evaluated; the first ones are reported */
+  uint64_t unchecked;           /* rows whose CFI cannot be evaluated, or was stripped; the first are reported */
   uint64_t left_out;            /* ranges of code with CFI that no row covers */
   uint64_t described_bytes, covered_bytes;
   uint64_t failed_members;      /* of an archive: those that could not be checked, which are reported as warnings */

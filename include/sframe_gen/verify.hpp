@@ -26,7 +26,7 @@ struct Difference {
   enum class Kind : std::uint8_t {
     Caller,       ///< `found` and `expected` lead to different callers
     SignalFrame,  ///< one side marks a signal frame, the other does not
-    NoFde,        ///< there is a row, but no FDE describes the code
+    NoFde,        ///< there is a row, but no FDE describes the code: unchecked if `expected` has the reason
     NotCode,      ///< the row's function is not in code
     NoCaller,     ///< there is a row, but the witness cannot tell the caller: `expected` has the reason
     Unchecked,    ///< libdwarf cannot evaluate the call frame information: `expected` has the reason
@@ -52,9 +52,9 @@ struct Verification {
   std::uint64_t padding_bytes = 0;      ///< between functions, covered by their rows: code that never runs
   std::uint64_t left_out_rows = 0;      ///< ranges that an FDE describes and no row covers
   std::uint64_t difference_count = 0;   ///< ranges with wrong rows
-  std::uint64_t unchecked_count = 0;    ///< rows whose FDE libdwarf cannot evaluate, or is known to misread
+  std::uint64_t unchecked_count = 0;    ///< rows whose FDE libdwarf cannot evaluate or misreads, or is gone
   std::vector<Difference> differences;  ///< the first of them
-  std::vector<Difference> unchecked;    ///< each of these FDEs once, at its first row: which it is, and why
+  std::vector<Difference> unchecked;    ///< each of these FDEs once, at its first row; the missing ones once in all
 
   /// Adds another section's: a file may have .sframe and .ctf_frame, and an archive has members.
   Verification& operator+=(const Verification& other);

@@ -33,6 +33,8 @@ constexpr std::size_t differences_kept = 20;
 constexpr std::size_t unchecked_kept = 10000;
 constexpr std::uint64_t functions_per_progress = 256;
 constexpr std::uint64_t functions_per_release = 16384;  ///< bounds libdwarf's memory
+constexpr const char* without_debug_frame =
+    "no FDE describes this PC, and there is no .debug_frame (if it was stripped, name the debug file with --cfi-from)";
 /// Below this, another thread's libdwarf takes longer to read the section than it saves.
 constexpr std::size_t functions_per_thread = 4096;
 
@@ -44,10 +46,15 @@ class Verifier {
       : image_(image), go_(go), code_(image.code()), function_starts_(elf::function_starts(image)) {
     function_starts_.insert(function_starts_.end(), go.starts().begin(), go.starts().end());
     std::ranges::sort(function_starts_);
+    const bool has_debug_file = &cfi_image != &image;
     load(image);
-    if (&cfi_image != &image) load(cfi_image);
-    if (sessions_.empty() && go_.empty())
-      throw Refused(image.name(), "no call frame information to verify .sframe against");
+    if (has_debug_file) load(cfi_image);
+    if (has_debug_file && sessions_.empty() && go_.empty())
+      throw Refused(cfi_image.name(), "no call frame information to verify against");
+    const auto is_debug_frame = [](const DwarfSession& session) {
+      return session.table().kind == cfi::FrameSection::DebugFrame;
+    };
+    may_lack_debug_frame_ = !has_debug_file && std::ranges::none_of(sessions_, is_debug_frame);
     std::vector<Range> eh_frame;
     for (const DwarfSession& session : sessions_) {
       indices_.emplace_back(session, image);
@@ -116,14 +123,14 @@ class Verifier {
     }
     const auto check = [&](std::uint64_t begin, std::uint64_t end, const sframe::Fre& fre) {
       claimed_.push_back({fde.start + begin, fde.start + end});
+      row_is_unchecked_ = false;
       try {
         check_interval(claimed_.back(), fre, fde, section);
       } catch (const MalformedInput& failure) {
         // libdwarf 20210528 does not know every opcode (DW_CFA_GNU_negative_offset_extended), nor registers beyond
         // its table, and misreads others (frame_sections.hpp). What it cannot evaluate is not verified, but the rest
         // can be.
-        ++result_.unchecked_count;
-        name_unchecked(claimed_.back().begin, failure.what());
+        leave_unchecked({.pc = claimed_.back().begin, .kind = Difference::Kind::Unchecked, .expected = failure.what()});
       }
     };
     if (sframe::is_outermost_throughout(fde, section.version)) {
@@ -161,12 +168,16 @@ class Verifier {
       if (index == nullptr) {
         // A row goes on over padding to the next function, and never begins there.
         const auto end = pc == range.begin ? std::nullopt : end_of_padding(pc, range.end, section.abi);
-        if (!end) {
+        if (!end && !may_lack_debug_frame_) {
           differ({.pc = pc, .kind = Difference::Kind::NoFde});
           return;
         }
-        result_.padding_bytes += *end - pc;
-        pc = *end;
+        if (end) {
+          result_.padding_bytes += *end - pc;
+        } else {
+          leave_unchecked({.pc = pc, .kind = Difference::Kind::NoFde, .expected = without_debug_frame});
+        }
+        pc = end ? *end : std::min(range.end, next_known(pc));
         continue;
       }
       std::uint64_t next =
@@ -326,6 +337,11 @@ class Verifier {
     return next;
   }
 
+  /// Where anything else may be known than at `pc`, which no FDE describes.
+  std::uint64_t next_known(std::uint64_t pc) const {
+    return std::min({next_described(pc), go_.boundary_after(pc), emulation_->boundary_after(pc)});
+  }
+
   void differ(Difference difference) {
     ++result_.difference_count;
     if (result_.differences.size() < differences_kept) result_.differences.push_back(std::move(difference));
@@ -339,10 +355,11 @@ class Verifier {
     differ({.pc = pc, .kind = Difference::Kind::SignalFrame, .witness = witness, .is_signal_frame = fde.signal_frame});
   }
 
-  /// `why` names the FDE, so that the next row of it says the same.
-  void name_unchecked(std::uint64_t pc, const std::string& why) {
-    if (unchecked_.size() < unchecked_kept && unchecked_.insert(why).second)
-      result_.unchecked.push_back({.pc = pc, .kind = Difference::Kind::Unchecked, .expected = why});
+  /// The reason names the FDE, so that the next row of it has the same.
+  void leave_unchecked(Difference unchecked) {
+    if (!std::exchange(row_is_unchecked_, true)) ++result_.unchecked_count;
+    if (unchecked_.size() < unchecked_kept && unchecked_.insert(unchecked.expected).second)
+      result_.unchecked.push_back(std::move(unchecked));
   }
 
   const elf::Image& image_;
@@ -351,10 +368,14 @@ class Verifier {
   std::vector<cfi::LoadedSection> sections_;
   std::vector<DwarfSession> sessions_;
   std::vector<FdeIndex> indices_;
+  /// Rows come from .debug_frame as well, which strip removes. Then nothing can be said where no FDE describes the
+  /// code.
+  bool may_lack_debug_frame_ = false;
   std::vector<std::uint64_t> function_starts_;  ///< ascending
   std::optional<StackPointerProofs> proofs_;
   std::optional<Emulation> emulation_;
   Verification result_;
+  bool row_is_unchecked_ = false;    ///< at least in part
   std::set<std::string> unchecked_;  ///< what is said of them
   std::vector<Range> claimed_;
 };
@@ -367,6 +388,18 @@ Verification verify(const elf::Image& image, const elf::Image& cfi_image, const 
     all += verify(found.section, image, cfi_image, progress);
   return all;
 }
+
+namespace {
+
+/// Each thread, and each section, names it for itself.
+void keep_first_without_fde(std::vector<Difference>& unchecked) {
+  bool is_named = false;
+  std::erase_if(unchecked, [&](const Difference& difference) {
+    return difference.kind == Difference::Kind::NoFde && std::exchange(is_named, true);
+  });
+}
+
+}  // namespace
 
 Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,
                     const Progress& progress) {
@@ -392,6 +425,7 @@ Verification verify(const sframe::Section& section, const elf::Image& image, con
     all.claimed.insert(all.claimed.end(), found.claimed.begin(), found.claimed.end());
   }
   if (all.result.differences.size() > differences_kept) all.result.differences.resize(differences_kept);
+  keep_first_without_fde(all.result.unchecked);
   verifier.count_coverage(RangeSet(std::move(all.claimed)), all.result);
   return std::move(all.result);
 }
@@ -457,6 +491,7 @@ std::string text_of(const Difference& difference) {
       return at + ".sframe says that it is " + found + witness;
     }
     case Difference::Kind::NoFde:
+      if (!difference.expected.empty()) return at + "cannot be checked: " + difference.expected;
       return at + ".sframe has a row, but no FDE describes this PC";
     case Difference::Kind::NotCode:
       return at + ".sframe describes " + hex(difference.size) + " bytes from here, which are not code";

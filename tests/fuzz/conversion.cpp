@@ -29,6 +29,9 @@ void check(const elf::Image& image, const ConvertOptions& options) {
   succeeds([&] {
     const Verification verified = verify::verify(converted, converted, {});
     for (const Difference& difference : verified.differences) require(false, text_of(difference));
+    // Nothing has been stripped yet.
+    for (const Difference& unchecked : verified.unchecked)
+      require(unchecked.kind != Difference::Kind::NoFde, text_of(unchecked));
   });
 }
 

@@ -146,6 +146,66 @@ TEST(VerifyPlt, SeesARowThatIsRightAtBothEnds) {
   EXPECT_GT(verified(section, "plt-entries").difference_count, 0U);
 }
 
+// corpus/amd64/gaps: after 9 bytes of a function with CFI come 3 without, padding, and another with CFI at 0x10040.
+class VerifyCodeWithoutCfi : public testing::Test {
+ protected:
+  static Verification verified_against(const sframe::Section& section, const elf::Image& cfi_image) {
+    return verify::verify(section, image(), cfi_image, {});
+  }
+  static const elf::Image& image() {
+    static const elf::Image image = corpus_image("gaps");
+    return image;
+  }
+  static sframe::Section rows_without_cfi() {
+    sframe::Section section = right_section();
+    section.fdes[0].fres.resize(1);
+    section.fdes[0].size = 3;
+    section.fdes.push_back(sframe::Fde(section.fdes[0]));
+    section.fdes[0].start = 0x10009;
+    section.fdes[1].start = 0x10040;
+    return section;
+  }
+};
+
+// Its .debug_frame may have been stripped.
+TEST_F(VerifyCodeWithoutCfi, DoesNotVouchForARowNorCallItWrong) {
+  const Verification result = verified_against(rows_without_cfi(), image());
+  EXPECT_EQ(result.difference_count, 0U);
+  EXPECT_EQ(result.unchecked_count, 1U);
+  EXPECT_EQ(result.checked_pcs, 2U);  // of the other function
+  ASSERT_EQ(result.unchecked.size(), 1U);
+  EXPECT_EQ(
+      text_of(result.unchecked[0]),
+      "pc 0x10009: cannot be checked: no FDE describes this PC, and there is no .debug_frame (if it was stripped, "
+      "name the debug file with --cfi-from)");
+}
+TEST_F(VerifyCodeWithoutCfi, ChecksTheRestOfARow) {
+  sframe::Section section = rows_without_cfi();
+  section.fdes.resize(1);
+  section.fdes[0].size = 0x3a;  // up to the end of the next function
+  section.fdes[0].fres[0].recovery->cfa.offset = 24;
+  const Verification result = verified_against(section, image());
+  EXPECT_EQ(result.unchecked_count, 1U);
+  ASSERT_EQ(result.difference_count, 1U);
+  EXPECT_NE(text_of(result.differences[0]).find("pc 0x10040: .sframe says CFA rsp+24"), std::string::npos);
+}
+TEST_F(VerifyCodeWithoutCfi, NamesThemOnce) {
+  sframe::Section section = rows_without_cfi();
+  section.fdes[0].size = 1;
+  section.fdes.push_back(sframe::Fde(section.fdes[0]));
+  section.fdes.back().start = 0x1000a;
+  const Verification result = verified_against(section, image());
+  EXPECT_EQ(result.unchecked_count, 2U);
+  EXPECT_EQ(result.unchecked.size(), 1U);
+}
+TEST_F(VerifyCodeWithoutCfi, SeesARowThatTheDebugFileDoesNotHave) {
+  const elf::Image debug_file = corpus_image("gaps");
+  const Verification result = verified_against(rows_without_cfi(), debug_file);
+  EXPECT_EQ(result.unchecked_count, 0U);
+  ASSERT_EQ(result.difference_count, 1U);
+  EXPECT_EQ(text_of(result.differences[0]), "pc 0x10009: .sframe has a row, but no FDE describes this PC");
+}
+
 TEST(Verify, CountsWhatIsLeftOut) {
   sframe::Section section = right_section();
   section.fdes[0].size = 4;
