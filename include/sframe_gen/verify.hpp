@@ -21,7 +21,7 @@ enum class Witness : std::uint8_t {
   GoTable,       ///< the function table of Go's linker
 };
 
-/// A range of code whose row is wrong, or cannot be checked.
+/// A range of code whose row is wrong, or cannot be checked; or a program header that is wrong.
 struct Difference {
   enum class Kind : std::uint8_t {
     Caller,       ///< `found` and `expected` lead to different callers
@@ -30,8 +30,9 @@ struct Difference {
     NotCode,      ///< the row's function is not in code
     NoCaller,     ///< there is a row, but the witness cannot tell the caller: `expected` has the reason
     Unchecked,    ///< libdwarf cannot evaluate the call frame information: `expected` has the reason
+    Segment,      ///< PT_GNU_SFRAME leads elsewhere (`found`) than to the section (`expected`)
   };
-  std::uint64_t pc = 0;  ///< virtual address, where the range begins
+  std::uint64_t pc = 0;  ///< virtual address, where the range begins; of Kind::Segment, where the segment begins
   Kind kind = Kind::Caller;
   Witness witness = Witness::Dwarf;  ///< of Kind::Caller, SignalFrame and NoCaller
   bool is_signal_frame = false;      ///< of Kind::SignalFrame: according to .sframe

@@ -380,10 +380,31 @@ class Verifier {
   std::vector<Range> claimed_;
 };
 
+std::string place_text(std::uint64_t address, std::uint64_t file_offset) {
+  return hex(address) + " (file offset " + hex(file_offset) + ")";
+}
+
+/// A running program's section is where PT_GNU_SFRAME says, whatever the section header says.
+void check_segments(const elf::Image& image, Verification& result) {
+  const elf::Section* const section = image.find_section(".sframe");
+  if (section == nullptr) return;
+  const Elf64_Shdr& header = section->header;
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type != elf::segment_type_gnu_sframe) continue;
+    if (segment.p_vaddr == header.sh_addr && segment.p_offset == header.sh_offset) continue;
+    ++result.difference_count;
+    result.differences.push_back({.pc = segment.p_vaddr,
+                                  .kind = Difference::Kind::Segment,
+                                  .found = place_text(segment.p_vaddr, segment.p_offset),
+                                  .expected = place_text(header.sh_addr, header.sh_offset)});
+  }
+}
+
 }  // namespace
 
 Verification verify(const elf::Image& image, const elf::Image& cfi_image, const Progress& progress) {
   Verification all;
+  check_segments(image, all);
   for (const FileSection& found : object::read_sframe_sections(image))
     all += verify(found.section, image, cfi_image, progress);
   return all;
@@ -499,6 +520,9 @@ std::string text_of(const Difference& difference) {
       return at + ".sframe has a row, but by Go's function table, " + difference.expected;
     case Difference::Kind::Unchecked:
       return at + "cannot be checked: " + difference.expected;
+    case Difference::Kind::Segment:
+      return "PT_GNU_SFRAME leads to " + difference.found + ", but .sframe is at " +
+             difference.expected;
   }
   return at;
 }
