@@ -39,6 +39,7 @@ struct Difference {
   std::uint64_t size = 0;            ///< of Kind::NotCode: bytes of the function
   std::string found = {};            ///< of Kind::Caller, what .sframe has: "CFA rsp+16, RA *(CFA-8)"
   std::string expected = {};
+  std::string section = ".sframe";  ///< that has the row, or ".ctf_frame"
 };
 
 /// Returns "pc 0x2030: .sframe says CFA rsp+16, …; DWARF says CFA rsp+24, …".

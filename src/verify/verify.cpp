@@ -447,6 +447,8 @@ Verification verify(const sframe::Section& section, const elf::Image& image, con
   }
   if (all.result.differences.size() > differences_kept) all.result.differences.resize(differences_kept);
   keep_first_without_fde(all.result.unchecked);
+  const std::string name(sframe::traits_of(section.version).section_name);
+  for (Difference& difference : all.result.differences) difference.section = name;
   verifier.count_coverage(RangeSet(std::move(all.claimed)), all.result);
   return std::move(all.result);
 }
@@ -502,26 +504,26 @@ std::string text_of(const Difference& difference) {
       const char* const witness = by_dwarf                                 ? "DWARF says "
                                   : difference.witness == Witness::GoTable ? "Go's function table says "
                                                                            : "following the instructions gives ";
-      return at + ".sframe says " + difference.found + "; " + witness + difference.expected;
+      return at + difference.section + " says " + difference.found + "; " + witness + difference.expected;
     }
     case Difference::Kind::SignalFrame: {
       const std::string found = std::string(difference.is_signal_frame ? "a" : "no") + " signal frame; ";
       const char* const witness = by_dwarf                                 ? "DWARF says the opposite"
                                   : difference.witness == Witness::GoTable ? "Go's function table says the opposite"
                                                                            : "it is code that is called";
-      return at + ".sframe says that it is " + found + witness;
+      return at + difference.section + " says that it is " + found + witness;
     }
     case Difference::Kind::NoFde:
       if (!difference.expected.empty()) return at + "cannot be checked: " + difference.expected;
-      return at + ".sframe has a row, but no FDE describes this PC";
+      return at + difference.section + " has a row, but no FDE describes this PC";
     case Difference::Kind::NotCode:
-      return at + ".sframe describes " + hex(difference.size) + " bytes from here, which are not code";
+      return at + difference.section + " describes " + hex(difference.size) + " bytes from here, which are not code";
     case Difference::Kind::NoCaller:
-      return at + ".sframe has a row, but by Go's function table, " + difference.expected;
+      return at + difference.section + " has a row, but by Go's function table, " + difference.expected;
     case Difference::Kind::Unchecked:
       return at + "cannot be checked: " + difference.expected;
     case Difference::Kind::Segment:
-      return "PT_GNU_SFRAME leads to " + difference.found + ", but .sframe is at " +
+      return "PT_GNU_SFRAME leads to " + difference.found + ", but " + difference.section + " is at " +
              difference.expected;
   }
   return at;

@@ -154,6 +154,13 @@ TEST(Details, SectionAndPlan) {
             std::string::npos);
 }
 
+TEST(Details, NameTheSectionOfCtfFrame) {
+  Linked report = linked();
+  report.coverage.version = sframe::Version::CtfFrame;
+  report.section_size = 291;
+  EXPECT_NE(details_of(report).find("  .ctf_frame: 291 bytes at "), std::string::npos) << details_of(report);
+}
+
 Linked with_bare_code() {
   Linked report = linked();
   CodeCoverage& code = report.coverage.code.emplace();

@@ -112,6 +112,15 @@ TEST(Verify, SeesAFunctionTooLong) {
   EXPECT_NE(difference([](auto& f) { f.size = 15; }), "none");
 }
 
+TEST(Verify, NamesTheSectionOfCtfFrame) {
+  sframe::Section section = right_section();
+  section.version = sframe::Version::CtfFrame;
+  section.fdes[0].fres[1].recovery->cfa.offset = 24;
+  const Verification result = verified(section);
+  ASSERT_FALSE(result.differences.empty());
+  EXPECT_NE(text_of(result.differences[0]).find("pc 0x10001: .ctf_frame says CFA rsp+24"), std::string::npos);
+}
+
 TEST(Verify, SeesAWrongFixedRa) {
   sframe::Section section = right_section();
   section.fixed_ra_offset = -16;

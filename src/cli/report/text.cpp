@@ -277,10 +277,13 @@ std::string growth_text(std::int64_t growth, Done done) {
          size_text(static_cast<std::uint64_t>(-growth));
 }
 
+const char* section_name(const Coverage& coverage) {
+  return coverage.version == sframe::Version::CtfFrame ? ".ctf_frame" : ".sframe";
+}
+
 std::string added_text(const Coverage& coverage, std::uint64_t size, std::int64_t growth, Done done) {
-  const char* const section = coverage.version == sframe::Version::CtfFrame ? ".ctf_frame" : ".sframe";
-  return std::string(done == Done::Would ? "would add " : "added ") + section + " (" + size_text(size) + ", " +
-         growth_text(growth, done) + ')';
+  return std::string(done == Done::Would ? "would add " : "added ") + section_name(coverage) + " (" + size_text(size) +
+         ", " + growth_text(growth, done) + ')';
 }
 
 std::string members_of(const Archive& archive, Done done) {
@@ -331,9 +334,9 @@ void write_section(const Coverage& coverage, std::uint64_t size, const std::stri
   write_go(coverage.go, out);
   write_stubs(coverage, out);
   if (coverage.code) write_code(*coverage.code, out);
-  out << "  .sframe: " << count_of(size, "byte") << "" << place << ", " << count_of(coverage.rows, "row")
-      << ", FDEs: " << coverage.default_descriptors << " default, " << coverage.flexible_descriptors << " flexible, "
-      << coverage.mask_descriptors << " repeating (PCMASK)\n";
+  out << "  " << section_name(coverage) << ": " << count_of(size, "byte") << place << ", "
+      << count_of(coverage.rows, "row") << ", FDEs: " << coverage.default_descriptors << " default, "
+      << coverage.flexible_descriptors << " flexible, " << coverage.mask_descriptors << " repeating (PCMASK)\n";
 }
 
 std::string at(std::uint64_t address) {
