@@ -129,6 +129,27 @@ void check_segment(const Image& image, std::size_t index) {
                              " differ modulo the alignment " + hex(segment.p_align));
 }
 
+/// What is loaded is where a PT_LOAD puts its bytes. If a section header has another address, stubs in these bytes
+/// would get rows at that address, and .eh_frame would describe other code.
+void check_addresses_of_sections(const Image& image) {
+  for (const Section& section : image.sections()) {
+    const Elf64_Shdr& header = section.header;
+    if ((header.sh_flags & SHF_ALLOC) == 0 || image.bytes_of(section).empty()) continue;
+    const Range addresses{header.sh_addr, header.sh_addr + header.sh_size};
+    bool is_loaded = false, is_in_memory = false;
+    for (const Elf64_Phdr& segment : image.segments()) {
+      if (segment.p_type != PT_LOAD) continue;
+      is_loaded = is_loaded || holds_section(segment, header);
+      is_in_memory = is_in_memory || addresses.overlaps({segment.p_vaddr, segment.p_vaddr + segment.p_memsz});
+    }
+    if (is_in_memory && !is_loaded)
+      throw MalformedInput({image.name(), describe(section)}, 0,
+                           "address " + hex(header.sh_addr) +
+                               " is not where a PT_LOAD loads its bytes, which are at file offset " +
+                               hex(header.sh_offset));
+  }
+}
+
 /// BOLT and patchelf move the program headers into a segment of their own. They stay there, and have to be in memory.
 void check_moved_table(const Image& image) {
   const std::uint64_t begin = image.header().e_phoff;
@@ -200,6 +221,7 @@ void check_headers(const Image& image) {
   check_section_headers(image);
   check_segments(image);
   check_no_overlap(image);
+  check_addresses_of_sections(image);
   check_dynamic_table(image);
   check_index_tables(image);
 }

@@ -143,6 +143,17 @@ TEST(Preconditions, RefuseHeadersThatContradictEachOther) {
   expect_refusal("is not that of section .dynamic", [](Fields& f) { f.segment(PT_DYNAMIC).p_offset -= 16; });
 }
 
+// Rows of the stubs in such a section would be at its address, where other code is.
+TEST(Preconditions, RefuseASectionThatIsLoadedElsewhere) {
+  const auto move = [](Fields& f, std::uint32_t type) {
+    const auto section = std::ranges::find_if(f.sections, [&](const Elf64_Shdr& s) { return s.sh_type == type; });
+    section->sh_addr += 8;
+  };
+  expect_refusal("+0x0: address 0x", [&](Fields& f) { move(f, SHT_PROGBITS); });
+  expect_refusal("is not where a PT_LOAD loads its bytes, which are at file offset 0x",
+                 [&](Fields& f) { move(f, SHT_GNU_HASH); });
+}
+
 TEST(Preconditions, HostileNumbersDoNotWrap) {
   const std::array<std::uint64_t, 5> hostile{UINT64_MAX, UINT64_MAX - 7, std::uint64_t{1} << 63, std::uint64_t{1} << 61,
                                              0x7fffffffffffULL};
