@@ -228,12 +228,14 @@ GoFrames::GoFrames(const elf::Image& image, const sframe::AbiTraits& abi) : abi_
     find_saves(memory, function, is_amd64);
     functions_.push_back(std::move(function));
   }
-  // What the kernel enters, and what that jumps to, and so on.
+  // What the kernel enters, and what that jumps to, and so on. In programs with cgo it enters _start of C, which calls.
   std::uint64_t entry = image.header().e_entry;
   for (int jumps = 0; jumps < 4 && elf::is_program(image); ++jumps) {
+    const auto entered = std::ranges::lower_bound(functions_, entry, {}, &Function::begin);
+    if (entered == functions_.end() || entered->begin != entry) break;
     entered_by_kernel_.push_back(entry);
-    const std::uint64_t from = entry;
-    for (std::uint64_t pc = from; pc < from + 64 && entry == from; pc += quantum) {
+    const std::uint64_t from = entry, end = std::min(from + 64, entered->end);
+    for (std::uint64_t pc = from; pc < end && entry == from; pc += quantum) {
       const std::uint32_t bits = memory.half(pc);
       if (is_amd64 && (bits & 0xffU) == 0xe9) {
         entry = pc + 5 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(memory.half(pc + 1))});

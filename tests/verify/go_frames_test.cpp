@@ -72,6 +72,18 @@ TEST(GoFrames, KnowWhatHandlersCall) {
   EXPECT_NE(answers_of({function}).find("called by a handler"), std::string::npos);
 }
 
+// With cgo the kernel enters _start of C. A jump near it, to Go's main, is another function's.
+TEST(GoFrames, KnowWhatTheKernelEnters) {
+  const auto text_of_second = [](const Described& first) {
+    const GoFile file({first, pushes}, {.entry = text_address});
+    const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
+    return GoFrames(image, sframe::amd64_traits).answer_at(file.starts[1])->caller->text + "\n";
+  };
+  const std::vector<std::uint8_t> jump{0xe9, 0x0b, 0, 0, 0};
+  EXPECT_EQ(text_of_second({jump, {{0, 5}}}), "RA undefined\n");
+  EXPECT_EQ(text_of_second({jump, {}}), frame_0) << "a function of C";
+}
+
 TEST(GoFrames, AreNoneWithoutTheModule) {
   GoFile file({pushes});
   file.bytes[file.module_offset + 16 * 8] ^= std::byte{1};
