@@ -41,6 +41,10 @@ std::optional<Unrepresentable> why_not_frame_pointer(const sframe::RecoveryRules
   const bool word_before_it = dialect.abi->tracks_return_address && !dialect.version->frame_pointer_first;
   if (word_before_it && !recovery.return_address && !dialect.abi->pads_return_address)
     return Unrepresentable::FramePointerWithoutReturnAddress;
+  // Linux, which reads version 3 only, takes offset 0 for "not saved". A flexible row has a control word to tell them
+  // apart.
+  if (is_stack_slot(*rule) && rule->offset == 0 && dialect.version->has_flexible_fdes)
+    return Unrepresentable::FramePointerNeedsFlexible;
   return why_not_word(*rule, Unrepresentable::FramePointerNeedsFlexible, dialect);
 }
 

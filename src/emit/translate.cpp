@@ -17,7 +17,7 @@ namespace {
 std::optional<Unrepresentable> why_not_any(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
   const sframe::AbiTraits& abi = *dialect.abi;
   const auto has_register = [&](const sframe::Rule& rule) {
-    return !rule.base_register || *rule.base_register < sframe::register_number_limit;
+    return !rule.base_register || sframe::is_machine_register(abi, *rule.base_register);
   };
   if (!recovery.cfa.base_register || !has_register(recovery.cfa)) return Unrepresentable::CfaBaseIsNoRegister;
   if (!sframe::word_of_cfa_offset(recovery.cfa.offset, abi)) return Unrepresentable::OffsetUnaligned;

@@ -163,13 +163,14 @@ struct AbiTraits {
   std::int32_t cfa_offset_unit = 1;
 };
 
+/// Registers: general ones, the vector, x87, MMX, segment, control, mask and bound registers up to r31 of APX, 145.
 inline constexpr AbiTraits amd64_traits{.abi = Abi::Amd64,
                                         .name = "AMD64",
                                         .stack_pointer = amd64_registers.stack_pointer,
                                         .frame_pointer = amd64_registers.frame_pointer,
                                         .return_address = amd64_registers.return_address,
                                         .return_address_is_pc = true,
-                                        .registers = {{{0, 15}, {17, register_number_limit - 1}}},
+                                        .registers = {{{0, 15}, {17, 145}}},
                                         .fixed_ra_offset = -8};
 
 /// Registers: x0 to x30 and sp, v0 to v31; between them are pc, ELR_mode, RA_SIGN_STATE, TPIDRRO, VG, FFR, predicates.

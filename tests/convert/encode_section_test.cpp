@@ -129,17 +129,38 @@ TEST(Encode, NamesTheRowThatAVersionCannotRepresent) {
   EXPECT_EQ(reason_in({.flexible = FlexibleDescriptors::Never}, 0x1001), "cfa-needs-flexible");
   cfa = {std::nullopt, 8};
   EXPECT_EQ(reason_in({}, 0x1001), "cfa-base-is-no-register");
-  cfa = {1U << 30U, 8};
-  EXPECT_EQ(reason_in({}, 0x1001), "cfa-base-is-no-register");
+  for (const std::uint32_t number : {16U, 146U, 536870911U, 1U << 30U}) {
+    cfa = {number, 8};
+    EXPECT_EQ(reason_in({}, 0x1001), "cfa-base-is-no-register") << number;
+  }
   cfa = {7, 16};
   section.fdes[1].fres[1].recovery->frame_pointer = Rule{std::nullopt, -16, false};
   EXPECT_EQ(reason_in({}, 0x1001), "value-is-cfa-plus-offset");
   section.fdes[1].fres[1].recovery->frame_pointer = Rule{1U << 29U, 0, false};
   EXPECT_EQ(reason_in({}, 0x1001), "rule-base-is-no-register");
+  section.fdes[1].fres[1].recovery->frame_pointer = Rule{std::nullopt, 0, true};
+  EXPECT_EQ(reason_in({}, 0), "none");
+  EXPECT_EQ(reason_in({.version = Version::V2}, 0), "none");
+  EXPECT_EQ(reason_in({.flexible = FlexibleDescriptors::Never}, 0x1001), "frame-pointer-needs-flexible");
   section.fdes[1].fres[1].recovery->frame_pointer.reset();
   section.fdes[1].fres[1].recovery->mangled_ra = true;
   EXPECT_EQ(reason_in({}, 0x1001), "signed-return-address");
   EXPECT_NE(sentence_of(Unrepresentable::SignedReturnAddress).find("only AArch64 has"), std::string_view::npos);
+}
+
+// Linux takes the word 0 of a default row for "unchanged".
+TEST(Encode, SaysInAControlWordThatTheFpIsAtTheCfa) {
+  Section section = two_functions();
+  section.fdes[1].fres[1].recovery->frame_pointer = Rule{std::nullopt, 0, true};
+  const auto first_again = [&](const OutputFormat& format) {
+    return decode(encode(section, format), address, {"test", ".sframe"}).fdes[0];
+  };
+  for (const std::uint32_t compact_rows : {0U, 16U}) {
+    const Fde again = first_again({.compact_rows = compact_rows});
+    EXPECT_EQ(again.type, FdeType::Flexible);
+    EXPECT_EQ(again.fres[1].recovery->frame_pointer, (Rule{std::nullopt, 0, true}));
+  }
+  EXPECT_EQ(first_again({.version = Version::V2}).fres[1].recovery->frame_pointer, (Rule{std::nullopt, 0, true}));
 }
 
 TEST(Encode, ReachesBothEndsOfTheAddresses) {

@@ -26,7 +26,7 @@ class RandomSection : public testing::TestWithParam<std::pair<Abi, Version>> {
     const bool is_usual = below(4) != 0;
     Rule rule{{}, offset(), true};
     if (from_cfa && is_usual) return rule;
-    constexpr std::uint32_t others[] = {3, 12, 200};
+    constexpr std::uint32_t others[] = {3, 12, 70};
     const std::uint32_t stack_pointer = abi_.stack_pointer, frame_pointer = abi_.frame_pointer;
     rule.base_register = is_usual ? (below(2) == 0 ? stack_pointer : frame_pointer) : others[below(3)];
     rule.dereferenced = from_cfa ? below(2) == 0 : !is_usual && below(2) == 0;

@@ -168,6 +168,15 @@ const Aarch64Form aarch64_forms[]{
 INSTANTIATE_TEST_SUITE_P(Rules, Aarch64Forms, testing::ValuesIn(aarch64_forms),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
+// Linux takes the word 0 of a default row for "unchanged".
+TEST(LowerAarch64, FpAtTheCfaItselfNeedsAControlWordInVersion3) {
+  const cfi::Rules rules = with_ra_fp(at_cfa(8), at_cfa(0));
+  EXPECT_EQ(form_of(rules, flexible_v3), "flexible");
+  EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::Aarch64Little, v3)), fp_flexible);
+  for (const OutputFormat& format : {v2, v2_from_section, v1, ctf_frame})
+    EXPECT_EQ(form_of(rules, dialect_of(sframe::Abi::Aarch64Little, format)), "default");
+}
+
 TEST(LowerAarch64, OutermostFrameOfEachVersion) {
   const cfi::Rules rules = with_ra(cfi::Undefined{});
   for (const OutputFormat& format : {v3, v3_flexible, v2}) {

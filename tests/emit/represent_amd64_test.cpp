@@ -79,6 +79,14 @@ TEST(LowerAmd64, RaElsewhereOnTheStack) {
 TEST(LowerAmd64, RaAtTheCfaItself) {
   EXPECT_EQ(recovery(with_ra(at_cfa(0))).return_address, (sframe::Rule{std::nullopt, 0, true}));
 }
+// Linux takes the word 0 of a default row for "unchanged".
+TEST(LowerAmd64, FpAtTheCfaItselfTakesAControlWord) {
+  EXPECT_EQ(recovery(with_fp(at_cfa(0))).frame_pointer, (sframe::Rule{std::nullopt, 0, true}));
+  EXPECT_EQ(form(with_fp(at_cfa(0))), "flexible");
+  EXPECT_EQ(form_of(with_fp(at_cfa(0)), dialect_of(sframe::Abi::Amd64, v3_plain)), "frame-pointer-needs-flexible");
+  for (const OutputFormat& format : {v2, v1, ctf_frame})
+    EXPECT_EQ(form_of(with_fp(at_cfa(0)), dialect_of(sframe::Abi::Amd64, format)), "default");
+}
 TEST(LowerAmd64, FpByExpression) {
   EXPECT_EQ(recovery(with_fp(at_reg(rbp, 0))).frame_pointer, (sframe::Rule{rbp, 0, true}));
 }
@@ -176,8 +184,11 @@ TEST(LowerAmd64, CfaIsExpression) {
 TEST(LowerAmd64, CfaBaseIsNoRegister) {
   EXPECT_EQ(form(with_cfa(reg(rip, 8))), "cfa-base-is-no-register");
 }
-TEST(LowerAmd64, CfaBaseBeyondAControlWord) {
-  EXPECT_EQ(form(with_cfa(reg(1U << 29U, 8))), "cfa-base-is-no-register");
+TEST(LowerAmd64, CfaBaseThatNoMachineHas) {
+  constexpr std::uint32_t last = 145, too_large = 1U << 29U;
+  EXPECT_EQ(form(with_cfa(reg(last, 8))), "flexible");
+  for (const std::uint32_t number : {last + 1, too_large - 1, too_large})
+    EXPECT_EQ(form(with_cfa(reg(number, 8))), "cfa-base-is-no-register");
 }
 TEST(LowerAmd64, OffsetTooLarge) {
   EXPECT_EQ(form(with_cfa(reg(rsp, std::int64_t{1} << 31U))), "offset-too-large");

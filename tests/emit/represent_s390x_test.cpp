@@ -125,6 +125,7 @@ const S390xForm s390x_forms[]{
     {"RaInThePsw", with_ra(reg(psw_address, 0)), always("rule-base-is-no-register")},
     {"FpSavedAlone", with_fp(at_cfa(-72)), always("default")},
     {"FpAtAnOddPlace", with_fp(at_cfa(-71)), {"default", "default", "offset-unaligned"}},
+    {"FpAtTheCfa", with_fp(at_cfa(0)), {"flexible", fp_flexible, "default"}},
     {"FpInARegister", with_fp(reg(f2, 0)), {"flexible", fp_flexible, "default"}},
     {"FpByExpression", with_fp(at_reg(r1, 8)), {"flexible", fp_flexible, fp_flexible}},
     {"FpByAnotherExpression", with_fp(cfi::OtherExpression{}), always("frame-pointer-is-expression")},
