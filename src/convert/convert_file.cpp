@@ -190,6 +190,9 @@ void warn_of_executable_segments(const elf::Image& image, const Observer& observ
   if (const auto number = readers::executable_header(image))
     observer.warn(image.name() + ": program header " + std::to_string(*number + 1) +
                   " is executable, but not a PT_LOAD; Linux treats it as code, and then does not use .sframe");
+  if (const auto number = readers::code_with_bss(image))
+    observer.warn(image.name() + ": executable segment of program header " + std::to_string(*number + 1) +
+                  " goes on after its bytes in the file (.bss); Linux does not use .sframe for such code");
 }
 
 void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, const Observer& observer) {

@@ -76,6 +76,13 @@ const Elf64_Phdr* find_load(const Image& image, std::uint64_t address, std::uint
   return nullptr;
 }
 
+const Elf64_Phdr* find_sframe_segment(const Image& image) {
+  const Elf64_Phdr* last = nullptr;
+  for (const Elf64_Phdr& segment : image.segments())
+    if (segment.p_type == segment_type_gnu_sframe) last = &segment;
+  return last;
+}
+
 const Elf64_Phdr* lowest_load(const Image& image) {
   const Elf64_Phdr* lowest = nullptr;
   for (const Elf64_Phdr& segment : image.segments())

@@ -148,6 +148,9 @@ std::optional<std::size_t> find_load_at_offset(const Image& image, std::uint64_t
 /// address, and the offset decides. Null where there is none.
 const Elf64_Phdr* find_load(const Image& image, std::uint64_t address, std::uint64_t size, std::uint64_t offset);
 
+/// The PT_GNU_SFRAME that Linux uses, of several the last; null where there is none.
+const Elf64_Phdr* find_sframe_segment(const Image& image);
+
 /// The PT_LOAD at the lowest address; null where there is none.
 const Elf64_Phdr* lowest_load(const Image& image);
 

@@ -154,40 +154,44 @@ constexpr std::string_view only_version_2 = "supports only version 2";
 constexpr std::string_view drops_section = "drops the whole section when it comes there";
 constexpr std::string_view drops_early = "drops the section when it comes there, or at once if it validates sections";
 constexpr std::string_view validates = "refuses that if it was built with CONFIG_SFRAME_VALIDATION";
+constexpr std::string_view no_value = "has no value of that, and may take another register for it";
 constexpr std::string_view needs_segment = "asks program headers for it";
 constexpr std::string_view needs_order = "searches only a sorted index";
 
 constexpr auto kernel_objections = joined(
     refuses(needs_segment, Empty, NoSegment), refuses("reads it where it is mapped", NotLoaded),
-    refuses("asks for a header", TooShort), refuses("asks for it", NoMagic),
+    refuses("goes by that size", SegmentSize), refuses("asks for a header", TooShort), refuses("asks for it", NoMagic),
     refuses("supports only version 3", UnknownVersion, Version1, Version2), refuses(needs_order, NotFlaggedSorted),
     refuses("supports only starts relative to their fields", StartsFromSection),
     refuses("supports none", AuxiliaryHeader), refuses("has no use for that", NoFunctions, NoRows),
     refuses("supports only rows after the index", RowsBeforeIndex), refuses("checks that", IndexOutside),
     refuses("supports only rows after the index", RowsInIndex), refuses("checks that", RowsBeginOutside, RowsOutside),
     refuses_for_good("treats it as code, and then refuses the code itself", ExecutableHeader),
+    refuses_for_good("supports only code that is in one mapping", CodeWithBss),
     refuses(drops_section, NotSorted, FunctionRowsOutside, UndefinedRowType, UndefinedType, NoRepeatSize,
             FunctionWithoutRows, MoreRowsThanBytes, RowNotAscending, RowBeyondFunction, RowAtEnd, RowBeyondBlock,
             FirstRowLate, UndefinedWordSize, RowOutside, RowTooLong, WordsOfFixedOffsets, ReservedControlBit,
             BadFlexible),
     refuses(validates, EqualStarts), refuses_for_good(drops_early, OutsideCode),
     refuses_for_good(validates, SeveralCodes), misreads("trusts the header", OtherFixedRa, FixedFp),
-    misreads_for_good("ends traces there", RuleOfCfaItself));
+    misreads("takes it for unchanged", FramePointerAtCfa), misreads(no_value, NoSuchRegister),
+    misreads_for_good(no_value, UnusualRegister), misreads_for_good("ends traces there", RuleOfCfaItself));
 
 constexpr auto glibc_objections =
-    joined(refuses(needs_segment, Empty, NoSegment), refuses("reads it where it is loaded", NotLoaded),
+    joined(refuses(needs_segment, Empty, NoSegment), refuses("may use the other one", OtherSegment),
+           refuses("reads it where it is loaded", NotLoaded),
            refuses_for_good("walks by it only on x86-64 and aarch64", S390x),
            refuses(only_version_2, UnknownVersion, Version1, Version3),
            refuses("starts the whole trace over from the DWARF where it meets one", NoWords),
            misreads("assumes that the index follows the header, and the rows the index", Gap),
            refuses("finds no function that is out of order", NotSorted));
 
-constexpr auto java_profiler_objections =
-    joined(refuses(needs_segment, Empty, NoSegment), refuses("reads it where it is loaded", NotLoaded),
-           refuses_for_good("walks only on x86-64 and aarch64", S390x),
-           refuses(only_version_2, UnknownVersion, Version1, Version3),
-           refuses("supports only starts relative to the section", StartsFromField),
-           misreads("reads them as a rule", NoWords), misreads(believes, NotSorted, RowsOutside));
+constexpr auto java_profiler_objections = joined(
+    refuses(needs_segment, Empty, NoSegment), refuses("uses the first one", OtherSegment),
+    refuses("reads it where it is loaded", NotLoaded), refuses_for_good("walks only on x86-64 and aarch64", S390x),
+    refuses(only_version_2, UnknownVersion, Version1, Version3),
+    refuses("supports only starts relative to the section", StartsFromField), misreads("reads them as a rule", NoWords),
+    misreads(believes, NotSorted, RowsOutside));
 
 /// What glibc and the Java profiler have in common.
 constexpr auto taken_on_trust =

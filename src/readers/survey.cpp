@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -126,10 +127,10 @@ class Survey {
     constexpr unsigned most_words = 6;
     const unsigned words = fre.info.word_count();
     ++row_;
-    const auto note = [&](Fact fact, const char* what) {
+    const auto note = [&](Fact fact, std::string_view what) {
       if (findings_.has(fact)) return;
       add(fact, fre.words - 1,
-          "row " + std::to_string(row_) + " of FDE " + std::to_string(places_.size()) + ' ' + what);
+          "row " + std::to_string(row_) + " of FDE " + std::to_string(places_.size()) + ' ' + std::string(what));
     };
     if (row_ == 1 && fre.start != 0) note(Fact::FirstRowLate, "starts after its function, which has none before");
     if (words == 0) return note(Fact::NoWords, "has no data words");
@@ -139,8 +140,7 @@ class Survey {
     if (!is_flexible_ && words > header_leaves)
       note(Fact::WordsOfFixedOffsets, "has more data words than the header's fixed offsets leave");
     if (undefined_type_) add(Fact::UndefinedType, *undefined_type_);
-    if (rules != nullptr && (is_cfa_itself(rules->return_address) || is_cfa_itself(rules->frame_pointer)))
-      note(Fact::RuleOfCfaItself, "has the RA or FP at a distance from the CFA, and not stored there");
+    if (rules != nullptr) survey_rules(*rules, note);
   }
 
   void end(const sframe::FdeFields& fde, const std::byte* end) {
@@ -165,6 +165,22 @@ class Survey {
   void add(Fact fact, const Fault& fault) {
     if (!findings_.has(fact)) add(fact, fault.at, subject_of(fault) + sentence_of(fault, header_));
   }
+
+  template <typename Note>
+  void survey_rules(const sframe::RecoveryRules& rules, const Note& note) const {
+    if (is_cfa_itself(rules.return_address) || is_cfa_itself(rules.frame_pointer))
+      note(Fact::RuleOfCfaItself, "has the RA or FP at a distance from the CFA, and not stored there");
+    if (!is_flexible_ && rules.frame_pointer == sframe::Rule{std::nullopt, 0, true})
+      note(Fact::FramePointerAtCfa, "has the FP saved at the CFA itself");
+    for (const auto& rule : {std::optional(rules.cfa), rules.return_address, rules.frame_pointer})
+      if (rule && rule->base_register && *rule->base_register >= known_registers())
+        note(sframe::is_machine_register(*fields().abi, *rule->base_register) ? Fact::UnusualRegister
+                                                                              : Fact::NoSuchRegister,
+             "counts from register " + std::to_string(*rule->base_register));
+  }
+
+  /// How many registers Linux has values of. It keeps five bits of a number. On x86-64, 16 is the return address.
+  std::uint32_t known_registers() const { return fields().abi->abi == sframe::Abi::Amd64 ? 17 : 32; }
 
   static bool is_cfa_itself(const std::optional<sframe::Rule>& rule) {
     return rule && !rule->base_register && !rule->dereferenced;
@@ -250,16 +266,42 @@ std::optional<std::vector<CodePlace>> survey_section(std::span<const std::byte> 
 
 namespace {
 
+/// How far the last page of the PT_LOAD's bytes in the file reaches after them. Machines with larger pages map more.
+std::uint64_t rest_of_page(const Elf64_Phdr& load) {
+  constexpr std::uint64_t smallest_page = 0x1000;
+  return -(load.p_vaddr + load.p_filesz) % smallest_page;
+}
+
+/// `segment` leads to the section, which `load` holds.
+void survey_size(const Elf64_Phdr& segment, const Elf64_Phdr& load, const Elf64_Shdr& section, Findings& findings) {
+  if (segment.p_memsz < section.sh_size)
+    findings.add(Fact::SegmentSize, "its program header has " + std::to_string(segment.p_memsz) + " of its " +
+                                        count_of(section.sh_size, "byte"));
+  const std::uint64_t room = load.p_filesz - (section.sh_addr - load.p_vaddr) + rest_of_page(load);
+  if (segment.p_memsz > room)
+    findings.add(Fact::SegmentSize, "its program header ends outside the PT_LOAD that it is in");
+}
+
 void survey_segments(const elf::Image& image, const Elf64_Shdr& section, Findings& findings) {
-  const Elf64_Phdr* const segment = image.find_segment(elf::segment_type_gnu_sframe);
-  if (segment == nullptr || segment->p_vaddr != section.sh_addr)
+  const Elf64_Phdr* const segment = elf::find_sframe_segment(image);
+  const bool leads_to_it = segment != nullptr && segment->p_vaddr == section.sh_addr;
+  if (!leads_to_it)
     findings.add(Fact::NoSegment,
                  segment == nullptr ? "no program header leads to it" : "its program header leads to another place");
+  const auto is_other = [&](const Elf64_Phdr& other) {
+    return other.p_type == elf::segment_type_gnu_sframe && other.p_vaddr != section.sh_addr;
+  };
+  if (std::ranges::any_of(image.segments(), is_other))
+    findings.add(Fact::OtherSegment, "another PT_GNU_SFRAME leads to another place");
   const auto loads = [&](const Elf64_Phdr& load) {
     return load.p_type == PT_LOAD && (load.p_flags & PF_R) != 0 && elf::holds_section(load, section);
   };
-  if ((section.sh_flags & SHF_ALLOC) == 0 || std::ranges::none_of(image.segments(), loads))
+  const auto load = std::ranges::find_if(image.segments(), loads);
+  if ((section.sh_flags & SHF_ALLOC) == 0 || load == image.segments().end()) {
     findings.add(Fact::NotLoaded, "it is not loaded as a whole");
+  } else if (leads_to_it) {
+    survey_size(*segment, *load, section, findings);
+  }
 }
 
 /// By their addresses, which ascend in a file that anybody loads.
@@ -277,6 +319,9 @@ void survey_executable_headers(const elf::Image& image, Findings& findings) {
   if (const auto number = executable_header(image))
     findings.add(Fact::ExecutableHeader,
                  "program header " + std::to_string(*number + 1) + " is executable, but no PT_LOAD");
+  if (const auto number = code_with_bss(image))
+    findings.add(Fact::CodeWithBss, "the executable segment of program header " + std::to_string(*number + 1) +
+                                        " goes on after the pages of its bytes in the file");
 }
 
 void survey_code(const elf::Image& image, const std::vector<CodePlace>& places, Findings& findings) {
@@ -345,6 +390,16 @@ std::optional<std::size_t> executable_header(const elf::Image& image) {
     if (std::ranges::any_of(later, holds_it)) return i;
   }
   return std::nullopt;
+}
+
+std::optional<std::size_t> code_with_bss(const elf::Image& image) {
+  const std::vector<Elf64_Phdr>& headers = image.segments();
+  const auto found = std::ranges::find_if(headers, [](const Elf64_Phdr& load) {
+    return load.p_type == PT_LOAD && (load.p_flags & PF_X) != 0 && load.p_filesz != 0 && load.p_memsz > load.p_filesz &&
+           load.p_memsz - load.p_filesz > rest_of_page(load);
+  });
+  if (found == headers.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - headers.begin());
 }
 
 Findings survey_file(const elf::Image& image, const elf::Section& section) {

@@ -30,6 +30,11 @@ std::optional<std::vector<CodePlace>> survey_section(std::span<const std::byte> 
 /// first, and then refuses the code.
 std::optional<std::size_t> executable_header(const elf::Image& image);
 
+/// Returns the number from 0 of an executable PT_LOAD with memory after the pages of its bytes in the file, such as
+/// .bss of `ld -N`; no value if there is none. The memory after them is another mapping, and Linux registers .sframe
+/// for a segment that is in one mapping only.
+std::optional<std::size_t> code_with_bss(const elf::Image& image);
+
 /// What is found in the .sframe section `section` of a file, and around it. Throws Refused for a machine that SFrame
 /// has no ABI for; whatever is wrong with the section itself is a finding.
 Findings survey_file(const elf::Image& image, const elf::Section& section);

@@ -1,5 +1,6 @@
-// What a model of Linux's reader makes of our sections: it has a row, or none, for each PC of all code, and never drops
-// one. SFRAME_GEN_KERNEL_FILES names the files, with ':' between them; else they are this program's libraries.
+// What a model of Linux's reader makes of our sections: it has a row, or none, for each PC of all code, reads each as
+// it is meant, and never drops one. SFRAME_GEN_KERNEL_FILES names the files, with ':' between them; else they are this
+// program's libraries.
 
 #include <gtest/gtest.h>
 #include <link.h>
@@ -57,6 +58,7 @@ TEST_P(KernelReader, DropsNoSection) {
     EXPECT_TRUE(outcome.is_used);
     EXPECT_TRUE(outcome.is_valid);
     EXPECT_EQ(outcome.dropped, 0U);
+    EXPECT_EQ(outcome.misread, 0U);
     rows += outcome.rows;
   }
   EXPECT_GT(rows, 500000U);

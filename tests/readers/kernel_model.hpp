@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -16,14 +17,20 @@
 /// and any answer but a row or "no row here" makes it drop the section.
 namespace sframe_gen::readers::test {
 
-enum class KernelAnswer { Row, NoRow, Dropped };
+/// A row that is misread says one thing by the format and another to Linux.
+enum class KernelAnswer { Row, MisreadRow, NoRow, Dropped };
 
 /// A section with one range of code that it was registered for.
 class KernelSection {
  public:
-  KernelSection(std::span<const std::byte> bytes, std::uint64_t address, Endian endian, std::uint64_t code_begin,
-                std::uint64_t code_end)
-      : bytes_(bytes), address_(address), endian_(endian), code_begin_(code_begin), code_end_(code_end) {}
+  KernelSection(std::span<const std::byte> bytes, std::uint64_t address, const elf::Image& image,
+                std::uint64_t code_begin, std::uint64_t code_end)
+      : bytes_(bytes),
+        address_(address),
+        endian_(image.endian()),
+        registers_(image.header().e_machine == EM_X86_64 ? 17 : 32),
+        code_begin_(code_begin),
+        code_end_(code_end) {}
 
   /// Whether it accepts the header.
   bool read_header() {
@@ -95,7 +102,9 @@ class KernelSection {
   };
   struct Row {
     std::uint64_t start = 0, end = 0;  ///< `end`: offset in the section
-    bool has_bad_control = false;      ///< which only matters if it is the row of a PC
+    // Only matter if it is the row of a PC.
+    bool has_bad_control = false;
+    bool is_misread = false;
   };
 
   std::uint64_t number(std::uint64_t at, std::uint64_t size) const {
@@ -140,7 +149,12 @@ class KernelSection {
     row.end = words + (count << width);
     if (row.end > rows_end_) return false;
     if (count == 0) return true;
-    if (function.type == 0) return count <= 1 + (fixed_ra_ ? 0U : 1U) + (fixed_fp_ ? 0U : 1U);
+    if (function.type == 0) {
+      // Where the header fixes none, the FP's word comes last. 0 is for "unchanged".
+      const std::uint64_t all = 1 + (fixed_ra_ ? 0U : 1U) + (fixed_fp_ ? 0U : 1U);
+      row.is_misread = !fixed_fp_ && count == all && number(words + ((count - 1) << width), 1U << width) == 0;
+      return count <= all;
+    }
     return function.type == 1 && read_rules(words, count, std::uint64_t{1} << width, row);
   }
 
@@ -150,16 +164,21 @@ class KernelSection {
     if (left < 2) return false;
     const std::uint64_t cfa = number(at, size);
     row.has_bad_control = (cfa & reserved) != 0 || (cfa & from_register) == 0;
+    row.is_misread = !knows_register(cfa);
     at += 2 * size;
     left -= 2;
     for (int rule = 0; rule < 2 && left >= 2; ++rule) {
       const std::uint64_t control = number(at, size), taken = control != 0 ? 2 : 1;
       if ((control & reserved) != 0) row.has_bad_control = true;
+      if ((control & from_register) != 0 && !knows_register(control)) row.is_misread = true;
       at += taken * size;
       left -= taken;
     }
     return left == 0;
   }
+
+  /// It keeps five bits of the number, and has values of general registers; on s390x, of floating-point ones too.
+  bool knows_register(std::uint64_t control) const { return control >> 3 < registers_; }
 
   KernelAnswer find_row(const Function& function, std::uint64_t pc_offset) const {
     if (function.block != 0) pc_offset %= function.block;
@@ -172,12 +191,14 @@ class KernelSection {
       found = row;
       at = row.end;
     }
-    return found && !found->has_bad_control ? KernelAnswer::Row : KernelAnswer::Dropped;
+    if (!found || found->has_bad_control) return KernelAnswer::Dropped;
+    return found->is_misread ? KernelAnswer::MisreadRow : KernelAnswer::Row;
   }
 
   std::span<const std::byte> bytes_;
   std::uint64_t address_;
   Endian endian_;
+  std::uint64_t registers_;  ///< that have numbers from 0
   std::uint64_t code_begin_, code_end_;
   bool fixed_fp_ = false, fixed_ra_ = false;
   std::uint64_t functions_ = 0, index_ = 0, rows_ = 0, rows_end_ = 0;
@@ -188,9 +209,27 @@ struct KernelOutcome {
   bool is_used = false;    ///< by a kernel that does not validate: the header is accepted, all code registered
   bool is_valid = false;   ///< for one that does
   std::uint64_t rows = 0;  ///< of the PCs of all code
+  std::uint64_t misread = 0;
   std::uint64_t no_rows = 0;
   std::uint64_t dropped = 0;  ///< by this many PCs
   bool is_kept() const { return is_used && is_valid && dropped == 0; }
+
+  void count(KernelAnswer answer) {
+    ++(answer == KernelAnswer::Row          ? rows
+       : answer == KernelAnswer::MisreadRow ? misread
+       : answer == KernelAnswer::NoRow      ? no_rows
+                                            : dropped);
+  }
+};
+
+/// Addresses that a PT_LOAD's bytes in the file are mapped to, in whole pages.
+struct KernelMapping {
+  std::uint64_t begin, end;
+  explicit KernelMapping(const Elf64_Phdr& load)
+      : begin(load.p_vaddr & ~0xfffULL), end((load.p_vaddr + load.p_filesz + 0xfff) & ~0xfffULL) {}
+  bool holds(const Elf64_Phdr& header) const {
+    return header.p_vaddr >= begin && header.p_vaddr < end && header.p_memsz <= end - header.p_vaddr;
+  }
 };
 
 inline KernelOutcome kernel_outcome(const elf::Image& image, std::span<const std::byte> bytes, std::uint64_t address) {
@@ -205,33 +244,49 @@ inline KernelOutcome kernel_outcome(const elf::Image& image, std::span<const std
   outcome.is_used = outcome.is_valid = true;
   for (const Elf64_Phdr& header : image.segments()) {
     if ((header.p_flags & PF_X) == 0 || header.p_memsz == 0) continue;
-    // Every header that is flagged executable counts, if the memory is.
-    bool is_code = false;
-    for (const Elf64_Phdr& load : image.segments())
-      is_code |= load.p_type == PT_LOAD && (load.p_flags & PF_X) != 0 && holds(load, header);
+    // Every header that is flagged executable counts, if the memory is, and is one mapping.
+    bool is_code = false, is_one_mapping = false;
+    for (const Elf64_Phdr& load : image.segments()) {
+      if (load.p_type != PT_LOAD || (load.p_flags & PF_X) == 0 || !holds(load, header)) continue;
+      is_code = true;
+      is_one_mapping |= KernelMapping(load).holds(header);
+    }
     if (!is_code) continue;
     const Range range{header.p_vaddr, header.p_vaddr + header.p_memsz};
     bool is_taken = false;
     for (const Range& other : registered) is_taken |= range.begin < other.end && other.begin < range.end;
-    if (is_taken) {
+    if (is_taken || !is_one_mapping) {
       if (header.p_type == PT_LOAD) outcome.is_used = outcome.is_valid = false;
       continue;
     }
-    KernelSection section(bytes, address, image.endian(), range.begin, range.end);
+    KernelSection section(bytes, address, image, range.begin, range.end);
     if (!section.read_header()) {
       outcome.is_used = outcome.is_valid = false;
       return outcome;
     }
     outcome.is_valid = outcome.is_valid && section.validate();
     registered.push_back(range);
-    for (std::uint64_t pc = range.begin; pc < range.end; ++pc) {
-      const KernelAnswer answer = section.look_up(pc);
-      ++(answer == KernelAnswer::Row     ? outcome.rows
-         : answer == KernelAnswer::NoRow ? outcome.no_rows
-                                         : outcome.dropped);
-    }
+    for (std::uint64_t pc = range.begin; pc < range.end; ++pc) outcome.count(section.look_up(pc));
   }
   return outcome;
+}
+
+/// What the last PT_GNU_SFRAME leads to is the section, as long as the header says.
+inline KernelOutcome kernel_outcome(const elf::Image& image) {
+  const Elf64_Phdr* last = nullptr;
+  for (const Elf64_Phdr& header : image.segments())
+    if (header.p_type == 0x6474e554) last = &header;
+  if (last == nullptr) return {};
+  for (const Elf64_Phdr& load : image.segments()) {
+    if (load.p_type != PT_LOAD || !KernelMapping(load).holds(*last)) continue;
+    const std::uint64_t offset = load.p_offset + (last->p_vaddr - load.p_vaddr);
+    const auto file = image.file_bytes();
+    if (offset > file.size()) continue;
+    // What follows the file on its last page is zeros, and no part of a section.
+    const std::uint64_t size = std::min<std::uint64_t>(last->p_memsz, file.size() - offset);
+    return kernel_outcome(image, file.subspan(offset, size), last->p_vaddr);
+  }
+  return {};
 }
 
 }  // namespace sframe_gen::readers::test
