@@ -18,6 +18,7 @@ complete -c sframe-gen -n __sframe_gen_launched -f -a '(__sframe_gen_launched_co
 # >>> options, made from src/cli/option_table.cpp
 complete -c sframe-gen -l verify -d 'compare every row of .sframe with the DWARF'
 complete -c sframe-gen -l remove -d 'restore the original file, byte for byte'
+complete -c sframe-gen -l section-only -d 'with --remove, take .sframe out of changed files'
 complete -c sframe-gen -l check -d 'report which readers support the section' -a "kernel\t'Linux, for the stacks of programs: only SFrame 3'
 glibc\t'backtrace() of glibc 2.42 and 2.43: SFrame 2 without rows for the outermost frame'
 gnu-ld\t'linker of binutils 2.46 and later: SFrame 3'

@@ -182,14 +182,29 @@ struct Emitted {
 Emitted emit_section(const std::filesystem::path& input, EmitForm form, const ConvertOptions& options = {},
                      std::optional<std::uint64_t> address = {}, const Observer& observer = {});
 
-/// What remove_section() has done.
-struct Removed {
-  std::string section;
-  std::uint64_t converted_size = 0, original_size = 0;  ///< bytes of the file
+struct RemoveOptions {
+  bool dry_run = false;  ///< do everything but replace files
+  /// Where the original cannot be restored, or has a section as well, take out that section, the program header that
+  /// leads to it, and the undo record. All other bytes keep their addresses.
+  bool section_only = false;
 };
 
-/// Restores the file that was converted, byte for byte, or throws Refused.
-Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output, bool dry_run = false);
+/// What remove_section() has done.
+struct Removed {
+  enum class Left : std::uint8_t {
+    Original,             ///< the file as it was before its conversion
+    OriginalWithSection,  ///< the same; it had a section, which sframe-gen did not make or keep a record of
+    EarlierConversion,    ///< the file before its last conversion, with the section of an earlier one: it had changed
+    WithoutSection,       ///< as `section_only` says: not restored
+  };
+  std::string section;
+  std::uint64_t converted_size = 0, original_size = 0;  ///< bytes of the file, before and after
+  Left left = Left::Original;
+};
+
+/// Restores the file that was converted, byte for byte, or throws Refused. `options` may allow less.
+Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output,
+                       const RemoveOptions& options = {});
 
 }  // namespace sframe_gen
 

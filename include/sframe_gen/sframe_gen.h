@@ -52,7 +52,8 @@ enum {
   SFRAME_GEN_DROP_SIGNATURE = 8,   /* take a kernel module's signature away, which would be wrong */
   SFRAME_GEN_MOVE_HEADERS = 16,    /* where there is no room for program headers, move them to the end of the file */
   SFRAME_GEN_NO_UNDO = 32,         /* keep no undo record, so that sframe_gen_remove() will refuse the file */
-  SFRAME_GEN_NO_STUBS = 64         /* make no rows from the instructions of stubs */
+  SFRAME_GEN_NO_STUBS = 64,        /* make no rows from the instructions of stubs */
+  SFRAME_GEN_SECTION_ONLY = 128    /* sframe_gen_remove(): where no original can be restored, take out the section */
 };
 
 /* What a report is about. */
@@ -99,7 +100,9 @@ typedef struct sframe_gen_result {
 int sframe_gen_convert(const char *input, const char *output, const sframe_gen_options *options,
                        sframe_gen_result *result);
 
-/* Restores the file that was converted, byte for byte. Of `flags`, only SFRAME_GEN_DRY_RUN counts. */
+/* Restores the file that was converted, byte for byte. Of `flags`, only SFRAME_GEN_DRY_RUN and SFRAME_GEN_SECTION_ONLY
+   count. With the latter, a file that has no original is not refused: the section, the program header that leads to it
+   and the undo record are taken out, and code and data stay at their addresses. */
 int sframe_gen_remove(const char *input, const char *output, uint32_t flags);
 
 typedef struct sframe_gen_verification {

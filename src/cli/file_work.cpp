@@ -206,9 +206,11 @@ class FileWork {
 
   void remove_one(const std::filesystem::path& file) {
     const std::filesystem::path output = options_.output.value_or(file);
-    const Removed removed = remove_section(file, output, options_.convert.dry_run);
+    const Removed removed =
+        remove_section(file, output, {.dry_run = options_.convert.dry_run, .section_only = options_.section_only});
     result_.growth =
         static_cast<std::int64_t>(removed.original_size) - static_cast<std::int64_t>(removed.converted_size);
+    result_.keeps_section = options_.recursive && removed.left == Removed::Left::EarlierConversion;
     report_on([&] {
       if (json()) return write_json(file.string(), output.string(), removed, out_);
       if (!options_.quiet) write_summary(file.string(), removed, done(), out_);

@@ -59,6 +59,7 @@ constexpr Argument several(std::string_view name) {
 constexpr Option table[]{
     {"verify", 0, commands, flag, "compare every row of .sframe with the DWARF"},
     {"remove", 0, commands, flag, "restore the original file, byte for byte"},
+    {"section-only", 0, commands, flag, "with --remove, take .sframe out of changed files"},
     {"check", 0, commands, reader("READERS", every_reader), "report which readers support the section"},
     {"dump", 0, commands, choose("STYLE", forms_of_dump, "text"), "print the section as text or json"},
     {"only", 0, commands, several("LOCATION"), "with --dump, print only functions at LOCATION"},
@@ -116,8 +117,7 @@ std::string help_text() {
          "  sframe-gen --for=glibc a.out          convert for backtrace() of glibc 2.42\n"
          "  sframe-gen --verify a.out             compare the result with the DWARF\n"
          "  sframe-gen -r --skip-refused root     convert all programs and libraries in root\n"
-         "\nExit status: 0 success, 1 a file failed or differs, or a named reader does not support it,\n"
-         "2 wrong usage, 3 --verify found no difference but could not check every row.\n";
+         "\nExit status: 0 success, 1 a file failed or differs, 2 wrong usage, 3 --verify could not check every row.\n";
 }
 
 std::string readers_text() {

@@ -97,6 +97,7 @@ void check_uses(const Given& given, Action action) {
   fail_if_both(given, "quiet", {"verbose", "explain"});
   fail_without(given, "emit", {"section-address"});
   fail_without(given, "dump", {"only"});
+  fail_without(given, "remove", {"section-only"});
   fail_without(given, "recursive", {"exclude", "linked-only", "objects"});
   fail_without(given, "cfi-from", {"ignore-build-id"});
   for (const char* option : {"cfi-from", "emit", "output"}) {
@@ -207,6 +208,7 @@ void take(const Given& given, Options& options) {
   if (const auto address = given.value_of("section-address")) options.section_address = address_of(*address);
   options.dump = given.choice_of<DumpForm>("dump").value_or(options.dump);
   options.only = given.values_of("only");
+  options.section_only = given.has("section-only");
   options.place = given.value_of("lookup").value_or(std::string());
   if (const auto readers = given.value_of("check")) options.readers = readers_of(*readers);
   options.skip_non_elf = given.has("skip-non-elf");

@@ -52,6 +52,7 @@ struct Options {
   std::optional<std::uint64_t> section_address;  ///< --section-address: virtual, a multiple of 8
   DumpForm dump = DumpForm::Text;                ///< --dump
   std::vector<std::string> only;                 ///< --only
+  bool section_only = false;                     ///< --remove --section-only
   std::string place;                             ///< --lookup
   std::vector<const ReaderTarget*> readers;      ///< --check; empty: all that read such files
   bool skip_non_elf = false;

@@ -384,8 +384,10 @@ int sframe_gen_remove(const char* input, const char* output, uint32_t flags) {
   return status_of([&] {
     require(input, "input");
     require(output, "output");
-    if ((flags & ~all_flags) != 0) throw WrongArgument("flags has unknown ones");
-    remove_section(input, output, (flags & SFRAME_GEN_DRY_RUN) != 0);
+    if ((flags & ~(all_flags | SFRAME_GEN_SECTION_ONLY)) != 0) throw WrongArgument("flags has unknown ones");
+    remove_section(
+        input, output,
+        {.dry_run = (flags & SFRAME_GEN_DRY_RUN) != 0, .section_only = (flags & SFRAME_GEN_SECTION_ONLY) != 0});
   });
 }
 

@@ -27,6 +27,7 @@
 #include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
 #include "elf/plan/layout.hpp"
+#include "elf/plan/removal.hpp"
 #include "elf/preconditions.hpp"
 #include "elf/undo/undo.hpp"
 #include "elf/write/rewrite.hpp"
@@ -201,6 +202,14 @@ void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, c
                 ": its program headers move to the end of the file; strip, objcopy and their like break such a file");
 }
 
+/// What `opened` has been made from is lost, but for its code.
+void warn_of_earlier_conversion(const elf::Image& opened, const elf::NewSection& added, const Observer& observer) {
+  if (!observer.warn || opened.find_section(added.name) == nullptr || opened.find_section(added.undo_name) == nullptr)
+    return;
+  observer.warn(opened.name() + ": modified since an earlier conversion (by strip?); its " + std::string(added.name) +
+                " is replaced" + (added.keeps_undo_record ? ", and --remove will bring that back" : ""));
+}
+
 Linked outcome_of(Coverage coverage, const elf::Layout& layout) {
   Linked linked;
   linked.coverage = std::move(coverage);
@@ -235,6 +244,7 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
                                                             dialect, options.count_code);
 
   drop_pages(image.file());  // call frame information
+  if (!original) warn_of_earlier_conversion(opened, added, observer);
   warn_of_executable_segments(image, observer);
   // What may be was decided when the file was converted first.
   const bool have_moved = original && opened.header().e_phoff != original->header().e_phoff;
@@ -275,8 +285,25 @@ namespace {
 
 /// A file may have both sections; the one added last has to go first.
 const elf::NewSection& last_added(const elf::Image& image) {
-  const bool ctf_frame = !image.sections().empty() && image.sections().back().name == elf::ctf_frame_section.undo_name;
-  return ctf_frame ? elf::ctf_frame_section : elf::sframe_section;
+  const auto has = [&](std::string_view name) { return image.find_section(name) != nullptr; };
+  const bool is_last = !image.sections().empty() && image.sections().back().name == elf::ctf_frame_section.undo_name;
+  const bool is_alone = has(elf::ctf_frame_section.name) && !has(elf::sframe_section.name);
+  return is_last || is_alone ? elf::ctf_frame_section : elf::sframe_section;
+}
+
+Removed::Left left_of(const elf::Original& original) {
+  return !original.has_section    ? Removed::Left::Original
+         : original.was_converted ? Removed::Left::EarlierConversion
+                                  : Removed::Left::OriginalWithSection;
+}
+
+std::uint64_t take_out(const elf::Image& image, const elf::Image& opened, const elf::NewSection& section,
+                       const std::filesystem::path& output, bool dry_run) {
+  if (elf::is_kernel(image))
+    throw Refused(image.name(),
+                  "Linux kernel, whose linker script reserves " + std::string(section.name) + "; link it without");
+  return dry_run ? elf::plan_removal(image, section).file_size
+                 : elf::write_without_section(image, opened, section, output);
 }
 
 }  // namespace
@@ -293,7 +320,7 @@ bool has_converted_member(const std::filesystem::path& archive) {
 }
 
 bool has_original(const elf::Image& image, const elf::NewSection& added) try {
-  elf::original_size(image, added);
+  elf::describe_original(image, added);
   return true;
 } catch (const Failure&) {
   return false;
@@ -311,15 +338,28 @@ bool has_section_for_good(const std::filesystem::path& file) try {
 
 }  // namespace convert
 
-Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output, bool dry_run) {
+Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output,
+                       const RemoveOptions& options) {
   if (convert::kind_of(input) == convert::FileKind::Archive)
     throw Refused(input.string(), "--remove does not support archives");
   const elf::Image image = elf::Image::open(input);
   if (image.is_object() && convert::has_stack_trace_section(image))
     throw Refused(image.name(), "--remove does not support relocatable objects; compile it again");
   const elf::NewSection& added = last_added(image);
-  return {std::string(added.name), image.file_bytes().size(),
-          dry_run ? elf::original_size(image, added) : elf::write_original(image, added, output)};
+  Removed removed{std::string(added.name), image.file_bytes().size()};
+  if (options.section_only) {
+    const auto original = elf::find_original(image, added, output.parent_path());
+    if (!original || original->find_section(added.name) != nullptr) {
+      removed.original_size = take_out(original ? *original : image, image, added, output, options.dry_run);
+      removed.left = Removed::Left::WithoutSection;
+      return removed;
+    }
+  }
+  const elf::Original original =
+      options.dry_run ? elf::describe_original(image, added) : elf::write_original(image, added, output);
+  removed.original_size = original.size;
+  removed.left = left_of(original);
+  return removed;
 }
 
 }  // namespace sframe_gen

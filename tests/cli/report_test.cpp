@@ -100,6 +100,24 @@ TEST(Summary, OfWhatIsRemoved) {
             "a: would remove .sframe and restore the original (100 bytes, now 164)\n");
 }
 
+TEST(Summary, OfWhatIsLeftWhereNotTheOriginalAloneIsRestored) {
+  using enum Removed::Left;
+  std::ostringstream out;
+  for (const Removed::Left left : {OriginalWithSection, EarlierConversion, WithoutSection}) {
+    write_summary("a", Removed{".sframe", 164, 100, left}, Done::Really, out);
+    write_summary("a", Removed{".sframe", 164, 100, left}, Done::Would, out);
+  }
+  EXPECT_EQ(out.str(),
+            "a: removed .sframe, restored the original, which has a .sframe of its own (100 bytes, was 164)\n"
+            "a: would remove .sframe and restore the original, which has a .sframe of its own (100 bytes, now 164)\n"
+            "a: removed .sframe, restored the file before its last conversion, which has the .sframe of an earlier one "
+            "(100 bytes, was 164; --remove --section-only removes that too)\n"
+            "a: would remove .sframe and restore the file before its last conversion, which has the .sframe of an "
+            "earlier one (100 bytes, now 164; --remove --section-only removes that too)\n"
+            "a: removed .sframe alone (100 bytes, was 164)\n"
+            "a: would remove .sframe alone (100 bytes, now 164)\n");
+}
+
 TEST(Summary, Reasons) {
   EXPECT_EQ(summary_of(linked()),
             "a.out: added .sframe (0 bytes, same file size): 4 functions: 2 fully covered, 1 partly, 1 not (2 CFA is a "

@@ -72,6 +72,8 @@ TEST_F(CInterface, TakesOptions) {
   EXPECT_EQ(sframe_gen_section_describe(section, &info), SFRAME_GEN_OK);
   EXPECT_EQ(info.sframe_version, 2U);
   sframe_gen_section_free(section);
+  ASSERT_EQ(sframe_gen_remove(path("two").c_str(), path("two").c_str(), SFRAME_GEN_SECTION_ONLY), SFRAME_GEN_OK);
+  EXPECT_EQ(sframe_gen_read(path("two").c_str(), 0, &section), SFRAME_GEN_REFUSED);
 }
 
 TEST_F(CInterface, SaysWhatIsWrong) {

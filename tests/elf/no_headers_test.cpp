@@ -131,7 +131,7 @@ TEST_F(NoHeaders, AChangedFileIsNotGivenBackButConverted) {
     std::string text = before;
     text[at] = static_cast<char>(text[at] ^ 1);
     write_text(folder_ / "changed", text);
-    EXPECT_NE(failure_of([&] { original_size(Image::open(folder_ / "changed"), sframe_section); }), "") << at;
+    EXPECT_NE(failure_of([&] { describe_original(Image::open(folder_ / "changed"), sframe_section); }), "") << at;
   }
   std::string text = before;
   text[0x1000] = static_cast<char>(text[0x1000] ^ 1);  // code

@@ -369,11 +369,31 @@ void write_json(const std::string& file, const std::string& output, const Emitte
   write(json, out);
 }
 
+namespace {
+
+const char* name_of(Removed::Left left) {
+  using enum Removed::Left;
+  switch (left) {
+    case Original:
+      return "original";
+    case OriginalWithSection:
+      return "original-with-section";
+    case EarlierConversion:
+      return "earlier-conversion";
+    case WithoutSection:
+      return "without-section";
+  }
+  return "";
+}
+
+}  // namespace
+
 void write_json(const std::string& file, const std::string& output, const Removed& removed, std::ostream& out) {
   write(ordered_json{{"file", file},
                      {"output", output},
                      {"status", "removed"},
                      {"section", removed.section},
+                     {"left", name_of(removed.left)},
                      {"size", {{"converted", removed.converted_size}, {"original", removed.original_size}}}},
         out);
 }

@@ -453,11 +453,37 @@ void write_summary(const std::string& file, const Emitted& emitted, Done done, s
   write_coverage(file + ": " + wrote + size_text(emitted.contents.size()), emitted.coverage, out);
 }
 
+namespace {
+
+std::string what_is_left(const Removed& removed) {
+  using enum Removed::Left;
+  switch (removed.left) {
+    case Original:
+      return "the original";
+    case OriginalWithSection:
+      return "the original, which has a " + removed.section + " of its own";
+    case EarlierConversion:
+      return "the file before its last conversion, which has the " + removed.section + " of an earlier one";
+    case WithoutSection:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
 void write_summary(const std::string& file, const Removed& removed, Done done, std::ostream& out) {
   const bool would = done == Done::Would;
-  out << printable(file) << ": " << (would ? "would remove " : "removed ") << removed.section
-      << (would ? " and restore" : ", restored") << " the original (" << count_of(removed.original_size, "byte")
-      << (would ? ", now " : ", was ") << removed.converted_size << ")\n";
+  const bool is_restored = removed.left != Removed::Left::WithoutSection;
+  out << printable(file) << ": " << (would ? "would remove " : "removed ") << removed.section;
+  if (is_restored) {
+    out << (would ? " and restore " : ", restored ") << what_is_left(removed);
+  } else {
+    out << " alone";
+  }
+  out << " (" << count_of(removed.original_size, "byte") << (would ? ", now " : ", was ") << removed.converted_size
+      << (removed.left == Removed::Left::EarlierConversion ? "; --remove --section-only removes that too" : "")
+      << ")\n";
 }
 
 void write_details(const std::string& file, const Outcome& outcome, std::ostream& out) {

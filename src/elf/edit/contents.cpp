@@ -55,7 +55,9 @@ void move_symbols(const Image& image, const Layout& layout, const Section& symbo
     const Elf64_Sym symbol = load_symbol(before.subspan(at), image.endian());
     if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= image.sections().size()) continue;
     const Elf64_Shdr& section = image.sections()[symbol.st_shndx].header;
-    const std::uint64_t delta = layout.sections[layout.new_index_of[symbol.st_shndx]].header.sh_addr - section.sh_addr;
+    const std::uint32_t now = layout.new_index_of[symbol.st_shndx];
+    if (now == SHN_ABS) continue;  // was removed
+    const std::uint64_t delta = layout.sections[now].header.sh_addr - section.sh_addr;
     // __ehdr_start belongs to the first section by its index, but not by its value. The code goes on using the old
     // address of a library's mark.
     const bool is_in_section = holds_address(section, symbol.st_value) || symbol.st_value == section.sh_addr;

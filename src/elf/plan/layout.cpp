@@ -100,6 +100,20 @@ Range Layout::names_at_end() const {
   return sections.empty() ? Range() : file_range(sections[header.e_shstrndx].header);
 }
 
+void remap_links(Layout& layout) {
+  const auto remap = [&](std::uint32_t& index) {
+    if (index < layout.new_index_of.size()) index = layout.new_index_of[index];
+  };
+  for (Section& section : layout.sections) {
+    Elf64_Shdr& header = section.header;
+    if (header.sh_type == SHT_NULL) continue;
+    remap(header.sh_link);
+    const bool names_section =
+        header.sh_type == SHT_REL || header.sh_type == SHT_RELA || (header.sh_flags & SHF_INFO_LINK) != 0;
+    if (names_section) remap(header.sh_info);
+  }
+}
+
 Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section, HeaderMoves moves,
                    std::vector<TriedPlan>* tried) {
   check_preconditions(image);
@@ -346,20 +360,6 @@ void insert_by_address(std::vector<Section>& sections, const Section& section) {
     place = last == sections.rend() ? sections.begin() + 1 : last.base();
   }
   sections.insert(place, section);
-}
-
-void remap_links(Layout& layout) {
-  const auto remap = [&](std::uint32_t& index) {
-    if (index < layout.new_index_of.size()) index = layout.new_index_of[index];
-  };
-  for (Section& section : layout.sections) {
-    Elf64_Shdr& header = section.header;
-    if (header.sh_type == SHT_NULL) continue;
-    remap(header.sh_link);
-    const bool names_section =
-        header.sh_type == SHT_REL || header.sh_type == SHT_RELA || (header.sh_flags & SHF_INFO_LINK) != 0;
-    if (names_section) remap(header.sh_info);
-  }
 }
 
 /// Sections keep their order. What moved and the new section stand where their address puts them, since GNU strip and

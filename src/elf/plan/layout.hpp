@@ -47,7 +47,7 @@ struct Layout {
   Elf64_Ehdr header{};
   std::vector<Elf64_Phdr> segments;
   std::vector<Section> sections;            ///< in their new order; none if the input has no section headers
-  std::vector<std::uint32_t> new_index_of;  ///< by the index in the input; none either
+  std::vector<std::uint32_t> new_index_of;  ///< by the index in the input, SHN_ABS if it is gone; none either
 
   OffsetMap offset_map;
   std::uint64_t copied_size = 0;  ///< bytes of the input up to here are copied, unless dropped
@@ -80,5 +80,8 @@ enum class HeaderMoves : std::uint8_t { Never, IfNeeded };
 /// without, only as many as it takes.
 Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section = sframe_section,
                    HeaderMoves moves = HeaderMoves::Never, std::vector<TriedPlan>* tried = nullptr);
+
+/// Lets links between the sections of `layout` follow `new_index_of`.
+void remap_links(Layout& layout);
 
 }  // namespace sframe_gen::elf

@@ -254,8 +254,8 @@ Digest digest_of_both(const Image& original, const Image& converted, const UndoR
   return digester.digest();
 }
 
-std::optional<std::uint64_t> try_restoring(const Image& converted, const NewSection& added, int output,
-                                           const std::string& output_name) {
+std::optional<Original> try_restoring(const Image& converted, const NewSection& added, int output,
+                                      const std::string& output_name) {
   const auto undo = read_record(converted, added);
   if (!undo) return {};
   const auto contents = assemble(undo->record, converted.file_bytes().size());
@@ -267,25 +267,27 @@ std::optional<std::uint64_t> try_restoring(const Image& converted, const NewSect
   std::erase_if(corrected, [](const files::Region& region) { return region.source == files::Region::Source::Hole; });
   files::RegionWriter(converted.file(), output, output_name).write(corrected);
   if (digest_of_both(original, converted, undo->record) != undo->digest) return {};
-  return contents->size();
+  return Original{contents->size(), original.find_section(added.name) != nullptr,
+                  original.find_section(added.undo_name) != nullptr};
 }
 
 }  // namespace
 
-std::uint64_t restore_original(const Image& converted, const NewSection& added, int output,
-                               const std::string& output_name) {
-  std::optional<std::uint64_t> restored;
+Original restore_original(const Image& converted, const NewSection& added, int output, const std::string& output_name) {
+  std::optional<Original> restored;
   try {
     restored = try_restoring(converted, added, output, output_name);
   } catch (const MalformedInput&) {
     // A damaged record, or one that makes something else than an ELF file.
   }
   if (!restored)
-    throw Refused(converted.name(), "modified since its conversion (by strip?); cannot restore the original");
+    throw Refused(converted.name(),
+                  "modified since its conversion (by strip?); cannot restore the original (--section-only removes " +
+                      std::string(added.name) + " alone)");
   return *restored;
 }
 
-std::uint64_t original_size(const Image& converted, const NewSection& added) {
+Original describe_original(const Image& converted, const NewSection& added) {
   const Descriptor file = files::open_unnamed(std::filesystem::path(converted.name()).parent_path());
   return restore_original(converted, added, file.number(), converted.name());
 }

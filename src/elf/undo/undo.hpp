@@ -19,14 +19,20 @@ namespace sframe_gen::elf {
 void append_undo(const Image& input, const Layout& layout, const std::function<Digester()>& original,
                  files::Regions& contents);
 
-/// Writes what `converted` was made from when it got `added` to `output`, an empty file, and returns its size. Throws
+/// What a converted file was made from.
+struct Original {
+  std::uint64_t size = 0;      ///< bytes
+  bool has_section = false;    ///< of the name of the one that was added
+  bool was_converted = false;  ///< that section is of an earlier conversion
+};
+
+/// Writes what `converted` was made from when it got `added` to `output`, an empty file. Throws
 /// SystemFailure, and Refused if `converted` is not a file that sframe-gen wrote, or any byte of it has changed since;
 /// `output` then has no defined contents.
-std::uint64_t restore_original(const Image& converted, const NewSection& added, int output,
-                               const std::string& output_name);
+Original restore_original(const Image& converted, const NewSection& added, int output, const std::string& output_name);
 
 /// Does it without keeping the result.
-std::uint64_t original_size(const Image& converted, const NewSection& added);
+Original describe_original(const Image& converted, const NewSection& added);
 
 /// Returns the file that `image` was made from when it got `added`, under the same name. Nothing if `image` was not
 /// converted, or has changed since. The bytes go to a file without a name in `folder`.

@@ -8,8 +8,9 @@
 #include <utility>
 
 #include "elf/check/layout_check.hpp"
+#include "elf/check/removal_check.hpp"
 #include "elf/edit/contents.hpp"
-#include "elf/undo/undo.hpp"
+#include "elf/plan/removal.hpp"
 #include "files/stored_bytes.hpp"
 #include "sframe_gen/error.hpp"
 
@@ -145,11 +146,21 @@ std::uint64_t rewritten_size(const Image& image, const Layout& layout, BytePiece
   return contents.size();
 }
 
-std::uint64_t write_original(const Image& image, const NewSection& added, const std::filesystem::path& output) {
+Original write_original(const Image& image, const NewSection& added, const std::filesystem::path& output) {
   files::AtomicFile file(output, image.file());
-  const std::uint64_t size = restore_original(image, added, file.descriptor(), output.string());
+  const Original original = restore_original(image, added, file.descriptor(), output.string());
   file.commit();
-  return size;
+  return original;
+}
+
+std::uint64_t write_without_section(const Image& image, const Image& opened, const NewSection& removed,
+                                    const std::filesystem::path& output) {
+  const Layout layout = plan_removal(image, removed);
+  files::AtomicFile file(output, opened.file());
+  files::write_regions(contents_of(image, layout), image.file(), file.descriptor(), output.string());
+  check_removal(image, Image::open(file.descriptor(), output.string()), removed);
+  file.commit();
+  return layout.file_size;
 }
 
 namespace {

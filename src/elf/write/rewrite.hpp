@@ -9,6 +9,7 @@
 
 #include "elf/image.hpp"
 #include "elf/plan/layout.hpp"
+#include "elf/undo/undo.hpp"
 #include "files/atomic_file.hpp"
 #include "files/regions.hpp"
 #include "support/bytes.hpp"
@@ -65,9 +66,14 @@ void rewrite(const Image& image, const Layout& layout, BytePieces section_bytes,
 /// Returns the size in bytes of the file that a rewrite would make.
 std::uint64_t rewritten_size(const Image& image, const Layout& layout, BytePieces section_bytes);
 
-/// Writes what `image` was made from when it got `added` to `output`, as carefully as a Rewrite does. Returns
-/// its size. Throws as `restore_original` does.
-std::uint64_t write_original(const Image& image, const NewSection& added, const std::filesystem::path& output);
+/// Writes what `image` was made from when it got `added` to `output`, as carefully as a Rewrite does. Throws as
+/// `restore_original` does.
+Original write_original(const Image& image, const NewSection& added, const std::filesystem::path& output);
+
+/// Writes `image` to `output` without its section `removed`, as `plan_removal` says, and as carefully as a Rewrite
+/// does. `opened`: as for a Rewrite. Returns the size of the file. Throws as `plan_removal` and a Rewrite do.
+std::uint64_t write_without_section(const Image& image, const Image& opened, const NewSection& removed,
+                                    const std::filesystem::path& output);
 
 /// Writes `image` to `output` with `bytes`, no more than `section` has, as the contents of `section`, zeros after
 /// them, and every other byte as it was. `output` is replaced as a Rewrite replaces it, after a check that just this is
