@@ -1,7 +1,5 @@
 #include "sframe_gen/translated_sections.hpp"
 
-#include <sys/auxv.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -9,6 +7,7 @@
 #include <span>
 
 #include "elf/image.hpp"
+#include "elf/own_vdso.hpp"
 #include "support/mapped_file.hpp"
 
 namespace sframe_gen {
@@ -17,15 +16,6 @@ namespace {
 
 const std::byte* memory_at(std::uint64_t address) {
   return reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): a loaded file's
-}
-
-/// The kernel's part of the process is no file, but lies in memory whole, section headers included.
-std::span<const std::byte> vdso_at(std::uint64_t bias) {
-  const std::uint64_t address = ::getauxval(AT_SYSINFO_EHDR);
-  if (address == 0 || address != bias) return {};
-  Elf64_Ehdr header;
-  std::memcpy(&header, memory_at(address), sizeof header);
-  return {memory_at(address), header.e_shoff + std::uint64_t{header.e_shentsize} * header.e_shnum};
 }
 
 /// A file that was replaced since it was loaded has other rows. What begins it is in memory too, where nothing writes:
@@ -46,15 +36,16 @@ void check_is_loaded(const elf::Image& image, std::uint64_t bias) {
 }  // namespace
 
 const Translated& TranslatedSections::translate_file(const std::string& file, std::uint64_t bias) {
-  const std::span<const std::byte> vdso = vdso_at(bias);
+  const elf::OwnVdso vdso = elf::own_vdso();
+  const bool is_vdso = vdso.address != 0 && vdso.address == bias;
   std::optional<MappedFile> mapped;
   // Where the starts of functions count from: any place will do, as the view is told.
   constexpr std::uint64_t address = 0;
-  if (vdso.empty()) {
+  if (!is_vdso) {
     mapped.emplace(file);
     check_is_loaded(elf::Image::of_bytes(mapped->bytes(), file), bias);
   }
-  const std::span<const std::byte> bytes = vdso.empty() ? mapped->bytes() : vdso;
+  const std::span<const std::byte> bytes = is_vdso ? vdso.bytes : mapped->bytes();
   return *sections_.emplace_back(std::make_unique<Translated>(translate(bytes, file, address, options_)));
 }
 

@@ -1,6 +1,5 @@
 #include "trace/recorded/recording.hpp"
 
-#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include <bit>
@@ -12,6 +11,7 @@
 
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
+#include "elf/own_vdso.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
@@ -22,15 +22,10 @@ namespace sframe_gen::trace {
 
 namespace {
 
-/// This process's: the same one as long as the same kernel runs, which the build-id tells.
-elf::Image own_vdso() {
-  const std::uint64_t address = ::getauxval(AT_SYSINFO_EHDR);
-  if (address == 0) throw Refused("[vdso]", "this process has none to compare with");
-  const auto* const begin =
-      reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): the kernel's
-  Elf64_Ehdr header;
-  std::memcpy(&header, begin, sizeof header);
-  return elf::Image::of_bytes({begin, header.e_shoff + std::uint64_t{header.e_shentsize} * header.e_shnum}, "[vdso]");
+elf::Image open_vdso() {
+  const elf::OwnVdso vdso = elf::own_vdso();
+  if (vdso.address == 0) throw Refused("[vdso]", "this process has none to compare with");
+  return elf::Image::of_bytes(vdso.bytes, "[vdso]");
 }
 
 /// By its inode number, and by when it was changed last: another's bytes may have been written into it (cp), or the
@@ -54,7 +49,7 @@ OpenedFile RecordedFiles::open(const Mapping& mapping) {
 OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
   const bool is_vdso = mapping.path == "[vdso]";
   if (!is_vdso && (!mapping.path.starts_with('/') || mapping.path.starts_with("//"))) return {nullptr, "not a file"};
-  elf::Image image = is_vdso ? own_vdso() : root_.open(mapping.path);
+  elf::Image image = is_vdso ? open_vdso() : root_.open(mapping.path);
   const elf::Machine* const machine = elf::find_machine(image);
   if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another architecture"};
   const std::string id = elf::hex_digits(elf::build_id(image));
