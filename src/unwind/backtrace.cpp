@@ -294,28 +294,17 @@ Range known_stack(const void* data, const Registers& interrupted, std::uint64_t 
   return {here, sp - red_zone};
 }
 
-/// If the instruction at the PC is the system call that a signal's handler returns to, puts the interrupted registers
-/// into `registers`, and leaves these as they are otherwise. Reads nothing that cannot be read.
 bool LoadedRows::return_from_signal(StackMemory& memory, Registers& registers) {
-  if (!registers.knows(host_abi.stack_pointer)) return false;
   StackMemory code({}, {});
-  const SignalFrame frame =
-      find_signal_frame(host_abi.abi, registers.pc, [&](std::uint64_t address, std::span<std::byte> bytes) {
-        // An instruction is in one aligned word, and so in one page.
-        std::uint64_t word = 0;
-        if (address % bytes.size() != 0 || !code.word(address / 8 * 8, word)) return false;
-        std::memcpy(bytes.data(), reinterpret_cast<const std::byte*>(&word) + address % 8, bytes.size());
-        return true;
-      });
-  if (frame.registers_at == 0) return false;
-  const std::uint64_t first = registers.values[host_abi.stack_pointer] + frame.registers_at;
-  Registers interrupted;
-  const auto word_at = [&](std::uint8_t word, std::uint64_t& value) {
-    return memory.word(first + std::uint64_t{8} * word, value);
+  const auto read_code = [&](std::uint64_t address, std::span<std::byte> bytes) {
+    // An instruction is in one aligned word, and so in one page.
+    std::uint64_t word = 0;
+    if (address % bytes.size() != 0 || !code.word(address / 8 * 8, word)) return false;
+    std::memcpy(bytes.data(), reinterpret_cast<const std::byte*>(&word) + address % 8, bytes.size());
+    return true;
   };
-  if (!read_saved(saved_for_signal(host_abi.abi), word_at, interrupted) || interrupted.pc == 0) return false;
-  registers = interrupted;
-  return true;
+  const auto word_at = [&](std::uint64_t address, std::uint64_t& value) { return memory.word(address, value); };
+  return unwind::return_from_signal(host_abi, read_code, word_at, registers);
 }
 
 }  // namespace

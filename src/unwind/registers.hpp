@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -180,6 +181,50 @@ SignalFrame find_signal_frame(sframe::Abi abi, std::uint64_t pc, ReadCode&& read
     }
   }
   return {};
+}
+
+/// What a thread's signal (NT_SIGINFO, siginfo_t) says of its PC: of some, the kernel makes it that of the next
+/// instruction, which may be another function's. It counts as a return address then. Fewer bytes than siginfo_t begins
+/// with say nothing.
+inline void add_signal(sframe::Abi abi, std::span<const std::byte> bytes, Registers& registers) {
+  constexpr std::size_t code_at = 8, address_at = 16, size = 24, longest_instruction = 6;
+  if (bytes.size() < size) return;
+  const Endian endian = sframe::traits_of(abi).endian;
+  const auto number = load<std::uint32_t>(bytes, endian), code = load<std::uint32_t>(bytes.subspan(code_at), endian);
+  const auto address = load<std::uint64_t>(bytes.subspan(address_at), endian);
+  // int3: a trap without an address.
+  const bool is_breakpoint = abi == sframe::Abi::Amd64 && number == SIGTRAP && code == SI_KERNEL;
+  // The address is that of the instruction, which is complete or was suppressed (z/Architecture Principles of
+  // Operation, chapter 6); of what was nullified, as by SIGSEGV, the PC is the instruction's.
+  const bool is_done = abi == sframe::Abi::S390x && (number == SIGILL || number == SIGFPE || number == SIGTRAP) &&
+                       registers.pc - address - 1 < longest_instruction;
+  if (is_breakpoint || is_done) registers.pc_is_exact = 0;
+}
+
+/// If the instruction at the PC is the system call that a signal's handler returns to, puts the interrupted registers
+/// into `registers`, and leaves these as they are otherwise. `read_code` is find_signal_frame()'s;
+/// `word_at(address, value&)` reads 8 bytes of the stack in the order of the machine's bytes, or is false.
+template <typename ReadCode, typename WordAt>
+bool return_from_signal(const sframe::AbiTraits& abi, ReadCode&& read_code, WordAt&& word_at, Registers& registers) {
+  if (!registers.knows(abi.stack_pointer)) return false;
+  const SignalFrame frame = find_signal_frame(abi.abi, registers.pc, read_code);
+  if (frame.registers_at == 0) return false;
+  const std::uint64_t sp = registers.values[abi.stack_pointer];
+  const auto saved_word = [&](std::uint8_t word, std::uint64_t& value) {
+    return word_at(sp + frame.registers_at + std::uint64_t{8} * word, value);
+  };
+  Registers interrupted;
+  if (!read_saved(saved_for_signal(abi.abi), saved_word, interrupted) || interrupted.pc == 0) return false;
+  std::array<std::byte, 24> signal{};
+  bool has_signal = frame.signal_at != 0;
+  for (std::size_t at = 0; has_signal && at < signal.size(); at += 8) {
+    std::uint64_t value = 0;
+    has_signal = word_at(sp + frame.signal_at + at, value);
+    store(std::span(signal).subspan(at), value, abi.endian);
+  }
+  if (has_signal) add_signal(abi.abi, signal, interrupted);
+  registers = interrupted;
+  return true;
 }
 
 }  // namespace sframe_gen::unwind

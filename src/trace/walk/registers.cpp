@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <csignal>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -53,18 +52,7 @@ void add_floating_point_registers(sframe::Abi abi, std::span<const std::byte> by
 }
 
 void add_signal(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers) {
-  constexpr std::size_t code_at = 8, address_at = 16, size = 24, longest_instruction = 6;
-  if (bytes.size() < size) return;
-  const Endian endian = sframe::traits_of(abi).endian;
-  const auto number = load<std::uint32_t>(bytes, endian), code = load<std::uint32_t>(bytes.subspan(code_at), endian);
-  const auto address = load<std::uint64_t>(bytes.subspan(address_at), endian);
-  // int3: a trap without an address.
-  const bool is_breakpoint = abi == sframe::Abi::Amd64 && number == SIGTRAP && code == SI_KERNEL;
-  // The address is that of the instruction, which is complete or was suppressed (z/Architecture Principles of
-  // Operation, chapter 6); of what was nullified, as by SIGSEGV, the PC is the instruction's.
-  const bool is_done = abi == sframe::Abi::S390x && (number == SIGILL || number == SIGFPE || number == SIGTRAP) &&
-                       registers.pc - address - 1 < longest_instruction;
-  if (is_breakpoint || is_done) registers.pc_is_exact = 0;
+  unwind::add_signal(abi, bytes, registers);
 }
 
 std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64_t mask,
@@ -95,34 +83,20 @@ bool return_from_signal(AddressSpace& space, unwind::Registers& registers, unwin
   const elf::Image& image = location->file()->image();
   const elf::Machine* const machine = elf::find_machine(image);
   if (machine == nullptr) return false;
-  const sframe::AbiTraits& traits = sframe::traits_of(machine->abi);
+  const sframe::AbiTraits& abi = sframe::traits_of(machine->abi);
   const auto read_code = [&](std::uint64_t address, std::span<std::byte> bytes) {
-    const auto code = elf::loaded_bytes(image, address, bytes.size());
+    const auto code = elf::loaded_bytes(image, address - location->bias, bytes.size());
     if (code.size() < bytes.size()) return false;
     std::ranges::copy(code.first(bytes.size()), bytes.begin());
     return true;
   };
-  const unwind::SignalFrame frame = unwind::find_signal_frame(traits.abi, registers.pc - location->bias, read_code);
-  if (frame.registers_at == 0 || !registers.knows(traits.stack_pointer)) return false;
-  const auto bytes_at = [&](std::uint64_t distance, void* bytes) {
-    return read(context, registers.values[traits.stack_pointer] + distance, bytes);
-  };
-  unwind::Registers interrupted;
-  const auto word_at = [&](std::uint8_t word, std::uint64_t& value) {
+  const auto word_at = [&](std::uint64_t address, std::uint64_t& value) {
     std::array<std::byte, word_size> bytes{};
-    if (!bytes_at(frame.registers_at + std::uint64_t{word_size} * word, bytes.data())) return false;
-    value = load<std::uint64_t>(bytes, traits.endian);
+    if (!read(context, address, bytes.data())) return false;
+    value = load<std::uint64_t>(bytes, abi.endian);
     return true;
   };
-  if (!unwind::read_saved(unwind::saved_for_signal(traits.abi), word_at, interrupted)) return false;
-  std::array<std::byte, 3 * word_size> signal{};
-  bool has_signal = frame.signal_at != 0;
-  for (std::size_t i = 0; has_signal && i < signal.size(); i += word_size) {
-    has_signal = bytes_at(frame.signal_at + i, signal.data() + i);
-  }
-  if (has_signal) add_signal(traits.abi, signal, interrupted);
-  registers = interrupted;
-  return true;
+  return unwind::return_from_signal(abi, read_code, word_at, registers);
 }
 
 }  // namespace sframe_gen::trace

@@ -23,8 +23,7 @@ std::optional<unwind::Registers> general_registers(sframe::Abi abi, std::span<co
 /// machine's rows use any.
 void add_floating_point_registers(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers);
 
-/// What a thread's signal (NT_SIGINFO, siginfo_t) says of its PC: of some, the kernel makes it that of the next
-/// instruction, which may be another function's. It counts as a return address then.
+/// As unwind::add_signal(), of NT_SIGINFO (siginfo_t).
 void add_signal(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers);
 
 /// Returns the registers that perf recorded: `values` of those in `mask`, by the numbers of asm/perf_regs.h.
