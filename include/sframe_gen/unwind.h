@@ -136,9 +136,10 @@ typedef struct sframe_module {
   uint64_t begin, end;     /* addresses of its code in the walked program */
   uint64_t bias;           /* such an address minus the one that the view was opened for, modulo 2 to the 64th */
   const sframe_view *view; /* null: it has no section */
+  const sframe_view *second_view; /* is asked where `view` has no row, with the same bias; null: nothing else is */
 } sframe_module;
 
-/* One remembered row; zeros are an empty slot. All are to be cleared when the modules change. */
+/* One remembered row; zeros are an empty slot. Walks of several programs may share slots, if their generations differ. */
 typedef struct sframe_row_slot {
   uint64_t opaque[4];
 } sframe_row_slot;
@@ -153,7 +154,9 @@ typedef struct sframe_walked {
   uint64_t signature_mask; /* aarch64: the bits of a signed return address that are not the address's own; else 0 */
   sframe_row_slot *rows; /* null: no rows are remembered */
   size_t row_slots; /* a power of two, or 0 */
-  sframe_fallback fallback; /* null: a walk ends where there is no row */
+  sframe_fallback fallback; /* null: a walk ends where there is no row. It may not change the modules */
+  uint64_t generation; /* a number to be changed with the modules: rows that were remembered with another one are not used.
+                          The low 32 bits count; the slots are to be cleared before these come again */
 } sframe_walked;
 
 /* To the caller of the frame in `registers`, which stay as they are unless it comes to SFRAME_STEPPED. Returns SFRAME_STEPPED

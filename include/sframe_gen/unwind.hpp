@@ -59,6 +59,8 @@ struct Module {
   std::uint64_t begin = 0, end = 0;           ///< of its code in the walked program: [begin, end)
   std::uint64_t bias = 0;                     ///< such an address minus the one that the view was opened for
   const sframe::SectionView* view = nullptr;  ///< null: it has no section
+  /// Is asked where `view` has no row, with the same bias; null: nothing else is.
+  const sframe::SectionView* second_view = nullptr;
 };
 
 /// One remembered row. Zeros are an empty slot.
@@ -74,9 +76,12 @@ struct Walked {
   /// aarch64: the bits of a signed return address that are not the address's own. 0 where nothing is signed.
   std::uint64_t signature_mask = 0;
   /// Room for rows by PC, a power of two of slots; empty: none is remembered. Threads, and a signal handler with the
-  /// code that it has interrupted, may share it. To be cleared when the modules change.
+  /// code that it has interrupted, may share it, and so may walks of several programs.
   std::span<RowSlot> rows;
   Fallback fallback = nullptr;  ///< null: a walk ends where there is no row
+  /// Tells these modules from others that `rows` were found in, as ModuleMap::generation() does: rows of another number
+  /// are not used. The low 32 bits count; the slots are to be cleared before these come again.
+  std::uint64_t generation = 0;
 };
 
 class Unwinder {

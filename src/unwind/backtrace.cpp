@@ -9,7 +9,7 @@
 //       RowCache                row_cache.hpp: the row that followed the last one before
 //       LoadedRows::find_slow   here: rows that were found before, by PC, then those of sections
 //       LoadedRows::enter       here: the file that holds the PC, from the list in modules.hpp
-//       row_in_section          walk.hpp: the row in the form that steps take
+//       row_in_sections         walk.hpp: the row in the form that steps take, of the file's own section or another one
 //         SectionView::lookup     section_view.cpp: the function that holds the PC, then its row
 //         SectionReader           sframe/parser.hpp: the fields of both, and the rules
 //     Walk::apply             walk.hpp: makes the registers the caller's
@@ -207,12 +207,10 @@ class LoadedRows {
     }
     found = {};
     const ModuleSection &own = module_->own, &provided = module_->provided;
-    Stop stop = own.is_damaged ? Stop::BadSection : row_in_section(own.view, host_abi, pc - own.bias, row);
-    if (stop != Stop::Stepped) {
-      const Stop with_provided = row_in_section(provided.view, host_abi, pc - provided.bias, row);
-      if (with_provided == Stop::Stepped || stop == Stop::NoSection) stop = with_provided;
-    }
-    if (stop == Stop::Stepped && is_listed) found.slot = remembered_.put(pc, row, index_of(*module_));
+    Stop stop = row_in_sections(&own.view, &provided.view, host_abi, pc - module_->bias, row);
+    if (stop != Stop::Stepped && own.is_damaged) stop = Stop::BadSection;
+    if (stop == Stop::Stepped && is_listed)
+      found.slot = remembered_.put(pc, row, RowCache::tag_of_module(index_of(*module_)));
     return stop;
   }
 

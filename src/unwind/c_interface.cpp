@@ -26,7 +26,8 @@ static_assert(sizeof(Registers) == sizeof(sframe_registers) &&
               offsetof(Registers, known) == offsetof(sframe_registers, known) &&
               offsetof(Registers, pc_is_exact) == offsetof(sframe_registers, pc_is_exact));
 static_assert(sizeof(Module) == sizeof(sframe_module) && offsetof(Module, bias) == offsetof(sframe_module, bias) &&
-              offsetof(Module, view) == offsetof(sframe_module, view));
+              offsetof(Module, view) == offsetof(sframe_module, view) &&
+              offsetof(Module, second_view) == offsetof(sframe_module, second_view));
 static_assert(sizeof(RowSlot) == sizeof(sframe_row_slot));
 static_assert(sizeof(PageSlot) == sizeof(sframe_page_slot));
 static_assert(SFRAME_LOOKUP_DAMAGED == static_cast<int>(Lookup::Kind::Damaged));
@@ -97,6 +98,8 @@ Unwinder unwinder_of(const sframe_walked& walked) {
   made.context = const_cast<sframe_walked*>(&walked);
   made.signature_mask = walked.signature_mask;
   made.rows = {reinterpret_cast<RowSlot*>(walked.rows), walked.row_slots};
+  constexpr std::size_t generation_end = offsetof(sframe_walked, generation) + sizeof walked.generation;
+  if (walked.size >= generation_end) made.generation = walked.generation;
   return Unwinder(made);
 }
 

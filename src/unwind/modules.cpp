@@ -151,8 +151,7 @@ int add_module(dl_phdr_info* info, std::size_t, void* data) {
     add_user(module.own.table);
     add_user(module.provided.table);
   } else if (file.sframe != nullptr) {
-    const std::uint64_t address = info->dlpi_addr + file.sframe->p_vaddr;
-    open(module.own, pointer_to(address), file.sframe->p_memsz, address);
+    open(module.own, pointer_to(info->dlpi_addr + file.sframe->p_vaddr), file.sframe->p_memsz, file.sframe->p_vaddr);
   }
   insert(look.made->modules, module);
   return 0;
@@ -214,7 +213,6 @@ void ask_for(LoadedModule& module, const Basis& asked) {
   std::size_t size = 0;
   std::uint64_t address = 0;
   if (asked.provide(asked.context, naming.name, module.bias, &bytes, &size, &address) != 0) return;
-  module.provided.bias = module.bias;
   open(module.provided, bytes, size, address);
 }
 
@@ -312,13 +310,14 @@ bool open_unlisted(std::uint64_t pc, LoadedModule& module) {
   if (pc < file.begin || pc >= file.end) return false;
   module.begin = file.begin;
   module.end = file.end;
+  module.bias = headers.bias;
   if (file.sframe == nullptr) return true;
   const std::uint64_t address = headers.bias + file.sframe->p_vaddr;
   const std::uint64_t size = file.sframe->p_memsz;
   const bool inside = address >= file.begin && address < file.end && size <= file.end - address;
   if (!inside || !is_readable(address) || !is_readable(address + size - 1)) return true;
-  const auto fault = module.own.view.open({static_cast<const std::byte*>(pointer_to(address)), size}, address,
-                                          sframe::Family::SFrame, sframe::ViewCheck::Header);
+  const auto fault = module.own.view.open({static_cast<const std::byte*>(pointer_to(address)), size},
+                                          file.sframe->p_vaddr, sframe::Family::SFrame, sframe::ViewCheck::Header);
   module.own.is_damaged = static_cast<bool>(fault);
   return true;
 }

@@ -16,10 +16,9 @@ namespace sframe_gen::unwind {
 
 struct PageTable;
 
-/// A section that describes a module.
+/// A section that describes a module. The view knows the file's own addresses.
 struct ModuleSection {
   sframe::SectionView view;  ///< not open: there is none, or a damaged one
-  std::uint64_t bias = 0;    ///< an address of the module minus the one that the view knows
   PageTable* table = nullptr;
   bool is_damaged = false;
 };
@@ -41,7 +40,7 @@ struct LoadedModules {
   std::size_t mapped_size = 0;  ///< bytes of this and what follows it
   LoadedModules* retired_before = nullptr;
   std::span<LoadedModule> modules;  ///< ascending
-  std::span<RowSlot> rows;
+  std::span<RowSlot> rows;          ///< of these modules alone: what another list's walks found is not in them
   Range main_stack;
 };
 

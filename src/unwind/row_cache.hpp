@@ -11,13 +11,14 @@
 
 namespace sframe_gen::unwind {
 
-/// Rows by PC, each in the one slot that its PC leads to. A slot also holds the index of the row's module, and the slot
-/// of the row that was asked for next when it was new: stacks have much in common, and a row in that slot is read
-/// without waiting for the PC that it is of.
+/// Rows by PC, each in the one slot that its PC leads to. A slot also holds a tag of 32 bits. Of the caller's own
+/// program it is the index of the row's module, and the slot of the row that was asked for next when it was new: stacks
+/// have much in common, and a row in that slot is read without waiting for the PC that it is of. Those slots belong to
+/// one list of modules. Of other programs it is the generation of the modules, with which they may change.
 ///
 /// The low half of a slot's first word counts its writes, twice each: odd while one is under way, so a reader that sees
-/// the same even count before and after has read one write's words (a sequence lock). Above it are module and next
-/// slot, of 16 bits each. Lock-free: a busy slot counts as a miss, so a signal handler may interrupt a writer.
+/// the same even count before and after has read one write's words (a sequence lock). Above it is the tag.
+/// Lock-free: a busy slot counts as a miss, so a signal handler may interrupt a writer.
 class RowCache {
  public:
   struct Place {
@@ -25,6 +26,7 @@ class RowCache {
     std::uint32_t next = 0;    ///< that of the row that was asked for after it, if not 0
     std::uint32_t module = 0;  ///< index, modulo most_modules
   };
+  static std::uint32_t tag_of_module(std::size_t index) { return static_cast<std::uint32_t>(index % most_modules); }
 
   /// A number of slots that is no power of two is cut to the next lower one.
   explicit RowCache(std::span<RowSlot> slots) : slots_(slots.data()), mask_(std::bit_floor(slots.size()) - 1) {
@@ -35,24 +37,23 @@ class RowCache {
     return slots_ != nullptr && read(slot_of(pc), pc, row, place);
   }
 
+  /// Finds a row that was put with this tag.
+  bool find_tagged(std::uint64_t pc, std::uint32_t tag, PackedRow& row) const {
+    std::uint64_t first = 0;
+    return slots_ != nullptr && read_slot(slot_of(pc), pc, row, first) && first >> module_shift == tag;
+  }
+
   /// Reads a slot that another row's place names as the next one. False: it has no row of `pc`.
   bool read(std::uint32_t slot, std::uint64_t pc, PackedRow& row, Place& place) const {
-    const std::uint64_t* const words = slots_[slot].words;
-    const std::uint64_t first = __atomic_load_n(&words[0], __ATOMIC_ACQUIRE);
-    const std::uint64_t owner = __atomic_load_n(&words[1], __ATOMIC_RELAXED);
-    const std::uint64_t halves[2]{__atomic_load_n(&words[2], __ATOMIC_RELAXED),
-                                  __atomic_load_n(&words[3], __ATOMIC_RELAXED)};
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    const bool whole = first != 0 && first % 2 == 0 && __atomic_load_n(&words[0], __ATOMIC_RELAXED) == first;
-    if (owner != pc || !whole) return false;
-    std::memcpy(&row, halves, sizeof row);
+    std::uint64_t first = 0;
+    if (!read_slot(slot, pc, row, first)) return false;
     place = {slot, static_cast<std::uint32_t>(first >> next_shift),
              static_cast<std::uint32_t>(first >> module_shift & (most_modules - 1))};
     return true;
   }
 
   /// Returns the slot, or 0 if the row was not kept.
-  std::uint32_t put(std::uint64_t pc, const PackedRow& row, std::size_t module) const {
+  std::uint32_t put(std::uint64_t pc, const PackedRow& row, std::uint32_t tag) const {
     if (slots_ == nullptr) return 0;
     const std::uint32_t slot = slot_of(pc);
     std::uint64_t* const words = slots_[slot].words;
@@ -67,8 +68,7 @@ class RowCache {
     __atomic_store_n(&words[3], halves[1], __ATOMIC_RELAXED);
     // Never 0, which is an empty slot.
     const std::uint32_t count = static_cast<std::uint32_t>(first) + 2;
-    const std::uint64_t above = std::uint64_t{module % most_modules} << module_shift;
-    __atomic_store_n(&words[0], above | (count != 0 ? count : 2), __ATOMIC_RELEASE);
+    __atomic_store_n(&words[0], std::uint64_t{tag} << module_shift | (count != 0 ? count : 2), __ATOMIC_RELEASE);
     return slot;
   }
 
@@ -82,8 +82,21 @@ class RowCache {
   }
 
  private:
-  static constexpr unsigned module_shift = 32, next_shift = 48;
-  static constexpr std::uint32_t most_modules = 1U << 16U;
+  static constexpr unsigned module_shift = 32, module_bits = 16, next_shift = module_shift + module_bits;
+  static constexpr std::uint32_t most_modules = 1U << module_bits;
+
+  bool read_slot(std::uint32_t slot, std::uint64_t pc, PackedRow& row, std::uint64_t& first) const {
+    const std::uint64_t* const words = slots_[slot].words;
+    first = __atomic_load_n(&words[0], __ATOMIC_ACQUIRE);
+    const std::uint64_t owner = __atomic_load_n(&words[1], __ATOMIC_RELAXED);
+    const std::uint64_t halves[2]{__atomic_load_n(&words[2], __ATOMIC_RELAXED),
+                                  __atomic_load_n(&words[3], __ATOMIC_RELAXED)};
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    const bool whole = first != 0 && first % 2 == 0 && __atomic_load_n(&words[0], __ATOMIC_RELAXED) == first;
+    if (owner != pc || !whole) return false;
+    std::memcpy(&row, halves, sizeof row);
+    return true;
+  }
 
   /// Return addresses of one function differ in few of their low bits; a multiplication spreads them over the high ones
   /// (Fibonacci hashing).

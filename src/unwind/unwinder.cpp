@@ -11,8 +11,9 @@ namespace {
 /// The caller's memory, in the walked machine's byte order.
 class ReadByCaller {
  public:
-  ReadByCaller(const Walked& walked, const sframe::AbiTraits* abi)
-      : walked_(walked), swap_(abi != nullptr && abi->endian != host_endian) {}
+  ReadByCaller(const Walked& walked, const sframe::AbiTraits* abi) : walked_(walked) { use(abi); }
+
+  void use(const sframe::AbiTraits* abi) { swap_ = abi != nullptr && abi->endian != host_endian; }
 
   bool word(std::uint64_t address, std::uint64_t& value) {
     std::uint64_t read = 0;
@@ -29,7 +30,7 @@ class ReadByCaller {
 
  private:
   const Walked& walked_;
-  bool swap_;
+  bool swap_ = false;
 };
 
 /// Returns the module that holds `pc`, or null. Modules that do not ascend are searched one by one.
@@ -46,29 +47,35 @@ const Module* find_module(std::span<const Module> modules, std::uint64_t pc) {
 /// Finds rows in the modules that the caller names.
 class GivenRows {
  public:
-  /// `abi`: null if no module has a section.
-  GivenRows(const Walked& walked, const sframe::AbiTraits* abi)
-      : walked_(walked), abi_(abi), remembered_(walked.rows) {}
+  /// `abi` is that of all sections, if `has_section`. A fallback may change all three, as a StackWalker's may.
+  GivenRows(const Walked& walked, const sframe::Abi& abi, const bool& has_section)
+      : walked_(walked), abi_now_(abi), has_section_now_(has_section), remembered_(walked.rows) {
+    look_at_abi();
+  }
 
   using Place = RowCache::Place;
 
+  /// Null: no module has a section.
+  const sframe::AbiTraits* known_abi() const { return abi_; }
   const sframe::AbiTraits& abi() const { return abi_ != nullptr ? *abi_ : sframe::default_abi; }
 
-  Stop find(std::uint64_t pc, Place& place, PackedRow& row) const {
-    if (remembered_.find(pc, row, place)) return abi_ != nullptr ? Stop::Stepped : Stop::BadSection;
+  Stop find(std::uint64_t pc, Place& /*place*/, PackedRow& row) const {
+    const auto generation = static_cast<std::uint32_t>(walked_.generation);
+    if (remembered_.find_tagged(pc, generation, row)) return abi_ != nullptr ? Stop::Stepped : Stop::BadSection;
     const Module* const module = find_module(walked_.modules, pc);
     if (module == nullptr) return Stop::NoModule;
-    if (module->view == nullptr) return Stop::NoSection;
-    const Stop stop = row_in_section(*module->view, abi(), pc - module->bias, row);
-    if (stop == Stop::Stepped) remembered_.put(pc, row, 0);
+    const Stop stop = row_in_sections(module->view, module->second_view, abi(), pc - module->bias, row);
+    if (stop == Stop::Stepped) remembered_.put(pc, row, generation);
     return stop;
   }
 
   /// Signal frames are a matter of the fallback: code may not be among what can be read.
-  Stop step_without_row(Stop why, ReadByCaller&, Registers& registers) const {
+  Stop step_without_row(Stop why, ReadByCaller& memory, Registers& registers) {
     if (walked_.fallback == nullptr) return why;
     Registers caller = registers;
     const Stop stop = walked_.fallback(walked_.context, caller, why);
+    look_at_abi();
+    memory.use(abi_);
     if (stop != Stop::Stepped) return stop;
     const std::uint32_t stack_pointer = abi().stack_pointer;
     if (caller.pc == registers.pc && caller.values[stack_pointer] == registers.values[stack_pointer])
@@ -78,8 +85,12 @@ class GivenRows {
   }
 
  private:
+  void look_at_abi() { abi_ = has_section_now_ ? &sframe::traits_of(abi_now_) : nullptr; }
+
   const Walked& walked_;
-  const sframe::AbiTraits* abi_;
+  const sframe::Abi& abi_now_;
+  const bool& has_section_now_;
+  const sframe::AbiTraits* abi_ = nullptr;
   RowCache remembered_;
 };
 
@@ -87,24 +98,24 @@ class GivenRows {
 
 Unwinder::Unwinder(const Walked& walked) noexcept : walked_(walked) {
   for (const Module& module : walked.modules) {
-    if (module.view == nullptr || !module.view->is_open()) continue;
-    abi_ = module.view->abi();
-    has_section_ = true;
-    break;
+    for (const sframe::SectionView* const view : {module.view, module.second_view}) {
+      if (view == nullptr || !view->is_open()) continue;
+      abi_ = view->abi();
+      has_section_ = true;
+      return;
+    }
   }
 }
 
 Stop Unwinder::step(Registers& registers) const noexcept {
-  const sframe::AbiTraits* const abi = has_section_ ? &sframe::traits_of(abi_) : nullptr;
-  GivenRows rows(walked_, abi);
-  ReadByCaller memory(walked_, abi);
+  GivenRows rows(walked_, abi_, has_section_);
+  ReadByCaller memory(walked_, rows.known_abi());
   return Walk(rows, memory, registers, std::span<std::uint64_t>()).step();
 }
 
 std::size_t Unwinder::walk(Registers& registers, std::span<std::uint64_t> pcs, Stop& stop) const noexcept {
-  const sframe::AbiTraits* const abi = has_section_ ? &sframe::traits_of(abi_) : nullptr;
-  GivenRows rows(walked_, abi);
-  ReadByCaller memory(walked_, abi);
+  GivenRows rows(walked_, abi_, has_section_);
+  ReadByCaller memory(walked_, rows.known_abi());
   return Walk(rows, memory, registers, pcs).run(stop);
 }
 

@@ -86,6 +86,16 @@ inline Stop row_in_section(const sframe::SectionView& view, const sframe::AbiTra
   return Stop::Stepped;
 }
 
+/// Looks up what the two sections of a module have for `pc`, an address as both views know it: the second one counts
+/// where the first has no row. Null: there is none.
+inline Stop row_in_sections(const sframe::SectionView* first, const sframe::SectionView* second,
+                            const sframe::AbiTraits& abi, std::uint64_t pc, PackedRow& row) {
+  const Stop stop = first != nullptr ? row_in_section(*first, abi, pc, row) : Stop::NoSection;
+  if (stop == Stop::Stepped || second == nullptr) return stop;
+  const Stop with_second = row_in_section(*second, abi, pc, row);
+  return with_second == Stop::Stepped || stop == Stop::NoSection ? with_second : stop;
+}
+
 /// Returns the last of ascending modules that begins at or before `pc`, or the first one. There must be one.
 template <typename Module>
 const Module* last_begin(std::span<Module> modules, std::uint64_t pc) {

@@ -98,8 +98,8 @@ class Comparison {
     constexpr std::uint32_t sp = 15, saved_sp = 120;
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t pc = registers.pc - (registers.pc_is_exact != 0 ? 0 : 1);
-      const unwind::Module* const module = space_.module_at(pc);
       const trace::Location* const location = space_.location_of(pc);
+      const unwind::Module* const module = space_.modules().find(pc);
       const bool is_in_libgcc = location != nullptr && location->name.find("libgcc_s") != std::string::npos;
       if (module == nullptr || module->view == nullptr || module->view->abi() != sframe::Abi::S390x) return false;
       const unwind::Unwinder unwinder({{module, 1}, trace::Process::read_word, &process_, 0, {}});

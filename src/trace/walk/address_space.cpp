@@ -3,7 +3,6 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <utility>
 
@@ -47,11 +46,11 @@ std::vector<MappedPiece> pieces_of(const Mapping& mapping, const elf::Image& ima
   return pieces.size() <= most_pieces ? pieces : std::vector<MappedPiece>();
 }
 
-/// From 1 on.
-std::uint64_t AddressSpace::Version::next() {
-  static std::atomic<std::uint64_t> last = 0;
-  return ++last;
-}
+/// What a module is a part of.
+struct AddressSpace::Mapped {
+  Mapping mapping;                     ///< until its file was opened; as it was mapped, whatever is left of it
+  const Location* location = nullptr;  ///< from then on
+};
 
 AddressSpace::AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file,
                            std::shared_ptr<Locations> locations)
@@ -59,93 +58,63 @@ AddressSpace::AddressSpace(const std::vector<Mapping>& executable, OpenFile open
   for (const Mapping& mapping : executable) add(mapping);
 }
 
-/// `part` with what is left of it between two addresses.
-void AddressSpace::put(Part part, std::uint64_t begin, std::uint64_t end) {
-  part.mapping.file_offset += begin - part.mapping.begin;
-  part.mapping.begin = part.module.begin = begin;
-  part.mapping.end = part.module.end = end;
-  parts_.insert_or_assign(begin, std::move(part));
-}
-
 void AddressSpace::add(const Mapping& mapping) {
-  if (mapping.begin >= mapping.end) return;
-  auto next = parts_.upper_bound(mapping.begin);
-  if (next != parts_.begin() && std::prev(next)->second.mapping.end > mapping.begin) --next;
-  while (next != parts_.end() && next->first < mapping.end) {
-    const Part old = std::move(next->second);
-    next = parts_.erase(next);
-    version_ = {};
-    if (old.mapping.begin < mapping.begin) put(old, old.mapping.begin, mapping.begin);
-    if (old.mapping.end > mapping.end) put(old, mapping.end, old.mapping.end);
-  }
-  Part part;
-  part.mapping = mapping;
-  part.module = {.begin = mapping.begin, .end = mapping.end};
-  parts_.insert_or_assign(mapping.begin, std::move(part));
+  modules_.add(mapping.begin, mapping.end, 0, {nullptr, nullptr, std::make_shared<const Mapped>(Mapped{mapping})});
 }
 
-AddressSpace::Parts::iterator AddressSpace::part_at(std::uint64_t pc) {
-  auto behind = parts_.upper_bound(pc);
-  if (behind == parts_.begin()) return parts_.end();
-  --behind;
-  return pc < behind->second.mapping.end ? behind : parts_.end();
+const AddressSpace::Mapped& AddressSpace::mapped_in(const unwind::ModuleContents& contents) {
+  return *static_cast<const Mapped*>(contents.data.get());
 }
 
-const unwind::Module* AddressSpace::module_at(std::uint64_t pc) const {
-  const auto behind = parts_.upper_bound(pc);
-  if (behind == parts_.begin()) return nullptr;
-  const Part& part = std::prev(behind)->second;
-  return pc < part.mapping.end ? &part.module : nullptr;
-}
-
-void AddressSpace::open(Part& part) {
-  const Mapping& mapping = part.mapping;
+/// Puts the pieces of a module, each with its location, in its place.
+void AddressSpace::open(const unwind::Module& module) {
+  Mapping mapping = mapped_in(modules_.contents_of(module)).mapping;
+  mapping.file_offset += module.begin - mapping.begin;
+  mapping.begin = module.begin;
+  mapping.end = module.end;
   OpenedFile opened = open_file_(mapping);
   std::vector<MappedPiece> pieces;
   if (opened.file) pieces = pieces_of(mapping, opened.file->image());
   if (opened.file && pieces.empty()) opened = {nullptr, "not the file that was mapped"};
   if (pieces.empty()) pieces = {{mapping.begin, mapping.end, mapping.begin - mapping.file_offset}};
-  // The first piece takes the part's own place: its module may be known already.
-  const Part whole = part;
   for (const MappedPiece& piece : pieces) {
-    Part of_piece = whole;
-    of_piece.location = &locations_->emplace_back(Location{printable(whole.mapping.path), opened, piece.bias});
-    put(std::move(of_piece), piece.begin, piece.end);
+    const Location& location = locations_->emplace_back(Location{printable(mapping.path), opened, piece.bias});
+    modules_.add(piece.begin, piece.end, piece.bias,
+                 {nullptr, nullptr, std::make_shared<const Mapped>(Mapped{{}, &location})});
   }
 }
 
-/// The part that holds `pc`, its file opened.
-AddressSpace::Parts::iterator AddressSpace::opened_at(std::uint64_t pc) {
-  const auto found = part_at(pc);
-  if (found == parts_.end() || found->second.location != nullptr) return found;
-  open(found->second);
-  return part_at(pc);
+/// Returns the module that holds `pc`, its file opened.
+const unwind::Module* AddressSpace::opened_at(std::uint64_t pc) {
+  const unwind::Module* const module = modules_.find(pc);
+  if (module == nullptr || mapped_in(modules_.contents_of(*module)).location != nullptr) return module;
+  open(*module);
+  return modules_.find(pc);
 }
 
 const Location* AddressSpace::location_of(std::uint64_t pc) {
-  const auto found = opened_at(pc);
-  return found == parts_.end() ? nullptr : found->second.location;
+  const unwind::Module* const module = opened_at(pc);
+  return module == nullptr ? nullptr : mapped_in(modules_.contents_of(*module)).location;
 }
 
 bool AddressSpace::find_rows(std::uint64_t pc) {
-  const auto found = opened_at(pc);
-  if (found == parts_.end()) return false;
-  Part& part = found->second;
-  const Location& location = *part.location;
-  if (!location.opened.file || part.has_more_rows) return false;
-  CodeFile& file = *location.opened.file;
-  part.has_more_rows = part.has_rows;
-  part.has_rows = true;
-  const sframe::SectionView* const rows = part.has_more_rows ? file.more_rows() : file.rows();
-  if (rows == nullptr || rows == part.module.view) return false;
-  part.module.view = rows;
-  part.module.bias = location.bias;
+  const unwind::Module* const module = opened_at(pc);
+  if (module == nullptr) return false;
+  unwind::ModuleContents contents = modules_.contents_of(*module);
+  CodeFile* const file = mapped_in(contents).location->file();
+  if (file == nullptr || contents.second != nullptr) return false;
+  const bool is_first = contents.section == nullptr;
+  const CodeFile::Rows& found = is_first ? file->rows() : file->more_rows();
+  if (found == nullptr || found == contents.section) return false;
+  (is_first ? contents.section : contents.second) = found;
+  modules_.add(module->begin, module->end, module->bias, std::move(contents));
   return true;
 }
 
 void AddressSpace::find_all_rows() {
-  for (auto& [begin, part] : parts_) {
-    if (part.module.view == nullptr) find_rows(begin);
+  for (std::size_t i = 0; i < modules_.modules().size(); ++i) {
+    const unwind::Module& module = modules_.modules()[i];
+    if (module.view == nullptr) find_rows(module.begin);
   }
 }
 

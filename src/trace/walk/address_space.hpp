@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "elf/image.hpp"
 #include "sframe_gen/error.hpp"
+#include "sframe_gen/module_map.hpp"
 #include "sframe_gen/unwind.hpp"
 #include "support/hash.hpp"
 #include "trace/walk/code_file.hpp"
@@ -78,7 +78,7 @@ struct Mapping {
 };
 
 /// Maps a program's addresses to files and rows, for the unwinder and for the names of frames. A file is opened when a
-/// PC first leads into it.
+/// PC first leads into it, and asked for more rows when its own section has none there.
 class AddressSpace {
  public:
   using OpenFile = std::function<OpenedFile(const Mapping&)>;
@@ -91,14 +91,11 @@ class AddressSpace {
   /// One more, which may take the place of others.
   void add(const Mapping& mapping);
 
-  /// What is remembered of a PC in one of the mappings holds as long as this number is the same, which no other address
-  /// space has.
-  std::uint64_t version() const { return version_.number(); }
+  /// For unwind::Walked. What refers to them holds as long as their generation is the same.
+  const unwind::ModuleMap& modules() const { return modules_; }
 
-  /// The one that holds `pc`, for unwind::Walked; null: none. Its end may come nearer when its file is opened.
-  const unwind::Module* module_at(std::uint64_t pc) const;
-
-  /// Returns where a PC is, or null if no mapping holds it. The pointer stays valid.
+  /// Returns where a PC is, or null if no mapping holds it. The pointer stays valid. Changes the modules if it opens a
+  /// file, which tells where they end.
   const Location* location_of(std::uint64_t pc);
 
   /// Opens the file of the module that holds `pc` or, if its rows say nothing there, asks for more. False: nothing has
@@ -108,39 +105,15 @@ class AddressSpace {
   void find_all_rows();
 
  private:
-  class Version {
-   public:
-    Version() : number_(next()) {}
-    Version(const Version& /*other*/) : Version() {}
-    Version& operator=(const Version& /*other*/) {
-      number_ = next();
-      return *this;
-    }
-    ~Version() = default;
-    std::uint64_t number() const { return number_; }
+  struct Mapped;
 
-   private:
-    static std::uint64_t next();
-    std::uint64_t number_;
-  };
-  struct Part {
-    Mapping mapping;
-    unwind::Module module;
-    const Location* location = nullptr;  ///< null: its file was not opened yet
-    bool has_rows = false, has_more_rows = false;
-  };
-  /// By where they begin. No two overlap.
-  using Parts = std::map<std::uint64_t, Part>;
+  static const Mapped& mapped_in(const unwind::ModuleContents& contents);
+  const unwind::Module* opened_at(std::uint64_t pc);
+  void open(const unwind::Module& module);
 
-  Parts::iterator part_at(std::uint64_t pc);
-  void put(Part part, std::uint64_t begin, std::uint64_t end);
-  Parts::iterator opened_at(std::uint64_t pc);
-  void open(Part& part);
-
-  Parts parts_;
+  unwind::ModuleMap modules_;
   OpenFile open_file_;
   std::shared_ptr<Locations> locations_;
-  Version version_;
 };
 
 /// A part of a mapping, all of one segment.

@@ -43,20 +43,12 @@ void CodeFile::open_own_section() {
     why_no_rows_ = "no .sframe section";
     return;
   }
-  const sframe::ViewFault fault = own_.open(image_.bytes_of(*section), section->header.sh_addr);
-  if (fault) {
+  auto own = std::make_shared<const unwind::PagedSection>(image_.bytes_of(*section), section->header.sh_addr);
+  if (const sframe::ViewFault fault = own->fault()) {
     why_no_rows_ = ".sframe+" + hex(fault.offset) + ": " + sframe::text_of(fault.problem);
     return;
   }
-  use_pages(own_);
-}
-
-/// A section that claims to describe more than its file could hold gets larger pages.
-void CodeFile::use_pages(sframe::SectionView& view) {
-  constexpr std::uint64_t least = 64;
-  pages_.resize(
-      std::min<std::uint64_t>(view.page_slots(), least + image_.file_bytes().size() / sizeof(sframe::PageSlot)));
-  view.use_pages(pages_);
+  own_ = std::move(own);
 }
 
 void CodeFile::translate() {
@@ -72,24 +64,30 @@ void CodeFile::translate() {
     const Digest digest = digester.digest();
     const auto path = options_.cache / (id + "-" + elf::hex_digits(digest) + "-" SFRAME_GEN_VERSION ".sframe");
     if (!id.empty()) kept_section_ = KeptFile::find(path, digest);
-    if (!kept_section_ || made_.open(kept_section_->content(), section_address)) {
-      ConvertOptions options;
-      options.format.covers_padding = false;  // walks look up the byte before a return address
-      section_ = sframe_gen::translate(image_.file_bytes(), name(), section_address, options).bytes;
-      if (const sframe::ViewFault fault = made_.open(section_, section_address)) {
-        why_no_rows_ = std::string("its call frame information makes no section: ") + sframe::text_of(fault.problem);
+    if (kept_section_) {
+      auto kept = std::make_shared<const unwind::PagedSection>(kept_section_->content(), section_address);
+      if (!kept->fault()) {
+        made_ = std::move(kept);
         return;
       }
-      if (!id.empty()) KeptFile::keep(path, digest, section_);
     }
+    ConvertOptions options;
+    options.format.covers_padding = false;  // walks look up the byte before a return address
+    std::vector<std::byte> bytes = sframe_gen::translate(image_.file_bytes(), name(), section_address, options).bytes;
+    const std::span<const std::byte> made = bytes;
+    auto section = std::make_shared<const unwind::PagedSection>(std::move(bytes), section_address);
+    if (const sframe::ViewFault& fault = section->fault()) {
+      why_no_rows_ = std::string("its call frame information makes no section: ") + sframe::text_of(fault.problem);
+      return;
+    }
+    made_ = std::move(section);
+    if (!id.empty()) KeptFile::keep(path, digest, made);
   } catch (const std::exception& failure) {
     why_no_rows_ = failure.what();
-    return;
   }
-  use_pages(made_);
 }
 
-const sframe::SectionView* CodeFile::rows() {
+const CodeFile::Rows& CodeFile::rows() {
   if (!own_was_tried_) {
     try {
       open_own_section();
@@ -97,12 +95,12 @@ const sframe::SectionView* CodeFile::rows() {
       why_no_rows_ = failure.what();
     }
   }
-  return own_.is_open() ? &own_ : more_rows();
+  return own_ ? own_ : more_rows();
 }
 
-const sframe::SectionView* CodeFile::more_rows() {
+const CodeFile::Rows& CodeFile::more_rows() {
   if (!was_translated_) translate();
-  return made_.is_open() ? &made_ : nullptr;
+  return made_;
 }
 
 void CodeFile::read_names() {

@@ -13,7 +13,7 @@
 
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
-#include "sframe_gen/view.hpp"
+#include "sframe_gen/module_map.hpp"
 #include "trace/walk/file_root.hpp"
 #include "trace/walk/kept_file.hpp"
 
@@ -42,10 +42,13 @@ class CodeFile {
   const std::string& name() const { return image_.name(); }
   const elf::Image& image() const { return image_; }
 
-  /// Rows: the file's own, or else made on the first call. Null: there are none, and why_no_rows() says why.
-  const sframe::SectionView* rows();
-  /// Rows that were made, for a PC that the file's own section leaves out. Null: there are none.
-  const sframe::SectionView* more_rows();
+  /// Rows, which must not outlive this.
+  using Rows = std::shared_ptr<const unwind::PagedSection>;
+  /// Returns the file's own rows, or else some that are made on the first call. Null: there are none, and why_no_rows()
+  /// says why.
+  const Rows& rows();
+  /// Returns rows that were made, for a PC that the file's own section leaves out. Null: there are none.
+  const Rows& more_rows();
   const std::string& why_no_rows() const { return why_no_rows_; }
 
   FunctionPlace function_at(std::uint64_t address);
@@ -53,7 +56,6 @@ class CodeFile {
  private:
   void open_own_section();
   void translate();
-  void use_pages(sframe::SectionView& view);
   void read_names();
   FunctionPlace look_up(std::uint64_t address);
 
@@ -61,12 +63,10 @@ class CodeFile {
   elf::Image image_;
   const TranslationOptions& options_;
   const FileRoot& root_;
-  sframe::SectionView own_, made_;
+  Rows own_, made_;
   bool own_was_tried_ = false, was_translated_ = false;
   std::string why_no_rows_;
-  std::vector<std::byte> section_;           ///< what made_ sees, if it was generated in this run
-  std::optional<KeptFile> kept_section_;     ///< else
-  std::vector<sframe::PageSlot> pages_;      ///< of the view in use
+  std::optional<KeptFile> kept_section_;     ///< what made_ sees, if it was not generated in this run
   std::optional<elf::Image> debug_;          ///< the separate debug file
   std::unique_ptr<elf::SymbolNames> names_;  ///< made on the first question
   /// By the symbol's begin and end, which of two at one place may differ.

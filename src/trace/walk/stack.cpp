@@ -1,6 +1,7 @@
 #include "trace/walk/stack.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "trace/walk/registers.hpp"
 
@@ -9,17 +10,19 @@ namespace sframe_gen::trace {
 namespace {
 
 constexpr std::size_t remembered_rows = 4096;
-/// More are not looked through faster than the address space.
-constexpr std::size_t most_known = 8;
-
-bool wants_rows(unwind::Stop stop) {
-  return stop == unwind::Stop::NoSection || stop == unwind::Stop::NoRow;
-}
 
 }  // namespace
 
 Walker::Walker(std::size_t most_frames, bool by_dwarf_as_well)
-    : most_frames_(most_frames), dwarf_(by_dwarf_as_well ? std::make_unique<DwarfWalker>(most_frames) : nullptr) {}
+    : most_frames_(most_frames),
+      rows_(remembered_rows),
+      dwarf_(by_dwarf_as_well ? std::make_unique<DwarfWalker>(most_frames) : nullptr) {
+  walked_.read = read_memory;
+  walked_.fallback = without_row;
+  walked_.context = this;
+  walked_.signature_mask = signature_mask;
+  walked_.rows = rows_;
+}
 
 Stack Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context) {
   Stack stack;
@@ -29,57 +32,66 @@ Stack Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwi
 
 void Walker::walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context,
                   Stack& stack) {
-  begin(space, read, context);
-  walk_by_sections(space, registers, stack);
+  space_ = &space;
+  read_ = read;
+  context_ = context;
+  walk_by_sections(registers, stack);
   if (dwarf_) stack.by_dwarf = dwarf_->walk(space, registers, read, context);
 }
 
-void Walker::begin(const AddressSpace& space, unwind::ReadMemory read, void* context) {
-  const bool is_same = space.version() == version_;
-  if (!is_same) rows_.assign(remembered_rows, {});
-  if (!is_same || read != read_ || context != context_) known_.clear();
-  version_ = space.version();
-  read_ = read;
-  context_ = context;
+bool Walker::read_memory(void* walker, std::uint64_t address, void* bytes) {
+  const auto& self = *static_cast<const Walker*>(walker);
+  return self.read_(self.context_, address, bytes);
 }
 
-const Walker::Known* Walker::module_at(AddressSpace& space, std::uint64_t pc) {
-  for (const Known& known : known_) {
-    if (known.begin <= pc && pc < known.end) return &known;
+/// Has the unwinder see the modules as they are now.
+void Walker::use_modules() {
+  const std::uint64_t generation = space_->modules().generation();
+  if (generation == walked_.generation) return;
+  // Slots compare the low half.
+  if (generation >> 32U != walked_.generation >> 32U) std::ranges::fill(rows_, unwind::RowSlot{});
+  walked_.modules = space_->modules().modules();
+  walked_.generation = generation;
+  unwinder_ = unwind::Unwinder(walked_);
+}
+
+unwind::Stop Walker::step(unwind::Registers& registers) {
+  use_modules();
+  return unwinder_.step(registers);
+}
+
+/// Opens what the PC leads to, and steps by that. No exception may go through the unwinder.
+unwind::Stop Walker::without_row(void* walker, unwind::Registers& registers, unwind::Stop why) {
+  auto& self = *static_cast<Walker*>(walker);
+  if (why != unwind::Stop::NoSection && why != unwind::Stop::NoRow) return why;
+  try {
+    const std::uint64_t pc = registers.pc - (registers.pc_is_exact != 0 ? 0 : 1);
+    if (self.space_->find_rows(pc)) return self.step(registers);
+    self.is_interrupted_ = return_from_signal(*self.space_, registers, self.read_, self.context_);
+    return self.is_interrupted_ ? unwind::Stop::Stepped : why;
+  } catch (...) {
+    self.failure_ = std::current_exception();
+    return why;
   }
-  // First, as a file that is opened tells where modules end.
-  const Location* const location = space.location_of(pc);
-  if (location == nullptr) return nullptr;
-  const unwind::Module* const module = space.module_at(pc);
-  if (known_.size() == most_known) known_.clear();
-  const unwind::Unwinder unwinder({{module, 1}, read_, context_, signature_mask, rows_});
-  return &known_.emplace_back(Known{module->begin, module->end, location, unwinder});
 }
 
-bool Walker::find_rows(AddressSpace& space, std::uint64_t pc) {
-  if (!space.find_rows(pc)) return false;
-  known_.clear();
-  return true;
-}
-
-void Walker::walk_by_sections(AddressSpace& space, unwind::Registers registers, Stack& stack) {
+void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
   stack.frames.clear();
-  bool is_interrupted = true;
+  is_interrupted_ = true;
   while (stack.frames.size() < most_frames_) {
     Frame& frame = stack.frames.emplace_back(Frame{registers.pc, registers.pc_is_exact != 0});
     const std::uint64_t pc = frame.instruction();
     // All registers of an interrupted function are valid, wherever its PC is.
-    if (is_interrupted) {
+    if (is_interrupted_) {
       registers.pc = pc;
       registers.pc_is_exact = 1;
     }
-    do {
-      const Known* const known = module_at(space, pc);
-      if (known != nullptr) frame.location = known->location;
-      stack.stop = known != nullptr ? known->unwinder.step(registers) : unwind::Stop::NoModule;
-    } while (wants_rows(stack.stop) && find_rows(space, pc));
-    is_interrupted = wants_rows(stack.stop) && return_from_signal(space, registers, read_, context_);
-    if (stack.stop != unwind::Stop::Stepped && !is_interrupted) return;
+    is_interrupted_ = false;
+    // First, as a file that is opened tells where modules end.
+    frame.location = space_->location_of(pc);
+    stack.stop = step(registers);
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    if (stack.stop != unwind::Stop::Stepped) return;
   }
   stack.stop = unwind::Stop::Stepped;
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ struct Stack {
 class Walker {
  public:
   Walker(std::size_t most_frames, bool by_dwarf_as_well);
+  Walker(const Walker&) = delete;
+  Walker& operator=(const Walker&) = delete;
 
   /// From `registers` outwards. Files are opened, and their sections made, as PCs lead to them.
   Stack walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context);
@@ -38,25 +41,24 @@ class Walker {
             Stack& stack);
 
  private:
-  /// The unwinder is told of one module at a time.
-  struct Known {
-    std::uint64_t begin = 0, end = 0;
-    const Location* location = nullptr;
-    unwind::Unwinder unwinder;
-  };
+  static bool read_memory(void* walker, std::uint64_t address, void* bytes);
+  static unwind::Stop without_row(void* walker, unwind::Registers& registers, unwind::Stop why);
 
-  void begin(const AddressSpace& space, unwind::ReadMemory read, void* context);
-  const Known* module_at(AddressSpace& space, std::uint64_t pc);
-  bool find_rows(AddressSpace& space, std::uint64_t pc);
-  void walk_by_sections(AddressSpace& space, unwind::Registers registers, Stack& stack);
+  void use_modules();
+  void walk_by_sections(unwind::Registers registers, Stack& stack);
+  unwind::Stop step(unwind::Registers& registers);
 
   std::size_t most_frames_;
+  std::vector<unwind::RowSlot> rows_;  ///< remembered by PC, of all programs
+  std::unique_ptr<DwarfWalker> dwarf_;
+  // Of the walk under way:
+  AddressSpace* space_ = nullptr;
   unwind::ReadMemory read_ = nullptr;
   void* context_ = nullptr;
-  std::uint64_t version_ = 0;          ///< of the address space that the following is about
-  std::vector<unwind::RowSlot> rows_;  ///< remembered by PC
-  std::vector<Known> known_;           ///< the modules of the last frames
-  std::unique_ptr<DwarfWalker> dwarf_;
+  bool is_interrupted_ = false;  ///< the next frame is that of an interrupted function
+  std::exception_ptr failure_;   ///< of the fallback
+  unwind::Walked walked_;
+  unwind::Unwinder unwinder_{walked_};
 };
 
 /// UpToCut: of two walks one is cut, or both, and they agree until then.
