@@ -101,7 +101,8 @@ class ArchiveReader {
         origin_(archive.origin_),
         thin_(archive.thin_),
         members_(archive.members_),
-        index_(archive.index_) {}
+        index_(archive.index_),
+        names_(archive.bytes_.size()) {}
 
   void run() {
     for (std::uint64_t offset = regular_magic.size(); offset < bytes_.size();) offset = read_member(offset);
@@ -172,6 +173,10 @@ class ArchiveReader {
     } else {
       member.name = raw.name.substr(0, raw.name.find('/'));
     }
+    if (member.name.size() > longest_name)
+      throw MalformedInput(origin_, raw.name_offset(), "a member's name is longer than any file's");
+    if (!names_.take(member.name.size()))
+      throw Refused(origin_.file, "member names more than four times as large as the file");
     return member;
   }
 
@@ -184,14 +189,17 @@ class ArchiveReader {
       throw Refused(origin_.file,
                     "member name \"" + std::string(raw.name) + "\", which has a meaning of its own elsewhere");
     const std::string_view table = long_names_.value_or("");
-    const std::size_t end = table.find('\n', std::min<std::uint64_t>(offset, table.size()));
-    if (end == std::string_view::npos) {
+    const std::string_view rest = table.substr(std::min<std::uint64_t>(offset, table.size()));
+    // Any number of members may name one place of the table.
+    const std::string_view looked_at = rest.substr(0, longest_name + 2);
+    const std::size_t size = looked_at.find('\n');
+    if (size == std::string_view::npos && looked_at.size() == rest.size()) {
       throw MalformedInput(origin_, raw.name_offset(),
                            "the name at " + hex(offset) + " has no end inside the table of long names (size " +
                                std::to_string(table.size()) + ")");
     }
-    member.name = table.substr(offset, end - offset);
-    if (member.name.ends_with('/')) member.name.pop_back();
+    member.name = looked_at.substr(0, size);
+    if (member.name.ends_with('/')) member.name.remove_suffix(1);
     member.is_nested = raw.name.find(':') != std::string_view::npos;
     if (member.is_nested && !thin_)
       throw MalformedInput(origin_, raw.name_offset(), "a member of another archive, but this is not a thin archive");
@@ -204,7 +212,8 @@ class ArchiveReader {
                            "the size of a BSD name is not a number up to the member's size, " + hex(raw.size));
     }
     const std::string_view padded = text(raw.data_offset(), member.name_size);
-    member.name = padded.substr(0, padded.find('\0'));
+    member.name = padded.substr(0, longest_name + 1);
+    member.name = member.name.substr(0, member.name.find('\0'));
     member.data_offset += member.name_size;
     member.size -= member.name_size;
   }
@@ -229,6 +238,7 @@ class ArchiveReader {
   std::vector<Member>& members_;
   std::optional<Index>& index_;
   std::optional<std::string_view> long_names_;
+  NameBudget names_;
 };
 
 Archive::Archive(std::span<const std::byte> bytes, std::string file)

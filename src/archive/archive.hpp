@@ -33,6 +33,8 @@ static_assert(sizeof(MemberHeader) == 60 && alignof(MemberHeader) == 1);
 
 inline constexpr std::string_view header_end = "`\n";
 inline constexpr std::uint64_t largest_member = 9'999'999'999;  ///< bytes that ten digits can say
+/// Linux opens no file by a longer path (PATH_MAX).
+inline constexpr std::size_t longest_name = 4096;
 
 /// Names of special members. An index is a big-endian count, an offset of a member's header for each symbol, and the
 /// symbols' names, each ended by a NUL.
@@ -58,7 +60,7 @@ struct Index {
 
 /// A file in an archive. Offsets are in the archive.
 struct Member {
-  std::string name;                 ///< need not be unique; thin archives: a path
+  std::string_view name;            ///< in the archive's bytes; need not be unique; thin archives: a path
   std::uint64_t header_offset = 0;  ///< always even
   std::uint64_t size_offset = 0;    ///< of the header's field for the size
   std::uint64_t data_offset = 0;    ///< of the member's own bytes
@@ -76,7 +78,8 @@ bool is_archive(std::span<const std::byte> bytes);
 class Archive {
  public:
   /// `bytes` must outlive it; `file` is for messages. Throws MalformedInput, and Refused for members with a meaning of
-  /// other systems (COFF).
+  /// other systems (COFF), for a name longer than `longest_name`, and for names that are together longer than their
+  /// NameBudget: reports copy each.
   Archive(std::span<const std::byte> bytes, std::string file);
 
   const std::string& file() const { return origin_.file; }
@@ -89,7 +92,7 @@ class Archive {
   /// The member's own bytes; empty in thin archives.
   std::span<const std::byte> data_of(const Member& member) const;
   /// "libfoo.a(bar.o)".
-  std::string name_of(const Member& member) const { return file() + "(" + member.name + ")"; }
+  std::string name_of(const Member& member) const { return file() + "(" + std::string(member.name) + ")"; }
 
  private:
   friend class ArchiveReader;

@@ -25,7 +25,7 @@ std::string failure_of(const std::string& text) {
 std::vector<std::string> names_of(const std::string& text) {
   const Archive archive(bytes_of(text), "x.a");
   std::vector<std::string> names;
-  for (const Member& member : archive.members()) names.push_back(member.name);
+  for (const Member& member : archive.members()) names.emplace_back(member.name);
   return names;
 }
 
@@ -62,6 +62,21 @@ TEST(Archive, ReadsLongNames) {
   const std::string table = "a_long_name.o/\nanother name.o/\n";
   EXPECT_EQ(names_of(regular + member("//", table) + member("/15", "x") + member("/0", "y")),
             (Names{"another name.o", "a_long_name.o"}));
+}
+
+TEST(Archive, RefusesANameThatIsLongerThanAnyPath) {
+  const std::string longest(longest_name, 'x');
+  EXPECT_EQ(names_of(regular + member("//", longest + "/\n") + member("/0", "")), (Names{longest}));
+  const std::string why = ": a member's name is longer than any file's";
+  const std::string table = longest + "x/\n";
+  EXPECT_EQ(failure_of(regular + member("//", table) + member("/0", "")), "x.a: archive+0x1048" + why);
+  EXPECT_EQ(failure_of(regular + member("#1/4097", longest + "x")), "x.a: archive+0x8" + why);
+}
+
+TEST(Archive, RefusesMembersThatShareALongName) {
+  std::string text = regular + member("//", std::string(longest_name, 'x') + "/\n");
+  for (int i = 0; i < 400; ++i) text += member("/0", "");
+  EXPECT_EQ(failure_of(text), "refused x.a: member names more than four times as large as the file");
 }
 
 TEST(Archive, ReadsBsdNames) {

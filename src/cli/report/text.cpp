@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "support/hash.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::cli {
@@ -88,9 +89,13 @@ std::string without_advice(const std::string& reason) {
 
 ReasonCounts reasons_of(const Archive& archive) {
   ReasonCounts reasons;
+  SeededMap<std::string, std::size_t> place_of;  // each member may have a reason of its own
   for (const ArchiveMember& member : archive.members) {
-    if (const auto* const why_not = std::get_if<std::string>(&member.outcome))
-      add_reason(reasons, without_advice(*why_not));
+    const auto* const why_not = std::get_if<std::string>(&member.outcome);
+    if (why_not == nullptr) continue;
+    const auto [known, is_new] = place_of.try_emplace(without_advice(*why_not), reasons.size());
+    if (is_new) reasons.emplace_back(known->first, 0);
+    ++reasons[known->second].second;
   }
   return reasons;
 }
@@ -162,20 +167,27 @@ std::string text_of(RowSource source, const CodeCoverage::Described& described) 
 
 void write_places(const Coverage& coverage, std::ostream& out) {
   if (!coverage.code) return;
+  // Both are in the order of the sections. Several sections of an object may have one name.
+  auto stretch = coverage.code->stretches.begin();
+  auto place = coverage.code->places.begin();
   for (const CodeCoverage::Section& section : coverage.code->sections) {
     out << "  code of " << printable(section.name) << ": ";
     write_counts(section.count, out);
     out << '\n';
-    for (const CodeCoverage::Stretch& stretch : coverage.code->stretches) {
-      if (stretch.section != section.name) continue;
-      out << "    " << hex(stretch.begin) << ".." << hex(stretch.end) << " rows from " << name_of(stretch.source)
-          << ": " << text_of(stretch.source, stretch.described) << '\n';
+    for (std::uint64_t last = 0;
+         stretch != coverage.code->stretches.end() && stretch->section == section.name && stretch->begin >= last;
+         ++stretch) {
+      last = stretch->end;
+      out << "    " << hex(stretch->begin) << ".." << hex(stretch->end) << " rows from " << name_of(stretch->source)
+          << ": " << text_of(stretch->source, stretch->described) << '\n';
     }
-    for (const Place& place : coverage.code->places) {
-      if (place.section != section.name) continue;
-      out << "    " << hex(place.begin) << ".." << hex(place.end) << ' '
-          << (place.function.empty() ? "(no symbol)" : printable(place.function)) << ": " << place.without_cfi
-          << " without CFI, " << place.without_row << " without a row\n";
+    CodeCount left = section.count;
+    for (; place != coverage.code->places.end() && (left.without_cfi | left.without_row) != 0; ++place) {
+      left.without_cfi -= place->without_cfi;
+      left.without_row -= place->without_row;
+      out << "    " << hex(place->begin) << ".." << hex(place->end) << ' '
+          << (place->function.empty() ? "(no symbol)" : printable(place->function)) << ": " << place->without_cfi
+          << " without CFI, " << place->without_row << " without a row\n";
     }
   }
 }
