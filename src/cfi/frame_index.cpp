@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "elf/compressed_section.hpp"
 #include "support/bytes.hpp"
+#include "support/hash.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::cfi {
@@ -28,10 +30,16 @@ bool has_name_of(FrameSection kind, const std::string& name) {
 std::vector<LoadedSection> load_object_sections(const elf::Image& object) {
   std::vector<LoadedSection> loaded;
   object::RelocationTables tables(object);
+  std::uint64_t stored = 0, size = 0;
   for (const FrameSection kind : {FrameSection::EhFrame, FrameSection::DebugFrame}) {
     for (const elf::Section& section : object.sections()) {
       if (!has_name_of(kind, section.name) || !has_bytes(&section)) continue;
       object::RelocatedSection relocated = object::relocate(tables, section);
+      stored += object.bytes_of(section).size();
+      size += relocated.bytes.size();
+      // As for one section: an object may have any number of small ones.
+      if (elf::is_impossible_growth(stored, size))
+        throw Refused(object.name(), "compressed sections that claim to be impossibly large");
       loaded.push_back({kind,
                         section.header.sh_addr,
                         {object.name(), section.name},
@@ -392,8 +400,8 @@ class SectionWalk {
   ByteReader reader_;
   std::vector<Record> early_fdes_;  ///< FDEs whose CIE had not come by
   bool all_cies_known_ = false;
-  std::unordered_map<std::uint64_t, std::uint32_t> cies_;  ///< index by offset; only looked up, never walked
-  std::optional<std::uint64_t> last_cie_offset_;           ///< none before the first look-up: no offset stands for that
+  SeededMap<std::uint64_t, std::uint32_t> cies_;  ///< index by offset; only looked up, never walked
+  std::optional<std::uint64_t> last_cie_offset_;  ///< none before the first look-up: no offset stands for that
   std::uint32_t last_cie_ = 0;
   std::unordered_map<std::uint32_t, std::string> unreadable_cies_;  ///< by index: where, and why
 };

@@ -39,7 +39,7 @@ using Inflate = std::uint64_t (*)(std::span<const std::byte>, std::span<std::byt
 std::vector<std::byte> inflate_rest(ByteReader& reader, std::uint64_t size, std::uint64_t size_at, Inflate inflate) {
   const std::uint64_t stream_at = reader.offset();
   const auto stream = reader.take(reader.left(), "compressed stream");
-  if (size > always_allowed && size / largest_ratio > stream.size())
+  if (is_impossible_growth(stream.size(), size))
     reader.fail(size_at,
                 "decompressed size " + hex(size) + " is impossible for a stream of " + count_of(stream.size(), "byte"));
   std::vector<std::byte> contents(size);
@@ -51,6 +51,10 @@ std::vector<std::byte> inflate_rest(ByteReader& reader, std::uint64_t size, std:
 }
 
 }  // namespace
+
+bool is_impossible_growth(std::uint64_t stored, std::uint64_t size) {
+  return size > always_allowed && size / largest_ratio > stored;
+}
 
 std::vector<std::byte> decompress(std::span<const std::byte> bytes, Endian endian, const Origin& origin) {
   ByteReader reader(bytes, endian, origin);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,9 @@
 #include "support/endian.hpp"
 
 namespace sframe_gen::elf {
+
+/// Whether compressed bytes claim to have been more than any real ones: a small file could take any amount of memory.
+bool is_impossible_growth(std::uint64_t stored, std::uint64_t size);
 
 /// Contents of an SHF_COMPRESSED section: an Elf64_Chdr, then a zlib or zstd stream (gABI, chapter 4).
 /// Throws MalformedInput when the stream is damaged or gives another size than the header says, and Refused for

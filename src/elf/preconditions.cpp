@@ -73,7 +73,8 @@ void check_section_headers(const Image& image) {
   check_code_has_bytes(image);
 }
 
-/// Moving one of two sections that share bytes would tear the other apart.
+}  // namespace
+
 void check_no_overlap(const Image& image) {
   struct Claimed {
     Range range;
@@ -92,6 +93,8 @@ void check_no_overlap(const Image& image) {
                            describe(all[i - 1].owner) + " and " + describe(all[i].owner) + " overlap");
   }
 }
+
+namespace {
 
 bool is_in_file(const Image& image, const Elf64_Phdr& segment) {
   const std::uint64_t size = image.file_bytes().size();
@@ -277,10 +280,6 @@ void check_not_prelinked(const Image& image) {
       find_dynamic(read_dynamic(image), DT_GNU_PRELINKED).has_value())
     throw Refused(image.name(), "prelinked; undo that first (prelink -u)");
 }
-
-/// Bytes that no header describes are refused beyond this even where they are zeros: they may be a hole of a sparse
-/// file, and take memory as soon as they are looked at.
-constexpr std::uint64_t most_undescribed = 32U << 20U;
 
 }  // namespace
 

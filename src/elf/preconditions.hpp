@@ -4,9 +4,17 @@
 
 namespace sframe_gen::elf {
 
+/// Bytes that no header describes are refused beyond this even where they are zeros: they may be a hole of a sparse
+/// file, and take memory as soon as they are looked at.
+inline constexpr std::uint64_t most_undescribed = 32U << 20U;
+
 /// The part of `check_preconditions` that looks at section and program headers: each by itself, and whether they
 /// contradict each other. Throws Refused or MalformedInput.
 void check_headers(const Image& image);
+
+/// Throws MalformedInput if two sections share bytes of the file, or a section the bytes of headers. Moving one of them
+/// would tear the other apart; and a small file could name the same megabytes by thousands of headers.
+void check_no_overlap(const Image& image);
 
 /// Recent lld counts padding in the file size of PT_GNU_RELRO that may follow the end of the file.
 bool has_file_bytes(const Elf64_Phdr& segment);

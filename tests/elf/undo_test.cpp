@@ -44,7 +44,7 @@ TEST(Deflate, DamageAndWrongSizesAreNoticed) {
 TEST(UndoRecord, ComesBackAsItWas) {
   for (const UndoRecord& record : {UndoRecord{}, example}) {
     const auto dictionary = bytes_of("dictionary");
-    auto encoded = encode_undo(record, dictionary);
+    auto encoded = encode_undo(record, dictionary).value();
     digest_of(encoded)[15] = std::byte{7};
     const auto decoded = decode_undo(encoded, dictionary, {"file", "record"});
     ASSERT_TRUE(decoded);
@@ -55,7 +55,7 @@ TEST(UndoRecord, ComesBackAsItWas) {
 }
 
 TEST(UndoRecord, OfAnotherFormatIsNamed) {
-  auto encoded = encode_undo(example, {});
+  auto encoded = encode_undo(example, {}).value();
   encoded[3] = std::byte{2};
   EXPECT_EQ(failure_of([&] {
               decode_undo(encoded, {}, {"file", "record"});
@@ -65,7 +65,7 @@ TEST(UndoRecord, OfAnotherFormatIsNamed) {
 
 /// Any body may stand in a stream that is itself sound.
 TEST(UndoRecord, HostileBodiesAreMalformed) {
-  const auto good = encode_undo(example, {});
+  const auto good = encode_undo(example, {}).value();
   const auto body_of = [](std::span<const std::byte> encoded) {
     return *inflate(encoded.subspan(21), std::to_integer<std::uint64_t>(encoded[20]), {});
   };
@@ -86,6 +86,20 @@ TEST(UndoRecord, HostileBodiesAreMalformed) {
     }
   }
   EXPECT_LT(decoded, 4 * body.size());
+}
+
+/// Whoever reads a record can be made to take time and memory by a larger one.
+TEST(UndoRecord, IsWrittenOnlyIfItWouldBeRead) {
+  UndoRecord record;
+  record.pieces.resize(most_undo_pieces);
+  const auto largest = encode_undo(record, {});
+  ASSERT_TRUE(largest);
+  EXPECT_EQ(decode_undo(*largest, {}, {"file", "record"})->record, record);
+  record.pieces.emplace_back();
+  EXPECT_FALSE(encode_undo(record, {}));
+
+  UndoRecord zeros{{{std::uint64_t{32} << 20U, 0, 0}}, std::vector<std::byte>(std::size_t{32} << 20U), {}, {}};
+  EXPECT_FALSE(encode_undo(zeros, {}));
 }
 
 TEST(IndexTables, RenumberingIsTakenBack) {

@@ -36,7 +36,7 @@ void undo(Bytes input) {
     record.corrections.push_back({offset, some(choices)});
     offset += record.corrections.back().bytes.size();
   }
-  const std::vector<std::byte> encoded = elf::encode_undo(record, dictionary);
+  const std::vector<std::byte> encoded = elf::encode_undo(record, dictionary).value();
   const auto decoded = elf::decode_undo(encoded, dictionary, {"fuzz", "record"});
   require(decoded && decoded->record == record, "a record that was written is read");
 }

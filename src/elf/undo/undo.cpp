@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "elf/edit/contents.hpp"
+#include "elf/preconditions.hpp"
 #include "elf/records.hpp"
 #include "elf/undo/undo_record.hpp"
 #include "files/atomic_file.hpp"
@@ -159,8 +160,10 @@ void append_undo(const Image& input, const Layout& layout, const std::function<D
                  files::Regions& contents) {
   const UndoRecord record = make_undo(input, layout, contents);
   const auto bytes_of = [&](Range range) { return contents.bytes(range.begin, range.end, input.file_bytes()); };
-  std::vector<std::byte> encoded = encode_undo(
+  auto made = encode_undo(
       record, dictionary_of(layout.segments.size(), layout.names_at_end(), layout.headers_at_end(), bytes_of));
+  if (!made) throw Refused(input.name(), "too much of it changes for an undo record (--no-undo leaves that out)");
+  std::vector<std::byte> encoded = *std::move(made);
 
   const std::uint64_t begin = contents.size();
   const bool has_header = !layout.sections.empty();
@@ -245,6 +248,17 @@ files::Regions corrections_of(const Image& assembled, const UndoRecord& record) 
   return corrections;
 }
 
+/// Returns the assembled file. Nothing if it is none that was converted: only sections that lie apart are.
+std::optional<Image> open_assembled(int output, const std::string& name) {
+  try {
+    Image assembled = Image::open(output, name);
+    check_no_overlap(assembled);
+    return assembled;
+  } catch (const Refused&) {
+    return {};  // not an ELF file, as a rule
+  }
+}
+
 Digest digest_of_both(const Image& original, const Image& converted, const UndoRecord& record) {
   Digester digester;
   digester.update(original.file_bytes());
@@ -261,14 +275,15 @@ std::optional<Original> try_restoring(const Image& converted, const NewSection& 
   const auto contents = assemble(undo->record, converted.file_bytes().size());
   if (!contents) return {};
   files::write_regions(*contents, converted.file(), output, output_name);
-  const Image original = Image::open(output, converted.name());
-  const files::Regions corrections = corrections_of(original, undo->record);
+  const auto original = open_assembled(output, converted.name());
+  if (!original) return {};
+  const files::Regions corrections = corrections_of(*original, undo->record);
   std::vector<files::Region> corrected = corrections.all();
   std::erase_if(corrected, [](const files::Region& region) { return region.source == files::Region::Source::Hole; });
   files::RegionWriter(converted.file(), output, output_name).write(corrected);
-  if (digest_of_both(original, converted, undo->record) != undo->digest) return {};
-  return Original{contents->size(), original.find_section(added.name) != nullptr,
-                  original.find_section(added.undo_name) != nullptr};
+  if (digest_of_both(*original, converted, undo->record) != undo->digest) return {};
+  return Original{contents->size(), original->find_section(added.name) != nullptr,
+                  original->find_section(added.undo_name) != nullptr};
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "elf/compressed_section.hpp"
 #include "elf/edit/contents.hpp"
 #include "elf/records.hpp"
 #include "support/bytes.hpp"
@@ -18,9 +19,6 @@
 namespace sframe_gen::elf {
 
 namespace {
-
-/// One byte of a zlib stream gives at most 1032 bytes.
-constexpr std::uint64_t largest_ratio = 1032;
 
 const Bytef* pointer(std::span<const std::byte> bytes) {
   return reinterpret_cast<const Bytef*>(bytes.data());
@@ -58,7 +56,7 @@ std::vector<std::byte> deflate(std::span<const std::byte> bytes, std::span<const
 
 std::optional<std::vector<std::byte>> inflate(std::span<const std::byte> stream_bytes, std::uint64_t size,
                                               std::span<const std::byte> dictionary) {
-  if (size / largest_ratio > stream_bytes.size()) return {};
+  if (is_impossible_growth(stream_bytes.size(), size)) return {};
   z_stream stream{};
   if (::inflateInit(&stream) != Z_OK) throw std::bad_alloc();
   const Stream end(&stream, ::inflateEnd);
@@ -116,10 +114,10 @@ std::vector<std::byte> encode_body(const UndoRecord& record) {
   return body.release();
 }
 
-/// A count of things that take at least `size` bytes each.
-std::uint64_t count(ByteReader& body, std::uint64_t size, const char* what) {
+/// A count of things that take at least `size` bytes each, and are `most` at most.
+std::uint64_t count(ByteReader& body, std::uint64_t size, std::uint64_t most, const char* what) {
   const std::uint64_t number = body.uleb128(what);
-  if (number > body.left() / size) body.fail(std::string(what) + " is impossible");
+  if (number > std::min(most, body.left() / size)) body.fail(std::string(what) + " is impossible");
   return number;
 }
 
@@ -127,7 +125,7 @@ UndoRecord decode_body(ByteReader body) {
   UndoRecord record;
   std::uint64_t end = 0;
   std::uint64_t literals = 0;
-  record.pieces.resize(count(body, 3, "number of pieces"));
+  record.pieces.resize(count(body, 3, most_undo_pieces, "number of pieces"));
   for (UndoPiece& piece : record.pieces) {
     piece.literals = body.uleb128("literal bytes");
     piece.from = end + static_cast<std::uint64_t>(body.sleb128("beginning of a copy"));
@@ -135,13 +133,13 @@ UndoRecord decode_body(ByteReader body) {
     end = piece.from + piece.size;
     literals += std::min(piece.literals, body.left() + 1);
   }
-  record.new_index_of.resize(count(body, 1, "number of sections"));
+  record.new_index_of.resize(count(body, 1, SHN_LORESERVE, "number of sections"));
   std::uint64_t next = 0;
   for (std::uint32_t& index : record.new_index_of) {
     index = static_cast<std::uint32_t>(next + static_cast<std::uint64_t>(body.sleb128("section index")));
     next = std::uint64_t{index} + 1;
   }
-  record.corrections.resize(count(body, 2, "number of corrections"));
+  record.corrections.resize(count(body, 2, most_undo_corrections, "number of corrections"));
   end = 0;
   std::uint64_t corrected = 0;
   for (UndoCorrection& correction : record.corrections) {
@@ -168,13 +166,16 @@ std::uint64_t trailer_size(const NewSection& section) {
 
 }  // namespace
 
-std::vector<std::byte> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary) {
+std::optional<std::vector<std::byte>> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary) {
+  if (record.pieces.size() > most_undo_pieces || record.corrections.size() > most_undo_corrections) return {};
   const std::vector<std::byte> body = encode_body(record);
+  const std::vector<std::byte> deflated = deflate(body, dictionary);
+  if (is_impossible_growth(deflated.size(), body.size())) return {};
   ByteWriter writer(Endian::Little);
   writer.append_bytes(magic);
   writer.append_bytes(Digest{});
   uleb128(writer, body.size());
-  writer.append_bytes(deflate(body, dictionary));
+  writer.append_bytes(deflated);
   return writer.release();
 }
 

@@ -57,8 +57,14 @@ struct UndoRecord {
   friend bool operator==(const UndoRecord&, const UndoRecord&) = default;
 };
 
-/// Returns the record with a digest of zeros: its size is among the bytes that the digest covers.
-std::vector<std::byte> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary);
+/// A record is read before anything else of the file is checked, and may have been made to take time and memory: one
+/// with more of these is damaged. Conversions of real files make some ten pieces, and a correction for each symbol in a
+/// section that moves.
+inline constexpr std::size_t most_undo_pieces = 4096, most_undo_corrections = std::size_t{1} << 18U;
+
+/// Returns the record with a digest of zeros: its size is among the bytes that the digest covers. Nothing if
+/// decode_undo() would not take it.
+std::optional<std::vector<std::byte>> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary);
 
 /// Returns the digest's place in those bytes.
 std::span<std::byte> digest_of(std::vector<std::byte>& encoded);
@@ -68,7 +74,8 @@ struct DecodedUndo {
   Digest digest{};
 };
 
-/// Returns nothing if the dictionary is another. Throws Refused for a record of another format, MalformedInput for a
+/// Returns nothing if the dictionary is another, or the body impossibly large for its stream (compressed_section.hpp).
+/// Throws Refused for a record of another format, MalformedInput for a
 /// damaged one. Pieces and corrections are still to be checked against the file.
 std::optional<DecodedUndo> decode_undo(std::span<const std::byte> bytes, std::span<const std::byte> dictionary,
                                        const Origin& origin);
@@ -87,7 +94,7 @@ std::span<const std::byte> without_trailer(std::span<const std::byte> record, co
 std::vector<std::byte> deflate(std::span<const std::byte> bytes, std::span<const std::byte> dictionary);
 
 /// Returns the `size` bytes of such a stream. Nothing if the stream is damaged, was made with another dictionary, or
-/// has another size.
+/// has another size, and if the size is impossible.
 std::optional<std::vector<std::byte>> inflate(std::span<const std::byte> stream, std::uint64_t size,
                                               std::span<const std::byte> dictionary);
 
