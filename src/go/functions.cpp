@@ -22,7 +22,8 @@ struct Step {
   std::uint32_t at = 0;    ///< bytes from the function's start
   std::int64_t depth = 0;  ///< bytes between SP and its value at the function's entry
   Effect effect;
-  bool before_save = false;  ///< the frame is there, but the frame pointer is not saved in it yet
+  bool before_save = false;    ///< the frame is there, but the frame pointer is not saved in it yet
+  bool is_after_call = false;  ///< it is a call, or padding with nothing else between it and a call
 };
 
 /// A function's instructions, compared with the table.
@@ -63,7 +64,9 @@ class Follower {
       const auto next = std::next(depth);
       const std::uint32_t depth_end = next == depths_.steps.end() ? depths_.end : next->begin;
       if (at + effect->size > depth_end) return Gap::Instructions;
-      steps_.push_back({at, depth->bytes, *effect});
+      const bool is_in_padding = effect->is_padding && !steps_.empty();
+      steps_.push_back(
+          {at, depth->bytes, *effect, false, is_in_padding ? steps_.back().is_after_call : effect->is_call});
       if (effect->moves_stack && !enters_large_frame(steps_.size() - 1)) return Gap::SwitchesStacks;
       at += effect->size;
       if (at == depth_end && next != depths_.steps.end()) depth = next;
@@ -95,8 +98,7 @@ class Follower {
   bool goes_on(std::size_t i) const {
     if (!steps_[i].effect.goes_on || i + 1 == steps_.size()) return false;
     if (steps_[i].effect.stack_rise != 0 || steps_[i + 1].depth == steps_[i].depth) return true;
-    while (i > 0 && steps_[i].effect.is_padding) --i;
-    return !steps_[i].effect.is_call;
+    return !steps_[i].is_after_call;
   }
 
   std::int64_t depth_at(std::uint32_t offset) const {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <random>
 #include <string>
 
@@ -105,6 +106,18 @@ TEST(GoRows, GoOnAfterCallsThatDoNotReturn) {
   // call; nop; and code without a frame
   EXPECT_EQ(rows_of({{0x50, 0xe8, 0, 0, 0, 0, 0x90, 0xc3}, {{0, 1}, {8, 6}, {0, 1}}}),
             "0: sp+8 CFA-8 unchanged; 1: sp+16 CFA-8 unchanged; 7: sp+8 CFA-8 unchanged");
+}
+
+/// Each instruction of padding at which the depth changes looks for the call before it.
+TEST(GoRows, TakeNoTimeToGoOnAfterMuchPadding) {
+  Described function{{0xe8, 0, 0, 0, 0}, {{0, 5}}};
+  for (unsigned i = 0; i < 50000; ++i) {
+    function.code.insert(function.code.end(), {0x90, 0x90});
+    function.depths.insert(function.depths.end(), {{8, 1}, {0, 1}});
+  }
+  const std::clock_t begin = std::clock();
+  EXPECT_TRUE(rows_of(function).starts_with("0: sp+8 CFA-8 unchanged; 5: sp+16"));
+  EXPECT_LT(std::clock() - begin, 2 * CLOCKS_PER_SEC);
 }
 
 TEST(GoRows, EndAtSwitchesOfStacks) {
