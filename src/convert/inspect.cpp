@@ -6,6 +6,7 @@
 #include "convert/convert_file.hpp"
 #include "convert/debug_file.hpp"
 #include "elf/image.hpp"
+#include "elf/preconditions.hpp"
 #include "object/sframe_sections.hpp"
 #include "readers/judge.hpp"
 #include "sframe/format.hpp"
@@ -109,6 +110,7 @@ namespace sframe_gen {
 Verification verify_file(const std::filesystem::path& file, const std::optional<std::filesystem::path>& debug_file,
                          bool ignore_build_id, const Observer& observer) {
   const elf::Image image = elf::Image::open(file);
+  if (!image.is_object()) elf::check_no_overlap(image);
   std::optional<elf::Image> debug;
   if (debug_file) debug = convert::open_debug_file(image, *debug_file, ignore_build_id);
   return verify::verify(image, debug ? *debug : image, observer.progress);

@@ -1,6 +1,7 @@
 #include "convert/padding.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "elf/kernel_image.hpp"
 #include "elf/symbol_names.hpp"
@@ -158,6 +159,9 @@ CodeGaps::CodeGaps(const elf::Image& image, sframe::Abi abi)
     }
     before = &loaded;
   }
+  std::vector<Range> places;
+  for (const Code& code : code_) places.push_back({code.begin, code.end});
+  places_ = RangeSet(std::move(places));
 }
 
 bool CodeGaps::is_padding(std::uint64_t begin, std::uint64_t end) const {
@@ -184,8 +188,7 @@ bool CodeGaps::ends_in_call(std::uint64_t end) const {
       // call rel32, to code; call *rel32(%rip); call *%reg
       const auto distance = static_cast<std::int32_t>(load<std::uint32_t>(before.subspan(2), Endian::Little));
       const std::uint64_t target = end + static_cast<std::uint64_t>(std::int64_t{distance});
-      const auto has_target = [&](const Code& part) { return part.begin <= target && target < part.end; };
-      if (at(before, 1) == 0xe8) return std::ranges::any_of(code_, has_target);
+      if (at(before, 1) == 0xe8) return places_.overlaps({target, target + 1});
       return (at(before, 0) == 0xff && at(before, 1) == 0x15) || (at(before, 4) == 0xff && at(before, 5) >> 3U == 0x1a);
     }
     case sframe::Abi::Aarch64Big:

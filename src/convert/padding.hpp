@@ -42,6 +42,7 @@ class CodeGaps {
   };
   const MappedFile* file_;                      ///< null for bytes in memory
   std::vector<Code> code_;                      ///< ascending
+  RangeSet places_;                             ///< of all of it
   std::vector<std::uint64_t> function_starts_;  ///< ascending
   sframe::Abi abi_;
   bool zeros_are_padding_;

@@ -76,9 +76,12 @@ class ModuleSearch {
     pointers_.for_each([&](std::uint64_t place, std::uint64_t addend) {
       if (addend == table_) add(place);
     });
+    std::uint64_t left = image.file_bytes().size();
     for (const Elf64_Phdr& segment : image.segments()) {
       if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
       const Bytes bytes = loaded_bytes(image, segment.p_vaddr, segment.p_filesz);
+      if (bytes.size() > left) continue;  // segments share bytes, as no linker lets those that are written
+      left -= bytes.size();
       const std::uint64_t first = (word_size - segment.p_vaddr % word_size) % word_size;
       for (std::uint64_t at = first; at + word_size <= bytes.size(); at += word_size)
         if (load<std::uint64_t>(bytes.subspan(at), image.endian()) == table_) add(segment.p_vaddr + at);
@@ -130,9 +133,12 @@ bool any_candidate(const Image& image, sframe::Abi abi, Callback&& is_table) {
   for (const Section& section : image.sections())
     if (section.name.ends_with(".gopclntab") && section.header.sh_addr != 0 && is_table(section.header.sh_addr))
       return true;
+  std::uint64_t left = 2 * image.file_bytes().size();  // segments may share pages
   for (const Elf64_Phdr& segment : image.segments()) {
     if (segment.p_type != PT_LOAD) continue;
     const Bytes bytes = loaded_bytes(image, segment.p_vaddr, segment.p_filesz);
+    if (bytes.size() > left) continue;
+    left -= bytes.size();
     // The linker aligns it to 32 bytes; a word is enough for old ones.
     const std::uint64_t first = (word_size - segment.p_vaddr % word_size) % word_size;
     for (std::uint64_t at = first; at + word_size <= bytes.size(); at += word_size) {
@@ -263,10 +269,14 @@ std::uint64_t GoTable::end_of_code(const Entry& entry) const {
   return depths ? entry.start + depths->end : entry.end;
 }
 
-const GoTable::Entry* GoTable::entry_at(std::uint64_t address) const {
+const GoTable::Entry* GoTable::entry_around(std::uint64_t address) const {
   const auto found = std::ranges::upper_bound(entries_, address, {}, &Entry::end);
-  const bool holds = found != entries_.end() && found->start <= address && address < end_of_code(*found);
-  return holds ? &*found : nullptr;
+  return found != entries_.end() && found->start <= address ? &*found : nullptr;
+}
+
+const GoTable::Entry* GoTable::entry_at(std::uint64_t address) const {
+  const Entry* const found = entry_around(address);
+  return found != nullptr && address < end_of_code(*found) ? found : nullptr;
 }
 
 std::string_view GoTable::name_of(const Entry& entry, std::size_t most) const {

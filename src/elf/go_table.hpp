@@ -57,7 +57,9 @@ class GoTable {
   std::span<const Entry> entries() const { return entries_; }
   /// Where the function's code ends by its depths, or by the next function if they are damaged.
   std::uint64_t end_of_code(const Entry& entry) const;
-  /// The function whose code has the address; null: none.
+  /// The function that has the address, in its code or in the padding after that; null: none.
+  const Entry* entry_around(std::uint64_t address) const;
+  /// The function whose code has the address; null: none. Takes a walk over the function's depths.
   const Entry* entry_at(std::uint64_t address) const;
   /// No more than the first `most` bytes; empty where the name is not in the file. Valid as long as the image.
   std::string_view name_of(const Entry& entry, std::size_t most = longest_name) const;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <unordered_set>
 
 #include "elf/dynamic_table.hpp"
@@ -280,7 +281,7 @@ std::optional<EhFramePlace> find_eh_frame(const Image& image) {
 namespace {
 
 /// What linkers call a section of this note: movable.cpp knows some by name.
-const char* name_of_note(const std::string& owner, std::uint32_t type) {
+const char* name_of_note(std::string_view owner, std::uint32_t type) {
   constexpr std::uint32_t package = 0xcafe1a7e;
   if (owner == "FDO" && type == package) return ".note.package";
   if (owner != "GNU") return ".note";
@@ -370,8 +371,10 @@ class Reconstruction {
     const Origin origin{image_.name(), "PT_NOTE"};
     ByteReader reader(image_.slice(segment.p_offset, segment.p_filesz, "PT_NOTE"), image_.endian(), origin);
     const auto pad = [&] { reader.take(std::min(reader.left(), (0 - reader.offset()) % 4), "padding"); };
+    // A note may take sixteen bytes of a file, and its section ten times that in memory. Files have a few.
+    constexpr std::size_t most_sections = 4096;
     try {
-      while (reader.left() >= sizeof(Elf64_Nhdr)) {
+      while (reader.left() >= sizeof(Elf64_Nhdr) && sections_.size() < most_sections) {
         const std::uint64_t begin = reader.offset();
         const std::uint32_t name_size = reader.u32("name size of a note");
         // No note has no name: this is padding.
@@ -388,7 +391,7 @@ class Reconstruction {
         note.p_vaddr += begin;
         note.p_filesz = reader.offset() - begin;
         const bool is_property = type == NT_GNU_PROPERTY_TYPE_0 && note.p_filesz % 8 == 0;
-        add(name_of_note(std::string(text, ::strnlen(text, name_size)), type), SHT_NOTE, note, is_property ? 8 : 4);
+        add(name_of_note({text, ::strnlen(text, name_size)}, type), SHT_NOTE, note, is_property ? 8 : 4);
       }
     } catch (const MalformedInput&) {
       // What cannot be read stays where it is, as one of the unknown.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "elf/compressed_section.hpp"
@@ -152,11 +153,42 @@ void assign_addresses(std::vector<Section>& sections, const std::string& name) {
   }
 }
 
+SectionsByAddress::SectionsByAddress(const Image& object) {
+  for (const Section& section : object.sections())
+    if ((section.header.sh_flags & SHF_ALLOC) != 0) sections_.push_back(&section);
+  std::ranges::sort(sections_, {}, [](const Section* section) { return section->header.sh_addr; });
+}
+
+const Section* SectionsByAddress::find(std::uint64_t address) const {
+  const auto after =
+      std::ranges::upper_bound(sections_, address, {}, [](const Section* section) { return section->header.sh_addr; });
+  if (after == sections_.begin()) return nullptr;
+  const Section* const section = *std::prev(after);
+  return address - section->header.sh_addr <= section->header.sh_size ? section : nullptr;
+}
+
 namespace {
 
 bool has_bytes(const Section& section) {
   return section.header.sh_type != SHT_NOBITS && section.header.sh_type != SHT_NULL;
 }
+
+/// Tells whether one of several ranges contains another one. They may be as many as the sections, and overlap.
+class FarthestEnds {
+ public:
+  explicit FarthestEnds(std::vector<Range> ranges) : ranges_(std::move(ranges)) {
+    std::ranges::sort(ranges_, {}, &Range::begin);
+    for (std::size_t i = 1; i < ranges_.size(); ++i) ranges_[i].end = std::max(ranges_[i].end, ranges_[i - 1].end);
+  }
+
+  bool contain(const Range& range) const {
+    const auto after = std::ranges::upper_bound(ranges_, range.begin, {}, &Range::begin);
+    return after != ranges_.begin() && range.end <= std::prev(after)->end;
+  }
+
+ private:
+  std::vector<Range> ranges_;  ///< by begin; each ends where the farthest up to it does
+};
 
 /// Sections without bytes do not count: a small file could claim gigabytes of code in them.
 bool has_code(const Section& section) {
@@ -253,8 +285,19 @@ Range Image::section_table() const {
   return {header_.e_shoff, header_.e_shoff + section_count_ * sizeof(Elf64_Shdr)};
 }
 
+namespace {
+
+/// Linux executes no file with more than 64 KiB of them (fs/binfmt_elf.c). For many things that a file has, each is
+/// asked. Core files have one for each mapping.
+constexpr std::uint64_t most_segments = 65536 / sizeof(Elf64_Phdr);
+
+}  // namespace
+
 void Image::read_segments() {
   if (segment_count_ == 0) return;
+  const bool is_loaded = header_.e_type == ET_EXEC || header_.e_type == ET_DYN;
+  if (is_loaded && segment_count_ > most_segments)
+    throw Refused(name_, count_of(segment_count_, "program header") + ", more than Linux loads");
   const auto table = slice(header_.e_phoff, segment_count_ * sizeof(Elf64_Phdr), "program header table");
   segments_.reserve(segment_count_);
   for (std::uint64_t i = 0; i < segment_count_; ++i) {
@@ -348,12 +391,11 @@ void Image::find_code() {
     if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0)
       executable.push_back({segment.p_vaddr, segment.p_vaddr + segment.p_memsz});
   }
+  const FarthestEnds loaded(executable);
   for (const Section& section : sections_) {
     if (!has_section_headers() || !has_code(section)) continue;
     const Range range{section.header.sh_addr, section.header.sh_addr + section.header.sh_size};
-    const bool loaded = is_object() || std::any_of(executable.begin(), executable.end(),
-                                                   [&](const Range& s) { return s.contains(range); });
-    if (loaded && range.begin < range.end) code_.push_back(range);
+    if ((is_object() || loaded.contain(range)) && range.begin < range.end) code_.push_back(range);
   }
   if (!has_section_headers()) code_ = executable;
   std::sort(code_.begin(), code_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });

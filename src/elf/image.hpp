@@ -168,6 +168,17 @@ std::span<const std::byte> loaded_bytes(const Image& image, std::uint64_t addres
 /// Where in the file such bytes stand.
 std::uint64_t offset_of(const Image& image, std::span<const std::byte> bytes);
 
+/// The loaded sections of a relocatable object, by the addresses of assign_addresses(). The image must outlive it.
+class SectionsByAddress {
+ public:
+  explicit SectionsByAddress(const Image& object);
+  /// The section that holds `address`, or ends there: no two sections touch. Null: there is none.
+  const Section* find(std::uint64_t address) const;
+
+ private:
+  std::vector<const Section*> sections_;
+};
+
 /// Gives each loaded section of a relocatable object an address that no other shares, as if it was linked alone, so
 /// that an address names a place in its code. No two sections touch: the end of one is not the start of another. Code
 /// comes first, then the tables that refer to it: data of any size between .eh_frame and the code would take the one

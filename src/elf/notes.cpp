@@ -8,11 +8,13 @@
 
 namespace sframe_gen::elf {
 
-std::vector<Note> read_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endian endian,
-                             const Origin& origin) {
+namespace {
+
+template <typename Visit>
+void visit_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endian endian, const Origin& origin,
+                 Visit visit) {
   const std::uint64_t padding = alignment == 8 ? 8 : 4;
   ByteReader reader(bytes, endian, origin);
-  std::vector<Note> notes;
   const auto skip_padding = [&] {
     reader.take(std::min(reader.left(), (padding - reader.offset() % padding) % padding), "padding of a note");
   };
@@ -22,12 +24,20 @@ std::vector<Note> read_notes(std::span<const std::byte> bytes, std::uint64_t ali
     Note note{reader.u32("type of a note"), {}, {}};
     const auto name = reader.take(name_size, "name of a note");
     const auto end = std::find(name.begin(), name.end(), std::byte{0});
-    note.owner.assign(reinterpret_cast<const char*>(name.data()), static_cast<std::size_t>(end - name.begin()));
+    note.owner = {reinterpret_cast<const char*>(name.data()), static_cast<std::size_t>(end - name.begin())};
     skip_padding();
     note.descriptor = reader.take(descriptor_size, "descriptor of a note");
     skip_padding();
-    notes.push_back(std::move(note));
+    visit(note);
   }
+}
+
+}  // namespace
+
+std::vector<Note> read_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endian endian,
+                             const Origin& origin) {
+  std::vector<Note> notes;
+  visit_notes(bytes, alignment, endian, origin, [&](const Note& note) { notes.push_back(note); });
   return notes;
 }
 
@@ -39,16 +49,21 @@ constexpr std::uint64_t first_page = 4096;
 }  // namespace
 
 std::span<const std::byte> build_id(const Image& image) {
+  std::uint64_t left = image.file_bytes().size();
   for (const Section& section : image.sections()) {
-    if (section.header.sh_type != SHT_NOTE) continue;
+    if (section.header.sh_type != SHT_NOTE || section.header.sh_size > left) continue;
+    left -= section.header.sh_size;
+    std::optional<std::span<const std::byte>> id;
     try {
-      for (const Note& note : read_notes(image.bytes_of(section), section.header.sh_addralign, image.endian(),
-                                         {image.name(), section.name})) {
-        if (note.type == NT_GNU_BUILD_ID && note.owner == "GNU") return note.descriptor;
-      }
+      visit_notes(image.bytes_of(section), section.header.sh_addralign, image.endian(), {image.name(), section.name},
+                  [&](const Note& note) {
+                    if (!id && note.type == NT_GNU_BUILD_ID && note.owner == "GNU") id = note.descriptor;
+                  });
     } catch (const MalformedInput&) {
       // No reader finds a build-id in that one.
+      continue;
     }
+    if (id) return *id;
   }
   return {};
 }
@@ -82,15 +97,16 @@ bool is_stale_property(const Image& image, const Elf64_Phdr& segment) {
   return !has_property_note(image.slice(segment.p_offset, segment.p_filesz, "PT_GNU_PROPERTY"), image.endian());
 }
 
-bool is_build_id_in_first_page(const Image& image, std::uint64_t file_offset) {
-  return file_offset + build_id(image).size() <= first_page;
-}
-
-std::optional<std::uint64_t> build_id_in_first_page(const Image& image) {
+std::optional<Range> build_id_in_first_page(const Image& image) {
   const auto id = build_id(image);
   if (id.empty()) return {};
-  const auto offset = static_cast<std::uint64_t>(id.data() - image.file_bytes().data());
-  return is_build_id_in_first_page(image, offset) ? std::optional(offset) : std::nullopt;
+  const std::uint64_t begin = offset_of(image, id);
+  const Range place{begin, begin + id.size()};
+  return is_in_first_page(place) ? std::optional(place) : std::nullopt;
+}
+
+bool is_in_first_page(const Range& place) {
+  return place.end <= first_page;
 }
 
 }  // namespace sframe_gen::elf

@@ -5,18 +5,20 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "elf/image.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/endian.hpp"
+#include "support/range.hpp"
 
 namespace sframe_gen::elf {
 
-/// One entry of an SHT_NOTE section (gABI, chapter 5, "Note Section").
+/// One entry of an SHT_NOTE section (gABI, chapter 5, "Note Section"), in the bytes that it was read from.
 struct Note {
   std::uint32_t type;
-  std::string owner;  ///< without the terminating zero
+  std::string_view owner;  ///< without the terminating zero
   std::span<const std::byte> descriptor;
 };
 
@@ -24,7 +26,8 @@ struct Note {
 std::vector<Note> read_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endian endian,
                              const Origin& origin);
 
-/// Descriptor of the first NT_GNU_BUILD_ID note; empty if there is none. Throws MalformedInput.
+/// Descriptor of the first NT_GNU_BUILD_ID note; empty if there is none. Of sections of notes that are
+/// together larger than the file, and so share bytes, the last ones are not looked at. Throws MalformedInput.
 std::span<const std::byte> build_id(const Image& image);
 
 /// "1f02": bytes as digits, as build-ids are written.
@@ -38,10 +41,10 @@ bool has_property_note(std::span<const std::byte> bytes, Endian endian);
 /// AArch64 and qemu-aarch64 refuse such a program (parse_elf_properties); other kernels do not look.
 bool is_stale_property(const Image& image, const Elf64_Phdr& segment);
 
-/// File offset of the build-id. None if it is not in the first page: then no reader misses it.
-std::optional<std::uint64_t> build_id_in_first_page(const Image& image);
+/// File offsets of the build-id. None if it is not in the first page: then no reader misses it.
+std::optional<Range> build_id_in_first_page(const Image& image);
 
-/// Whether a build-id of as many bytes as that of `image` is within the first page at `file_offset`.
-bool is_build_id_in_first_page(const Image& image, std::uint64_t file_offset);
+/// Whether a build-id at these file offsets is.
+bool is_in_first_page(const Range& place);
 
 }  // namespace sframe_gen::elf

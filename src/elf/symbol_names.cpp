@@ -50,9 +50,12 @@ const Section* symbol_section(const Image& image) {
 std::vector<std::uint64_t> function_starts(const Image& image) {
   std::vector<std::uint64_t> starts;
   if (image.header().e_entry != 0) starts.push_back(image.header().e_entry);
+  std::uint64_t left = image.file_bytes().size();
   for (const Section& table : image.sections()) {
     if (table.header.sh_type != SHT_SYMTAB && table.header.sh_type != SHT_DYNSYM) continue;
     const auto records = image.bytes_of(table);
+    if (records.size() > left) throw Refused(image.name(), "symbol tables that are together larger than the file");
+    left -= records.size();
     for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= records.size(); at += sizeof(Elf64_Sym)) {
       const Elf64_Sym symbol = load_symbol(records.subspan(at), image.endian());
       const unsigned type = ELF64_ST_TYPE(symbol.st_info);
@@ -116,11 +119,17 @@ std::optional<SymbolNames::Named> SymbolNames::symbol_at(std::uint64_t address) 
     if (!budget_.take(name.size())) return {};
     return Named{std::string(name), it->begin, it->end};
   }
-  const GoTable::Entry* const entry = go_ ? go_->entry_at(address) : nullptr;
-  if (entry == nullptr) return {};
+  const GoTable::Entry* const entry = go_ ? go_->entry_around(address) : nullptr;
+  if (entry == nullptr || address >= end_of(*entry)) return {};
   const std::string_view name = go_->name_of(*entry);
   if (name.empty() || !budget_.take(name.size())) return {};
-  return Named{std::string(name), entry->start, go_->end_of_code(*entry)};
+  return Named{std::string(name), entry->start, end_of(*entry)};
+}
+
+std::uint64_t SymbolNames::end_of(const GoTable::Entry& entry) {
+  const auto [known, is_new] = ends_.try_emplace(entry.start, 0);
+  if (is_new) known->second = go_->end_of_code(entry);
+  return known->second;
 }
 
 std::uint64_t SymbolNames::begin_after(std::uint64_t address) const {

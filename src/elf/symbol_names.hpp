@@ -9,12 +9,14 @@
 
 #include "elf/go_table.hpp"
 #include "elf/image.hpp"
+#include "support/hash.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
 
 /// Returns the addresses of the entry point, of all function symbols, and of all functions that Go's linker lists,
-/// ascending. A damaged table has none.
+/// ascending. A damaged table has none. Throws Refused for symbol tables that are together larger than the file, as
+/// they share bytes.
 std::vector<std::uint64_t> function_starts(const Image& image);
 
 /// Function names for reports, from .symtab or else .dynsym, and from the table of Go's functions. A damaged table
@@ -48,10 +50,13 @@ class SymbolNames {
   };
 
   void read(const Image& image);
+  std::uint64_t end_of(const GoTable::Entry& entry);
 
   std::span<const std::byte> strings_;
   NameBudget budget_;
   std::optional<GoTable> go_;
+  SeededMap<std::uint64_t, std::uint64_t>
+      ends_;                     ///< of code, by start: to find one takes a walk over a function's table
   std::vector<Symbol> symbols_;  ///< by begin, then by order
 };
 

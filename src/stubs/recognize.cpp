@@ -325,11 +325,18 @@ Found find_stubs(const elf::Image& image) {
   found.knows_sections = image.has_section_headers();
   const StubContext around = context_of(image);
   const sframe::Abi abi = elf::machine_of(image).abi;
+  // Sections that are together larger than the file share bytes: those of the last ones are not known stubs.
+  std::uint64_t left = image.file_bytes().size();
   for (const elf::Section& section : image.sections()) {
     const bool has_stubs_only = is_one_of({".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"}, section, image);
     if (!has_stubs_only && !is_one_of({".init", ".fini"}, section, image)) continue;
-    std::vector<Run> runs = has_stubs_only ? Code(section.header.sh_addr, code_of(section, image), around, abi).read()
-                                           : read_end(section, image, around, abi);
+    const bool is_read = section.header.sh_size <= left;
+    if (is_read) left -= section.header.sh_size;
+    std::vector<Run> runs;
+    if (is_read && has_stubs_only)
+      runs = Code(section.header.sh_addr, code_of(section, image), around, abi).read();
+    else if (is_read)
+      runs = read_end(section, image, around, abi);
     // In .init and .fini anything may stand, if it is not what is known.
     if (has_stubs_only || !runs.empty())
       found.sections.push_back({section.header.sh_addr, section.header.sh_addr + section.header.sh_size});

@@ -1,6 +1,7 @@
 #include "elf/check/section_check.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,15 +51,15 @@ std::vector<std::int64_t> pointers_to(const Section& section) {
 template <typename AddressNow>
 void check_dynamic(const Image& input, const Image& output, AddressNow address_now) {
   const auto before = read_dynamic(input), after = read_dynamic(output);
+  std::map<std::pair<std::int64_t, std::uint64_t>, std::uint64_t> expected;  // address by tag and old address
+  for (const Section& old : input.sections())
+    for (const std::int64_t tag : old.header.sh_size == 0 ? std::vector<std::int64_t>() : pointers_to(old))
+      expected[{tag, old.header.sh_addr}] = address_now(old);
   bool are_kept = before.size() == after.size();
   for (std::size_t i = 0; are_kept && i < before.size(); ++i) {
-    std::uint64_t expected = before[i].value;
-    for (const Section& old : input.sections()) {
-      if (old.header.sh_addr != before[i].value || old.header.sh_size == 0) continue;
-      const auto tags = pointers_to(old);
-      if (std::ranges::find(tags, before[i].tag) != tags.end()) expected = address_now(old);
-    }
-    are_kept = after[i].tag == before[i].tag && after[i].value == expected;
+    const auto moved = expected.find({before[i].tag, before[i].value});
+    are_kept =
+        after[i].tag == before[i].tag && after[i].value == (moved == expected.end() ? before[i].value : moved->second);
   }
   if (!are_kept) throw LayoutViolation(input.name(), "PT_DYNAMIC must keep its entries");
 }
@@ -370,6 +371,9 @@ void check_space(const Image& input, const Image& output, const SectionPairs& pa
     std::optional<std::uint32_t> old;
   };
   std::vector<Item> items;
+  std::vector<std::optional<std::uint32_t>> partner_of_new(output.sections().size());
+  for (std::uint32_t old = 0; old < pairs.size(); ++old)
+    if (!partner_of_new[pairs[old]]) partner_of_new[pairs[old]] = old;
   items.push_back({{0, sizeof(Elf64_Ehdr)}, "the ELF header", {}});
   const std::uint64_t segments = output.header().e_phoff;
   items.push_back({{segments, segments + output.segments().size() * sizeof(Elf64_Phdr)}, "the program headers", {}});
@@ -378,10 +382,8 @@ void check_space(const Image& input, const Image& output, const SectionPairs& pa
   for (const Section& section : output.sections()) {
     const std::uint64_t size = output.bytes_of(section).size();
     if (size == 0) continue;
-    const auto partner = std::find(pairs.begin(), pairs.end(), section.index);
-    std::optional<std::uint32_t> old;
-    if (partner != pairs.end()) old = static_cast<std::uint32_t>(partner - pairs.begin());
-    items.push_back({{section.header.sh_offset, section.header.sh_offset + size}, &section, old});
+    items.push_back(
+        {{section.header.sh_offset, section.header.sh_offset + size}, &section, partner_of_new[section.index]});
   }
   std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.range.begin < b.range.begin; });
   for (std::size_t i = 1; i < items.size(); ++i) {
@@ -424,12 +426,13 @@ void check_order(const Image& input, const Image& output, const SectionPairs& pa
 std::vector<std::byte> moved_notes(const Image& input, Range range, std::uint64_t distance) {
   const auto bytes = input.slice(range.begin, range.size(), "notes");
   std::vector<std::byte> moved(bytes.begin(), bytes.end());
+  if (distance == 0) return moved;
   const auto leads_somewhere = [](const Note& note) {
     if (note.owner == "Crashpad" && note.descriptor.size() == 8) return note.type == 0x4f464e49;      // "INFO"
     return note.owner == "mozannotation" && note.descriptor.size() == 16 && note.type == 0x415a4f4d;  // "MOZA"
   };
   for (const Section& section : input.sections()) {
-    if (section.header.sh_type != SHT_NOTE || !range.contains(file_range(section.header)) || distance == 0) continue;
+    if (section.header.sh_type != SHT_NOTE || !range.contains(file_range(section.header))) continue;
     try {
       for (const Note& note : read_notes(input.bytes_of(section), section.header.sh_addralign, input.endian(),
                                          {input.name(), section.name})) {

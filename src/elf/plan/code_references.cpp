@@ -116,11 +116,7 @@ bool completes(std::uint32_t word, unsigned page_register, std::uint64_t page, c
 /// in one static program of a hundred.
 class PageUse {
  public:
-  explicit PageUse(const Words& words)
-      : words_(words),
-        budget_(8 * words.count()),
-        near_budget_(64 * words.count() + 2 * reach * 1024),
-        is_seen_(words.count()) {}
+  PageUse(const Words& words, SearchBudget& budget) : words_(words), budget_(budget), is_seen_(words.count()) {}
 
   /// Whether an instruction that is reached from the ADRP at the index, with the page still in its register, makes an
   /// address in `wanted` of it. Where a register says what is reached, any instruction near counts. Also true where
@@ -147,8 +143,8 @@ class PageUse {
       std::size_t at = pending_.back();
       pending_.pop_back();
       while (at < words_.count() && !is_seen_[at]) {
-        if (budget_ == 0) return Reached::Yes;
-        --budget_;
+        if (budget_.followed == 0) return Reached::Yes;
+        --budget_.followed;
         is_seen_[at] = true;
         seen_.push_back(at);
         const std::uint32_t instruction = words_[at];
@@ -165,8 +161,8 @@ class PageUse {
   }
 
   bool is_made_nearby(std::size_t adrp, std::uint64_t page, const Range& wanted) {
-    if (near_budget_ < 2 * reach) return true;
-    near_budget_ -= 2 * reach;
+    if (budget_.near < 2 * reach) return true;
+    budget_.near -= 2 * reach;
     const unsigned page_register = destination(words_[adrp]);
     const std::size_t end = std::min(words_.count(), adrp + reach);
     for (std::size_t i = adrp - std::min(adrp, reach); i < end; ++i)
@@ -175,8 +171,7 @@ class PageUse {
   }
 
   const Words words_;
-  std::size_t budget_;                ///< instructions that may yet be followed
-  std::size_t near_budget_;           ///< instructions near ADRPs that may yet be looked at
+  SearchBudget& budget_;
   std::vector<bool> is_seen_;         ///< per instruction, in this search
   std::vector<std::size_t> seen_;     ///< those that are
   std::vector<std::size_t> pending_;  ///< where paths begin that have not been followed
@@ -283,10 +278,10 @@ bool overlaps_page(std::uint64_t page, const Range& wanted) {
   return wanted.contains(page) || wanted.begin - page < 0x1000;
 }
 
-bool relative_operand_aarch64(const Code& code, const Range& wanted) {
+bool relative_operand_aarch64(const Code& code, const Range& wanted, SearchBudget& budget) {
   using namespace aarch64;
   const Words words(code);
-  PageUse pages(words);
+  PageUse pages(words, budget);
   for (std::size_t i = 0; i < words.count(); ++i) {
     const std::uint32_t word = words[i];
     const std::uint64_t address = code.address + i * sizeof(std::uint32_t);
@@ -360,13 +355,17 @@ bool has_address_word(const Code& code, const Range& wanted) {
   return false;
 }
 
-bool has_relative_operand(sframe::Abi abi, const Code& code, const Range& wanted) {
+SearchBudget::SearchBudget(std::uint64_t code_size)
+    : followed(8 * (code_size / sizeof(std::uint32_t))),
+      near(64 * (code_size / sizeof(std::uint32_t)) + 2 * aarch64::reach * 1024) {}
+
+bool has_relative_operand(sframe::Abi abi, const Code& code, const Range& wanted, SearchBudget& budget) {
   switch (abi) {
     case sframe::Abi::Amd64:
       return relative_operand_amd64(code, wanted);
     case sframe::Abi::Aarch64Big:
     case sframe::Abi::Aarch64Little:
-      return relative_operand_aarch64(code, wanted);
+      return relative_operand_aarch64(code, wanted, budget);
     case sframe::Abi::S390x:
       return relative_operand_s390x(code, wanted);
   }

@@ -18,8 +18,15 @@ struct Code {
   Endian endian;          ///< of data; AArch64 code is little-endian in all files
 };
 
-/// Whether an operand is the distance from the instruction to an address in `wanted`.
-bool has_relative_operand(sframe::Abi abi, const Code& code, const Range& wanted);
+/// What a search for one address may yet take, in instructions of AArch64: those that ADRPs are followed through, and
+/// those that are looked at near them. A file's sections have it in common, whatever their number.
+struct SearchBudget {
+  explicit SearchBudget(std::uint64_t code_size);
+  std::uint64_t followed, near;
+};
+
+/// Whether an operand is the distance from the instruction to an address in `wanted`. Also true if the budget ends.
+bool has_relative_operand(sframe::Abi abi, const Code& code, const Range& wanted, SearchBudget& budget);
 
 /// Whether an operand or, where the machine has them, a literal is itself an address in `wanted`.
 bool has_absolute_operand(sframe::Abi abi, const Code& code, const Range& wanted);

@@ -6,6 +6,7 @@
 
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
+#include "elf/notes.hpp"
 #include "elf/plan/placement.hpp"
 #include "elf/preconditions.hpp"
 #include "support/text.hpp"
@@ -41,8 +42,8 @@ class Cheapest {
       return;
     }
     auto& placement = std::get<Placement>(outcome);
-    tell(plan, [&](TriedPlan& tried) { describe(task_.image, placement, tried); });
-    const Cost cost = cost_of(task_.image, placement);
+    tell(plan, [&](TriedPlan& tried) { describe(task_, placement, tried); });
+    const Cost cost = cost_of(task_, placement);
     if (best_ && best_cost_ <= cost) return;
     best_ = std::move(placement);
     best_cost_ = cost;
@@ -127,7 +128,8 @@ Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSect
   const ExistingSframe existing = find_existing_sframe(image, section);
   const FileSpace space(image);
   const LoadGrowth loads(image, section.name);
-  const Task task{image, movability, existing, space, loads, section, section_size, moves};
+  const auto build_id = build_id_in_first_page(image);
+  const Task task{image, movability, existing, space, loads, build_id, section, section_size, moves};
   Cheapest cheapest(task, tried);
   for (const Plan& plan : plans_for(image, existing, moves)) {
     if (cheapest.is_found(least_cost(plan))) break;
@@ -141,7 +143,7 @@ namespace {
 void lay_out_moves(const Task& task, const Placement& placement, Layout& layout) {
   layout.dropped = placement.space.released();
   layout.table_plan = table_plan_of(placement);
-  layout.build_id_left_first_page = moves_build_id(task.image, placement);
+  layout.build_id_left_first_page = moves_build_id(task, placement);
   const auto dynamic = read_dynamic(task.image);
   for (const Placed& placed : placement.groups) {
     layout.moved.push_back({placed.group.range, placed.offset});
@@ -398,7 +400,9 @@ void lay_out_sections(const Task& task, const Placement& placement, Layout& layo
 std::uint64_t end_of_contents(const Placement& placement, const Layout& layout) {
   std::uint64_t end = placement.map(layout.copied_size - 1) + 1;
   for (const Elf64_Phdr& segment : layout.segments) {
-    if (segment.p_type == PT_LOAD) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
+    // That of .bss alone begins in the file or near its end; where it claims to be elsewhere, no byte has to follow it.
+    const bool is_far = segment.p_filesz == 0 && segment.p_offset > end && segment.p_offset - end > most_undescribed;
+    if (segment.p_type == PT_LOAD && !is_far) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
   }
   return end;
 }

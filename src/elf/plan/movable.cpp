@@ -181,8 +181,13 @@ std::vector<Code> code_outside(const Image& image, const Section& section, const
   return pieces;
 }
 
-bool has_operand(sframe::Abi abi, const Code& code, const Range& wanted, bool fixed) {
-  return has_relative_operand(abi, code, wanted) || (fixed && has_absolute_operand(abi, code, wanted));
+bool has_operand(sframe::Abi abi, const Code& code, const Range& wanted, bool fixed, SearchBudget& budget) {
+  return has_relative_operand(abi, code, wanted, budget) || (fixed && has_absolute_operand(abi, code, wanted));
+}
+
+bool is_loaded_code(const Section& section) {
+  constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+  return (section.header.sh_flags & code) == code;
 }
 
 bool is_addressed(const Image& image, const Section& section, const std::vector<NoteFunction>& functions) {
@@ -191,12 +196,16 @@ bool is_addressed(const Image& image, const Section& section, const std::vector<
   const sframe::Abi abi = machine_of(image).abi;
   const auto go = GoTable::find(image);
   const std::vector<Range> skipped = code_to_skip(image, section, functions, go);
+  std::uint64_t code_size = 0;
+  for (const Section& other : image.sections())
+    if (is_loaded_code(other)) code_size += image.bytes_of(other).size();
+  SearchBudget budget(code_size);
   for (const Section& other : image.sections()) {
     const Elf64_Shdr& header = other.header;
     if ((header.sh_flags & SHF_ALLOC) == 0) continue;
-    if ((header.sh_flags & SHF_EXECINSTR) != 0) {
+    if (is_loaded_code(other)) {
       for (const Code& code : code_outside(image, other, skipped))
-        if (has_operand(abi, code, wanted, fixed)) return true;
+        if (has_operand(abi, code, wanted, fixed, budget)) return true;
     } else if (fixed && (header.sh_type == SHT_PROGBITS || header.sh_type == SHT_INIT_ARRAY)) {
       if (go && is_table_of_go(other.name)) continue;
       if (has_address_word({image.bytes_of(other), header.sh_addr, image.endian()}, wanted)) return true;
@@ -263,6 +272,10 @@ std::variant<MovedSections, Immovable> Movability::find_group(std::uint64_t offs
       return Immovable{segment_type_name(type) + " at " + hex(group.address) + " cannot move"};
   }
   if (group.sections.empty()) return Immovable{"bytes at file offset " + hex(offset) + " belong to no section"};
+  constexpr std::size_t most_sections = 32;
+  sections_asked_for_ += group.sections.size();
+  if (sections_asked_for_ > most_sections)
+    return Immovable{count_of(sections_asked_for_, "section") + " would have to move, more than any linker puts there"};
   for (const std::uint32_t index : group.sections) {
     std::string why = why_section_stays(image_->sections()[index], group);
     if (!why.empty()) return Immovable{std::move(why)};
@@ -431,7 +444,7 @@ std::string Movability::why_note_stays(const Section& section, MovedSections& gr
       }
     }
     if (!is_relative(note, address, *image_))
-      return located(section) + " cannot move: its owner \"" + note.owner + "\" may depend on its place";
+      return located(section) + " cannot move: its owner \"" + std::string(note.owner) + "\" may depend on its place";
     for (std::uint64_t at = 0; at < note.descriptor.size(); at += sizeof(std::uint64_t))
       group.relative_numbers.push_back(offset + at);
   }
@@ -461,8 +474,10 @@ bool Movability::is_referred_to(const Section& section, const MovedSections& gro
   if (has_relative_relocation_to(*image_, section) || has_named_symbol_in(*image_, section)) return true;
   // What the linker and crt1.o make has no name for C code to refer to, unless a linker script gives it one; all of
   // libLLVM's code would be searched for each conversion, which doubles its time.
+  constexpr std::size_t most_searches = 8;
   if (group.plan == TablePlan::Notes)
-    return !is_made_by_linker(section.name) && is_addressed(*image_, section, group.functions);
+    return !is_made_by_linker(section.name) &&
+           (++searches_ > most_searches || is_addressed(*image_, section, group.functions));
   return relocates_itself_ && is_relocations(section) && has_direct_reference_to(*image_, first_entry_of(section));
 }
 

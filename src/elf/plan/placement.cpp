@@ -191,9 +191,8 @@ class Placer {
 
   /// Puts the build-id into the new pages, if it would follow them otherwise.
   void keep_build_id_in_first_page() {
-    const auto offset = build_id_in_first_page(task_.image);
-    if (!offset) return;
-    const auto& found = task_.movability.group_at(*offset);
+    if (!task_.build_id) return;
+    const auto& found = task_.movability.group_at(task_.build_id->begin);
     const auto* const group = std::get_if<MovedSections>(&found);
     if (group == nullptr || group->plan != TablePlan::Notes) return;
     Placed placed{*group, false, true, 0, align_up(placement_.head.size, group->alignment), 0};
@@ -375,35 +374,35 @@ std::optional<std::size_t> header_load(const Image& image) {
   return find_load_at_offset(image, image.header().e_phoff);
 }
 
-bool moves_build_id(const Image& image, const Placement& placement) {
-  const auto offset = build_id_in_first_page(image);
-  if (!offset) return false;
+bool moves_build_id(const Task& task, const Placement& placement) {
+  if (!task.build_id) return false;
+  const std::uint64_t before = task.build_id->begin;
   // It looks for the program headers right after the ELF header, too.
   if (placement.plan.table == TablePlan::Moved) return true;
-  std::uint64_t now = placement.map(*offset);
+  std::uint64_t now = placement.map(before);
   for (const Placed& placed : placement.groups) {
     const Range& range = placed.group.range;
-    if (range.contains(*offset)) now = placed.offset + (*offset - range.begin);
+    if (range.contains(before)) now = placed.offset + (before - range.begin);
   }
-  return !is_build_id_in_first_page(image, now);
+  return !is_in_first_page({now, now + task.build_id->size()});
 }
 
-Cost cost_of(const Image& image, const Placement& placement) {
+Cost cost_of(const Task& task, const Placement& placement) {
   Cost cost = least_cost(placement.plan);
   cost.waste = placement.wastes;
-  const bool fixed = image.header().e_type == ET_EXEC;
+  const bool fixed = task.image.header().e_type == ET_EXEC;
   cost.in_tail = fixed && std::any_of(placement.groups.begin(), placement.groups.end(),
                                       [](const Placed& placed) { return placed.in_tail; });
-  cost.build_id = moves_build_id(image, placement);
+  cost.build_id = moves_build_id(task, placement);
   for (const Insertion& insertion : placement.map.insertions()) cost.growth += insertion.bytes;
   return cost;
 }
 
-void describe(const Image& image, const Placement& placement, TriedPlan& plan) {
-  const Cost costs = cost_of(image, placement);
+void describe(const Task& task, const Placement& placement, TriedPlan& plan) {
+  const Cost costs = cost_of(task, placement);
   plan.possible = true;
   for (const Placed& placed : placement.groups)
-    for (const std::uint32_t index : placed.group.sections) plan.moved.push_back(image.sections()[index].name);
+    for (const std::uint32_t index : placed.group.sections) plan.moved.push_back(task.image.sections()[index].name);
   plan.moved_to_new_segment = costs.in_tail;
   plan.build_id_left_first_page = costs.build_id;
   plan.inserted = costs.growth;

@@ -22,8 +22,9 @@ struct Task {
   const Image& image;
   const Movability& movability;
   const ExistingSframe& existing;
-  const FileSpace& space;   ///< before anything is released
-  const LoadGrowth& loads;  ///< before anything is taken
+  const FileSpace& space;                ///< before anything is released
+  const LoadGrowth& loads;               ///< before anything is taken
+  const std::optional<Range>& build_id;  ///< its file offsets, if readers look for it there (elf/notes.hpp)
   const NewSection& section;
   std::uint64_t section_size;  ///< bytes
   HeaderMoves moves;
@@ -82,9 +83,9 @@ struct Placement {
 /// Puts everything where `plan` says.
 std::variant<Placement, PlanFailure> place(const Task& task, const Plan& plan);
 
-Cost cost_of(const Image& image, const Placement& placement);
+Cost cost_of(const Task& task, const Placement& placement);
 /// Tells `plan`, which is possible, what it does to the file.
-void describe(const Image& image, const Placement& placement, TriedPlan& plan);
+void describe(const Task& task, const Placement& placement, TriedPlan& plan);
 
 Layout lay_out(const Task& task, const Placement& placement);
 
@@ -95,6 +96,6 @@ std::optional<std::size_t> header_load(const Image& image);
 TablePlan table_plan_of(const Placement& placement);
 
 /// Whether the build-id leaves the first page.
-bool moves_build_id(const Image& image, const Placement& placement);
+bool moves_build_id(const Task& task, const Placement& placement);
 
 }  // namespace sframe_gen::elf
