@@ -34,21 +34,14 @@ constexpr std::uint64_t largest_piece = UINT32_MAX;
 /// may claim any size: what an FDE says of code after so many pieces is left out.
 constexpr std::uint64_t most_pieces = 4;
 
-/// What a linker makes addresses in the section at `address` multiples of.
-std::uint64_t alignment_at(const elf::Image& object, std::uint64_t address) {
-  for (const elf::Section& section : object.sections()) {
-    const Elf64_Shdr& header = section.header;
-    if ((header.sh_flags & SHF_ALLOC) != 0 && elf::holds_address(header, address)) return header.sh_addralign;
-  }
-  return 0;
-}
-
 /// The expression over PLT entries looks at the low bits of the PC. In an object these are known only as far as the
 /// section's alignment keeps them; elsewhere it is an expression like any other.
-void forget_unaligned_stubs(const elf::Image& object, Function& function, RuleTable& rules) {
+void forget_unaligned_stubs(const elf::SectionsByAddress& sections, Function& function, RuleTable& rules) {
   for (Row& row : function.rows) {
     const bool is_stub = std::holds_alternative<PltStub>(rules[row.rule].cfa);
-    if (!is_stub || alignment_at(object, function.start) >= plt_entry_size) continue;
+    if (!is_stub) continue;
+    const elf::Section* const section = sections.find(function.start);
+    if (section != nullptr && section->header.sh_addralign >= plt_entry_size) continue;
     Rules other = rules[row.rule];
     other.cfa = OtherExpression{};
     row.rule = rules.intern(other);
@@ -60,6 +53,7 @@ void forget_unaligned_stubs(const elf::Image& object, Function& function, RuleTa
 FrameSource::FrameSource(const elf::Image& image, const elf::Image& cfi_image,
                          std::shared_ptr<const OtherFunctions> others)
     : image_(image), tracked_(tracked_registers(elf::machine_of(image).abi)), others_(std::move(others)) {
+  if (image.is_object()) sections_.emplace(image);
   const std::size_t eh_frame_fdes = load(image);
   sort_by_start(std::span(fdes_).first(eh_frame_fdes));
   if (&cfi_image != &image) load(cfi_image);
@@ -105,6 +99,7 @@ void FrameSource::sort_by_start(std::span<FdePiece> fdes) {
 /// Reads the sections of one file; returns how many FDEs .eh_frame has given, which come first.
 std::size_t FrameSource::load(const elf::Image& source) {
   std::size_t eh_frame_fdes = 0;
+  const std::size_t known_tables = tables_.size();
   for (LoadedSection& section : load_frame_sections(source)) {
     // The running file's own .eh_frame is the truth; a debug file can only add .debug_frame.
     if (section.kind == FrameSection::EhFrame && &source != &image_) continue;
@@ -117,11 +112,12 @@ std::size_t FrameSource::load(const elf::Image& source) {
       if (dropped_.named_unreadable.size() < FrameTable::most_named_unreadable)
         dropped_.named_unreadable.push_back(fde);
     decompressed_.push_back(std::move(section.storage));
-    if (&source != &image_ && image_.is_object()) object::name_by_symbols_of(image_, section.code_references);
     references_.push_back(std::move(section.code_references));
     keep_fdes_of_code();
     if (section.kind == FrameSection::EhFrame) eh_frame_fdes = fdes_.size();
   }
+  const std::span references = std::span(references_).subspan(known_tables);
+  if (&source != &image_ && image_.is_object() && !references.empty()) object::name_by_symbols_of(image_, references);
   return eh_frame_fdes;
 }
 
@@ -398,7 +394,7 @@ void FrameReader::read(const FrameSource::FdePiece& ref, Function& function) {
   function.signal_frame = cie.signal_frame;
   function.b_key = cie.b_key;
   interpreters_[ref.table].run(fde, {ref.start - fde.function_start, ref.end - fde.function_start}, function.rows);
-  if (source_.image_.is_object()) forget_unaligned_stubs(source_.image_, function, rules_);
+  if (source_.sections_) forget_unaligned_stubs(*source_.sections_, function, rules_);
 }
 
 std::uint64_t FrameReader::for_each_function(const FrameSource::Part& part,

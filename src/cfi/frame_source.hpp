@@ -115,6 +115,7 @@ class FrameSource {
 
   const elf::Image& image_;
   const TrackedRegisters& tracked_;
+  std::optional<elf::SectionsByAddress> sections_;  ///< of an object
   std::vector<std::vector<std::byte>> decompressed_;
   std::vector<FrameTable> tables_;
   std::vector<std::vector<object::CodeReference>> references_;  ///< of each table; empty where it is not an object's

@@ -33,7 +33,9 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 
 }  // namespace
 
-AddressNames::AddressNames(const elf::Image& image) : image_(image), names_(image) {}
+AddressNames::AddressNames(const elf::Image& image) : image_(image), names_(image) {
+  if (image.is_object()) sections_.emplace(image);
+}
 
 std::string AddressNames::symbol_at(std::uint64_t address) {
   const std::optional<elf::SymbolNames::Named> found = names_.symbol_at(address);
@@ -54,14 +56,8 @@ std::optional<RowSource> AddressNames::source_at(std::uint64_t address, std::uin
 }
 
 std::string AddressNames::text_of(std::uint64_t address) const {
-  if (!image_.is_object()) return hex(address);
-  for (const elf::Section& section : image_.sections()) {
-    const bool loaded = (section.header.sh_flags & SHF_ALLOC) != 0;
-    const std::uint64_t offset = address - section.header.sh_addr;
-    // Sections do not touch, so what is at an end is no other's start.
-    if (loaded && offset <= section.header.sh_size) return section.name + "+" + hex(offset);
-  }
-  return hex(address);
+  const elf::Section* const section = sections_ ? sections_->find(address) : nullptr;
+  return section == nullptr ? hex(address) : section->name + "+" + hex(address - section->header.sh_addr);
 }
 
 std::optional<Range> AddressNames::named(std::string_view name) {
@@ -151,19 +147,6 @@ void count_stubs(const stubs::Run& run, const emit::SplitFunction& split, Covera
   count_descriptors(split.fdes, coverage);
 }
 
-namespace {
-
-/// Allocated sections that have bytes or room, by address.
-std::vector<const elf::Section*> loaded_sections(const elf::Image& image) {
-  std::vector<const elf::Section*> sections;
-  for (const elf::Section& section : image.sections())
-    if ((section.header.sh_flags & SHF_ALLOC) != 0 && section.header.sh_size != 0) sections.push_back(&section);
-  std::ranges::stable_sort(sections, {}, [](const elf::Section* section) { return section->header.sh_addr; });
-  return sections;
-}
-
-}  // namespace
-
 void name_holes(Coverage& coverage, const elf::Image& image) {
   if (coverage.holes.empty() && coverage.contradictions.empty()) return;
   elf::SymbolNames names(image);
@@ -173,15 +156,13 @@ void name_holes(Coverage& coverage, const elf::Image& image) {
   if (!image.is_object()) return;
   // The addresses are our own, and no two sections share one: people know places by section.
   NameBudget section_names(image.file_bytes().size());
-  const auto sections = loaded_sections(image);
+  const elf::SectionsByAddress sections(image);
   for (NamedHole& named : coverage.holes) {
-    const auto after = std::ranges::upper_bound(sections, named.hole.begin, {},
-                                                [](const elf::Section* section) { return section->header.sh_addr; });
-    if (after == sections.begin() || !elf::holds_address((*std::prev(after))->header, named.hole.begin)) continue;
-    const elf::Section& section = **std::prev(after);
-    if (section_names.take(section.name.size())) named.section = section.name;
-    named.hole.begin -= section.header.sh_addr;
-    named.hole.end -= section.header.sh_addr;
+    const elf::Section* const section = sections.find(named.hole.begin);
+    if (section == nullptr) continue;
+    if (section_names.take(section->name.size())) named.section = section->name;
+    named.hole.begin -= section->header.sh_addr;
+    named.hole.end -= section->header.sh_addr;
   }
 }
 
@@ -208,6 +189,7 @@ class CodeCounter {
       : image_(image),
         abi_(elf::machine_of(image).abi),
         names_(image),
+        section_names_(image.file_bytes().size()),
         described_(std::move(described)),
         with_rows_(std::move(with_rows)),
         sources_(sources) {}
@@ -226,7 +208,7 @@ class CodeCounter {
     const std::uint64_t begin = section.header.sh_addr;
     const std::uint64_t end = begin + section.header.sh_size;
     count_ = {section.header.sh_size, 0, 0, 0};
-    const std::size_t first = code_.places.size();
+    first_ = code_.places.size();
     for (std::uint64_t pc = begin; pc < end;) {
       std::uint64_t next = end;
       const bool has_cfi = holds(described_, pc, next);
@@ -235,7 +217,7 @@ class CodeCounter {
       pc = next;
     }
     if (image_.is_object()) {
-      for (std::size_t i = first; i < code_.places.size(); ++i) {
+      for (std::size_t i = first_; i < code_.places.size(); ++i) {
         code_.places[i].begin -= begin;
         code_.places[i].end -= begin;
       }
@@ -264,8 +246,8 @@ class CodeCounter {
         end = pc + code_before_zeros(rest.subspan(padding));
         if (pc == end) continue;
       }
-      add({section.name, symbol ? symbol->name : std::string(), pc, end, has_cfi ? 0 : end - pc,
-           has_row ? 0 : end - pc});
+      add(section,
+          {{}, symbol ? symbol->name : std::string(), pc, end, has_cfi ? 0 : end - pc, has_row ? 0 : end - pc});
       pc = end;
     }
   }
@@ -280,18 +262,23 @@ class CodeCounter {
     return std::min<std::uint64_t>(elf::align_up(size, longest_alignment), code.size());
   }
 
-  void add(CodeCoverage::Place place) {
+  void add(const elf::Section& section, CodeCoverage::Place place) {
     count_.without_cfi += place.without_cfi;
     count_.without_row += place.without_row;
-    CodeCoverage::Place* const last = code_.places.empty() ? nullptr : &code_.places.back();
-    if (last != nullptr && last->end == place.begin && last->section == place.section &&
-        last->function == place.function) {
+    CodeCoverage::Place* const last = code_.places.size() == first_ ? nullptr : &code_.places.back();
+    if (last != nullptr && last->end == place.begin && last->function == place.function) {
       last->end = place.end;
       last->without_cfi += place.without_cfi;
       last->without_row += place.without_row;
       return;
     }
+    place.section = name_of(section);
     code_.places.push_back(std::move(place));
+  }
+
+  /// For a report, which gets no more names once these are longer than any real ones.
+  std::string name_of(const elf::Section& section) {
+    return section_names_.take(section.name.size()) ? section.name : std::string();
   }
 
   /// What the section's rows are made from.
@@ -309,7 +296,7 @@ class CodeCounter {
       if (bytes == 0) continue;
       if (open == nullptr || open->source != piece->source)
         open = &code_.stretches.emplace_back(
-            CodeCoverage::Stretch{section.name, pcs.begin - origin, 0, piece->source, {}});
+            CodeCoverage::Stretch{name_of(section), pcs.begin - origin, 0, piece->source, {}});
       open->end = pcs.end - origin;
       for (CodeCoverage::Described* const sum :
            {&open->described, &code_.sources[static_cast<std::size_t>(piece->source)]}) {
@@ -322,9 +309,11 @@ class CodeCounter {
   const elf::Image& image_;
   sframe::Abi abi_;
   elf::SymbolNames names_;
+  NameBudget section_names_;
   RangeSet described_, with_rows_;
   const RowSources& sources_;
-  CodeCount count_;  ///< of the section
+  CodeCount count_;        ///< of the section
+  std::size_t first_ = 0;  ///< of the section's places
   CodeCoverage code_;
 };
 

@@ -47,6 +47,7 @@ class AddressNames {
 
   const elf::Image& image_;
   elf::SymbolNames names_;
+  std::optional<elf::SectionsByAddress> sections_;  ///< of an object
   std::optional<RowSources> sources_;
 };
 

@@ -1,36 +1,52 @@
 #include "convert/debug_file.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string_view>
 
 #include "elf/notes.hpp"
+#include "object/preconditions.hpp"
 #include "sframe_gen/error.hpp"
+#include "support/hash.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::convert {
 
 namespace {
 
+/// Where sections of one name are.
+struct Places {
+  std::set<std::uint64_t> addresses;
+  std::uint64_t last = 0;
+};
+
+SeededMap<std::string_view, Places> places_by_name(const elf::Image& image) {
+  SeededMap<std::string_view, Places> places;
+  for (const elf::Section& section : image.sections()) {
+    Places& of_name = places[section.name];
+    of_name.last = section.header.sh_addr;
+    of_name.addresses.insert(of_name.last);
+  }
+  return places;
+}
+
 /// A debug file keeps the headers of all sections. If its code is at other addresses, its CFI
 /// describes other bytes than ours. Equal build-ids do not rule that out: a prelinker or a fixed build-id can part the
 /// two.
 void check_same_addresses(const elf::Image& image, const elf::Image& debug) {
   constexpr std::uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+  const auto places = places_by_name(image);
   for (const elf::Section& section : debug.sections()) {
     if ((section.header.sh_flags & code) != code || section.header.sh_size == 0) continue;
     if (!image.has_section_headers() && !image.is_code(section.header.sh_addr, section.header.sh_size)) {
       throw Refused(debug.name(), section.name + " at " + hex(section.header.sh_addr) + ", but " + image.name() +
                                       " has no code there");
     }
-    const elf::Section* elsewhere = nullptr;
-    bool in_place = false;
-    for (const elf::Section& other : image.sections()) {
-      if (other.name != section.name) continue;
-      elsewhere = &other;
-      in_place = in_place || other.header.sh_addr == section.header.sh_addr;
-    }
-    if (elsewhere == nullptr || in_place) continue;
+    const auto found = places.find(section.name);
+    if (found == places.end() || found->second.addresses.contains(section.header.sh_addr)) continue;
     throw Refused(debug.name(), section.name + " at " + hex(section.header.sh_addr) + ", but " + image.name() +
-                                    " has it at " + hex(elsewhere->header.sh_addr));
+                                    " has it at " + hex(found->second.last));
   }
 }
 
@@ -58,6 +74,7 @@ elf::Image open_debug_file(const elf::Image& image, const std::filesystem::path&
     throw Refused(path.string(), debug.is_object() ? "relocatable object, but " + image.name() + " is linked"
                                                    : "linked, but " + image.name() + " is a relocatable object");
   }
+  if (debug.is_object()) object::check_contents_apart(debug);
   if (!ignore_build_id) check_build_id(image, debug);
   check_same_addresses(image, debug);
   return debug;

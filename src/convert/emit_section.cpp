@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "convert/convert_file.hpp"
@@ -13,11 +14,13 @@
 #include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
 #include "elf/plan/layout.hpp"
+#include "elf/preconditions.hpp"
 #include "elf/symbol_names.hpp"
 #include "object/preconditions.hpp"
 #include "object/symbol_table.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
+#include "support/hash.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::convert {
@@ -27,15 +30,19 @@ namespace {
 /// Section names as an assembly file can use them.
 class ObjectNames {
  public:
-  ObjectNames(const elf::Image& object, std::uint32_t symbol_table) : object_(object), symbols_(object, symbol_table) {}
+  ObjectNames(const elf::Image& object, std::uint32_t symbol_table)
+      : object_(object), symbols_(object, symbol_table), budget_(object.file_bytes().size()) {
+    for (const elf::Section& section : object.sections()) ++count_of_name_[section.name];
+  }
 
   /// The section of a local symbol has the symbol's place in every assembly of the same source; a global one may
   /// end up as another file's, and FDEs that name it follow it.
-  std::string expression(const object::NewRelocation& relocation) const {
+  std::string expression(const object::NewRelocation& relocation) {
     const object::Symbol symbol = symbols_.at(relocation.symbol);
     const bool global = symbol.type != STT_SECTION && symbol.binding != STB_LOCAL;
     if (global || !symbol.section)
-      return sframe::assembly_name(checked(symbols_.name_of(symbol))) + signed_number(relocation.addend) + " - .";
+      return sframe::assembly_name(checked(symbols_.name_of(symbol, budget_.left() + 1))) +
+             signed_number(relocation.addend) + " - .";
     const auto offset = static_cast<std::int64_t>(symbol.value) + relocation.addend;
     return section_name(*symbol.section) + signed_number(offset) + " - .";
   }
@@ -50,16 +57,16 @@ class ObjectNames {
     return number == 0 ? "" : (number < 0 ? "" : "+") + std::to_string(number);
   }
 
-  std::string checked(const std::string& name) const {
+  std::string checked(std::string_view name) {
+    if (!budget_.take(name.size())) throw Refused(object_.name(), "names more than four times as large as the file");
     if (name.empty() || printable(name) != name)
       throw Refused(object_.name(), "name that no assembly file can have: '" + printable(name) + "'");
-    return name;
+    return std::string(name);
   }
 
-  std::string section_name(std::uint32_t index) const {
+  std::string section_name(std::uint32_t index) {
     const std::string& name = object_.sections()[index].name;
-    const auto same = [&](const elf::Section& section) { return section.name == name; };
-    if (std::ranges::count_if(object_.sections(), same) != 1) {
+    if (count_of_name_.at(name) != 1) {
       throw Refused(object_.name(), "several sections named " + name +
                                         ", which an assembly file cannot tell from each other; convert the object");
     }
@@ -68,6 +75,8 @@ class ObjectNames {
 
   const elf::Image& object_;
   object::SymbolTable symbols_;
+  NameBudget budget_;
+  SeededMap<std::string_view, std::size_t> count_of_name_;  ///< sections
 };
 
 }  // namespace
@@ -93,7 +102,7 @@ std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image
 
 std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& object,
                                                          const object::NewObjectSection& section) {
-  const ObjectNames object_names(object, section.symbol_table);
+  ObjectNames object_names(object, section.symbol_table);
   elf::SymbolNames names(object);
   std::vector<sframe::AssemblyFunction> functions;
   functions.reserve(section.relocations.size());
@@ -104,10 +113,12 @@ std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& objec
 
 std::string symbol_of_source(const elf::Image& object, const object::NewObjectSection& section) {
   const object::SymbolTable symbols(object, section.symbol_table);
+  NameBudget budget(object.file_bytes().size());
   for (std::size_t i = 0; i < symbols.size(); ++i) {
     const object::Symbol symbol = symbols.at(i);
     if (!symbol.section || (symbol.type != STT_FUNC && symbol.type != STT_NOTYPE)) continue;
-    std::string name = symbols.name_of(symbol);
+    const std::string name(symbols.name_of(symbol, budget.left() + 1));
+    if (!budget.take(name.size())) break;
     // Assemblers drop labels with ".L"; "$x" and the like mark what bytes are, and name nothing.
     if (!name.empty() && name[0] != '.' && name[0] != '$' && sframe::assembly_name(name) == name) return name;
   }
@@ -244,6 +255,7 @@ std::vector<std::byte> encode_checked(const elf::Image& image, std::uint64_t add
 
 Emitted emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions& options,
                     std::optional<std::uint64_t> address, const Observer& observer) {
+  elf::check_no_overlap(image);
   const elf::NewSection& added = section_for(options.format);
   EncodedFunctions encoded = encode_linked(image, options);
   Emitted emitted;

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "elf/records.hpp"
@@ -87,8 +88,9 @@ class Writer {
   /// symbols"), which stays true. Seen in what clang 22 assembles for `.cfi_sections .sframe`.
   bool says_data(const SymbolTable& symbols, const Symbol& symbol) const {
     if (object_.header().e_machine != EM_AARCH64 || symbol.type != STT_NOTYPE || symbol.value != 0) return false;
-    const std::string name = symbols.name_of(symbol);
-    return name == "$d" || name.starts_with("$d.");
+    constexpr std::string_view mark = "$d", mark_with_more = "$d.";
+    const std::string_view name = symbols.name_of(symbol, mark_with_more.size());
+    return name == mark || name == mark_with_more;
   }
 
   bool is_new(std::uint32_t index) const {

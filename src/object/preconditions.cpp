@@ -52,8 +52,8 @@ void check_has_code(const elf::Image& object) {
   }
 }
 
-/// Each section gets a new place of its own. Without this, a small file could name the same megabytes by
-/// thousands of headers.
+}  // namespace
+
 void check_contents_apart(const elf::Image& object) {
   const std::uint64_t headers = object.header().e_shoff;
   std::vector<Range> used{{0, sizeof(Elf64_Ehdr)}, {headers, headers + object.sections().size() * sizeof(Elf64_Shdr)}};
@@ -66,13 +66,15 @@ void check_contents_apart(const elf::Image& object) {
     if (used[i - 1].overlaps(used[i])) throw Refused(object.name(), "sections that share bytes");
 }
 
+namespace {
+
 /// What follows a table of names is dropped, and some linkers read on there.
 void check_symbol_names(const elf::Image& object) {
   for (const elf::Section& section : object.sections()) {
     const std::uint32_t strings = section.header.sh_link;
     if (section.header.sh_type != SHT_SYMTAB || strings >= object.sections().size()) continue;
-    const std::uint64_t size = object.bytes_of(object.sections()[strings]).size();
     const SymbolTable symbols(object, section.index);
+    const std::uint64_t size = object.bytes_of(object.sections()[strings]).size();
     for (std::size_t i = 1; i < symbols.size(); ++i) {
       const std::uint32_t name = symbols.at(i).name;
       if (name != 0 && name >= size)

@@ -23,6 +23,10 @@ class SectionNames {
   std::vector<std::byte> bytes_;
 };
 
+/// Throws Refused if two sections share bytes. Each gets a new place of its own; and a small file could name the same
+/// megabytes by thousands of headers.
+void check_contents_apart(const elf::Image& object);
+
 /// Throws Refused for objects of which no section can be made: other machines, compiler intermediate code in place of
 /// machine code, program headers, sections that share bytes.
 void check_describable(const elf::Image& object);

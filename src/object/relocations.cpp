@@ -274,15 +274,12 @@ namespace {
 class SectionSymbols {
  public:
   explicit SectionSymbols(const elf::Image& object)
-      : object_(object), is_module_(object.find_section(".gnu.linkonce.this_module") != nullptr) {
+      : object_(object), is_module_(object.find_section(".gnu.linkonce.this_module") != nullptr), by_address_(object) {
     const auto& sections = object.sections();
     const auto table = std::ranges::find(sections, std::uint32_t{SHT_SYMTAB},
                                          [](const elf::Section& section) { return section.header.sh_type; });
     if (table == sections.end()) throw Refused(object.name(), "no symbol table, so nothing to name code by");
     table_ = table->index;
-    for (const elf::Section& section : sections)
-      if ((section.header.sh_flags & SHF_ALLOC) != 0) by_address_.push_back(&section);
-    std::ranges::sort(by_address_, {}, address_of);
     const SymbolTable symbols(object, table_);
     for (std::uint32_t number = 1; number < symbols.size(); ++number) {
       const Symbol symbol = symbols.at(number);
@@ -293,7 +290,7 @@ class SectionSymbols {
   }
 
   void rename(CodeReference& reference) const {
-    const elf::Section* const section = section_at(reference.address);
+    const elf::Section* const section = by_address_.find(reference.address);
     if (section == nullptr) return;
     const auto found = symbols_.find(section->index);
     if (found == symbols_.end())
@@ -320,28 +317,19 @@ class SectionSymbols {
     return symbol.binding == STB_GLOBAL && is_module_ ? Rank::Global : Rank::Unusable;
   }
 
-  /// Sections lie apart, so the end of one is in no other. Null: none is there.
-  const elf::Section* section_at(std::uint64_t address) const {
-    const auto after = std::ranges::upper_bound(by_address_, address, {}, address_of);
-    if (after == by_address_.begin()) return nullptr;
-    const elf::Section* const section = *std::prev(after);
-    return address - section->header.sh_addr <= section->header.sh_size ? section : nullptr;
-  }
-
-  static std::uint64_t address_of(const elf::Section* section) { return section->header.sh_addr; }
-
   const elf::Image& object_;
-  bool is_module_;                               ///< of the Linux kernel
-  std::vector<const elf::Section*> by_address_;  ///< those that are loaded
+  bool is_module_;  ///< of the Linux kernel
+  elf::SectionsByAddress by_address_;
   std::uint32_t table_ = 0;
   std::map<std::uint32_t, Named> symbols_;  ///< by section index
 };
 
 }  // namespace
 
-void name_by_symbols_of(const elf::Image& object, std::vector<CodeReference>& references) {
+void name_by_symbols_of(const elf::Image& object, std::span<std::vector<CodeReference>> references) {
   const SectionSymbols symbols(object);
-  for (CodeReference& reference : references) symbols.rename(reference);
+  for (std::vector<CodeReference>& of_section : references)
+    for (CodeReference& reference : of_section) symbols.rename(reference);
 }
 
 }  // namespace sframe_gen::object

@@ -98,9 +98,10 @@ RelocatedSection relocate(RelocationTables& tables, const elf::Section& section,
 /// The same for one section alone.
 RelocatedSection relocate(const elf::Image& object, const elf::Section& section, PcBase base = PcBase::Field);
 
-/// Gives references from the separate debug file of `object`, which has symbols of its own, symbols that `object` has:
+/// Gives references from sections of the separate debug file of `object`, which has symbols of its own, symbols that
+/// `object` has:
 /// that of the section, or else a local one in it or, in a kernel module, a global one. Throws Refused where there is
 /// none.
-void name_by_symbols_of(const elf::Image& object, std::vector<CodeReference>& references);
+void name_by_symbols_of(const elf::Image& object, std::span<std::vector<CodeReference>> references);
 
 }  // namespace sframe_gen::object

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "elf/machine.hpp"
+#include "object/preconditions.hpp"
 #include "object/relocations.hpp"
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
@@ -45,6 +46,7 @@ void check_machine(const elf::Image& image, sframe::Abi abi, const Origin& origi
 }
 
 std::vector<FileSection> read_sections_of(const elf::Image& image, bool with_remarks) {
+  if (image.is_object()) check_contents_apart(image);
   std::vector<FileSection> found;
   for (const auto& [version, family] : {std::pair(sframe::Version::V3, sframe::Family::SFrame),
                                         std::pair(sframe::Version::CtfFrame, sframe::Family::CtfFrame)}) {

@@ -1,7 +1,6 @@
 #include "object/symbol_table.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <string>
 
 #include "elf/records.hpp"
@@ -14,6 +13,9 @@ SymbolTable::SymbolTable(const elf::Image& image, std::uint32_t index) : image_(
     throw MalformedInput({image.name(), "section header table"}, 0,
                          "relocations name section " + std::to_string(index) + " as symbol table, which is none");
   }
+  const auto first = std::ranges::find(sections, std::uint32_t{SHT_SYMTAB},
+                                       [](const elf::Section& section) { return section.header.sh_type; });
+  if (first->index != index) throw Refused(image.name(), "more than one symbol table");
   symbols_ = image.bytes_of(sections[index]);
   for (const elf::Section& section : sections) {
     if (section.header.sh_type == SHT_SYMTAB_SHNDX && section.header.sh_link == index)
@@ -63,17 +65,18 @@ std::optional<std::uint64_t> SymbolTable::address_of(const Symbol& symbol) const
   return image_.sections()[*symbol.section].header.sh_addr + symbol.value;
 }
 
-std::string SymbolTable::name_of(const Symbol& symbol) const {
+std::string_view SymbolTable::name_of(const Symbol& symbol, std::size_t most) const {
   const std::uint32_t strings = image_.sections()[index_].header.sh_link;
   const auto text =
       strings < image_.sections().size() ? image_.bytes_of(image_.sections()[strings]) : std::span<const std::byte>();
-  const auto begin = text.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(symbol.name, text.size()));
-  const auto end = std::find(begin, text.end(), std::byte{0});
-  if (end == text.end()) {
+  const auto rest = text.subspan(std::min<std::size_t>(symbol.name, text.size()));
+  const auto looked_at = rest.first(std::min(rest.size(), most));
+  const auto end = std::ranges::find(looked_at, std::byte{0});
+  if (end == looked_at.end() && looked_at.size() < most) {
     throw MalformedInput({image_.name(), image_.sections()[index_].name}, 0,
                          "a symbol's name at " + std::to_string(symbol.name) + " does not end in its table");
   }
-  return {reinterpret_cast<const char*>(std::to_address(begin)), static_cast<std::size_t>(end - begin)};
+  return {reinterpret_cast<const char*>(looked_at.data()), static_cast<std::size_t>(end - looked_at.begin())};
 }
 
 }  // namespace sframe_gen::object

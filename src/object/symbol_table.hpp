@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 
 #include "elf/image.hpp"
 
@@ -21,7 +21,8 @@ struct Symbol {
 /// The symbol table at one section index, with its SHT_SYMTAB_SHNDX where there is one (gABI, chapter 4).
 class SymbolTable {
  public:
-  /// Throws MalformedInput where `index` names no symbol table. `image` must outlive it.
+  /// Throws MalformedInput where `index` names no symbol table, and Refused if it is not the first: an object has one
+  /// (gABI, chapter 4), and each would take a look at all sections. `image` must outlive it.
   SymbolTable(const elf::Image& image, std::uint32_t index);
 
   std::uint32_t index() const { return index_; }
@@ -30,8 +31,9 @@ class SymbolTable {
   Symbol at(std::uint64_t number) const;
   /// Where the symbol points, by the addresses that the image's sections have; none: undefined, absolute or common.
   std::optional<std::uint64_t> address_of(const Symbol& symbol) const;
-  /// Throws MalformedInput where the name is not in its table. Empty for symbols that stand for their section.
-  std::string name_of(const Symbol& symbol) const;
+  /// Returns the first `most` bytes of the name, in the table: any number of symbols may share a long one. Empty for
+  /// symbols that stand for their section. Throws MalformedInput if the name is not in its table.
+  std::string_view name_of(const Symbol& symbol, std::size_t most) const;
 
  private:
   const elf::Image& image_;

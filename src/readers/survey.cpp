@@ -10,6 +10,7 @@
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 #include "elf/records.hpp"
+#include "object/preconditions.hpp"
 #include "object/relocations.hpp"
 #include "sframe/section_walk.hpp"
 #include "support/text.hpp"
@@ -406,6 +407,7 @@ Findings survey_file(const elf::Image& image, const elf::Section& section) {
   Findings findings;
   const elf::Machine& machine = elf::machine_of(image);
   const bool is_object = image.is_object();
+  if (is_object) object::check_contents_apart(image);
   if (!is_object) survey_segments(image, section.header, findings);
   if (is_object && section.header.sh_type != elf::section_type_gnu_sframe)
     findings.add(Fact::PlainType, "its section type is not SHT_GNU_SFRAME");

@@ -122,7 +122,7 @@ TEST(ObjectWriter, MappingSymbolStays) {
   bool marked = false;
   for (std::size_t i = 0; i < symbols.size(); ++i) {
     const Symbol symbol = symbols.at(i);
-    marked = marked || (symbol.section == image.find_section(".sframe")->index && symbols.name_of(symbol) == "$d");
+    marked = marked || (symbol.section == image.find_section(".sframe")->index && symbols.name_of(symbol, 3) == "$d");
   }
   ASSERT_TRUE(marked);
   EXPECT_EQ(failure_of([&] { with(bytes, 100); }), "");
