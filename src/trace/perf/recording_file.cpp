@@ -286,10 +286,14 @@ void RecordingFile::read_events(Part part, std::uint64_t entry_size) {
     throw MalformedInput(header_origin_, 16, "size of an event is " + hex(entry_size));
   }
   auto bytes = slice(part, "table of events");
+  std::uint64_t left = file_.bytes().size();
   for (; bytes.size() >= entry_size; bytes = bytes.subspan(entry_size)) {
-    ByteReader ids(bytes.subspan(entry_size - ids_size, ids_size), endian_, header_origin_);
-    const std::uint64_t offset = ids.u64("offset of IDs");
-    layouts_.add(bytes.first(entry_size - ids_size), slice({offset, ids.u64("size of IDs")}, "list of IDs"));
+    ByteReader places(bytes.subspan(entry_size - ids_size, ids_size), endian_, header_origin_);
+    const std::uint64_t offset = places.u64("offset of IDs");
+    const auto ids = slice({offset, places.u64("size of IDs")}, "list of IDs");
+    if (ids.size() > left) throw MalformedInput(header_origin_, offset, "lists of IDs share bytes");
+    left -= ids.size();
+    layouts_.add(bytes.first(entry_size - ids_size), ids);
   }
   if (layouts_.empty()) throw MalformedInput(header_origin_, part.offset, "no event");
 }

@@ -38,9 +38,12 @@ CoreFile::CoreFile(const std::filesystem::path& path, const FileRoot& root, cons
 }
 
 void CoreFile::read_notes() {
+  std::uint64_t left = image_.file_bytes().size();
   for (const Elf64_Phdr& segment : image_.segments()) {
     if (segment.p_type != PT_NOTE) continue;
     const Origin origin{image_.name(), "PT_NOTE"};
+    if (segment.p_filesz > left) throw MalformedInput(origin, 0, "notes that are together larger than the file");
+    left -= segment.p_filesz;
     const auto bytes = image_.slice(segment.p_offset, segment.p_filesz, "PT_NOTE");
     for (const elf::Note& note : elf::read_notes(bytes, segment.p_align, image_.endian(), origin)) take_note(note);
   }

@@ -63,6 +63,10 @@ OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
 
 namespace {
 
+/// A small recording could have any number of programs, each with a copy of many mappings. Real ones mostly run another
+/// program at once.
+constexpr std::uint64_t most_copied_parts = std::uint64_t{1} << 20U;
+
 // PERF_RECORD_MISC_*: whose code a record is about.
 constexpr std::uint16_t cpu_mode = 7, kernel_mode = 1, user_mode = 2;
 
@@ -233,7 +237,12 @@ void Recording::take_mapping(const Record& record) {
   if (mapping.build_id.empty() && known != file_.build_ids().end()) mapping.build_id = known->second;
   if (!is_code || mapping.end < mapping.begin) return;
   Space& space = space_of(process);
-  if (space.use_count() > 1) space = std::make_shared<AddressSpace>(*space);
+  if (space.use_count() > 1) {
+    copied_parts_ += space->modules().modules().size();
+    if (copied_parts_ > most_copied_parts + 16 * file_.records().size())
+      throw Refused(file_.name(), "programs that were forked have too many mappings of their own");
+    space = std::make_shared<AddressSpace>(*space);
+  }
   space->add(mapping);
 }
 
@@ -258,7 +267,9 @@ void Recording::take_name(const Record& record) {
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
   const int process = reader.i32("process");
   const int thread = reader.i32("thread");
-  names_[thread] = printable(text_at(reader));
+  // Linux's have 15 letters. Threads that a thread makes inherit it.
+  constexpr std::size_t longest = 64;
+  names_[thread] = printable(text_at(reader).substr(0, longest));
   if ((record.flags & of_exec) != 0) programs_.erase(process);
 }
 
