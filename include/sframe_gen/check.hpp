@@ -95,9 +95,9 @@ enum class Fact : std::uint8_t {
   RuleOfCfaItself,    ///< RA or FP is CFA + offset, not what is stored there
   FramePointerAtCfa,  ///< of a default row: FP is saved at CFA + 0
   NoSuchRegister,     ///< a rule counts from a register that the machine does not have
-  UnusualRegister,    ///< a rule counts from one that is neither general nor, on s390x, a floating-point one
+  UnusualRegister,    ///< a rule counts from a register that is neither general nor, on s390x, floating-point
   // More of the file around it.
-  SegmentSize,   ///< PT_GNU_SFRAME is shorter than it, or ends outside the PT_LOAD
+  SegmentSize,   ///< PT_GNU_SFRAME is shorter than the section, or ends outside the PT_LOAD
   OtherSegment,  ///< another PT_GNU_SFRAME, before the last one, leads elsewhere
   CodeWithBss,   ///< memory of an executable PT_LOAD goes on after the pages of its bytes in the file
 };

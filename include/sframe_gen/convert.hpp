@@ -184,25 +184,27 @@ Emitted emit_section(const std::filesystem::path& input, EmitForm form, const Co
 
 struct RemoveOptions {
   bool dry_run = false;  ///< do everything but replace files
-  /// Where the original cannot be restored, or has a section as well, take out that section, the program header that
-  /// leads to it, and the undo record. All other bytes keep their addresses.
+  /// If the original cannot be restored, or has a section as well, take out this section, the program header that leads
+  /// to it, and the undo record. All other bytes keep their addresses.
   bool section_only = false;
 };
 
 /// What remove_section() has done.
 struct Removed {
+  /// What the file is afterwards.
   enum class Left : std::uint8_t {
-    Original,             ///< the file as it was before its conversion
-    OriginalWithSection,  ///< the same; it had a section, which sframe-gen did not make or keep a record of
-    EarlierConversion,    ///< the file before its last conversion, with the section of an earlier one: it had changed
-    WithoutSection,       ///< as `section_only` says: not restored
+    Original,             ///< as it was before its conversion
+    OriginalWithSection,  ///< the same; it had a section even then, which has no undo record
+    EarlierConversion,    ///< as it was before its last conversion: changed since an earlier one, whose section it has
+    WithoutSection,       ///< not restored, but without the section, as `section_only` asks
   };
   std::string section;
   std::uint64_t converted_size = 0, original_size = 0;  ///< bytes of the file, before and after
   Left left = Left::Original;
 };
 
-/// Restores the file that was converted, byte for byte, or throws Refused. `options` may allow less.
+/// Restores the file that was converted, byte for byte, or throws Refused. With `section_only`, it may take out the
+/// section alone.
 Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output,
                        const RemoveOptions& options = {});
 

@@ -18,7 +18,7 @@ SFRAME_GEN_BEGIN_CXX
 
 namespace sframe_gen::unwind {
 
-/// A section with its page table. Modules share it that are parts of one file, in one program or in many.
+/// A section with its page table. Modules that are parts of one file share it, in one program or in many.
 class PagedSection {
  public:
   /// `bytes` must outlive the section. `address` is as in SectionView::open().
@@ -47,15 +47,15 @@ class PagedSection {
   sframe::ViewFault fault_;
 };
 
-/// What a ModuleMap keeps for a module. Modules that were one module share it.
+/// What a ModuleMap keeps for a module. The parts of a module that was cut share it.
 struct ModuleContents {
   std::shared_ptr<const PagedSection> section;  ///< null: none
   std::shared_ptr<const PagedSection> second;   ///< is asked where `section` has no row; null: none
   std::shared_ptr<const void> data;             ///< the caller's own
 };
 
-/// The modules of one program, their sections and page tables. An operation that throws, which only std::bad_alloc
-/// makes it do, leaves everything as it was, and what refers to it valid.
+/// The modules of one program, their sections and page tables. If memory runs out, an operation throws std::bad_alloc
+/// and leaves everything as it was, and pointers to modules valid. No operation throws anything else.
 class ModuleMap {
  public:
   ModuleMap() noexcept = default;
@@ -67,9 +67,9 @@ class ModuleMap {
   }
   ~ModuleMap() = default;
 
-  /// Adds code at [begin, end); an empty range changes nothing. Modules that it overlaps lose these addresses, as if a
-  /// file was mapped there: what is before and after remains. `bias` is the difference between an address of the code
-  /// and that of the file, to which both sections belong.
+  /// Adds code at [begin, end); an empty range changes nothing. Modules that have some of these addresses lose them, as
+  /// if a file was mapped there, and keep what is before and after. `bias` is the difference between an address of the
+  /// code and that of the file, to which both sections belong.
   void add(std::uint64_t begin, std::uint64_t end, std::uint64_t bias = 0, ModuleContents contents = {}) {
     if (begin >= end) return;
     Piece added{{begin, end, bias, view_of(contents.section), view_of(contents.second)},
@@ -92,12 +92,13 @@ class ModuleMap {
     return place < modules_.size() && modules_[place].begin <= pc ? &modules_[place] : nullptr;
   }
 
-  /// `module` is one of modules().
+  /// Returns what was given for `module`, which is one of modules().
   const ModuleContents& contents_of(const Module& module) const noexcept {
     return *contents_[static_cast<std::size_t>(&module - modules_.data())];
   }
 
-  /// Returns a number, not 0, that no other map has in this process, and this one until it is changed: for Walked.
+  /// Returns a number for Walked, which is never 0. No other map of this process has it, and each change gives this map
+  /// another one.
   std::uint64_t generation() const noexcept { return generation_.number; }
 
  private:

@@ -53,14 +53,14 @@ enum {
   SFRAME_GEN_MOVE_HEADERS = 16,    /* where there is no room for program headers, move them to the end of the file */
   SFRAME_GEN_NO_UNDO = 32,         /* keep no undo record, so that sframe_gen_remove() will refuse the file */
   SFRAME_GEN_NO_STUBS = 64,        /* make no rows from the instructions of stubs */
-  SFRAME_GEN_SECTION_ONLY = 128    /* sframe_gen_remove(): where no original can be restored, take out the section */
+  SFRAME_GEN_SECTION_ONLY = 128    /* sframe_gen_remove(): if no original can be restored, take out the section */
 };
 
 /* What a report is about. */
 enum {
   SFRAME_GEN_WARNING = 0,    /* something that does not stop the work */
   SFRAME_GEN_DIFFERENCE = 1, /* a row that is not what the CFI says */
-  SFRAME_GEN_UNCHECKED = 2   /* a row whose CFI cannot be evaluated, or was stripped */
+  SFRAME_GEN_UNCHECKED = 2   /* a row whose CFI was stripped or cannot be evaluated */
 };
 /* Takes a report, whose text is valid during the call. It must return: no exception, no longjmp(). */
 typedef void (*sframe_gen_report)(void *context, int about, const char *text);
@@ -68,7 +68,7 @@ typedef void (*sframe_gen_report)(void *context, int about, const char *text);
 typedef struct sframe_gen_options {
   size_t size;
   const char *reader;       /* who is to read the section, as `sframe-gen --list-readers` names it; null: any reader of the version */
-  uint32_t sframe_version;  /* 1, 2 or 3; 0: what `reader` supports, or 3. With `reader`, any other version is a wrong argument */
+  uint32_t sframe_version;  /* 1, 2 or 3; 0: what `reader` supports, or 3. A version that `reader` lacks is a wrong argument */
   uint32_t compact_rows;    /* the most rows of an FDE of a compact section, at most 64; 0: not compact */
   const char *debug_file;   /* its .debug_frame is read as well; null: none */
   uint32_t flags;           /* of SFRAME_GEN_DRY_RUN and those after it */
@@ -101,8 +101,8 @@ int sframe_gen_convert(const char *input, const char *output, const sframe_gen_o
                        sframe_gen_result *result);
 
 /* Restores the file that was converted, byte for byte. Of `flags`, only SFRAME_GEN_DRY_RUN and SFRAME_GEN_SECTION_ONLY
-   count. With the latter, a file that has no original is not refused: the section, the program header that leads to it
-   and the undo record are taken out, and code and data stay at their addresses. */
+   count. With SFRAME_GEN_SECTION_ONLY, a file that has no original is not refused. It loses the section, the program
+   header that leads to the section, and the undo record; code and data stay at their addresses. */
 int sframe_gen_remove(const char *input, const char *output, uint32_t flags);
 
 typedef struct sframe_gen_verification {
@@ -110,7 +110,7 @@ typedef struct sframe_gen_verification {
   uint64_t functions, rows;     /* of the section, or of all members' sections */
   uint64_t checked_pcs;         /* at which section and CFI were compared */
   uint64_t differences;         /* rows that are not what the CFI says; the first ones are reported */
-  uint64_t unchecked;           /* rows whose CFI cannot be evaluated, or was stripped; the first are reported */
+  uint64_t unchecked;           /* rows whose CFI was stripped or cannot be evaluated; the first are reported */
   uint64_t left_out;            /* ranges of code with CFI that no row covers */
   uint64_t described_bytes, covered_bytes;
   uint64_t failed_members;      /* of an archive: those that could not be checked, which are reported as warnings */
@@ -197,8 +197,8 @@ int sframe_gen_section_new(uint32_t abi, uint64_t address, sframe_gen_section **
 int sframe_gen_section_add_function(sframe_gen_section *section, const sframe_gen_function *function);
 /* Adds a row to the function that was added last. `kind` is SFRAME_LOOKUP_ROW, or SFRAME_LOOKUP_OUTERMOST, for which `row` may
    be null. All three rules of `row` count: where the return address or the frame pointer is unchanged, its rule is that
-   register + 0. Rows ascend by `pc_offset`, in bytes from the start of the function or of the repeated block. This order, and
-   that rows begin inside their function, sframe_gen_encode() checks: it returns SFRAME_GEN_REFUSED. */
+   register + 0. Rows ascend by `pc_offset`, in bytes from the start of the function or of the repeated block. Only
+   sframe_gen_encode() checks this order, and that rows begin inside their function. It then returns SFRAME_GEN_REFUSED. */
 int sframe_gen_section_add_row(sframe_gen_section *section, int kind, const sframe_row *row, uint32_t pc_offset);
 
 /* Encodes a section, whether it was decoded or made: each PC keeps its row. Release `*bytes` by sframe_gen_free(). The format

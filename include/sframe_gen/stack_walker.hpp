@@ -17,18 +17,17 @@ SFRAME_GEN_BEGIN_CXX
 
 namespace sframe_gen::unwind {
 
-/// Walks stacks of one process, and owns what that takes: a ModuleMap, and the rows that walks have found. All of it is
-/// in headers, so that libsframe-unwind needs no library of C++.
+/// Walks stacks of one process, and owns a ModuleMap and the rows that walks have found. All of it is in headers, so
+/// that libsframe-unwind needs no library of C++.
 ///
 ///     StackWalker walker(read_memory, nullptr, step_by_frame_pointer);
 ///     walker.add(code, code + size, 0, sframe::encode(section), section.address);
 ///     Stop stop;
 ///     std::size_t count = walker.walk(registers, pcs, stop);
 ///
-/// Several threads may walk at a time, but not while one adds or removes. Walking allocates nothing. Only `fallback`
-/// may add and remove while it walks for this thread, if no other one walks: a fallback that finds the module of the PC
-/// adds it, and returns step(registers). An operation that throws, which only std::bad_alloc makes it do, changes
-/// nothing.
+/// Several threads may walk at a time, but not while one adds or removes. Walking allocates nothing. `fallback` may
+/// add and remove modules during a walk if no other thread walks. If it finds the module of the PC, it adds the module
+/// and returns step(registers). If memory runs out, an operation throws std::bad_alloc and changes nothing.
 class StackWalker {
  public:
   /// `read` and `fallback` get `context`. Without `fallback`, a walk ends at a PC that has no row. `signature_mask` is

@@ -25,7 +25,7 @@ SFRAME_GEN_BEGIN_C
 /* Returns the version of the library, "1.0.0". Of the headers: version.h. */
 const char *sframe_unwind_version(void);
 
-/* Returned instead of a problem or a stop, if a flag is not known, or a structure's size is not that of a known one. */
+/* Is returned instead of a problem or a stop if a flag is unknown, or a structure is too small or has unknown fields. */
 #define SFRAME_WRONG_ARGUMENT (-1)
 
 /* Sections. */
@@ -43,8 +43,8 @@ enum {
 /* Opens a section. Returns 0, or what is wrong, for sframe_view_problem(); look-ups then find nothing. `bytes` must outlive
    the view and its copies, and not change. `address` is the section's virtual address, from which the starts of functions
    count; for a section that a loader has placed, where it is in memory, or the file's own address with a bias in sframe_module.
-   `flags` are of SFRAME_VIEW_…; with 0, all of the section is checked, in time proportional to its size. Others are refused
-   with SFRAME_WRONG_ARGUMENT. */
+   `flags` are of SFRAME_VIEW_…; with 0, all of the section is checked, in time proportional to its size. With unknown flags,
+   it returns SFRAME_WRONG_ARGUMENT. */
 int sframe_view_open(sframe_view *view, const void *bytes, size_t size, uint64_t address, unsigned flags);
 const char *sframe_view_problem(int problem);
 
@@ -54,7 +54,7 @@ typedef struct sframe_page_slot {
 } sframe_page_slot;
 
 /* Returns how many slots a table of pages takes, or 0 if it would be of no use. `page_size` is a power of two, in bytes of
-   code; 512 is a good choice. The slots take no more bytes than the section and 1,024, whatever extent of code it claims. */
+   code; 512 is a good choice. The slots take at most 1,024 bytes more than the section, however much code it claims. */
 uint64_t sframe_view_page_slots(const sframe_view *view, uint64_t page_size);
 /* Makes the view's look-ups faster by a table in `slots`, which must outlive the view and its copies. Pages are as small as
    `count` allows, but at least of 256 bytes; without a slot there is no table. Takes time in proportion to
@@ -136,7 +136,7 @@ typedef struct sframe_module {
   uint64_t begin, end;     /* addresses of its code in the walked program */
   uint64_t bias;           /* such an address minus the one that the view was opened for, modulo 2 to the 64th */
   const sframe_view *view; /* null: it has no section */
-  const sframe_view *second_view; /* is asked where `view` has no row, with the same bias; null: nothing else is */
+  const sframe_view *second_view; /* is asked where `view` has no row, with the same bias; null: no other view is */
 } sframe_module;
 
 /* One remembered row; zeros are an empty slot. Walks of several programs may share slots, if their generations differ. */
@@ -145,8 +145,8 @@ typedef struct sframe_row_slot {
 } sframe_row_slot;
 
 typedef struct sframe_walked {
-  size_t size; /* sizeof(sframe_walked): by it a later library tells what an earlier header did not have. Smaller than its
-                  first version's is refused, and so is a larger one with what this library does not know, if that is not 0 */
+  size_t size; /* sizeof(sframe_walked): by it a later library tells what an earlier header did not have. A size that
+                  ends before `fallback` does is refused, and so are fields that this library does not know, unless they are 0 */
   const sframe_module *modules; /* no two overlap; ascending ones are searched faster. Views and all must outlive the walk */
   size_t module_count;
   sframe_read read;
@@ -155,12 +155,12 @@ typedef struct sframe_walked {
   sframe_row_slot *rows; /* null: no rows are remembered */
   size_t row_slots; /* a power of two, or 0 */
   sframe_fallback fallback; /* null: a walk ends where there is no row. It may not change the modules */
-  uint64_t generation; /* a number to be changed with the modules: rows that were remembered with another one are not used.
-                          The low 32 bits count; the slots are to be cleared before these come again */
+  uint64_t generation; /* change it with the modules: rows that were remembered under another number are not used. Only the
+                          low 32 bits are compared. Before they come again, clear the slots */
 } sframe_walked;
 
-/* To the caller of the frame in `registers`, which stay as they are unless it comes to SFRAME_STEPPED. Returns SFRAME_STEPPED
-   or another one of the stops, or SFRAME_WRONG_ARGUMENT. */
+/* Replaces the registers of a frame by those of its caller. They stay as they are unless it returns SFRAME_STEPPED. Returns a
+   stop, SFRAME_STEPPED among them, or SFRAME_WRONG_ARGUMENT. */
 int sframe_step(const sframe_walked *walked, sframe_registers *registers);
 
 /* Fills `pcs` from the frame in `registers` outwards, its own PC first, and returns how many. `stop` is SFRAME_STEPPED if there
@@ -203,8 +203,8 @@ enum {
   SFRAME_KEEP_FILES = 2
 };
 /* As sframe_backtrace_prepare(), with sections from `provide`, which is asked once a file and may call neither this nor dlopen().
-   `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was provided. EINVAL if a flag
-   is not known; then nothing has changed. */
+   `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was provided. If a flag is
+   unknown, it returns EINVAL and changes nothing. */
 int sframe_backtrace_prepare_with(sframe_provide provide, void *context, unsigned flags);
 
 SFRAME_GEN_END_C

@@ -59,7 +59,7 @@ struct Module {
   std::uint64_t begin = 0, end = 0;           ///< of its code in the walked program: [begin, end)
   std::uint64_t bias = 0;                     ///< such an address minus the one that the view was opened for
   const sframe::SectionView* view = nullptr;  ///< null: it has no section
-  /// Is asked where `view` has no row, with the same bias; null: nothing else is.
+  /// Is asked where `view` has no row, with the same bias; null: no other view is.
   const sframe::SectionView* second_view = nullptr;
 };
 
@@ -79,8 +79,8 @@ struct Walked {
   /// code that it has interrupted, may share it, and so may walks of several programs.
   std::span<RowSlot> rows;
   Fallback fallback = nullptr;  ///< null: a walk ends where there is no row
-  /// Tells these modules from others that `rows` were found in, as ModuleMap::generation() does: rows of another number
-  /// are not used. The low 32 bits count; the slots are to be cleared before these come again.
+  /// Tells these modules from others that `rows` were found in, as ModuleMap::generation() does. Rows of another number
+  /// are not used. Only the low 32 bits are compared. Before they come again, clear the slots.
   std::uint64_t generation = 0;
 };
 

@@ -54,9 +54,9 @@ struct Verification {
   std::uint64_t padding_bytes = 0;      ///< between functions, covered by their rows: code that never runs
   std::uint64_t left_out_rows = 0;      ///< ranges that an FDE describes and no row covers
   std::uint64_t difference_count = 0;   ///< ranges with wrong rows
-  std::uint64_t unchecked_count = 0;    ///< rows whose FDE libdwarf cannot evaluate or misreads, or is gone
+  std::uint64_t unchecked_count = 0;    ///< rows whose FDE is missing, or libdwarf cannot evaluate or misreads it
   std::vector<Difference> differences;  ///< the first of them
-  std::vector<Difference> unchecked;    ///< each of these FDEs once, at its first row; the missing ones once in all
+  std::vector<Difference> unchecked;    ///< each of these FDEs once, at its first row; one for all that are missing
 
   /// Adds another section's: a file may have .sframe and .ctf_frame, and an archive has members.
   Verification& operator+=(const Verification& other);

@@ -121,9 +121,9 @@ class SectionView {
                                ViewCheck check = ViewCheck::Everything) noexcept;
 
   /// Returns how many slots use_pages() needs for pages of `page_size` bytes, a power of two: one for two pages. They
-  /// take no more bytes than the section and 1,024, whatever extent of code it claims: if pages of `page_size` would
-  /// need more slots, larger ones suffice. Returns 0 if there can be no pages: the index is not flagged as sorted, or
-  /// empty, or has more than 2^24 functions or 2^28 bytes of rows.
+  /// take at most 1,024 bytes more than the section, however much code it claims: if pages of `page_size` would need
+  /// more slots, it returns the number for larger pages. Returns 0 if there can be no pages: the index is not flagged
+  /// as sorted, or empty, or has more than 2^24 functions or 2^28 bytes of rows.
   std::uint64_t page_slots(std::uint64_t page_size = 512) const noexcept;
 
   /// Gives the view a table in `slots` of where the look-ups of each page begin: a look-up then searches the functions
