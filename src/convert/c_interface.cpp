@@ -185,7 +185,7 @@ Given given(const sframe_gen_options* options) {
   if (options == nullptr) return {};
   require_known(*options);
   if ((options->flags & ~all_flags) != 0 || options->reserved != 0)
-    throw WrongArgument("options->flags has unknown ones");
+    throw WrongArgument("options->flags has unknown bits");
   const auto has = [options](std::uint32_t flag) { return (options->flags & flag) != 0; };
   Given made;
   made.options.format = format_of(*options);
@@ -292,7 +292,7 @@ sframe_gen_verification verify_any(const char* file, const Given& wanted) {
 }
 
 sframe::Family family_of(std::uint32_t flags) {
-  if ((flags & ~std::uint32_t{SFRAME_GEN_CTF_FRAME}) != 0) throw WrongArgument("flags has unknown ones");
+  if ((flags & ~std::uint32_t{SFRAME_GEN_CTF_FRAME}) != 0) throw WrongArgument("flags has unknown bits");
   return flags != 0 ? sframe::Family::CtfFrame : sframe::Family::SFrame;
 }
 
@@ -384,7 +384,7 @@ int sframe_gen_remove(const char* input, const char* output, uint32_t flags) {
   return status_of([&] {
     require(input, "input");
     require(output, "output");
-    if ((flags & ~(all_flags | SFRAME_GEN_SECTION_ONLY)) != 0) throw WrongArgument("flags has unknown ones");
+    if ((flags & ~(all_flags | SFRAME_GEN_SECTION_ONLY)) != 0) throw WrongArgument("flags has unknown bits");
     remove_section(
         input, output,
         {.dry_run = (flags & SFRAME_GEN_DRY_RUN) != 0, .section_only = (flags & SFRAME_GEN_SECTION_ONLY) != 0});

@@ -162,7 +162,7 @@ void append_undo(const Image& input, const Layout& layout, const std::function<D
   const auto bytes_of = [&](Range range) { return contents.bytes(range.begin, range.end, input.file_bytes()); };
   auto made = encode_undo(
       record, dictionary_of(layout.segments.size(), layout.names_at_end(), layout.headers_at_end(), bytes_of));
-  if (!made) throw Refused(input.name(), "too much of it changes for an undo record (--no-undo leaves that out)");
+  if (!made) throw Refused(input.name(), "too many changes for an undo record (--no-undo stores none)");
   std::vector<std::byte> encoded = *std::move(made);
 
   const std::uint64_t begin = contents.size();
