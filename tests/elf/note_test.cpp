@@ -35,7 +35,8 @@ TEST(Note, ReadsNotesOneAfterTheOther) {
 }
 
 TEST(Note, PadsToEightWhereTheSectionIsAlignedSo) {
-  const auto notes = read_notes(note("GNUUUUU", 4, 8), 8, Endian::Little, origin);
+  const auto bytes = note("GNUUUUU", 4, 8);
+  const auto notes = read_notes(bytes, 8, Endian::Little, origin);
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].owner, "GNUUUUU");
 }
