@@ -40,8 +40,13 @@ void expect_same_rows(const Section& section, Family family) {
   EXPECT_EQ(rows_of(encode(section, compact), section.address, family), rows);
 }
 
+/// Cases whose section, as GNU as writes it, has a row with a register that no machine has.
+bool has_impossible_register(const std::filesystem::path& gnu_case) {
+  return gnu_case.parent_path().filename().string().starts_with("escape-expression-fp");
+}
+
 TEST(Encode, IsTheInverseOfDecodeInTheCorpus) {
-  std::size_t sections = 0;
+  std::size_t sections = 0, refused = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SFRAME_GEN_SOURCE_DIR "/corpus")) {
     if (entry.path().filename() != "gnu.elf") continue;
     SCOPED_TRACE(entry.path().string());
@@ -55,9 +60,15 @@ TEST(Encode, IsTheInverseOfDecodeInTheCorpus) {
       continue;  // some that GNU as writes
     }
     ++sections;
+    if (has_impossible_register(entry.path())) {
+      EXPECT_THROW(encode(section), Refused);
+      ++refused;
+      continue;
+    }
     expect_same_rows(section, Family::SFrame);
   }
   EXPECT_GT(sections, 100U);
+  EXPECT_GT(refused, 0U);
 }
 
 TEST(Encode, IsTheInverseOfDecodeInEachVersion) {
