@@ -21,7 +21,7 @@ namespace sframe_gen::test {
 namespace {
 
 constexpr std::uint64_t loaded_at = 0x7f0000000000, stack = 0x7ffe0000;
-constexpr std::int32_t mark = 0x1000;  ///< how much larger CFA offsets are in the file's own section
+constexpr std::int32_t own_shift = 0x1000;  ///< how much larger CFA offsets are in the file's own section
 
 /// /bin/true, converted, but for every other function; the rows of the others are marked.
 class HalfConverted {
@@ -40,7 +40,7 @@ class HalfConverted {
     }
     for (sframe::Fde& function : own_) {
       for (sframe::Fre& row : function.fres) {
-        if (row.recovery) row.recovery->cfa.offset += mark;
+        if (row.recovery) row.recovery->cfa.offset += own_shift;
       }
     }
     decoded.fdes = own_;
@@ -104,7 +104,7 @@ std::string rows_at(trace::Walker& walker, trace::AddressSpace& space, std::uint
   modules.read = read_one;
   unwind::Registers registers = at(pc);
   EXPECT_EQ(unwind::Unwinder(modules).step(registers), unwind::Stop::Stepped);
-  return registers.values[unwind::host_abi.stack_pointer] - stack >= mark ? "own" : "translated";
+  return registers.values[unwind::host_abi.stack_pointer] - stack >= own_shift ? "own" : "translated";
 }
 
 TEST(CodeFile, ItsOwnSectionCountsAfterAGapInItToo) {
