@@ -1,5 +1,6 @@
 #include "cli/file_tree.hpp"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -92,7 +93,9 @@ class Walk {
   bool is_wanted(const std::filesystem::path& path, convert::FileKind kind) const {
     if (filter_.wanted == TreeFiles::All) return true;
     if (kind == convert::FileKind::Archive) return false;
-    return convert::is_linked(path) || (filter_.wanted == TreeFiles::Loaded && convert::is_kernel_module(path));
+    const auto type = convert::type_of(path);
+    if (filter_.wanted == TreeFiles::Linked) return type == ET_EXEC || type == ET_DYN;
+    return type != ET_REL || convert::is_kernel_module(path);  // a damaged file is reported
   }
 
   void fail(const std::filesystem::path& path, const std::error_code& error) {

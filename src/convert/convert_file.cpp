@@ -89,17 +89,15 @@ bool is_thin_archive(const std::filesystem::path& file) {
   return std::string_view(magic.data(), magic.size()) == archive::thin_magic;
 }
 
-bool is_linked(const std::filesystem::path& file) {
+std::optional<std::uint16_t> type_of(const std::filesystem::path& file) {
   std::error_code ignored;
   const auto header = first_bytes<sizeof(Elf64_Ehdr)>(file, ignored);
   const bool is_narrow = header.bytes[EI_CLASS] == ELFCLASS32;
-  if (header.count < (is_narrow ? sizeof(Elf32_Ehdr) : sizeof(Elf64_Ehdr))) return false;
+  if (header.count < (is_narrow ? sizeof(Elf32_Ehdr) : sizeof(Elf64_Ehdr))) return {};
   const Endian endian = header.bytes[EI_DATA] == ELFDATA2MSB ? Endian::Big : Endian::Little;
   // ELF32 and ELF64 have it in the same place.
   static_assert(offsetof(Elf32_Ehdr, e_type) == offsetof(Elf64_Ehdr, e_type));
-  const auto type =
-      load<Elf64_Half>(std::as_bytes(std::span(header.bytes)).subspan(offsetof(Elf64_Ehdr, e_type)), endian);
-  return type == ET_EXEC || type == ET_DYN;
+  return load<Elf64_Half>(std::as_bytes(std::span(header.bytes)).subspan(offsetof(Elf64_Ehdr, e_type)), endian);
 }
 
 bool is_kernel_module(const std::filesystem::path& file) try {

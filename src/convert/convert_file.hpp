@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 namespace sframe_gen::convert {
@@ -17,9 +18,9 @@ FileKind kind_of(const std::filesystem::path& file, std::error_code& error);
 /// Whether it is an archive whose members are files of their own.
 bool is_thin_archive(const std::filesystem::path& file);
 
-/// Whether the ELF header of a file says that it is a program or library (ET_EXEC, ET_DYN), of whatever class and
-/// machine. A file that ends in its header is none.
-bool is_linked(const std::filesystem::path& file);
+/// e_type of an ELF file's header (ET_EXEC, ET_REL, …), of whatever class and machine. None if the file ends in its
+/// header.
+std::optional<std::uint16_t> type_of(const std::filesystem::path& file);
 
 /// Whether it is an object with a section .modinfo, which all kernel modules have. A damaged file is none.
 bool is_kernel_module(const std::filesystem::path& file);
