@@ -42,8 +42,8 @@ namespace {
 
 using Section = std::shared_ptr<const PagedSection>;
 
-constexpr std::uint64_t stack = 0x7ffe0000;
-constexpr std::uint32_t sp_number = 7;
+constexpr std::uint64_t stack_begin = 0x7ffe0000;
+constexpr std::uint32_t rsp_number = 7;
 
 /// A stack that has the same return address everywhere.
 bool read_anything(void*, std::uint64_t, void* bytes) {
@@ -54,7 +54,7 @@ bool read_anything(void*, std::uint64_t, void* bytes) {
 
 /// A function whose rows say CFA = SP + `cfa_offset`.
 sframe::Fde function_at(std::uint64_t start, std::uint32_t size, std::int32_t cfa_offset,
-                        std::uint32_t sp = sp_number) {
+                        std::uint32_t sp = rsp_number) {
   sframe::Fde function;
   function.start = start;
   function.size = size;
@@ -75,7 +75,7 @@ Section section_of(const std::vector<sframe::Fde>& functions) {
 Registers at(std::uint64_t pc) {
   Registers registers;
   registers.pc = pc;
-  registers.set(sp_number, stack);
+  registers.set(rsp_number, stack_begin);
   registers.set(6, 0);
   return registers;
 }
@@ -150,7 +150,7 @@ struct Modeled {
     Registers registers = at(code + place);
     const auto [stop, offset] = bytes[place].step(code + place);
     ASSERT_EQ(Unwinder(walked).step(registers), stop) << place;
-    ASSERT_EQ(registers.values[sp_number], stack + static_cast<std::uint64_t>(offset)) << place;
+    ASSERT_EQ(registers.values[rsp_number], stack_begin + static_cast<std::uint64_t>(offset)) << place;
   }
 
   void expect_same_modules() const {
@@ -251,7 +251,7 @@ TEST(ModuleMap, AsksTheSecondSectionWhereTheFirstHasNoRow) {
                 made = section_of({function_at(0, 16, 24), function_at(16, 16, 32)});
   const auto sp_of = [&walker](std::uint64_t pc) {
     Registers registers = at(pc);
-    return walker.step(registers) == Stop::Stepped ? registers.values[sp_number] - stack : 0;
+    return walker.step(registers) == Stop::Stepped ? registers.values[rsp_number] - stack_begin : 0;
   };
   EXPECT_FALSE(walker.add(0x1000, 0x2000, 0x1000, own, made));
   for (int again = 0; again < 2; ++again) {
@@ -273,7 +273,8 @@ TEST(StackWalker, GoesOnWithWhatItsFallbackAdds) {
     int opened = 0;
 
     static bool read(void*, std::uint64_t address, void* bytes) {
-      store<std::uint64_t>({static_cast<std::byte*>(bytes), 8}, address < stack + 0x400 ? 0x1012 : 0, Endian::Big);
+      store<std::uint64_t>({static_cast<std::byte*>(bytes), 8}, address < stack_begin + 0x400 ? 0x1012 : 0,
+                           Endian::Big);
       return true;
     }
     static Stop open(void* context, Registers& registers, Stop why) {
@@ -293,7 +294,7 @@ TEST(StackWalker, GoesOnWithWhatItsFallbackAdds) {
   lazy.walker.add(0x1000, 0x2000);
   Registers registers;
   registers.pc = 0x1010;
-  registers.set(15, stack);
+  registers.set(15, stack_begin);
   registers.set(11, 0);
   std::uint64_t pcs[20];
   Stop stop{};
@@ -400,7 +401,7 @@ TEST(StackWalker, ASmallSectionTakesLittleMemory) {
     bytes_left = SIZE_MAX;
     Registers registers = at(0x1000 + (std::uint64_t{1} << bits));
     EXPECT_EQ(walker.step(registers), Stop::Stepped);
-    EXPECT_EQ(registers.values[sp_number], stack + 16);
+    EXPECT_EQ(registers.values[rsp_number], stack_begin + 16);
   }
 }
 
