@@ -137,7 +137,7 @@ class ArchiveReader {
     if (members_.empty() && !index_ && member.name.starts_with(bsd_index_prefix)) {
       index_ = Index{Index::Kind::Bsd, 0, {}};
     } else {
-      members_.push_back(std::move(member));
+      members_.push_back(member);
     }
     return next;
   }

@@ -93,7 +93,7 @@ class Walk {
   bool is_wanted(const std::filesystem::path& path, convert::FileKind kind) const {
     if (filter_.wanted == TreeFiles::All) return true;
     if (kind == convert::FileKind::Archive) return false;
-    const auto type = convert::type_of(path);
+    const std::uint16_t type = convert::type_of(path).value_or(ET_NONE);
     if (filter_.wanted == TreeFiles::Linked) return type == ET_EXEC || type == ET_DYN;
     return type != ET_REL || convert::is_kernel_module(path);  // a damaged file is reported
   }

@@ -88,9 +88,11 @@ class FileWork {
   bool replaces() const { return writes() && !options_.output; }
 
   void note_losses(const ReplacedFile& replaced, const Subject& subject) {
-    const std::string losses = replaced.losses(1 + subject.other_names.size());
-    if (!losses.empty() && !options_.quiet)
-      message("note", options_.output.value_or(subject.file).string() + ": " + losses);
+    if (options_.quiet) return;
+    report_on([&] {
+      const std::string losses = replaced.losses(1 + subject.other_names.size());
+      if (!losses.empty()) message("note", options_.output.value_or(subject.file).string() + ": " + losses);
+    });
   }
 
   /// A file is replaced under the names that are known.

@@ -117,7 +117,7 @@ std::string symbol_of_source(const elf::Image& object, const object::NewObjectSe
   for (std::size_t i = 0; i < symbols.size(); ++i) {
     const object::Symbol symbol = symbols.at(i);
     if (!symbol.section || (symbol.type != STT_FUNC && symbol.type != STT_NOTYPE)) continue;
-    const std::string name(symbols.name_of(symbol, budget.left() + 1));
+    std::string name(symbols.name_of(symbol, budget.left() + 1));
     if (!budget.take(name.size())) break;
     // Assemblers drop labels with ".L"; "$x" and the like mark what bytes are, and name nothing.
     if (!name.empty() && name[0] != '.' && name[0] != '$' && sframe::assembly_name(name) == name) return name;

@@ -35,9 +35,9 @@ struct CheckedFrameSection {
   std::vector<Taken> taken_in;
   /// FDEs that are taken in because libdwarf does not support their CIE. They may be right, and rows made from them.
   struct Unsupported {
-    std::uint64_t offset;  ///< of the FDE in the section
-    Range code;            ///< that it describes
-    const char* why;       ///< what libdwarf does not support, as a clause
+    std::uint64_t offset = 0;   ///< of the FDE in the section
+    Range code;                 ///< that it describes
+    const char* why = nullptr;  ///< what libdwarf does not support, as a clause
   };
   std::vector<Unsupported> unsupported;
   /// Whether the section begins with such a record, which must be one of its own then.
