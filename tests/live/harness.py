@@ -15,7 +15,7 @@ import time
 import unittest
 
 CORPUS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "corpus", "amd64")
-PT_GNU_SFRAME, PT_GNU_RELRO = 0x6474E554, 0x6474E552
+PT_GNU_STACK, PT_GNU_RELRO, PT_GNU_SFRAME = 0x6474E551, 0x6474E552, 0x6474E554
 EHDR_SIZE, PHDR_SIZE, SHDR_SIZE = 64, 56, 64
 
 # A shell lets what it runs in the background ignore these, and what is tested would inherit that.
