@@ -79,7 +79,7 @@ install(CODE "if(CMAKE_INSTALL_DO_STRIP)
     execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libsframe-\${name}.a\" COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
 endif()" COMPONENT library)
-install(FILES docs/sframe_backtrace.3 docs/sframe_gen.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT library)
+install(FILES docs/sframe_unwind_backtrace.3 docs/sframe_gen.3 DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT library)
 install(DIRECTORY include/sframe_gen DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 
 # libdwarf has two interfaces under one name, and no Debian has both. A library that must link on any takes the static

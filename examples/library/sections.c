@@ -36,10 +36,10 @@ int main(int count, char **arguments) {
   for (uint64_t i = 0; status == SFRAME_GEN_OK && i < info.functions; ++i) {
     sframe_gen_function function = {.size = sizeof function};
     status = sframe_gen_section_function(section, i, &function);
-    int kind = SFRAME_LOOKUP_NOTHING;
-    sframe_row row;
+    int kind = SFRAME_UNWIND_LOOKUP_NOTHING;
+    sframe_unwind_row row;
     if (status == SFRAME_GEN_OK) status = sframe_gen_section_lookup(section, function.start, &kind, &row);
-    found += kind == SFRAME_LOOKUP_ROW || kind == SFRAME_LOOKUP_OUTERMOST;
+    found += kind == SFRAME_UNWIND_LOOKUP_ROW || kind == SFRAME_UNWIND_LOOKUP_OUTERMOST;
   }
   sframe_gen_section_free(section);
   if (status != SFRAME_GEN_OK) return fail();

@@ -9,7 +9,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, 
 library = ctypes.CDLL(os.environ.get("LIBSFRAME_GEN", "libsframe-gen.so.1"))
 
 REPORT = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p)
-NOTHING, ROW, OUTERMOST = 0, 1, 2  # SFRAME_LOOKUP_...
+NOTHING, ROW, OUTERMOST = 0, 1, 2  # SFRAME_UNWIND_LOOKUP_...
 
 
 class Sized(ctypes.Structure):

@@ -12,9 +12,9 @@ mod ffi {
 
     pub const SFRAME_GEN_OK: c_int = 0;
     pub const SFRAME_GEN_ABI_AMD64: u32 = 3;
-    pub const SFRAME_LOOKUP_ROW: c_int = 1;
-    pub const SFRAME_LOOKUP_OUTERMOST: c_int = 2;
-    pub const SFRAME_BASE_CFA: u32 = 0xffff_ffff;
+    pub const SFRAME_UNWIND_LOOKUP_ROW: c_int = 1;
+    pub const SFRAME_UNWIND_LOOKUP_OUTERMOST: c_int = 2;
+    pub const SFRAME_UNWIND_BASE_CFA: u32 = 0xffff_ffff;
 
     #[repr(C)]
     pub struct sframe_gen_section {
@@ -49,7 +49,7 @@ mod ffi {
 
     #[repr(C)]
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
-    pub struct sframe_rule {
+    pub struct sframe_unwind_rule {
         pub base: u32,
         pub offset: i32,
         pub dereferenced: u32,
@@ -57,10 +57,10 @@ mod ffi {
 
     #[repr(C)]
     #[derive(Clone, Copy, Default)]
-    pub struct sframe_row {
-        pub cfa: sframe_rule,
-        pub return_address: sframe_rule,
-        pub frame_pointer: sframe_rule,
+    pub struct sframe_unwind_row {
+        pub cfa: sframe_unwind_rule,
+        pub return_address: sframe_unwind_rule,
+        pub frame_pointer: sframe_unwind_rule,
         pub mangled_ra: u32,
         pub b_key: u32,
         pub signal_frame: u32,
@@ -83,7 +83,7 @@ mod ffi {
         pub fn sframe_gen_section_add_row(
             section: *mut sframe_gen_section,
             kind: c_int,
-            row: *const sframe_row,
+            row: *const sframe_unwind_row,
             pc_offset: u32,
         ) -> c_int;
         pub fn sframe_gen_encode(
@@ -103,7 +103,7 @@ mod ffi {
             section: *const sframe_gen_section,
             pc: u64,
             kind: *mut c_int,
-            row: *mut sframe_row,
+            row: *mut sframe_unwind_row,
         ) -> c_int;
         pub fn sframe_gen_free(bytes: *mut c_void);
         pub fn sframe_gen_section_free(section: *mut sframe_gen_section);
@@ -144,12 +144,12 @@ impl Section {
         Ok(Section(made))
     }
 
-    fn add_function(&mut self, start: u64, code_size: u32, rows: &[(u32, ffi::sframe_row)]) -> Result<(), String> {
+    fn add_function(&mut self, start: u64, code_size: u32, rows: &[(u32, ffi::sframe_unwind_row)]) -> Result<(), String> {
         let size = std::mem::size_of::<ffi::sframe_gen_function>();
         let function = ffi::sframe_gen_function { size, start, code_size, ..Default::default() };
         check(unsafe { ffi::sframe_gen_section_add_function(self.0, &function) })?;
         for (pc_offset, row) in rows {
-            check(unsafe { ffi::sframe_gen_section_add_row(self.0, ffi::SFRAME_LOOKUP_ROW, row, *pc_offset) })?;
+            check(unsafe { ffi::sframe_gen_section_add_row(self.0, ffi::SFRAME_UNWIND_LOOKUP_ROW, row, *pc_offset) })?;
         }
         Ok(())
     }
@@ -162,19 +162,21 @@ impl Section {
         Ok(copy)
     }
 
-    fn look_up(&self, pc: u64) -> Result<Option<ffi::sframe_row>, String> {
-        let (mut kind, mut row) = (0, ffi::sframe_row::default());
+    fn look_up(&self, pc: u64) -> Result<Option<ffi::sframe_unwind_row>, String> {
+        let (mut kind, mut row) = (0, ffi::sframe_unwind_row::default());
         check(unsafe { ffi::sframe_gen_section_lookup(self.0, pc, &mut kind, &mut row) })?;
-        assert_ne!(kind, ffi::SFRAME_LOOKUP_OUTERMOST);
-        Ok(if kind == ffi::SFRAME_LOOKUP_ROW { Some(row) } else { None })
+        assert_ne!(kind, ffi::SFRAME_UNWIND_LOOKUP_OUTERMOST);
+        Ok(if kind == ffi::SFRAME_UNWIND_LOOKUP_ROW { Some(row) } else { None })
     }
 }
 
 /// push %rbp; mov %rsp,%rbp; ...; pop %rbp; ret
-fn rows_with_frame_pointer() -> Vec<(u32, ffi::sframe_row)> {
-    let register = |base, offset| ffi::sframe_rule { base, offset, dereferenced: 0 };
-    let saved = |offset| ffi::sframe_rule { base: ffi::SFRAME_BASE_CFA, offset, dereferenced: 1 };
-    let row = |cfa, frame_pointer| ffi::sframe_row { cfa, frame_pointer, return_address: saved(-8), ..Default::default() };
+fn rows_with_frame_pointer() -> Vec<(u32, ffi::sframe_unwind_row)> {
+    let register = |base, offset| ffi::sframe_unwind_rule { base, offset, dereferenced: 0 };
+    let saved = |offset| ffi::sframe_unwind_rule { base: ffi::SFRAME_UNWIND_BASE_CFA, offset, dereferenced: 1 };
+    let row = |cfa, frame_pointer| {
+        ffi::sframe_unwind_row { cfa, frame_pointer, return_address: saved(-8), ..Default::default() }
+    };
     let (rsp, rbp) = (7, 6);
     vec![
         (0, row(register(rsp, 8), register(rbp, 0))),

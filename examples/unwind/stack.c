@@ -7,7 +7,7 @@
 
 __attribute__((noinline)) int inner(void) {
   void *frames[32];
-  const int count = sframe_backtrace(frames, 32);
+  const int count = sframe_unwind_backtrace(frames, 32);
   for (int i = 0; i < count; ++i) {
     Dl_info info;
     /* A return address may be that of the next function. */
@@ -24,6 +24,6 @@ __attribute__((noinline)) int outer(int more) {
 
 int main(int count, char **arguments) {
   (void)arguments;
-  if (sframe_backtrace_prepare() != 0) return 1;
+  if (sframe_unwind_backtrace_prepare() != 0) return 1;
   return outer(count) < 3;
 }

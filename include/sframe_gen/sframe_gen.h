@@ -180,12 +180,13 @@ typedef struct sframe_gen_function {
 int sframe_gen_section_function(const sframe_gen_section *section, size_t number, sframe_gen_function *function);
 
 /* Returns row `number` of a function, from 0, as unwind.h has rows; `*pc_offset` is where it begins, in bytes from the start
-   of the function or of the repeated block. `*kind` is SFRAME_LOOKUP_ROW, or SFRAME_LOOKUP_OUTERMOST, which has no rules. */
-int sframe_gen_section_row(const sframe_gen_section *section, size_t function, size_t number, int *kind, sframe_row *row,
+   of the function or of the repeated block. `*kind` is SFRAME_UNWIND_LOOKUP_ROW, or SFRAME_UNWIND_LOOKUP_OUTERMOST, which
+   has no rules. */
+int sframe_gen_section_row(const sframe_gen_section *section, size_t function, size_t number, int *kind, sframe_unwind_row *row,
                            uint32_t *pc_offset);
 
-/* Looks up a PC. `*kind` is SFRAME_LOOKUP_NOTHING, SFRAME_LOOKUP_ROW or SFRAME_LOOKUP_OUTERMOST. */
-int sframe_gen_section_lookup(const sframe_gen_section *section, uint64_t pc, int *kind, sframe_row *row);
+/* Looks up a PC. `*kind` is SFRAME_UNWIND_LOOKUP_NOTHING, SFRAME_UNWIND_LOOKUP_ROW or SFRAME_UNWIND_LOOKUP_OUTERMOST. */
+int sframe_gen_section_lookup(const sframe_gen_section *section, uint64_t pc, int *kind, sframe_unwind_row *row);
 
 /* Sections of code that a program has made itself: a compiler at run time, a linker, a rewriter of code. */
 
@@ -195,11 +196,12 @@ int sframe_gen_section_new(uint32_t abi, uint64_t address, sframe_gen_section **
    b_key count. In version 3, a function without rows is outermost throughout: leave out a function whose rows you do not
    know. */
 int sframe_gen_section_add_function(sframe_gen_section *section, const sframe_gen_function *function);
-/* Adds a row to the function that was added last. `kind` is SFRAME_LOOKUP_ROW, or SFRAME_LOOKUP_OUTERMOST, for which `row` may
-   be null. All three rules of `row` count: where the return address or the frame pointer is unchanged, its rule is that
-   register + 0. Rows ascend by `pc_offset`, in bytes from the start of the function or of the repeated block. Only
-   sframe_gen_encode() checks this order, and that rows begin inside their function. It then returns SFRAME_GEN_REFUSED. */
-int sframe_gen_section_add_row(sframe_gen_section *section, int kind, const sframe_row *row, uint32_t pc_offset);
+/* Adds a row to the function that was added last. `kind` is SFRAME_UNWIND_LOOKUP_ROW, or SFRAME_UNWIND_LOOKUP_OUTERMOST,
+   for which `row` may be null. All three rules of `row` count: where the return address or the frame pointer is unchanged,
+   its rule is that register + 0. Rows ascend by `pc_offset`, in bytes from the start of the function or of the repeated
+   block. Only sframe_gen_encode() checks this order, and that rows begin inside their function. It then returns
+   SFRAME_GEN_REFUSED. */
+int sframe_gen_section_add_row(sframe_gen_section *section, int kind, const sframe_unwind_row *row, uint32_t pc_offset);
 
 /* Encodes a section, whether it was decoded or made: each PC keeps its row. Release `*bytes` by sframe_gen_free(). The format
    is that of `options`, of which only `reader`, `sframe_version` and `compact_rows` count; without the first two, it is the

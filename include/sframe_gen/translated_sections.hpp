@@ -17,9 +17,9 @@ namespace sframe_gen {
 /// information of the file on disk. For libsframe-unwind, which links to nothing and so leaves that to its caller:
 ///
 ///     TranslatedSections sections;
-///     sframe_backtrace_prepare_with(TranslatedSections::provide, &sections, SFRAME_PROVIDE_MISSING);
+///     sframe_unwind_backtrace_prepare_with(TranslatedSections::provide, &sections, SFRAME_UNWIND_PROVIDE_MISSING);
 ///
-/// It must outlive the walks, up to sframe_backtrace_release().
+/// It must outlive the walks, up to sframe_unwind_backtrace_release().
 class TranslatedSections {
  public:
   /// A file that was left out, and why.
@@ -33,8 +33,8 @@ class TranslatedSections {
   TranslatedSections(const TranslatedSections&) = delete;
   TranslatedSections& operator=(const TranslatedSections&) = delete;
 
-  /// An sframe_provide; `context` is a TranslatedSections. Throws nothing: 0, or an errno. Not in several threads at a
-  /// time.
+  /// An sframe_unwind_provide; `context` is a TranslatedSections. Throws nothing: 0, or an errno. Not in several
+  /// threads at a time.
   static int provide(void* context, const char* file, std::uint64_t bias, const void** bytes, std::size_t* size,
                      std::uint64_t* address) noexcept;
 

@@ -296,12 +296,12 @@ sframe::Family family_of(std::uint32_t flags) {
   return flags != 0 ? sframe::Family::CtfFrame : sframe::Family::SFrame;
 }
 
-sframe_rule rule_of(const sframe::Rule& rule) {
-  return {rule.base_register.value_or(SFRAME_BASE_CFA), rule.offset, rule.dereferenced ? 1U : 0U};
+sframe_unwind_rule rule_of(const sframe::Rule& rule) {
+  return {rule.base_register.value_or(SFRAME_UNWIND_BASE_CFA), rule.offset, rule.dereferenced ? 1U : 0U};
 }
 
-/// Rules that the ABI fixes are added, as in a view's rows. Returns which of SFRAME_LOOKUP_….
-int put(const sframe::Section& section, std::size_t function, std::size_t number, sframe_row& row) {
+/// Rules that the ABI fixes are added, as in a view's rows. Returns which of SFRAME_UNWIND_LOOKUP_….
+int put(const sframe::Section& section, std::size_t function, std::size_t number, sframe_unwind_row& row) {
   const sframe::AbiTraits& abi = sframe::traits_of(section.abi);
   const sframe::Fde& fde = section.fdes[function];
   row = {};
@@ -309,7 +309,7 @@ int put(const sframe::Section& section, std::size_t function, std::size_t number
   row.function_size = fde.size;
   row.descriptor = static_cast<std::uint32_t>(function);
   row.row_number = static_cast<std::uint32_t>(number);
-  if (number >= fde.fres.size() || !fde.fres[number].recovery) return SFRAME_LOOKUP_OUTERMOST;
+  if (number >= fde.fres.size() || !fde.fres[number].recovery) return SFRAME_UNWIND_LOOKUP_OUTERMOST;
   const sframe::RecoveryRules& rules = *fde.fres[number].recovery;
   const sframe::Rule fixed = section.fixed_ra_offset != 0 ? sframe::Rule{std::nullopt, section.fixed_ra_offset, true}
                                                           : sframe::Rule{abi.return_address};
@@ -319,13 +319,13 @@ int put(const sframe::Section& section, std::size_t function, std::size_t number
   row.mangled_ra = rules.mangled_ra ? 1 : 0;
   row.b_key = fde.b_key ? 1 : 0;
   row.signal_frame = fde.signal_frame ? 1 : 0;
-  return SFRAME_LOOKUP_ROW;
+  return SFRAME_UNWIND_LOOKUP_ROW;
 }
 
-sframe::Rule rule_of(const sframe_rule& rule) {
+sframe::Rule rule_of(const sframe_unwind_rule& rule) {
   if (rule.dereferenced > 1) throw WrongArgument("a rule's `dereferenced` is neither 0 nor 1");
   sframe::Rule made{std::nullopt, rule.offset, rule.dereferenced != 0};
-  if (rule.base != SFRAME_BASE_CFA) made.base_register = rule.base;
+  if (rule.base != SFRAME_UNWIND_BASE_CFA) made.base_register = rule.base;
   return made;
 }
 
@@ -487,7 +487,7 @@ int sframe_gen_section_function(const sframe_gen_section* section, size_t number
 }
 
 int sframe_gen_section_row(const sframe_gen_section* section, size_t function, size_t number, int* kind,
-                           sframe_row* row, uint32_t* pc_offset) {
+                           sframe_unwind_row* row, uint32_t* pc_offset) {
   return status_of([&] {
     require(kind, "kind");
     require(row, "row");
@@ -499,13 +499,13 @@ int sframe_gen_section_row(const sframe_gen_section* section, size_t function, s
   });
 }
 
-int sframe_gen_section_lookup(const sframe_gen_section* section, uint64_t pc, int* kind, sframe_row* row) {
+int sframe_gen_section_lookup(const sframe_gen_section* section, uint64_t pc, int* kind, sframe_unwind_row* row) {
   return status_of([&] {
     require(section, "section");
     require(kind, "kind");
     require(row, "row");
     const sframe::Section& decoded = section->decoded;
-    *kind = SFRAME_LOOKUP_NOTHING;
+    *kind = SFRAME_UNWIND_LOOKUP_NOTHING;
     *row = {};
     const sframe::Fde* const fde = sframe::find_fde(decoded, pc);
     if (fde == nullptr) return;
@@ -550,17 +550,18 @@ int sframe_gen_section_add_function(sframe_gen_section* section, const sframe_ge
   });
 }
 
-int sframe_gen_section_add_row(sframe_gen_section* section, int kind, const sframe_row* row, uint32_t pc_offset) {
+int sframe_gen_section_add_row(sframe_gen_section* section, int kind, const sframe_unwind_row* row,
+                               uint32_t pc_offset) {
   return status_of([&] {
     require(section, "section");
     if (section->decoded.fdes.empty()) throw WrongArgument("section has no function");
     sframe::Fre fre{pc_offset, std::nullopt};
-    if (kind == SFRAME_LOOKUP_ROW) {
+    if (kind == SFRAME_UNWIND_LOOKUP_ROW) {
       require(row, "row");
       fre.recovery = {rule_of(row->cfa), rule_of(row->return_address), rule_of(row->frame_pointer),
                       row->mangled_ra != 0};
-    } else if (kind != SFRAME_LOOKUP_OUTERMOST) {
-      throw WrongArgument("kind is neither SFRAME_LOOKUP_ROW nor SFRAME_LOOKUP_OUTERMOST");
+    } else if (kind != SFRAME_UNWIND_LOOKUP_OUTERMOST) {
+      throw WrongArgument("kind is neither SFRAME_UNWIND_LOOKUP_ROW nor SFRAME_UNWIND_LOOKUP_OUTERMOST");
     }
     section->decoded.fdes.back().fres.push_back(fre);
   });

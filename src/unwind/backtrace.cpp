@@ -1,7 +1,7 @@
 // The stack of this thread, by the sections of the files that this process has loaded. A PC finds its row in this
 // order:
 //
-//     sframe_backtrace        here: takes the registers of its caller
+//     sframe_unwind_backtrace        here: takes the registers of its caller
 //     enter_modules           modules.hpp: the list of files, which stays as it is during the walk
 //     Walk::run, Walk::step   walk.hpp: go from frame to frame, and ask for the row of each PC; run_common takes the
 //                             frames that nearly all are, by apply_common
@@ -33,23 +33,23 @@
 #if defined(__x86_64__)
 asm(R"(
         .text
-        .globl  sframe_backtrace
-        .type   sframe_backtrace, @function
-sframe_backtrace:
+        .globl  sframe_unwind_backtrace
+        .type   sframe_unwind_backtrace, @function
+sframe_unwind_backtrace:
         .cfi_startproc
         leaq    8(%rsp), %rdx
         movq    (%rsp), %rcx
         movq    %rbp, %r8
         jmp     sframe_gen_backtrace_from
         .cfi_endproc
-        .size   sframe_backtrace, . - sframe_backtrace
+        .size   sframe_unwind_backtrace, . - sframe_unwind_backtrace
 )");
 #elif defined(__aarch64__)
 asm(R"(
         .text
-        .globl  sframe_backtrace
-        .type   sframe_backtrace, %function
-sframe_backtrace:
+        .globl  sframe_unwind_backtrace
+        .type   sframe_unwind_backtrace, %function
+sframe_unwind_backtrace:
         .cfi_startproc
         hint    #34     // bti c
         mov     x2, sp
@@ -57,15 +57,15 @@ sframe_backtrace:
         mov     x4, x29
         b       sframe_gen_backtrace_from
         .cfi_endproc
-        .size   sframe_backtrace, . - sframe_backtrace
+        .size   sframe_unwind_backtrace, . - sframe_unwind_backtrace
 )");
 #elif defined(__s390x__)
 // The fifth argument's register is the caller's.
 asm(R"(
         .text
-        .globl  sframe_backtrace
-        .type   sframe_backtrace, @function
-sframe_backtrace:
+        .globl  sframe_unwind_backtrace
+        .type   sframe_unwind_backtrace, @function
+sframe_unwind_backtrace:
         .cfi_startproc
         stmg    %r6, %r15, 48(%r15)
         .cfi_rel_offset 6, -112
@@ -81,11 +81,11 @@ sframe_backtrace:
         .cfi_adjust_cfa_offset -160
         br      %r14
         .cfi_endproc
-        .size   sframe_backtrace, . - sframe_backtrace
+        .size   sframe_unwind_backtrace, . - sframe_unwind_backtrace
 )");
 #endif
 #if SFRAME_GEN_EXPORTED == 0
-asm(".hidden sframe_backtrace");
+asm(".hidden sframe_unwind_backtrace");
 #endif
 
 namespace sframe_gen::unwind {
@@ -112,7 +112,7 @@ using namespace sframe_gen::unwind;
 
 extern "C" {
 
-/// What sframe_backtrace() comes to: the registers of its caller, as they were at the call.
+/// What sframe_unwind_backtrace() comes to: the registers of its caller, as they were at the call.
 [[gnu::visibility("hidden")]] int sframe_gen_backtrace_from(void** buffer, int size, std::uint64_t sp, std::uint64_t pc,
                                                             std::uint64_t fp) {
   Registers registers;
@@ -125,7 +125,7 @@ extern "C" {
   return walk_this_thread(registers, {this_frame(), sp}, buffer, size, stop);
 }
 
-int sframe_backtrace_stop(void** buffer, int size, const void* ucontext, int* stop) {
+int sframe_unwind_backtrace_stop(void** buffer, int size, const void* ucontext, int* stop) {
   Registers registers;
   read_ucontext(ucontext, registers);
   Stop why{};
@@ -135,20 +135,20 @@ int sframe_backtrace_stop(void** buffer, int size, const void* ucontext, int* st
   return count;
 }
 
-int sframe_backtrace_interrupted(void** buffer, int size, const void* ucontext) {
+int sframe_unwind_backtrace_interrupted(void** buffer, int size, const void* ucontext) {
   int stop = 0;
-  return sframe_backtrace_stop(buffer, size, ucontext, &stop);
+  return sframe_unwind_backtrace_stop(buffer, size, ucontext, &stop);
 }
 
-int sframe_backtrace_prepare(void) {
+int sframe_unwind_backtrace_prepare(void) {
   return look_at_modules(nullptr, nullptr, 0);
 }
-int sframe_backtrace_prepare_with(sframe_provide provide, void* context, unsigned flags) {
-  constexpr unsigned known = SFRAME_PROVIDE_ALL | SFRAME_KEEP_FILES;
+int sframe_unwind_backtrace_prepare_with(sframe_unwind_provide provide, void* context, unsigned flags) {
+  constexpr unsigned known = SFRAME_UNWIND_PROVIDE_ALL | SFRAME_UNWIND_KEEP_FILES;
   if ((flags & ~known) != 0) return EINVAL;
   return look_at_modules(provide, context, flags);
 }
-void sframe_backtrace_release(void) {
+void sframe_unwind_backtrace_release(void) {
   forget_modules();
 }
 }

@@ -19,35 +19,36 @@ using sframe_gen::unwind::Stop;
 using sframe_gen::unwind::Unwinder;
 using sframe_gen::unwind::Walked;
 
-static_assert(sizeof(SectionView) <= sizeof(sframe_view));
+static_assert(sizeof(SectionView) <= sizeof(sframe_unwind_view));
 static_assert(std::is_trivially_copyable_v<SectionView> && std::is_trivially_destructible_v<SectionView>);
-static_assert(sizeof(Registers) == sizeof(sframe_registers) &&
-              offsetof(Registers, values) == offsetof(sframe_registers, values) &&
-              offsetof(Registers, known) == offsetof(sframe_registers, known) &&
-              offsetof(Registers, pc_is_exact) == offsetof(sframe_registers, pc_is_exact));
-static_assert(sizeof(Module) == sizeof(sframe_module) && offsetof(Module, bias) == offsetof(sframe_module, bias) &&
-              offsetof(Module, view) == offsetof(sframe_module, view) &&
-              offsetof(Module, second_view) == offsetof(sframe_module, second_view));
-static_assert(sizeof(RowSlot) == sizeof(sframe_row_slot));
-static_assert(sizeof(PageSlot) == sizeof(sframe_page_slot));
-static_assert(SFRAME_LOOKUP_DAMAGED == static_cast<int>(Lookup::Kind::Damaged));
-static_assert(SFRAME_BAD_SECTION == static_cast<int>(Stop::BadSection));
+static_assert(sizeof(Registers) == sizeof(sframe_unwind_registers) &&
+              offsetof(Registers, values) == offsetof(sframe_unwind_registers, values) &&
+              offsetof(Registers, known) == offsetof(sframe_unwind_registers, known) &&
+              offsetof(Registers, pc_is_exact) == offsetof(sframe_unwind_registers, pc_is_exact));
+static_assert(sizeof(Module) == sizeof(sframe_unwind_module) &&
+              offsetof(Module, bias) == offsetof(sframe_unwind_module, bias) &&
+              offsetof(Module, view) == offsetof(sframe_unwind_module, view) &&
+              offsetof(Module, second_view) == offsetof(sframe_unwind_module, second_view));
+static_assert(sizeof(RowSlot) == sizeof(sframe_unwind_row_slot));
+static_assert(sizeof(PageSlot) == sizeof(sframe_unwind_page_slot));
+static_assert(SFRAME_UNWIND_LOOKUP_DAMAGED == static_cast<int>(Lookup::Kind::Damaged));
+static_assert(SFRAME_UNWIND_BAD_SECTION == static_cast<int>(Stop::BadSection));
 
 constexpr const char* wrong_argument_text = "an unknown flag or structure size";
 
-const SectionView& view_of(const sframe_view* view) {
+const SectionView& view_of(const sframe_unwind_view* view) {
   return *reinterpret_cast<const SectionView*>(view);
 }
-Registers& registers_of(sframe_registers* registers) {
+Registers& registers_of(sframe_unwind_registers* registers) {
   return *reinterpret_cast<Registers*>(registers);
 }
 
-sframe_rule rule_of(const sframe_gen::sframe::Rule& rule) {
-  return {rule.base_register.value_or(SFRAME_BASE_CFA), rule.offset, rule.dereferenced ? 1U : 0U};
+sframe_unwind_rule rule_of(const sframe_gen::sframe::Rule& rule) {
+  return {rule.base_register.value_or(SFRAME_UNWIND_BASE_CFA), rule.offset, rule.dereferenced ? 1U : 0U};
 }
 
-/// Returns which of SFRAME_LOOKUP_….
-int put(const Lookup& found, sframe_row& row) {
+/// Returns which of SFRAME_UNWIND_LOOKUP_….
+int put(const Lookup& found, sframe_unwind_row& row) {
   row = {};
   if (found.kind == Lookup::Kind::Row) {
     row.cfa = rule_of(found.row.cfa);
@@ -65,23 +66,23 @@ int put(const Lookup& found, sframe_row& row) {
 }
 
 bool read_by_c(void* context, std::uint64_t address, void* bytes) {
-  const auto& walked = *static_cast<const sframe_walked*>(context);
+  const auto& walked = *static_cast<const sframe_unwind_walked*>(context);
   return walked.read != nullptr && walked.read(walked.context, address, bytes) != 0;
 }
 
 Stop fallback_by_c(void* context, Registers& registers, Stop why) {
-  const auto& walked = *static_cast<const sframe_walked*>(context);
-  auto& given = reinterpret_cast<sframe_registers&>(registers);
+  const auto& walked = *static_cast<const sframe_unwind_walked*>(context);
+  auto& given = reinterpret_cast<sframe_unwind_registers&>(registers);
   return static_cast<Stop>(walked.fallback(walked.context, &given, static_cast<int>(why)));
 }
 
 /// Bytes that the first version's header has of the structure: every caller's is as large.
 constexpr std::size_t first_size = 72;
-static_assert(offsetof(sframe_walked, fallback) + sizeof(sframe_walked::fallback) == first_size);
+static_assert(offsetof(sframe_unwind_walked, fallback) + sizeof(sframe_unwind_walked::fallback) == first_size);
 
 /// Whether the structure has what we read of it, and nothing that we do not know: a field of a later header than ours
 /// must not be ignored.
-bool is_known(const sframe_walked& walked) {
+bool is_known(const sframe_unwind_walked& walked) {
   if (walked.size < first_size) return false;
   const auto* const bytes = reinterpret_cast<const unsigned char*>(&walked);
   for (std::size_t i = sizeof walked; i < walked.size; ++i) {
@@ -90,15 +91,15 @@ bool is_known(const sframe_walked& walked) {
   return true;
 }
 
-Unwinder unwinder_of(const sframe_walked& walked) {
+Unwinder unwinder_of(const sframe_unwind_walked& walked) {
   Walked made;
   made.modules = {reinterpret_cast<const Module*>(walked.modules), walked.module_count};
   made.read = read_by_c;
   if (walked.fallback != nullptr) made.fallback = fallback_by_c;
-  made.context = const_cast<sframe_walked*>(&walked);
+  made.context = const_cast<sframe_unwind_walked*>(&walked);
   made.signature_mask = walked.signature_mask;
   made.rows = {reinterpret_cast<RowSlot*>(walked.rows), walked.row_slots};
-  constexpr std::size_t generation_end = offsetof(sframe_walked, generation) + sizeof walked.generation;
+  constexpr std::size_t generation_end = offsetof(sframe_unwind_walked, generation) + sizeof walked.generation;
   if (walked.size >= generation_end) made.generation = walked.generation;
   return Unwinder(made);
 }
@@ -111,51 +112,54 @@ const char* sframe_unwind_version(void) {
   return SFRAME_GEN_VERSION_STRING;
 }
 
-int sframe_view_open(sframe_view* view, const void* bytes, std::size_t size, std::uint64_t address, unsigned flags) {
+int sframe_unwind_view_open(sframe_unwind_view* view, const void* bytes, std::size_t size, std::uint64_t address,
+                            unsigned flags) {
   using namespace sframe_gen::sframe;
   auto* const opened = ::new (static_cast<void*>(view)) SectionView;
-  constexpr unsigned known = SFRAME_VIEW_CTF_FRAME | SFRAME_VIEW_TRUST;
-  if ((flags & ~known) != 0) return SFRAME_WRONG_ARGUMENT;
-  const ViewFault fault = opened->open({static_cast<const std::byte*>(bytes), size}, address,
-                                       (flags & SFRAME_VIEW_CTF_FRAME) != 0 ? Family::CtfFrame : Family::SFrame,
-                                       (flags & SFRAME_VIEW_TRUST) != 0 ? ViewCheck::Header : ViewCheck::Everything);
+  constexpr unsigned known = SFRAME_UNWIND_VIEW_CTF_FRAME | SFRAME_UNWIND_VIEW_TRUST;
+  if ((flags & ~known) != 0) return SFRAME_UNWIND_WRONG_ARGUMENT;
+  const ViewFault fault =
+      opened->open({static_cast<const std::byte*>(bytes), size}, address,
+                   (flags & SFRAME_UNWIND_VIEW_CTF_FRAME) != 0 ? Family::CtfFrame : Family::SFrame,
+                   (flags & SFRAME_UNWIND_VIEW_TRUST) != 0 ? ViewCheck::Header : ViewCheck::Everything);
   return static_cast<int>(fault.problem);
 }
 
-const char* sframe_view_problem(int problem) {
-  if (problem == SFRAME_WRONG_ARGUMENT) return wrong_argument_text;
+const char* sframe_unwind_view_problem(int problem) {
+  if (problem == SFRAME_UNWIND_WRONG_ARGUMENT) return wrong_argument_text;
   return sframe_gen::sframe::text_of(static_cast<sframe_gen::sframe::Problem>(problem));
 }
 
-std::uint64_t sframe_view_page_slots(const sframe_view* view, std::uint64_t page_size) {
+std::uint64_t sframe_unwind_view_page_slots(const sframe_unwind_view* view, std::uint64_t page_size) {
   return view_of(view).page_slots(page_size);
 }
 
-void sframe_view_use_pages(sframe_view* view, sframe_page_slot* slots, std::size_t count) {
+void sframe_unwind_view_use_pages(sframe_unwind_view* view, sframe_unwind_page_slot* slots, std::size_t count) {
   reinterpret_cast<SectionView*>(view)->use_pages({reinterpret_cast<PageSlot*>(slots), count});
 }
 
-int sframe_view_lookup(const sframe_view* view, std::uint64_t pc, sframe_row* row) {
+int sframe_unwind_view_lookup(const sframe_unwind_view* view, std::uint64_t pc, sframe_unwind_row* row) {
   return put(view_of(view).lookup(pc), *row);
 }
 
-int sframe_view_lookup_stretch(const sframe_view* view, std::uint64_t pc, sframe_row* row, std::uint64_t* end) {
+int sframe_unwind_view_lookup_stretch(const sframe_unwind_view* view, std::uint64_t pc, sframe_unwind_row* row,
+                                      std::uint64_t* end) {
   return put(view_of(view).lookup_stretch(pc, *end), *row);
 }
 
-const char* sframe_stop_text(int stop) {
-  if (stop == SFRAME_WRONG_ARGUMENT) return wrong_argument_text;
+const char* sframe_unwind_stop_text(int stop) {
+  if (stop == SFRAME_UNWIND_WRONG_ARGUMENT) return wrong_argument_text;
   return sframe_gen::unwind::text_of(static_cast<Stop>(stop));
 }
 
-int sframe_step(const sframe_walked* walked, sframe_registers* registers) {
-  if (!is_known(*walked)) return SFRAME_WRONG_ARGUMENT;
+int sframe_unwind_step(const sframe_unwind_walked* walked, sframe_unwind_registers* registers) {
+  if (!is_known(*walked)) return SFRAME_UNWIND_WRONG_ARGUMENT;
   return static_cast<int>(unwinder_of(*walked).step(registers_of(registers)));
 }
 
-std::size_t sframe_walk(const sframe_walked* walked, sframe_registers* registers, std::uint64_t* pcs,
-                        std::size_t capacity, int* stop) {
-  *stop = SFRAME_WRONG_ARGUMENT;
+std::size_t sframe_unwind_walk(const sframe_unwind_walked* walked, sframe_unwind_registers* registers,
+                               std::uint64_t* pcs, std::size_t capacity, int* stop) {
+  *stop = SFRAME_UNWIND_WRONG_ARGUMENT;
   if (!is_known(*walked)) return 0;
   Stop why{};
   const std::size_t count = unwinder_of(*walked).walk(registers_of(registers), {pcs, capacity}, why);

@@ -36,7 +36,7 @@ constexpr std::size_t row_slots = 4096;
 /// one of these differs, or a file was still being loaded.
 struct Basis {
   unsigned long long loaded = 0, unloaded = 0;
-  sframe_provide provide = nullptr;
+  sframe_unwind_provide provide = nullptr;
   void* context = nullptr;
   unsigned flags = 0;
   friend bool operator==(const Basis&, const Basis&) = default;
@@ -204,7 +204,7 @@ void keep(LoadedModule& module) {
 
 /// Not while the loader's list is held: the provider may start threads, and exceptions need that list.
 void ask_for(LoadedModule& module, const Basis& asked) {
-  const bool wanted = !module.own.view.is_open() || (asked.flags & SFRAME_PROVIDE_ALL) != 0;
+  const bool wanted = !module.own.view.is_open() || (asked.flags & SFRAME_UNWIND_PROVIDE_ALL) != 0;
   if (asked.provide == nullptr || module.was_asked_for || !wanted) return;
   Naming naming{};
   if (!find_name(module, naming)) return;
@@ -268,7 +268,7 @@ int look(Looking& look) {
   ::dl_iterate_phdr(add_module, &look);
   for (LoadedModule& module : look.made->modules) {
     ask_for(module, look.basis);
-    if ((look.basis.flags & SFRAME_KEEP_FILES) != 0) keep(module);
+    if ((look.basis.flags & SFRAME_UNWIND_KEEP_FILES) != 0) keep(module);
   }
   publish(look.made);
   basis = look.is_whole ? look.basis : Basis{};
@@ -287,7 +287,7 @@ void leave_modules() {
   __atomic_fetch_sub(&walks, 1, __ATOMIC_RELEASE);
 }
 
-int look_at_modules(sframe_provide provide, void* context, unsigned flags) {
+int look_at_modules(sframe_unwind_provide provide, void* context, unsigned flags) {
   const int kept = errno;
   ::pthread_mutex_lock(&looking);
   Looking looked{{0, 0, provide, context, flags}};

@@ -49,7 +49,7 @@ const LoadedModules& enter_modules();
 void leave_modules();
 
 /// Makes a new list if anything has changed. Returns 0 or an errno.
-int look_at_modules(sframe_provide provide, void* context, unsigned flags);
+int look_at_modules(sframe_unwind_provide provide, void* context, unsigned flags);
 void forget_modules();
 
 /// Opens the module that holds `pc`, if it was loaded since the last look and the C library can tell where it is. Only

@@ -51,11 +51,11 @@ int by_libgcc() {
 }
 
 int by_sframe() {
-  return sframe_backtrace(buffer, most_frames);
+  return sframe_unwind_backtrace(buffer, most_frames);
 }
 
 int by_sframe_interrupted(const void* ucontext) {
-  return sframe_backtrace_interrupted(buffer, most_frames, ucontext);
+  return sframe_unwind_backtrace_interrupted(buffer, most_frames, ucontext);
 }
 
 int by_frame_records(void** record, int count) {
@@ -239,7 +239,7 @@ void measure(const char* stack) {
   };
   const bool has_libunwind = libunwind.space != nullptr;
   const Way ways[]{
-      {"sframe_backtrace", by_sframe, by_sframe_interrupted},
+      {"sframe_unwind_backtrace", by_sframe, by_sframe_interrupted},
       {"frame pointers", by_frame_pointers, by_interrupted_frame_pointers},
       {"libgcc's _Unwind_Backtrace", by_libgcc, [](const void*) { return by_libgcc(); }},
       {"libunwind's unw_backtrace", has_libunwind ? by_libunwind : nullptr, [](const void*) { return by_libunwind(); }},
@@ -305,7 +305,7 @@ struct Chain {
 
 int at_the_end_of_the_chain(Chain*) {
   measure("through forty modules");
-  if (sframe_backtrace_prepare_with(nullptr, nullptr, SFRAME_KEEP_FILES) != 0) std::exit(1);
+  if (sframe_unwind_backtrace_prepare_with(nullptr, nullptr, SFRAME_UNWIND_KEEP_FILES) != 0) std::exit(1);
   measure("through forty modules that are kept");
   return 0;
 }
@@ -321,7 +321,7 @@ void walk_through_modules(const std::string& folder) {
     }
     chain.next[chain.left++] = reinterpret_cast<int (*)(Chain*)>(::dlsym(module, "pass_on"));
   }
-  if (sframe_backtrace_prepare() != 0) std::exit(1);
+  if (sframe_unwind_backtrace_prepare() != 0) std::exit(1);
   find_files();
   --chain.left;
   chain.next[chain.left](&chain);
@@ -379,7 +379,7 @@ void measure_lookups(const char* file, std::uint64_t address) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (sframe_backtrace_prepare() != 0) return 1;
+  if (sframe_unwind_backtrace_prepare() != 0) return 1;
   if (!find_libunwind()) libunwind = {};
   find_files();
   std::puts(

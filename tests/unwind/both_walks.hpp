@@ -8,7 +8,7 @@
 
 #include "sframe_gen/unwind.h"
 
-/// One stack walked by sframe_backtrace() and by libgcc.
+/// One stack walked by sframe_unwind_backtrace() and by libgcc.
 namespace sframe_gen::unwind {
 
 struct Frames {
@@ -51,7 +51,7 @@ inline bool agree(const char* what, const BothWalks& walks, int least) {
 }
 
 [[gnu::noinline]] inline void walk_both(BothWalks& walks) {
-  walks.ours.count = sframe_backtrace(walks.ours.pcs, Frames::most);
+  walks.ours.count = sframe_unwind_backtrace(walks.ours.pcs, Frames::most);
   walks.libgccs.count = 0;
   _Unwind_Backtrace(add_frame, &walks.libgccs);
   asm volatile("" : : "r"(&walks) : "memory");  // neither is the last thing, which would be a jump

@@ -262,7 +262,7 @@ int main() {
   expect_at_least(total.in_first_row, 1000, "samples at the beginning of a function");
   expect_at_least(total.through_trampoline, total.samples - total.landing, "walks through a signal trampoline");
   expect_at_least(total.samples - total.landing, total.samples * 99 / 100, "samples compared");
-  expect_at_least(total.own_walks, total.samples - total.landing, "walks repeated by sframe_backtrace");
+  expect_at_least(total.own_walks, total.samples - total.landing, "walks repeated by sframe_unwind_backtrace");
   // All the rest ends in the dynamic loader, which sframe-gen does not convert.
   expect_at_least(total.outermost, total.samples * 8 / 10, "walks to the outermost frame");
   return failures == 0 && differences == 0 ? 0 : 1;

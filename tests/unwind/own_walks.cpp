@@ -32,8 +32,8 @@ Stop walk(const Tables& tables, Registers registers, const Stack& stack, Pcs& pc
 Stop walk_own(const void* ucontext, Pcs& pcs) {
   int stop = 0;
   const auto room = pcs.room();
-  const int count =
-      sframe_backtrace_stop(reinterpret_cast<void**>(room.data()), static_cast<int>(room.size()), ucontext, &stop);
+  const int count = sframe_unwind_backtrace_stop(reinterpret_cast<void**>(room.data()), static_cast<int>(room.size()),
+                                                 ucontext, &stop);
   pcs.resize(static_cast<std::size_t>(count));
   return static_cast<Stop>(stop);
 }

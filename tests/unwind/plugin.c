@@ -3,8 +3,8 @@
 
 int plugin_frames(void) {
   void *frames[8];
-  if (sframe_backtrace_prepare() != 0) return 0;
-  const int count = sframe_backtrace(frames, 8);
-  sframe_backtrace_release();
+  if (sframe_unwind_backtrace_prepare() != 0) return 0;
+  const int count = sframe_unwind_backtrace(frames, 8);
+  sframe_unwind_backtrace_release();
   return count;
 }

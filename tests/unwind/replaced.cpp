@@ -54,7 +54,7 @@ Library load_at(const char* file, void* begin) {
 /// Returns where it was loaded. Walks are repeated, as the first leaves rows behind.
 void* walk_through(const char* file, void* begin, bool prepare, const char* what) {
   const Library library = load_at(file, begin);
-  if (prepare) good &= sframe_backtrace_prepare() == 0;
+  if (prepare) good &= sframe_unwind_backtrace_prepare() == 0;
   for (int i = 0; i < 2; ++i) {
     good &= library.call_back(on_call) != 0;
     good &= agree(what, walks, 4);
@@ -76,7 +76,7 @@ bool has_permanent(const void* address) {
 /// What was there when that was asked for stays, and walks lead through it, and through its like at another place.
 void keep_files(const char* kept, const char* other) {
   const Library library = load(kept);
-  good &= sframe_backtrace_prepare_with(nullptr, nullptr, SFRAME_KEEP_FILES) == 0;
+  good &= sframe_unwind_backtrace_prepare_with(nullptr, nullptr, SFRAME_UNWIND_KEEP_FILES) == 0;
   ::dlclose(library.handle);
   const Library again = load(kept);
   good &= again.begin == library.begin;
@@ -99,7 +99,7 @@ void keep_files(const char* kept, const char* other) {
 /// The files that glibc never unloads are those that the program is started with.
 void tell_what_stays(const char* file) {
   const Library library = load(file);
-  good &= sframe_backtrace_prepare() == 0;
+  good &= sframe_unwind_backtrace_prepare() == 0;
   good &= !has_permanent(library.begin);
   // Another library's.
   good &= has_permanent(reinterpret_cast<const void*>(&_Unwind_Backtrace));
@@ -110,7 +110,7 @@ void load_elsewhere(const char* file, void* begin) {
   void* const handle = ::dlmopen(LM_ID_NEWLM, file, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) std::exit(1);
   for (const bool prepare : {false, true}) {
-    if (prepare) good &= sframe_backtrace_prepare() == 0;
+    if (prepare) good &= sframe_unwind_backtrace_prepare() == 0;
     const auto call_back = reinterpret_cast<int (*)(int (*)())>(::dlsym(handle, "call_back"));
     for (int i = 0; i < 2; ++i) {
       good &= call_back(on_call) != 0;
@@ -127,7 +127,7 @@ void load_elsewhere(const char* file, void* begin) {
 int main(int count, char** arguments) {
   if (count != 3) return 2;
   walk_through(arguments[1], nullptr, false, "before anybody has looked");
-  if (sframe_backtrace_prepare() != 0) return 1;
+  if (sframe_unwind_backtrace_prepare() != 0) return 1;
   void* const place = walk_through(arguments[1], nullptr, true, "loaded, and looked at");
   walk_through(arguments[2], place, false, "another one, not looked at");
   walk_through(arguments[1], place, false, "the first one again");
@@ -137,6 +137,6 @@ int main(int count, char** arguments) {
   load_elsewhere(arguments[2], place);
   walk_through(arguments[1], place, false, "the first one after the other, not looked at");
   keep_files(arguments[1], arguments[2]);
-  sframe_backtrace_release();
+  sframe_unwind_backtrace_release();
   return good ? 0 : 1;
 }

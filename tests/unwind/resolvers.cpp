@@ -31,14 +31,14 @@ Hook* map_hook() {
 }
 
 void prepare() {
-  good &= sframe_backtrace_prepare() == 0;
+  good &= sframe_unwind_backtrace_prepare() == 0;
   ++hooks_run;
 }
 
 /// The walk gets to the resolver's frame, and ends there.
 void walk_from_resolver() {
   void* frames[8];
-  const int count = sframe_backtrace(frames, 8);
+  const int count = sframe_unwind_backtrace(frames, 8);
   const bool same = count == 2 && frames[1] == __builtin_return_address(0);
   std::printf("in a resolver: %d frames%s\n", count, same ? "" : " FAILED");
   good &= same;
@@ -91,7 +91,7 @@ int main(int count, char** arguments) {
   const Library first = load(arguments[1]);
   walk_through(first, "listed while it was being loaded");
   good &= !is_listed(first);
-  sframe_backtrace_prepare();
+  sframe_unwind_backtrace_prepare();
   good &= is_listed(first);
   walk_through(first, "listed again");
   ::dlclose(first.handle);
@@ -101,6 +101,6 @@ int main(int count, char** arguments) {
   if (first.begin >= second.begin || second.end > first.end) return 2;
   walk_through(second, "loaded since");
   ::dlclose(second.handle);
-  sframe_backtrace_release();
+  sframe_unwind_backtrace_release();
   return good && hooks_run == 2 ? 0 : 1;
 }

@@ -180,7 +180,7 @@ void start_sampling(const Tables& all_tables) {
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   check(::sigaction(SIGTRAP, &action, nullptr) == 0, "sigaction");
-  check(sframe_backtrace_prepare() == 0, "sframe_backtrace_prepare");
+  check(sframe_unwind_backtrace_prepare() == 0, "sframe_unwind_backtrace_prepare");
   // libgcc sets itself up on its first walk; that is not to happen in the middle of a step.
   sample_here();
   tally = {};

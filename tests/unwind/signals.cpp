@@ -26,7 +26,7 @@ extern "C" const char __stop_descend_code[];
 
 namespace {
 
-constexpr int stop_count = SFRAME_BAD_SECTION + 1;
+constexpr int stop_count = SFRAME_UNWIND_BAD_SECTION + 1;
 constexpr int deepest = 20;
 
 std::array<std::atomic<long>, stop_count> stops;
@@ -47,14 +47,16 @@ void on_signal(int, siginfo_t*, void* context) {
   if (depth < 0) return;
   void* pcs[200];
   int stop = 0;
-  const int count = sframe_backtrace_stop(pcs, 200, context, &stop);
+  const int count = sframe_unwind_backtrace_stop(pcs, 200, context, &stop);
   int found = 0;
   for (int i = 0; i < count; ++i) {
     const char* const pc = static_cast<const char*>(pcs[i]) - (i == 0 ? 0 : 1);
     found += pc >= __start_descend_code && pc < __stop_descend_code;
   }
-  const bool whole = stop == SFRAME_OUTERMOST;
-  if (found > depth + 1 || (whole && found < depth) || stop == SFRAME_STEPPED || stop == SFRAME_BAD_SECTION) ++wrong;
+  const bool whole = stop == SFRAME_UNWIND_OUTERMOST;
+  if (found > depth + 1 || (whole && found < depth) || stop == SFRAME_UNWIND_STEPPED ||
+      stop == SFRAME_UNWIND_BAD_SECTION)
+    ++wrong;
   if (errno != kept) ++wrong;
   ++stops[static_cast<std::size_t>(stop)];
   ++walks;
@@ -110,7 +112,7 @@ void load_and_unload(unsigned round) {
     std::exit(1);
   }
   // Every other time, walks find a file that was not prepared.
-  if (round % 2 == 0) prepared += sframe_backtrace_prepare() == 0;
+  if (round % 2 == 0) prepared += sframe_unwind_backtrace_prepare() == 0;
   using Checksum = unsigned long (*)(unsigned long, const unsigned char*, unsigned);
   const auto checksum = reinterpret_cast<Checksum>(::dlsym(handle, "crc32"));
   static const std::vector<unsigned char> bytes(100000, 7);
@@ -133,7 +135,7 @@ int main(int count, char** arguments) {
   if (count != 3) return 2;
   library = arguments[1];
   const long wanted = std::atol(arguments[2]);
-  if (sframe_backtrace_prepare() != 0) return 1;
+  if (sframe_unwind_backtrace_prepare() != 0) return 1;
   struct sigaction action = {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -155,15 +157,15 @@ int main(int count, char** arguments) {
   for (const pthread_t thread : threads) ::pthread_join(thread, nullptr);
   const itimerval never{};
   ::setitimer(ITIMER_PROF, &never, nullptr);
-  sframe_backtrace_release();
+  sframe_unwind_backtrace_release();
 
   std::printf("%ld walks, %ld frames, %ld wrong; modules looked at %ld times, library called %ld times\n", walks.load(),
               frames_walked.load(), wrong.load(), prepared.load(), in_library.load());
   for (int stop = 1; stop < stop_count; ++stop) {
     const long times = stops[static_cast<std::size_t>(stop)];
-    if (times != 0) std::printf("  stopped %ld times at %s\n", times, sframe_stop_text(stop));
+    if (times != 0) std::printf("  stopped %ld times at %s\n", times, sframe_unwind_stop_text(stop));
   }
   // All the rest is in the dynamic loader, which sframe-gen does not convert, or in a library just loaded.
-  const bool most_are_whole = stops[SFRAME_OUTERMOST] * 10 >= walks * 6;
+  const bool most_are_whole = stops[SFRAME_UNWIND_OUTERMOST] * 10 >= walks * 6;
   return walks >= wanted && wrong == 0 && most_are_whole && prepared > 3 && in_library > 3 ? 0 : 1;
 }

@@ -86,7 +86,7 @@ void walk_in_coroutines() {
 void walk_below_main_stack() {
   const Range main_stack = find_main_stack();
   void* const below = map_stack(pointer_to(main_stack.begin - stack_size));
-  good &= sframe_backtrace_prepare() == 0;
+  good &= sframe_unwind_backtrace_prepare() == 0;
   run_on(below, stack_size);
   ::munmap(below, stack_size);
 }
@@ -116,14 +116,14 @@ int stop_of_walk_from(std::uint64_t fp) {
 #endif
   void* pcs[Frames::most];
   int stop = 0;
-  sframe_backtrace_stop(pcs, Frames::most, &context, &stop);
+  sframe_unwind_backtrace_stop(pcs, Frames::most, &context, &stop);
   return stop;
 }
 
 void expect_unreadable(const char* what, std::uint64_t fp) {
   const int stop = stop_of_walk_from(fp);
-  if (stop == SFRAME_UNREADABLE_MEMORY) return;
-  std::printf("%s: %s FAILED\n", what, sframe_stop_text(stop));
+  if (stop == SFRAME_UNWIND_UNREADABLE_MEMORY) return;
+  std::printf("%s: %s FAILED\n", what, sframe_unwind_stop_text(stop));
   good = false;
 }
 
@@ -143,7 +143,7 @@ void walk_damaged() {
   }
   for (std::uint64_t i = 16; i < 4096; i += 8) {
     const int stop = stop_of_walk_from(main_stack.end - i);
-    good &= stop != SFRAME_STEPPED;
+    good &= stop != SFRAME_UNWIND_STEPPED;
   }
 }
 
@@ -173,7 +173,7 @@ int main() {
   action.sa_flags = SA_ONSTACK;
   ::sigaction(SIGUSR1, &action, nullptr);
   walk_all("before anybody has looked");
-  if (sframe_backtrace_prepare() != 0) return 1;
+  if (sframe_unwind_backtrace_prepare() != 0) return 1;
   walk_all("the first thread");
   with_signal_stack([] { walk_all("with a stack for signals"); });
   std::thread([] {
@@ -185,6 +185,6 @@ int main() {
   // The last: below it no stack can grow.
   walk_below_main_stack();
   walk_all("the first thread, again");
-  sframe_backtrace_release();
+  sframe_unwind_backtrace_release();
   return good ? 0 : 1;
 }

@@ -43,24 +43,24 @@ void walk_through_all() {
 int main(int count, char** arguments) {
   if (count != 2) return 2;
   const bool all = std::strcmp(arguments[1], "all") == 0;
-  bool good = sframe_backtrace_prepare() == 0;
+  bool good = sframe_unwind_backtrace_prepare() == 0;
   walk_through_all();
   std::printf("before: %d frames of %d\n", walks.ours.count, walks.libgccs.count);
   good &= walks.ours.count < walks.libgccs.count;
 
   sframe_gen::TranslatedSections sections;
-  const unsigned flags = all ? SFRAME_PROVIDE_ALL : SFRAME_PROVIDE_MISSING;
-  good &= sframe_backtrace_prepare_with(sframe_gen::TranslatedSections::provide, &sections, flags) == 0;
+  const unsigned flags = all ? SFRAME_UNWIND_PROVIDE_ALL : SFRAME_UNWIND_PROVIDE_MISSING;
+  good &= sframe_unwind_backtrace_prepare_with(sframe_gen::TranslatedSections::provide, &sections, flags) == 0;
   walk_through_all();
   good &= agree("translated", walks, 5);
   // A new list keeps them.
-  good &= sframe_backtrace_prepare() == 0;
+  good &= sframe_unwind_backtrace_prepare() == 0;
   walk_through_all();
   good &= agree("kept", walks, 5);
   for (const auto& failed : sections.failed()) {
     std::printf("failed: %s\n", failed.reason.c_str());
     good = false;
   }
-  sframe_backtrace_release();
+  sframe_unwind_backtrace_release();
   return good ? 0 : 1;
 }

@@ -18,7 +18,7 @@ int main(int count, char **arguments) {
   int (*frames)(void);
   memcpy(&frames, &symbol, sizeof frames);
   if (frames() < 1) return failed("it walked nothing");
-  if (dlsym(plugin, "sframe_backtrace") != NULL) return failed("it exports the unwinder");
+  if (dlsym(plugin, "sframe_unwind_backtrace") != NULL) return failed("it exports the unwinder");
   if (dlclose(plugin) != 0) return failed(dlerror());
   if (dlopen(arguments[1], RTLD_NOW | RTLD_NOLOAD) != NULL) return failed("it was not unloaded");
   return 0;

@@ -140,13 +140,13 @@ static int libgcc_is_lost(uint64_t pc, int depth) {
 }
 
 #ifdef WITH_LIBRARY
-static long library_stops[SFRAME_BAD_SECTION + 1], library_frames, through_handlers;
+static long library_stops[SFRAME_UNWIND_BAD_SECTION + 1], library_frames, through_handlers;
 
 /* From the handler itself, by what it returns to, to the frames that the signal has interrupted. */
 static void walk_through_handler(uint64_t interrupted_at, void **expected, int expected_count) {
   static void *pcs[most_frames];
   const struct frame none = {0, 0};
-  const int count = sframe_backtrace(pcs, most_frames), handlers = count - expected_count;
+  const int count = sframe_unwind_backtrace(pcs, most_frames), handlers = count - expected_count;
   for (int i = 0; i < expected_count; ++i) {
     const struct frame theirs = {(uint64_t)expected[i], 0};
     if (handlers < 2) complain("the library's walk from the handler ends", interrupted_at, count, none, theirs);
@@ -161,7 +161,7 @@ static void walk_by_library(const ucontext_t *context, const struct frame *libgc
   static void *pcs[most_frames];
   const struct frame none = {0, 0};
   int stop = -1;
-  const int count = sframe_backtrace_stop(pcs, most_frames, context, &stop);
+  const int count = sframe_unwind_backtrace_stop(pcs, most_frames, context, &stop);
   walk_through_handler(libgccs->pc, pcs, count);
   for (int i = 0; i < count; ++i, ++library_frames) {
     const struct frame ours = {(uint64_t)pcs[i], 0};
@@ -169,8 +169,8 @@ static void walk_by_library(const ucontext_t *context, const struct frame *libgc
     if (i == libgcc_count) complain("the library has one frame more", libgccs->pc, i, ours, none);
     if (ours.pc != plain(libgccs[i].pc)) complain("the library disagrees", libgccs->pc, i, ours, libgccs[i]);
   }
-  const int silent = stop == SFRAME_NO_ROW || stop == SFRAME_NO_SECTION;
-  if (stop != SFRAME_OUTERMOST && !silent) complain(sframe_stop_text(stop), libgccs->pc, count, none, none);
+  const int silent = stop == SFRAME_UNWIND_NO_ROW || stop == SFRAME_UNWIND_NO_SECTION;
+  if (stop != SFRAME_UNWIND_OUTERMOST && !silent) complain(sframe_unwind_stop_text(stop), libgccs->pc, count, none, none);
   ++library_stops[stop];
 }
 #endif
@@ -259,7 +259,7 @@ int main(int count, char **arguments) {
   struct trace trace = {0};
   _Unwind_Backtrace(add_frame, &trace);
 #ifdef WITH_LIBRARY
-  if (sframe_backtrace_prepare() != 0) return 1;
+  if (sframe_unwind_backtrace_prepare() != 0) return 1;
 #endif
   sigaction(SIGALRM, &action, NULL);
   set_alarm();
@@ -281,10 +281,10 @@ int main(int count, char **arguments) {
 #ifdef WITH_LIBRARY
   printf("by the library: %ld frames, 0 differences; %ld times from the handler as well\n", library_frames,
          through_handlers);
-  for (int stop = 0; stop <= SFRAME_BAD_SECTION; ++stop)
-    if (library_stops[stop] != 0) printf("  stopped %ld times at %s\n", library_stops[stop], sframe_stop_text(stop));
+  for (int stop = 0; stop <= SFRAME_UNWIND_BAD_SECTION; ++stop)
+    if (library_stops[stop] != 0) printf("  stopped %ld times at %s\n", library_stops[stop], sframe_unwind_stop_text(stop));
   /* All the rest is in the dynamic loader, which is not converted. */
-  if (library_stops[SFRAME_OUTERMOST] * 10 < samples * 9) return 1;
+  if (library_stops[SFRAME_UNWIND_OUTERMOST] * 10 < samples * 9) return 1;
 #endif
   return 0;
 }

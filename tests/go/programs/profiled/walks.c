@@ -47,7 +47,7 @@ static atomic_int ended;
 
 static void walk(struct record *record, void *context) {
   int stop = 0;
-  record->count = (uint32_t)sframe_backtrace_stop((void **)record->pcs, MOST_FRAMES, context, &stop);
+  record->count = (uint32_t)sframe_unwind_backtrace_stop((void **)record->pcs, MOST_FRAMES, context, &stop);
   record->stop = (uint32_t)stop;
 }
 
@@ -196,7 +196,7 @@ void walks_begin(const char *path, long count, long per_second, long steps) {
   size_t size = sizeof *header + (size_t)count * sizeof *records;
   if (file < 0 || ftruncate(file, (off_t)size) != 0) abort();
   header = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  if (header == MAP_FAILED || sframe_backtrace_prepare() != 0) abort();
+  if (header == MAP_FAILED || sframe_unwind_backtrace_prepare() != 0) abort();
   records = (struct record *)(header + 1);
   header->base = base_of_program();
   struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
