@@ -9,47 +9,18 @@
 # (-Wsubobject-linkage).
 set(sframe_gen_apart
     src/cli/launch.cpp
-    src/cli/file_work.cpp
     src/cli/option_table.cpp
     src/cli/report/text.cpp
-    src/convert/c_interface.cpp
-    src/elf/machine.cpp
-    src/elf/plan/movable.cpp
-    src/elf/undo/undo_record.cpp
-    src/object/object_writer.cpp
     src/stubs/forms_amd64.cpp
     src/stubs/forms_s390x.cpp
-    src/trace/recorded/core_file.cpp
-    src/trace/options.cpp
-    src/trace/perf/record.cpp
-    src/trace/perf/recording_file.cpp
-    src/trace/recorded/recording.cpp
-    src/trace/walk/dwarf_walker.cpp
-    src/trace/walk/kept_file.cpp
-    src/trace/walk/registers.cpp
     src/verify/instruction_s390x.cpp
     src/verify/libdwarf.cpp
-    tests/cfi/rules_test.cpp
     tests/cli/report_test.cpp
     tests/cli/run_test.cpp
-    tests/elf/branch_protection_test.cpp
-    tests/elf/cross_live_test.cpp
-    tests/elf/layout_test.cpp
-    tests/elf/live_test.cpp
-    tests/elf/self_relocating_test.cpp
-    tests/elf/small_alignment_test.cpp
-    tests/elf/space_in_file_test.cpp
     tests/emit/encoder_test.cpp
     tests/emit/represent_aarch64_test.cpp
-    tests/emit/represent_amd64_test.cpp
     tests/emit/represent_s390x_test.cpp
-    tests/emit/rules_table_test.cpp
-    tests/emit/select_versions_test.cpp
-    tests/files/same_bytes_test.cpp
     tests/sframe/decoder_versions_test.cpp
-    tests/support/byte_writer_test.cpp
-    tests/trace/mapped_pieces_test.cpp
-    tests/trace/process_maps_test.cpp
     tests/verify/verify_test.cpp)
 
 function(sframe_gen_compile_together target)

@@ -395,7 +395,7 @@ FileResult work_on(const Subject& subject, const Options& options, Output& outpu
 
 namespace {
 
-const char* name_of(Action action) {
+const char* done_by(Action action) {
   return action == Action::Remove   ? "restored"
          : action == Action::Verify ? "verified"
          : action == Action::Check  ? "checked"
@@ -434,7 +434,7 @@ void Totals::write_keeping(bool verbose, std::ostream& out) const {
 
 void Totals::write(Action action, Done done, bool verbose, std::ostream& out) const {
   out << count_of(done_ + unchecked_ + refused_ + failed_, "file") << ": " << done_
-      << (done == Done::Would ? " would be " : " ") << name_of(action) << ", ";
+      << (done == Done::Would ? " would be " : " ") << done_by(action) << ", ";
   if (unchecked_ != 0) out << unchecked_ << " partly, ";
   out << refused_ << " refused, " << failed_ << " failed";
   if (action == Action::Convert || action == Action::Verify) out << "; " << count_of(rows_, "row");
@@ -454,7 +454,7 @@ void Totals::write(Action action, Done done, bool verbose, std::ostream& out) co
 }
 
 void Totals::write_json(Action action, std::ostream& out) const {
-  std::vector<std::pair<std::string, std::uint64_t>> counts{{name_of(action), done_}};
+  std::vector<std::pair<std::string, std::uint64_t>> counts{{done_by(action), done_}};
   if (action == Action::Verify) counts.emplace_back("unchecked", unchecked_);
   counts.insert(counts.end(), {{"refused", refused_}, {"failed", failed_}, {"rows", rows_}});
   if (action == Action::Convert) counts.emplace_back("left_alone", left_alone_);

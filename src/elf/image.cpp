@@ -18,32 +18,33 @@ namespace {
 
 using namespace std::string_view_literals;
 
-struct Known {
+struct OtherFormat {
   std::string_view start;  ///< of the file
   std::string_view why;
 };
 
 /// RFC 1952; the .xz file format, 2.1.1.1; RFC 8878; the LZ4 frame format, and the older one that kernel builds use;
 /// LLVM bitcode file format, "Magic Numbers" and "Bitcode Wrapper Format" (0x0B17C0DE, little-endian).
-constexpr std::array known{
-    Known{"\x1f\x8b"sv, "compressed with gzip; decompress it first (gzip -d)"},
-    Known{"\xfd"
-          "7zXZ\0"sv,
-          "compressed with xz; decompress it first (xz -d)"},
-    Known{"\x28\xb5\x2f\xfd"sv, "compressed with zstd; decompress it first (zstd -d)"},
-    Known{"\x04\x22\x4d\x18"sv, "compressed with lz4; decompress it first (lz4 -d)"},
-    Known{"\x02\x21\x4c\x18"sv, "compressed with lz4; decompress it first (lz4 -d)"},
-    Known{"BZh"sv, "compressed with bzip2; decompress it first (bzip2 -d)"},
-    Known{"BC\xc0\xde"sv, "LLVM bitcode, not machine code; convert what it is linked into"},
-    Known{"\xde\xc0\x17\x0b"sv, "LLVM bitcode, not machine code; convert what it is linked into"},
+constexpr std::array other_formats{
+    OtherFormat{"\x1f\x8b"sv, "compressed with gzip; decompress it first (gzip -d)"},
+    OtherFormat{"\xfd"
+                "7zXZ\0"sv,
+                "compressed with xz; decompress it first (xz -d)"},
+    OtherFormat{"\x28\xb5\x2f\xfd"sv, "compressed with zstd; decompress it first (zstd -d)"},
+    OtherFormat{"\x04\x22\x4d\x18"sv, "compressed with lz4; decompress it first (lz4 -d)"},
+    OtherFormat{"\x02\x21\x4c\x18"sv, "compressed with lz4; decompress it first (lz4 -d)"},
+    OtherFormat{"BZh"sv, "compressed with bzip2; decompress it first (bzip2 -d)"},
+    OtherFormat{"BC\xc0\xde"sv, "LLVM bitcode, not machine code; convert what it is linked into"},
+    OtherFormat{"\xde\xc0\x17\x0b"sv, "LLVM bitcode, not machine code; convert what it is linked into"},
 };
 
 }  // namespace
 
 std::string why_not_elf(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const auto found = std::ranges::find_if(known, [&](const Known& format) { return text.starts_with(format.start); });
-  return found == known.end() ? "not an ELF file" : std::string(found->why);
+  const auto found =
+      std::ranges::find_if(other_formats, [&](const OtherFormat& format) { return text.starts_with(format.start); });
+  return found == other_formats.end() ? "not an ELF file" : std::string(found->why);
 }
 
 bool holds_section(const Elf64_Phdr& segment, const Elf64_Shdr& section) {

@@ -22,7 +22,7 @@ namespace {
 using elf::align_up;
 
 /// Contents from this size on are not held in memory. A piece of its own costs more than the copy of a smaller one.
-constexpr std::size_t large = std::size_t{1} << 20;
+constexpr std::size_t worth_mapping = std::size_t{1} << 20;
 
 /// One object on the way to its new form: the headers as they will be, and the contents as they are laid down.
 class Writer {
@@ -120,7 +120,7 @@ class Writer {
   }
 
   void append(std::span<const std::byte> contents) {
-    if (contents.size() < large) return output_.append_bytes(contents);
+    if (contents.size() < worth_mapping) return output_.append_bytes(contents);
     end_piece();
     const auto from = static_cast<std::uint64_t>(contents.data() - object_.file_bytes().data());
     form_.put_input(form_.size(), from, contents.size());

@@ -12,6 +12,11 @@
 
 namespace sframe_gen::test {
 
+/// CFA = rsp + `offset`, RA at CFA - 8.
+inline cfi::Rules sp_plus(std::int64_t offset) {
+  return {reg(7, offset), {}, {}, at_cfa(-8)};
+}
+
 /// Call frame instructions and expressions as a person writes them: bytes in order.
 class Bytes {
  public:

@@ -6,9 +6,6 @@
 namespace sframe_gen::test {
 namespace {
 
-cfi::Rules sp_plus(std::int64_t offset) {
-  return {reg(7, offset), {}, {}, at_cfa(-8)};
-}
 using Functions = std::vector<SpelledFunction>;
 
 Functions merged_functions(const Functions& functions) {

@@ -15,10 +15,6 @@
 namespace sframe_gen::test {
 namespace {
 
-cfi::Rules sp_plus(std::int64_t offset) {
-  return {reg(7, offset), {}, {}, at_cfa(-8)};
-}
-
 TEST(RuleTable, EqualRulesHaveOneNumber) {
   cfi::RuleTable rules;
   const cfi::RuleId first = rules.intern(sp_plus(8)), second = rules.intern(sp_plus(16));
@@ -31,23 +27,23 @@ TEST(RuleTable, EqualRulesHaveOneNumber) {
 TEST(RuleTable, EachColumnCounts) {
   cfi::RuleTable rules;
   rules.intern(sp_plus(8));
-  cfi::Rules other = sp_plus(8);
-  other.cfa = cfi::PltStub{cfi::amd64::rsp, 8, 11};
-  rules.intern(other);
-  other.cfa = cfi::PltStub{cfi::amd64::rsp, 8, 12};
-  rules.intern(other);
-  other.cfa = cfi::UnknownReason::MalformedFde;
-  rules.intern(other);
-  other.cfa = cfi::UnknownReason::UnknownStub;
-  rules.intern(other);
-  other.stack_pointer = cfi::SameValue{};
-  rules.intern(other);
-  other.frame_pointer = at_cfa(-16);
-  rules.intern(other);
-  other.return_address = cfi::Undefined{};
-  rules.intern(other);
-  other.signing = cfi::Signing::Signed;
-  rules.intern(other);
+  cfi::Rules changed = sp_plus(8);
+  changed.cfa = cfi::PltStub{cfi::amd64::rsp, 8, 11};
+  rules.intern(changed);
+  changed.cfa = cfi::PltStub{cfi::amd64::rsp, 8, 12};
+  rules.intern(changed);
+  changed.cfa = cfi::UnknownReason::MalformedFde;
+  rules.intern(changed);
+  changed.cfa = cfi::UnknownReason::UnknownStub;
+  rules.intern(changed);
+  changed.stack_pointer = cfi::SameValue{};
+  rules.intern(changed);
+  changed.frame_pointer = at_cfa(-16);
+  rules.intern(changed);
+  changed.return_address = cfi::Undefined{};
+  rules.intern(changed);
+  changed.signing = cfi::Signing::Signed;
+  rules.intern(changed);
   EXPECT_EQ(rules.size(), 9U);
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 /// Without a C library, so that its code stands right behind the headers. Exits with 0 if the ELF header that the
 /// linker left in memory leads to the program headers that the kernel names, and their count is the same.
-constexpr const char* source = R"(
+constexpr const char* headers_in_memory = R"(
 #include <elf.h>
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 __attribute__((used)) static void start(unsigned long* stack) {
@@ -38,7 +38,7 @@ constexpr std::size_t section_size = 0x2345;
 class PagesBelow : public testing::Test {
  protected:
   std::filesystem::path link(const std::string& options = {}) {
-    write_text(folder_ / "source.c", source);
+    write_text(folder_ / "source.c", headers_in_memory);
     const Outcome linked =
         run("gcc -O1 -g -fno-pie -no-pie -static -nostdlib -nostartfiles -fuse-ld=bfd "
             "-Wl,-z,noseparate-code,--build-id=none " +
@@ -100,10 +100,10 @@ TEST_F(PagesBelow, SuitEachKernelThatTheProgramSuits) {
 }
 
 TEST(NewSegment, AgreesModuloThePagesOfEachKernel) {
-  constexpr std::size_t fits_no_gap = 0x20000;
+  constexpr std::size_t fits_below_alone = 0x20000;
   const Folder folder;
   const auto library = aarch64_file(folder, "-fPIC -shared -Wl,--build-id");
-  ASSERT_EQ(name_of(inject(library, folder / "output", fits_no_gap).section_plan), "S2");
+  ASSERT_EQ(name_of(inject(library, folder / "output", fits_below_alone).section_plan), "S2");
   change(folder / "output", folder / "bad", [](Fields& f) {
     const auto last = std::find_if(f.segments.rbegin(), f.segments.rend(),
                                    [](const Elf64_Phdr& segment) { return segment.p_type == PT_LOAD; });
@@ -133,7 +133,7 @@ TEST_F(PagesBelow, AreSmallerThanThoseOfTheProgramWhereTheseDoNotFit) {
 
 // Its one PT_LOAD begins behind the headers, which are in memory all the same, in the same page.
 TEST_F(PagesBelow, HeaderThatNoSegmentHoldsStaysInMemoryAfterEachTool) {
-  write_text(folder_ / "source.c", source);
+  write_text(folder_ / "source.c", headers_in_memory);
   const Outcome linked = run("gcc -O1 -fno-pie -no-pie -static -nostdlib -nostartfiles -fuse-ld=lld -Wl,--omagic -o " +
                              (folder_ / "program").string() + " " + (folder_ / "source.c").string());
   ASSERT_EQ(linked.status, 0) << linked.output;

@@ -8,7 +8,7 @@ namespace sframe_gen::elf::test {
 namespace {
 
 /// With an argument, the program jumps to where no landing pad is: the processor stops it, if it was told to check.
-constexpr const char* source = R"(
+constexpr const char* protected_code = R"(
 __asm__(".globl _start\n_start: bti c\n ldr x0, [sp]\n cmp x0, 1\n b.eq 1f\n adr x1, 1f\n br x1\n"
         "1: mov x0, 0\n mov x8, 93\n svc 0\n");
 )";
@@ -18,7 +18,7 @@ constexpr int stopped = 128 + 4;  ///< SIGILL, as the shell says it
 class BranchProtection : public testing::TestWithParam<const char*> {
  protected:
   std::filesystem::path link(const std::string& options) {
-    write_text(folder_ / "a.c", std::string(source) + GetParam());
+    write_text(folder_ / "a.c", std::string(protected_code) + GetParam());
     auto file = folder_ / "a";
     const Outcome linked = run("aarch64-linux-gnu-gcc -mbranch-protection=standard -nostdlib -Wl,--build-id=none " +
                                options + " -o " + file.string() + " " + (folder_ / "a.c").string());

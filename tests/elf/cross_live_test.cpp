@@ -32,13 +32,13 @@ constexpr std::array kinds{Option{"pie", "-pie -fPIE"}, Option{"no_pie", "-no-pi
                            Option{"static", "-static -no-pie -fno-pie"}};
 constexpr Option static_pie{"static_pie", "-static-pie -fPIE"};
 
-constexpr std::array options{Option{"as_it_comes", ""},
-                             Option{"separate_code", "-Wl,-z,separate-code"},
-                             Option{"noseparate_code", "-Wl,-z,noseparate-code"},
-                             Option{"pages_of_4k", "-Wl,-z,max-page-size=0x1000"},
-                             Option{"pages_of_64k", "-Wl,-z,max-page-size=0x10000"},
-                             Option{"no_build_id", "-Wl,--build-id=none"},
-                             Option{"hash_both", "-Wl,--hash-style=both"}};
+constexpr std::array ways_to_link{Option{"as_it_comes", ""},
+                                  Option{"separate_code", "-Wl,-z,separate-code"},
+                                  Option{"noseparate_code", "-Wl,-z,noseparate-code"},
+                                  Option{"pages_of_4k", "-Wl,-z,max-page-size=0x1000"},
+                                  Option{"pages_of_64k", "-Wl,-z,max-page-size=0x10000"},
+                                  Option{"no_build_id", "-Wl,--build-id=none"},
+                                  Option{"hash_both", "-Wl,--hash-style=both"}};
 
 constexpr Option gold{"gold", "-fuse-ld=gold"};
 constexpr Option lld{"lld", "-fuse-ld=lld", true};
@@ -119,12 +119,12 @@ TEST_P(CrossLive, SurvivesInjectionAndTools) {
 
 INSTANTIATE_TEST_SUITE_P(Links, CrossLive,
                          testing::Combine(testing::Values(aarch64, s390x), testing::ValuesIn(kinds),
-                                          testing::ValuesIn(options)),
+                                          testing::ValuesIn(ways_to_link)),
                          name_of);
 // Debian's s390x libc has no rcrt1.o.
 INSTANTIATE_TEST_SUITE_P(StaticPies, CrossLive,
                          testing::Combine(testing::Values(aarch64), testing::Values(static_pie),
-                                          testing::ValuesIn(options)),
+                                          testing::ValuesIn(ways_to_link)),
                          name_of);
 // Programs that gold 2.40 links statically for AArch64 abort, and LLD 14 knows no s390x.
 INSTANTIATE_TEST_SUITE_P(LldAndMold, CrossLive,
@@ -172,7 +172,7 @@ TEST_P(CrossLiveLibrary, SurvivesInjectionAndTools) {
 INSTANTIATE_TEST_SUITE_P(Links, CrossLiveLibrary,
                          testing::Combine(testing::Values(aarch64, s390x),
                                           testing::Values(Option{"library", "-shared -fPIC"}),
-                                          testing::ValuesIn(options)),
+                                          testing::ValuesIn(ways_to_link)),
                          name_of);
 
 INSTANTIATE_TEST_SUITE_P(OtherLinkers, CrossLiveLibrary,

@@ -10,9 +10,6 @@
 namespace sframe_gen::elf::test {
 namespace {
 
-constexpr std::size_t fits_a_gap = 64;
-constexpr std::size_t fits_no_gap = 0x2345;
-
 class LayoutOf : public testing::Test {
  protected:
   /// A program or library of `source`, linked by GNU ld with `options`.

@@ -10,8 +10,6 @@
 namespace sframe_gen::elf::test {
 namespace {
 
-constexpr std::size_t fits_no_gap = 0x2345;
-
 /// Finds its own notes by PT_NOTE and follows their numbers, as crash reporters do. `check` returns 7 if all is right.
 constexpr const char* program_with_notes = R"(
 #define _GNU_SOURCE

@@ -8,7 +8,7 @@ namespace sframe_gen::elf::test {
 namespace {
 
 /// Exits with 0 if it could relocate its pointer.
-constexpr const char* source = R"(
+constexpr const char* self_relocating = R"(
 struct Relocation { unsigned long offset, info, addend; };
 extern struct Relocation __rela_start[] __attribute__((visibility("hidden")));
 extern struct Relocation __rela_end[] __attribute__((visibility("hidden")));
@@ -24,7 +24,7 @@ __attribute__((used)) static void start(void) {
 __asm__(".globl _start\n_start: and $-16, %rsp\n call start\n hlt\n");
 )";
 
-constexpr const char* script = R"(
+constexpr const char* own_script = R"(
 PHDRS { t PT_LOAD FILEHDR PHDRS FLAGS(4); x PT_LOAD FLAGS(5); d PT_LOAD FLAGS(6); dy PT_DYNAMIC FLAGS(6); }
 SECTIONS {
   __base = .; . = SIZEOF_HEADERS;
@@ -38,8 +38,8 @@ SECTIONS {
 class SelfRelocating : public testing::TestWithParam<const char*> {
  protected:
   void link(const std::string& more) {
-    write_text(folder_ / "source.c", source);
-    write_text(folder_ / "script", script);
+    write_text(folder_ / "source.c", self_relocating);
+    write_text(folder_ / "script", own_script);
     const std::string program = (folder_ / "program").string();
     const Outcome linked =
         run("gcc -O1 -fPIE -fno-stack-protector -c -o " + program + ".o " + (folder_ / "source.c").string() + " && " +

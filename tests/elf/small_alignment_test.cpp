@@ -8,7 +8,7 @@ namespace sframe_gen::elf::test {
 namespace {
 
 /// Exits with 0 if its data and .bss are as they should be.
-constexpr const char* source = R"(
+constexpr const char* aligned_code = R"(
 int data = 5;
 static char space[70000];
 __attribute__((used)) static void start(void) {
@@ -23,7 +23,7 @@ __asm__(".globl _start\n_start: and $-16, %rsp\n call start\n hlt\n");
 class SmallAlignment : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    write_text(folder_ / "source.c", source);
+    write_text(folder_ / "source.c", aligned_code);
     const std::string program = (folder_ / "program").string();
     const Outcome linked =
         run("gcc -O1 -fno-pie -fno-stack-protector -c -o " + program + ".o " + (folder_ / "source.c").string() +

@@ -8,7 +8,7 @@ namespace sframe_gen::elf::test {
 namespace {
 
 /// Exits with 0 if all of its space is zero.
-constexpr const char* source = R"(
+constexpr const char* far_data = R"(
 char space[0x200] __attribute__((section(SPACE)));
 int data = 5;
 __attribute__((used)) static void start(void) {
@@ -25,7 +25,7 @@ __asm__(".section .input, \"a\", @progbits\n .skip 48, 7\n .previous\n");
 class SpaceInFile : public testing::Test {
  protected:
   std::filesystem::path link(const std::string& options, const std::string& script) {
-    write_text(folder_ / "source.c", source);
+    write_text(folder_ / "source.c", far_data);
     write_text(folder_ / "script", script);
     const Outcome linked = run("gcc -O1 -fno-pie -no-pie -static -nostdlib -fuse-ld=bfd " + options +
                                " -Wl,--build-id=none,-T," + (folder_ / "script").string() + " -o " +

@@ -24,6 +24,9 @@ namespace sframe_gen::elf::test {
 
 using sframe_gen::test::Folder;
 
+/// Sizes of sections: what the gaps between the segments of a small file have room for, and what they do not.
+inline constexpr std::size_t fits_a_gap = 64, fits_no_gap = 0x2345;
+
 struct Outcome {
   int status;  ///< of the shell; -1: a signal
   std::string output;

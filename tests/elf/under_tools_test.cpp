@@ -12,8 +12,6 @@
 namespace sframe_gen::elf::test {
 namespace {
 
-constexpr std::size_t fits_a_gap = 64, fits_no_gap = 0x2345;
-
 /// Ends with status 7, at once or, with an argument, after long enough for perf to see `busy`.
 constexpr const char* busy_source = R"(
 volatile long steps;

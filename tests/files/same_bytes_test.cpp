@@ -10,13 +10,13 @@
 namespace sframe_gen::files {
 namespace {
 
-constexpr std::uint64_t size = std::uint64_t{8} << 20, middle = size / 2;
+constexpr std::uint64_t file_size = std::uint64_t{8} << 20, middle = file_size / 2;
 
 /// A file of holes, but for what is written.
 class SparseFile {
  public:
   SparseFile() : descriptor_(::memfd_create("test", MFD_CLOEXEC)) {
-    EXPECT_EQ(::ftruncate(descriptor_, static_cast<off_t>(size)), 0);
+    EXPECT_EQ(::ftruncate(descriptor_, static_cast<off_t>(file_size)), 0);
   }
   ~SparseFile() { ::close(descriptor_); }
   SparseFile(const SparseFile&) = delete;
@@ -37,16 +37,16 @@ class SparseFile {
 TEST(SameBytes, HoleIsZeros) {
   const SparseFile a, b;
   b.write(std::string(100000, '\0'), middle);
-  EXPECT_TRUE(have_same_bytes(a.at(0), b.at(0), size));
-  EXPECT_TRUE(have_same_bytes(b.at(0), a.at(0), size));
+  EXPECT_TRUE(have_same_bytes(a.at(0), b.at(0), file_size));
+  EXPECT_TRUE(have_same_bytes(b.at(0), a.at(0), file_size));
 }
 
 TEST(SameBytes, OneByteInEithersHoleIsSeen) {
   const SparseFile a, b;
-  for (const std::uint64_t place : {std::uint64_t{0}, middle, size - 1}) {
+  for (const std::uint64_t place : {std::uint64_t{0}, middle, file_size - 1}) {
     b.write("x", place);
-    EXPECT_FALSE(have_same_bytes(a.at(0), b.at(0), size)) << place;
-    EXPECT_FALSE(have_same_bytes(b.at(0), a.at(0), size)) << place;
+    EXPECT_FALSE(have_same_bytes(a.at(0), b.at(0), file_size)) << place;
+    EXPECT_FALSE(have_same_bytes(b.at(0), a.at(0), file_size)) << place;
     b.write(std::string(1, '\0'), place);
   }
 }
@@ -56,9 +56,9 @@ TEST(SameBytes, OneByteOfDataIsSeen) {
   const std::string data(1000000, 'd');
   a.write(data, middle);
   b.write(data, middle);
-  EXPECT_TRUE(have_same_bytes(a.at(0), b.at(0), size));
+  EXPECT_TRUE(have_same_bytes(a.at(0), b.at(0), file_size));
   b.write("x", middle + data.size() - 1);
-  EXPECT_FALSE(have_same_bytes(a.at(0), b.at(0), size));
+  EXPECT_FALSE(have_same_bytes(a.at(0), b.at(0), file_size));
   EXPECT_TRUE(have_same_bytes(a.at(0), b.at(0), middle + data.size() - 1));
 }
 
@@ -73,10 +73,10 @@ TEST(SameBytes, PlacesMayDiffer) {
 
 TEST(SameBytes, BehindTheEndIsNothingTheSame) {
   const SparseFile a, b;
-  a.write("x", size - 1);
-  b.write("x", size - 1);
-  EXPECT_TRUE(have_same_bytes(a.at(size - 1), b.at(size - 1), 1));
-  EXPECT_FALSE(have_same_bytes(a.at(size - 1), {-1, size - 1}, 1));
+  a.write("x", file_size - 1);
+  b.write("x", file_size - 1);
+  EXPECT_TRUE(have_same_bytes(a.at(file_size - 1), b.at(file_size - 1), 1));
+  EXPECT_FALSE(have_same_bytes(a.at(file_size - 1), {-1, file_size - 1}, 1));
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   return bytes;
 }
 
-const Origin origin{"a.out", ".eh_frame"};
+const Origin section_of_a_out{"a.out", ".eh_frame"};
 
 /// The message of the MalformedInput that reading `bytes` throws; empty when it throws none.
 std::string failure_of(const std::vector<std::byte>& bytes, const std::function<void(ByteReader&)>& read,
                        std::uint64_t base_offset = 0) {
-  ByteReader reader(bytes, Endian::Little, origin, base_offset);
+  ByteReader reader(bytes, Endian::Little, section_of_a_out, base_offset);
   try {
     read(reader);
   } catch (const MalformedInput& failure) {
@@ -34,7 +34,7 @@ std::string failure_of(const std::vector<std::byte>& bytes, const std::function<
 TEST(ByteReader, LittleEndian) {
   const auto bytes =
       bytes_of({0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff});
-  ByteReader reader(bytes, Endian::Little, origin);
+  ByteReader reader(bytes, Endian::Little, section_of_a_out);
   EXPECT_EQ(reader.u8("u8"), 0x11U);
   EXPECT_EQ(reader.u16("u16"), 0x3322U);
   EXPECT_EQ(reader.u32("u32"), 0x77665544U);
@@ -45,7 +45,7 @@ TEST(ByteReader, LittleEndian) {
 TEST(ByteReader, BigEndian) {
   const auto bytes =
       bytes_of({0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff});
-  ByteReader reader(bytes, Endian::Big, origin);
+  ByteReader reader(bytes, Endian::Big, section_of_a_out);
   EXPECT_EQ(reader.u8("u8"), 0x11U);
   EXPECT_EQ(reader.u16("u16"), 0x2233U);
   EXPECT_EQ(reader.u32("u32"), 0x44556677U);
@@ -56,7 +56,7 @@ TEST(ByteReader, BigEndian) {
 TEST(ByteReader, SignedNumbers) {
   const auto bytes =
       bytes_of({0x80, 0xfe, 0xff, 0x00, 0x00, 0x00, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff});
-  ByteReader reader(bytes, Endian::Little, origin);
+  ByteReader reader(bytes, Endian::Little, section_of_a_out);
   EXPECT_EQ(reader.i8("i8"), -128);
   EXPECT_EQ(reader.i16("i16"), -2);
   EXPECT_EQ(reader.i32("i32"), std::numeric_limits<std::int32_t>::min());
@@ -65,7 +65,7 @@ TEST(ByteReader, SignedNumbers) {
 
 TEST(ByteReader, KnowsWhereItIs) {
   const auto bytes = bytes_of({1, 2, 3, 4});
-  ByteReader reader(bytes, Endian::Little, origin, 0x20);
+  ByteReader reader(bytes, Endian::Little, section_of_a_out, 0x20);
   EXPECT_EQ(reader.offset(), 0x20U);
   EXPECT_EQ(reader.left(), 4U);
   reader.u8("first");
@@ -96,7 +96,7 @@ TEST(ByteReader, HugeSizesDoNotWrapAround) {
 
 TEST(ByteReader, StaysInPlaceWhenAReadFails) {
   const auto bytes = bytes_of({1, 2, 3});
-  ByteReader reader(bytes, Endian::Little, origin);
+  ByteReader reader(bytes, Endian::Little, section_of_a_out);
   EXPECT_THROW(reader.u64("u64"), MalformedInput);
   EXPECT_EQ(reader.u16("u16"), 0x0201U);
 }
@@ -119,7 +119,7 @@ TEST(Uleb128, Values) {
       {bytes_of({0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00}), 1},
   };
   for (const Unsigned& one : all) {
-    ByteReader reader(one.bytes, Endian::Little, origin);
+    ByteReader reader(one.bytes, Endian::Little, section_of_a_out);
     EXPECT_EQ(reader.uleb128("value"), one.value);
     EXPECT_TRUE(reader.at_end());
   }
@@ -171,7 +171,7 @@ TEST(Sleb128, Values) {
       {bytes_of({0x85, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00}), 5},
   };
   for (const Signed& one : all) {
-    ByteReader reader(one.bytes, Endian::Little, origin);
+    ByteReader reader(one.bytes, Endian::Little, section_of_a_out);
     EXPECT_EQ(reader.sleb128("value"), one.value);
     EXPECT_TRUE(reader.at_end());
   }

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t text = 0xffffffff81000000, far = 0xffffffffc0000000;
+constexpr std::uint64_t kernel_text = 0xffffffff81000000, far = 0xffffffffc0000000;
 
 class KernelNames : public testing::Test {
  protected:
@@ -34,54 +34,54 @@ class KernelNames : public testing::Test {
 TEST_F(KernelNames, KeptOnesAreThoseThatLast) {
   EXPECT_EQ(name_at(far + 0x200), "made_too");
   write("ffffffff80000000 T other\n");
-  EXPECT_EQ(name_at(text), "_stext");
-  EXPECT_EQ(name_at(text + 0xff), "_stext");
-  EXPECT_EQ(name_at(text + 0x1ff), "second");
+  EXPECT_EQ(name_at(kernel_text), "_stext");
+  EXPECT_EQ(name_at(kernel_text + 0xff), "_stext");
+  EXPECT_EQ(name_at(kernel_text + 0x1ff), "second");
   EXPECT_EQ(name_at(far + 0xf), "of_module");
   // Something may have been loaded since, or made.
-  for (const std::uint64_t pc : {text - 1, text + 0x200, far - 1, far + 0x10, far + 0x100, far + 0x300}) {
+  for (const std::uint64_t pc : {kernel_text - 1, kernel_text + 0x200, far - 1, far + 0x10, far + 0x100, far + 0x300}) {
     EXPECT_EQ(name_at(pc), "other") << std::hex << pc;
   }
   EXPECT_EQ(name_at(0), "");
 }
 
 TEST_F(KernelNames, KeptOnesTellAnotherStart) {
-  name_at(text);
+  name_at(kernel_text);
   write("");
   const auto are_of_another_start = [&](std::uint64_t address, const char* function) {
     const std::optional<trace::KernelMark> mark(trace::KernelMark{function, address});
     trace::KernelNames kept = names();
     kept.compare_with(mark);
-    const bool has_name = !kept.name_at(text).empty();
+    const bool has_name = !kept.name_at(kernel_text).empty();
     EXPECT_NE(has_name, kept.are_of_another_start());
     return kept.are_of_another_start();
   };
-  EXPECT_FALSE(are_of_another_start(text, "_text"));
-  EXPECT_TRUE(are_of_another_start(text, "second"));
-  EXPECT_TRUE(are_of_another_start(text + 1, "_text"));
+  EXPECT_FALSE(are_of_another_start(kernel_text, "_text"));
+  EXPECT_TRUE(are_of_another_start(kernel_text, "second"));
+  EXPECT_TRUE(are_of_another_start(kernel_text + 1, "_text"));
 }
 
 TEST_F(KernelNames, IgnoresNamesOfAnotherBoot) {
-  name_at(text);
+  name_at(kernel_text);
   const fs::path path = *fs::directory_iterator(kept_);
   write("ffffffff81000000 T other\n");
   trace::KeptFile::keep(path, Digest{std::byte{1}}, {});
-  EXPECT_EQ(name_at(text), "other");
+  EXPECT_EQ(name_at(kernel_text), "other");
   write("");
   EXPECT_FALSE(trace::KeptFile::find(path, Digest{std::byte{1}}));
   EXPECT_EQ(std::distance(fs::directory_iterator(kept_), {}), 1);
 }
 
 TEST_F(KernelNames, DamagedAreNotFound) {
-  name_at(text);
+  name_at(kernel_text);
   const fs::path path = *fs::directory_iterator(kept_);
   const auto size = fs::file_size(path);
   write("ffffffff81000000 T other\n");
   std::ofstream(path, std::ios::binary | std::ios::in).seekp(static_cast<std::streamoff>(size) - 1).put('#');
-  EXPECT_EQ(name_at(text), "other");
+  EXPECT_EQ(name_at(kernel_text), "other");
   write("ffffffff81000000 T third\n");
   fs::resize_file(path, fs::file_size(path) / 2);
-  EXPECT_EQ(name_at(text), "third");
+  EXPECT_EQ(name_at(kernel_text), "third");
 }
 
 TEST_F(KernelNames, KeptAndReadAreTheSame) {
@@ -104,7 +104,7 @@ TEST_F(KernelNames, KeptAndReadAreTheSame) {
 }
 
 TEST_F(KernelNames, NothingIsKeptWithoutAFolder) {
-  EXPECT_EQ(trace::KernelNames::of_running_kernel({}, "abcd", list_).name_at(text), "_stext");
+  EXPECT_EQ(trace::KernelNames::of_running_kernel({}, "abcd", list_).name_at(kernel_text), "_stext");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1);
 }
 

@@ -56,10 +56,10 @@ std::string pieces(std::uint64_t begin, std::uint64_t end, std::uint64_t offset,
   return text;
 }
 
-constexpr std::uint32_t code = PF_R | PF_X;
+constexpr std::uint32_t code_flags = PF_R | PF_X;
 
 TEST(MappedPieces, OfOneSegment) {
-  const std::vector<Elf64_Phdr> usual{load(PF_R, 0, 0xff0, 0), load(code, 0xff0, 0x1800, 0x1ff0),
+  const std::vector<Elf64_Phdr> usual{load(PF_R, 0, 0xff0, 0), load(code_flags, 0xff0, 0x1800, 0x1ff0),
                                       load(PF_R | PF_W, 0x27f0, 0x100, 0x47f0)};
   EXPECT_EQ(pieces(0x71000, 0x74000, 0, usual), "0x71000..0x74000-0x70000");
   EXPECT_EQ(pieces(0x72000, 0x73000, 0x1000, usual), "0x72000..0x73000-0x70000");  // what mprotect() has left
@@ -67,30 +67,31 @@ TEST(MappedPieces, OfOneSegment) {
 
 /// As a linker script makes them that begins a second segment in the page of the file where the first one ends.
 TEST(MappedPieces, OfTwoSegmentsThatShareAPageOfTheFile) {
-  const std::vector<Elf64_Phdr> two{load(code, 0, 0x1680, 0), load(code, 0x1680, 0x2000, 0x3680)};
+  const std::vector<Elf64_Phdr> two{load(code_flags, 0, 0x1680, 0), load(code_flags, 0x1680, 0x2000, 0x3680)};
   EXPECT_EQ(pieces(0x70000, 0x72000, 0, two), "0x70000..0x71680-0x70000 0x71680..0x72000-0x6e000");
   EXPECT_EQ(pieces(0x73000, 0x76000, 0x1000, two), "0x73000..0x73680-0x72000 0x73680..0x76000-0x70000");
 }
 
 TEST(MappedPieces, OfSegmentsThatFollowEachOther) {
-  EXPECT_EQ(pieces(0x70000, 0x73000, 0, {load(code, 0, 0x1680, 0), load(PF_X, 0x1680, 0x1000, 0x1680)}),
+  EXPECT_EQ(pieces(0x70000, 0x73000, 0, {load(code_flags, 0, 0x1680, 0), load(PF_X, 0x1680, 0x1000, 0x1680)}),
             "0x70000..0x73000-0x70000");
 }
 
 TEST(MappedPieces, OfWhatNoSegmentHolds) {
-  EXPECT_EQ(pieces(0x70000, 0x71000, 0x4000, {load(code, 0, 0x1680, 0)}), "");
+  EXPECT_EQ(pieces(0x70000, 0x71000, 0x4000, {load(code_flags, 0, 0x1680, 0)}), "");
   EXPECT_EQ(pieces(0x70000, 0x71000, 0, {load(PF_R, 0, 0x1680, 0x5000)}), "0x70000..0x71000-0x6b000");
 }
 
 TEST(MappedPieces, OfMoreSegmentsThanAnyFileHas) {
   std::vector<Elf64_Phdr> many;
-  for (std::uint64_t i = 0; i < 17; ++i) many.push_back(load(code, 0x1000 + 16 * i, 16, 0x1000 + 0x2010 * i));
+  for (std::uint64_t i = 0; i < 17; ++i) many.push_back(load(code_flags, 0x1000 + 16 * i, 16, 0x1000 + 0x2010 * i));
   EXPECT_EQ(pieces(0x70000, 0x71000, 0x1000, many), "");
 }
 
 /// Both claim the same bytes: the first one has them.
 TEST(MappedPieces, OfSegmentsThatOverlap) {
-  EXPECT_EQ(pieces(0x70000, 0x71000, 0x1000, {load(code, 0x1000, 0x1000, 0x1000), load(code, 0x1000, 0x800, 0x9000)}),
+  EXPECT_EQ(pieces(0x70000, 0x71000, 0x1000,
+                   {load(code_flags, 0x1000, 0x1000, 0x1000), load(code_flags, 0x1000, 0x800, 0x9000)}),
             "0x70000..0x71000-0x6f000");
 }
 

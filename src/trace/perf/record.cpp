@@ -12,7 +12,7 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::size_t word = 8;
+constexpr std::size_t word_size = 8;
 
 constexpr std::uint64_t id_bits = sample_bit::thread | sample_bit::time | sample_bit::id | sample_bit::stream_id |
                                   sample_bit::processor | sample_bit::identifier;
@@ -21,7 +21,8 @@ constexpr std::uint64_t id_bits = sample_bit::thread | sample_bit::time | sample
 
 void EventLayouts::add(std::span<const std::byte> event, std::span<const std::byte> ids) {
   layouts_.push_back(read(event));
-  for (ByteReader reader(ids, endian_, origin_); reader.left() >= word;) by_id_[reader.u64("ID")] = layouts_.size() - 1;
+  for (ByteReader reader(ids, endian_, origin_); reader.left() >= word_size;)
+    by_id_[reader.u64("ID")] = layouts_.size() - 1;
 }
 
 bool EventLayouts::has_stacks() const {
@@ -41,8 +42,8 @@ EventLayout EventLayouts::read(std::span<const std::byte> event) const {
   const std::uint64_t flags = reader.u64("flags");
   layout.all_have_id = (flags >> (endian_ == Endian::Little ? sample_id_all : 63 - sample_id_all) & 1U) != 0;
   reader.take(24, "event");
-  if (reader.left() >= word) layout.branch_type = reader.u64("branch type");
-  if (reader.left() >= word) layout.user_registers = reader.u64("user registers");
+  if (reader.left() >= word_size) layout.branch_type = reader.u64("branch type");
+  if (reader.left() >= word_size) layout.user_registers = reader.u64("user registers");
   return layout;
 }
 
@@ -51,9 +52,9 @@ const EventLayout* EventLayouts::of(const Record& record) const {
   if (layouts_.size() == 1 || (first.sample_type & sample_bit::identifier) == 0) return &first;
   // All events that are recorded together have their ID at the same place: the first word of a sample, the last of
   // others.
-  if (record.body.size() < word) return nullptr;
+  if (record.body.size() < word_size) return nullptr;
   if (record.type != record_type::sample && !first.all_have_id) return &first;
-  const std::size_t place = record.type == record_type::sample ? 0 : record.body.size() - word;
+  const std::size_t place = record.type == record_type::sample ? 0 : record.body.size() - word_size;
   const auto found = by_id_.find(load<std::uint64_t>(record.body.subspan(place), endian_));
   if (found != by_id_.end()) return &layouts_[found->second];
   // What perf itself wrote of the time before has 0 there.
@@ -63,7 +64,9 @@ const EventLayout* EventLayouts::of(const Record& record) const {
 std::uint64_t EventLayouts::time_of(const Record& record) const {
   const std::uint64_t type = record.layout->sample_type;
   if ((type & sample_bit::time) == 0) return 0;
-  const auto words_of = [&](std::uint64_t bits) { return static_cast<std::size_t>(std::popcount(type & bits)) * word; };
+  const auto words_of = [&](std::uint64_t bits) {
+    return static_cast<std::size_t>(std::popcount(type & bits)) * word_size;
+  };
   std::size_t place = 0;
   if (record.type == record_type::sample) {
     place = words_of(sample_bit::identifier | sample_bit::ip | sample_bit::thread);
@@ -72,7 +75,7 @@ std::uint64_t EventLayouts::time_of(const Record& record) const {
     if (!record.layout->all_have_id || record.body.size() < id_size) return 0;
     place = record.body.size() - id_size + words_of(sample_bit::thread);
   }
-  if (record.body.size() < place + word) return 0;
+  if (record.body.size() < place + word_size) return 0;
   return load<std::uint64_t>(record.body.subspan(place), endian_);
 }
 

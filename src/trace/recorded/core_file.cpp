@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t status_signal = 12, status_thread = 32, status_registers = 112;
 constexpr std::uint64_t program_pid = 24, program_name = 40, program_name_size = 16;
 
-constexpr std::uint64_t page_size = 4096;
+constexpr std::uint64_t header_page = 4096;
 
 elf::Image open_core(const std::filesystem::path& path) {
   elf::Image image = elf::Image::open(path);
@@ -165,7 +165,7 @@ std::string CoreFile::why_other(const elf::Image& image, const Mapping& mapping)
   }
   const auto memory = first == nullptr ? std::span<const std::byte>() : memory_at(first->begin);
   const auto file = image.file_bytes();
-  const auto size = std::min<std::size_t>(page_size, file.size());
+  const auto size = std::min<std::size_t>(header_page, file.size());
   if (memory.size() < size) return "cannot be told from another: the core file lacks the page with its headers";
   return std::memcmp(memory.data(), file.data(), size) == 0 ? "" : "not the file that was loaded";
 }

@@ -248,7 +248,7 @@ void Recording::take_mapping(const Record& record) {
 
 /// "[kernel.kallsyms]_text", whose offset is the function's address.
 void Recording::take_kernel(const Record& record) {
-  constexpr std::string_view kernel_file = "[kernel.kallsyms]";
+  constexpr std::string_view kernel_prefix = "[kernel.kallsyms]";
   const Origin origin{file_.name(), "mapping"};
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
   for (const char* what : {"process and thread", "address", "size"}) reader.u64(what);
@@ -257,8 +257,8 @@ void Recording::take_kernel(const Record& record) {
   if (record.type == record_type::map2) reader.take(others_of_map2, "file");
   const std::string name = text_at(reader);
   // Names of samples may be looked up by now.
-  if (had_sample_ || !name.starts_with(kernel_file) || name.size() == kernel_file.size()) return;
-  kernel_mark_ = {name.substr(kernel_file.size()), address};
+  if (had_sample_ || !name.starts_with(kernel_prefix) || name.size() == kernel_prefix.size()) return;
+  kernel_mark_ = {name.substr(kernel_prefix.size()), address};
 }
 
 void Recording::take_name(const Record& record) {
