@@ -124,7 +124,7 @@ class Walk {
 FoundFiles find_files(const std::filesystem::path& directory, const TreeFilter& filter) {
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0) throw SystemFailure(directory.string(), "open", errno);
-  if (!S_ISDIR(status.st_mode)) throw Refused(directory.string(), "not a directory");
+  if (!S_ISDIR(status.st_mode)) throw Refused(directory.string(), "not a directory (--recursive takes directories)");
   return Walk(directory, filter).run();
 }
 
