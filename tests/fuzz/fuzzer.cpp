@@ -1,37 +1,21 @@
-// Connects the targets with clang's fuzzer. Its arguments begin with --target=NAME, which the fuzzer passes over.
+// Connects a target, SFRAME_GEN_FUZZ_TARGET, with a fuzzing engine: that of clang, AFL++, honggfuzz, or one with the
+// same interface. CMake compiles it for each target.
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-
-#include "elf_mutator.hpp"
+#include "mutator.hpp"
 #include "target.hpp"
 
-namespace {
-
-const sframe_gen::fuzz::Target* target = nullptr;
-
-}  // namespace
-
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
-
-extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
-  constexpr char option[] = "--target=";
-  for (int i = 1; i < *count; ++i)
-    if (std::strncmp((*arguments)[i], option, sizeof option - 1) == 0)
-      target = sframe_gen::fuzz::find_target((*arguments)[i] + sizeof option - 1);
-  if (target != nullptr) return 0;
-  std::fprintf(stderr, "usage: fuzzer --target=NAME [OPTION or FOLDER...]\n");
-  std::exit(2);
-}
+/// Engines that do not mutate by LLVMFuzzerCustomMutator() may lack it.
+extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  target->run(std::as_bytes(std::span(data, size)));
+  sframe_gen::fuzz::SFRAME_GEN_FUZZ_TARGET(std::as_bytes(std::span(data, size)));
   return 0;
 }
 
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
-  if (target->takes_elf && seed % 8 != 0 && sframe_gen::fuzz::mutate_elf({data, size}, seed, LLVMFuzzerMutate))
-    return size;
-  return LLVMFuzzerMutate(data, size, most);
+  using namespace sframe_gen::fuzz;
+  if (seed % 8 != 0 && mutate_elf({data, size}, seed, LLVMFuzzerMutate)) return size;
+  if (LLVMFuzzerMutate != nullptr) return LLVMFuzzerMutate(data, size, most);
+  change_bytes({data, size}, seed);
+  return size;
 }

@@ -1,4 +1,4 @@
-#include "elf_mutator.hpp"
+#include "mutator.hpp"
 
 #include <elf.h>
 
@@ -91,6 +91,7 @@ class ElfMutator {
   /// Changes bytes where they are: the file keeps its form.
   void change_bytes(File bytes) {
     const File some = bytes.first(std::min<std::size_t>(bytes.size(), 1 + below(64)));
+    if (mutate_ == nullptr) return fuzz::change_bytes(some, static_cast<unsigned>(random_()));
     std::vector<std::uint8_t> copy(some.begin(), some.end());
     const std::size_t size = mutate_(copy.data(), copy.size(), copy.size());
     std::copy_n(copy.begin(), std::min(size, some.size()), some.begin());
@@ -135,6 +136,34 @@ class ElfMutator {
 };
 
 }  // namespace
+
+void change_bytes(std::span<std::uint8_t> bytes, unsigned seed) {
+  constexpr std::uint8_t often[] = {0, 1, 2, 4, 8, 16, 0x7f, 0x80, 0xfe, 0xff};
+  if (bytes.empty()) return;
+  std::minstd_rand chance(seed);
+  const auto below = [&](std::size_t limit) { return chance() % limit; };
+  for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
+    const std::size_t at = below(bytes.size()), from = below(bytes.size());
+    const std::size_t count = std::min(1 + below(8), bytes.size() - std::max(at, from));
+    switch (below(6)) {
+      case 0:
+      case 1:
+        bytes[at] = static_cast<std::uint8_t>(bytes[at] ^ 1U << below(8));
+        break;
+      case 2:
+        bytes[at] = often[below(std::size(often))];
+        break;
+      case 3:
+        bytes[at] = static_cast<std::uint8_t>(bytes[at] + (below(2) == 0 ? 1 : 255));
+        break;
+      case 4:
+        std::memmove(&bytes[at], &bytes[from], count);
+        break;
+      default:
+        bytes[at] = static_cast<std::uint8_t>(chance());
+    }
+  }
+}
 
 bool mutate_elf(std::span<std::uint8_t> file, unsigned seed, Mutate mutate) {
   if (file.size() < sizeof(Elf64_Ehdr) || std::memcmp(file.data(), ELFMAG, SELFMAG) != 0) return false;

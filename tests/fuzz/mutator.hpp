@@ -6,7 +6,10 @@
 
 namespace sframe_gen::fuzz {
 
-/// What changes bytes without knowing what they are: LLVMFuzzerMutate().
+/// Changes one to three bytes, the same ones for each seed.
+void change_bytes(std::span<std::uint8_t> bytes, unsigned seed);
+
+/// What changes bytes without knowing what they are: LLVMFuzzerMutate(), or null for change_bytes().
 using Mutate = std::size_t (*)(std::uint8_t* data, std::size_t size, std::size_t most);
 
 /// Changes a little-endian ELF file of 64 bits in one place: a field of a header, the bytes of a section, or a record

@@ -20,13 +20,35 @@
 #include <string_view>
 #include <vector>
 
-#include "elf_mutator.hpp"
+#include "mutator.hpp"
 #include "target.hpp"
 
 namespace {
 
-using sframe_gen::fuzz::Target;
+using namespace sframe_gen::fuzz;
 using Input = std::vector<std::uint8_t>;
+
+struct Target {
+  std::string_view name;
+  void (*run)(Bytes input);
+};
+
+constexpr Target targets[] = {
+    {"archive", archive},
+    {"conversion", conversion},
+    {"core_file", core_file},
+    {"expression", expression},
+    {"go", go},
+    {"image", image},
+    {"object", object},
+    {"options", options},
+    {"perf_data", perf_data},
+    {"plan", plan},
+    {"proc", proc},
+    {"rows", rows},
+    {"section", section},
+    {"undo", undo},
+};
 
 std::minstd_rand chance;
 std::string finding;             ///< its name
@@ -46,42 +68,14 @@ std::size_t below(std::size_t limit) {
   return chance() % limit;
 }
 
-/// As LLVMFuzzerMutate(), without what it has learned.
-std::size_t change_bytes(std::uint8_t* data, std::size_t size, std::size_t) {
-  constexpr std::uint8_t often[] = {0, 1, 2, 4, 8, 16, 0x7f, 0x80, 0xfe, 0xff};
-  if (size == 0) return size;
-  for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
-    const std::size_t at = below(size), from = below(size), count = std::min(1 + below(8), size - std::max(at, from));
-    switch (below(6)) {
-      case 0:
-      case 1:
-        data[at] = static_cast<std::uint8_t>(data[at] ^ 1U << below(8));
-        break;
-      case 2:
-        data[at] = often[below(std::size(often))];
-        break;
-      case 3:
-        data[at] = static_cast<std::uint8_t>(data[at] + (below(2) == 0 ? 1 : 255));
-        break;
-      case 4:
-        std::copy_n(Input(data + from, data + from + count).begin(), count, data + at);
-        break;
-      default:
-        data[at] = static_cast<std::uint8_t>(chance());
-    }
-  }
-  return size;
-}
-
-Input changed(const Target& target, Input input) {
-  if (target.takes_elf && below(8) != 0) {
-    const std::size_t changes = 1 + below(3);
+Input changed(Input input) {
+  if (below(8) != 0) {
     bool is_elf = true;
-    for (std::size_t i = 0; is_elf && i < changes; ++i)
-      is_elf = sframe_gen::fuzz::mutate_elf(input, static_cast<unsigned>(chance()), change_bytes);
+    for (std::size_t changes = 1 + below(3); is_elf && changes > 0; --changes)
+      is_elf = mutate_elf(input, static_cast<unsigned>(chance()), nullptr);
     if (is_elf) return input;
   }
-  change_bytes(input.data(), input.size(), input.size());
+  change_bytes(input, static_cast<unsigned>(chance()));
   if (below(8) == 0) input.resize(below(input.size() + 1));
   if (below(16) == 0) input.insert(input.end(), 1 + below(32), static_cast<std::uint8_t>(chance()));
   return input;
@@ -98,7 +92,7 @@ void run(const Target& target, const std::filesystem::path& path, unsigned copie
   for (const char letter : path.filename().string()) number = number * 31 + static_cast<unsigned char>(letter);
   chance.seed(number + 1);
   for (unsigned i = 0; i < copies; ++i) {
-    const Input other = changed(target, input);
+    const Input other = changed(input);
     const Input exact(other.begin(), other.end());
     current = &exact;
     target.run(std::as_bytes(std::span(exact)));
@@ -121,14 +115,13 @@ unsigned number_of(std::string_view option, std::vector<std::string>& words) {
 int main(int count, char** arguments) {
   std::vector<std::string> words(arguments + 1, arguments + count);
   if (words.size() == 1 && words[0] == "--targets") {
-    for (const auto& target : sframe_gen::fuzz::targets())
-      std::printf("%.*s\n", static_cast<int>(target.name.size()), target.name.data());
+    for (const Target& target : targets) std::printf("%s\n", target.name.data());
     return 0;
   }
   const unsigned copies = number_of("--changed=", words);
   const unsigned seed = number_of("--seed=", words);
-  const auto* const target = words.empty() ? nullptr : sframe_gen::fuzz::find_target(words[0]);
-  if (target == nullptr) return 2;
+  const auto* const target = words.empty() ? std::end(targets) : std::ranges::find(targets, words[0], &Target::name);
+  if (target == std::end(targets)) return 2;
   finding = "finding-" + words[0];
   for (const int number : {SIGABRT, SIGSEGV, SIGFPE, SIGBUS, SIGALRM}) {
     // A sanitizer's handler says more.

@@ -3,52 +3,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 namespace sframe_gen::fuzz {
-
-void archive(Bytes input);
-void conversion(Bytes input);
-void core_file(Bytes input);
-void expression(Bytes input);
-void go(Bytes input);
-void image(Bytes input);
-void object(Bytes input);
-void options(Bytes input);
-void perf_data(Bytes input);
-void plan(Bytes input);
-void proc(Bytes input);
-void rows(Bytes input);
-void section(Bytes input);
-void undo(Bytes input);
-
-std::span<const Target> targets() {
-  static constexpr Target all[] = {
-      {"archive", archive, false},
-      {"conversion", conversion, true},
-      {"core_file", core_file, true},
-      {"expression", expression, false},
-      {"go", go, false},
-      {"image", image, true},
-      {"object", object, true},
-      {"options", options, false},
-      {"perf_data", perf_data, false},
-      {"plan", plan, false},
-      {"proc", proc, false},
-      {"rows", rows, false},
-      {"section", section, false},
-      {"undo", undo, false},
-  };
-  return all;
-}
-
-const Target* find_target(std::string_view name) {
-  const auto found = std::ranges::find(targets(), name, &Target::name);
-  return found == targets().end() ? nullptr : &*found;
-}
 
 void require(bool holds, std::string_view property) {
   if (holds) return;

@@ -9,22 +9,27 @@
 #include "sframe_gen/error.hpp"
 #include "support/mapped_file.hpp"
 
-/// Fuzz targets: functions of any bytes, which abort where a property of the code does not hold. clang's fuzzer calls
+/// Fuzz targets: functions of any bytes, which abort where a property of the code does not hold. A fuzzing engine calls
 /// them (fuzzer.cpp), or a program that has the inputs in files (replay.cpp).
 namespace sframe_gen::fuzz {
 
 using Bytes = std::span<const std::byte>;
 
-struct Target {
-  std::string_view name;
-  void (*run)(Bytes input);
-  bool takes_elf;  ///< inputs are ELF files
-};
-
-/// Every target. Each has a folder of seeds by its name.
-std::span<const Target> targets();
-/// Returns null for a name of no target.
-const Target* find_target(std::string_view name);
+// Each has a folder of seeds by its name.
+void archive(Bytes input);
+void conversion(Bytes input);
+void core_file(Bytes input);
+void expression(Bytes input);
+void go(Bytes input);
+void image(Bytes input);
+void object(Bytes input);
+void options(Bytes input);
+void perf_data(Bytes input);
+void plan(Bytes input);
+void proc(Bytes input);
+void rows(Bytes input);
+void section(Bytes input);
+void undo(Bytes input);
 
 /// Aborts if the property does not hold.
 void require(bool holds, std::string_view property);
