@@ -48,6 +48,7 @@ constexpr Target targets[] = {
     {"rows", rows},
     {"section", section},
     {"undo", undo},
+    {"unwind", unwind},
 };
 
 std::minstd_rand chance;

@@ -30,6 +30,7 @@ void proc(Bytes input);
 void rows(Bytes input);
 void section(Bytes input);
 void undo(Bytes input);
+void unwind(Bytes input);
 
 /// Aborts if the property does not hold.
 void require(bool holds, std::string_view property);

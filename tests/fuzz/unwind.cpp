@@ -1,40 +1,31 @@
-// Any bytes as a section, looked up and walked with. With clang's -fsanitize=fuzzer a fuzzer; fuzz_driver.cpp runs it
-// on sections that are there, damaged at random.
-
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <span>
+// Any bytes as a section, looked up and walked with.
 
 #include "sframe_gen/unwind.hpp"
 
+#include <cstdint>
+#include <cstring>
+
+#include "target.hpp"
+
+namespace sframe_gen::fuzz {
+
 namespace {
 
-using namespace sframe_gen;
-
 /// The input's first bytes.
-struct Choices {
+struct Setup {
   std::uint8_t family, check, address, pc;
   std::uint32_t seed;
 };
 
 /// Memory anywhere, of words that are the same each time and often lead on.
 bool read_made_up(void* context, std::uint64_t address, void* bytes) {
-  const auto& choices = *static_cast<const Choices*>(context);
-  std::uint64_t word = (address ^ choices.seed) * 0x9e3779b97f4a7c15U;
+  const auto& setup = *static_cast<const Setup*>(context);
+  std::uint64_t word = (address ^ setup.seed) * 0x9e3779b97f4a7c15U;
   if (word % 16 == 0) return false;
   if (word % 16 < 8) word = 0x1000 + (word >> 32U) % 0x4000;  // into the functions of most sections
   if (word % 16 > 12) word = address + (word >> 40U) % 256;
   std::memcpy(bytes, &word, sizeof word);
   return true;
-}
-
-void require(bool condition, const char* what) {
-  if (condition) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
 }
 
 void look_up(const sframe::SectionView& view, bool checked, std::uint64_t first, std::uint64_t step) {
@@ -76,18 +67,18 @@ void look_up_by_pages(const sframe::SectionView& view, bool checked, std::uint64
   }
 }
 
-void walk(const sframe::SectionView& view, Choices choices, std::uint64_t pc) {
-  const unwind::Module module{0, ~std::uint64_t{0}, choices.pc % 2 * std::uint64_t{0x10000}, &view};
+void walk(const sframe::SectionView& view, Setup setup, std::uint64_t pc) {
+  const unwind::Module module{0, ~std::uint64_t{0}, setup.pc % 2 * std::uint64_t{0x10000}, &view};
   unwind::RowSlot rows[8]{};
   unwind::Walked walked;
   walked.modules = {&module, 1};
   walked.read = read_made_up;
-  walked.context = &choices;
+  walked.context = &setup;
   walked.signature_mask = 0x007f000000000000;
-  if (choices.pc % 4 < 2) walked.rows = rows;
+  if (setup.pc % 4 < 2) walked.rows = rows;
   unwind::Registers registers;
   registers.pc = pc;
-  for (std::uint32_t i = 0; i < unwind::Registers::count; ++i) registers.set(i, 0x7000 + choices.seed + 16 * i);
+  for (std::uint32_t i = 0; i < unwind::Registers::count; ++i) registers.set(i, 0x7000 + setup.seed + 16 * i);
   std::uint64_t pcs[64];
   unwind::Stop stop{};
   const std::size_t count = unwind::Unwinder(walked).walk(registers, pcs, stop);
@@ -96,24 +87,24 @@ void walk(const sframe::SectionView& view, Choices choices, std::uint64_t pc) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Choices choices{};
-  if (size < sizeof choices) return 0;
-  std::memcpy(&choices, data, sizeof choices);
-  const auto bytes = std::as_bytes(std::span(data, size).subspan(sizeof choices));
+void unwind(Bytes input) {
+  Setup setup{};
+  if (input.size() < sizeof setup) return;
+  std::memcpy(&setup, input.data(), sizeof setup);
+  const Bytes bytes = input.subspan(sizeof setup);
   const std::uint64_t addresses[]{0x2000, 0x20000, 0x400000, ~std::uint64_t{0xfff}};
-  const bool checked = choices.check % 2 == 0;
+  const bool checked = setup.check % 2 == 0;
   sframe::SectionView view;
-  const auto fault = view.open(bytes, addresses[choices.address % 4],
-                               choices.family % 4 == 0 ? sframe::Family::CtfFrame : sframe::Family::SFrame,
+  const auto fault = view.open(bytes, addresses[setup.address % 4],
+                               setup.family % 4 == 0 ? sframe::Family::CtfFrame : sframe::Family::SFrame,
                                checked ? sframe::ViewCheck::Everything : sframe::ViewCheck::Header);
   require(fault || view.is_open(), "neither open nor refused");
-  if (fault) return 0;
-  look_up(view, checked, 0x1000 + choices.pc, 3);
-  look_up(view, checked, addresses[choices.address % 4] - 100 * std::uint64_t{choices.seed % 4096},
-          choices.seed % 4096);
-  look_up_by_pages(view, checked, 0x1000 + choices.pc, 1 + choices.seed % 64);
-  go_through(view, checked, choices.seed % 2 == 0 ? 0 : addresses[choices.address % 4] - choices.seed % 65536);
-  for (const std::uint64_t pc : {0x1000U, 0x1010U, 0x1044U, 0x1004U + choices.pc}) walk(view, choices, pc);
-  return 0;
+  if (fault) return;
+  look_up(view, checked, 0x1000 + setup.pc, 3);
+  look_up(view, checked, addresses[setup.address % 4] - 100 * std::uint64_t{setup.seed % 4096}, setup.seed % 4096);
+  look_up_by_pages(view, checked, 0x1000 + setup.pc, 1 + setup.seed % 64);
+  go_through(view, checked, setup.seed % 2 == 0 ? 0 : addresses[setup.address % 4] - setup.seed % 65536);
+  for (const std::uint64_t pc : {0x1000U, 0x1010U, 0x1044U, 0x1004U + setup.pc}) walk(view, setup, pc);
 }
+
+}  // namespace sframe_gen::fuzz
