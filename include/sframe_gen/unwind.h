@@ -126,6 +126,9 @@ const char *sframe_unwind_stop_text(int stop);
 /* Copies the 8 bytes at `address` of the walked program to `bytes`, in their order, and returns 1; or returns 0 if it cannot.
    `address` may be any number. */
 typedef int (*sframe_unwind_read)(void *context, uint64_t address, void *bytes);
+/* An sframe_unwind_read of this process. It asks the kernel whether each page can be read, so no address ends the program,
+   unless another thread unmaps the page at this moment. One or two system calls a word; ignores `context`. */
+int sframe_unwind_read_own_memory(void *context, uint64_t address, void *bytes);
 
 /* Finds the caller of a frame whose PC has no row, as by frame pointers or by a table of the caller's own. `why` is
    SFRAME_UNWIND_NO_MODULE, SFRAME_UNWIND_NO_SECTION, SFRAME_UNWIND_NO_ROW or SFRAME_UNWIND_BAD_SECTION. Returns

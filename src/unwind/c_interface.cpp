@@ -1,11 +1,13 @@
 // The C interface is the C++ one in other words: its structures have the same layout, so none is copied.
 
 #include <cstddef>
+#include <cstring>
 #include <type_traits>
 
 #include "sframe_gen/unwind.h"
 #include "sframe_gen/unwind.hpp"
 #include "sframe_gen/view.hpp"
+#include "unwind/stack_memory.hpp"
 
 namespace {
 
@@ -15,6 +17,7 @@ using sframe_gen::sframe::SectionView;
 using sframe_gen::unwind::Module;
 using sframe_gen::unwind::Registers;
 using sframe_gen::unwind::RowSlot;
+using sframe_gen::unwind::StackMemory;
 using sframe_gen::unwind::Stop;
 using sframe_gen::unwind::Unwinder;
 using sframe_gen::unwind::Walked;
@@ -150,6 +153,13 @@ int sframe_unwind_view_lookup_stretch(const sframe_unwind_view* view, std::uint6
 const char* sframe_unwind_stop_text(int stop) {
   if (stop == SFRAME_UNWIND_WRONG_ARGUMENT) return wrong_argument_text;
   return sframe_gen::unwind::text_of(static_cast<Stop>(stop));
+}
+
+int sframe_unwind_read_own_memory(void*, std::uint64_t address, void* bytes) {
+  std::uint64_t word = 0;
+  if (!StackMemory({}, {}).word(address, word)) return 0;
+  std::memcpy(bytes, &word, sizeof word);
+  return 1;
 }
 
 int sframe_unwind_step(const sframe_unwind_walked* walked, sframe_unwind_registers* registers) {

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <thread>
 
+#include "sframe_gen/unwind.h"
+
 namespace sframe_gen::unwind::test {
 namespace {
 
@@ -48,6 +50,28 @@ void expect_ends(StackMemory& memory, const Pages& pages) {
   EXPECT_FALSE(reads(memory, ~std::uint64_t{0}));
   EXPECT_FALSE(reads(memory, ~std::uint64_t{0} - 7));
   EXPECT_FALSE(reads(memory, 0));
+}
+
+TEST(ReadOwnMemory, SurvivesEachAddressAndKeepsErrno) {
+  const Pages pages(2);
+  const auto middle = static_cast<std::uint64_t*>(pointer_to(pages.begin() + page));
+  middle[-1] = 0x1122334455667788;
+  middle[0] = 0x99aabbccddeeff00;
+  const auto reads_own = [](std::uint64_t address, std::uint64_t expected) {
+    std::uint64_t value = 1;
+    errno = ENOTTY;
+    const int done = sframe_unwind_read_own_memory(nullptr, address, &value);
+    return errno == ENOTTY && value == expected && done == (expected == 1 ? 0 : 1);
+  };
+  std::uint64_t across = 0;
+  std::memcpy(&across, pointer_to(pages.begin() + page - 3), sizeof across);
+  EXPECT_TRUE(reads_own(pages.begin(), 0));
+  EXPECT_TRUE(reads_own(pages.begin() + page - 3, across));
+  EXPECT_TRUE(reads_own(pages.end() - 8, 0));
+  // 1: what was there before, and 0 is returned.
+  for (const std::uint64_t bad : {pages.begin() - 1, pages.begin() - 8, pages.end() - 7, pages.end(), std::uint64_t{0},
+                                  std::uint64_t{7}, ~std::uint64_t{0}, ~std::uint64_t{0} - 7, std::uint64_t{1} << 63U})
+    EXPECT_TRUE(reads_own(bad, 1)) << bad;
 }
 
 TEST(StackMemory, AsksForEachPage) {
