@@ -1,9 +1,9 @@
 /* Walking stacks by .sframe sections, for C and whatever calls C. unwind.hpp and view.hpp have the same for C++.
 
-   Nothing here but sframe_unwind_backtrace_prepare(), sframe_unwind_backtrace_prepare_with() and
-   sframe_unwind_backtrace_release() allocates or locks, and nothing changes errno, so signal handlers may call it. Threads
-   may look up and walk at any time with the same views, modules and row slots; a view is opened and gets its pages before
-   others use it. Texts are never null and stay.
+   Nothing here allocates or locks but the functions that change what backtraces know: …_prepare(), …_prepare_with(),
+   …_release(), …_add() and …_remove() of sframe_unwind_backtrace. Nothing changes errno. So signal handlers may call the rest.
+   Threads may look up and walk at any time with the same views, modules and row slots; a view is opened and gets its pages
+   before others use it. Texts are never null and stay.
 
    Sizes are in bytes, and ranges hold their begin, but not their end. Pointers are not null where nothing else is said, and
    bytes of sections need no alignment. Structures of the caller's keep their size
@@ -184,7 +184,8 @@ size_t sframe_unwind_walk(const sframe_unwind_walked *walked, sframe_unwind_regi
    thread that is not there may hold the dynamic loader's lock; walks work there, by what was prepared before. 0, or an
    errno: ENOMEM, and what was prepared before stays. */
 int sframe_unwind_backtrace_prepare(void);
-/* Frees what that allocated. Memory that a walk in another thread still uses is freed the next time. */
+/* Frees what that allocated, and forgets code that was added. Memory that a walk in another thread still uses is freed by
+   the next call that changes something. */
 void sframe_unwind_backtrace_release(void);
 
 /* As backtrace() of glibc: return addresses, the caller's first. Returns how many, at most `size`. Works in a signal
@@ -214,6 +215,21 @@ enum {
    nor dlopen(). `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was
    provided. If a flag is unknown, it returns EINVAL and changes nothing. */
 int sframe_unwind_backtrace_prepare_with(sframe_unwind_provide provide, void *context, unsigned flags);
+
+/* Code of one's own, as a compiler at run time makes it. */
+
+/* Adds the code from `begin` to `end` with its section, of `size` bytes, for all walks that begin after that. `address` is
+   what the starts of functions count from, so that they are the addresses of the code in memory: where the section was
+   encoded for, and the bias of the code. The section is copied, and all of it is checked. Call it once the code is complete
+   and before it runs; where and when as sframe_unwind_backtrace_prepare(), which need not be called. Takes time in
+   proportion to the section, the loaded files and the added ranges, so add large ranges. 0, or an errno, and nothing has
+   changed: EINVAL, the range is empty, or the section is damaged or for another machine; EEXIST, a byte of the range
+   is in a loaded file or was added; ENOMEM. */
+int sframe_unwind_backtrace_add(const void *begin, const void *end, const void *bytes, size_t size, uint64_t address);
+/* Removes what was added with this `begin`. Call it before the code is unmapped or other code is put there. A walk that had
+   begun before may still use the copy of the section, which is freed later. 0, or an errno, and nothing has changed: ENOENT,
+   nothing was added there; ENOMEM, and the code is still known. */
+int sframe_unwind_backtrace_remove(const void *begin);
 
 SFRAME_GEN_END_C
 

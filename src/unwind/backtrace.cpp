@@ -1,7 +1,7 @@
 // The stack of this thread, by the sections of the files that this process has loaded. A PC finds its row in this
 // order:
 //
-//     sframe_unwind_backtrace        here: takes the registers of its caller
+//     sframe_unwind_backtrace here: takes the registers of its caller
 //     enter_modules           modules.hpp: the list of files, which stays as it is during the walk
 //     Walk::run, Walk::step   walk.hpp: go from frame to frame, and ask for the row of each PC; run_common takes the
 //                             frames that nearly all are, by apply_common
@@ -151,6 +151,14 @@ int sframe_unwind_backtrace_prepare_with(sframe_unwind_provide provide, void* co
 void sframe_unwind_backtrace_release(void) {
   forget_modules();
 }
+
+int sframe_unwind_backtrace_add(const void* begin, const void* end, const void* bytes, size_t size, uint64_t address) {
+  const sframe_gen::Range code{reinterpret_cast<std::uint64_t>(begin), reinterpret_cast<std::uint64_t>(end)};
+  return add_code(code, {static_cast<const std::byte*>(bytes), size}, address);
+}
+int sframe_unwind_backtrace_remove(const void* begin) {
+  return remove_code(reinterpret_cast<std::uint64_t>(begin));
+}
 }
 
 namespace sframe_gen::unwind {
@@ -258,12 +266,13 @@ class LoadedRows {
 
 int walk_this_thread(Registers& registers, Range known, void** buffer, int size, Stop& stop) {
   if (size <= 0) return 0;
-  const LoadedModules& loaded = enter_modules();
+  unsigned turn = 0;
+  const LoadedModules& loaded = enter_modules(turn);
   LoadedRows rows(loaded);
   StackMemory memory(known, loaded.main_stack);
   const std::size_t count =
       Walk(rows, memory, registers, std::span<void*>(buffer, static_cast<std::size_t>(size))).run(stop);
-  leave_modules();
+  leave_modules(turn);
   return static_cast<int>(count);
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "unwind/registers.hpp"
 #include "unwind/stack_memory.hpp"
 
 // A program that is linked statically may have none.
@@ -21,9 +22,9 @@
 extern "C" const char* gnu_get_libc_version(void) __attribute__((weak));
 
 namespace sframe_gen::unwind {
-/// Memory of a view's page table, shared by the lists of modules that have the view. Counted under the lock that lists
-/// are made and freed under.
-struct PageTable {
+/// Memory that lists of modules share: of a view's page table, or of a section's copy. It begins with this. Counted
+/// under the lock that lists are made and freed under.
+struct SharedMemory {
   std::size_t mapped_size = 0;  ///< bytes
   std::size_t users = 0;
 };
@@ -48,7 +49,8 @@ pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 LoadedModules* current;
 Basis basis;             ///< of `current`
 LoadedModules* retired;  ///< may still be walked with
-std::uint64_t walks;     ///< under way
+std::uint64_t walks[2];  ///< under way, by the turn that they began in
+unsigned turn;           ///< of walks that begin now: while they have one counter, the other one comes to 0
 
 struct Looking {
   Basis basis;
@@ -72,43 +74,62 @@ int count_module(dl_phdr_info* info, std::size_t, void* data) {
   return 0;
 }
 
+/// Returns null if there is none.
+SharedMemory* allocate_shared(std::size_t size) {
+  const std::size_t whole = sizeof(SharedMemory) + size;
+  if (whole < size) return nullptr;
+  void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory != MAP_FAILED ? ::new (memory) SharedMemory{whole, 1} : nullptr;
+}
+
 /// Gives `view` a table, if one is of use and there is memory for it: 16 bytes for each 1,024 of code.
 /// Null: look-ups go without.
-PageTable* make_page_table(sframe::SectionView& view) {
+SharedMemory* make_page_table(sframe::SectionView& view) {
   constexpr std::uint64_t page_size = 512;     // bytes of code
   constexpr std::uint32_t few_functions = 32;  // are found as fast without
   const std::uint64_t slots = view.page_slots(page_size);
   if (view.function_count() <= few_functions || slots == 0) return nullptr;
-  const std::size_t size = sizeof(PageTable) + slots * sizeof(sframe::PageSlot);
-  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  auto* const table = ::new (memory) PageTable{size, 1};
+  SharedMemory* const table = allocate_shared(slots * sizeof(sframe::PageSlot));
+  if (table == nullptr) return nullptr;
   view.use_pages({reinterpret_cast<sframe::PageSlot*>(table + 1), slots});
   return table;
 }
 
-void add_user(PageTable* table) {
-  if (table != nullptr) ++table->users;
+void add_user(SharedMemory* memory) {
+  if (memory != nullptr) ++memory->users;
 }
 
 /// The last one frees it.
-void drop_user(PageTable* table) {
-  if (table != nullptr && --table->users == 0) ::munmap(table, table->mapped_size);
+void drop_user(SharedMemory* memory) {
+  if (memory != nullptr && --memory->users == 0) ::munmap(memory, memory->mapped_size);
+}
+
+void add_users(const LoadedModule& module) {
+  for (const ModuleSection& section : {module.own, module.provided}) {
+    add_user(section.pages);
+    add_user(section.copy);
+  }
+}
+
+void drop_users(const LoadedModule& module) {
+  for (const ModuleSection& section : {module.own, module.provided}) {
+    drop_user(section.pages);
+    drop_user(section.copy);
+  }
 }
 
 void open(ModuleSection& section, const void* bytes, std::size_t size, std::uint64_t address) {
   const auto fault = section.view.open({static_cast<const std::byte*>(bytes), size}, address);
   section.is_damaged = static_cast<bool>(fault);
-  section.table = make_page_table(section.view);
+  section.pages = make_page_table(section.view);
 }
 
 /// The same file as it was in the list before, or null.
 const LoadedModule* same_as_before(const LoadedModule& module) {
   if (current == nullptr) return nullptr;
   for (const LoadedModule& known : current->modules) {
-    if (known.begin == module.begin && known.end == module.end && is_same_file(known.identity, module.begin)) {
-      return &known;
-    }
+    const bool is_there = !known.is_added && known.begin == module.begin && known.end == module.end;
+    if (is_there && is_same_file(known.identity, module.begin)) return &known;
   }
   return nullptr;
 }
@@ -148,8 +169,7 @@ int add_module(dl_phdr_info* info, std::size_t, void* data) {
   module.is_permanent = is_needed(module, look.made->modules.size(), look.at_start);
   if (const LoadedModule* const known = same_as_before(module)) {
     module = *known;
-    add_user(module.own.table);
-    add_user(module.provided.table);
+    add_users(module);
   } else if (file.sframe != nullptr) {
     open(module.own, pointer_to(info->dlpi_addr + file.sframe->p_vaddr), file.sframe->p_memsz, file.sframe->p_vaddr);
   }
@@ -205,7 +225,7 @@ void keep(LoadedModule& module) {
 /// Not while the loader's list is held: the provider may start threads, and exceptions need that list.
 void ask_for(LoadedModule& module, const Basis& asked) {
   const bool wanted = !module.own.view.is_open() || (asked.flags & SFRAME_UNWIND_PROVIDE_ALL) != 0;
-  if (asked.provide == nullptr || module.was_asked_for || !wanted) return;
+  if (asked.provide == nullptr || module.was_asked_for || module.is_added || !wanted) return;
   Naming naming{};
   if (!find_name(module, naming)) return;
   module.was_asked_for = true;
@@ -236,36 +256,65 @@ LoadedModules* allocate(std::size_t module_count) {
 }
 
 void free_list(LoadedModules* list) {
-  for (const LoadedModule& module : list->modules) {
-    drop_user(module.own.table);
-    drop_user(module.provided.table);
-  }
+  for (const LoadedModule& module : list->modules) drop_users(module);
   ::munmap(list, list->mapped_size);
 }
 
-/// Puts `next` in the place of what was current. What has been retired goes once no walk is under way: a later one
-/// finds `next`.
+/// A walk counts itself before it takes the current list. So a list is out of use once each of the two counters was 0
+/// at some time since it was retired. Walks that begin now count elsewhere than those that are waited for: however many
+/// there are, these come to an end.
+void free_retired() {
+  constexpr unsigned both = 3;
+  unsigned drained = 0;
+  for (unsigned each = 0; each != 2; ++each) {
+    if (__atomic_load_n(&walks[each], __ATOMIC_SEQ_CST) == 0) drained |= 1U << each;
+  }
+  for (LoadedModules** at = &retired; *at != nullptr;) {
+    LoadedModules* const list = *at;
+    list->drained |= drained;
+    if (list->drained == both) {
+      *at = list->retired_before;
+      free_list(list);
+    } else {
+      at = &list->retired_before;
+    }
+  }
+  const unsigned other = 1 - turn;
+  if ((drained >> other & 1U) != 0) __atomic_store_n(&turn, other, __ATOMIC_RELAXED);
+}
+
+/// Puts `next` in the place of what was current.
 void publish(LoadedModules* next) {
   LoadedModules* const before = __atomic_exchange_n(&current, next, __ATOMIC_SEQ_CST);
   if (before != nullptr) {
     before->retired_before = retired;
     retired = before;
   }
-  if (__atomic_load_n(&walks, __ATOMIC_SEQ_CST) != 0) return;
-  while (retired != nullptr) {
-    LoadedModules* const gone = retired;
-    retired = gone->retired_before;
-    free_list(gone);
+  free_retired();
+}
+
+/// Makes a list of the files that are loaded now, which `look` has counted, and of the code that was added, but for
+/// `left_out`. It has room for one more. Returns false if there is no memory.
+bool make_list(Looking& look, const LoadedModule* left_out) {
+  const std::span<const LoadedModule> known = current != nullptr ? current->modules : std::span<LoadedModule>();
+  std::size_t room = look.count + 1;
+  for (const LoadedModule& module : known) room += module.is_added ? 1 : 0;
+  look.made = allocate(room);
+  if (look.made == nullptr) return false;
+  look.made->main_stack = find_main_stack();
+  ::dl_iterate_phdr(add_module, &look);
+  for (const LoadedModule& module : known) {
+    if (!module.is_added || &module == left_out) continue;
+    add_users(module);
+    insert(look.made->modules, module);
   }
+  return true;
 }
 
 int look(Looking& look) {
   ::dl_iterate_phdr(count_module, &look);
   if (current != nullptr && look.basis == basis) return 0;
-  look.made = allocate(look.count);
-  if (look.made == nullptr) return ENOMEM;
-  look.made->main_stack = find_main_stack();
-  ::dl_iterate_phdr(add_module, &look);
+  if (!make_list(look, nullptr)) return ENOMEM;
   for (LoadedModule& module : look.made->modules) {
     ask_for(module, look.basis);
     if ((look.basis.flags & SFRAME_UNWIND_KEEP_FILES) != 0) keep(module);
@@ -275,32 +324,106 @@ int look(Looking& look) {
   return 0;
 }
 
+/// Publishes a list for which no provider was asked. If it has other files than the one before, the next look does.
+void publish_unasked(const Looking& look) {
+  const bool same_files = look.basis.loaded == basis.loaded && look.basis.unloaded == basis.unloaded;
+  if (!same_files || !look.is_whole) basis = {};
+  publish(look.made);
+}
+
+/// Opens a copy of the section, so that its bytes stay as they are and as long as lists have it.
+int open_copy(ModuleSection& section, std::span<const std::byte> bytes, std::uint64_t address) {
+  section.copy = allocate_shared(bytes.size());
+  if (section.copy == nullptr) return ENOMEM;
+  void* const copied = std::memcpy(section.copy + 1, bytes.data(), bytes.size());
+  open(section, copied, bytes.size(), address);
+  return section.view.is_open() && section.view.abi() == host_abi.abi ? 0 : EINVAL;
+}
+
+int list_with(const LoadedModule& module) {
+  Looking look;
+  ::dl_iterate_phdr(count_module, &look);
+  if (!make_list(look, nullptr)) return ENOMEM;
+  for (const LoadedModule& other : look.made->modules) {
+    if (other.begin >= module.end || module.begin >= other.end) continue;
+    free_list(look.made);
+    return EEXIST;
+  }
+  insert(look.made->modules, module);
+  publish_unasked(look);
+  return 0;
+}
+
+int list_without(std::uint64_t begin) {
+  if (current == nullptr) return ENOENT;
+  for (const LoadedModule& module : current->modules) {
+    if (!module.is_added || module.begin != begin) continue;
+    Looking look;
+    ::dl_iterate_phdr(count_module, &look);
+    if (!make_list(look, &module)) return ENOMEM;
+    publish_unasked(look);
+    return 0;
+  }
+  return ENOENT;
+}
+
+/// One change of the lists at a time. Keeps errno.
+class Changing {
+ public:
+  Changing() { ::pthread_mutex_lock(&looking); }
+  ~Changing() {
+    ::pthread_mutex_unlock(&looking);
+    errno = kept_;
+  }
+  Changing(const Changing&) = delete;
+  Changing& operator=(const Changing&) = delete;
+
+ private:
+  int kept_ = errno;
+};
+
 }  // namespace
 
-const LoadedModules& enter_modules() {
-  __atomic_fetch_add(&walks, 1, __ATOMIC_SEQ_CST);
+const LoadedModules& enter_modules(unsigned& turn_of_walk) {
+  turn_of_walk = __atomic_load_n(&turn, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&walks[turn_of_walk], 1, __ATOMIC_SEQ_CST);
   const LoadedModules* const list = __atomic_load_n(&current, __ATOMIC_SEQ_CST);
   return list != nullptr ? *list : no_modules;
 }
 
-void leave_modules() {
-  __atomic_fetch_sub(&walks, 1, __ATOMIC_RELEASE);
+void leave_modules(unsigned turn_of_walk) {
+  __atomic_fetch_sub(&walks[turn_of_walk], 1, __ATOMIC_RELEASE);
 }
 
 int look_at_modules(sframe_unwind_provide provide, void* context, unsigned flags) {
-  const int kept = errno;
-  ::pthread_mutex_lock(&looking);
+  const Changing changing;
   Looking looked{{0, 0, provide, context, flags}};
-  const int error = look(looked);
-  ::pthread_mutex_unlock(&looking);
-  errno = kept;
-  return error;
+  return look(looked);
 }
 
 void forget_modules() {
-  ::pthread_mutex_lock(&looking);
+  const Changing changing;
+  basis = {};
   publish(nullptr);
-  ::pthread_mutex_unlock(&looking);
+}
+
+int add_code(Range code, std::span<const std::byte> section, std::uint64_t address) {
+  if (code.begin >= code.end || section.data() == nullptr) return EINVAL;
+  const Changing changing;
+  LoadedModule module;
+  module.begin = code.begin;
+  module.end = code.end;
+  module.is_permanent = true;  // as far as the dynamic loader goes, which knows nothing of it
+  module.is_added = true;
+  int error = open_copy(module.own, section, address);
+  if (error == 0) error = list_with(module);
+  if (error != 0) drop_users(module);
+  return error;
+}
+
+int remove_code(std::uint64_t begin) {
+  const Changing changing;
+  return list_without(begin);
 }
 
 bool open_unlisted(std::uint64_t pc, LoadedModule& module) {

@@ -66,10 +66,11 @@ void* walk_through(const char* file, void* begin, bool prepare, const char* what
 bool has_permanent(const void* address) {
   const auto pc = reinterpret_cast<std::uint64_t>(address);
   bool found = false;
-  for (const LoadedModule& module : enter_modules().modules) {
+  unsigned turn = 0;
+  for (const LoadedModule& module : enter_modules(turn).modules) {
     found |= pc - module.begin < module.end - module.begin && module.is_permanent;
   }
-  leave_modules();
+  leave_modules(turn);
   return found;
 }
 

@@ -66,10 +66,11 @@ Library load(const char* file) {
 /// Whether walks would trust what the list has of it.
 bool is_listed(const Library& library) {
   bool found = false;
-  for (const LoadedModule& module : enter_modules().modules) {
+  unsigned turn = 0;
+  for (const LoadedModule& module : enter_modules(turn).modules) {
     found |= module.begin == library.begin && is_same_file(module.identity, library.begin);
   }
-  leave_modules();
+  leave_modules(turn);
   return found;
 }
 
