@@ -1,6 +1,6 @@
 /* The library sframe_gen for C, and for languages that call C: Python's ctypes, Rust's bindgen. It converts files, takes
-   their sections out, translates files in memory, verifies sections and decodes them. convert.hpp, verify.hpp and
-   section.hpp have the same for C++. unwind.h, of another library, looks up rows in place and walks stacks.
+   their sections out, translates files in memory, verifies sections and decodes them. convert.hpp, verify.hpp, section.hpp
+   and translated_sections.hpp have the same for C++. unwind.h, of another library, looks up rows in place and walks stacks.
 
    Functions that return an `int` called status return one of SFRAME_GEN_… below. Several threads may call them, for files
    of their own. A call that fails leaves every file and every result as it was. Strings end with a zero and are UTF-8 or
@@ -130,6 +130,32 @@ int sframe_gen_translate(const void *elf, size_t size, const char *name, uint64_
                          sframe_gen_result *result);
 /* `section` may be null. */
 void sframe_gen_free(void *section);
+
+/* Sections of loaded files. */
+
+/* Sections for files of this process that have none, or not for all of their code: translated in memory from the CFI of the
+   file on disk, or of the vDSO. A file that was replaced since it was loaded is left out. */
+typedef struct sframe_gen_translated_sections sframe_gen_translated_sections;
+
+/* Makes an object without sections. Of `options`, only the format counts. */
+int sframe_gen_translated_sections_new(const sframe_gen_options *options, sframe_gen_translated_sections **sections);
+/* An sframe_unwind_provide, which translates one file. `context` is the object, which keeps the bytes:
+
+       sframe_unwind_backtrace_prepare_with(sframe_gen_translated_sections_provide, sections, SFRAME_UNWIND_PROVIDE_MISSING);
+
+   Returns 0, or an errno and `file` was left out: ENOMEM, or ENOENT and its reason is kept. Not in several threads at a time
+   for one object; preparing asks in one thread at a time. */
+int sframe_gen_translated_sections_provide(void *context, const char *file, uint64_t bias, const void **bytes, size_t *size,
+                                           uint64_t *address);
+/* Returns how many files were left out with a reason. */
+size_t sframe_gen_translated_sections_left_out(const sframe_gen_translated_sections *sections);
+/* Sets `*file` and `*reason` to those of such a file, from 0. They are valid until the next one is left out, and until the object
+   is released. The program itself is called "/proc/self/exe". */
+int sframe_gen_translated_sections_reason(const sframe_gen_translated_sections *sections, size_t number, const char **file,
+                                          const char **reason);
+/* Releases the object with all its sections. Before that, call sframe_unwind_backtrace_release(), and let walks that had begun
+   before it come to an end. `sections` may be null. */
+void sframe_gen_translated_sections_free(sframe_gen_translated_sections *sections);
 
 /* A decoded section. It does not refer to the bytes that it was made from, and threads may share it. */
 typedef struct sframe_gen_section sframe_gen_section;

@@ -18,10 +18,16 @@
 #include "sframe_gen/lookup.hpp"
 #include "sframe_gen/section.hpp"
 #include "sframe_gen/sframe_gen.h"
+#include "sframe_gen/translated_sections.hpp"
 #include "sframe_gen/verify.hpp"
 
 struct sframe_gen_section {
   sframe_gen::sframe::Section decoded;
+};
+
+struct sframe_gen_translated_sections {
+  explicit sframe_gen_translated_sections(const sframe_gen::ConvertOptions& options) : sections(options) {}
+  sframe_gen::TranslatedSections sections;
 };
 
 namespace sframe_gen {
@@ -422,6 +428,40 @@ int sframe_gen_translate(const void* elf, size_t size, const char* name, uint64_
 
 void sframe_gen_free(void* section) {
   std::free(section);
+}
+
+int sframe_gen_translated_sections_new(const sframe_gen_options* options, sframe_gen_translated_sections** sections) {
+  return status_of([&] {
+    require(sections, "sections");
+    *sections = new sframe_gen_translated_sections(given(options).options);
+  });
+}
+
+int sframe_gen_translated_sections_provide(void* context, const char* file, uint64_t bias, const void** bytes,
+                                           size_t* size, uint64_t* address) {
+  auto& owner = *static_cast<sframe_gen_translated_sections*>(context);
+  return TranslatedSections::provide(&owner.sections, file, bias, bytes, size, address);
+}
+
+size_t sframe_gen_translated_sections_left_out(const sframe_gen_translated_sections* sections) {
+  return sections->sections.failed().size();
+}
+
+int sframe_gen_translated_sections_reason(const sframe_gen_translated_sections* sections, size_t number,
+                                          const char** file, const char** reason) {
+  return status_of([&] {
+    require(sections, "sections");
+    require(file, "file");
+    require(reason, "reason");
+    const std::vector<TranslatedSections::Failed>& left_out = sections->sections.failed();
+    if (number >= left_out.size()) throw WrongArgument("no file of this number was left out");
+    *file = left_out[number].file.c_str();
+    *reason = left_out[number].reason.c_str();
+  });
+}
+
+void sframe_gen_translated_sections_free(sframe_gen_translated_sections* sections) {
+  delete sections;
 }
 
 int sframe_gen_decode(const void* bytes, size_t size, uint64_t address, uint32_t flags, sframe_gen_section** section) {

@@ -1,7 +1,9 @@
 // The library for C: statuses, messages, structures of other headers, and rows as the C++ interface has them.
 
 #include <gtest/gtest.h>
+#include <link.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -286,6 +288,67 @@ TEST_F(CInterface, ChecksTheOrderOfRowsWhenItEncodes) {
   EXPECT_EQ(sframe_gen_encode(section, nullptr, &bytes, &size), SFRAME_GEN_REFUSED);
   EXPECT_STREQ(sframe_gen_message(), "section: function at 0x1000 has rows that do not ascend");
   sframe_gen_section_free(section);
+}
+
+TEST_F(CInterface, TranslatesLoadedFiles) {
+  sframe_gen_translated_sections* sections = nullptr;
+  ASSERT_EQ(sframe_gen_translated_sections_new(nullptr, &sections), SFRAME_GEN_OK);
+  const auto bias_of_program = [](dl_phdr_info* info, std::size_t, void* bias) {
+    *static_cast<std::uint64_t*>(bias) = info->dlpi_addr;
+    return 1;
+  };
+  std::uint64_t bias = 0;
+  ::dl_iterate_phdr(bias_of_program, &bias);
+  const void* bytes = nullptr;
+  std::size_t size = 0;
+  std::uint64_t address = 1;
+  ASSERT_EQ(sframe_gen_translated_sections_provide(sections, "", bias, &bytes, &size, &address), 0);
+  sframe_gen_section* section = nullptr;
+  EXPECT_EQ(sframe_gen_decode(bytes, size, address, 0, &section), SFRAME_GEN_OK);
+  sframe_gen_section_free(section);
+  EXPECT_EQ(sframe_gen_translated_sections_left_out(sections), 0);
+
+  EXPECT_EQ(sframe_gen_translated_sections_provide(sections, path("none").c_str(), 0, &bytes, &size, &address), ENOENT);
+  EXPECT_EQ(sframe_gen_translated_sections_left_out(sections), 1);
+  const char *file = nullptr, *reason = nullptr;
+  EXPECT_EQ(sframe_gen_translated_sections_reason(sections, 0, &file, &reason), SFRAME_GEN_OK);
+  EXPECT_EQ(file, path("none"));
+  EXPECT_EQ(reason, path("none") + ": cannot open: No such file or directory");
+  EXPECT_EQ(sframe_gen_translated_sections_reason(sections, 1, &file, &reason), SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_STREQ(sframe_gen_message(), "no file of this number was left out");
+  EXPECT_EQ(file, path("none"));
+  sframe_gen_translated_sections_free(sections);
+  sframe_gen_translated_sections_free(nullptr);
+}
+
+TEST_F(CInterface, TranslatesLoadedFilesInTheFormatOfTheOptions) {
+  auto options = sized<sframe_gen_options>();
+  options.sframe_version = 9;
+  sframe_gen_translated_sections* sections = nullptr;
+  EXPECT_EQ(sframe_gen_translated_sections_new(&options, &sections), SFRAME_GEN_WRONG_ARGUMENT);
+  EXPECT_EQ(sections, nullptr);
+  options.sframe_version = 2;
+  ASSERT_EQ(sframe_gen_translated_sections_new(&options, &sections), SFRAME_GEN_OK);
+  dl_phdr_info library{};
+  const auto last = [](dl_phdr_info* info, std::size_t, void* found) {
+    if (std::strstr(info->dlpi_name, "libc.so") != nullptr) *static_cast<dl_phdr_info*>(found) = *info;
+    return 0;
+  };
+  ::dl_iterate_phdr(last, &library);
+  ASSERT_NE(library.dlpi_name, nullptr);
+  const void* bytes = nullptr;
+  std::size_t size = 0;
+  std::uint64_t address = 1;
+  ASSERT_EQ(
+      sframe_gen_translated_sections_provide(sections, library.dlpi_name, library.dlpi_addr, &bytes, &size, &address),
+      0);
+  sframe_gen_section* section = nullptr;
+  ASSERT_EQ(sframe_gen_decode(bytes, size, address, 0, &section), SFRAME_GEN_OK);
+  auto info = sized<sframe_gen_section_info>();
+  EXPECT_EQ(sframe_gen_section_describe(section, &info), SFRAME_GEN_OK);
+  EXPECT_EQ(info.sframe_version, 2);
+  sframe_gen_section_free(section);
+  sframe_gen_translated_sections_free(sections);
 }
 
 TEST_F(CInterface, HasTheVersionOfItsHeaders) {
