@@ -68,18 +68,35 @@ static void walk(const sframe_unwind_view *view) {
   sframe_unwind_row_slot rows[16] = {{{0}}};
   const sframe_unwind_module module = {.begin = 0x1000, .end = 0x2000, .view = view};
   const sframe_unwind_walked walked = {.size = sizeof walked,
-                                .modules = &module,
-                                .module_count = 1,
-                                .read = read_stack,
-                                .context = &reads,
-                                .rows = rows,
-                                .row_slots = 16};
+                                       .modules = &module,
+                                       .module_count = 1,
+                                       .read = read_stack,
+                                       .context = &reads,
+                                       .rows = rows,
+                                       .row_slots = 16};
   sframe_unwind_registers registers = {.pc = 0x1000, .known = 1U << 7, .pc_is_exact = 1};
   registers.values[7] = stack_at;
   CHECK(sframe_unwind_step(&walked, &registers) == SFRAME_UNWIND_STEPPED && registers.pc == 0x1014 && reads == 1);
   CHECK(sframe_unwind_walk(&walked, &registers, pcs, 8, &stop) == 2 && pcs[0] == 0x1014 && pcs[1] == 0x101a);
   CHECK(stop == SFRAME_UNWIND_OUTERMOST && registers.values[6] == 0x7777);
   CHECK(strcmp(sframe_unwind_stop_text(stop), "the outermost frame") == 0);
+}
+
+/* A stack that is in this process, and one where it has no memory. */
+static void walk_own_memory(const sframe_unwind_view *view) {
+  int stop = -1;
+  uint64_t pcs[8];
+  const uint64_t stack[] = {0x101a, 0};
+  const sframe_unwind_module module = {.begin = 0x1000, .end = 0x2000, .view = view};
+  const sframe_unwind_walked walked = {
+      .size = sizeof walked, .modules = &module, .module_count = 1, .read = sframe_unwind_read_own_memory};
+  sframe_unwind_registers registers = {.pc = 0x1000, .known = 1U << 7, .pc_is_exact = 1};
+  registers.values[7] = (uintptr_t)stack;
+  CHECK(sframe_unwind_walk(&walked, &registers, pcs, 8, &stop) == 2 && pcs[1] == 0x101a && stop == SFRAME_UNWIND_OUTERMOST);
+  registers.pc = 0x1000;
+  registers.pc_is_exact = 1;
+  registers.values[7] = 8;
+  CHECK(sframe_unwind_walk(&walked, &registers, pcs, 8, &stop) == 1 && stop == SFRAME_UNWIND_UNREADABLE_MEMORY);
 }
 
 static int to_known_code(void *context, sframe_unwind_registers *registers, int why) {
@@ -163,6 +180,7 @@ int main(void) {
   look_up(&view);
   go_through(&view);
   walk(&view);
+  walk_own_memory(&view);
   walk_by_fallback(&view);
   refuse(&view);
   CHECK(strcmp(sframe_unwind_version(), SFRAME_GEN_VERSION_STRING) == 0);
