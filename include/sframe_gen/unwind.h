@@ -1,13 +1,13 @@
 /* Walking stacks by .sframe sections, for C and whatever calls C. unwind.hpp and view.hpp have the same for C++.
 
    Nothing here allocates or locks but the functions that change what backtraces know: …_prepare(), …_prepare_with(),
-   …_release(), …_add() and …_remove() of sframe_unwind_backtrace. Nothing changes errno. So signal handlers may call the rest.
-   Threads may look up and walk at any time with the same views, modules and row slots; a view is opened and gets its pages
-   before others use it. Texts are never null and stay.
+   …_release(), …_add() and …_remove() of sframe_unwind_backtrace. Nothing changes errno. So signal handlers may call the
+   rest. Threads may look up and walk at any time with the same views, modules and row slots; a view is opened and gets its
+   pages before others use it. Texts are never null and stay.
 
    Sizes are in bytes, and ranges hold their begin, but not their end. Pointers are not null where nothing else is said, and
-   bytes of sections need no alignment. Structures of the caller's keep their size
-   and layout; those that may grow begin with their size. */
+   bytes of sections need no alignment. Structures of the caller's keep their size and layout; those that may grow begin
+   with their size. */
 #ifndef SFRAME_GEN_UNWIND_H
 #define SFRAME_GEN_UNWIND_H
 
@@ -185,7 +185,7 @@ size_t sframe_unwind_walk(const sframe_unwind_walked *walked, sframe_unwind_regi
    errno: ENOMEM, and what was prepared before stays. */
 int sframe_unwind_backtrace_prepare(void);
 /* Frees what that allocated, and forgets code that was added. Memory that a walk in another thread still uses is freed by
-   the next call that changes something. */
+   a later call that changes something. */
 void sframe_unwind_backtrace_release(void);
 
 /* As backtrace() of glibc: return addresses, the caller's first. Returns how many, at most `size`. Works in a signal
@@ -199,10 +199,9 @@ int sframe_unwind_backtrace_interrupted(void **buffer, int size, const void *uco
 int sframe_unwind_backtrace_stop(void **buffer, int size, const void *ucontext, int *stop);
 
 /* A section for a loaded file; returns 0 or an errno of its own choice, and must return: no exception, no longjmp().
-   `file` is as dl_iterate_phdr() names it, "" for the
-   program. The bytes must stay until sframe_unwind_backtrace_release(), and until walks that had begun before it are done. */
+   `file` is as dl_iterate_phdr() names it, "" for the program. The bytes must stay until sframe_unwind_backtrace_release(), and until walks that had begun before it are done. */
 typedef int (*sframe_unwind_provide)(void *context, const char *file, uint64_t bias, const void **bytes, size_t *size,
-                              uint64_t *address);
+                                     uint64_t *address);
 enum {
   SFRAME_UNWIND_PROVIDE_MISSING = 0, /* for files that have none, or a damaged one */
   SFRAME_UNWIND_PROVIDE_ALL = 1,     /* for all: it says what the file's own section leaves out */
@@ -211,8 +210,8 @@ enum {
      the dynamic loader, which waits for the constructor. */
   SFRAME_UNWIND_KEEP_FILES = 2
 };
-/* As sframe_unwind_backtrace_prepare(), with sections from `provide`, which is asked once a file and may call neither this
-   nor dlopen(). `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was
+/* As sframe_unwind_backtrace_prepare(), with sections from `provide`, which is asked once a file and may call neither dlopen()
+   nor what changes backtraces. `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was
    provided. If a flag is unknown, it returns EINVAL and changes nothing. */
 int sframe_unwind_backtrace_prepare_with(sframe_unwind_provide provide, void *context, unsigned flags);
 
