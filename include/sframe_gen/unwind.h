@@ -199,7 +199,8 @@ int sframe_unwind_backtrace_interrupted(void **buffer, int size, const void *uco
 int sframe_unwind_backtrace_stop(void **buffer, int size, const void *ucontext, int *stop);
 
 /* A section for a loaded file; returns 0 or an errno of its own choice, and must return: no exception, no longjmp().
-   `file` is as dl_iterate_phdr() names it, "" for the program. The bytes must stay until sframe_unwind_backtrace_release(), and until walks that had begun before it are done. */
+   `file` is as dl_iterate_phdr() names it, "" for the program. The bytes must stay until sframe_unwind_backtrace_release(),
+   and until walks that had begun before it are done. */
 typedef int (*sframe_unwind_provide)(void *context, const char *file, uint64_t bias, const void **bytes, size_t *size,
                                      uint64_t *address);
 enum {
@@ -210,9 +211,9 @@ enum {
      the dynamic loader, which waits for the constructor. */
   SFRAME_UNWIND_KEEP_FILES = 2
 };
-/* As sframe_unwind_backtrace_prepare(), with sections from `provide`, which is asked once a file and may call neither dlopen()
-   nor what changes backtraces. `address` is the file's own, without `bias`. Later calls with other or no `provide` keep what was
-   provided. If a flag is unknown, it returns EINVAL and changes nothing. */
+/* As sframe_unwind_backtrace_prepare(), with sections from `provide`, which is asked once a file and may call neither
+   dlopen() nor what changes backtraces. `address` is the file's own, without `bias`. Later calls with other or no `provide`
+   keep what was provided. If a flag is unknown, it returns EINVAL and changes nothing. */
 int sframe_unwind_backtrace_prepare_with(sframe_unwind_provide provide, void *context, unsigned flags);
 
 /* Code of one's own, as a compiler at run time makes it. */
