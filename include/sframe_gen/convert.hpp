@@ -87,7 +87,7 @@ std::string name_of(const TriedPlan& plan);
 std::string outcome_of(const TriedPlan& plan);
 
 /// Functions that are called as the work goes on. Each may be empty.
-struct Observer {
+struct WorkObserver {
   std::function<void(const std::string&)> warn;  ///< about what does not stop the work: "FILE: WHAT"
   /// Gets the work done, and all of it: members of an archive, or functions that `verify_file` checks.
   std::function<void(std::uint64_t, std::uint64_t)> progress;
@@ -97,7 +97,7 @@ struct Observer {
 };
 
 /// A program or library, with a section in a place that was planned.
-struct Linked {
+struct LinkedOutcome {
   Coverage coverage;
   std::uint64_t section_address = 0;  ///< virtual
   std::uint64_t section_size = 0;     ///< bytes
@@ -109,14 +109,14 @@ struct Linked {
 };
 
 /// A relocatable object, whose section a linker places and merges.
-struct Object {
+struct ObjectOutcome {
   Coverage coverage;
   std::uint64_t section_size = 0;  ///< bytes
   std::int64_t growth = 0;         ///< bytes of the file
 };
 
 /// A Linux kernel, whose linker script reserved room.
-struct Filled {
+struct KernelOutcome {
   Coverage coverage;
   std::uint64_t section_address = 0;  ///< virtual
   std::uint64_t section_size = 0;     ///< bytes
@@ -124,27 +124,27 @@ struct Filled {
 };
 
 /// A member of an archive: an object, or why it was left alone ("is not an ELF file").
-struct ArchiveMember {
+struct MemberOutcome {
   std::string name;
-  std::variant<Object, std::string> outcome;
+  std::variant<ObjectOutcome, std::string> outcome;
 };
 
-struct Archive {
+struct ArchiveOutcome {
   bool is_thin = false;
-  std::vector<ArchiveMember> members;
+  std::vector<MemberOutcome> members;
   std::int64_t growth = 0;  ///< bytes of the archive; if it is thin, of its members' files
 };
 
-using Outcome = std::variant<Linked, Object, Filled, Archive>;
+using ConvertOutcome = std::variant<LinkedOutcome, ObjectOutcome, KernelOutcome, ArchiveOutcome>;
 
 /// Gives `input` its section, as its kind asks for, and writes the result to `output`, which may be `input` itself.
 /// `output` is replaced atomically and keeps mode, owner and attributes; a thin archive's members are files of their
 /// own, replaced one after the other.
-Outcome convert_file(const std::filesystem::path& input, const std::filesystem::path& output,
-                     const ConvertOptions& options = {}, const Observer& observer = {});
+ConvertOutcome convert_file(const std::filesystem::path& input, const std::filesystem::path& output,
+                            const ConvertOptions& options = {}, const WorkObserver& observer = {});
 
 /// A section by itself.
-struct Translated {
+struct TranslateOutcome {
   std::vector<std::byte> bytes;
   std::uint64_t address = 0;  ///< virtual: what the starts of its functions count from
   Coverage coverage;
@@ -152,8 +152,8 @@ struct Translated {
 
 /// The section of a program, library or kernel in memory, `elf`: its file's bytes, not its loaded segments. `name` is
 /// for messages. `address`: where the section will be. Of `options` only the format and the debug file count.
-Translated translate(std::span<const std::byte> elf, const std::string& name, std::uint64_t address,
-                     const ConvertOptions& options = {});
+TranslateOutcome translate(std::span<const std::byte> elf, const std::string& name, std::uint64_t address,
+                           const ConvertOptions& options = {});
 
 /// What a section by itself looks like.
 enum class EmitForm : std::uint8_t {
@@ -169,7 +169,7 @@ enum class AddressOrigin : std::uint8_t {
   Plan,     ///< where a conversion would put it
 };
 
-struct Emitted {
+struct EmitOutcome {
   Coverage coverage;
   std::uint64_t section_address = 0;  ///< virtual
   AddressOrigin address_from = AddressOrigin::None;
@@ -179,8 +179,8 @@ struct Emitted {
 
 /// The section that `input` would get at `address`; the default is where the file has one, or a conversion would put
 /// it.
-Emitted emit_section(const std::filesystem::path& input, EmitForm form, const ConvertOptions& options = {},
-                     std::optional<std::uint64_t> address = {}, const Observer& observer = {});
+EmitOutcome emit_section(const std::filesystem::path& input, EmitForm form, const ConvertOptions& options = {},
+                         std::optional<std::uint64_t> address = {}, const WorkObserver& observer = {});
 
 struct RemoveOptions {
   bool dry_run = false;  ///< do everything but replace files
@@ -190,7 +190,7 @@ struct RemoveOptions {
 };
 
 /// What remove_section() has done.
-struct Removed {
+struct RemoveOutcome {
   /// What the file is afterwards.
   enum class Left : std::uint8_t {
     Original,             ///< as it was before its conversion
@@ -205,8 +205,8 @@ struct Removed {
 
 /// Restores the file that was converted, byte for byte, or throws Refused. With `section_only`, it may take out the
 /// section alone.
-Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output,
-                       const RemoveOptions& options = {});
+RemoveOutcome remove_section(const std::filesystem::path& input, const std::filesystem::path& output,
+                             const RemoveOptions& options = {});
 
 }  // namespace sframe_gen
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,17 +15,13 @@ SFRAME_GEN_BEGIN_CXX
 /// How much of a file's call frame information (CFI) a section represents, and why not the rest.
 namespace sframe_gen {
 
-/// Why PCs have no SFrame row. Not an error: coverage counts and names them. unrepresentable.def has the list.
+/// Why PCs have no SFrame row. Not an error: coverage counts and names them. unrepresentable.def has the list, to which
+/// later versions add.
 enum class Unrepresentable : std::uint8_t {
 #define SFRAME_GEN_REASON(name, key, sentence) name,
 #include "sframe_gen/unrepresentable.def"
 #undef SFRAME_GEN_REASON
 };
-inline constexpr std::size_t unrepresentable_count =
-#define SFRAME_GEN_REASON(name, key, sentence) +1
-#include "sframe_gen/unrepresentable.def"
-#undef SFRAME_GEN_REASON
-    ;
 
 /// Returns a stable name for data: "cfa-is-expression"; "unknown" for a reason that this version does not know.
 std::string_view key_of(Unrepresentable reason);
@@ -33,15 +29,15 @@ std::string_view key_of(Unrepresentable reason);
 std::string_view sentence_of(Unrepresentable reason);
 
 /// PCs of a function that no row covers.
-struct Hole {
+struct CoverageHole {
   std::uint64_t begin, end;  ///< virtual addresses
   Unrepresentable reason;
-  friend bool operator==(const Hole&, const Hole&) = default;
+  friend bool operator==(const CoverageHole&, const CoverageHole&) = default;
 };
 
 /// The same, with names for people.
-struct NamedHole {
-  Hole hole;             ///< PCs count from the section's start where one is named
+struct NamedCoverageHole {
+  CoverageHole hole;     ///< PCs count from the section's start where one is named
   std::string function;  ///< empty: no symbol names it
   std::string section;   ///< of an object, whose code has no addresses yet; else empty
 };
@@ -95,7 +91,7 @@ struct GoCoverage {
 };
 
 /// PCs of a stub for which the CFI contradicts the instructions, which are right.
-struct Contradiction {
+struct StubContradiction {
   std::uint64_t begin = 0, end = 0;  ///< virtual addresses
   std::string function;              ///< empty: no symbol names it
   std::string instructions, cfi;     ///< "CFA rsp+8, RA *(CFA-8)"
@@ -108,7 +104,6 @@ enum class RowSource : std::uint8_t {
   GoTable,       ///< the function table of Go's linker, .gopclntab, with the instructions
   Instructions,  ///< the instructions alone: stubs
 };
-inline constexpr std::size_t row_source_count = 4;
 /// Returns ".eh_frame", ".debug_frame", ".gopclntab" or "instructions"; "unknown" for a source that this version does
 /// not know.
 std::string_view name_of(RowSource source);
@@ -150,10 +145,10 @@ struct CodeCoverage {
   };
 
   CodeCount all;
-  std::vector<Section> sections;                      ///< in the file's order
-  std::vector<Place> places;                          ///< ascending within a section
-  std::array<Described, row_source_count> sources{};  ///< by RowSource
-  std::vector<Stretch> stretches;                     ///< ascending within a section
+  std::vector<Section> sections;           ///< in the file's order
+  std::vector<Place> places;               ///< ascending within a section
+  std::map<RowSource, Described> sources;  ///< those that have rows
+  std::vector<Stretch> stretches;          ///< ascending within a section
   /// Calls at the very end of a function that another one follows without padding. Readers that look up the return
   /// address itself find the wrong function there.
   std::uint64_t calls_at_next_function = 0;
@@ -168,14 +163,14 @@ struct Coverage {
   sframe::Version version = sframe::Version::V3;
   sframe::Abi abi = sframe::Abi::Amd64;
   std::uint64_t functions = 0, whole = 0, in_part = 0, left_out = 0;
-  std::uint64_t described_bytes = 0;                         ///< of code, by FDEs
-  std::uint64_t covered_bytes = 0;                           ///< of code, by rows
-  std::array<ReasonCount, unrepresentable_count> reasons{};  ///< by Unrepresentable
-  std::vector<NamedHole> holes;
+  std::uint64_t described_bytes = 0;               ///< of code, by FDEs
+  std::uint64_t covered_bytes = 0;                 ///< of code, by rows
+  std::map<Unrepresentable, ReasonCount> reasons;  ///< those that occur
+  std::vector<NamedCoverageHole> holes;
   DroppedFdes dropped;
   StubCoverage stubs;
   GoCoverage go;
-  std::vector<Contradiction> contradictions;
+  std::vector<StubContradiction> contradictions;
   std::uint64_t default_descriptors = 0, flexible_descriptors = 0, mask_descriptors = 0, rows = 0;
   std::optional<Compaction> compaction;  ///< of a compact section
   std::optional<CodeCoverage> code;      ///< if it was asked for; not where the rows are those of a section

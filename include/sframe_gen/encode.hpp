@@ -20,8 +20,8 @@ SFRAME_GEN_BEGIN_CXX
 ///     sframe::Fde function;
 ///     function.start = code;
 ///     function.size = 32;
-///     function.fres.push_back({0, {{.cfa = {7, 8}}}});     // x86-64: CFA = rsp + 8
-///     function.fres.push_back({1, {{.cfa = {7, 16}, .frame_pointer = {{{}, -16, true}}}}});
+///     function.add_row(0, {.cfa = sframe::Rule::register_plus(7, 8)});     // x86-64: CFA = rsp + 8
+///     function.add_row(1, {.cfa = sframe::Rule::register_plus(7, 16), .frame_pointer = sframe::Rule::at_cfa(-16)});
 ///     section.fdes.push_back(function);
 ///     const std::vector<std::byte> bytes = sframe::encode(section);
 namespace sframe_gen {

@@ -11,7 +11,7 @@ SFRAME_GEN_BEGIN_CXX
 namespace sframe_gen {
 
 /// Where bytes came from, for messages.
-struct Origin {
+struct InputOrigin {
   std::string file;
   std::string section;  ///< a section's name, or what the bytes are ("ELF header")
 };
@@ -25,7 +25,7 @@ class Failure : public std::runtime_error {
 /// The input breaks its own format: "FILE: SECTION+OFFSET: WHAT".
 class MalformedInput : public Failure {
  public:
-  MalformedInput(const Origin& origin, std::uint64_t offset, const std::string& what);
+  MalformedInput(const InputOrigin& origin, std::uint64_t offset, const std::string& what);
 };
 
 /// The input is sound but cannot be done, or not safely: "FILE: WHY". The file stays as it was.

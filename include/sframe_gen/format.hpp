@@ -60,9 +60,6 @@ struct OutputFormat {
   /// address of a call at the function's end, which is there. Clear for the sizes that GNU as writes.
   bool covers_padding = true;
   std::uint32_t most_rows = UINT32_MAX;  ///< of an FDE, unless the version has a lower limit
-  /// The program's compact_rows if --compact has no number. Half of the default's FDEs have at most 8 rows, and hardly
-  /// any gain is left beyond 32.
-  std::uint32_t usual_compact_rows = 32;
 };
 
 /// An FDE takes at least 16 bytes, and may share its rows. With more rows than this, a section could claim more than 4

@@ -19,11 +19,23 @@ SFRAME_GEN_BEGIN_CXX
 namespace sframe_gen::sframe {
 
 /// base + offset, or *(base + offset): the recovery rule of section 3.2. A default FDE's words are the same
-/// rules: CFA = SP/FP + offset, FP = *(CFA + offset).
+/// rules: CFA = SP/FP + offset, FP = *(CFA + offset). Registers have their DWARF numbers.
 struct Rule {
   std::optional<std::uint32_t> base_register = std::nullopt;  ///< without a value: the CFA
-  std::int32_t offset = 0;
+  std::int32_t offset = 0;                                    ///< bytes
   bool dereferenced = false;
+
+  /// *(CFA + offset)
+  static constexpr Rule at_cfa(std::int32_t offset) { return {std::nullopt, offset, true}; }
+  /// CFA + offset
+  static constexpr Rule cfa_plus(std::int32_t offset) { return {std::nullopt, offset, false}; }
+  /// *(register + offset)
+  static constexpr Rule at_register(std::uint32_t number, std::int32_t offset) { return {number, offset, true}; }
+  /// register + offset
+  static constexpr Rule register_plus(std::uint32_t number, std::int32_t offset) { return {number, offset, false}; }
+  /// What the register holds. If the rule is that of the same register, it is unchanged.
+  static constexpr Rule in_register(std::uint32_t number) { return {number, 0, false}; }
+
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
@@ -55,6 +67,10 @@ struct Fde {
   std::uint8_t repeat_size = 0;
   FdeType type = FdeType::Default;
   std::vector<Fre> fres;  ///< ascending by pc_offset
+
+  /// Adds a row after the others.
+  void add_row(std::uint32_t pc_offset, const RecoveryRules& rules) { fres.push_back({pc_offset, rules}); }
+
   friend bool operator==(const Fde&, const Fde&) = default;
 };
 
@@ -77,9 +93,6 @@ struct Strictness {
   bool allow_fre_at_end = true;
   /// Functions may overlap: for a relocatable file, where relocations have yet to say what the starts are.
   bool allow_overlap = false;
-  /// Not null: what does not hinder reading (a fixed offset of FP or RA, bits and bytes that should be zero) is noted
-  /// here instead of thrown, as "section+0x5: fixed FP offset is …".
-  std::vector<std::string>* remarks = nullptr;
 };
 
 /// Decodes a section of any version and either byte order. Trusts nothing: a section that contradicts the format or
@@ -88,8 +101,20 @@ struct Strictness {
 /// section's size, whatever the counts in it claim.
 ///
 /// `section_address` is the section's virtual address: function starts are stored relative to it or to their own.
-Section decode(std::span<const std::byte> bytes, std::uint64_t section_address, const Origin& origin,
+Section decode(std::span<const std::byte> bytes, std::uint64_t section_address, const InputOrigin& origin,
                Strictness strictness = {}, Family family = Family::SFrame);
+
+/// A decoded section, and where it is not as the specification has it.
+struct RemarkedSection {
+  Section section;
+  std::vector<std::string> remarks;  ///< the first 16: "a.out: .sframe+0x5: fixed FP offset is -16, not 0"
+};
+
+/// Does the same, but turns a fault that does not hinder reading into a remark: a fixed offset of FP or RA, or bits and
+/// bytes that should be zero.
+RemarkedSection decode_with_remarks(std::span<const std::byte> bytes, std::uint64_t section_address,
+                                    const InputOrigin& origin, Strictness strictness = {},
+                                    Family family = Family::SFrame);
 
 }  // namespace sframe_gen::sframe
 

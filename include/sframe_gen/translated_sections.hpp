@@ -23,7 +23,7 @@ namespace sframe_gen {
 class TranslatedSections {
  public:
   /// A file that was left out, and why.
-  struct Failed {
+  struct FailedFile {
     std::string file;
     std::string reason;
   };
@@ -38,14 +38,14 @@ class TranslatedSections {
   static int provide(void* context, const char* file, std::uint64_t bias, const void** bytes, std::size_t* size,
                      std::uint64_t* address) noexcept;
 
-  const std::vector<Failed>& failed() const { return failed_; }
+  const std::vector<FailedFile>& failed() const { return failed_; }
 
  private:
-  const Translated& translate_file(const std::string& file, std::uint64_t bias);
+  const TranslateOutcome& translate_file(const std::string& file, std::uint64_t bias);
 
   ConvertOptions options_;
-  std::vector<std::unique_ptr<Translated>> sections_;
-  std::vector<Failed> failed_;
+  std::vector<std::unique_ptr<TranslateOutcome>> sections_;
+  std::vector<FailedFile> failed_;
 };
 
 }  // namespace sframe_gen

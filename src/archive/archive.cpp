@@ -38,7 +38,7 @@ bool read_decimal(std::string_view text, std::uint64_t& value) {
 }
 
 /// The header at `offset`. Throws MalformedInput.
-RawMember read_member_header(std::span<const std::byte> archive, std::uint64_t offset, const Origin& origin) {
+RawMember read_member_header(std::span<const std::byte> archive, std::uint64_t offset, const InputOrigin& origin) {
   const std::uint64_t left = archive.size() - offset;
   if (left < sizeof(MemberHeader)) {
     throw MalformedInput(
@@ -58,7 +58,7 @@ RawMember read_member_header(std::span<const std::byte> archive, std::uint64_t o
 
 /// The index of `size` bytes at `offset` of the archive. Throws MalformedInput. The offsets are not looked at.
 Index read_index(std::span<const std::byte> archive, std::uint64_t offset, std::uint64_t size, Index::Kind kind,
-                 const Origin& origin) {
+                 const InputOrigin& origin) {
   ByteReader reader(archive.subspan(offset, size), Endian::Big, origin, offset);
   const bool wide = kind == Index::Kind::GnuWide;
   const std::uint64_t count =
@@ -233,7 +233,7 @@ class ArchiveReader {
   }
 
   std::span<const std::byte> bytes_;
-  const Origin& origin_;
+  const InputOrigin& origin_;
   bool thin_;
   std::vector<Member>& members_;
   std::optional<Index>& index_;

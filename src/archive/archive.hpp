@@ -98,7 +98,7 @@ class Archive {
   friend class ArchiveReader;
 
   std::span<const std::byte> bytes_;
-  Origin origin_;
+  InputOrigin origin_;
   bool thin_ = false;
   std::vector<Member> members_;
   std::optional<Index> index_;

@@ -409,7 +409,7 @@ class SectionWalk {
 }  // namespace
 
 FrameTable index_frame_section(FrameSection kind, std::span<const std::byte> section_bytes,
-                               std::uint64_t section_address, Endian endian, const Origin& origin) {
+                               std::uint64_t section_address, Endian endian, const InputOrigin& origin) {
   FrameTable table;
   table.origin = origin;
   table.kind = kind;

@@ -31,7 +31,7 @@ enum class FrameSection : std::uint8_t { EhFrame, DebugFrame };
 struct LoadedSection {
   FrameSection kind;
   std::uint64_t address;
-  Origin origin;
+  InputOrigin origin;
   std::vector<std::byte> storage;    ///< holds the bytes of a compressed or relocated section
   std::span<const std::byte> bytes;  ///< into the image or `storage`
   /// An object's relocations against code.
@@ -69,7 +69,7 @@ struct Fde {
 struct FrameTable {
   /// More are counted, not named.
   static constexpr std::size_t most_named_unreadable = 1000;
-  Origin origin;
+  InputOrigin origin;
   FrameSection kind = FrameSection::EhFrame;
   Endian endian = Endian::Little;
   std::uint64_t section_address = 0;
@@ -162,6 +162,6 @@ void leave_out_unknown_fields(FrameTable& table, std::span<const object::Unknown
 /// `section_bytes` and what `origin` names must outlive the table. Throws MalformedInput with the place of the first
 /// length that does not fit: the records after it cannot be found.
 FrameTable index_frame_section(FrameSection kind, std::span<const std::byte> section_bytes,
-                               std::uint64_t section_address, Endian endian, const Origin& origin);
+                               std::uint64_t section_address, Endian endian, const InputOrigin& origin);
 
 }  // namespace sframe_gen::cfi

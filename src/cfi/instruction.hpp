@@ -52,7 +52,7 @@ struct ExpressionBytes {
   std::span<const std::byte> bytes;
   std::uint64_t section_offset;
   Endian endian;
-  const Origin& origin;
+  const InputOrigin& origin;
 };
 
 /// What the expression leaves on top of the stack, told by meaning and not by spelling: any mix of breg/bregx,

@@ -163,8 +163,8 @@ class FileWork {
   void convert_one(const Subject& subject) {
     const std::filesystem::path& file = subject.file;
     const std::filesystem::path output = options_.output.value_or(file);
-    const Observer observer = this->observer();
-    const Outcome outcome =
+    const WorkObserver observer = this->observer();
+    const ConvertOutcome outcome =
         subject.may_replace ? convert::convert_archive(file, output, options_.convert, observer, subject.may_replace)
                             : convert_file(file, output, options_.convert, observer);
     count(outcome);
@@ -195,7 +195,8 @@ class FileWork {
   /// With standard output taken, the report goes to standard error, and only if it was asked for.
   void emit_one(const std::filesystem::path& file) {
     if (is_piped()) check_standard_output(options_.emit);
-    const Emitted emitted = emit_section(file, options_.emit, options_.convert, options_.section_address, observer());
+    const EmitOutcome emitted =
+        emit_section(file, options_.emit, options_.convert, options_.section_address, observer());
     clear_progress();
     if (options_.output) write_emitted(emitted.contents, file, *options_.output);
     if (is_piped()) out_ << emitted.contents;
@@ -208,11 +209,11 @@ class FileWork {
 
   void remove_one(const std::filesystem::path& file) {
     const std::filesystem::path output = options_.output.value_or(file);
-    const Removed removed =
+    const RemoveOutcome removed =
         remove_section(file, output, {.dry_run = options_.convert.dry_run, .section_only = options_.section_only});
     result_.growth =
         static_cast<std::int64_t>(removed.original_size) - static_cast<std::int64_t>(removed.converted_size);
-    result_.keeps_section = options_.recursive && removed.left == Removed::Left::EarlierConversion;
+    result_.keeps_section = options_.recursive && removed.left == RemoveOutcome::Left::EarlierConversion;
     report_on([&] {
       if (json()) return write_json(file.string(), output.string(), removed, out_);
       if (!options_.quiet) write_summary(file.string(), removed, done(), out_);
@@ -321,16 +322,17 @@ class FileWork {
   }
 
   void complain_of_differences(const std::string& name, const Verification& result) {
-    for (const Difference& difference : result.differences) error(name + ": " + text_of(difference));
+    for (const Verification::Difference& difference : result.differences) error(name + ": " + text_of(difference));
     if (result.difference_count > result.differences.size())
       error(name + ": and " + std::to_string(result.difference_count - result.differences.size()) + " more");
-    for (const Difference& unchecked : result.unchecked) message("warning", name + ": " + text_of(unchecked));
+    for (const Verification::Difference& unchecked : result.unchecked)
+      message("warning", name + ": " + text_of(unchecked));
     if (result.unchecked_count != 0 && result_.what == FileResult::What::Done)
       result_.what = FileResult::What::Unchecked;
   }
 
-  Observer observer() {
-    Observer observer;
+  WorkObserver observer() {
+    WorkObserver observer;
     observer.warn = [this](const std::string& text) { message("warning", text); };
     observer.progress = advance_;
     if (options_.explain) observer.plan = [this](const TriedPlan& plan) { plans_.push_back(plan); };
@@ -343,15 +345,15 @@ class FileWork {
   Done done() const { return options_.convert.dry_run ? Done::Would : Done::Really; }
   bool json() const { return options_.report == ReportFormat::Json; }
 
-  void count(const Outcome& outcome) {
+  void count(const ConvertOutcome& outcome) {
     std::visit([this](const auto& kind) { count(kind); }, outcome);
   }
-  void count(const Linked& linked) { count(linked.coverage, linked.growth); }
-  void count(const Object& object) { count(object.coverage, object.growth); }
-  void count(const Filled& filled) { count(filled.coverage, 0); }
-  void count(const Archive& archive) {
-    for (const ArchiveMember& member : archive.members)
-      if (const auto* const object = std::get_if<Object>(&member.outcome)) count(object->coverage, 0);
+  void count(const LinkedOutcome& linked) { count(linked.coverage, linked.growth); }
+  void count(const ObjectOutcome& object) { count(object.coverage, object.growth); }
+  void count(const KernelOutcome& filled) { count(filled.coverage, 0); }
+  void count(const ArchiveOutcome& archive) {
+    for (const MemberOutcome& member : archive.members)
+      if (const auto* const object = std::get_if<ObjectOutcome>(&member.outcome)) count(object->coverage, 0);
     result_.growth = archive.growth;
     if (converted_count(archive) != 0) return;
     result_.what = FileResult::What::Refused;

@@ -54,11 +54,11 @@ class Object {
     if (convert::kind_of(path_) != convert::FileKind::Elf)
       throw Refused(path_.string(), "not an ELF file (intermediate code of the compiler?)");
     if (!has_code(elf::Image::open(path_))) return;
-    Observer observer;
+    WorkObserver observer;
     observer.warn = [&](const std::string& text) {
       if (!options.quiet) message("warning", text);
     };
-    const Outcome outcome = convert_file(path_, path_, options.convert, observer);
+    const ConvertOutcome outcome = convert_file(path_, path_, options.convert, observer);
     if (options.verbose) {
       // Standard output is the compiler's.
       write_summary(path_.string(), outcome, Done::Really, std::cerr);

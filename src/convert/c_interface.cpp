@@ -176,8 +176,8 @@ struct Given {
   sframe_gen_report report = nullptr;
   void* context = nullptr;
 
-  Observer observer() const {
-    Observer observer;
+  WorkObserver observer() const {
+    WorkObserver observer;
     if (report == nullptr) return observer;
     observer.warn = [this](const std::string& text) { report(context, SFRAME_GEN_WARNING, text.c_str()); };
     return observer;
@@ -218,7 +218,7 @@ void add(const Coverage& coverage, sframe_gen_result& result) {
   result.covered_bytes += coverage.covered_bytes;
 }
 
-sframe_gen_result result_of(const Linked& linked) {
+sframe_gen_result result_of(const LinkedOutcome& linked) {
   sframe_gen_result result{};
   result.kind = SFRAME_GEN_LINKED;
   result.section_address = linked.section_address;
@@ -228,7 +228,7 @@ sframe_gen_result result_of(const Linked& linked) {
   return result;
 }
 
-sframe_gen_result result_of(const Object& object) {
+sframe_gen_result result_of(const ObjectOutcome& object) {
   sframe_gen_result result{};
   result.kind = SFRAME_GEN_OBJECT;
   result.section_size = object.section_size;
@@ -237,7 +237,7 @@ sframe_gen_result result_of(const Object& object) {
   return result;
 }
 
-sframe_gen_result result_of(const Filled& kernel) {
+sframe_gen_result result_of(const KernelOutcome& kernel) {
   sframe_gen_result result{};
   result.kind = SFRAME_GEN_KERNEL;
   result.section_address = kernel.section_address;
@@ -246,12 +246,12 @@ sframe_gen_result result_of(const Filled& kernel) {
   return result;
 }
 
-sframe_gen_result result_of(const Archive& archive) {
+sframe_gen_result result_of(const ArchiveOutcome& archive) {
   sframe_gen_result result{};
   result.kind = SFRAME_GEN_ARCHIVE;
   result.growth = archive.growth;
-  for (const ArchiveMember& member : archive.members) {
-    const auto* const object = std::get_if<Object>(&member.outcome);
+  for (const MemberOutcome& member : archive.members) {
+    const auto* const object = std::get_if<ObjectOutcome>(&member.outcome);
     if (object == nullptr) continue;
     ++result.members;
     result.section_size += object->section_size;
@@ -275,8 +275,10 @@ sframe_gen_verification result_of(const Verification& verification, std::uint64_
 }
 
 void report(const Given& wanted, const Verification& verification) {
-  for (const Difference& difference : verification.differences) wanted.say(SFRAME_GEN_DIFFERENCE, text_of(difference));
-  for (const Difference& unchecked : verification.unchecked) wanted.say(SFRAME_GEN_UNCHECKED, text_of(unchecked));
+  for (const Verification::Difference& difference : verification.differences)
+    wanted.say(SFRAME_GEN_DIFFERENCE, text_of(difference));
+  for (const Verification::Difference& unchecked : verification.unchecked)
+    wanted.say(SFRAME_GEN_UNCHECKED, text_of(unchecked));
 }
 
 sframe_gen_verification verify_any(const char* file, const Given& wanted) {
@@ -317,11 +319,11 @@ int put(const sframe::Section& section, std::size_t function, std::size_t number
   row.row_number = static_cast<std::uint32_t>(number);
   if (number >= fde.fres.size() || !fde.fres[number].recovery) return SFRAME_UNWIND_LOOKUP_OUTERMOST;
   const sframe::RecoveryRules& rules = *fde.fres[number].recovery;
-  const sframe::Rule fixed = section.fixed_ra_offset != 0 ? sframe::Rule{std::nullopt, section.fixed_ra_offset, true}
-                                                          : sframe::Rule{abi.return_address};
+  const sframe::Rule fixed = section.fixed_ra_offset != 0 ? sframe::Rule::at_cfa(section.fixed_ra_offset)
+                                                          : sframe::Rule::in_register(abi.return_address);
   row.cfa = rule_of(rules.cfa);
   row.return_address = rule_of(rules.return_address.value_or(fixed));
-  row.frame_pointer = rule_of(rules.frame_pointer.value_or(sframe::Rule{abi.frame_pointer}));
+  row.frame_pointer = rule_of(rules.frame_pointer.value_or(sframe::Rule::in_register(abi.frame_pointer)));
   row.mangled_ra = rules.mangled_ra ? 1 : 0;
   row.b_key = fde.b_key ? 1 : 0;
   row.signal_frame = fde.signal_frame ? 1 : 0;
@@ -381,7 +383,7 @@ int sframe_gen_convert(const char* input, const char* output, const sframe_gen_o
     require(output, "output");
     if (result != nullptr) require_size(*result, "result");
     const Given wanted = given(options);
-    const Outcome outcome = convert_file(input, output, wanted.options, wanted.observer());
+    const ConvertOutcome outcome = convert_file(input, output, wanted.options, wanted.observer());
     give(std::visit([](const auto& done) { return result_of(done); }, outcome), result);
   });
 }
@@ -415,7 +417,7 @@ int sframe_gen_translate(const void* elf, size_t size, const char* name, uint64_
     require(section_size, "section_size");
     if (result != nullptr) require_size(*result, "result");
     const Given wanted = given(options);
-    const Translated made = translate({static_cast<const std::byte*>(elf), size}, name, address, wanted.options);
+    const TranslateOutcome made = translate({static_cast<const std::byte*>(elf), size}, name, address, wanted.options);
     sframe_gen_result done{};
     done.section_address = made.address;
     done.section_size = made.bytes.size();
@@ -453,7 +455,7 @@ int sframe_gen_translated_sections_reason(const sframe_gen_translated_sections* 
     require(sections, "sections");
     require(file, "file");
     require(reason, "reason");
-    const std::vector<TranslatedSections::Failed>& left_out = sections->sections.failed();
+    const std::vector<TranslatedSections::FailedFile>& left_out = sections->sections.failed();
     if (number >= left_out.size()) throw WrongArgument("no file of this number was left out");
     *file = left_out[number].file.c_str();
     *reason = left_out[number].reason.c_str();

@@ -129,7 +129,7 @@ class ArchiveConversion {
       throw Refused(input.string(), "--output does not support thin archives; convert it in place");
   }
 
-  Archive run(const Observer& observer) {
+  ArchiveOutcome run(const WorkObserver& observer) {
     // One takes twenty times the bytes of an empty member, and memory that grows grows to twice its size.
     outcome_.members.reserve(archive_.members().size());
     for (std::size_t place = 0; place < archive_.members().size(); ++place) {
@@ -211,7 +211,7 @@ class ArchiveConversion {
   bool in_place_;
   MappedFile input_;
   archive::Archive archive_;
-  Archive outcome_;
+  ArchiveOutcome outcome_;
   std::map<std::size_t, std::vector<std::byte>> contents_;   ///< of converted members
   std::map<std::size_t, FileIdentity> read_as_;              ///< of a thin archive's members
   std::map<std::pair<dev_t, ino_t>, std::size_t> first_of_;  ///< the first member that is this file
@@ -220,8 +220,9 @@ class ArchiveConversion {
 
 }  // namespace
 
-Archive convert_archive(const std::filesystem::path& input, const std::filesystem::path& output,
-                        const ConvertOptions& options, const Observer& observer, const MayReplace& may_replace) {
+ArchiveOutcome convert_archive(const std::filesystem::path& input, const std::filesystem::path& output,
+                               const ConvertOptions& options, const WorkObserver& observer,
+                               const MayReplace& may_replace) {
   return ArchiveConversion(input, output, options, may_replace).run(observer);
 }
 

@@ -54,8 +54,8 @@ void replace_thin_member(const archive::Archive& archive, const archive::Member&
 /// fails the archive, and nothing is written.
 ///
 /// A thin archive's member is left alone if `may_replace` is given and returns false for its file.
-Archive convert_archive(const std::filesystem::path& input, const std::filesystem::path& output,
-                        const ConvertOptions& options, const Observer& observer,
-                        const std::function<bool(const std::filesystem::path&)>& may_replace = nullptr);
+ArchiveOutcome convert_archive(const std::filesystem::path& input, const std::filesystem::path& output,
+                               const ConvertOptions& options, const WorkObserver& observer,
+                               const std::function<bool(const std::filesystem::path&)>& may_replace = nullptr);
 
 }  // namespace sframe_gen::convert

@@ -116,7 +116,7 @@ elf::HeaderMoves header_moves(const ConvertOptions& options) {
 
 /// elf::plan_layout, of which the observer hears.
 elf::Layout plan_layout(const elf::Image& image, std::uint64_t section_size, const elf::NewSection& added,
-                        elf::HeaderMoves moves, const Observer& observer) {
+                        elf::HeaderMoves moves, const WorkObserver& observer) {
   if (!observer.plan) return elf::plan_layout(image, section_size, added, moves);
   std::vector<TriedPlan> tried;
   const auto tell = [&] {
@@ -144,8 +144,8 @@ std::optional<std::string> obstacle(const elf::Section* reserved, std::string_vi
 /// Fills the room that the linker script of a Linux kernel (elf/kernel_image.hpp) has reserved for the section, and
 /// changes nothing else. Throws Failure, which says how much room it takes if there is too little; `output` is then
 /// as it was.
-Filled convert_kernel(const elf::Image& kernel, const std::filesystem::path& output, const ConvertOptions& options,
-                      const Observer& observer) {
+KernelOutcome convert_kernel(const elf::Image& kernel, const std::filesystem::path& output,
+                             const ConvertOptions& options, const WorkObserver& observer) {
   elf::machine_of(kernel);
   elf::check_not_signed(kernel);
   const elf::NewSection& added = section_for(options.format);
@@ -170,14 +170,14 @@ Filled convert_kernel(const elf::Image& kernel, const std::filesystem::path& out
   const std::vector<std::byte> bytes = encode_at(reserved->header.sh_addr, encoded.encoder, kernel.name());
   if (existing) existing->check(bytes, reserved->header.sh_addr, family_of(options.format));
   // What can fail comes before the file is replaced.
-  Filled filled{std::move(encoded.coverage), reserved->header.sh_addr, size, reserved->header.sh_size};
+  KernelOutcome filled{std::move(encoded.coverage), reserved->header.sh_addr, size, reserved->header.sh_size};
   name_holes(filled.coverage, kernel);
   if (!options.dry_run) elf::fill_section(kernel, *reserved, bytes, output);
   return filled;
 }
 
 /// Kernels that validate .sframe register it for each executable segment and want every function inside that one.
-void warn_of_executable_segments(const elf::Image& image, const Observer& observer) {
+void warn_of_executable_segments(const elf::Image& image, const WorkObserver& observer) {
   if (!observer.warn) return;
   const auto executable = [](const Elf64_Phdr& segment) {
     return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
@@ -194,22 +194,22 @@ void warn_of_executable_segments(const elf::Image& image, const Observer& observ
                   " goes on after its bytes in the file (.bss); Linux does not use .sframe for such code");
 }
 
-void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, const Observer& observer) {
+void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, const WorkObserver& observer) {
   if (layout.header.e_phoff == image.header().e_phoff || !observer.warn) return;
   observer.warn(image.name() +
                 ": its program headers move to the end of the file; strip, objcopy and their like break such a file");
 }
 
 /// What `opened` has been made from is lost, but for its code.
-void warn_of_earlier_conversion(const elf::Image& opened, const elf::NewSection& added, const Observer& observer) {
+void warn_of_earlier_conversion(const elf::Image& opened, const elf::NewSection& added, const WorkObserver& observer) {
   if (!observer.warn || opened.find_section(added.name) == nullptr || opened.find_section(added.undo_name) == nullptr)
     return;
   observer.warn(opened.name() + ": modified since an earlier conversion (by strip?); its " + std::string(added.name) +
                 " is replaced" + (added.keeps_undo_record ? ", and --remove will bring that back" : ""));
 }
 
-Linked outcome_of(Coverage coverage, const elf::Layout& layout) {
-  Linked linked;
+LinkedOutcome outcome_of(Coverage coverage, const elf::Layout& layout) {
+  LinkedOutcome linked;
   linked.coverage = std::move(coverage);
   linked.section_address = layout.section_address;
   linked.section_size = layout.section_size;
@@ -222,8 +222,8 @@ Linked outcome_of(Coverage coverage, const elf::Layout& layout) {
 
 /// The whole way of a program or library: read, encode, place, write. What `opened` was made from by an earlier
 /// conversion is converted again. Throws Failure; `output` is then as it was.
-Linked convert_linked(const elf::Image& opened, const std::filesystem::path& output, const ConvertOptions& options,
-                      const Observer& observer) {
+LinkedOutcome convert_linked(const elf::Image& opened, const std::filesystem::path& output,
+                             const ConvertOptions& options, const WorkObserver& observer) {
   elf::NewSection added = section_for(options.format);
   added.keeps_undo_record = options.keep_undo_record;
   // A converted file is undone first, so that a second run, or one of another version, adds nothing to the
@@ -255,7 +255,7 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
   BytePieces bytes = take_encoded(layout.section_address, encoded.encoder, image.name());
   if (existing) existing->check(joined(bytes), layout.section_address, family_of(options.format));
   // What can fail comes before the file is replaced.
-  Linked linked = outcome_of(std::move(encoded.coverage), layout);
+  LinkedOutcome linked = outcome_of(std::move(encoded.coverage), layout);
   name_holes(linked.coverage, image);
   const std::uint64_t size =
       rewrite ? rewrite->finish(std::move(bytes)) : elf::rewritten_size(image, layout, std::move(bytes));
@@ -269,8 +269,8 @@ Linked convert_linked(const elf::Image& opened, const std::filesystem::path& out
 
 namespace sframe_gen {
 
-Outcome convert_file(const std::filesystem::path& input, const std::filesystem::path& output,
-                     const ConvertOptions& options, const Observer& observer) {
+ConvertOutcome convert_file(const std::filesystem::path& input, const std::filesystem::path& output,
+                            const ConvertOptions& options, const WorkObserver& observer) {
   if (convert::kind_of(input) == convert::FileKind::Archive)
     return convert::convert_archive(input, output, options, observer);
   const elf::Image image = elf::Image::open(input);
@@ -289,10 +289,10 @@ const elf::NewSection& last_added(const elf::Image& image) {
   return is_last || is_alone ? elf::ctf_frame_section : elf::sframe_section;
 }
 
-Removed::Left left_of(const elf::Original& original) {
-  return !original.has_section    ? Removed::Left::Original
-         : original.was_converted ? Removed::Left::EarlierConversion
-                                  : Removed::Left::OriginalWithSection;
+RemoveOutcome::Left left_of(const elf::Original& original) {
+  return !original.has_section    ? RemoveOutcome::Left::Original
+         : original.was_converted ? RemoveOutcome::Left::EarlierConversion
+                                  : RemoveOutcome::Left::OriginalWithSection;
 }
 
 std::uint64_t take_out(const elf::Image& image, const elf::Image& opened, const elf::NewSection& section,
@@ -336,20 +336,20 @@ bool has_section_for_good(const std::filesystem::path& file) try {
 
 }  // namespace convert
 
-Removed remove_section(const std::filesystem::path& input, const std::filesystem::path& output,
-                       const RemoveOptions& options) {
+RemoveOutcome remove_section(const std::filesystem::path& input, const std::filesystem::path& output,
+                             const RemoveOptions& options) {
   if (convert::kind_of(input) == convert::FileKind::Archive)
     throw Refused(input.string(), "--remove does not support archives");
   const elf::Image image = elf::Image::open(input);
   if (image.is_object() && convert::has_stack_trace_section(image))
     throw Refused(image.name(), "--remove does not support relocatable objects; compile it again");
   const elf::NewSection& added = last_added(image);
-  Removed removed{std::string(added.name), image.file_bytes().size()};
+  RemoveOutcome removed{std::string(added.name), image.file_bytes().size()};
   if (options.section_only) {
     const auto original = elf::find_original(image, added, output.parent_path());
     if (!original || original->find_section(added.name) != nullptr) {
       removed.original_size = take_out(original ? *original : image, image, added, output, options.dry_run);
-      removed.left = Removed::Left::WithoutSection;
+      removed.left = RemoveOutcome::Left::WithoutSection;
       return removed;
     }
   }

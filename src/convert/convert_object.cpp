@@ -96,7 +96,7 @@ namespace {
 /// An object with its new section, not written yet.
 struct NewObject {
   files::Regions form;
-  Object outcome;
+  ObjectOutcome outcome;
   bool is_unchanged = false;
 };
 
@@ -133,10 +133,10 @@ ConvertedObject convert_object(const elf::Image& object, const ConvertOptions& o
   return converted;
 }
 
-Object convert_object_file(const elf::Image& object, const std::filesystem::path& output,
-                           const ConvertOptions& options) {
+ObjectOutcome convert_object_file(const elf::Image& object, const std::filesystem::path& output,
+                                  const ConvertOptions& options) {
   NewObject made = make_object(object, options);
-  Object outcome = std::move(made.outcome);
+  ObjectOutcome outcome = std::move(made.outcome);
   const bool is_there = made.is_unchanged && output == object.name();
   if (!options.dry_run && !is_there) write_object(object, made, output);
   return outcome;

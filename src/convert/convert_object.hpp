@@ -19,7 +19,7 @@ struct ObjectSection {
 /// An object with its new section.
 struct ConvertedObject {
   std::vector<std::byte> bytes;
-  Object outcome;
+  ObjectOutcome outcome;
   bool is_unchanged = false;  ///< all of its functions are empty
 };
 
@@ -31,7 +31,7 @@ ObjectSection make_object_section(const elf::Image& object, const ConvertOptions
 ConvertedObject convert_object(const elf::Image& object, const ConvertOptions& options);
 
 /// As above, and writes it to `output`, which is replaced atomically. Throws Failure; `output` is then as it was.
-Object convert_object_file(const elf::Image& object, const std::filesystem::path& output,
-                           const ConvertOptions& options);
+ObjectOutcome convert_object_file(const elf::Image& object, const std::filesystem::path& output,
+                                  const ConvertOptions& options);
 
 }  // namespace sframe_gen::convert

@@ -107,11 +107,11 @@ std::uint64_t AddressNames::address_of(std::string_view place) {
 
 namespace {
 
-void count_holes(const std::vector<Hole>& holes, Coverage& coverage) {
+void count_holes(const std::vector<CoverageHole>& holes, Coverage& coverage) {
   if (holes.empty()) return;
   std::set<Unrepresentable> seen;
-  for (const Hole& hole : holes) {
-    Coverage::ReasonCount& reason = coverage.reasons[static_cast<std::size_t>(hole.reason)];
+  for (const CoverageHole& hole : holes) {
+    Coverage::ReasonCount& reason = coverage.reasons[hole.reason];
     if (seen.insert(hole.reason).second) ++reason.functions;
     reason.bytes += hole.end - hole.begin;
     coverage.holes.push_back({hole, {}, {}});
@@ -134,7 +134,7 @@ void count(std::uint64_t size, const emit::SplitFunction& split, Coverage& cover
   ++(split.holes.empty() ? coverage.whole : split.fdes.empty() ? coverage.left_out : coverage.in_part);
   coverage.described_bytes += size;
   coverage.covered_bytes += size;
-  for (const Hole& hole : split.holes) coverage.covered_bytes -= hole.end - hole.begin;
+  for (const CoverageHole& hole : split.holes) coverage.covered_bytes -= hole.end - hole.begin;
   count_holes(split.holes, coverage);
   count_descriptors(split.fdes, coverage);
 }
@@ -150,14 +150,14 @@ void count_stubs(const stubs::Run& run, const emit::SplitFunction& split, Covera
 void name_holes(Coverage& coverage, const elf::Image& image) {
   if (coverage.holes.empty() && coverage.contradictions.empty()) return;
   elf::SymbolNames names(image);
-  for (Contradiction& contradiction : coverage.contradictions)
+  for (StubContradiction& contradiction : coverage.contradictions)
     contradiction.function = names.name_at(contradiction.begin);
-  for (NamedHole& named : coverage.holes) named.function = names.name_at(named.hole.begin);
+  for (NamedCoverageHole& named : coverage.holes) named.function = names.name_at(named.hole.begin);
   if (!image.is_object()) return;
   // The addresses are our own, and no two sections share one: people know places by section.
   NameBudget section_names(image.file_bytes().size());
   const elf::SectionsByAddress sections(image);
-  for (NamedHole& named : coverage.holes) {
+  for (NamedCoverageHole& named : coverage.holes) {
     const elf::Section* const section = sections.find(named.hole.begin);
     if (section == nullptr) continue;
     if (section_names.take(section->name.size())) named.section = section->name;
@@ -298,8 +298,7 @@ class CodeCounter {
         open = &code_.stretches.emplace_back(
             CodeCoverage::Stretch{name_of(section), pcs.begin - origin, 0, piece->source, {}});
       open->end = pcs.end - origin;
-      for (CodeCoverage::Described* const sum :
-           {&open->described, &code_.sources[static_cast<std::size_t>(piece->source)]}) {
+      for (CodeCoverage::Described* const sum : {&open->described, &code_.sources[piece->source]}) {
         sum->records += piece->records;
         sum->bytes += bytes;
       }
@@ -320,11 +319,11 @@ class CodeCounter {
 }  // namespace
 
 CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
-                           const std::vector<NamedHole>& holes) {
+                           const std::vector<NamedCoverageHole>& holes) {
   const RangeSet described = source.described();
   std::vector<Range> with_rows = described.ranges(), without_rows;
   for (const stubs::Run& run : stubs.runs) with_rows.push_back({run.start, run.end()});
-  for (const NamedHole& named : holes) without_rows.push_back({named.hole.begin, named.hole.end});
+  for (const NamedCoverageHole& named : holes) without_rows.push_back({named.hole.begin, named.hole.end});
   const RowSources sources(source, stubs);
   RangeSet rows = RangeSet(std::move(with_rows)).without(RangeSet(std::move(without_rows)));
   return CodeCounter(image, described, std::move(rows), sources).count();
@@ -354,9 +353,9 @@ void Coverage::append(const Coverage& other) {
   left_out += other.left_out;
   described_bytes += other.described_bytes;
   covered_bytes += other.covered_bytes;
-  for (std::size_t i = 0; i < reasons.size(); ++i) {
-    reasons[i].functions += other.reasons[i].functions;
-    reasons[i].bytes += other.reasons[i].bytes;
+  for (const auto& [reason, count] : other.reasons) {
+    reasons[reason].functions += count.functions;
+    reasons[reason].bytes += count.bytes;
   }
   holes.insert(holes.end(), other.holes.begin(), other.holes.end());
   dropped.duplicate += other.dropped.duplicate;
@@ -380,11 +379,8 @@ void Coverage::append(const Coverage& other) {
 
 std::vector<std::string> reasons_of(const Coverage& coverage) {
   std::vector<std::string> reasons;
-  for (std::size_t i = 0; i < coverage.reasons.size(); ++i) {
-    if (coverage.reasons[i].functions == 0) continue;
-    reasons.push_back(std::to_string(coverage.reasons[i].functions) + ' ' +
-                      std::string(sentence_of(static_cast<Unrepresentable>(i))));
-  }
+  for (const auto& [reason, count] : coverage.reasons)
+    reasons.push_back(std::to_string(count.functions) + ' ' + std::string(sentence_of(reason)));
   return reasons;
 }
 
@@ -405,8 +401,7 @@ std::vector<std::string> sentences_of(const DroppedFdes& dropped) {
 }
 
 std::string_view name_of(RowSource source) {
-  constexpr std::array<std::string_view, row_source_count> names{".eh_frame", ".debug_frame", ".gopclntab",
-                                                                 "instructions"};
+  constexpr std::array<std::string_view, 4> names{".eh_frame", ".debug_frame", ".gopclntab", "instructions"};
   const auto number = static_cast<std::size_t>(source);
   return number < names.size() ? names[number] : "unknown";
 }

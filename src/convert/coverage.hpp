@@ -67,6 +67,6 @@ std::string why_no_function(const Coverage& coverage);
 /// What of the code of `image` call frame information and rows describe. `holes`: PCs without a row of what FDEs
 /// describe, or stubs.
 CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
-                           const std::vector<NamedHole>& holes);
+                           const std::vector<NamedCoverageHole>& holes);
 
 }  // namespace sframe_gen::convert

@@ -168,8 +168,8 @@ std::string object_assembly(const elf::Image& object, const ObjectSection& encod
   return sframe::assembly_text(added.bytes, section, assembly_functions(object, added), frame);
 }
 
-Emitted emit_object(const elf::Image& object, EmitForm form, const ConvertOptions& options,
-                    std::optional<std::uint64_t> address) {
+EmitOutcome emit_object(const elf::Image& object, EmitForm form, const ConvertOptions& options,
+                        std::optional<std::uint64_t> address) {
   if (form == EmitForm::Section) {
     throw Refused(object.name(),
                   "relocatable object, whose .sframe needs its relocations; use --emit=asm, or "
@@ -179,7 +179,7 @@ Emitted emit_object(const elf::Image& object, EmitForm form, const ConvertOption
   object::check_describable(object);
   ObjectSection encoded = make_object_section(object, options);
   if (encoded.has_only_empty_functions) throw Refused(object.name(), why_no_function(encoded.coverage));
-  Emitted emitted;
+  EmitOutcome emitted;
   emitted.contents = object_assembly(object, encoded);
   emitted.section_size = encoded.section.bytes.size();
   emitted.coverage = std::move(encoded.coverage);
@@ -200,7 +200,7 @@ std::optional<elf::Section> loaded_section(const elf::Image& image, std::string_
 
 /// Where the section will be: its starts are relative to it.
 void choose_address(const elf::Image& image, const elf::NewSection& added, std::optional<std::uint64_t> given,
-                    elf::HeaderMoves moves, const Observer& observer, Emitted& emitted) {
+                    elf::HeaderMoves moves, const WorkObserver& observer, EmitOutcome& emitted) {
   const auto existing = loaded_section(image, added.name);
   if (given) {
     emitted.section_address = *given;
@@ -224,7 +224,7 @@ void choose_address(const elf::Image& image, const elf::NewSection& added, std::
   check_ends_in_address_space(image, emitted.section_address, emitted.section_size);
 }
 
-std::string linked_assembly(const elf::Image& image, std::span<const std::byte> bytes, const Emitted& emitted,
+std::string linked_assembly(const elf::Image& image, std::span<const std::byte> bytes, const EmitOutcome& emitted,
                             const elf::NewSection& added) {
   const std::string symbol = section_address_symbol;
   const sframe::AssemblyFrame frame{
@@ -253,12 +253,12 @@ std::vector<std::byte> encode_checked(const elf::Image& image, std::uint64_t add
   return bytes;
 }
 
-Emitted emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions& options,
-                    std::optional<std::uint64_t> address, const Observer& observer) {
+EmitOutcome emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions& options,
+                        std::optional<std::uint64_t> address, const WorkObserver& observer) {
   elf::check_no_overlap(image);
   const elf::NewSection& added = section_for(options.format);
   EncodedFunctions encoded = encode_linked(image, options);
-  Emitted emitted;
+  EmitOutcome emitted;
   emitted.coverage = std::move(encoded.coverage);
   emitted.section_size = encoded.encoder.encoded_size();
   choose_address(image, added, address, options.move_headers ? elf::HeaderMoves::IfNeeded : elf::HeaderMoves::Never,
@@ -275,8 +275,8 @@ Emitted emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions
 
 namespace sframe_gen {
 
-Emitted emit_section(const std::filesystem::path& input, EmitForm form, const ConvertOptions& options,
-                     std::optional<std::uint64_t> address, const Observer& observer) {
+EmitOutcome emit_section(const std::filesystem::path& input, EmitForm form, const ConvertOptions& options,
+                         std::optional<std::uint64_t> address, const WorkObserver& observer) {
   if (convert::kind_of(input) == convert::FileKind::Archive)
     throw Refused(input.string(), "--emit does not support archives");
   const elf::Image image = elf::Image::open(input);
@@ -284,14 +284,14 @@ Emitted emit_section(const std::filesystem::path& input, EmitForm form, const Co
                            : convert::emit_linked(image, form, options, address, observer);
 }
 
-Translated translate(std::span<const std::byte> elf, const std::string& name, std::uint64_t address,
-                     const ConvertOptions& options) {
+TranslateOutcome translate(std::span<const std::byte> elf, const std::string& name, std::uint64_t address,
+                           const ConvertOptions& options) {
   const elf::Image image = elf::Image::of_bytes(elf, name);
   if (image.is_object()) throw Refused(name, "relocatable object, whose functions have no addresses yet");
   convert::EncodedFunctions encoded = convert::encode_linked(image, options);
   convert::check_ends_in_address_space(image, address, encoded.encoder.encoded_size());
-  Translated translated{convert::encode_checked(image, address, encoded.encoder, options), address,
-                        std::move(encoded.coverage)};
+  TranslateOutcome translated{convert::encode_checked(image, address, encoded.encoder, options), address,
+                              std::move(encoded.coverage)};
   convert::name_holes(translated.coverage, image);
   return translated;
 }

@@ -265,7 +265,7 @@ std::vector<std::uint64_t> starts_without_function(const elf::Image& image, cons
 /// Code that DWARF describes and SFrame cannot.
 RangeSet holes_of(const Coverage& coverage) {
   std::vector<Range> holes;
-  for (const NamedHole& named : coverage.holes) holes.push_back({named.hole.begin, named.hole.end});
+  for (const NamedCoverageHole& named : coverage.holes) holes.push_back({named.hole.begin, named.hole.end});
   return RangeSet(std::move(holes));
 }
 

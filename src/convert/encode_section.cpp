@@ -73,10 +73,10 @@ class Checked {
 
   /// Rules that the ABI fixes are left out, as sections have them.
   void drop_fixed(RecoveryRules& rules) const {
-    const Rule fixed = abi_->fixed_ra_offset != 0 ? Rule{std::nullopt, abi_->fixed_ra_offset, true}
-                                                  : Rule{abi_->return_address, 0, false};
+    const Rule fixed =
+        abi_->fixed_ra_offset != 0 ? Rule::at_cfa(abi_->fixed_ra_offset) : Rule::in_register(abi_->return_address);
     if (rules.return_address == fixed) rules.return_address.reset();
-    if (rules.frame_pointer == Rule{abi_->frame_pointer, 0, false}) rules.frame_pointer.reset();
+    if (rules.frame_pointer == Rule::in_register(abi_->frame_pointer)) rules.frame_pointer.reset();
   }
 
   Section section_;

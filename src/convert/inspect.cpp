@@ -108,7 +108,7 @@ std::optional<std::string> look_up(Inspected& file, const sframe::Section& secti
 namespace sframe_gen {
 
 Verification verify_file(const std::filesystem::path& file, const std::optional<std::filesystem::path>& debug_file,
-                         bool ignore_build_id, const Observer& observer) {
+                         bool ignore_build_id, const WorkObserver& observer) {
   const elf::Image image = elf::Image::open(file);
   if (!image.is_object()) elf::check_no_overlap(image);
   std::optional<elf::Image> debug;
@@ -116,7 +116,7 @@ Verification verify_file(const std::filesystem::path& file, const std::optional<
   return verify::verify(image, debug ? *debug : image, observer.progress);
 }
 
-std::vector<MemberVerification> verify_archive(const std::filesystem::path& archive, const Observer& observer) {
+std::vector<MemberVerification> verify_archive(const std::filesystem::path& archive, const WorkObserver& observer) {
   std::vector<MemberVerification> members;
   convert::for_each_converted(
       archive,

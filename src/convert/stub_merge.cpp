@@ -188,7 +188,7 @@ void StubMerge::compare(const Function& function, const stubs::Run& run) {
   const RowsByPc right(stub, rules_), said(function, rules_);
   const bool starts_over =
       function.repeat_size == 0 && (run.repeat_size == cfi::plt_entry_size || run.rows.size() == 1);
-  Contradiction* open = nullptr;
+  StubContradiction* open = nullptr;
   std::uint64_t row_end = begin, agreed_from = begin;
   for (std::uint64_t pc = begin, next = begin; pc < end; pc = next) {
     next = std::min({end, right.end_of_rules(pc), said.end_of_rules(pc)});
@@ -204,7 +204,7 @@ void StubMerge::compare(const Function& function, const stubs::Run& run) {
     }
     agreed_from = next;
     const sframe::Abi abi = dialect_.abi->abi;
-    Contradiction found{pc, next, {}, text_of(by_instructions, abi), text_of(by_cfi, abi)};
+    StubContradiction found{pc, next, {}, text_of(by_instructions, abi), text_of(by_cfi, abi)};
     if (open != nullptr && open->instructions == found.instructions && open->cfi == found.cfi) {
       open->end = found.end;
     } else {

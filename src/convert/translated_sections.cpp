@@ -35,7 +35,7 @@ void check_is_loaded(const elf::Image& image, std::uint64_t bias) {
 
 }  // namespace
 
-const Translated& TranslatedSections::translate_file(const std::string& file, std::uint64_t bias) {
+const TranslateOutcome& TranslatedSections::translate_file(const std::string& file, std::uint64_t bias) {
   const elf::OwnVdso vdso = elf::own_vdso();
   const bool is_vdso = vdso.address != 0 && vdso.address == bias;
   std::optional<MappedFile> mapped;
@@ -46,7 +46,7 @@ const Translated& TranslatedSections::translate_file(const std::string& file, st
     check_is_loaded(elf::Image::of_bytes(mapped->bytes(), file), bias);
   }
   const std::span<const std::byte> bytes = is_vdso ? vdso.bytes : mapped->bytes();
-  return *sections_.emplace_back(std::make_unique<Translated>(translate(bytes, file, address, options_)));
+  return *sections_.emplace_back(std::make_unique<TranslateOutcome>(translate(bytes, file, address, options_)));
 }
 
 int TranslatedSections::provide(void* context, const char* file, std::uint64_t bias, const void** bytes,
@@ -56,7 +56,7 @@ int TranslatedSections::provide(void* context, const char* file, std::uint64_t b
     // The program itself goes without a name.
     const std::string name = *file != '\0' ? file : "/proc/self/exe";
     try {
-      const Translated& made = sections.translate_file(name, bias);
+      const TranslateOutcome& made = sections.translate_file(name, bias);
       *bytes = made.bytes.data();
       *size = made.bytes.size();
       *address = made.address;

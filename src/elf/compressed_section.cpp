@@ -56,7 +56,7 @@ bool is_impossible_growth(std::uint64_t stored, std::uint64_t size) {
   return size > always_allowed && size / largest_ratio > stored;
 }
 
-std::vector<std::byte> decompress(std::span<const std::byte> bytes, Endian endian, const Origin& origin) {
+std::vector<std::byte> decompress(std::span<const std::byte> bytes, Endian endian, const InputOrigin& origin) {
   ByteReader reader(bytes, endian, origin);
   const std::uint32_t type = reader.u32("compression type");
   reader.u32("reserved word of the compression header");
@@ -69,7 +69,7 @@ std::vector<std::byte> decompress(std::span<const std::byte> bytes, Endian endia
   return inflate_rest(reader, size, 8, type == compression_zlib ? inflate_zlib : inflate_zstd);
 }
 
-std::vector<std::byte> decompress_zdebug(std::span<const std::byte> bytes, const Origin& origin) {
+std::vector<std::byte> decompress_zdebug(std::span<const std::byte> bytes, const InputOrigin& origin) {
   ByteReader reader(bytes, Endian::Big, origin);
   constexpr std::uint32_t zlib_in_letters = 0x5a4c4942;
   if (reader.u32("compression method") != zlib_in_letters) reader.fail(0, "compression method is not \"ZLIB\"");

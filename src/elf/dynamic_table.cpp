@@ -10,7 +10,7 @@ std::vector<DynamicEntry> read_dynamic(const Image& image) {
   const Elf64_Phdr* segment = image.find_segment(PT_DYNAMIC);
   if (segment == nullptr) return {};
   const auto bytes = image.slice(segment->p_offset, segment->p_filesz, "PT_DYNAMIC");
-  const Origin origin{image.name(), "PT_DYNAMIC"};
+  const InputOrigin origin{image.name(), "PT_DYNAMIC"};
   ByteReader reader(bytes, image.endian(), origin);
   std::vector<DynamicEntry> entries;
   while (!reader.at_end()) {

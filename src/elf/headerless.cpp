@@ -133,7 +133,7 @@ class DynamicSections {
   }
 
   const Image& image_;
-  Origin origin_;
+  InputOrigin origin_;
   std::vector<DynamicEntry> dynamic_;
   std::vector<Section> sections_;
 };
@@ -182,7 +182,7 @@ struct SearchHeader {
 };
 
 SearchHeader read_header(const Image& image, const Elf64_Phdr& segment) {
-  const Origin origin{image.name(), "PT_GNU_EH_FRAME"};
+  const InputOrigin origin{image.name(), "PT_GNU_EH_FRAME"};
   ByteReader reader(image.slice(segment.p_offset, segment.p_filesz, "PT_GNU_EH_FRAME"), image.endian(), origin);
   const std::uint8_t version = reader.u8("version");
   if (version != 1) reader.fail(0, "version is " + std::to_string(version) + ", not 1");
@@ -206,7 +206,7 @@ SearchHeader read_header(const Image& image, const Elf64_Phdr& segment) {
 /// Steps over records as long as they look like some.
 class RecordWalk {
  public:
-  RecordWalk(std::span<const std::byte> bytes, Endian endian, const Origin& origin)
+  RecordWalk(std::span<const std::byte> bytes, Endian endian, const InputOrigin& origin)
       : size_(bytes.size()), reader_(bytes, endian, origin) {}
 
   /// Bytes up to the terminator and with it, or all; nothing where something else stands in between.
@@ -263,7 +263,7 @@ std::optional<EhFramePlace> find_eh_frame(const Image& image) {
   const Elf64_Phdr* const segment = image.find_segment(PT_GNU_EH_FRAME);
   if (segment == nullptr || segment->p_filesz == 0) return {};
   const SearchHeader header = read_header(image, *segment);
-  const Origin origin{image.name(), "PT_GNU_EH_FRAME"};
+  const InputOrigin origin{image.name(), "PT_GNU_EH_FRAME"};
   const auto bytes = loaded_bytes_from(image, header.eh_frame);
   if (bytes.empty())
     throw MalformedInput(origin, 0, ".eh_frame's address is " + hex(header.eh_frame) + ", where no PT_LOAD has bytes");
@@ -368,7 +368,7 @@ class Reconstruction {
 
   /// A section each: a PT_NOTE of mold holds some that are padded to 8 bytes and some that are padded to 4.
   void add_each_note(const Elf64_Phdr& segment) {
-    const Origin origin{image_.name(), "PT_NOTE"};
+    const InputOrigin origin{image_.name(), "PT_NOTE"};
     ByteReader reader(image_.slice(segment.p_offset, segment.p_filesz, "PT_NOTE"), image_.endian(), origin);
     const auto pad = [&] { reader.take(std::min(reader.left(), (0 - reader.offset()) % 4), "padding"); };
     // A note may take sixteen bytes of a file, and its section ten times that in memory. Files have a few.

@@ -228,7 +228,7 @@ Image Image::of_bytes(std::span<const std::byte> bytes, std::string name) {
 
 void Image::read_header() {
   const auto bytes = bytes_;
-  const Origin origin{name_, "ELF header"};
+  const InputOrigin origin{name_, "ELF header"};
   if (bytes.size() < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
     throw Refused(name_, why_not_elf(bytes));
   if (bytes.size() < sizeof(Elf64_Ehdr)) {
@@ -308,7 +308,7 @@ void Image::read_segments() {
 
 void Image::read_sections() {
   if (section_count_ == 0) return;
-  const Origin origin{name_, "section header table"};
+  const InputOrigin origin{name_, "section header table"};
   if (section_count_ > bytes_.size() / sizeof(Elf64_Shdr)) {
     throw MalformedInput(origin, 0, count_of(section_count_, "section header") + " do not fit in the file");
   }
@@ -377,7 +377,7 @@ std::span<const std::byte> Image::contents_of(const Section& section, std::vecto
   const auto bytes = bytes_of(section);
   const bool is_compressed = (section.header.sh_flags & SHF_COMPRESSED) != 0;
   if (!is_compressed && !section.name.starts_with(".zdebug_")) return bytes;
-  const Origin origin{name_, section.name};
+  const InputOrigin origin{name_, section.name};
   storage = is_compressed ? decompress(bytes, endian_, origin) : decompress_zdebug(bytes, origin);
   return storage;
 }

@@ -11,7 +11,7 @@ namespace sframe_gen::elf {
 namespace {
 
 template <typename Visit>
-void visit_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endian endian, const Origin& origin,
+void visit_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endian endian, const InputOrigin& origin,
                  Visit visit) {
   const std::uint64_t padding = alignment == 8 ? 8 : 4;
   ByteReader reader(bytes, endian, origin);
@@ -35,7 +35,7 @@ void visit_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endi
 }  // namespace
 
 std::vector<Note> read_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endian endian,
-                             const Origin& origin) {
+                             const InputOrigin& origin) {
   std::vector<Note> notes;
   visit_notes(bytes, alignment, endian, origin, [&](const Note& note) { notes.push_back(note); });
   return notes;

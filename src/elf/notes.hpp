@@ -24,7 +24,7 @@ struct Note {
 
 /// `alignment` is the section's: 8 pads name and descriptor to 8 bytes, everything else to 4. Throws MalformedInput.
 std::vector<Note> read_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endian endian,
-                             const Origin& origin);
+                             const InputOrigin& origin);
 
 /// Descriptor of the first NT_GNU_BUILD_ID note; empty if there is none. Of sections of notes that are
 /// together larger than the file, and so share bytes, the last ones are not looked at. Throws MalformedInput.

@@ -60,7 +60,7 @@ void check_section_headers(const Image& image) {
   }
   for (const Section& section : image.sections()) {
     const Elf64_Shdr& header = section.header;
-    const auto origin = [&] { return Origin{image.name(), describe(section)}; };
+    const auto origin = [&] { return InputOrigin{image.name(), describe(section)}; };
     if (header.sh_offset > largest_number || header.sh_size > largest_number)
       throw MalformedInput(
           origin(), 0, "file offset " + hex(header.sh_offset) + " or size " + hex(header.sh_size) + " is impossible");
@@ -105,7 +105,7 @@ void check_segment(const Image& image, std::size_t index) {
   const Elf64_Phdr& segment = image.segments()[index];
   if (segment.p_type == PT_NULL) return;
   const auto name = [&] { return "program header " + std::to_string(index); };
-  const auto origin = [&] { return Origin{image.name(), name()}; };
+  const auto origin = [&] { return InputOrigin{image.name(), name()}; };
   if (segment.p_vaddr > largest_number && segment.p_type == PT_LOAD)
     throw Refused(image.name(), name() + " is at " + hex(segment.p_vaddr) + ", outside user space");
   if (segment.p_vaddr > largest_number || segment.p_memsz > largest_number || segment.p_align > largest_number)
@@ -205,7 +205,7 @@ void check_index_tables(const Image& image) {
   for (const Section& section : image.sections()) {
     const Elf64_Shdr& header = section.header;
     if ((header.sh_flags & SHF_ALLOC) == 0) continue;
-    const auto origin = [&] { return Origin{image.name(), describe(section)}; };
+    const auto origin = [&] { return InputOrigin{image.name(), describe(section)}; };
     if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_SYMTAB_SHNDX || header.sh_type == SHT_GROUP)
       throw MalformedInput(origin(), 0,
                            "is loaded, but its type " + hex(header.sh_type) + " is not for loaded sections");

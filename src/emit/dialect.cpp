@@ -57,11 +57,11 @@ struct Words {
   std::string_view key, sentence;
 };
 
-constexpr std::array<Words, unrepresentable_count> words{{
+constexpr auto words = std::to_array<Words>({
 #define SFRAME_GEN_REASON(name, key, sentence) {key, sentence},
 #include "sframe_gen/unrepresentable.def"
 #undef SFRAME_GEN_REASON
-}};
+});
 
 /// Returns the words of a reason, which a caller of the library may have from a later version.
 constexpr Words words_of(Unrepresentable reason) {

@@ -12,7 +12,7 @@ namespace sframe_gen::emit {
 /// cover the function exactly.
 struct SplitFunction {
   std::vector<Fde> fdes;
-  std::vector<Hole> holes;
+  std::vector<CoverageHole> holes;
 };
 
 /// Splits a function around rows that SFrame cannot represent, around PLT entries, and where a descriptor's counts

@@ -92,7 +92,7 @@ class Check {
     require(relocations->header.sh_info == section->index && relocations->header.sh_entsize == sizeof(Elf64_Rela),
             ".rela.sframe is for .sframe");
     const SymbolTable symbols(output_, relocations->header.sh_link);
-    const Origin origin{output_.name(), relocations->name};
+    const InputOrigin origin{output_.name(), relocations->name};
     ByteReader reader(output_.bytes_of(*relocations), output_.endian(), origin);
     for (std::uint64_t next = 0; !reader.at_end();) {
       const std::uint64_t offset = reader.u64("offset");

@@ -136,7 +136,7 @@ class CrelReader {
 
 void for_each_relocation(const elf::Image& object, const elf::Section& section, const std::string& target,
                          const Callback& callback) {
-  const Origin origin{object.name(), section.name};
+  const InputOrigin origin{object.name(), section.name};
   const ByteReader reader(object.bytes_of(section), object.endian(), origin);
   if (section.header.sh_type == SHT_RELA) return read_rela(reader, callback);
   CrelReader packed(reader);

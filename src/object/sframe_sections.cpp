@@ -13,10 +13,16 @@ namespace sframe_gen::object {
 
 namespace {
 
+sframe::RemarkedSection decode_bytes(std::span<const std::byte> bytes, std::uint64_t address, const InputOrigin& origin,
+                                     sframe::Family family, bool with_remarks) {
+  if (with_remarks) return sframe::decode_with_remarks(bytes, address, origin, {}, family);
+  return {sframe::decode(bytes, address, origin, {}, family), {}};
+}
+
 /// Decodes an object's section as it would be after linking. Function starts that are not relative to their own field
 /// become relative to the section, as ld makes them.
-sframe::Section decode_object(const elf::Image& object, const elf::Section& section, const Origin& origin,
-                              sframe::Strictness strictness) {
+sframe::RemarkedSection decode_object(const elf::Image& object, const elf::Section& section, const InputOrigin& origin,
+                                      bool with_remarks) {
   const auto bytes = object.bytes_of(section);
   const bool flagged =
       bytes.size() > sframe::header::flags_at &&
@@ -27,16 +33,16 @@ sframe::Section decode_object(const elf::Image& object, const elf::Section& sect
     throw Refused(object.name(), "relocation of type " + hex(unknown.type) + " for " + section.name + "+" +
                                      hex(unknown.field_offset) + ", whose meaning for it is not known");
   }
-  return sframe::decode(relocated.bytes, section.header.sh_addr, origin, strictness);
+  return decode_bytes(relocated.bytes, section.header.sh_addr, origin, sframe::Family::SFrame, with_remarks);
 }
 
-sframe::Section decode_section(const elf::Image& image, const elf::Section& section, const Origin& origin,
-                               sframe::Family family, sframe::Strictness strictness) {
-  if (image.is_object()) return decode_object(image, section, origin, strictness);
-  return sframe::decode(image.bytes_of(section), section.header.sh_addr, origin, strictness, family);
+sframe::RemarkedSection decode_section(const elf::Image& image, const elf::Section& section, const InputOrigin& origin,
+                                       sframe::Family family, bool with_remarks) {
+  if (image.is_object()) return decode_object(image, section, origin, with_remarks);
+  return decode_bytes(image.bytes_of(section), section.header.sh_addr, origin, family, with_remarks);
 }
 
-void check_machine(const elf::Image& image, sframe::Abi abi, const Origin& origin) {
+void check_machine(const elf::Image& image, sframe::Abi abi, const InputOrigin& origin) {
   const elf::Machine* const expected = elf::find_machine(image);
   if (expected != nullptr && expected->abi == abi) return;
   throw MalformedInput(
@@ -55,12 +61,10 @@ std::vector<FileSection> read_sections_of(const elf::Image& image, bool with_rem
     if (section == nullptr) continue;
     if (section->header.sh_type == SHT_NOBITS)
       throw Refused(image.name(), "separate debug file: section " + name + " has no bytes");
-    const Origin origin{image.name(), name};
-    std::vector<std::string> remarks;
-    sframe::Strictness strictness;
-    if (with_remarks) strictness.remarks = &remarks;
-    found.push_back({name, decode_section(image, *section, origin, family, strictness), std::move(remarks)});
-    check_machine(image, found.back().section.abi, origin);
+    const InputOrigin origin{image.name(), name};
+    sframe::RemarkedSection decoded = decode_section(image, *section, origin, family, with_remarks);
+    check_machine(image, decoded.section.abi, origin);
+    found.push_back({name, std::move(decoded.section), std::move(decoded.remarks)});
   }
   if (found.empty()) throw Refused(image.name(), "no .sframe section (run 'sframe-gen FILE' to add one)");
   return found;

@@ -28,7 +28,7 @@ std::size_t SymbolTable::size() const {
 }
 
 Symbol SymbolTable::at(std::uint64_t number) const {
-  const Origin origin{image_.name(), image_.sections()[index_].name};
+  const InputOrigin origin{image_.name(), image_.sections()[index_].name};
   if (number >= size()) {
     throw MalformedInput(
         origin, symbols_.size(),

@@ -242,7 +242,6 @@ constexpr OutputFormat by_linker(OutputFormat format) {
 constexpr OutputFormat by_kernel(OutputFormat format) {
   format.flexible = FlexibleDescriptors::Always;
   format.most_rows = 256;
-  format.usual_compact_rows = 16;
   return format;
 }
 
@@ -336,7 +335,6 @@ ReaderVerdict refusal_of_kernel(const ReaderTarget& reader) {
   ReaderVerdict verdict;
   verdict.reader = &reader;
   verdict.kind = ReaderVerdict::Kind::Refuses;
-  verdict.fact = Fact::KernelsOwn;
   verdict.finding = "it is a Linux kernel's own";
   verdict.rule = "walks the stacks of programs";
   return verdict;
@@ -355,7 +353,6 @@ ReaderVerdict judge(const ReaderTarget& reader, bool is_object, const Findings& 
   verdict.reader = &reader;
   if (!reads(reader, is_object)) {
     verdict.kind = ReaderVerdict::Kind::Refuses;
-    verdict.fact = is_object ? Fact::InObject : Fact::InLinkedFile;
     verdict.finding = is_object ? "it is in an object" : "it is in a linked file";
     verdict.rule = is_object ? "reads only linked files" : "reads only objects";
     return verdict;
@@ -364,7 +361,6 @@ ReaderVerdict judge(const ReaderTarget& reader, bool is_object, const Findings& 
   if (objection == nullptr) return verdict;
   const Finding& finding = *findings.find(objection->fact);
   verdict.kind = objection->kind;
-  verdict.fact = finding.fact;
   if (finding.offset != Finding::no_offset) verdict.offset = finding.offset;
   verdict.finding = finding.text;
   verdict.rule = objection->rule;

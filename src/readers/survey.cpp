@@ -171,7 +171,7 @@ class Survey {
   void survey_rules(const sframe::RecoveryRules& rules, const Note& note) const {
     if (is_cfa_itself(rules.return_address) || is_cfa_itself(rules.frame_pointer))
       note(Fact::RuleOfCfaItself, "has the RA or FP at a distance from the CFA, and not stored there");
-    if (!is_flexible_ && rules.frame_pointer == sframe::Rule{std::nullopt, 0, true})
+    if (!is_flexible_ && rules.frame_pointer == sframe::Rule::at_cfa(0))
       note(Fact::FramePointerAtCfa, "has the FP saved at the CFA itself");
     for (const auto& rule : {std::optional(rules.cfa), rules.return_address, rules.frame_pointer})
       if (rule && rule->base_register && *rule->base_register >= known_registers())

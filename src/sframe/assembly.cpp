@@ -193,7 +193,7 @@ class Assembler {
   const VersionTraits& version_;
   RuleText rules_;
   std::span<const AssemblyFunction> fdes_;
-  Origin origin_;
+  InputOrigin origin_;
   ByteReader bytes_;               ///< from the next field on
   std::vector<FdeFields> fields_;  ///< by function
   std::string text_;

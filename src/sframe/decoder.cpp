@@ -14,10 +14,12 @@
 namespace sframe_gen::sframe {
 namespace {
 
-/// Builds a section of what the parser finds, and throws at the first fault.
+/// Builds a section of what the parser finds, and throws at the first fault. If `remarks` is not null, what does not
+/// hinder reading goes there instead.
 class SectionDecoder {
  public:
-  SectionDecoder(const Origin& origin, const Strictness& strictness) : origin_(origin), strictness_(strictness) {}
+  SectionDecoder(const InputOrigin& origin, const Strictness& strictness, std::vector<std::string>* remarks)
+      : origin_(origin), strictness_(strictness), remarks_(remarks) {}
 
   Section decode(std::span<const std::byte> bytes, std::uint64_t address, Family family) {
     read_header(
@@ -45,9 +47,9 @@ class SectionDecoder {
     if (fault.problem == Problem::UnknownVersion || fault.problem == Problem::HostileRowCount)
       throw Refused(origin_.file, origin_.section + ' ' + sentence);
     const MalformedInput failure(origin_, header_.offset_of(fault.at), sentence);
-    if (strictness_.remarks == nullptr || !is_harmless(fault.problem)) throw failure;
+    if (remarks_ == nullptr || !is_harmless(fault.problem)) throw failure;
     constexpr std::size_t most_remarks = 16;  // a damaged section may have one for each of its bytes
-    if (strictness_.remarks->size() < most_remarks) strictness_.remarks->push_back(failure.what());
+    if (remarks_->size() < most_remarks) remarks_->push_back(failure.what());
     return true;
   }
 
@@ -96,17 +98,25 @@ class SectionDecoder {
     }
   }
 
-  const Origin& origin_;
+  const InputOrigin& origin_;
   const Strictness& strictness_;
+  std::vector<std::string>* remarks_;
   Header header_;
   Section section_;
 };
 
 }  // namespace
 
-Section decode(std::span<const std::byte> bytes, std::uint64_t section_address, const Origin& origin,
+Section decode(std::span<const std::byte> bytes, std::uint64_t section_address, const InputOrigin& origin,
                Strictness strictness, Family family) {
-  return SectionDecoder(origin, strictness).decode(bytes, section_address, family);
+  return SectionDecoder(origin, strictness, nullptr).decode(bytes, section_address, family);
+}
+
+RemarkedSection decode_with_remarks(std::span<const std::byte> bytes, std::uint64_t section_address,
+                                    const InputOrigin& origin, Strictness strictness, Family family) {
+  RemarkedSection found;
+  found.section = SectionDecoder(origin, strictness, &found.remarks).decode(bytes, section_address, family);
+  return found;
 }
 
 }  // namespace sframe_gen::sframe

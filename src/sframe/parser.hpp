@@ -383,10 +383,10 @@ class SectionReader {
     if (word == 0 && zero_is_padding) return true;
     const bool names_register = has_register_words(version_, *fields_.abi) && (word & 1) != 0;
     if (!names_register) {
-      rule = Rule{std::nullopt, word, true};
+      rule = Rule::at_cfa(word);
       return true;
     }
-    rule = Rule{static_cast<std::uint32_t>(word) >> 1U, 0, false};
+    rule = Rule::in_register(static_cast<std::uint32_t>(word) >> 1U);
     return word >= 0 || faults(Fault{Problem::OddOffset, at, {static_cast<std::uint64_t>(std::int64_t{word})}});
   }
 
@@ -396,7 +396,7 @@ class SectionReader {
     const AbiTraits& abi = *fields_.abi;
     const unsigned most = abi.tracks_return_address ? 3 : 2;
     if (words.left() > most && !faults(Fault{Problem::SpareWords, words.at(), {words.left(), most}})) return false;
-    rules.cfa = {info.base_is_sp() ? abi.stack_pointer : abi.frame_pointer, 0, false};
+    rules.cfa = Rule::in_register(info.base_is_sp() ? abi.stack_pointer : abi.frame_pointer);
     if (!read_cfa_offset(words, rules.cfa, faults)) return false;
     if (version_.frame_pointer_first && words.left() != 0 && !read_saved_where(words, rules.frame_pointer, faults))
       return false;

@@ -41,7 +41,7 @@ inline std::vector<std::byte> joined(const BytePieces& pieces) {
 class ByteReader {
  public:
   /// `origin` must outlive the reader; `base_offset` is the place of bytes[0] in the section, for messages.
-  ByteReader(std::span<const std::byte> bytes, Endian endian, const Origin& origin, std::uint64_t base_offset = 0)
+  ByteReader(std::span<const std::byte> bytes, Endian endian, const InputOrigin& origin, std::uint64_t base_offset = 0)
       : bytes_(bytes), origin_(&origin), base_offset_(base_offset), endian_(endian) {}
 
   std::uint8_t u8(const char* what) { return read<std::uint8_t>(what); }
@@ -83,7 +83,7 @@ class ByteReader {
   /// Offset in the section of the next byte.
   std::uint64_t offset() const { return base_offset_ + position_; }
   Endian endian() const { return endian_; }
-  const Origin& origin() const { return *origin_; }
+  const InputOrigin& origin() const { return *origin_; }
 
   [[noreturn]] void fail(std::uint64_t offset, const std::string& what) const {
     throw MalformedInput(*origin_, offset, what);
@@ -107,7 +107,7 @@ class ByteReader {
   [[noreturn]] void fail_short(std::uint64_t size, const char* what) const;
 
   std::span<const std::byte> bytes_;
-  const Origin* origin_;
+  const InputOrigin* origin_;
   std::uint64_t base_offset_;
   std::size_t position_ = 0;
   Endian endian_;

@@ -43,7 +43,7 @@ std::string count_of(std::uint64_t count, std::string_view noun) {
   return count == 1 ? text : text + 's';
 }
 
-MalformedInput::MalformedInput(const Origin& origin, std::uint64_t offset, const std::string& what)
+MalformedInput::MalformedInput(const InputOrigin& origin, std::uint64_t offset, const std::string& what)
     : Failure(origin.file + ": " + origin.section + "+" + hex(offset) + ": " + what) {}
 
 Refused::Refused(const std::string& file, const std::string& why) : Failure(file + ": " + why) {}

@@ -301,9 +301,9 @@ class Search {
       found.kind = Lookup::Kind::Damaged;
     if (!found.row.return_address) {
       found.row.return_address =
-          abi.fixed_ra_offset != 0 ? Rule{std::nullopt, abi.fixed_ra_offset, true} : Rule{abi.return_address, 0, false};
+          abi.fixed_ra_offset != 0 ? Rule::at_cfa(abi.fixed_ra_offset) : Rule::in_register(abi.return_address);
     }
-    if (!found.row.frame_pointer) found.row.frame_pointer = Rule{abi.frame_pointer, 0, false};
+    if (!found.row.frame_pointer) found.row.frame_pointer = Rule::in_register(abi.frame_pointer);
   }
 
   /// Returns the last row of a function whose stored start is at most `pc_offset`, searched from `from` on; `from` if

@@ -203,7 +203,8 @@ class Evaluator {
 }  // namespace
 
 std::optional<std::uint64_t> expression_value(std::span<const std::byte> block, std::optional<std::uint64_t> initial,
-                                              const SyntheticContext& context, Endian endian, const Origin& origin) {
+                                              const SyntheticContext& context, Endian endian,
+                                              const InputOrigin& origin) {
   Evaluator evaluator(ByteReader(block, endian, origin), context);
   if (initial) evaluator.push(*initial);
   return evaluator.run();
@@ -232,11 +233,10 @@ Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const
   const SyntheticContext context(pc, abi);
   const std::uint64_t cfa = apply(recovery->cfa, 0, context);
   // Where the RA has no fixed place it is still in its register.
-  const sframe::Rule default_place = section.fixed_ra_offset != 0
-                                         ? sframe::Rule{std::nullopt, section.fixed_ra_offset, true}
-                                         : sframe::Rule{abi.return_address, 0, false};
+  const sframe::Rule default_place = section.fixed_ra_offset != 0 ? sframe::Rule::at_cfa(section.fixed_ra_offset)
+                                                                  : sframe::Rule::in_register(abi.return_address);
   const sframe::Rule return_address = recovery->return_address.value_or(default_place);
-  const sframe::Rule frame_pointer = recovery->frame_pointer.value_or(sframe::Rule{abi.frame_pointer, 0, false});
+  const sframe::Rule frame_pointer = recovery->frame_pointer.value_or(sframe::Rule::in_register(abi.frame_pointer));
   caller.stack_pointer = cfa + static_cast<std::uint64_t>(std::int64_t{abi.stack_pointer_bias});
   caller.return_address = apply(return_address, cfa, context);
   caller.frame_pointer = apply(frame_pointer, cfa, context);

@@ -82,6 +82,7 @@ Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const
 /// end; nothing when an operation is none of those call frame information can use (DWARF 5, section 2.5.1) or the
 /// stack runs out. Throws MalformedInput for truncated operands, at offsets in the block.
 std::optional<std::uint64_t> expression_value(std::span<const std::byte> block, std::optional<std::uint64_t> initial,
-                                              const SyntheticContext& context, Endian endian, const Origin& origin);
+                                              const SyntheticContext& context, Endian endian,
+                                              const InputOrigin& origin);
 
 }  // namespace sframe_gen::verify

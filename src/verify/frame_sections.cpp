@@ -211,7 +211,7 @@ constexpr std::uint32_t first_reserved_length = 0xfffffff0;
 class SectionWalk {
  public:
   SectionWalk(cfi::FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian,
-              const Origin& origin)
+              const InputOrigin& origin)
       : kind_(kind),
         is_eh_frame_(kind == cfi::FrameSection::EhFrame),
         address_(address),
@@ -320,7 +320,7 @@ class SectionWalk {
   bool is_eh_frame_;
   std::uint64_t address_;
   Endian endian_;
-  const Origin& origin_;
+  const InputOrigin& origin_;
   ByteReader reader_;
   std::optional<std::uint64_t> previous_;                             ///< record
   std::unordered_map<std::uint64_t, std::optional<EntryForm>> cies_;  ///< by offset
@@ -331,7 +331,7 @@ class SectionWalk {
 }  // namespace
 
 CheckedFrameSection check_frame_section(cfi::FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address,
-                                        Endian endian, const Origin& origin) {
+                                        Endian endian, const InputOrigin& origin) {
   return SectionWalk(kind, bytes, address, endian, origin).run();
 }
 

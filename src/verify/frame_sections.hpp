@@ -59,7 +59,7 @@ struct CheckedFrameSection {
 /// This is not the generator's reading (cfi/frame_index.hpp), and shares nothing with it: a second opinion is one's
 /// own.
 CheckedFrameSection check_frame_section(cfi::FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address,
-                                        Endian endian, const Origin& origin);
+                                        Endian endian, const InputOrigin& origin);
 
 /// A copy of a CFI section that every libdwarf reads; null where the section is one. Each letter of aarch64 becomes
 /// 'S', which has no data either, and what is taken in DW_CFA_nop of the record before.

@@ -151,7 +151,7 @@ constexpr Dwarf_Half largest_table_size = DwarfSession::most_registers;
 class DwarfSession::Handle {
  public:
   Handle(cfi::FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian,
-         const Origin& origin)
+         const InputOrigin& origin)
       : kind_(kind),
         checked_(check_frame_section(kind, bytes, address, endian, origin)),
         edited_(readable_copy(kind, bytes, endian, checked_)) {
@@ -390,7 +390,7 @@ class DwarfSession::Handle {
 };
 
 DwarfSession::DwarfSession(cfi::FrameSection kind, std::span<const std::byte> section_bytes,
-                           std::uint64_t section_address, Endian endian, const Origin& origin)
+                           std::uint64_t section_address, Endian endian, const InputOrigin& origin)
     : handle_(std::make_unique<Handle>(kind, section_bytes, section_address, endian, origin)) {
   handle_->read();
 }

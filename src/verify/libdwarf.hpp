@@ -40,7 +40,7 @@ class DwarfSession {
 
   /// `section_bytes` must outlive the session. Throws MalformedInput for a damaged section.
   DwarfSession(cfi::FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
-               Endian endian, const Origin& origin);
+               Endian endian, const InputOrigin& origin);
   ~DwarfSession();
   DwarfSession(DwarfSession&&) noexcept;
   DwarfSession& operator=(DwarfSession&&) noexcept;

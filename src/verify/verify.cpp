@@ -38,6 +38,8 @@ constexpr const char* without_debug_frame =
 /// Below this, another thread's libdwarf takes longer to read the section than it saves.
 constexpr std::size_t functions_per_thread = 4096;
 
+using Difference = Verification::Difference;
+using Witness = Verification::Witness;
 using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
 
 class Verifier {
@@ -496,33 +498,35 @@ Verification& Verification::operator+=(const Verification& other) {
   return *this;
 }
 
-std::string text_of(const Difference& difference) {
+std::string text_of(const Verification::Difference& difference) {
+  using Witness = Verification::Witness;
+  using enum Verification::Difference::Kind;
   std::string at = "pc " + hex(difference.pc) + ": ";
   const bool by_dwarf = difference.witness == Witness::Dwarf;
   switch (difference.kind) {
-    case Difference::Kind::Caller: {
+    case Caller: {
       const char* const witness = by_dwarf                                 ? "DWARF says "
                                   : difference.witness == Witness::GoTable ? "Go's function table says "
                                                                            : "following the instructions gives ";
       return at + difference.section + " says " + difference.found + "; " + witness + difference.expected;
     }
-    case Difference::Kind::SignalFrame: {
+    case SignalFrame: {
       const std::string found = std::string(difference.is_signal_frame ? "a" : "no") + " signal frame; ";
       const char* const witness = by_dwarf                                 ? "DWARF says the opposite"
                                   : difference.witness == Witness::GoTable ? "Go's function table says the opposite"
                                                                            : "it is code that is called";
       return at + difference.section + " says that it is " + found + witness;
     }
-    case Difference::Kind::NoFde:
+    case NoFde:
       if (!difference.expected.empty()) return at + "cannot be checked: " + difference.expected;
       return at + difference.section + " has a row, but no FDE describes this PC";
-    case Difference::Kind::NotCode:
+    case NotCode:
       return at + difference.section + " describes " + hex(difference.size) + " bytes from here, which are not code";
-    case Difference::Kind::NoCaller:
+    case NoCaller:
       return at + difference.section + " has a row, but by Go's function table, " + difference.expected;
-    case Difference::Kind::Unchecked:
+    case Unchecked:
       return at + "cannot be checked: " + difference.expected;
-    case Difference::Kind::Segment:
+    case Segment:
       return "PT_GNU_SFRAME leads to " + difference.found + ", but " + difference.section + " is at " +
              difference.expected;
   }

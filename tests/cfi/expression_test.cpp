@@ -8,7 +8,7 @@
 namespace sframe_gen::test {
 namespace {
 
-const Origin origin{"file", ".eh_frame"};
+const InputOrigin origin{"file", ".eh_frame"};
 
 cfi::CfaRule cfa(const Bytes& bytes) {
   return cfi::evaluate_cfa_expression({bytes.span(), 0, Endian::Little, origin});

@@ -22,7 +22,7 @@ inline std::vector<std::byte> good_section() {
 }
 
 inline constexpr std::uint64_t section_address = 0x1000;
-inline const Origin origin{"file", ".eh_frame"};
+inline const InputOrigin origin{"file", ".eh_frame"};
 
 /// The good one with another letter behind 'R', in place of a nop at the CIE's end.
 inline std::vector<std::byte> with_letters(const std::string& letters) {

@@ -14,25 +14,25 @@ using nlohmann::ordered_json;
 using test::descriptor;
 using test::four_functions;
 
-Linked linked(Coverage coverage = four_functions()) {
-  Linked outcome;
+LinkedOutcome linked(Coverage coverage = four_functions()) {
+  LinkedOutcome outcome;
   outcome.coverage = std::move(coverage);
   return outcome;
 }
 
-std::string summary_of(const Outcome& outcome, const std::string& file = "a.out") {
+std::string summary_of(const ConvertOutcome& outcome, const std::string& file = "a.out") {
   std::ostringstream out;
   write_summary(file, outcome, Done::Really, out);
   return out.str();
 }
 
-std::string details_of(const Outcome& outcome) {
+std::string details_of(const ConvertOutcome& outcome) {
   std::ostringstream out;
   write_details("a.out", outcome, out);
   return out.str();
 }
 
-std::string json_text(const std::string& file, const Outcome& outcome) {
+std::string json_text(const std::string& file, const ConvertOutcome& outcome) {
   std::ostringstream out;
   write_json(file, file, outcome, {}, out);
   return out.str();
@@ -40,16 +40,16 @@ std::string json_text(const std::string& file, const Outcome& outcome) {
 
 // What a file is called, and what it calls its symbols and sections, must not write on the terminal nor fake a line.
 TEST(Report, ControlCharactersAreEscaped) {
-  Linked report = linked();
+  LinkedOutcome report = linked();
   report.coverage.holes[0].function = "function\n2";
   report.coverage.holes[0].section = ".section\n3";
   report.moved = {".moved\n4"};
-  const Archive left_alone{false, {{"member\n7", "reason\n8"}}, 0};
-  const Archive converted{false, {{"member", Object{report.coverage, 0, 0}}}, 0};
+  const ArchiveOutcome left_alone{false, {{"member\n7", "reason\n8"}}, 0};
+  const ArchiveOutcome converted{false, {{"member", ObjectOutcome{report.coverage, 0, 0}}}, 0};
   std::ostringstream out;
   write_summary("file\n1", report, Done::Really, out);
   write_details("file\n1", report, out);
-  write_summary("file\n5", Removed(), Done::Would, out);
+  write_summary("file\n5", RemoveOutcome(), Done::Would, out);
   TriedPlan plan;
   plan.obstacle = "outcome\n10";
   write_plans({plan}, out);
@@ -67,7 +67,7 @@ TEST(Report, ControlCharactersAreEscaped) {
 }
 
 TEST(Summary, ReasonsOfMembersLackAdviceAndHaveNoOpenParenthesis) {
-  const Archive archive{
+  const ArchiveOutcome archive{
       false, {{"a.o", "no CFI (.eh_frame); build it again"}, {"b.o", "bitcode (convert it; or link it)"}}, 0};
   std::ostringstream out;
   write_summary("lib.a", archive, Done::Really, out);
@@ -77,7 +77,7 @@ TEST(Summary, ReasonsOfMembersLackAdviceAndHaveNoOpenParenthesis) {
 TEST(Summary, AllWhole) {
   Coverage coverage;
   convert::count(0x20, {{descriptor(3)}, {}}, coverage);
-  Linked report = linked(coverage);
+  LinkedOutcome report = linked(coverage);
   report.section_size = 400'000;
   report.growth = 4096;
   EXPECT_EQ(summary_of(report, "libz.so.1"),
@@ -85,13 +85,13 @@ TEST(Summary, AllWhole) {
   coverage.functions = coverage.whole = 2;
   coverage.version = sframe::Version::CtfFrame;
   std::ostringstream would;
-  write_summary("a.o", Object{coverage, 20'000'000, -1}, Done::Would, would);
+  write_summary("a.o", ObjectOutcome{coverage, 20'000'000, -1}, Done::Would, would);
   EXPECT_EQ(would.str(),
             "a.o: would add .ctf_frame (19 MiB, the file would shrink by 1 byte): 2 functions, all covered\n");
 }
 
 TEST(Summary, OfWhatIsRemoved) {
-  const Removed removed{".sframe", 164, 100};
+  const RemoveOutcome removed{".sframe", 164, 100};
   std::ostringstream out;
   write_summary("a", removed, Done::Really, out);
   write_summary("a", removed, Done::Would, out);
@@ -101,11 +101,11 @@ TEST(Summary, OfWhatIsRemoved) {
 }
 
 TEST(Summary, OfWhatIsLeftWhereNotTheOriginalAloneIsRestored) {
-  using enum Removed::Left;
+  using enum RemoveOutcome::Left;
   std::ostringstream out;
-  for (const Removed::Left left : {OriginalWithSection, EarlierConversion, WithoutSection}) {
-    write_summary("a", Removed{".sframe", 164, 100, left}, Done::Really, out);
-    write_summary("a", Removed{".sframe", 164, 100, left}, Done::Would, out);
+  for (const RemoveOutcome::Left left : {OriginalWithSection, EarlierConversion, WithoutSection}) {
+    write_summary("a", RemoveOutcome{".sframe", 164, 100, left}, Done::Really, out);
+    write_summary("a", RemoveOutcome{".sframe", 164, 100, left}, Done::Would, out);
   }
   EXPECT_EQ(out.str(),
             "a: removed .sframe, restored the original, which has a .sframe of its own (100 bytes, was 164)\n"
@@ -126,7 +126,7 @@ TEST(Summary, Reasons) {
 }
 
 TEST(Details, NameEachHole) {
-  Linked report = linked();
+  LinkedOutcome report = linked();
   report.coverage.holes[0].function = "strange";
   const std::string text = details_of(report);
   EXPECT_NE(text.find("  0x2010..0x2014 strange: CFA is a DWARF expression, which SFrame cannot represent\n"),
@@ -135,7 +135,7 @@ TEST(Details, NameEachHole) {
 }
 
 TEST(Details, DroppedFdesOnlyWhereThereAreAny) {
-  Linked report;
+  LinkedOutcome report;
   EXPECT_EQ(details_of(report).find("dropped"), std::string::npos);
   report.coverage.dropped = {.empty = 1,
                              .outside_code = 2,
@@ -156,7 +156,7 @@ TEST(Details, DroppedFdesOnlyWhereThereAreAny) {
 }
 
 TEST(Details, SectionAndPlan) {
-  Linked report = linked();
+  LinkedOutcome report = linked();
   report.section_address = 0x5000;
   report.section_size = 0x123;
   report.section_plan = SectionPlan::Gap;
@@ -173,14 +173,14 @@ TEST(Details, SectionAndPlan) {
 }
 
 TEST(Details, NameTheSectionOfCtfFrame) {
-  Linked report = linked();
+  LinkedOutcome report = linked();
   report.coverage.version = sframe::Version::CtfFrame;
   report.section_size = 291;
   EXPECT_NE(details_of(report).find("  .ctf_frame: 291 bytes at "), std::string::npos) << details_of(report);
 }
 
-Linked with_bare_code() {
-  Linked report = linked();
+LinkedOutcome with_bare_code() {
+  LinkedOutcome report = linked();
   CodeCoverage& code = report.coverage.code.emplace();
   code.all = {1000, 100, 60, 61};
   code.sections = {{".init", {20, 0, 20, 20}}, {".text", {980, 100, 40, 41}}};
@@ -188,7 +188,7 @@ Linked with_bare_code() {
                  {".text", "three", 0x2000, 0x2003, 3, 3},
                  {".text", "one", 0x2010, 0x2011, 0, 1},
                  {".text", "many", 0x2020, 0x2045, 37, 37}};
-  code.sources = {{{9, 800}, {0, 0}, {0, 0}, {1, 39}}};
+  code.sources = {{RowSource::EhFrame, {9, 800}}, {RowSource::Instructions, {1, 39}}};
   code.stretches = {{".text", 0x2003, 0x2330, RowSource::EhFrame, {9, 800}},
                     {".text", 0x2330, 0x2357, RowSource::Instructions, {1, 39}}};
   return report;
@@ -261,7 +261,7 @@ TEST(Json, SaysWhatCodeHasNoDescription) {
 }
 
 TEST(Json, SaysWhatTheReportSays) {
-  Linked report = linked();
+  LinkedOutcome report = linked();
   report.section_address = 0xffffffffff000000;
   const ordered_json json = ordered_json::parse(json_text("a.out", report));
   EXPECT_EQ(json["file"], "a.out");
@@ -277,7 +277,7 @@ TEST(Json, SaysWhatTheReportSays) {
 }
 
 TEST(Json, IsOneLineWhateverTheNames) {
-  Linked report = linked();
+  LinkedOutcome report = linked();
   report.coverage.holes[0].function = "name\twith\\signs";
   const std::string text = json_text("two\nlines \"quoted\" \xff", report);
   EXPECT_EQ(text.find('\n'), text.size() - 1);

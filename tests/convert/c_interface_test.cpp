@@ -47,7 +47,7 @@ TEST_F(CInterface, ConvertsAndGivesBack) {
   auto result = sized<sframe_gen_result>();
   const std::string output = path("output");
   ASSERT_EQ(sframe_gen_convert(plain_program.c_str(), output.c_str(), nullptr, &result), SFRAME_GEN_OK);
-  const Linked expected = std::get<Linked>(convert_file(plain_program, path("expected")));
+  const LinkedOutcome expected = std::get<LinkedOutcome>(convert_file(plain_program, path("expected")));
   EXPECT_EQ(read_text(output), read_text(path("expected")));
   EXPECT_EQ(result.size, sizeof result);
   EXPECT_EQ(result.kind, static_cast<std::uint32_t>(SFRAME_GEN_LINKED));

@@ -83,7 +83,7 @@ TEST(CodeCoverage, NamesTheSourceOfRows) {
     EXPECT_EQ(stretch.source, source);
     EXPECT_EQ(stretch.described.records, 1U);
     EXPECT_EQ(stretch.described.bytes, 1U);
-    EXPECT_EQ(code.sources[static_cast<std::size_t>(source)].bytes, 1U);
+    EXPECT_EQ(code.sources.at(source).bytes, 1U);
   };
   expect(some_code, RowSource::EhFrame);
   expect(".cfi_sections .debug_frame\n" + some_code, RowSource::DebugFrame);

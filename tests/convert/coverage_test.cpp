@@ -18,8 +18,8 @@ TEST(Coverage, CountsFunctionsOnce) {
 }
 
 TEST(Coverage, UnknownSourcesOfRowsHaveAName) {
-  EXPECT_EQ(name_of(static_cast<RowSource>(row_source_count - 1)), "instructions");
-  EXPECT_EQ(name_of(static_cast<RowSource>(row_source_count)), "unknown");
+  EXPECT_EQ(name_of(RowSource::Instructions), "instructions");
+  EXPECT_EQ(name_of(static_cast<RowSource>(4)), "unknown");
   EXPECT_EQ(name_of(static_cast<RowSource>(255)), "unknown");
 }
 
@@ -31,12 +31,13 @@ TEST(Coverage, CountsBytes) {
 
 TEST(Coverage, CountsAReasonOncePerFunctionAndEachByte) {
   const Coverage coverage = four_functions();
-  const auto& expression = coverage.reasons[static_cast<std::size_t>(Unrepresentable::CfaIsExpression)];
+  const auto& expression = coverage.reasons.at(Unrepresentable::CfaIsExpression);
   EXPECT_EQ(expression.functions, 2U);
   EXPECT_EQ(expression.bytes, 4U + 4 + 0x10);
-  const auto& offset = coverage.reasons[static_cast<std::size_t>(Unrepresentable::OffsetTooLarge)];
+  const auto& offset = coverage.reasons.at(Unrepresentable::OffsetTooLarge);
   EXPECT_EQ(offset.functions, 1U);
   EXPECT_EQ(offset.bytes, 1U);
+  EXPECT_EQ(coverage.reasons.size(), 2U);
 }
 
 TEST(Coverage, CountsDescriptorsByKind) {
@@ -59,7 +60,7 @@ TEST(Coverage, AppendedPartsCountAsOne) {
   EXPECT_EQ(both.described_bytes, 2 * four_functions().described_bytes);
   EXPECT_EQ(both.covered_bytes, 2 * four_functions().covered_bytes);
   EXPECT_EQ(both.default_descriptors + both.flexible_descriptors + both.mask_descriptors, 6U);
-  EXPECT_EQ(both.reasons[static_cast<std::size_t>(Unrepresentable::CfaIsExpression)].functions, 4U);
+  EXPECT_EQ(both.reasons.at(Unrepresentable::CfaIsExpression).functions, 4U);
 }
 
 TEST(NoFunction, SaysWhatBecameOfTheFdes) {

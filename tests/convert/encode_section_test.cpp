@@ -89,10 +89,10 @@ Fde function_at(std::uint64_t start, std::uint32_t size) {
 
 /// Functions as a compiler at run time has them: not in order, with rules that the ABI fixes.
 Section two_functions() {
-  const Rule rsp{7, 8}, return_address{std::nullopt, -8, true}, rbp{6, 0};
+  const Rule return_address = Rule::at_cfa(-8);
   Fde first = function_at(0x1000, 32);
-  first.fres.push_back({0, {{rsp, return_address, rbp}}});
-  first.fres.push_back({1, {{{7, 16}, return_address, Rule{std::nullopt, -16, true}}}});
+  first.add_row(0, {Rule::register_plus(7, 8), return_address, Rule::in_register(6)});
+  first.add_row(1, {Rule::register_plus(7, 16), return_address, Rule::at_cfa(-16)});
   Fde second = function_at(0x1020, 16);
   second.fres.push_back({0, std::nullopt});
   Section section;
@@ -109,8 +109,8 @@ TEST(Encode, WritesFunctionsOfACaller) {
   EXPECT_EQ(again.flags, flag::sorted | flag::function_start_pc_relative);
   EXPECT_EQ(again.fdes[0].start, 0x1000U);
   ASSERT_EQ(again.fdes[0].fres.size(), 2U);
-  EXPECT_EQ(again.fdes[0].fres[0].recovery, (RecoveryRules{.cfa = {7, 8}}));
-  EXPECT_EQ(again.fdes[0].fres[1].recovery->frame_pointer, (Rule{std::nullopt, -16, true}));
+  EXPECT_EQ(again.fdes[0].fres[0].recovery, RecoveryRules{.cfa = Rule::register_plus(7, 8)});
+  EXPECT_EQ(again.fdes[0].fres[1].recovery->frame_pointer, Rule::at_cfa(-16));
   EXPECT_EQ(again.fdes[1].fres[0].recovery, std::nullopt);
 }
 
@@ -145,11 +145,11 @@ TEST(Encode, NamesTheRowThatAVersionCannotRepresent) {
     EXPECT_EQ(reason_in({}, 0x1001), "cfa-base-is-no-register") << number;
   }
   cfa = {7, 16};
-  section.fdes[1].fres[1].recovery->frame_pointer = Rule{std::nullopt, -16, false};
+  section.fdes[1].fres[1].recovery->frame_pointer = Rule::cfa_plus(-16);
   EXPECT_EQ(reason_in({}, 0x1001), "value-is-cfa-plus-offset");
-  section.fdes[1].fres[1].recovery->frame_pointer = Rule{1U << 29U, 0, false};
+  section.fdes[1].fres[1].recovery->frame_pointer = Rule::in_register(1U << 29U);
   EXPECT_EQ(reason_in({}, 0x1001), "rule-base-is-no-register");
-  section.fdes[1].fres[1].recovery->frame_pointer = Rule{std::nullopt, 0, true};
+  section.fdes[1].fres[1].recovery->frame_pointer = Rule::at_cfa(0);
   EXPECT_EQ(reason_in({}, 0), "none");
   EXPECT_EQ(reason_in({.version = Version::V2}, 0), "none");
   EXPECT_EQ(reason_in({.flexible = FlexibleDescriptors::Never}, 0x1001), "frame-pointer-needs-flexible");
@@ -162,16 +162,16 @@ TEST(Encode, NamesTheRowThatAVersionCannotRepresent) {
 // Linux takes the word 0 of a default row for "unchanged".
 TEST(Encode, SaysInAControlWordThatTheFpIsAtTheCfa) {
   Section section = two_functions();
-  section.fdes[1].fres[1].recovery->frame_pointer = Rule{std::nullopt, 0, true};
+  section.fdes[1].fres[1].recovery->frame_pointer = Rule::at_cfa(0);
   const auto first_again = [&](const OutputFormat& format) {
     return decode(encode(section, format), address, {"test", ".sframe"}).fdes[0];
   };
   for (const std::uint32_t compact_rows : {0U, 16U}) {
     const Fde again = first_again({.compact_rows = compact_rows});
     EXPECT_EQ(again.type, FdeType::Flexible);
-    EXPECT_EQ(again.fres[1].recovery->frame_pointer, (Rule{std::nullopt, 0, true}));
+    EXPECT_EQ(again.fres[1].recovery->frame_pointer, Rule::at_cfa(0));
   }
-  EXPECT_EQ(first_again({.version = Version::V2}).fres[1].recovery->frame_pointer, (Rule{std::nullopt, 0, true}));
+  EXPECT_EQ(first_again({.version = Version::V2}).fres[1].recovery->frame_pointer, Rule::at_cfa(0));
 }
 
 TEST(Encode, ReachesBothEndsOfTheAddresses) {

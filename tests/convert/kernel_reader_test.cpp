@@ -48,7 +48,7 @@ TEST_P(KernelReader, DropsNoSection) {
     constexpr std::uint64_t address = 0x40000000;
     ConvertOptions options;
     options.format.compact_rows = GetParam();
-    Translated made;
+    TranslateOutcome made;
     try {
       made = translate(mapped.bytes(), file, address, options);
     } catch (const Refused&) {

@@ -73,7 +73,7 @@ std::set<std::uint64_t> found_by_merge(const SpelledFunction& function, const st
   merge.add(test::interned(function, rules));
   merge.finish();
   std::set<std::uint64_t> found;
-  for (const Contradiction& place : coverage.contradictions)
+  for (const StubContradiction& place : coverage.contradictions)
     for (std::uint64_t pc = place.begin; pc < place.end; ++pc) found.insert(pc);
   return found;
 }

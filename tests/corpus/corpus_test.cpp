@@ -134,7 +134,7 @@ TEST_P(Corpus, SaysWhatTheDwarfSays) {
   if (is_newer && error_of_libdwarf.empty()) error_of_libdwarf = case_value(folder_, "verify-newer");
   EXPECT_EQ(result.unchecked_count > 0, !error_of_libdwarf.empty());
   EXPECT_EQ(result.difference_count, 0U);
-  for (const Difference& difference : result.differences) {
+  for (const Verification::Difference& difference : result.differences) {
     if (error_of_libdwarf.empty()) ADD_FAILURE() << text_of(difference);
   }
   EXPECT_EQ(result.claimed_bytes, coverage_.covered_bytes);
@@ -194,7 +194,7 @@ TEST_P(Corpus, DumpsAsReadelfDoes) {
     sframe::dump(ours_, name(), ours);
     EXPECT_EQ(ours.str(), readelf_text(folder_ / "expected-2.47.txt"));
   } else if (fs::exists(folder_ / "gnu-2.47.txt") && !gnu_.bytes.empty() && keyword_ != "wrong") {
-    const Origin origin{"gnu.elf", ".sframe"};
+    const InputOrigin origin{"gnu.elf", ".sframe"};
     sframe::dump(sframe::decode(gnu_.bytes, gnu_.address, origin), ".sframe", ours);
     EXPECT_EQ(ours.str(), readelf_text(folder_ / "gnu-2.47.txt"));
   }
@@ -204,7 +204,7 @@ TEST_P(Corpus, MatchesTheGoldenDump) {
   std::ostringstream text;
   sframe::dump(ours_, name(), text);
   text << "\nleft out:\n";
-  for (const NamedHole& named : coverage_.holes) {
+  for (const NamedCoverageHole& named : coverage_.holes) {
     text << "  " << hex(named.hole.begin) << ".." << hex(named.hole.end) << ' ' << sentence_of(named.hole.reason)
          << '\n';
   }

@@ -7,7 +7,7 @@
 namespace sframe_gen::elf::test {
 namespace {
 
-const Origin origin{"a.out", ".note"};
+const InputOrigin origin{"a.out", ".note"};
 
 std::vector<std::byte> note(std::string_view owner, std::size_t descriptor_size, std::size_t padding) {
   ByteWriter writer(Endian::Little);

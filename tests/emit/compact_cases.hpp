@@ -37,7 +37,7 @@ inline sframe::Fde function(std::uint64_t start, std::uint32_t size, std::initia
   fde.size = size;
   for (const TestRow& row : rows) {
     sframe::RecoveryRules rules{{7, row.sp, false}, {}, {}, false};
-    if (row.fp != 0) rules.frame_pointer = sframe::Rule{std::nullopt, row.fp, true};
+    if (row.fp != 0) rules.frame_pointer = sframe::Rule::at_cfa(row.fp);
     fde.fres.push_back({row.at, rules});
   }
   return fde;

@@ -34,7 +34,9 @@ sframe::Fde random_function(std::mt19937& random, std::uint64_t start, bool flex
   for (std::uint32_t rows = below(7); rows > 0; --rows) {
     at += below(40) == 0 ? 40000 : 1 + below(3) * 7;
     const auto sp = static_cast<std::int32_t>(8 + 8 * below(3));
-    fde.fres.push_back({at, sframe::RecoveryRules{{flexible && below(30) == 0 ? 10U : 7U, sp, false}, {}, {}, false}});
+    fde.fres.push_back(
+        {at,
+         sframe::RecoveryRules{sframe::Rule::register_plus(flexible && below(30) == 0 ? 10U : 7U, sp), {}, {}, false}});
   }
   fde.size = at + 1 + below(20);
   if (std::ranges::any_of(fde.fres, [](const auto& fre) { return fre.recovery->cfa.base_register == 10U; }))

@@ -97,7 +97,7 @@ TEST_F(Compact, WidthFollowsTheLargestStart) {
 TEST_F(Compact, FlexibleRowsTakeTheirNeighborsWithThem) {
   sframe::Fde drap = leaf(0x1010);
   drap.type = sframe::FdeType::Flexible;
-  drap.fres.push_back({5, sframe::RecoveryRules{{10, 0, false}, {}, {}, false}});
+  drap.add_row(5, {.cfa = sframe::Rule::in_register(10)});
   EXPECT_EQ(cut({leaf(0x1000), drap}), "0x1000+0x1c flexible rows at 0: 0 sp+8, 21 r10+0\n");
 }
 

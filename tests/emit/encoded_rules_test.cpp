@@ -71,7 +71,7 @@ TEST(EncodeFre, WordWidths) {
 }
 
 TEST(EncodeFre, RowAddressWidths) {
-  const Fre row{0x34, RecoveryRules{on(7, 8), {}, {}, false}};
+  const Fre row{0x34, RecoveryRules{.cfa = on(7, 8)}};
   EXPECT_EQ(encoded(row, FdeType::Default, sframe::FreAddressWidth::Two), "34 00 03 08");
   EXPECT_EQ(encoded(row, FdeType::Default, sframe::FreAddressWidth::Four), "34 00 00 00 03 08");
 }
@@ -204,7 +204,7 @@ TEST(EncodedRules, EqualRulesHaveOneNumber) {
 
 TEST(EncodedRules, WhatTakesAFlexibleDescriptorHasNoBytesInADefaultOne) {
   emit::EncodedRules encoded_rules(amd64_v3);
-  const emit::EncodedRule& rule = encoded_rules[encoded_rules.intern(RecoveryRules{on(10, 0), {}, {}, false})];
+  const emit::EncodedRule& rule = encoded_rules[encoded_rules.intern(RecoveryRules{.cfa = on(10, 0)})];
   EXPECT_EQ(rule.in_default.size(), 0U);
   EXPECT_NE(rule.in_flexible.size(), 0U);
 }

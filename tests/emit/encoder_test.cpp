@@ -27,8 +27,7 @@ Rule on(std::uint32_t base, std::int32_t offset) {
 }
 
 sframe::Fde leaf(std::uint64_t start, std::uint32_t size) {
-  return {
-      start, size, false, false, PcType::Increment, 0, FdeType::Default, {{0, RecoveryRules{on(7, 8), {}, {}, false}}}};
+  return {start, size, false, false, PcType::Increment, 0, FdeType::Default, {{0, RecoveryRules{.cfa = on(7, 8)}}}};
 }
 
 TEST(SectionEncoder, HeaderIndexAndRows) {
@@ -41,7 +40,7 @@ TEST(SectionEncoder, HeaderIndexAndRows) {
                   PcType::Mask,
                   16,
                   FdeType::Default,
-                  {{0, RecoveryRules{on(7, 8), {}, {}, false}}, {11, RecoveryRules{on(7, 16), {}, {}, false}}}};
+                  {{0, RecoveryRules{.cfa = on(7, 8)}}, {11, RecoveryRules{.cfa = on(7, 16)}}}};
   encoder.add(plt);
   const auto bytes = encoder.encode(0x2000);
   ASSERT_EQ(bytes.size(), encoder.encoded_size());
@@ -65,7 +64,7 @@ TEST(SectionEncoder, SignalBitAndFlexibleType) {
 
 // Of each width of starts, and of both kinds of words; the last row is the shortest there is.
 TEST(SectionEncoder, RowsAreEncodedOneAfterTheOther) {
-  const RecoveryRules flexible{on(10, 300), {}, Rule{6, 70000, true}, false};
+  const RecoveryRules flexible{on(10, 300), {}, Rule::at_register(6, 70000), false};
   for (const sframe::Abi abi : {sframe::Abi::Amd64, sframe::Abi::Aarch64Big}) {
     const emit::Dialect dialect = dialect_of(abi, {});
     SpelledEncoder encoder(dialect);
@@ -198,8 +197,7 @@ TEST(SectionEncoderCtfFrame, Amd64) {
 }
 TEST(SectionEncoderCtfFrame, Aarch64BigEndian) {
   sframe::Fde function = two_rows(sframe::Abi::Aarch64Big, 0x10000, 4);
-  function.fres[1].recovery =
-      RecoveryRules{on(29, 32), Rule{std::nullopt, -24, true}, Rule{std::nullopt, -32, true}, false};
+  function.fres[1].recovery = RecoveryRules{on(29, 32), Rule::at_cfa(-24), Rule::at_cfa(-32), false};
   EXPECT_EQ(section_bytes(sframe::Abi::Aarch64Big, ctf_frame, function),
             "de e2 01 01 01 00 00 00 00 00 02 00 00 00 03 00 00 00 13 00 00 00 00 00 00 00 22 "
             "ff ff ef e5 00 01 00 00 00 00 00 00 00 00 00 02 03 "

@@ -44,10 +44,6 @@ cfi::Rules with_signing(cfi::Signing signing) {
   return rules;
 }
 
-sframe::Rule at_cfa_word(std::int32_t offset) {
-  return {std::nullopt, offset, true};
-}
-
 const emit::Dialect flexible_v3 = dialect_of(sframe::Abi::Aarch64Little, v3_flexible);
 
 sframe::RecoveryRules recovery(const cfi::Rules& rules) {
@@ -56,11 +52,12 @@ sframe::RecoveryRules recovery(const cfi::Rules& rules) {
 
 // What the rows say
 TEST(LowerAarch64, Entry) {
-  EXPECT_EQ(recovery(at_entry()), (sframe::RecoveryRules{{sp, 0, false}, {}, {}, false}));
+  EXPECT_EQ(recovery(at_entry()), (sframe::RecoveryRules{.cfa = sframe::Rule::in_register(sp)}));
 }
 TEST(LowerAarch64, FrameRecord) {
   EXPECT_EQ(recovery(with_ra_fp(at_cfa(-24), at_cfa(-32))),
-            (sframe::RecoveryRules{{sp, 32, false}, at_cfa_word(-24), at_cfa_word(-32), false}));
+            (sframe::RecoveryRules{sframe::Rule::register_plus(sp, 32), sframe::Rule::at_cfa(-24),
+                                   sframe::Rule::at_cfa(-32), false}));
 }
 TEST(LowerAarch64, RegistersInThemselvesAreUnchanged) {
   const sframe::RecoveryRules unchanged{{sp, 32, false}, {}, {}, false};
@@ -68,14 +65,14 @@ TEST(LowerAarch64, RegistersInThemselvesAreUnchanged) {
   EXPECT_EQ(recovery(with_ra_fp(cfi::SameValue{}, cfi::SameValue{})), unchanged);
 }
 TEST(LowerAarch64, ReturnAddressInAnotherRegister) {
-  EXPECT_EQ(recovery(with_ra(reg(x19, 0))).return_address, (sframe::Rule{x19, 0, false}));
+  EXPECT_EQ(recovery(with_ra(reg(x19, 0))).return_address, sframe::Rule::in_register(x19));
 }
 TEST(LowerAarch64, FramePointerWithoutReturnAddress) {
   EXPECT_EQ(recovery(with_ra_fp({}, at_cfa(-16))),
-            (sframe::RecoveryRules{{sp, 32, false}, {}, at_cfa_word(-16), false}));
+            (sframe::RecoveryRules{sframe::Rule::register_plus(sp, 32), {}, sframe::Rule::at_cfa(-16), false}));
 }
 TEST(LowerAarch64, ReturnAddressAsCfaPlusOffsetTakesTheCfasRegister) {
-  EXPECT_EQ(recovery(with_ra(cfa_plus(-24))).return_address, (sframe::Rule{sp, 8, false}));
+  EXPECT_EQ(recovery(with_ra(cfa_plus(-24))).return_address, sframe::Rule::register_plus(sp, 8));
 }
 TEST(LowerAarch64, SignedReturnAddress) {
   EXPECT_TRUE(recovery(with_signing(cfi::Signing::Signed)).mangled_ra);
@@ -84,7 +81,7 @@ TEST(LowerAarch64, SignedReturnAddress) {
 TEST(LowerAarch64, SignedInItsRegister) {
   cfi::Rules rules = at_entry();
   rules.signing = cfi::Signing::Signed;
-  EXPECT_EQ(recovery(rules), (sframe::RecoveryRules{{sp, 0, false}, {}, {}, true}));
+  EXPECT_EQ(recovery(rules), (sframe::RecoveryRules{sframe::Rule::in_register(sp), {}, {}, true}));
 }
 TEST(LowerAarch64, OutermostFrameHasNothingToSign) {
   cfi::Rules rules = with_ra(cfi::Undefined{});

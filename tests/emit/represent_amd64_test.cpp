@@ -45,14 +45,14 @@ std::string form(const cfi::Rules& rules) {
 // Default descriptors
 TEST(LowerAmd64, Entry) {
   const sframe::RecoveryRules entry = recovery(at_entry());
-  EXPECT_EQ(entry, (sframe::RecoveryRules{{rsp, 8, false}, {}, {}, false}));
+  EXPECT_EQ(entry, (sframe::RecoveryRules{.cfa = sframe::Rule::register_plus(rsp, 8)}));
   EXPECT_EQ(form(at_entry()), "default");
 }
 TEST(LowerAmd64, FrameWithSavedFp) {
   cfi::Rules rules = with_cfa(reg(rbp, 16));
   rules.frame_pointer = at_cfa(-16);
   EXPECT_EQ(recovery(rules),
-            (sframe::RecoveryRules{{rbp, 16, false}, {}, sframe::Rule{std::nullopt, -16, true}, false}));
+            (sframe::RecoveryRules{sframe::Rule::register_plus(rbp, 16), {}, sframe::Rule::at_cfa(-16), false}));
   EXPECT_EQ(form(rules), "default");
 }
 TEST(LowerAmd64, FpInItselfIsUnchanged) {
@@ -64,41 +64,42 @@ TEST(LowerAmd64, FpSameValueIsUnchanged) {
 
 // Flexible descriptors
 TEST(LowerAmd64, CfaOnAnotherRegister) {
-  EXPECT_EQ(recovery(with_cfa(reg(r10, 0))).cfa, (sframe::Rule{r10, 0, false}));
+  EXPECT_EQ(recovery(with_cfa(reg(r10, 0))).cfa, sframe::Rule::in_register(r10));
   EXPECT_EQ(form(with_cfa(reg(r10, 0))), "flexible");
 }
 TEST(LowerAmd64, CfaInMemory) {
-  EXPECT_EQ(recovery(with_cfa(at_reg(rbp, -8))).cfa, (sframe::Rule{rbp, -8, true}));
+  EXPECT_EQ(recovery(with_cfa(at_reg(rbp, -8))).cfa, sframe::Rule::at_register(rbp, -8));
 }
 TEST(LowerAmd64, RaInARegister) {
-  EXPECT_EQ(recovery(with_ra(reg(rbx, 0))).return_address, (sframe::Rule{rbx, 0, false}));
+  EXPECT_EQ(recovery(with_ra(reg(rbx, 0))).return_address, sframe::Rule::in_register(rbx));
 }
 TEST(LowerAmd64, RaElsewhereOnTheStack) {
-  EXPECT_EQ(recovery(with_ra(at_cfa(-24))).return_address, (sframe::Rule{std::nullopt, -24, true}));
+  EXPECT_EQ(recovery(with_ra(at_cfa(-24))).return_address, sframe::Rule::at_cfa(-24));
 }
 TEST(LowerAmd64, RaAtTheCfaItself) {
-  EXPECT_EQ(recovery(with_ra(at_cfa(0))).return_address, (sframe::Rule{std::nullopt, 0, true}));
+  EXPECT_EQ(recovery(with_ra(at_cfa(0))).return_address, sframe::Rule::at_cfa(0));
 }
 // Linux takes the word 0 of a default row for "unchanged".
 TEST(LowerAmd64, FpAtTheCfaItselfTakesAControlWord) {
-  EXPECT_EQ(recovery(with_fp(at_cfa(0))).frame_pointer, (sframe::Rule{std::nullopt, 0, true}));
+  EXPECT_EQ(recovery(with_fp(at_cfa(0))).frame_pointer, sframe::Rule::at_cfa(0));
   EXPECT_EQ(form(with_fp(at_cfa(0))), "flexible");
   EXPECT_EQ(form_of(with_fp(at_cfa(0)), dialect_of(sframe::Abi::Amd64, v3_plain)), "frame-pointer-needs-flexible");
   for (const OutputFormat& format : {v2, v1, ctf_frame})
     EXPECT_EQ(form_of(with_fp(at_cfa(0)), dialect_of(sframe::Abi::Amd64, format)), "default");
 }
 TEST(LowerAmd64, FpByExpression) {
-  EXPECT_EQ(recovery(with_fp(at_reg(rbp, 0))).frame_pointer, (sframe::Rule{rbp, 0, true}));
+  EXPECT_EQ(recovery(with_fp(at_reg(rbp, 0))).frame_pointer, sframe::Rule::at_register(rbp, 0));
 }
 TEST(LowerAmd64, ValueOfCfaPlusOffsetTakesTheCfasRegister) {
-  EXPECT_EQ(recovery(with_fp(cfa_plus(-16))).frame_pointer, (sframe::Rule{rsp, -8, false}));
+  EXPECT_EQ(recovery(with_fp(cfa_plus(-16))).frame_pointer, sframe::Rule::register_plus(rsp, -8));
 }
 
 // __restore_rt of glibc: CFA, SP, RA and FP in the saved context
 TEST(LowerAmd64, SignalTrampoline) {
   const cfi::Rules rules{at_reg(rsp, 160), at_reg(rsp, 160), at_reg(rsp, 120), at_reg(rsp, 168)};
-  EXPECT_EQ(recovery(rules), (sframe::RecoveryRules{
-                                 {rsp, 160, true}, sframe::Rule{rsp, 168, true}, sframe::Rule{rsp, 120, true}, false}));
+  EXPECT_EQ(recovery(rules),
+            (sframe::RecoveryRules{sframe::Rule::at_register(rsp, 160), sframe::Rule::at_register(rsp, 168),
+                                   sframe::Rule::at_register(rsp, 120), false}));
 }
 
 TEST(LowerAmd64, UndefinedRaIsTheOutermostFrameWhateverElseIsSaid) {
@@ -118,23 +119,24 @@ TEST(LowerAmd64, SpRuleThatSpellsTheCfa) {
 // SFrame's CFA is the caller's SP; what counted from DWARF's counts from its register.
 TEST(LowerAmd64, SpSavedElsewhere) {
   EXPECT_EQ(recovery(with_sp(at_cfa(-24))),
-            (sframe::RecoveryRules{{rsp, -16, true}, sframe::Rule{rsp, 0, true}, {}, false}));
+            (sframe::RecoveryRules{sframe::Rule::at_register(rsp, -16), sframe::Rule::at_register(rsp, 0), {}, false}));
 }
 TEST(LowerAmd64, SpOffTheCfa) {
   EXPECT_EQ(recovery(with_sp(cfa_plus(16))),
-            (sframe::RecoveryRules{{rsp, 24, false}, sframe::Rule{std::nullopt, -24, true}, {}, false}));
+            (sframe::RecoveryRules{sframe::Rule::register_plus(rsp, 24), sframe::Rule::at_cfa(-24), {}, false}));
 }
 // __longjmp of glibc
 TEST(LowerAmd64, AllInRegisters) {
   const cfi::Rules rules{reg(5, 0), reg(8, 0), reg(9, 0), reg(1, 0)};
-  EXPECT_EQ(recovery(rules),
-            (sframe::RecoveryRules{{8, 0, false}, sframe::Rule{1, 0, false}, sframe::Rule{9, 0, false}, false}));
+  EXPECT_EQ(recovery(rules), (sframe::RecoveryRules{sframe::Rule::in_register(8), sframe::Rule::in_register(1),
+                                                    sframe::Rule::in_register(9), false}));
 }
 // setcontext and swapcontext of glibc: CFA rdx + 0
 TEST(LowerAmd64, AllInSlots) {
   const cfi::Rules rules{reg(1, 0), at_cfa(160), at_cfa(120), at_cfa(168)};
   EXPECT_EQ(recovery(rules),
-            (sframe::RecoveryRules{{1, 160, true}, sframe::Rule{1, 168, true}, sframe::Rule{1, 120, true}, false}));
+            (sframe::RecoveryRules{sframe::Rule::at_register(1, 160), sframe::Rule::at_register(1, 168),
+                                   sframe::Rule::at_register(1, 120), false}));
 }
 TEST(LowerAmd64, SpElsewhereAndCfaInMemory) {
   cfi::Rules rules = with_sp(reg(r10, 0));
@@ -142,7 +144,8 @@ TEST(LowerAmd64, SpElsewhereAndCfaInMemory) {
   EXPECT_EQ(form(rules), "stack-pointer-restored-elsewhere");
   // What does not count from it can still be said.
   rules.return_address = at_reg(r10, 8);
-  EXPECT_EQ(recovery(rules), (sframe::RecoveryRules{{r10, 0, false}, sframe::Rule{std::nullopt, 8, true}, {}, false}));
+  EXPECT_EQ(recovery(rules),
+            (sframe::RecoveryRules{sframe::Rule::in_register(r10), sframe::Rule::at_cfa(8), {}, false}));
 }
 
 // One meaning in other words
@@ -151,7 +154,7 @@ TEST(LowerAmd64, SlotsByTheCfasRegister) {
   rules.return_address = at_reg(rsp, 16);
   rules.frame_pointer = at_reg(rsp, 8);
   EXPECT_EQ(recovery(rules),
-            (sframe::RecoveryRules{{rsp, 24, false}, {}, sframe::Rule{std::nullopt, -16, true}, false}));
+            (sframe::RecoveryRules{sframe::Rule::register_plus(rsp, 24), {}, sframe::Rule::at_cfa(-16), false}));
   EXPECT_EQ(form(rules), "default");
 }
 TEST(LowerAmd64, FpAsADistanceFromTheCfa) {
@@ -162,7 +165,7 @@ TEST(LowerAmd64, FpAsADistanceFromTheCfa) {
 TEST(LowerAmd64, ValueOfACfaInMemory) {
   cfi::Rules rules = with_cfa(at_reg(rbp, -8));
   rules.frame_pointer = cfa_plus(0);
-  EXPECT_EQ(recovery(rules).frame_pointer, (sframe::Rule{rbp, -8, true}));
+  EXPECT_EQ(recovery(rules).frame_pointer, sframe::Rule::at_register(rbp, -8));
 }
 TEST(LowerAmd64, SpSameValue) {
   EXPECT_EQ(form(with_sp(cfi::SameValue{})), "stack-pointer-restored-elsewhere");

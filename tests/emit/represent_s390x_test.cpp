@@ -37,20 +37,17 @@ cfi::Rules with_sp(const cfi::RegisterRule& rule, const cfi::CfaRule& cfa = reg(
   return rules;
 }
 
-sframe::Rule at_cfa_word(std::int32_t offset) {
-  return {std::nullopt, offset, true};
-}
-
 const emit::Dialect s390x_v3 = dialect_of(sframe::Abi::S390x);
 const emit::Dialect s390x_v2 = dialect_of(sframe::Abi::S390x, v2);
 
 // What the rows say
 TEST(LowerS390x, Entry) {
-  EXPECT_EQ(recovery_of(at_entry(), s390x_v3), (sframe::RecoveryRules{{r15, 160, false}, {}, {}, false}));
+  EXPECT_EQ(recovery_of(at_entry(), s390x_v3), (sframe::RecoveryRules{.cfa = sframe::Rule::register_plus(r15, 160)}));
 }
 TEST(LowerS390x, BothSaved) {
   EXPECT_EQ(recovery_of(with_ra_fp(at_cfa(-48), at_cfa(-72)), s390x_v2),
-            (sframe::RecoveryRules{{r15, 160, false}, at_cfa_word(-48), at_cfa_word(-72), false}));
+            (sframe::RecoveryRules{sframe::Rule::register_plus(r15, 160), sframe::Rule::at_cfa(-48),
+                                   sframe::Rule::at_cfa(-72), false}));
 }
 TEST(LowerS390x, RegistersInThemselvesAreUnchanged) {
   EXPECT_EQ(recovery_of(with_ra_fp(reg(r14, 0), reg(r11, 0)), s390x_v2), recovery_of(at_entry(), s390x_v2));
@@ -58,13 +55,13 @@ TEST(LowerS390x, RegistersInThemselvesAreUnchanged) {
 }
 TEST(LowerS390x, InFloatingPointRegisters) {
   for (const emit::Dialect* dialect : {&s390x_v3, &s390x_v2}) {
-    EXPECT_EQ(
-        recovery_of(with_ra_fp(reg(f0, 0), reg(f2, 0)), *dialect),
-        (sframe::RecoveryRules{{r15, 160, false}, sframe::Rule{f0, 0, false}, sframe::Rule{f2, 0, false}, false}));
+    EXPECT_EQ(recovery_of(with_ra_fp(reg(f0, 0), reg(f2, 0)), *dialect),
+              (sframe::RecoveryRules{sframe::Rule::register_plus(r15, 160), sframe::Rule::in_register(f0),
+                                     sframe::Rule::in_register(f2), false}));
   }
 }
 TEST(LowerS390x, FramePointerAsCfaPlusOffsetTakesTheCfasRegister) {
-  EXPECT_EQ(recovery_of(with_fp(cfa_plus(-160)), s390x_v2).frame_pointer, (sframe::Rule{r15, 0, false}));
+  EXPECT_EQ(recovery_of(with_fp(cfa_plus(-160)), s390x_v2).frame_pointer, sframe::Rule::in_register(r15));
 }
 
 /// A rule, and what becomes of it: in version 3; in version 3 without flexible descriptors; in version 2.

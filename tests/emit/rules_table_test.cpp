@@ -11,6 +11,7 @@
 #include <sstream>
 #include <utility>
 
+#include "emit/all_reasons.hpp"
 #include "emit/selected.hpp"
 #include "emit/spelled_encoder.hpp"
 #include "sframe_gen/section.hpp"
@@ -85,10 +86,8 @@ std::string table_of_the_rest(Abi abi) {
 
 std::string reasons() {
   std::string text = "| key | meaning |\n|---|---|\n";
-  for (std::size_t i = 0; i < unrepresentable_count; ++i) {
-    const auto reason = static_cast<Unrepresentable>(i);
+  for (const Unrepresentable reason : all_reasons())
     text += "| " + std::string(key_of(reason)) + " | " + std::string(sentence_of(reason)) + " |\n";
-  }
   return text;
 }
 
@@ -145,8 +144,8 @@ TEST(RulesTable, HasEveryTable) {
 TEST(RulesTable, ReachesEveryReason) {
   std::string tables;
   for (const auto& [name, abi] : machines) tables += table_by_version(abi) + table_of_the_rest(abi);
-  for (std::size_t i = 0; i < unrepresentable_count; ++i) {
-    const std::string key(key_of(static_cast<Unrepresentable>(i)));
+  for (const Unrepresentable reason : all_reasons()) {
+    const std::string key(key_of(reason));
     EXPECT_NE(tables.find(" " + key + " |"), std::string::npos) << key;
   }
 }

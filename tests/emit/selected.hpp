@@ -14,7 +14,7 @@ namespace sframe_gen::test {
 /// What becomes of one function, spelled out.
 struct Spelled {
   std::vector<sframe::Fde> fdes;
-  std::vector<Hole> holes;
+  std::vector<CoverageHole> holes;
 };
 
 inline Spelled select(const SpelledFunction& function, const emit::Dialect& dialect) {

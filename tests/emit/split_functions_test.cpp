@@ -30,7 +30,7 @@ cfi::Rules plt_entries() {
 }
 
 sframe::Fre row(std::uint32_t pc_offset, std::int32_t sp_offset) {
-  return {pc_offset, sframe::RecoveryRules{{7, sp_offset, false}, {}, {}, false}};
+  return {pc_offset, sframe::RecoveryRules{.cfa = sframe::Rule::register_plus(7, sp_offset)}};
 }
 
 TEST(Select, WholeFunction) {
@@ -50,7 +50,7 @@ TEST(Select, HoleInTheMiddle) {
   EXPECT_EQ(selected.fdes[1].start, 0x1010U);
   EXPECT_EQ(selected.fdes[1].size, 0x10U);
   EXPECT_EQ(selected.fdes[1].fres, (std::vector<sframe::Fre>{row(0, 16)}));
-  EXPECT_EQ(selected.holes, (std::vector<Hole>{{0x1008, 0x1010, Unrepresentable::CfaIsExpression}}));
+  EXPECT_EQ(selected.holes, (std::vector<CoverageHole>{{0x1008, 0x1010, Unrepresentable::CfaIsExpression}}));
 }
 
 TEST(Select, HoleAtTheStartAndAtTheEnd) {
@@ -67,7 +67,7 @@ TEST(Select, NeighboringHolesOfOneReasonAreOne) {
   other.frame_pointer = cfi::Formula{std::nullopt, -16, true};
   const auto selected = select({0x1000, 0x20, false, {{0, expression()}, {8, other}}}, amd64_v3);
   EXPECT_TRUE(selected.fdes.empty());
-  EXPECT_EQ(selected.holes, (std::vector<Hole>{{0x1000, 0x1020, Unrepresentable::CfaIsExpression}}));
+  EXPECT_EQ(selected.holes, (std::vector<CoverageHole>{{0x1000, 0x1020, Unrepresentable::CfaIsExpression}}));
 }
 
 TEST(Select, OneFlexibleRowMakesItsDescriptorFlexible) {
@@ -153,7 +153,7 @@ TEST(Select, HoleOfMoreThan4GiB) {
   const std::uint64_t size = 0x180000000;
   const auto selected = select({0x1000, size, false, {{0, expression()}}}, amd64_v3);
   EXPECT_TRUE(selected.fdes.empty());
-  EXPECT_EQ(selected.holes, (std::vector<Hole>{{0x1000, 0x1000 + size, Unrepresentable::CfaIsExpression}}));
+  EXPECT_EQ(selected.holes, (std::vector<CoverageHole>{{0x1000, 0x1000 + size, Unrepresentable::CfaIsExpression}}));
 }
 
 // The Linux kernel for x86-64: the end of the address space is less than 4 GiB away.

@@ -33,7 +33,7 @@ TEST(SelectSignalFrame, HasNoRowWhereNothingCouldMarkIt) {
   for (const OutputFormat& format : {v2, v2_from_section, v1, ctf_frame}) {
     const Spelled result = selected(frames, Abi::Amd64, format);
     EXPECT_TRUE(result.fdes.empty());
-    EXPECT_EQ(result.holes, (std::vector<Hole>{{0x1000, 0x1020, Unrepresentable::SignalFrame}}));
+    EXPECT_EQ(result.holes, (std::vector<CoverageHole>{{0x1000, 0x1020, Unrepresentable::SignalFrame}}));
   }
 }
 
@@ -64,7 +64,7 @@ TEST(SelectSigned, RowsThatCtfFrameCannotMarkAreHoles) {
   frames.rows = {{0, entry_rules(Abi::Aarch64Little)}, {4, signed_rules}, {0x18, entry_rules(Abi::Aarch64Little)}};
   const Spelled result = selected(frames, Abi::Aarch64Little, ctf_frame);
   EXPECT_EQ(result.fdes.size(), 2U);
-  EXPECT_EQ(result.holes, (std::vector<Hole>{{0x1004, 0x1018, Unrepresentable::SignedReturnAddress}}));
+  EXPECT_EQ(result.holes, (std::vector<CoverageHole>{{0x1004, 0x1018, Unrepresentable::SignedReturnAddress}}));
   const Spelled with_bit = selected(frames, Abi::Aarch64Little, v1);
   ASSERT_EQ(with_bit.fdes.size(), 1U);
   EXPECT_EQ(with_bit.fdes[0].fres.size(), 3U);
@@ -109,7 +109,7 @@ TEST(SelectOutermostFrame, IsAHoleWhereRowsWithoutWordsMeanNothing) {
   EXPECT_EQ(selected(frames, Abi::Amd64, v2).fdes.at(0).fres, (std::vector<sframe::Fre>{{0, std::nullopt}}));
   for (const OutputFormat& format : {v2_from_section, v1, ctf_frame}) {
     EXPECT_EQ(selected(frames, Abi::Amd64, format).holes,
-              (std::vector<Hole>{{0x1000, 0x1020, Unrepresentable::ReturnAddressUndefined}}));
+              (std::vector<CoverageHole>{{0x1000, 0x1020, Unrepresentable::ReturnAddressUndefined}}));
   }
 }
 
@@ -123,7 +123,7 @@ TEST(SelectFlexible, OneFunctionOfAarch64HasBothKinds) {
   EXPECT_EQ(with_switch.fdes[0].type, sframe::FdeType::Flexible);
   const Spelled without = selected(frames, Abi::Aarch64Little, v3);
   EXPECT_EQ(without.fdes.at(0).type, sframe::FdeType::Default);
-  EXPECT_EQ(without.holes, (std::vector<Hole>{{0x1008, 0x1020, Unrepresentable::CfaNeedsFlexible}}));
+  EXPECT_EQ(without.holes, (std::vector<CoverageHole>{{0x1008, 0x1020, Unrepresentable::CfaNeedsFlexible}}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "emit/all_reasons.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "sframe_gen/encode.hpp"
 
@@ -11,10 +12,9 @@ namespace {
 
 TEST(Unrepresentable, EveryReasonHasItsOwnKeyAndSentence) {
   std::vector<std::string_view> seen;
-  for (std::size_t i = 0; i < unrepresentable_count; ++i) {
-    for (const std::string_view text :
-         {key_of(static_cast<Unrepresentable>(i)), sentence_of(static_cast<Unrepresentable>(i))}) {
-      EXPECT_FALSE(text.empty()) << i;
+  for (const Unrepresentable reason : all_reasons()) {
+    for (const std::string_view text : {key_of(reason), sentence_of(reason)}) {
+      EXPECT_FALSE(text.empty()) << static_cast<int>(reason);
       EXPECT_EQ(std::count(seen.begin(), seen.end(), text), 0) << text;
       seen.push_back(text);
     }
@@ -22,7 +22,8 @@ TEST(Unrepresentable, EveryReasonHasItsOwnKeyAndSentence) {
 }
 
 TEST(Unrepresentable, UnknownReasonsHaveWords) {
-  for (const std::size_t number : {unrepresentable_count, std::size_t{255}}) {
+  ASSERT_GT(all_reasons().size(), 20U);
+  for (const std::size_t number : {all_reasons().size(), std::size_t{255}}) {
     const auto unknown = static_cast<Unrepresentable>(number);
     EXPECT_EQ(key_of(unknown), "unknown");
     EXPECT_EQ(sentence_of(unknown), "unknown reason");

@@ -29,10 +29,10 @@ void check(const elf::Image& image, const ConvertOptions& options) {
   if (output.contradicts) return;
   succeeds([&] {
     const Verification verified = verify::verify(converted, converted, {});
-    for (const Difference& difference : verified.differences) require(false, text_of(difference));
+    for (const Verification::Difference& difference : verified.differences) require(false, text_of(difference));
     // Nothing has been stripped yet.
-    for (const Difference& unchecked : verified.unchecked)
-      require(unchecked.kind != Difference::Kind::NoFde, text_of(unchecked));
+    for (const Verification::Difference& unchecked : verified.unchecked)
+      require(unchecked.kind != Verification::Difference::Kind::NoFde, text_of(unchecked));
   });
 }
 

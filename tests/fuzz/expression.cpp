@@ -8,7 +8,7 @@ namespace sframe_gen::fuzz {
 void expression(Bytes input) {
   Choices choices(input);
   const Endian endian = choices.byte() % 2 == 0 ? Endian::Little : Endian::Big;
-  const Origin origin{"fuzz", "expression"};
+  const InputOrigin origin{"fuzz", "expression"};
   const cfi::ExpressionBytes expression{choices.rest(), 0x100, endian, origin};
   succeeds([&] {
     const auto value = cfi::evaluate_register_expression(expression);

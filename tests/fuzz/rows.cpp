@@ -18,7 +18,7 @@ void rows(Bytes input) {
   constexpr sframe::Abi abis[] = {sframe::Abi::Amd64, sframe::Abi::Aarch64Little, sframe::Abi::S390x};
   const cfi::TrackedRegisters& tracked = cfi::tracked_registers(abis[choices.below(3)]);
   const std::uint64_t begin = choices.byte();
-  const Origin origin{"fuzz", "frames"};
+  const InputOrigin origin{"fuzz", "frames"};
   succeeds([&] {
     const cfi::FrameTable table = cfi::index_frame_section(kind, choices.rest(), 0x400000, endian, origin);
     cfi::RuleTable rules;

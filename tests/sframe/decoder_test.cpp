@@ -8,11 +8,7 @@ namespace sframe_gen::sframe {
 namespace {
 
 constexpr std::uint32_t rbp = 6, rsp = 7, r10 = 10;
-const Origin origin{"a.out", ".sframe"};
-
-Rule saved_at_cfa(std::int32_t offset) {
-  return {std::nullopt, offset, true};
-}
+const InputOrigin origin{"a.out", ".sframe"};
 
 Section decode_good(std::vector<std::byte> bytes = test::good_section()) {
   return decode(bytes, test::good_address, origin);
@@ -35,10 +31,10 @@ TEST(Decoder, ReadsDefaultRows) {
   expected.start = 0x1000;
   expected.size = 7;
   expected.fres = {
-      {0, RecoveryRules{.cfa = {rsp, 8, false}}},
-      {1, RecoveryRules{.cfa = {rsp, 16, false}, .frame_pointer = saved_at_cfa(-16)}},
-      {4, RecoveryRules{.cfa = {rbp, 16, false}, .frame_pointer = saved_at_cfa(-16)}},
-      {6, RecoveryRules{.cfa = {rsp, 8, false}}},
+      {0, RecoveryRules{.cfa = Rule::register_plus(rsp, 8)}},
+      {1, RecoveryRules{.cfa = Rule::register_plus(rsp, 16), .frame_pointer = Rule::at_cfa(-16)}},
+      {4, RecoveryRules{.cfa = Rule::register_plus(rbp, 16), .frame_pointer = Rule::at_cfa(-16)}},
+      {6, RecoveryRules{.cfa = Rule::register_plus(rsp, 8)}},
   };
   EXPECT_EQ(decode_good().fdes.at(0), expected);
 }
@@ -49,7 +45,8 @@ TEST(Decoder, ReadsRepeatedRows) {
   expected.size = 32;
   expected.pc_type = PcType::Mask;
   expected.repeat_size = 16;
-  expected.fres = {{0, RecoveryRules{.cfa = {rsp, 8, false}}}, {11, RecoveryRules{.cfa = {rsp, 16, false}}}};
+  expected.fres = {{0, RecoveryRules{.cfa = Rule::register_plus(rsp, 8)}},
+                   {11, RecoveryRules{.cfa = Rule::register_plus(rsp, 16)}}};
   EXPECT_EQ(decode_good().fdes.at(1), expected);
 }
 
@@ -60,10 +57,11 @@ TEST(Decoder, ReadsFlexibleRows) {
   expected.signal_frame = true;
   expected.type = FdeType::Flexible;
   expected.fres = {
-      {0, RecoveryRules{.cfa = {rsp, 8, false}}},
-      {4, RecoveryRules{.cfa = {r10, 0, false}, .frame_pointer = Rule{rbp, 0, true}}},
+      {0, RecoveryRules{.cfa = Rule::register_plus(rsp, 8)}},
+      {4, RecoveryRules{.cfa = Rule::in_register(r10), .frame_pointer = Rule::at_register(rbp, 0)}},
       {8,
-       RecoveryRules{.cfa = {rbp, -8, true}, .return_address = saved_at_cfa(-16), .frame_pointer = saved_at_cfa(-24)}},
+       RecoveryRules{
+           .cfa = Rule::at_register(rbp, -8), .return_address = Rule::at_cfa(-16), .frame_pointer = Rule::at_cfa(-24)}},
       {16, std::nullopt},
   };
   EXPECT_EQ(decode_good().fdes.at(2), expected);
@@ -127,10 +125,10 @@ TEST(Decoder, ReadsWhatBinutilsWrote) {
 TEST(Decoder, NotesWhatDoesNotHinderReading) {
   std::vector<std::byte> bytes = test::good_section();
   bytes[5] = std::byte{0xf0};
-  std::vector<std::string> remarks;
-  const Section section = decode(bytes, test::good_address, origin, {false, false, &remarks});
-  EXPECT_FALSE(section.fdes.empty());
-  EXPECT_EQ(remarks, (std::vector<std::string>{"a.out: .sframe+0x5: fixed FP offset is -16, not 0"}));
+  EXPECT_THROW(decode(bytes, test::good_address, origin), MalformedInput);
+  const RemarkedSection found = decode_with_remarks(bytes, test::good_address, origin);
+  EXPECT_FALSE(found.section.fdes.empty());
+  EXPECT_EQ(found.remarks, (std::vector<std::string>{"a.out: .sframe+0x5: fixed FP offset is -16, not 0"}));
 }
 
 }  // namespace

@@ -16,13 +16,6 @@ Section decode_good(const std::string& name) {
   return decode(test::good_version(name), test::good_address, {name, ".sframe"}, {}, test::family_of(name));
 }
 
-Rule on(std::uint32_t base, std::int32_t offset) {
-  return {base, offset, false};
-}
-Rule at_cfa(std::int32_t offset) {
-  return {std::nullopt, offset, true};
-}
-
 struct HeaderCase {
   const char* name;
   Version version;
@@ -64,10 +57,10 @@ TEST(DecoderV2, ReadsDescriptorsAndRows) {
   Fde expected;
   expected.start = 0x1000;
   expected.size = 7;
-  expected.fres = {{0, RecoveryRules{.cfa = on(7, 8)}},
-                   {1, RecoveryRules{.cfa = on(7, 16), .frame_pointer = at_cfa(-16)}},
-                   {4, RecoveryRules{.cfa = on(6, 16), .frame_pointer = at_cfa(-16)}},
-                   {6, RecoveryRules{.cfa = on(7, 8)}}};
+  expected.fres = {{0, RecoveryRules{.cfa = Rule::register_plus(7, 8)}},
+                   {1, RecoveryRules{.cfa = Rule::register_plus(7, 16), .frame_pointer = Rule::at_cfa(-16)}},
+                   {4, RecoveryRules{.cfa = Rule::register_plus(6, 16), .frame_pointer = Rule::at_cfa(-16)}},
+                   {6, RecoveryRules{.cfa = Rule::register_plus(7, 8)}}};
   EXPECT_EQ(section.fdes.at(0), expected);
   EXPECT_EQ(section.fdes.at(1).pc_type, PcType::Mask);
   EXPECT_EQ(section.fdes.at(1).repeat_size, 16);
@@ -106,11 +99,13 @@ TEST(DecoderS390x, UnscalesTheCfaAndReadsRegistersFromOddWords) {
   const Section section = decode_good("v2_s390x");
   EXPECT_EQ(section.fdes.at(0).fres,
             (std::vector<Fre>{
-                {0, RecoveryRules{.cfa = on(15, 160)}},
-                {6, RecoveryRules{.cfa = on(15, 168), .return_address = at_cfa(-48)}},
-                {0x0a, RecoveryRules{.cfa = on(15, 336), .frame_pointer = at_cfa(-72)}},
-                {0x0e, RecoveryRules{.cfa = on(11, 336), .return_address = on(16, 0), .frame_pointer = on(17, 0)}},
-                {0x12, RecoveryRules{.cfa = on(15, 1184), .return_address = on(68, 0)}}}));
+                {0, RecoveryRules{.cfa = Rule::register_plus(15, 160)}},
+                {6, RecoveryRules{.cfa = Rule::register_plus(15, 168), .return_address = Rule::at_cfa(-48)}},
+                {0x0a, RecoveryRules{.cfa = Rule::register_plus(15, 336), .frame_pointer = Rule::at_cfa(-72)}},
+                {0x0e, RecoveryRules{.cfa = Rule::register_plus(11, 336),
+                                     .return_address = Rule::in_register(16),
+                                     .frame_pointer = Rule::in_register(17)}},
+                {0x12, RecoveryRules{.cfa = Rule::register_plus(15, 1184), .return_address = Rule::in_register(68)}}}));
   EXPECT_EQ(section.fdes.at(1).repeat_size, 32);
 }
 
@@ -124,14 +119,15 @@ TEST(DecoderS390x, NegativeOddWordsNameNoRegister) {
 }
 
 TEST(DecoderS390x, UnscalesTheCfaOfFlexibleRowsToo) {
-  EXPECT_EQ(
-      decode_good("v3_s390x").fdes.at(0).fres,
-      (std::vector<Fre>{
-          {0, RecoveryRules{.cfa = on(15, 160)}},
-          {4, RecoveryRules{.cfa = on(15, 168), .return_address = on(16, 0)}},
-          {8, RecoveryRules{.cfa = on(10, 320), .frame_pointer = Rule{70, -8, true}}},
-          {0x0c, RecoveryRules{.cfa = Rule{11, 0, true}, .return_address = at_cfa(-48), .frame_pointer = at_cfa(-72)}},
-      }));
+  EXPECT_EQ(decode_good("v3_s390x").fdes.at(0).fres,
+            (std::vector<Fre>{
+                {0, RecoveryRules{.cfa = Rule::register_plus(15, 160)}},
+                {4, RecoveryRules{.cfa = Rule::register_plus(15, 168), .return_address = Rule::in_register(16)}},
+                {8, RecoveryRules{.cfa = Rule::register_plus(10, 320), .frame_pointer = Rule::at_register(70, -8)}},
+                {0x0c, RecoveryRules{.cfa = Rule::at_register(11, 0),
+                                     .return_address = Rule::at_cfa(-48),
+                                     .frame_pointer = Rule::at_cfa(-72)}},
+            }));
 }
 
 TEST(DecoderS390x, OddWordsOfVersion3AreOffsets) {
@@ -139,7 +135,7 @@ TEST(DecoderS390x, OddWordsOfVersion3AreOffsets) {
   bytes[0x49] = std::byte{0x5b};  // CFA control: *(r11 + …) stays
   bytes[0x4c] = std::byte{0xd1};  // RA at CFA-47
   const Section section = decode(bytes, test::good_address, {"a.out", ".sframe"});
-  EXPECT_EQ(section.fdes.at(0).fres.at(3).recovery->return_address, at_cfa(-47));
+  EXPECT_EQ(section.fdes.at(0).fres.at(3).recovery->return_address, Rule::at_cfa(-47));
 }
 
 TEST(DecoderAarch64, ReadsSignedRowsAndTheKey) {
@@ -148,17 +144,20 @@ TEST(DecoderAarch64, ReadsSignedRowsAndTheKey) {
     EXPECT_TRUE(section.fdes.at(0).b_key) << name;
     EXPECT_FALSE(section.fdes.at(1).b_key) << name;
     EXPECT_FALSE(section.fdes.at(0).fres.at(0).recovery->mangled_ra) << name;
-    EXPECT_EQ(section.fdes.at(0).fres.at(1).recovery, (RecoveryRules{.cfa = on(31, 0), .mangled_ra = true})) << name;
+    EXPECT_EQ(section.fdes.at(0).fres.at(1).recovery, (RecoveryRules{.cfa = Rule::in_register(31), .mangled_ra = true}))
+        << name;
     EXPECT_TRUE(section.fdes.at(0).fres.at(2).recovery->mangled_ra) << name;
   }
 }
 
 TEST(DecoderAarch64, ReadsWideBigEndianWords) {
   EXPECT_EQ(decode_good("v1_aarch64_be").fdes.at(0).fres.at(2).recovery,
-            (RecoveryRules{
-                .cfa = on(29, 320), .return_address = at_cfa(-24), .frame_pointer = at_cfa(-32), .mangled_ra = true}));
+            (RecoveryRules{.cfa = Rule::register_plus(29, 320),
+                           .return_address = Rule::at_cfa(-24),
+                           .frame_pointer = Rule::at_cfa(-32),
+                           .mangled_ra = true}));
   EXPECT_EQ(decode_good("v3_aarch64_be").fdes.at(1).fres.at(0).recovery,
-            (RecoveryRules{.cfa = on(31, 288), .frame_pointer = at_cfa(-16)}));
+            (RecoveryRules{.cfa = Rule::register_plus(31, 288), .frame_pointer = Rule::at_cfa(-16)}));
 }
 
 TEST(DecoderAarch64, ReturnAddressAtTheCfaIsNoPadding) {
@@ -166,7 +165,7 @@ TEST(DecoderAarch64, ReturnAddressAtTheCfaIsNoPadding) {
   bytes[0x51] = std::byte{0};
   bytes[0x50] = std::byte{0};
   EXPECT_EQ(decode(bytes, test::good_address, {"a.out", ".sframe"}).fdes.at(0).fres.at(3).recovery->return_address,
-            at_cfa(0));
+            Rule::at_cfa(0));
 }
 
 TEST(DecoderV1, RowStartsOfRepeatedFunctionsAreBitMasks) {
@@ -178,13 +177,15 @@ TEST(DecoderV1, RowStartsOfRepeatedFunctionsAreBitMasks) {
 
 TEST(DecoderCtfFrame, HasTheFramePointerFirst) {
   const Section section = decode_good("ctf_aarch64");
-  EXPECT_EQ(section.fdes.at(0).fres,
-            (std::vector<Fre>{
-                {0, RecoveryRules{.cfa = on(31, 0)}},
-                {4, RecoveryRules{.cfa = on(31, 16), .frame_pointer = at_cfa(-16)}},
-                {8, RecoveryRules{.cfa = on(29, 32), .return_address = at_cfa(-24), .frame_pointer = at_cfa(-32)}}}));
+  EXPECT_EQ(
+      section.fdes.at(0).fres,
+      (std::vector<Fre>{{0, RecoveryRules{.cfa = Rule::in_register(31)}},
+                        {4, RecoveryRules{.cfa = Rule::register_plus(31, 16), .frame_pointer = Rule::at_cfa(-16)}},
+                        {8, RecoveryRules{.cfa = Rule::register_plus(29, 32),
+                                          .return_address = Rule::at_cfa(-24),
+                                          .frame_pointer = Rule::at_cfa(-32)}}}));
   EXPECT_EQ(section.fdes.at(1).fres.at(1).pc_offset, 0x110U);
-  EXPECT_EQ(section.fdes.at(1).fres.at(1).recovery->cfa, on(31, 320));
+  EXPECT_EQ(section.fdes.at(1).fres.at(1).recovery->cfa, Rule::register_plus(31, 320));
 }
 
 // Nothing in the bytes tells the two apart but for what they make of them.

@@ -93,7 +93,7 @@ TEST(Dump, FixedFramePointer) {
   Section section;
   section.fixed_fp_offset = -16;
   section.fdes.resize(1);
-  section.fdes[0].fres = {{0, RecoveryRules{.cfa = {7, 8, false}}}};
+  section.fdes[0].fres = {{0, RecoveryRules{.cfa = Rule::register_plus(7, 8)}}};
   const std::string text = dump_text(section);
   EXPECT_NE(text.find("    CFA fixed FP offset: -16\n"), std::string::npos);
   EXPECT_NE(text.find("  sp+8      c-16      u            \n"), std::string::npos);
@@ -108,25 +108,27 @@ TEST(Dump, SigningKey) {
 }
 
 TEST(Dump, SignedReturnAddress) {
-  EXPECT_EQ(line_of({.cfa = {7, 8, false}, .mangled_ra = true}),
+  EXPECT_EQ(line_of({.cfa = Rule::register_plus(7, 8), .mangled_ra = true}),
             "    0000000000001000  sp+8      u         f[s]         \n");
-  EXPECT_EQ(line_of({.cfa = {7, 8, true}, .frame_pointer = Rule{6, 8, true}, .mangled_ra = true}),
+  EXPECT_EQ(line_of({.cfa = Rule::at_register(7, 8), .frame_pointer = Rule::at_register(6, 8), .mangled_ra = true}),
             "    0000000000001000  (sp+8)    (fp+8)    U[s]         \n");
-  EXPECT_EQ(line_of({.cfa = {7, -128, true},
-                     .return_address = Rule{3, 4, true},
-                     .frame_pointer = Rule{std::nullopt, 8, true},
+  EXPECT_EQ(line_of({.cfa = Rule::at_register(7, -128),
+                     .return_address = Rule::at_register(3, 4),
+                     .frame_pointer = Rule::at_cfa(8),
                      .mangled_ra = true}),
             "    0000000000001000  (sp-128)  c+8       (r3+4)[s]    \n");
 }
 
 TEST(Dump, WideColumnsRunTogether) {
-  EXPECT_EQ(line_of({.cfa = {0, -2147483647 - 1, true}, .return_address = Rule{536870400, 2147483647, true}}),
+  EXPECT_EQ(line_of({.cfa = Rule::at_register(0, -2147483647 - 1),
+                     .return_address = Rule::at_register(536870400, 2147483647)}),
             "    0000000000001000  (r0-2147483648)u         (r536870400+2147483647)   \n");
 }
 
 TEST(Dump, NegativeCfaOffset) {
-  EXPECT_EQ(line_of({.cfa = {7, -240, false}}), "    0000000000001000  sp-240    u         f            \n");
-  EXPECT_EQ(line_of({.cfa = {7, -8, false}}, FdeType::Default),
+  EXPECT_EQ(line_of({.cfa = Rule::register_plus(7, -240)}),
+            "    0000000000001000  sp-240    u         f            \n");
+  EXPECT_EQ(line_of({.cfa = Rule::register_plus(7, -8)}, FdeType::Default),
             "    0000000000001000  sp+-8     u         f            \n");
 }
 

@@ -16,7 +16,7 @@ Fde function_at(std::uint64_t start, std::uint32_t size, const std::vector<std::
   Fde function;
   function.start = start;
   function.size = size;
-  for (const std::uint32_t row_start : row_starts) function.fres.push_back({row_start, RecoveryRules{}});
+  for (const std::uint32_t row_start : row_starts) function.add_row(row_start, {});
   return function;
 }
 
@@ -138,7 +138,7 @@ TEST(FindFre, OfAFlexibleFunctionThatBinutilsWrote) {
   const Fde* function = find_fde(section, 0x2014);
   ASSERT_NE(function, nullptr);
   EXPECT_EQ(function->start, 0x2000U);
-  EXPECT_EQ(find_fre(*function, 0x14)->recovery->cfa, (Rule{6, -8, true}));
+  EXPECT_EQ(find_fre(*function, 0x14)->recovery->cfa, Rule::at_register(6, -8));
   EXPECT_EQ(find_fre(*find_fde(section, 0x2021), 6)->recovery, std::nullopt);
 }
 

@@ -93,7 +93,7 @@ TEST_P(Cases, AreWhatFollowingTheInstructionsGives) {
     if (!known) continue;
     const Verification result = verify::verify(section_of(image_, version), image_, image_, {});
     EXPECT_EQ(result.difference_count, 0U) << sframe::name_of(version);
-    for (const Difference& difference : result.differences) ADD_FAILURE() << text_of(difference);
+    for (const Verification::Difference& difference : result.differences) ADD_FAILURE() << text_of(difference);
     EXPECT_GT(result.checked_pcs, 0U);
   }
 }
@@ -148,7 +148,7 @@ TEST_P(Cases, LeaveOutWhatUnknownCodeMayGoOnInto) {
     const elf::Image image = elf::Image::of_bytes(damaged, "case");
     EXPECT_FALSE(knows(find_stubs(image), run.start + size));
     const Verification result = verify::verify(section_of(image, sframe::Version::V3), image, image, {});
-    for (const Difference& difference : result.differences) ADD_FAILURE() << text_of(difference);
+    for (const Verification::Difference& difference : result.differences) ADD_FAILURE() << text_of(difference);
   }
 }
 
@@ -177,7 +177,7 @@ TEST_P(Cases, AreFollowedWhereSectionHeadersAreTakenAwayLater) {
   const elf::Image image = elf::Image::of_bytes(bytes, "case");
   if (image.find_segment(PT_GNU_EH_FRAME) == nullptr) return;  // refused
   const Verification result = verify::verify(section_of(image_, sframe::Version::V3), image, image, {});
-  for (const Difference& difference : result.differences) ADD_FAILURE() << text_of(difference);
+  for (const Verification::Difference& difference : result.differences) ADD_FAILURE() << text_of(difference);
   EXPECT_GT(result.checked_pcs, 0U);
 }
 

@@ -17,7 +17,7 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   return bytes;
 }
 
-const Origin section_of_a_out{"a.out", ".eh_frame"};
+const InputOrigin section_of_a_out{"a.out", ".eh_frame"};
 
 /// The message of the MalformedInput that reading `bytes` throws; empty when it throws none.
 std::string failure_of(const std::vector<std::byte>& bytes, const std::function<void(ByteReader&)>& read,

@@ -68,7 +68,7 @@ TEST(ByteWriter, AppendsWhatIsFilledOfARoom) {
 }
 
 TEST(ByteWriter, WhatItWritesTheReaderReads) {
-  const Origin origin{"file", "section"};
+  const InputOrigin origin{"file", "section"};
   for (const Endian endian : {Endian::Little, Endian::Big}) {
     const ByteWriter writer = writer_with_each_width(endian);
     ByteReader reader(writer.bytes(), endian, origin);

@@ -31,10 +31,10 @@ inline sframe::RecoveryRules whole(const sframe::RecoveryRules& recovery, sframe
   const sframe::AbiTraits& traits = sframe::traits_of(abi);
   const bool fixed = traits.fixed_ra_offset != 0;
   const sframe::Rule silent_ra =
-      fixed ? sframe::Rule{std::nullopt, traits.fixed_ra_offset, true} : sframe::Rule{traits.return_address, 0, false};
+      fixed ? sframe::Rule::at_cfa(traits.fixed_ra_offset) : sframe::Rule::in_register(traits.return_address);
   sframe::RecoveryRules row = recovery;
   row.return_address = recovery.return_address.value_or(silent_ra);
-  row.frame_pointer = recovery.frame_pointer.value_or(sframe::Rule{traits.frame_pointer, 0, false});
+  row.frame_pointer = recovery.frame_pointer.value_or(sframe::Rule::in_register(traits.frame_pointer));
   return row;
 }
 

@@ -58,7 +58,7 @@ sframe::Fde function_at(std::uint64_t start, std::uint32_t size, std::int32_t cf
   sframe::Fde function;
   function.start = start;
   function.size = size;
-  function.fres.push_back({0, sframe::RecoveryRules{sframe::Rule{sp, cfa_offset, false}, {}, {}}});
+  function.add_row(0, {.cfa = sframe::Rule::register_plus(sp, cfa_offset)});
   return function;
 }
 
@@ -283,7 +283,7 @@ TEST(StackWalker, GoesOnWithWhatItsFallbackAdds) {
       sframe::Section section;
       section.abi = sframe::Abi::S390x;
       sframe::Fde function = function_at(0x1000, 0x100, 160 + 160, 15);
-      function.fres.front().recovery->return_address = sframe::Rule{std::nullopt, -48, true};
+      function.fres.front().recovery->return_address = sframe::Rule::at_cfa(-48);
       section.fdes = {function};
       // Enough for the list to move.
       for (std::uint64_t i = 0; i < 64; ++i) lazy.walker.add(0x10000 + i, 0x10001 + i);

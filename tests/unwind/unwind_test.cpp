@@ -50,15 +50,6 @@ Fde flexible_at(std::uint64_t start, const RecoveryRules& recovery) {
   function.type = sframe::FdeType::Flexible;
   return function;
 }
-Rule at_cfa(std::int32_t offset) {
-  return {std::nullopt, offset, true};
-}
-Rule in_register(std::uint32_t number, std::int32_t offset = 0) {
-  return {number, offset, false};
-}
-Rule stored_at(std::uint32_t number, std::int32_t offset) {
-  return {number, offset, true};
-}
 
 /// A program of one module.
 class Program {
@@ -110,9 +101,9 @@ class Amd64Versions : public testing::TestWithParam<OutputFormat> {};
 TEST_P(Amd64Versions, WalksThreeFrames) {
   for (const std::uint64_t bias : {0U, 0x5550000U}) {
     Program program(Abi::Amd64, GetParam(),
-                    {function_at(0x1000, RecoveryRules{in_register(7, 8)}),
-                     function_at(0x2000, RecoveryRules{in_register(6, 16), std::nullopt, at_cfa(-16)}),
-                     function_at(0x3000, RecoveryRules{in_register(7, 32), std::nullopt, at_cfa(-24)})},
+                    {function_at(0x1000, RecoveryRules{Rule::register_plus(7, 8)}),
+                     function_at(0x2000, RecoveryRules{Rule::register_plus(6, 16), std::nullopt, Rule::at_cfa(-16)}),
+                     function_at(0x3000, RecoveryRules{Rule::register_plus(7, 32), std::nullopt, Rule::at_cfa(-24)})},
                     bias);
     // At the end of its function, as after the call of one that does not return.
     program.memory.words = {{stack, bias + 0x3100},
@@ -138,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Unwind, Amd64Versions,
                                          sframe_gen::test::v1, sframe_gen::test::ctf_frame));
 
 TEST(Unwind, StopsWhereThePcsAreFull) {
-  Program program(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{in_register(7, 8)})});
+  Program program(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{Rule::register_plus(7, 8)})});
   program.memory.words = {{stack, 0x1010}, {stack + 8, 0x1020}, {stack + 16, 0x1030}};
   Registers registers = amd64_at(0x1000);
   std::uint64_t pcs[3];
@@ -150,7 +141,7 @@ TEST(Unwind, StopsWhereThePcsAreFull) {
 
 TEST(Unwind, RemembersRows) {
   Program program(Abi::Amd64, {},
-                  {function_at(0x1000, RecoveryRules{in_register(7, 8)}), function_at(0x2000, std::nullopt)});
+                  {function_at(0x1000, RecoveryRules{Rule::register_plus(7, 8)}), function_at(0x2000, std::nullopt)});
   program.memory.words = {{stack, 0x1010}, {stack + 8, 0x2001}};
   RowSlot rows[4]{};
   Walked walked = program.walked();
@@ -204,8 +195,9 @@ TEST(RowCache, LeadsToTheRowThatFollowedFirst) {
 
 TEST(Unwind, SaysWhyItStops) {
   Program program(Abi::Amd64, {},
-                  {function_at(0x1000, RecoveryRules{in_register(7, 8)}), function_at(0x2000, std::nullopt),
-                   flexible_at(0x3000, {in_register(3, 8)}), function_at(0x4000, RecoveryRules{in_register(6, 16)})});
+                  {function_at(0x1000, RecoveryRules{Rule::register_plus(7, 8)}), function_at(0x2000, std::nullopt),
+                   flexible_at(0x3000, {Rule::register_plus(3, 8)}),
+                   function_at(0x4000, RecoveryRules{Rule::register_plus(6, 16)})});
   const auto stop_at = [&](Registers registers) {
     const Registers before = registers;
     const Stop stop = program.step(registers);
@@ -247,7 +239,7 @@ Stop step_by_frame_pointer(void* context, Registers& registers, Stop why) {
 }
 
 TEST(Unwind, AsksTheFallbackWhereThereIsNoRow) {
-  Program program(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{in_register(7, 8)})});
+  Program program(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{Rule::register_plus(7, 8)})});
   // From a row to code without any, by its frame pointer back to a row, and once more.
   program.memory.words = {{stack, 0x9000},        {stack + 0x20, stack + 0x50},
                           {stack + 0x28, 0x1010}, {stack + 0x30, 0x9100},
@@ -274,7 +266,7 @@ TEST(Unwind, AsksTheFallbackWhereThereIsNoRow) {
 std::vector<std::byte> encoded(std::uint64_t start, std::int32_t cfa_offset) {
   sframe::Section section;
   section.address = section_address;
-  section.fdes = {function_at(start, RecoveryRules{in_register(7, cfa_offset)})};
+  section.fdes = {function_at(start, RecoveryRules{Rule::register_plus(7, cfa_offset)})};
   return sframe::encode(section);
 }
 
@@ -322,9 +314,9 @@ TEST(Unwind, SaysThatAModuleHasNoSection) {
 }
 
 TEST(Unwind, FindsModulesInAnyOrder) {
-  Program low(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{in_register(7, 8)})}, 0x10000);
-  Program high(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{in_register(7, 16)})}, 0x40000);
-  Program other(Abi::S390x, {}, {function_at(0x1000, RecoveryRules{in_register(15, 160)})}, 0x80000);
+  Program low(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{Rule::register_plus(7, 8)})}, 0x10000);
+  Program high(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{Rule::register_plus(7, 16)})}, 0x40000);
+  Program other(Abi::S390x, {}, {function_at(0x1000, RecoveryRules{Rule::register_plus(15, 160)})}, 0x80000);
   const Module a = low.walked().modules[0];
   const Module b = high.walked().modules[0];
   const Module c = other.walked().modules[0];
@@ -341,7 +333,7 @@ TEST(Unwind, FindsModulesInAnyOrder) {
 }
 
 TEST(Unwind, StopsAtDamage) {
-  Program program(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{in_register(7, 8)})});
+  Program program(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{Rule::register_plus(7, 8)})});
   struct Damaged : Program {
     explicit Damaged(const Program& whole) : Program(whole) {
       bytes_[28 + 16 + 5 + 2] = std::byte{0x7f};  // info, behind a start of two bytes: 15 words of 8 bytes
@@ -359,9 +351,10 @@ class Aarch64 : public testing::TestWithParam<Abi> {};
 
 TEST_P(Aarch64, LeafThenFrameRecord) {
   for (const OutputFormat& format : {sframe_gen::test::v3, sframe_gen::test::v2, sframe_gen::test::v1}) {
-    Program program(GetParam(), format,
-                    {function_at(0x1000, RecoveryRules{in_register(aarch64_sp, 0)}),
-                     function_at(0x2000, RecoveryRules{in_register(x29, 32), at_cfa(-24), at_cfa(-32)})});
+    Program program(
+        GetParam(), format,
+        {function_at(0x1000, RecoveryRules{Rule::in_register(aarch64_sp)}),
+         function_at(0x2000, RecoveryRules{Rule::register_plus(x29, 32), Rule::at_cfa(-24), Rule::at_cfa(-32)})});
     program.memory.words = {{stack, stack + 0x100}, {stack + 8, 0x1004}};
     Registers registers = at(0x1008, aarch64_sp, stack, x29, stack);
     EXPECT_EQ(program.step(registers), Stop::UnknownRegister) << "x30 is not known";
@@ -379,7 +372,7 @@ TEST_P(Aarch64, LeafThenFrameRecord) {
 }
 
 TEST_P(Aarch64, TakesSignaturesOff) {
-  RecoveryRules recovery{in_register(aarch64_sp, 16), at_cfa(-8), at_cfa(-16)};
+  RecoveryRules recovery{Rule::register_plus(aarch64_sp, 16), Rule::at_cfa(-8), Rule::at_cfa(-16)};
   recovery.mangled_ra = true;
   Program program(GetParam(), {}, {function_at(0x1000, recovery)});
   constexpr std::uint64_t mask = 0x007f000000000000;
@@ -400,11 +393,12 @@ TEST(Unwind, S390xStackPointerIsBelowTheCfa) {
   constexpr std::uint32_t r11 = 11, r14 = 14, r15 = 15, f0 = 16;
   for (const OutputFormat& format : {sframe_gen::test::v3_flexible, sframe_gen::test::v2}) {
     // A leaf that keeps r14 in a floating-point register, below one that saves r14 and r11.
-    RecoveryRules leaf{in_register(r15, 160), in_register(f0)};
+    RecoveryRules leaf{Rule::register_plus(r15, 160), Rule::in_register(f0)};
     Fde first = function_at(0x1000, leaf);
     if (format.version == sframe::Version::V3) first = flexible_at(0x1000, leaf);
     Program program(Abi::S390x, format,
-                    {first, function_at(0x2000, RecoveryRules{in_register(r11, 320), at_cfa(-48), at_cfa(-72)})});
+                    {first, function_at(0x2000, RecoveryRules{Rule::register_plus(r11, 320), Rule::at_cfa(-48),
+                                                              Rule::at_cfa(-72)})});
     Registers registers = at(0x1004, r15, stack, r11, stack);
     registers.set(r14, 0xbad);
     registers.set(f0, 0x2010);
@@ -422,10 +416,11 @@ TEST(Unwind, S390xStackPointerIsBelowTheCfa) {
 
 /// As glibc's __restore_rt has it: all registers of the interrupted code are in an array at sp+40.
 Program with_signal_frame() {
-  Fde trampoline = flexible_at(0x1000, {stored_at(7, 160), stored_at(7, 168), stored_at(7, 120)});
+  Fde trampoline =
+      flexible_at(0x1000, {Rule::at_register(7, 160), Rule::at_register(7, 168), Rule::at_register(7, 120)});
   trampoline.signal_frame = true;
   Program program(Abi::Amd64, sframe_gen::test::v3_flexible,
-                  {trampoline, flexible_at(0x2000, {in_register(3, 16)}), function_at(0x3000, std::nullopt)});
+                  {trampoline, flexible_at(0x2000, {Rule::register_plus(3, 16)}), function_at(0x3000, std::nullopt)});
   for (std::uint64_t i = 0; i < 17; ++i) program.memory.words[stack + 40 + 8 * i] = i;
   program.memory.words[stack + 40 + 8 * 11] = stack + 0x1000;  // rbx
   program.memory.words[stack + 160] = stack - 0x5000;          // rsp: of another stack
@@ -457,7 +452,8 @@ TEST(Unwind, KnowsAllRegistersAfterASignalFrame) {
 }
 
 TEST(Unwind, LeavesAFrameThatComesBackToItself) {
-  Fde trampoline = flexible_at(0x1000, {stored_at(7, 160), stored_at(7, 168), stored_at(7, 120)});
+  Fde trampoline =
+      flexible_at(0x1000, {Rule::at_register(7, 160), Rule::at_register(7, 168), Rule::at_register(7, 120)});
   trampoline.signal_frame = true;
   Program program(Abi::Amd64, sframe_gen::test::v3_flexible, {trampoline});
   program.memory.words = {{stack + 160, stack}, {stack + 168, 0x1000}, {stack + 120, 0}};
@@ -466,7 +462,8 @@ TEST(Unwind, LeavesAFrameThatComesBackToItself) {
 }
 
 TEST(Unwind, DoesWithoutAFramePointer) {
-  Program program(Abi::Amd64, {}, {function_at(0x1000, RecoveryRules{in_register(7, 8), std::nullopt, at_cfa(-400)})});
+  Program program(Abi::Amd64, {},
+                  {function_at(0x1000, RecoveryRules{Rule::register_plus(7, 8), std::nullopt, Rule::at_cfa(-400)})});
   program.memory.words = {{stack, 0x1010}};
   Registers registers = amd64_at(0x1000);
   ASSERT_EQ(program.step(registers), Stop::Stepped);

@@ -90,7 +90,7 @@ TEST(SectionView, ReadsTheSectionsOfRealFiles) {
       constexpr std::uint64_t address = 0x40000000;
       ConvertOptions options;
       options.format = format;
-      const Translated made = translate(mapped.bytes(), file, address, options);
+      const TranslateOutcome made = translate(mapped.bytes(), file, address, options);
       const Family family = format.version == sframe::Version::CtfFrame ? Family::CtfFrame : Family::SFrame;
       checked += expect_row_starts_agree(made.bytes, made.address, family);
     }
@@ -214,7 +214,7 @@ TEST(SectionView, SharesABlockOfRows) {
   for (const std::uint64_t pc : {0x1000U, 0x1010U}) {
     const Lookup found = view.lookup(pc);
     EXPECT_TRUE(found.kind == Lookup::Kind::Row);
-    EXPECT_EQ(found.row.cfa, (sframe::Rule{7, 8, false}));
+    EXPECT_EQ(found.row.cfa, sframe::Rule::register_plus(7, 8));
     EXPECT_EQ(found.function_start, pc);
   }
 }
@@ -345,7 +345,7 @@ TEST(SectionView, FindsRowsThatNoPageCanName) {
     const Lookup found = view.lookup(0x1000 + i);
     ASSERT_TRUE(found.kind == Lookup::Kind::Row) << i;
     ASSERT_EQ(found.row_number, i / 2);
-    ASSERT_EQ(found.row.cfa, (sframe::Rule{7, i / 2 % 2 == 0 ? 8 : 16, false})) << i;
+    ASSERT_EQ(found.row.cfa, sframe::Rule::register_plus(7, i / 2 % 2 == 0 ? 8 : 16)) << i;
   }
 }
 

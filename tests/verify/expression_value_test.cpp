@@ -11,7 +11,7 @@
 namespace sframe_gen::test {
 namespace {
 
-const Origin origin{"file", "expression"};
+const InputOrigin origin{"file", "expression"};
 const verify::SyntheticContext context(0x1234b, sframe::amd64_traits);
 
 std::optional<std::uint64_t> run(std::initializer_list<int> bytes,

@@ -125,7 +125,7 @@ TEST(VerifySigning, SeesAClaimWhereSigningCannotBeSaid) {
 TEST(VerifySigning, DoesNotVouchForARowSignedWithThePc) {
   sframe::Section section = gnu_section(both_keys);
   section.fdes.resize(1);
-  section.fdes[0].fres = {{0, RecoveryRules{.cfa = Rule{31, 0, false}, .mangled_ra = true}}};
+  section.fdes[0].fres = {{0, RecoveryRules{.cfa = Rule::in_register(31), .mangled_ra = true}}};
   section.fdes[0].start = 0x10408;
   section.fdes[0].size = 4;
   const auto result = verified(section, "aarch64/pac-with-pc");

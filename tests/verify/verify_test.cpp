@@ -34,10 +34,10 @@ sframe::Section right_section() {
                    PcType::Increment,
                    0,
                    FdeType::Default,
-                   {{0, RecoveryRules{{7, 8, false}, {}, {}, false}},
-                    {1, RecoveryRules{{7, 16, false}, {}, saved, false}},
-                    {4, RecoveryRules{{6, 16, false}, {}, saved, false}},
-                    {13, RecoveryRules{{7, 8, false}, {}, saved, false}}}}};
+                   {{0, RecoveryRules{.cfa = Rule::register_plus(7, 8)}},
+                    {1, RecoveryRules{Rule::register_plus(7, 16), {}, saved, false}},
+                    {4, RecoveryRules{Rule::register_plus(6, 16), {}, saved, false}},
+                    {13, RecoveryRules{Rule::register_plus(7, 8), {}, saved, false}}}}};
   return section;
 }
 
@@ -84,13 +84,13 @@ TEST(Verify, SeesAWrongFpRule) {
   EXPECT_NE(difference([](auto& f) { f.fres[1].recovery->frame_pointer->offset = -24; }), "none");
 }
 TEST(Verify, SeesAnFpRuleTooMany) {
-  EXPECT_NE(difference([](auto& f) { f.fres[0].recovery->frame_pointer = Rule{std::nullopt, -16, true}; }), "none");
+  EXPECT_NE(difference([](auto& f) { f.fres[0].recovery->frame_pointer = Rule::at_cfa(-16); }), "none");
 }
 TEST(Verify, SeesAWrongRaRule) {
-  EXPECT_NE(difference([](auto& f) { f.fres[0].recovery->return_address = Rule{std::nullopt, -16, true}; }), "none");
+  EXPECT_NE(difference([](auto& f) { f.fres[0].recovery->return_address = Rule::at_cfa(-16); }), "none");
 }
 TEST(Verify, TakesTheFixedRaSpelledOut) {
-  EXPECT_EQ(difference([](auto& f) { f.fres[0].recovery->return_address = Rule{std::nullopt, -8, true}; }), "none");
+  EXPECT_EQ(difference([](auto& f) { f.fres[0].recovery->return_address = Rule::at_cfa(-8); }), "none");
 }
 TEST(Verify, SeesAFalseOutermostFrame) {
   EXPECT_NE(difference([](auto& f) { f.fres[2].recovery.reset(); }).find("RA undefined"), std::string::npos);
@@ -138,8 +138,8 @@ sframe::Section plt_section(PcType pc_type, std::uint8_t repeat_size, std::vecto
   section.fdes = {{0x10000, 48, false, false, pc_type, repeat_size, FdeType::Default, std::move(rows)}};
   return section;
 }
-const Fre before_push{0, RecoveryRules{{7, 8, false}, {}, {}, false}};
-const Fre behind_push{11, RecoveryRules{{7, 16, false}, {}, {}, false}};
+const Fre before_push{0, RecoveryRules{.cfa = Rule::register_plus(7, 8)}};
+const Fre behind_push{11, RecoveryRules{.cfa = Rule::register_plus(7, 16)}};
 
 TEST(VerifyPlt, TakesTheRightBlock) {
   const auto result = verified(plt_section(PcType::Mask, 16, {before_push, behind_push}), "plt-entries");

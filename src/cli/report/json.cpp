@@ -99,10 +99,7 @@ namespace {
 
 ordered_json reasons_as_json(const Coverage& coverage) {
   ordered_json reasons = ordered_json::object();
-  for (std::size_t i = 0; i < coverage.reasons.size(); ++i) {
-    const auto& count = coverage.reasons[i];
-    if (count.functions == 0) continue;
-    const auto reason = static_cast<Unrepresentable>(i);
+  for (const auto& [reason, count] : coverage.reasons) {
     reasons[std::string(key_of(reason))] = {
         {"functions", count.functions}, {"bytes", count.bytes}, {"meaning", sentence_of(reason)}};
   }
@@ -111,7 +108,7 @@ ordered_json reasons_as_json(const Coverage& coverage) {
 
 ordered_json holes_of(const Coverage& coverage) {
   ordered_json holes = ordered_json::array();
-  for (const NamedHole& named : coverage.holes) {
+  for (const NamedCoverageHole& named : coverage.holes) {
     ordered_json hole{
         {"begin", hex(named.hole.begin)}, {"end", hex(named.hole.end)}, {"reason", key_of(named.hole.reason)}};
     if (!named.section.empty()) hole["section"] = named.section;
@@ -143,7 +140,7 @@ ordered_json dropped_of(const DroppedFdes& dropped) {
 
 ordered_json stubs_of(const Coverage& coverage) {
   ordered_json wrong = ordered_json::array();
-  for (const Contradiction& contradiction : coverage.contradictions) {
+  for (const StubContradiction& contradiction : coverage.contradictions) {
     ordered_json json{{"begin", hex(contradiction.begin)},
                       {"end", hex(contradiction.end)},
                       {"instructions", contradiction.instructions},
@@ -206,10 +203,8 @@ ordered_json json_of(const CodeCoverage& code) {
     json["places"].push_back(std::move(one));
   }
   json["sources"] = ordered_json::array();
-  for (std::size_t i = 0; i < row_source_count; ++i) {
-    const CodeCoverage::Described& described = code.sources[i];
-    if (described.bytes == 0) continue;
-    json["sources"].push_back({{"source", name_of(static_cast<RowSource>(i))}});
+  for (const auto& [source, described] : code.sources) {
+    json["sources"].push_back({{"source", name_of(source)}});
     json["sources"].back().update(json_of(described));
   }
   json["stretches"] = ordered_json::array();
@@ -245,13 +240,13 @@ ordered_json coverage_of(const Coverage& coverage, ordered_json section) {
 }
 
 /// All that is said of a conversion but for the file's name.
-ordered_json json_of(const Object& object) {
+ordered_json json_of(const ObjectOutcome& object) {
   ordered_json json = coverage_of(object.coverage, section_of(object.coverage, object.section_size));
   json["rewrite"] = {{"file_growth", object.growth}};
   return json;
 }
 
-ordered_json json_of(const Linked& linked) {
+ordered_json json_of(const LinkedOutcome& linked) {
   ordered_json json = coverage_of(
       linked.coverage, section_of(linked.coverage, linked.section_size, {{"address", hex(linked.section_address)}}));
   json["rewrite"] = {{"section_plan", name_of(linked.section_plan)},
@@ -262,27 +257,27 @@ ordered_json json_of(const Linked& linked) {
   return json;
 }
 
-ordered_json json_of(const Filled& filled) {
+ordered_json json_of(const KernelOutcome& filled) {
   ordered_json json = coverage_of(
       filled.coverage, section_of(filled.coverage, filled.section_size, {{"address", hex(filled.section_address)}}));
   json["rewrite"] = {{"section_plan", "filled"}, {"reserved_size", filled.reserved_size}, {"file_growth", 0}};
   return json;
 }
 
-ordered_json json_of(const ArchiveMember& member) {
+ordered_json json_of(const MemberOutcome& member) {
   ordered_json json{{"name", member.name}};
   if (const auto* const why_not = std::get_if<std::string>(&member.outcome)) {
     json.update({{"status", "left alone"}, {"reason", *why_not}});
   } else {
     json["status"] = "done";
-    json.update(json_of(std::get<Object>(member.outcome)));
+    json.update(json_of(std::get<ObjectOutcome>(member.outcome)));
   }
   return json;
 }
 
-ordered_json json_of(const Archive& archive) {
+ordered_json json_of(const ArchiveOutcome& archive) {
   ordered_json members = ordered_json::array();
-  for (const ArchiveMember& member : archive.members) members.push_back(json_of(member));
+  for (const MemberOutcome& member : archive.members) members.push_back(json_of(member));
   const std::size_t converted = converted_count(archive);
   return {{"archive", archive.is_thin ? "thin" : "regular"},
           {"converted", converted},
@@ -291,7 +286,7 @@ ordered_json json_of(const Archive& archive) {
           {"members", std::move(members)}};
 }
 
-ordered_json place_of(const Emitted& emitted) {
+ordered_json place_of(const EmitOutcome& emitted) {
   const auto at = [&](const char* from) -> ordered_json {
     return {{"address", hex(emitted.section_address)}, {"address_from", from}};
   };
@@ -308,9 +303,9 @@ ordered_json place_of(const Emitted& emitted) {
   return ordered_json::object();
 }
 
-ordered_json json_of(const std::vector<Difference>& differences) {
+ordered_json json_of(const std::vector<Verification::Difference>& differences) {
   ordered_json json = ordered_json::array();
-  for (const Difference& difference : differences)
+  for (const Verification::Difference& difference : differences)
     json.push_back({{"pc", hex(difference.pc)}, {"text", text_of(difference)}});
   return json;
 }
@@ -355,7 +350,7 @@ ordered_json json_of(const ReaderVerdict& verdict) {
 
 }  // namespace
 
-void write_json(const std::string& file, const std::string& output, const Outcome& outcome,
+void write_json(const std::string& file, const std::string& output, const ConvertOutcome& outcome,
                 const std::vector<TriedPlan>& plans, std::ostream& out) {
   ordered_json json{{"file", file}, {"output", output}, {"status", "done"}};
   json.update(std::visit([](const auto& kind) { return json_of(kind); }, outcome));
@@ -363,7 +358,7 @@ void write_json(const std::string& file, const std::string& output, const Outcom
   write(json, out);
 }
 
-void write_json(const std::string& file, const std::string& output, const Emitted& emitted, std::ostream& out) {
+void write_json(const std::string& file, const std::string& output, const EmitOutcome& emitted, std::ostream& out) {
   ordered_json json{{"file", file}, {"output", output}, {"status", "emitted"}};
   json.update(coverage_of(emitted.coverage, section_of(emitted.coverage, emitted.section_size, place_of(emitted))));
   write(json, out);
@@ -371,8 +366,8 @@ void write_json(const std::string& file, const std::string& output, const Emitte
 
 namespace {
 
-const char* name_of(Removed::Left left) {
-  using enum Removed::Left;
+const char* name_of(RemoveOutcome::Left left) {
+  using enum RemoveOutcome::Left;
   switch (left) {
     case Original:
       return "original";
@@ -388,7 +383,7 @@ const char* name_of(Removed::Left left) {
 
 }  // namespace
 
-void write_json(const std::string& file, const std::string& output, const Removed& removed, std::ostream& out) {
+void write_json(const std::string& file, const std::string& output, const RemoveOutcome& removed, std::ostream& out) {
   write(ordered_json{{"file", file},
                      {"output", output},
                      {"status", "removed"},

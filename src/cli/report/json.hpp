@@ -30,10 +30,10 @@ void write_json(const std::string& file, const FileSection& section,
 // lose bits.
 
 /// Plans are named where there are any. An archive has an object for each member in "members".
-void write_json(const std::string& file, const std::string& output, const Outcome& outcome,
+void write_json(const std::string& file, const std::string& output, const ConvertOutcome& outcome,
                 const std::vector<TriedPlan>& plans, std::ostream& out);
-void write_json(const std::string& file, const std::string& output, const Emitted& emitted, std::ostream& out);
-void write_json(const std::string& file, const std::string& output, const Removed& removed, std::ostream& out);
+void write_json(const std::string& file, const std::string& output, const EmitOutcome& emitted, std::ostream& out);
+void write_json(const std::string& file, const std::string& output, const RemoveOutcome& removed, std::ostream& out);
 void write_json(const std::string& file, const Verification& result, std::ostream& out);
 void write_json(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
 void write_json(const CheckedSection& checked, std::ostream& out);

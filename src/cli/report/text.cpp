@@ -41,16 +41,16 @@ void write(const Coverage& coverage, std::ostream& out) {
 }
 
 /// The coverage of what is no archive.
-const Coverage& coverage_of(const Outcome& outcome) {
-  if (const auto* const linked = std::get_if<Linked>(&outcome)) return linked->coverage;
-  if (const auto* const object = std::get_if<Object>(&outcome)) return object->coverage;
-  return std::get<Filled>(outcome).coverage;
+const Coverage& coverage_of(const ConvertOutcome& outcome) {
+  if (const auto* const linked = std::get_if<LinkedOutcome>(&outcome)) return linked->coverage;
+  if (const auto* const object = std::get_if<ObjectOutcome>(&outcome)) return object->coverage;
+  return std::get<KernelOutcome>(outcome).coverage;
 }
 
 }  // namespace
 
-void write_savings(const Outcome& outcome, std::ostream& out) {
-  const auto* const archive = std::get_if<Archive>(&outcome);
+void write_savings(const ConvertOutcome& outcome, std::ostream& out) {
+  const auto* const archive = std::get_if<ArchiveOutcome>(&outcome);
   if (archive == nullptr) return write(coverage_of(outcome), out);
   if (const auto coverage = sum_of(*archive)) write(*coverage, out);
 }
@@ -87,10 +87,10 @@ std::string without_advice(const std::string& reason) {
   return reason.substr(0, is_inside ? parenthesis : semicolon);
 }
 
-ReasonCounts reasons_of(const Archive& archive) {
+ReasonCounts reasons_of(const ArchiveOutcome& archive) {
   ReasonCounts reasons;
   SeededMap<std::string, std::size_t> place_of;  // each member may have a reason of its own
-  for (const ArchiveMember& member : archive.members) {
+  for (const MemberOutcome& member : archive.members) {
     const auto* const why_not = std::get_if<std::string>(&member.outcome);
     if (why_not == nullptr) continue;
     const auto [known, is_new] = place_of.try_emplace(without_advice(*why_not), reasons.size());
@@ -116,15 +116,15 @@ void add_reason(ReasonCounts& reasons, const std::string& reason) {
   }
 }
 
-std::size_t converted_count(const Archive& archive) {
-  const auto is_converted = [](const ArchiveMember& m) { return std::holds_alternative<Object>(m.outcome); };
+std::size_t converted_count(const ArchiveOutcome& archive) {
+  const auto is_converted = [](const MemberOutcome& m) { return std::holds_alternative<ObjectOutcome>(m.outcome); };
   return static_cast<std::size_t>(std::ranges::count_if(archive.members, is_converted));
 }
 
-std::optional<Coverage> sum_of(const Archive& archive) {
+std::optional<Coverage> sum_of(const ArchiveOutcome& archive) {
   std::optional<Coverage> sum;
-  for (const ArchiveMember& member : archive.members) {
-    const auto* const object = std::get_if<Object>(&member.outcome);
+  for (const MemberOutcome& member : archive.members) {
+    const auto* const object = std::get_if<ObjectOutcome>(&member.outcome);
     if (object == nullptr) continue;
     if (!sum) sum.emplace();
     sum->append(object->coverage);
@@ -203,20 +203,16 @@ void write_code(const CodeCoverage& code, std::ostream& out) {
                       std::to_string(place->without_row));
   out << in_parentheses(largest) << '\n';
   std::string sources;
-  for (std::size_t i = 0; i < row_source_count; ++i) {
-    const CodeCoverage::Described& described = code.sources[i];
-    if (described.bytes == 0) continue;
-    const auto source = static_cast<RowSource>(i);
+  for (const auto& [source, described] : code.sources)
     sources += (sources.empty() ? "" : "; ") + std::string(name_of(source)) + " (" + text_of(source, described) + ')';
-  }
   if (!sources.empty()) out << "  rows from: " << sources << '\n';
 }
 
-void write_code_places(const Outcome& outcome, std::ostream& out) {
-  const auto* const archive = std::get_if<Archive>(&outcome);
+void write_code_places(const ConvertOutcome& outcome, std::ostream& out) {
+  const auto* const archive = std::get_if<ArchiveOutcome>(&outcome);
   if (archive == nullptr) return write_places(coverage_of(outcome), out);
-  for (const ArchiveMember& member : archive->members) {
-    const auto* const object = std::get_if<Object>(&member.outcome);
+  for (const MemberOutcome& member : archive->members) {
+    const auto* const object = std::get_if<ObjectOutcome>(&member.outcome);
     if (object == nullptr || !object->coverage.code) continue;
     out << "  " << printable(member.name) << ":\n";
     write_places(object->coverage, out);
@@ -298,7 +294,7 @@ std::string added_text(const Coverage& coverage, std::uint64_t size, std::int64_
          ", " + growth_text(growth, done) + ')';
 }
 
-std::string members_of(const Archive& archive, Done done) {
+std::string members_of(const ArchiveOutcome& archive, Done done) {
   const std::size_t converted = converted_count(archive);
   std::string text = std::string(done == Done::Would ? "would add" : "added") + " .sframe to " +
                      std::to_string(converted) + " of " + count_of(archive.members.size(), "member");
@@ -311,7 +307,7 @@ std::string members_of(const Archive& archive, Done done) {
 }
 
 void write_left_out(const Coverage& coverage, std::ostream& out) {
-  for (const NamedHole& named : coverage.holes) {
+  for (const NamedCoverageHole& named : coverage.holes) {
     out << "  " << printable(named.section) << (named.section.empty() ? "" : "+") << hex(named.hole.begin) << ".."
         << hex(named.hole.end) << ' ' << (named.function.empty() ? "(no symbol)" : printable(named.function)) << ": "
         << sentence_of(named.hole.reason) << '\n';
@@ -326,7 +322,7 @@ void write_stubs(const Coverage& coverage, std::ostream& out) {
   if (stubs.entries == 0) return;
   out << "  PLT stubs: " << stubs.entries << " (" << count_of(stubs.bytes, "byte")
       << " decoded from instructions, of which " << stubs.bytes_without_cfi << " have no CFI)\n";
-  for (const Contradiction& wrong : coverage.contradictions) {
+  for (const StubContradiction& wrong : coverage.contradictions) {
     out << "  " << hex(wrong.begin) << ".." << hex(wrong.end) << ' '
         << (wrong.function.empty() ? "(no symbol)" : printable(wrong.function)) << ": wrong CFI: " << wrong.cfi
         << ", but the instructions give " << wrong.instructions << '\n';
@@ -355,7 +351,7 @@ std::string at(std::uint64_t address) {
   return " at " + hex(address);
 }
 
-std::string place_of(const Emitted& emitted) {
+std::string place_of(const EmitOutcome& emitted) {
   switch (emitted.address_from) {
     case AddressOrigin::None:
       return {};
@@ -405,7 +401,7 @@ class Details {
  public:
   Details(const std::string& file, std::ostream& out) : file_(file), out_(out) {}
 
-  void operator()(const Linked& linked) const {
+  void operator()(const LinkedOutcome& linked) const {
     write_section(linked.coverage, linked.section_size, at(linked.section_address), out_);
     out_ << "  layout: " << meaning_of(linked.section_plan) << ", " << meaning_of(linked.table_plan) << " ("
          << name_of(linked.section_plan) << '+' << name_of(linked.table_plan) << ')';
@@ -415,21 +411,21 @@ class Details {
     out_ << '\n';
   }
 
-  void operator()(const Object& object) const { write_section(object.coverage, object.section_size, {}, out_); }
+  void operator()(const ObjectOutcome& object) const { write_section(object.coverage, object.section_size, {}, out_); }
 
-  void operator()(const Filled& filled) const {
+  void operator()(const KernelOutcome& filled) const {
     write_section(filled.coverage, filled.section_size, at(filled.section_address), out_);
     out_ << "  fills " << filled.reserved_size << " reserved bytes; nothing else changes\n";
   }
 
-  void operator()(const Archive& archive) const {
-    for (const ArchiveMember& member : archive.members) {
+  void operator()(const ArchiveOutcome& archive) const {
+    for (const MemberOutcome& member : archive.members) {
       const std::string name = file_ + '(' + member.name + ')';
       if (const auto* const why_not = std::get_if<std::string>(&member.outcome)) {
         out_ << printable(name + ": not converted: " + *why_not) << '\n';
         continue;
       }
-      const auto& object = std::get<Object>(member.outcome);
+      const auto& object = std::get<ObjectOutcome>(member.outcome);
       write_coverage(name, object.coverage, out_);
       Details(name, out_)(object);
     }
@@ -442,8 +438,8 @@ class Details {
 
 }  // namespace
 
-void write_summary(const std::string& file, const Outcome& outcome, Done done, std::ostream& out) {
-  if (const auto* const archive = std::get_if<Archive>(&outcome)) {
+void write_summary(const std::string& file, const ConvertOutcome& outcome, Done done, std::ostream& out) {
+  if (const auto* const archive = std::get_if<ArchiveOutcome>(&outcome)) {
     const std::string title = file + ": " + members_of(*archive, done);
     if (const auto coverage = sum_of(*archive)) return write_coverage(title, *coverage, out);
     out << printable(title) << '\n';
@@ -451,24 +447,24 @@ void write_summary(const std::string& file, const Outcome& outcome, Done done, s
   }
   const Coverage& coverage = coverage_of(outcome);
   std::string added;
-  if (const auto* const linked = std::get_if<Linked>(&outcome))
+  if (const auto* const linked = std::get_if<LinkedOutcome>(&outcome))
     added = added_text(coverage, linked->section_size, linked->growth, done);
-  else if (const auto* const object = std::get_if<Object>(&outcome))
+  else if (const auto* const object = std::get_if<ObjectOutcome>(&outcome))
     added = added_text(coverage, object->section_size, object->growth, done);
   else
-    added = added_text(coverage, std::get<Filled>(outcome).section_size, 0, done);
+    added = added_text(coverage, std::get<KernelOutcome>(outcome).section_size, 0, done);
   write_coverage(file + ": " + added, coverage, out);
 }
 
-void write_summary(const std::string& file, const Emitted& emitted, Done done, std::ostream& out) {
+void write_summary(const std::string& file, const EmitOutcome& emitted, Done done, std::ostream& out) {
   const std::string wrote = done == Done::Would ? "would write " : "wrote ";
   write_coverage(file + ": " + wrote + size_text(emitted.contents.size()), emitted.coverage, out);
 }
 
 namespace {
 
-std::string what_is_left(const Removed& removed) {
-  using enum Removed::Left;
+std::string what_is_left(const RemoveOutcome& removed) {
+  using enum RemoveOutcome::Left;
   switch (removed.left) {
     case Original:
       return "the original";
@@ -484,9 +480,9 @@ std::string what_is_left(const Removed& removed) {
 
 }  // namespace
 
-void write_summary(const std::string& file, const Removed& removed, Done done, std::ostream& out) {
+void write_summary(const std::string& file, const RemoveOutcome& removed, Done done, std::ostream& out) {
   const bool would = done == Done::Would;
-  const bool is_restored = removed.left != Removed::Left::WithoutSection;
+  const bool is_restored = removed.left != RemoveOutcome::Left::WithoutSection;
   out << printable(file) << ": " << (would ? "would remove " : "removed ") << removed.section;
   if (is_restored) {
     out << (would ? " and restore " : ", restored ") << what_is_left(removed);
@@ -494,15 +490,15 @@ void write_summary(const std::string& file, const Removed& removed, Done done, s
     out << " alone";
   }
   out << " (" << count_of(removed.original_size, "byte") << (would ? ", now " : ", was ") << removed.converted_size
-      << (removed.left == Removed::Left::EarlierConversion ? "; --remove --section-only removes that too" : "")
+      << (removed.left == RemoveOutcome::Left::EarlierConversion ? "; --remove --section-only removes that too" : "")
       << ")\n";
 }
 
-void write_details(const std::string& file, const Outcome& outcome, std::ostream& out) {
+void write_details(const std::string& file, const ConvertOutcome& outcome, std::ostream& out) {
   std::visit(Details(file, out), outcome);
 }
 
-void write_details(const Emitted& emitted, std::ostream& out) {
+void write_details(const EmitOutcome& emitted, std::ostream& out) {
   write_section(emitted.coverage, emitted.section_size, place_of(emitted), out);
 }
 

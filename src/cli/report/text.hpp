@@ -40,9 +40,9 @@ class CodeShares {
 std::string without_name(const std::string& file, std::string text);
 
 /// Returns the coverage of all converted members, or nothing if there are none.
-std::optional<Coverage> sum_of(const Archive& archive);
+std::optional<Coverage> sum_of(const ArchiveOutcome& archive);
 
-std::size_t converted_count(const Archive& archive);
+std::size_t converted_count(const ArchiveOutcome& archive);
 
 // What readers make of a section.
 
@@ -68,25 +68,25 @@ enum class Done : std::uint8_t { Really, Would };
 /// "git: added .sframe (381 KiB, the file grew by 384 KiB): 5892 functions, all covered"; "libc.so.6: added …: 3812
 /// functions: 3790 fully covered, 12 partly, 10 not (9 CFA is a DWARF expression …)"; of an archive "libfoo.a: added
 /// .sframe to 9 of 12 members, not to 3 (3 not an ELF file), the file grew by 3 KiB: 345 functions, all covered".
-void write_summary(const std::string& file, const Outcome& outcome, Done done, std::ostream& out);
-void write_summary(const std::string& file, const Emitted& emitted, Done done, std::ostream& out);
+void write_summary(const std::string& file, const ConvertOutcome& outcome, Done done, std::ostream& out);
+void write_summary(const std::string& file, const EmitOutcome& emitted, Done done, std::ostream& out);
 /// "a.out: removed .sframe, restored the original (16384 bytes, was 20480)".
-void write_summary(const std::string& file, const Removed& removed, Done done, std::ostream& out);
+void write_summary(const std::string& file, const RemoveOutcome& removed, Done done, std::ostream& out);
 /// "libc.so: 3714 FDEs, 24964 rows, 45267 PCs checked: no difference; 4 gaps".
 void write_summary(const std::string& file, const Verification& result, std::ostream& out);
 /// "libfoo.a: 9 members: 3714 FDEs …".
 void write_summary(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
 
 /// Each function left out, what was dropped, and the plan of the rewrite; each member as a file of its own.
-void write_details(const std::string& file, const Outcome& outcome, std::ostream& out);
-void write_details(const Emitted& emitted, std::ostream& out);
+void write_details(const std::string& file, const ConvertOutcome& outcome, std::ostream& out);
+void write_details(const EmitOutcome& emitted, std::ostream& out);
 
 /// What made a compact section smaller; nothing for another.
-void write_savings(const Outcome& outcome, std::ostream& out);
+void write_savings(const ConvertOutcome& outcome, std::ostream& out);
 /// Writes a line about code without CFI, with the largest gaps.
 void write_code(const CodeCoverage& code, std::ostream& out);
 /// The same by section, and every place.
-void write_code_places(const Outcome& outcome, std::ostream& out);
+void write_code_places(const ConvertOutcome& outcome, std::ostream& out);
 /// One line for each plan, the cheapest first.
 void write_plans(const std::vector<TriedPlan>& plans, std::ostream& out);
 

@@ -422,7 +422,7 @@ std::optional<NoteFunction> find_note_function(const Image& image, std::uint64_t
 std::string Movability::why_note_stays(const Section& section, MovedSections& group) const {
   constexpr std::array<std::string_view, 3> position_independent{"GNU", "FDO", "Go"};
   if (group.segments.empty()) return located(section) + " cannot move: no PT_NOTE covers it";
-  const Origin origin{image_->name(), section.name};
+  const InputOrigin origin{image_->name(), section.name};
   std::vector<Note> notes;
   try {
     notes = read_notes(image_->bytes_of(section), section.header.sh_addralign, image_->endian(), origin);

@@ -184,7 +184,7 @@ std::span<std::byte> digest_of(std::vector<std::byte>& encoded) {
 }
 
 std::optional<DecodedUndo> decode_undo(std::span<const std::byte> bytes, std::span<const std::byte> dictionary,
-                                       const Origin& origin) {
+                                       const InputOrigin& origin) {
   ByteReader reader(bytes, Endian::Little, origin);
   if (!std::ranges::equal(reader.take(magic.size(), "format of the record"), magic))
     throw Refused(origin.file, "converted by another version of sframe-gen; use that one for --remove");

@@ -78,7 +78,7 @@ struct DecodedUndo {
 /// Throws Refused for a record of another format, MalformedInput for a
 /// damaged one. Pieces and corrections are still to be checked against the file.
 std::optional<DecodedUndo> decode_undo(std::span<const std::byte> bytes, std::span<const std::byte> dictionary,
-                                       const Origin& origin);
+                                       const InputOrigin& origin);
 
 /// Returns the trailer after a record of `record_size` bytes.
 std::vector<std::byte> undo_trailer(std::uint64_t record_size, const NewSection& section);

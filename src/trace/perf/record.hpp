@@ -48,7 +48,7 @@ inline constexpr std::size_t record_header_size = 8;
 /// The events of a recording, and which of them a record is of.
 class EventLayouts {
  public:
-  EventLayouts(Origin origin, Endian endian) : origin_(std::move(origin)), endian_(endian) {}
+  EventLayouts(InputOrigin origin, Endian endian) : origin_(std::move(origin)), endian_(endian) {}
 
   /// `event`: struct perf_event_attr, of at least smallest_event bytes. `ids`: a word for each. Throws MalformedInput.
   void add(std::span<const std::byte> event, std::span<const std::byte> ids);
@@ -66,7 +66,7 @@ class EventLayouts {
  private:
   EventLayout read(std::span<const std::byte> event) const;
 
-  Origin origin_;
+  InputOrigin origin_;
   Endian endian_;
   std::deque<EventLayout> layouts_;
   SeededMap<std::uint64_t, std::size_t> by_id_;
@@ -76,7 +76,7 @@ class EventLayouts {
 /// util/header.h.
 class Features {
  public:
-  Features(Origin origin, Endian endian) : origin_(std::move(origin)), endian_(endian) {}
+  Features(InputOrigin origin, Endian endian) : origin_(std::move(origin)), endian_(endian) {}
 
   static bool is_wanted(std::uint64_t feature) { return feature == of_machine || feature == of_build_ids; }
   /// Others are none of ours. Throws MalformedInput, or Refused for a machine for which SFrame has no ABI.
@@ -93,7 +93,7 @@ class Features {
 
   void read_machine(std::span<const std::byte> bytes);
 
-  Origin origin_;
+  InputOrigin origin_;
   Endian endian_;
   std::optional<sframe::Abi> abi_;
   SeededMap<std::string, std::string> build_ids_;

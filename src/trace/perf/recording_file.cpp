@@ -36,7 +36,7 @@ std::span<const std::byte> CompressedRecords::add(std::span<const std::byte> par
     stream_ =
         std::shared_ptr<void>(ZSTD_createDStream(), [](void* s) { ZSTD_freeDStream(static_cast<ZSTD_DStream*>(s)); });
   auto* const stream = static_cast<ZSTD_DStream*>(stream_.get());
-  const Origin origin{file_, "compressed record"};
+  const InputOrigin origin{file_, "compressed record"};
   std::vector<std::byte> made = std::exchange(left_over_, {});
   ZSTD_inBuffer in{part.data(), part.size(), 0};
   bool is_full = true;

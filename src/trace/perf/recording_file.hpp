@@ -83,7 +83,7 @@ class RecordingFile {
   std::span<const std::byte> slice(Part part, const char* what) const;
 
   MappedFile file_;
-  Origin header_origin_;
+  InputOrigin header_origin_;
   Endian endian_;
   bool is_pipe_;
   EventLayouts layouts_;

@@ -41,7 +41,7 @@ void CoreFile::read_notes() {
   std::uint64_t left = image_.file_bytes().size();
   for (const Elf64_Phdr& segment : image_.segments()) {
     if (segment.p_type != PT_NOTE) continue;
-    const Origin origin{image_.name(), "PT_NOTE"};
+    const InputOrigin origin{image_.name(), "PT_NOTE"};
     if (segment.p_filesz > left) throw MalformedInput(origin, 0, "notes that are together larger than the file");
     left -= segment.p_filesz;
     const auto bytes = image_.slice(segment.p_offset, segment.p_filesz, "PT_NOTE");
@@ -50,7 +50,7 @@ void CoreFile::read_notes() {
 }
 
 void CoreFile::take_note(const elf::Note& note) {
-  const Origin origin{image_.name(), "note of type " + hex(note.type)};
+  const InputOrigin origin{image_.name(), "note of type " + hex(note.type)};
   const auto field = [&](std::uint64_t offset, std::uint64_t size, const char* what) {
     ByteReader reader(note.descriptor, image_.endian(), origin);
     reader.take(offset, what);
@@ -82,7 +82,7 @@ void CoreFile::take_note(const elf::Note& note) {
 }
 
 std::uint64_t CoreFile::find_vdso(const elf::Note& note) const {
-  const Origin origin{image_.name(), "NT_AUXV"};
+  const InputOrigin origin{image_.name(), "NT_AUXV"};
   constexpr std::uint64_t sysinfo_header = 33;  // AT_SYSINFO_EHDR
   for (ByteReader reader(note.descriptor, image_.endian(), origin); !reader.at_end();) {
     const std::uint64_t type = reader.u64("type");
@@ -93,7 +93,7 @@ std::uint64_t CoreFile::find_vdso(const elf::Note& note) const {
 }
 
 void CoreFile::read_files(const elf::Note& note) {
-  const Origin origin{image_.name(), "NT_FILE"};
+  const InputOrigin origin{image_.name(), "NT_FILE"};
   ByteReader reader(note.descriptor, image_.endian(), origin);
   const std::uint64_t count = reader.u64("number of files");
   const std::uint64_t unit = reader.u64("page size");

@@ -109,7 +109,7 @@ void read_user_stack(ByteReader& reader, SampleWords& words) {
   words.stack.bytes = bytes.first(std::min<std::uint64_t>(reader.u64("size of the stack"), bytes.size()));
 }
 
-void read_sample(const Record& record, Endian endian, const Origin& origin, SampleWords& words) {
+void read_sample(const Record& record, Endian endian, const InputOrigin& origin, SampleWords& words) {
   const EventLayout& layout = *record.layout;
   ByteReader reader(record.body, endian, origin, record.offset + 8);
   const auto has = [&](std::uint64_t bit) { return (layout.sample_type & bit) != 0; };
@@ -211,7 +211,7 @@ void Recording::take_mapping(const Record& record) {
   constexpr std::uint32_t executable = 4;
   if ((record.flags & cpu_mode) == kernel_mode) return take_kernel(record);
   if ((record.flags & cpu_mode) != user_mode) return;
-  const Origin origin{file_.name(), "mapping"};
+  const InputOrigin origin{file_.name(), "mapping"};
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
   const int process = reader.i32("process");
   reader.u32("thread");
@@ -249,7 +249,7 @@ void Recording::take_mapping(const Record& record) {
 /// "[kernel.kallsyms]_text", whose offset is the function's address.
 void Recording::take_kernel(const Record& record) {
   constexpr std::string_view kernel_prefix = "[kernel.kallsyms]";
-  const Origin origin{file_.name(), "mapping"};
+  const InputOrigin origin{file_.name(), "mapping"};
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
   for (const char* what : {"process and thread", "address", "size"}) reader.u64(what);
   const std::uint64_t address = reader.u64("offset");
@@ -263,7 +263,7 @@ void Recording::take_kernel(const Record& record) {
 
 void Recording::take_name(const Record& record) {
   constexpr std::uint16_t of_exec = 1U << 13U;
-  const Origin origin{file_.name(), "name of a thread"};
+  const InputOrigin origin{file_.name(), "name of a thread"};
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
   const int process = reader.i32("process");
   const int thread = reader.i32("thread");
@@ -287,7 +287,7 @@ void Recording::put_name(int process, int thread, std::string& name) const {
 void Recording::take_fork(const Record& record) {
   // What perf found running when it began: its mappings follow, and its parent's are none of it.
   constexpr std::uint16_t is_found = 1U << 13U;
-  const Origin origin{file_.name(), "fork"};
+  const InputOrigin origin{file_.name(), "fork"};
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
   const int process = reader.i32("process"), parent = reader.i32("parent");
   const int thread = reader.i32("thread"), parent_thread = reader.i32("parent thread");
@@ -306,7 +306,7 @@ void Recording::take_fork(const Record& record) {
 }
 
 void Recording::take_exit(const Record& record) {
-  const Origin origin{file_.name(), "exit"};
+  const InputOrigin origin{file_.name(), "exit"};
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
   const int process = reader.i32("process");
   reader.u32("parent");

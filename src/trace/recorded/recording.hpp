@@ -113,7 +113,7 @@ class Recording {
   Space& space_of(int process);
 
   RecordingFile file_;
-  Origin sample_origin_;
+  InputOrigin sample_origin_;
   OpenFile open_file_;
   std::optional<KernelMark> kernel_mark_;
   bool had_sample_ = false;
