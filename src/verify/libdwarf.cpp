@@ -1,5 +1,6 @@
 #include "verify/libdwarf.hpp"
 
+#include <dlfcn.h>
 #include <dwarf.h>
 #include <libdwarf.h>
 
@@ -141,6 +142,21 @@ void finish(Dwarf_Debug debug, Dwarf_Cie* cies, Dwarf_Signed cie_count, Dwarf_Fd
 
 #endif
 
+/// Returns libdwarf's words for an error. libdw of elfutils exports another dwarf_errmsg(), which a call from a shared
+/// library reaches if the program has loaded libdw first. So libdwarf is asked for its own: the shared library that has
+/// a function which libdw does not have. There is none if libdwarf is linked statically, and a call reaches it.
+std::string text_of(Dwarf_Error error) {
+  auto message = dwarf_errmsg;
+  Dl_info library{};
+  if (dladdr(reinterpret_cast<const void*>(rule_of_cfa), &library) != 0) {
+    if (void* const loaded = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
+      if (void* const own = dlsym(loaded, "dwarf_errmsg")) message = reinterpret_cast<decltype(message)>(own);
+      dlclose(loaded);
+    }
+  }
+  return message(error);
+}
+
 // libdwarf refuses rules for registers beyond its table, and fills the whole table for every row asked for.
 constexpr Dwarf_Half usual_table_size = DwarfSession::usual_registers;
 constexpr Dwarf_Half largest_table_size = DwarfSession::most_registers;
@@ -217,7 +233,7 @@ class DwarfSession::Handle {
 
   /// Throws what libdwarf says, at `offset`.
   [[noreturn]] void fail(Dwarf_Error error, std::uint64_t offset) const {
-    const std::string why = error != nullptr ? dwarf_errmsg(error) : "no entry";
+    const std::string why = error != nullptr ? text_of(error) : "no entry";
     // Errors are blocks like any other, and libdwarf was told not to remember its blocks.
     if (error != nullptr) dwarf_dealloc_error(debug_, error);
     throw MalformedInput(table.origin, offset, "libdwarf cannot read it: " + why);
