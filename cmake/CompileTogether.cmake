@@ -8,9 +8,7 @@
 # does ("redefinition of ..."), it belongs here. So does one of whose types g++ warns where its file is included
 # (-Wsubobject-linkage).
 set(sframe_gen_apart
-    src/cli/launch.cpp
     src/cli/option_table.cpp
-    src/cli/report/text.cpp
     src/stubs/forms_amd64.cpp
     src/stubs/forms_s390x.cpp
     src/verify/instruction_s390x.cpp

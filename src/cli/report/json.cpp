@@ -286,7 +286,7 @@ ordered_json json_of(const ArchiveOutcome& archive) {
           {"members", std::move(members)}};
 }
 
-ordered_json place_of(const EmitOutcome& emitted) {
+ordered_json json_of_place(const EmitOutcome& emitted) {
   const auto at = [&](const char* from) -> ordered_json {
     return {{"address", hex(emitted.section_address)}, {"address_from", from}};
   };
@@ -360,7 +360,8 @@ void write_json(const std::string& file, const std::string& output, const Conver
 
 void write_json(const std::string& file, const std::string& output, const EmitOutcome& emitted, std::ostream& out) {
   ordered_json json{{"file", file}, {"output", output}, {"status", "emitted"}};
-  json.update(coverage_of(emitted.coverage, section_of(emitted.coverage, emitted.section_size, place_of(emitted))));
+  json.update(
+      coverage_of(emitted.coverage, section_of(emitted.coverage, emitted.section_size, json_of_place(emitted))));
   write(json, out);
 }
 
