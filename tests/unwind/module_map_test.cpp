@@ -1,8 +1,8 @@
 // The map of modules beside a plain model, byte by byte; out of memory at each allocation; rows that no longer hold.
 //
-// The same for another machine, under qemu-user. It takes two minutes to compile, so the gate does not run it. In one line:
+// The same for another machine, under qemu-user. It takes two minutes to compile, so the gate does not run it.
 //
-//     machine=aarch64  # or s390x
+//     machine=aarch64  # or s390x; then two commands, each a line
 //     $machine-linux-gnu-g++ -std=c++20 -O1 -ffunction-sections -Wl,--gc-sections -pthread -Isrc -Iinclude -Itests
 //         -idirafter /usr/include -I/usr/src/googletest/googletest -I/usr/src/googletest/googletest/include
 //         -o /tmp/module-map tests/unwind/module_map_test.cpp src/{unwind,sframe,emit,emit/compact}/*.cpp
