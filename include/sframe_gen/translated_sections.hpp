@@ -29,7 +29,7 @@ class TranslatedSections {
   };
 
   /// Only the format of `options` is used.
-  explicit TranslatedSections(const ConvertOptions& options = {}) : options_(options) {}
+  explicit TranslatedSections(const ConvertOptions& options = {}) { options_.format = options.format; }
   TranslatedSections(const TranslatedSections&) = delete;
   TranslatedSections& operator=(const TranslatedSections&) = delete;
 

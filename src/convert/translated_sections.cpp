@@ -1,5 +1,7 @@
 #include "sframe_gen/translated_sections.hpp"
 
+#include <link.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -9,6 +11,7 @@
 #include "elf/image.hpp"
 #include "elf/own_vdso.hpp"
 #include "support/mapped_file.hpp"
+#include "support/range.hpp"
 
 namespace sframe_gen {
 
@@ -18,6 +21,21 @@ const std::byte* memory_at(std::uint64_t address) {
   return reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): a loaded file's
 }
 
+/// Whether a loaded file has all of these addresses. What a file on disk says of them proves nothing.
+bool is_loaded(Range addresses) {
+  return ::dl_iterate_phdr(
+             [](dl_phdr_info* info, std::size_t, void* wanted) {
+               const Range& range = *static_cast<const Range*>(wanted);
+               return static_cast<int>(
+                   std::ranges::any_of(std::span(info->dlpi_phdr, info->dlpi_phnum), [&](const ElfW(Phdr) & segment) {
+                     const std::uint64_t begin = info->dlpi_addr + segment.p_vaddr;
+                     return segment.p_type == PT_LOAD && (segment.p_flags & PF_R) != 0 &&
+                            Range{begin, begin + segment.p_memsz}.contains(range);
+                   }));
+             },
+             &addresses) != 0;
+}
+
 /// A file that was replaced since it was loaded has other rows. What begins it is in memory too, where nothing writes:
 /// the build-id is there as a rule, and the program headers with the size of each segment are always.
 void check_is_loaded(const elf::Image& image, std::uint64_t bias) {
@@ -25,8 +43,9 @@ void check_is_loaded(const elf::Image& image, std::uint64_t bias) {
   for (const Elf64_Phdr& segment : image.segments()) {
     if (segment.p_type != PT_LOAD || segment.p_offset != 0) continue;
     const std::uint64_t size = std::min(segment.p_filesz, first_page);
-    const bool same =
-        std::memcmp(image.slice(0, size, "first page").data(), memory_at(bias + segment.p_vaddr), size) == 0;
+    const std::uint64_t begin = bias + segment.p_vaddr;
+    const bool same = is_loaded({begin, begin + size}) &&
+                      std::memcmp(image.slice(0, size, "first page").data(), memory_at(begin), size) == 0;
     if (same && (segment.p_flags & PF_W) == 0) return;
     throw Refused(image.name(), "not the file that was loaded");
   }
@@ -61,6 +80,8 @@ int TranslatedSections::provide(void* context, const char* file, std::uint64_t b
       *size = made.bytes.size();
       *address = made.address;
       return 0;
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& failure) {
       sections.failed_.push_back({name, failure.what()});
       return ENOENT;

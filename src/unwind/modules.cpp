@@ -56,7 +56,7 @@ struct Looking {
   Basis basis;
   std::size_t count = 0;
   std::size_t at_start = 1;  ///< of the files: how many of the first ones the program has been started with
-  bool is_whole = true;      ///< no file was still being loaded
+  bool is_whole = true;      ///< nothing was left for the next look
   LoadedModules* made = nullptr;
 };
 
@@ -222,18 +222,20 @@ void keep(LoadedModule& module) {
   close_library(handle);
 }
 
-/// Not while the loader's list is held: the provider may start threads, and exceptions need that list.
-void ask_for(LoadedModule& module, const Basis& asked) {
+/// Not while the loader's list is held: the provider may start threads, and exceptions need that list. Returns false if
+/// there was no memory for an answer, which the next look asks for again.
+bool ask_for(LoadedModule& module, const Basis& asked) {
   const bool wanted = !module.own.view.is_open() || (asked.flags & SFRAME_UNWIND_PROVIDE_ALL) != 0;
-  if (asked.provide == nullptr || module.was_asked_for || module.is_added || !wanted) return;
+  if (asked.provide == nullptr || module.was_asked_for || module.is_added || !wanted) return true;
   Naming naming{};
-  if (!find_name(module, naming)) return;
-  module.was_asked_for = true;
+  if (!find_name(module, naming)) return true;
   const void* bytes = nullptr;
   std::size_t size = 0;
   std::uint64_t address = 0;
-  if (asked.provide(asked.context, naming.name, module.bias, &bytes, &size, &address) != 0) return;
-  open(module.provided, bytes, size, address);
+  const int error = asked.provide(asked.context, naming.name, module.bias, &bytes, &size, &address);
+  module.was_asked_for = error != ENOMEM;
+  if (error == 0) open(module.provided, bytes, size, address);
+  return module.was_asked_for;
 }
 
 std::size_t aligned(std::size_t size) {
@@ -316,7 +318,7 @@ int look(Looking& look) {
   if (current != nullptr && look.basis == basis) return 0;
   if (!make_list(look, nullptr)) return ENOMEM;
   for (LoadedModule& module : look.made->modules) {
-    ask_for(module, look.basis);
+    look.is_whole = ask_for(module, look.basis) && look.is_whole;
     if ((look.basis.flags & SFRAME_UNWIND_KEEP_FILES) != 0) keep(module);
   }
   publish(look.made);
@@ -367,12 +369,16 @@ int list_without(std::uint64_t begin) {
   return ENOENT;
 }
 
-/// One change of the lists at a time. Keeps errno.
+/// One change of the lists at a time. Keeps errno. A thread that were canceled meanwhile would keep the lock.
 class Changing {
  public:
-  Changing() { ::pthread_mutex_lock(&looking); }
+  Changing() {
+    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
+    ::pthread_mutex_lock(&looking);
+  }
   ~Changing() {
     ::pthread_mutex_unlock(&looking);
+    ::pthread_setcancelstate(cancel_state_, nullptr);
     errno = kept_;
   }
   Changing(const Changing&) = delete;
@@ -380,6 +386,7 @@ class Changing {
 
  private:
   int kept_ = errno;
+  int cancel_state_ = 0;
 };
 
 }  // namespace

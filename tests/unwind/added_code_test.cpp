@@ -285,6 +285,45 @@ TEST_F(AddedCode, StaysForAWalkThatHasItUntilThatEnds) {
   leave_modules(turn);
 }
 
+TEST_F(AddedCode, LeavesNoLockBehindInAThreadThatIsCanceled) {
+  std::uint64_t code = place;
+  pthread_t thread{};
+  const auto cancel_and_add = [](void* added) -> void* {
+    ::pthread_cancel(::pthread_self());
+    (void)add(*static_cast<std::uint64_t*>(added));  // opens and reads files, at which a thread is canceled
+    ::pthread_testcancel();
+    return nullptr;
+  };
+  ASSERT_EQ(::pthread_create(&thread, nullptr, cancel_and_add, &code), 0);
+  void* result = nullptr;
+  ASSERT_EQ(::pthread_join(thread, &result), 0);
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  // As a whole; and nobody has the lock.
+  EXPECT_EQ(remove(place), 0);
+}
+
+TEST_F(AddedCode, AProviderWithoutMemoryIsAskedAgain) {
+  struct Asked {
+    int error;
+    int count;
+  } asked{ENOMEM, 0};
+  const auto provide = [](void* context, const char*, std::uint64_t, const void**, std::size_t*, std::uint64_t*) {
+    auto& told = *static_cast<Asked*>(context);
+    ++told.count;
+    return told.error;
+  };
+  const auto count_when_asked = [&] {
+    asked.count = 0;
+    EXPECT_EQ(sframe_unwind_backtrace_prepare_with(provide, &asked, SFRAME_UNWIND_PROVIDE_ALL), 0);
+    return asked.count;
+  };
+  const int files = count_when_asked();
+  EXPECT_GT(files, 0);
+  asked.error = ENOENT;
+  EXPECT_EQ(count_when_asked(), files);
+  EXPECT_EQ(count_when_asked(), 0);
+}
+
 }  // namespace
 }  // namespace sframe_gen::unwind::test::added_code
 
