@@ -222,9 +222,9 @@ int sframe_unwind_backtrace_prepare_with(sframe_unwind_provide provide, void *co
    what the starts of functions count from, so that they are the addresses of the code in memory: where the section was
    encoded for, and the bias of the code. The section is copied, and all of it is checked. Call it once the code is complete
    and before it runs; where and when as sframe_unwind_backtrace_prepare(), which need not be called. Takes time in
-   proportion to the section, the loaded files and the added ranges, so add large ranges. 0, or an errno, and nothing has
-   changed: EINVAL, the range is empty, or the section is damaged or for another machine; EEXIST, a byte of the range
-   is in a loaded file or was added; ENOMEM. */
+   proportion to the section, the loaded files, the added ranges and the mappings of the process (it reads /proc/self/maps),
+   so add large ranges. 0, or an errno, and nothing has changed: EINVAL, the range is empty, or the section is damaged or for
+   another machine; EEXIST, a byte of the range was added, or is in a file that dl_iterate_phdr() knows; ENOMEM. */
 int sframe_unwind_backtrace_add(const void *begin, const void *end, const void *bytes, size_t size, uint64_t address);
 /* Removes what was added with this `begin`. Call it before the code is unmapped or other code is put there. A walk that had
    begun before may still use the copy of the section, which is freed later. 0, or an errno, and nothing has changed: ENOENT,
