@@ -324,9 +324,7 @@ class DwarfFrame {
     const auto state = signed_at(session_.table(), fde_index_, pc_);
     if (!state) return Caller::Signing::Unknown;
     if (!*state) return Caller::Signing::None;
-    const cfi::FrameTable& table = session_.table();
-    const bool b_key = table.cies[table.fdes[fde_index_].cie_index].b_key;
-    return b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
+    return session_.table().cie_of(fde_index_).b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
   }
 
   static bool is_bare(const EvaluatedRule& rule, std::uint64_t column) {

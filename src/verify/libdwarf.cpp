@@ -166,7 +166,7 @@ constexpr Dwarf_Half largest_table_size = DwarfSession::most_registers;
 /// Stays where it is: libdwarf keeps pointers to it.
 class DwarfSession::Handle {
  public:
-  Handle(cfi::FrameSection kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian,
+  Handle(CfiKind kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian,
          const InputOrigin& origin)
       : kind_(kind),
         checked_(check_frame_section(kind, bytes, address, endian, origin)),
@@ -177,7 +177,7 @@ class DwarfSession::Handle {
     table.endian = endian;
     table.section_address = address;
     table.section_bytes = bytes;
-    const char* const name = kind == cfi::FrameSection::EhFrame ? ".eh_frame" : ".debug_frame";
+    const char* const name = kind == CfiKind::EhFrame ? ".eh_frame" : ".debug_frame";
     section_ = {name, bytes.first(checked_.used), address, endian};
   }
   ~Handle() { close(); }
@@ -217,7 +217,7 @@ class DwarfSession::Handle {
     return rule;
   }
 
-  cfi::FrameTable table;
+  DwarfTable table;
 
  private:
   struct Remembered {
@@ -252,58 +252,35 @@ class DwarfSession::Handle {
     dwarf_set_frame_same_value(debug_, same_value_column);
     // No rule reads as "same value": libdwarf takes only this or "undefined" from 0.9 on.
     dwarf_set_frame_rule_initial_value(debug_, same_value_column);
-    const auto list = kind_ == cfi::FrameSection::EhFrame ? dwarf_get_fde_list_eh : dwarf_get_fde_list;
+    const auto list = kind_ == CfiKind::EhFrame ? dwarf_get_fde_list_eh : dwarf_get_fde_list;
     const int status = list(debug_, &cies_, &cie_count_, &fdes_, &fde_count_, &error);
     if (status == DW_DLV_ERROR) fail(error, 0);
   }
 
+  /// Asks libdwarf for the numbers of each CIE; the augmentation may have been edited for it.
   void read_cies() {
     for (Dwarf_Signed i = 0; i < cie_count_; ++i) {
       Dwarf_Unsigned size = 0, code_alignment = 0, instructions_size = 0;
       Dwarf_Signed data_alignment = 0;
       Dwarf_Small version = 0;
       Dwarf_Half return_address = 0, offset_size = 0;
-      char* augmentation_text = nullptr;
+      char* augmentation = nullptr;
       BytePointer instructions = nullptr;
+      Dwarf_Off offset = 0;
       Dwarf_Error error = nullptr;
-      check(dwarf_get_cie_info_b(cies_[i], &size, &version, &augmentation_text, &code_alignment, &data_alignment,
+      check(dwarf_get_cie_info_b(cies_[i], &size, &version, &augmentation, &code_alignment, &data_alignment,
                                  &return_address, &instructions, &instructions_size, &offset_size, &error),
             error, 0);
-      const cfi::Augmentation augmentation = cfi::parse_augmentation(augmentation_text);
-      cfi::Cie cie{code_alignment,
-                   data_alignment,
-                   cfi::DwarfRegister{return_address},
-                   0,
-                   augmentation.signal_frame,
-                   as_bytes(instructions, instructions_size)};
-      read_what_was_edited(cies_[i], cie);
-      if (augmentation.has_data) {
-        Dwarf_Small* data = nullptr;
-        Dwarf_Unsigned data_size = 0;
-        const int status = dwarf_get_cie_augmentation_data(cies_[i], &data, &data_size, &error);
-        if (status == DW_DLV_ERROR) fail(error, 0);
-        if (status == DW_DLV_OK) {
-          cie.pointer_encoding = cfi::read_augmentation_data(
-                                     augmentation, ByteReader(as_bytes(data, data_size), table.endian, table.origin))
-                                     .fde_pointer_encoding;
-        }
-      }
-      table.cies.push_back(cie);
+      check(dwarf_cie_section_offset(debug_, cies_[i], &offset, &error), error, 0);
+      DwarfCie& cie = table.cies.emplace_back();
+      cie.code_alignment = code_alignment;
+      cie.initial_instructions = without_hidden(checked_, offset, as_bytes(instructions, instructions_size));
+      const auto checked = checked_.cies.find(offset);
+      if (checked == checked_.cies.end() || !checked->second) continue;
+      cie.pointer_encoding = checked->second->pointer_encoding;
+      cie.signal_frame = checked->second->signal_frame;
+      cie.b_key = checked->second->b_key;
     }
-  }
-
-  /// Where letters were edited, the text that libdwarf has read is not the file's, nor is what was taken in
-  /// instructions.
-  void read_what_was_edited(Dwarf_Cie handle, cfi::Cie& cie) const {
-    if (checked_.aarch64_cies.empty() && checked_.taken_in.empty()) return;
-    Dwarf_Off offset = 0;
-    Dwarf_Error error = nullptr;
-    check(dwarf_cie_section_offset(debug_, handle, &offset, &error), error, 0);
-    cie.initial_instructions = without_taken_in(checked_, offset, cie.initial_instructions);
-    const auto marks = checked_.aarch64_cies.find(offset);
-    if (marks == checked_.aarch64_cies.end()) return;
-    cie.signal_frame = marks->second.signal_frame;
-    cie.b_key = marks->second.b_key;
   }
 
   void read_fdes() {
@@ -316,13 +293,13 @@ class DwarfSession::Handle {
     if (checked_.unsupported.empty()) return;
     const auto cie = static_cast<std::uint32_t>(table.cies.size());
     table.cies.emplace_back();
-    for (const CheckedFrameSection::Unsupported& fde : checked_.unsupported)
+    for (const CheckedFrameSection::UnsupportedFde& fde : checked_.unsupported)
       table.fdes.push_back({fde.code.begin, fde.code.size(), fde.offset, cie, {}});
   }
 
   /// libdwarf sorts by start alone; where two FDEs share one, the order must not depend on its sort.
   void sort_fdes() {
-    const auto before = [](const cfi::Fde& a, const cfi::Fde& b) {
+    const auto before = [](const DwarfFde& a, const DwarfFde& b) {
       return std::pair(a.function_start, a.section_offset) < std::pair(b.function_start, b.section_offset);
     };
     if (std::is_sorted(table.fdes.begin(), table.fdes.end(), before)) return;
@@ -333,7 +310,7 @@ class DwarfSession::Handle {
     std::sort(table.fdes.begin(), table.fdes.end(), before);
   }
 
-  cfi::Fde read_fde(Dwarf_Fde fde) const {
+  DwarfFde read_fde(Dwarf_Fde fde) const {
     Dwarf_Addr start = 0;
     Dwarf_Unsigned size = 0, record_size = 0, instructions_size = 0;
     BytePointer record = nullptr, instructions = nullptr;
@@ -347,7 +324,7 @@ class DwarfSession::Handle {
       throw MalformedInput(table.origin, fde_offset, "FDE has no CIE in the section");
     }
     return {start, size, fde_offset, static_cast<std::uint32_t>(cie_index),
-            without_taken_in(checked_, fde_offset, as_bytes(instructions, instructions_size))};
+            without_hidden(checked_, fde_offset, as_bytes(instructions, instructions_size))};
   }
 
   /// libdwarf runs the FDE's instructions from its start for each PC, so a row is asked for once.
@@ -386,7 +363,7 @@ class DwarfSession::Handle {
     return rule;
   }
 
-  cfi::FrameSection kind_;
+  CfiKind kind_;
   CheckedFrameSection checked_;
   std::shared_ptr<const std::vector<std::byte>> edited_;  ///< holds the section where its bytes are not the file's
   OneSection section_{};
@@ -405,8 +382,8 @@ class DwarfSession::Handle {
   Range remembered_pcs_;
 };
 
-DwarfSession::DwarfSession(cfi::FrameSection kind, std::span<const std::byte> section_bytes,
-                           std::uint64_t section_address, Endian endian, const InputOrigin& origin)
+DwarfSession::DwarfSession(CfiKind kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
+                           Endian endian, const InputOrigin& origin)
     : handle_(std::make_unique<Handle>(kind, section_bytes, section_address, endian, origin)) {
   handle_->read();
 }
@@ -415,7 +392,7 @@ DwarfSession::~DwarfSession() = default;
 DwarfSession::DwarfSession(DwarfSession&&) noexcept = default;
 DwarfSession& DwarfSession::operator=(DwarfSession&&) noexcept = default;
 
-const cfi::FrameTable& DwarfSession::table() const {
+const DwarfTable& DwarfSession::table() const {
   return handle_->table;
 }
 
@@ -435,7 +412,7 @@ FdeIndex::FdeIndex(const DwarfSession& session, const elf::Image& image) : sessi
   const auto& fdes = session.table().fdes;
   std::uint64_t highest_end = 0;
   for (std::size_t i = 0; i < fdes.size(); ++i) {
-    const cfi::Fde& fde = fdes[i];
+    const DwarfFde& fde = fdes[i];
     const std::uint64_t size = std::min(fde.function_size, image.code_left(fde.function_start));
     if (size == 0) continue;
     const std::uint64_t end = fde.function_start + size;

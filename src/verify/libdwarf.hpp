@@ -6,15 +6,16 @@
 #include <span>
 #include <vector>
 
-#include "cfi/frame_index.hpp"
 #include "elf/image.hpp"
 #include "support/endian.hpp"
 #include "support/range.hpp"
+#include "verify/cfi_sections.hpp"
+#include "verify/dwarf_table.hpp"
 
 namespace sframe_gen::verify {
 
 /// The unwind table's rule for one column at one PC, as libdwarf's own row evaluation gives it. Nothing of it comes
-/// from src/cfi: --verify compares the two.
+/// from src/cfi, which src/verify must not include: --verify compares the two.
 struct EvaluatedRule {
   enum class Kind : std::uint8_t { Offset, ValOffset, Expression, ValExpression };
   Kind kind = Kind::Offset;
@@ -39,13 +40,13 @@ class DwarfSession {
   static constexpr std::uint16_t usual_registers = 36;
 
   /// `section_bytes` must outlive the session. Throws MalformedInput for a damaged section.
-  DwarfSession(cfi::FrameSection kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
-               Endian endian, const InputOrigin& origin);
+  DwarfSession(CfiKind kind, std::span<const std::byte> section_bytes, std::uint64_t section_address, Endian endian,
+               const InputOrigin& origin);
   ~DwarfSession();
   DwarfSession(DwarfSession&&) noexcept;
   DwarfSession& operator=(DwarfSession&&) noexcept;
 
-  const cfi::FrameTable& table() const;
+  const DwarfTable& table() const;
   /// The rule of `column` (a register number or `cfa_column`) at `pc` in FDE `fde_index` of the table.
   /// Throws MalformedInput when libdwarf cannot evaluate it.
   EvaluatedRule evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) const;

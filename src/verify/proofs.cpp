@@ -2,36 +2,33 @@
 
 #include <vector>
 
-#include "cfi/instruction.hpp"
 #include "support/dwarf_registers.hpp"
+#include "verify/cfa_instructions.hpp"
 
 namespace sframe_gen::verify {
 
 namespace {
 
-using cfi::CfaOpcode;
-
-/// Whether no expression gives the CFA or SP, and each opcode is known. libdwarf does not tell where it stops at an
-/// unknown one.
-bool is_plain(const cfi::FrameTable& table, const cfi::Cie& cie, std::span<const std::byte> instructions,
+/// Checks that no expression gives the CFA or SP, and that each opcode is known. libdwarf does not tell where it stops
+/// at an unknown one.
+bool is_plain(const DwarfTable& table, const DwarfCie& cie, std::span<const std::byte> bytes,
               const sframe::AbiTraits& abi) {
-  const cfi::InstructionContext context{cie.code_alignment, cie.data_alignment, cie.pointer_encoding,
-                                        table.section_address, abi.signs_return_address};
-  ByteReader reader(instructions, table.endian, table.origin, table.offset_of(instructions));
-  while (!reader.at_end()) {
-    const cfi::Instruction instruction = cfi::read_instruction(reader, context);
-    const bool is_expression =
-        instruction.opcode == CfaOpcode::Expression || instruction.opcode == CfaOpcode::ValExpression;
-    if (!instruction.known || instruction.opcode == CfaOpcode::DefCfaExpression) return false;
-    if (is_expression && instruction.target == cfi::DwarfRegister{abi.stack_pointer}) return false;
+  CfaInstructions instructions(table, cie, bytes);
+  while (const auto instruction = instructions.next()) {
+    const std::uint8_t opcode = instruction->opcode;
+    const bool is_of_aarch64 = opcode == cfa::negate_ra_state || opcode == cfa::negate_ra_state_with_pc;
+    if (!instruction->is_known || (is_of_aarch64 && !abi.signs_return_address)) return false;
+    if (opcode == cfa::def_cfa_expression) return false;
+    const bool is_expression = opcode == cfa::expression || opcode == cfa::val_expression;
+    if (is_expression && instruction->target == std::uint64_t{abi.stack_pointer}) return false;
   }
   return true;
 }
 
-bool walk(const DwarfSession& session, std::size_t fde_index, const sframe::AbiTraits& abi) {
-  const cfi::FrameTable& table = session.table();
-  const cfi::Fde& fde = table.fdes[fde_index];
-  const cfi::Cie& cie = table.cies[fde.cie_index];
+bool keeps_stack_pointer(const DwarfSession& session, std::size_t fde_index, const sframe::AbiTraits& abi) {
+  const DwarfTable& table = session.table();
+  const DwarfFde& fde = table.fdes[fde_index];
+  const DwarfCie& cie = table.cie_of(fde_index);
   if (abi.stack_pointer_bias == 0 || cie.signal_frame) return false;
   if (!is_plain(table, cie, cie.initial_instructions, abi) || !is_plain(table, cie, fde.instructions, abi))
     return false;
@@ -53,48 +50,25 @@ bool walk(const DwarfSession& session, std::size_t fde_index, const sframe::AbiT
   return seen_entry;
 }
 
-}  // namespace
+constexpr std::uint64_t signing_column = *aarch64_registers.signing_state;
 
-bool StackPointerProofs::counts_as_a_whole(const cfi::Fde& fde, cfi::FrameSection kind) const {
-  if (image_.code_left(fde.function_start) < fde.function_size) return false;
-  const Range range{fde.function_start, fde.function_start + fde.function_size};
-  return kind == cfi::FrameSection::EhFrame || !eh_frame_.overlaps(range);
-}
-
-bool StackPointerProofs::holds(const DwarfSession& session, std::size_t fde_index, const sframe::AbiTraits& abi) {
-  if (!last_ || last_->session != &session || last_->fde_index != fde_index) {
-    const cfi::FrameTable& table = session.table();
-    const bool is_whole = counts_as_a_whole(table.fdes[fde_index], table.kind);
-    last_ = {&session, fde_index, is_whole && walk(session, fde_index, abi)};
-  }
-  return last_->holds;
-}
-
-namespace {
-
-constexpr cfi::DwarfRegister signing_column{*aarch64_registers.signing_state};
-
-/// Goes through the instructions of a CIE and an FDE and keeps nothing but the state of signing.
+/// Goes through the instructions of a CIE and an FDE and keeps only whether the return address is signed.
 class SigningState {
  public:
-  SigningState(const cfi::FrameTable& table, const cfi::Cie& cie) : table_(table), common_(cie) {}
+  SigningState(const DwarfTable& table, const DwarfCie& cie) : table_(table), cie_(cie) {}
 
   /// Runs until an instruction would move past `target`.
-  void run(std::span<const std::byte> instructions, std::uint64_t start, std::uint64_t target) {
-    const cfi::InstructionContext context{common_.code_alignment, common_.data_alignment, common_.pointer_encoding,
-                                          table_.section_address, true};
-    ByteReader reader(instructions, table_.endian, table_.origin, table_.offset_of(instructions));
+  void run(std::span<const std::byte> bytes, std::uint64_t start, std::uint64_t target) {
+    CfaInstructions instructions(table_, cie_, bytes);
     std::uint64_t location = start;
-    while (!reader.at_end()) {
-      const cfi::Instruction instruction = cfi::read_instruction(reader, context);
-      if (!instruction.known) {
+    while (const auto instruction = instructions.next()) {
+      if (!instruction->is_known) {
         state_ = std::nullopt;
         return;
       }
-      if (instruction.opcode == CfaOpcode::SetLoc) location = instruction.location;
-      location += instruction.advance;
+      location = instruction->location.value_or(location) + instruction->advance;
       if (location > target) return;
-      apply(instruction);
+      apply(*instruction);
     }
   }
 
@@ -102,18 +76,18 @@ class SigningState {
   std::optional<bool> state() const { return state_; }
 
  private:
-  void apply(const cfi::Instruction& instruction) {
+  void apply(const CfaInstruction& instruction) {
     switch (instruction.opcode) {
-      case CfaOpcode::AArch64NegateRaState:
+      case cfa::negate_ra_state:
         if (state_) state_ = !*state_;
         return;
-      case CfaOpcode::AArch64NegateRaStateWithPc:
+      case cfa::negate_ra_state_with_pc:
         state_ = std::nullopt;
         return;
-      case CfaOpcode::RememberState:
+      case cfa::remember_state:
         remembered_.push_back(state_);
         return;
-      case CfaOpcode::RestoreState:
+      case cfa::restore_state:
         if (remembered_.empty()) return;
         state_ = remembered_.back();
         remembered_.pop_back();
@@ -123,14 +97,14 @@ class SigningState {
     }
   }
 
-  void apply_rule(CfaOpcode opcode) {
+  void apply_rule(std::uint8_t opcode) {
     switch (opcode) {
-      case CfaOpcode::DefCfa:
-      case CfaOpcode::DefCfaSf:
-      case CfaOpcode::DefCfaRegister:
+      case cfa::def_cfa:
+      case cfa::def_cfa_sf:
+      case cfa::def_cfa_register:
         return;  // the CFA's register, not a rule for it
-      case CfaOpcode::Restore:
-      case CfaOpcode::RestoreExtended:
+      case cfa::restore:
+      case cfa::restore_extended:
         state_ = initial_;
         return;
       default:
@@ -138,8 +112,8 @@ class SigningState {
     }
   }
 
-  const cfi::FrameTable& table_;
-  const cfi::Cie& common_;
+  const DwarfTable& table_;
+  const DwarfCie& cie_;
   std::optional<bool> state_ = false;
   std::optional<bool> initial_ = false;
   std::vector<std::optional<bool>> remembered_;
@@ -147,9 +121,24 @@ class SigningState {
 
 }  // namespace
 
-std::optional<bool> signed_at(const cfi::FrameTable& table, std::size_t fde_index, std::uint64_t pc) {
-  const cfi::Fde& fde = table.fdes[fde_index];
-  const cfi::Cie& cie = table.cies[fde.cie_index];
+bool StackPointerProofs::counts_as_a_whole(const DwarfFde& fde, CfiKind kind) const {
+  if (image_.code_left(fde.function_start) < fde.function_size) return false;
+  const Range range{fde.function_start, fde.function_start + fde.function_size};
+  return kind == CfiKind::EhFrame || !eh_frame_.overlaps(range);
+}
+
+bool StackPointerProofs::holds(const DwarfSession& session, std::size_t fde_index, const sframe::AbiTraits& abi) {
+  if (!last_ || last_->session != &session || last_->fde_index != fde_index) {
+    const DwarfTable& table = session.table();
+    const bool is_whole = counts_as_a_whole(table.fdes[fde_index], table.kind);
+    last_ = {&session, fde_index, is_whole && keeps_stack_pointer(session, fde_index, abi)};
+  }
+  return last_->holds;
+}
+
+std::optional<bool> signed_at(const DwarfTable& table, std::size_t fde_index, std::uint64_t pc) {
+  const DwarfFde& fde = table.fdes[fde_index];
+  const DwarfCie& cie = table.cie_of(fde_index);
   SigningState state(table, cie);
   state.run(cie.initial_instructions, 0, 0);
   state.keep_as_initial();

@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
-#include "cfi/frame_index.hpp"
 #include "elf/image.hpp"
 #include "sframe/format.hpp"
 #include "support/range.hpp"
+#include "verify/dwarf_table.hpp"
 #include "verify/libdwarf.hpp"
 
 namespace sframe_gen::verify {
@@ -36,7 +36,7 @@ class StackPointerProofs {
     bool holds;
   };
 
-  bool counts_as_a_whole(const cfi::Fde& fde, cfi::FrameSection kind) const;
+  bool counts_as_a_whole(const DwarfFde& fde, CfiKind kind) const;
 
   const elf::Image& image_;
   RangeSet eh_frame_;
@@ -46,6 +46,6 @@ class StackPointerProofs {
 /// Whether the return address is signed at `pc` of FDE `fde_index` (DWARF for the Arm 64-bit Architecture, section
 /// 4.1): libdwarf passes over DW_CFA_AARCH64_negate_ra_state, so this counts them. No value: signed with the PC, or a
 /// rule other than the opcode's says it. Throws MalformedInput.
-std::optional<bool> signed_at(const cfi::FrameTable& table, std::size_t fde_index, std::uint64_t pc);
+std::optional<bool> signed_at(const DwarfTable& table, std::size_t fde_index, std::uint64_t pc);
 
 }  // namespace sframe_gen::verify

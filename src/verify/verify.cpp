@@ -53,14 +53,12 @@ class Verifier {
     if (has_debug_file) load(cfi_image);
     if (has_debug_file && sessions_.empty() && go_.empty())
       throw Refused(cfi_image.name(), "no call frame information to verify against");
-    const auto is_debug_frame = [](const DwarfSession& session) {
-      return session.table().kind == cfi::FrameSection::DebugFrame;
-    };
+    const auto is_debug_frame = [](const DwarfSession& session) { return session.table().kind == CfiKind::DebugFrame; };
     may_lack_debug_frame_ = !has_debug_file && std::ranges::none_of(sessions_, is_debug_frame);
     std::vector<Range> eh_frame;
     for (const DwarfSession& session : sessions_) {
       indices_.emplace_back(session, image);
-      if (session.table().kind == cfi::FrameSection::EhFrame) indices_.back().add_ranges(eh_frame);
+      if (session.table().kind == CfiKind::EhFrame) indices_.back().add_ranges(eh_frame);
     }
     proofs_.emplace(image, RangeSet(std::move(eh_frame)));
   }
@@ -100,11 +98,11 @@ class Verifier {
 
  private:
   void load(const elf::Image& image) {
-    for (cfi::LoadedSection& section : cfi::load_frame_sections(image)) {
+    for (CfiSection& section : read_cfi_sections(image)) {
       // Not that of a debug file beside the file's own; an object may have several.
-      if (section.kind == cfi::FrameSection::EhFrame && &image != &image_) continue;
+      if (section.kind == CfiKind::EhFrame && &image != &image_) continue;
       sections_.push_back(std::move(section));
-      const cfi::LoadedSection& kept = sections_.back();
+      const CfiSection& kept = sections_.back();
       sessions_.emplace_back(kept.kind, kept.bytes, kept.address, image.endian(), kept.origin);
     }
   }
@@ -299,8 +297,8 @@ class Verifier {
   Outcome check_pc(const FdeIndex& index, std::size_t dwarf_fde, std::uint64_t pc, const sframe::Fre& fre,
                    const sframe::Fde& fde, const sframe::Section& section) {
     ++result_.checked_pcs;
-    const cfi::FrameTable& table = index.session().table();
-    const bool signal_frame = table.cies[table.fdes[dwarf_fde].cie_index].signal_frame;
+    const DwarfTable& table = index.session().table();
+    const bool signal_frame = table.cie_of(dwarf_fde).signal_frame;
     const bool can_mark_it = sframe::traits_of(section.version).marks_signal_frames;
     if (signal_frame != fde.signal_frame && can_mark_it) {
       differ_about_signal_frame(pc, Witness::Dwarf, fde);
@@ -367,7 +365,7 @@ class Verifier {
   const elf::Image& image_;
   const GoFrames& go_;
   RangeSet code_;
-  std::vector<cfi::LoadedSection> sections_;
+  std::vector<CfiSection> sections_;
   std::vector<DwarfSession> sessions_;
   std::vector<FdeIndex> indices_;
   /// Rows come from .debug_frame as well, which strip removes. Then nothing can be said where no FDE describes the

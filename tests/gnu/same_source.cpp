@@ -79,7 +79,7 @@ struct File {
 class Dwarf {
  public:
   explicit Dwarf(const elf::Image& image)
-      : sections_(cfi::load_frame_sections(image)),
+      : sections_(verify::read_cfi_sections(image)),
         session_(sections_.at(0).kind, sections_[0].bytes, sections_[0].address, image.endian(), sections_[0].origin),
         index_(session_, image),
         proofs_(image, {}) {}
@@ -95,7 +95,7 @@ class Dwarf {
   }
 
  private:
-  std::vector<cfi::LoadedSection> sections_;
+  std::vector<verify::CfiSection> sections_;
   verify::DwarfSession session_;
   verify::FdeIndex index_;
   verify::StackPointerProofs proofs_;

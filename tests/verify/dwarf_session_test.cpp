@@ -14,16 +14,15 @@ namespace {
 
 TEST(FrameSectionCheck, StopsAtTheTerminator) {
   EXPECT_EQ(
-      verify::check_frame_section(cfi::FrameSection::EhFrame, good_section(), section_address, Endian::Little, origin)
+      verify::check_frame_section(verify::CfiKind::EhFrame, good_section(), section_address, Endian::Little, origin)
           .used,
       0x2cU);
 }
 
 TEST(DwarfSession, ReadsTheGoodOne) {
   const auto bytes = good_section();
-  const verify::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  const verify::DwarfSession session(verify::CfiKind::EhFrame, bytes, section_address, Endian::Little, origin);
   ASSERT_EQ(session.table().cies.size(), 1U);
-  EXPECT_EQ(session.table().cies[0].data_alignment, -8);
   EXPECT_EQ(session.table().cies[0].pointer_encoding, 0x1b);
   EXPECT_FALSE(session.table().cies[0].signal_frame);
   ASSERT_EQ(session.table().fdes.size(), 1U);
@@ -45,10 +44,10 @@ class AugmentationLetters : public testing::TestWithParam<Letters> {};
 TEST_P(AugmentationLetters, AreReadPastLibdwarf) {
   const Letters& tested = GetParam();
   const auto bytes = with_letters(tested.letters);
-  EXPECT_EQ(verify::check_frame_section(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin)
+  EXPECT_EQ(verify::check_frame_section(verify::CfiKind::EhFrame, bytes, section_address, Endian::Little, origin)
                 .aarch64_letters,
             tested.places);
-  const verify::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  const verify::DwarfSession session(verify::CfiKind::EhFrame, bytes, section_address, Endian::Little, origin);
   ASSERT_EQ(session.table().cies.size(), 1U);
   EXPECT_EQ(session.table().cies[0].signal_frame, tested.signal_frame);
   EXPECT_EQ(session.table().cies[0].b_key, tested.b_key);
@@ -67,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(EhFrame, AugmentationLetters,
 
 TEST(DwarfSession, ReadsACieBehindItsFdeInDebugFrame) {
   const auto bytes = entry_before_its_common();
-  const verify::DwarfSession session(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+  const verify::DwarfSession session(verify::CfiKind::DebugFrame, bytes, 0, Endian::Little, origin);
   ASSERT_EQ(session.table().cies.size(), 1U);
   ASSERT_EQ(session.table().fdes.size(), 1U);
   EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
@@ -76,7 +75,7 @@ TEST(DwarfSession, ReadsACieBehindItsFdeInDebugFrame) {
 
 TEST(DwarfSession, ReadsBehindZeroLengthsInDebugFrame) {
   for (const auto& bytes : joined_behind_zero_lengths()) {
-    const verify::DwarfSession session(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+    const verify::DwarfSession session(verify::CfiKind::DebugFrame, bytes, 0, Endian::Little, origin);
     ASSERT_EQ(session.table().fdes.size(), 2U);
     EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
     EXPECT_EQ(session.table().fdes[0].instructions.size(), 0U);
@@ -109,7 +108,7 @@ TEST(DwarfSession, ReadsPastWhatCannotBeRead) {
   for (const auto& [place, value] : pokes) {
     auto bytes = twice(good_section());
     bytes[place] = static_cast<std::byte>(value);
-    const verify::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+    const verify::DwarfSession session(verify::CfiKind::EhFrame, bytes, section_address, Endian::Little, origin);
     ASSERT_EQ(session.table().fdes.size(), 1U) << place;
     EXPECT_EQ(session.table().fdes[0].section_offset, 0x2cU + 0x18U);
     EXPECT_EQ(session.table().fdes[0].instructions.size(), 3U);
@@ -117,7 +116,7 @@ TEST(DwarfSession, ReadsPastWhatCannotBeRead) {
     // The other way around: the FDE before takes in what stands behind it.
     auto turned = twice(good_section());
     turned[0x2c + place] = static_cast<std::byte>(value);
-    const verify::DwarfSession before(cfi::FrameSection::EhFrame, turned, section_address, Endian::Little, origin);
+    const verify::DwarfSession before(verify::CfiKind::EhFrame, turned, section_address, Endian::Little, origin);
     ASSERT_EQ(before.table().fdes.size(), 1U) << place;
     EXPECT_EQ(before.table().fdes[0].section_offset, 0x18U);
     EXPECT_EQ(before.table().fdes[0].instructions.size(), 3U);
@@ -127,7 +126,7 @@ TEST(DwarfSession, ReadsPastWhatCannotBeRead) {
 
 TEST(DwarfSession, ReadsPastAnUnknownLetter) {
   const auto bytes = twice(with_letters("X"));
-  const verify::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  const verify::DwarfSession session(verify::CfiKind::EhFrame, bytes, section_address, Endian::Little, origin);
   ASSERT_EQ(session.table().fdes.size(), 1U);
   EXPECT_EQ(session.table().fdes[0].section_offset, 0x2cU + 0x18U);
 }
@@ -138,7 +137,7 @@ TEST(DwarfSession, ReadsPastACieBehindItsFdeInDebugFrame) {
     auto front = entry_before_its_common();
     front[0x18 + 8] = std::byte{7};
     const auto bytes = joined_sections(front, zero_lengths);
-    const verify::DwarfSession session(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+    const verify::DwarfSession session(verify::CfiKind::DebugFrame, bytes, 0, Endian::Little, origin);
     ASSERT_EQ(session.table().fdes.size(), 1U);
     EXPECT_EQ(session.table().fdes[0].function_start, 0x200U);
     EXPECT_EQ(session.evaluate(0, verify::DwarfSession::cfa_column, 0x20f).offset, 8);
@@ -167,7 +166,7 @@ TEST(DwarfSession, ReadsPastACieThatLibdwarfDoesNotSupport) {
       {large_factor, "libdwarf keeps alignment factors in a byte each"},
       {twice(with_letters("S")), nullptr}};
   for (const auto& [bytes, why] : sections) {
-    const verify::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+    const verify::DwarfSession session(verify::CfiKind::EhFrame, bytes, section_address, Endian::Little, origin);
     ASSERT_EQ(session.table().fdes.size(), 2U);
     EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
     EXPECT_EQ(session.table().fdes[0].function_size, 0x10U);
@@ -181,7 +180,7 @@ TEST(DwarfSession, ReadsPastAugmentationsOfDebugFrame) {
   front.insert(front.begin() + 0x21, std::byte{'S'});  // in place of a nop
   front.pop_back();
   const auto bytes = joined_sections(front, 0);
-  const verify::DwarfSession session(cfi::FrameSection::DebugFrame, bytes, 0, Endian::Little, origin);
+  const verify::DwarfSession session(verify::CfiKind::DebugFrame, bytes, 0, Endian::Little, origin);
   ASSERT_EQ(session.table().fdes.size(), 2U);
   EXPECT_EQ(session.table().fdes[0].function_start, 0x100U);
   EXPECT_EQ(failure_at(session, 0, 0x100), "file: .eh_frame+0x0: libdwarf does not support augmentations here");
@@ -190,7 +189,7 @@ TEST(DwarfSession, ReadsPastAugmentationsOfDebugFrame) {
 
 TEST(FrameSectionCheck, NamesAZeroLengthBeforeAllOfDebugFrame) {
   try {
-    verify::check_frame_section(cfi::FrameSection::DebugFrame, joined_sections({}, 1), 0, Endian::Little, origin);
+    verify::check_frame_section(verify::CfiKind::DebugFrame, joined_sections({}, 1), 0, Endian::Little, origin);
     FAIL();
   } catch (const MalformedInput& error) {
     EXPECT_STREQ(error.what(), "file: .eh_frame+0x0: length of the first record is zero");
@@ -199,7 +198,7 @@ TEST(FrameSectionCheck, NamesAZeroLengthBeforeAllOfDebugFrame) {
 
 TEST(DwarfSession, EvaluatesRows) {
   const auto bytes = good_section();
-  const verify::DwarfSession session(cfi::FrameSection::EhFrame, bytes, section_address, Endian::Little, origin);
+  const verify::DwarfSession session(verify::CfiKind::EhFrame, bytes, section_address, Endian::Little, origin);
   const verify::EvaluatedRule first = session.evaluate(0, verify::DwarfSession::cfa_column, 0x100);
   EXPECT_EQ(first.base, 7U);
   EXPECT_EQ(first.offset, 8);

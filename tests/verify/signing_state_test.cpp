@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cfi/cfi_builder.hpp"
+#include "verify/dwarf_table.hpp"
 #include "verify/proofs.hpp"
 
 namespace sframe_gen::test {
@@ -10,12 +11,18 @@ namespace {
 
 using States = std::vector<std::optional<bool>>;
 
-/// At 0x1000, 0x1004, 0x1008 and 0x100c, on aarch64.
+/// Returns the states at 0x1000, 0x1004, 0x1008 and 0x100c of a function on aarch64.
 States states(const Bytes& instructions, const Bytes& initial = {0x0c, 31, 0}) {
-  OneFunction function(instructions, initial.span(), cfi::aarch64::tracked);
+  std::vector<std::byte> bytes(initial.span().begin(), initial.span().end());
+  bytes.insert(bytes.end(), instructions.span().begin(), instructions.span().end());
+  verify::DwarfTable table;
+  table.origin = {"file", ".eh_frame"};
+  table.section_bytes = bytes;
+  table.cies.emplace_back().initial_instructions = std::span(bytes).first(initial.span().size());
+  table.fdes.push_back({0x1000, 0x100, 0x20, 0, std::span(bytes).subspan(initial.span().size())});
   States result;
   for (const std::uint64_t pc : {0x1000U, 0x1004U, 0x1008U, 0x100cU}) {
-    result.push_back(verify::signed_at(function.table(), 0, pc));
+    result.push_back(verify::signed_at(table, 0, pc));
   }
   return result;
 }

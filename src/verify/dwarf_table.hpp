@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sframe_gen/error.hpp"
+#include "support/endian.hpp"
+#include "verify/cfi_sections.hpp"
+
+/// The CIEs and FDEs that libdwarf lists of one section, as plain values. Spans point into the section's bytes.
+namespace sframe_gen::verify {
+
+/// A common information entry (DWARF 5, section 6.4.1; LSB 5.0, section 10.6 for .eh_frame).
+struct DwarfCie {
+  std::uint64_t code_alignment = 1;
+  std::uint8_t pointer_encoding = 0;  ///< DW_EH_PE_* of FDE addresses and DW_CFA_set_loc; 0 is an absolute pointer
+  bool signal_frame = false;          ///< augmentation 'S'
+  bool b_key = false;                 ///< augmentation 'B': return addresses are signed with the B key (aarch64)
+  std::span<const std::byte> initial_instructions;
+};
+
+/// A frame description entry.
+struct DwarfFde {
+  std::uint64_t function_start = 0;  ///< virtual address
+  std::uint64_t function_size = 0;   ///< bytes
+  std::uint64_t section_offset = 0;  ///< of the FDE
+  std::uint32_t cie_index = 0;       ///< into DwarfTable::cies
+  std::span<const std::byte> instructions;
+};
+
+struct DwarfTable {
+  InputOrigin origin;
+  CfiKind kind = CfiKind::EhFrame;
+  Endian endian = Endian::Little;
+  std::uint64_t section_address = 0;
+  std::span<const std::byte> section_bytes;
+  std::vector<DwarfCie> cies;
+  std::vector<DwarfFde> fdes;
+
+  const DwarfCie& cie_of(std::size_t fde_index) const { return cies[fdes[fde_index].cie_index]; }
+
+  /// Returns the offset in the section of bytes that lie in it.
+  std::uint64_t offset_of(std::span<const std::byte> part) const {
+    return static_cast<std::uint64_t>(part.data() - section_bytes.data());
+  }
+};
+
+}  // namespace sframe_gen::verify
