@@ -160,7 +160,7 @@ class CutMaker {
       hash = hash * 0x9e3779b97f4a7c15U + (facts_[row.rule].hash ^ (row.pc_offset - before) * 0xff51afd7ed558ccdU);
       before = row.pc_offset;
     }
-    return std::max(RowHashes::with_rows(mixed(hash), rows.size()), RowHashes::row_mask + 1);
+    return std::max(with_count(mixed(hash), rows.size()), std::uint64_t{1});
   }
 
   /// The farther a block reaches, the later it has to begin: no first begin is before that of an earlier cut.

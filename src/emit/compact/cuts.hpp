@@ -38,15 +38,16 @@ struct Cut {
   std::uint8_t reach = 0, wide_reach = 0, narrow_reach = 0;
 };
 
-/// Hashes of the rows from a cut to the next. The lowest byte of each is the number of rows.
+/// Hashes of the rows from a cut to the next.
 struct RowHashes {
   std::uint64_t first = 0;  ///< of all rows, for a block that begins at the cut
   std::uint64_t next = 0;   ///< of the rows that a block gains that ended at the cut; 0 at the end of the run
-
-  static constexpr std::uint64_t row_mask = UINT8_MAX;
-  static std::uint32_t rows(std::uint64_t hash) { return static_cast<std::uint32_t>(hash & row_mask); }
-  static std::uint64_t with_rows(std::uint64_t hash, std::uint64_t rows) { return (hash & ~row_mask) | rows; }
 };
+
+/// Returns a hash of rows that no other number of rows has: the number is its lowest byte.
+constexpr std::uint64_t with_count(std::uint64_t hash, std::size_t rows) {
+  return (hash & ~std::uint64_t{UINT8_MAX}) | rows;
+}
 
 struct Run {
   std::uint64_t start;  ///< virtual address

@@ -89,9 +89,9 @@ class Encoder {
     const Plan plan = make_plan(runs, dialect_);
     std::vector<Blocks> blocks(runs.size(), Blocks(dialect_));
     for_each_run(runs.size(), [&](std::size_t i) { blocks[i].add(stream_.encoded_rules(), runs[i], plan.paths[i]); });
-    std::exchange(runs, {});
+    std::exchange(runs, {});  // frees memory, before the pool takes as much
     for (Blocks& waiting : blocks) {
-      const Blocks of_run = std::move(waiting);
+      const Blocks of_run = std::move(waiting);  // whose memory is freed here
       add(of_run);
     }
     Blocks kept(dialect_);

@@ -14,8 +14,15 @@ namespace {
 
 /// A place where a block begins.
 struct Place {
-  std::uint64_t hash;  ///< of the block; see RowHashes
+  std::uint64_t hash;  ///< of the block
   std::uint32_t cut;   ///< counted in all runs
+  std::uint32_t rows;  ///< of the block
+};
+
+/// The rows from a cut to the next that a block gains that ended at the cut.
+struct NextRows {
+  std::uint64_t hash;  ///< see RowHashes
+  std::uint32_t rows;
 };
 
 /// Large files have one repeated block for two cuts, but a file can be made whose every cut begins as many as a
@@ -25,12 +32,12 @@ constexpr std::size_t most_blocks_per_place = 4, most_blocks_of_few_places = 256
 /// Finds the blocks that begin at a group of places.
 class BlockFinder {
  public:
-  /// `next_hashes`, `longest`: by cut.
-  BlockFinder(std::uint32_t most_rows, std::size_t places, std::span<const std::uint64_t> next_hashes,
+  /// `next`, `longest`: by cut.
+  BlockFinder(std::uint32_t most_rows, std::size_t places, std::span<const NextRows> next,
               std::span<std::uint32_t> longest)
       : most_rows_(most_rows),
         most_blocks_(places * most_blocks_per_place + most_blocks_of_few_places),
-        next_hashes_(next_hashes),
+        next_(next),
         longest_(longest) {}
 
   /// Finds the blocks of `cuts` cuts that repeat among `places`, where blocks with `head` begin, and all longer ones.
@@ -54,17 +61,17 @@ class BlockFinder {
     auto longer = places.begin();
     for (const Place& place : places) {
       longest_[place.cut] = block;
-      const std::uint64_t next = next_hashes_[place.cut + cuts];
-      const std::uint32_t rows = RowHashes::rows(place.hash) + RowHashes::rows(next);
-      if (next != 0 && rows <= most_rows_)
-        *longer++ = {RowHashes::with_rows(chained(place.hash, next), rows), place.cut};
+      const NextRows& next = next_[place.cut + cuts];
+      const std::uint32_t rows = place.rows + next.rows;
+      if (next.hash != 0 && rows <= most_rows_)
+        *longer++ = {with_count(chained(place.hash, next.hash), rows), place.cut, rows};
     }
     find({places.begin(), longer}, cuts + 1, block);
   }
 
   std::uint32_t most_rows_;
   std::size_t most_blocks_;
-  std::span<const std::uint64_t> next_hashes_;
+  std::span<const NextRows> next_;
   std::span<std::uint32_t> longest_;
 };
 
@@ -80,22 +87,18 @@ class Groups {
     ends_.resize(std::size_t{1} << bits);
     const auto for_each_place = [&](const auto& visit) {
       for (std::uint32_t cut = 0; const Run& run : runs) {
-        for (const RowHashes& hashes : run.hashes) {
-          if (hashes.next != 0) visit(hashes, cut);
-          ++cut;
-        }
+        for (std::size_t i = 0; i < run.cuts.size(); ++i, ++cut)
+          if (run.hashes[i].next != 0) visit(Place{run.hashes[i].first, cut, run.cuts[i].row_count});
       }
     };
-    for_each_place([&](const RowHashes& hashes, std::uint32_t) { ++ends_[group_of(hashes)]; });
+    for_each_place([&](const Place& place) { ++ends_[group_of(place.hash)]; });
     std::exclusive_scan(ends_.begin(), ends_.end(), ends_.begin(), 0U);
     places_.resize(cuts);
-    for_each_place([&](const RowHashes& hashes, std::uint32_t cut) {
-      places_[ends_[group_of(hashes)]++] = {hashes.first, cut};
-    });
+    for_each_place([&](const Place& place) { places_[ends_[group_of(place.hash)]++] = place; });
   }
 
   std::size_t size() const { return ends_.size(); }
-  std::size_t group_of(const RowHashes& hashes) const { return hashes.first >> shift_; }
+  std::size_t group_of(std::uint64_t hash) const { return hash >> shift_; }
   std::span<Place> operator[](std::size_t group) {
     const std::uint32_t begin = group == 0 ? 0 : ends_[group - 1];
     return std::span(places_).subspan(begin, ends_[group] - begin);
@@ -111,13 +114,14 @@ class Groups {
 
 std::vector<RepeatedBlock> find_repeated_blocks(std::span<Run> runs, const Dialect& dialect) {
   Groups groups(runs);
-  std::vector<std::uint64_t> next_hashes;
+  std::vector<NextRows> next;
   for (const Run& run : runs)
-    for (const RowHashes& hashes : run.hashes) next_hashes.push_back(hashes.next);
-  std::vector<std::uint32_t> longest(next_hashes.size());
+    for (std::size_t i = 0; i < run.cuts.size(); ++i)
+      next.push_back({run.hashes[i].next, run.cuts[i].row_count - (run.cuts[i].repeats ? 1U : 0U)});
+  std::vector<std::uint32_t> longest(next.size());
   std::vector<std::vector<RepeatedBlock>> found(groups.size());
   parallel_for(groups.size(), workers_for(runs.size(), 2), [&](std::size_t i, std::size_t) {
-    BlockFinder finder(dialect.compact_rows, groups[i].size(), next_hashes, longest);
+    BlockFinder finder(dialect.compact_rows, groups[i].size(), next, longest);
     finder.find(groups[i], 1, no_block);
     found[i] = std::move(finder.blocks);
   });
@@ -128,7 +132,7 @@ std::vector<RepeatedBlock> find_repeated_blocks(std::span<Run> runs, const Diale
   std::vector<RepeatedBlock> blocks(1);
   blocks.reserve(shifts.back() + 1);
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    for (RepeatedBlock block : std::exchange(found[i], {})) {
+    for (RepeatedBlock block : std::exchange(found[i], {})) {  // frees memory while the other grows
       if (block.head != no_block) block.head += shifts[i];
       blocks.push_back(block);
     }
@@ -138,13 +142,13 @@ std::vector<RepeatedBlock> find_repeated_blocks(std::span<Run> runs, const Diale
     for (std::size_t i = 0; i < run.cuts.size(); ++i) {
       std::uint32_t block = longest[cut++];
       if (block == no_block) continue;
-      block += shifts[groups.group_of(run.hashes[i])];
+      block += shifts[groups.group_of(run.hashes[i].first)];
       run.repeated_blocks[i] = block;
       // One place tells how many bytes the block and its heads have.
       for (; blocks[block].bytes == 0 && block != no_block; block = blocks[block].head)
         blocks[block].bytes = attribute_size(dialect) + shape_of(run.cuts[i], run.cuts[i + blocks[block].cuts]).bytes;
     }
-    std::exchange(run.hashes, {});
+    std::exchange(run.hashes, {});  // frees memory: the rest has no use for them
   }
   return blocks;
 }

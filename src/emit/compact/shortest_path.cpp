@@ -7,33 +7,30 @@ namespace sframe_gen::emit::compact {
 
 namespace {
 
-/// A way to a cut: 256 times its length, and in the lowest byte that of the cut where its last block begins, which is
-/// less than 256 cuts before. Which of two is shorter cannot be predicted, and the smaller of two numbers needs no
-/// branch.
-using Way = std::int64_t;
-constexpr Way no_way = std::numeric_limits<Way>::max();
+/// A way to a cut.
+struct Way {
+  std::int64_t length = std::numeric_limits<std::int64_t>::max();
+  std::uint32_t begin = 0;  ///< cut where the last block begins
+};
 
-Way way(std::int64_t length, std::uint32_t begin) {
-  return length * 256 + (begin & UINT8_MAX);
-}
-std::int64_t length_of(Way way) {
-  return way >> 8;
-}
-std::uint32_t begin_of(Way way, std::uint32_t end) {
-  return end - ((end - static_cast<std::uint32_t>(way)) & UINT8_MAX);
-}
-void offer(Way& shortest, Way other) {
-  shortest = std::min(shortest, other);
+/// Of two ways that are equally long, either will do, but one must be chosen by their begins: another choice gives
+/// other bytes.
+void offer(Way& shortest, const Way& other) {
+  const auto low_byte = [](std::uint32_t cut) { return static_cast<std::uint8_t>(cut); };
+  if (other.length < shortest.length ||
+      (other.length == shortest.length && low_byte(other.begin) < low_byte(shortest.begin)))
+    shortest = other;
 }
 
-/// The shortest of the ways in a window whose two ends only move forward. Up to a border, each way is replaced by the
-/// shortest from there to the border. After it, only the shortest of all is known. When the window leaves the border
-/// after, its end becomes the border: so each way is looked at twice.
+/// The shortest of the ways in a window whose two ends only move forward: a two-stack sliding minimum. Each way of the
+/// front stack is replaced by the shortest from there to its bottom, the border. Of the back stack, after the border,
+/// only the shortest of all is known. When the window leaves the front stack, the back one becomes it: so each way is
+/// looked at twice.
 class Window {
  public:
   explicit Window(std::size_t size) : ways_(size) {}
 
-  void add(Way way) {
+  void add(const Way& way) {
     ways_[end_++] = way;
     offer(after_border_, way);
   }
@@ -43,22 +40,24 @@ class Window {
     if (first >= border_) {
       for (std::uint32_t i = end_ - 1; i > first; --i) offer(ways_[i - 1], ways_[i]);
       border_ = end_;
-      after_border_ = no_way;
+      after_border_ = {};
     }
-    return std::min(ways_[first], after_border_);
+    Way shortest = ways_[first];
+    offer(shortest, after_border_);
+    return shortest;
   }
 
  private:
   std::vector<Way> ways_;
   std::uint32_t end_ = 0, border_ = 0;
-  Way after_border_ = no_way;
+  Way after_border_;
 };
 
 class Search {
  public:
   Search(const Run& run, const Prices& prices)
-      : cuts_(run.cuts), repeated_blocks_(run.repeated_blocks), prices_(prices), arrivals_(cuts_.size(), no_way) {
-    arrivals_.front() = 0;
+      : cuts_(run.cuts), repeated_blocks_(run.repeated_blocks), prices_(prices), arrivals_(cuts_.size()) {
+    arrivals_.front() = {0, 0};
   }
 
   /// Each block has a price of its own. The bytes of default rows with starts of one width are the difference of two
@@ -70,11 +69,11 @@ class Search {
       // Prices are the only memory that is read in no order.
       __builtin_prefetch(&prices_.repeated[repeated_blocks_[std::min<std::size_t>(end + 8, cuts_.size() - 1)]]);
       leave_by_repeated(end - 1);
-      narrow.add(way(price_at(end - 1, 1), end - 1));
-      wide.add(way(price_at(end - 1, 2), end - 1));
+      narrow.add({price_at(end - 1, 1), end - 1});
+      wide.add({price_at(end - 1, 2), end - 1});
       const Cut& cut = cuts_[end];
       for (std::uint32_t begin = end - cut.reach; begin < end - cut.wide_reach; ++begin)
-        offer(arrivals_[end], way(departure(begin) + price_of(begin, end), begin));
+        offer(arrivals_[end], {departure(begin) + price_of(begin, end), begin});
       if (cut.wide_reach > cut.narrow_reach) arrive(end, wide.shortest(end - cut.wide_reach), 2);
       if (cut.narrow_reach != 0) arrive(end, narrow.shortest(end - cut.narrow_reach), 1);
     }
@@ -85,10 +84,10 @@ class Search {
     for (std::uint32_t begin = 0; begin + 1 < cuts_.size(); ++begin) {
       leave_by_repeated(begin);
       const Prices::Repeated& longest = prices_.repeated[repeated_blocks_[begin]];
-      const std::int64_t saved = price_of(begin, begin + longest.cuts()) - longest.price();
-      for (std::uint32_t end = begin + longest.cuts() + 1; end < cuts_.size(); ++end) {
+      const std::int64_t saved = price_of(begin, begin + longest.cuts) - longest.price;
+      for (std::uint32_t end = begin + longest.cuts + 1; end < cuts_.size(); ++end) {
         if (end != begin + 1 && rows_between(cuts_[begin], cuts_[end]) > prices_.most_rows) break;
-        offer(arrivals_[end], way(departure(begin) + price_of(begin, end) - saved, begin));
+        offer(arrivals_[end], {departure(begin) + price_of(begin, end) - saved, begin});
       }
     }
   }
@@ -97,15 +96,15 @@ class Search {
   std::uint64_t take(Path& path) const {
     path.clear();
     for (auto end = static_cast<std::uint32_t>(cuts_.size() - 1); end != 0; end = path.back().begin) {
-      const std::uint32_t begin = begin_of(arrivals_[end], end);
+      const std::uint32_t begin = arrivals_[end].begin;
       path.push_back({begin, repeated_block(begin, end)});
     }
     std::ranges::reverse(path);
-    return static_cast<std::uint64_t>(length_of(arrivals_.back()));
+    return static_cast<std::uint64_t>(arrivals_.back().length);
   }
 
  private:
-  std::int64_t departure(std::uint32_t begin) const { return length_of(arrivals_[begin]) + prices_.descriptor; }
+  std::int64_t departure(std::uint32_t begin) const { return arrivals_[begin].length + prices_.descriptor; }
 
   /// What is paid up to a block that begins at the cut, but for what price_up_to() counts again.
   std::int64_t price_at(std::uint32_t begin, std::uint32_t width) const {
@@ -119,19 +118,14 @@ class Search {
     return (std::int64_t{cut.plain_bytes} + std::int64_t{cut.rows_before} * width) * parts_per_byte;
   }
 
-  void arrive(std::uint32_t end, Way shortest, std::uint32_t width) {
-    offer(arrivals_[end], shortest + way(price_up_to(cuts_[end], width), 0));
+  void arrive(std::uint32_t end, const Way& shortest, std::uint32_t width) {
+    offer(arrivals_[end], {shortest.length + price_up_to(cuts_[end], width), shortest.begin});
   }
 
   void leave_by_repeated(std::uint32_t begin) {
-    const Way start = way(departure(begin), begin);
-    // Most cuts have a block or two. no_block leads nowhere at some price: it is taken, too, which saves a branch.
     const Prices::Repeated* block = &prices_.repeated[repeated_blocks_[begin]];
-    while (true) {
-      offer(arrivals_[begin + block->cuts()], start + way(block->price(), 0));
-      if (block->head == no_block) break;
-      block = &prices_.repeated[block->head];
-    }
+    for (; block->cuts != 0; block = &prices_.repeated[block->head])
+      offer(arrivals_[begin + block->cuts], {departure(begin) + block->price, begin});
   }
 
   /// Returns the price of a block that does not repeat.
@@ -159,7 +153,7 @@ void Prices::set_share(std::uint32_t number, std::uint32_t share) {
   Repeated& own = repeated[number];
   own = repeated[block.head];
   if (heads_are_shared) {
-    own = {own.price() + (block.bytes - blocks[block.head].bytes) * share, block.cuts, block.head};
+    own = {own.price + (block.bytes - blocks[block.head].bytes) * share, block.cuts, block.head};
   } else if (share < parts_per_byte) {
     own = {block.bytes * share, block.cuts, block.head};
   }

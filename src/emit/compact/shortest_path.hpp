@@ -28,19 +28,10 @@ struct Prices {
   std::span<const RepeatedBlock> blocks;
   /// What one of its users pays for a repeated block, if that is less than if the block did not repeat; otherwise the
   /// same of its longest head that is cheaper.
-  class Repeated {
-   public:
-    Repeated() = default;
-    /// A block has less than 256 cuts, and less than 4 KiB.
-    Repeated(std::uint32_t price, std::uint32_t cuts, std::uint32_t cheaper_head)
-        : head(cheaper_head), price_and_cuts_(price * 256 + cuts) {}
-
-    std::uint32_t price() const { return price_and_cuts_ >> 8U; }
-    std::uint32_t cuts() const { return price_and_cuts_ & UINT8_MAX; }
+  struct Repeated {
+    std::uint32_t price = 0;
+    std::uint32_t cuts = 0;
     std::uint32_t head = no_block;
-
-   private:
-    std::uint32_t price_and_cuts_ = 0;  ///< in few bytes: paths look for them in no order
   };
   std::vector<Repeated> repeated;  ///< by repeated block
 
