@@ -10,8 +10,6 @@
 
 #include "emit/compact/cuts.hpp"
 #include "emit/compact/planner.hpp"
-#include "emit/compact/repeats.hpp"
-#include "emit/compact/shortest_path.hpp"
 #include "emit/compact_cases.hpp"
 
 namespace sframe_gen::test {

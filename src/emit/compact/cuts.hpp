@@ -14,7 +14,8 @@
 ///     cut     where a descriptor may begin: a function, or a row after many bytes or many rows; also the end of a run
 ///     block   the rows from one cut of a run to a later one: what a descriptor has
 ///
-/// At a function's cut, its first row may repeat the rule before it: it is written only if a block begins there.
+/// At a function's cut, its first row may repeat the rule before it: it is written only if a block begins there. A
+/// block that occurs more than once can be stored once.
 namespace sframe_gen::emit::compact {
 
 /// A cut, its rows up to the next cut, and sums over the rows before it in the run that are written whether or not a
@@ -110,5 +111,28 @@ void for_each_run(std::size_t runs, const Work& work) {
 /// Returns the runs of a stream, which must outlive them. A long run is divided, so that several threads have work.
 /// Where depends on the rows alone: the bytes are the same for any number of threads.
 std::vector<Run> make_runs(const RowStream& stream, const Dialect& dialect);
+
+/// A block that occurs more than once: equal rules at equal distances, and cuts at the same rows.
+struct RepeatedBlock {
+  std::uint32_t head = 0;    ///< the block without the rows of its last cut, which repeats too
+  std::uint32_t cuts = 0;    ///< whose rows it has
+  std::uint32_t places = 0;  ///< where it occurs
+  std::uint32_t bytes = 0;   ///< of its rows, and of version 3's attribute in front of them
+};
+
+/// Blocks are numbered from 1 on. 0, which has no cuts, stands for a block that does not repeat.
+inline constexpr std::uint32_t no_block = 0;
+
+/// Finds all blocks of as many rows as a descriptor may have, or of one cut, that repeat. A block can repeat only if
+/// its head does: so they are a forest, the blocks that begin at a cut are the way from Run::repeated_blocks up, and
+/// heads have lower numbers. Time is linear in the number of places of what repeats.
+/// Takes the hashes of the runs.
+///
+/// If a file is made to have many more repeated blocks than others, some are not found: memory stays within six blocks
+/// for each cut.
+///
+/// Blocks count as equal if 64-bit hashes of their rows are. If others are made to have the same hash, they are priced
+/// wrongly; rows are shared only if their bytes are equal.
+std::vector<RepeatedBlock> find_repeated_blocks(std::span<Run> runs, const Dialect& dialect);
 
 }  // namespace sframe_gen::emit::compact
