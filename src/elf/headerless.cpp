@@ -14,7 +14,7 @@
 #include "elf/new_section.hpp"
 #include "elf/notes.hpp"
 #include "elf/records.hpp"
-#include "elf/undo/undo_record.hpp"
+#include "elf/undo_trailer.hpp"
 #include "support/bytes.hpp"
 #include "support/text.hpp"
 

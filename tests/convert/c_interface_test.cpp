@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../elf/toolbox.hpp"
+#include "../rewrite/toolbox.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "sframe_gen/section.hpp"

@@ -11,7 +11,7 @@
 #include <memory>
 #include <thread>
 
-#include "elf/toolbox.hpp"
+#include "rewrite/toolbox.hpp"
 
 namespace sframe_gen::files::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "converted.hpp"
-#include "elf/undo/undo.hpp"
+#include "rewrite/undo/undo.hpp"
 #include "target.hpp"
 #include "verify/verify.hpp"
 

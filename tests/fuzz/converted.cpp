@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "convert/encode_functions.hpp"
-#include "elf/check/layout_check.hpp"
-#include "elf/edit/contents.hpp"
-#include "elf/plan/layout.hpp"
 #include "elf/preconditions.hpp"
-#include "elf/undo/undo.hpp"
+#include "rewrite/check/layout_check.hpp"
+#include "rewrite/edit/contents.hpp"
+#include "rewrite/plan/layout.hpp"
+#include "rewrite/undo/undo.hpp"
 
 namespace sframe_gen::fuzz {
 

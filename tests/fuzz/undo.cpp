@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "elf/undo/undo_record.hpp"
+#include "rewrite/undo/undo_record.hpp"
 #include "target.hpp"
 
 namespace sframe_gen::fuzz {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "elf/check/layout_check.hpp"
 #include "object/object_check.hpp"
 #include "object/symbol_table.hpp"
 #include "object/toolbox.hpp"
+#include "rewrite/check/layout_check.hpp"
 
 namespace sframe_gen::object::test {
 namespace {

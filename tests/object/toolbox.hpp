@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../elf/toolbox.hpp"
+#include "../rewrite/toolbox.hpp"
 #include "elf/image.hpp"
 #include "elf/records.hpp"
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "elf/new_section.hpp"
+#include "rewrite/check/layout_check.hpp"
+
+namespace sframe_gen::elf {
+
+/// The part of `check_layout` that looks at sections: their headers, links, bytes and addresses, and that nothing
+/// overlaps that did not before. Throws LayoutViolation.
+void check_sections(const Image& input, const Image& output, Contents contents, const NewSection& added);
+
+/// Returns what becomes of the notes in a part of the file that moves by `distance`: most bytes stay as they are, but
+/// in some notes a number counts from its own place.
+std::vector<std::byte> moved_notes(const Image& input, Range range, std::uint64_t distance);
+
+/// The same for files without section headers. Throws LayoutViolation.
+void check_memory(const Image& input, const Image& output, const NewSection& added);
+
+}  // namespace sframe_gen::elf
