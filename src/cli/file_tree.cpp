@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "convert/convert_file.hpp"
+#include "convert/file_kind.hpp"
 #include "files/atomic_file.hpp"
 #include "files/new_file.hpp"
 #include "sframe_gen/error.hpp"

@@ -9,11 +9,12 @@
 #include <span>
 #include <vector>
 
+#include "api/inspect.hpp"
 #include "cli/replaced_file.hpp"
 #include "cli/report/json.hpp"
 #include "convert/convert_archive.hpp"
-#include "convert/convert_file.hpp"
-#include "convert/inspect.hpp"
+#include "convert/file_kind.hpp"
+#include "convert/remove_section.hpp"
 #include "files/atomic_file.hpp"
 #include "sframe/dump.hpp"
 #include "sframe_gen/verify.hpp"
@@ -222,12 +223,12 @@ class FileWork {
 
   /// A member of an archive that fails does not stop the others.
   void dump(const std::filesystem::path& file, bool with_name) {
-    convert::inspect(
-        file, [&](convert::Inspected& found) { dump_one(found, with_name); },
+    api::inspect(
+        file, [&](api::Inspected& found) { dump_one(found, with_name); },
         [&](const Failure& failure) { error(failure.what()); });
   }
 
-  void dump_one(convert::Inspected& file, bool with_name) {
+  void dump_one(api::Inspected& file, bool with_name) {
     std::vector<Range> ranges;
     for (const std::string& place : options_.only) ranges.push_back(file.places.range_of(place));
     const auto wanted = [&](const sframe::Fde& function) { return reaches(function, ranges); };
@@ -249,21 +250,21 @@ class FileWork {
     return ranges.empty() || std::ranges::any_of(ranges, overlaps);
   }
 
-  static DescribedFunction describe(convert::Inspected& file, const sframe::Fde& function) {
+  static DescribedFunction describe(api::Inspected& file, const sframe::Fde& function) {
     const std::string place = file.places.text_of(function.start);
     return {file.places.symbol_at(function.start), place == hex(function.start) ? "" : place};
   }
 
   void look_up(const std::filesystem::path& file, bool with_name) {
-    convert::inspect(
-        file, [&](convert::Inspected& found) { look_up_one(found, with_name); },
+    api::inspect(
+        file, [&](api::Inspected& found) { look_up_one(found, with_name); },
         [&](const Failure& failure) { error(failure.what()); });
   }
 
-  void look_up_one(convert::Inspected& file, bool with_name) {
+  void look_up_one(api::Inspected& file, bool with_name) {
     const std::uint64_t address = file.places.address_of(options_.place);
     for (const FileSection& found : file.sections) {
-      const std::optional<std::string> said = convert::look_up(file, found.section, address);
+      const std::optional<std::string> said = api::look_up(file, found.section, address);
       if (said) {
         out_ << (with_name ? printable(file.name) + ": " : "") << printable(*said) << '\n';
       } else {

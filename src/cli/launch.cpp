@@ -7,7 +7,7 @@
 
 #include "cli/report/text.hpp"
 #include "cli/run.hpp"
-#include "convert/convert_file.hpp"
+#include "convert/file_kind.hpp"
 #include "elf/image.hpp"
 #include "launch/compiler.hpp"
 #include "sframe_gen/convert.hpp"

@@ -17,7 +17,7 @@
 #include "cli/file_work.hpp"
 #include "cli/report/json.hpp"
 #include "command_line/program.hpp"
-#include "convert/convert_file.hpp"
+#include "convert/file_kind.hpp"
 #include "support/text.hpp"
 #include "support/workers.hpp"
 

@@ -11,8 +11,8 @@
 
 #include "archive/rebuild.hpp"
 #include "convert/convert_object.hpp"
-#include "convert/coverage.hpp"
 #include "elf/new_section.hpp"
+#include "encode/coverage.hpp"
 #include "files/atomic_file.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
@@ -162,7 +162,7 @@ class ArchiveConversion {
       const elf::Image image = elf::Image::of_bytes(opened.bytes, name);
       if (!image.is_object()) throw Refused(name, "linked already, and only objects are converted in archives");
       ConvertedObject converted = convert_object(image, options_);
-      if (converted.is_unchanged) throw Refused(name, why_no_function(converted.outcome.coverage));
+      if (converted.is_unchanged) throw Refused(name, encode::why_no_function(converted.outcome.coverage));
       outcome_.growth += converted.outcome.growth;
       outcome_.members.push_back({std::string(member.name), std::move(converted.outcome)});
       contents_[place] = std::move(converted.bytes);

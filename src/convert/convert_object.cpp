@@ -4,12 +4,13 @@
 #include <numeric>
 #include <utility>
 
-#include "convert/coverage.hpp"
 #include "convert/debug_file.hpp"
-#include "convert/encode_functions.hpp"
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
 #include "elf/records.hpp"
+#include "encode/code_coverage.hpp"
+#include "encode/coverage.hpp"
+#include "encode/encode_functions.hpp"
 #include "files/atomic_file.hpp"
 #include "files/regions.hpp"
 #include "object/object_check.hpp"
@@ -75,7 +76,7 @@ bool has_only_empty_functions(const cfi::FrameSource& source) {
 ObjectSection make_object_section(const elf::Image& object, const ConvertOptions& options) {
   if (options.format.version == sframe::Version::CtfFrame)
     throw Refused(object.name(), "relocatable object, and no linker merges .ctf_frame");
-  emit::Dialect dialect = dialect_for(object, options.format);
+  emit::Dialect dialect = encode::dialect_for(object, options.format);
   // A linker copies each descriptor's rows, so that sharing is lost.
   dialect.shares_rows = false;
   if (options.from_section)
@@ -84,10 +85,10 @@ ObjectSection make_object_section(const elf::Image& object, const ConvertOptions
                   "for linked files");
   const auto debug = open_debug_file(object, options);
   const cfi::FrameSource source(object, debug ? *debug : object);
-  if (has_only_empty_functions(source)) return {{}, encode_functions(source, {}, dialect).coverage, true};
-  EncodedFunctions functions = encode_functions_of(object, source, {}, dialect, options.count_code);
+  if (has_only_empty_functions(source)) return {{}, encode::encode_functions(source, {}, dialect).coverage, true};
+  encode::EncodedFunctions functions = encode::encode_functions_of(object, source, {}, dialect, options.count_code);
   ObjectSection encoded{make_section(functions.encoder, source, dialect, object), std::move(functions.coverage), false};
-  name_holes(encoded.coverage, object);
+  encode::name_holes(encoded.coverage, object);
   return encoded;
 }
 

@@ -1,31 +1,23 @@
 #pragma once
 
-#include <string>
-#include <vector>
+#include <cstdint>
+#include <optional>
 
 #include "elf/image.hpp"
-#include "object/object_writer.hpp"
-#include "sframe/assembly.hpp"
-#include "sframe_gen/section.hpp"
+#include "sframe_gen/convert.hpp"
 
-/// How an assembly file names the functions of the file it is made from.
+/// Sections that are written alone, or go into a caller's memory.
 namespace sframe_gen::convert {
 
-/// The symbol that stands for the section's address in the assembly file of a linked file.
-inline constexpr const char* section_address_symbol = "sframe_section_address";
+/// Returns the section of an object, which only assembly text can hold without the object. Throws Failure.
+EmitOutcome emit_object(const elf::Image& object, EmitForm form, const ConvertOptions& options,
+                        std::optional<std::uint64_t> address);
 
-/// Returns the functions of a linked file as assembly names them: "0x401000 - (sframe_section_address + 28)". `section`
-/// is decoded at its address.
-std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& image, const sframe::Section& section);
+/// Returns the section of a program, library or kernel for `address`, or else for where it would go. Throws Failure.
+EmitOutcome emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions& options,
+                        std::optional<std::uint64_t> address, const WorkObserver& observer);
 
-/// The same for an object. Starts are written as ".text+16 - .", with section names, which the object's assembly source
-/// can use as well. Functions that FDEs name by a global symbol keep that symbol. Throws Refused for a section whose
-/// name is not unique or cannot be written in assembly.
-std::vector<sframe::AssemblyFunction> assembly_functions(const elf::Image& object,
-                                                         const object::NewObjectSection& section);
-
-/// A symbol that the object defines, by which an assembly file can find out whether it follows the object's own
-/// source. Empty: there is none with a plain name.
-std::string symbol_of_source(const elf::Image& object, const object::NewObjectSection& section);
+/// Returns the section's bytes for `address`. Throws Failure.
+TranslateOutcome translate_linked(const elf::Image& image, std::uint64_t address, const ConvertOptions& options);
 
 }  // namespace sframe_gen::convert

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "cfi/frame_source.hpp"
-#include "convert/padding.hpp"
-#include "emit/compact/encode.hpp"
-#include "emit/translate.hpp"
+#include "emit/compact/compacted.hpp"
+#include "encode/padding.hpp"
+#include "encode/translate.hpp"
 #include "object/sframe_sections.hpp"
 #include "sframe/format.hpp"
 #include "support/text.hpp"
@@ -56,16 +56,17 @@ Reencoding::Reencoding(const elf::Image& image) : image_(image) {
   section_ = std::move(object::read_sframe_sections(image).front().section);
 }
 
-EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const {
-  const std::vector<sframe::Fde> fdes = emit::translate(section_, dialect, image_.name());
+encode::EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const {
+  const std::vector<sframe::Fde> fdes = encode::translate(section_, dialect, image_.name());
   if (fdes.empty()) throw Refused(image_.name(), "section without rows");
-  EncodedFunctions encoded{emit::SectionEncoder(dialect), coverage_of(fdes, dialect)};
+  encode::EncodedFunctions encoded{emit::SectionEncoder(dialect), coverage_of(fdes, dialect)};
   emit::EncodedRules encoded_rules(dialect);
-  const CodeGaps gaps(image_, dialect.abi->abi);
+  const encode::CodeGaps gaps(image_, dialect.abi->abi);
   const std::optional<RangeSet> described = described_by_cfi(image_);
   const auto cover = [&] {
     if (dialect.covers_padding)
-      cover_padding(image_, described ? &gaps : nullptr, described.value_or(RangeSet()), smallest_padding, encoded);
+      encode::cover_padding(image_, described ? &gaps : nullptr, described.value_or(RangeSet()), smallest_padding,
+                            encoded);
   };
   if (dialect.compact_rows == 0) {
     for (const sframe::Fde& fde : fdes)
@@ -77,7 +78,7 @@ EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const {
     return described && !described->overlaps({begin, end}) && gaps.is_padding(begin, end);
   });
   for (const sframe::Fde& fde : fdes) rows.add(emit::with_encoded_rules(fde, encoded_rules));
-  take_compacted(emit::compact::encode(rows, dialect), encoded);
+  encode::take_compacted(emit::compact::encode(rows, dialect), encoded);
   cover();
   return encoded;
 }

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "convert/encode_functions.hpp"
 #include "elf/image.hpp"
+#include "encode/encode_functions.hpp"
 #include "sframe_gen/section.hpp"
 
 namespace sframe_gen::convert {
@@ -17,7 +17,7 @@ class Reencoding {
   explicit Reencoding(const elf::Image& image);
 
   /// Throws Refused, naming the PC, where `dialect` has no word for a row.
-  EncodedFunctions encode(const emit::Dialect& dialect) const;
+  encode::EncodedFunctions encode(const emit::Dialect& dialect) const;
 
   /// Reads the new section back: each PC with a row before has that row, and what else has one is padding. Throws
   /// Refused otherwise.

@@ -1,12 +1,8 @@
 #include "emit/dialect.hpp"
 
 #include <algorithm>
-#include <array>
 
-#include "sframe_gen/coverage.hpp"
-#include "sframe_gen/encode.hpp"
 #include "sframe_gen/error.hpp"
-#include "support/text.hpp"
 
 namespace sframe_gen::emit {
 
@@ -48,46 +44,3 @@ Dialect make_dialect(const OutputFormat& format, sframe::Abi abi, const std::str
 }
 
 }  // namespace sframe_gen::emit
-
-namespace sframe_gen {
-
-namespace {
-
-struct Words {
-  std::string_view key, sentence;
-};
-
-constexpr auto words = std::to_array<Words>({
-#define SFRAME_GEN_REASON(name, key, sentence) {key, sentence},
-#include "sframe_gen/unrepresentable.def"
-#undef SFRAME_GEN_REASON
-});
-
-/// Returns the words of a reason, which a caller of the library may have from a later version.
-constexpr Words words_of(Unrepresentable reason) {
-  const auto number = static_cast<std::size_t>(reason);
-  return number < words.size() ? words[number] : Words{"unknown", "unknown reason"};
-}
-
-std::string_view version_name(sframe::Version version) {
-  return version <= sframe::Version::V3 ? sframe::traits_of(version).name : "an unknown version";
-}
-
-}  // namespace
-
-std::string_view key_of(Unrepresentable reason) {
-  return words_of(reason).key;
-}
-
-std::string_view sentence_of(Unrepresentable reason) {
-  return words_of(reason).sentence;
-}
-
-CannotRepresent::CannotRepresent(const std::string& name, std::uint64_t pc, Unrepresentable reason,
-                                 sframe::Version version)
-    : Refused(name, "row at " + hex(pc) + " that " + std::string(version_name(version)) +
-                        " cannot represent: " + std::string(sentence_of(reason))),
-      pc_(pc),
-      reason_(reason) {}
-
-}  // namespace sframe_gen

@@ -295,19 +295,8 @@ constexpr auto targets = [] {
 
 }  // namespace
 
-std::string reason_of(const ReaderVerdict& verdict) {
-  if (verdict.kind == ReaderVerdict::Kind::Accepts) return {};
-  const std::string place = verdict.offset ? " (.sframe+" + hex(*verdict.offset) + ")" : "";
-  return verdict.finding + place + "; " + std::string(verdict.reader->name) + ' ' + std::string(verdict.rule);
-}
-
-std::span<const ReaderTarget> reader_targets() {
+std::span<const ReaderTarget> readers::known_targets() {
   return targets;
-}
-
-const ReaderTarget* find_reader_target(std::string_view name) {
-  const auto found = std::ranges::find(targets, name, &ReaderTarget::name);
-  return found == targets.end() ? nullptr : &*found;
 }
 
 }  // namespace sframe_gen
@@ -378,7 +367,7 @@ std::vector<ReaderVerdict> judge(const elf::Image& image, std::span<const Reader
   const bool is_kernel = elf::is_kernel(image);
   std::vector<ReaderVerdict> verdicts;
   if (readers.empty()) {
-    for (const ReaderTarget& reader : reader_targets())
+    for (const ReaderTarget& reader : known_targets())
       if (reads(reader, image.is_object()) && !(is_kernel && walks_programs(reader)))
         verdicts.push_back(judge(reader, image.is_object(), findings));
   }

@@ -32,7 +32,10 @@ extern const Rules kernel_rules, glibc_rules, java_profiler_rules, llvm_readelf_
 extern const Rules libsframe_rules, libsframe_2_44_rules, libsframe_2_40_rules;
 extern const Rules gnu_ld_rules, gnu_ld_2_45_rules, gnu_ld_2_44_rules, gnu_ld_2_40_rules;
 
-/// Returns what a reader accepts. Throws Refused for one that reader_targets() does not have.
+/// Returns the readers that are known, in the order in which people are told of them.
+std::span<const ReaderTarget> known_targets();
+
+/// Returns what a reader accepts. Throws Refused for one that is not known.
 const Rules& rules_of(const ReaderTarget& reader);
 
 /// What a reader makes of a section in which this was found.

@@ -6,14 +6,6 @@
 
 namespace sframe_gen::sframe {
 
-std::string_view name_of(Version version) {
-  return traits_of(version).name;
-}
-
-std::string_view name_of(Abi abi) {
-  return traits_of(abi).name;
-}
-
 namespace {
 
 std::string amd64_name(std::uint64_t number) {

@@ -6,7 +6,7 @@
 #include "sframe/format.hpp"
 #include "sframe_gen/section.hpp"
 
-/// What registers and rules are called in messages. name_of() of versions and ABIs is in sframe_gen/format.hpp.
+/// What registers and rules are called in messages.
 namespace sframe_gen::sframe {
 
 /// What the psABI calls a DWARF register: "rsp", "x29", "r15"; "column 34" where it is no register of the machine.

@@ -2,9 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <system_error>
-
-#include "sframe_gen/error.hpp"
 
 namespace sframe_gen {
 
@@ -42,17 +39,5 @@ std::string count_of(std::uint64_t count, std::string_view noun) {
   std::string text = std::to_string(count) + ' ' + std::string(noun);
   return count == 1 ? text : text + 's';
 }
-
-MalformedInput::MalformedInput(const InputOrigin& origin, std::uint64_t offset, const std::string& what)
-    : Failure(origin.file + ": " + origin.section + "+" + hex(offset) + ": " + what) {}
-
-Refused::Refused(const std::string& file, const std::string& why) : Failure(file + ": " + why) {}
-
-SystemFailure::SystemFailure(const std::string& file, const std::string& action, int error_number)
-    : Failure(file + ": cannot " + action + ": " + std::generic_category().message(error_number)) {}
-
-LayoutViolation::LayoutViolation(const std::string& file, const std::string& rule)
-    : Failure(file + ": cannot be rewritten safely, as the result would break a rule: " + rule +
-              " (its headers may contradict each other; if they are sound, this is a bug of sframe-gen)") {}
 
 }  // namespace sframe_gen

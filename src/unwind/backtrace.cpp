@@ -1,7 +1,7 @@
 // The stack of this thread, by the sections of the files that this process has loaded. A PC finds its row in this
 // order:
 //
-//     sframe_unwind_backtrace here: takes the registers of its caller
+//     sframe_unwind_backtrace api/unwind.cpp: takes the registers of its caller
 //     enter_modules           modules.hpp: the list of files, which stays as it is during the walk
 //     Walk::run, Walk::step   walk.hpp: go from frame to frame, and ask for the row of each PC; run_common takes the
 //                             frames that nearly all are, by apply_common
@@ -10,83 +10,24 @@
 //       LoadedRows::find_slow   here: rows that were found before, by PC, then those of sections
 //       LoadedRows::enter       here: the file that holds the PC, from the list in modules.hpp
 //       row_in_sections         walk.hpp: the row in the form that steps take, of the file's own section or another one
-//         SectionView::lookup     section_view.cpp: the function that holds the PC, then its row
+//         SectionView::lookup     sframe/view.cpp: the function that holds the PC, then its row
 //         SectionReader           sframe/parser.hpp: the fields of both, and the rules
 //     Walk::apply             walk.hpp: makes the registers the caller's
 //
 // sframe/lookup.hpp is for sections that are decoded as a whole; nothing here uses it.
 
+#include "unwind/backtrace.hpp"
+
 #include <ucontext.h>
 
-#include <cerrno>
 #include <cstring>
 #include <optional>
 
-#include "sframe_gen/unwind.h"
 #include "unwind/modules.hpp"
 #include "unwind/registers.hpp"
 #include "unwind/row_cache.hpp"
 #include "unwind/stack_memory.hpp"
 #include "unwind/walk.hpp"
-
-// A function that hands on what it was called with: a compiler would have changed SP and FP before any code of ours.
-#if defined(__x86_64__)
-asm(R"(
-        .text
-        .globl  sframe_unwind_backtrace
-        .type   sframe_unwind_backtrace, @function
-sframe_unwind_backtrace:
-        .cfi_startproc
-        leaq    8(%rsp), %rdx
-        movq    (%rsp), %rcx
-        movq    %rbp, %r8
-        jmp     sframe_gen_backtrace_from
-        .cfi_endproc
-        .size   sframe_unwind_backtrace, . - sframe_unwind_backtrace
-)");
-#elif defined(__aarch64__)
-asm(R"(
-        .text
-        .globl  sframe_unwind_backtrace
-        .type   sframe_unwind_backtrace, %function
-sframe_unwind_backtrace:
-        .cfi_startproc
-        hint    #34     // bti c
-        mov     x2, sp
-        mov     x3, x30
-        mov     x4, x29
-        b       sframe_gen_backtrace_from
-        .cfi_endproc
-        .size   sframe_unwind_backtrace, . - sframe_unwind_backtrace
-)");
-#elif defined(__s390x__)
-// The fifth argument's register is the caller's.
-asm(R"(
-        .text
-        .globl  sframe_unwind_backtrace
-        .type   sframe_unwind_backtrace, @function
-sframe_unwind_backtrace:
-        .cfi_startproc
-        stmg    %r6, %r15, 48(%r15)
-        .cfi_rel_offset 6, -112
-        .cfi_rel_offset 14, -48
-        .cfi_rel_offset 15, -40
-        lgr     %r4, %r15
-        lgr     %r5, %r14
-        lgr     %r6, %r11
-        aghi    %r15, -160
-        .cfi_adjust_cfa_offset 160
-        brasl   %r14, sframe_gen_backtrace_from
-        lmg     %r6, %r15, 208(%r15)
-        .cfi_adjust_cfa_offset -160
-        br      %r14
-        .cfi_endproc
-        .size   sframe_unwind_backtrace, . - sframe_unwind_backtrace
-)");
-#endif
-#if SFRAME_GEN_EXPORTED == 0
-asm(".hidden sframe_unwind_backtrace");
-#endif
 
 namespace sframe_gen::unwind {
 namespace {
@@ -108,13 +49,9 @@ Range known_stack(const void* ucontext, const Registers& interrupted, std::uint6
 }  // namespace
 }  // namespace sframe_gen::unwind
 
-using namespace sframe_gen::unwind;
-
-extern "C" {
-
-/// What sframe_unwind_backtrace() comes to: the registers of its caller, as they were at the call.
-[[gnu::visibility("hidden")]] int sframe_gen_backtrace_from(void** buffer, int size, std::uint64_t sp, std::uint64_t pc,
-                                                            std::uint64_t fp) {
+extern "C" int sframe_gen_backtrace_from(void** buffer, int size, std::uint64_t sp, std::uint64_t pc,
+                                         std::uint64_t fp) {
+  using namespace sframe_gen::unwind;
   Registers registers;
   registers.pc = pc;
   registers.pc_is_exact = 0;
@@ -125,40 +62,11 @@ extern "C" {
   return walk_this_thread(registers, {this_frame(), sp}, buffer, size, stop);
 }
 
-int sframe_unwind_backtrace_stop(void** buffer, int size, const void* ucontext, int* stop) {
+int sframe_gen::unwind::walk_interrupted(void** buffer, int size, const void* ucontext, Stop& stop) {
   Registers registers;
   read_ucontext(ucontext, registers);
-  Stop why{};
   const auto known = known_stack(ucontext, registers, this_frame());
-  const int count = walk_this_thread(registers, known, buffer, size, why);
-  *stop = static_cast<int>(why);
-  return count;
-}
-
-int sframe_unwind_backtrace_interrupted(void** buffer, int size, const void* ucontext) {
-  int stop = 0;
-  return sframe_unwind_backtrace_stop(buffer, size, ucontext, &stop);
-}
-
-int sframe_unwind_backtrace_prepare(void) {
-  return look_at_modules(nullptr, nullptr, 0);
-}
-int sframe_unwind_backtrace_prepare_with(sframe_unwind_provide provide, void* context, unsigned flags) {
-  constexpr unsigned known = SFRAME_UNWIND_PROVIDE_ALL | SFRAME_UNWIND_KEEP_FILES;
-  if ((flags & ~known) != 0) return EINVAL;
-  return look_at_modules(provide, context, flags);
-}
-void sframe_unwind_backtrace_release(void) {
-  forget_modules();
-}
-
-int sframe_unwind_backtrace_add(const void* begin, const void* end, const void* bytes, size_t size, uint64_t address) {
-  const sframe_gen::Range code{reinterpret_cast<std::uint64_t>(begin), reinterpret_cast<std::uint64_t>(end)};
-  return add_code(code, {static_cast<const std::byte*>(bytes), size}, address);
-}
-int sframe_unwind_backtrace_remove(const void* begin) {
-  return remove_code(reinterpret_cast<std::uint64_t>(begin));
-}
+  return walk_this_thread(registers, known, buffer, size, stop);
 }
 
 namespace sframe_gen::unwind {

@@ -5,7 +5,7 @@
 
 #include "cli/report/json.hpp"
 #include "cli/report/text.hpp"
-#include "convert/four_functions.hpp"
+#include "encode/four_functions.hpp"
 
 namespace sframe_gen::cli {
 namespace {
@@ -76,7 +76,7 @@ TEST(Summary, ReasonsOfMembersLackAdviceAndHaveNoOpenParenthesis) {
 
 TEST(Summary, AllWhole) {
   Coverage coverage;
-  convert::count(0x20, {{descriptor(3)}, {}}, coverage);
+  encode::count(0x20, {{descriptor(3)}, {}}, coverage);
   LinkedOutcome report = linked(coverage);
   report.section_size = 400'000;
   report.growth = 4096;

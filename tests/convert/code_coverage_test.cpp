@@ -3,9 +3,10 @@
 #include <filesystem>
 
 #include "../object/toolbox.hpp"
+#include "api/address_names.hpp"
 #include "convert/convert_object.hpp"
-#include "convert/coverage.hpp"
-#include "convert/encode_functions.hpp"
+#include "encode/coverage.hpp"
+#include "encode/encode_functions.hpp"
 
 namespace sframe_gen::convert {
 namespace {
@@ -115,17 +116,17 @@ TEST(CodeCoverage, LeavesOutSectionsWithoutBytes) {
 TEST(CodeCoverage, CountsStubsAsRows) {
   const auto path = std::filesystem::path(SFRAME_GEN_SOURCE_DIR) / "corpus" / "stubs" / "amd64-lld-22-lazy.elf";
   const elf::Image image = elf::Image::open(path);
-  const emit::Dialect dialect = dialect_for(image, {});
+  const emit::Dialect dialect = encode::dialect_for(image, {});
   const auto count = [&](const stubs::Found& stubs) {
-    return encode_functions_of(image, image, stubs, dialect, true).coverage.code.value().all;
+    return encode::encode_functions_of(image, image, stubs, dialect, true).coverage.code.value().all;
   };
-  const stubs::Found stubs = stubs_for(image, {});
+  const stubs::Found stubs = encode::stubs_for(image, {});
   std::uint64_t bytes = 0;
   for (const stubs::Run& run : stubs.runs) bytes += run.size;
   EXPECT_EQ(count(stubs).without_row, 0U);
   EXPECT_EQ(count({}).without_row, bytes);
   EXPECT_EQ(count(stubs).without_cfi, bytes);
-  AddressNames places(image);
+  api::AddressNames places(image);
   EXPECT_EQ(places.source_at(stubs.runs.front().start, stubs.runs.front().start), RowSource::Instructions);
 }
 

@@ -1,15 +1,16 @@
 // What becomes of a Go program without any call frame information.
 
-#include "convert/go_functions.hpp"
+#include "encode/go_functions.hpp"
 
 #include <gtest/gtest.h>
 
 #include "../object/toolbox.hpp"
+#include "api/address_names.hpp"
 #include "cfi/frame_source.hpp"
-#include "convert/coverage.hpp"
-#include "convert/encode_functions.hpp"
 #include "elf/go_file.hpp"
 #include "elf/image.hpp"
+#include "encode/coverage.hpp"
+#include "encode/encode_functions.hpp"
 
 namespace sframe_gen::convert {
 namespace {
@@ -24,7 +25,8 @@ const Described switches{{0x48, 0x89, 0xc4, 0xc3}, {{0, 4}}, elf::test::switches
 TEST(GoFunctions, GiveRowsWithoutCallFrameInformation) {
   const GoFile file({pushes, switches});
   const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
-  EncodedFunctions encoded = encode_functions_of(image, image, {}, dialect_for(image, OutputFormat{}));
+  encode::EncodedFunctions encoded =
+      encode::encode_functions_of(image, image, {}, encode::dialect_for(image, OutputFormat{}));
   Coverage& coverage = encoded.coverage;
   EXPECT_EQ(coverage.go.functions, 2U);
   EXPECT_EQ(coverage.go.bytes, 10U);
@@ -34,21 +36,21 @@ TEST(GoFunctions, GiveRowsWithoutCallFrameInformation) {
   EXPECT_EQ(coverage.rows, 3U);
   ASSERT_EQ(coverage.holes.size(), 1U);
   EXPECT_EQ(coverage.holes[0].hole.reason, Unrepresentable::GoSwitchesStacks);
-  name_holes(coverage, image);
+  encode::name_holes(coverage, image);
   EXPECT_EQ(coverage.holes[0].function, "runtime.mcall");
 }
 
 TEST(GoFunctions, HaveNamesInStrippedFiles) {
   const GoFile file({pushes, switches});
   const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
-  AddressNames places(image);
+  api::AddressNames places(image);
   EXPECT_EQ(places.symbol_at(file.starts[0] + 2), "main.pushes+0x2");
 }
 
 TEST(GoFunctions, AreNamedAsSourceOfTheirRows) {
   const GoFile file({pushes, switches});
   const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
-  AddressNames places(image);
+  api::AddressNames places(image);
   const std::uint64_t start = file.starts[0], padding = start + pushes.code.size();
   EXPECT_EQ(places.source_at(start, start), RowSource::GoTable);
   EXPECT_EQ(places.source_at(padding, start), RowSource::GoTable);
@@ -61,7 +63,10 @@ TEST(GoFunctions, GoOnOverPaddingOnly) {
   const auto size_of_first = [](const std::vector<Described>& functions) {
     const GoFile file(functions);
     const elf::Image image = elf::Image::of_bytes(file.bytes, "go");
-    return encode_functions_of(image, image, {}, dialect_for(image, OutputFormat{})).encoder.descriptors().front().size;
+    return encode::encode_functions_of(image, image, {}, encode::dialect_for(image, OutputFormat{}))
+        .encoder.descriptors()
+        .front()
+        .size;
   };
   EXPECT_EQ(size_of_first({pushes, pushes}), 15U);
   EXPECT_EQ(size_of_first({pushes, switches, pushes}), 6U);

@@ -12,10 +12,10 @@
 
 #include "cfi/frame_source.hpp"
 #include "cli/options.hpp"
-#include "convert/encode_functions.hpp"
 #include "corpus/pc_table.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
+#include "encode/encode_functions.hpp"
 #include "sframe/dump.hpp"
 #include "sframe_gen/section.hpp"
 #include "verify/verify.hpp"
@@ -99,7 +99,7 @@ class Corpus : public testing::TestWithParam<std::string> {
     gnu_ = read_gnu(folder_);
     const cfi::FrameSource source(*plain_, *plain_);
     dialect_ = emit::make_dialect(format_of(folder_), elf::machine_of(*plain_).abi, "plain.elf");
-    const convert::EncodedFunctions encoded = convert::encode_functions(source, {}, dialect_);
+    const encode::EncodedFunctions encoded = encode::encode_functions(source, {}, dialect_);
     const emit::SectionEncoder& encoder = encoded.encoder;
     coverage_ = encoded.coverage;
     bytes_ = encoder.encode(gnu_.address);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "emit/compact/encode.hpp"
+#include "emit/compact/compacted.hpp"
 #include "emit/dialects.hpp"
 #include "emit/spelled_encoder.hpp"
 #include "sframe/format.hpp"

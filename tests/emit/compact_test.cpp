@@ -5,7 +5,7 @@
 #include <map>
 #include <random>
 
-#include "emit/compact/encode.hpp"
+#include "emit/compact/compacted.hpp"
 #include "emit/compact_cases.hpp"
 #include "emit/hex_bytes.hpp"
 #include "sframe/lookup.hpp"

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "convert/encode_functions.hpp"
 #include "elf/preconditions.hpp"
+#include "encode/encode_functions.hpp"
 #include "rewrite/check/layout_check.hpp"
 #include "rewrite/edit/contents.hpp"
 #include "rewrite/plan/layout.hpp"
@@ -37,12 +37,12 @@ std::vector<std::byte> with_empty_section(const elf::Image& image, std::uint64_t
 
 Converted converted(const elf::Image& image, const ConvertOptions& options) {
   elf::check_preconditions(image);
-  const emit::Dialect dialect = convert::dialect_for(image, options.format);
-  convert::EncodedFunctions encoded =
-      convert::encode_functions_of(image, image, convert::stubs_for(image, options), dialect);
+  const emit::Dialect dialect = encode::dialect_for(image, options.format);
+  encode::EncodedFunctions encoded =
+      encode::encode_functions_of(image, image, encode::stubs_for(image, options), dialect);
   const elf::Layout layout =
-      elf::plan_layout(image, encoded.encoder.encoded_size(), convert::section_for(options.format));
-  BytePieces section = convert::take_encoded(layout.section_address, encoded.encoder, image.name());
+      elf::plan_layout(image, encoded.encoder.encoded_size(), encode::section_for(options.format));
+  BytePieces section = encode::take_encoded(layout.section_address, encoded.encoder, image.name());
   return {written(image, layout, std::move(section)), !encoded.coverage.contradictions.empty()};
 }
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <span>
 
-#include "convert/encode_functions.hpp"
+#include "encode/encode_functions.hpp"
 #include "sframe_gen/lookup.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/endian.hpp"
@@ -29,8 +29,8 @@ sframe::Section section_of(const elf::Image& image, sframe::Version version) {
   ConvertOptions options;
   options.format = format;
   const cfi::FrameSource source(image, image);
-  const convert::EncodedFunctions encoded = convert::encode_functions(source, convert::stubs_for(image, options),
-                                                                      convert::dialect_for(image, format), nullptr);
+  const encode::EncodedFunctions encoded =
+      encode::encode_functions(source, encode::stubs_for(image, options), encode::dialect_for(image, format), nullptr);
   const auto family = version == sframe::Version::CtfFrame ? sframe::Family::CtfFrame : sframe::Family::SFrame;
   return sframe::decode(encoded.encoder.encode(section_address), section_address, {"case", ".sframe"},
                         {.allow_fre_at_end = false}, family);

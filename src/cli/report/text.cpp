@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "rewrite/plan/plan_texts.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
 
@@ -365,46 +366,14 @@ std::string place_of(const EmitOutcome& emitted) {
   return {};
 }
 
-std::string_view meaning_of(SectionPlan plan) {
-  switch (plan) {
-    case SectionPlan::Replace:
-      return "section over the one before";
-    case SectionPlan::Gap:
-      return "section in a gap after a segment";
-    case SectionPlan::Head:
-      return "section in a new segment below";
-    case SectionPlan::Tail:
-      return "section in a new segment above";
-    case SectionPlan::Reserved:
-      return "section in reserved space";
-  }
-  return {};
-}
-
-std::string_view meaning_of(TablePlan plan) {
-  switch (plan) {
-    case TablePlan::Free:
-      return "headers in free space";
-    case TablePlan::Notes:
-      return "headers in the place of notes";
-    case TablePlan::DynamicTables:
-      return "headers in the place of dynamic tables";
-    case TablePlan::Below:
-      return "headers in new pages below";
-    case TablePlan::Moved:
-      return "headers at the end";
-  }
-  return {};
-}
-
 class Details {
  public:
   Details(const std::string& file, std::ostream& out) : file_(file), out_(out) {}
 
   void operator()(const LinkedOutcome& linked) const {
     write_section(linked.coverage, linked.section_size, at(linked.section_address), out_);
-    out_ << "  layout: " << meaning_of(linked.section_plan) << ", " << meaning_of(linked.table_plan) << " ("
-         << name_of(linked.section_plan) << '+' << name_of(linked.table_plan) << ')';
+    out_ << "  layout: " << elf::text_of(linked.section_plan).result << ", " << elf::text_of(linked.table_plan).result
+         << " (" << name_of(linked.section_plan) << '+' << name_of(linked.table_plan) << ')';
     for (const std::string& name : linked.moved) out_ << ", " << printable(name) << " moved";
     if (linked.build_id_left_first_page)
       out_ << ", build-id no longer on the first page (older kernels look only there)";

@@ -13,14 +13,14 @@
 
 namespace sframe_gen::elf {
 
+std::string text_of_failure(bool in_table, const std::string& why) {
+  return (in_table ? "no room for more program headers: " : "") + why;
+}
+
 namespace {
 
 /// Offsets in SFrame are 32 bits wide.
 constexpr std::uint64_t largest_section = UINT32_MAX;
-
-std::string text_of_failure(bool in_table, const std::string& why) {
-  return (in_table ? "no room for more program headers: " : "") + why;
-}
 
 /// The cheapest of the plans that work, and what became of the others.
 class Cheapest {
@@ -448,82 +448,3 @@ Layout lay_out(const Task& task, const Placement& placement) {
 }
 
 }  // namespace sframe_gen::elf
-
-namespace sframe_gen {
-
-std::string_view name_of(SectionPlan plan) {
-  switch (plan) {
-    case SectionPlan::Replace:
-      return "replaced";
-    case SectionPlan::Gap:
-      return "S1";
-    case SectionPlan::Tail:
-      return "S2";
-    case SectionPlan::Head:
-      return "S3";
-    case SectionPlan::Reserved:
-      return "filled";
-  }
-  return {};
-}
-
-std::string_view name_of(TablePlan plan) {
-  switch (plan) {
-    case TablePlan::Free:
-      return "T0";
-    case TablePlan::Notes:
-      return "T1";
-    case TablePlan::DynamicTables:
-      return "T2";
-    case TablePlan::Below:
-      return "T3";
-    case TablePlan::Moved:
-      return "T4";
-  }
-  return {};
-}
-
-std::string name_of(const TriedPlan& plan) {
-  std::string name(name_of(plan.section_plan));
-  if (plan.section_plan == SectionPlan::Reserved) return name;
-  name.append("+").append(name_of(plan.table_plan));
-  if (plan.section_plan == SectionPlan::Gap) name += " after " + hex(plan.gap_after);
-  if (plan.drops_note) name += ", a PT_NOTE less";
-  return name;
-}
-
-namespace {
-
-/// What a short name does not tell.
-const char* meaning_of(SectionPlan plan) {
-  switch (plan) {
-    case SectionPlan::Replace:
-      return "the section replaces the one that is there";
-    case SectionPlan::Gap:
-      return "the section goes into the gap after a segment";
-    case SectionPlan::Head:
-      return "the section goes into a segment below all others";
-    case SectionPlan::Tail:
-      return "the section goes into a segment above all others";
-    case SectionPlan::Reserved:
-      return "fills what the linker script reserved";
-  }
-  return "";
-}
-
-}  // namespace
-
-std::string outcome_of(const TriedPlan& plan) {
-  if (!plan.possible) return elf::text_of_failure(plan.lacks_room_for_headers, plan.obstacle);
-  std::string text = meaning_of(plan.section_plan);
-  if (plan.section_plan == SectionPlan::Reserved) return text;
-  const auto add = [&](const std::string& part) { text += ", " + part; };
-  for (const std::string& section : plan.moved) add(section + " moves");
-  if (plan.table_plan == TablePlan::Moved) add("the program headers follow it");
-  if (plan.moved_to_new_segment) add("the new segment holds these too");
-  if (plan.build_id_left_first_page) add("the build-id leaves the first page");
-  add("inserts " + std::to_string(plan.inserted) + " bytes" + (plan.mostly_unused ? ", most of them unused" : ""));
-  return text;
-}
-
-}  // namespace sframe_gen

@@ -84,4 +84,7 @@ Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSect
 /// Lets links between the sections of `layout` follow `new_index_of`.
 void remap_links(Layout& layout);
 
+/// Returns what people are told of a plan that does not work. `in_table`: for want of room for program headers.
+std::string text_of_failure(bool in_table, const std::string& why);
+
 }  // namespace sframe_gen::elf

@@ -5,6 +5,7 @@
 
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
+#include "rewrite/plan/plan_texts.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
@@ -66,7 +67,7 @@ class Placer {
     if (Blocked blocked = make_file_room()) return *std::move(blocked);
     // A cheaper plan is the same then.
     const TablePlan table = table_plan_of(placement_);
-    if (table != plan_.table) return elsewhere("it would be " + std::string(name_of(table)));
+    if (table != plan_.table) return elsewhere("it would be " + std::string(text_of(table).name));
     return std::move(placement_);
   }
 

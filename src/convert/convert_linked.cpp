@@ -1,0 +1,160 @@
+// The way of a program or library, from its functions to its bytes:
+//
+//     find_original           rewrite/undo/undo.hpp: what the file was before an earlier conversion
+//     check_preconditions     elf/preconditions.hpp: refuses what cannot be rewritten safely
+//     Rewrite                 rewrite/write/rewrite.hpp: begins to copy the bytes that no plan moves
+//     encode_functions_of     encode/encode_functions.hpp: refuses, encodes, counts, and lets functions go on over
+//     padding
+//       FrameSource             cfi/frame_source.hpp: the FDEs, ascending, in parts for threads
+//         index_frame_section     cfi/frame_index.hpp: the fields of each CIE and FDE of a section
+//       Part::encode            encode/encode_functions.cpp: the functions of a part, one after the other
+//         FrameReader             cfi/frame_source.hpp: makes a cfi::Function of an FDE
+//           CfiInterpreter          cfi/interpreter.hpp: its rows; cfi/fast_path.hpp runs the common instructions
+//           RuleTable               cfi/rules.hpp: each rule once, by number
+//         StubMerge               encode/stub_merge.hpp: the functions among stubs, which instructions are read of
+//         split_function          emit/split_functions.hpp: makes FDEs of a section, and holes
+//           RuleTranslations        emit/encoded_rules.hpp: the bytes of each rule; emit/represent.hpp: its meaning
+//         SectionEncoder          emit/encoder.hpp: the bytes of FDEs and rows
+//       cover_padding           encode/encode_functions.cpp, with encode/padding.hpp
+//     plan_layout             rewrite/plan/layout.hpp: finds a place for the section
+//     take_encoded            encode/encode_functions.hpp: the section's bytes, once the layout has given it an address
+//     Rewrite::finish         rewrite/write/rewrite.hpp: writes the rest, checks the result, replaces the target
+//
+// For a compact section, emit/compact/rows.hpp collects the rows in place of SectionEncoder.
+
+#include "convert/convert_linked.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "convert/debug_file.hpp"
+#include "convert/reencode.hpp"
+#include "elf/preconditions.hpp"
+#include "encode/coverage.hpp"
+#include "encode/encode_functions.hpp"
+#include "readers/survey.hpp"
+#include "rewrite/plan/layout.hpp"
+#include "rewrite/undo/undo.hpp"
+#include "rewrite/write/rewrite.hpp"
+
+namespace sframe_gen::convert {
+
+namespace {
+
+/// Returns the moves of program headers that the caller allows.
+elf::HeaderMoves header_moves(const ConvertOptions& options) {
+  return options.move_headers ? elf::HeaderMoves::IfNeeded : elf::HeaderMoves::Never;
+}
+
+/// elf::plan_layout, of which the observer hears.
+elf::Layout plan_layout(const elf::Image& image, std::uint64_t section_size, const elf::NewSection& added,
+                        elf::HeaderMoves moves, const WorkObserver& observer) {
+  if (!observer.plan) return elf::plan_layout(image, section_size, added, moves);
+  std::vector<TriedPlan> tried;
+  const auto tell = [&] {
+    for (const TriedPlan& plan : tried) observer.plan(plan);
+  };
+  try {
+    elf::Layout layout = elf::plan_layout(image, section_size, added, moves, &tried);
+    tell();
+    return layout;
+  } catch (const Refused&) {
+    tell();
+    throw;
+  }
+}
+
+/// Kernels that validate .sframe register it for each executable segment and want every function inside that one.
+void warn_of_executable_segments(const elf::Image& image, const WorkObserver& observer) {
+  if (!observer.warn) return;
+  const auto executable = [](const Elf64_Phdr& segment) {
+    return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0;
+  };
+  const auto count = std::count_if(image.segments().begin(), image.segments().end(), executable);
+  if (count > 1)
+    observer.warn(image.name() + ": has " + std::to_string(count) +
+                  " executable segments; a kernel that validates .sframe may reject it");
+  if (const auto number = readers::executable_header(image))
+    observer.warn(image.name() + ": program header " + std::to_string(*number + 1) +
+                  " is executable, but not a PT_LOAD; Linux treats it as code, and then does not use .sframe");
+  if (const auto number = readers::code_with_bss(image))
+    observer.warn(image.name() + ": executable segment of program header " + std::to_string(*number + 1) +
+                  " goes on after its bytes in the file (.bss); Linux does not use .sframe for such code");
+}
+
+void warn_of_moved_headers(const elf::Image& image, const elf::Layout& layout, const WorkObserver& observer) {
+  if (layout.header.e_phoff == image.header().e_phoff || !observer.warn) return;
+  observer.warn(image.name() +
+                ": its program headers move to the end of the file; strip, objcopy and their like break such a file");
+}
+
+/// What `opened` has been made from is lost, but for its code.
+void warn_of_earlier_conversion(const elf::Image& opened, const elf::NewSection& added, const WorkObserver& observer) {
+  if (!observer.warn || opened.find_section(added.name) == nullptr || opened.find_section(added.undo_name) == nullptr)
+    return;
+  observer.warn(opened.name() + ": modified since an earlier conversion (by strip?); its " + std::string(added.name) +
+                " is replaced" + (added.keeps_undo_record ? ", and --remove will bring that back" : ""));
+}
+
+LinkedOutcome outcome_of(Coverage coverage, const elf::Layout& layout) {
+  LinkedOutcome linked;
+  linked.coverage = std::move(coverage);
+  linked.section_address = layout.section_address;
+  linked.section_size = layout.section_size;
+  linked.section_plan = layout.section_plan;
+  linked.table_plan = layout.table_plan;
+  linked.moved = layout.moved_sections;
+  linked.build_id_left_first_page = layout.build_id_left_first_page;
+  return linked;
+}
+
+}  // namespace
+
+LinkedOutcome convert_linked(const elf::Image& opened, const std::filesystem::path& output,
+                             const ConvertOptions& options, const WorkObserver& observer) {
+  elf::NewSection added = encode::section_for(options.format);
+  added.keeps_undo_record = options.keep_undo_record;
+  // A converted file is undone first, so that a second run, or one of another version, adds nothing to the
+  // first, and both can be undone alike.
+  const auto original = elf::find_original(opened, added, output.parent_path());
+  const elf::Image& image = original ? *original : opened;
+  elf::check_preconditions(image);
+  std::optional<Reencoding> existing;
+  if (options.from_section) existing.emplace(opened);
+  const auto debug = open_debug_file(image, options);
+  const emit::Dialect dialect = encode::dialect_for(image, options.format);
+  std::optional<elf::Rewrite> rewrite;
+  if (!options.dry_run) rewrite.emplace(image, opened, output, options.keep_undo_record);
+  encode::EncodedFunctions encoded =
+      existing ? existing->encode(dialect)
+               : encode::encode_functions_of(image, debug ? *debug : image, encode::stubs_for(image, options), dialect,
+                                             options.count_code);
+
+  drop_pages(image.file());  // call frame information
+  if (!original) warn_of_earlier_conversion(opened, added, observer);
+  warn_of_executable_segments(image, observer);
+  // What may be was decided when the file was converted first.
+  const bool have_moved = original && opened.header().e_phoff != original->header().e_phoff;
+  const elf::HeaderMoves moves = have_moved ? elf::HeaderMoves::IfNeeded : header_moves(options);
+  const elf::Layout layout = plan_layout(image, encoded.encoder.encoded_size(), added, moves, observer);
+  drop_pages(image.file());  // relocations
+  warn_of_moved_headers(image, layout, observer);
+  if (rewrite) rewrite->place(layout);
+  // Function starts are stored relative to the section: its place comes before its bytes.
+  BytePieces bytes = encode::take_encoded(layout.section_address, encoded.encoder, image.name());
+  if (existing) existing->check(joined(bytes), layout.section_address, encode::family_of(options.format));
+  // What can fail comes before the file is replaced.
+  LinkedOutcome linked = outcome_of(std::move(encoded.coverage), layout);
+  encode::name_holes(linked.coverage, image);
+  const std::uint64_t size =
+      rewrite ? rewrite->finish(std::move(bytes)) : elf::rewritten_size(image, layout, std::move(bytes));
+  linked.growth = static_cast<std::int64_t>(size - opened.file_bytes().size());
+  return linked;
+}
+
+}  // namespace sframe_gen::convert

@@ -1,0 +1,84 @@
+#include "convert/remove_section.hpp"
+
+#include <string>
+#include <string_view>
+
+#include "convert/convert_archive.hpp"
+#include "convert/file_kind.hpp"
+#include "elf/kernel_image.hpp"
+#include "elf/new_section.hpp"
+#include "rewrite/plan/removal.hpp"
+#include "rewrite/undo/undo.hpp"
+#include "rewrite/write/rewrite.hpp"
+
+namespace sframe_gen::convert {
+
+namespace {
+
+/// A file may have both sections; the one added last has to go first.
+const elf::NewSection& last_added(const elf::Image& image) {
+  const auto has = [&](std::string_view name) { return image.find_section(name) != nullptr; };
+  const bool is_last = !image.sections().empty() && image.sections().back().name == elf::ctf_frame_section.undo_name;
+  const bool is_alone = has(elf::ctf_frame_section.name) && !has(elf::sframe_section.name);
+  return is_last || is_alone ? elf::ctf_frame_section : elf::sframe_section;
+}
+
+RemoveOutcome::Left left_of(const elf::Original& original) {
+  return !original.has_section    ? RemoveOutcome::Left::Original
+         : original.was_converted ? RemoveOutcome::Left::EarlierConversion
+                                  : RemoveOutcome::Left::OriginalWithSection;
+}
+
+std::uint64_t take_out(const elf::Image& image, const elf::Image& opened, const elf::NewSection& section,
+                       const std::filesystem::path& output, bool dry_run) {
+  if (elf::is_kernel(image))
+    throw Refused(image.name(),
+                  "Linux kernel, whose linker script reserves " + std::string(section.name) + "; link it without");
+  return dry_run ? elf::plan_removal(image, section).file_size
+                 : elf::write_without_section(image, opened, section, output);
+}
+
+bool has_converted_member(const std::filesystem::path& archive) {
+  bool found = false;
+  for_each_converted(
+      archive, [&](const std::string&, const elf::Image&) { found = true; }, [](const std::string&, const Failure&) {});
+  return found;
+}
+
+bool has_original(const elf::Image& image, const elf::NewSection& added) try {
+  elf::describe_original(image, added);
+  return true;
+} catch (const Failure&) {
+  return false;
+}
+
+}  // namespace
+
+bool has_section_for_good(const std::filesystem::path& file) try {
+  if (kind_of(file) == FileKind::Archive) return has_converted_member(file);
+  const elf::Image image = elf::Image::open(file);
+  return has_stack_trace_section(image) && (image.is_object() || !has_original(image, last_added(image)));
+} catch (const Failure&) {
+  return false;
+}
+
+RemoveOutcome remove_from_linked(const elf::Image& image, const std::filesystem::path& output,
+                                 const RemoveOptions& options) {
+  const elf::NewSection& added = last_added(image);
+  RemoveOutcome removed{std::string(added.name), image.file_bytes().size()};
+  if (options.section_only) {
+    const auto original = elf::find_original(image, added, output.parent_path());
+    if (!original || original->find_section(added.name) != nullptr) {
+      removed.original_size = take_out(original ? *original : image, image, added, output, options.dry_run);
+      removed.left = RemoveOutcome::Left::WithoutSection;
+      return removed;
+    }
+  }
+  const elf::Original original =
+      options.dry_run ? elf::describe_original(image, added) : elf::write_original(image, added, output);
+  removed.original_size = original.size;
+  removed.left = left_of(original);
+  return removed;
+}
+
+}  // namespace sframe_gen::convert

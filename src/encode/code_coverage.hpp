@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "cfi/frame_source.hpp"
+#include "elf/image.hpp"
+#include "sframe_gen/coverage.hpp"
+#include "stubs/recognize.hpp"
+
+namespace sframe_gen::encode {
+
+/// What of the code of `image` call frame information and rows describe. `holes`: PCs without a row of what FDEs
+/// describe, or stubs.
+CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
+                           const std::vector<NamedCoverageHole>& holes);
+
+}  // namespace sframe_gen::encode
