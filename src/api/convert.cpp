@@ -11,7 +11,6 @@
 #include "convert/file_kind.hpp"
 #include "convert/remove_section.hpp"
 #include "elf/kernel_image.hpp"
-#include "rewrite/plan/layout.hpp"
 #include "rewrite/plan/plan_texts.hpp"
 #include "support/text.hpp"
 

@@ -16,7 +16,7 @@
 //           RuleTranslations        emit/encoded_rules.hpp: the bytes of each rule; emit/represent.hpp: its meaning
 //         SectionEncoder          emit/encoder.hpp: the bytes of FDEs and rows
 //       cover_padding           encode/encode_functions.cpp, with encode/padding.hpp
-//     plan_layout             rewrite/plan/layout.hpp: finds a place for the section
+//     plan_layout             rewrite/plan/choose.hpp: finds a place for the section
 //     take_encoded            encode/encode_functions.hpp: the section's bytes, once the layout has given it an address
 //     Rewrite::finish         rewrite/write/rewrite.hpp: writes the rest, checks the result, replaces the target
 //
@@ -38,7 +38,7 @@
 #include "encode/coverage.hpp"
 #include "encode/encode_functions.hpp"
 #include "readers/survey.hpp"
-#include "rewrite/plan/layout.hpp"
+#include "rewrite/plan/choose.hpp"
 #include "rewrite/undo/undo.hpp"
 #include "rewrite/write/rewrite.hpp"
 

@@ -17,7 +17,7 @@
 #include "encode/coverage.hpp"
 #include "encode/encode_functions.hpp"
 #include "object/preconditions.hpp"
-#include "rewrite/plan/layout.hpp"
+#include "rewrite/plan/choose.hpp"
 #include "sframe/assembly.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/text.hpp"

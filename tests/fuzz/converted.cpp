@@ -6,7 +6,7 @@
 #include "encode/encode_functions.hpp"
 #include "rewrite/check/layout_check.hpp"
 #include "rewrite/edit/contents.hpp"
-#include "rewrite/plan/layout.hpp"
+#include "rewrite/plan/choose.hpp"
 #include "rewrite/undo/undo.hpp"
 
 namespace sframe_gen::fuzz {

@@ -1,6 +1,6 @@
 // Which of the plans that work is taken, and what is said of the others.
 
-#include "rewrite/plan/plan.hpp"
+#include "rewrite/plan/plans.hpp"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 
 #include "elf/records.hpp"
 #include "rewrite/check/layout_check.hpp"
-#include "rewrite/plan/layout.hpp"
+#include "rewrite/plan/choose.hpp"
 #include "rewrite/undo/undo.hpp"
 #include "rewrite/write/rewrite.hpp"
 #include "support/folder.hpp"

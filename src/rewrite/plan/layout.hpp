@@ -13,6 +13,9 @@
 
 namespace sframe_gen::elf {
 
+struct Task;
+struct Placement;
+
 /// Bytes of the input that lie elsewhere in the output, apart from the offset map.
 struct MovedBytes {
   Range from;
@@ -72,19 +75,10 @@ struct Layout {
   std::vector<std::string> moved_sections;  ///< names of the sections that made room for program headers
 };
 
-/// Whether the program headers may leave their place where no other plan works.
-enum class HeaderMoves : std::uint8_t { Never, IfNeeded };
-
-/// Plans room for `section_size` bytes of `section`: of the plans that keep the file sound, the cheapest (plan.hpp).
-/// Throws Refused with the reason when there is none. With `tried` all plans are worked out, and told there even then;
-/// without, only as many as it takes.
-Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSection& section = sframe_section,
-                   HeaderMoves moves = HeaderMoves::Never, std::vector<TriedPlan>* tried = nullptr);
+/// Lays the output out as `placement` has it.
+Layout lay_out(const Task& task, const Placement& placement);
 
 /// Lets links between the sections of `layout` follow `new_index_of`.
 void remap_links(Layout& layout);
-
-/// Returns what people are told of a plan that does not work. `in_table`: for want of room for program headers.
-std::string text_of_failure(bool in_table, const std::string& why);
 
 }  // namespace sframe_gen::elf

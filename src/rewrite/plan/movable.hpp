@@ -10,7 +10,8 @@
 #include "elf/dynamic_table.hpp"
 #include "elf/image.hpp"
 #include "elf/records.hpp"
-#include "rewrite/plan/layout.hpp"
+#include "sframe_gen/convert.hpp"
+#include "support/range.hpp"
 
 /// Finds what would notice that a section got another address. Symbols may be stripped, so code and data are searched
 /// as well: that may find a reference where there is none, but not miss one of the usual forms.

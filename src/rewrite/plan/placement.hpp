@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "elf/image.hpp"
+#include "elf/new_section.hpp"
 #include "rewrite/plan/existing_sframe.hpp"
 #include "rewrite/plan/file_space.hpp"
-#include "rewrite/plan/layout.hpp"
 #include "rewrite/plan/movable.hpp"
-#include "rewrite/plan/plan.hpp"
+#include "rewrite/plan/plans.hpp"
 
-/// What stands where under one plan, and what can be asked of it: a plan becomes a Placement, which has a cost, and the
-/// cheapest becomes the Layout.
+/// What stands where under one plan, and what can be asked of it.
 namespace sframe_gen::elf {
 
 /// What there is to plan; all of it is the same for every plan. What it names must outlive it.
@@ -86,8 +85,6 @@ std::variant<Placement, PlanFailure> place(const Task& task, const Plan& plan);
 Cost cost_of(const Task& task, const Placement& placement);
 /// Tells `plan`, which is possible, what it does to the file.
 void describe(const Task& task, const Placement& placement, TriedPlan& plan);
-
-Layout lay_out(const Task& task, const Placement& placement);
 
 /// Index of the PT_LOAD that holds them.
 std::optional<std::size_t> header_load(const Image& image);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "sframe_gen/convert.hpp"
@@ -46,5 +47,10 @@ static_assert(text_of(SectionPlan::Replace).name == "replaced" && text_of(Sectio
               text_of(SectionPlan::Reserved).name == "filled" && text_of(TablePlan::Free).name == "T0" &&
               text_of(TablePlan::Notes).name == "T1" && text_of(TablePlan::DynamicTables).name == "T2" &&
               text_of(TablePlan::Below).name == "T3" && text_of(TablePlan::Moved).name == "T4");
+
+/// Returns what is said of a plan that does not work. `in_table`: for want of room for program headers.
+inline std::string text_of_failure(bool in_table, const std::string& why) {
+  return (in_table ? "no room for more program headers: " : "") + why;
+}
 
 }  // namespace sframe_gen::elf

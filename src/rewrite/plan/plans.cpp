@@ -1,4 +1,4 @@
-#include "rewrite/plan/plan.hpp"
+#include "rewrite/plan/plans.hpp"
 
 #include <algorithm>
 

@@ -1,15 +1,19 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "elf/image.hpp"
 #include "rewrite/plan/existing_sframe.hpp"
-#include "rewrite/plan/layout.hpp"
+#include "sframe_gen/convert.hpp"
 
 namespace sframe_gen::elf {
+
+/// Whether the program headers may leave their place where no other plan works.
+enum class HeaderMoves : std::uint8_t { Never, IfNeeded };
 
 /// A combination of plans to try.
 struct Plan {
