@@ -172,7 +172,7 @@ OutputFormat format_of(const sframe_gen_options& options) {
 }
 
 /// The caller's options, in the form that the library takes.
-struct Given {
+struct CallerOptions {
   ConvertOptions options;
   sframe_gen_report report = nullptr;
   void* context = nullptr;
@@ -188,13 +188,13 @@ struct Given {
   }
 };
 
-Given given(const sframe_gen_options* options) {
+CallerOptions caller_options(const sframe_gen_options* options) {
   if (options == nullptr) return {};
   require_known(*options);
   if ((options->flags & ~all_flags) != 0 || options->reserved != 0)
     throw WrongArgument("options->flags has unknown bits");
   const auto has = [options](std::uint32_t flag) { return (options->flags & flag) != 0; };
-  Given made;
+  CallerOptions made;
   made.options.format = format_of(*options);
   if (options->debug_file != nullptr) made.options.debug_file = options->debug_file;
   made.options.from_section = has(SFRAME_GEN_FROM_SECTION);
@@ -275,14 +275,14 @@ sframe_gen_verification result_of(const Verification& verification, std::uint64_
   return result;
 }
 
-void report(const Given& wanted, const Verification& verification) {
+void report(const CallerOptions& wanted, const Verification& verification) {
   for (const Verification::Difference& difference : verification.differences)
     wanted.say(SFRAME_GEN_DIFFERENCE, text_of(difference));
   for (const Verification::Difference& unchecked : verification.unchecked)
     wanted.say(SFRAME_GEN_UNCHECKED, text_of(unchecked));
 }
 
-sframe_gen_verification verify_any(const char* file, const Given& wanted) {
+sframe_gen_verification verify_any(const char* file, const CallerOptions& wanted) {
   if (convert::kind_of(file) != convert::FileKind::Archive) {
     const Verification verification =
         verify_file(file, wanted.options.debug_file, wanted.options.ignore_build_id, wanted.observer());
@@ -341,7 +341,7 @@ sframe::Rule rule_of(const sframe_unwind_rule& rule) {
 /// The format to encode in: the caller's, or else that of the section.
 OutputFormat encoding_of(const sframe_gen_options* options, const sframe::Section& section) {
   if (options == nullptr) return sframe::format_of(section);
-  const OutputFormat wanted = given(options).options.format;
+  const OutputFormat wanted = caller_options(options).options.format;
   if (options->reader != nullptr || options->sframe_version != 0) return wanted;
   OutputFormat format = sframe::format_of(section);
   format.compact_rows = wanted.compact_rows;
@@ -383,7 +383,7 @@ int sframe_gen_convert(const char* input, const char* output, const sframe_gen_o
     require(input, "input");
     require(output, "output");
     if (result != nullptr) require_size(*result, "result");
-    const Given wanted = given(options);
+    const CallerOptions wanted = caller_options(options);
     const ConvertOutcome outcome = convert_file(input, output, wanted.options, wanted.observer());
     give(std::visit([](const auto& done) { return result_of(done); }, outcome), result);
   });
@@ -404,7 +404,7 @@ int sframe_gen_verify(const char* file, const sframe_gen_options* options, sfram
   return status_of([&] {
     require(file, "file");
     if (result != nullptr) require_size(*result, "result");
-    give(verify_any(file, given(options)), result);
+    give(verify_any(file, caller_options(options)), result);
   });
 }
 
@@ -417,7 +417,7 @@ int sframe_gen_translate(const void* elf, size_t size, const char* name, uint64_
     require(section, "section");
     require(section_size, "section_size");
     if (result != nullptr) require_size(*result, "result");
-    const Given wanted = given(options);
+    const CallerOptions wanted = caller_options(options);
     const TranslateOutcome made = translate({static_cast<const std::byte*>(elf), size}, name, address, wanted.options);
     sframe_gen_result done{};
     done.section_address = made.address;
@@ -436,7 +436,7 @@ void sframe_gen_free(void* section) {
 int sframe_gen_translated_sections_new(const sframe_gen_options* options, sframe_gen_translated_sections** sections) {
   return status_of([&] {
     require(sections, "sections");
-    *sections = new sframe_gen_translated_sections(given(options).options);
+    *sections = new sframe_gen_translated_sections(caller_options(options).options);
   });
 }
 

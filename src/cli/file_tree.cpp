@@ -27,9 +27,9 @@ bool is_mounted(const std::filesystem::path& path) {
          (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-class Walk {
+class TreeWalk {
  public:
-  Walk(std::filesystem::path root, const TreeFilter& filter) : root_(std::move(root)), filter_(filter) {
+  TreeWalk(std::filesystem::path root, const TreeFilter& filter) : root_(std::move(root)), filter_(filter) {
     struct stat status {};
     if (::lstat((root_ / ".").c_str(), &status) != 0) throw SystemFailure(root_.string(), "read", errno);
     device_ = status.st_dev;
@@ -125,7 +125,7 @@ FoundFiles find_files(const std::filesystem::path& directory, const TreeFilter& 
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0) throw SystemFailure(directory.string(), "open", errno);
   if (!S_ISDIR(status.st_mode)) throw Refused(directory.string(), "not a directory (--recursive takes directories)");
-  return Walk(directory, filter).run();
+  return TreeWalk(directory, filter).run();
 }
 
 void keep_names_together(const Subject& subject) {

@@ -407,7 +407,7 @@ const char* done_by(Action action) {
 
 }  // namespace
 
-void Totals::add(const std::string& file, const FileResult& result) {
+void FileTotals::add(const std::string& file, const FileResult& result) {
   using What = FileResult::What;
   done_ += result.what == What::Done ? 1 : 0;
   unchecked_ += result.what == What::Unchecked ? 1 : 0;
@@ -420,13 +420,13 @@ void Totals::add(const std::string& file, const FileResult& result) {
   if (result.keeps_section) keeping_.push_back(file);
 }
 
-int Totals::status() const {
+int FileTotals::status() const {
   constexpr int something_failed = 1, something_unchecked = 3;
   if (failed_ != 0) return something_failed;
   return unchecked_ != 0 ? something_unchecked : 0;
 }
 
-void Totals::write_keeping(bool verbose, std::ostream& out) const {
+void FileTotals::write_keeping(bool verbose, std::ostream& out) const {
   constexpr std::size_t most_named = 5;
   if (keeping_.empty()) return;
   out << "  " << keeping_.size() << " with a section and no original to restore:\n";
@@ -435,7 +435,7 @@ void Totals::write_keeping(bool verbose, std::ostream& out) const {
   if (named != keeping_.size()) out << "    and " << keeping_.size() - named << " more (--verbose lists all)\n";
 }
 
-void Totals::write(Action action, Done done, bool verbose, std::ostream& out) const {
+void FileTotals::write(Action action, Done done, bool verbose, std::ostream& out) const {
   out << count_of(done_ + unchecked_ + refused_ + failed_, "file") << ": " << done_
       << (done == Done::Would ? " would be " : " ") << done_by(action) << ", ";
   if (unchecked_ != 0) out << unchecked_ << " partly, ";
@@ -456,7 +456,7 @@ void Totals::write(Action action, Done done, bool verbose, std::ostream& out) co
         << " of sframe-gen (.NAME.sframe-gen-PID-N: delete those whose process has ended)\n";
 }
 
-void Totals::write_json(Action action, std::ostream& out) const {
+void FileTotals::write_json(Action action, std::ostream& out) const {
   std::vector<std::pair<std::string, std::uint64_t>> counts{{done_by(action), done_}};
   if (action == Action::Verify) counts.emplace_back("unchecked", unchecked_);
   counts.insert(counts.end(), {{"refused", refused_}, {"failed", failed_}, {"rows", rows_}});

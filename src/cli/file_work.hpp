@@ -69,7 +69,7 @@ FileResult work_on(const Subject& subject, const Options& options, Output& outpu
                    const Advance& advance);
 
 /// What became of all files of a run.
-class Totals {
+class FileTotals {
  public:
   void add(const std::string& file, const FileResult& result);
   /// Objects and archives that were found and are not converted without --objects.

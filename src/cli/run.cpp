@@ -120,9 +120,9 @@ namespace {
 constexpr std::uint64_t most_bytes_under_way = 256 << 20;
 
 /// The files of one command line, and the status they add up to.
-class Run {
+class ProgramRun {
  public:
-  explicit Run(const Options& options) : options_(options), progress_(!options.quiet) {}
+  explicit ProgramRun(const Options& options) : options_(options), progress_(!options.quiet) {}
 
   int all() {
     for (const std::filesystem::path& file : options_.files) {
@@ -273,13 +273,13 @@ class Run {
   std::set<std::pair<dev_t, ino_t>> found_;  ///< files in directories
   std::set<std::string> failures_;           ///< the same
   std::set<std::pair<dev_t, ino_t>> left_alone_;
-  Totals totals_;
+  FileTotals totals_;
 };
 
 }  // namespace
 
 int run(const Options& options) {
-  return Run(options).all();
+  return ProgramRun(options).all();
 }
 
 }  // namespace sframe_gen::cli

@@ -18,7 +18,7 @@ void for_each_in_order(std::span<const std::uint64_t> weights, unsigned jobs, st
                        const std::function<void(std::size_t)>& work, const std::function<void(std::size_t)>& finish,
                        const std::function<void()>& tick);
 
-/// Does what the options ask for, file by file. Returns the exit status: 0, or as Totals::status() says.
+/// Does what the options ask for, file by file. Returns the exit status: 0, or as FileTotals::status() says.
 int run(const Options& options);
 
 /// Runs the compiler command of `options` and converts the objects it made. Returns the command's exit status, or 1 if

@@ -204,9 +204,9 @@ SearchHeader read_header(const Image& image, const Elf64_Phdr& segment) {
 }
 
 /// Steps over records as long as they look like some.
-class RecordWalk {
+class EhFrameWalk {
  public:
-  RecordWalk(std::span<const std::byte> bytes, Endian endian, const InputOrigin& origin)
+  EhFrameWalk(std::span<const std::byte> bytes, Endian endian, const InputOrigin& origin)
       : size_(bytes.size()), reader_(bytes, endian, origin) {}
 
   /// Bytes up to the terminator and with it, or all; nothing where something else stands in between.
@@ -267,13 +267,13 @@ std::optional<EhFramePlace> find_eh_frame(const Image& image) {
   const auto bytes = loaded_bytes_from(image, header.eh_frame);
   if (bytes.empty())
     throw MalformedInput(origin, 0, ".eh_frame's address is " + hex(header.eh_frame) + ", where no PT_LOAD has bytes");
-  if (const auto size = RecordWalk(bytes, image.endian(), origin).to_terminator())
+  if (const auto size = EhFrameWalk(bytes, image.endian(), origin).to_terminator())
     return EhFramePlace{header.eh_frame, *size};
   if (!header.last_fde) return EhFramePlace{header.eh_frame, bytes.size()};
   const std::uint64_t begin = *header.last_fde - header.eh_frame;
   if (begin >= bytes.size())
     throw MalformedInput(origin, 0, "FDE at " + hex(*header.last_fde) + " is outside .eh_frame's segment");
-  const auto end = RecordWalk(bytes.subspan(begin), image.endian(), origin).over_one();
+  const auto end = EhFrameWalk(bytes.subspan(begin), image.endian(), origin).over_one();
   if (!end) throw MalformedInput(origin, 0, "FDE at " + hex(*header.last_fde) + " reaches over .eh_frame's segment");
   return EhFramePlace{header.eh_frame, begin + *end};
 }

@@ -86,30 +86,30 @@ namespace sframe_gen {
 
 namespace {
 
-struct Words {
+struct ReasonText {
   std::string_view key, sentence;
 };
 
-constexpr auto words = std::to_array<Words>({
+constexpr auto words = std::to_array<ReasonText>({
 #define SFRAME_GEN_REASON(name, key, sentence) {key, sentence},
 #include "sframe_gen/unrepresentable.def"
 #undef SFRAME_GEN_REASON
 });
 
 /// Returns the words of a reason, which a caller of the library may have from a later version.
-constexpr Words words_of(Unrepresentable reason) {
+constexpr ReasonText text_of_reason(Unrepresentable reason) {
   const auto number = static_cast<std::size_t>(reason);
-  return number < words.size() ? words[number] : Words{"unknown", "unknown reason"};
+  return number < words.size() ? words[number] : ReasonText{"unknown", "unknown reason"};
 }
 
 }  // namespace
 
 std::string_view key_of(Unrepresentable reason) {
-  return words_of(reason).key;
+  return text_of_reason(reason).key;
 }
 
 std::string_view sentence_of(Unrepresentable reason) {
-  return words_of(reason).sentence;
+  return text_of_reason(reason).sentence;
 }
 
 Compaction& Compaction::operator+=(const Compaction& other) {

@@ -81,12 +81,12 @@ std::size_t filler_of_s390x(Bytes code) {
   return 0;
 }
 
-struct Machine {
+struct PaddingMachine {
   std::size_t (*filler)(Bytes code);
   std::size_t alignment;  ///< of instructions
 };
 
-Machine machine_of(sframe::Abi abi) {
+PaddingMachine padding_machine_of(sframe::Abi abi) {
   switch (abi) {
     case sframe::Abi::Amd64:
       return {filler_of_amd64, 1};
@@ -102,7 +102,7 @@ Machine machine_of(sframe::Abi abi) {
 }  // namespace
 
 std::size_t padding_before(Bytes code, sframe::Abi abi, bool zeros_are_padding) {
-  const Machine machine = machine_of(abi);
+  const PaddingMachine machine = padding_machine_of(abi);
   std::size_t padding = 0;
   while (padding < code.size()) {
     const Bytes rest = code.subspan(padding);

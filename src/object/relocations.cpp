@@ -28,26 +28,26 @@ struct Known {
 
 constexpr std::array known_types{
     Known{EM_X86_64, R_X86_64_NONE, {}},
-    Known{EM_X86_64, R_X86_64_64, {Form::Absolute, 8}},
-    Known{EM_X86_64, R_X86_64_PC32, {Form::PcRelative, 4}},
-    Known{EM_X86_64, R_X86_64_32, {Form::Absolute, 4}},
-    Known{EM_X86_64, R_X86_64_32S, {Form::Absolute, 4}},
-    Known{EM_X86_64, R_X86_64_PC64, {Form::PcRelative, 8}},
+    Known{EM_X86_64, R_X86_64_64, {RelocationForm::Absolute, 8}},
+    Known{EM_X86_64, R_X86_64_PC32, {RelocationForm::PcRelative, 4}},
+    Known{EM_X86_64, R_X86_64_32, {RelocationForm::Absolute, 4}},
+    Known{EM_X86_64, R_X86_64_32S, {RelocationForm::Absolute, 4}},
+    Known{EM_X86_64, R_X86_64_PC64, {RelocationForm::PcRelative, 8}},
     Known{EM_X86_64, R_X86_64_PLT32, {}},
     Known{EM_X86_64, R_X86_64_GOTPCREL, {}},
     Known{EM_X86_64, R_X86_64_GOTPCREL64, {}},
     Known{EM_AARCH64, R_AARCH64_NONE, {}},
-    Known{EM_AARCH64, R_AARCH64_ABS64, {Form::Absolute, 8}},
-    Known{EM_AARCH64, R_AARCH64_ABS32, {Form::Absolute, 4}},
-    Known{EM_AARCH64, R_AARCH64_PREL64, {Form::PcRelative, 8}},
-    Known{EM_AARCH64, R_AARCH64_PREL32, {Form::PcRelative, 4}},
+    Known{EM_AARCH64, R_AARCH64_ABS64, {RelocationForm::Absolute, 8}},
+    Known{EM_AARCH64, R_AARCH64_ABS32, {RelocationForm::Absolute, 4}},
+    Known{EM_AARCH64, R_AARCH64_PREL64, {RelocationForm::PcRelative, 8}},
+    Known{EM_AARCH64, R_AARCH64_PREL32, {RelocationForm::PcRelative, 4}},
     Known{EM_AARCH64, relocation_aarch64_plt32, {}},
     Known{EM_AARCH64, relocation_aarch64_gotpcrel32, {}},
     Known{EM_S390, R_390_NONE, {}},
-    Known{EM_S390, R_390_64, {Form::Absolute, 8}},
-    Known{EM_S390, R_390_32, {Form::Absolute, 4}},
-    Known{EM_S390, R_390_PC64, {Form::PcRelative, 8}},
-    Known{EM_S390, R_390_PC32, {Form::PcRelative, 4}},
+    Known{EM_S390, R_390_64, {RelocationForm::Absolute, 8}},
+    Known{EM_S390, R_390_32, {RelocationForm::Absolute, 4}},
+    Known{EM_S390, R_390_PC64, {RelocationForm::PcRelative, 8}},
+    Known{EM_S390, R_390_PC32, {RelocationForm::PcRelative, 4}},
     Known{EM_S390, R_390_PLT32, {}},
     Known{EM_S390, R_390_PLT64, {}},
 };
@@ -64,7 +64,7 @@ std::optional<RelocationType> find_relocation_type(std::uint16_t machine, std::u
 
 std::uint32_t pc_relative_relocation(std::uint16_t machine, std::uint8_t size) {
   const auto found = std::find_if(known_types.begin(), known_types.end(), [&](const Known& known) {
-    return known.machine == machine && known.type.form == Form::PcRelative && known.type.size == size;
+    return known.machine == machine && known.type.form == RelocationForm::PcRelative && known.type.size == size;
   });
   assert(found != known_types.end());
   return found->number;
@@ -201,7 +201,7 @@ class Relocator {
       const std::uint64_t field_offset = relocation.field_offset;
       const auto type = find_relocation_type(machine_, relocation.type);
       if (!type) return result_.unknown.push_back({field_offset, relocation.type});
-      if (type->form == Form::Nothing) return;
+      if (type->form == RelocationForm::Nothing) return;
       if (field_offset > result_.bytes.size() || result_.bytes.size() - field_offset < type->size) {
         throw MalformedInput({object_.name(), relocations.name}, relocation.record_offset,
                              "the relocation is for " + section_.name + "+" + hex(field_offset) + ", which has only " +
@@ -222,7 +222,7 @@ class Relocator {
     reference.address = place ? *place + static_cast<std::uint64_t>(reference.addend) : 0;
     if (place && is_in_code(*symbol.section, reference.address)) result_.code.push_back(reference);
     const std::uint64_t origin = section_.header.sh_addr + (base_ == PcBase::Field ? reference.field_offset : 0);
-    const std::uint64_t value = reference.address - (type.form == Form::PcRelative ? origin : 0);
+    const std::uint64_t value = reference.address - (type.form == RelocationForm::PcRelative ? origin : 0);
     const auto field = std::span(result_.bytes).subspan(reference.field_offset);
     if (type.size == sizeof(std::uint64_t)) {
       store(field, value, object_.endian());
@@ -234,9 +234,9 @@ class Relocator {
   }
 
   /// A distance has a sign, and an address may have one.
-  static bool fits_in_4_bytes(std::uint64_t value, Form form) {
+  static bool fits_in_4_bytes(std::uint64_t value, RelocationForm form) {
     constexpr std::uint64_t half = std::uint64_t{1} << 31U;
-    return value < (form == Form::PcRelative ? half : 2 * half) || value >= -half;
+    return value < (form == RelocationForm::PcRelative ? half : 2 * half) || value >= -half;
   }
 
   bool is_code(std::uint32_t section) const {

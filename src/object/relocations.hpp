@@ -14,11 +14,11 @@ namespace sframe_gen::object {
 
 /// How a relocation changes the bytes it is for: stores S + A, or S + A - P, or nothing that matters to readers of call
 /// frame information (a personality routine's place in the global offset table).
-enum class Form : std::uint8_t { Nothing, Absolute, PcRelative };
+enum class RelocationForm : std::uint8_t { Nothing, Absolute, PcRelative };
 
 struct RelocationType {
-  Form form = Form::Nothing;
-  std::uint8_t size = 0;  ///< bytes of the field; 0 with Form::Nothing
+  RelocationForm form = RelocationForm::Nothing;
+  std::uint8_t size = 0;  ///< bytes of the field; 0 with RelocationForm::Nothing
 };
 
 /// What the relocations of `machine`, an e_machine, mean that assemblers put into .eh_frame, .debug_frame and .sframe.

@@ -135,15 +135,18 @@ constexpr auto llvm_readelf_objections = joined(
 
 }  // namespace
 
-const Rules libsframe_rules{.reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe};
-const Rules libsframe_2_44_rules{.reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_44};
-const Rules libsframe_2_40_rules{.reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_40};
-const Rules gnu_ld_rules{.reads_objects = true, .objections = all_of_gnu_ld};
-const Rules gnu_ld_2_45_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_45};
-const Rules gnu_ld_2_44_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_44};
-const Rules gnu_ld_2_40_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_40};
-const Rules mold_rules{.reads_objects = true, .objections = mold_objections};
-const Rules llvm_readelf_rules{.reads_linked = true, .reads_kernels = true, .objections = llvm_readelf_objections};
+const ReaderRules libsframe_rules{.reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe};
+const ReaderRules libsframe_2_44_rules{
+    .reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_44};
+const ReaderRules libsframe_2_40_rules{
+    .reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_40};
+const ReaderRules gnu_ld_rules{.reads_objects = true, .objections = all_of_gnu_ld};
+const ReaderRules gnu_ld_2_45_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_45};
+const ReaderRules gnu_ld_2_44_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_44};
+const ReaderRules gnu_ld_2_40_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_40};
+const ReaderRules mold_rules{.reads_objects = true, .objections = mold_objections};
+const ReaderRules llvm_readelf_rules{
+    .reads_linked = true, .reads_kernels = true, .objections = llvm_readelf_objections};
 
 namespace {
 
@@ -208,9 +211,9 @@ constexpr auto all_of_java_profiler = joined(java_profiler_objections, taken_on_
 
 }  // namespace
 
-const Rules kernel_rules{.reads_linked = true, .objections = kernel_objections};
-const Rules glibc_rules{.reads_linked = true, .objections = all_of_glibc};
-const Rules java_profiler_rules{.reads_linked = true, .objections = all_of_java_profiler};
+const ReaderRules kernel_rules{.reads_linked = true, .objections = kernel_objections};
+const ReaderRules glibc_rules{.reads_linked = true, .objections = all_of_glibc};
+const ReaderRules java_profiler_rules{.reads_linked = true, .objections = all_of_java_profiler};
 
 }  // namespace sframe_gen::readers
 
@@ -251,7 +254,7 @@ constexpr OutputFormat version_1 = by_libsframe({.version = Version::V1});
 /// A reader as others see it, and what it does not accept.
 struct KnownReader {
   ReaderTarget target;
-  const readers::Rules* rules = nullptr;
+  const readers::ReaderRules* rules = nullptr;
 };
 
 constexpr std::array known_readers{
@@ -303,7 +306,7 @@ std::span<const ReaderTarget> readers::known_targets() {
 
 namespace sframe_gen::readers {
 
-const Rules& rules_of(const ReaderTarget& reader) {
+const ReaderRules& rules_of(const ReaderTarget& reader) {
   const auto found = std::ranges::find(targets, reader.name, &ReaderTarget::name);
   if (found == targets.end()) throw Refused(std::string(reader.name), "unknown reader");
   return *known_readers[static_cast<std::size_t>(found - targets.begin())].rules;
@@ -329,7 +332,7 @@ ReaderVerdict refusal_of_kernel(const ReaderTarget& reader) {
   return verdict;
 }
 
-const Objection* find_objection(const Rules& rules, const Findings& findings) {
+const Objection* find_objection(const ReaderRules& rules, const Findings& findings) {
   for (const Objection& objection : rules.objections)
     if (findings.has(objection.fact) && findings.has(objection.with)) return &objection;
   return nullptr;

@@ -20,23 +20,23 @@ struct Objection {
 };
 
 /// What a reader accepts.
-struct Rules {
+struct ReaderRules {
   bool reads_objects = false;
   bool reads_linked = false;
   bool reads_kernels = false;             ///< linked ones too; not those who walk the stacks of programs
   std::span<const Objection> objections;  ///< in the order in which it comes to them
 };
 
-extern const Rules kernel_rules, glibc_rules, java_profiler_rules, llvm_readelf_rules, mold_rules;
+extern const ReaderRules kernel_rules, glibc_rules, java_profiler_rules, llvm_readelf_rules, mold_rules;
 /// Rules of binutils, by version: libsframe with readelf and objdump, and the linker.
-extern const Rules libsframe_rules, libsframe_2_44_rules, libsframe_2_40_rules;
-extern const Rules gnu_ld_rules, gnu_ld_2_45_rules, gnu_ld_2_44_rules, gnu_ld_2_40_rules;
+extern const ReaderRules libsframe_rules, libsframe_2_44_rules, libsframe_2_40_rules;
+extern const ReaderRules gnu_ld_rules, gnu_ld_2_45_rules, gnu_ld_2_44_rules, gnu_ld_2_40_rules;
 
 /// Returns the readers that are known, in the order in which people are told of them.
 std::span<const ReaderTarget> known_targets();
 
 /// Returns what a reader accepts. Throws Refused for one that is not known.
-const Rules& rules_of(const ReaderTarget& reader);
+const ReaderRules& rules_of(const ReaderTarget& reader);
 
 /// What a reader makes of a section in which this was found.
 ReaderVerdict judge(const ReaderTarget& reader, bool is_object, const Findings& findings);

@@ -89,9 +89,9 @@ std::uint64_t most_slots(const SectionFields& fields) {
 }
 
 /// From a PC to its function, and on to the row.
-class Search {
+class FunctionSearch {
  public:
-  explicit Search(const SectionFields& fields) : fields_(fields), reader_(fields) {}
+  explicit FunctionSearch(const SectionFields& fields) : fields_(fields), reader_(fields) {}
 
   Lookup row_of(std::uint64_t pc) const {
     Lookup found;
@@ -373,20 +373,21 @@ ViewFault SectionView::open(std::span<const std::byte> bytes, std::uint64_t addr
 
 Lookup SectionView::lookup(std::uint64_t pc) const noexcept {
   if (!is_open_) return {};
-  return Search(fields()).row_of(pc);
+  return FunctionSearch(fields()).row_of(pc);
 }
 
 Lookup SectionView::lookup_stretch(std::uint64_t pc, std::uint64_t& end) const noexcept {
   end = after_all;
   if (!is_open_ || pc == after_all) return {};
   // In a damaged section that was not checked the end may be anything; the caller's loop must still advance.
-  end = std::max(pc + 1, Search(fields()).end_of_stretch(pc));
+  end = std::max(pc + 1, FunctionSearch(fields()).end_of_stretch(pc));
   return lookup(pc);
 }
 
 std::uint64_t SectionView::page_slots(std::uint64_t page_size) const noexcept {
   if (!is_open_ || page_size == 0) return 0;
-  const std::uint64_t wanted = Search(fields()).extent().slots(static_cast<unsigned>(std::countr_zero(page_size)));
+  const std::uint64_t wanted =
+      FunctionSearch(fields()).extent().slots(static_cast<unsigned>(std::countr_zero(page_size)));
   return std::min(wanted, most_slots(fields()));
 }
 
@@ -395,12 +396,12 @@ void SectionView::use_pages(std::span<PageSlot> slots) noexcept {
   if (!is_open_) return;
   SectionFields changed = fields();
   changed.pages = nullptr;
-  const Extent extent = Search(changed).extent();
+  const Extent extent = FunctionSearch(changed).extent();
   if (!slots.empty() && extent.size != 0) {
     const std::uint64_t usable = std::min<std::uint64_t>(slots.size(), most_slots(fields()));
     std::uint8_t shift = smallest_shift;
     while (extent.slots(shift) > usable) ++shift;
-    Search(changed).fill_pages(extent, shift, slots.data());
+    FunctionSearch(changed).fill_pages(extent, shift, slots.data());
     changed.pages = slots.data();
     changed.pages_begin = extent.begin;
     changed.pages_size = extent.size;

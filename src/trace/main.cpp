@@ -9,7 +9,7 @@ namespace {
 int run_program(int argument_count, char** arguments) {
   using namespace sframe_gen::trace;
   std::ios::sync_with_stdio(false);
-  const Options options = read_options(argument_count, arguments);
+  const TraceOptions options = read_options(argument_count, arguments);
   if (options.source == Source::Help) {
     std::cout << help_text();
     return 0;

@@ -44,7 +44,7 @@ std::optional<Number> number_above_0(const std::string& text) {
   return number && *number > 0 ? number : std::nullopt;
 }
 
-void read_source(const Given& given, Options& options) {
+void read_source(const Given& given, TraceOptions& options) {
   const std::vector<std::string>& what = given.files();
   if (options.source == Source::Command) {
     if (options.command.empty()) throw UsageError("no command after -- (name one)");
@@ -74,7 +74,7 @@ void read_source(const Given& given, Options& options) {
   }
 }
 
-void read_rows(const Given& given, Options& options) {
+void read_rows(const Given& given, TraceOptions& options) {
   const bool yes = given.has("translate"), no = given.has("no-translate");
   if (yes && no) throw UsageError("--translate cannot be combined with --no-translate");
   options.translation.allowed = !no;
@@ -83,7 +83,7 @@ void read_rows(const Given& given, Options& options) {
   if (!options.translation.allowed) throw UsageError("--cache cannot be combined with --no-translate");
 }
 
-void read_output(const Given& given, Options& options) {
+void read_output(const Given& given, TraceOptions& options) {
   const bool json = given.has("json"), folded = given.has("folded");
   const bool picture = given.has("flamegraph");
   if (json + folded + picture > 1) throw UsageError("more than one of --json, --folded and --flamegraph (choose one)");
@@ -91,8 +91,8 @@ void read_output(const Given& given, Options& options) {
     throw UsageError(std::string(folded ? "--folded" : "--flamegraph") + " requires a recording");
   }
   if (picture) options.flame_graph = *given.value_of("flamegraph");
-  if (json) options.form = Form::Json;
-  if (folded) options.form = Form::Folded;
+  if (json) options.form = OutputForm::Json;
+  if (folded) options.form = OutputForm::Folded;
   options.quiet = given.has("quiet");
   options.compare = given.has("compare");
   if (options.compare && (folded || picture))
@@ -105,13 +105,13 @@ void read_output(const Given& given, Options& options) {
 
 }  // namespace
 
-Options read_options(int argument_count, const char* const* arguments) {
+TraceOptions read_options(int argument_count, const char* const* arguments) {
   const std::span all(arguments, static_cast<std::size_t>(argument_count));
   const auto command = std::ranges::find(all, std::string_view("--"));
   if (std::find(all.begin(), command, std::string_view("--launch")) != command)
     throw UsageError("--launch: an option of sframe-gen (use sframe-trace -- COMMAND to trace a command)");
   const Given given(table, static_cast<int>(command - all.begin()), arguments);
-  Options options;
+  TraceOptions options;
   if (given.has("help")) return options;
   if (given.has("version")) {
     options.source = Source::Version;

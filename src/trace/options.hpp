@@ -15,15 +15,15 @@ namespace sframe_gen::trace {
 using command_line::UsageError;
 
 enum class Source : std::uint8_t { Process, Command, Core, Recording, Help, Version };
-enum class Form : std::uint8_t { Text, Json, Folded };
+enum class OutputForm : std::uint8_t { Text, Json, Folded };
 
-struct Options {
+struct TraceOptions {
   Source source = Source::Help;
   int process = 0;
   std::vector<std::string> command;
   std::filesystem::path file;                 ///< core file or recording
   std::optional<std::filesystem::path> root;  ///< where the files are that either names; none: on this system
-  Form form = Form::Text;
+  OutputForm form = OutputForm::Text;
   std::filesystem::path kernel_symbols;  ///< a list as /proc/kallsyms; empty: that one, of the same kernel
   std::filesystem::path flame_graph;     ///< a file to write instead; empty: none
   TranslationOptions translation;
@@ -33,7 +33,7 @@ struct Options {
 };
 
 /// Throws UsageError.
-Options read_options(int argument_count, const char* const* arguments);
+TraceOptions read_options(int argument_count, const char* const* arguments);
 
 std::string help_text();
 

@@ -24,19 +24,19 @@
 namespace sframe_gen::trace {
 
 void ThreadReport::begin(int pid, const std::string& name) {
-  if (options_.form == Form::Text) write_process(out_, pid, name);
+  if (options_.form == OutputForm::Text) write_process(out_, pid, name);
 }
 
 void ThreadReport::add(const WalkedThread& walked) {
   const auto& [thread, stack] = walked;
   const bool is_missing = !thread.missing.empty();
-  const std::optional<Cut> cut = is_missing ? std::nullopt : cut_of(stack);
+  const std::optional<StackEnd> cut = is_missing ? std::nullopt : cut_of(stack);
   if (is_missing) {
     totals_.add_missing("thread " + thread.missing);
   } else {
     totals_.add(stack, cut);
   }
-  if (options_.form == Form::Json) return write_json(out_, thread, stack, cut);
+  if (options_.form == OutputForm::Json) return write_json(out_, thread, stack, cut);
   write_thread(out_, thread.thread, thread.name, thread.signal);
   if (is_missing) {
     out_ << "    " << thread.missing << '\n';
@@ -56,22 +56,22 @@ void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks
 
 }  // namespace
 
-void RecordingReport::add(const Sample& sample, const std::optional<Cut>& cut) {
+void SampleReport::add(const Sample& sample, const std::optional<StackEnd>& cut) {
   if (sample.has_user_stack) totals_.add(sample.user, cut);
-  if (options_.form == Form::Folded || !options_.flame_graph.empty()) return folded_.add(kernel_, sample);
-  if (options_.form == Form::Json) return write_json(out_, kernel_, sample, cut);
+  if (options_.form == OutputForm::Folded || !options_.flame_graph.empty()) return folded_.add(kernel_, sample);
+  if (options_.form == OutputForm::Json) return write_json(out_, kernel_, sample, cut);
   text_.add(sample, cut);
 }
 
-void RecordingReport::finish() {
+void SampleReport::finish() {
   text_.finish();
-  if (options_.form == Form::Folded) folded_.write(out_);
+  if (options_.form == OutputForm::Folded) folded_.write(out_);
   if (!options_.flame_graph.empty()) write_picture(options_.flame_graph, folded_);
 }
 
 namespace {
 
-int end_with(const Totals& totals, const Options& options) {
+int end_with(const StackTotals& totals, const TraceOptions& options) {
   if (!options.quiet) totals.write(std::cerr);
   return totals.stacks() != 0 && totals.different() == 0 ? 0 : 1;
 }
@@ -79,7 +79,7 @@ int end_with(const Totals& totals, const Options& options) {
 /// The threads stand still for as long as their stacks are walked, and no longer: files are opened before, and names
 /// looked up after. The calling thread must end then: the kernel releases threads that were told to stop and have not
 /// stopped yet only when their tracer ends.
-std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, const Options& options) {
+std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, const TraceOptions& options) {
   std::vector<WalkedThread> walked;
   Walker walker(options.most_frames, options.compare);
   const StoppedThreads stopped([&] { return process.threads(); });
@@ -97,7 +97,7 @@ std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, co
   return walked;
 }
 
-FileRoot root_of(const Options& options) {
+FileRoot root_of(const TraceOptions& options) {
   return options.root ? FileRoot(*options.root) : FileRoot();
 }
 
@@ -107,7 +107,7 @@ void warn(const std::string& file, const char* what) {
 
 constexpr const char* was_cut_short = "cut short (what is there was walked)";
 
-int run_process(const Options& options, std::ostream& out) {
+int run_process(const TraceOptions& options, std::ostream& out) {
   Process process(options.process, options.translation);
   AddressSpace before = process.address_space();
   before.find_all_rows();
@@ -123,7 +123,7 @@ int run_process(const Options& options, std::ostream& out) {
 }
 
 /// Keeps the rights that the output needs. What is read from then on is of others.
-void keep_rights_for(const Options& options) {
+void keep_rights_for(const TraceOptions& options) {
   std::vector<std::filesystem::path> writable;
   std::error_code ignored;
   if (!options.flame_graph.empty()) {
@@ -139,7 +139,7 @@ void keep_rights_for(const Options& options) {
   give_up_rights(writable);
 }
 
-int run_core(const Options& options, std::ostream& out) {
+int run_core(const TraceOptions& options, std::ostream& out) {
   const FileRoot root = root_of(options);
   keep_rights_for(options);
   CoreFile core(options.file, root, options.translation);
@@ -157,12 +157,12 @@ int run_core(const Options& options, std::ostream& out) {
   return end_with(report.totals(), options);
 }
 
-KernelNames kernel_names(const Options& options, const RecordingFile& recording) {
+KernelNames kernel_names(const TraceOptions& options, const PerfDataFile& recording) {
   if (options.kernel_symbols.empty()) return running_kernel_names(recording, options.translation.cache);
   return KernelNames(read_list(options.kernel_symbols));
 }
 
-int run_recording(const Options& options, std::ostream& out) {
+int run_recording(const TraceOptions& options, std::ostream& out) {
   const FileRoot root = root_of(options);
   RecordedFiles files(root, options.translation);
   MappedFile file_of_recording = open_recording(options.file);
@@ -171,7 +171,7 @@ int run_recording(const Options& options, std::ostream& out) {
   files.expect(recording.file().abi(), recording.file().mapped().identity());
   KernelNames kernel = kernel_names(options, recording.file());
   kernel.compare_with(recording.kernel_mark());
-  RecordingReport report(options, out, kernel);
+  SampleReport report(options, out, kernel);
   const std::uint64_t records = recording.file().records().size();
   Walker walker(options.most_frames, options.compare);
   {
@@ -183,7 +183,7 @@ int run_recording(const Options& options, std::ostream& out) {
         });
   }
   report.finish();
-  const RecordingFile& file = recording.file();
+  const PerfDataFile& file = recording.file();
   if (file.is_cut()) warn(file.name(), was_cut_short);
   if (report.totals().stacks() != 0 && !file.has_stacks()) {
     warn(file.name(), "no registers of programs, and so no callers (record with `perf record --call-graph dwarf`)");
@@ -196,7 +196,7 @@ int run_recording(const Options& options, std::ostream& out) {
 
 }  // namespace
 
-int run(const Options& options, std::ostream& out) {
+int run(const TraceOptions& options, std::ostream& out) {
   switch (options.source) {
     case Source::Process:
       return run_process(options, out);

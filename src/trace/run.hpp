@@ -21,48 +21,48 @@ struct WalkedThread {
 /// Threads of a process or core file, as the options want them written.
 class ThreadReport {
  public:
-  ThreadReport(const Options& options, std::ostream& out) : options_(options), out_(out) {}
+  ThreadReport(const TraceOptions& options, std::ostream& out) : options_(options), out_(out) {}
 
   void begin(int pid, const std::string& name);
   void add(const WalkedThread& walked);
 
-  const Totals& totals() const { return totals_; }
+  const StackTotals& totals() const { return totals_; }
 
  private:
-  const Options& options_;
+  const TraceOptions& options_;
   std::ostream& out_;
-  Totals totals_;
+  StackTotals totals_;
 };
 
 /// Samples of a recording, as the options want them written.
-class RecordingReport {
+class SampleReport {
  public:
   /// All have to live on.
-  RecordingReport(const Options& options, std::ostream& out, KernelNames& kernel)
+  SampleReport(const TraceOptions& options, std::ostream& out, KernelNames& kernel)
       : options_(options), out_(out), kernel_(kernel), text_(out, kernel) {}
 
   /// `cut`: of its stack, if that is not whole.
-  void add(const Sample& sample, const std::optional<Cut>& cut);
+  void add(const Sample& sample, const std::optional<StackEnd>& cut);
   /// What is written when all samples have come.
   void finish();
 
-  const Totals& totals() const { return totals_; }
+  const StackTotals& totals() const { return totals_; }
 
  private:
-  const Options& options_;
+  const TraceOptions& options_;
   std::ostream& out_;
   KernelNames& kernel_;
-  Totals totals_;
+  StackTotals totals_;
   FoldedStacks folded_;
   SampleText text_;
 };
 
 /// What the options ask for, written to `out`; messages go to standard error. Throws Failure. Returns the exit status.
-int run(const Options& options, std::ostream& out);
+int run(const TraceOptions& options, std::ostream& out);
 
 /// Becomes options.command, and has a process beside it write the stacks of its threads to standard error when a signal
 /// ends it and when SIGQUIT asks for them. Comes back, with an exit status, only if the command cannot be traced or
 /// run.
-int run_command(const Options& options);
+int run_command(const TraceOptions& options);
 
 }  // namespace sframe_gen::trace

@@ -158,7 +158,7 @@ class SignalsToTake {
 class TracedCommand {
  public:
   /// Throws SystemFailure, if the process cannot be traced.
-  TracedCommand(const Options& options, int command) : options_(options), command_(command), threads_(command) {}
+  TracedCommand(const TraceOptions& options, int command) : options_(options), command_(command), threads_(command) {}
 
   /// Until it ends.
   void run() {
@@ -242,7 +242,7 @@ class TracedCommand {
     return walked;
   }
 
-  const Options& options_;
+  const TraceOptions& options_;
   const int command_;
   TracedThreads threads_;
   SignalsToTake signals_;
@@ -252,7 +252,7 @@ class TracedCommand {
 };
 
 /// Traces the command, which waits for what `agreement` says, to its end.
-void trace_beside(const Options& options, int command, Agreement& agreement) try {
+void trace_beside(const TraceOptions& options, int command, Agreement& agreement) try {
   std::optional<TracedCommand> traced;
   try {
     traced.emplace(options, command);
@@ -274,7 +274,7 @@ void check_proc() {
 }
 
 /// Has the command traced as soon as it runs. False: it cannot be, and why is said.
-bool start_tracing(const Options& options) {
+bool start_tracing(const TraceOptions& options) {
   check_proc();
   Agreement agreement;
   const int command = ::getpid();
@@ -302,7 +302,7 @@ int become(const std::vector<std::string>& command) {
 
 }  // namespace
 
-int run_command(const Options& options) {
+int run_command(const TraceOptions& options) {
   try {
     if (!start_tracing(options)) return cannot_be_traced;
   } catch (const Failure& failure) {

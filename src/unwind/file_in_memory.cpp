@@ -69,7 +69,7 @@ bool is_elf_header(const ElfW(Ehdr) & header) {
 }
 
 /// The segment's bytes are those from the start of the file.
-void read_first_page(const ElfW(Phdr) & segment, std::uint64_t bias, FileIdentity& identity) {
+void read_first_page(const ElfW(Phdr) & segment, std::uint64_t bias, LoadedFileIdentity& identity) {
   const std::uint64_t address = bias + segment.p_vaddr;
   const bool readable = (segment.p_flags & PF_R) != 0 && segment.p_filesz >= sizeof(ElfW(Ehdr));
   if (!readable || address % alignof(ElfW(Ehdr)) != 0) return;
@@ -82,7 +82,7 @@ void read_first_page(const ElfW(Phdr) & segment, std::uint64_t bias, FileIdentit
 }
 
 /// A note's name and descriptor are padded to 4 bytes each (gABI, chapter 5).
-void find_build_id(const ElfW(Phdr) & notes, std::uint64_t bias, FileIdentity& identity) {
+void find_build_id(const ElfW(Phdr) & notes, std::uint64_t bias, LoadedFileIdentity& identity) {
   std::uint64_t at = bias + notes.p_vaddr;
   std::uint64_t left = notes.p_filesz;
   while (left >= sizeof(ElfW(Nhdr))) {
@@ -151,7 +151,7 @@ namespace {
 /// a dlopen() is still loading: its resolvers of indirect functions run before. Where that file is listed and `pc` is
 /// in the resolver of a later one, what was remembered of the first may be mapped no longer. The C library always knows
 /// the program, the vDSO and itself, also in a program that is linked statically.
-bool is_found_as(const FileIdentity& identity, std::uint64_t pc) {
+bool is_found_as(const LoadedFileIdentity& identity, std::uint64_t pc) {
   LoaderAnswer found;  // Not cleared: that would take a quarter of this function's time.
   if (!find_object(pc, found)) return false;
   return found.dlfo_link_map == identity.link_map && found.dlfo_eh_frame == identity.eh_frame &&
@@ -160,11 +160,11 @@ bool is_found_as(const FileIdentity& identity, std::uint64_t pc) {
 
 }  // namespace
 
-bool was_being_loaded(const FileIdentity& identity) {
+bool was_being_loaded(const LoadedFileIdentity& identity) {
   return can_find_objects() && identity.link_map == nullptr;
 }
 
-bool is_same_file(const FileIdentity& identity, std::uint64_t pc) {
+bool is_same_file(const LoadedFileIdentity& identity, std::uint64_t pc) {
   const bool is_telling = identity.header != 0 && identity.build_id_size != 0;
   // Then it is taken to be there still: musl unloads nothing, and older versions of glibc cannot be asked.
   if (!is_telling) return !can_find_objects();

@@ -11,7 +11,7 @@ namespace sframe_gen::unwind {
 
 /// What tells a file from another one that is loaded to the same place later: what the C library says of it, where that
 /// can tell without a lock (glibc 2.35 and later), and its build-id.
-struct FileIdentity {
+struct LoadedFileIdentity {
   const void* link_map = nullptr;
   const void* eh_frame = nullptr;
   std::uint64_t map_begin = 0, map_end = 0;  ///< 0: the C library does not know the file yet, or cannot tell
@@ -25,7 +25,7 @@ struct FileIdentity {
 struct FileInMemory {
   std::uint64_t begin = 0, end = 0;     ///< addresses, from the first segment to the last
   const ElfW(Phdr) * sframe = nullptr;  ///< its segment; null: it has none in readable memory
-  FileIdentity identity;
+  LoadedFileIdentity identity;
 };
 
 /// `bias`: its addresses minus those of its headers.
@@ -33,11 +33,11 @@ FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias);
 
 /// Whether a dlopen() was still loading the file when it was described: the C library can tell files, and did not know
 /// it. Walks do not trust it.
-bool was_being_loaded(const FileIdentity& identity);
+bool was_being_loaded(const LoadedFileIdentity& identity);
 
 /// Whether the file that was described so is for sure what holds `pc` now. Nothing is read that is not there. False for
 /// a file that a dlopen() is still loading, where the C library can tell.
-bool is_same_file(const FileIdentity& identity, std::uint64_t pc);
+bool is_same_file(const LoadedFileIdentity& identity, std::uint64_t pc);
 
 /// The program headers of the loaded file that holds `pc`, if the C library can tell.
 struct ProgramHeaders {

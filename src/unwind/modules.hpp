@@ -31,7 +31,7 @@ struct LoadedModule {
   std::uint64_t bias = 0;            ///< of its addresses
   ModuleSection own;
   ModuleSection provided;  ///< says what `own` does not
-  FileIdentity identity;
+  LoadedFileIdentity identity;
   bool was_asked_for = false;  ///< for `provided`
   bool is_added = false;       ///< by add_code(): it is no file, and `own` has the addresses of memory
 

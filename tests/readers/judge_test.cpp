@@ -226,7 +226,7 @@ TEST(Survey, FindsNoFaultInSoundSections) {
 // A reader is listed once, with rules: what is not read at all could not be refused.
 TEST(Readers, HaveRules) {
   for (const ReaderTarget& reader : reader_targets()) {
-    const Rules& rules = rules_of(reader);
+    const ReaderRules& rules = rules_of(reader);
     EXPECT_NE(rules.reads_linked, rules.reads_objects) << reader.name;
     EXPECT_FALSE(rules.objections.empty()) << reader.name;
   }

@@ -47,7 +47,7 @@ EventLayout EventLayouts::read(std::span<const std::byte> event) const {
   return layout;
 }
 
-const EventLayout* EventLayouts::of(const Record& record) const {
+const EventLayout* EventLayouts::of(const PerfRecord& record) const {
   const EventLayout& first = layouts_.front();
   if (layouts_.size() == 1 || (first.sample_type & sample_bit::identifier) == 0) return &first;
   // All events that are recorded together have their ID at the same place: the first word of a sample, the last of
@@ -61,7 +61,7 @@ const EventLayout* EventLayouts::of(const Record& record) const {
   return record.type == record_type::sample ? nullptr : &first;
 }
 
-std::uint64_t EventLayouts::time_of(const Record& record) const {
+std::uint64_t EventLayouts::time_of(const PerfRecord& record) const {
   const std::uint64_t type = record.layout->sample_type;
   if ((type & sample_bit::time) == 0) return 0;
   const auto words_of = [&](std::uint64_t bits) {

@@ -22,7 +22,7 @@ struct EventLayout {
 };
 
 /// One record, in the order of time.
-struct Record {
+struct PerfRecord {
   std::uint32_t type = 0;
   std::uint16_t flags = 0;          ///< misc
   std::uint64_t time = 0;           ///< ns; 0 of what perf itself has written
@@ -57,9 +57,9 @@ class EventLayouts {
   bool has_stacks() const;
 
   /// How that record looks, or null if it is of none of the events. There is one; it lives as long as this.
-  const EventLayout* of(const Record& record) const;
+  const EventLayout* of(const PerfRecord& record) const;
   /// In ns, of a record that has a layout; 0 if it does not say.
-  std::uint64_t time_of(const Record& record) const;
+  std::uint64_t time_of(const PerfRecord& record) const;
 
   static constexpr std::uint64_t smallest_event = 64;
 

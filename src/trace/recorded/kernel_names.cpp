@@ -186,7 +186,7 @@ std::string_view KernelNames::name_at(std::uint64_t pc) {
   return found == nullptr ? std::string_view() : found->name;
 }
 
-KernelNames running_kernel_names(const RecordingFile& recording, const std::filesystem::path& cache) {
+KernelNames running_kernel_names(const PerfDataFile& recording, const std::filesystem::path& cache) {
   const auto recorded = recording.build_ids().find(kernel_file);
   if (recorded == recording.build_ids().end()) return {};
   const std::string running = running_build_id();

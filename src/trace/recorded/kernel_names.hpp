@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "support/hash.hpp"
-#include "trace/perf/recording_file.hpp"
+#include "trace/perf/perf_data_file.hpp"
 #include "trace/walk/kept_file.hpp"
 
 namespace sframe_gen::trace {
@@ -82,6 +82,6 @@ std::vector<char> read_list(const std::filesystem::path& path);
 
 /// Returns the running kernel's names if `recording` was made under it, which its build-id tells; else none. `cache`: a
 /// directory where they are kept; empty: nowhere.
-KernelNames running_kernel_names(const RecordingFile& recording, const std::filesystem::path& cache);
+KernelNames running_kernel_names(const PerfDataFile& recording, const std::filesystem::path& cache);
 
 }  // namespace sframe_gen::trace

@@ -109,7 +109,7 @@ void read_user_stack(ByteReader& reader, SampleWords& words) {
   words.stack.bytes = bytes.first(std::min<std::uint64_t>(reader.u64("size of the stack"), bytes.size()));
 }
 
-void read_sample(const Record& record, Endian endian, const InputOrigin& origin, SampleWords& words) {
+void read_sample(const PerfRecord& record, Endian endian, const InputOrigin& origin, SampleWords& words) {
   const EventLayout& layout = *record.layout;
   ByteReader reader(record.body, endian, origin, record.offset + 8);
   const auto has = [&](std::uint64_t bit) { return (layout.sample_type & bit) != 0; };
@@ -181,7 +181,7 @@ Recording::Recording(MappedFile file, OpenFile open_file)
 void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress) {
   constexpr std::uint64_t between_reports = 256;
   std::uint64_t done = 0;
-  for (const Record& record : file_.records()) {
+  for (const PerfRecord& record : file_.records()) {
     switch (record.type) {
       case record_type::map:
       case record_type::map2:
@@ -206,7 +206,7 @@ void Recording::walk_all(Walker& walker, const TakeSample& take, const std::func
   }
 }
 
-void Recording::take_mapping(const Record& record) {
+void Recording::take_mapping(const PerfRecord& record) {
   constexpr std::uint16_t of_data = 1U << 13U, has_build_id = 1U << 14U;
   constexpr std::uint32_t executable = 4;
   if ((record.flags & cpu_mode) == kernel_mode) return take_kernel(record);
@@ -247,7 +247,7 @@ void Recording::take_mapping(const Record& record) {
 }
 
 /// "[kernel.kallsyms]_text", whose offset is the function's address.
-void Recording::take_kernel(const Record& record) {
+void Recording::take_kernel(const PerfRecord& record) {
   constexpr std::string_view kernel_prefix = "[kernel.kallsyms]";
   const InputOrigin origin{file_.name(), "mapping"};
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
@@ -261,7 +261,7 @@ void Recording::take_kernel(const Record& record) {
   kernel_mark_ = {name.substr(kernel_prefix.size()), address};
 }
 
-void Recording::take_name(const Record& record) {
+void Recording::take_name(const PerfRecord& record) {
   constexpr std::uint16_t of_exec = 1U << 13U;
   const InputOrigin origin{file_.name(), "name of a thread"};
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
@@ -284,7 +284,7 @@ void Recording::put_name(int process, int thread, std::string& name) const {
   name = ":" + std::to_string(thread);
 }
 
-void Recording::take_fork(const Record& record) {
+void Recording::take_fork(const PerfRecord& record) {
   // What perf found running when it began: its mappings follow, and its parent's are none of it.
   constexpr std::uint16_t is_found = 1U << 13U;
   const InputOrigin origin{file_.name(), "fork"};
@@ -305,7 +305,7 @@ void Recording::take_fork(const Record& record) {
   programs_.insert_or_assign(process, Program{inherits ? old->second.space : nullptr, {}});
 }
 
-void Recording::take_exit(const Record& record) {
+void Recording::take_exit(const PerfRecord& record) {
   const InputOrigin origin{file_.name(), "exit"};
   ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
   const int process = reader.i32("process");
@@ -325,7 +325,7 @@ Recording::Space& Recording::space_of(int process) {
   return space;
 }
 
-void Recording::take_sample(const Record& record, Walker& walker, const TakeSample& take) {
+void Recording::take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take) {
   SampleWords& words = words_;
   read_sample(record, file_.endian(), sample_origin_, words);
   const std::uint64_t mask = record.layout->user_registers;

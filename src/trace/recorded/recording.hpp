@@ -15,7 +15,7 @@
 #include "sframe_gen/format.hpp"
 #include "support/hash.hpp"
 #include "support/mapped_file.hpp"
-#include "trace/perf/recording_file.hpp"
+#include "trace/perf/perf_data_file.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/walk/address_space.hpp"
 #include "trace/walk/file_root.hpp"
@@ -85,7 +85,7 @@ class Recording {
 
   Recording(MappedFile file, OpenFile open_file);
 
-  const RecordingFile& file() const { return file_; }
+  const PerfDataFile& file() const { return file_; }
   /// Known when the first sample comes.
   const std::optional<KernelMark>& kernel_mark() const { return kernel_mark_; }
 
@@ -103,16 +103,16 @@ class Recording {
     bool has_first = true;
   };
 
-  void take_mapping(const Record& record);
-  void take_kernel(const Record& record);
-  void take_name(const Record& record);
-  void take_fork(const Record& record);
-  void take_exit(const Record& record);
-  void take_sample(const Record& record, Walker& walker, const TakeSample& take);
+  void take_mapping(const PerfRecord& record);
+  void take_kernel(const PerfRecord& record);
+  void take_name(const PerfRecord& record);
+  void take_fork(const PerfRecord& record);
+  void take_exit(const PerfRecord& record);
+  void take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take);
   void put_name(int process, int thread, std::string& name) const;
   Space& space_of(int process);
 
-  RecordingFile file_;
+  PerfDataFile file_;
   InputOrigin sample_origin_;
   OpenFile open_file_;
   std::optional<KernelMark> kernel_mark_;

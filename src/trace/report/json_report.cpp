@@ -29,7 +29,7 @@ ordered_json frames_of(const Stack& stack) {
   return frames;
 }
 
-void add_end(ordered_json& json, const Stack& stack, const std::optional<Cut>& cut) {
+void add_end(ordered_json& json, const Stack& stack, const std::optional<StackEnd>& cut) {
   json["whole"] = stack.is_whole();
   if (cut) json["cut"] = {{"file", cut->file}, {"reason", cut->reason}, {"address", cut->place}};
   const auto comparison = comparison_of(stack);
@@ -60,7 +60,7 @@ std::string quoted_for_script(const std::string& text) {
   return quoted;
 }
 
-void write_json(std::ostream& out, const ThreadStack& thread, const Stack& stack, const std::optional<Cut>& cut) {
+void write_json(std::ostream& out, const ThreadStack& thread, const Stack& stack, const std::optional<StackEnd>& cut) {
   ordered_json json{{"process", thread.process}, {"thread", thread.thread}, {"name", thread.name}};
   if (thread.signal != 0) json["signal"] = thread.signal;
   if (!thread.missing.empty()) {
@@ -72,7 +72,7 @@ void write_json(std::ostream& out, const ThreadStack& thread, const Stack& stack
   write_line(out, json);
 }
 
-void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, const std::optional<Cut>& cut) {
+void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, const std::optional<StackEnd>& cut) {
   ordered_json json{{"process", sample.process}, {"thread", sample.thread}, {"name", sample.name}, {"ns", sample.time}};
   ordered_json frames = ordered_json::array();
   for (const std::uint64_t pc : sample.kernel) {

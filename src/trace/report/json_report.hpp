@@ -21,7 +21,7 @@ struct ThreadStack {
   std::string missing;  ///< why there is no stack; empty: there is one
 };
 
-void write_json(std::ostream& out, const ThreadStack& thread, const Stack& stack, const std::optional<Cut>& cut);
-void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, const std::optional<Cut>& cut);
+void write_json(std::ostream& out, const ThreadStack& thread, const Stack& stack, const std::optional<StackEnd>& cut);
+void write_json(std::ostream& out, KernelNames& kernel, const Sample& sample, const std::optional<StackEnd>& cut);
 
 }  // namespace sframe_gen::trace

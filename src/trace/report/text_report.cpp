@@ -39,17 +39,17 @@ std::string_view short_name(std::string_view file) {
   return file.substr(file.rfind('/') + 1);
 }
 
-std::string text_of(const Cut& cut) {
+std::string text_of(const StackEnd& cut) {
   return cut.file.empty() || cut.reason.starts_with(cut.file) ? cut.reason : cut.file + ": " + cut.reason;
 }
 
-std::optional<Cut> cut_of(const Stack& stack) {
+std::optional<StackEnd> cut_of(const Stack& stack) {
   if (stack.is_whole() || stack.frames.empty()) return std::nullopt;
   const Frame& last = stack.frames.back();
   const std::uint64_t pc = last.instruction();
-  if (last.location == nullptr) return Cut{{}, unwind::text_of(unwind::Stop::NoModule), hex(pc)};
+  if (last.location == nullptr) return StackEnd{{}, unwind::text_of(unwind::Stop::NoModule), hex(pc)};
   const auto& [name, opened, bias] = *last.location;
-  Cut cut{name, unwind::text_of(stack.stop), hex(pc - bias)};
+  StackEnd cut{name, unwind::text_of(stack.stop), hex(pc - bias)};
   switch (stack.stop) {
     case unwind::Stop::Stepped:
       cut.reason = "limit of frames reached (--frames)";
@@ -141,7 +141,7 @@ void write_comparison(std::ostream& out, const Comparison& comparison) {
 }
 
 /// What cut the stack, and where DWARF leads elsewhere.
-void write_end(std::ostream& out, const Stack& stack, const std::optional<Cut>& cut) {
+void write_end(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut) {
   if (cut) out << "    cut: " << text_of(*cut) << " (" << cut->place << ")\n";
   if (const auto comparison = comparison_of(stack)) write_comparison(out, *comparison);
 }
@@ -158,7 +158,7 @@ bool is_same(const Frame& frame, const Frame& other) {
 
 SampleText::SampleText(std::ostream& out, KernelNames& kernel) : out_(out), kernel_(kernel), lines_(remembered) {}
 
-void SampleText::add(const Sample& sample, const std::optional<Cut>& cut) {
+void SampleText::add(const Sample& sample, const std::optional<StackEnd>& cut) {
   add_head(sample);
   for (const std::uint64_t pc : sample.kernel) add_kernel_frame(pc);
   for (const Frame& frame : sample.user.frames) add_frame(frame);
@@ -236,7 +236,7 @@ void write_thread(std::ostream& out, int thread, const std::string& name, int si
   out << '\n';
 }
 
-void write_stack(std::ostream& out, const Stack& stack, const std::optional<Cut>& cut) {
+void write_stack(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut) {
   std::size_t number = 0;
   for (const Frame& frame : stack.frames) {
     const std::string counted = "#" + std::to_string(number++);
@@ -246,7 +246,7 @@ void write_stack(std::ostream& out, const Stack& stack, const std::optional<Cut>
   write_end(out, stack, cut);
 }
 
-void Totals::add(const Stack& stack, const std::optional<Cut>& cut) {
+void StackTotals::add(const Stack& stack, const std::optional<StackEnd>& cut) {
   ++stacks_;
   frames_ += stack.frames.size();
   if (stack.is_whole()) ++whole_;
@@ -259,24 +259,24 @@ void Totals::add(const Stack& stack, const std::optional<Cut>& cut) {
   if (!comparison->dwarf_cut.empty()) ++dwarf_cuts_[comparison->dwarf_cut];
 }
 
-void Totals::add_missing(const std::string& reason) {
+void StackTotals::add_missing(const std::string& reason) {
   ++cuts_[reason];
 }
 
-void Totals::write(std::ostream& out) const {
+void StackTotals::write(std::ostream& out) const {
   out << "sframe-trace: " << count_of(stacks_, "stack") << ", " << count_of(frames_, "frame") << "; " << whole_
       << " whole\n";
   write_counts(out, cuts_, " cut: ");
   if (compared_ != 0) write_comparison(out);
 }
 
-void Totals::write_comparison(std::ostream& out) const {
+void StackTotals::write_comparison(std::ostream& out) const {
   out << "sframe-trace: " << count_of(compared_, "stack") << " walked by DWARF as well: " << equal_ << " equal, "
       << compared_ - equal_ - different_ << " equal up to where one is cut, " << different_ << " different\n";
   write_counts(out, dwarf_cuts_, " cut by DWARF: ");
 }
 
-void Totals::write_counts(std::ostream& out, const Counts& counts, const char* what) {
+void StackTotals::write_counts(std::ostream& out, const Counts& counts, const char* what) {
   using Count = std::pair<std::string, std::uint64_t>;
   std::vector<Count> lines(counts.begin(), counts.end());
   std::ranges::stable_sort(lines, std::greater<>(), &Count::second);

@@ -30,17 +30,17 @@ NamedFrame named(const Frame& frame);
 std::string_view short_name(std::string_view file);
 
 /// Why a stack ends before its outermost frame.
-struct Cut {
+struct StackEnd {
   std::string file;    ///< that the last frame is in; empty: in none
   std::string reason;  ///< "no row"
   std::string place;   ///< "0x1c2f", the address in the file of what the reason is about
 };
 
 /// "/usr/bin/bash: no row", without the place. Some reasons are messages, which name the file themselves.
-std::string text_of(const Cut& cut);
+std::string text_of(const StackEnd& cut);
 
 /// None: the stack is whole.
-std::optional<Cut> cut_of(const Stack& stack);
+std::optional<StackEnd> cut_of(const Stack& stack);
 
 /// Samples as `perf script` prints them: "bash 4711 12.345678:", and "    7f3c5a0d1c5a read+0x1a (/lib/libc.so.6)" for
 /// each frame. Most frames come again, so that their lines are remembered.
@@ -53,7 +53,7 @@ class SampleText {
   SampleText(const SampleText&) = delete;
   SampleText& operator=(const SampleText&) = delete;
 
-  void add(const Sample& sample, const std::optional<Cut>& cut);
+  void add(const Sample& sample, const std::optional<StackEnd>& cut);
   /// Writes what is not written yet.
   void finish();
 
@@ -82,13 +82,13 @@ void write_process(std::ostream& out, int pid, const std::string& name);
 /// "TID 4711 - bash (signal 11)"
 void write_thread(std::ostream& out, int thread, const std::string& name, int signal);
 /// "#0  0x00007f3c5a0d1c5a read+0x1a - /lib/libc.so.6+0xd1c5a" for each frame, and what cut the stack.
-void write_stack(std::ostream& out, const Stack& stack, const std::optional<Cut>& cut);
+void write_stack(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut);
 
 /// What a run came to: how many stacks are whole, and what ended the others, by file and reason.
-class Totals {
+class StackTotals {
  public:
   /// `cut`: of `stack`, if it is not whole.
-  void add(const Stack& stack, const std::optional<Cut>& cut);
+  void add(const Stack& stack, const std::optional<StackEnd>& cut);
   /// A thread that had no stack to walk.
   void add_missing(const std::string& reason);
 

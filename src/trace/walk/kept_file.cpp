@@ -20,14 +20,14 @@ namespace sframe_gen::trace {
 namespace {
 
 /// In front of the content. What another release keeps may look otherwise.
-struct Header {
+struct KeptHeader {
   std::array<char, 32> form{"sframe-trace " SFRAME_GEN_VERSION};
   Digest digest{};  ///< of all that follows
   Digest source{};
 };
-static_assert(sizeof(Header) == 64 && sizeof "sframe-trace " SFRAME_GEN_VERSION <= sizeof(Header::form));
+static_assert(sizeof(KeptHeader) == 64 && sizeof "sframe-trace " SFRAME_GEN_VERSION <= sizeof(KeptHeader::form));
 
-std::span<const std::byte> bytes_of(const Header& header) {
+std::span<const std::byte> bytes_of(const KeptHeader& header) {
   return std::as_bytes(std::span(&header, 1));
 }
 
@@ -62,7 +62,7 @@ std::optional<KeptFile> KeptFile::find(const std::filesystem::path& path, const 
   try {
     KeptFile kept{MappedFile(path)};
     const auto bytes = kept.file_.bytes();
-    Header expected;
+    KeptHeader expected;
     if (bytes.size() < sizeof expected || !is_own(kept.file_.descriptor())) return std::nullopt;
     expected.source = source;
     expected.digest = digest_of(source, kept.content());
@@ -74,11 +74,11 @@ std::optional<KeptFile> KeptFile::find(const std::filesystem::path& path, const 
 }
 
 std::span<const std::byte> KeptFile::content() const {
-  return file_.bytes().subspan(sizeof(Header));
+  return file_.bytes().subspan(sizeof(KeptHeader));
 }
 
 void KeptFile::keep(const std::filesystem::path& path, const Digest& source, std::span<const std::byte> content) {
-  Header header;
+  KeptHeader header;
   header.source = source;
   header.digest = digest_of(source, content);
   std::error_code failed;

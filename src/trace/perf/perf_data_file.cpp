@@ -1,4 +1,4 @@
-#include "trace/perf/recording_file.hpp"
+#include "trace/perf/perf_data_file.hpp"
 
 #include <boost/sort/spinsort/spinsort.hpp>
 #include <fcntl.h>
@@ -158,7 +158,7 @@ Endian endian_of(const MappedFile& file) {
 
 }  // namespace
 
-RecordingFile::RecordingFile(MappedFile file, sframe::Abi here)
+PerfDataFile::PerfDataFile(MappedFile file, sframe::Abi here)
     : file_(std::move(file)),
       header_origin_{file_.name(), "perf.data header"},
       endian_(endian_of(file_)),
@@ -174,10 +174,10 @@ RecordingFile::RecordingFile(MappedFile file, sframe::Abi here)
   }
   // Each processor's records come in pieces, in order.
   boost::sort::spinsort(records_.begin(), records_.end(),
-                        [](const Record& one, const Record& other) { return one.time < other.time; });
+                        [](const PerfRecord& one, const PerfRecord& other) { return one.time < other.time; });
 }
 
-std::span<const std::byte> RecordingFile::slice(Part part, const char* what) const {
+std::span<const std::byte> PerfDataFile::slice(Part part, const char* what) const {
   const auto bytes = file_.bytes();
   if (part.offset > bytes.size() || part.size > bytes.size() - part.offset) {
     throw MalformedInput(
@@ -187,12 +187,12 @@ std::span<const std::byte> RecordingFile::slice(Part part, const char* what) con
   return bytes.subspan(part.offset, part.size);
 }
 
-sframe::Abi RecordingFile::recorded_abi() const {
+sframe::Abi PerfDataFile::recorded_abi() const {
   if (!features_.abi()) throw Refused(name(), "no machine named");
   return *features_.abi();
 }
 
-void RecordingFile::read_file() {
+void PerfDataFile::read_file() {
   const auto bytes = file_.bytes();
   ByteReader reader(bytes.first(std::min<std::size_t>(header_size, bytes.size())), endian_, header_origin_);
   reader.u64("magic number");
@@ -215,13 +215,13 @@ void RecordingFile::read_file() {
 }
 
 /// What a file has in its header and at its end, stands between the records of a pipe.
-void RecordingFile::read_pipe() {
+void PerfDataFile::read_pipe() {
   add_records(file_.bytes().subspan(pipe_header_size), pipe_header_size, true);
   abi_ = recorded_abi();
 }
 
 /// Adds the kernel's records. `offset`: if they are not in the file, of the compressed record that they were in.
-void RecordingFile::add_records(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file) {
+void PerfDataFile::add_records(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file) {
   while (bytes.size() >= record_header_size) {
     const RecordHead head = read_head(bytes, endian_);
     if (head.size < record_header_size)
@@ -254,7 +254,7 @@ void RecordingFile::add_records(std::span<const std::byte> bytes, std::uint64_t 
   }
 }
 
-void RecordingFile::add_record(Record record) {
+void PerfDataFile::add_record(PerfRecord record) {
   // In a pipe, an event's description comes before its first record.
   if (layouts_.empty()) throw MalformedInput({name(), "perf.data record"}, record.offset, "is before the first event");
   record.layout = layouts_.of(record);
@@ -263,7 +263,7 @@ void RecordingFile::add_record(Record record) {
   records_.push_back(record);
 }
 
-void RecordingFile::take_from_pipe(std::uint32_t type, std::span<const std::byte> whole) {
+void PerfDataFile::take_from_pipe(std::uint32_t type, std::span<const std::byte> whole) {
   ByteReader reader(whole, endian_, header_origin_);
   if (type == build_id_of_pipe) {
     features_.add_build_ids(whole);
@@ -280,7 +280,7 @@ void RecordingFile::take_from_pipe(std::uint32_t type, std::span<const std::byte
   }
 }
 
-void RecordingFile::read_events(Part part, std::uint64_t entry_size) {
+void PerfDataFile::read_events(Part part, std::uint64_t entry_size) {
   constexpr std::uint64_t ids_size = 16;
   if (entry_size < EventLayouts::smallest_event + ids_size) {
     throw MalformedInput(header_origin_, 16, "size of an event is " + hex(entry_size));
@@ -298,7 +298,7 @@ void RecordingFile::read_events(Part part, std::uint64_t entry_size) {
   if (layouts_.empty()) throw MalformedInput(header_origin_, part.offset, "no event");
 }
 
-void RecordingFile::read_features(std::uint64_t offset, std::span<const std::byte> bits) {
+void PerfDataFile::read_features(std::uint64_t offset, std::span<const std::byte> bits) {
   constexpr std::uint64_t entry = 16;
   for (std::size_t feature = 0; feature < bits.size() * 8; ++feature) {
     // Words of 64 bits, each in the recording machine's order.

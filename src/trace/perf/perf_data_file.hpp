@@ -45,13 +45,13 @@ MappedFile open_recording(const std::filesystem::path& path);
 
 /// What `perf record` writes, to a file or a pipe: tools/perf/Documentation/perf.data-file-format.txt. A header says
 /// where events, records and features are; in a pipe, events and features stand between the records. Throws Failure.
-class RecordingFile {
+class PerfDataFile {
  public:
   /// `here`: this machine, which a file that was cut short is taken to be of, as perf writes at its end what it was
   /// recorded on.
-  RecordingFile(MappedFile file, sframe::Abi here);
-  RecordingFile(const RecordingFile&) = delete;
-  RecordingFile& operator=(const RecordingFile&) = delete;
+  PerfDataFile(MappedFile file, sframe::Abi here);
+  PerfDataFile(const PerfDataFile&) = delete;
+  PerfDataFile& operator=(const PerfDataFile&) = delete;
 
   const std::string& name() const { return file_.name(); }
   Endian endian() const { return endian_; }
@@ -59,7 +59,7 @@ class RecordingFile {
   /// Build-ids of files as hexadecimal digits, by path, as perf found them after it had recorded.
   const SeededMap<std::string, std::string>& build_ids() const { return features_.build_ids(); }
   /// Sorted by time; records of the same time are in the order of the file.
-  const std::vector<Record>& records() const { return records_; }
+  const std::vector<PerfRecord>& records() const { return records_; }
   /// The file itself, as large as it is.
   const MappedFile& mapped() const { return file_; }
   /// It has no end, or not all of it.
@@ -77,7 +77,7 @@ class RecordingFile {
   void read_events(Part part, std::uint64_t entry_size);
   void read_features(std::uint64_t offset, std::span<const std::byte> bits);
   void add_records(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file);
-  void add_record(Record record);
+  void add_record(PerfRecord record);
   void take_from_pipe(std::uint32_t type, std::span<const std::byte> whole);
   sframe::Abi recorded_abi() const;
   std::span<const std::byte> slice(Part part, const char* what) const;
@@ -89,7 +89,7 @@ class RecordingFile {
   EventLayouts layouts_;
   Features features_;
   CompressedRecords compressed_;
-  std::vector<Record> records_;
+  std::vector<PerfRecord> records_;
   sframe::Abi abi_;
   bool is_cut_ = false;
 };
