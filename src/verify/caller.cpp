@@ -9,36 +9,13 @@
 
 namespace sframe_gen::verify {
 
-bool same_caller(const Caller& a, const Caller& b) {
-  if (!a.exists || !b.exists) return a.exists == b.exists;
-  const auto same = [](const std::optional<std::uint64_t>& x, const std::optional<std::uint64_t>& y) {
-    return x && y && *x == *y;
-  };
-  return a.signing == b.signing && a.signing != Caller::Signing::Unknown && same(a.stack_pointer, b.stack_pointer) &&
-         same(a.frame_pointer, b.frame_pointer) && same(a.return_address, b.return_address);
-}
-
-std::string text_of(Caller::Signing signing) {
-  switch (signing) {
-    case Caller::Signing::None:
-      return "";
-    case Caller::Signing::KeyA:
-      return " (signed with the A key)";
-    case Caller::Signing::KeyB:
-      return " (signed with the B key)";
-    case Caller::Signing::Unknown:
-      return " (signed in a way that SFrame cannot represent)";
-  }
-  return {};
-}
-
 namespace {
 
-/// A plain stack machine over 64-bit numbers. Written apart from cfi/instruction.cpp, which works on symbols: the two
-/// must agree without sharing a line.
-class Evaluator {
+/// A plain stack machine over 64-bit numbers, for DWARF expressions. cfi/instruction.cpp works on symbols: the two must
+/// agree without sharing a line.
+class StackMachine {
  public:
-  Evaluator(ByteReader reader, const SyntheticContext& context) : reader_(reader), context_(context) {}
+  StackMachine(ByteReader reader, const SyntheticContext& context) : reader_(reader), context_(context) {}
 
   bool push(std::uint64_t value) {
     constexpr std::size_t most_values = 1000;
@@ -200,58 +177,13 @@ class Evaluator {
   std::vector<std::uint64_t> stack_;
 };
 
-}  // namespace
-
-std::optional<std::uint64_t> expression_value(std::span<const std::byte> block, std::optional<std::uint64_t> initial,
-                                              const SyntheticContext& context, Endian endian,
-                                              const InputOrigin& origin) {
-  Evaluator evaluator(ByteReader(block, endian, origin), context);
-  if (initial) evaluator.push(*initial);
-  return evaluator.run();
-}
-
-namespace {
-
-/// Base + offset, and what is stored there if the rule says so (SFrame V3, section 3.2, "Recovery Rules").
+/// Returns base + offset, or the word at that place if the rule says so (SFrame V3, section 3.2, "Recovery Rules").
 std::uint64_t apply(const sframe::Rule& rule, std::uint64_t cfa, const SyntheticContext& context) {
   const std::uint64_t base = rule.base_register ? context.register_value(*rule.base_register) : cfa;
   const std::uint64_t place = base + static_cast<std::uint64_t>(std::int64_t{rule.offset});
   return rule.dereferenced ? context.read_memory(place) : place;
 }
 
-}  // namespace
-
-Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Fde& fde,
-                     const sframe::Section& section, std::uint64_t pc, Wording wording) {
-  Caller caller;
-  if (!recovery) {
-    caller.exists = false;
-    caller.text = "RA undefined";
-    return caller;
-  }
-  const sframe::AbiTraits& abi = sframe::traits_of(section.abi);
-  const SyntheticContext context(pc, abi);
-  const std::uint64_t cfa = apply(recovery->cfa, 0, context);
-  // Where the RA has no fixed place it is still in its register.
-  const sframe::Rule default_place = section.fixed_ra_offset != 0 ? sframe::Rule::at_cfa(section.fixed_ra_offset)
-                                                                  : sframe::Rule::in_register(abi.return_address);
-  const sframe::Rule return_address = recovery->return_address.value_or(default_place);
-  const sframe::Rule frame_pointer = recovery->frame_pointer.value_or(sframe::Rule::in_register(abi.frame_pointer));
-  caller.stack_pointer = cfa + static_cast<std::uint64_t>(std::int64_t{abi.stack_pointer_bias});
-  caller.return_address = apply(return_address, cfa, context);
-  caller.frame_pointer = apply(frame_pointer, cfa, context);
-  if (recovery->mangled_ra) caller.signing = fde.b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
-  if (wording == Wording::Numbers) return caller;
-  caller.cfa_text = sframe::text_of(recovery->cfa, section.abi);
-  caller.text = "CFA " + caller.cfa_text + ", RA " + sframe::text_of(return_address, section.abi) +
-                text_of(caller.signing) + ", FP " + sframe::text_of(frame_pointer, section.abi);
-  return caller;
-}
-
-namespace {
-
-using verify::DwarfSession;
-using verify::EvaluatedRule;
 using Kind = EvaluatedRule::Kind;
 
 /// One FDE at one PC, evaluated by libdwarf.
@@ -276,7 +208,7 @@ class DwarfFrame {
     }
     cfa_ = cfa(rule(DwarfSession::cfa_column), caller.cfa_text);
     std::string ra_text, fp_text, sp_text;
-    // Where calls push the RA, a register that still held it would be no register of the machine.
+    // If calls push the RA, a register that still held it would be no register of the machine.
     const bool ra_has_register = abi_.fixed_ra_offset == 0;
     caller.return_address =
         value(abi_.return_address, ra_has_register ? own_value(abi_.return_address) : std::nullopt, ra_text);
@@ -303,20 +235,21 @@ class DwarfFrame {
 
   std::optional<std::uint64_t> own_value(std::uint32_t column) const { return context_.register_value(column); }
 
-  /// The ABI: the CFA is the caller's stack pointer (plus a constant) unless a rule says otherwise. (No compiler writes
-  /// same_value for it; it would say that the call moved nothing.) The slot that the ABI keeps it in holds that value.
+  /// Returns the caller's stack pointer. By the ABI, it is the CFA (plus a constant) unless a rule says otherwise. (No
+  /// compiler writes same_value for it, which would say that the call moved nothing.) The slot that the ABI keeps it in
+  /// holds that value.
   std::optional<std::uint64_t> stack_pointer(std::string& text) const {
     auto usual = cfa_;
     if (usual) *usual += static_cast<std::uint64_t>(std::int64_t{abi_.stack_pointer_bias});
     const EvaluatedRule saved = rule(abi_.stack_pointer);
-    const auto found = value(abi_.stack_pointer, usual, text);
-    const bool in_slot = abi_.stack_pointer_slot != 0 && cfa_ && found == what_slot_holds();
+    const auto by_rule = value(abi_.stack_pointer, usual, text);
+    const bool in_slot = abi_.stack_pointer_slot != 0 && cfa_ && by_rule == value_in_slot();
     const bool in_register = !saved.offset_relevant && saved.base < DwarfSession::undefined_column;
     const bool kept = saved.kind == Kind::Offset && (saved.offset_relevant || in_register);
-    return in_slot || (kept && proofs_.holds(session_, fde_index_, abi_)) ? usual : found;
+    return in_slot || (kept && proofs_.holds(session_, fde_index_, abi_)) ? usual : by_rule;
   }
 
-  std::uint64_t what_slot_holds() const {
+  std::uint64_t value_in_slot() const {
     return context_.read_memory(*cfa_ + static_cast<std::uint64_t>(std::int64_t{abi_.stack_pointer_slot}));
   }
 
@@ -348,7 +281,8 @@ class DwarfFrame {
     return context_.register_value(rule.base) + static_cast<std::uint64_t>(rule.offset);
   }
 
-  /// `if_same`: the value where there is no rule, or the rule is "same value": libdwarf does not tell the two apart.
+  /// Returns the caller's value of a column. `if_same`: the value if there is no rule, or the rule is "same value",
+  /// which libdwarf does not tell apart.
   std::optional<std::uint64_t> value(std::uint32_t column, std::optional<std::uint64_t> if_same,
                                      std::string& text) const {
     const EvaluatedRule rule = this->rule(column);
@@ -399,6 +333,64 @@ class DwarfFrame {
 };
 
 }  // namespace
+
+bool same_caller(const Caller& a, const Caller& b) {
+  if (!a.exists || !b.exists) return a.exists == b.exists;
+  const auto same = [](const std::optional<std::uint64_t>& x, const std::optional<std::uint64_t>& y) {
+    return x && y && *x == *y;
+  };
+  return a.signing == b.signing && a.signing != Caller::Signing::Unknown && same(a.stack_pointer, b.stack_pointer) &&
+         same(a.frame_pointer, b.frame_pointer) && same(a.return_address, b.return_address);
+}
+
+std::string text_of(Caller::Signing signing) {
+  switch (signing) {
+    case Caller::Signing::None:
+      return "";
+    case Caller::Signing::KeyA:
+      return " (signed with the A key)";
+    case Caller::Signing::KeyB:
+      return " (signed with the B key)";
+    case Caller::Signing::Unknown:
+      return " (signed in a way that SFrame cannot represent)";
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> expression_value(std::span<const std::byte> block, std::optional<std::uint64_t> initial,
+                                              const SyntheticContext& context, Endian endian,
+                                              const InputOrigin& origin) {
+  StackMachine machine(ByteReader(block, endian, origin), context);
+  if (initial) machine.push(*initial);
+  return machine.run();
+}
+
+Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Fde& fde,
+                     const sframe::Section& section, std::uint64_t pc, Wording wording) {
+  Caller caller;
+  if (!recovery) {
+    caller.exists = false;
+    caller.text = "RA undefined";
+    return caller;
+  }
+  const sframe::AbiTraits& abi = sframe::traits_of(section.abi);
+  const SyntheticContext context(pc, abi);
+  const std::uint64_t cfa = apply(recovery->cfa, 0, context);
+  // An RA without a fixed place is still in its register.
+  const sframe::Rule default_place = section.fixed_ra_offset != 0 ? sframe::Rule::at_cfa(section.fixed_ra_offset)
+                                                                  : sframe::Rule::in_register(abi.return_address);
+  const sframe::Rule return_address = recovery->return_address.value_or(default_place);
+  const sframe::Rule frame_pointer = recovery->frame_pointer.value_or(sframe::Rule::in_register(abi.frame_pointer));
+  caller.stack_pointer = cfa + static_cast<std::uint64_t>(std::int64_t{abi.stack_pointer_bias});
+  caller.return_address = apply(return_address, cfa, context);
+  caller.frame_pointer = apply(frame_pointer, cfa, context);
+  if (recovery->mangled_ra) caller.signing = fde.b_key ? Caller::Signing::KeyB : Caller::Signing::KeyA;
+  if (wording == Wording::Numbers) return caller;
+  caller.cfa_text = sframe::text_of(recovery->cfa, section.abi);
+  caller.text = "CFA " + caller.cfa_text + ", RA " + sframe::text_of(return_address, section.abi) +
+                text_of(caller.signing) + ", FP " + sframe::text_of(frame_pointer, section.abi);
+  return caller;
+}
 
 Caller dwarf_caller(const DwarfSession& session, std::size_t fde_index, std::uint64_t pc, const sframe::AbiTraits& abi,
                     StackPointerProofs& proofs, Wording wording) {

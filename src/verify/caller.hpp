@@ -14,9 +14,9 @@
 
 namespace sframe_gen::verify {
 
-/// What a debugger calls a context, made up, at one PC: every register and every memory word has a value, unlike any
-/// other's but always the same. Both sides compute with it: two rules are equal when they give equal numbers, however
-/// they are spelled.
+/// Registers and memory as uninterpreted functions, at one PC: every register and every memory word has a made-up
+/// value, unlike any other's but always the same. Both sides compute with these values. Two rules are equal if they
+/// give equal numbers, however they are spelled.
 class SyntheticContext {
  public:
   SyntheticContext(std::uint64_t pc, const sframe::AbiTraits& abi)
@@ -28,9 +28,9 @@ class SyntheticContext {
     pc_was_read_ = true;
     return pc_;
   }
-  /// Whether anything that was computed may be otherwise at the next PC.
+  /// Checks whether anything that was computed may be otherwise at the next PC.
   bool pc_was_read() const { return pc_was_read_; }
-  /// The 64-bit word at `address`.
+  /// Returns the 64-bit word at `address`.
   std::uint64_t read_memory(std::uint64_t address) const { return mix(address ^ 0x6d656d0000000000); }
 
  private:
@@ -64,17 +64,17 @@ struct Caller {
 /// Whether to make the texts: they cost more than the numbers, and only differences show them.
 enum class Wording : std::uint8_t { Numbers, Texts };
 
-/// Whether both give the same caller. A value one side does not know makes them differ.
+/// Checks whether both give the same caller. A value that one side does not know makes them differ.
 bool same_caller(const Caller& a, const Caller& b);
 
-/// " (signed with the A key)", or nothing.
+/// Returns " (signed with the A key)", or nothing.
 std::string text_of(Caller::Signing signing);
 
-/// What libdwarf's evaluation of FDE `fde_index` says at `pc`.
+/// Returns what libdwarf's evaluation of FDE `fde_index` says at `pc`.
 Caller dwarf_caller(const verify::DwarfSession& session, std::size_t fde_index, std::uint64_t pc,
                     const sframe::AbiTraits& abi, StackPointerProofs& proofs, Wording wording = Wording::Texts);
 
-/// What a row of `fde` in `section` says at `pc`.
+/// Returns what a row of `fde` in `section` says at `pc`.
 Caller sframe_caller(const std::optional<sframe::RecoveryRules>& recovery, const sframe::Fde& fde,
                      const sframe::Section& section, std::uint64_t pc, Wording wording = Wording::Texts);
 

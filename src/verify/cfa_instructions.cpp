@@ -61,28 +61,26 @@ std::optional<CfaInstruction> CfaInstructions::next() {
 }
 
 void CfaInstructions::read_operand(char kind, std::uint8_t low_bits, CfaInstruction& instruction) {
+  constexpr const char* what = "location advance";
   switch (kind) {
     case 'l':
       instruction.advance = factored(low_bits);
       return;
     case '1':
-      instruction.advance = factored(reader_.u8("location advance"));
+      instruction.advance = factored(reader_.u8(what));
       return;
     case '2':
-      instruction.advance = factored(reader_.u16("location advance"));
+      instruction.advance = factored(reader_.u16(what));
       return;
     case '4':
-      instruction.advance = factored(reader_.u32("location advance"));
+      instruction.advance = factored(reader_.u32(what));
       return;
     case '8':
-      instruction.advance = factored(reader_.u64("location advance"));
+      instruction.advance = factored(reader_.u64(what));
       return;
-    case 'p': {
-      const bool counts_from_here = (cie_.pointer_encoding & pointer::application_bits) == pointer::pc_relative;
-      const std::uint64_t base = counts_from_here ? table_.section_address + reader_.offset() : 0;
-      instruction.location = base + read_pointer(reader_, cie_.pointer_encoding, "operand of DW_CFA_set_loc");
+    case 'p':
+      instruction.location = read_location();
       return;
-    }
     case 'r':
       instruction.target = read_register();
       return;
@@ -104,6 +102,12 @@ void CfaInstructions::read_operand(char kind, std::uint8_t low_bits, CfaInstruct
     default:
       instruction.is_known = false;
   }
+}
+
+std::uint64_t CfaInstructions::read_location() {
+  const bool counts_from_here = (cie_.pointer_encoding & pointer::application_bits) == pointer::pc_relative;
+  const std::uint64_t base = counts_from_here ? table_.section_address + reader_.offset() : 0;
+  return base + read_pointer(reader_, cie_.pointer_encoding, "operand of DW_CFA_set_loc");
 }
 
 std::uint64_t CfaInstructions::read_register() {

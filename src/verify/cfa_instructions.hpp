@@ -7,7 +7,7 @@
 #include "support/bytes.hpp"
 #include "verify/dwarf_table.hpp"
 
-/// A reading of call frame instructions for what libdwarf does not tell: it passes over the signing of return addresses
+/// Reads call frame instructions for what libdwarf does not tell: it passes over the signing of return addresses
 /// on aarch64, and does not say where it stops or misreads. Shares nothing with cfi/instruction.cpp, whose rows it
 /// helps to judge.
 namespace sframe_gen::verify {
@@ -42,6 +42,7 @@ class CfaInstructions {
 
  private:
   void read_operand(char kind, std::uint8_t low_bits, CfaInstruction& instruction);
+  std::uint64_t read_location();
   std::uint64_t read_register();
   std::uint64_t factored(std::uint64_t delta) const;
 

@@ -32,30 +32,30 @@ void DwarfWitness::load(const elf::Image& image, bool is_debug_file) {
   }
 }
 
-std::optional<std::uint64_t> DwarfWitness::judge(const JudgedRow& row, const Range& pcs, Findings& findings) {
+std::optional<std::uint64_t> DwarfWitness::judge(const JudgedRow& row, const Range& pcs, Testimony& testimony) {
   const DescribingFdes fdes = fdes_at(pcs.begin);
   if (fdes.index == nullptr) return std::nullopt;
   std::uint64_t end = end_of_row(fdes, pcs);
   for (const std::size_t fde : fdes.numbers) {
-    const Agreement agreement = compare(row, fdes.index->session(), fde, pcs.begin, findings);
+    const Agreement agreement = compare(row, fdes.index->session(), fde, pcs.begin, testimony);
     if (agreement == Agreement::Different) break;
     if (agreement == Agreement::HereOnly) end = pcs.begin + 1;
     if (end - 1 == pcs.begin) continue;
-    if (compare(row, fdes.index->session(), fde, end - 1, findings) == Agreement::Different) break;
+    if (compare(row, fdes.index->session(), fde, end - 1, testimony) == Agreement::Different) break;
   }
   return end;
 }
 
-std::uint64_t DwarfWitness::judge_without_frame_pointer(const JudgedRow& row, const Range& pcs, Findings& findings) {
+std::uint64_t DwarfWitness::judge_without_frame_pointer(const JudgedRow& row, const Range& pcs, Testimony& testimony) {
   const std::uint64_t pc = pcs.begin;
   const DescribingFdes fdes = fdes_at(pc);
   if (fdes.index == nullptr) return pcs.end;
   const std::uint64_t end = end_of_row(fdes, pcs);
-  const Caller found = row.caller_at(pc);
+  const Caller by_row = row.caller_at(pc);
   for (const std::size_t fde : fdes.numbers) {
     Caller expected = dwarf_caller(fdes.index->session(), fde, pc, row.abi(), *proofs_);
-    expected.frame_pointer = found.frame_pointer;
-    if (!same_caller(expected, found)) findings.differ(pc, Verification::Witness::Dwarf, found, expected);
+    expected.frame_pointer = by_row.frame_pointer;
+    if (!same_caller(expected, by_row)) testimony.differ(pc, Verification::Witness::Dwarf, by_row, expected);
   }
   return end;
 }
@@ -71,11 +71,11 @@ std::uint64_t DwarfWitness::end_of_row(const DescribingFdes& fdes, const Range& 
 }
 
 DwarfWitness::Agreement DwarfWitness::compare(const JudgedRow& row, const DwarfSession& session, std::size_t fde,
-                                              std::uint64_t pc, Findings& findings) {
-  ++findings.result.checked_pcs;
+                                              std::uint64_t pc, Testimony& testimony) {
+  ++testimony.result.checked_pcs;
   const DwarfTable& table = session.table();
   if (row.is_wrong_about_signal_frame(table.cie_of(fde).signal_frame)) {
-    findings.differ_about_signal_frame(pc, Verification::Witness::Dwarf, row);
+    testimony.differ_about_signal_frame(pc, Verification::Witness::Dwarf, row);
     return Agreement::Different;
   }
   const Caller expected = dwarf_caller(session, fde, pc, row.abi(), *proofs_, Wording::Numbers);
@@ -83,8 +83,8 @@ DwarfWitness::Agreement DwarfWitness::compare(const JudgedRow& row, const DwarfS
     return expected.depends_on_pc ? Agreement::HereOnly : Agreement::Same;
   if (const char* const misread = misread_by_libdwarf(table, fde))
     throw MalformedInput(table.origin, table.fdes[fde].section_offset, misread);
-  findings.differ(pc, Verification::Witness::Dwarf, row.caller_at(pc),
-                  dwarf_caller(session, fde, pc, row.abi(), *proofs_));
+  testimony.differ(pc, Verification::Witness::Dwarf, row.caller_at(pc),
+                   dwarf_caller(session, fde, pc, row.abi(), *proofs_));
   return Agreement::Different;
 }
 

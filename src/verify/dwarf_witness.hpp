@@ -11,9 +11,9 @@
 #include "support/range.hpp"
 #include "verify/caller.hpp"
 #include "verify/cfi_sections.hpp"
-#include "verify/findings.hpp"
 #include "verify/libdwarf.hpp"
 #include "verify/proofs.hpp"
+#include "verify/testimony.hpp"
 
 namespace sframe_gen::verify {
 
@@ -32,15 +32,15 @@ class DwarfWitness {
   /// Judges the row at the first of `pcs`, and at the last if DWARF has one row for them. Returns up to where the
   /// judgement holds; no value if no FDE describes the first PC. Throws MalformedInput if libdwarf cannot evaluate the
   /// FDE, or misreads it.
-  std::optional<std::uint64_t> judge(const JudgedRow& row, const Range& pcs, Findings& findings);
+  std::optional<std::uint64_t> judge(const JudgedRow& row, const Range& pcs, Testimony& testimony);
   /// Compares all but the frame pointer, at the first of `pcs`: Go's linker writes into .debug_frame that it is
   /// unchanged where functions have saved it. Returns as `judge`, or the end of `pcs`.
-  std::uint64_t judge_without_frame_pointer(const JudgedRow& row, const Range& pcs, Findings& findings);
+  std::uint64_t judge_without_frame_pointer(const JudgedRow& row, const Range& pcs, Testimony& testimony);
 
   bool describes(std::uint64_t pc) const { return !fdes_at(pc).numbers.empty(); }
-  /// Whether a rule at `pc` reads the PC, as GNU ld's expression for a PLT does.
+  /// Checks whether a rule at `pc` reads the PC, as GNU ld's expression for a PLT does.
   bool is_described_by_pc(std::uint64_t pc, const sframe::AbiTraits& abi);
-  /// The lowest start or end of an FDE above `pc`; the highest address if there is none.
+  /// Returns the lowest start or end of an FDE above `pc`; the highest address if there is none.
   std::uint64_t boundary_after(std::uint64_t pc) const;
   void add_ranges(std::vector<Range>& ranges) const;
 
@@ -60,7 +60,7 @@ class DwarfWitness {
   DescribingFdes fdes_at(std::uint64_t pc) const;
   static std::uint64_t end_of_row(const DescribingFdes& fdes, const Range& pcs);
   Agreement compare(const JudgedRow& row, const DwarfSession& session, std::size_t fde, std::uint64_t pc,
-                    Findings& findings);
+                    Testimony& testimony);
 
   std::vector<CfiSection> sections_;
   std::vector<DwarfSession> sessions_;

@@ -20,7 +20,7 @@ namespace sframe_gen::verify {
 namespace {
 
 constexpr std::uint64_t most_bytes_to_follow = 1U << 20U;
-constexpr std::uint64_t small = 32;
+constexpr std::uint64_t largest_small_function = 32;
 
 /// Leaves out the program's entry: nothing calls it, so Emulation looks at it apart.
 std::vector<Range> without_entry(const std::vector<Range>& ranges, std::uint64_t entry) {
@@ -36,8 +36,9 @@ std::vector<Range> without_entry(const std::vector<Range>& ranges, std::uint64_t
   return rest;
 }
 
-/// A stub's instructions are all known, and go to memory's word at most. A small function's need not be; and what a
-/// compiler has split off from a function, which has no caller, calls something itself or jumps back.
+/// Checks whether all instructions of a range are known, and only jump to where a word of memory says, as stubs do.
+/// Instructions of a small function need not be known. Code that a compiler has split off from a function has no
+/// caller, and calls something itself or jumps back.
 bool is_plain_stub(const elf::Image& image, const Range& range, sframe::Abi abi) {
   std::span<const std::byte> code = elf::loaded_bytes(image, range.begin, range.end - range.begin);
   while (!code.empty()) {
@@ -76,15 +77,15 @@ bool goes_into(const elf::Image& image, std::uint64_t begin, const Range& range,
   return true;
 }
 
-/// Where a small FDE goes on into one of `ranges`, begins with the FDE: a damaged one may describe a part of a stub.
+/// Lets each of `ranges` begin with the small FDE that goes on into it: a damaged FDE may describe a part of a stub.
 void begin_with_fdes(std::vector<Range>& ranges, const std::vector<Range>& fdes, const elf::Image& image,
                      sframe::Abi abi) {
   std::unordered_map<std::uint64_t, std::uint64_t> begin_of;  // by end
   for (const Range& fde : fdes)
-    if (!fde.empty() && fde.size() <= small) begin_of[fde.end] = fde.begin;
+    if (!fde.empty() && fde.size() <= largest_small_function) begin_of[fde.end] = fde.begin;
   for (Range& range : ranges) {
-    const auto found = begin_of.find(range.begin);
-    if (found != begin_of.end() && goes_into(image, found->second, range, abi)) range.begin = found->second;
+    const auto fde = begin_of.find(range.begin);
+    if (fde != begin_of.end() && goes_into(image, fde->second, range, abi)) range.begin = fde->second;
   }
 }
 
@@ -109,12 +110,35 @@ std::vector<Range> neighbors(const std::vector<Range>& ranges, const std::vector
                              sframe::Abi abi) {
   std::unordered_set<std::uint64_t> borders;
   for (const Range& range : stubs) borders.insert({range.begin, range.end});
-  std::vector<Range> found;
-  std::ranges::copy_if(ranges, std::back_inserter(found), [&](const Range& range) {
+  std::vector<Range> beside;
+  std::ranges::copy_if(ranges, std::back_inserter(beside), [&](const Range& range) {
     const bool is_beside = borders.contains(range.begin) || borders.contains(range.end);
     return is_beside && is_plain_stub(image, range, abi);
   });
-  return found;
+  return beside;
+}
+
+bool is_plain_code(const elf::Section& section) {
+  constexpr std::array names{".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt", ".init", ".fini"};
+  return section.header.sh_type == SHT_PROGBITS && (section.header.sh_flags & SHF_EXECINSTR) != 0 &&
+         std::ranges::find(names, section.name) != names.end();
+}
+
+/// Checks whether a table may begin with a header that entries jump to, as on machines whose calls push the return
+/// address. On others, the header is reached as if called.
+bool may_have_header(const elf::Section& section, const sframe::AbiTraits& abi) {
+  return abi.fixed_ra_offset != 0 && (section.name == ".plt" || section.name == ".iplt");
+}
+
+Caller outermost() {
+  Caller caller;
+  caller.exists = false;
+  caller.text = "RA undefined";
+  return caller;
+}
+
+bool has_next(Flow flow) {
+  return flow == Flow::Next || flow == Flow::Branch || flow == Flow::Call;
 }
 
 }  // namespace
@@ -128,7 +152,7 @@ std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Ima
     if (fde.size == 0 || !image.is_code(fde.start, fde.size)) continue;
     const Range range{fde.start, fde.start + fde.size};
     (fde.pc_type == sframe::PcType::Mask ? repeated : with_rows).push_back(range);
-    if (fde.size <= small) few_bytes.push_back(range);
+    if (fde.size <= largest_small_function) few_bytes.push_back(range);
   }
   const RangeSet covered(std::move(with_rows));
   std::vector<Range> stubs = covered.without(described).ranges();
@@ -147,39 +171,13 @@ std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Ima
   return stubs;
 }
 
-namespace {
-
-bool is_plain_code(const elf::Section& section) {
-  constexpr std::array names{".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt", ".init", ".fini"};
-  return section.header.sh_type == SHT_PROGBITS && (section.header.sh_flags & SHF_EXECINSTR) != 0 &&
-         std::ranges::find(names, section.name) != names.end();
-}
-
-/// Where calls push the return address, an entry jumps to the header; elsewhere the header is reached as if called.
-bool may_have_header(const elf::Section& section, const sframe::AbiTraits& abi) {
-  return abi.fixed_ra_offset != 0 && (section.name == ".plt" || section.name == ".iplt");
-}
-
-Caller outermost() {
-  Caller caller;
-  caller.exists = false;
-  caller.text = "RA undefined";
-  return caller;
-}
-
-bool has_next(Flow flow) {
-  return flow == Flow::Next || flow == Flow::Branch || flow == Flow::Call;
-}
-
-}  // namespace
-
 Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const Range> more,
                      std::span<const std::uint64_t> starts)
     : abi_(abi), knows_sections_(image.has_section_headers()) {
   if (image.is_object()) return;
   for (const elf::Section& section : image.sections()) {
     if (!is_plain_code(section)) continue;
-    // What runs is what is loaded; a damaged section header may name other bytes of the file.
+    // Loaded bytes are what runs; a damaged section header may name other bytes of the file.
     const std::uint64_t address = section.header.sh_addr;
     read_section(address, elf::loaded_bytes(image, address, section.header.sh_size), may_have_header(section, abi));
   }
@@ -192,8 +190,8 @@ Emulation::Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std:
   follow();
 }
 
-/// glibc's own has call frame information. What does not round the stack pointer down may as well be a function that
-/// others call, as the one is that a library's header names.
+/// Reads the code that the kernel enters. Code that does not round the stack pointer down may as well be a function
+/// that others call, such as the one that a library's header names. The entry code of glibc has call frame information.
 void Emulation::read_start(const elf::Image& image) {
   if (!elf::is_program(image)) return;
   const std::uint64_t entry = image.header().e_entry;
@@ -204,20 +202,20 @@ void Emulation::read_start(const elf::Image& image) {
     std::span<const std::byte> code;
     for (std::uint64_t size = 15; code.empty() && size != 0; --size)
       if (image.is_code(entry + at, size)) code = elf::loaded_bytes(image, entry + at, size);
-    const auto found = decode_instruction(code, entry + at, abi_.abi);
-    if (!found || (found->flow != Flow::Next && found->flow != Flow::Call)) return;
+    const auto instruction = decode_instruction(code, entry + at, abi_.abi);
+    if (!instruction || (instruction->flow != Flow::Next && instruction->flow != Flow::Call)) return;
     Place& place = places[entry + at];
-    place.instruction = *found;
+    place.instruction = *instruction;
     place.is_code = true;
     place.is_entry = place.is_start = at == 0;
-    aligned = aligned || found->aligns_stack;
-    at += found->size;
-    if (found->flow != Flow::Call) continue;
-    // It does not come back, and what it calls is no stub of ours.
+    aligned = aligned || instruction->aligns_stack;
+    at += instruction->size;
+    if (instruction->flow != Flow::Call) continue;
+    // The call does not come back, and does not call one of the stubs.
     place.instruction.flow = Flow::Leave;
     place.instruction.target = 0;
     if (!aligned) return;
-    // It may stand in a section that is followed anyway.
+    // The entry may be in a section that is followed anyway.
     places.merge(places_);
     places_ = std::move(places);
     return;
@@ -226,29 +224,29 @@ void Emulation::read_start(const elf::Image& image) {
 
 void Emulation::read_section(std::uint64_t address, std::span<const std::byte> code, bool has_header,
                              std::span<const std::uint64_t> starts) {
-  // Nothing falls into the section, nor past what does not go on. What is not known may go on.
+  // Control falls neither into the section nor past an instruction that does not go on. Unknown code may go on.
   bool falls_in = false;
   bool after_unknown = false;
   bool in_header = false;
   for (std::uint64_t at = 0; at < code.size();) {
-    const auto found = decode_instruction(code.subspan(at), address + at, abi_.abi);
+    const auto decoded = decode_instruction(code.subspan(at), address + at, abi_.abi);
     Place place;
     place.is_entry = !falls_in && !after_unknown;
-    if (found) {
-      place.instruction = *found;
+    if (decoded) {
+      place.instruction = *decoded;
       place.is_code = true;
       // Entries of undefined weak functions in static PIEs: GNU ld leaves the distance of the last jump, which is never
       // reached, at zero.
-      if (found->flow == Flow::Jump && found->target == address + at + found->size) place.instruction.target = 0;
+      if (decoded->flow == Flow::Jump && decoded->target == address + at + decoded->size) place.instruction.target = 0;
       // An entry jumps before it pushes. A library that calls nothing may have a header all the same.
-      in_header = at == 0 ? has_header && found->begins_header : in_header && falls_in;
+      in_header = at == 0 ? has_header && decoded->begins_header : in_header && falls_in;
       place.is_header = in_header;
-      // What another section calls or jumps to is entered as anybody enters it; of linkers' jumps, only lld's lead
+      // Targets in other sections are entered as anybody enters them; of linkers' jumps, only lld's lead
       // elsewhere, from .iplt to the header in .plt. Within one section, retpolines call to push an address.
-      const bool is_elsewhere = found->target - address >= code.size();
-      if (is_elsewhere && (found->flow == Flow::Call || knows_sections_)) place.instruction.target = 0;
+      const bool is_elsewhere = decoded->target - address >= code.size();
+      if (is_elsewhere && (decoded->flow == Flow::Call || knows_sections_)) place.instruction.target = 0;
       if (place.instruction.target != 0 && !after_unknown) targets_.insert(place.instruction.target);
-      falls_in = has_next(found->flow) && !(place.is_entry && found->is_padding);
+      falls_in = has_next(decoded->flow) && !(place.is_entry && decoded->is_padding);
       after_unknown = after_unknown && falls_in;
     } else {
       const auto start = std::ranges::upper_bound(starts, address + at);
@@ -265,16 +263,16 @@ void Emulation::read_section(std::uint64_t address, std::span<const std::byte> c
   }
 }
 
-/// No stub has more than its own size of it: rows over what only looks like padding are not for the instructions to
-/// judge.
+/// Forgets padding that is longer than any stub: rows over code that only looks like padding are not for the
+/// instructions to judge.
 void Emulation::forget_long_padding(const Range& range) {
   auto first = places_.lower_bound(range.begin);
   const auto end = places_.lower_bound(range.end);
   while (first != end) {
     auto last = first;
     while (last != end && last->second.instruction.is_padding) ++last;
-    const std::uint64_t behind = last == end ? range.end : last->first;
-    if (behind - first->first > largest_gap_in_stubs)
+    const std::uint64_t padding_end = last == end ? range.end : last->first;
+    if (padding_end - first->first > largest_gap_in_stubs)
       first = places_.erase(first, last);
     else
       first = last;
@@ -282,6 +280,7 @@ void Emulation::forget_long_padding(const Range& range) {
   }
 }
 
+/// Runs the analysis to its fixed point: entries are what the worklist begins with.
 void Emulation::follow() {
   for (const auto& [pc, place] : places_) {
     const bool is_called = place.is_entry && place.is_code && !place.is_header && !targets_.contains(pc);
@@ -312,20 +311,20 @@ void Emulation::follow_arrivals() {
 }
 
 void Emulation::arrive(std::uint64_t pc, const State& state) {
-  const auto found = places_.find(pc);
-  if (found == places_.end()) return;
-  Place& place = found->second;
+  const auto reached = places_.find(pc);
+  if (reached == places_.end()) return;
+  Place& place = reached->second;
   if (place.state == state || place.conflict) return;
   if (!place.is_code) {
-    // Nor is anything known of what it does, from its second byte on.
+    // Nothing is known of what unknown code does, from its second byte on.
     place.conflict = true;
     return;
   }
   if (place.state) {
     // Whatever follows is as ambiguous.
     place.conflict = true;
-    for (auto at = found; at->second.is_code && goes_on(at->second);) {
-      // What follows one that is ambiguous has been marked with it.
+    for (auto at = reached; at->second.is_code && goes_on(at->second);) {
+      // Places after an ambiguous one have been marked with it.
       if (++at == places_.end() || std::exchange(at->second.conflict, true)) break;
     }
     return;
@@ -335,26 +334,27 @@ void Emulation::arrive(std::uint64_t pc, const State& state) {
 }
 
 void Emulation::leave(std::uint64_t pc, const Place& place) {
-  const Instruction& instruction = place.instruction;
-  const auto after = behind(instruction, *place.state);
+  const MachineInstruction& instruction = place.instruction;
+  const auto after = state_after(instruction, *place.state);
   if (!after) return;
   if (instruction.target != 0) {
-    State there = *after;
+    State at_target = *after;
     const bool pushes_address = abi_.fixed_ra_offset != 0;
     const bool is_call = instruction.flow == Flow::Call;
-    if (is_call && pushes_address) there.pushed += 8;
-    if (!is_call || pushes_address) arrive(instruction.target, there);
+    if (is_call && pushes_address) at_target.pushed += 8;
+    if (!is_call || pushes_address) arrive(instruction.target, at_target);
   }
   if (goes_on(place)) arrive(pc + instruction.size, *after);
 }
 
-/// What a damaged section goes on into, where another one is next to it, is entered as calls enter it all the same.
+/// Checks whether control goes on to the next place. A section never goes on into the one next to it, as damaged ones
+/// seem to: that one is entered as calls enter it.
 bool Emulation::goes_on(const Place& place) {
   return has_next(place.instruction.flow) && !place.is_last;
 }
 
-/// No value: the return address is not where anyone would look for it.
-std::optional<Emulation::State> Emulation::behind(const Instruction& instruction, State state) {
+/// Returns the state after an instruction. No value: the return address is not where anyone would look for it.
+std::optional<Emulation::State> Emulation::state_after(const MachineInstruction& instruction, State state) {
   if (instruction.needs_no_caller && state.has_caller) return std::nullopt;
   if (instruction.overwrites_top && state.pushed == 0) return std::nullopt;
   if (instruction.saves_frame_record || instruction.saves_return_address) {
@@ -384,8 +384,8 @@ std::optional<Emulation::State> Emulation::behind(const Instruction& instruction
   return state.pushed < 0 ? std::nullopt : std::optional(state);
 }
 
-/// From the CFA. What saves it on aarch64 stores it in the upper of two words; s390x has r14 at 112 of the 160 bytes
-/// that the caller has left.
+/// Returns the place of the saved return address, from the CFA. On aarch64 it is in the upper of two words; s390x has
+/// r14 at 112 of the 160 bytes that the caller has left.
 std::int64_t Emulation::saved_address_offset() const {
   if (abi_.fixed_ra_offset != 0) return abi_.fixed_ra_offset;
   return abi_.stack_pointer_bias != 0 ? abi_.stack_pointer_bias + 112 : -8;

@@ -15,10 +15,15 @@
 
 namespace sframe_gen::verify {
 
-/// Where section headers do not name the stubs: what has rows though none of `fdes` describes it, of a compact section
-/// but for the padding that it goes on over; rows that repeat; `tables`, which FDEs describe by the PC, entry by entry;
-/// and what is small and next to those, the header for one. What it does is for the instructions to say. No more than a
-/// megabyte, as following them takes thirty times their size in memory. Nothing for a file with section headers.
+/// Returns code that may be stubs in a file without section headers, which would name them; nothing for other files:
+///
+///   * code that has rows though none of `fdes` describes it, except padding that rows go on over
+///   * rows that repeat
+///   * `tables`, which FDEs describe by the PC
+///   * small functions next to these, such as the header of a table
+///
+/// Instructions tell what the code does. It has at most a megabyte, as following it takes thirty times its size in
+/// memory.
 std::vector<Range> code_to_follow(const sframe::Section& section, const elf::Image& image,
                                   const std::vector<Range>& fdes, const std::vector<Range>& tables);
 
@@ -27,19 +32,21 @@ inline constexpr std::uint64_t largest_gap_in_stubs = 32;
 /// Bytes of a program's entry code, up to the call that does not return.
 inline constexpr std::uint64_t longest_start = 64;
 
-/// Sections whose code is so plain that following its instructions says where the caller is: stubs, and what programs
-/// start and end with; and what the kernel enters a program by, up to the call that does not come back, if it rounds
-/// the stack pointer down before: nothing called it. Control enters them as calls enter functions: at their beginnings,
-/// and after whatever does not go on to the next instruction. What a jump within a section leads to has the state of
-/// the jump, and no other.
+/// A worklist data-flow analysis (Kildall 1973) of code so plain that its instructions say where the caller is. A state
+/// is how far the stack pointer has come and which registers are saved; states that meet and differ become a conflict.
+///
+/// The code is that of stubs, and of what programs start and end with. It is also the code by which the kernel enters a
+/// program, up to the call that does not come back, if it rounds the stack pointer down before: nothing called it.
+/// Control enters as calls enter functions: at the beginning of a section, and after an instruction that does not go on
+/// to the next. The target of a jump within a section has the state of the jump, and no other.
 class Emulation {
  public:
-  /// `more`: code that is to be followed like such a section, where a file has no section headers. There, what several
-  /// sections held may stand in one range: a stub begins at each of `starts`, ascending, whatever is before it.
+  /// `more`: code to follow like such a section, in a file without section headers. A range of it may hold what several
+  /// sections held: a stub begins at each of `starts`, ascending, whatever is before it.
   Emulation(const elf::Image& image, const sframe::AbiTraits& abi, std::span<const Range> more = {},
             std::span<const std::uint64_t> starts = {});
 
-  /// What is known of a PC.
+  /// Kinds of knowledge about a PC.
   enum class Knowledge : std::uint8_t {
     None,          ///< it is elsewhere, after an instruction that is not known, or reached in several states
     Unreachable,   ///< padding that control never comes to: any row is as good as another
@@ -48,23 +55,23 @@ class Emulation {
     State,
   };
   Knowledge knowledge_of(std::uint64_t pc) const;
-  /// The caller at a PC with a state.
+  /// Returns the caller at a PC with a state.
   Caller caller_at(std::uint64_t pc) const;
-  /// The first PC above `pc` of which something else may be known.
+  /// Returns the first PC above `pc` of which something else may be known.
   std::uint64_t boundary_after(std::uint64_t pc) const;
 
  private:
   struct State {
     std::int64_t pushed = 0;     ///< bytes since the entry
     bool address_saved = false;  ///< in memory, where saved_address_offset() says
-    bool record_saved = false;   ///< aarch64: the same, and x29 in the word below
+    bool record_saved = false;   ///< aarch64: the address and, in the word under it, x29
     bool is_signed = false;
     bool has_caller = true;
     friend bool operator==(const State&, const State&) = default;
   };
   /// An instruction, or bytes between two of them, and the states that control comes in.
   struct Place {
-    Instruction instruction;
+    MachineInstruction instruction;
     bool is_code = false;
     bool is_entry = false;
     bool is_start = false;   ///< the kernel enters there
@@ -83,7 +90,7 @@ class Emulation {
   void arrive(std::uint64_t pc, const State& state);
   void leave(std::uint64_t pc, const Place& place);
   static bool goes_on(const Place& place);
-  static std::optional<State> behind(const Instruction& instruction, State state);
+  static std::optional<State> state_after(const MachineInstruction& instruction, State state);
   std::int64_t saved_address_offset() const;
   const Place* place_of(std::uint64_t pc) const;
 

@@ -141,10 +141,10 @@ constexpr std::uint32_t extended_length = 0xffffffff;
 constexpr std::uint32_t first_reserved_length = 0xfffffff0;
 
 /// Goes from record to record of a section.
-class RecordWalk {
+class CfiRecordWalk {
  public:
-  RecordWalk(CfiKind kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian,
-             const InputOrigin& origin)
+  CfiRecordWalk(CfiKind kind, std::span<const std::byte> bytes, std::uint64_t address, Endian endian,
+                const InputOrigin& origin)
       : kind_(kind),
         is_eh_frame_(kind == CfiKind::EhFrame),
         address_(address),
@@ -255,7 +255,7 @@ const char* misread_by_libdwarf(const DwarfTable& table, std::size_t fde_index) 
 
 CheckedFrameSection check_frame_section(CfiKind kind, std::span<const std::byte> bytes, std::uint64_t address,
                                         Endian endian, const InputOrigin& origin) {
-  return RecordWalk(kind, bytes, address, endian, origin).run();
+  return CfiRecordWalk(kind, bytes, address, endian, origin).run();
 }
 
 std::shared_ptr<const std::vector<std::byte>> readable_copy(CfiKind kind, std::span<const std::byte> bytes,

@@ -16,15 +16,15 @@
 
 namespace sframe_gen::verify {
 
-/// What libdwarf is known to read wrongly in this FDE or its CIE, as a clause; null: nothing. Where it disagrees with a
-/// row of such an FDE, the row is not wrong but unchecked. Throws MalformedInput.
+/// Returns what libdwarf is known to read wrongly in an FDE or its CIE, as a clause; null: nothing. Where it disagrees
+/// with a row of such an FDE, the row is not wrong but unchecked. Throws MalformedInput.
 ///
 /// libdwarf 20210528 and 0.11: DW_CFA_val_offset_sf becomes "same value", and the operand of DW_CFA_set_loc is taken
 /// for an address, whatever the CIE says of pointers. Registers beyond the table that we give it are refused in one
 /// row, and unspecified in the next.
 const char* misread_by_libdwarf(const DwarfTable& table, std::size_t fde_index);
 
-/// How a CIE describes itself and its FDEs.
+/// Form of a CIE and of its FDEs.
 struct CieForm {
   std::uint8_t pointer_encoding = 0;   ///< DW_EH_PE_*
   bool has_augmentation_data = false;  ///< after the pointers of FDEs
@@ -33,7 +33,7 @@ struct CieForm {
   const char* unsupported = nullptr;   ///< what libdwarf does not support, as a clause; null: it reads the FDEs
 };
 
-/// What libdwarf does not tell of a section.
+/// Facts about a section that libdwarf does not tell.
 struct CheckedFrameSection {
   /// Bytes up to the terminator of .eh_frame (a zero length), or the whole size when there is none.
   std::uint64_t used = 0;
@@ -67,8 +67,8 @@ struct CheckedFrameSection {
 CheckedFrameSection check_frame_section(CfiKind kind, std::span<const std::byte> bytes, std::uint64_t address,
                                         Endian endian, const InputOrigin& origin);
 
-/// A copy of a CFI section that every libdwarf reads; null where the section is one. Each letter of aarch64 becomes
-/// 'S', which has no data either, and hidden bytes become DW_CFA_nop of the record before.
+/// Makes a copy of a CFI section that every libdwarf reads; null if every libdwarf reads the section itself. Each
+/// letter of aarch64 becomes 'S', which has no data either, and hidden bytes become DW_CFA_nop of the record before.
 std::shared_ptr<const std::vector<std::byte>> readable_copy(CfiKind kind, std::span<const std::byte> bytes,
                                                             Endian endian, const CheckedFrameSection& checked);
 

@@ -34,8 +34,8 @@ class Memory {
   std::uint8_t byte(std::uint64_t address) const { return read<std::uint8_t>(address); }
   std::uint32_t half(std::uint64_t address) const { return read<std::uint32_t>(address); }
   std::uint64_t word(std::uint64_t address) const {
-    const auto found = relocated_.find(address);
-    return found == relocated_.end() ? read<std::uint64_t>(address) : found->second;
+    const auto relocated = relocated_.find(address);
+    return relocated == relocated_.end() ? read<std::uint64_t>(address) : relocated->second;
   }
   bool has(std::uint64_t address, std::uint64_t size) const {
     return size == 0 || !elf::loaded_bytes(image_, address, size).empty();
@@ -65,15 +65,15 @@ class Memory {
 };
 
 /// A module of Go as its runtime finds it: the description leads to the table.
-struct Module {
+struct GoModule {
   std::uint64_t header = 0, names = 0, values = 0, functions = 0;  ///< addresses
   std::uint64_t count = 0, text = 0;
   bool has_line_numbers = false;  ///< of where functions start, in their records
 };
 
-/// The module that is described at `place`. Words of the description that say one thing twice must agree.
-std::optional<Module> module_at(const Memory& memory, std::uint64_t place) {
-  Module module;
+/// Returns the module that is described at `place`. Words of the description that say one thing twice must agree.
+std::optional<GoModule> module_at(const Memory& memory, std::uint64_t place) {
+  GoModule module;
   module.header = memory.word(place);
   const std::uint32_t magic = memory.half(module.header);
   if (magic != 0xfffffff0 && magic != 0xfffffff1) return std::nullopt;
@@ -106,7 +106,7 @@ std::uint32_t take_number(const Memory& memory, std::uint64_t& address) {
   return number;
 }
 
-/// None if they make no sense: then no row of the function can be judged.
+/// Reads the frames of [begin, end). None if they make no sense: then no row of the function can be judged.
 std::vector<GoFrames::Frame> frames_at(const Memory& memory, std::uint64_t record, std::uint64_t begin,
                                        std::uint64_t end, std::uint64_t quantum) {
   std::vector<GoFrames::Frame> frames;
@@ -125,7 +125,7 @@ std::vector<GoFrames::Frame> frames_at(const Memory& memory, std::uint64_t recor
   }
 }
 
-/// Whether control does not come to `address` from the instruction before it, as the bytes there look.
+/// Checks whether control does not come to `address` from the instruction before it, as the bytes there look.
 bool follows_jump(const Memory& memory, std::uint64_t address, bool is_amd64) {
   if (!is_amd64) {
     const std::uint32_t before = memory.half(address - 4), earlier = memory.half(address - 8);
@@ -138,7 +138,7 @@ bool follows_jump(const Memory& memory, std::uint64_t address, bool is_amd64) {
          at(5) == 0xe8 || (at(2) == 0x0f && at(1) == 0x0b);
 }
 
-/// Where the frame pointer is saved after a frame of `size` bytes began. Nothing: it is not.
+/// Returns the PC from which on the frame pointer is saved in a frame. No value: it is not.
 std::optional<std::uint64_t> saved_from(const Memory& memory, const GoFrames::Frame& frame, bool is_amd64) {
   if (!is_amd64) {
     if (memory.half(frame.begin - 4) == 0x9100029f && memory.half(frame.begin - 8) == 0xa93ffa9d) return frame.begin;
@@ -187,10 +187,61 @@ std::string text_at(const Memory& memory, std::uint64_t address) {
   return text;
 }
 
-/// Whether the file may be one of Go: to look at each word of others takes time.
+/// Checks whether the file may be one of Go: looking at each word of others takes time.
 bool may_have_module(const elf::Image& image) {
   return !image.has_section_headers() || image.find_section(".go.buildinfo") != nullptr ||
          image.find_section(".note.go.buildid") != nullptr || image.find_section(".gopclntab") != nullptr;
+}
+
+/// Bytes from the start of a function's record to the offset of its frames.
+constexpr std::uint64_t frames_in_record = 16;
+
+GoFrames::Function function_at(const Memory& memory, const GoModule& module, std::uint64_t record, const Range& code,
+                               bool is_amd64) {
+  const std::uint64_t quantum = is_amd64 ? 1 : 4, flags_in_record = module.has_line_numbers ? 41 : 37;
+  const std::uint64_t frames = module.values + memory.half(record + frames_in_record);
+  GoFrames::Function function;
+  function.begin = code.begin;
+  function.frames = frames_at(memory, frames, code.begin, code.end, quantum);
+  function.end = function.frames.empty() ? code.end : function.frames.back().end;
+  function.flags = memory.byte(record + flags_in_record);
+  function.name = text_at(memory, module.names + memory.half(record + 4));
+  find_saves(memory, function, is_amd64);
+  return function;
+}
+
+/// Returns the target of the jump at `pc`; no value: no jump is there.
+std::optional<std::uint64_t> target_of_jump(const Memory& memory, std::uint64_t pc, bool is_amd64) {
+  const std::uint32_t bits = memory.half(pc);
+  const auto from = [](std::uint64_t base, std::int64_t distance) {
+    return base + static_cast<std::uint64_t>(distance);
+  };
+  if (is_amd64 && (bits & 0xffU) == 0xe9) return from(pc + 5, static_cast<std::int32_t>(memory.half(pc + 1)));
+  if (is_amd64 && (bits & 0xffU) == 0xeb) return from(pc + 2, static_cast<std::int8_t>(memory.byte(pc + 1)));
+  if (!is_amd64 && bits >> 26U == 5) return from(pc, std::int64_t{static_cast<std::int32_t>(bits << 6U) >> 4U});
+  return std::nullopt;
+}
+
+/// Returns the starts of the function that the kernel enters, of the one that this jumps to, and so on. In programs
+/// with cgo, the kernel enters _start of C, which calls.
+std::vector<std::uint64_t> entered_from(const Memory& memory, std::span<const GoFrames::Function> functions,
+                                        std::uint64_t entry, bool is_amd64) {
+  constexpr std::size_t most_jumps = 4;
+  constexpr std::uint64_t longest_way_to_jump = 64;
+  std::vector<std::uint64_t> starts;
+  std::optional<std::uint64_t> next = entry;
+  while (next && starts.size() < most_jumps) {
+    const auto entered = std::ranges::lower_bound(functions, *next, {}, &GoFrames::Function::begin);
+    if (entered == functions.end() || entered->begin != *next) break;
+    starts.push_back(*next);
+    const std::uint64_t begin = *next, end = std::min(begin + longest_way_to_jump, entered->end);
+    next.reset();
+    for (std::uint64_t pc = begin; pc < end && !next; pc += is_amd64 ? 1 : 4) {
+      next = target_of_jump(memory, pc, is_amd64);
+      if (next == begin) next.reset();
+    }
+  }
+  return starts;
 }
 
 }  // namespace
@@ -200,53 +251,25 @@ GoFrames::GoFrames(const elf::Image& image, const sframe::AbiTraits& abi) : abi_
   if (image.is_object() || image.endian() != Endian::Little || !may_have_module(image)) return;
   if (!is_amd64 && !abi.signs_return_address) return;
   const Memory memory(image);
-  std::optional<Module> module;
+  std::optional<GoModule> module;
   memory.for_each_word([&](std::uint64_t place, std::uint64_t value) {
     if (!module && memory.half(value) >= 0xfffffff0) module = module_at(memory, place);
   });
   if (!module) return;
-  const std::uint64_t quantum = is_amd64 ? 1 : 4, flags_at = module->has_line_numbers ? 41 : 37;
   for (std::uint64_t i = 0; i < module->count; ++i) {
     const std::uint64_t pair = module->functions + i * 8;
+    const std::uint64_t begin = module->text + memory.half(pair), end = module->text + memory.half(pair + 8);
+    starts_.push_back(begin);
     const std::uint64_t record = module->functions + memory.half(pair + 4);
-    Function function;
-    function.begin = module->text + memory.half(pair);
-    const std::uint64_t next = module->text + memory.half(pair + 8);
-    starts_.push_back(function.begin);
-    const std::uint32_t values = memory.half(record + 16);
-    const bool has_frames = values != 0 && next != function.begin;
+    const bool has_frames = memory.half(record + frames_in_record) != 0 && end != begin;
     // Functions follow each other, and their bytes are in the file: this bounds what is read of them.
-    if (next < function.begin || (has_frames && !memory.has(function.begin, next - function.begin))) {
+    if (end < begin || (has_frames && !memory.has(begin, end - begin))) {
       functions_.clear();
       return;
     }
-    if (!has_frames) continue;
-    function.frames = frames_at(memory, module->values + values, function.begin, next, quantum);
-    function.end = function.frames.empty() ? next : function.frames.back().end;
-    function.flags = memory.byte(record + flags_at);
-    function.name = text_at(memory, module->names + memory.half(record + 4));
-    find_saves(memory, function, is_amd64);
-    functions_.push_back(std::move(function));
+    if (has_frames) functions_.push_back(function_at(memory, *module, record, {begin, end}, is_amd64));
   }
-  // What the kernel enters, and what that jumps to, and so on. In programs with cgo it enters _start of C, which calls.
-  std::uint64_t entry = image.header().e_entry;
-  for (int jumps = 0; jumps < 4 && elf::is_program(image); ++jumps) {
-    const auto entered = std::ranges::lower_bound(functions_, entry, {}, &Function::begin);
-    if (entered == functions_.end() || entered->begin != entry) break;
-    entered_by_kernel_.push_back(entry);
-    const std::uint64_t from = entry, end = std::min(from + 64, entered->end);
-    for (std::uint64_t pc = from; pc < end && entry == from; pc += quantum) {
-      const std::uint32_t bits = memory.half(pc);
-      if (is_amd64 && (bits & 0xffU) == 0xe9) {
-        entry = pc + 5 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(memory.half(pc + 1))});
-      } else if (is_amd64 && (bits & 0xffU) == 0xeb) {
-        entry = pc + 2 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(memory.byte(pc + 1))});
-      } else if (!is_amd64 && bits >> 26U == 5) {
-        entry = pc + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(bits << 6U) >> 4U});
-      }
-    }
-    if (entry == from) break;
-  }
+  if (elf::is_program(image)) entered_by_kernel_ = entered_from(memory, functions_, image.header().e_entry, is_amd64);
 }
 
 void GoFrames::add_ranges(std::vector<Range>& ranges) const {

@@ -12,8 +12,8 @@
 
 namespace sframe_gen::verify {
 
-/// What the function table of a Go program says of its code. This is a second reading of the table, and shares nothing
-/// with src/go, whose rows it judges.
+/// Callers by the function table of a Go program. This is a second reading of the table, and shares nothing with
+/// src/go, whose rows it judges.
 ///
 /// The table says how far SP has come. Where the frame pointer is follows from the instructions at the addresses where
 /// the table says that a frame begins.
@@ -22,10 +22,10 @@ class GoFrames {
   GoFrames(const elf::Image& image, const sframe::AbiTraits& abi);
 
   bool empty() const { return functions_.empty(); }
-  /// Code that the table tells of.
+  /// Adds the code that the table tells of.
   void add_ranges(std::vector<Range>& ranges) const;
 
-  /// Where functions begin, ascending, of which the table may tell nothing else.
+  /// Returns where functions begin, ascending. Of some the table tells nothing else.
   const std::vector<std::uint64_t>& starts() const { return starts_; }
 
   struct Answer {
@@ -34,9 +34,9 @@ class GoFrames {
     bool is_called_by_handler = false;
     std::string why_none;
   };
-  /// Nothing for a PC that the table does not tell of.
+  /// Returns what the table tells of `pc`; no value for a PC that it does not tell of.
   std::optional<Answer> answer_at(std::uint64_t pc) const;
-  /// The lowest start or end of a function above `pc`; the highest address if there is none.
+  /// Returns the lowest start or end of a function above `pc`; the highest address if there is none.
   std::uint64_t boundary_after(std::uint64_t pc) const;
 
   /// A range of addresses over which SP stays where it is.

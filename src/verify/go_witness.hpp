@@ -5,8 +5,8 @@
 
 #include "support/range.hpp"
 #include "verify/dwarf_witness.hpp"
-#include "verify/findings.hpp"
 #include "verify/go_frames.hpp"
+#include "verify/testimony.hpp"
 
 namespace sframe_gen::verify {
 
@@ -19,8 +19,8 @@ class GoWitness {
 
   /// Judges the row at the first of `pcs`. Returns up to where the judgement holds; no value for code that the table
   /// does not tell of. Throws MalformedInput if libdwarf cannot evaluate .debug_frame.
-  std::optional<std::uint64_t> judge(const JudgedRow& row, const Range& pcs, Findings& findings);
-  /// The lowest start or end of a function above `pc`; the highest address if there is none.
+  std::optional<std::uint64_t> judge(const JudgedRow& row, const Range& pcs, Testimony& testimony);
+  /// Returns the lowest start or end of a function above `pc`; the highest address if there is none.
   std::uint64_t boundary_after(std::uint64_t pc) const { return frames_.boundary_after(pc); }
 
  private:

@@ -10,32 +10,33 @@ namespace {
 
 using Code = std::span<const std::byte>;
 
-/// Empty: not all of it is in the file.
+/// Returns the bytes of [begin, end) in the file; empty if the file does not have all of them.
 Code code_at(const elf::Image& image, std::uint64_t begin, std::uint64_t end) {
   const auto part = [&](std::uint64_t address, std::uint64_t file_offset, std::uint64_t file_size) -> Code {
     const bool inside = begin >= address && end - address <= file_size;
     return inside ? image.slice(file_offset + (begin - address), end - begin, "code") : Code{};
   };
-  Code found;
+  Code code;
   if (image.is_object()) {
     for (const elf::Section& section : image.sections()) {
       if ((section.header.sh_flags & SHF_EXECINSTR) == 0 || section.header.sh_type == SHT_NOBITS) continue;
-      if (found.empty()) found = part(section.header.sh_addr, section.header.sh_offset, section.header.sh_size);
+      if (code.empty()) code = part(section.header.sh_addr, section.header.sh_offset, section.header.sh_size);
     }
-    return found;
+    return code;
   }
   for (const Elf64_Phdr& segment : image.segments()) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-    if (found.empty()) found = part(segment.p_vaddr, segment.p_offset, segment.p_filesz);
+    if (code.empty()) code = part(segment.p_vaddr, segment.p_offset, segment.p_filesz);
   }
-  return found;
+  return code;
 }
 
 unsigned byte_at(Code code, std::size_t index) {
   return index < code.size() ? std::to_integer<unsigned>(code[index]) : 0x100;
 }
 
-/// Bytes of the operand that a ModRM byte begins: with it, SIB and displacement (Intel SDM, volume 2A, 2.1.5).
+/// Returns the bytes of the operand that a ModRM byte begins: with it, SIB and displacement (Intel SDM, volume
+/// 2A, 2.1.5).
 std::size_t operand_size(unsigned modrm, unsigned sib) {
   const unsigned mode = modrm >> 6U, base = modrm & 7U;
   if (mode == 3) return 1;
@@ -53,7 +54,7 @@ std::size_t idle_on_aarch64(Code code) {
   return is_hint && hint == 0 ? 4 : 0;
 }
 
-/// The first two bits say how long an instruction is.
+/// The opcode's first two bits say how long an instruction is.
 std::size_t idle_on_s390x(Code code) {
   const unsigned first = byte_at(code, 0), second = byte_at(code, 1);
   if (second > 0xff || second >> 4U != 0) return 0;  // the mask of each of these branches
@@ -63,14 +64,15 @@ std::size_t idle_on_s390x(Code code) {
   return by_register || by_address || relative ? sizes[first >> 6U] : 0;
 }
 
-struct Machine {
-  std::optional<Instruction> (*decode)(Code code, std::uint64_t address) = nullptr;
+/// How to read the code of one machine.
+struct MachineDecoder {
+  std::optional<MachineInstruction> (*decode)(Code code, std::uint64_t address) = nullptr;
   std::size_t (*idle_size)(Code code) = nullptr;
   std::size_t alignment = 1;          ///< of instructions
   bool has_numbers_in_stubs = false;  ///< a symbol's number after the jump of an entry, which may begin with zeros
 };
 
-Machine machine_of(sframe::Abi abi) {
+MachineDecoder decoder_for(sframe::Abi abi) {
   switch (abi) {
     case sframe::Abi::Amd64:
       return {decode_amd64, idle_size_on_amd64, 1};
@@ -83,8 +85,8 @@ Machine machine_of(sframe::Abi abi) {
   return {};
 }
 
-/// Zeros that `code` begins with, in whole instructions' places, which linkers leave between sections. No more than
-/// an Instruction can say.
+/// Returns how many zeros `code` begins with, in whole instructions' places, which linkers leave between sections. No
+/// more than a MachineInstruction can say.
 std::uint8_t zeros_before(Code code, std::size_t alignment) {
   constexpr std::size_t most = 128;
   const auto looked_at = code.first(std::min(code.size(), most));
@@ -106,15 +108,15 @@ std::size_t idle_size_on_amd64(Code code) {
   return opcode + 2 + operand_size(modrm, byte_at(code, opcode + 3));
 }
 
-std::optional<Instruction> decode_instruction(Code code, std::uint64_t address, sframe::Abi abi) {
-  return machine_of(abi).decode(code, address);
+std::optional<MachineInstruction> decode_instruction(Code code, std::uint64_t address, sframe::Abi abi) {
+  return decoder_for(abi).decode(code, address);
 }
 
-Instruction bytes_between_instructions(Code code, std::uint64_t at, bool is_entry, sframe::Abi abi) {
-  /// Code that is not known ends at the latest here, from the section's start: no stub is shorter.
+MachineInstruction bytes_between_instructions(Code code, std::uint64_t at, bool is_entry, sframe::Abi abi) {
+  // Code that is not known ends at the latest here, from the section's start: no stub is shorter.
   constexpr std::uint64_t smallest_stub = 8;
-  const Machine machine = machine_of(abi);
-  Instruction bytes;
+  const MachineDecoder machine = decoder_for(abi);
+  MachineInstruction bytes;
   bytes.flow = Flow::Trap;
   bytes.is_padding = is_entry;
   const bool may_be_number = machine.has_numbers_in_stubs && at != 0;
@@ -130,7 +132,7 @@ std::optional<std::uint64_t> padding_end(const elf::Image& image, sframe::Abi ab
                                          std::uint64_t end, std::uint64_t limit) {
   Code code = code_at(image, begin, limit);
   if (code.empty()) return std::nullopt;
-  const Machine machine = machine_of(abi);
+  const MachineDecoder machine = decoder_for(abi);
   std::uint64_t at = begin;
   while (at < end) {
     if (code.empty()) return std::nullopt;

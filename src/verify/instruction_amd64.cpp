@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::int64_t word_size = 8;
 
-class Decoder {
+class Amd64Decoder {
  public:
-  Decoder(std::span<const std::byte> code, std::uint64_t address) : code_(code), address_(address) {}
+  Amd64Decoder(std::span<const std::byte> code, std::uint64_t address) : code_(code), address_(address) {}
 
-  std::optional<Instruction> decode() {
+  std::optional<MachineInstruction> decode() {
     if (const auto nothing = padding()) return nothing;
     // bnd, which changes nothing of what follows.
     at_ = starts({0xf2}) ? 1 : 0;
@@ -59,56 +59,56 @@ class Decoder {
         [](std::byte byte) { return std::to_integer<unsigned>(byte); });
   }
 
-  /// nop of all lengths, and int3.
-  std::optional<Instruction> padding() const {
+  /// Decodes nop of all lengths, and int3.
+  std::optional<MachineInstruction> padding() const {
     const std::size_t size = idle_size_on_amd64(code_);
     if (size == 0 || size > code_.size()) return std::nullopt;
     const Flow flow = starts({0xcc}) ? Flow::Trap : Flow::Next;
-    return Instruction{.size = static_cast<std::uint8_t>(size), .flow = flow, .is_padding = true};
+    return MachineInstruction{.size = static_cast<std::uint8_t>(size), .flow = flow, .is_padding = true};
   }
 
-  /// `size` without the prefix.
-  std::optional<Instruction> sized(std::size_t size, Flow flow = Flow::Next, std::uint64_t target = 0) const {
+  /// Makes an instruction of `size` bytes after the prefix.
+  std::optional<MachineInstruction> sized(std::size_t size, Flow flow = Flow::Next, std::uint64_t target = 0) const {
     if (code_.size() < at_ + size) return std::nullopt;
-    return Instruction{.size = static_cast<std::uint8_t>(at_ + size), .flow = flow, .target = target};
+    return MachineInstruction{.size = static_cast<std::uint8_t>(at_ + size), .flow = flow, .target = target};
   }
 
-  std::optional<Instruction> moves_stack(std::size_t size, std::int64_t change) const {
-    auto found = sized(size);
-    if (found) found->stack_change = change;
-    return found;
+  std::optional<MachineInstruction> moves_stack(std::size_t size, std::int64_t change) const {
+    auto instruction = sized(size);
+    if (instruction) instruction->stack_change = change;
+    return instruction;
   }
 
-  std::optional<Instruction> begins_header(std::size_t size) const {
-    auto found = moves_stack(size, -word_size);
-    if (found) found->begins_header = true;
-    return found;
+  std::optional<MachineInstruction> begins_header(std::size_t size) const {
+    auto instruction = moves_stack(size, -word_size);
+    if (instruction) instruction->begins_header = true;
+    return instruction;
   }
 
-  std::optional<Instruction> adds(std::int64_t sign) const {
+  std::optional<MachineInstruction> adds(std::int64_t sign) const {
     if (code_.size() < 4) return std::nullopt;
     return moves_stack(4, sign * static_cast<std::int8_t>(code_[3]));
   }
 
-  std::optional<Instruction> without_caller(std::size_t size) const {
-    auto found = sized(size);
-    if (found) found->needs_no_caller = true;
-    return found;
+  std::optional<MachineInstruction> without_caller(std::size_t size) const {
+    auto instruction = sized(size);
+    if (instruction) instruction->needs_no_caller = true;
+    return instruction;
   }
 
-  std::optional<Instruction> aligns_stack() const {
-    auto found = without_caller(4);
-    if (found) found->aligns_stack = true;
-    return found;
+  std::optional<MachineInstruction> aligns_stack() const {
+    auto instruction = without_caller(4);
+    if (instruction) instruction->aligns_stack = true;
+    return instruction;
   }
 
-  std::optional<Instruction> stores_to_top() const {
-    auto found = sized(4);
-    if (found) found->overwrites_top = true;
-    return found;
+  std::optional<MachineInstruction> stores_to_top() const {
+    auto instruction = sized(4);
+    if (instruction) instruction->overwrites_top = true;
+    return instruction;
   }
 
-  /// A displacement of `size` bytes that ends the instruction, after `opcode` bytes.
+  /// Returns the target of a displacement of `size` bytes that ends the instruction, after `opcode` bytes.
   std::uint64_t relative(std::size_t size, std::size_t opcode) const {
     if (code_.size() < at_ + opcode + size) return 0;
     const auto bytes = code_.subspan(at_ + opcode);
@@ -124,8 +124,8 @@ class Decoder {
 
 }  // namespace
 
-std::optional<Instruction> decode_amd64(std::span<const std::byte> code, std::uint64_t address) {
-  return Decoder(code, address).decode();
+std::optional<MachineInstruction> decode_amd64(std::span<const std::byte> code, std::uint64_t address) {
+  return Amd64Decoder(code, address).decode();
 }
 
 }  // namespace sframe_gen::verify

@@ -16,14 +16,14 @@ unsigned size_of(unsigned opcode) {
   return opcode < 0x40 ? 2 : opcode < 0xc0 ? 4 : 6;
 }
 
-/// Decodes one instruction, all of whose bytes are there.
-class Decoder {
+/// Decodes one instruction, of which all bytes are there.
+class S390xDecoder {
  public:
-  Decoder(std::span<const std::byte> code, std::uint64_t address) : code_(code), address_(address) {
-    found_.size = static_cast<std::uint8_t>(code.size());
+  S390xDecoder(std::span<const std::byte> code, std::uint64_t address) : code_(code), address_(address) {
+    instruction_.size = static_cast<std::uint8_t>(code.size());
   }
 
-  std::optional<Instruction> decode() {
+  std::optional<MachineInstruction> decode() {
     switch (byte(0)) {
       case 0x07:
         return branch_on_condition();
@@ -36,7 +36,7 @@ class Decoder {
       case 0xc0:
         return with_immediate_word();
       case 0xd2:  // mvc
-        return found_;
+        return instruction_;
       case 0xe3:
         return load_or_store();
       case 0xeb:
@@ -57,80 +57,80 @@ class Decoder {
     return std::int64_t{static_cast<std::int32_t>(load<std::uint32_t>(code_.subspan(2), Endian::Big))};
   }
 
-  std::optional<Instruction> if_scratch(unsigned written) const {
-    return is_scratch(written) ? std::optional(found_) : std::nullopt;
+  std::optional<MachineInstruction> if_scratch(unsigned written) const {
+    return is_scratch(written) ? std::optional(instruction_) : std::nullopt;
   }
 
-  std::optional<Instruction> goes(Flow flow, std::int64_t halfwords) {
-    found_.flow = flow;
-    found_.target = address_ + static_cast<std::uint64_t>(2 * halfwords);
-    return found_;
+  std::optional<MachineInstruction> goes(Flow flow, std::int64_t halfwords) {
+    instruction_.flow = flow;
+    instruction_.target = address_ + static_cast<std::uint64_t>(2 * halfwords);
+    return instruction_;
   }
 
-  /// bcr
-  std::optional<Instruction> branch_on_condition() {
-    found_.is_padding = first() == 0 || second() == 0;
-    if (!found_.is_padding && first() != 15) return std::nullopt;
-    if (!found_.is_padding) found_.flow = Flow::Leave;
-    return found_;
+  /// Decodes bcr.
+  std::optional<MachineInstruction> branch_on_condition() {
+    instruction_.is_padding = first() == 0 || second() == 0;
+    if (!instruction_.is_padding && first() != 15) return std::nullopt;
+    if (!instruction_.is_padding) instruction_.flow = Flow::Leave;
+    return instruction_;
   }
 
-  /// basr: without a second register it only says where it stands
-  std::optional<Instruction> branch_and_save() {
+  /// Decodes basr, which only returns its place if it has no second register.
+  std::optional<MachineInstruction> branch_and_save() {
     if (first() == return_address && second() != 0) {
-      found_.flow = Flow::Call;
-      found_.needs_saved_address = true;
-      return found_;
+      instruction_.flow = Flow::Call;
+      instruction_.needs_saved_address = true;
+      return instruction_;
     }
-    if (second() != 0) found_.flow = Flow::Leave;
+    if (second() != 0) instruction_.flow = Flow::Leave;
     return if_scratch(first());
   }
 
-  std::optional<Instruction> with_immediate_half() {
+  std::optional<MachineInstruction> with_immediate_half() {
     if (byte(1) == 0x84) return goes(Flow::Branch, half());  // je
     if (second() != 0xb) return std::nullopt;
     if (first() != stack_pointer) return if_scratch(first());  // aghi
-    found_.stack_change = half();
-    return found_;
+    instruction_.stack_change = half();
+    return instruction_;
   }
 
-  std::optional<Instruction> between_registers() const {
-    const bool is_known = byte(1) == 0x08 || byte(1) == 0x09 || byte(1) == 0x02 || byte(1) == 0x04;
-    return is_known ? if_scratch(byte(3) >> 4U) : std::nullopt;  // agr, sgr, ltgr, lgr
+  std::optional<MachineInstruction> between_registers() const {
+    const bool is_followed = byte(1) == 0x08 || byte(1) == 0x09 || byte(1) == 0x02 || byte(1) == 0x04;
+    return is_followed ? if_scratch(byte(3) >> 4U) : std::nullopt;  // agr, sgr, ltgr, lgr
   }
 
-  std::optional<Instruction> with_immediate_word() {
+  std::optional<MachineInstruction> with_immediate_word() {
     if (byte(1) == 0xf4) return goes(Flow::Jump, word());                        // jg
     return second() == 0 || second() == 1 ? if_scratch(first()) : std::nullopt;  // larl, lgfi
   }
 
-  std::optional<Instruction> load_or_store() const {
-    if (byte(5) == 0x24) return found_;                                              // stg
+  std::optional<MachineInstruction> load_or_store() const {
+    if (byte(5) == 0x24) return instruction_;                                        // stg
     return byte(5) == 0x04 || byte(5) == 0x14 ? if_scratch(first()) : std::nullopt;  // lg, lgf
   }
 
-  std::optional<Instruction> several_registers() {
+  std::optional<MachineInstruction> several_registers() {
     if (byte(5) == 0x0c) return if_scratch(first());  // srlg
     // stmg %r6,%r15,48(%r15); lmg %r6,%r15,208(%r15), which is the same place 160 bytes lower
     if (byte(1) != 0x6f || byte(4) != 0 || byte(2) != 0xf0) return std::nullopt;
-    found_.saves_registers = byte(5) == 0x24 && byte(3) == 48;
-    found_.restores_registers = byte(5) == 0x04 && byte(3) == 48 + 160;
-    if (found_.restores_registers) found_.stack_change = 160;
-    return found_.saves_registers || found_.restores_registers ? std::optional(found_) : std::nullopt;
+    instruction_.saves_registers = byte(5) == 0x24 && byte(3) == 48;
+    instruction_.restores_registers = byte(5) == 0x04 && byte(3) == 48 + 160;
+    if (instruction_.restores_registers) instruction_.stack_change = 160;
+    return instruction_.saves_registers || instruction_.restores_registers ? std::optional(instruction_) : std::nullopt;
   }
 
   std::span<const std::byte> code_;
   std::uint64_t address_;
-  Instruction found_;
+  MachineInstruction instruction_;
 };
 
 }  // namespace
 
-std::optional<Instruction> decode_s390x(std::span<const std::byte> code, std::uint64_t address) {
+std::optional<MachineInstruction> decode_s390x(std::span<const std::byte> code, std::uint64_t address) {
   if (code.size() < 2) return std::nullopt;
   const unsigned size = size_of(std::to_integer<unsigned>(code[0]));
   if (code.size() < size) return std::nullopt;
-  return Decoder(code.first(size), address).decode();
+  return S390xDecoder(code.first(size), address).decode();
 }
 
 }  // namespace sframe_gen::verify

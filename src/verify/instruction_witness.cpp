@@ -35,7 +35,7 @@ InstructionWitness::InstructionWitness(const sframe::Section& section, const elf
                                 tables_among(described, image, dwarf, sframe::traits_of(section.abi))),
                  starts_of(section)) {}
 
-std::optional<std::uint64_t> InstructionWitness::judge(const JudgedRow& row, const Range& pcs, Findings& findings) {
+std::optional<std::uint64_t> InstructionWitness::judge(const JudgedRow& row, const Range& pcs, Testimony& testimony) {
   const std::uint64_t pc = pcs.begin, end = std::min(pcs.end, emulation_.boundary_after(pc));
   switch (emulation_.knowledge_of(pc)) {
     case Emulation::Knowledge::None:
@@ -47,12 +47,12 @@ std::optional<std::uint64_t> InstructionWitness::judge(const JudgedRow& row, con
     case Emulation::Knowledge::State:
       break;
   }
-  ++findings.result.checked_pcs;
+  ++testimony.result.checked_pcs;
   const Caller expected = emulation_.caller_at(pc);
-  if (row.fde.signal_frame) findings.differ_about_signal_frame(pc, Verification::Witness::Instructions, row);
+  if (row.fde.signal_frame) testimony.differ_about_signal_frame(pc, Verification::Witness::Instructions, row);
   if (same_caller(expected, row.caller_at(pc, Wording::Numbers))) return end;
   if (has_better_fde(row, pc)) return std::nullopt;
-  findings.differ(pc, Verification::Witness::Instructions, row.caller_at(pc), expected);
+  testimony.differ(pc, Verification::Witness::Instructions, row.caller_at(pc), expected);
   return end;
 }
 

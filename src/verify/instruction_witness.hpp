@@ -10,7 +10,7 @@
 #include "support/range.hpp"
 #include "verify/dwarf_witness.hpp"
 #include "verify/emulation.hpp"
-#include "verify/findings.hpp"
+#include "verify/testimony.hpp"
 
 namespace sframe_gen::verify {
 
@@ -24,10 +24,10 @@ class InstructionWitness {
 
   /// Judges the row at the first of `pcs`. Returns up to where the judgement holds; no value if the instructions do not
   /// tell, or an FDE may tell better.
-  std::optional<std::uint64_t> judge(const JudgedRow& row, const Range& pcs, Findings& findings);
-  /// The first PC above `pc` of which something else may be known.
+  std::optional<std::uint64_t> judge(const JudgedRow& row, const Range& pcs, Testimony& testimony);
+  /// Returns the first PC above `pc` of which something else may be known.
   std::uint64_t boundary_after(std::uint64_t pc) const { return emulation_.boundary_after(pc); }
-  /// Whether control comes to an instruction in [begin, end), which begins one.
+  /// Checks whether control comes to an instruction in [begin, end). `begin` must be a boundary.
   bool reaches(std::uint64_t begin, std::uint64_t end) const;
 
  private:

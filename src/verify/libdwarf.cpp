@@ -16,17 +16,16 @@ namespace sframe_gen::verify {
 
 namespace {
 
-/// What libdwarf takes for an object file: section 0, which is nothing, and section 1, one of CFI. libdwarf never sees
-/// the ELF file.
-struct OneSection {
+/// An object file to libdwarf: section 0, which is empty, and section 1, one of CFI. libdwarf never sees the ELF file.
+struct ObjectOfOneSection {
   const char* name;
   std::span<const std::byte> bytes;
   std::uint64_t address;
   Endian endian;
 };
 
-const OneSection& section_of(void* object) {
-  return *static_cast<const OneSection*>(object);
+const ObjectOfOneSection& section_of(void* object) {
+  return *static_cast<const ObjectOfOneSection*>(object);
 }
 
 Dwarf_Unsigned section_count(void* /*object*/) {
@@ -47,7 +46,7 @@ int load_section(void* object, Index index, Dwarf_Small** data, int* /*error*/) 
   return DW_DLV_OK;
 }
 
-/// What libdwarf hands out for a column of a row. `Number` and `Block` differ between the generations.
+/// Output of libdwarf for a column of a row. `Number` and `Block` differ between the generations.
 template <typename Number, typename Block>
 struct RawRule {
   Dwarf_Small kind = 0;
@@ -196,31 +195,30 @@ class DwarfSession::Handle {
 
   void open_again() {
     if (debug_ == nullptr) return;
-    remembered_.clear();
+    answers_.clear();
     close();
     open();
   }
 
   EvaluatedRule evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) {
-    if (fde_index != remembered_fde_ || !remembered_pcs_.contains(pc)) {
-      remembered_.clear();
-      remembered_fde_ = fde_index;
+    if (fde_index != answered_fde_ || !answered_pcs_.contains(pc)) {
+      answers_.clear();
+      answered_fde_ = fde_index;
     }
-    const auto known = std::ranges::find(remembered_, column, &Remembered::column);
-    if (known != remembered_.end()) return known->rule;
+    const auto asked_before = std::ranges::find(answers_, column, &ColumnRule::column);
+    if (asked_before != answers_.end()) return asked_before->rule;
     const EvaluatedRule rule = ask(fde_index, column, pc);
     // Only the first question makes libdwarf run the instructions; with a second one at the same PC it says nothing of
     // the next row. Neither does it in the last row.
-    if (remembered_.empty())
-      remembered_pcs_ = {pc, rule.next_row_pc && *rule.next_row_pc > pc ? *rule.next_row_pc : pc + 1};
-    remembered_.push_back({column, rule});
+    if (answers_.empty()) answered_pcs_ = {pc, rule.next_row_pc && *rule.next_row_pc > pc ? *rule.next_row_pc : pc + 1};
+    answers_.push_back({column, rule});
     return rule;
   }
 
   DwarfTable table;
 
  private:
-  struct Remembered {
+  struct ColumnRule {
     std::uint16_t column;
     EvaluatedRule rule;
   };
@@ -366,7 +364,7 @@ class DwarfSession::Handle {
   CfiKind kind_;
   CheckedFrameSection checked_;
   std::shared_ptr<const std::vector<std::byte>> edited_;  ///< holds the section where its bytes are not the file's
-  OneSection section_{};
+  ObjectOfOneSection section_{};
   ObjectInterface interface_{&section_, &methods};
   Dwarf_Debug debug_ = nullptr;
   Dwarf_Cie* cies_ = nullptr;
@@ -376,10 +374,10 @@ class DwarfSession::Handle {
   /// Table index → libdwarf's index, after which the unsupported ones come; empty: they are the same.
   std::vector<std::size_t> order_;
   Dwarf_Half table_size_ = usual_table_size;
-  // What has been asked for in one row of one FDE.
-  std::vector<Remembered> remembered_;
-  std::size_t remembered_fde_ = 0;
-  Range remembered_pcs_;
+  // Answers for one row of one FDE.
+  std::vector<ColumnRule> answers_;
+  std::size_t answered_fde_ = 0;
+  Range answered_pcs_;
 };
 
 DwarfSession::DwarfSession(CfiKind kind, std::span<const std::byte> section_bytes, std::uint64_t section_address,
@@ -424,13 +422,13 @@ FdeIndex::FdeIndex(const DwarfSession& session, const elf::Image& image) : sessi
 }
 
 std::vector<std::size_t> FdeIndex::fdes_at(std::uint64_t pc) const {
-  std::vector<std::size_t> found;
-  auto it = std::ranges::upper_bound(described_, pc, {}, [](const Described& fde) { return fde.range.begin; });
+  std::vector<std::size_t> fdes;
+  auto it = std::ranges::upper_bound(described_, pc, {}, [](const DescribedCode& fde) { return fde.range.begin; });
   while (it != described_.begin() && std::prev(it)->highest_end > pc) {
     --it;
-    if (pc < it->range.end) found.push_back(it->index);
+    if (pc < it->range.end) fdes.push_back(it->index);
   }
-  return found;
+  return fdes;
 }
 
 std::uint64_t FdeIndex::boundary_after(std::uint64_t pc) const {
@@ -439,7 +437,7 @@ std::uint64_t FdeIndex::boundary_after(std::uint64_t pc) const {
 }
 
 void FdeIndex::add_ranges(std::vector<Range>& ranges) const {
-  for (const Described& fde : described_) ranges.push_back(fde.range);
+  for (const DescribedCode& fde : described_) ranges.push_back(fde.range);
 }
 
 }  // namespace sframe_gen::verify

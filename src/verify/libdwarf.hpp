@@ -47,11 +47,11 @@ class DwarfSession {
   DwarfSession& operator=(DwarfSession&&) noexcept;
 
   const DwarfTable& table() const;
-  /// The rule of `column` (a register number or `cfa_column`) at `pc` in FDE `fde_index` of the table.
+  /// Returns the rule of `column` (a register number or `cfa_column`) at `pc` in FDE `fde_index` of the table.
   /// Throws MalformedInput when libdwarf cannot evaluate it.
   EvaluatedRule evaluate(std::size_t fde_index, std::uint16_t column, std::uint64_t pc) const;
 
-  /// libdwarf keeps a table for every FDE it has evaluated, some kilobytes each. This gives them back.
+  /// Frees the tables, some kilobytes each, that libdwarf keeps for every FDE that it has evaluated.
   void release_memory();
 
  private:
@@ -59,32 +59,32 @@ class DwarfSession {
   std::unique_ptr<Handle> handle_;
 };
 
-/// For a program of its own, not for a library, as it changes libdwarf for the whole process: libdwarf no longer keeps
-/// a tree of every block it hands out, so that who forgets one can free all. A session knows its own, and the tree is
-/// half the time.
+/// Makes libdwarf keep no tree of every block that it hands out, by which forgotten blocks could be freed. A session
+/// knows its own blocks, and the tree takes half the time. For a program of its own, not for a library: it changes
+/// libdwarf for the whole process.
 void skip_bookkeeping_of_libdwarf();
 
-/// From a PC to the FDEs that describe it. FDEs of size zero and FDEs of no code are left out.
+/// Finds the FDEs that describe a PC. FDEs of size zero and FDEs of no code are left out.
 class FdeIndex {
  public:
   FdeIndex(const DwarfSession& session, const elf::Image& image);
 
   const DwarfSession& session() const { return *session_; }
 
-  /// Indices into the session's table of the FDEs that hold `pc`.
+  /// Returns indices into the session's table of the FDEs that hold `pc`.
   std::vector<std::size_t> fdes_at(std::uint64_t pc) const;
-  /// The lowest start or end of an FDE above `pc`; the highest address if there is none.
+  /// Returns the lowest start or end of an FDE above `pc`; the highest address if there is none.
   std::uint64_t boundary_after(std::uint64_t pc) const;
   void add_ranges(std::vector<Range>& ranges) const;
 
  private:
-  struct Described {
+  struct DescribedCode {
     Range range;
     std::uint64_t highest_end = 0;  ///< over this and all before it
     std::size_t index = 0;
   };
   const DwarfSession* session_;
-  std::vector<Described> described_;  ///< ascending by where the ranges begin
+  std::vector<DescribedCode> described_;  ///< ascending by where the ranges begin
   std::vector<std::uint64_t> boundaries_;
 };
 

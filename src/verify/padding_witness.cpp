@@ -20,7 +20,7 @@ PaddingWitness::PaddingWitness(const elf::Image& image, const InstructionWitness
 
 /// Boundaries of bytes that are no known instruction's are anywhere, so the last instruction may go on after `pcs`. It
 /// ends where something else is known, or the file has no more code. Rows may end within it.
-std::optional<std::uint64_t> PaddingWitness::judge(const JudgedRow& row, const Range& pcs, Findings& findings) const {
+std::optional<std::uint64_t> PaddingWitness::judge(const JudgedRow& row, const Range& pcs, Testimony& testimony) const {
   const std::uint64_t pc = pcs.begin;
   if (pc == row.pcs.begin) return std::nullopt;
   const std::uint64_t limit =
@@ -29,7 +29,7 @@ std::optional<std::uint64_t> PaddingWitness::judge(const JudgedRow& row, const R
   if (!instructions_end) return std::nullopt;
   const std::uint64_t end = std::min(*instructions_end, row.pcs.end);
   if (holds_function({pc, end}) || instructions_.reaches(pcs.end, end)) return std::nullopt;
-  findings.result.padding_bytes += end - pc;
+  testimony.result.padding_bytes += end - pc;
   return end;
 }
 

@@ -7,9 +7,9 @@
 #include "elf/image.hpp"
 #include "support/range.hpp"
 #include "verify/dwarf_witness.hpp"
-#include "verify/findings.hpp"
 #include "verify/go_frames.hpp"
 #include "verify/instruction_witness.hpp"
+#include "verify/testimony.hpp"
 
 namespace sframe_gen::verify {
 
@@ -23,7 +23,7 @@ class PaddingWitness {
   /// Returns where the padding ends that begins with `pcs` and fills them; no value if not all of it is padding, or if
   /// the row begins there: a row goes on over padding to the next function, and never begins there. Throws
   /// MalformedInput.
-  std::optional<std::uint64_t> judge(const JudgedRow& row, const Range& pcs, Findings& findings) const;
+  std::optional<std::uint64_t> judge(const JudgedRow& row, const Range& pcs, Testimony& testimony) const;
 
  private:
   std::uint64_t end_of_segment(std::uint64_t pc) const;

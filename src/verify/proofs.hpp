@@ -13,9 +13,10 @@
 
 namespace sframe_gen::verify {
 
-/// Whether the caller's SP is CFA + the ABI's bias throughout an FDE, whatever register or slot a rule names for it.
-/// s390x: the CFA counts from SP or FP at each row, and a row has the CFA of a function's entry and no rule for SP. Its
-/// frame's CFA and its caller's SP are the same at all rows. Asked of libdwarf, apart from cfi/interpreter.cpp.
+/// Proves that the caller's SP is CFA + the ABI's bias throughout an FDE, whatever register or slot a rule names for
+/// it. s390x: the CFA counts from SP or FP at each row, and a row has the CFA of a function's entry and no rule for SP.
+/// Its frame's CFA and its caller's SP are the same at all rows. The rows are those of libdwarf; cfi/interpreter.cpp
+/// has its own.
 ///
 /// An FDE proves nothing if it or its CIE gives the CFA or SP by an expression anywhere, or has an unknown opcode.
 ///
@@ -43,9 +44,9 @@ class StackPointerProofs {
   std::optional<Answer> last_;  ///< one FDE is asked about PC by PC
 };
 
-/// Whether the return address is signed at `pc` of FDE `fde_index` (DWARF for the Arm 64-bit Architecture, section
-/// 4.1): libdwarf passes over DW_CFA_AARCH64_negate_ra_state, so this counts them. No value: signed with the PC, or a
-/// rule other than the opcode's says it. Throws MalformedInput.
+/// Checks whether the return address is signed at `pc` of FDE `fde_index` (DWARF for the Arm 64-bit Architecture,
+/// section 4.1): libdwarf passes over DW_CFA_AARCH64_negate_ra_state, so this counts them. No value: signed with the
+/// PC, or a rule other than the opcode's says it. Throws MalformedInput.
 std::optional<bool> signed_at(const DwarfTable& table, std::size_t fde_index, std::uint64_t pc);
 
 }  // namespace sframe_gen::verify

@@ -14,12 +14,12 @@
 #include "support/text.hpp"
 #include "support/workers.hpp"
 #include "verify/dwarf_witness.hpp"
-#include "verify/findings.hpp"
 #include "verify/go_frames.hpp"
 #include "verify/go_witness.hpp"
 #include "verify/instruction.hpp"
 #include "verify/instruction_witness.hpp"
 #include "verify/padding_witness.hpp"
+#include "verify/testimony.hpp"
 
 namespace sframe_gen::verify {
 
@@ -52,21 +52,21 @@ class Verifier {
   }
 
   /// Checks descriptors [begin, end).
-  Findings run(std::size_t begin, std::size_t end, const Progress& progress) {
+  Testimony run(std::size_t begin, std::size_t end, const Progress& progress) {
     std::uint64_t since_release = 0;
     for (const sframe::Fde& fde : std::span(section_.fdes).subspan(begin, end - begin)) {
-      if (findings_.result.functions++ % functions_per_progress == 0 && progress)
-        progress(findings_.result.functions, end - begin);
+      if (testimony_.result.functions++ % functions_per_progress == 0 && progress)
+        progress(testimony_.result.functions, end - begin);
       if (++since_release == functions_per_release) {
         dwarf_.release_memory();
         since_release = 0;
       }
       judge_function(fde);
     }
-    return std::move(findings_);
+    return std::move(testimony_);
   }
 
-  /// What FDEs describe, and Go's function table.
+  /// Returns the code that FDEs or Go's function table describe.
   const std::vector<Range>& described() const { return described_; }
 
  private:
@@ -78,9 +78,9 @@ class Verifier {
   }
 
   void judge_function(const sframe::Fde& fde) {
-    findings_.result.rows += fde.fres.size();
+    testimony_.result.rows += fde.fres.size();
     if (fde.size != 0 && !is_code(fde.start, fde.start + fde.size))
-      return findings_.differ({.pc = fde.start, .kind = Difference::Kind::NotCode, .size = fde.size});
+      return testimony_.differ({.pc = fde.start, .kind = Difference::Kind::NotCode, .size = fde.size});
     const auto judge = [&](std::uint64_t begin, std::uint64_t end, const sframe::Fre& fre) {
       judge_row({fre.recovery, fde, section_, {fde.start + begin, fde.start + end}});
     };
@@ -94,14 +94,14 @@ class Verifier {
   /// libdwarf 20210528 does not know every opcode (DW_CFA_GNU_negative_offset_extended), nor registers beyond its
   /// table, and misreads others (frame_sections.hpp). A row that it cannot evaluate is not verified, but others can be.
   void judge_row(const JudgedRow& row) try {
-    findings_.begin_row(row);
+    testimony_.begin_row(row);
     for (std::uint64_t pc = row.pcs.begin; pc < row.pcs.end;) {
       const auto end = judge_by_first(row, pc, instructions_, go_, dwarf_);
       if (!end) return;
       pc = *end;
     }
   } catch (const MalformedInput& failure) {
-    findings_.leave_unchecked({.pc = row.pcs.begin, .kind = Difference::Kind::Unchecked, .expected = failure.what()});
+    testimony_.leave_unchecked({.pc = row.pcs.begin, .kind = Difference::Kind::Unchecked, .expected = failure.what()});
   }
 
   /// Asks the witnesses, the best one first, about the row at `pc`. Each is asked about the PCs up to where a better
@@ -112,22 +112,22 @@ class Verifier {
     Range pcs{pc, row.pcs.end};
     std::optional<std::uint64_t> end;
     const auto judges = [&](auto& witness) {
-      end = witness.judge(row, pcs, findings_);
+      end = witness.judge(row, pcs, testimony_);
       if (!end) pcs.end = std::min(pcs.end, witness.boundary_after(pc));
       return end.has_value();
     };
     if ((judges(witnesses) || ...)) return end;
-    end = padding_.judge(row, pcs, findings_);
+    end = padding_.judge(row, pcs, testimony_);
     return end ? end : pass_over(pcs);
   }
 
   /// No witness knows anything of the PCs. An FDE of .debug_frame may have.
   std::optional<std::uint64_t> pass_over(const Range& pcs) {
     if (!dwarf_.may_lack_debug_frame()) {
-      findings_.differ({.pc = pcs.begin, .kind = Difference::Kind::NoFde});
+      testimony_.differ({.pc = pcs.begin, .kind = Difference::Kind::NoFde});
       return std::nullopt;
     }
-    findings_.leave_unchecked({.pc = pcs.begin, .kind = Difference::Kind::NoFde, .expected = without_debug_frame});
+    testimony_.leave_unchecked({.pc = pcs.begin, .kind = Difference::Kind::NoFde, .expected = without_debug_frame});
     return pcs.end;
   }
 
@@ -149,7 +149,7 @@ class Verifier {
   InstructionWitness instructions_;
   GoWitness go_;
   PaddingWitness padding_;
-  Findings findings_;
+  Testimony testimony_;
 };
 
 std::string place_text(std::uint64_t address, std::uint64_t file_offset) {
@@ -204,25 +204,25 @@ Verification verify(const sframe::Section& section, const elf::Image& image, con
   const auto start_of = [&](std::size_t part) { return count * part / threads; };
   const GoFrames go(image, sframe::traits_of(section.abi));
   // A libdwarf each: none is for several threads.
-  std::vector<Findings> findings(threads);
+  std::vector<Testimony> testimonies(threads);
   std::vector<Async> others;
   for (std::size_t part = 1; part < threads; ++part) {
     others.push_back(async([&, part] {
-      findings[part] = Verifier(section, image, cfi_image, go).run(start_of(part), start_of(part + 1), {});
+      testimonies[part] = Verifier(section, image, cfi_image, go).run(start_of(part), start_of(part + 1), {});
     }));
   }
   Verifier verifier(section, image, cfi_image, go);
-  findings[0] = verifier.run(0, start_of(1), [&](std::uint64_t done, std::uint64_t) {
+  testimonies[0] = verifier.run(0, start_of(1), [&](std::uint64_t done, std::uint64_t) {
     if (progress) progress(done * threads, count);
   });
   for (Async& other : others) other.get();
   Verification all;
   std::vector<Range> claimed;
-  for (const Findings& of_thread : findings) {
+  for (const Testimony& of_thread : testimonies) {
     all += of_thread.result;
     claimed.insert(claimed.end(), of_thread.claimed.begin(), of_thread.claimed.end());
   }
-  if (all.differences.size() > Findings::differences_kept) all.differences.resize(Findings::differences_kept);
+  if (all.differences.size() > Testimony::differences_kept) all.differences.resize(Testimony::differences_kept);
   keep_first_without_fde(all.unchecked);
   const std::string name(sframe::traits_of(section.version).section_name);
   for (Difference& difference : all.differences) difference.section = name;
@@ -286,11 +286,11 @@ std::string text_of(const Verification::Difference& difference) {
       return at + difference.section + " says " + difference.found + "; " + witness + difference.expected;
     }
     case SignalFrame: {
-      const std::string found = std::string(difference.is_signal_frame ? "a" : "no") + " signal frame; ";
+      const std::string claim = std::string(difference.is_signal_frame ? "a" : "no") + " signal frame; ";
       const char* const witness = by_dwarf                                 ? "DWARF says the opposite"
                                   : difference.witness == Witness::GoTable ? "Go's function table says the opposite"
                                                                            : "it is code that is called";
-      return at + difference.section + " says that it is " + found + witness;
+      return at + difference.section + " says that it is " + claim + witness;
     }
     case NoFde:
       if (!difference.expected.empty()) return at + "cannot be checked: " + difference.expected;

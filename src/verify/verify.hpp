@@ -9,19 +9,19 @@
 
 namespace sframe_gen::verify {
 
-/// Compares .sframe with the DWARF of `cfi_image` (often `image` itself), PC by PC: the decoder's reading of the bytes
-/// on disk with libdwarf's evaluation of the FDEs. Rules are compared as numbers in a made-up context. Each row's first
-/// and last PC and each change of the DWARF inside it are checked; a row where DWARF says nothing, or outside code, is
-/// a difference, unless it goes on from a function over padding. Rows that .sframe leaves out are counted, not judged.
-/// Code of Go is compared with a second reading of the function table that Go's linker writes (verify/go_frames), and
-/// against .debug_frame as far as that is right.
+/// Compares .sframe or .ctf_frame with the DWARF of `cfi_image` (often `image` itself), PC by PC: the decoder's reading
+/// of the bytes on disk with libdwarf's evaluation of the FDEs. Rules are compared as numbers in a made-up context.
+/// Each row's first and last PC and each change of the DWARF inside it are checked; a row where DWARF says nothing, or
+/// outside code, is a difference, unless it goes on from a function over padding. PCs that the section leaves out are
+/// counted, not judged. Code of Go is compared with a second reading of the function table that Go's linker writes
+/// (verify/go_frames), and against .debug_frame as far as that is right.
 ///
 /// Throws MalformedInput for a damaged section, Refused when the file has no .sframe or no CFI. `progress` is called
 /// now and then with functions done and functions in all.
 Verification verify(const elf::Image& image, const elf::Image& cfi_image,
                     const std::function<void(std::uint64_t, std::uint64_t)>& progress);
 
-/// The same for a section that is not, or not yet, in the file.
+/// Compares a section that is not, or not yet, in the file.
 Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,
                     const std::function<void(std::uint64_t, std::uint64_t)>& progress);
 

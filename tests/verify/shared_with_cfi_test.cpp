@@ -33,9 +33,9 @@ TEST(CfaInstructions, AreTheSameToJudgeAndJudged) {
     const verify::DwarfCie cie{4, 0x1b, false, false, {}};
     verify::CfaInstructions judge(table, cie, bytes);
     ByteReader reader(bytes, Endian::Little, section);
-    const cfi::InstructionContext context{4, -8, 0x1b, 0x5000, true};
+    const cfi::InstructionContext units{4, -8, 0x1b, 0x5000, true};
     while (!reader.at_end()) {
-      const cfi::Instruction judged = cfi::read_instruction(reader, context);
+      const cfi::Instruction judged = cfi::read_instruction(reader, units);
       const auto seen = judge.next();
       ASSERT_TRUE(seen) << opcode;
       EXPECT_EQ(seen->is_known, judged.known) << opcode;

@@ -3,17 +3,17 @@
 #include <gtest/gtest.h>
 
 #include "verify/dwarf_witness.hpp"
-#include "verify/findings.hpp"
 #include "verify/go_witness.hpp"
 #include "verify/instruction_witness.hpp"
 #include "verify/padding_witness.hpp"
+#include "verify/testimony.hpp"
 
 namespace sframe_gen::test {
 namespace {
 
 using sframe::RecoveryRules;
 using sframe::Rule;
-using verify::DwarfWitness, verify::Findings, verify::GoFrames, verify::GoWitness, verify::InstructionWitness,
+using verify::DwarfWitness, verify::Testimony, verify::GoFrames, verify::GoWitness, verify::InstructionWitness,
     verify::JudgedRow, verify::PaddingWitness;
 
 /// corpus/amd64/gaps: 9 bytes of a function with CFI at 0x10000, 3 without, padding, and a function with CFI at
@@ -33,7 +33,7 @@ class Witnesses : public testing::Test {
     return section;
   }
   std::optional<std::uint64_t> judge(auto& witness, std::uint64_t begin, std::uint64_t end) {
-    return witness.judge(row, {begin, end}, findings);
+    return witness.judge(row, {begin, end}, testimony);
   }
 
   const sframe::Section section = section_of_one_row();
@@ -43,13 +43,13 @@ class Witnesses : public testing::Test {
   InstructionWitness instructions{section, image, {}, dwarf};
   GoWitness go{no_go, dwarf};
   PaddingWitness padding{image, instructions, no_go, dwarf};
-  Findings findings;
+  Testimony testimony;
 };
 
 TEST_F(Witnesses, OfDwarfJudgeUpToTheNextRowOfTheFde) {
   EXPECT_EQ(judge(dwarf, 0x10000, 0x10041), 0x10004U);
-  EXPECT_EQ(findings.result.difference_count, 0U);
-  EXPECT_GT(findings.result.checked_pcs, 0U);
+  EXPECT_EQ(testimony.result.difference_count, 0U);
+  EXPECT_GT(testimony.result.checked_pcs, 0U);
 }
 TEST_F(Witnesses, OfDwarfJudgeNoFurtherThanTheyAreAsked) {
   EXPECT_EQ(judge(dwarf, 0x10000, 0x10002), 0x10002U);
@@ -59,16 +59,16 @@ TEST_F(Witnesses, KnowNothingOfCodeThatIsNotTheirs) {
   EXPECT_EQ(judge(go, 0x10000, 0x10041), std::nullopt);
   EXPECT_EQ(judge(dwarf, 0x10009, 0x10041), std::nullopt);
   EXPECT_EQ(judge(padding, 0x10009, 0x10040), std::nullopt);  // three bytes of code begin there
-  EXPECT_EQ(findings.result.checked_pcs, 0U);
-  EXPECT_EQ(findings.result.difference_count, 0U);
+  EXPECT_EQ(testimony.result.checked_pcs, 0U);
+  EXPECT_EQ(testimony.result.difference_count, 0U);
 }
 TEST_F(Witnesses, OfPaddingJudgeUpToTheNextFunction) {
   EXPECT_EQ(judge(padding, 0x1000c, 0x10040), 0x10040U);
-  EXPECT_EQ(findings.result.padding_bytes, 0x34U);
+  EXPECT_EQ(testimony.result.padding_bytes, 0x34U);
 }
 TEST_F(Witnesses, OfPaddingAcceptNoRowThatBeginsThere) {
   const JudgedRow late{row.recovery, row.fde, section, {0x1000c, 0x10040}};
-  EXPECT_EQ(padding.judge(late, late.pcs, findings), std::nullopt);
+  EXPECT_EQ(padding.judge(late, late.pcs, testimony), std::nullopt);
 }
 
 }  // namespace

@@ -32,16 +32,16 @@ struct JudgedRow {
   }
 };
 
-/// What the witnesses find out about some functions of a section.
-class Findings {
+/// Differences and counts that the witnesses report about some functions of a section.
+class Testimony {
  public:
   static constexpr std::size_t differences_kept = 20;
 
-  /// Counts the PCs of a row that is judged from now on.
+  /// Counts the PCs of a row, which is judged from now on.
   void begin_row(const JudgedRow& row);
 
   void differ(Verification::Difference difference);
-  void differ(std::uint64_t pc, Verification::Witness witness, const Caller& found, const Caller& expected);
+  void differ(std::uint64_t pc, Verification::Witness witness, const Caller& by_row, const Caller& expected);
   void differ_about_signal_frame(std::uint64_t pc, Verification::Witness witness, const JudgedRow& row);
 
   /// Counts the row as unchecked. The reason, `expected`, names the FDE, so that the FDE's next row has the same one
