@@ -85,22 +85,6 @@ const Elf64_Phdr* find_sframe_segment(const Image& image) {
   return last;
 }
 
-const Elf64_Phdr* lowest_load(const Image& image) {
-  const Elf64_Phdr* lowest = nullptr;
-  for (const Elf64_Phdr& segment : image.segments())
-    if (segment.p_type == PT_LOAD && (lowest == nullptr || segment.p_vaddr < lowest->p_vaddr)) lowest = &segment;
-  return lowest;
-}
-
-const Elf64_Phdr* load_that_shares_page_of_header(const Image& image) {
-  constexpr std::uint64_t smallest_page = 0x1000;
-  const Elf64_Phdr* const lowest = lowest_load(image);
-  if (lowest == nullptr || lowest->p_offset == 0 || lowest->p_offset >= smallest_page) return nullptr;
-  const bool is_mapped =
-      lowest->p_vaddr >= lowest->p_offset && (lowest->p_vaddr - lowest->p_offset) % smallest_page == 0;
-  return is_mapped && lowest->p_offset >= sizeof(Elf64_Ehdr) ? lowest : nullptr;
-}
-
 std::span<const std::byte> loaded_bytes_from(const Image& image, std::uint64_t address) {
   const auto file = image.file_bytes();
   for (const Elf64_Phdr& load : image.segments()) {

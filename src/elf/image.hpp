@@ -151,13 +151,6 @@ const Elf64_Phdr* find_load(const Image& image, std::uint64_t address, std::uint
 /// The PT_GNU_SFRAME that Linux uses, of several the last; null where there is none.
 const Elf64_Phdr* find_sframe_segment(const Image& image);
 
-/// The PT_LOAD at the lowest address; null where there is none.
-const Elf64_Phdr* lowest_load(const Image& image);
-
-/// The same where the kernel maps the ELF header with it, though it begins after that: pages are mapped as a whole.
-/// Seen in what ld.lld --omagic links.
-const Elf64_Phdr* load_that_shares_page_of_header(const Image& image);
-
 /// The bytes that the file has from a virtual address on, up to the end of the PT_LOAD's file bytes that hold it; empty
 /// where there are none. Believes nothing: a PT_LOAD outside the file holds nothing.
 std::span<const std::byte> loaded_bytes_from(const Image& image, std::uint64_t address);

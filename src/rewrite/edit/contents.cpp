@@ -133,8 +133,8 @@ files::Regions contents_of(const Image& image, const Layout& layout) {
   contents.put_hole(layout.section_offset, layout.section_size);
   contents.put_bytes(0, header_bytes(layout.header, image.endian()));
   contents.put_bytes(layout.header.e_phoff, segment_table(layout, image.endian()));
-  if (layout.old_headers)
-    contents.put_bytes(layout.old_headers->offset, header_bytes(layout.old_headers->header, image.endian()));
+  if (layout.old_header)
+    contents.put_bytes(layout.old_header->offset, header_bytes(layout.old_header->header, image.endian()));
   const auto names = std::as_bytes(std::span(layout.section_names));
   contents.put_bytes(layout.names_at_end().begin, {names.begin(), names.end()});
   contents.put_bytes(layout.header.e_shoff, section_table(layout, image.endian()));

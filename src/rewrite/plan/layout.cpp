@@ -7,6 +7,7 @@
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
 #include "elf/preconditions.hpp"
+#include "rewrite/plan/below.hpp"
 #include "rewrite/plan/placement.hpp"
 
 namespace sframe_gen::elf {
@@ -64,19 +65,6 @@ std::uint64_t new_offset(const Elf64_Phdr& segment, const Image& image, const Pl
                                        : moved_with(*load, segment.p_offset, placement);
 }
 
-/// Lets the PT_LOAD that shares the page of the ELF header hold it from now on.
-void take_in_header(const Image& image, std::vector<Elf64_Phdr>& segments) {
-  const Elf64_Phdr* const shared = load_that_shares_page_of_header(image);
-  if (shared == nullptr) return;
-  Elf64_Phdr& load = segments[static_cast<std::size_t>(shared - image.segments().data())];
-  const std::uint64_t before = shared->p_offset;
-  load.p_offset -= before;
-  load.p_vaddr -= before;
-  load.p_paddr -= before;
-  load.p_filesz += before;
-  load.p_memsz += before;
-}
-
 /// Returns the program headers of the input at their new places.
 std::vector<Elf64_Phdr> kept_segments(const Image& image, const Placement& placement) {
   std::vector<Elf64_Phdr> segments = placement.loads.segments();
@@ -91,7 +79,6 @@ std::vector<Elf64_Phdr> kept_segments(const Image& image, const Placement& place
       segment.p_offset = placed.offset + within;
     }
   }
-  if (placement.plan.table == TablePlan::Below) take_in_header(image, segments);
   if (placement.dropped_note) segments[*placement.dropped_note].p_type = PT_NULL;
   std::erase_if(segments, [](const Elf64_Phdr& segment) { return segment.p_type == PT_NULL; });
   return segments;
@@ -109,10 +96,7 @@ void raise_to_page(Elf64_Phdr& load) {
 void lay_out_segments(const Task& task, const Placement& placement, Layout& layout) {
   std::vector<Elf64_Phdr>& segments = layout.segments = kept_segments(task.image, placement);
   const std::uint64_t alignment = load_alignment(task.image);
-  const Head& head = placement.head;
-  if (placement.plan.table == TablePlan::Below)
-    segments.insert(std::ranges::find_if(segments, is_load),
-                    {PT_LOAD, PF_R, 0, head.address, head.address, head.size, head.size, head.alignment});
+  if (placement.plan.table == TablePlan::Below) lay_out_pages_below(task, placement, layout);
   const Tail& tail = placement.tail;
   if (placement.plan.section == SectionPlan::Tail)
     segments.insert(std::find_if(segments.rbegin(), segments.rend(), is_load).base(),
@@ -133,30 +117,10 @@ void lay_out_segments(const Task& task, const Placement& placement, Layout& layo
     if (is_load(segment)) raise_to_page(segment);
     if (segment.p_type != PT_PHDR) continue;
     segment.p_filesz = segment.p_memsz = segments.size() * sizeof(Elf64_Phdr);
-    if (placement.plan.table < TablePlan::Below) continue;
-    const bool is_below = placement.plan.table == TablePlan::Below;
-    segment.p_offset = is_below ? sizeof(Elf64_Ehdr) : layout.header.e_phoff;
-    segment.p_vaddr = segment.p_paddr = is_below ? head.address + sizeof(Elf64_Ehdr) : tail.address + tail.table;
+    if (placement.plan.table != TablePlan::Moved) continue;
+    segment.p_offset = layout.header.e_phoff;
+    segment.p_vaddr = segment.p_paddr = tail.address + tail.table;
   }
-}
-
-void lay_out_old_headers(const Task& task, const Placement& placement, Layout& layout) {
-  if (placement.plan.table != TablePlan::Below) return;
-  OldHeaders old;
-  old.header = task.image.header();
-  old.offset = placement.head.pages;
-  if (const auto load = header_load(task.image)) {
-    const Elf64_Phdr& segment = task.image.segments()[*load];
-    old.address = segment.p_vaddr;
-    old.size = std::min(segment.p_filesz, task.image.segment_table().end);
-  } else if (const Elf64_Phdr* const shared = load_that_shares_page_of_header(task.image)) {
-    old.address = shared->p_vaddr - shared->p_offset;
-    old.size = task.image.segment_table().end;
-  }
-  // From the old header to the new table, modulo 2^64.
-  if (old.size != 0) old.header.e_phoff = placement.head.address + sizeof(Elf64_Ehdr) - old.address;
-  old.header.e_phnum = layout.header.e_phnum;
-  layout.old_headers = old;
 }
 
 bool is_allocated(const Section& section) {
@@ -199,7 +163,7 @@ struct Sections {
   }
 };
 
-Sections sections_of(const Task& task, const Placement& placement, const Layout& layout) {
+Sections sections_of(const Task& task, const Placement& placement) {
   Sections sections{task.image.sections(), {}, {}};
   for (Section& section : sections.all) section.header.sh_offset = new_offset(section, task.image, placement);
   for (const Placed& placed : placement.groups) {
@@ -218,11 +182,8 @@ Sections sections_of(const Task& task, const Placement& placement, const Layout&
   if (added.keeps_undo_record)
     sections.undo =
         sections.put(task.existing.undo_section, added.undo_name, {0, SHT_PROGBITS, 0, 0, 0, 0, 0, 0, 1, 0});
-  if (layout.old_headers && layout.old_headers->size != 0) {
-    const OldHeaders& old = *layout.old_headers;
-    sections.moved.push_back(sections.put({}, old_headers_name,
-                                          {0, SHT_PROGBITS, SHF_ALLOC, old.address, old.offset, old.size, 0, 0, 8, 0}));
-  }
+  if (const auto old_headers = old_headers_section(task, placement))
+    sections.moved.push_back(sections.put({}, old_headers_name, *old_headers));
   return sections;
 }
 
@@ -241,7 +202,7 @@ void insert_by_address(std::vector<Section>& sections, const Section& section) {
 /// objcopy lay a file out in table order, and after no unallocated section, which dwz refuses. The record that gives
 /// the input back is the last.
 void lay_out_sections(const Task& task, const Placement& placement, Layout& layout) {
-  const Sections sections = sections_of(task, placement, layout);
+  const Sections sections = sections_of(task, placement);
   std::vector<Section> movers;
   for (const Section& section : sections.all) {
     if (section.index == sections.undo) continue;
@@ -304,7 +265,6 @@ Layout lay_out(const Task& task, const Placement& placement) {
   layout.header = task.image.header();
   lay_out_moves(task, placement, layout);
   lay_out_segments(task, placement, layout);
-  lay_out_old_headers(task, placement, layout);
   layout.copied_size = placement.space.end();
   layout.file_size = end_of_contents(placement, layout);
   if (task.image.has_section_headers()) {

@@ -30,13 +30,10 @@ struct ChangedNumber {
   std::size_t size = sizeof(std::uint64_t);
 };
 
-/// TablePlan::Below: the ELF header that the input has in memory. Programs linked with glibc 2.36 as first released
-/// find their program headers by it, so it has to lead to the new ones. A section covers it and the old table: GNU
-/// strip clears what no section claims.
-struct OldHeaders {
+/// The ELF header that the input has in memory, where another stands in front of it (below.hpp). Programs linked with
+/// glibc 2.36 as first released find their program headers by it, so it leads to the new ones.
+struct OldHeader {
   std::uint64_t offset = 0;  ///< in the output
-  std::uint64_t address = 0;
-  std::uint64_t size = 0;  ///< bytes, with the program headers; 0: they are not in memory
   Elf64_Ehdr header{};
 };
 
@@ -57,7 +54,7 @@ struct Layout {
   std::vector<Range> dropped;     ///< of the input: not copied, zero in the output; sorted
   std::vector<MovedBytes> moved;  ///< copied to another place; their old place is among the dropped
   std::vector<ChangedNumber> changed_numbers;
-  std::optional<OldHeaders> old_headers;
+  std::optional<OldHeader> old_header;
 
   std::string section_names;  ///< of the new name table
   std::uint64_t file_size = 0;

@@ -3,22 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "elf/machine.hpp"
 #include "elf/notes.hpp"
+#include "rewrite/plan/below.hpp"
 #include "rewrite/plan/plan_texts.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::elf {
 
 namespace {
-
-/// vm.mmap_min_addr as Linux and distributions set it: the kernel maps nothing under it.
-constexpr std::uint64_t lowest_address = 0x10000;
-
-/// Linux before 5.18 reads no more than a page of 4 KiB of program headers.
-bool fits_page(std::uint64_t segment_count) {
-  return segment_count * sizeof(Elf64_Phdr) <= 4096;
-}
 
 /// File offset after the program headers of the output, where they begin as the old ones do.
 std::uint64_t table_end(const Image& image, const Placement& placement) {
@@ -89,11 +81,8 @@ class Placer {
   }
 
   Blocked make_room_for_table() {
-    if (plan_.table == TablePlan::Below) return put_pages_below();
-    if (plan_.table == TablePlan::Moved) {
-      if (!fits_page(placement_.segment_count)) return in_table("the table would exceed one page");
-      return std::nullopt;
-    }
+    if (plan_.table == TablePlan::Below) return put_pages_below(task_, placement_);
+    if (plan_.table == TablePlan::Moved) return check_table_size(placement_);
     Range hole;
     if (Blocked blocked = make_room_in_place(hole)) return blocked;
     return place_groups(hole);
@@ -104,7 +93,7 @@ class Placer {
   Blocked make_room_in_place(Range& hole) {
     const Image& image = task_.image;
     if (placement_.segment_count <= image.segments().size()) return std::nullopt;
-    if (!fits_page(placement_.segment_count)) return in_table("the table would exceed one page");
+    if (Blocked blocked = check_table_size(placement_)) return blocked;
     const auto load = header_load(image);
     if (!load) return in_table("no PT_LOAD holds the headers");
     const Range table{image.segment_table().begin, table_end(image, placement_)};
@@ -145,61 +134,6 @@ class Placer {
     hole = {table.end, end};
     if (hole.empty() || !placement_.space.is_zero(hole)) hole = {};
     return std::nullopt;
-  }
-
-  /// TablePlan::Below: puts the program headers, and with SectionPlan::Head the section, into new pages below all
-  /// others. Every kernel finds the table there: those before 5.18 look for it in the first PT_LOAD.
-  Blocked put_pages_below() {
-    const Image& image = task_.image;
-    if (image.find_section(old_headers_name) != nullptr) return in_table("pages have been put there before");
-    // patchelf before 0.19 moves the sections of a dynamic program by what stands at its lowest address.
-    if (image.find_segment(PT_INTERP) != nullptr)
-      return in_table("it has a dynamic loader, and patchelf would break it");
-    if (image.segment_table().begin != sizeof(Elf64_Ehdr)) return in_table("its program headers have been moved");
-    if (!fits_page(placement_.segment_count)) return in_table("the table would exceed one page");
-    const std::uint64_t page = placement_.loads.page();
-    const std::uint64_t begin = align_down(lowest_load(image)->p_vaddr, page);
-    Head& head = placement_.head;
-    head.size = table_end(image, placement_);
-    keep_build_id_in_first_page();
-    if (plan_.section == SectionPlan::Head) {
-      placement_.section.in_head = true;
-      placement_.section.address = align_up(head.size, task_.section.alignment);
-      head.size = placement_.section.address + task_.section_size;
-    }
-    head.pages = align_up(head.size, page);
-    head.alignment = load_alignment(image);
-    // lld's programs begin at 2 MiB. Linked for pages of that size as well, they leave room for smaller ones only.
-    std::uint64_t size = head.pages;
-    if (begin < lowest_address + head.pages) {
-      head.alignment = std::min(page, machine_of(image).largest_page);
-      size = align_up(head.size, head.alignment);
-    }
-    if (begin < lowest_address || begin - lowest_address < size)
-      return in_table("there are no " + count_of(size, "byte") + " of addresses between " + hex(lowest_address) +
-                      " and " + hex(begin));
-    for (const Section& section : image.sections()) {
-      if ((section.header.sh_flags & SHF_ALLOC) != 0 && section.header.sh_size != 0 && section.header.sh_addr < begin)
-        return in_table("section " + section.name + " is there");
-    }
-    head.address = begin - size;
-    for (Placed& placed : placement_.groups) placed.address += head.address;
-    placement_.section.address += head.address;
-    placement_.load_map.insert({0, head.pages});
-    placement_.wastes = placement_.wastes || is_wasteful(head.pages, head.size);
-    return std::nullopt;
-  }
-
-  /// Puts the build-id into the new pages, if it would follow them otherwise.
-  void keep_build_id_in_first_page() {
-    if (!task_.build_id) return;
-    const auto& found = task_.movability.group_at(task_.build_id->begin);
-    const auto* const group = std::get_if<MovedSections>(&found);
-    if (group == nullptr || group->plan != TablePlan::Notes) return;
-    Placed placed{*group, false, true, 0, align_up(placement_.head.size, group->alignment), 0};
-    placement_.head.size = placed.address + group->range.size();
-    placement_.space.release(group->range);
-    placement_.groups.push_back(std::move(placed));
   }
 
   /// Places the groups into `hole`, after the end of their PT_LOAD, or into the tail.
@@ -369,6 +303,12 @@ class Placer {
 
 std::variant<Placement, PlanFailure> place(const Task& task, const Plan& plan) {
   return Placer(task, plan).run();
+}
+
+std::optional<PlanFailure> check_table_size(const Placement& placement) {
+  constexpr std::uint64_t most_bytes = 4096;
+  if (placement.segment_count * sizeof(Elf64_Phdr) <= most_bytes) return std::nullopt;
+  return in_table("the table would exceed one page");
 }
 
 std::optional<std::size_t> header_load(const Image& image) {

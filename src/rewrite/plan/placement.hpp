@@ -86,7 +86,10 @@ Cost cost_of(const Task& task, const Placement& placement);
 /// Tells `plan`, which is possible, what it does to the file.
 void describe(const Task& task, const Placement& placement, TriedPlan& plan);
 
-/// Index of the PT_LOAD that holds them.
+/// Fails where Linux before 5.18 cannot read the program headers of the output: it reads no more than a page of 4 KiB.
+std::optional<PlanFailure> check_table_size(const Placement& placement);
+
+/// Index of the PT_LOAD that holds the program headers.
 std::optional<std::size_t> header_load(const Image& image);
 
 /// What had to move, which may be less than the plan allows.
