@@ -27,7 +27,7 @@ TEST(Plans, AreOrderedByTheirLeastCost) {
   const auto plans = plans_for(image, find_existing_sframe(image), HeaderMoves::Never);
   EXPECT_GT(plans.size(), 5U);
   EXPECT_TRUE(std::is_sorted(plans.begin(), plans.end(),
-                             [](const Plan& a, const Plan& b) { return least_cost(a) < least_cost(b); }));
+                             [](const LayoutPlan& a, const LayoutPlan& b) { return least_cost(a) < least_cost(b); }));
 }
 
 TEST(Plans, WorseCostsOutweighAllLesserOnes) {

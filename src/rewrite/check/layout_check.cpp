@@ -14,9 +14,9 @@ namespace sframe_gen::elf {
 
 namespace {
 
-class Check {
+class LayoutCheck {
  public:
-  Check(const Image& input, const Image& output, const NewSection& added)
+  LayoutCheck(const Image& input, const Image& output, const NewSection& added)
       : in_(input), out_(output), added_(added), page_(layout_page(input)) {
     for (const Elf64_Phdr& segment : out_.segments()) {
       if (segment.p_type != PT_LOAD) continue;
@@ -56,7 +56,7 @@ class Check {
     });
   }
 
-  /// As Linux before 5.18 computes the address of the program headers.
+  /// Address of the program headers as Linux before 5.18 computes it.
   static std::uint64_t old_kernels_table(const Image& image) {
     const Elf64_Phdr* const first = image.find_segment(PT_LOAD);
     return first == nullptr ? 0 : first->p_vaddr - first->p_offset + image.header().e_phoff;
@@ -90,8 +90,8 @@ class Check {
 
   bool has_moved_table() const { return out_.header().e_phoff != in_.header().e_phoff; }
 
-  /// In the last PT_LOAD, which is new, as far from the first in the file as in memory: there Linux before 5.18 looks
-  /// for it, and what reads the ELF header in memory.
+  /// The table must be in the last PT_LOAD, which is new, as far from the first in the file as in memory: there Linux
+  /// before 5.18 looks for it, and what reads the ELF header in memory.
   void moved_table(Range table) const {
     require(!loads_.empty() && !begins_as_before(loads_.back()) && (loads_.back().p_flags & PF_W) == 0,
             "program headers may move into a new read-only PT_LOAD only, the last");
@@ -329,7 +329,7 @@ class Check {
 }  // namespace
 
 void check_layout(const Image& input, const Image& output, Contents contents, const NewSection& added) {
-  Check(input, output, added).run(contents);
+  LayoutCheck(input, output, added).run(contents);
 }
 
 }  // namespace sframe_gen::elf

@@ -8,7 +8,7 @@
 
 namespace sframe_gen::elf {
 
-/// How much of the sections' bytes to compare.
+/// Extent of the comparison of the sections' bytes.
 enum class Contents : std::uint8_t {
   Affected,  ///< what moved, and small sections: costs next to nothing
   All,       ///< for tests

@@ -100,7 +100,7 @@ class RemovalCheck {
            is_zero(rest.begin, own.begin) && is_zero(own.end, rest.end);
   }
 
-  /// Where the section is in the file, and what its program header adds: that of GNU ld 2.43 may reach further.
+  /// Bytes of the section in the file, and what its program header adds: that of GNU ld 2.43 may reach further.
   Range own_bytes() const {
     const Section* const section = in_.find_section(removed_.name);
     if (section == nullptr) return {};

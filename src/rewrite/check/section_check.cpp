@@ -178,7 +178,7 @@ class SectionCheck {
     return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(distance)});
   }
 
-  /// Only its header tells: notes of packages are texts, in which the same words may stand.
+  /// Notes of Qt are told by their header alone: notes of packages are texts, in which the same words may stand.
   bool is_qt_note(const Section& section) const {
     const auto notes =
         read_notes(in_.bytes_of(section), section.header.sh_addralign, in_.endian(), {in_.name(), section.name});
@@ -420,45 +420,6 @@ void check_order(const Image& input, const Image& output, const SectionPairs& pa
           "section names must stay in their table");
 }
 
-}  // namespace
-
-/// plan/movable.cpp knows these notes by a table of its own.
-std::vector<std::byte> moved_notes(const Image& input, Range range, std::uint64_t distance) {
-  const auto bytes = input.slice(range.begin, range.size(), "notes");
-  std::vector<std::byte> moved(bytes.begin(), bytes.end());
-  if (distance == 0) return moved;
-  const auto leads_somewhere = [](const Note& note) {
-    if (note.owner == "Crashpad" && note.descriptor.size() == 8) return note.type == 0x4f464e49;      // "INFO"
-    return note.owner == "mozannotation" && note.descriptor.size() == 16 && note.type == 0x415a4f4d;  // "MOZA"
-  };
-  for (const Section& section : input.sections()) {
-    if (section.header.sh_type != SHT_NOTE || !range.contains(file_range(section.header))) continue;
-    try {
-      for (const Note& note : read_notes(input.bytes_of(section), section.header.sh_addralign, input.endian(),
-                                         {input.name(), section.name})) {
-        const std::uint64_t begin = offset_of(input, note.descriptor) - range.begin;
-        for (std::size_t at = 0; leads_somewhere(note) && at < note.descriptor.size(); at += 8) {
-          const auto number = std::span(moved).subspan(begin + at, 8);
-          store<std::uint64_t>(number, load<std::uint64_t>(number, input.endian()) - distance, input.endian());
-        }
-      }
-    } catch (const MalformedInput&) {
-      // No reader finds a note in that one.
-    }
-  }
-  return moved;
-}
-
-void check_sections(const Image& input, const Image& output, Contents contents, const NewSection& added) {
-  const SectionPairs pairs = pair_sections(input, output, added);
-  SectionCheck(input, output, pairs, added).run(contents);
-  check_section_addresses(input, output, pairs, added);
-  check_space(input, output, pairs);
-  check_order(input, output, pairs);
-}
-
-namespace {
-
 /// Asks the output's program headers and PT_DYNAMIC only, as loaders do: what the reader makes up for sections of the
 /// output plays no part. What it makes up for the input covers every loaded byte.
 class MemoryCheck {
@@ -517,7 +478,7 @@ class MemoryCheck {
     });
   }
 
-  /// Only the tables of the dynamic linker may have another.
+  /// The address that a section of the input may have now: another one only if it is a table of the dynamic linker.
   std::uint64_t new_address(const Section& old) const {
     const auto tags = pointers_to(old);
     for (const DynamicEntry& before : dynamic_before_) {
@@ -574,6 +535,41 @@ class MemoryCheck {
 };
 
 }  // namespace
+
+/// plan/movable.cpp knows these notes by a table of its own.
+std::vector<std::byte> moved_notes(const Image& input, Range range, std::uint64_t distance) {
+  const auto bytes = input.slice(range.begin, range.size(), "notes");
+  std::vector<std::byte> moved(bytes.begin(), bytes.end());
+  if (distance == 0) return moved;
+  const auto leads_somewhere = [](const Note& note) {
+    if (note.owner == "Crashpad" && note.descriptor.size() == 8) return note.type == 0x4f464e49;      // "INFO"
+    return note.owner == "mozannotation" && note.descriptor.size() == 16 && note.type == 0x415a4f4d;  // "MOZA"
+  };
+  for (const Section& section : input.sections()) {
+    if (section.header.sh_type != SHT_NOTE || !range.contains(file_range(section.header))) continue;
+    try {
+      for (const Note& note : read_notes(input.bytes_of(section), section.header.sh_addralign, input.endian(),
+                                         {input.name(), section.name})) {
+        const std::uint64_t begin = offset_of(input, note.descriptor) - range.begin;
+        for (std::size_t at = 0; leads_somewhere(note) && at < note.descriptor.size(); at += 8) {
+          const auto number = std::span(moved).subspan(begin + at, 8);
+          store<std::uint64_t>(number, load<std::uint64_t>(number, input.endian()) - distance, input.endian());
+        }
+      }
+    } catch (const MalformedInput&) {
+      // No reader finds a note in that one.
+    }
+  }
+  return moved;
+}
+
+void check_sections(const Image& input, const Image& output, Contents contents, const NewSection& added) {
+  const SectionPairs pairs = pair_sections(input, output, added);
+  SectionCheck(input, output, pairs, added).run(contents);
+  check_section_addresses(input, output, pairs, added);
+  check_space(input, output, pairs);
+  check_order(input, output, pairs);
+}
 
 void check_memory(const Image& input, const Image& output, const NewSection& added) {
   MemoryCheck(input, output, added).run();

@@ -17,7 +17,7 @@ void check_sections(const Image& input, const Image& output, Contents contents, 
 /// in some notes a number counts from its own place.
 std::vector<std::byte> moved_notes(const Image& input, Range range, std::uint64_t distance);
 
-/// The same for files without section headers. Throws LayoutViolation.
+/// Checks memory in place of sections, for files without section headers. Throws LayoutViolation.
 void check_memory(const Image& input, const Image& output, const NewSection& added);
 
 }  // namespace sframe_gen::elf

@@ -24,7 +24,7 @@ class Cheapest {
   /// Whether no plan that costs `cost` and more needs to be looked at.
   bool is_found(const Cost& cost) const { return best_ && tried_ == nullptr && best_cost_ <= cost; }
 
-  void consider(const Plan& plan) {
+  void consider(const LayoutPlan& plan) {
     auto outcome = place(task_, plan);
     if (const auto* failure = std::get_if<PlanFailure>(&outcome)) {
       tell(plan, [&](TriedPlan& tried) {
@@ -52,7 +52,7 @@ class Cheapest {
 
  private:
   template <typename Fill>
-  void tell(const Plan& plan, const Fill& fill) {
+  void tell(const LayoutPlan& plan, const Fill& fill) {
     if (tried_ == nullptr) return;
     TriedPlan& tried = tried_->emplace_back();
     tried.section_plan = plan.section;
@@ -107,7 +107,7 @@ Layout plan_layout(const Image& image, std::uint64_t section_size, const NewSect
   const auto build_id = build_id_in_first_page(image);
   const Task task{image, movability, existing, space, loads, build_id, section, section_size, moves};
   Cheapest cheapest(task, tried);
-  for (const Plan& plan : plans_for(image, existing, moves)) {
+  for (const LayoutPlan& plan : plans_for(image, existing, moves)) {
     if (cheapest.is_found(least_cost(plan))) break;
     cheapest.consider(plan);
   }

@@ -11,9 +11,9 @@ namespace {
 /// AArch64 instructions (Arm Architecture Reference Manual, chapter C4: masks and values of the instruction classes).
 namespace aarch64 {
 
-class Words {
+class InstructionWords {
  public:
-  explicit Words(const Code& code) : bytes_(code.bytes) {}
+  explicit InstructionWords(const CodeBytes& code) : bytes_(code.bytes) {}
   std::size_t count() const { return bytes_.size() / sizeof(std::uint32_t); }
   std::uint32_t operator[](std::size_t index) const {
     return load<std::uint32_t>(bytes_.subspan(index * sizeof(std::uint32_t)), Endian::Little);
@@ -32,11 +32,11 @@ constexpr bool is_adrp(std::uint32_t word) {
 constexpr bool is_load_literal(std::uint32_t word) {
   return (word & 0x3b000000) == 0x18000000;
 }
-/// 64 bits, immediate not shifted.
+/// ADD of 64 bits, immediate not shifted.
 constexpr bool is_add_immediate(std::uint32_t word) {
   return (word & 0xffc00000) == 0x91000000;
 }
-/// Base and unsigned offset, of any register size.
+/// LDR, STR and their like with base and unsigned offset, of any register size.
 constexpr bool is_load_or_store(std::uint32_t word) {
   return (word & 0x3b000000) == 0x39000000;
 }
@@ -83,7 +83,7 @@ constexpr bool replaces(std::uint32_t word, unsigned reg) {
          (is_adr(word) || is_adrp(word) || is_add_or_subtract || is_logical || is_move || is_load);
 }
 
-/// Where an instruction leads, besides to the one after it. Calls come back.
+/// A way from an instruction to another than the one after it. Calls come back.
 struct Branch {
   bool ends = false;                        ///< never goes on after itself
   bool is_unknown = false;                  ///< leads where a register says
@@ -101,7 +101,7 @@ constexpr Branch branch_of(std::uint32_t word) {
   return {operation != 1, operation == 0};
 }
 
-/// How far from an ADRP is near, in instructions.
+/// The distance from an ADRP that is near, in instructions.
 constexpr std::size_t reach = 1024;
 
 /// Whether the instruction adds low bits to the page in `page_register`, which makes an address in `wanted`.
@@ -116,7 +116,8 @@ bool completes(std::uint32_t word, unsigned page_register, std::uint64_t page, c
 /// in one static program of a hundred.
 class PageUse {
  public:
-  PageUse(const Words& words, SearchBudget& budget) : words_(words), budget_(budget), is_seen_(words.count()) {}
+  PageUse(const InstructionWords& words, SearchBudget& budget)
+      : words_(words), budget_(budget), is_seen_(words.count()) {}
 
   /// Whether an instruction that is reached from the ADRP at the index, with the page still in its register, makes an
   /// address in `wanted` of it. Where a register says what is reached, any instruction near counts. Also true where
@@ -170,7 +171,7 @@ class PageUse {
     return false;
   }
 
-  const Words words_;
+  const InstructionWords words_;
   SearchBudget& budget_;
   std::vector<bool> is_seen_;         ///< per instruction, in this search
   std::vector<std::size_t> seen_;     ///< those that are
@@ -251,7 +252,7 @@ bool is_operand(std::span<const std::byte> code, std::size_t at) {
 }
 
 /// An immediate of up to four bytes may stand between the distance and the end of the instruction.
-bool relative_operand_amd64(const Code& code, const Range& wanted) {
+bool relative_operand_amd64(const CodeBytes& code, const Range& wanted) {
   constexpr std::uint64_t longest_immediate = 4;
   for (std::size_t at = 1; at + sizeof(std::int32_t) <= code.bytes.size(); ++at) {
     const auto distance = static_cast<std::int32_t>(load<std::uint32_t>(code.bytes.subspan(at), Endian::Little));
@@ -266,7 +267,7 @@ bool relative_operand_amd64(const Code& code, const Range& wanted) {
   return false;
 }
 
-bool absolute_operand_amd64(const Code& code, const Range& wanted) {
+bool absolute_operand_amd64(const CodeBytes& code, const Range& wanted) {
   for (std::size_t at = 1; at + sizeof(std::uint32_t) <= code.bytes.size(); ++at) {
     const auto number = load<std::uint32_t>(code.bytes.subspan(at), Endian::Little);
     if (wanted.contains(number) && is_operand(code.bytes, at)) return true;
@@ -278,9 +279,9 @@ bool overlaps_page(std::uint64_t page, const Range& wanted) {
   return wanted.contains(page) || wanted.begin - page < 0x1000;
 }
 
-bool relative_operand_aarch64(const Code& code, const Range& wanted, SearchBudget& budget) {
+bool relative_operand_aarch64(const CodeBytes& code, const Range& wanted, SearchBudget& budget) {
   using namespace aarch64;
-  const Words words(code);
+  const InstructionWords words(code);
   PageUse pages(words, budget);
   for (std::size_t i = 0; i < words.count(); ++i) {
     const std::uint32_t word = words[i];
@@ -296,11 +297,11 @@ bool relative_operand_aarch64(const Code& code, const Range& wanted, SearchBudge
 
 /// Addresses of fixed files stand in literals, or two MOVZ and MOVK write their 16-bit halves, of which the upper ones
 /// are zero below 4 GiB.
-bool absolute_operand_aarch64(const Code& code, const Range& wanted) {
+bool absolute_operand_aarch64(const CodeBytes& code, const Range& wanted) {
   using namespace aarch64;
   constexpr std::size_t look_ahead = 8;
   const auto half = [](std::uint32_t word) { return std::uint64_t{word >> 5 & 0xffff} << 16 * (word >> 21 & 3); };
-  const Words words(code);
+  const InstructionWords words(code);
   for (std::size_t i = 0; i < words.count(); ++i) {
     if (!is_move_wide(words[i])) continue;
     for (std::size_t j = i + 1; j < std::min(words.count(), i + look_ahead); ++j) {
@@ -334,7 +335,7 @@ constexpr bool is_relative(unsigned opcode) {
 
 /// Every even place is taken for an instruction's, as literals stand between them, and the length of one does not tell
 /// where the next begins.
-bool relative_operand_s390x(const Code& code, const Range& wanted) {
+bool relative_operand_s390x(const CodeBytes& code, const Range& wanted) {
   constexpr std::size_t length = 6;
   for (std::size_t at = 0; at + length <= code.bytes.size(); at += 2) {
     if ((code.bytes[at] & std::byte{0xf0}) != std::byte{0xc0}) continue;
@@ -348,7 +349,7 @@ bool relative_operand_s390x(const Code& code, const Range& wanted) {
 
 }  // namespace
 
-bool has_address_word(const Code& code, const Range& wanted) {
+bool has_address_word(const CodeBytes& code, const Range& wanted) {
   const std::size_t first = (0 - code.address) % sizeof(std::uint64_t);
   for (std::size_t at = first; at + sizeof(std::uint64_t) <= code.bytes.size(); at += sizeof(std::uint64_t))
     if (wanted.contains(load<std::uint64_t>(code.bytes.subspan(at), code.endian))) return true;
@@ -359,7 +360,7 @@ SearchBudget::SearchBudget(std::uint64_t code_size)
     : followed(8 * (code_size / sizeof(std::uint32_t))),
       near(64 * (code_size / sizeof(std::uint32_t)) + 2 * aarch64::reach * 1024) {}
 
-bool has_relative_operand(sframe::Abi abi, const Code& code, const Range& wanted, SearchBudget& budget) {
+bool has_relative_operand(sframe::Abi abi, const CodeBytes& code, const Range& wanted, SearchBudget& budget) {
   switch (abi) {
     case sframe::Abi::Amd64:
       return relative_operand_amd64(code, wanted);
@@ -372,7 +373,7 @@ bool has_relative_operand(sframe::Abi abi, const Code& code, const Range& wanted
   return true;
 }
 
-bool has_absolute_operand(sframe::Abi abi, const Code& code, const Range& wanted) {
+bool has_absolute_operand(sframe::Abi abi, const CodeBytes& code, const Range& wanted) {
   switch (abi) {
     case sframe::Abi::Amd64:
       return absolute_operand_amd64(code, wanted);
@@ -386,7 +387,7 @@ bool has_absolute_operand(sframe::Abi abi, const Code& code, const Range& wanted
   return true;
 }
 
-std::optional<std::size_t> distance_returned(sframe::Abi abi, const Code& function, std::uint64_t address) {
+std::optional<std::size_t> distance_returned(sframe::Abi abi, const CodeBytes& function, std::uint64_t address) {
   if (abi != sframe::Abi::Amd64) return {};
   // [endbr64;] lea address(%rip), %rax; mov $size, %edx; ret (Intel SDM, volume 2).
   constexpr std::uint32_t endbr64 = 0xfa1e0ff3;

@@ -12,7 +12,7 @@
 namespace sframe_gen::elf {
 
 /// Bytes of an executable section.
-struct Code {
+struct CodeBytes {
   std::span<const std::byte> bytes;
   std::uint64_t address;  ///< of the first byte
   Endian endian;          ///< of data; AArch64 code is little-endian in all files
@@ -26,16 +26,16 @@ struct SearchBudget {
 };
 
 /// Whether an operand is the distance from the instruction to an address in `wanted`. Also true if the budget ends.
-bool has_relative_operand(sframe::Abi abi, const Code& code, const Range& wanted, SearchBudget& budget);
+bool has_relative_operand(sframe::Abi abi, const CodeBytes& code, const Range& wanted, SearchBudget& budget);
 
 /// Whether an operand or, where the machine has them, a literal is itself an address in `wanted`.
-bool has_absolute_operand(sframe::Abi abi, const Code& code, const Range& wanted);
+bool has_absolute_operand(sframe::Abi abi, const CodeBytes& code, const Range& wanted);
 
 /// Whether a word of 8 bytes, aligned to 8, is such an address.
-bool has_address_word(const Code& code, const Range& wanted);
+bool has_address_word(const CodeBytes& code, const Range& wanted);
 
-/// If all that a function does is to return `address` and a size, by the distance to it: where in the code that
-/// distance is, 4 bytes that count from the end of their instruction. Known on x86-64 only.
-std::optional<std::size_t> distance_returned(sframe::Abi abi, const Code& function, std::uint64_t address);
+/// Finds the distance in a function that does nothing but return `address`, by the distance to it, and a size: where in
+/// the code it is, 4 bytes that count from the end of their instruction. Known on x86-64 only.
+std::optional<std::size_t> distance_returned(sframe::Abi abi, const CodeBytes& function, std::uint64_t address);
 
 }  // namespace sframe_gen::elf

@@ -56,10 +56,10 @@ bool begins_at(const Image& image, std::uint64_t address) {
   });
 }
 
-/// Its size changes, and mostly its place: a reader that finds it by an address, as kernels do by symbols of their
-/// linker script, would read something else. Only GNU's and other tools' sections have such readers. They know where it
-/// begins, and read its preamble first, or where it ends. In all of its hundred kilobytes, something in the code of
-/// nearly every program at a fixed address would look like a reference by chance.
+/// The section's size changes, and mostly its place: a reader that finds it by an address, as kernels do by symbols of
+/// their linker script, would read something else. Only GNU's and other tools' sections have such readers. They know
+/// where it begins, and read its preamble first, or where it ends. In all of its hundred kilobytes, something in the
+/// code of nearly every program at a fixed address would look like a reference by chance.
 void check_not_referred_to(const Image& image, const Section& section) {
   constexpr std::uint64_t preamble_size = 4;
   const std::uint64_t size = section.header.sh_size;

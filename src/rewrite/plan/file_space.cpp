@@ -8,21 +8,6 @@
 
 namespace sframe_gen::elf {
 
-void OffsetMap::insert(Insertion insertion) {
-  if (insertion.bytes == 0) return;
-  const auto place = std::upper_bound(insertions_.begin(), insertions_.end(), insertion.at,
-                                      [](std::uint64_t at, const Insertion& other) { return at < other.at; });
-  insertions_.insert(place, insertion);
-}
-
-std::uint64_t OffsetMap::operator()(std::uint64_t offset) const {
-  std::uint64_t shift = 0;
-  for (const Insertion& insertion : insertions_) {
-    if (insertion.at <= offset) shift += insertion.bytes;
-  }
-  return offset + shift;
-}
-
 namespace {
 
 /// The bytes of PT_GNU_RELRO are a PT_LOAD's. Recent lld counts padding in its file size that is in no file.
@@ -50,7 +35,30 @@ Range bytes_under_space(const Image& image, const Elf64_Shdr& space) {
   return {};
 }
 
+/// Section contents that are not loaded need no page, but their own alignment.
+constexpr std::uint64_t unloaded_alignment = 64;
+
+/// lld rounds PT_GNU_RELRO up to a page, beyond its PT_LOAD: what lies there changes its protection.
+bool holds_addresses(const Elf64_Phdr& segment) {
+  return segment.p_type == PT_LOAD || (segment.p_type == PT_GNU_RELRO && segment.p_memsz != 0);
+}
+
 }  // namespace
+
+void OffsetMap::insert(Insertion insertion) {
+  if (insertion.bytes == 0) return;
+  const auto place = std::upper_bound(insertions_.begin(), insertions_.end(), insertion.at,
+                                      [](std::uint64_t at, const Insertion& other) { return at < other.at; });
+  insertions_.insert(place, insertion);
+}
+
+std::uint64_t OffsetMap::operator()(std::uint64_t offset) const {
+  std::uint64_t shift = 0;
+  for (const Insertion& insertion : insertions_) {
+    if (insertion.at <= offset) shift += insertion.bytes;
+  }
+  return offset + shift;
+}
 
 Range file_bytes_under(const Image& image, const Section& section) {
   const Elf64_Shdr& header = section.header;
@@ -74,7 +82,7 @@ FileSpace::FileSpace(const Image& image) : image_(&image) {
   }
   claim(image.section_table(), "the section header table");
   std::stable_sort(claims_.begin(), claims_.end(),
-                   [](const Claim& a, const Claim& b) { return a.range.begin < b.range.begin; });
+                   [](const FileClaim& a, const FileClaim& b) { return a.range.begin < b.range.begin; });
 }
 
 void FileSpace::claim(Range range, Owner owner) {
@@ -83,8 +91,8 @@ void FileSpace::claim(Range range, Owner owner) {
 
 void FileSpace::release(Range range) {
   if (range.empty()) return;
-  std::erase_if(claims_, [&](const Claim& claim) { return range.contains(claim.range); });
-  for (Claim& claim : claims_) {
+  std::erase_if(claims_, [&](const FileClaim& claim) { return range.contains(claim.range); });
+  for (FileClaim& claim : claims_) {
     if (claim.is_load && claim.range.overlaps(range) && claim.range.end <= range.end) claim.range.end = range.begin;
   }
   const auto place = std::upper_bound(released_.begin(), released_.end(), range,
@@ -92,14 +100,14 @@ void FileSpace::release(Range range) {
   released_.insert(place, range);
 }
 
-const Claim* FileSpace::next_claim(std::uint64_t offset) const {
+const FileClaim* FileSpace::next_claim(std::uint64_t offset) const {
   const auto found =
-      std::find_if(claims_.begin(), claims_.end(), [&](const Claim& claim) { return claim.range.end > offset; });
+      std::find_if(claims_.begin(), claims_.end(), [&](const FileClaim& claim) { return claim.range.end > offset; });
   return found == claims_.end() ? nullptr : &*found;
 }
 
-const Claim* FileSpace::claim_across(std::uint64_t offset) const {
-  const auto found = std::find_if(claims_.begin(), claims_.end(), [&](const Claim& claim) {
+const FileClaim* FileSpace::claim_across(std::uint64_t offset) const {
+  const auto found = std::find_if(claims_.begin(), claims_.end(), [&](const FileClaim& claim) {
     return claim.range.begin < offset && offset < claim.range.end;
   });
   return found == claims_.end() ? nullptr : &*found;
@@ -131,21 +139,9 @@ bool FileSpace::is_filler(Range range) const {
 
 std::uint64_t FileSpace::end() const {
   std::uint64_t end = header_segments_end_;
-  for (const Claim& claim : claims_) end = std::max(end, claim.range.end);
+  for (const FileClaim& claim : claims_) end = std::max(end, claim.range.end);
   return end;
 }
-
-namespace {
-
-/// Section contents that are not loaded need no page, but their own alignment.
-constexpr std::uint64_t unloaded_alignment = 64;
-
-/// lld rounds PT_GNU_RELRO up to a page, beyond its PT_LOAD: what lies there changes its protection.
-bool holds_addresses(const Elf64_Phdr& segment) {
-  return segment.p_type == PT_LOAD || (segment.p_type == PT_GNU_RELRO && segment.p_memsz != 0);
-}
-
-}  // namespace
 
 bool is_wasteful(std::uint64_t bytes, std::uint64_t needed) {
   return bytes >= std::uint64_t{1} << 20 && bytes / 2 > needed;
@@ -205,9 +201,9 @@ std::optional<std::string> LoadGrowth::make_file_room(const FileSpace& space, Of
     const std::uint64_t needed = segments_[i].p_filesz - std::min(kept_size_[i], segments_[i].p_filesz);
     if (needed == 0) continue;
     const std::uint64_t end = kept_end(i);
-    if (const Claim* across = space.claim_across(end))
+    if (const FileClaim* across = space.claim_across(end))
       return describe(across->owner) + " reaches over the end of the PT_LOAD at " + hex(segments_[i].p_vaddr);
-    const Claim* next = space.next_claim(end);
+    const FileClaim* next = space.next_claim(end);
     std::uint64_t free = next == nullptr ? needed : std::min(needed, next->range.begin - end);
     // Unknown bytes stay in front of what follows. What a PT_LOAD gave up is free in any case.
     const std::uint64_t given_up = image_->segments()[i].p_offset + image_->segments()[i].p_filesz - end;

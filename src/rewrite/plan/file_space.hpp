@@ -19,7 +19,7 @@ struct Insertion {
   friend bool operator==(const Insertion&, const Insertion&) = default;
 };
 
-/// Where a byte of the input file lies in the output: a shift that grows at each insertion.
+/// Maps file offsets of the input to those of the output, by a shift that grows at each insertion.
 ///
 ///     input   aaaa|bbbbbbb|cc          insertions at | of 4 and 2 bytes
 ///     output  aaaa....bbbbbbb..cc
@@ -35,7 +35,7 @@ class OffsetMap {
 };
 
 /// A header that says "these bytes of the file are mine".
-struct Claim {
+struct FileClaim {
   Range range;
   Owner owner;
   bool is_load = false;
@@ -59,12 +59,12 @@ class FileSpace {
   void release(Range range);
 
   /// The first claim that ends after `offset`, by its beginning.
-  const Claim* next_claim(std::uint64_t offset) const;
+  const FileClaim* next_claim(std::uint64_t offset) const;
   /// A claim that `offset` would split.
-  const Claim* claim_across(std::uint64_t offset) const;
+  const FileClaim* claim_across(std::uint64_t offset) const;
   /// Whether the bytes are zero or released. Bytes past the end of the file are.
   bool is_zero(Range range) const;
-  /// As `is_zero`, but patchelf writes X where something stood that it moved.
+  /// Whether the bytes are zero, released, or X, which patchelf writes where something stood that it moved.
   bool is_filler(Range range) const;
   /// End of the last byte that has to be kept.
   std::uint64_t end() const;
@@ -77,8 +77,8 @@ class FileSpace {
   void claim(Range range, Owner owner);
 
   const Image* image_;
-  std::vector<Claim> claims_;    ///< sorted by their beginning
-  std::vector<Range> released_;  ///< sorted, may touch
+  std::vector<FileClaim> claims_;  ///< sorted by their beginning
+  std::vector<Range> released_;    ///< sorted, may touch
   std::uint64_t header_segments_end_ = 0;
 };
 
@@ -98,7 +98,7 @@ class LoadGrowth {
 
   /// `layout_page`: what addresses and file offsets have to agree in.
   std::uint64_t page() const { return page_; }
-  /// With their new sizes, still at the file offsets of the input.
+  /// The program headers with their new sizes, still at the file offsets of the input.
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   /// First file offset after what `load` had to keep of the input.
   std::uint64_t kept_end(std::size_t load) const;

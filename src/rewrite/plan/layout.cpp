@@ -230,7 +230,7 @@ void lay_out_sections(const Task& task, const Placement& placement, Layout& layo
   layout.header.e_shnum = static_cast<std::uint16_t>(layout.sections.size());
 }
 
-/// Where the contents of the output end, before section names and headers.
+/// End of the contents of the output, before section names and headers.
 std::uint64_t end_of_contents(const Placement& placement, const Layout& layout) {
   std::uint64_t end = placement.map(layout.copied_size - 1) + 1;
   for (const Elf64_Phdr& segment : layout.segments) {

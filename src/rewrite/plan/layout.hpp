@@ -37,7 +37,7 @@ struct OldHeader {
   Elf64_Ehdr header{};
 };
 
-/// Where the new section and its headers go: every decision of the rewrite, before a byte is written.
+/// Every decision of the rewrite, before a byte is written: where the new section and its headers go.
 struct Layout {
   NewSection section = sframe_section;
   std::uint64_t section_address = 0;  ///< virtual address

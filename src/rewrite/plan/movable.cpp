@@ -80,8 +80,8 @@ bool any_symbol(const Image& image, Counts counts) {
   return false;
 }
 
-/// Its first bytes, more than marks have: names of hostile files are long, and may have one for all symbols. Empty
-/// where there is no table.
+/// The first bytes of a symbol's name, more than marks have: names of hostile files are long, and may be one for all
+/// symbols. Empty where there is no table.
 std::string_view name_of(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol) {
   if (symbol_table.header.sh_link >= image.sections().size()) return {};
   const auto bytes = image.bytes_of(image.sections()[symbol_table.header.sh_link]);
@@ -105,31 +105,6 @@ bool names_place_in(const Image& image, const Section& section, const Section& t
          symbol.st_name != 0 && !is_mere_mark(name_of(image, table, symbol), image.header().e_machine);
 }
 
-}  // namespace
-
-bool has_named_symbol_in(const Image& image, const Section& section) {
-  return any_symbol(image, [&](const Section& table, const Elf64_Sym& symbol) {
-    // Without section headers, the index is that of a section that once was.
-    const bool may_be = symbol.st_shndx == section.index || !image.has_section_headers();
-    return may_be && names_place_in(image, section, table, symbol);
-  });
-}
-
-bool is_library_mark(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol) {
-  return name_of(image, symbol_table, symbol) == library_mark;
-}
-
-bool has_relative_relocation_to(const Image& image, const Section& section) {
-  for (const Section& table : image.sections()) {
-    if ((table.header.sh_flags & SHF_ALLOC) == 0) continue;
-    if (table.header.sh_type == SHT_RELA && rela_points_into(image, table, section)) return true;
-    if (table.header.sh_type == section_type_relr && relr_points_into(image, table, section)) return true;
-  }
-  return false;
-}
-
-namespace {
-
 /// Go's linker names the note nowhere: the go command reads it from the file, by PT_NOTE (cmd/internal/buildid,
 /// readELF).
 bool is_build_id_of_go(const Image& image, const Section& section) {
@@ -149,7 +124,7 @@ bool is_table_of_go(std::string_view name) {
   return name == ".gopclntab" || name == ".go.type" || name == ".go.func";
 }
 
-/// Where code cannot refer to `note`, whatever it looks like: functions that are understood, and for Go's own note the
+/// Code that cannot refer to `note`, whatever it looks like: functions that are understood, and for Go's own note the
 /// longest run of functions that Go's compiler and assembler have made. The linker puts C's before or after them.
 std::vector<Range> code_to_skip(const Image& image, const Section& note, const std::vector<NoteFunction>& functions,
                                 const std::optional<GoTable>& go) {
@@ -168,9 +143,9 @@ std::vector<Range> code_to_skip(const Image& image, const Section& note, const s
 }
 
 /// The section's code between the ranges. Their ends are ends of instructions, so no operand reaches over them.
-std::vector<Code> code_outside(const Image& image, const Section& section, const std::vector<Range>& skipped) {
-  Code rest{image.bytes_of(section), section.header.sh_addr, image.endian()};
-  std::vector<Code> pieces;
+std::vector<CodeBytes> code_outside(const Image& image, const Section& section, const std::vector<Range>& skipped) {
+  CodeBytes rest{image.bytes_of(section), section.header.sh_addr, image.endian()};
+  std::vector<CodeBytes> pieces;
   for (const Range& range : skipped) {
     if (!Range{rest.address, rest.address + rest.bytes.size()}.contains(range)) continue;
     const std::size_t begin = range.begin - rest.address;
@@ -181,7 +156,7 @@ std::vector<Code> code_outside(const Image& image, const Section& section, const
   return pieces;
 }
 
-bool has_operand(sframe::Abi abi, const Code& code, const Range& wanted, bool fixed, SearchBudget& budget) {
+bool has_operand(sframe::Abi abi, const CodeBytes& code, const Range& wanted, bool fixed, SearchBudget& budget) {
   return has_relative_operand(abi, code, wanted, budget) || (fixed && has_absolute_operand(abi, code, wanted));
 }
 
@@ -204,7 +179,7 @@ bool is_addressed(const Image& image, const Section& section, const std::vector<
     const Elf64_Shdr& header = other.header;
     if ((header.sh_flags & SHF_ALLOC) == 0) continue;
     if (is_loaded_code(other)) {
-      for (const Code& code : code_outside(image, other, skipped))
+      for (const CodeBytes& code : code_outside(image, other, skipped))
         if (has_operand(abi, code, wanted, fixed, budget)) return true;
     } else if (fixed && (header.sh_type == SHT_PROGBITS || header.sh_type == SHT_INIT_ARRAY)) {
       if (go && is_table_of_go(other.name)) continue;
@@ -213,14 +188,6 @@ bool is_addressed(const Image& image, const Section& section, const std::vector<
   }
   return false;
 }
-
-}  // namespace
-
-bool has_direct_reference_to(const Image& image, const Section& section) {
-  return is_addressed(image, section, {});
-}
-
-namespace {
 
 /// .interp and the notes that the linker and crt1.o write.
 bool is_made_by_linker(std::string_view name) {
@@ -254,7 +221,105 @@ Section first_entry_of(const Section& table) {
   return first;
 }
 
+/// A note whose descriptor is numbers of 8 bytes, each the distance from its own place to what it leads to.
+struct RelativeNote {
+  std::string_view owner;
+  std::uint32_t type;
+  std::size_t count;  ///< of the numbers
+};
+
+/// Crashpad, client/crashpad_info_note.S: where its CrashpadInfo is. Firefox,
+/// toolkit/crashreporter/mozannotation_client: where its annotations and the ELF header are. Crash reporters find both
+/// by PT_NOTE.
+constexpr std::array relative_notes{RelativeNote{"Crashpad", 0x4f464e49, 1},
+                                    RelativeNote{"mozannotation", 0x415a4f4d, 2}};
+
+/// Whether the bytes are one text, with or without zeros after it: so no number of them is a place in the file.
+bool is_text(std::span<const std::byte> bytes) {
+  constexpr std::size_t shortest = 8;  // as long as an address
+  const auto is_printable = [](std::byte byte) { return byte >= std::byte{' '} && byte <= std::byte{'~'}; };
+  const auto end = std::ranges::find_if_not(bytes, is_printable);
+  return end - bytes.begin() >= static_cast<std::ptrdiff_t>(shortest) &&
+         std::all_of(end, bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+/// Whether it is a note of `relative_notes`, all of whose numbers lead to what is loaded.
+bool is_relative(const Note& note, std::uint64_t address, const Image& image) {
+  const auto* const known = std::ranges::find_if(relative_notes, [&](const RelativeNote& relative) {
+    return note.owner == relative.owner && note.type == relative.type &&
+           note.descriptor.size() == relative.count * sizeof(std::uint64_t);
+  });
+  if (known == relative_notes.end()) return false;
+  for (std::size_t at = 0; at < note.descriptor.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t target = address + at + number_at<std::uint64_t>(note.descriptor, at, image.endian());
+    const bool is_loaded = std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& segment) {
+      return segment.p_type == PT_LOAD && holds_address(segment, target);
+    });
+    if (!is_loaded) return false;
+  }
+  return true;
+}
+
+/// Qt 6, qplugin.h (QT_MOC_EXPORT_PLUGIN_V2): the note of a plugin is found by PT_NOTE while it is a file, and by this
+/// function once it is loaded.
+constexpr std::string_view qt_owner = "qt-project!", qt_function = "qt_plugin_query_metadata_v2";
+constexpr std::uint32_t qt_type = 0x74510001;
+
+/// Distances of 32 bits stay what they are in a file whose addresses end below.
+bool is_small(const Image& image) {
+  constexpr std::uint64_t limit = 1U << 30U;
+  return std::ranges::all_of(image.segments(), [](const Elf64_Phdr& segment) {
+    return segment.p_type != PT_LOAD || (segment.p_vaddr < limit && segment.p_memsz < limit - segment.p_vaddr);
+  });
+}
+
+/// The function that returns where the descriptor of Qt's note is, which stands at the address `note`. Qt looks it up
+/// by name, so it is exported; of several versions the first decides, as for the check. Plugins are libraries: in data
+/// of a fixed file, addresses of 4 bytes would have to be looked for as well.
+std::optional<NoteFunction> find_note_function(const Image& image, std::uint64_t note) {
+  if (image.header().e_type != ET_DYN || !image.has_section_headers() || !is_small(image)) return {};
+  std::optional<NoteFunction> found;
+  any_symbol(image, [&](const Section& table, const Elf64_Sym& symbol) {
+    const bool is_exported = table.header.sh_type == SHT_DYNSYM && symbol.st_shndx < image.sections().size();
+    if (!is_exported || name_of(image, table, symbol) != qt_function) return false;
+    const Section& section = image.sections()[symbol.st_shndx];
+    const auto code = image.bytes_of(section);
+    const std::uint64_t begin = symbol.st_value - section.header.sh_addr;
+    if (begin > code.size() || symbol.st_size > code.size() - begin) return true;
+    const CodeBytes function{code.subspan(begin, symbol.st_size), symbol.st_value, image.endian()};
+    const auto at = distance_returned(machine_of(image).abi, function, note);
+    if (at) found = {{symbol.st_value, symbol.st_value + symbol.st_size}, section.header.sh_offset + begin + *at};
+    return true;
+  });
+  return found;
+}
+
 }  // namespace
+
+bool has_named_symbol_in(const Image& image, const Section& section) {
+  return any_symbol(image, [&](const Section& table, const Elf64_Sym& symbol) {
+    // Without section headers, the index is that of a section that once was.
+    const bool may_be = symbol.st_shndx == section.index || !image.has_section_headers();
+    return may_be && names_place_in(image, section, table, symbol);
+  });
+}
+
+bool is_library_mark(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol) {
+  return name_of(image, symbol_table, symbol) == library_mark;
+}
+
+bool has_relative_relocation_to(const Image& image, const Section& section) {
+  for (const Section& table : image.sections()) {
+    if ((table.header.sh_flags & SHF_ALLOC) == 0) continue;
+    if (table.header.sh_type == SHT_RELA && rela_points_into(image, table, section)) return true;
+    if (table.header.sh_type == section_type_relr && relr_points_into(image, table, section)) return true;
+  }
+  return false;
+}
+
+bool has_direct_reference_to(const Image& image, const Section& section) {
+  return is_addressed(image, section, {});
+}
 
 Movability::Movability(const Image& image)
     : image_(&image), dynamic_(read_dynamic(image)), relocates_itself_(may_relocate_itself(image, dynamic_)) {}
@@ -339,83 +404,6 @@ std::string Movability::why_section_stays(const Section& section, MovedSections&
     return located(section) + " cannot move: a symbol, a relocation or code points into it";
   return {};
 }
-
-namespace {
-
-/// A note whose descriptor is numbers of 8 bytes, each the distance from its own place to what it leads to.
-struct RelativeNote {
-  std::string_view owner;
-  std::uint32_t type;
-  std::size_t count;  ///< of the numbers
-};
-
-/// Crashpad, client/crashpad_info_note.S: where its CrashpadInfo is. Firefox,
-/// toolkit/crashreporter/mozannotation_client: where its annotations and the ELF header are. Crash reporters find both
-/// by PT_NOTE.
-constexpr std::array relative_notes{RelativeNote{"Crashpad", 0x4f464e49, 1},
-                                    RelativeNote{"mozannotation", 0x415a4f4d, 2}};
-
-/// Whether the bytes are one text, with or without zeros after it: so no number of them is a place in the file.
-bool is_text(std::span<const std::byte> bytes) {
-  constexpr std::size_t shortest = 8;  // as long as an address
-  const auto is_printable = [](std::byte byte) { return byte >= std::byte{' '} && byte <= std::byte{'~'}; };
-  const auto end = std::ranges::find_if_not(bytes, is_printable);
-  return end - bytes.begin() >= static_cast<std::ptrdiff_t>(shortest) &&
-         std::all_of(end, bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
-}
-
-/// Whether it is a note of `relative_notes`, all of whose numbers lead to what is loaded.
-bool is_relative(const Note& note, std::uint64_t address, const Image& image) {
-  const auto* const known = std::ranges::find_if(relative_notes, [&](const RelativeNote& relative) {
-    return note.owner == relative.owner && note.type == relative.type &&
-           note.descriptor.size() == relative.count * sizeof(std::uint64_t);
-  });
-  if (known == relative_notes.end()) return false;
-  for (std::size_t at = 0; at < note.descriptor.size(); at += sizeof(std::uint64_t)) {
-    const std::uint64_t target = address + at + number_at<std::uint64_t>(note.descriptor, at, image.endian());
-    const bool is_loaded = std::ranges::any_of(image.segments(), [&](const Elf64_Phdr& segment) {
-      return segment.p_type == PT_LOAD && holds_address(segment, target);
-    });
-    if (!is_loaded) return false;
-  }
-  return true;
-}
-
-/// Qt 6, qplugin.h (QT_MOC_EXPORT_PLUGIN_V2): the note of a plugin is found by PT_NOTE while it is a file, and by this
-/// function once it is loaded.
-constexpr std::string_view qt_owner = "qt-project!", qt_function = "qt_plugin_query_metadata_v2";
-constexpr std::uint32_t qt_type = 0x74510001;
-
-/// Distances of 32 bits stay what they are in a file whose addresses end below.
-bool is_small(const Image& image) {
-  constexpr std::uint64_t limit = 1U << 30U;
-  return std::ranges::all_of(image.segments(), [](const Elf64_Phdr& segment) {
-    return segment.p_type != PT_LOAD || (segment.p_vaddr < limit && segment.p_memsz < limit - segment.p_vaddr);
-  });
-}
-
-/// The function that returns where the descriptor of Qt's note is, which stands at the address `note`. Qt looks it up
-/// by name, so it is exported; of several versions the first decides, as for the check. Plugins are libraries: in data
-/// of a fixed file, addresses of 4 bytes would have to be looked for as well.
-std::optional<NoteFunction> find_note_function(const Image& image, std::uint64_t note) {
-  if (image.header().e_type != ET_DYN || !image.has_section_headers() || !is_small(image)) return {};
-  std::optional<NoteFunction> found;
-  any_symbol(image, [&](const Section& table, const Elf64_Sym& symbol) {
-    const bool is_exported = table.header.sh_type == SHT_DYNSYM && symbol.st_shndx < image.sections().size();
-    if (!is_exported || name_of(image, table, symbol) != qt_function) return false;
-    const Section& section = image.sections()[symbol.st_shndx];
-    const auto code = image.bytes_of(section);
-    const std::uint64_t begin = symbol.st_value - section.header.sh_addr;
-    if (begin > code.size() || symbol.st_size > code.size() - begin) return true;
-    const Code function{code.subspan(begin, symbol.st_size), symbol.st_value, image.endian()};
-    const auto at = distance_returned(machine_of(image).abi, function, note);
-    if (at) found = {{symbol.st_value, symbol.st_value + symbol.st_size}, section.header.sh_offset + begin + *at};
-    return true;
-  });
-  return found;
-}
-
-}  // namespace
 
 /// Notes of other owners may hold addresses relative to themselves or be found by their own code: Xen's and
 /// SystemTap's do.

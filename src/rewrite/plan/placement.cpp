@@ -18,7 +18,7 @@ std::uint64_t table_end(const Image& image, const Placement& placement) {
 }
 
 /// Counts the program headers of the output.
-std::uint64_t count_segments(const Task& task, const Plan& plan, bool drops_note) {
+std::uint64_t count_segments(const Task& task, const LayoutPlan& plan, bool drops_note) {
   std::uint64_t kept = 0;
   std::uint64_t unused = 0;
   for (const Elf64_Phdr& segment : task.image.segments()) {
@@ -45,7 +45,7 @@ PlanFailure in_table(std::string why) {
 /// Turns a plan into a Placement.
 class Placer {
  public:
-  Placer(const Task& task, const Plan& plan)
+  Placer(const Task& task, const LayoutPlan& plan)
       : task_(task), plan_(plan), placement_{plan, {}, 0, task.space, task.loads, {}, {}, {}, {}, false, {}, {}} {}
 
   std::variant<Placement, PlanFailure> run() {
@@ -101,7 +101,7 @@ class Placer {
     // Free Pascal's first PT_LOAD holds nothing but the headers and a note.
     if (held < table.end && !placement_.loads.take(*load, table.end - held, 1))
       return in_table("the PT_LOAD of the headers cannot grow");
-    const Claim* in_the_way = nullptr;
+    const FileClaim* in_the_way = nullptr;
     while ((in_the_way = placement_.space.next_claim(table.begin)) != nullptr && in_the_way->range.begin < table.end) {
       if (Blocked blocked = move_away(*in_the_way, *load)) return blocked;
     }
@@ -111,7 +111,7 @@ class Placer {
   }
 
   /// Lets the group that claims these bytes move elsewhere.
-  Blocked move_away(const Claim& claim, std::size_t load) {
+  Blocked move_away(const FileClaim& claim, std::size_t load) {
     const auto& found = task_.movability.group_at(claim.range.begin);
     if (const auto* immovable = std::get_if<Immovable>(&found)) return in_table(immovable->why);
     const auto& group = std::get<MovedSections>(found);
@@ -263,9 +263,9 @@ class Placer {
     if (plan_.table == TablePlan::Moved) {
       if (Blocked blocked = align_tail_with_first_load()) return blocked;
     }
-    if (const Claim* across = placement_.space.claim_across(kept_end))
+    if (const FileClaim* across = placement_.space.claim_across(kept_end))
       return elsewhere(describe(across->owner) + " reaches over the end of the last PT_LOAD");
-    const Claim* next = placement_.space.next_claim(kept_end);
+    const FileClaim* next = placement_.space.next_claim(kept_end);
     if (next == nullptr) return std::nullopt;
     const bool free = placement_.space.is_zero({kept_end, next->range.begin});
     const std::uint64_t next_offset = placement_.load_map(free ? next->range.begin : kept_end);
@@ -295,13 +295,13 @@ class Placer {
   }
 
   const Task& task_;
-  const Plan& plan_;
+  const LayoutPlan& plan_;
   Placement placement_;
 };
 
 }  // namespace
 
-std::variant<Placement, PlanFailure> place(const Task& task, const Plan& plan) {
+std::variant<Placement, PlanFailure> place(const Task& task, const LayoutPlan& plan) {
   return Placer(task, plan).run();
 }
 

@@ -65,7 +65,7 @@ struct Head {
 
 /// The owner of each byte and address under one plan.
 struct Placement {
-  Plan plan;
+  LayoutPlan plan;
   std::optional<std::size_t> dropped_note;  ///< index of a program header
   std::uint64_t segment_count = 0;          ///< program headers of the output
   FileSpace space;
@@ -80,7 +80,7 @@ struct Placement {
 };
 
 /// Puts everything where `plan` says.
-std::variant<Placement, PlanFailure> place(const Task& task, const Plan& plan);
+std::variant<Placement, PlanFailure> place(const Task& task, const LayoutPlan& plan);
 
 Cost cost_of(const Task& task, const Placement& placement);
 /// Tells `plan`, which is possible, what it does to the file.

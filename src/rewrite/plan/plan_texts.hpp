@@ -16,7 +16,7 @@ struct PlanText {
   std::string_view outcome;  ///< of a plan that was tried: a clause; empty if the name says it
 };
 
-/// In the order of SectionPlan.
+/// Texts in the order of SectionPlan.
 inline constexpr std::array section_plan_texts{
     PlanText{"replaced", "section over the one before", "the section replaces the one that is there"},
     PlanText{"S1", "section in a gap after a segment", "the section goes into the gap after a segment"},
@@ -25,7 +25,7 @@ inline constexpr std::array section_plan_texts{
     PlanText{"filled", "section in reserved space", "fills what the linker script reserved"},
 };
 
-/// In the order of TablePlan.
+/// Texts in the order of TablePlan.
 inline constexpr std::array table_plan_texts{
     PlanText{"T0", "headers in free space", ""},
     PlanText{"T1", "headers in the place of notes", ""},

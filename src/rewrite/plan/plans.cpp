@@ -31,8 +31,9 @@ std::vector<std::size_t> gap_candidates(const Image& image, const ExistingSframe
   return candidates;
 }
 
-void add_plans(SectionPlan section, const Plan& base, const std::vector<std::size_t>& loads, std::vector<Plan>& plans) {
-  Plan plan = base;
+void add_plans(SectionPlan section, const LayoutPlan& base, const std::vector<std::size_t>& loads,
+               std::vector<LayoutPlan>& plans) {
+  LayoutPlan plan = base;
   plan.section = section;
   if (section != SectionPlan::Gap) {
     plans.push_back(plan);
@@ -58,7 +59,7 @@ std::optional<std::size_t> redundant_note(const Image& image) {
   return {};
 }
 
-Cost least_cost(const Plan& plan) {
+Cost least_cost(const LayoutPlan& plan) {
   Cost cost;
   cost.moves_table = plan.table == TablePlan::Moved;
   cost.below = plan.table == TablePlan::Below;
@@ -70,16 +71,16 @@ Cost least_cost(const Plan& plan) {
   return cost;
 }
 
-std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing, HeaderMoves moves) {
+std::vector<LayoutPlan> plans_for(const Image& image, const ExistingSframe& existing, HeaderMoves moves) {
   const bool only_gaps = is_dynamic_loader(image);
   const auto loads = gap_candidates(image, existing, only_gaps);
   std::vector<SectionPlan> sections{SectionPlan::Gap};
   if (existing.section) sections.push_back(SectionPlan::Replace);
   if (!only_gaps) sections.push_back(SectionPlan::Tail);
-  std::vector<Plan> plans;
+  std::vector<LayoutPlan> plans;
   for (const bool drops_note : {false, true}) {
     if (drops_note && !redundant_note(image)) continue;
-    Plan plan;
+    LayoutPlan plan;
     plan.drops_note = drops_note;
     for (const TablePlan table : {TablePlan::Free, TablePlan::Notes, TablePlan::DynamicTables}) {
       plan.table = table;
@@ -87,17 +88,17 @@ std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing, 
     }
   }
   if (image.header().e_type == ET_EXEC) {
-    Plan plan;
+    LayoutPlan plan;
     plan.table = TablePlan::Below;
     for (const SectionPlan section : {SectionPlan::Head, SectionPlan::Tail}) add_plans(section, plan, loads, plans);
   }
   if (moves == HeaderMoves::IfNeeded && !only_gaps) {
-    Plan plan;
+    LayoutPlan plan;
     plan.table = TablePlan::Moved;
     add_plans(SectionPlan::Tail, plan, loads, plans);
   }
   std::stable_sort(plans.begin(), plans.end(),
-                   [](const Plan& a, const Plan& b) { return least_cost(a) < least_cost(b); });
+                   [](const LayoutPlan& a, const LayoutPlan& b) { return least_cost(a) < least_cost(b); });
   return plans;
 }
 

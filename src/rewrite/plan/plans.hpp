@@ -16,7 +16,7 @@ namespace sframe_gen::elf {
 enum class HeaderMoves : std::uint8_t { Never, IfNeeded };
 
 /// A combination of plans to try.
-struct Plan {
+struct LayoutPlan {
   SectionPlan section = SectionPlan::Gap;
   TablePlan table = TablePlan::Free;
   std::size_t load = 0;         ///< SectionPlan::Gap: which PT_LOAD grows
@@ -49,9 +49,9 @@ struct Cost {
 std::optional<std::size_t> redundant_note(const Image& image);
 
 /// What `plan` costs at least.
-Cost least_cost(const Plan& plan);
+Cost least_cost(const LayoutPlan& plan);
 
 /// All that may be tried, in the order of their least cost.
-std::vector<Plan> plans_for(const Image& image, const ExistingSframe& existing, HeaderMoves moves);
+std::vector<LayoutPlan> plans_for(const Image& image, const ExistingSframe& existing, HeaderMoves moves);
 
 }  // namespace sframe_gen::elf

@@ -155,39 +155,6 @@ UndoRecord make_undo(const Image& input, const Layout& layout, const files::Regi
   return record;
 }
 
-}  // namespace
-
-void append_undo(const Image& input, const Layout& layout, const std::function<Digester()>& original,
-                 files::Regions& contents) {
-  const UndoRecord record = make_undo(input, layout, contents);
-  const auto bytes_of = [&](Range range) { return contents.bytes(range.begin, range.end, input.file_bytes()); };
-  auto made = encode_undo(
-      record, dictionary_of(layout.segments.size(), layout.names_at_end(), layout.headers_at_end(), bytes_of));
-  if (!made) throw Refused(input.name(), "too many changes for an undo record (--no-undo stores none)");
-  std::vector<std::byte> encoded = *std::move(made);
-
-  const std::uint64_t begin = contents.size();
-  const bool has_header = !layout.sections.empty();
-  if (has_header)
-    contents.put_bytes(begin - sizeof(Elf64_Shdr), undo_header(layout, begin, encoded.size(), input.endian()));
-  Digester digester = original();
-  for (const Range& range : uncopied(record.pieces, begin)) {
-    for (const Region& region : contents.part(range.begin, range.end)) {
-      digester.update(region.contents(input.file_bytes()));
-      if (region.source == Region::Source::Hole) digester.update_zeros(region.size);
-    }
-  }
-  const Digest digest = digester.digest();
-  std::ranges::copy(digest, digest_of(encoded).begin());
-  if (!has_header) {
-    const auto trailer = undo_trailer(encoded.size(), layout.section);
-    encoded.insert(encoded.end(), trailer.begin(), trailer.end());
-  }
-  contents.put_bytes(begin, std::move(encoded));
-}
-
-namespace {
-
 /// Returns the section of the record, if it is where it was written: after all others, at the end of the file.
 const Section* find_record(const Image& converted, const NewSection& added) {
   const Section* const section = converted.find_section(added.undo_name);
@@ -288,6 +255,35 @@ std::optional<Original> try_restoring(const Image& converted, const NewSection& 
 }
 
 }  // namespace
+
+void append_undo(const Image& input, const Layout& layout, const std::function<Digester()>& original,
+                 files::Regions& contents) {
+  const UndoRecord record = make_undo(input, layout, contents);
+  const auto bytes_of = [&](Range range) { return contents.bytes(range.begin, range.end, input.file_bytes()); };
+  auto made = encode_undo(
+      record, dictionary_of(layout.segments.size(), layout.names_at_end(), layout.headers_at_end(), bytes_of));
+  if (!made) throw Refused(input.name(), "too many changes for an undo record (--no-undo stores none)");
+  std::vector<std::byte> encoded = *std::move(made);
+
+  const std::uint64_t begin = contents.size();
+  const bool has_header = !layout.sections.empty();
+  if (has_header)
+    contents.put_bytes(begin - sizeof(Elf64_Shdr), undo_header(layout, begin, encoded.size(), input.endian()));
+  Digester digester = original();
+  for (const Range& range : uncopied(record.pieces, begin)) {
+    for (const Region& region : contents.part(range.begin, range.end)) {
+      digester.update(region.contents(input.file_bytes()));
+      if (region.source == Region::Source::Hole) digester.update_zeros(region.size);
+    }
+  }
+  const Digest digest = digester.digest();
+  std::ranges::copy(digest, digest_of(encoded).begin());
+  if (!has_header) {
+    const auto trailer = undo_trailer(encoded.size(), layout.section);
+    encoded.insert(encoded.end(), trailer.begin(), trailer.end());
+  }
+  contents.put_bytes(begin, std::move(encoded));
+}
 
 Original restore_original(const Image& converted, const NewSection& added, int output, const std::string& output_name) {
   std::optional<Original> restored;

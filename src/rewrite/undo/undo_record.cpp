@@ -35,44 +35,6 @@ void set_buffers(z_stream& stream, std::span<const std::byte> input, std::span<s
 /// Ends what it points at.
 using Stream = std::unique_ptr<z_stream, int (*)(z_stream*)>;
 
-}  // namespace
-
-std::vector<std::byte> deflate(std::span<const std::byte> bytes, std::span<const std::byte> dictionary) {
-  // Small inputs get small tables, as zlib clears them first. The best compression takes much longer than the usual
-  // one, on the zeros of headers, to save some bytes.
-  constexpr int small_window = 14, small_memory = 5, usual_memory = 8;
-  const bool is_small = bytes.size() + dictionary.size() <= std::size_t{1} << small_window;
-  z_stream stream{};
-  if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, is_small ? small_window : MAX_WBITS,
-                     is_small ? small_memory : usual_memory, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw std::bad_alloc();
-  const Stream end(&stream, ::deflateEnd);
-  ::deflateSetDictionary(&stream, pointer(dictionary), static_cast<uInt>(dictionary.size()));
-  std::vector<std::byte> deflated(::deflateBound(&stream, bytes.size()));
-  set_buffers(stream, bytes, deflated);
-  if (::deflate(&stream, Z_FINISH) != Z_STREAM_END) throw std::logic_error("deflateBound is too small");
-  deflated.resize(stream.total_out);
-  return deflated;
-}
-
-std::optional<std::vector<std::byte>> inflate(std::span<const std::byte> stream_bytes, std::uint64_t size,
-                                              std::span<const std::byte> dictionary) {
-  if (is_impossible_growth(stream_bytes.size(), size)) return {};
-  z_stream stream{};
-  if (::inflateInit(&stream) != Z_OK) throw std::bad_alloc();
-  const Stream end(&stream, ::inflateEnd);
-  std::vector<std::byte> bytes(size);
-  set_buffers(stream, stream_bytes, bytes);
-  int status = ::inflate(&stream, Z_FINISH);
-  if (status == Z_NEED_DICT &&
-      ::inflateSetDictionary(&stream, pointer(dictionary), static_cast<uInt>(dictionary.size())) == Z_OK)
-    status = ::inflate(&stream, Z_FINISH);
-  if (status != Z_STREAM_END || stream.total_out != size || stream.avail_in != 0) return {};
-  return bytes;
-}
-
-namespace {
-
 void uleb128(ByteWriter& writer, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) writer.u8(static_cast<std::uint8_t>(value | 0x80));
   writer.u8(static_cast<std::uint8_t>(value));
@@ -159,7 +121,52 @@ UndoRecord decode_body(ByteReader body) {
   return record;
 }
 
+/// Returns old indices by the new ones. A new one without an old one keeps its number.
+std::vector<std::uint32_t> invert(const std::vector<std::uint32_t>& new_index_of) {
+  std::uint32_t count = 0;
+  for (const std::uint32_t index : new_index_of) count = std::max(count, index < SHN_LORESERVE ? index + 1 : 0);
+  std::vector<std::uint32_t> old_index_of(count);
+  std::iota(old_index_of.begin(), old_index_of.end(), 0U);
+  for (std::uint32_t i = 0; i < new_index_of.size(); ++i)
+    if (new_index_of[i] < count) old_index_of[new_index_of[i]] = i;
+  return old_index_of;
+}
+
 }  // namespace
+
+std::vector<std::byte> deflate(std::span<const std::byte> bytes, std::span<const std::byte> dictionary) {
+  // Small inputs get small tables, as zlib clears them first. The best compression takes much longer than the usual
+  // one, on the zeros of headers, to save some bytes.
+  constexpr int small_window = 14, small_memory = 5, usual_memory = 8;
+  const bool is_small = bytes.size() + dictionary.size() <= std::size_t{1} << small_window;
+  z_stream stream{};
+  if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, is_small ? small_window : MAX_WBITS,
+                     is_small ? small_memory : usual_memory, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
+  const Stream end(&stream, ::deflateEnd);
+  ::deflateSetDictionary(&stream, pointer(dictionary), static_cast<uInt>(dictionary.size()));
+  std::vector<std::byte> deflated(::deflateBound(&stream, bytes.size()));
+  set_buffers(stream, bytes, deflated);
+  if (::deflate(&stream, Z_FINISH) != Z_STREAM_END) throw std::logic_error("deflateBound is too small");
+  deflated.resize(stream.total_out);
+  return deflated;
+}
+
+std::optional<std::vector<std::byte>> inflate(std::span<const std::byte> stream_bytes, std::uint64_t size,
+                                              std::span<const std::byte> dictionary) {
+  if (is_impossible_growth(stream_bytes.size(), size)) return {};
+  z_stream stream{};
+  if (::inflateInit(&stream) != Z_OK) throw std::bad_alloc();
+  const Stream end(&stream, ::inflateEnd);
+  std::vector<std::byte> bytes(size);
+  set_buffers(stream, stream_bytes, bytes);
+  int status = ::inflate(&stream, Z_FINISH);
+  if (status == Z_NEED_DICT &&
+      ::inflateSetDictionary(&stream, pointer(dictionary), static_cast<uInt>(dictionary.size())) == Z_OK)
+    status = ::inflate(&stream, Z_FINISH);
+  if (status != Z_STREAM_END || stream.total_out != size || stream.avail_in != 0) return {};
+  return bytes;
+}
 
 std::optional<std::vector<std::byte>> encode_undo(const UndoRecord& record, std::span<const std::byte> dictionary) {
   if (record.pieces.size() > most_undo_pieces || record.corrections.size() > most_undo_corrections) return {};
@@ -198,21 +205,6 @@ RangeSet uncopied(const std::vector<UndoPiece>& pieces, std::uint64_t size) {
   for (const UndoPiece& piece : pieces) copied.push_back({piece.from, piece.from + piece.size});
   return RangeSet({{0, size}}).without(RangeSet(std::move(copied)));
 }
-
-namespace {
-
-/// Returns old indices by the new ones. A new one without an old one keeps its number.
-std::vector<std::uint32_t> invert(const std::vector<std::uint32_t>& new_index_of) {
-  std::uint32_t count = 0;
-  for (const std::uint32_t index : new_index_of) count = std::max(count, index < SHN_LORESERVE ? index + 1 : 0);
-  std::vector<std::uint32_t> old_index_of(count);
-  std::iota(old_index_of.begin(), old_index_of.end(), 0U);
-  for (std::uint32_t i = 0; i < new_index_of.size(); ++i)
-    if (new_index_of[i] < count) old_index_of[new_index_of[i]] = i;
-  return old_index_of;
-}
-
-}  // namespace
 
 void restore_section_indices(std::span<std::byte> table, std::uint32_t section_type, Endian endian,
                              const std::vector<std::uint32_t>& new_index_of) {
