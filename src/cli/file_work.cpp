@@ -389,15 +389,6 @@ class FileWork {
   FileResult result_;
 };
 
-}  // namespace
-
-FileResult work_on(const Subject& subject, const Options& options, Output& output, command_line::Progress* progress,
-                   const Advance& advance) {
-  return FileWork(options, output, progress, advance).run(subject);
-}
-
-namespace {
-
 const char* done_by(Action action) {
   return action == Action::Remove   ? "restored"
          : action == Action::Verify ? "verified"
@@ -406,6 +397,11 @@ const char* done_by(Action action) {
 }
 
 }  // namespace
+
+FileResult work_on(const Subject& subject, const Options& options, Output& output, command_line::Progress* progress,
+                   const Advance& advance) {
+  return FileWork(options, output, progress, advance).run(subject);
+}
 
 void FileTotals::add(const std::string& file, const FileResult& result) {
   using What = FileResult::What;

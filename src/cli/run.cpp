@@ -98,24 +98,6 @@ void one_after_the_other(std::size_t count, const std::function<void(std::size_t
   }
 }
 
-}  // namespace
-
-void for_each_in_order(std::span<const std::uint64_t> weights, unsigned jobs, std::uint64_t most_weight,
-                       const std::function<void(std::size_t)>& work, const std::function<void(std::size_t)>& finish,
-                       const std::function<void()>& tick) {
-  const std::size_t wanted = std::min<std::size_t>(jobs, weights.size());
-  const std::size_t threads = wanted <= 1 ? 1 : std::min(wanted, start_workers(wanted));
-  if (threads <= 1) return one_after_the_other(weights.size(), work, finish);
-  Queue queue(weights, threads, most_weight, work);
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    queue.wait_for(i, tick);
-    finish(i);
-    queue.finished();
-  }
-}
-
-namespace {
-
 /// Files under way, in bytes, but for one that is larger: a conversion takes memory in proportion to its file.
 constexpr std::uint64_t most_bytes_under_way = 256 << 20;
 
@@ -277,6 +259,20 @@ class ProgramRun {
 };
 
 }  // namespace
+
+void for_each_in_order(std::span<const std::uint64_t> weights, unsigned jobs, std::uint64_t most_weight,
+                       const std::function<void(std::size_t)>& work, const std::function<void(std::size_t)>& finish,
+                       const std::function<void()>& tick) {
+  const std::size_t wanted = std::min<std::size_t>(jobs, weights.size());
+  const std::size_t threads = wanted <= 1 ? 1 : std::min(wanted, start_workers(wanted));
+  if (threads <= 1) return one_after_the_other(weights.size(), work, finish);
+  Queue queue(weights, threads, most_weight, work);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    queue.wait_for(i, tick);
+    finish(i);
+    queue.finished();
+  }
+}
 
 int run(const Options& options) {
   return ProgramRun(options).all();

@@ -36,65 +36,9 @@ std::optional<elf::Image> elf_image(std::span<const std::byte> bytes, const std:
   }
 }
 
-}  // namespace
-
-MemberBytes open_member(const archive::Archive& archive, const archive::Member& member) {
-  if (!archive.is_thin()) return {{}, archive.data_of(member)};
-  MemberBytes opened{open_thin_member(archive, member), {}};
-  opened.bytes = opened.file->bytes();
-  return opened;
-}
-
-void for_each_converted(const std::filesystem::path& file,
-                        const std::function<void(const std::string&, const elf::Image&)>& visit,
-                        const std::function<void(const std::string&, const Failure&)>& failed,
-                        const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
-  const MappedFile mapped(file);
-  const archive::Archive archive(mapped.bytes(), file.string());
-  std::size_t count = 0, done = 0;
-  for (const archive::Member& member : archive.members()) {
-    if (progress) progress(done++, archive.members().size());
-    if (member.is_nested) continue;
-    const std::string name = archive.name_of(member);
-    try {
-      const MemberBytes opened = open_member(archive, member);
-      const auto image = elf_image(opened.bytes, name);
-      if (!image || !has_stack_trace_section(*image)) continue;
-      ++count;
-      visit(name, *image);
-    } catch (const Failure& failure) {
-      failed(name, failure);
-    }
-  }
-  if (count == 0) throw Refused(file.string(), "no member with a .sframe or .ctf_frame section");
-}
-
-namespace {
-
 std::filesystem::path path_of(const archive::Archive& archive, const archive::Member& member) {
   return std::filesystem::path(archive.file()).parent_path() / member.name;
 }
-
-}  // namespace
-
-MappedFile open_thin_member(const archive::Archive& archive, const archive::Member& member) {
-  if (member.is_nested) throw Refused(archive.name_of(member), "a member of that archive: convert it there");
-  try {
-    return MappedFile(path_of(archive, member));
-  } catch (const Failure& failure) {
-    throw Failure(archive.name_of(member) + ": " + failure.what());
-  }
-}
-
-void replace_thin_member(const archive::Archive& archive, const archive::Member& member, const FileIdentity& read_as,
-                         std::span<const std::byte> bytes) {
-  const MappedFile file(path_of(archive, member));
-  if (equal_bytes(file.bytes(), bytes)) return;
-  if (file.identity() != read_as) throw Refused(file.name(), "changed while it was read");
-  files::replace_file(file.name(), {&bytes, 1}, file);
-}
-
-namespace {
 
 uid_t owner_of(const MappedFile& file) {
   struct stat status {};
@@ -219,6 +163,54 @@ class ArchiveConversion {
 };
 
 }  // namespace
+
+MemberBytes open_member(const archive::Archive& archive, const archive::Member& member) {
+  if (!archive.is_thin()) return {{}, archive.data_of(member)};
+  MemberBytes opened{open_thin_member(archive, member), {}};
+  opened.bytes = opened.file->bytes();
+  return opened;
+}
+
+void for_each_converted(const std::filesystem::path& file,
+                        const std::function<void(const std::string&, const elf::Image&)>& visit,
+                        const std::function<void(const std::string&, const Failure&)>& failed,
+                        const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  const MappedFile mapped(file);
+  const archive::Archive archive(mapped.bytes(), file.string());
+  std::size_t count = 0, done = 0;
+  for (const archive::Member& member : archive.members()) {
+    if (progress) progress(done++, archive.members().size());
+    if (member.is_nested) continue;
+    const std::string name = archive.name_of(member);
+    try {
+      const MemberBytes opened = open_member(archive, member);
+      const auto image = elf_image(opened.bytes, name);
+      if (!image || !has_stack_trace_section(*image)) continue;
+      ++count;
+      visit(name, *image);
+    } catch (const Failure& failure) {
+      failed(name, failure);
+    }
+  }
+  if (count == 0) throw Refused(file.string(), "no member with a .sframe or .ctf_frame section");
+}
+
+MappedFile open_thin_member(const archive::Archive& archive, const archive::Member& member) {
+  if (member.is_nested) throw Refused(archive.name_of(member), "a member of that archive: convert it there");
+  try {
+    return MappedFile(path_of(archive, member));
+  } catch (const Failure& failure) {
+    throw Failure(archive.name_of(member) + ": " + failure.what());
+  }
+}
+
+void replace_thin_member(const archive::Archive& archive, const archive::Member& member, const FileIdentity& read_as,
+                         std::span<const std::byte> bytes) {
+  const MappedFile file(path_of(archive, member));
+  if (equal_bytes(file.bytes(), bytes)) return;
+  if (file.identity() != read_as) throw Refused(file.name(), "changed while it was read");
+  files::replace_file(file.name(), {&bytes, 1}, file);
+}
 
 ArchiveOutcome convert_archive(const std::filesystem::path& input, const std::filesystem::path& output,
                                const ConvertOptions& options, const WorkObserver& observer,

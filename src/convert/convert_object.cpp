@@ -71,29 +71,6 @@ bool has_only_empty_functions(const cfi::FrameSource& source) {
          dropped.unreadable == 0;
 }
 
-}  // namespace
-
-ObjectSection make_object_section(const elf::Image& object, const ConvertOptions& options) {
-  if (options.format.version == sframe::Version::CtfFrame)
-    throw Refused(object.name(), "relocatable object, and no linker merges .ctf_frame");
-  emit::Dialect dialect = encode::dialect_for(object, options.format);
-  // A linker copies each descriptor's rows, so that sharing is lost.
-  dialect.shares_rows = false;
-  if (options.from_section)
-    throw Refused(object.name(),
-                  "relocatable object, whose section no linker has merged yet; --from-sframe is "
-                  "for linked files");
-  const auto debug = open_debug_file(object, options);
-  const cfi::FrameSource source(object, debug ? *debug : object);
-  if (has_only_empty_functions(source)) return {{}, encode::encode_functions(source, {}, dialect).coverage, true};
-  encode::EncodedFunctions functions = encode::encode_functions_of(object, source, {}, dialect, options.count_code);
-  ObjectSection encoded{make_section(functions.encoder, source, dialect, object), std::move(functions.coverage), false};
-  encode::name_holes(encoded.coverage, object);
-  return encoded;
-}
-
-namespace {
-
 /// An object with its new section, not written yet.
 struct NewObject {
   files::Regions form;
@@ -125,6 +102,25 @@ void write_object(const elf::Image& object, const NewObject& made, const std::fi
 }
 
 }  // namespace
+
+ObjectSection make_object_section(const elf::Image& object, const ConvertOptions& options) {
+  if (options.format.version == sframe::Version::CtfFrame)
+    throw Refused(object.name(), "relocatable object, and no linker merges .ctf_frame");
+  emit::Dialect dialect = encode::dialect_for(object, options.format);
+  // A linker copies each descriptor's rows, so that sharing is lost.
+  dialect.shares_rows = false;
+  if (options.from_section)
+    throw Refused(object.name(),
+                  "relocatable object, whose section no linker has merged yet; --from-sframe is "
+                  "for linked files");
+  const auto debug = open_debug_file(object, options);
+  const cfi::FrameSource source(object, debug ? *debug : object);
+  if (has_only_empty_functions(source)) return {{}, encode::encode_functions(source, {}, dialect).coverage, true};
+  encode::EncodedFunctions functions = encode::encode_functions_of(object, source, {}, dialect, options.count_code);
+  ObjectSection encoded{make_section(functions.encoder, source, dialect, object), std::move(functions.coverage), false};
+  encode::name_holes(encoded.coverage, object);
+  return encoded;
+}
 
 ConvertedObject convert_object(const elf::Image& object, const ConvertOptions& options) {
   NewObject made = make_object(object, options);

@@ -149,6 +149,28 @@ bool any_candidate(const Image& image, sframe::Abi abi, Callback&& is_table) {
   return false;
 }
 
+/// Where in a record there is what; it grew by a line number in Go 1.20.
+struct RecordLayout {
+  std::uint64_t size, flags;
+};
+constexpr RecordLayout layout_118{40, 37}, layout_120{44, 41};
+constexpr std::uint64_t name_in_record = 4, depths_in_record = 16;
+
+/// A number of seven bits a byte, the lowest first, of at most 32 bits.
+std::optional<std::uint32_t> take_number(Bytes& bytes) {
+  std::uint32_t value = 0;
+  for (unsigned shift = 0; shift < 35 && !bytes.empty(); shift += 7) {
+    const auto byte = std::to_integer<std::uint32_t>(bytes.front());
+    bytes = bytes.subspan(1);
+    value |= (byte & 0x7fU) << shift;
+    if (byte < 0x80) return value;
+  }
+  return std::nullopt;
+}
+
+/// Beyond it, no stack reaches.
+constexpr std::int64_t deepest = INT32_MAX;
+
 }  // namespace
 
 bool has_sections_of_go(const Image& image) {
@@ -169,17 +191,6 @@ struct GoTable::Header {
   /// The table of starts: pairs of start and record, and the end of the last function.
   std::uint64_t starts_size() const { return (2 * count + 1) * sizeof(std::uint32_t); }
 };
-
-namespace {
-
-/// Where in a record there is what; it grew by a line number in Go 1.20.
-struct RecordLayout {
-  std::uint64_t size, flags;
-};
-constexpr RecordLayout layout_118{40, 37}, layout_120{44, 41};
-constexpr std::uint64_t name_in_record = 4, depths_in_record = 16;
-
-}  // namespace
 
 std::optional<GoTable> GoTable::find(const Image& image) {
   const Machine* const machine = find_machine(image);
@@ -285,25 +296,6 @@ std::string_view GoTable::name_of(const Entry& entry, std::size_t most) const {
   return {reinterpret_cast<const char*>(name.data()),
           static_cast<std::size_t>(std::ranges::find(name, std::byte{0}) - name.begin())};
 }
-
-namespace {
-
-/// A number of seven bits a byte, the lowest first, of at most 32 bits.
-std::optional<std::uint32_t> take_number(Bytes& bytes) {
-  std::uint32_t value = 0;
-  for (unsigned shift = 0; shift < 35 && !bytes.empty(); shift += 7) {
-    const auto byte = std::to_integer<std::uint32_t>(bytes.front());
-    bytes = bytes.subspan(1);
-    value |= (byte & 0x7fU) << shift;
-    if (byte < 0x80) return value;
-  }
-  return std::nullopt;
-}
-
-/// Beyond it, no stack reaches.
-constexpr std::int64_t deepest = INT32_MAX;
-
-}  // namespace
 
 /// runtime/symtab.go, `step`: pairs of a change of the value, zigzag, and the bytes of code that it holds for.
 std::optional<GoTable::Depths> GoTable::depths_of(const Entry& entry) const {

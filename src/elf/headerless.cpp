@@ -257,29 +257,6 @@ class EhFrameWalk {
   std::unordered_set<std::uint64_t> commons_;  ///< by offset
 };
 
-}  // namespace
-
-std::optional<EhFramePlace> find_eh_frame(const Image& image) {
-  const Elf64_Phdr* const segment = image.find_segment(PT_GNU_EH_FRAME);
-  if (segment == nullptr || segment->p_filesz == 0) return {};
-  const SearchHeader header = read_header(image, *segment);
-  const InputOrigin origin{image.name(), "PT_GNU_EH_FRAME"};
-  const auto bytes = loaded_bytes_from(image, header.eh_frame);
-  if (bytes.empty())
-    throw MalformedInput(origin, 0, ".eh_frame's address is " + hex(header.eh_frame) + ", where no PT_LOAD has bytes");
-  if (const auto size = EhFrameWalk(bytes, image.endian(), origin).to_terminator())
-    return EhFramePlace{header.eh_frame, *size};
-  if (!header.last_fde) return EhFramePlace{header.eh_frame, bytes.size()};
-  const std::uint64_t begin = *header.last_fde - header.eh_frame;
-  if (begin >= bytes.size())
-    throw MalformedInput(origin, 0, "FDE at " + hex(*header.last_fde) + " is outside .eh_frame's segment");
-  const auto end = EhFrameWalk(bytes.subspan(begin), image.endian(), origin).over_one();
-  if (!end) throw MalformedInput(origin, 0, "FDE at " + hex(*header.last_fde) + " reaches over .eh_frame's segment");
-  return EhFramePlace{header.eh_frame, begin + *end};
-}
-
-namespace {
-
 /// What linkers call a section of this note: movable.cpp knows some by name.
 const char* name_of_note(std::string_view owner, std::uint32_t type) {
   constexpr std::uint32_t package = 0xcafe1a7e;
@@ -503,6 +480,25 @@ class Reconstruction {
 };
 
 }  // namespace
+
+std::optional<EhFramePlace> find_eh_frame(const Image& image) {
+  const Elf64_Phdr* const segment = image.find_segment(PT_GNU_EH_FRAME);
+  if (segment == nullptr || segment->p_filesz == 0) return {};
+  const SearchHeader header = read_header(image, *segment);
+  const InputOrigin origin{image.name(), "PT_GNU_EH_FRAME"};
+  const auto bytes = loaded_bytes_from(image, header.eh_frame);
+  if (bytes.empty())
+    throw MalformedInput(origin, 0, ".eh_frame's address is " + hex(header.eh_frame) + ", where no PT_LOAD has bytes");
+  if (const auto size = EhFrameWalk(bytes, image.endian(), origin).to_terminator())
+    return EhFramePlace{header.eh_frame, *size};
+  if (!header.last_fde) return EhFramePlace{header.eh_frame, bytes.size()};
+  const std::uint64_t begin = *header.last_fde - header.eh_frame;
+  if (begin >= bytes.size())
+    throw MalformedInput(origin, 0, "FDE at " + hex(*header.last_fde) + " is outside .eh_frame's segment");
+  const auto end = EhFrameWalk(bytes.subspan(begin), image.endian(), origin).over_one();
+  if (!end) throw MalformedInput(origin, 0, "FDE at " + hex(*header.last_fde) + " reaches over .eh_frame's segment");
+  return EhFramePlace{header.eh_frame, begin + *end};
+}
 
 std::vector<Section> reconstruct_sections(const Image& image) {
   const Elf64_Half type = image.header().e_type;

@@ -38,6 +38,49 @@ constexpr std::array other_formats{
     OtherFormat{"\xde\xc0\x17\x0b"sv, "LLVM bitcode, not machine code; convert what it is linked into"},
 };
 
+/// No section starts at 0, where linkers and assemblers put what has no place.
+constexpr std::uint64_t first_address = 0x10000;
+constexpr std::uint64_t gap = 16;  ///< bytes, and what addresses are multiples of
+constexpr int last_rank = 3;
+
+/// Returns how many kinds of sections come before this one.
+int rank_of(const Section& section) {
+  if ((section.header.sh_flags & SHF_EXECINSTR) != 0) return 0;
+  if (section.name == ".eh_frame" || section.name == ".sframe") return 1;
+  return section.header.sh_type != SHT_NOBITS ? 2 : last_rank;
+}
+
+bool has_bytes(const Section& section) {
+  return section.header.sh_type != SHT_NOBITS && section.header.sh_type != SHT_NULL;
+}
+
+/// Tells whether one of several ranges contains another one. They may be as many as the sections, and overlap.
+class FarthestEnds {
+ public:
+  explicit FarthestEnds(std::vector<Range> ranges) : ranges_(std::move(ranges)) {
+    std::ranges::sort(ranges_, {}, &Range::begin);
+    for (std::size_t i = 1; i < ranges_.size(); ++i) ranges_[i].end = std::max(ranges_[i].end, ranges_[i - 1].end);
+  }
+
+  bool contain(const Range& range) const {
+    const auto after = std::ranges::upper_bound(ranges_, range.begin, {}, &Range::begin);
+    return after != ranges_.begin() && range.end <= std::prev(after)->end;
+  }
+
+ private:
+  std::vector<Range> ranges_;  ///< by begin; each ends where the farthest up to it does
+};
+
+/// Sections without bytes do not count: a small file could claim gigabytes of code in them.
+bool has_code(const Section& section) {
+  constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
+  return (section.header.sh_flags & wanted) == wanted && section.header.sh_size != 0 && has_bytes(section);
+}
+
+/// Linux executes no file with more than 64 KiB of them (fs/binfmt_elf.c). For many things that a file has, each is
+/// asked. Core files have one for each mapping.
+constexpr std::uint64_t most_segments = 65536 / sizeof(Elf64_Phdr);
+
 }  // namespace
 
 std::string why_not_elf(std::span<const std::byte> bytes) {
@@ -105,22 +148,6 @@ std::uint64_t offset_of(const Image& image, std::span<const std::byte> bytes) {
   return static_cast<std::uint64_t>(bytes.data() - image.file_bytes().data());
 }
 
-namespace {
-
-/// No section starts at 0, where linkers and assemblers put what has no place.
-constexpr std::uint64_t first_address = 0x10000;
-constexpr std::uint64_t gap = 16;  ///< bytes, and what addresses are multiples of
-constexpr int last_rank = 3;
-
-/// Returns how many kinds of sections come before this one.
-int rank_of(const Section& section) {
-  if ((section.header.sh_flags & SHF_EXECINSTR) != 0) return 0;
-  if (section.name == ".eh_frame" || section.name == ".sframe") return 1;
-  return section.header.sh_type != SHT_NOBITS ? 2 : last_rank;
-}
-
-}  // namespace
-
 void assign_addresses(std::vector<Section>& sections, const std::string& name) {
   std::uint64_t next = first_address;
   for (int rank = 0; rank <= last_rank; ++rank) {
@@ -151,37 +178,6 @@ const Section* SectionsByAddress::find(std::uint64_t address) const {
   const Section* const section = *std::prev(after);
   return address - section->header.sh_addr <= section->header.sh_size ? section : nullptr;
 }
-
-namespace {
-
-bool has_bytes(const Section& section) {
-  return section.header.sh_type != SHT_NOBITS && section.header.sh_type != SHT_NULL;
-}
-
-/// Tells whether one of several ranges contains another one. They may be as many as the sections, and overlap.
-class FarthestEnds {
- public:
-  explicit FarthestEnds(std::vector<Range> ranges) : ranges_(std::move(ranges)) {
-    std::ranges::sort(ranges_, {}, &Range::begin);
-    for (std::size_t i = 1; i < ranges_.size(); ++i) ranges_[i].end = std::max(ranges_[i].end, ranges_[i - 1].end);
-  }
-
-  bool contain(const Range& range) const {
-    const auto after = std::ranges::upper_bound(ranges_, range.begin, {}, &Range::begin);
-    return after != ranges_.begin() && range.end <= std::prev(after)->end;
-  }
-
- private:
-  std::vector<Range> ranges_;  ///< by begin; each ends where the farthest up to it does
-};
-
-/// Sections without bytes do not count: a small file could claim gigabytes of code in them.
-bool has_code(const Section& section) {
-  constexpr std::uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
-  return (section.header.sh_flags & wanted) == wanted && section.header.sh_size != 0 && has_bytes(section);
-}
-
-}  // namespace
 
 Image Image::open(const std::filesystem::path& path) {
   return of_file(MappedFile(path));
@@ -269,14 +265,6 @@ Range Image::section_table() const {
   if (!has_section_headers()) return {};
   return {header_.e_shoff, header_.e_shoff + section_count_ * sizeof(Elf64_Shdr)};
 }
-
-namespace {
-
-/// Linux executes no file with more than 64 KiB of them (fs/binfmt_elf.c). For many things that a file has, each is
-/// asked. Core files have one for each mapping.
-constexpr std::uint64_t most_segments = 65536 / sizeof(Elf64_Phdr);
-
-}  // namespace
 
 void Image::read_segments() {
   if (segment_count_ == 0) return;

@@ -29,34 +29,6 @@ std::optional<std::uint64_t> signature_length(std::span<const std::byte> record)
   return load<std::uint32_t>(record.subspan(length_at), Endian::Big);
 }
 
-}  // namespace
-
-bool has_module_signature(const Image& image) {
-  const auto bytes = image.file_bytes();
-  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).ends_with(marker);
-}
-
-void check_only_signature_appended(const Image& image) {
-  const auto bytes = image.file_bytes();
-  const auto fail = [&](const std::string& why) {
-    throw Refused(image.name(), "ends as a signed kernel module does, but " + why);
-  };
-  const std::uint64_t end = described_end(image);
-  const std::uint64_t appended = bytes.size() - end;
-  const std::uint64_t tail = record_size + marker.size();
-  if (appended < tail) fail("its headers describe these bytes as its own");
-  const auto length = signature_length(bytes.last(tail).first(record_size));
-  if (!length) fail("without a signature that the kernel would take");
-  if (*length == 0 || *length > appended - tail)
-    fail("with a signature of " + count_of(*length, "byte") + " where " + std::to_string(appended - tail) + " are");
-  const auto between = bytes.subspan(end, appended - tail - *length);
-  if (std::ranges::any_of(between, [](std::byte b) { return b != std::byte{0}; }))
-    fail("with " + count_of(between.size(), "byte") +
-         " of something else in front of the signature, which would be lost");
-}
-
-namespace {
-
 /// As every version of the format starts with (SFrame V3, section 2.1.1).
 constexpr std::uint16_t section_magic = 0xdee2;
 
@@ -91,6 +63,30 @@ std::string why_not_filling(const Image& kernel, const Section& section, const N
 }
 
 }  // namespace
+
+bool has_module_signature(const Image& image) {
+  const auto bytes = image.file_bytes();
+  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).ends_with(marker);
+}
+
+void check_only_signature_appended(const Image& image) {
+  const auto bytes = image.file_bytes();
+  const auto fail = [&](const std::string& why) {
+    throw Refused(image.name(), "ends as a signed kernel module does, but " + why);
+  };
+  const std::uint64_t end = described_end(image);
+  const std::uint64_t appended = bytes.size() - end;
+  const std::uint64_t tail = record_size + marker.size();
+  if (appended < tail) fail("its headers describe these bytes as its own");
+  const auto length = signature_length(bytes.last(tail).first(record_size));
+  if (!length) fail("without a signature that the kernel would take");
+  if (*length == 0 || *length > appended - tail)
+    fail("with a signature of " + count_of(*length, "byte") + " where " + std::to_string(appended - tail) + " are");
+  const auto between = bytes.subspan(end, appended - tail - *length);
+  if (std::ranges::any_of(between, [](std::byte b) { return b != std::byte{0}; }))
+    fail("with " + count_of(between.size(), "byte") +
+         " of something else in front of the signature, which would be lost");
+}
 
 bool has_relocations(const Image& image, const Section& section) {
   return std::ranges::any_of(image.sections(), [&](const Section& other) {

@@ -45,31 +45,6 @@ constexpr auto segment_names = std::to_array<Name>({
     {segment_type_gnu_sframe, "PT_GNU_SFRAME"},
 });
 
-}  // namespace
-
-std::string machine_name(std::uint16_t machine) {
-  const auto* const known = std::ranges::find(machine_names, machine, &Name::number);
-  const std::string number = std::to_string(machine);
-  return known == machine_names.end() ? number : std::string(known->text) + " (" + number + ")";
-}
-
-std::string describe(const Section& section) {
-  return "section " + (section.name.empty() ? std::to_string(section.index) : section.name);
-}
-
-std::string segment_type_name(std::uint32_t type) {
-  const auto* const known = std::ranges::find(segment_names, type, &Name::number);
-  return known == segment_names.end() ? "program header of type " + hex(type) : known->text;
-}
-
-std::string describe(const Owner& owner) {
-  if (const auto* const section = std::get_if<const Section*>(&owner)) return describe(**section);
-  if (const auto* const segment_type = std::get_if<std::uint32_t>(&owner)) return segment_type_name(*segment_type);
-  return std::get<const char*>(owner);
-}
-
-namespace {
-
 constexpr std::uint64_t smallest_page = 0x1000;
 
 /// AMD64 psABI, table 4.9.
@@ -102,6 +77,27 @@ bool loads_share(const Image& image, std::uint64_t page) {
 }
 
 }  // namespace
+
+std::string machine_name(std::uint16_t machine) {
+  const auto* const known = std::ranges::find(machine_names, machine, &Name::number);
+  const std::string number = std::to_string(machine);
+  return known == machine_names.end() ? number : std::string(known->text) + " (" + number + ")";
+}
+
+std::string describe(const Section& section) {
+  return "section " + (section.name.empty() ? std::to_string(section.index) : section.name);
+}
+
+std::string segment_type_name(std::uint32_t type) {
+  const auto* const known = std::ranges::find(segment_names, type, &Name::number);
+  return known == segment_names.end() ? "program header of type " + hex(type) : known->text;
+}
+
+std::string describe(const Owner& owner) {
+  if (const auto* const section = std::get_if<const Section*>(&owner)) return describe(**section);
+  if (const auto* const segment_type = std::get_if<std::uint32_t>(&owner)) return segment_type_name(*segment_type);
+  return std::get<const char*>(owner);
+}
 
 const Machine* find_machine(const Image& image) {
   const auto found = std::ranges::find_if(known_machines, [&](const Machine& known) {

@@ -32,6 +32,9 @@ void visit_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endi
   }
 }
 
+/// What Linux before 6.12 reads of a mapped file to find its build-id, in bytes.
+constexpr std::uint64_t first_page = 4096;
+
 }  // namespace
 
 std::vector<Note> read_notes(std::span<const std::byte> bytes, std::uint64_t alignment, Endian endian,
@@ -40,13 +43,6 @@ std::vector<Note> read_notes(std::span<const std::byte> bytes, std::uint64_t ali
   visit_notes(bytes, alignment, endian, origin, [&](const Note& note) { notes.push_back(note); });
   return notes;
 }
-
-namespace {
-
-/// What Linux before 6.12 reads of a mapped file to find its build-id, in bytes.
-constexpr std::uint64_t first_page = 4096;
-
-}  // namespace
 
 std::span<const std::byte> build_id(const Image& image) {
   std::uint64_t left = image.file_bytes().size();

@@ -73,29 +73,6 @@ void check_section_headers(const Image& image) {
   check_code_has_bytes(image);
 }
 
-}  // namespace
-
-void check_no_overlap(const Image& image) {
-  struct Claimed {
-    Range range;
-    Owner owner;
-  };
-  std::vector<Claimed> all{{{0, sizeof(Elf64_Ehdr)}, "the ELF header"},
-                           {image.segment_table(), "the program headers"},
-                           {image.section_table(), "the section headers"}};
-  for (const Section& section : image.sections())
-    if (!image.bytes_of(section).empty()) all.push_back({file_range(section.header), &section});
-  std::erase_if(all, [](const Claimed& claimed) { return claimed.range.empty(); });
-  std::ranges::sort(all, {}, [](const Claimed& claimed) { return claimed.range.begin; });
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    if (all[i].range.begin < all[i - 1].range.end)
-      throw MalformedInput({image.name(), "file"}, all[i].range.begin,
-                           describe(all[i - 1].owner) + " and " + describe(all[i].owner) + " overlap");
-  }
-}
-
-namespace {
-
 bool is_in_file(const Image& image, const Elf64_Phdr& segment) {
   const std::uint64_t size = image.file_bytes().size();
   return segment.p_offset <= size && segment.p_filesz <= size - segment.p_offset;
@@ -214,23 +191,6 @@ void check_index_tables(const Image& image) {
   }
 }
 
-}  // namespace
-
-bool has_file_bytes(const Elf64_Phdr& segment) {
-  return segment.p_type != PT_NULL && segment.p_type != PT_GNU_RELRO && segment.p_filesz != 0;
-}
-
-void check_headers(const Image& image) {
-  check_section_headers(image);
-  check_segments(image);
-  check_no_overlap(image);
-  check_addresses_of_sections(image);
-  check_dynamic_table(image);
-  check_index_tables(image);
-}
-
-namespace {
-
 void check_kind(const Image& image) {
   const Elf64_Ehdr& header = image.header();
   machine_of(image);
@@ -239,35 +199,6 @@ void check_kind(const Image& image) {
   if (header.e_type == ET_CORE) throw Refused(image.name(), "core file, not a program or library");
   throw Refused(image.name(), "ELF file of type " + hex(header.e_type) + ", not a program or library");
 }
-
-}  // namespace
-
-std::uint64_t described_end(const Image& image) {
-  std::uint64_t end = image.section_table().end;
-  for (const Elf64_Phdr& segment : image.segments())
-    if (has_file_bytes(segment)) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
-  for (const Section& section : image.sections())
-    if (!image.bytes_of(section).empty())
-      end = std::max<std::uint64_t>(end, section.header.sh_offset + section.header.sh_size);
-  return end;
-}
-
-/// The kernel's marker follows modules, and kernels that are signed alike.
-void check_not_signed(const Image& image) {
-  if (has_module_signature(image)) {
-    throw Refused(image.name(), image.is_object() ? "signed kernel module, and a change would break the signature "
-                                                    "(--drop-signature removes it)"
-                                                  : "signed kernel module, and a change would break the signature");
-  }
-  // libgcrypt's own HMAC, for FIPS mode; bsign; elfsign.
-  constexpr std::array<std::string_view, 3> names{".note.fdo.integrity", "signature", ".SUNW_signature"};
-  for (const Section& section : image.sections()) {
-    if (std::find(names.begin(), names.end(), section.name) != names.end())
-      throw Refused(image.name(), "signed (section " + section.name + "), and a change would break the signature");
-  }
-}
-
-namespace {
 
 /// The kernel maps it from its own image: in a file, there are only copies, which are never loaded.
 void check_not_vdso(const Image& image) {
@@ -280,21 +211,6 @@ void check_not_prelinked(const Image& image) {
       find_dynamic(read_dynamic(image), DT_GNU_PRELINKED).has_value())
     throw Refused(image.name(), "prelinked; undo that first (prelink -u)");
 }
-
-}  // namespace
-
-/// AppImages, installers and self-extracting programs append data that they find by its place in the file.
-void check_nothing_appended(const Image& image) {
-  const std::uint64_t end = described_end(image);
-  const auto rest = image.file_bytes().subspan(end);
-  const bool is_padding =
-      rest.size() <= most_undescribed && std::ranges::all_of(rest, [](std::byte b) { return b == std::byte{0}; });
-  if (is_padding) return;
-  throw Refused(image.name(), count_of(rest.size(), "byte") + " appended at " + hex(end) +
-                                  " that no header describes (convert before data is appended)");
-}
-
-namespace {
 
 /// The section header table and the names move up after the contents. What stood before them is kept for --remove, be
 /// it a hole in a sparse file.
@@ -323,6 +239,74 @@ bool is_loader_name(std::string_view name) {
 }
 
 }  // namespace
+
+void check_no_overlap(const Image& image) {
+  struct Claimed {
+    Range range;
+    Owner owner;
+  };
+  std::vector<Claimed> all{{{0, sizeof(Elf64_Ehdr)}, "the ELF header"},
+                           {image.segment_table(), "the program headers"},
+                           {image.section_table(), "the section headers"}};
+  for (const Section& section : image.sections())
+    if (!image.bytes_of(section).empty()) all.push_back({file_range(section.header), &section});
+  std::erase_if(all, [](const Claimed& claimed) { return claimed.range.empty(); });
+  std::ranges::sort(all, {}, [](const Claimed& claimed) { return claimed.range.begin; });
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].range.begin < all[i - 1].range.end)
+      throw MalformedInput({image.name(), "file"}, all[i].range.begin,
+                           describe(all[i - 1].owner) + " and " + describe(all[i].owner) + " overlap");
+  }
+}
+
+bool has_file_bytes(const Elf64_Phdr& segment) {
+  return segment.p_type != PT_NULL && segment.p_type != PT_GNU_RELRO && segment.p_filesz != 0;
+}
+
+void check_headers(const Image& image) {
+  check_section_headers(image);
+  check_segments(image);
+  check_no_overlap(image);
+  check_addresses_of_sections(image);
+  check_dynamic_table(image);
+  check_index_tables(image);
+}
+
+std::uint64_t described_end(const Image& image) {
+  std::uint64_t end = image.section_table().end;
+  for (const Elf64_Phdr& segment : image.segments())
+    if (has_file_bytes(segment)) end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
+  for (const Section& section : image.sections())
+    if (!image.bytes_of(section).empty())
+      end = std::max<std::uint64_t>(end, section.header.sh_offset + section.header.sh_size);
+  return end;
+}
+
+/// The kernel's marker follows modules, and kernels that are signed alike.
+void check_not_signed(const Image& image) {
+  if (has_module_signature(image)) {
+    throw Refused(image.name(), image.is_object() ? "signed kernel module, and a change would break the signature "
+                                                    "(--drop-signature removes it)"
+                                                  : "signed kernel module, and a change would break the signature");
+  }
+  // libgcrypt's own HMAC, for FIPS mode; bsign; elfsign.
+  constexpr std::array<std::string_view, 3> names{".note.fdo.integrity", "signature", ".SUNW_signature"};
+  for (const Section& section : image.sections()) {
+    if (std::find(names.begin(), names.end(), section.name) != names.end())
+      throw Refused(image.name(), "signed (section " + section.name + "), and a change would break the signature");
+  }
+}
+
+/// AppImages, installers and self-extracting programs append data that they find by its place in the file.
+void check_nothing_appended(const Image& image) {
+  const std::uint64_t end = described_end(image);
+  const auto rest = image.file_bytes().subspan(end);
+  const bool is_padding =
+      rest.size() <= most_undescribed && std::ranges::all_of(rest, [](std::byte b) { return b == std::byte{0}; });
+  if (is_padding) return;
+  throw Refused(image.name(), count_of(rest.size(), "byte") + " appended at " + hex(end) +
+                                  " that no header describes (convert before data is appended)");
+}
 
 void check_preconditions(const Image& image) {
   check_not_signed(image);

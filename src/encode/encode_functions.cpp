@@ -121,6 +121,53 @@ Coverage new_coverage(const cfi::FrameSource& source, const emit::Dialect& diale
   return coverage;
 }
 
+template <typename Encode>
+auto encode_within_reach(const std::string& file, Encode encode) {
+  try {
+    return encode();
+  } catch (const std::range_error& out_of_reach) {
+    throw Refused(file, out_of_reach.what());
+  } catch (const std::length_error& too_much) {
+    throw Refused(file, too_much.what());
+  }
+}
+
+/// Counts functions that end in a call without padding after it, if the next function has a row there. Readers that
+/// look up the return address itself would use that row.
+std::uint64_t calls_at_next_function(const emit::SectionEncoder& encoder, const CodeGaps& gaps) {
+  const auto entries = encoder.descriptors();
+  std::uint64_t calls = 0;
+  for (std::size_t i = 0; i + 1 < entries.size(); ++i) {
+    const std::uint64_t end = entries[i].start + entries[i].size;
+    if (end == entries[i + 1].start && gaps.ends_in_call(end)) ++calls;
+  }
+  return calls;
+}
+
+/// Executable segments, but for the first, that begin with no function: before its first one, readers find the last
+/// function of another segment there, and Linux drops the whole section then.
+std::vector<std::uint64_t> starts_without_function(const elf::Image& image, const emit::SectionEncoder& encoder) {
+  std::vector<std::uint64_t> starts;
+  const auto entries = encoder.descriptors();
+  for (const Elf64_Phdr& segment : image.segments()) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    const auto after = std::ranges::upper_bound(entries, segment.p_vaddr, {}, &emit::SectionEncoder::Descriptor::start);
+    if (after == entries.begin()) continue;
+    const auto& last = *std::prev(after);
+    if (segment.p_vaddr > last.start && segment.p_vaddr - last.start >= last.size) starts.push_back(segment.p_vaddr);
+  }
+  std::ranges::sort(starts);
+  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+  return starts;
+}
+
+/// Code that DWARF describes and SFrame cannot.
+RangeSet holes_of(const Coverage& coverage) {
+  std::vector<Range> holes;
+  for (const NamedCoverageHole& named : coverage.holes) holes.push_back({named.hole.begin, named.hole.end});
+  return RangeSet(std::move(holes));
+}
+
 }  // namespace
 
 void take_compacted(emit::compact::Compacted compacted, EncodedFunctions& all) {
@@ -150,21 +197,6 @@ const elf::NewSection& section_for(const OutputFormat& format) {
 sframe::Family family_of(const OutputFormat& format) {
   return format.version == sframe::Version::CtfFrame ? sframe::Family::CtfFrame : sframe::Family::SFrame;
 }
-
-namespace {
-
-template <typename Encode>
-auto encode_within_reach(const std::string& file, Encode encode) {
-  try {
-    return encode();
-  } catch (const std::range_error& out_of_reach) {
-    throw Refused(file, out_of_reach.what());
-  } catch (const std::length_error& too_much) {
-    throw Refused(file, too_much.what());
-  }
-}
-
-}  // namespace
 
 std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncoder& encoder, const std::string& file) {
   return encode_within_reach(file, [&] { return encoder.encode(address); });
@@ -213,46 +245,6 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::F
   if (dropping.valid()) dropping.get();
   return all;
 }
-
-namespace {
-
-/// Counts functions that end in a call without padding after it, if the next function has a row there. Readers that
-/// look up the return address itself would use that row.
-std::uint64_t calls_at_next_function(const emit::SectionEncoder& encoder, const CodeGaps& gaps) {
-  const auto entries = encoder.descriptors();
-  std::uint64_t calls = 0;
-  for (std::size_t i = 0; i + 1 < entries.size(); ++i) {
-    const std::uint64_t end = entries[i].start + entries[i].size;
-    if (end == entries[i + 1].start && gaps.ends_in_call(end)) ++calls;
-  }
-  return calls;
-}
-
-/// Executable segments, but for the first, that begin with no function: before its first one, readers find the last
-/// function of another segment there, and Linux drops the whole section then.
-std::vector<std::uint64_t> starts_without_function(const elf::Image& image, const emit::SectionEncoder& encoder) {
-  std::vector<std::uint64_t> starts;
-  const auto entries = encoder.descriptors();
-  for (const Elf64_Phdr& segment : image.segments()) {
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-    const auto after = std::ranges::upper_bound(entries, segment.p_vaddr, {}, &emit::SectionEncoder::Descriptor::start);
-    if (after == entries.begin()) continue;
-    const auto& last = *std::prev(after);
-    if (segment.p_vaddr > last.start && segment.p_vaddr - last.start >= last.size) starts.push_back(segment.p_vaddr);
-  }
-  std::ranges::sort(starts);
-  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
-  return starts;
-}
-
-/// Code that DWARF describes and SFrame cannot.
-RangeSet holes_of(const Coverage& coverage) {
-  std::vector<Range> holes;
-  for (const NamedCoverageHole& named : coverage.holes) holes.push_back({named.hole.begin, named.hole.end});
-  return RangeSet(std::move(holes));
-}
-
-}  // namespace
 
 void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet& code, std::uint64_t smallest,
                    EncodedFunctions& all) {

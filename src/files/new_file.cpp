@@ -41,34 +41,6 @@ Descriptor open_unnamed_below(int folder, const char* name, mode_t mode) {
   return Descriptor(::openat(folder, name, O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
 }
 
-}  // namespace
-
-void write_through() {
-  writes_through = true;
-}
-
-Descriptor open_unnamed(const std::filesystem::path& folder) {
-  Descriptor file = open_unnamed_below(AT_FDCWD, name_or_here(folder), 0600);
-  if (!file.is_open()) file = Descriptor(::memfd_create("sframe-gen", MFD_CLOEXEC));
-  if (!file.is_open()) throw SystemFailure(folder.string(), "write", errno);
-  return file;
-}
-
-Place::Place(std::filesystem::path file, const char* verb)
-    : path_(std::move(file)),
-      name_(name_or_here(path_.filename())),
-      folder_(::open(name_or_here(path_.parent_path()), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
-  if (!folder_.is_open()) throw SystemFailure(path_.string(), verb, errno);
-}
-
-std::optional<FileIdentity> Place::identity() const {
-  struct stat status {};
-  if (::fstatat(folder(), name(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
-  return FileIdentity(status);
-}
-
-namespace {
-
 /// The files that are being written, each by a thread of its own. A handler may do no more than read pointers; a file
 /// that finds no slot free is removed by its destructor only.
 std::array<std::atomic<const TemporaryFile*>, 256> current_files{};
@@ -140,7 +112,37 @@ constexpr std::string_view marker = ".sframe-gen-";
 constexpr int most_names = 1000;             // that crashed runs of the same process number left
 constexpr std::size_t longest_prefix = 200;  // NAME_MAX is 255
 
+/// Where /proc leads to an open file. linkat() takes it from there without a privilege; by its descriptor, Linux before
+/// 6.10 gives it to those alone who may read any file (CAP_DAC_READ_SEARCH).
+std::string path_in_proc(const Descriptor& file) {
+  return "/proc/self/fd/" + std::to_string(file.number());
+}
+
 }  // namespace
+
+void write_through() {
+  writes_through = true;
+}
+
+Descriptor open_unnamed(const std::filesystem::path& folder) {
+  Descriptor file = open_unnamed_below(AT_FDCWD, name_or_here(folder), 0600);
+  if (!file.is_open()) file = Descriptor(::memfd_create("sframe-gen", MFD_CLOEXEC));
+  if (!file.is_open()) throw SystemFailure(folder.string(), "write", errno);
+  return file;
+}
+
+Place::Place(std::filesystem::path file, const char* verb)
+    : path_(std::move(file)),
+      name_(name_or_here(path_.filename())),
+      folder_(::open(name_or_here(path_.parent_path()), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+  if (!folder_.is_open()) throw SystemFailure(path_.string(), verb, errno);
+}
+
+std::optional<FileIdentity> Place::identity() const {
+  struct stat status {};
+  if (::fstatat(folder(), name(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  return FileIdentity(status);
+}
 
 bool is_temporary_name(std::string_view name) {
   const auto take_number = [&name] {
@@ -189,16 +191,6 @@ void TemporaryFile::rename() {
   name_.clear();
   sync_name(target_);
 }
-
-namespace {
-
-/// Where /proc leads to an open file. linkat() takes it from there without a privilege; by its descriptor, Linux before
-/// 6.10 gives it to those alone who may read any file (CAP_DAC_READ_SEARCH).
-std::string path_in_proc(const Descriptor& file) {
-  return "/proc/self/fd/" + std::to_string(file.number());
-}
-
-}  // namespace
 
 NewFile::NewFile(const Place& target, mode_t mode)
     : target_(target), file_(open_unnamed_below(target.folder(), ".", mode)) {

@@ -63,17 +63,6 @@ void append_expanded(const std::vector<std::string>& arguments, int& files, std:
   }
 }
 
-}  // namespace
-
-std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments) {
-  std::vector<std::string> all;
-  int files = 0;
-  append_expanded(arguments, files, all);
-  return all;
-}
-
-namespace {
-
 using std::string_view;
 
 /// Options whose value is the next argument, of gcc 12 (gcc/common.opt, c.opt, fortran/lang.opt and the driver's specs)
@@ -181,15 +170,6 @@ class CommandLine {
   std::vector<std::filesystem::path> objects_of_sources_;
 };
 
-}  // namespace
-
-std::vector<std::filesystem::path> objects_made_by(const std::vector<std::string>& command) {
-  if (command.empty()) return {};
-  return CommandLine(expand_response_files({command.begin() + 1, command.end()})).objects();
-}
-
-namespace {
-
 /// Those that a terminal, a build system or a shutdown sends to end a build. A terminal sends them to the command too:
 /// a second one does no harm.
 constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -257,6 +237,18 @@ int wait_for(pid_t process) {
 }
 
 }  // namespace
+
+std::vector<std::string> expand_response_files(const std::vector<std::string>& arguments) {
+  std::vector<std::string> all;
+  int files = 0;
+  append_expanded(arguments, files, all);
+  return all;
+}
+
+std::vector<std::filesystem::path> objects_made_by(const std::vector<std::string>& command) {
+  if (command.empty()) return {};
+  return CommandLine(expand_response_files({command.begin() + 1, command.end()})).objects();
+}
 
 CannotStart::CannotStart(const std::string& program, int error_number)
     : SystemFailure(program, "run", error_number), exit_status_(error_number == ENOENT ? 127 : 126) {}

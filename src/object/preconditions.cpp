@@ -52,22 +52,6 @@ void check_has_code(const elf::Image& object) {
   }
 }
 
-}  // namespace
-
-void check_contents_apart(const elf::Image& object) {
-  const std::uint64_t headers = object.header().e_shoff;
-  std::vector<Range> used{{0, sizeof(Elf64_Ehdr)}, {headers, headers + object.sections().size() * sizeof(Elf64_Shdr)}};
-  for (const elf::Section& section : object.sections()) {
-    if (object.bytes_of(section).empty()) continue;
-    used.push_back({section.header.sh_offset, section.header.sh_offset + section.header.sh_size});
-  }
-  std::ranges::sort(used, {}, &Range::begin);
-  for (std::size_t i = 1; i < used.size(); ++i)
-    if (used[i - 1].overlaps(used[i])) throw Refused(object.name(), "sections that share bytes");
-}
-
-namespace {
-
 /// What follows a table of names is dropped, and some linkers read on there.
 void check_symbol_names(const elf::Image& object) {
   for (const elf::Section& section : object.sections()) {
@@ -86,6 +70,18 @@ void check_symbol_names(const elf::Image& object) {
 }
 
 }  // namespace
+
+void check_contents_apart(const elf::Image& object) {
+  const std::uint64_t headers = object.header().e_shoff;
+  std::vector<Range> used{{0, sizeof(Elf64_Ehdr)}, {headers, headers + object.sections().size() * sizeof(Elf64_Shdr)}};
+  for (const elf::Section& section : object.sections()) {
+    if (object.bytes_of(section).empty()) continue;
+    used.push_back({section.header.sh_offset, section.header.sh_offset + section.header.sh_size});
+  }
+  std::ranges::sort(used, {}, &Range::begin);
+  for (std::size_t i = 1; i < used.size(); ++i)
+    if (used[i - 1].overlaps(used[i])) throw Refused(object.name(), "sections that share bytes");
+}
 
 void check_describable(const elf::Image& object) {
   elf::machine_of(object);

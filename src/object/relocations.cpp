@@ -52,26 +52,6 @@ constexpr std::array known_types{
     Known{EM_S390, R_390_PLT64, {}},
 };
 
-}  // namespace
-
-std::optional<RelocationType> find_relocation_type(std::uint16_t machine, std::uint32_t number) {
-  const auto found = std::find_if(known_types.begin(), known_types.end(), [&](const Known& known) {
-    return known.machine == machine && known.number == number;
-  });
-  if (found == known_types.end()) return {};
-  return found->type;
-}
-
-std::uint32_t pc_relative_relocation(std::uint16_t machine, std::uint8_t size) {
-  const auto found = std::find_if(known_types.begin(), known_types.end(), [&](const Known& known) {
-    return known.machine == machine && known.type.form == RelocationForm::PcRelative && known.type.size == size;
-  });
-  assert(found != known_types.end());
-  return found->number;
-}
-
-namespace {
-
 using Callback = std::function<void(const Relocation&)>;
 
 void read_rela(ByteReader reader, const Callback& callback) {
@@ -131,39 +111,6 @@ class CrelReader {
   std::uint64_t header_ = 0;
   std::uint64_t addend_ = 0;  ///< modulo 2^64
 };
-
-}  // namespace
-
-void for_each_relocation(const elf::Image& object, const elf::Section& section, const std::string& target,
-                         const Callback& callback) {
-  const InputOrigin origin{object.name(), section.name};
-  const ByteReader reader(object.bytes_of(section), object.endian(), origin);
-  if (section.header.sh_type == SHT_RELA) return read_rela(reader, callback);
-  CrelReader packed(reader);
-  if (section.header.sh_type != section_type_crel || !packed.has_addends())
-    throw Refused(object.name(), "relocations without addends for " + target);
-  packed.read_all(callback);
-}
-
-RelocationTables::RelocationTables(const elf::Image& object) : object_(object) {
-  for (const elf::Section& section : object.sections()) {
-    const std::uint32_t type = section.header.sh_type;
-    if (type == SHT_REL || type == SHT_RELA || type == section_type_crel)
-      tables_[section.header.sh_info].push_back(section.index);
-  }
-}
-
-std::span<const std::uint32_t> RelocationTables::for_section(std::uint32_t index) const {
-  const auto found = tables_.find(index);
-  return found == tables_.end() ? std::span<const std::uint32_t>() : found->second;
-}
-
-const SymbolTable& RelocationTables::symbols(std::uint32_t index) {
-  const auto found = symbols_.find(index);
-  return found == symbols_.end() ? symbols_.emplace(index, SymbolTable(object_, index)).first->second : found->second;
-}
-
-namespace {
 
 /// One section on the way to its linked form.
 class Relocator {
@@ -257,19 +204,6 @@ class Relocator {
   RelocatedSection result_;
 };
 
-}  // namespace
-
-RelocatedSection relocate(RelocationTables& tables, const elf::Section& section, PcBase base) {
-  return Relocator(tables, section, base).run();
-}
-
-RelocatedSection relocate(const elf::Image& object, const elf::Section& section, PcBase base) {
-  RelocationTables tables(object);
-  return relocate(tables, section, base);
-}
-
-namespace {
-
 /// A symbol for each section, with its place in the section.
 class SectionSymbols {
  public:
@@ -325,6 +259,60 @@ class SectionSymbols {
 };
 
 }  // namespace
+
+std::optional<RelocationType> find_relocation_type(std::uint16_t machine, std::uint32_t number) {
+  const auto found = std::find_if(known_types.begin(), known_types.end(), [&](const Known& known) {
+    return known.machine == machine && known.number == number;
+  });
+  if (found == known_types.end()) return {};
+  return found->type;
+}
+
+std::uint32_t pc_relative_relocation(std::uint16_t machine, std::uint8_t size) {
+  const auto found = std::find_if(known_types.begin(), known_types.end(), [&](const Known& known) {
+    return known.machine == machine && known.type.form == RelocationForm::PcRelative && known.type.size == size;
+  });
+  assert(found != known_types.end());
+  return found->number;
+}
+
+void for_each_relocation(const elf::Image& object, const elf::Section& section, const std::string& target,
+                         const Callback& callback) {
+  const InputOrigin origin{object.name(), section.name};
+  const ByteReader reader(object.bytes_of(section), object.endian(), origin);
+  if (section.header.sh_type == SHT_RELA) return read_rela(reader, callback);
+  CrelReader packed(reader);
+  if (section.header.sh_type != section_type_crel || !packed.has_addends())
+    throw Refused(object.name(), "relocations without addends for " + target);
+  packed.read_all(callback);
+}
+
+RelocationTables::RelocationTables(const elf::Image& object) : object_(object) {
+  for (const elf::Section& section : object.sections()) {
+    const std::uint32_t type = section.header.sh_type;
+    if (type == SHT_REL || type == SHT_RELA || type == section_type_crel)
+      tables_[section.header.sh_info].push_back(section.index);
+  }
+}
+
+std::span<const std::uint32_t> RelocationTables::for_section(std::uint32_t index) const {
+  const auto found = tables_.find(index);
+  return found == tables_.end() ? std::span<const std::uint32_t>() : found->second;
+}
+
+const SymbolTable& RelocationTables::symbols(std::uint32_t index) {
+  const auto found = symbols_.find(index);
+  return found == symbols_.end() ? symbols_.emplace(index, SymbolTable(object_, index)).first->second : found->second;
+}
+
+RelocatedSection relocate(RelocationTables& tables, const elf::Section& section, PcBase base) {
+  return Relocator(tables, section, base).run();
+}
+
+RelocatedSection relocate(const elf::Image& object, const elf::Section& section, PcBase base) {
+  RelocationTables tables(object);
+  return relocate(tables, section, base);
+}
 
 void name_by_symbols_of(const elf::Image& object, std::span<std::vector<CodeReference>> references) {
   const SectionSymbols symbols(object);

@@ -133,23 +133,6 @@ constexpr auto llvm_readelf_objections = joined(
     refuses(checks, FunctionRowsOutside, UndefinedRowType, UndefinedWordSize, RowOutside),
     misreads(believes, RowBeyondFunction));
 
-}  // namespace
-
-const ReaderRules libsframe_rules{.reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe};
-const ReaderRules libsframe_2_44_rules{
-    .reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_44};
-const ReaderRules libsframe_2_40_rules{
-    .reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_40};
-const ReaderRules gnu_ld_rules{.reads_objects = true, .objections = all_of_gnu_ld};
-const ReaderRules gnu_ld_2_45_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_45};
-const ReaderRules gnu_ld_2_44_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_44};
-const ReaderRules gnu_ld_2_40_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_40};
-const ReaderRules mold_rules{.reads_objects = true, .objections = mold_objections};
-const ReaderRules llvm_readelf_rules{
-    .reads_linked = true, .reads_kernels = true, .objections = llvm_readelf_objections};
-
-namespace {
-
 // Readers that walk stacks, by their sources: Linux's unwinder for user stacks, which is not merged yet, glibc 2.42
 // and 2.43, DataDog's Java profiler. glibc's reader has been run on sections like ours (tools/glibc-backtrace).
 
@@ -210,6 +193,19 @@ constexpr auto all_of_glibc = joined(glibc_objections, taken_on_trust);
 constexpr auto all_of_java_profiler = joined(java_profiler_objections, taken_on_trust);
 
 }  // namespace
+
+const ReaderRules libsframe_rules{.reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe};
+const ReaderRules libsframe_2_44_rules{
+    .reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_44};
+const ReaderRules libsframe_2_40_rules{
+    .reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_40};
+const ReaderRules gnu_ld_rules{.reads_objects = true, .objections = all_of_gnu_ld};
+const ReaderRules gnu_ld_2_45_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_45};
+const ReaderRules gnu_ld_2_44_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_44};
+const ReaderRules gnu_ld_2_40_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_40};
+const ReaderRules mold_rules{.reads_objects = true, .objections = mold_objections};
+const ReaderRules llvm_readelf_rules{
+    .reads_linked = true, .reads_kernels = true, .objections = llvm_readelf_objections};
 
 const ReaderRules kernel_rules{.reads_linked = true, .objections = kernel_objections};
 const ReaderRules glibc_rules{.reads_linked = true, .objections = all_of_glibc};

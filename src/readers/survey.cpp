@@ -258,15 +258,6 @@ class Survey {
   std::optional<Fault> undefined_type_;         ///< the function's, or of one before it
 };
 
-}  // namespace
-
-std::optional<std::vector<CodePlace>> survey_section(std::span<const std::byte> bytes, std::uint64_t address,
-                                                     const sframe::AbiTraits& abi, bool is_object, Findings& findings) {
-  return Survey(abi, is_object, findings).run(bytes, address);
-}
-
-namespace {
-
 /// How far the last page of the PT_LOAD's bytes in the file reaches after them. Machines with larger pages map more.
 std::uint64_t rest_of_page(const Elf64_Phdr& load) {
   constexpr std::uint64_t smallest_page = 0x1000;
@@ -376,6 +367,11 @@ void survey_relocations(const elf::Image& object, const elf::Section& section, c
 }
 
 }  // namespace
+
+std::optional<std::vector<CodePlace>> survey_section(std::span<const std::byte> bytes, std::uint64_t address,
+                                                     const sframe::AbiTraits& abi, bool is_object, Findings& findings) {
+  return Survey(abi, is_object, findings).run(bytes, address);
+}
 
 std::optional<std::size_t> executable_header(const elf::Image& image) {
   const std::span<const Elf64_Phdr> headers = image.segments();

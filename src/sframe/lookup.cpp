@@ -17,6 +17,10 @@ bool continues(const PcRow& before, const PcRow& row) {
          before.b_key == row.b_key;
 }
 
+bool holds(const Fde& fde, std::uint64_t pc) {
+  return pc >= fde.start && pc - fde.start < fde.size;
+}
+
 }  // namespace
 
 void check_repeats(const Section& section, const std::string& name) {
@@ -54,14 +58,6 @@ std::vector<PcRow> pc_rows(const Section& section) {
   }
   return joined;
 }
-
-namespace {
-
-bool holds(const Fde& fde, std::uint64_t pc) {
-  return pc >= fde.start && pc - fde.start < fde.size;
-}
-
-}  // namespace
 
 const Fde* find_fde(const Section& section, std::uint64_t pc) {
   const auto& fdes = section.fdes;

@@ -54,23 +54,6 @@ void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks
   if (!file) throw SystemFailure(path.string(), "write", errno);
 }
 
-}  // namespace
-
-void SampleReport::add(const Sample& sample, const std::optional<StackEnd>& cut) {
-  if (sample.has_user_stack) totals_.add(sample.user, cut);
-  if (options_.form == OutputForm::Folded || !options_.flame_graph.empty()) return folded_.add(kernel_, sample);
-  if (options_.form == OutputForm::Json) return write_json(out_, kernel_, sample, cut);
-  text_.add(sample, cut);
-}
-
-void SampleReport::finish() {
-  text_.finish();
-  if (options_.form == OutputForm::Folded) folded_.write(out_);
-  if (!options_.flame_graph.empty()) write_picture(options_.flame_graph, folded_);
-}
-
-namespace {
-
 int end_with(const StackTotals& totals, const TraceOptions& options) {
   if (!options.quiet) totals.write(std::cerr);
   return totals.stacks() != 0 && totals.different() == 0 ? 0 : 1;
@@ -195,6 +178,19 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
 }
 
 }  // namespace
+
+void SampleReport::add(const Sample& sample, const std::optional<StackEnd>& cut) {
+  if (sample.has_user_stack) totals_.add(sample.user, cut);
+  if (options_.form == OutputForm::Folded || !options_.flame_graph.empty()) return folded_.add(kernel_, sample);
+  if (options_.form == OutputForm::Json) return write_json(out_, kernel_, sample, cut);
+  text_.add(sample, cut);
+}
+
+void SampleReport::finish() {
+  text_.finish();
+  if (options_.form == OutputForm::Folded) folded_.write(out_);
+  if (!options_.flame_graph.empty()) write_picture(options_.flame_graph, folded_);
+}
 
 int run(const TraceOptions& options, std::ostream& out) {
   switch (options.source) {

@@ -111,6 +111,17 @@ bool is_in_memory(std::span<const ElfW(Phdr)> segments, const ElfW(Phdr) & part)
   return false;
 }
 
+/// Whether the C library knows what holds `pc`, and says of it what it said of the file. It does not know a file that
+/// a dlopen() is still loading: its resolvers of indirect functions run before. Where that file is listed and `pc` is
+/// in the resolver of a later one, what was remembered of the first may be mapped no longer. The C library always knows
+/// the program, the vDSO and itself, also in a program that is linked statically.
+bool is_found_as(const LoadedFileIdentity& identity, std::uint64_t pc) {
+  LoaderAnswer found;  // Not cleared: that would take a quarter of this function's time.
+  if (!find_object(pc, found)) return false;
+  return found.dlfo_link_map == identity.link_map && found.dlfo_eh_frame == identity.eh_frame &&
+         begin_of(found) == identity.map_begin && end_of(found) == identity.map_end;
+}
+
 }  // namespace
 
 FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias) {
@@ -144,21 +155,6 @@ FileInMemory describe(std::span<const ElfW(Phdr)> segments, std::uint64_t bias) 
   file.identity.digest_of_build_id = digest_of(file.identity.build_id, file.identity.build_id_size);
   return file;
 }
-
-namespace {
-
-/// Whether the C library knows what holds `pc`, and says of it what it said of the file. It does not know a file that
-/// a dlopen() is still loading: its resolvers of indirect functions run before. Where that file is listed and `pc` is
-/// in the resolver of a later one, what was remembered of the first may be mapped no longer. The C library always knows
-/// the program, the vDSO and itself, also in a program that is linked statically.
-bool is_found_as(const LoadedFileIdentity& identity, std::uint64_t pc) {
-  LoaderAnswer found;  // Not cleared: that would take a quarter of this function's time.
-  if (!find_object(pc, found)) return false;
-  return found.dlfo_link_map == identity.link_map && found.dlfo_eh_frame == identity.eh_frame &&
-         begin_of(found) == identity.map_begin && end_of(found) == identity.map_end;
-}
-
-}  // namespace
 
 bool was_being_loaded(const LoadedFileIdentity& identity) {
   return can_find_objects() && identity.link_map == nullptr;

@@ -17,53 +17,6 @@ std::uint64_t page_of(std::uint64_t address) {
   return address & ~(page - 1);
 }
 
-}  // namespace
-
-/// Asks rt_sigprocmask with an invalid `how` (-1): the kernel reads the signal set first, so it says EFAULT if the
-/// address cannot be read, and EINVAL if it can. A set at address 0 is none to read, and the call succeeds. The set is
-/// aligned here, since the kernel reads all of its 8 bytes, which then are in the page of `address`.
-bool is_readable(std::uint64_t address) {
-  const int kept = errno;
-  constexpr std::uint64_t kernel_set_size = 8;  // bytes
-  const std::uint64_t set = address & ~(kernel_set_size - 1);
-  const bool readable = ::syscall(SYS_rt_sigprocmask, -1L, set, nullptr, kernel_set_size) != 0 && errno == EINVAL;
-  errno = kept;
-  return readable;
-}
-
-StackMemory::StackMemory(Range known, Range main_stack) : main_stack_(main_stack) {
-  if (known.begin >= known.end) return;
-  if (covers(main_stack, known.begin, known.end - known.begin)) {
-    take(main_stack);
-  } else {
-    take({page_of(known.begin), page_of(known.end - 1) + page});
-  }
-}
-
-void StackMemory::take(Range range) {
-  low_ = range.begin;
-  starts_ = range.end - range.begin - 7;
-}
-
-[[gnu::noinline, gnu::cold]] bool StackMemory::reach(std::uint64_t address) {
-  if (covers(main_stack_, address, 8)) {
-    take(main_stack_);
-    return true;
-  }
-  const std::uint64_t first = page_of(address);
-  const std::uint64_t last = page_of(address + 7);
-  if (last < first || !is_readable(first)) return false;
-  if (last != first && !is_readable(last)) return false;
-  const std::uint64_t end = last + page;
-  const std::uint64_t known_end = starts_ != 0 ? low_ + starts_ + 7 : 0;
-  const bool goes_on = low_ <= first && first <= known_end && known_end <= end;
-  if (!goes_on) low_ = first;
-  starts_ = end - low_ - 7;
-  return true;
-}
-
-namespace {
-
 /// Lines as the kernel writes them, "begin-end rwxp ...", as far as the rights; what follows may be long.
 class MapLine {
  public:
@@ -114,6 +67,49 @@ Range find_mapping(int maps, std::uint64_t address) {
 }
 
 }  // namespace
+
+/// Asks rt_sigprocmask with an invalid `how` (-1): the kernel reads the signal set first, so it says EFAULT if the
+/// address cannot be read, and EINVAL if it can. A set at address 0 is none to read, and the call succeeds. The set is
+/// aligned here, since the kernel reads all of its 8 bytes, which then are in the page of `address`.
+bool is_readable(std::uint64_t address) {
+  const int kept = errno;
+  constexpr std::uint64_t kernel_set_size = 8;  // bytes
+  const std::uint64_t set = address & ~(kernel_set_size - 1);
+  const bool readable = ::syscall(SYS_rt_sigprocmask, -1L, set, nullptr, kernel_set_size) != 0 && errno == EINVAL;
+  errno = kept;
+  return readable;
+}
+
+StackMemory::StackMemory(Range known, Range main_stack) : main_stack_(main_stack) {
+  if (known.begin >= known.end) return;
+  if (covers(main_stack, known.begin, known.end - known.begin)) {
+    take(main_stack);
+  } else {
+    take({page_of(known.begin), page_of(known.end - 1) + page});
+  }
+}
+
+void StackMemory::take(Range range) {
+  low_ = range.begin;
+  starts_ = range.end - range.begin - 7;
+}
+
+[[gnu::noinline, gnu::cold]] bool StackMemory::reach(std::uint64_t address) {
+  if (covers(main_stack_, address, 8)) {
+    take(main_stack_);
+    return true;
+  }
+  const std::uint64_t first = page_of(address);
+  const std::uint64_t last = page_of(address + 7);
+  if (last < first || !is_readable(first)) return false;
+  if (last != first && !is_readable(last)) return false;
+  const std::uint64_t end = last + page;
+  const std::uint64_t known_end = starts_ != 0 ? low_ + starts_ + 7 : 0;
+  const bool goes_on = low_ <= first && first <= known_end && known_end <= end;
+  if (!goes_on) low_ = first;
+  starts_ = end - low_ - 7;
+  return true;
+}
 
 Range find_main_stack() {
   // The kernel puts these bytes above the arguments of main(), on no other stack.

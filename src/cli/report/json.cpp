@@ -76,27 +76,6 @@ ordered_json header_of(const std::string& file, const FileSection& found) {
           {"row_count", rows}};
 }
 
-}  // namespace
-
-void write_json(const std::string& file, const FileSection& section,
-                const std::function<bool(const sframe::Fde&)>& wanted,
-                const std::function<DescribedFunction(const sframe::Fde&)>& describe, std::ostream& out) {
-  // One descriptor at a time: all of them as JSON take a hundred times the section.
-  std::string header = line_of(header_of(file, section));
-  header.pop_back();
-  out << header << ",\"descriptors\":[";
-  const char* between = "";
-  for (std::size_t i = 0; i < section.section.fdes.size(); ++i) {
-    const sframe::Fde& function = section.section.fdes[i];
-    if (!wanted(function)) continue;
-    out << between << line_of(descriptor_of(i, function, describe(function)));
-    between = ",";
-  }
-  out << "]}\n";
-}
-
-namespace {
-
 ordered_json reasons_as_json(const Coverage& coverage) {
   ordered_json reasons = ordered_json::object();
   for (const auto& [reason, count] : coverage.reasons) {
@@ -348,25 +327,6 @@ ordered_json json_of(const ReaderVerdict& verdict) {
   return json;
 }
 
-}  // namespace
-
-void write_json(const std::string& file, const std::string& output, const ConvertOutcome& outcome,
-                const std::vector<TriedPlan>& plans, std::ostream& out) {
-  ordered_json json{{"file", file}, {"output", output}, {"status", "done"}};
-  json.update(std::visit([](const auto& kind) { return json_of(kind); }, outcome));
-  add_plans(json, plans);
-  write(json, out);
-}
-
-void write_json(const std::string& file, const std::string& output, const EmitOutcome& emitted, std::ostream& out) {
-  ordered_json json{{"file", file}, {"output", output}, {"status", "emitted"}};
-  json.update(
-      coverage_of(emitted.coverage, section_of(emitted.coverage, emitted.section_size, json_of_place(emitted))));
-  write(json, out);
-}
-
-namespace {
-
 const char* name_of(RemoveOutcome::Left left) {
   using enum RemoveOutcome::Left;
   switch (left) {
@@ -383,6 +343,38 @@ const char* name_of(RemoveOutcome::Left left) {
 }
 
 }  // namespace
+
+void write_json(const std::string& file, const FileSection& section,
+                const std::function<bool(const sframe::Fde&)>& wanted,
+                const std::function<DescribedFunction(const sframe::Fde&)>& describe, std::ostream& out) {
+  // One descriptor at a time: all of them as JSON take a hundred times the section.
+  std::string header = line_of(header_of(file, section));
+  header.pop_back();
+  out << header << ",\"descriptors\":[";
+  const char* between = "";
+  for (std::size_t i = 0; i < section.section.fdes.size(); ++i) {
+    const sframe::Fde& function = section.section.fdes[i];
+    if (!wanted(function)) continue;
+    out << between << line_of(descriptor_of(i, function, describe(function)));
+    between = ",";
+  }
+  out << "]}\n";
+}
+
+void write_json(const std::string& file, const std::string& output, const ConvertOutcome& outcome,
+                const std::vector<TriedPlan>& plans, std::ostream& out) {
+  ordered_json json{{"file", file}, {"output", output}, {"status", "done"}};
+  json.update(std::visit([](const auto& kind) { return json_of(kind); }, outcome));
+  add_plans(json, plans);
+  write(json, out);
+}
+
+void write_json(const std::string& file, const std::string& output, const EmitOutcome& emitted, std::ostream& out) {
+  ordered_json json{{"file", file}, {"output", output}, {"status", "emitted"}};
+  json.update(
+      coverage_of(emitted.coverage, section_of(emitted.coverage, emitted.section_size, json_of_place(emitted))));
+  write(json, out);
+}
 
 void write_json(const std::string& file, const std::string& output, const RemoveOutcome& removed, std::ostream& out) {
   write(ordered_json{{"file", file},

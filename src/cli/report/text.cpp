@@ -48,37 +48,10 @@ const Coverage& coverage_of(const ConvertOutcome& outcome) {
   return std::get<KernelOutcome>(outcome).coverage;
 }
 
-}  // namespace
-
-void write_savings(const ConvertOutcome& outcome, std::ostream& out) {
-  const auto* const archive = std::get_if<ArchiveOutcome>(&outcome);
-  if (archive == nullptr) return write(coverage_of(outcome), out);
-  if (const auto coverage = sum_of(*archive)) write(*coverage, out);
-}
-
-namespace {
-
 std::size_t checked_count(const std::vector<MemberVerification>& members) {
   return static_cast<std::size_t>(
       std::ranges::count_if(members, [](const MemberVerification& member) { return member.failure.empty(); }));
 }
-
-}  // namespace
-
-void write_summary(const std::string& file, const Verification& result, std::ostream& out) {
-  out << printable(file) << ": " << count_of(result.functions, "FDE") << ", " << count_of(result.rows, "row") << ", "
-      << count_of(result.checked_pcs, "PC") << " checked: "
-      << (result.difference_count == 0 ? "no difference" : count_of(result.difference_count, "difference")) << "; "
-      << count_of(result.left_out_rows, "gap");
-  if (result.unchecked_count != 0) out << ", " << count_of(result.unchecked_count, "row") << " unchecked";
-  out << '\n';
-}
-
-void write_summary(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out) {
-  write_summary(file + ": " + count_of(checked_count(members), "member"), sum_of(members), out);
-}
-
-namespace {
 
 /// Without the advice that some reasons end in, after a semicolon or in parentheses: a line has room for few words of
 /// each.
@@ -100,40 +73,6 @@ ReasonCounts reasons_of(const ArchiveOutcome& archive) {
   }
   return reasons;
 }
-
-}  // namespace
-
-std::string without_name(const std::string& file, std::string text) {
-  if (text.starts_with(file + ": ")) text.erase(0, file.size() + 2);
-  return text;
-}
-
-void add_reason(ReasonCounts& reasons, const std::string& reason) {
-  const auto known = std::ranges::find(reasons, reason, &ReasonCounts::value_type::first);
-  if (known == reasons.end()) {
-    reasons.emplace_back(reason, 1);
-  } else {
-    ++known->second;
-  }
-}
-
-std::size_t converted_count(const ArchiveOutcome& archive) {
-  const auto is_converted = [](const MemberOutcome& m) { return std::holds_alternative<ObjectOutcome>(m.outcome); };
-  return static_cast<std::size_t>(std::ranges::count_if(archive.members, is_converted));
-}
-
-std::optional<Coverage> sum_of(const ArchiveOutcome& archive) {
-  std::optional<Coverage> sum;
-  for (const MemberOutcome& member : archive.members) {
-    const auto* const object = std::get_if<ObjectOutcome>(&member.outcome);
-    if (object == nullptr) continue;
-    if (!sum) sum.emplace();
-    sum->append(object->coverage);
-  }
-  return sum;
-}
-
-namespace {
 
 using Place = CodeCoverage::Place;
 
@@ -192,61 +131,6 @@ void write_places(const Coverage& coverage, std::ostream& out) {
     }
   }
 }
-
-}  // namespace
-
-void write_code(const CodeCoverage& code, std::ostream& out) {
-  out << "  code: ";
-  write_counts(code.all, out);
-  std::vector<std::string> largest;
-  for (const Place* const place : largest_of(code))
-    largest.push_back((largest.empty() ? "largest gaps: " : "") + name_of(*place) + ' ' +
-                      std::to_string(place->without_row));
-  out << in_parentheses(largest) << '\n';
-  std::string sources;
-  for (const auto& [source, described] : code.sources)
-    sources += (sources.empty() ? "" : "; ") + std::string(name_of(source)) + " (" + text_of(source, described) + ')';
-  if (!sources.empty()) out << "  rows from: " << sources << '\n';
-}
-
-void write_code_places(const ConvertOutcome& outcome, std::ostream& out) {
-  const auto* const archive = std::get_if<ArchiveOutcome>(&outcome);
-  if (archive == nullptr) return write_places(coverage_of(outcome), out);
-  for (const MemberOutcome& member : archive->members) {
-    const auto* const object = std::get_if<ObjectOutcome>(&member.outcome);
-    if (object == nullptr || !object->coverage.code) continue;
-    out << "  " << printable(member.name) << ":\n";
-    write_places(object->coverage, out);
-  }
-}
-
-const char* name_of(ReaderVerdict::Kind kind) {
-  switch (kind) {
-    case ReaderVerdict::Kind::Accepts:
-      return "accepts";
-    case ReaderVerdict::Kind::Refuses:
-      return "refuses";
-    case ReaderVerdict::Kind::Misreads:
-      return "misreads";
-  }
-  return "";
-}
-
-std::string option_of(const ReaderVerdict& verdict) {
-  return verdict.helped_by_target ? "--for=" + std::string(verdict.reader->name) : "";
-}
-
-void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out) {
-  for (const ReaderVerdict& verdict : checked.verdicts) {
-    if (quiet && verdict.kind == ReaderVerdict::Kind::Accepts) continue;
-    out << printable(checked.name) << ": " << verdict.reader->name << ' ' << name_of(verdict.kind) << " it";
-    if (verdict.kind != ReaderVerdict::Kind::Accepts) out << ": " << printable(reason_of(verdict));
-    if (verdict.helped_by_target) out << " (convert with " << option_of(verdict) << ')';
-    out << '\n';
-  }
-}
-
-namespace {
 
 /// "5892 functions, all covered"
 void write_coverage(const std::string& title, const Coverage& coverage, std::ostream& out) {
@@ -405,7 +289,132 @@ class Details {
   std::ostream& out_;
 };
 
+std::string what_is_left(const RemoveOutcome& removed) {
+  using enum RemoveOutcome::Left;
+  switch (removed.left) {
+    case Original:
+      return "the original";
+    case OriginalWithSection:
+      return "the original, which has a " + removed.section + " of its own";
+    case EarlierConversion:
+      return "the file before its last conversion, which has the " + removed.section + " of an earlier one";
+    case WithoutSection:
+      break;
+  }
+  return {};
+}
+
+std::uint64_t without_padding(const CodeCount& code) {
+  return code.bytes - code.padding;
+}
+
+/// Startup code and a few functions of assembly lack rows in every file.
+bool lacks_much(const CodeCount& code) {
+  constexpr std::uint64_t few_bytes = 4096, hundred = 100;
+  return code.without_row >= few_bytes && code.without_row >= without_padding(code) / hundred;
+}
+
 }  // namespace
+
+void write_savings(const ConvertOutcome& outcome, std::ostream& out) {
+  const auto* const archive = std::get_if<ArchiveOutcome>(&outcome);
+  if (archive == nullptr) return write(coverage_of(outcome), out);
+  if (const auto coverage = sum_of(*archive)) write(*coverage, out);
+}
+
+void write_summary(const std::string& file, const Verification& result, std::ostream& out) {
+  out << printable(file) << ": " << count_of(result.functions, "FDE") << ", " << count_of(result.rows, "row") << ", "
+      << count_of(result.checked_pcs, "PC") << " checked: "
+      << (result.difference_count == 0 ? "no difference" : count_of(result.difference_count, "difference")) << "; "
+      << count_of(result.left_out_rows, "gap");
+  if (result.unchecked_count != 0) out << ", " << count_of(result.unchecked_count, "row") << " unchecked";
+  out << '\n';
+}
+
+void write_summary(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out) {
+  write_summary(file + ": " + count_of(checked_count(members), "member"), sum_of(members), out);
+}
+
+std::string without_name(const std::string& file, std::string text) {
+  if (text.starts_with(file + ": ")) text.erase(0, file.size() + 2);
+  return text;
+}
+
+void add_reason(ReasonCounts& reasons, const std::string& reason) {
+  const auto known = std::ranges::find(reasons, reason, &ReasonCounts::value_type::first);
+  if (known == reasons.end()) {
+    reasons.emplace_back(reason, 1);
+  } else {
+    ++known->second;
+  }
+}
+
+std::size_t converted_count(const ArchiveOutcome& archive) {
+  const auto is_converted = [](const MemberOutcome& m) { return std::holds_alternative<ObjectOutcome>(m.outcome); };
+  return static_cast<std::size_t>(std::ranges::count_if(archive.members, is_converted));
+}
+
+std::optional<Coverage> sum_of(const ArchiveOutcome& archive) {
+  std::optional<Coverage> sum;
+  for (const MemberOutcome& member : archive.members) {
+    const auto* const object = std::get_if<ObjectOutcome>(&member.outcome);
+    if (object == nullptr) continue;
+    if (!sum) sum.emplace();
+    sum->append(object->coverage);
+  }
+  return sum;
+}
+
+void write_code(const CodeCoverage& code, std::ostream& out) {
+  out << "  code: ";
+  write_counts(code.all, out);
+  std::vector<std::string> largest;
+  for (const Place* const place : largest_of(code))
+    largest.push_back((largest.empty() ? "largest gaps: " : "") + name_of(*place) + ' ' +
+                      std::to_string(place->without_row));
+  out << in_parentheses(largest) << '\n';
+  std::string sources;
+  for (const auto& [source, described] : code.sources)
+    sources += (sources.empty() ? "" : "; ") + std::string(name_of(source)) + " (" + text_of(source, described) + ')';
+  if (!sources.empty()) out << "  rows from: " << sources << '\n';
+}
+
+void write_code_places(const ConvertOutcome& outcome, std::ostream& out) {
+  const auto* const archive = std::get_if<ArchiveOutcome>(&outcome);
+  if (archive == nullptr) return write_places(coverage_of(outcome), out);
+  for (const MemberOutcome& member : archive->members) {
+    const auto* const object = std::get_if<ObjectOutcome>(&member.outcome);
+    if (object == nullptr || !object->coverage.code) continue;
+    out << "  " << printable(member.name) << ":\n";
+    write_places(object->coverage, out);
+  }
+}
+
+const char* name_of(ReaderVerdict::Kind kind) {
+  switch (kind) {
+    case ReaderVerdict::Kind::Accepts:
+      return "accepts";
+    case ReaderVerdict::Kind::Refuses:
+      return "refuses";
+    case ReaderVerdict::Kind::Misreads:
+      return "misreads";
+  }
+  return "";
+}
+
+std::string option_of(const ReaderVerdict& verdict) {
+  return verdict.helped_by_target ? "--for=" + std::string(verdict.reader->name) : "";
+}
+
+void write_verdicts(const CheckedSection& checked, bool quiet, std::ostream& out) {
+  for (const ReaderVerdict& verdict : checked.verdicts) {
+    if (quiet && verdict.kind == ReaderVerdict::Kind::Accepts) continue;
+    out << printable(checked.name) << ": " << verdict.reader->name << ' ' << name_of(verdict.kind) << " it";
+    if (verdict.kind != ReaderVerdict::Kind::Accepts) out << ": " << printable(reason_of(verdict));
+    if (verdict.helped_by_target) out << " (convert with " << option_of(verdict) << ')';
+    out << '\n';
+  }
+}
 
 void write_summary(const std::string& file, const ConvertOutcome& outcome, Done done, std::ostream& out) {
   if (const auto* const archive = std::get_if<ArchiveOutcome>(&outcome)) {
@@ -429,25 +438,6 @@ void write_summary(const std::string& file, const EmitOutcome& emitted, Done don
   const std::string wrote = done == Done::Would ? "would write " : "wrote ";
   write_coverage(file + ": " + wrote + size_text(emitted.contents.size()), emitted.coverage, out);
 }
-
-namespace {
-
-std::string what_is_left(const RemoveOutcome& removed) {
-  using enum RemoveOutcome::Left;
-  switch (removed.left) {
-    case Original:
-      return "the original";
-    case OriginalWithSection:
-      return "the original, which has a " + removed.section + " of its own";
-    case EarlierConversion:
-      return "the file before its last conversion, which has the " + removed.section + " of an earlier one";
-    case WithoutSection:
-      break;
-  }
-  return {};
-}
-
-}  // namespace
 
 void write_summary(const std::string& file, const RemoveOutcome& removed, Done done, std::ostream& out) {
   const bool would = done == Done::Would;
@@ -479,20 +469,6 @@ void write_plans(const std::vector<TriedPlan>& plans, std::ostream& out) {
         << name_of(plan) << ": " << printable(outcome_of(plan)) << '\n';
   }
 }
-
-namespace {
-
-std::uint64_t without_padding(const CodeCount& code) {
-  return code.bytes - code.padding;
-}
-
-/// Startup code and a few functions of assembly lack rows in every file.
-bool lacks_much(const CodeCount& code) {
-  constexpr std::uint64_t few_bytes = 4096, hundred = 100;
-  return code.without_row >= few_bytes && code.without_row >= without_padding(code) / hundred;
-}
-
-}  // namespace
 
 void CodeShares::add(const std::string& file, const CodeCount& code) {
   constexpr std::size_t most_named = 5;

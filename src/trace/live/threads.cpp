@@ -33,6 +33,26 @@ std::vector<std::byte> register_set(int thread, std::uintptr_t set) {
   return bytes;
 }
 
+using Clock = std::chrono::steady_clock;
+
+std::string text_of(int error) {
+  return std::generic_category().message(error);
+}
+
+/// What `status` says of a thread that was waited for.
+void take_stop(StoppedThreads::Thread& thread, int status) {
+  if (!WIFSTOPPED(status)) {
+    thread.why_not = "has ended";
+    return;
+  }
+  if (event_of(status) == 0) thread.signal = WSTOPSIG(status);
+  if (const auto registers = registers_of(thread.id)) {
+    thread.registers = *registers;
+  } else {
+    thread.why_not = other_architecture;
+  }
+}
+
 }  // namespace
 
 long ask_ptrace(__ptrace_request request, int thread, std::uintptr_t address, std::uintptr_t data) {
@@ -70,30 +90,6 @@ int event_of(int status) {
   constexpr unsigned event_shift = 16;
   return static_cast<int>(static_cast<unsigned>(status) >> event_shift);
 }
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-std::string text_of(int error) {
-  return std::generic_category().message(error);
-}
-
-/// What `status` says of a thread that was waited for.
-void take_stop(StoppedThreads::Thread& thread, int status) {
-  if (!WIFSTOPPED(status)) {
-    thread.why_not = "has ended";
-    return;
-  }
-  if (event_of(status) == 0) thread.signal = WSTOPSIG(status);
-  if (const auto registers = registers_of(thread.id)) {
-    thread.registers = *registers;
-  } else {
-    thread.why_not = other_architecture;
-  }
-}
-
-}  // namespace
 
 void StoppedThreads::seize(Thread& thread) {
   if (ask_ptrace(PTRACE_SEIZE, thread.id, 0, 0) != 0) {

@@ -29,36 +29,6 @@ std::uint64_t most_decompressed(std::uint64_t file_size) {
   return (std::uint64_t{64} << 20U) + 256 * file_size;
 }
 
-}  // namespace
-
-std::span<const std::byte> CompressedRecords::add(std::span<const std::byte> part, std::uint64_t offset) {
-  if (!stream_)
-    stream_ =
-        std::shared_ptr<void>(ZSTD_createDStream(), [](void* s) { ZSTD_freeDStream(static_cast<ZSTD_DStream*>(s)); });
-  auto* const stream = static_cast<ZSTD_DStream*>(stream_.get());
-  const InputOrigin origin{file_, "compressed record"};
-  std::vector<std::byte> made = std::exchange(left_over_, {});
-  ZSTD_inBuffer in{part.data(), part.size(), 0};
-  bool is_full = true;
-  while (in.pos < in.size || is_full) {
-    const std::size_t before = made.size();
-    made.resize(before + ZSTD_DStreamOutSize());
-    ZSTD_outBuffer out{made.data() + before, made.size() - before, 0};
-    const std::size_t result = ZSTD_decompressStream(stream, &out, &in);
-    if (ZSTD_isError(result) != 0) throw MalformedInput(origin, offset, ZSTD_getErrorName(result));
-    is_full = out.pos == out.size;
-    made.resize(before + out.pos);
-    size_ += out.pos;
-    if (size_ > most_decompressed(file_size_)) {
-      throw MalformedInput(origin, offset, "more than 256 times the file's size is compressed in it");
-    }
-  }
-  contents_.push_back(std::move(made));
-  return contents_.back();
-}
-
-namespace {
-
 // What perf adds to the kernel's types of records.
 constexpr std::uint32_t first_of_perf = 64, tracing_data = 66, auxiliary_trace = 71, compressed = 81;
 
@@ -80,10 +50,6 @@ std::uint64_t size_after(std::uint32_t type, std::span<const std::byte> whole, E
   if (type == tracing_data && whole.size() >= 12) return load<std::uint32_t>(whole.subspan(8), endian);
   return 0;
 }
-
-}  // namespace
-
-namespace {
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
@@ -127,21 +93,6 @@ bool is_pipe(int descriptor) {
   return ::fstat(descriptor, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
-}  // namespace
-
-MappedFile open_recording(const std::filesystem::path& path) {
-  if (path == "-") {
-    const std::string name = "standard input";
-    return is_pipe(STDIN_FILENO) ? kept(STDIN_FILENO, name) : MappedFile(STDIN_FILENO, name);
-  }
-  if (!std::filesystem::is_fifo(path)) return MappedFile(path);
-  const File pipe(std::fopen(path.c_str(), "re"), std::fclose);
-  if (!pipe) throw SystemFailure(path.string(), "open", errno);
-  return kept(::fileno(pipe.get()), path.string());
-}
-
-namespace {
-
 constexpr std::uint64_t magic = 0x32454c4946524550;  // "PERFILE2", read by a little-endian host
 constexpr std::uint64_t header_size = 104, pipe_header_size = 16;
 
@@ -157,6 +108,43 @@ Endian endian_of(const MappedFile& file) {
 }
 
 }  // namespace
+
+std::span<const std::byte> CompressedRecords::add(std::span<const std::byte> part, std::uint64_t offset) {
+  if (!stream_)
+    stream_ =
+        std::shared_ptr<void>(ZSTD_createDStream(), [](void* s) { ZSTD_freeDStream(static_cast<ZSTD_DStream*>(s)); });
+  auto* const stream = static_cast<ZSTD_DStream*>(stream_.get());
+  const InputOrigin origin{file_, "compressed record"};
+  std::vector<std::byte> made = std::exchange(left_over_, {});
+  ZSTD_inBuffer in{part.data(), part.size(), 0};
+  bool is_full = true;
+  while (in.pos < in.size || is_full) {
+    const std::size_t before = made.size();
+    made.resize(before + ZSTD_DStreamOutSize());
+    ZSTD_outBuffer out{made.data() + before, made.size() - before, 0};
+    const std::size_t result = ZSTD_decompressStream(stream, &out, &in);
+    if (ZSTD_isError(result) != 0) throw MalformedInput(origin, offset, ZSTD_getErrorName(result));
+    is_full = out.pos == out.size;
+    made.resize(before + out.pos);
+    size_ += out.pos;
+    if (size_ > most_decompressed(file_size_)) {
+      throw MalformedInput(origin, offset, "more than 256 times the file's size is compressed in it");
+    }
+  }
+  contents_.push_back(std::move(made));
+  return contents_.back();
+}
+
+MappedFile open_recording(const std::filesystem::path& path) {
+  if (path == "-") {
+    const std::string name = "standard input";
+    return is_pipe(STDIN_FILENO) ? kept(STDIN_FILENO, name) : MappedFile(STDIN_FILENO, name);
+  }
+  if (!std::filesystem::is_fifo(path)) return MappedFile(path);
+  const File pipe(std::fopen(path.c_str(), "re"), std::fclose);
+  if (!pipe) throw SystemFailure(path.string(), "open", errno);
+  return kept(::fileno(pipe.get()), path.string());
+}
 
 PerfDataFile::PerfDataFile(MappedFile file, sframe::Abi here)
     : file_(std::move(file)),

@@ -17,6 +17,22 @@ constexpr std::size_t word_size = 8;
 constexpr std::uint64_t id_bits = sample_bit::thread | sample_bit::time | sample_bit::id | sample_bit::stream_id |
                                   sample_bit::processor | sample_bit::identifier;
 
+/// Up to the first zero, or all of it.
+std::string text_in(std::span<const std::byte> bytes) {
+  const auto* const begin = reinterpret_cast<const char*>(bytes.data());
+  return {begin, ::strnlen(begin, bytes.size())};
+}
+
+std::optional<sframe::Abi> abi_of(const std::string& machine, Endian endian) {
+  const bool is_little = endian == Endian::Little;
+  if (machine == "x86_64" && is_little) return sframe::Abi::Amd64;
+  if (machine == "aarch64" || machine == "aarch64_be") {
+    return is_little ? sframe::Abi::Aarch64Little : sframe::Abi::Aarch64Big;
+  }
+  if (machine == "s390x" && !is_little) return sframe::Abi::S390x;
+  return std::nullopt;
+}
+
 }  // namespace
 
 void EventLayouts::add(std::span<const std::byte> event, std::span<const std::byte> ids) {
@@ -78,26 +94,6 @@ std::uint64_t EventLayouts::time_of(const PerfRecord& record) const {
   if (record.body.size() < place + word_size) return 0;
   return load<std::uint64_t>(record.body.subspan(place), endian_);
 }
-
-namespace {
-
-/// Up to the first zero, or all of it.
-std::string text_in(std::span<const std::byte> bytes) {
-  const auto* const begin = reinterpret_cast<const char*>(bytes.data());
-  return {begin, ::strnlen(begin, bytes.size())};
-}
-
-std::optional<sframe::Abi> abi_of(const std::string& machine, Endian endian) {
-  const bool is_little = endian == Endian::Little;
-  if (machine == "x86_64" && is_little) return sframe::Abi::Amd64;
-  if (machine == "aarch64" || machine == "aarch64_be") {
-    return is_little ? sframe::Abi::Aarch64Little : sframe::Abi::Aarch64Big;
-  }
-  if (machine == "s390x" && !is_little) return sframe::Abi::S390x;
-  return std::nullopt;
-}
-
-}  // namespace
 
 void Features::add(std::uint64_t feature, std::span<const std::byte> bytes) {
   if (feature == of_machine) read_machine(bytes);

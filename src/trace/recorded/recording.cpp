@@ -39,30 +39,6 @@ std::string why_other(const elf::Image& image, std::uint64_t inode, const FileId
   return "was changed since the recording, which has no build-id of it";
 }
 
-}  // namespace
-
-OpenedFile RecordedFiles::open(const Mapping& mapping) {
-  const std::string key = mapping.path + "\n" + mapping.build_id + "\n" + std::to_string(mapping.inode);
-  return files_.get(key, [&] { return open_first(mapping); });
-}
-
-OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
-  const bool is_vdso = mapping.path == "[vdso]";
-  if (!is_vdso && (!mapping.path.starts_with('/') || mapping.path.starts_with("//"))) return {nullptr, "not a file"};
-  elf::Image image = is_vdso ? open_vdso() : root_.open(mapping.path);
-  const elf::Machine* const machine = elf::find_machine(image);
-  if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another architecture"};
-  const std::string id = elf::hex_digits(elf::build_id(image));
-  if (mapping.build_id.empty() && !is_vdso) {
-    if (std::string why = why_other(image, mapping.inode, recording_); !why.empty()) return {nullptr, std::move(why)};
-  } else if (id.empty() || !mapping.build_id.starts_with(id)) {  // perf may have padded a short one with zeros
-    return {nullptr, "not the file that was recorded"};
-  }
-  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
-}
-
-namespace {
-
 /// A small recording could have any number of programs, each with a copy of many mappings. Real ones mostly run another
 /// program at once.
 constexpr std::uint64_t most_copied_parts = std::uint64_t{1} << 20U;
@@ -165,6 +141,26 @@ std::string text_at(ByteReader& reader) {
 }
 
 }  // namespace
+
+OpenedFile RecordedFiles::open(const Mapping& mapping) {
+  const std::string key = mapping.path + "\n" + mapping.build_id + "\n" + std::to_string(mapping.inode);
+  return files_.get(key, [&] { return open_first(mapping); });
+}
+
+OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
+  const bool is_vdso = mapping.path == "[vdso]";
+  if (!is_vdso && (!mapping.path.starts_with('/') || mapping.path.starts_with("//"))) return {nullptr, "not a file"};
+  elf::Image image = is_vdso ? open_vdso() : root_.open(mapping.path);
+  const elf::Machine* const machine = elf::find_machine(image);
+  if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another architecture"};
+  const std::string id = elf::hex_digits(elf::build_id(image));
+  if (mapping.build_id.empty() && !is_vdso) {
+    if (std::string why = why_other(image, mapping.inode, recording_); !why.empty()) return {nullptr, std::move(why)};
+  } else if (id.empty() || !mapping.build_id.starts_with(id)) {  // perf may have padded a short one with zeros
+    return {nullptr, "not the file that was recorded"};
+  }
+  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
+}
 
 bool RecordedStack::read_word(void* context, std::uint64_t address, void* bytes) {
   constexpr std::size_t size = 8;

@@ -29,24 +29,6 @@ std::string frame_text(const Frame& frame) {
   return "[" + without_marks(std::string(named.file.empty() ? "unknown" : short_name(named.file))) + "]";
 }
 
-}  // namespace
-
-void FoldedStacks::add(KernelNames& kernel, const Sample& sample) {
-  std::string text = without_marks(sample.name);
-  for (std::size_t i = sample.user.frames.size(); i-- > 0;) text += ";" + frame_text(sample.user.frames[i]);
-  for (std::size_t i = sample.kernel.size(); i-- > 0;) {
-    const std::string name = without_marks(std::string(kernel.name_at(sample.kernel[i])));
-    text += name.empty() ? ";[kernel]" : ";" + name + "_[k]";
-  }
-  ++counts_[text];
-}
-
-void FoldedStacks::write(std::ostream& out) const {
-  for (const auto& [text, count] : counts_) out << text << ' ' << count << '\n';
-}
-
-namespace {
-
 struct Node {
   std::size_t name = 0, depth = 0;
   std::uint64_t samples = 0;
@@ -101,6 +83,20 @@ class Tree {
 };
 
 }  // namespace
+
+void FoldedStacks::add(KernelNames& kernel, const Sample& sample) {
+  std::string text = without_marks(sample.name);
+  for (std::size_t i = sample.user.frames.size(); i-- > 0;) text += ";" + frame_text(sample.user.frames[i]);
+  for (std::size_t i = sample.kernel.size(); i-- > 0;) {
+    const std::string name = without_marks(std::string(kernel.name_at(sample.kernel[i])));
+    text += name.empty() ? ";[kernel]" : ";" + name + "_[k]";
+  }
+  ++counts_[text];
+}
+
+void FoldedStacks::write(std::ostream& out) const {
+  for (const auto& [text, count] : counts_) out << text << ' ' << count << '\n';
+}
 
 void write_flame_graph(std::ostream& out, const FoldedStacks& stacks) {
   const Tree tree(stacks);

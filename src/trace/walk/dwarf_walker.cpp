@@ -56,6 +56,16 @@ std::pair<std::uint64_t, std::uint64_t> range_of(const elf::Image& image) {
   return {begin.value_or(0), end};
 }
 
+/// Each keeps a file open.
+constexpr std::size_t most_files = 500;
+
+std::string why_no_rules(AddressSpace& space, std::uint64_t pc) {
+  const Location* const location = space.location_of(pc);
+  if (location == nullptr) return std::string(unwind::text_of(unwind::Stop::NoModule)) + " (" + hex(pc) + ")";
+  const std::string why = location->file() == nullptr ? location->opened.why_not : "no call frame information";
+  return location->name + ": " + printable(why) + " (" + hex(pc - location->bias) + ")";
+}
+
 }  // namespace
 
 DwarfFiles::DwarfFiles() {
@@ -106,20 +116,6 @@ bool DwarfFiles::report(const File& file, bool is_file, std::uint64_t pc) {
   *known = &files_.emplace_back(file);
   return dwfl_addrmodule(dwfl_, pc) == added;
 }
-
-namespace {
-
-/// Each keeps a file open.
-constexpr std::size_t most_files = 500;
-
-std::string why_no_rules(AddressSpace& space, std::uint64_t pc) {
-  const Location* const location = space.location_of(pc);
-  if (location == nullptr) return std::string(unwind::text_of(unwind::Stop::NoModule)) + " (" + hex(pc) + ")";
-  const std::string why = location->file() == nullptr ? location->opened.why_not : "no call frame information";
-  return location->name + ": " + printable(why) + " (" + hex(pc - location->bias) + ")";
-}
-
-}  // namespace
 
 struct DwarfWalker::Walk {
   AddressSpace& space;
