@@ -13,9 +13,9 @@ std::uint64_t trailer_size(const NewSection& section) {
 
 }  // namespace
 
-std::vector<std::byte> undo_trailer(std::uint64_t record_size, const NewSection& section) {
+std::vector<std::byte> undo_trailer(std::uint64_t size, const NewSection& section) {
   ByteWriter writer(Endian::Little);
-  writer.u64(record_size);
+  writer.u64(size);
   writer.append_bytes(std::as_bytes(std::span(section.undo_name)));
   return writer.release();
 }

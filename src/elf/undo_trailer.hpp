@@ -20,8 +20,8 @@ namespace sframe_gen::elf {
 /// "SFU" and the format's number, with which an undo record begins.
 inline constexpr std::array<std::byte, 4> undo_magic{std::byte{'S'}, std::byte{'F'}, std::byte{'U'}, std::byte{1}};
 
-/// Returns the trailer after a record of `record_size` bytes.
-std::vector<std::byte> undo_trailer(std::uint64_t record_size, const NewSection& section);
+/// Returns the trailer after a record of `size` bytes.
+std::vector<std::byte> undo_trailer(std::uint64_t size, const NewSection& section);
 
 /// Finds record and trailer, if the file ends with both.
 std::optional<Range> find_undo_trailer(std::span<const std::byte> file, const NewSection& section);

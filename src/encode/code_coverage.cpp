@@ -164,11 +164,11 @@ class CodeCounter {
 
 }  // namespace
 
-CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
+CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::StubList& stubs,
                            const std::vector<NamedCoverageHole>& holes) {
   const RangeSet described = source.described();
   std::vector<Range> with_rows = described.ranges(), without_rows;
-  for (const stubs::Run& run : stubs.runs) with_rows.push_back({run.start, run.end()});
+  for (const stubs::StubRun& run : stubs.runs) with_rows.push_back({run.start, run.end()});
   for (const NamedCoverageHole& named : holes) without_rows.push_back({named.hole.begin, named.hole.end});
   const RowSources sources(source, stubs);
   RangeSet rows = RangeSet(std::move(with_rows)).without(RangeSet(std::move(without_rows)));

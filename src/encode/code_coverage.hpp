@@ -11,7 +11,7 @@ namespace sframe_gen::encode {
 
 /// What of the code of `image` call frame information and rows describe. `holes`: PCs without a row of what FDEs
 /// describe, or stubs.
-CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
+CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::StubList& stubs,
                            const std::vector<NamedCoverageHole>& holes);
 
 }  // namespace sframe_gen::encode

@@ -34,7 +34,7 @@ emit::compact::IsPadding padding_of(const CodeGaps* gaps) {
 /// What the parts of a file have in common.
 struct Input {
   const cfi::FrameSource& source;
-  const stubs::Found& stubs;
+  const stubs::StubList& stubs;
   const CodeGaps* gaps;
   cfi::RuleTable& rules;
   emit::RuleTranslations& translations;
@@ -180,8 +180,8 @@ void take_compacted(emit::compact::Compacted compacted, EncodedFunctions& all) {
   all.coverage.compaction = compacted.saved;
 }
 
-stubs::Found stubs_for(const elf::Image& image, const ConvertOptions& options) {
-  return options.stubs ? stubs::find_stubs(image) : stubs::Found{};
+stubs::StubList stubs_for(const elf::Image& image, const ConvertOptions& options) {
+  return options.stubs ? stubs::find_stubs(image) : stubs::StubList{};
 }
 
 emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format) {
@@ -206,7 +206,7 @@ BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
   return encode_within_reach(file, [&] { return encoder.release(address); });
 }
 
-EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
+EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::StubList& stubs,
                                   const emit::Dialect& dialect, const CodeGaps* gaps) {
   cfi::RuleTable rules;
   emit::EncodedRules encoded_rules(dialect);
@@ -259,14 +259,15 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
   all.coverage.default_descriptors += starts.size();
 }
 
-EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
+EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::StubList& stubs,
                                      const emit::Dialect& dialect, bool count_code) {
   return encode_functions_of(image, cfi::FrameSource(image, cfi_image, go_functions_of(image)), stubs, dialect,
                              count_code);
 }
 
 EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source,
-                                     const stubs::Found& look_alikes, const emit::Dialect& dialect, bool count_code) {
+                                     const stubs::StubList& look_alikes, const emit::Dialect& dialect,
+                                     bool count_code) {
   if (source.empty()) {
     if (!image.has_section_headers())
       throw Refused(image.name(), "no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
@@ -275,7 +276,7 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSo
                   "-fasynchronous-unwind-tables, or give its debug file with --cfi-from");
   }
   try {
-    const stubs::Found stubs = without_code_of_functions(look_alikes, source);
+    const stubs::StubList stubs = without_code_of_functions(look_alikes, source);
     std::optional<CodeGaps> gaps;
     const bool is_compact = dialect.compact_rows != 0, covers = dialect.covers_padding && !image.is_object();
     // Where an FDE could not be read is not known; what looks like padding may be code of its function.

@@ -24,7 +24,7 @@ namespace sframe_gen::encode {
 emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format);
 
 /// Returns the stubs of a program or library that are to get rows by their instructions: none if the options say so.
-stubs::Found stubs_for(const elf::Image& image, const ConvertOptions& options);
+stubs::StubList stubs_for(const elf::Image& image, const ConvertOptions& options);
 
 /// Returns what is added to a file in this format.
 const elf::NewSection& section_for(const OutputFormat& format);
@@ -49,7 +49,7 @@ BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
 /// Encodes every function of the source, and the stubs, in `dialect`. Large files go through several threads; the bytes
 /// do not depend on how many. For a compact section `gaps` tells what is between functions; else it is null. Throws
 /// MalformedInput.
-EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::Found& stubs,
+EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::StubList& stubs,
                                   const emit::Dialect& dialect, const CodeGaps* gaps = nullptr);
 
 /// For readers that look up the return address of a call at a function's end: lets functions go on over the padding
@@ -60,10 +60,11 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
 
 /// Encodes the functions of the call frame information that `cfi_image` (often `image` itself) has, as above; throws
 /// Refused where there is nothing to say, or too much. `count_code`: as in ConvertOptions.
-EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::Found& stubs,
+EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::StubList& stubs,
                                      const emit::Dialect& dialect, bool count_code = false);
 /// For those who need the source afterwards.
-EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source, const stubs::Found& stubs,
-                                     const emit::Dialect& dialect, bool count_code = false);
+EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source,
+                                     const stubs::StubList& stubs, const emit::Dialect& dialect,
+                                     bool count_code = false);
 
 }  // namespace sframe_gen::encode

@@ -38,10 +38,10 @@ class GoFunctions final : public cfi::OtherFunctions {
   std::uint64_t record_bytes() const override { return functions_.table().size(); }
 
   void read(std::size_t index, cfi::Function& function, cfi::RuleTable& rules) const override {
-    const go::Function read = functions_.function(index);
+    const go::GoFunction read = functions_.function(index);
     function = {read.start, read.size, read.signal_frame, {}};
     if (read.gap) function.rows.push_back({0, rules.intern(cfi::unknown_rules(reason_of(*read.gap)))});
-    for (const go::Row& row : read.rows) function.rows.push_back({row.pc_offset, rules.intern(row.rules)});
+    for (const go::GoRow& row : read.rows) function.rows.push_back({row.pc_offset, rules.intern(row.rules)});
   }
 
  private:

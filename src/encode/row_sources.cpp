@@ -14,7 +14,7 @@ RowSource source_of(const cfi::FrameSource::Record& record) {
 
 }  // namespace
 
-RowSources::RowSources(const cfi::FrameSource& source, const stubs::Found& stubs) {
+RowSources::RowSources(const cfi::FrameSource& source, const stubs::StubList& stubs) {
   auto run = stubs.runs.begin();
   const auto add_stub = [&] {
     pieces_.push_back({{run->start, run->end()}, RowSource::Instructions, run->entries});

@@ -39,8 +39,8 @@ class Follower {
     return find_registers() ? std::nullopt : std::optional(Gap::Registers);
   }
 
-  std::vector<Row> rows() const {
-    std::vector<Row> rows;
+  std::vector<GoRow> rows() const {
+    std::vector<GoRow> rows;
     const Step* before = nullptr;
     for (const Step& step : steps_) {
       // Nearly all instructions leave the frame as it is.
@@ -268,9 +268,9 @@ void Functions::find_entries_of_program() {
   }
 }
 
-Function Functions::function(std::size_t index) const {
+GoFunction Functions::function(std::size_t index) const {
   const elf::GoTable::Entry& entry = table_.entries()[index];
-  Function function{entry.start, entry.end - entry.start, false, {}, {}};
+  GoFunction function{entry.start, entry.end - entry.start, false, {}, {}};
   const auto depths = table_.depths_of(entry);
   const Bytes code = elf::loaded_bytes(image_, entry.start, function.size);
   if (!depths || code.empty()) {

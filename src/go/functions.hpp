@@ -21,18 +21,18 @@ enum class Gap : std::uint8_t {
 };
 
 /// What holds from an offset on.
-struct Row {
+struct GoRow {
   std::uint32_t pc_offset = 0;  ///< bytes from the function's start
   cfi::Rules rules;
-  friend bool operator==(const Row&, const Row&) = default;
+  friend bool operator==(const GoRow&, const GoRow&) = default;
 };
 
 /// A function's rows, or why it has none.
-struct Function {
+struct GoFunction {
   std::uint64_t start = 0;  ///< virtual address
   std::uint64_t size = 0;   ///< bytes
   bool signal_frame = false;
-  std::vector<Row> rows;  ///< ascending, the first at 0, neighbors differ; empty: there is a gap
+  std::vector<GoRow> rows;  ///< ascending, the first at 0, neighbors differ; empty: there is a gap
   std::optional<Gap> gap;
 };
 
@@ -46,7 +46,7 @@ class Functions {
   std::size_t size() const { return table_.entries().size(); }
   /// The table says how far SP has come. The instructions must agree with it at each step, and show where the frame
   /// pointer is, as Go's compilers and assembler save it. Any thread may call it.
-  Function function(std::size_t index) const;
+  GoFunction function(std::size_t index) const;
 
  private:
   void find_entries_of_program();

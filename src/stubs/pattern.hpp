@@ -154,7 +154,7 @@ constexpr Pattern pattern_of(std::initializer_list<std::string_view> texts, Spel
 }
 
 /// An instruction of aarch64: its fixed bits, and what the others say.
-struct Instruction {
+struct PatternInstruction {
   std::string_view name;
   std::uint32_t value = 0;
   std::uint32_t mask = 0xffffffff;
@@ -163,32 +163,32 @@ struct Instruction {
 
 /// Arm A64 Instruction Set Architecture, by the names that patterns use.
 inline constexpr std::array aarch64_instructions{
-    Instruction{"bti", 0xd503245f},        // bti c
-    Instruction{"stp", 0xa9bf7bf0},        // stp x16, x30, [sp, #-16]!
-    Instruction{"stp2", 0xa9bf0fe2},       // stp x2, x3, [sp, #-16]!
-    Instruction{"br17", 0xd61f0220},       // br x17
-    Instruction{"br2", 0xd61f0040},        // br x2
-    Instruction{"autia1716", 0xd503219f},  // autia1716
-    Instruction{"nop", 0xd503201f},        // nop
-    Instruction{"brk", 0xd4207d00},        // brk #0x3e8
-    Instruction{"paciasp", 0xd503233f},    // paciasp
-    Instruction{"autiasp", 0xd50323bf},    // autiasp
-    Instruction{"stp29", 0xa9bf7bfd},      // stp x29, x30, [sp, #-16]!
-    Instruction{"ldp29", 0xa8c17bfd},      // ldp x29, x30, [sp], #16
-    Instruction{"mov29", 0x910003fd},      // mov x29, sp
-    Instruction{"ret", 0xd65f03c0},        // ret
-    Instruction{"bl", 0x94000000, 0xfc000000},
-    Instruction{"adrp16", 0x90000010, 0x9f00001f, Spelling::Page},
-    Instruction{"adrp2", 0x90000002, 0x9f00001f, Spelling::Page},
-    Instruction{"adrp3", 0x90000003, 0x9f00001f, Spelling::Page},
-    Instruction{"ldr17", 0xf9400211, 0xffc003ff, Spelling::LoadFromPage},  // ldr x17, [x16, #N]
-    Instruction{"ldr2", 0xf9400042, 0xffc003ff, Spelling::LoadFromPage},   // ldr x2, [x2, #N]
-    Instruction{"add16", 0x91000210, 0xffc003ff, Spelling::AddToPage},     // add x16, x16, #N
-    Instruction{"add3", 0x91000063, 0xffc003ff, Spelling::AddToPage},      // add x3, x3, #N
+    PatternInstruction{"bti", 0xd503245f},        // bti c
+    PatternInstruction{"stp", 0xa9bf7bf0},        // stp x16, x30, [sp, #-16]!
+    PatternInstruction{"stp2", 0xa9bf0fe2},       // stp x2, x3, [sp, #-16]!
+    PatternInstruction{"br17", 0xd61f0220},       // br x17
+    PatternInstruction{"br2", 0xd61f0040},        // br x2
+    PatternInstruction{"autia1716", 0xd503219f},  // autia1716
+    PatternInstruction{"nop", 0xd503201f},        // nop
+    PatternInstruction{"brk", 0xd4207d00},        // brk #0x3e8
+    PatternInstruction{"paciasp", 0xd503233f},    // paciasp
+    PatternInstruction{"autiasp", 0xd50323bf},    // autiasp
+    PatternInstruction{"stp29", 0xa9bf7bfd},      // stp x29, x30, [sp, #-16]!
+    PatternInstruction{"ldp29", 0xa8c17bfd},      // ldp x29, x30, [sp], #16
+    PatternInstruction{"mov29", 0x910003fd},      // mov x29, sp
+    PatternInstruction{"ret", 0xd65f03c0},        // ret
+    PatternInstruction{"bl", 0x94000000, 0xfc000000},
+    PatternInstruction{"adrp16", 0x90000010, 0x9f00001f, Spelling::Page},
+    PatternInstruction{"adrp2", 0x90000002, 0x9f00001f, Spelling::Page},
+    PatternInstruction{"adrp3", 0x90000003, 0x9f00001f, Spelling::Page},
+    PatternInstruction{"ldr17", 0xf9400211, 0xffc003ff, Spelling::LoadFromPage},  // ldr x17, [x16, #N]
+    PatternInstruction{"ldr2", 0xf9400042, 0xffc003ff, Spelling::LoadFromPage},   // ldr x2, [x2, #N]
+    PatternInstruction{"add16", 0x91000210, 0xffc003ff, Spelling::AddToPage},     // add x16, x16, #N
+    PatternInstruction{"add3", 0x91000063, 0xffc003ff, Spelling::AddToPage},      // add x3, x3, #N
 };
 
-constexpr const Instruction& aarch64_instruction(std::string_view name) {
-  for (const Instruction& instruction : aarch64_instructions)
+constexpr const PatternInstruction& aarch64_instruction(std::string_view name) {
+  for (const PatternInstruction& instruction : aarch64_instructions)
     if (instruction.name == name) return instruction;
   throw std::invalid_argument("no instruction");
 }
@@ -199,7 +199,7 @@ constexpr Pattern aarch64_pattern_of(std::initializer_list<std::string_view> tex
   pattern.rows = rows;
   const auto append = [&](std::string_view word) {
     const std::size_t colon = std::min(word.find(':'), word.size());
-    const Instruction& instruction = aarch64_instruction(word.substr(0, colon));
+    const PatternInstruction& instruction = aarch64_instruction(word.substr(0, colon));
     if (instruction.spelling != Spelling::Number) {
       const Referent referent = referent_of(word.substr(colon + 1));
       pattern.fields.push_back(

@@ -22,7 +22,7 @@ namespace sframe_gen::stubs {
 namespace {
 
 /// Whether an entry that unwinds as `pattern` says can join the run before it.
-bool continues(const Run& run, const Pattern& pattern, std::uint64_t start) {
+bool continues(const StubRun& run, const Pattern& pattern, std::uint64_t start) {
   if (run.end() != start || run.rows.size() != pattern.rows.size()) return false;
   if (run.rows.size() > 1 && run.repeat_size != pattern.size()) return false;
   return std::ranges::equal(run.rows, pattern.rows);
@@ -46,14 +46,14 @@ class RunBuilder {
   }
 
   std::uint64_t known_bytes() const { return known_bytes_; }
-  std::vector<Run>& runs() { return runs_; }
+  std::vector<StubRun>& runs() { return runs_; }
 
  private:
   /// Takes over all that the pattern tells of its bytes; what has no rules is left out.
   void append(const Pattern& pattern, std::uint64_t start, bool is_entry) {
     known_bytes_ += pattern.size();
     joined_ = nullptr;
-    Run run;
+    StubRun run;
     const auto close = [&](std::uint64_t end) {
       if (run.rows.empty()) return;
       run.size = end - run.start;
@@ -74,7 +74,7 @@ class RunBuilder {
   }
 
   std::string_view form_;
-  std::vector<Run> runs_;
+  std::vector<StubRun> runs_;
   bool last_is_entry_ = false;
   const Pattern* joined_ = nullptr;  ///< the last run has grown by such an entry; others like it fit, too
   std::uint64_t known_bytes_ = 0;
@@ -95,13 +95,13 @@ std::vector<std::uint64_t> slots_of(const elf::Image& image) {
 }
 
 /// Looks for stubs in some code.
-class Code {
+class StubCode {
  public:
-  Code(std::uint64_t address, std::span<const std::byte> bytes, const StubContext& around, sframe::Abi abi)
+  StubCode(std::uint64_t address, std::span<const std::byte> bytes, const StubContext& around, sframe::Abi abi)
       : address_(address), bytes_(bytes), around_(around), abi_(abi) {}
 
   /// The stubs of a section that has nothing else, in the form that knows most of it.
-  std::vector<Run> read() const {
+  std::vector<StubRun> read() const {
     RunBuilder best("");
     for (const Form& form : forms_for(abi_)) {
       RunBuilder found = read(form);
@@ -112,7 +112,7 @@ class Code {
   }
 
   /// Adds the stubs among other code. `by_slot`: where a slot is only what DT_JMPREL names, and no header is known.
-  void search(const StubContext& by_slot, Found& found) const {
+  void search(const StubContext& by_slot, StubList& found) const {
     const std::uint64_t step = stub_alignment(abi_);
     for (std::uint64_t at = (step - address_ % step) % step; at < bytes_.size();) {
       std::optional<RunBuilder> stubs = table_at(at);
@@ -218,7 +218,8 @@ class Code {
 /// Adds the stubs of a file without section headers, as far as PT_DYNAMIC leads to them: the header that refers to
 /// DT_PLTGOT's table and the entries after it, up to the first that is not known; and, where a call goes by a second
 /// stub, those that jump by a slot of DT_JMPREL. Nothing tells where .plt.got, .iplt, .init and .fini are.
-void find_without_section_headers(const elf::Image& image, const StubContext& around, sframe::Abi abi, Found& found) {
+void find_without_section_headers(const elf::Image& image, const StubContext& around, sframe::Abi abi,
+                                  StubList& found) {
   const std::vector<std::uint64_t> slots = slots_of(image);
   StubContext by_slot = around;
   by_slot.is_slot = [&slots](std::uint64_t address) { return std::ranges::binary_search(slots, address); };
@@ -226,7 +227,7 @@ void find_without_section_headers(const elf::Image& image, const StubContext& ar
   by_slot.header.reset();
   for (const elf::Section& section : image.sections()) {
     if ((section.header.sh_flags & SHF_EXECINSTR) == 0 || section.header.sh_type != SHT_PROGBITS) continue;
-    Code(section.header.sh_addr, image.bytes_of(section), around, abi).search(by_slot, found);
+    StubCode(section.header.sh_addr, image.bytes_of(section), around, abi).search(by_slot, found);
   }
 }
 
@@ -261,8 +262,8 @@ StubContext context_of(const elf::Image& image) {
 }
 
 /// The one function that a section is, if every byte of it is known.
-std::vector<Run> read_end(const elf::Section& section, const elf::Image& image, const StubContext& around,
-                          sframe::Abi abi) {
+std::vector<StubRun> read_end(const elf::Section& section, const elf::Image& image, const StubContext& around,
+                              sframe::Abi abi) {
   RunBuilder found("crti, crtn");
   const auto bytes = code_of(section, image);
   for (const Pattern& pattern : ends_for(abi)) {
@@ -274,7 +275,7 @@ std::vector<Run> read_end(const elf::Section& section, const elf::Image& image, 
 }
 
 /// The function that the kernel enters, if it is one that is known. A library need not be entered by it.
-std::optional<Run> read_start(const elf::Image& image, const StubContext& around, sframe::Abi abi) {
+std::optional<StubRun> read_start(const elf::Image& image, const StubContext& around, sframe::Abi abi) {
   if (!elf::is_program(image)) return {};
   const std::uint64_t entry = image.header().e_entry;
   for (const Pattern& pattern : starts_for(abi)) {
@@ -320,8 +321,8 @@ RangeSet ambiguous_code(const elf::Image& image) {
 
 }  // namespace
 
-Found find_stubs(const elf::Image& image) {
-  Found found;
+StubList find_stubs(const elf::Image& image) {
+  StubList found;
   found.knows_sections = image.has_section_headers();
   const StubContext around = context_of(image);
   const sframe::Abi abi = elf::machine_of(image).abi;
@@ -332,9 +333,9 @@ Found find_stubs(const elf::Image& image) {
     if (!has_stubs_only && !is_one_of({".init", ".fini"}, section, image)) continue;
     const bool is_read = section.header.sh_size <= left;
     if (is_read) left -= section.header.sh_size;
-    std::vector<Run> runs;
+    std::vector<StubRun> runs;
     if (is_read && has_stubs_only)
-      runs = Code(section.header.sh_addr, code_of(section, image), around, abi).read();
+      runs = StubCode(section.header.sh_addr, code_of(section, image), around, abi).read();
     else if (is_read)
       runs = read_end(section, image, around, abi);
     // In .init and .fini anything may stand, if it is not what is known.
@@ -347,11 +348,11 @@ Found find_stubs(const elf::Image& image) {
     found.sections.push_back({start->start, start->end()});
     found.runs.push_back(*start);
   }
-  std::ranges::sort(found.runs, {}, &Run::start);
+  std::ranges::sort(found.runs, {}, &StubRun::start);
   std::ranges::sort(found.sections, {}, &Range::begin);
   join_overlapping(found.sections);
   const RangeSet ambiguous = ambiguous_code(image);
-  std::erase_if(found.runs, [&](const Run& run) { return ambiguous.overlaps({run.start, run.end()}); });
+  std::erase_if(found.runs, [&](const StubRun& run) { return ambiguous.overlaps({run.start, run.end()}); });
   return found;
 }
 

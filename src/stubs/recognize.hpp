@@ -14,7 +14,7 @@
 namespace sframe_gen::stubs {
 
 /// Stubs of one kind, one after the other.
-struct Run {
+struct StubRun {
   std::uint64_t start = 0;  ///< virtual address
   std::uint64_t size = 0;   ///< bytes, not zero and below 4 GiB
   std::uint64_t entries = 1;
@@ -24,8 +24,8 @@ struct Run {
   std::uint64_t end() const { return start + size; }
 };
 
-struct Found {
-  std::vector<Run> runs;        ///< ascending, disjoint
+struct StubList {
+  std::vector<StubRun> runs;    ///< ascending, disjoint
   std::vector<Range> sections;  ///< ranges where stubs stand, and nothing else; ascending, disjoint
   /// False without section headers: stubs that are not known may be anywhere then.
   bool knows_sections = true;
@@ -33,6 +33,6 @@ struct Found {
 
 /// The stubs of a program or library, for a machine that SFrame knows. Whatever is not exactly as a linker writes it is
 /// not among them.
-Found find_stubs(const elf::Image& image);
+StubList find_stubs(const elf::Image& image);
 
 }  // namespace sframe_gen::stubs

@@ -117,12 +117,12 @@ TEST(CodeCoverage, CountsStubsAsRows) {
   const auto path = std::filesystem::path(SFRAME_GEN_SOURCE_DIR) / "corpus" / "stubs" / "amd64-lld-22-lazy.elf";
   const elf::Image image = elf::Image::open(path);
   const emit::Dialect dialect = encode::dialect_for(image, {});
-  const auto count = [&](const stubs::Found& stubs) {
+  const auto count = [&](const stubs::StubList& stubs) {
     return encode::encode_functions_of(image, image, stubs, dialect, true).coverage.code.value().all;
   };
-  const stubs::Found stubs = encode::stubs_for(image, {});
+  const stubs::StubList stubs = encode::stubs_for(image, {});
   std::uint64_t bytes = 0;
-  for (const stubs::Run& run : stubs.runs) bytes += run.size;
+  for (const stubs::StubRun& run : stubs.runs) bytes += run.size;
   EXPECT_EQ(count(stubs).without_row, 0U);
   EXPECT_EQ(count({}).without_row, bytes);
   EXPECT_EQ(count(stubs).without_cfi, bytes);

@@ -34,13 +34,13 @@ std::string text_of(const cfi::RegisterRule& rule) {
 }
 
 /// "0: sp+8 CFA-8 unchanged; 1: sp+16 CFA-8 CFA-16" are offset, CFA, RA and FP.
-std::string text_of(const Function& function) {
+std::string text_of(const GoFunction& function) {
   if (function.gap) {
     constexpr std::array<const char*, 4> names{"switches stacks", "not called", "registers", "instructions"};
     return names[static_cast<std::size_t>(*function.gap)];
   }
   std::string text = function.signal_frame ? "signal frame " : "";
-  for (const Row& row : function.rows) {
+  for (const GoRow& row : function.rows) {
     if (row.pc_offset != 0) text += "; ";
     text += std::to_string(row.pc_offset) + ": sp+" + std::to_string(std::get<cfi::Formula>(row.rules.cfa).offset) +
             " " + text_of(row.rules.return_address) + " " + text_of(row.rules.frame_pointer);
@@ -210,11 +210,11 @@ std::size_t rows_in(const std::vector<std::byte>& bytes) {
   const Functions functions(image, std::move(*table));
   std::size_t rows = 0;
   for (std::size_t i = 0; i < functions.size(); ++i) {
-    const Function function = functions.function(i);
+    const GoFunction function = functions.function(i);
     const elf::GoTable::Entry& entry = functions.table().entries()[i];
     EXPECT_LE(function.start + function.size, entry.end);
     EXPECT_LE(functions.table().name_of(entry).size(), bytes.size());
-    for (const Row& row : function.rows) EXPECT_LT(row.pc_offset, function.size);
+    for (const GoRow& row : function.rows) EXPECT_LT(row.pc_offset, function.size);
     rows += function.rows.size();
   }
   return rows;

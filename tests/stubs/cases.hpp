@@ -74,14 +74,14 @@ inline std::vector<std::byte> without_section_headers(std::vector<std::byte> byt
   return bytes;
 }
 
-inline std::uint64_t known_bytes(const Found& found) {
+inline std::uint64_t known_bytes(const StubList& found) {
   std::uint64_t bytes = 0;
-  for (const Run& run : found.runs) bytes += run.size;
+  for (const StubRun& run : found.runs) bytes += run.size;
   return bytes;
 }
 
-inline bool knows(const Found& found, std::uint64_t pc) {
-  return std::ranges::any_of(found.runs, [&](const Run& run) { return pc >= run.start && pc < run.end(); });
+inline bool knows(const StubList& found, std::uint64_t pc) {
+  return std::ranges::any_of(found.runs, [&](const StubRun& run) { return pc >= run.start && pc < run.end(); });
 }
 
 inline std::string test_name(const std::string& name) {

@@ -100,9 +100,9 @@ TEST_P(Cases, AreWhatFollowingTheInstructionsGives) {
 
 /// As verify() does where there is call frame information as well.
 void follow(const elf::Image& image, const sframe::Section& section) {
-  const Found stubs = find_stubs(image);
+  const StubList stubs = find_stubs(image);
   std::vector<Range> ranges;
-  for (const Run& run : stubs.runs)
+  for (const StubRun& run : stubs.runs)
     if (run.start != image.header().e_entry) ranges.push_back({run.start, run.end()});
   const verify::Emulation emulation(image, sframe::traits_of(section.abi),
                                     RangeSet(std::move(ranges), verify::largest_gap_in_stubs).ranges());
@@ -139,7 +139,7 @@ bool make_fdes_unreadable(std::vector<std::byte>& bytes, const elf::Image& image
 TEST_P(Cases, LeaveOutWhatUnknownCodeMayGoOnInto) {
   std::vector<std::byte> bytes = read_case(GetParam());
   if (!make_fdes_unreadable(bytes, image_)) return;
-  for (const stubs::Run& run : find_stubs(image_).runs) {
+  for (const stubs::StubRun& run : find_stubs(image_).runs) {
     if (run.entries < 2) continue;
     const std::uint64_t size = run.size / run.entries;
     const std::uint64_t offset = elf::offset_of(image_, elf::loaded_bytes(image_, run.start, size));

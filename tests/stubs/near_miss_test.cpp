@@ -34,16 +34,16 @@ bool is_free(const std::string& machine, const Line& before, const Line& line, s
 }
 
 /// A stub's instructions without rows lie between those of known ones.
-bool knows_or_lies_in(const Found& found, std::uint64_t pc) {
+bool knows_or_lies_in(const StubList& found, std::uint64_t pc) {
   return std::ranges::any_of(found.sections, [&](const Range& range) { return range.contains(pc); });
 }
 
 /// Whether stubs of the section that holds `pc` are known. Unknown code may jump into those beside it.
-bool knows_any_beside(const Found& found, const elf::Image& image, std::uint64_t pc) {
+bool knows_any_beside(const StubList& found, const elf::Image& image, std::uint64_t pc) {
   const auto section = std::ranges::find_if(
       image.sections(), [&](const elf::Section& other) { return elf::holds_address(other.header, pc); });
   const Range range{section->header.sh_addr, section->header.sh_addr + section->header.sh_size};
-  return std::ranges::any_of(found.runs, [&](const Run& run) { return range.overlaps({run.start, run.end()}); });
+  return std::ranges::any_of(found.runs, [&](const StubRun& run) { return range.overlaps({run.start, run.end()}); });
 }
 
 class NearMiss : public testing::TestWithParam<std::string> {};
@@ -51,7 +51,7 @@ class NearMiss : public testing::TestWithParam<std::string> {};
 /// Turns over each bit that says what an instruction of a known stub does, by itself. Returns how many there were.
 std::size_t turn_each_bit(const std::string& name, std::vector<std::byte> bytes) {
   const elf::Image image = elf::Image::of_bytes(bytes, "case");
-  const Found intact = find_stubs(image);
+  const StubList intact = find_stubs(image);
   const std::string machine = name.substr(0, name.find('-'));
   std::size_t turned = 0;
   Line previous;
@@ -63,7 +63,7 @@ std::size_t turn_each_bit(const std::string& name, std::vector<std::byte> bytes)
       for (unsigned bit = 0; bit < 8; ++bit) {
         if (is_free(machine, before, line, offset, bit)) continue;
         bytes[at + offset] ^= static_cast<std::byte>(1U << bit);
-        const Found after = find_stubs(elf::Image::of_bytes(bytes, "case"));
+        const StubList after = find_stubs(elf::Image::of_bytes(bytes, "case"));
         bytes[at + offset] ^= static_cast<std::byte>(1U << bit);
         ++turned;
         EXPECT_FALSE(knows(after, line.address)) << line.code << ", byte " << offset << ", bit " << bit;
@@ -112,7 +112,7 @@ TEST(StaticPie, KeepsItsHeaderBesideAnEntryOfZeros) {
   const std::uint64_t zeroed = section.begin + header + entry;
   const std::uint64_t at = elf::offset_of(image, elf::loaded_bytes(image, zeroed, entry));
   std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), entry, std::byte{0});
-  const Found after = find_stubs(elf::Image::of_bytes(bytes, "case"));
+  const StubList after = find_stubs(elf::Image::of_bytes(bytes, "case"));
   EXPECT_TRUE(knows(after, section.begin));
   EXPECT_TRUE(knows(after, section.begin + header));
   EXPECT_FALSE(knows(after, zeroed));
@@ -135,7 +135,7 @@ TEST(SectionHeader, ThatLeadsToOtherBytesGivesNoStubs) {
       image.header().e_shoff + plt.index * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_offset);
   store<std::uint64_t>(std::span(bytes).subspan(header), bytes.size(), Endian::Little);
   bytes.insert(bytes.end(), stubs.begin(), stubs.end());
-  const Found after = find_stubs(elf::Image::of_bytes(bytes, "case"));
+  const StubList after = find_stubs(elf::Image::of_bytes(bytes, "case"));
   EXPECT_FALSE(knows(after, plt.header.sh_addr));
 }
 
