@@ -1,10 +1,11 @@
 // Which of the plans that work is taken, and what is said of the others.
 
+#include "rewrite/plan/plans.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "rewrite/plan/plans.hpp"
 #include "toolbox.hpp"
 
 namespace sframe_gen::elf::test {
