@@ -142,8 +142,8 @@ std::vector<CfiSection> read_cfi_sections(const elf::Image& image) {
 
 std::optional<RelocatedField> relocated_field(std::uint16_t machine, std::uint32_t type) {
   struct Meaning {
-    std::uint16_t machine;
-    std::uint32_t type;
+    std::uint16_t machine = 0;
+    std::uint32_t type = 0;
     RelocatedField field;
   };
   constexpr RelocatedField word{4, false}, distance{4, true}, wide_word{8, false}, wide_distance{8, true};
