@@ -359,7 +359,6 @@ class Reconstruction {
         const std::uint32_t size = reader.u32("descriptor size of a note");
         const std::uint32_t type = reader.u32("type of a note");
         const auto name = reader.take(name_size, "name of a note");
-        const auto* const text = reinterpret_cast<const char*>(name.data());
         pad();
         reader.take(size, "descriptor of a note");
         pad();
@@ -368,7 +367,7 @@ class Reconstruction {
         note.p_vaddr += begin;
         note.p_filesz = reader.offset() - begin;
         const bool is_property = type == NT_GNU_PROPERTY_TYPE_0 && note.p_filesz % 8 == 0;
-        add(name_of_note({text, ::strnlen(text, name_size)}, type), SHT_NOTE, note, is_property ? 8 : 4);
+        add(name_of_note(text_before_zero(name), type), SHT_NOTE, note, is_property ? 8 : 4);
       }
     } catch (const MalformedInput&) {
       // What cannot be read stays where it is, as one of the unknown.

@@ -8,6 +8,7 @@
 
 #include "elf/records.hpp"
 #include "support/containers.hpp"
+#include "support/text.hpp"
 
 namespace sframe_gen::elf {
 
@@ -19,9 +20,7 @@ constexpr std::size_t most_tries = 16;
 /// No more of it than `most` bytes.
 std::string_view text_at(std::span<const std::byte> strings, std::uint64_t offset, std::uint64_t most) {
   if (offset >= strings.size()) return {};
-  const auto rest = strings.subspan(offset, std::min<std::uint64_t>(strings.size() - offset, most));
-  const auto end = std::find(rest.begin(), rest.end(), std::byte{0});
-  return {reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(end - rest.begin())};
+  return text_before_zero(strings.subspan(offset, std::min<std::uint64_t>(strings.size() - offset, most)));
 }
 
 /// On aarch64, $x and $d say where code and data begin (ELF for the Arm 64-bit Architecture, section 5.5); after a

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "elf/records.hpp"
+#include "support/text.hpp"
 
 namespace sframe_gen::object {
 
@@ -71,12 +72,12 @@ std::string_view SymbolTable::name_of(const Symbol& symbol, std::size_t most) co
       strings < image_.sections().size() ? image_.bytes_of(image_.sections()[strings]) : std::span<const std::byte>();
   const auto rest = text.subspan(std::min<std::size_t>(symbol.name, text.size()));
   const auto looked_at = rest.first(std::min(rest.size(), most));
-  const auto end = std::ranges::find(looked_at, std::byte{0});
-  if (end == looked_at.end() && looked_at.size() < most) {
+  const std::string_view name = text_before_zero(looked_at);
+  if (name.size() == looked_at.size() && looked_at.size() < most) {
     throw MalformedInput({image_.name(), image_.sections()[index_].name}, 0,
                          "a symbol's name at " + std::to_string(symbol.name) + " does not end in its table");
   }
-  return {reinterpret_cast<const char*>(looked_at.data()), static_cast<std::size_t>(end - looked_at.begin())};
+  return name;
 }
 
 }  // namespace sframe_gen::object

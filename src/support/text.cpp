@@ -29,6 +29,11 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string_view text_before_zero(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return text.substr(0, text.find('\0'));
+}
+
 std::string in_parentheses(const std::vector<std::string>& clauses) {
   std::string text;
   for (const std::string& clause : clauses) text += (text.empty() ? " (" : ", ") + clause;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,9 @@ std::string hex(std::uint64_t value);
 
 /// `text` with control characters as \\xNN: a file's name must not be able to write on the terminal.
 std::string printable(std::string_view text);
+
+/// Returns the bytes up to the first zero, or all of them: how ELF and the kernel's records keep names.
+std::string_view text_before_zero(std::span<const std::byte> bytes);
 
 /// " (one, another)", or nothing.
 std::string in_parentheses(const std::vector<std::string>& clauses);

@@ -85,10 +85,9 @@ bool any_symbol(const Image& image, Counts counts) {
 std::string_view name_of(const Image& image, const Section& symbol_table, const Elf64_Sym& symbol) {
   if (symbol_table.header.sh_link >= image.sections().size()) return {};
   const auto bytes = image.bytes_of(image.sections()[symbol_table.header.sh_link]);
-  const std::string_view names(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   constexpr std::size_t enough = 32;
-  const auto name = names.substr(std::min<std::size_t>(symbol.st_name, names.size()), enough);
-  return name.substr(0, name.find('\0'));
+  const auto rest = bytes.subspan(std::min<std::size_t>(symbol.st_name, bytes.size()));
+  return text_before_zero(rest.first(std::min(enough, rest.size())));
 }
 
 /// Names of symbols whose bytes no code reads: crt1.o's for its ABI note; a library's mark; and AArch64's mapping

@@ -17,13 +17,7 @@ constexpr std::size_t word_size = 8;
 constexpr std::uint64_t id_bits = sample_bit::thread | sample_bit::time | sample_bit::id | sample_bit::stream_id |
                                   sample_bit::processor | sample_bit::identifier;
 
-/// Up to the first zero, or all of it.
-std::string text_in(std::span<const std::byte> bytes) {
-  const auto* const begin = reinterpret_cast<const char*>(bytes.data());
-  return {begin, ::strnlen(begin, bytes.size())};
-}
-
-std::optional<sframe::Abi> abi_of(const std::string& machine, Endian endian) {
+std::optional<sframe::Abi> abi_of(std::string_view machine, Endian endian) {
   const bool is_little = endian == Endian::Little;
   if (machine == "x86_64" && is_little) return sframe::Abi::Amd64;
   if (machine == "aarch64" || machine == "aarch64_be") {
@@ -102,7 +96,7 @@ void Features::add(std::uint64_t feature, std::span<const std::byte> bytes) {
 
 void Features::read_machine(std::span<const std::byte> bytes) {
   ByteReader reader(bytes, endian_, origin_);
-  const std::string machine = text_in(reader.take(reader.u32("length"), "machine"));
+  const std::string_view machine = text_before_zero(reader.take(reader.u32("length"), "machine"));
   abi_ = abi_of(machine, endian_);
   if (!abi_) {
     throw Refused(origin_.file, "was recorded on " + printable(machine) +
@@ -127,7 +121,7 @@ void Features::add_build_ids(std::span<const std::byte> bytes) {
     const std::size_t id_size = (flags & has_size) != 0
                                     ? std::min<std::size_t>(std::to_integer<std::size_t>(id[usual_id]), usual_id)
                                     : usual_id;
-    build_ids_[text_in(record.subspan(process + id_room))] = elf::hex_digits(id.first(id_size));
+    build_ids_[std::string(text_before_zero(record.subspan(process + id_room)))] = elf::hex_digits(id.first(id_size));
   }
 }
 

@@ -71,9 +71,7 @@ void CoreFile::take_note(const elf::Note& note) {
     add_signal(abi_, note.descriptor, threads_.back().registers);
   } else if (note.type == NT_PRPSINFO) {
     pid_ = static_cast<int>(load<std::uint32_t>(field(program_pid, 4, "process"), image_.endian()));
-    const auto name = field(program_name, program_name_size, "name");
-    const auto* const text = reinterpret_cast<const char*>(name.data());
-    name_ = printable({text, ::strnlen(text, name.size())});
+    name_ = printable(text_before_zero(field(program_name, program_name_size, "name")));
   } else if (note.type == NT_AUXV) {
     vdso_ = find_vdso(note);
   } else if (note.type == NT_FILE) {

@@ -135,9 +135,7 @@ void put_kernel_part(const std::vector<std::uint64_t>& chain, std::vector<std::u
 }
 
 std::string text_at(ByteReader& reader) {
-  const auto bytes = reader.take(reader.left(), "text");
-  const auto* const begin = reinterpret_cast<const char*>(bytes.data());
-  return {begin, ::strnlen(begin, bytes.size())};
+  return std::string(text_before_zero(reader.take(reader.left(), "text")));
 }
 
 }  // namespace
