@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "convert/debug_file.hpp"
-#include "convert/reencode.hpp"
+#include "convert/linked_rows.hpp"
 #include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
 #include "elf/preconditions.hpp"
@@ -38,13 +37,9 @@ KernelOutcome convert_kernel(const elf::Image& kernel, const std::filesystem::pa
   elf::check_not_signed(kernel);
   const elf::NewSection& added = encode::section_for(options.format);
   const elf::Section* const reserved = elf::find_reserved(kernel, added);
-  const emit::Dialect dialect = encode::dialect_for(kernel, options.format);
-  std::optional<Reencoding> existing;
-  if (options.from_section) existing.emplace(kernel);
-  const auto debug = open_debug_file(kernel, options);
-  encode::EncodedFunctions encoded =
-      existing ? existing->encode(dialect)
-               : encode::encode_functions_of(kernel, debug ? *debug : kernel, {}, dialect, options.count_code);
+  const LinkedRows rows(kernel, kernel, options);
+  constexpr bool with_stubs = false;
+  encode::EncodedFunctions encoded = rows.encode(with_stubs);
   const std::uint64_t size = encoded.encoder.encoded_size();
   const auto why_not = obstacle(reserved, added.name, size);
   if (observer.plan) {
@@ -56,7 +51,7 @@ KernelOutcome convert_kernel(const elf::Image& kernel, const std::filesystem::pa
   }
   if (why_not) throw Refused(kernel.name(), *why_not);
   const std::vector<std::byte> bytes = encode::encode_at(reserved->header.sh_addr, encoded.encoder, kernel.name());
-  if (existing) existing->check(bytes, reserved->header.sh_addr, encode::family_of(options.format));
+  rows.check(bytes, reserved->header.sh_addr);
   // What can fail comes before the file is replaced.
   KernelOutcome filled{std::move(encoded.coverage), reserved->header.sh_addr, size, reserved->header.sh_size};
   encode::name_holes(filled.coverage, kernel);

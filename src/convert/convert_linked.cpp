@@ -32,8 +32,7 @@
 #include <utility>
 #include <vector>
 
-#include "convert/debug_file.hpp"
-#include "convert/reencode.hpp"
+#include "convert/linked_rows.hpp"
 #include "elf/preconditions.hpp"
 #include "encode/coverage.hpp"
 #include "encode/encode_functions.hpp"
@@ -124,17 +123,10 @@ LinkedOutcome convert_linked(const elf::Image& opened, const std::filesystem::pa
   const auto original = elf::find_original(opened, added, output.parent_path());
   const elf::Image& image = original ? *original : opened;
   elf::check_preconditions(image);
-  std::optional<Reencoding> existing;
-  if (options.from_section) existing.emplace(opened);
-  const auto debug = open_debug_file(image, options);
-  const emit::Dialect dialect = encode::dialect_for(image, options.format);
+  const LinkedRows rows(image, opened, options);
   std::optional<elf::Rewrite> rewrite;
   if (!options.dry_run) rewrite.emplace(image, opened, output, options.keep_undo_record);
-  encode::EncodedFunctions encoded =
-      existing ? existing->encode(dialect)
-               : encode::encode_functions_of(image, debug ? *debug : image, encode::stubs_for(image, options), dialect,
-                                             options.count_code);
-
+  encode::EncodedFunctions encoded = rows.encode();
   drop_pages(image.file());  // call frame information
   if (!original) warn_of_earlier_conversion(opened, added, observer);
   warn_of_executable_segments(image, observer);
@@ -147,7 +139,7 @@ LinkedOutcome convert_linked(const elf::Image& opened, const std::filesystem::pa
   if (rewrite) rewrite->place(layout);
   // Function starts are stored relative to the section: its place comes before its bytes.
   BytePieces bytes = encode::take_encoded(layout.section_address, encoded.encoder, image.name());
-  if (existing) existing->check(joined(bytes), layout.section_address, encode::family_of(options.format));
+  if (options.from_section) rows.check(joined(bytes), layout.section_address);
   // What can fail comes before the file is replaced.
   LinkedOutcome linked = outcome_of(std::move(encoded.coverage), layout);
   encode::name_holes(linked.coverage, image);

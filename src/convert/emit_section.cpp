@@ -9,8 +9,7 @@
 
 #include "convert/assembly_names.hpp"
 #include "convert/convert_object.hpp"
-#include "convert/debug_file.hpp"
-#include "convert/reencode.hpp"
+#include "convert/linked_rows.hpp"
 #include "elf/kernel_image.hpp"
 #include "elf/machine.hpp"
 #include "elf/preconditions.hpp"
@@ -118,19 +117,10 @@ std::string linked_assembly(const elf::Image& image, std::span<const std::byte> 
   return sframe::assembly_text(bytes, section, assembly_functions(image, section), frame);
 }
 
-/// Without an address yet.
-encode::EncodedFunctions encode_linked(const elf::Image& image, const ConvertOptions& options) {
-  check_readable(image);
-  if (options.from_section) return Reencoding(image).encode(encode::dialect_for(image, options.format));
-  const auto debug = open_debug_file(image, options);
-  return encode::encode_functions_of(image, debug ? *debug : image, encode::stubs_for(image, options),
-                                     encode::dialect_for(image, options.format), options.count_code);
-}
-
-std::vector<std::byte> encode_checked(const elf::Image& image, std::uint64_t address,
-                                      const emit::SectionEncoder& encoder, const ConvertOptions& options) {
+std::vector<std::byte> bytes_at(std::uint64_t address, const emit::SectionEncoder& encoder, const LinkedRows& rows,
+                                const elf::Image& image) {
   std::vector<std::byte> bytes = encode::encode_at(address, encoder, image.name());
-  if (options.from_section) Reencoding(image).check(bytes, address, encode::family_of(options.format));
+  rows.check(bytes, address);
   return bytes;
 }
 
@@ -157,24 +147,27 @@ EmitOutcome emit_object(const elf::Image& object, EmitForm form, const ConvertOp
 EmitOutcome emit_linked(const elf::Image& image, EmitForm form, const ConvertOptions& options,
                         std::optional<std::uint64_t> address, const WorkObserver& observer) {
   elf::check_no_overlap(image);
+  check_readable(image);
   const elf::NewSection& added = encode::section_for(options.format);
-  encode::EncodedFunctions encoded = encode_linked(image, options);
+  const LinkedRows rows(image, image, options);
+  encode::EncodedFunctions encoded = rows.encode();
   EmitOutcome emitted;
   emitted.coverage = std::move(encoded.coverage);
   emitted.section_size = encoded.encoder.encoded_size();
   choose_address(image, added, address, options.move_headers ? elf::HeaderMoves::IfNeeded : elf::HeaderMoves::Never,
                  observer, emitted);
-  const std::vector<std::byte> bytes = encode_checked(image, emitted.section_address, encoded.encoder, options);
+  const std::vector<std::byte> bytes = bytes_at(emitted.section_address, encoded.encoder, rows, image);
   emitted.contents = form == EmitForm::Section ? text_of(bytes) : linked_assembly(image, bytes, emitted, added);
   encode::name_holes(emitted.coverage, image);
   return emitted;
 }
 
 TranslateOutcome translate_linked(const elf::Image& image, std::uint64_t address, const ConvertOptions& options) {
-  encode::EncodedFunctions encoded = encode_linked(image, options);
+  check_readable(image);
+  const LinkedRows rows(image, image, options);
+  encode::EncodedFunctions encoded = rows.encode();
   check_ends_in_address_space(image, address, encoded.encoder.encoded_size());
-  TranslateOutcome translated{encode_checked(image, address, encoded.encoder, options), address,
-                              std::move(encoded.coverage)};
+  TranslateOutcome translated{bytes_at(address, encoded.encoder, rows, image), address, std::move(encoded.coverage)};
   encode::name_holes(translated.coverage, image);
   return translated;
 }

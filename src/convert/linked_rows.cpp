@@ -1,0 +1,25 @@
+#include "convert/linked_rows.hpp"
+
+#include "convert/debug_file.hpp"
+
+namespace sframe_gen::convert {
+
+LinkedRows::LinkedRows(const elf::Image& image, const elf::Image& opened, const ConvertOptions& options)
+    : image_(image), options_(options) {
+  if (options.from_section) existing_.emplace(opened);
+  debug_ = open_debug_file(image, options);
+  dialect_ = encode::dialect_for(image, options.format);
+}
+
+encode::EncodedFunctions LinkedRows::encode(bool with_stubs) const {
+  if (existing_) return existing_->encode(dialect_);
+  return encode::encode_functions_of(image_, debug_ ? *debug_ : image_,
+                                     with_stubs ? encode::stubs_for(image_, options_) : stubs::StubList{}, dialect_,
+                                     options_.count_code);
+}
+
+void LinkedRows::check(std::span<const std::byte> bytes, std::uint64_t address) const {
+  if (existing_) existing_->check(bytes, address, encode::family_of(options_.format));
+}
+
+}  // namespace sframe_gen::convert
