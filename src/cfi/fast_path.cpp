@@ -15,7 +15,7 @@ FastPath::FastPath(const TrackedRegisters& tracked)
 class FastPath::Walk {
  public:
   Walk(FastPath& path, std::span<const std::byte> instructions, Endian endian, const Cie& cie, std::uint32_t cie_index,
-       const Change& work_out, Progress& progress)
+       const Change& work_out, RunState& progress)
       : path_(path),
         instructions_(instructions),
         endian_(endian),
@@ -131,14 +131,14 @@ class FastPath::Walk {
   std::uint64_t code_alignment_;
   std::uint64_t cie_key_;
   const Change& work_out_;
-  Progress& progress_;
+  RunState& progress_;
   std::size_t at_ = 0;
   std::uint64_t location_;
   RuleId rule_;
 };
 
 std::size_t FastPath::run(std::span<const std::byte> instructions, Endian endian, const Cie& cie,
-                          std::uint32_t cie_index, const Change& change, Progress& progress) {
+                          std::uint32_t cie_index, const Change& change, RunState& progress) {
   static_assert(rules_bits + cie_bits + 24 == 64 && RuleTable::most_rules <= std::size_t{1} << rules_bits);
   if (cie.code_alignment > UINT32_MAX || cie_index >> cie_bits != 0 || progress.state.cfa_is_expression) return 0;
   return Walk(*this, instructions, endian, cie, cie_index, change, progress).run();

@@ -24,7 +24,7 @@ struct RuleState {
 inline constexpr std::size_t most_remembered = 4096;
 
 /// How far the instructions of a function have been executed, and the rows of some of its PCs.
-struct Progress {
+struct RunState {
   std::uint64_t location = 0;  ///< bytes from the function's start
   RuleState state;
   std::vector<RuleState> remembered;
@@ -59,7 +59,7 @@ class FastPath {
   /// Executes the instructions of an FDE of the CIE from `progress` on, as CfiInterpreter does. Returns the offset of
   /// the first that it does not know.
   std::size_t run(std::span<const std::byte> instructions, Endian endian, const Cie& cie, std::uint32_t cie_index,
-                  const Change& change, Progress& progress);
+                  const Change& change, RunState& progress);
 
  private:
   class Walk;

@@ -251,9 +251,9 @@ struct Record {
   ByteReader body;
 };
 
-class SectionWalk {
+class FrameSectionWalk {
  public:
-  SectionWalk(FrameSection kind, FrameTable& table)
+  FrameSectionWalk(FrameSection kind, FrameTable& table)
       : kind_(kind),
         bytes_(table.section_bytes),
         table_(table),
@@ -416,7 +416,7 @@ FrameTable index_frame_section(FrameSection kind, std::span<const std::byte> sec
   table.endian = endian;
   table.section_address = section_address;
   table.section_bytes = section_bytes;
-  SectionWalk(kind, table).run();
+  FrameSectionWalk(kind, table).run();
   return table;
 }
 

@@ -157,7 +157,6 @@ Instruction read_instruction(ByteReader& reader, const InstructionContext& conte
 namespace {
 
 enum class Operation : std::uint8_t {
-  Addr = 0x03,
   Deref = 0x06,
   Const1u = 0x08,
   Const1s = 0x09,
@@ -171,7 +170,6 @@ enum class Operation : std::uint8_t {
   Consts = 0x11,
   Dup = 0x12,
   Drop = 0x13,
-  Over = 0x14,
   Swap = 0x16,
   And = 0x1a,
   Minus = 0x1c,
@@ -285,22 +283,15 @@ std::optional<std::vector<DecodedOperation>> decode_operations(const ExpressionB
 }
 
 /// A value on the stack: a constant, base + offset, or *(base + offset). The base is a register or the CFA.
-struct Symbol {
+struct StackEntry {
   bool has_base = false;
   Formula formula;
 };
 
-std::int64_t wrapping_add(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t wrapping_negate(std::int64_t a) {
-  return static_cast<std::int64_t>(-static_cast<std::uint64_t>(a));
-}
-
 /// The stack machine over symbols; every step says whether the result is still a symbol.
 class SymbolStack {
  public:
-  void push(const Symbol& symbol) { stack_.push_back(symbol); }
+  void push(const StackEntry& symbol) { stack_.push_back(symbol); }
 
   bool apply(const DecodedOperation& operation) {
     switch (operation.kind) {
@@ -318,7 +309,7 @@ class SymbolStack {
     return false;
   }
 
-  const Symbol* top() const { return stack_.empty() ? nullptr : &stack_.back(); }
+  const StackEntry* top() const { return stack_.empty() ? nullptr : &stack_.back(); }
 
  private:
   bool apply_plain(Operation operation) {
@@ -327,7 +318,7 @@ class SymbolStack {
       case Operation::Deref:
         return dereference();
       case Operation::Dup:
-        push(Symbol(stack_.back()));
+        push(StackEntry(stack_.back()));
         return true;
       case Operation::Drop:
         stack_.pop_back();
@@ -346,7 +337,7 @@ class SymbolStack {
   }
 
   bool dereference() {
-    Symbol& symbol = stack_.back();
+    StackEntry& symbol = stack_.back();
     if (!symbol.has_base || symbol.formula.dereferenced) return false;
     symbol.formula.dereferenced = true;
     return true;
@@ -357,13 +348,13 @@ class SymbolStack {
     if (stack_.empty()) return false;
     Formula& formula = stack_.back().formula;
     if (formula.dereferenced) return constant == 0;
-    formula.offset = wrapping_add(formula.offset, constant);
+    formula.offset = wrapping_sum(formula.offset, constant);
     return true;
   }
 
   bool plus() {
     if (stack_.size() < 2) return false;
-    Symbol right = stack_.back();
+    StackEntry right = stack_.back();
     stack_.pop_back();
     if (right.has_base) std::swap(right, stack_.back());
     return !right.has_base && add_to_top(right.formula.offset);
@@ -371,19 +362,19 @@ class SymbolStack {
 
   bool minus() {
     if (stack_.size() < 2) return false;
-    const Symbol right = stack_.back();
+    const StackEntry right = stack_.back();
     stack_.pop_back();
-    return !right.has_base && add_to_top(wrapping_negate(right.formula.offset));
+    return !right.has_base && add_to_top(wrapping_difference(0, right.formula.offset));
   }
 
-  std::vector<Symbol> stack_;
+  std::vector<StackEntry> stack_;
 };
 
 std::variant<Formula, OtherExpression> run(SymbolStack stack, const std::vector<DecodedOperation>& operations) {
   for (const DecodedOperation& operation : operations) {
     if (!stack.apply(operation)) return OtherExpression{};
   }
-  const Symbol* top = stack.top();
+  const StackEntry* top = stack.top();
   if (top == nullptr || !top->has_base) return OtherExpression{};
   return top->formula;
 }

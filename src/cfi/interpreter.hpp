@@ -102,7 +102,7 @@ class CfiInterpreter {
   Paths paths_;
   FastPath fast_path_;
   std::vector<InitialState> initial_states_;
-  Progress progress_;
+  RunState progress_;
   /// Whether no expression has given the CFA or SP so far, and no opcode was unknown, in a CIE and one of its FDEs.
   bool is_plain_ = true;
 };

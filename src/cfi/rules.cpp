@@ -20,18 +20,10 @@ const TrackedRegisters& tracked_registers(sframe::Abi abi) {
 
 namespace {
 
-/// Addresses count modulo 2^64.
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-
 /// Counted from a register alone. Without a value where the CFA is in memory and so has none to count from.
 std::optional<Formula> without_cfa(const Formula& formula, const Formula& cfa) {
   if (formula.base) return formula;
-  if (!cfa.dereferenced) return Formula{cfa.base, sum(cfa.offset, formula.offset), formula.dereferenced};
+  if (!cfa.dereferenced) return Formula{cfa.base, wrapping_sum(cfa.offset, formula.offset), formula.dereferenced};
   const bool is_cfa_itself = !formula.dereferenced && formula.offset == 0;
   return is_cfa_itself ? std::optional(cfa) : std::nullopt;
 }
@@ -39,7 +31,7 @@ std::optional<Formula> without_cfa(const Formula& formula, const Formula& cfa) {
 Formula normal_form(const Formula& formula, const Formula& cfa) {
   if (!formula.dereferenced) return without_cfa(formula, cfa).value_or(formula);
   if (!formula.base || formula.base != cfa.base || cfa.dereferenced) return formula;
-  return {std::nullopt, difference(formula.offset, cfa.offset), true};
+  return {std::nullopt, wrapping_difference(formula.offset, cfa.offset), true};
 }
 
 /// Calls `change` with each rule that is a formula.
@@ -67,7 +59,7 @@ std::optional<Rules> counted_from_stack_pointer(const Rules& rules, const Formul
   if (!caller || (caller->dereferenced && bias != 0)) return std::nullopt;
   Rules result = rules;
   result.stack_pointer = Unspecified{};
-  result.cfa = Formula{caller->base, difference(caller->offset, bias), caller->dereferenced};
+  result.cfa = Formula{caller->base, wrapping_difference(caller->offset, bias), caller->dereferenced};
   bool counted = true;
   for_each_formula(result, [&](Formula& formula) {
     const auto alone = without_cfa(formula, *cfa);

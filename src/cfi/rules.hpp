@@ -16,6 +16,14 @@
 /// it.
 namespace sframe_gen::cfi {
 
+/// Addresses count modulo 2^64, and so do the offsets of rules.
+constexpr std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+constexpr std::int64_t wrapping_difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+
 /// A DWARF register number: any may come in, only those the program looks at have names.
 enum class DwarfRegister : std::uint32_t {};
 

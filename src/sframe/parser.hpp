@@ -406,13 +406,18 @@ class SectionReader {
     return words.left() == 0 || read_saved_where(words, rules.frame_pointer, faults);
   }
 
+  enum class Ruled : std::uint8_t { Cfa, ReturnAddress, FramePointer };
+  static constexpr const char* name_of(Ruled ruled) {
+    return ruled == Ruled::Cfa ? "CFA" : ruled == Ruled::ReturnAddress ? "RA" : "FP";
+  }
+
   /// Reads a control word and its offset, or the one word 0 that stands for both where there is no rule (3.2).
   template <typename Faults>
-  bool read_rule(Words& words, const char* whose, std::optional<Rule>& rule, Faults& faults) const {
+  bool read_rule(Words& words, Ruled ruled, std::optional<Rule>& rule, Faults& faults) const {
     const std::byte* const at = words.at();
     const ControlWord control(words.next_unsigned());
     if (control.is_padding()) return true;
-    const auto fault = [&](Problem problem) { return faults(Fault{problem, at, {control.word()}, whose}); };
+    const auto fault = [&](Problem problem) { return faults(Fault{problem, at, {control.word()}, name_of(ruled)}); };
     if (control.reserved_bit_set() && !fault(Problem::ReservedControlBit)) return false;
     if (!control.register_based() && control.register_number() != 0 && !fault(Problem::StrayRegister)) return false;
     if (words.left() == 0) {
@@ -422,7 +427,7 @@ class SectionReader {
     rule.emplace();
     if (control.register_based()) rule->base_register = control.register_number();
     rule->dereferenced = control.dereferenced();
-    if (*whose == 'C') return read_cfa_offset(words, *rule, faults);
+    if (ruled == Ruled::Cfa) return read_cfa_offset(words, *rule, faults);
     rule->offset = words.next_signed();
     return true;
   }
@@ -431,7 +436,7 @@ class SectionReader {
   bool read_flexible(Words& words, RecoveryRules& rules, Faults& faults) const {
     const std::byte* last = words.at();
     std::optional<Rule> cfa;
-    if (!read_rule(words, "CFA", cfa, faults)) return false;
+    if (!read_rule(words, Ruled::Cfa, cfa, faults)) return false;
     if (!cfa || !cfa->base_register) {
       faults(Fault{Problem::NoCfaRegister, last});
       return false;
@@ -440,12 +445,12 @@ class SectionReader {
     bool ends_in_rule = true;
     if (words.left() != 0) {
       last = words.at();
-      if (!read_rule(words, "RA", rules.return_address, faults)) return false;
+      if (!read_rule(words, Ruled::ReturnAddress, rules.return_address, faults)) return false;
       ends_in_rule = rules.return_address.has_value();
     }
     if (words.left() != 0) {
       last = words.at();
-      if (!read_rule(words, "FP", rules.frame_pointer, faults)) return false;
+      if (!read_rule(words, Ruled::FramePointer, rules.frame_pointer, faults)) return false;
       ends_in_rule = rules.frame_pointer.has_value();
     }
     if (words.left() != 0 && !faults(Fault{Problem::WordsLeftOver, words.at(), {words.left()}})) return false;

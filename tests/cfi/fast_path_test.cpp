@@ -66,9 +66,9 @@ TEST(FastPath, StopsAtTheFirstInstructionThatItDoesNotKnow) {
        {Bytes{0x0f, 1, 0x96}, Bytes{0x01, 0}, Bytes{0x0e, 0x80, 0x80, 1}, Bytes{0x2d}, Bytes{0x0b}, Bytes{0x03, 1}}) {
     std::vector<std::byte> all(known.span().begin(), known.span().end());
     all.insert(all.end(), unknown.span().begin(), unknown.span().end());
-    cfi::Progress progress;
-    EXPECT_EQ(path.run(all, Endian::Little, {}, 0, change, progress), known.span().size());
-    EXPECT_EQ(progress.location, 6U);
+    cfi::RunState state;
+    EXPECT_EQ(path.run(all, Endian::Little, {}, 0, change, state), known.span().size());
+    EXPECT_EQ(state.location, 6U);
   }
 }
 
