@@ -116,9 +116,9 @@ def is_hopeless(linker, kind, factors):
 
 
 def few_builds(target):
-    """Each linker with each kind, plainly; and each value of each factor with each linker that knows it, some values in
-    one build. The same for each run."""
-    builds = [Build(linker, kind) for linker, kind in itertools.product(target.linkers, target.kinds)]
+    """Each value of each factor with each linker that knows it, some values in one build; each linker's first kind, and
+    those kinds that it has not had, plainly. The same for each run."""
+    builds = []
     for turn, linker in enumerate(target.linkers):
         def can_be(kind, *factors, linker=linker):
             return is_possible(linker, kind, factors) and not is_hopeless(linker, kind, factors)
@@ -136,6 +136,8 @@ def few_builds(target):
             missing = [pair for pair in missing if pair not in together.items()]
             if together:
                 builds.append(Build(linker, kind, tuple((n, together[n]) for n in FACTORS if n in together)))
+        had = {build.kind for build in builds if build.linker == linker} - {target.kinds[0]}
+        builds += [Build(linker, kind) for kind in target.kinds if kind not in had]
     return builds
 
 
