@@ -52,9 +52,9 @@ asm(R"(
 sframe_unwind_backtrace:
         .cfi_startproc
         stmg    %r6, %r15, 48(%r15)
-        .cfi_rel_offset 6, -112
-        .cfi_rel_offset 14, -48
-        .cfi_rel_offset 15, -40
+        .cfi_offset 6, -112
+        .cfi_offset 14, -48
+        .cfi_offset 15, -40
         lgr     %r4, %r15
         lgr     %r5, %r14
         lgr     %r6, %r11

@@ -111,6 +111,7 @@ class FunctionSearch {
     const RowPlace from = from_page ? RowPlace{fields_.rows + page.row, page.row_number} : RowPlace{fde.first_row, 0};
     FreFields fre;
     found.kind = row_in(fde, pc - fde.start, from, fre, found.row_number);
+    if (found.kind == Lookup::Kind::Nothing) return {};  // before the function's first row
     if (found.kind == Lookup::Kind::Row) read_rules(fde, fre, found);
     return found;
   }

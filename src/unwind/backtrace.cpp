@@ -124,7 +124,7 @@ class LoadedRows {
     found = {};
     const ModuleSection &own = module_->own, &provided = module_->provided;
     Stop stop = row_in_sections(&own.view, &provided.view, host_abi, pc - module_->bias, row);
-    if (stop != Stop::Stepped && own.is_damaged) stop = Stop::BadSection;
+    if (stop != Stop::Stepped && (own.is_damaged || provided.is_damaged)) stop = Stop::BadSection;
     if (stop == Stop::Stepped && is_listed)
       found.slot = remembered_.put(pc, row, RowCache::tag_of_module(index_of(*module_)));
     return stop;

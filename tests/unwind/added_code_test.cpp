@@ -324,6 +324,19 @@ TEST_F(AddedCode, AProviderWithoutMemoryIsAskedAgain) {
   EXPECT_EQ(count_when_asked(), 0);
 }
 
+TEST_F(AddedCode, AProvidedSectionThatIsDamagedIsNamed) {
+  const auto provide = [](void*, const char*, std::uint64_t, const void** bytes, std::size_t* bytes_size,
+                          std::uint64_t* address) {
+    static constexpr std::array<std::byte, 64> damaged{};
+    *bytes = damaged.data();
+    *bytes_size = damaged.size();
+    *address = 0;
+    return 0;
+  };
+  ASSERT_EQ(sframe_unwind_backtrace_prepare_with(provide, nullptr, 0), 0);
+  EXPECT_EQ(walk_from(reinterpret_cast<std::uint64_t>(&is_unknown)).stop, SFRAME_UNWIND_BAD_SECTION);
+}
+
 }  // namespace
 }  // namespace sframe_gen::unwind::test::added_code
 

@@ -16,6 +16,7 @@
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
 #include "sframe_gen/convert.hpp"
+#include "sframe_gen/encode.hpp"
 #include "support/endian.hpp"
 #include "support/mapped_file.hpp"
 #include "unwind/agreement.hpp"
@@ -256,6 +257,25 @@ TEST(SectionView, TellsAnOutermostFunctionWithoutRows) {
   EXPECT_TRUE(view.lookup(0x1000).kind == Lookup::Kind::Row);
   EXPECT_TRUE(view.lookup(0x1010).kind == Lookup::Kind::Outermost);
   EXPECT_TRUE(view.lookup(0x1020).kind == Lookup::Kind::Nothing);
+}
+
+TEST(SectionView, SaysNothingOfAFunctionBeforeItsFirstRow) {
+  sframe::Section section;
+  section.address = 0x2000;
+  sframe::Fde function;
+  function.start = 0x1000;
+  function.size = 0x20;
+  function.add_row(0, {.cfa = sframe::Rule::register_plus(7, 8)});
+  section.fdes.push_back(function);
+  std::vector<std::byte> bytes = sframe::encode(section);
+  bytes[bytes.size() - 3] = std::byte{4};  // the row's start, before its information and the CFA's offset
+  SectionView view;
+  ASSERT_FALSE(view.open(bytes, 0x2000));
+  EXPECT_TRUE(view.lookup(0x1004).kind == Lookup::Kind::Row);
+  const Lookup found = view.lookup(0x1003);
+  EXPECT_TRUE(found.kind == Lookup::Kind::Nothing);
+  EXPECT_EQ(found.function_start, 0U);
+  EXPECT_EQ(found.function_size, 0U);
 }
 
 /// The end of the code is not where the last descriptor says.
