@@ -151,7 +151,7 @@ struct TranslateOutcome {
 };
 
 /// The section of a program, library or kernel in memory, `elf`: its file's bytes, not its loaded segments. `name` is
-/// for messages. `address`: where the section will be. Of `options` only the format and the debug file count.
+/// for messages. `address`: where the section will be. `options` that name how a file is written do not count.
 TranslateOutcome translate(std::span<const std::byte> elf, const std::string& name, std::uint64_t address,
                            const ConvertOptions& options = {});
 

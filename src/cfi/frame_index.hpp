@@ -159,7 +159,7 @@ void leave_out_unknown_fields(FrameTable& table, std::span<const object::Unknown
 /// ends at its terminator (a zero length), where there is one; in .debug_frame zero lengths are passed over, since Go
 /// ends its own part with one, and a linker appends that of C.
 ///
-/// `section_bytes` and what `origin` names must outlive the table. Throws MalformedInput with the place of the first
+/// `section_bytes` must outlive the table. Throws MalformedInput with the place of the first
 /// length that does not fit: the records after it cannot be found.
 FrameTable index_frame_section(FrameSection kind, std::span<const std::byte> section_bytes,
                                std::uint64_t section_address, Endian endian, const InputOrigin& origin);

@@ -238,7 +238,7 @@ struct Function {
   friend bool operator==(const Function&, const Function&) = default;
 };
 
-/// The rules of a row that is the function's only one, where they are not known.
+/// The rules of a row of PCs for which none are known.
 inline Rules unknown_rules(UnknownReason reason) {
   return {reason, {}, {}, {}};
 }

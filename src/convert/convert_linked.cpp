@@ -2,16 +2,15 @@
 //
 //     find_original           rewrite/undo/undo.hpp: what the file was before an earlier conversion
 //     check_preconditions     elf/preconditions.hpp: refuses what cannot be rewritten safely
-//     Rewrite                 rewrite/write/rewrite.hpp: begins to copy the bytes that no plan moves
-//     encode_functions_of     encode/encode_functions.hpp: refuses, encodes, counts, and lets functions go on over
-//     padding
+//     Rewrite                 rewrite/write/rewrite.hpp: begins to copy the bytes that few plans move
+//     encode_functions_of     encode/encode_functions.hpp: refuses, encodes, lets functions go on over padding, counts
 //       FrameSource             cfi/frame_source.hpp: the FDEs, ascending, in parts for threads
 //         index_frame_section     cfi/frame_index.hpp: the fields of each CIE and FDE of a section
-//       Part::encode            encode/encode_functions.cpp: the functions of a part, one after the other
+//       EncodedPart::encode     encode/encode_functions.cpp: the functions of a part, one after the other
 //         FrameReader             cfi/frame_source.hpp: makes a cfi::Function of an FDE
 //           CfiInterpreter          cfi/interpreter.hpp: its rows; cfi/fast_path.hpp runs the common instructions
 //           RuleTable               cfi/rules.hpp: each rule once, by number
-//         StubMerge               encode/stub_merge.hpp: the functions among stubs, which instructions are read of
+//         StubMerge               encode/stub_merge.hpp: functions with stubs inside, whose rows come from instructions
 //         split_function          emit/split_functions.hpp: makes FDEs of a section, and holes
 //           RuleTranslations        emit/encoded_rules.hpp: the bytes of each rule; emit/represent.hpp: its meaning
 //         SectionEncoder          emit/encoder.hpp: the bytes of FDEs and rows
@@ -19,8 +18,13 @@
 //     plan_layout             rewrite/plan/choose.hpp: finds a place for the section
 //     take_encoded            encode/encode_functions.hpp: the section's bytes, once the layout has given it an address
 //     Rewrite::finish         rewrite/write/rewrite.hpp: writes the rest, checks the result, replaces the target
+//       contents_of             rewrite/edit/contents.hpp: the file's bytes in the new layout, but for the section's
+//       RegionWriter            files/regions.hpp: into a file without a name
+//       check_layout            rewrite/check/layout_check.hpp: reads that file back
+//       AtomicFile              files/atomic_file.hpp: gives it the target's name
 //
-// For a compact section, emit/compact/rows.hpp collects the rows in place of SectionEncoder.
+// translate() (api/convert.cpp) makes the same section for a file in memory: convert/emit_section, down to
+// encode_functions_of. For a compact section, emit/compact/rows.hpp collects the rows in place of SectionEncoder.
 
 #include "convert/convert_linked.hpp"
 

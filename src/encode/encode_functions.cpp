@@ -41,9 +41,9 @@ struct Input {
 };
 
 /// The functions of a part: encoded, or, for a compact section, rows that are yet to be cut.
-class Part {
+class EncodedPart {
  public:
-  explicit Part(const Input& input)
+  explicit EncodedPart(const Input& input)
       : encoder(input.translations.encoded_rules().dialect()),
         rows(input.translations.encoded_rules(), padding_of(input.gaps)) {}
 
@@ -70,7 +70,7 @@ class Part {
   }
 
   /// Adds what comes after.
-  void append(Part&& other) {
+  void append(EncodedPart&& other) {
     encoder.append(std::move(other.encoder));
     rows.append(std::move(other.rows));
     coverage.append(other.coverage);
@@ -97,7 +97,7 @@ class Part {
     // Code that DWARF describes and SFrame cannot is not padding, whatever its instructions.
     const bool has_holes = !split.holes.empty();
     if (is_compact && has_holes) rows.forbid_gap();
-    for (const emit::Fde& fde : split.fdes) {
+    for (const emit::FdeRows& fde : split.fdes) {
       if (!is_compact) {
         encoder.add(fde, encoded_rules);
         continue;
@@ -133,7 +133,7 @@ auto encode_within_reach(const std::string& file, Encode encode) {
 }
 
 /// Counts functions that end in a call without padding after it, if the next function has a row there. Readers that
-/// look up the return address itself would use that row.
+/// look up the return address itself would use that row. After padding was covered: one byte of it is no call.
 std::uint64_t calls_at_next_function(const emit::SectionEncoder& encoder, const CodeGaps& gaps) {
   const auto entries = encoder.descriptors();
   std::uint64_t calls = 0;
@@ -215,7 +215,7 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::S
   const std::size_t threads = workers_for(source.size(), functions_per_thread);
   auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
   if (parts.empty()) parts.push_back({0, 0});
-  std::vector<std::optional<Part>> done(parts.size());
+  std::vector<std::optional<EncodedPart>> done(parts.size());
   std::vector<std::exception_ptr> failures(parts.size());
   std::vector<std::unique_ptr<cfi::FrameReader>> readers(threads);
   parallel_for(parts.size(), threads, [&](std::size_t i, std::size_t thread) {
@@ -230,7 +230,7 @@ EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::S
   });
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
-  Part whole = std::move(*done[0]);
+  EncodedPart whole = std::move(*done[0]);
   for (std::size_t i = 1; i < done.size(); ++i) {
     whole.append(std::move(*done[i]));
     done[i].reset();
@@ -284,11 +284,11 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSo
     if ((is_compact || covers) && knows_all_functions) gaps.emplace(image, dialect.abi->abi);
     EncodedFunctions encoded = encode_functions(source, stubs, dialect, is_compact && gaps ? &*gaps : nullptr);
     if (encoded.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(encoded.coverage));
+    if (covers) cover_padding(image, gaps ? &*gaps : nullptr, holes_of(encoded.coverage), 1, encoded);
     if (count_code) {
       encoded.coverage.code = code_coverage(image, source, stubs, encoded.coverage.holes);
       if (gaps) encoded.coverage.code->calls_at_next_function = calls_at_next_function(encoded.encoder, *gaps);
     }
-    if (covers) cover_padding(image, gaps ? &*gaps : nullptr, holes_of(encoded.coverage), 1, encoded);
     return encoded;
   } catch (const std::length_error& too_much) {
     throw Refused(image.name(), too_much.what());

@@ -199,7 +199,7 @@ std::uint64_t RegionWriter::copy_piece(const Region& region) {
   if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<std::byte[]>(most_at_once);
   const auto piece =
       read_piece(input_.descriptor(), region.from, {buffer_.get(), std::min<std::uint64_t>(region.size, most_at_once)});
-  if (piece.empty()) fail(errno != 0 ? errno : EIO);
+  if (piece.empty()) throw SystemFailure(input_.name(), "read", errno != 0 ? errno : EIO);
   add(region.offset, piece);
   flush();
   return piece.size();

@@ -140,7 +140,7 @@ class ByteWriter {
   std::size_t size() const { return size_; }
   std::span<const std::byte> bytes() const { return std::span(bytes_).first(size_); }
   std::vector<std::byte> release() {
-    bytes_.resize(size_);
+    bytes_.resize(std::exchange(size_, 0));
     return std::move(bytes_);
   }
 

@@ -84,8 +84,7 @@ void Rewrite::copy_and_digest() {
       const std::uint64_t end = is_copied ? early_size_ : at < shared_size_ ? shared_size_ : size;
       const std::uint64_t wanted = std::min<std::uint64_t>(std::min(stored.end, end) - at, most);
       const auto piece = files::read_piece(image_.descriptor(), at, {buffer.get(), wanted});
-      if (piece.empty())
-        throw SystemFailure(is_copied ? name_ : image_.name(), is_copied ? "write" : "read", errno != 0 ? errno : EIO);
+      if (piece.empty()) throw SystemFailure(image_.name(), "read", errno != 0 ? errno : EIO);
       const files::Region copied{at, piece.size(), files::Region::Source::Bytes, 0, piece.data()};
       if (is_copied) writer.write({&copied, 1});
       original_.update(piece);

@@ -18,7 +18,7 @@
 
 namespace sframe_gen::elf {
 
-/// Writes `image` with a new section to `output`, in three steps: the constructor starts to copy what no layout moves,
+/// Writes `image` with a new section to `output`, in three steps: the constructor starts to copy what few layouts move,
 /// so that the copy of a large file runs while the caller still computes the section; `place` starts to write all else
 /// but the section; `finish` writes the section and completes the file.
 ///
