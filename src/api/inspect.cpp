@@ -8,7 +8,7 @@
 #include "object/sframe_sections.hpp"
 #include "sframe/format.hpp"
 #include "sframe/names.hpp"
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 
 namespace sframe_gen::api {
 

@@ -17,7 +17,7 @@
 #include "sframe/format.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/encode.hpp"
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 #include "sframe_gen/section.hpp"
 #include "sframe_gen/translated_sections.hpp"
 #include "sframe_gen/verify.hpp"

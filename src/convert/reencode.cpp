@@ -8,8 +8,8 @@
 
 #include "cfi/frame_source.hpp"
 #include "emit/compact/compacted.hpp"
+#include "encode/from_section.hpp"
 #include "encode/padding.hpp"
-#include "encode/translate.hpp"
 #include "object/sframe_sections.hpp"
 #include "sframe/format.hpp"
 #include "support/text.hpp"
@@ -57,7 +57,7 @@ Reencoding::Reencoding(const elf::Image& image) : image_(image) {
 }
 
 encode::EncodedFunctions Reencoding::encode(const emit::Dialect& dialect) const {
-  const std::vector<sframe::Fde> fdes = encode::translate(section_, dialect, image_.name());
+  const std::vector<sframe::Fde> fdes = encode::fdes_of(section_, dialect, image_.name());
   if (fdes.empty()) throw Refused(image_.name(), "section without rows");
   encode::EncodedFunctions encoded{emit::SectionEncoder(dialect), coverage_of(fdes, dialect)};
   emit::EncodedRules encoded_rules(dialect);

@@ -178,8 +178,8 @@ TranslatedRule RuleTranslations::translate(const cfi::Rules& rules) {
   return SingleRow{id, encoded_rules_[id].in_default.size() != 0, recovery == nullptr};
 }
 
-Fde with_encoded_rules(const sframe::Fde& fde, EncodedRules& encoded_rules) {
-  Fde result{fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}};
+FdeRows with_encoded_rules(const sframe::Fde& fde, EncodedRules& encoded_rules) {
+  FdeRows result{fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}};
   result.rows.reserve(fde.fres.size());
   for (const sframe::Fre& fre : fde.fres) result.rows.push_back({fre.pc_offset, encoded_rules.intern(fre.recovery)});
   return result;
@@ -196,12 +196,12 @@ namespace {
 /// Each row is a start and a tail, which is copied as long as any can be: rows are written by the million, and the
 /// processor copies a fixed length faster than it counts.
 template <std::unsigned_integral Start>
-void append_rows_of(std::span<const Row> rows, std::uint32_t shift, sframe::FdeType type,
+void append_rows_of(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FdeType type,
                     const EncodedRules& encoded_rules, ByteWriter& writer) {
   const std::size_t most = rows.size() * (sizeof(Start) + RowTail::longest);
   const Endian endian = encoded_rules.dialect().abi->endian;
   writer.append_filled(most, [&](std::byte* place) {
-    for (const Row& row : rows) {
+    for (const EncodedRow& row : rows) {
       const RowTail& tail = encoded_rules.tail(row.rule, type);
       store(std::span(place, sizeof(Start)), static_cast<Start>(row.pc_offset + shift), endian);
       std::memcpy(place + sizeof(Start), tail.padded().data(), RowTail::longest);
@@ -213,8 +213,8 @@ void append_rows_of(std::span<const Row> rows, std::uint32_t shift, sframe::FdeT
 
 }  // namespace
 
-void append_rows(std::span<const Row> rows, std::uint32_t shift, sframe::FreAddressWidth width, sframe::FdeType type,
-                 const EncodedRules& encoded_rules, ByteWriter& writer) {
+void append_rows(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FreAddressWidth width,
+                 sframe::FdeType type, const EncodedRules& encoded_rules, ByteWriter& writer) {
   switch (width) {
     case sframe::FreAddressWidth::One:
       return append_rows_of<std::uint8_t>(rows, shift, type, encoded_rules, writer);

@@ -123,14 +123,14 @@ class RuleTranslations {
 };
 
 /// What holds from an offset on, to the next row or to the descriptor's end.
-struct Row {
+struct EncodedRow {
   std::uint32_t pc_offset = 0;  ///< bytes from the start of the descriptor's code
   EncodedRuleId rule = 0;
-  friend bool operator==(const Row&, const Row&) = default;
+  friend bool operator==(const EncodedRow&, const EncodedRow&) = default;
 };
 
 /// An FDE of a section that is being made: sframe::Fde with numbers for rules.
-struct Fde {
+struct FdeRows {
   std::uint64_t start = 0;
   std::uint32_t size = 0;
   bool signal_frame = false;
@@ -138,18 +138,18 @@ struct Fde {
   sframe::PcType pc_type = sframe::PcType::Increment;
   std::uint8_t repeat_size = 0;
   sframe::FdeType type = sframe::FdeType::Default;
-  std::vector<Row> rows;
+  std::vector<EncodedRow> rows;
 };
 
 /// Returns the FDE with numbers for its rules, which the dialect can represent.
-Fde with_encoded_rules(const sframe::Fde& fde, EncodedRules& encoded_rules);
+FdeRows with_encoded_rules(const sframe::Fde& fde, EncodedRules& encoded_rules);
 
 /// Returns the width of row starts. GNU as takes it from the function's size, never from the largest row start: 255 →
 /// 1, 256 → 2, 65536 → 4. Padding, over which a function may go on later, does not count.
 sframe::FreAddressWidth fre_address_width(std::uint32_t function_size);
 
 /// Writes rows as a section has them, one after the other, with `shift` added to their offsets.
-void append_rows(std::span<const Row> rows, std::uint32_t shift, sframe::FreAddressWidth width, sframe::FdeType type,
-                 const EncodedRules& encoded_rules, ByteWriter& writer);
+void append_rows(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FreAddressWidth width,
+                 sframe::FdeType type, const EncodedRules& encoded_rules, ByteWriter& writer);
 
 }  // namespace sframe_gen::emit

@@ -68,7 +68,7 @@ void SectionEncoder::expect(std::size_t functions, std::size_t row_bytes) {
 }
 
 /// Everything but the rows.
-void SectionEncoder::add_descriptor(const Fde& fde) {
+void SectionEncoder::add_descriptor(const FdeRows& fde) {
   assert(!fde.rows.empty() && fde.rows.size() <= dialect_.version->largest_fre_count);
   assert(fdes_.empty() || fdes_.back().start + fdes_.back().size <= fde.start);
   check_limits();
@@ -80,7 +80,7 @@ void SectionEncoder::add_descriptor(const Fde& fde) {
   fre_count_ += fde.rows.size();
 }
 
-void SectionEncoder::add(const Fde& fde, const EncodedRules& encoded_rules) {
+void SectionEncoder::add(const FdeRows& fde, const EncodedRules& encoded_rules) {
   add_descriptor(fde);
   append_rows(fde.rows, 0, fre_address_width(fde.size), fde.type, encoded_rules, fres_);
 }

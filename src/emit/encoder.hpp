@@ -40,7 +40,7 @@ class SectionEncoder {
 
   /// `fde` has at least one row and at most the dialect's largest count; a row's offset is below the function's
   /// size. Throws std::length_error when the row sub-section would pass 4 GiB.
-  void add(const Fde& fde, const EncodedRules& encoded_rules);
+  void add(const FdeRows& fde, const EncodedRules& encoded_rules);
 
   /// So many functions, with so many bytes of rows, are about to come. To guess too low costs time, too high next to
   /// nothing: memory is taken when it is written to.
@@ -81,7 +81,7 @@ class SectionEncoder {
   std::uint64_t start_field(std::size_t index) const;
 
  private:
-  void add_descriptor(const Fde& fde);
+  void add_descriptor(const FdeRows& fde);
   void check_limits() const;
   std::uint64_t rows_size() const { return size_before_ + fres_.size(); }
   std::vector<std::byte> all_rows() const;

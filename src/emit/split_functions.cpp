@@ -52,9 +52,9 @@ class Splitter {
   bool add_whole() {
     if (function_.rows.size() > dialect_.most_rows || function_.rows.back().pc_offset >= function_.size) return false;
     open(function_.start);
-    std::vector<Row>& rows = open_->rows;
+    std::vector<EncodedRow>& rows = open_->rows;
     rows.resize(function_.rows.size());
-    Row* next = rows.data();
+    EncodedRow* next = rows.data();
     EncodedRuleId last = EncodedRules::none;
     for (const cfi::Row& row : function_.rows) {
       const auto* const encoded = std::get_if<SingleRow>(&translations_.of(row.rule));
@@ -177,8 +177,8 @@ class Splitter {
   RuleTranslations& translations_;
   const Dialect& dialect_;
   SplitFunction& result_;
-  std::vector<Row> spare_rows_;
-  std::optional<Fde> open_;
+  std::vector<EncodedRow> spare_rows_;
+  std::optional<FdeRows> open_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace sframe_gen::emit {
 /// What becomes of one function: descriptors for the PCs that SFrame can describe, holes for the rest. Together they
 /// cover the function exactly.
 struct SplitFunction {
-  std::vector<Fde> fdes;
+  std::vector<FdeRows> fdes;
   std::vector<CoverageHole> holes;
 };
 

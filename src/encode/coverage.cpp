@@ -26,8 +26,8 @@ void count_holes(const std::vector<CoverageHole>& holes, Coverage& coverage) {
   }
 }
 
-void count_descriptors(const std::vector<emit::Fde>& fdes, Coverage& coverage) {
-  for (const emit::Fde& fde : fdes) {
+void count_descriptors(const std::vector<emit::FdeRows>& fdes, Coverage& coverage) {
+  for (const emit::FdeRows& fde : fdes) {
     ++(fde.pc_type == sframe::PcType::Mask     ? coverage.mask_descriptors
        : fde.type == sframe::FdeType::Flexible ? coverage.flexible_descriptors
                                                : coverage.default_descriptors);

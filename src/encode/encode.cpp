@@ -1,3 +1,5 @@
+// Of sections that are decoded already. encode_functions has the functions of files.
+
 #include "sframe_gen/encode.hpp"
 
 #include <algorithm>
@@ -13,10 +15,10 @@
 #include "emit/compact/compacted.hpp"
 #include "emit/dialect.hpp"
 #include "emit/encoder.hpp"
-#include "encode/translate.hpp"
+#include "encode/from_section.hpp"
 #include "sframe/format.hpp"
-#include "sframe/lookup.hpp"
-#include "sframe_gen/lookup.hpp"
+#include "sframe/pc_rows.hpp"
+#include "sframe_gen/find_rows.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::sframe {
@@ -110,7 +112,7 @@ std::vector<std::byte> encode(const Section& section, const OutputFormat& format
   const Checked checked(section, name);
   if (format.version > Version::V3) throw Refused(name, "unknown version");
   const emit::Dialect dialect = emit::make_dialect(format, section.abi, name);
-  const std::vector<Fde> fdes = encode::translate(checked.section(), dialect, name);
+  const std::vector<Fde> fdes = encode::fdes_of(checked.section(), dialect, name);
   if (fdes.empty()) throw Refused(name, "no function has rows");
   std::vector<std::byte> bytes;
   try {

@@ -14,7 +14,7 @@
 //         SectionReader           sframe/parser.hpp: the fields of both, and the rules
 //     Walk::apply             walk.hpp: makes the registers the caller's
 //
-// sframe/lookup.hpp is for sections that are decoded as a whole; nothing here uses it.
+// sframe/find_rows and pc_rows are for sections that are decoded as a whole; nothing here uses it.
 
 #include "unwind/backtrace.hpp"
 
@@ -26,6 +26,7 @@
 #include "unwind/modules.hpp"
 #include "unwind/registers.hpp"
 #include "unwind/row_cache.hpp"
+#include "unwind/signal_frame.hpp"
 #include "unwind/stack_memory.hpp"
 #include "unwind/walk.hpp"
 

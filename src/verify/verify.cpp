@@ -8,8 +8,8 @@
 
 #include "object/sframe_sections.hpp"
 #include "sframe/format.hpp"
-#include "sframe/lookup.hpp"
-#include "sframe_gen/lookup.hpp"
+#include "sframe/pc_rows.hpp"
+#include "sframe_gen/find_rows.hpp"
 #include "support/range.hpp"
 #include "support/text.hpp"
 #include "support/workers.hpp"

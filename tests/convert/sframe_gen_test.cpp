@@ -13,7 +13,7 @@
 
 #include "../rewrite/toolbox.hpp"
 #include "sframe_gen/convert.hpp"
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 #include "sframe_gen/section.hpp"
 
 namespace sframe_gen {

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <vector>
 
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/text.hpp"
 

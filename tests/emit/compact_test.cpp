@@ -8,8 +8,8 @@
 #include "emit/compact/compacted.hpp"
 #include "emit/compact_cases.hpp"
 #include "emit/hex_bytes.hpp"
-#include "sframe/lookup.hpp"
-#include "sframe_gen/lookup.hpp"
+#include "sframe/pc_rows.hpp"
+#include "sframe_gen/find_rows.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -37,10 +37,11 @@ inline Spelled select(const SpelledFunction& function, const emit::Dialect& dial
   emit::SplitFunction split;
   emit::split_function(interned(function, rules), translations, split);
   Spelled result{{}, split.holes};
-  for (const emit::Fde& fde : split.fdes) {
+  for (const emit::FdeRows& fde : split.fdes) {
     result.fdes.push_back(
         {fde.start, fde.size, fde.signal_frame, fde.b_key, fde.pc_type, fde.repeat_size, fde.type, {}});
-    for (const emit::Row& row : fde.rows) result.fdes.back().fres.push_back({row.pc_offset, by_rule.at(row.rule)});
+    for (const emit::EncodedRow& row : fde.rows)
+      result.fdes.back().fres.push_back({row.pc_offset, by_rule.at(row.rule)});
   }
   return result;
 }

@@ -13,7 +13,7 @@
 #include "sframe/format.hpp"
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
-#include "sframe/lookup.hpp"
+#include "sframe/pc_rows.hpp"
 
 namespace sframe_gen::sframe {
 namespace {

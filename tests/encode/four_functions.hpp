@@ -4,9 +4,9 @@
 
 namespace sframe_gen::test {
 
-inline emit::Fde descriptor(std::size_t rows, sframe::FdeType type = sframe::FdeType::Default,
-                            sframe::PcType pc_type = sframe::PcType::Increment) {
-  emit::Fde function;
+inline emit::FdeRows descriptor(std::size_t rows, sframe::FdeType type = sframe::FdeType::Default,
+                                sframe::PcType pc_type = sframe::PcType::Increment) {
+  emit::FdeRows function;
   function.type = type;
   function.pc_type = pc_type;
   function.rows.resize(rows);

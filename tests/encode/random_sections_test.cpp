@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sframe/format.hpp"
-#include "sframe/lookup.hpp"
+#include "sframe/pc_rows.hpp"
 #include "sframe_gen/encode.hpp"
 
 namespace sframe_gen::sframe {

@@ -9,7 +9,7 @@
 #include "readers/survey.hpp"
 #include "sframe/dump.hpp"
 #include "sframe/format.hpp"
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 #include "sframe_gen/view.hpp"
 #include "target.hpp"
 

@@ -16,7 +16,7 @@
 #include <set>
 
 #include "elf/image.hpp"
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 #include "sframe_gen/section.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "encode/encode_functions.hpp"
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/endian.hpp"
 #include "support/text.hpp"

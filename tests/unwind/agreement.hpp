@@ -10,7 +10,7 @@
 
 #include "sframe/format.hpp"
 #include "sframe_gen/error.hpp"
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 #include "sframe_gen/section.hpp"
 #include "sframe_gen/view.hpp"
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 #include "sframe_gen/unwind.h"
 
 namespace sframe_gen::unwind {

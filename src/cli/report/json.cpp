@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::cli {

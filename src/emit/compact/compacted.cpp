@@ -133,7 +133,7 @@ class Blocks {
     }
   }
 
-  void add(const EncodedRules& encoded_rules, const Fde& fde) {
+  void add(const EncodedRules& encoded_rules, const FdeRows& fde) {
     const sframe::FreAddressWidth width = fre_address_width(fde.rows.back().pc_offset);
     const auto rows = static_cast<std::uint32_t>(fde.rows.size());
     const sframe::FdeInfo info = info_of(width, fde.pc_type, fde.b_key, fde.signal_frame);
@@ -192,7 +192,7 @@ class Encoder {
       add(of_run);
     }
     Blocks kept(dialect_);
-    for (const Fde& fde : stream_.kept()) kept.add(stream_.encoded_rules(), fde);
+    for (const FdeRows& fde : stream_.kept()) kept.add(stream_.encoded_rules(), fde);
     add(kept);
     result_.mask_descriptors = stream_.kept().size();
     place();

@@ -110,7 +110,7 @@ class CutMaker {
  private:
   void add(const RowStream::Function& function) {
     const auto base = static_cast<std::uint32_t>(function.start - run_.start);
-    const std::span<const Row> rows = stream_.rows_of(function);
+    const std::span<const EncodedRow> rows = stream_.rows_of(function);
     const bool repeats = !run_.cuts.empty() && rows.front().rule == last_rule_;
     // If several functions add no row, a descriptor gains only by a beginning at the last: from the others, the starts
     // of the rows that follow would be larger.
@@ -129,9 +129,9 @@ class CutMaker {
     last_rule_ = rows.back().rule;
   }
 
-  void add_cut(std::span<const Row> rows, std::uint32_t base, bool repeats) {
+  void add_cut(std::span<const EncodedRow> rows, std::uint32_t base, bool repeats) {
     const RuleFacts& first = facts_[rows.front().rule];
-    const std::span<const Row> written = rows.subspan(repeats ? 1 : 0);
+    const std::span<const EncodedRow> written = rows.subspan(repeats ? 1 : 0);
     at_.rows = rows.data();
     at_.row_count = static_cast<std::uint8_t>(rows.size());
     at_.offset = base + rows.front().pc_offset;
@@ -146,7 +146,7 @@ class CutMaker {
                                                                             : hash_of(written, before_ - base, 0)});
     before_ = base + rows.back().pc_offset;
     run_.cuts.push_back(at_);
-    for (const Row& row : written) {
+    for (const EncodedRow& row : written) {
       const RuleFacts& facts = facts_[row.rule];
       at_.plain_bytes += facts.plain;
       at_.flexible_bytes += facts.flexible;
@@ -157,9 +157,9 @@ class CutMaker {
   }
 
   /// Hashes the rules, and the distances between rows. `before`: the offset of the row before the first.
-  std::uint64_t hash_of(std::span<const Row> rows, std::uint32_t before, std::uint64_t seed) const {
+  std::uint64_t hash_of(std::span<const EncodedRow> rows, std::uint32_t before, std::uint64_t seed) const {
     std::uint64_t hash = seed + 1;
-    for (const Row& row : rows) {
+    for (const EncodedRow& row : rows) {
       hash = hash * 0x9e3779b97f4a7c15U + (facts_[row.rule].hash ^ (row.pc_offset - before) * 0xff51afd7ed558ccdU);
       before = row.pc_offset;
     }

@@ -21,12 +21,12 @@ namespace sframe_gen::emit::compact {
 /// A cut, its rows up to the next cut, and sums over the rows before it in the run that are written whether or not a
 /// block begins at a cut before them. Sums are modulo 2^32: only differences are used.
 struct Cut {
-  const Row* rows = nullptr;      ///< null at the end of the run
-  std::uint32_t offset = 0;       ///< of the cut: bytes from the start of the run
-  std::uint32_t code_end = 0;     ///< where the code before the cut ends: the same
-  std::uint32_t last_row = 0;     ///< of the last row before the cut: the same
-  std::uint32_t rows_before = 0;  ///< number of rows
-  std::uint32_t plain_bytes = 0;  ///< their tails in a default descriptor; a rule without one counts 0
+  const EncodedRow* rows = nullptr;  ///< null at the end of the run
+  std::uint32_t offset = 0;          ///< of the cut: bytes from the start of the run
+  std::uint32_t code_end = 0;        ///< where the code before the cut ends: the same
+  std::uint32_t last_row = 0;        ///< of the last row before the cut: the same
+  std::uint32_t rows_before = 0;     ///< number of rows
+  std::uint32_t plain_bytes = 0;     ///< their tails in a default descriptor; a rule without one counts 0
   std::uint32_t flexible_bytes = 0;
   std::uint32_t only_flexible = 0;  ///< rows that take a flexible one
   std::uint8_t row_count = 0;

@@ -18,23 +18,23 @@ void RowStream::expect(std::size_t functions) {
   rows_.front().reserve(functions * rows_per_function);
 }
 
-void RowStream::add(const Fde& fde) {
+void RowStream::add(const FdeRows& fde) {
   assert(!fde.rows.empty());
   ++default_size_.descriptors;
   default_size_.rows += fde.rows.size();
   default_size_.start_bytes += bytes_of(fre_address_width(fde.size)) * fde.rows.size();
-  for (const Row& row : fde.rows) default_size_.tail_bytes += encoded_rules_.tail(row.rule, fde.type).size();
+  for (const EncodedRow& row : fde.rows) default_size_.tail_bytes += encoded_rules_.tail(row.rule, fde.type).size();
   if (fde.pc_type == sframe::PcType::Mask) {
     kept_.push_back(fde);
     return forbid_gap();
   }
 
   assert(fde.rows.front().pc_offset == 0);
-  std::vector<Row>& rows = rows_.front();
+  std::vector<EncodedRow>& rows = rows_.front();
   Function function{fde.start, fde.size, static_cast<std::uint32_t>(rows.size()), 0, 0, false, fde.signal_frame,
                     fde.b_key, false};
   EncodedRuleId before = EncodedRules::none;
-  for (const Row& row : fde.rows) {
+  for (const EncodedRow& row : fde.rows) {
     if (row.rule == before) continue;
     before = row.rule;
     rows.push_back(row);
@@ -63,7 +63,7 @@ void RowStream::append(RowStream&& other) {
       function.part += static_cast<std::uint32_t>(rows_.size());
       functions_.push_back(function);
     }
-    for (std::vector<Row>& rows : other.rows_) rows_.push_back(std::move(rows));
+    for (std::vector<EncodedRow>& rows : other.rows_) rows_.push_back(std::move(rows));
     gap_is_forbidden_ = other.gap_is_forbidden_;
   }
   kept_.insert(kept_.end(), other.kept_.begin(), other.kept_.end());

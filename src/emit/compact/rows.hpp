@@ -46,19 +46,19 @@ class RowStream {
   /// Reserves memory for so many functions.
   void expect(std::size_t functions);
   /// Functions and parts of functions come in ascending order and do not overlap. Each has a row at its start.
-  void add(const Fde& fde);
+  void add(const FdeRows& fde);
   /// No descriptor may reach over what is between the last function and the next.
   void forbid_gap() { gap_is_forbidden_ = true; }
   /// Adds all of `other`, which comes after this.
   void append(RowStream&& other);
 
   const std::vector<Function>& functions() const { return functions_; }
-  std::span<const Row> rows_of(const Function& function) const {
+  std::span<const EncodedRow> rows_of(const Function& function) const {
     return std::span(rows_[function.part]).subspan(function.first_row, function.rows);
   }
   const EncodedRules& encoded_rules() const { return encoded_rules_; }
   /// Descriptors that stay as they are: those of repeating code (PCMASK).
-  const std::vector<Fde>& kept() const { return kept_; }
+  const std::vector<FdeRows>& kept() const { return kept_; }
   const DefaultSize& default_size() const { return default_size_; }
 
  private:
@@ -67,8 +67,8 @@ class RowStream {
   const EncodedRules& encoded_rules_;
   IsPadding is_padding_;
   std::vector<Function> functions_;
-  std::vector<std::vector<Row>> rows_;  ///< by part; add() appends to the first
-  std::vector<Fde> kept_;
+  std::vector<std::vector<EncodedRow>> rows_;  ///< by part; add() appends to the first
+  std::vector<FdeRows> kept_;
   DefaultSize default_size_;
   bool first_gap_is_forbidden_ = false;  ///< the gap before the first function
   bool gap_is_forbidden_ = false;        ///< the gap after the last function

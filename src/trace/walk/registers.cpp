@@ -13,6 +13,7 @@
 #include "support/dwarf_registers.hpp"
 #include "support/endian.hpp"
 #include "unwind/registers.hpp"
+#include "unwind/signal_frame.hpp"
 
 namespace sframe_gen::trace {
 

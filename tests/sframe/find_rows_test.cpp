@@ -1,11 +1,11 @@
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 
 #include <gtest/gtest.h>
 
 #include <tuple>
 
 #include "sframe/format.hpp"
-#include "sframe/lookup.hpp"
+#include "sframe/pc_rows.hpp"
 #include "sframe/test_bytes.hpp"
 #include "sframe_gen/section.hpp"
 

@@ -1,4 +1,4 @@
-#include "encode/translate.hpp"
+#include "encode/from_section.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 #include "emit/represent.hpp"
 #include "sframe/format.hpp"
-#include "sframe/lookup.hpp"
+#include "sframe/pc_rows.hpp"
 #include "sframe_gen/encode.hpp"
-#include "sframe_gen/lookup.hpp"
+#include "sframe_gen/find_rows.hpp"
 
 namespace sframe_gen::encode {
 namespace {
@@ -123,8 +123,8 @@ class Translation {
 
 }  // namespace
 
-std::vector<sframe::Fde> translate(const sframe::Section& section, const emit::Dialect& dialect,
-                                   const std::string& file) {
+std::vector<sframe::Fde> fdes_of(const sframe::Section& section, const emit::Dialect& dialect,
+                                 const std::string& file) {
   sframe::check_repeats(section, file);
   return Translation(file, dialect).translate(section);
 }
