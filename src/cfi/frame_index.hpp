@@ -8,6 +8,7 @@
 
 #include "cfi/rules.hpp"
 #include "elf/image.hpp"
+#include "elf/pointer_encoding.hpp"
 #include "object/relocations.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "sframe_gen/error.hpp"
@@ -18,12 +19,7 @@
 /// bytes.
 namespace sframe_gen::cfi {
 
-/// DW_EH_PE_* (LSB 5.0, section 10.5).
-namespace pointer_encoding {
-inline constexpr std::uint8_t absptr = 0x00, uleb128 = 0x01, udata2 = 0x02, udata4 = 0x03, udata8 = 0x04,
-                              sleb128 = 0x09, sdata2 = 0x0a, sdata4 = 0x0b, sdata8 = 0x0c, format_mask = 0x0f;
-inline constexpr std::uint8_t pc_relative = 0x10, aligned = 0x50, application_mask = 0x70, indirect = 0x80, omit = 0xff;
-}  // namespace pointer_encoding
+namespace pointer_encoding = elf::pointer_encoding;
 
 enum class FrameSection : std::uint8_t { EhFrame, DebugFrame };
 
@@ -109,13 +105,12 @@ inline std::uint64_t read_pointer(ByteReader& reader, std::uint8_t encoding, std
 
 // What linked files have in .eh_frame, a hundred thousand times in a large one, is read here; the rest elsewhere.
 
-std::uint64_t read_other_pointer_value(ByteReader& reader, std::uint8_t encoding, const char* what);
 std::uint64_t read_other_pointer(ByteReader& reader, std::uint8_t encoding, std::uint64_t section_address,
                                  const char* what);
 
 inline std::uint64_t read_pointer_value(ByteReader& reader, std::uint8_t encoding, const char* what) {
   if ((encoding & pointer_encoding::format_mask) != pointer_encoding::sdata4)
-    return read_other_pointer_value(reader, encoding, what);
+    return elf::read_pointer_value(reader, encoding, what);
   return static_cast<std::uint64_t>(std::int64_t{reader.i32(what)});
 }
 

@@ -13,6 +13,7 @@
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
 #include "elf/notes.hpp"
+#include "elf/pointer_encoding.hpp"
 #include "elf/records.hpp"
 #include "elf/undo_trailer.hpp"
 #include "support/bytes.hpp"
@@ -138,38 +139,19 @@ class DynamicSections {
   std::vector<Section> sections_;
 };
 
-/// DWARF exception header encoding (LSB 5.0, section 10.5.1): four bits of format, three of what it is relative to.
-constexpr std::uint8_t format_mask = 0x0f;
-constexpr std::uint8_t omitted = 0xff;
-constexpr std::uint8_t datarel_sdata4 = 0x3b;  ///< what every linker writes its search table in
+/// What every linker writes its search table in.
+constexpr std::uint8_t table_form = pointer_encoding::data_relative | pointer_encoding::sdata4;
 
-/// A number in one of these encodings. `place` is its own address, `header` that of PT_GNU_EH_FRAME.
-std::uint64_t read_encoded(ByteReader& reader, std::uint8_t encoding, std::uint64_t header, const char* what) {
+/// A pointer; those that are relative to data count from `header`, the address of PT_GNU_EH_FRAME.
+std::uint64_t read_pointer(ByteReader& reader, std::uint8_t encoding, std::uint64_t header, const char* what) {
   const std::uint64_t at = reader.offset();
-  const auto value = [&]() -> std::uint64_t {
-    switch (encoding & format_mask) {
-      case 0x00:
-      case 0x04:
-      case 0x0c:
-        return reader.u64(what);
-      case 0x02:
-        return reader.u16(what);
-      case 0x03:
-        return reader.u32(what);
-      case 0x0a:
-        return static_cast<std::uint64_t>(reader.i16(what));
-      case 0x0b:
-        return static_cast<std::uint64_t>(reader.i32(what));
-      default:
-        reader.fail(at, std::string(what) + " has the unknown encoding " + hex(encoding));
-    }
-  }();
-  switch (encoding & ~format_mask) {
-    case 0x00:
+  const std::uint64_t value = read_pointer_value(reader, encoding, what);
+  switch (encoding & ~pointer_encoding::format_mask) {
+    case pointer_encoding::absptr:
       return value;
-    case 0x10:
+    case pointer_encoding::pc_relative:
       return value + header + at;
-    case 0x30:
+    case pointer_encoding::data_relative:
       return value + header;
     default:
       reader.fail(at, std::string(what) + " has the unknown encoding " + hex(encoding));
@@ -190,9 +172,9 @@ SearchHeader read_header(const Image& image, const Elf64_Phdr& segment) {
   const std::uint8_t count_encoding = reader.u8("encoding of the number of FDEs");
   const std::uint8_t table_encoding = reader.u8("encoding of the search table");
   SearchHeader header;
-  header.eh_frame = read_encoded(reader, eh_frame_encoding, segment.p_vaddr, ".eh_frame's address");
-  if (count_encoding == omitted || table_encoding != datarel_sdata4) return header;
-  const std::uint64_t count = read_encoded(reader, count_encoding, segment.p_vaddr, "number of FDEs");
+  header.eh_frame = read_pointer(reader, eh_frame_encoding, segment.p_vaddr, ".eh_frame's address");
+  if (count_encoding == pointer_encoding::omit || table_encoding != table_form) return header;
+  const std::uint64_t count = read_pointer(reader, count_encoding, segment.p_vaddr, "number of FDEs");
   if (count > reader.left() / 8)
     reader.fail("search table of " + std::to_string(count) + " entries does not fit in the segment");
   for (std::uint64_t i = 0; i < count; ++i) {
