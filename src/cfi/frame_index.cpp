@@ -53,70 +53,6 @@ std::vector<LoadedSection> load_object_sections(const elf::Image& object) {
   return loaded;
 }
 
-}  // namespace
-
-std::vector<LoadedSection> load_frame_sections(const elf::Image& image) {
-  if (image.is_object()) return load_object_sections(image);
-  std::vector<LoadedSection> loaded;
-  // A separate debug file keeps .eh_frame as SHT_NOBITS: its bytes are in the file that runs.
-  if (const elf::Section* section = image.find_section(".eh_frame"); has_bytes(section)) {
-    loaded.push_back({FrameSection::EhFrame,
-                      section->header.sh_addr,
-                      {image.name(), section->name},
-                      {},
-                      image.bytes_of(*section),
-                      {},
-                      {}});
-  }
-  const elf::Section* const plain = image.find_section(".debug_frame");
-  if (const elf::Section* section = plain != nullptr ? plain : image.find_section(compressed_debug_frame);
-      has_bytes(section)) {
-    LoadedSection debug_frame{
-        FrameSection::DebugFrame, section->header.sh_addr, {image.name(), section->name}, {}, {}, {}, {}};
-    debug_frame.bytes = image.contents_of(*section, debug_frame.storage);
-    loaded.push_back(std::move(debug_frame));
-  }
-  return loaded;
-}
-
-std::uint64_t read_other_pointer_value(ByteReader& reader, std::uint8_t encoding, const char* what) {
-  const std::uint8_t format = encoding & pointer_encoding::format_mask;
-  switch (format) {
-    case pointer_encoding::absptr:
-    case pointer_encoding::udata8:
-    case pointer_encoding::sdata8:
-      return reader.u64(what);
-    case pointer_encoding::uleb128:
-      return reader.uleb128(what);
-    case pointer_encoding::sleb128:
-      return static_cast<std::uint64_t>(reader.sleb128(what));
-    case pointer_encoding::udata2:
-      return reader.u16(what);
-    case pointer_encoding::sdata2:
-      return static_cast<std::uint64_t>(std::int64_t{reader.i16(what)});
-    case pointer_encoding::udata4:
-      return reader.u32(what);
-    case pointer_encoding::sdata4:
-      return static_cast<std::uint64_t>(std::int64_t{reader.i32(what)});
-    default:
-      reader.fail(std::string(what) + " has pointer format " + hex(format) + ", which is undefined");
-  }
-}
-
-std::uint64_t read_other_pointer(ByteReader& reader, std::uint8_t encoding, std::uint64_t section_address,
-                                 const char* what) {
-  const std::uint64_t at = section_address + reader.offset();
-  const std::uint8_t application = encoding & (pointer_encoding::application_mask | pointer_encoding::indirect);
-  if (application != 0 && application != pointer_encoding::pc_relative) {
-    reader.fail(std::string(what) + " has pointer encoding " + hex(encoding) +
-                ", which is neither absolute nor pc-relative");
-  }
-  const std::uint64_t value = read_pointer_value(reader, encoding, what);
-  return application == pointer_encoding::pc_relative ? at + value : value;
-}
-
-namespace {
-
 constexpr std::string_view known_letters = "LPRSBG", letters_with_data = "LPR";
 
 void skip_personality(ByteReader& data) {
@@ -125,56 +61,6 @@ void skip_personality(ByteReader& data) {
   if ((encoding & pointer_encoding::application_mask) == pointer_encoding::aligned) data.fail("personality is aligned");
   read_pointer_value(data, encoding, "personality");
 }
-
-}  // namespace
-
-Augmentation parse_augmentation(std::string_view text) {
-  Augmentation augmentation;
-  augmentation.has_data = text.substr(0, 1) == "z";
-  augmentation.letters = augmentation.has_data ? text.substr(1) : text;
-  augmentation.signal_frame = augmentation.letters.find('S') != std::string_view::npos;
-  augmentation.b_key = augmentation.letters.find('B') != std::string_view::npos;
-  augmentation.has_unknown = augmentation.letters.find_first_not_of(known_letters) != std::string_view::npos;
-  return augmentation;
-}
-
-Augmentation read_augmentation_string(ByteReader& reader) {
-  const std::uint64_t start = reader.offset();
-  const auto first = reader.take(0, "augmentation").data();
-  std::size_t length = 0;
-  while (reader.u8("augmentation string") != 0) ++length;
-  const Augmentation augmentation = parse_augmentation({reinterpret_cast<const char*>(first), length});
-  const bool needs_data =
-      augmentation.has_unknown || augmentation.letters.find_first_of(letters_with_data) != std::string_view::npos;
-  if (needs_data && !augmentation.has_data) reader.fail(start, "CIE augmentation is unknown");
-  return augmentation;
-}
-
-AugmentationData read_augmentation_data(const Augmentation& augmentation, ByteReader data) {
-  AugmentationData result;
-  const std::size_t unknown = augmentation.letters.find_first_not_of(known_letters);
-  if (augmentation.letters.find('R', unknown) != std::string_view::npos)
-    data.fail("FDE pointer encoding follows augmentation data of unknown size");
-  for (const char letter : augmentation.letters.substr(0, unknown)) {
-    switch (letter) {
-      case 'L':
-        data.u8("LSDA encoding");
-        break;
-      case 'R':
-        result.fde_pointer_encoding = data.u8("FDE pointer encoding");
-        break;
-      case 'P':
-        // Only its size matters here: the personality routine is for exceptions.
-        skip_personality(data);
-        break;
-      default:
-        break;  // S, B and G have no data
-    }
-  }
-  return result;
-}
-
-namespace {
 
 using object::UnknownRelocation;
 
@@ -216,22 +102,6 @@ class UnknownFields {
   std::span<const UnknownRelocation> unknown_;
   std::vector<const UnknownRelocation*> of_cies_;
 };
-
-}  // namespace
-
-void leave_out_unknown_fields(FrameTable& table, std::span<const UnknownRelocation> unknown) {
-  if (unknown.empty()) return;
-  const UnknownFields fields(table, unknown);
-  std::erase_if(table.fdes, [&](const Fde& fde) {
-    const UnknownRelocation* const relocation = fields.first_of(fde);
-    if (relocation == nullptr) return false;
-    table.leave_out(fde.section_offset, table.origin.section + '+' + hex(relocation->field_offset) +
-                                            ": relocation of type " + hex(relocation->type) + " is not known");
-    return true;
-  });
-}
-
-namespace {
 
 constexpr std::uint32_t extended_length = 0xffffffff;
 constexpr std::uint32_t first_reserved_length = 0xfffffff0;
@@ -407,6 +277,100 @@ class FrameSectionWalk {
 };
 
 }  // namespace
+
+std::vector<LoadedSection> load_frame_sections(const elf::Image& image) {
+  if (image.is_object()) return load_object_sections(image);
+  std::vector<LoadedSection> loaded;
+  // A separate debug file keeps .eh_frame as SHT_NOBITS: its bytes are in the file that runs.
+  if (const elf::Section* section = image.find_section(".eh_frame"); has_bytes(section)) {
+    loaded.push_back({FrameSection::EhFrame,
+                      section->header.sh_addr,
+                      {image.name(), section->name},
+                      {},
+                      image.bytes_of(*section),
+                      {},
+                      {}});
+  }
+  const elf::Section* const plain = image.find_section(".debug_frame");
+  if (const elf::Section* section = plain != nullptr ? plain : image.find_section(compressed_debug_frame);
+      has_bytes(section)) {
+    LoadedSection debug_frame{
+        FrameSection::DebugFrame, section->header.sh_addr, {image.name(), section->name}, {}, {}, {}, {}};
+    debug_frame.bytes = image.contents_of(*section, debug_frame.storage);
+    loaded.push_back(std::move(debug_frame));
+  }
+  return loaded;
+}
+
+std::uint64_t read_other_pointer(ByteReader& reader, std::uint8_t encoding, std::uint64_t section_address,
+                                 const char* what) {
+  const std::uint64_t at = section_address + reader.offset();
+  const std::uint8_t application = encoding & (pointer_encoding::application_mask | pointer_encoding::indirect);
+  if (application != 0 && application != pointer_encoding::pc_relative) {
+    reader.fail(std::string(what) + " has pointer encoding " + hex(encoding) +
+                ", which is neither absolute nor pc-relative");
+  }
+  const std::uint64_t value = read_pointer_value(reader, encoding, what);
+  return application == pointer_encoding::pc_relative ? at + value : value;
+}
+
+Augmentation parse_augmentation(std::string_view text) {
+  Augmentation augmentation;
+  augmentation.has_data = text.substr(0, 1) == "z";
+  augmentation.letters = augmentation.has_data ? text.substr(1) : text;
+  augmentation.signal_frame = augmentation.letters.find('S') != std::string_view::npos;
+  augmentation.b_key = augmentation.letters.find('B') != std::string_view::npos;
+  augmentation.has_unknown = augmentation.letters.find_first_not_of(known_letters) != std::string_view::npos;
+  return augmentation;
+}
+
+Augmentation read_augmentation_string(ByteReader& reader) {
+  const std::uint64_t start = reader.offset();
+  const auto first = reader.take(0, "augmentation").data();
+  std::size_t length = 0;
+  while (reader.u8("augmentation string") != 0) ++length;
+  const Augmentation augmentation = parse_augmentation({reinterpret_cast<const char*>(first), length});
+  const bool needs_data =
+      augmentation.has_unknown || augmentation.letters.find_first_of(letters_with_data) != std::string_view::npos;
+  if (needs_data && !augmentation.has_data) reader.fail(start, "CIE augmentation is unknown");
+  return augmentation;
+}
+
+AugmentationData read_augmentation_data(const Augmentation& augmentation, ByteReader data) {
+  AugmentationData result;
+  const std::size_t unknown = augmentation.letters.find_first_not_of(known_letters);
+  if (augmentation.letters.find('R', unknown) != std::string_view::npos)
+    data.fail("FDE pointer encoding follows augmentation data of unknown size");
+  for (const char letter : augmentation.letters.substr(0, unknown)) {
+    switch (letter) {
+      case 'L':
+        data.u8("LSDA encoding");
+        break;
+      case 'R':
+        result.fde_pointer_encoding = data.u8("FDE pointer encoding");
+        break;
+      case 'P':
+        // Only its size matters here: the personality routine is for exceptions.
+        skip_personality(data);
+        break;
+      default:
+        break;  // S, B and G have no data
+    }
+  }
+  return result;
+}
+
+void leave_out_unknown_fields(FrameTable& table, std::span<const UnknownRelocation> unknown) {
+  if (unknown.empty()) return;
+  const UnknownFields fields(table, unknown);
+  std::erase_if(table.fdes, [&](const Fde& fde) {
+    const UnknownRelocation* const relocation = fields.first_of(fde);
+    if (relocation == nullptr) return false;
+    table.leave_out(fde.section_offset, table.origin.section + '+' + hex(relocation->field_offset) +
+                                            ": relocation of type " + hex(relocation->type) + " is not known");
+    return true;
+  });
+}
 
 FrameTable index_frame_section(FrameSection kind, std::span<const std::byte> section_bytes,
                                std::uint64_t section_address, Endian endian, const InputOrigin& origin) {

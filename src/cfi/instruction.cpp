@@ -57,105 +57,6 @@ class OperandReader {
   const InstructionContext& context_;
 };
 
-}  // namespace
-
-Instruction read_instruction(ByteReader& reader, const InstructionContext& context) {
-  const std::uint8_t byte = reader.u8("call frame instruction");
-  const std::uint8_t low_bits = byte & 0x3fU;
-  Instruction instruction;
-  // The three commonest opcodes keep an operand in their low six bits.
-  instruction.opcode = static_cast<CfaOpcode>((byte & 0xc0U) != 0 ? byte & 0xc0U : byte);
-  OperandReader operands(reader, context);
-
-  switch (instruction.opcode) {
-    case CfaOpcode::AdvanceLoc:
-      instruction.advance = operands.advance(low_bits);
-      break;
-    case CfaOpcode::Offset:
-      instruction.target = DwarfRegister{low_bits};
-      instruction.offset = operands.factored_offset();
-      break;
-    case CfaOpcode::Restore:
-      instruction.target = DwarfRegister{low_bits};
-      break;
-    case CfaOpcode::Nop:
-    case CfaOpcode::RememberState:
-    case CfaOpcode::RestoreState:
-      break;
-    case CfaOpcode::SetLoc:
-      instruction.location = operands.location();
-      break;
-    case CfaOpcode::AdvanceLoc1:
-      instruction.advance = operands.advance(reader.u8("location advance"));
-      break;
-    case CfaOpcode::AdvanceLoc2:
-      instruction.advance = operands.advance(reader.u16("location advance"));
-      break;
-    case CfaOpcode::AdvanceLoc4:
-      instruction.advance = operands.advance(reader.u32("location advance"));
-      break;
-    case CfaOpcode::MipsAdvanceLoc8:
-      instruction.advance = operands.advance(reader.u64("location advance"));
-      break;
-    case CfaOpcode::OffsetExtended:
-    case CfaOpcode::ValOffset:
-      instruction.target = operands.dwarf_register();
-      instruction.offset = operands.factored_offset();
-      break;
-    case CfaOpcode::OffsetExtendedSf:
-    case CfaOpcode::ValOffsetSf:
-    case CfaOpcode::DefCfaSf:
-      instruction.target = operands.dwarf_register();
-      instruction.offset = operands.factored_signed_offset();
-      break;
-    case CfaOpcode::GnuNegativeOffsetExtended:
-      instruction.target = operands.dwarf_register();
-      instruction.offset = operands.factored_negative_offset();
-      break;
-    case CfaOpcode::RestoreExtended:
-    case CfaOpcode::Undefined:
-    case CfaOpcode::SameValue:
-    case CfaOpcode::DefCfaRegister:
-      instruction.target = operands.dwarf_register();
-      break;
-    case CfaOpcode::Register:
-      instruction.target = operands.dwarf_register();
-      instruction.source = operands.dwarf_register();
-      break;
-    case CfaOpcode::DefCfa:
-      instruction.target = operands.dwarf_register();
-      instruction.offset = operands.plain_offset();
-      break;
-    case CfaOpcode::DefCfaOffset:
-      instruction.offset = operands.plain_offset();
-      break;
-    case CfaOpcode::DefCfaOffsetSf:
-      instruction.offset = operands.factored_signed_offset();
-      break;
-    case CfaOpcode::DefCfaExpression:
-      operands.block(instruction);
-      break;
-    case CfaOpcode::Expression:
-    case CfaOpcode::ValExpression:
-      instruction.target = operands.dwarf_register();
-      operands.block(instruction);
-      break;
-    case CfaOpcode::GnuArgsSize:
-      operands.plain_offset();
-      break;
-    case CfaOpcode::AArch64NegateRaState:
-    case CfaOpcode::AArch64NegateRaStateWithPc:
-      instruction.known = context.signs_return_addresses;
-      break;
-    default:
-      instruction.known = false;
-      break;  // the enum is open: any byte may come in
-  }
-  return instruction;
-}
-
-namespace {
-
 enum class Operation : std::uint8_t {
   Deref = 0x06,
   Const1u = 0x08,
@@ -404,6 +305,101 @@ std::optional<PltStub> match_plt_stub(const std::vector<DecodedOperation>& opera
 }
 
 }  // namespace
+
+Instruction read_instruction(ByteReader& reader, const InstructionContext& context) {
+  const std::uint8_t byte = reader.u8("call frame instruction");
+  const std::uint8_t low_bits = byte & 0x3fU;
+  Instruction instruction;
+  // The three commonest opcodes keep an operand in their low six bits.
+  instruction.opcode = static_cast<CfaOpcode>((byte & 0xc0U) != 0 ? byte & 0xc0U : byte);
+  OperandReader operands(reader, context);
+
+  switch (instruction.opcode) {
+    case CfaOpcode::AdvanceLoc:
+      instruction.advance = operands.advance(low_bits);
+      break;
+    case CfaOpcode::Offset:
+      instruction.target = DwarfRegister{low_bits};
+      instruction.offset = operands.factored_offset();
+      break;
+    case CfaOpcode::Restore:
+      instruction.target = DwarfRegister{low_bits};
+      break;
+    case CfaOpcode::Nop:
+    case CfaOpcode::RememberState:
+    case CfaOpcode::RestoreState:
+      break;
+    case CfaOpcode::SetLoc:
+      instruction.location = operands.location();
+      break;
+    case CfaOpcode::AdvanceLoc1:
+      instruction.advance = operands.advance(reader.u8("location advance"));
+      break;
+    case CfaOpcode::AdvanceLoc2:
+      instruction.advance = operands.advance(reader.u16("location advance"));
+      break;
+    case CfaOpcode::AdvanceLoc4:
+      instruction.advance = operands.advance(reader.u32("location advance"));
+      break;
+    case CfaOpcode::MipsAdvanceLoc8:
+      instruction.advance = operands.advance(reader.u64("location advance"));
+      break;
+    case CfaOpcode::OffsetExtended:
+    case CfaOpcode::ValOffset:
+      instruction.target = operands.dwarf_register();
+      instruction.offset = operands.factored_offset();
+      break;
+    case CfaOpcode::OffsetExtendedSf:
+    case CfaOpcode::ValOffsetSf:
+    case CfaOpcode::DefCfaSf:
+      instruction.target = operands.dwarf_register();
+      instruction.offset = operands.factored_signed_offset();
+      break;
+    case CfaOpcode::GnuNegativeOffsetExtended:
+      instruction.target = operands.dwarf_register();
+      instruction.offset = operands.factored_negative_offset();
+      break;
+    case CfaOpcode::RestoreExtended:
+    case CfaOpcode::Undefined:
+    case CfaOpcode::SameValue:
+    case CfaOpcode::DefCfaRegister:
+      instruction.target = operands.dwarf_register();
+      break;
+    case CfaOpcode::Register:
+      instruction.target = operands.dwarf_register();
+      instruction.source = operands.dwarf_register();
+      break;
+    case CfaOpcode::DefCfa:
+      instruction.target = operands.dwarf_register();
+      instruction.offset = operands.plain_offset();
+      break;
+    case CfaOpcode::DefCfaOffset:
+      instruction.offset = operands.plain_offset();
+      break;
+    case CfaOpcode::DefCfaOffsetSf:
+      instruction.offset = operands.factored_signed_offset();
+      break;
+    case CfaOpcode::DefCfaExpression:
+      operands.block(instruction);
+      break;
+    case CfaOpcode::Expression:
+    case CfaOpcode::ValExpression:
+      instruction.target = operands.dwarf_register();
+      operands.block(instruction);
+      break;
+    case CfaOpcode::GnuArgsSize:
+      operands.plain_offset();
+      break;
+    case CfaOpcode::AArch64NegateRaState:
+    case CfaOpcode::AArch64NegateRaStateWithPc:
+      instruction.known = context.signs_return_addresses;
+      break;
+    default:
+      instruction.known = false;
+      break;  // the enum is open: any byte may come in
+  }
+  return instruction;
+}
 
 std::variant<Formula, OtherExpression> evaluate_register_expression(const ExpressionBytes& expression) {
   const auto operations = decode_operations(expression);

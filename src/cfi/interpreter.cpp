@@ -108,26 +108,6 @@ bool keeps_callers_value(const RegisterRule& rule) {
   return formula != nullptr && (formula->base ? !formula->dereferenced && formula->offset == 0 : formula->dereferenced);
 }
 
-}  // namespace
-
-void drop_proven_stack_pointers(std::vector<Row>& rows, RuleTable& rules, const TrackedRegisters& tracked) {
-  const auto keeps = [&](const Row& row) { return keeps_callers_value(rules[row.rule].stack_pointer); };
-  if (std::ranges::none_of(rows, keeps)) return;
-  const auto from_frame = [&](const Row& row) { return counts_from_frame(rules[row.rule], tracked); };
-  const auto at_entry = [&](const Row& row) { return is_at_entry(rules[row.rule], tracked); };
-  if (!std::ranges::all_of(rows, from_frame) || std::ranges::none_of(rows, at_entry)) return;
-  for (Row& row : rows) {
-    if (!keeps(row)) continue;
-    Rules without = rules[row.rule];
-    without.stack_pointer = Unspecified{};
-    row.rule = rules.intern(without);
-  }
-  const auto same = [](const Row& a, const Row& b) { return a.rule == b.rule; };
-  rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end());
-}
-
-namespace {
-
 /// Bytes. Compilers write seven.
 constexpr std::size_t longest_initial_instructions = 8192;
 
@@ -158,6 +138,22 @@ bool is_about_register(CfaOpcode opcode) {
 }
 
 }  // namespace
+
+void drop_proven_stack_pointers(std::vector<Row>& rows, RuleTable& rules, const TrackedRegisters& tracked) {
+  const auto keeps = [&](const Row& row) { return keeps_callers_value(rules[row.rule].stack_pointer); };
+  if (std::ranges::none_of(rows, keeps)) return;
+  const auto from_frame = [&](const Row& row) { return counts_from_frame(rules[row.rule], tracked); };
+  const auto at_entry = [&](const Row& row) { return is_at_entry(rules[row.rule], tracked); };
+  if (!std::ranges::all_of(rows, from_frame) || std::ranges::none_of(rows, at_entry)) return;
+  for (Row& row : rows) {
+    if (!keeps(row)) continue;
+    Rules without = rules[row.rule];
+    without.stack_pointer = Unspecified{};
+    row.rule = rules.intern(without);
+  }
+  const auto same = [](const Row& a, const Row& b) { return a.rule == b.rule; };
+  rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end());
+}
 
 CfiInterpreter::CfiInterpreter(const FrameTable& table, const TrackedRegisters& tracked, RuleTable& rules, Paths paths)
     : table_(table),

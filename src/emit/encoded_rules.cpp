@@ -105,6 +105,28 @@ DataWords flexible_words(const sframe::RecoveryRules& recovery, const Dialect& d
   return words;
 }
 
+std::uint64_t hash_of(const EncodedRule& rule) {
+  return hash_of_bytes(rule.in_flexible.bytes(), hash_of_bytes(rule.in_default.bytes(), seed_of_run()));
+}
+
+/// Each row is a start and a tail, which is copied as long as any can be: rows are written by the million, and the
+/// processor copies a fixed length faster than it counts.
+template <std::unsigned_integral Start>
+void append_rows_of(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FdeType type,
+                    const EncodedRules& encoded_rules, ByteWriter& writer) {
+  const std::size_t most = rows.size() * (sizeof(Start) + RowTail::longest);
+  const Endian endian = encoded_rules.dialect().abi->endian;
+  writer.append_filled(most, [&](std::byte* place) {
+    for (const EncodedRow& row : rows) {
+      const RowTail& tail = encoded_rules.tail(row.rule, type);
+      store(std::span(place, sizeof(Start)), static_cast<Start>(row.pc_offset + shift), endian);
+      std::memcpy(place + sizeof(Start), tail.padded().data(), RowTail::longest);
+      place += sizeof(Start) + tail.size();
+    }
+    return place;
+  });
+}
+
 }  // namespace
 
 void RowTail::add(std::uint32_t value, unsigned width, Endian endian) {
@@ -132,14 +154,6 @@ RowTail encode_tail(const std::optional<sframe::RecoveryRules>& recovery, sframe
   for (const DataWord& word : words.words()) tail.add(word.bits, bytes_of(words.width()), endian);
   return tail;
 }
-
-namespace {
-
-std::uint64_t hash_of(const EncodedRule& rule) {
-  return hash_of_bytes(rule.in_flexible.bytes(), hash_of_bytes(rule.in_default.bytes(), seed_of_run()));
-}
-
-}  // namespace
 
 EncodedRuleId EncodedRules::intern(const std::optional<sframe::RecoveryRules>& recovery) {
   EncodedRule rule{{}, {}, !recovery, recovery && recovery->mangled_ra};
@@ -190,28 +204,6 @@ sframe::FreAddressWidth fre_address_width(std::uint32_t function_size) {
          : function_size <= UINT16_MAX ? sframe::FreAddressWidth::Two
                                        : sframe::FreAddressWidth::Four;
 }
-
-namespace {
-
-/// Each row is a start and a tail, which is copied as long as any can be: rows are written by the million, and the
-/// processor copies a fixed length faster than it counts.
-template <std::unsigned_integral Start>
-void append_rows_of(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FdeType type,
-                    const EncodedRules& encoded_rules, ByteWriter& writer) {
-  const std::size_t most = rows.size() * (sizeof(Start) + RowTail::longest);
-  const Endian endian = encoded_rules.dialect().abi->endian;
-  writer.append_filled(most, [&](std::byte* place) {
-    for (const EncodedRow& row : rows) {
-      const RowTail& tail = encoded_rules.tail(row.rule, type);
-      store(std::span(place, sizeof(Start)), static_cast<Start>(row.pc_offset + shift), endian);
-      std::memcpy(place + sizeof(Start), tail.padded().data(), RowTail::longest);
-      place += sizeof(Start) + tail.size();
-    }
-    return place;
-  });
-}
-
-}  // namespace
 
 void append_rows(std::span<const EncodedRow> rows, std::uint32_t shift, sframe::FreAddressWidth width,
                  sframe::FdeType type, const EncodedRules& encoded_rules, ByteWriter& writer) {

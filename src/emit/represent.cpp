@@ -48,19 +48,6 @@ std::optional<Unrepresentable> why_not_frame_pointer(const sframe::RecoveryRules
   return why_not_word(*rule, Unrepresentable::FramePointerNeedsFlexible, dialect);
 }
 
-}  // namespace
-
-std::optional<Unrepresentable> why_not_default(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
-  const sframe::Rule& cfa = recovery.cfa;
-  const bool on_sp = cfa.base_register == dialect.abi->stack_pointer;
-  const bool on_fp = cfa.base_register == dialect.abi->frame_pointer;
-  if ((!on_sp && !on_fp) || cfa.dereferenced) return Unrepresentable::CfaNeedsFlexible;
-  const auto reason = why_not_return_address(recovery, dialect);
-  return reason ? reason : why_not_frame_pointer(recovery, dialect);
-}
-
-namespace {
-
 /// A rule, no rule needed (the register is unchanged, or at the ABI's fixed place), or the reason.
 using RepresentedRule = std::variant<std::optional<sframe::Rule>, Unrepresentable>;
 
@@ -234,6 +221,15 @@ Representation represent_plt(const cfi::PltStub& stub, const cfi::Rules& rules, 
 }
 
 }  // namespace
+
+std::optional<Unrepresentable> why_not_default(const sframe::RecoveryRules& recovery, const Dialect& dialect) {
+  const sframe::Rule& cfa = recovery.cfa;
+  const bool on_sp = cfa.base_register == dialect.abi->stack_pointer;
+  const bool on_fp = cfa.base_register == dialect.abi->frame_pointer;
+  if ((!on_sp && !on_fp) || cfa.dereferenced) return Unrepresentable::CfaNeedsFlexible;
+  const auto reason = why_not_return_address(recovery, dialect);
+  return reason ? reason : why_not_frame_pointer(recovery, dialect);
+}
 
 Representation represent(const cfi::Rules& rules, const Dialect& dialect) {
   if (const auto* unknown = std::get_if<cfi::UnknownReason>(&rules.cfa)) return reason_of(*unknown);

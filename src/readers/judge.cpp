@@ -192,31 +192,6 @@ constexpr auto taken_on_trust =
 constexpr auto all_of_glibc = joined(glibc_objections, taken_on_trust);
 constexpr auto all_of_java_profiler = joined(java_profiler_objections, taken_on_trust);
 
-}  // namespace
-
-const ReaderRules libsframe_rules{.reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe};
-const ReaderRules libsframe_2_44_rules{
-    .reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_44};
-const ReaderRules libsframe_2_40_rules{
-    .reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_40};
-const ReaderRules gnu_ld_rules{.reads_objects = true, .objections = all_of_gnu_ld};
-const ReaderRules gnu_ld_2_45_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_45};
-const ReaderRules gnu_ld_2_44_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_44};
-const ReaderRules gnu_ld_2_40_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_40};
-const ReaderRules mold_rules{.reads_objects = true, .objections = mold_objections};
-const ReaderRules llvm_readelf_rules{
-    .reads_linked = true, .reads_kernels = true, .objections = llvm_readelf_objections};
-
-const ReaderRules kernel_rules{.reads_linked = true, .objections = kernel_objections};
-const ReaderRules glibc_rules{.reads_linked = true, .objections = all_of_glibc};
-const ReaderRules java_profiler_rules{.reads_linked = true, .objections = all_of_java_profiler};
-
-}  // namespace sframe_gen::readers
-
-namespace sframe_gen {
-
-namespace {
-
 using sframe::Version;
 
 constexpr OutputFormat version_3{};
@@ -292,24 +267,6 @@ constexpr auto targets = [] {
   return made;
 }();
 
-}  // namespace
-
-std::span<const ReaderTarget> readers::known_targets() {
-  return targets;
-}
-
-}  // namespace sframe_gen
-
-namespace sframe_gen::readers {
-
-const ReaderRules& rules_of(const ReaderTarget& reader) {
-  const auto found = std::ranges::find(targets, reader.name, &ReaderTarget::name);
-  if (found == targets.end()) throw Refused(std::string(reader.name), "unknown reader");
-  return *known_readers[static_cast<std::size_t>(found - targets.begin())].rules;
-}
-
-namespace {
-
 bool reads(const ReaderTarget& reader, bool is_object) {
   return is_object ? rules_of(reader).reads_objects : rules_of(reader).reads_linked;
 }
@@ -335,6 +292,41 @@ const Objection* find_objection(const ReaderRules& rules, const Findings& findin
 }
 
 }  // namespace
+
+const ReaderRules libsframe_rules{.reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe};
+const ReaderRules libsframe_2_44_rules{
+    .reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_44};
+const ReaderRules libsframe_2_40_rules{
+    .reads_linked = true, .reads_kernels = true, .objections = all_of_libsframe_2_40};
+const ReaderRules gnu_ld_rules{.reads_objects = true, .objections = all_of_gnu_ld};
+const ReaderRules gnu_ld_2_45_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_45};
+const ReaderRules gnu_ld_2_44_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_44};
+const ReaderRules gnu_ld_2_40_rules{.reads_objects = true, .objections = all_of_gnu_ld_2_40};
+const ReaderRules mold_rules{.reads_objects = true, .objections = mold_objections};
+const ReaderRules llvm_readelf_rules{
+    .reads_linked = true, .reads_kernels = true, .objections = llvm_readelf_objections};
+
+const ReaderRules kernel_rules{.reads_linked = true, .objections = kernel_objections};
+const ReaderRules glibc_rules{.reads_linked = true, .objections = all_of_glibc};
+const ReaderRules java_profiler_rules{.reads_linked = true, .objections = all_of_java_profiler};
+
+}  // namespace sframe_gen::readers
+
+namespace sframe_gen {
+
+std::span<const ReaderTarget> readers::known_targets() {
+  return targets;
+}
+
+}  // namespace sframe_gen
+
+namespace sframe_gen::readers {
+
+const ReaderRules& rules_of(const ReaderTarget& reader) {
+  const auto found = std::ranges::find(targets, reader.name, &ReaderTarget::name);
+  if (found == targets.end()) throw Refused(std::string(reader.name), "unknown reader");
+  return *known_readers[static_cast<std::size_t>(found - targets.begin())].rules;
+}
 
 ReaderVerdict judge(const ReaderTarget& reader, bool is_object, const Findings& findings) {
   ReaderVerdict verdict;

@@ -70,7 +70,13 @@ struct Header {
 /// Returns what is wrong, and with which values: "row starts at 0x8, but the function's size is 0x7". Allocates.
 std::string sentence_of(const Fault& fault, const Header& header);
 
-template <typename Faults>
+/// Is told what is wrong: true: go on.
+template <typename T>
+concept FaultVisitor = requires(T faults, const Fault& fault) {
+  { faults(fault) } -> std::same_as<bool>;
+};
+
+template <FaultVisitor Faults>
 class HeaderReader {
  public:
   HeaderReader(std::span<const std::byte> bytes, Faults& faults, Header& header) : faults_(faults), header_(header) {
@@ -206,7 +212,7 @@ class HeaderReader {
 
 /// Reads the header of the section `bytes` at `address`. False: `faults` stopped it, or what follows cannot be known.
 /// An ABI that is not known is taken for `unknown_abi`, if `faults` goes on.
-template <typename Faults>
+template <FaultVisitor Faults>
 bool read_header(std::span<const std::byte> bytes, std::uint64_t address, Family family, Faults&& faults,
                  Header& header, const AbiTraits* unknown_abi = nullptr) {
   return HeaderReader(bytes, faults, header).read(address, family, unknown_abi);
@@ -331,7 +337,7 @@ class SectionReader {
 
   /// Reads the words of a row that has some (chapter 3). What they do not say has no value. False: they contradict the
   /// format, and `faults` stopped.
-  template <typename Faults>
+  template <FaultVisitor Faults>
   bool read_rules(const FdeFields& fde, const FreFields& fre, RecoveryRules& rules, Faults&& faults) const {
     Words words(fre, fields_.endian);
     rules.mangled_ra = fre.info.mangled_ra();
@@ -366,7 +372,7 @@ class SectionReader {
   }
 
   /// Reads the CFA's offset as its ABI stores it: s390x shifts it by 160 and counts in units of 8 (3.1.3).
-  template <typename Faults>
+  template <FaultVisitor Faults>
   bool read_cfa_offset(Words& words, Rule& cfa, Faults& faults) const {
     const std::byte* const at = words.at();
     const std::int64_t offset = cfa_offset_of_word(words.next_signed(), *fields_.abi);
@@ -376,7 +382,7 @@ class SectionReader {
 
   /// Reads an FP or RA word of a default row: an offset from the CFA, or on s390x up to version 2, whose rows have no
   /// other way to say it, the register whose number is in the word's upper bits.
-  template <typename Faults>
+  template <FaultVisitor Faults>
   bool read_saved_where(Words& words, std::optional<Rule>& rule, Faults& faults, bool zero_is_padding = false) const {
     const std::byte* const at = words.at();
     const std::int32_t word = words.next_signed();
@@ -391,7 +397,7 @@ class SectionReader {
   }
 
   /// Reads the CFA, then where the ABI tracks it the RA, then the FP (3.1); CTF Frame has the FP before the RA.
-  template <typename Faults>
+  template <FaultVisitor Faults>
   bool read_default(Words& words, FreInfo info, RecoveryRules& rules, Faults& faults) const {
     const AbiTraits& abi = *fields_.abi;
     const unsigned most = abi.tracks_return_address ? 3 : 2;
@@ -412,7 +418,7 @@ class SectionReader {
   }
 
   /// Reads a control word and its offset, or the one word 0 that stands for both where there is no rule (3.2).
-  template <typename Faults>
+  template <FaultVisitor Faults>
   bool read_rule(Words& words, Ruled ruled, std::optional<Rule>& rule, Faults& faults) const {
     const std::byte* const at = words.at();
     const ControlWord control(words.next_unsigned());
@@ -432,7 +438,7 @@ class SectionReader {
     return true;
   }
 
-  template <typename Faults>
+  template <FaultVisitor Faults>
   bool read_flexible(Words& words, RecoveryRules& rules, Faults& faults) const {
     const std::byte* last = words.at();
     std::optional<Rule> cfa;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,15 +10,19 @@
 
 namespace sframe_gen::sframe {
 
-/// Goes through a section once, from descriptor to descriptor, and checks all of it. `visitor` is told of everything:
-///
-///     bool fault(const Fault&)                              true: go on
-///     void function(const FdeFields&)                       before its rows
-///     void row(const FreFields&, const RecoveryRules*)      null: it has none that can be read
-///     void end(const FdeFields&, const std::byte* end)      after its last row; not if a row cannot be followed
-///
-/// Only overlaps in an index that is not flagged as sorted are not found, which would take memory.
-template <typename Visitor>
+/// Is told of everything in a section.
+template <typename T>
+concept SectionVisitor = requires(T visitor, const Fault& fault, const FdeFields& fde, const FreFields& fre,
+                                  const RecoveryRules* rules, const std::byte* end) {
+  { visitor.fault(fault) } -> std::same_as<bool>;     // true: go on
+  { visitor.function(fde) } -> std::same_as<void>;    // before its rows
+  { visitor.row(fre, rules) } -> std::same_as<void>;  // null: it has no rules that can be read
+  { visitor.end(fde, end) } -> std::same_as<void>;    // after its last row; not if a row cannot be followed
+};
+
+/// Goes through a section once, from descriptor to descriptor, and checks all of it. Only overlaps in an index that is
+/// not flagged as sorted are not found, which would take memory.
+template <SectionVisitor Visitor>
 class SectionWalk {
  public:
   /// The index and the beginning of the rows are inside the section.

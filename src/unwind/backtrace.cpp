@@ -47,32 +47,6 @@ Range known_stack(const void* ucontext, const Registers& interrupted, std::uint6
   return reinterpret_cast<std::uint64_t>(__builtin_frame_address(0));
 }
 
-}  // namespace
-}  // namespace sframe_gen::unwind
-
-extern "C" int sframe_gen_backtrace_from(void** buffer, int size, std::uint64_t sp, std::uint64_t pc,
-                                         std::uint64_t fp) {
-  using namespace sframe_gen::unwind;
-  Registers registers;
-  registers.pc = pc;
-  registers.pc_is_exact = 0;
-  registers.set(host_abi.stack_pointer, sp);
-  registers.set(host_abi.frame_pointer, fp);
-  Stop stop{};
-  // The return address of the call is there, or could be.
-  return walk_this_thread(registers, {this_frame(), sp}, buffer, size, stop);
-}
-
-int sframe_gen::unwind::walk_interrupted(void** buffer, int size, const void* ucontext, Stop& stop) {
-  Registers registers;
-  read_ucontext(ucontext, registers);
-  const auto known = known_stack(ucontext, registers, this_frame());
-  return walk_this_thread(registers, known, buffer, size, stop);
-}
-
-namespace sframe_gen::unwind {
-namespace {
-
 /// Finds rows in loaded files, and trusts a file once it was seen to be loaded still: for one walk, as what is on the
 /// stack stays. A file that a dlopen() is still loading, whose resolvers may be on the stack, is not trusted:
 /// _dl_find_object does not know it yet. But it knows a file until shortly after its dlclose() has unmapped it. In that
@@ -224,4 +198,27 @@ bool LoadedRows::return_from_signal(StackMemory& memory, Registers& registers) {
 }
 
 }  // namespace
+
 }  // namespace sframe_gen::unwind
+
+extern "C" int sframe_gen_backtrace_from(void** buffer, int size, std::uint64_t sp, std::uint64_t pc,
+                                         std::uint64_t fp) {
+  using namespace sframe_gen::unwind;
+  Registers registers;
+  registers.pc = pc;
+  registers.pc_is_exact = 0;
+  registers.set(host_abi.stack_pointer, sp);
+  registers.set(host_abi.frame_pointer, fp);
+  Stop stop{};
+  // The return address of the call is there, or could be.
+  return walk_this_thread(registers, {this_frame(), sp}, buffer, size, stop);
+}
+
+int sframe_gen::unwind::walk_interrupted(void** buffer, int size, const void* ucontext, Stop& stop) {
+  Registers registers;
+  read_ucontext(ucontext, registers);
+  const auto known = known_stack(ucontext, registers, this_frame());
+  return walk_this_thread(registers, known, buffer, size, stop);
+}
+
+namespace sframe_gen::unwind {}  // namespace sframe_gen::unwind

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -106,16 +107,25 @@ const Module* last_begin(std::span<Module> modules, std::uint64_t pc) {
   return first;
 }
 
-/// A walk from the frame in `registers` outwards, of this process or another one; these become the last frame's. What
-/// differs between processes are where rows are found and how memory is read:
-///
-///     Rows:   const sframe::AbiTraits& abi()
-///             Place                                        where a row was found
-///             Stop find(pc, Place& place, PackedRow& row)  `place` is the last row's, and then this one's
-///             Stop step_without_row(why, memory, registers)  goes to the caller in another way, or returns `why`
-///     Memory: bool word(address, value&)                   in the order of the walked machine's bytes
-///             std::uint64_t plain(address)                 without a signature
-template <typename Rows, typename Memory, typename Pc>
+/// Reads what a process has.
+template <typename T>
+concept WalkedMemory = requires(T memory, std::uint64_t address, std::uint64_t& value) {
+  { memory.word(address, value) } -> std::same_as<bool>;     // in the order of the walked machine's bytes
+  { memory.plain(address) } -> std::same_as<std::uint64_t>;  // without a signature
+};
+
+/// Finds rows for a process's PCs.
+template <typename T, typename Memory>
+concept RowFinder = requires(T rows, std::uint64_t pc, typename T::Place& place, PackedRow& row, Stop why,
+                             Memory& memory, Registers& registers) {
+  { rows.abi() } -> std::same_as<const sframe::AbiTraits&>;
+  { rows.find(pc, place, row) } -> std::same_as<Stop>;  // `place` is where the last row was, and then this one
+  { rows.step_without_row(why, memory, registers) } -> std::same_as<Stop>;  // to the caller in another way, or `why`
+};
+
+/// A walk from the frame in `registers` outwards, of this process or another one; these become the last frame's.
+template <typename Rows, WalkedMemory Memory, typename Pc>
+requires RowFinder<Rows, Memory>
 class Walk {
  public:
   Walk(Rows& rows, Memory& memory, Registers& registers, std::span<Pc> pcs)
