@@ -192,14 +192,15 @@ void PerfDataFile::read_file() {
   part("event types");
   const auto features = reader.take(32, "features");
   read_events(events, entry_size);
-  // perf fills the size in at its end. Killed, it leaves 0.
+  // perf fills the size in at its end. Killed, it leaves 0. A PerfDataWriter that was killed leaves no features.
   const auto rest = bytes.size() - std::min<std::uint64_t>(data.offset, bytes.size());
-  is_cut_ = data.size > rest || data.size == 0;
+  const bool ends = data.size <= rest && data.size != 0;
+  is_cut_ = !ends || std::ranges::all_of(features, [](std::byte byte) { return byte == std::byte{0}; });
   if (!is_cut_) {
     read_features(data.offset + data.size, features);
     abi_ = recorded_abi();
   }
-  add_records(slice({data.offset, is_cut_ ? rest : data.size}, "data"), data.offset, true);
+  add_records(slice({data.offset, ends ? data.size : rest}, "data"), data.offset, true);
 }
 
 /// What a file has in its header and at its end, stands between the records of a pipe.

@@ -1,0 +1,126 @@
+#include "trace/perf/perf_data_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cassert>
+#include <cerrno>
+#include <utility>
+
+#include "sframe_gen/error.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+constexpr std::uint64_t header_size = 104, place_size = 16;
+constexpr std::size_t feature_words = 4;
+constexpr std::size_t most_waiting = std::size_t{4} << 20U;
+
+/// What is recorded tells of a user's programs, so that only that user can read it.
+Descriptor make_file(const std::string& name) {
+  constexpr mode_t private_file = 0600;
+  const int number = ::open(  // NOLINT(cppcoreguidelines-pro-type-vararg)
+      name.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, private_file);
+  if (number < 0) throw SystemFailure(name, "open", errno);
+  Descriptor file(number);
+  struct stat status {};
+  if (::fstat(number, &status) != 0) throw SystemFailure(name, "open", errno);
+  if (!S_ISREG(status.st_mode)) throw Refused(name, "is not a regular file");
+  if (::ftruncate(number, 0) != 0) throw SystemFailure(name, "write", errno);
+  return file;
+}
+
+}  // namespace
+
+PerfDataWriter::PerfDataWriter(const std::filesystem::path& path, Endian endian,
+                               const std::vector<WrittenEvent>& events)
+    : name_(path.string()), file_(make_file(name_)), endian_(endian), waiting_(endian) {
+  assert(!events.empty());
+  event_size_ = events.front().attributes.size() + place_size;
+  ByteWriter ids(endian), table(endian);
+  for (const WrittenEvent& event : events) {
+    assert(event.attributes.size() + place_size == event_size_);
+    table.append_bytes(event.attributes);
+    table.u64(header_size + ids.size());
+    table.u64(event.ids.size() * sizeof(std::uint64_t));
+    for (const std::uint64_t id : event.ids) ids.u64(id);
+  }
+  events_ = header_size + ids.size();
+  events_end_ = data_begin_ = data_end_ = events_ + table.size();
+  write_at(header_size, ids.bytes());
+  write_at(events_, table.bytes());
+  update();
+}
+
+void PerfDataWriter::set_feature(unsigned feature, std::vector<std::byte> content) {
+  assert(feature < feature_words * 64);
+  features_.insert_or_assign(feature, std::move(content));
+}
+
+void PerfDataWriter::append(std::span<const std::byte> record) {
+  waiting_.append_bytes(record);
+  if (waiting_.size() >= most_waiting) update();
+}
+
+void PerfDataWriter::update() {
+  // Features follow the records, so that new records take their place. A header without features is true until then.
+  write_header(data_end_, false);
+  write_at(data_end_, waiting_.bytes());
+  data_end_ += waiting_.size();
+  waiting_.clear();
+  ByteWriter table(endian_), contents(endian_);
+  const std::uint64_t begin = data_end_ + features_.size() * place_size;
+  for (const auto& [feature, content] : features_) {
+    table.u64(begin + contents.size());
+    table.u64(content.size());
+    contents.append_bytes(content);
+  }
+  table.append_bytes(contents.bytes());
+  write_at(data_end_, table.bytes());
+  size_ = data_end_ + table.size();
+  if (!features_.empty()) write_header(data_end_, true);
+}
+
+void PerfDataWriter::write_header(std::uint64_t data_end, bool has_features) {
+  ByteWriter header(endian_);
+  constexpr std::uint64_t magic = 0x32454c4946524550;  // "PERFILE2" of a little-endian host
+  header.u64(magic);
+  header.u64(header_size);
+  header.u64(event_size_);
+  header.u64(events_);
+  header.u64(events_end_ - events_);
+  header.u64(data_begin_);
+  header.u64(data_end - data_begin_);
+  header.u64(0);  // Event types: perf has not written any since Linux 3.11.
+  header.u64(0);
+  std::array<std::uint64_t, feature_words> bits{};
+  for (const auto& [feature, content] : features_)
+    if (has_features) bits.at(feature / 64) |= std::uint64_t{1} << feature % 64;
+  for (const std::uint64_t word : bits) header.u64(word);
+  write_at(0, header.bytes());
+}
+
+void PerfDataWriter::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(file_.number(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw SystemFailure(name_, "write", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+}
+
+std::vector<std::byte> text_feature(std::string_view text, Endian endian) {
+  constexpr std::size_t step = 64;  // perf's NAME_ALIGN
+  const std::size_t size = (text.size() + 1 + step - 1) / step * step;
+  ByteWriter feature(endian);
+  feature.u32(static_cast<std::uint32_t>(size));
+  feature.append_bytes(std::as_bytes(std::span(text)));
+  for (std::size_t i = text.size(); i < size; ++i) feature.u8(0);
+  return feature.release();
+}
+
+}  // namespace sframe_gen::trace
