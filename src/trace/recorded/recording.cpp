@@ -1,7 +1,9 @@
 #include "trace/recorded/recording.hpp"
 
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -169,51 +171,54 @@ bool RecordedStack::read_word(void* context, std::uint64_t address, void* bytes)
   return true;
 }
 
+RecordedPrograms::RecordedPrograms(RecordSource source, OpenFile open_file)
+    : source_(std::move(source)), sample_origin_{source_.name, "sample"}, open_file_(std::move(open_file)) {}
+
+void RecordedPrograms::take(const PerfRecord& record, Walker& walker, const TakeSample& take) {
+  ++records_;
+  switch (record.type) {
+    case record_type::map:
+    case record_type::map2:
+      return take_mapping(record);
+    case record_type::name:
+      return take_name(record);
+    case record_type::fork:
+      return take_fork(record);
+    case record_type::exit:
+      return take_exit(record);
+    case record_type::sample:
+      return take_sample(record, walker, take);
+    default:
+      return;
+  }
+}
+
 Recording::Recording(MappedFile file, OpenFile open_file)
-    : file_(std::move(file), host_abi()), sample_origin_{file_.name(), "sample"}, open_file_(std::move(open_file)) {}
+    : file_(std::move(file), host_abi()),
+      programs_({file_.name(), file_.endian(), file_.abi(), &file_.build_ids(), file_.records().size()},
+                std::move(open_file)) {}
 
 void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress) {
   constexpr std::uint64_t between_reports = 256;
   std::uint64_t done = 0;
   for (const PerfRecord& record : file_.records()) {
-    switch (record.type) {
-      case record_type::map:
-      case record_type::map2:
-        take_mapping(record);
-        break;
-      case record_type::name:
-        take_name(record);
-        break;
-      case record_type::fork:
-        take_fork(record);
-        break;
-      case record_type::exit:
-        take_exit(record);
-        break;
-      case record_type::sample:
-        take_sample(record, walker, take);
-        break;
-      default:
-        break;
-    }
+    programs_.take(record, walker, take);
     if (++done % between_reports == 0 && progress) progress(done);
   }
 }
 
-void Recording::take_mapping(const PerfRecord& record) {
+MappingWords read_mapping(const PerfRecord& record, Endian endian, const InputOrigin& origin) {
   constexpr std::uint16_t of_data = 1U << 13U, has_build_id = 1U << 14U;
   constexpr std::uint32_t executable = 4;
-  if ((record.flags & cpu_mode) == kernel_mode) return take_kernel(record);
-  if ((record.flags & cpu_mode) != user_mode) return;
-  const InputOrigin origin{file_.name(), "mapping"};
-  ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
-  const int process = reader.i32("process");
+  ByteReader reader(record.body, endian, origin, record.offset + 8);
+  MappingWords words;
+  words.process = reader.i32("process");
   reader.u32("thread");
-  Mapping mapping;
+  Mapping& mapping = words.mapping;
   mapping.begin = reader.u64("address");
   mapping.end = mapping.begin + reader.u64("size");
   mapping.file_offset = reader.u64("offset");
-  bool is_code = (record.flags & of_data) == 0;
+  words.is_code = (record.flags & of_data) == 0;
   if (record.type == record_type::map2) {
     constexpr std::size_t identity_size = 24, most_id = 20;
     const auto identity = reader.take(identity_size, "file");
@@ -221,30 +226,42 @@ void Recording::take_mapping(const PerfRecord& record) {
       const std::size_t size = std::min(std::to_integer<std::size_t>(identity[0]), most_id);
       mapping.build_id = elf::hex_digits(identity.subspan(4, size));
     } else {
-      mapping.inode = load<std::uint64_t>(identity.subspan(8), file_.endian());
+      mapping.device = makedev(load<std::uint32_t>(identity, endian), load<std::uint32_t>(identity.subspan(4), endian));
+      mapping.inode = load<std::uint64_t>(identity.subspan(8), endian);
     }
-    is_code = (reader.u32("rights") & executable) != 0;
+    words.is_code = (reader.u32("rights") & executable) != 0;
     reader.u32("flags");
   }
   mapping.path = text_at(reader);
-  const auto known = file_.build_ids().find(mapping.path);
-  if (mapping.build_id.empty() && known != file_.build_ids().end()) mapping.build_id = known->second;
-  if (!is_code || mapping.end < mapping.begin) return;
-  Space& space = space_of(process);
+  words.is_code = words.is_code && mapping.begin <= mapping.end;
+  return words;
+}
+
+void RecordedPrograms::take_mapping(const PerfRecord& record) {
+  if ((record.flags & cpu_mode) == kernel_mode) return take_kernel(record);
+  if ((record.flags & cpu_mode) != user_mode) return;
+  MappingWords words = read_mapping(record, source_.endian, {source_.name, "mapping"});
+  Mapping& mapping = words.mapping;
+  if (mapping.build_id.empty() && source_.build_ids != nullptr) {
+    const auto known = source_.build_ids->find(mapping.path);
+    if (known != source_.build_ids->end()) mapping.build_id = known->second;
+  }
+  if (!words.is_code) return;
+  Space& space = space_of(words.process);
   if (space.use_count() > 1) {
     copied_parts_ += space->modules().modules().size();
-    if (copied_parts_ > most_copied_parts + 16 * file_.records().size())
-      throw Refused(file_.name(), "programs that were forked have too many mappings of their own");
+    if (copied_parts_ > most_copied_parts + 16 * std::max(records_, source_.records))
+      throw Refused(source_.name, "programs that were forked have too many mappings of their own");
     space = std::make_shared<AddressSpace>(*space);
   }
   space->add(mapping);
 }
 
 /// "[kernel.kallsyms]_text", whose offset is the function's address.
-void Recording::take_kernel(const PerfRecord& record) {
+void RecordedPrograms::take_kernel(const PerfRecord& record) {
   constexpr std::string_view kernel_prefix = "[kernel.kallsyms]";
-  const InputOrigin origin{file_.name(), "mapping"};
-  ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
+  const InputOrigin origin{source_.name, "mapping"};
+  ByteReader reader(record.body, source_.endian, origin, record.offset + 8);
   for (const char* what : {"process and thread", "address", "size"}) reader.u64(what);
   const std::uint64_t address = reader.u64("offset");
   constexpr std::size_t others_of_map2 = 24 + 4 + 4;
@@ -255,10 +272,10 @@ void Recording::take_kernel(const PerfRecord& record) {
   kernel_mark_ = {name.substr(kernel_prefix.size()), address};
 }
 
-void Recording::take_name(const PerfRecord& record) {
+void RecordedPrograms::take_name(const PerfRecord& record) {
   constexpr std::uint16_t of_exec = 1U << 13U;
-  const InputOrigin origin{file_.name(), "name of a thread"};
-  ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
+  const InputOrigin origin{source_.name, "name of a thread"};
+  ByteReader reader(record.body, source_.endian, origin, record.offset + 8);
   const int process = reader.i32("process");
   const int thread = reader.i32("thread");
   // Linux's have 15 letters. Threads that a thread makes inherit it.
@@ -267,7 +284,7 @@ void Recording::take_name(const PerfRecord& record) {
   if ((record.flags & of_exec) != 0) programs_.erase(process);
 }
 
-void Recording::put_name(int process, int thread, std::string& name) const {
+void RecordedPrograms::put_name(int process, int thread, std::string& name) const {
   // A thread that was there before the recording began, and was never renamed, has its process's name.
   for (const int number : {thread, process}) {
     const auto known = names_.find(number);
@@ -278,11 +295,11 @@ void Recording::put_name(int process, int thread, std::string& name) const {
   name = ":" + std::to_string(thread);
 }
 
-void Recording::take_fork(const PerfRecord& record) {
+void RecordedPrograms::take_fork(const PerfRecord& record) {
   // What perf found running when it began: its mappings follow, and its parent's are none of it.
   constexpr std::uint16_t is_found = 1U << 13U;
-  const InputOrigin origin{file_.name(), "fork"};
-  ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
+  const InputOrigin origin{source_.name, "fork"};
+  ByteReader reader(record.body, source_.endian, origin, record.offset + 8);
   const int process = reader.i32("process"), parent = reader.i32("parent");
   const int thread = reader.i32("thread"), parent_thread = reader.i32("parent thread");
   const auto name = names_.find(parent_thread);
@@ -299,9 +316,9 @@ void Recording::take_fork(const PerfRecord& record) {
   programs_.insert_or_assign(process, Program{inherits ? old->second.space : nullptr, {}});
 }
 
-void Recording::take_exit(const PerfRecord& record) {
-  const InputOrigin origin{file_.name(), "exit"};
-  ByteReader reader(record.body, file_.endian(), origin, record.offset + 8);
+void RecordedPrograms::take_exit(const PerfRecord& record) {
+  const InputOrigin origin{source_.name, "exit"};
+  ByteReader reader(record.body, source_.endian, origin, record.offset + 8);
   const int process = reader.i32("process");
   reader.u32("parent");
   const int thread = reader.i32("thread");
@@ -313,18 +330,18 @@ void Recording::take_exit(const PerfRecord& record) {
   if (!program->second.has_first && program->second.others.empty()) programs_.erase(program);
 }
 
-Recording::Space& Recording::space_of(int process) {
+RecordedPrograms::Space& RecordedPrograms::space_of(int process) {
   Space& space = programs_[process].space;
   if (!space) space = std::make_shared<AddressSpace>(std::vector<Mapping>(), open_file_, locations_);
   return space;
 }
 
-void Recording::take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take) {
+void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, const TakeSample& take) {
   SampleWords& words = words_;
-  read_sample(record, file_.endian(), sample_origin_, words);
+  read_sample(record, source_.endian, sample_origin_, words);
   const std::uint64_t mask = record.layout->user_registers;
   const auto registers =
-      words.registers.empty() ? std::nullopt : recorded_registers(file_.abi(), mask, words.registers);
+      words.registers.empty() ? std::nullopt : recorded_registers(source_.abi, mask, words.registers);
   AddressSpace& space = *space_of(words.process);
   Sample& sample = sample_;
   sample.process = words.process;
@@ -337,7 +354,7 @@ void Recording::take_sample(const PerfRecord& record, Walker& walker, const Take
   sample.user.by_dwarf.reset();
   sample.user.is_piece = false;
   if (registers) {
-    words.stack.address = registers->values[sframe::traits_of(file_.abi()).stack_pointer];
+    words.stack.address = registers->values[sframe::traits_of(source_.abi).stack_pointer];
     walker.walk(space, *registers, RecordedStack::read_word, &words.stack, sample.user);
     sample.user.is_piece = true;
   } else if (sample.has_user_stack) {

@@ -75,22 +75,41 @@ struct SampleWords {
   RecordedStack stack;
 };
 
-/// A recording, from its first sample to its last one.
-class Recording {
+/// What a record says of a mapping.
+struct MappingWords {
+  int process = 0;
+  bool is_code = false;
+  Mapping mapping;
+};
+
+/// Reads a record of the type map or map2. Throws MalformedInput.
+MappingWords read_mapping(const PerfRecord& record, Endian endian, const InputOrigin& origin);
+
+/// Where records come from.
+struct RecordSource {
+  std::string name;  ///< for messages
+  Endian endian = host_endian;
+  sframe::Abi abi{};
+  /// Build-ids of files as digits, by path, or null.
+  const SeededMap<std::string, std::string>* build_ids = nullptr;
+  std::uint64_t records = 0;  ///< as far as it is known how many there are
+};
+
+/// The programs that records tell of, and their samples: of a file, or as the kernel hands them out.
+class RecordedPrograms {
  public:
   /// Asked once for each file that a stack leads to.
   using OpenFile = std::function<OpenedFile(const Mapping&)>;
-  /// The sample's locations stay as long as the recording.
+  /// The sample's locations stay as long as the programs.
   using TakeSample = std::function<void(const Sample&)>;
 
-  Recording(MappedFile file, OpenFile open_file);
+  RecordedPrograms(RecordSource source, OpenFile open_file);
 
-  const PerfDataFile& file() const { return file_; }
   /// Known when the first sample comes.
   const std::optional<KernelMark>& kernel_mark() const { return kernel_mark_; }
 
-  /// Samples by time. `progress`: records done.
-  void walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress);
+  /// Takes the next record, in order of time. A sample is walked, and handed to `take`.
+  void take(const PerfRecord& record, Walker& walker, const TakeSample& take);
 
  private:
   /// Shared by programs that were forked, until one maps something.
@@ -112,9 +131,10 @@ class Recording {
   void put_name(int process, int thread, std::string& name) const;
   Space& space_of(int process);
 
-  PerfDataFile file_;
+  RecordSource source_;
   InputOrigin sample_origin_;
   OpenFile open_file_;
+  std::uint64_t records_ = 0;  ///< taken
   std::optional<KernelMark> kernel_mark_;
   bool had_sample_ = false;
   std::shared_ptr<Locations> locations_ = std::make_shared<Locations>();
@@ -123,6 +143,26 @@ class Recording {
   SeededMap<int, std::string> names_;  ///< of threads
   SampleWords words_;                  ///< of the last sample, as is the next: their room is used again
   Sample sample_;
+};
+
+/// A recording, from its first sample to its last one.
+class Recording {
+ public:
+  using OpenFile = RecordedPrograms::OpenFile;
+  using TakeSample = RecordedPrograms::TakeSample;
+
+  Recording(MappedFile file, OpenFile open_file);
+
+  const PerfDataFile& file() const { return file_; }
+  /// Known when the first sample comes.
+  const std::optional<KernelMark>& kernel_mark() const { return programs_.kernel_mark(); }
+
+  /// Samples by time. `progress`: records done.
+  void walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress);
+
+ private:
+  PerfDataFile file_;
+  RecordedPrograms programs_;
 };
 
 }  // namespace sframe_gen::trace
