@@ -14,6 +14,15 @@ _sframe_trace() {
     return
   done
   compopt -o filenames 2>/dev/null
+  if [[ ${COMP_WORDS[1]} == record && COMP_CWORD -gt 1 ]]; then
+    if [[ $previous == --@(cache|output|flamegraph) || $previous == -o ]]; then
+      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    else
+      mapfile -t COMPREPLY < <(compgen -W '-a --all -C --cpu -p --pid --duration --as-root -e --event -F --freq -c --count
+        --stack --frames --cache -o --output --flamegraph --folded --json -q --quiet -h --help --' -- "$current")
+    fi
+    return
+  fi
   if [[ $previous == --@(core|root|kallsyms|cache|flamegraph) ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   elif [[ $current == -* ]]; then

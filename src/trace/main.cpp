@@ -14,6 +14,10 @@ int run_program(int argument_count, char** arguments) {
     std::cout << help_text();
     return 0;
   }
+  if (options.source == Source::RecordHelp) {
+    std::cout << record_help_text();
+    return 0;
+  }
   if (options.source == Source::Version) {
     std::cout << "sframe-trace " SFRAME_GEN_VERSION "\n";
     return 0;

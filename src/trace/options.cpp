@@ -107,6 +107,8 @@ void read_output(const Given& given, TraceOptions& options) {
 
 TraceOptions read_options(int argument_count, const char* const* arguments) {
   const std::span all(arguments, static_cast<std::size_t>(argument_count));
+  if (all.size() > 1 && std::string_view(all[1]) == "record")
+    return read_record_options(argument_count - 1, arguments + 1);
   const auto command = std::ranges::find(all, std::string_view("--"));
   if (std::find(all.begin(), command, std::string_view("--launch")) != command)
     throw UsageError("--launch: an option of sframe-gen (use sframe-trace -- COMMAND to trace a command)");
@@ -143,10 +145,14 @@ std::string help_text() {
           "       sframe-trace [OPTION]... -- COMMAND [ARGUMENT]...\n"
           "       sframe-trace [OPTION]... --core FILE\n"
           "       sframe-trace [OPTION]... RECORDING\n"
+          "       sframe-trace record [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
           "\n"
           "Print the stacks of a running process, of a command that a signal ends, of a core file, or of a recording "
           "of\n"
-          "`perf record --call-graph dwarf`. A RECORDING of - is standard input.\n"
+          "`perf record --call-graph dwarf`. A RECORDING of - is standard input. `record` records samples with whole "
+          "stacks: "
+          "see\n"
+          "`sframe-trace record --help`. A file of that name is ./record.\n"
        << described(table)
        << "\n"
           "A command's stacks go to standard error; `kill -QUIT` asks for them while it runs. `cut:` after a stack "

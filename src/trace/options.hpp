@@ -14,8 +14,24 @@ namespace sframe_gen::trace {
 
 using command_line::UsageError;
 
-enum class Source : std::uint8_t { Process, Command, Core, Recording, Help, Version };
+enum class Source : std::uint8_t { Process, Command, Core, Recording, Record, Help, RecordHelp, Version };
 enum class OutputForm : std::uint8_t { Text, Json, Folded };
+
+/// What `sframe-trace record` records, and how.
+struct RecordOptions {
+  bool all = false;                      ///< the whole machine
+  std::vector<int> processors;           ///< of the whole machine; empty: all
+  std::vector<int> processes;            ///< that run
+  std::vector<std::string> events;       ///< by name; empty: cycles, or cpu-clock where they are not counted
+  std::uint64_t frequency = 0;           ///< samples a second; 0: as the target has it
+  std::uint64_t period = 0;              ///< events between two samples; 0: by frequency
+  std::optional<std::uint64_t> time_ns;  ///< to record; none: to the end
+  std::uint32_t stack = 65528;           ///< bytes of a stack: the kernel's most
+  bool as_root = false;                  ///< the command keeps root's rights under sudo
+  std::filesystem::path output;          ///< empty: none, since stacks are printed
+
+  bool is_of_machine() const { return all || !processors.empty(); }
+};
 
 struct TraceOptions {
   Source source = Source::Help;
@@ -30,11 +46,17 @@ struct TraceOptions {
   std::size_t most_frames = 1024;
   bool compare = false;  ///< with what DWARF says
   bool quiet = false;
+  RecordOptions record;
 };
 
 /// Throws UsageError.
 TraceOptions read_options(int argument_count, const char* const* arguments);
 
 std::string help_text();
+
+/// Of `sframe-trace record`: `arguments` begin with its name. Throws UsageError.
+TraceOptions read_record_options(int argument_count, const char* const* arguments);
+
+std::string record_help_text();
 
 }  // namespace sframe_gen::trace

@@ -200,6 +200,8 @@ int run(const TraceOptions& options, std::ostream& out) {
       return run_core(options, out);
     case Source::Command:
       return run_command(options);
+    case Source::Record:
+      return run_record(options, out);
     default:
       return run_recording(options, out);
   }

@@ -65,4 +65,8 @@ int run(const TraceOptions& options, std::ostream& out);
 /// run.
 int run_command(const TraceOptions& options);
 
+/// Records samples, walks their stacks at once, and writes a perf.data file or what else the options ask for. Throws
+/// Failure. Returns the exit status: a command's own, if it has run.
+int run_record(const TraceOptions& options, std::ostream& out);
+
 }  // namespace sframe_gen::trace

@@ -18,6 +18,7 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
+#include "trace/live/command.hpp"
 #include "trace/live/process.hpp"
 #include "trace/live/threads.hpp"
 #include "trace/run.hpp"
@@ -25,9 +26,6 @@
 namespace sframe_gen::trace {
 
 namespace {
-
-/// As env(1) and timeout(1) have them.
-constexpr int cannot_be_traced = 125, cannot_be_run = 126, not_found = 127;
 
 void complain(const char* kind, const std::exception& failure) {
   std::cerr << "sframe-trace: " << kind << ": " + printable(failure.what()) + "\n";
@@ -285,19 +283,6 @@ bool start_tracing(const TraceOptions& options) {
   if (!answer) throw SystemFailure("the command", "trace", ECHILD);
   ::prctl(PR_SET_PTRACER, 0, 0, 0, 0);
   return *answer;
-}
-
-/// The exit status, where it cannot be run.
-int become(const std::vector<std::string>& command) {
-  std::vector<char*> arguments;
-  arguments.reserve(command.size() + 1);
-  // exec's argument is not const for reasons of history: it changes nothing.
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  ::execvp(arguments.front(), arguments.data());
-  const int error = errno;
-  complain("error", SystemFailure(command.front(), "run", error));
-  return error == ENOENT ? not_found : cannot_be_run;
 }
 
 }  // namespace

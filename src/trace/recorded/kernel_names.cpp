@@ -44,8 +44,7 @@ bool is_lasting(std::string_view module) {
   return module != "[bpf]" && !module.starts_with("[__builtin");
 }
 
-/// What perf calls the kernel in its list of build-ids.
-constexpr const char* kernel_file = "[kernel.kallsyms]";
+}  // namespace
 
 std::string running_build_id() {
   const std::string path = "/sys/kernel/notes";
@@ -58,8 +57,6 @@ std::string running_build_id() {
   }
   return {};
 }
-
-}  // namespace
 
 KernelNames::KernelNames(std::vector<char> list) {
   take_list(std::move(list));

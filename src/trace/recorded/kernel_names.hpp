@@ -77,6 +77,12 @@ class KernelNames {
   std::vector<Function> functions_;  ///< ascending
 };
 
+/// What recordings call the kernel's own code.
+inline constexpr const char* kernel_file = "[kernel.kallsyms]";
+
+/// The running kernel's build-id as digits; empty: it has none.
+std::string running_build_id();
+
 /// As read from a file that does not say how long it is. Throws SystemFailure.
 std::vector<char> read_list(const std::filesystem::path& path);
 

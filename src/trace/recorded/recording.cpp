@@ -228,6 +228,7 @@ MappingWords read_mapping(const PerfRecord& record, Endian endian, const InputOr
     } else {
       mapping.device = makedev(load<std::uint32_t>(identity, endian), load<std::uint32_t>(identity.subspan(4), endian));
       mapping.inode = load<std::uint64_t>(identity.subspan(8), endian);
+      mapping.generation = load<std::uint64_t>(identity.subspan(16), endian);
     }
     words.is_code = (reader.u32("rights") & executable) != 0;
     reader.u32("flags");

@@ -74,7 +74,8 @@ struct Mapping {
   std::string path;  ///< "[vdso]", "/lib/libc.so.6", "/tmp/gone (deleted)"
   /// The file's numbers, as stat() returns them, if they are known.
   std::uint64_t device = 0, inode = 0;
-  std::string build_id{};  ///< of the file, as digits, if it is known
+  std::uint64_t generation = 0;  ///< tells files apart that have had the same inode number, one after the other
+  std::string build_id{};        ///< of the file, as digits, if it is known
 };
 
 /// Maps a program's addresses to files and rows, for the unwinder and for the names of frames. A file is opened when a

@@ -56,6 +56,13 @@ void add_signal(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Regis
   unwind::add_signal(abi, bytes, registers);
 }
 
+std::uint64_t registers_to_record(sframe::Abi abi) {
+  const unwind::SavedRegisters saved = unwind::saved_by_perf(abi);
+  std::uint64_t mask = std::uint64_t{1} << saved.pc;
+  for (const unwind::SavedRegister& one : saved.registers) mask |= std::uint64_t{1} << one.word;
+  return mask;
+}
+
 std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64_t mask,
                                                     std::span<const std::uint64_t> values) {
   if (static_cast<std::size_t>(std::popcount(mask)) > values.size()) return std::nullopt;

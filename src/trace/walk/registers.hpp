@@ -26,6 +26,9 @@ void add_floating_point_registers(sframe::Abi abi, std::span<const std::byte> by
 /// As unwind::add_signal(), of NT_SIGINFO (siginfo_t).
 void add_signal(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers);
 
+/// The registers that a walk may need, as perf has them in a mask: by the numbers of asm/perf_regs.h.
+std::uint64_t registers_to_record(sframe::Abi abi);
+
 /// Returns the registers that perf recorded: `values` of those in `mask`, by the numbers of asm/perf_regs.h.
 std::optional<unwind::Registers> recorded_registers(sframe::Abi abi, std::uint64_t mask,
                                                     std::span<const std::uint64_t> values);

@@ -1,0 +1,206 @@
+#include "trace/record/event_files.hpp"
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <utility>
+
+#include "sframe_gen/error.hpp"
+#include "support/text.hpp"
+#include "trace/walk/registers.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+constexpr std::uint64_t registers_and_stack = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+constexpr std::uint64_t sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                                      PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
+                                      registers_and_stack;
+
+perf_event_attr attributes_of(const EventRequest& request, std::size_t index, bool counts_lost) {
+  const EventKind& kind = request.kinds[index];
+  perf_event_attr event{};
+  event.size = sizeof event;
+  event.type = kind.type;
+  event.config = kind.config;
+  event.sample_type = sample_type;
+  event.freq = request.is_frequency ? 1 : 0;
+  event.sample_freq = request.rate;
+  event.read_format = counts_lost ? PERF_FORMAT_LOST : 0;
+  event.disabled = 1;
+  event.inherit = request.threads.empty() ? 0 : 1;
+  event.enable_on_exec = request.at_exec ? 1 : 0;
+  event.exclude_user = kind.in_user ? 0 : 1;
+  event.exclude_kernel = kind.in_kernel ? 0 : 1;
+  event.exclude_hv = kind.in_kernel ? 0 : 1;
+  event.exclude_callchain_user = 1;  // It is walked here.
+  event.sample_regs_user = registers_to_record(host_abi());
+  event.sample_stack_user = request.stack;
+  event.sample_id_all = 1;
+  const bool tells_all = index == 0;
+  event.mmap = event.mmap2 = event.comm = event.comm_exec = event.task = tells_all ? 1 : 0;
+  // A number of events to wake up for (wakeup_events) counts samples only.
+  event.watermark = 1;
+  event.wakeup_watermark = 1;
+  event.use_clockid = 1;
+  event.clockid = CLOCK_MONOTONIC;
+  return event;
+}
+
+/// As ioctl() with a number, which hardly any of these needs.
+int control(int file, unsigned long what, unsigned long argument = 0) {
+  return ::ioctl(file, what, argument);  // NOLINT(cppcoreguidelines-pro-type-vararg)
+}
+
+constexpr const char* paranoid_setting = "/proc/sys/kernel/perf_event_paranoid";
+
+std::string why_forbidden(const EventRequest& request, int error) {
+  const std::string paranoid = setting_of(paranoid_setting);
+  const std::string reason = std::strerror(error);
+  if (paranoid.empty()) return "cannot record events: " + reason + " (this kernel has no perf events)";
+  if (::geteuid() == 0) {
+    return "cannot record events: " + reason +
+           " (a container forbids it: allow perf_event_open in its seccomp profile, and give it CAP_PERFMON)";
+  }
+  const bool has_tracepoint = std::ranges::any_of(request.kinds, &EventKind::is_tracepoint);
+  const char* const needed = has_tracepoint ? "-1" : request.threads.empty() ? "0" : "1";
+  return "cannot record events: " + reason + " (kernel.perf_event_paranoid is " + paranoid +
+         ": record as root, or allow it with `sudo sysctl kernel.perf_event_paranoid=" + needed + "`)";
+}
+
+[[noreturn]] void refuse(const EventRequest& request, std::size_t kind, int error) {
+  const std::string name = "event " + printable(request.kinds[kind].name);
+  switch (error) {
+    case EACCES:
+    case EPERM:
+      throw Refused(name, why_forbidden(request, error));
+    case EMFILE:
+      throw Refused(name, "too many files for events of all threads and processors (raise the limit: `ulimit -n`)");
+    case ENOENT:
+    case EOPNOTSUPP:
+    case ENODEV:
+      throw Refused(name, "not counted by this machine (cpu-clock is by all)");
+    case ENOSYS:
+      throw Refused(name, "this kernel has no perf events, or a container's seccomp profile forbids perf_event_open");
+    case EINVAL:
+      throw Refused(name,
+                    "the kernel does not take samples with registers and stack of it, or not so many (see "
+                    "kernel.perf_event_max_sample_rate)");
+    default:
+      throw SystemFailure(name, "record", error);
+  }
+}
+
+}  // namespace
+
+std::string setting_of(const std::string& path) {
+  std::string value;
+  std::getline(std::ifstream(path) >> std::ws, value);
+  return value;
+}
+
+void allow_many_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+EventFiles::EventFiles(EventRequest request) : request_(std::move(request)) {
+  open_all();
+  if (files_.empty()) throw Refused("processes", "ended before they could be recorded");
+}
+
+void EventFiles::open_all() {
+  std::vector<int> threads = request_.threads;
+  if (threads.empty()) threads.push_back(-1);
+  for (const int processor : request_.processors) {
+    for (const int thread : threads) {
+      for (std::size_t kind = 0; kind < request_.kinds.size(); ++kind) {
+        while (!open_one(kind, thread, processor)) {
+        }
+      }
+    }
+  }
+}
+
+/// False: to be tried again, with less.
+bool EventFiles::open_one(std::size_t kind, int thread, int processor) {
+  perf_event_attr event = attributes_of(request_, kind, counts_lost_);
+  Descriptor file(static_cast<int>(
+      ::syscall(SYS_perf_event_open, &event, thread, processor, -1, std::uint64_t{PERF_FLAG_FD_CLOEXEC})));
+  if (!file.is_open()) {
+    const int error = errno;
+    // The thread has ended, or the processor is off.
+    if (error == ESRCH || (error == ENODEV && !files_.empty())) return true;
+    if (files_.empty() && asks_for_less(error)) return false;
+    refuse(request_, kind, error);
+  }
+  std::uint64_t id = 0;
+  if (::ioctl(file.number(), PERF_EVENT_IOC_ID, &id) != 0)  // NOLINT(cppcoreguidelines-pro-type-vararg)
+    refuse(request_, kind, errno);
+  files_.push_back({std::move(file), kind, processor});
+  ids_.push_back(id);
+  return true;
+}
+
+/// Of the first event that the kernel refuses.
+bool EventFiles::asks_for_less(int error) {
+  if (error == EINVAL && std::exchange(counts_lost_, false)) return true;
+  if (error != EACCES && error != EPERM) return false;
+  bool is_less = false;
+  for (EventKind& kind : request_.kinds)
+    if (kind.in_user) is_less = std::exchange(kind.in_kernel, false) || is_less;
+  note_ = "the kernel's own work is left out (kernel.perf_event_paranoid is " + setting_of(paranoid_setting) +
+          "; 1 allows it)";
+  return is_less;
+}
+
+std::vector<WrittenEvent> EventFiles::described(bool has_stack) const {
+  std::vector<WrittenEvent> events;
+  for (std::size_t kind = 0; kind < request_.kinds.size(); ++kind) {
+    perf_event_attr event = attributes_of(request_, kind, counts_lost_);
+    if (!has_stack) {
+      event.sample_type &= ~registers_and_stack;
+      event.sample_regs_user = 0;
+      event.sample_stack_user = 0;
+      event.exclude_callchain_user = 0;
+    }
+    const auto bytes = std::as_bytes(std::span(&event, 1));
+    WrittenEvent& written = events.emplace_back(WrittenEvent{{bytes.begin(), bytes.end()}, {}});
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      if (files_[i].kind == kind) written.ids.push_back(ids_[i]);
+  }
+  return events;
+}
+
+void EventFiles::begin() const {
+  if (request_.at_exec) return;
+  for (const EventFile& file : files_) control(file.file.number(), PERF_EVENT_IOC_ENABLE);
+}
+
+void EventFiles::end() const {
+  for (const EventFile& file : files_) control(file.file.number(), PERF_EVENT_IOC_DISABLE);
+}
+
+std::uint64_t EventFiles::lost() const {
+  if (!counts_lost_) return 0;
+  std::uint64_t lost = 0;
+  for (const EventFile& file : files_) {
+    std::array<std::uint64_t, 2> counts{};  // of events, and of lost samples
+    if (::read(file.file.number(), counts.data(), sizeof counts) == sizeof counts) lost += counts[1];
+  }
+  return lost;
+}
+
+}  // namespace sframe_gen::trace

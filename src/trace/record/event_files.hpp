@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/mapped_file.hpp"
+#include "trace/perf/perf_data_writer.hpp"
+#include "trace/record/event_kind.hpp"
+
+namespace sframe_gen::trace {
+
+/// What the kernel is asked to record.
+struct EventRequest {
+  std::vector<EventKind> kinds;  ///< at least one; the first one also tells of mappings, names, forks and ends
+  bool is_frequency = true;
+  std::uint64_t rate = 0;   ///< samples a second, or events between two samples
+  std::uint32_t stack = 0;  ///< bytes of a sample's stack at most, a multiple of 8
+  std::vector<int> processors;
+  std::vector<int> threads;  ///< empty: all of the machine
+  bool at_exec = false;      ///< to begin when the thread runs another program
+};
+
+/// An event of a processor, and of a thread unless the whole machine is recorded.
+struct EventFile {
+  Descriptor file;
+  std::size_t kind = 0;  ///< index
+  int processor = 0;
+};
+
+/// The kernel's events, which are off until they are told to begin.
+class EventFiles {
+ public:
+  /// Throws Refused, which names the setting that forbids it and how to change that.
+  explicit EventFiles(EventRequest request);
+
+  const EventRequest& request() const { return request_; }
+  const std::vector<EventFile>& files() const { return files_; }
+  /// Why the kernel's own work is not recorded, or empty.
+  const std::string& note() const { return note_; }
+
+  /// How the kernel writes records of the events, with their numbers.
+  std::vector<WrittenEvent> recorded() const { return described(true); }
+  /// How records look whose stacks were walked: with a call chain instead of registers and stack.
+  std::vector<WrittenEvent> walked() const { return described(false); }
+
+  void begin() const;
+  void end() const;
+  /// Samples that the kernel had no room for, or 0 where it does not say (before Linux 6.0).
+  std::uint64_t lost() const;
+
+ private:
+  void open_all();
+  bool open_one(std::size_t kind, int thread, int processor);
+  bool asks_for_less(int error);
+  std::vector<WrittenEvent> described(bool has_stack) const;
+
+  EventRequest request_;
+  std::vector<EventFile> files_;
+  std::vector<std::uint64_t> ids_;  ///< of files_
+  bool counts_lost_ = true;
+  std::string note_;
+};
+
+/// Allows as many open files as the system lets this user have: there is one for each event, thread and processor.
+void allow_many_files();
+
+/// "3", of a file of /proc/sys or /sys; empty: it cannot be read.
+std::string setting_of(const std::string& path);
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,171 @@
+#include "trace/record/program_files.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "elf/image.hpp"
+#include "elf/machine.hpp"
+#include "elf/notes.hpp"
+#include "elf/own_vdso.hpp"
+#include "sframe_gen/error.hpp"
+#include "support/text.hpp"
+#include "trace/walk/registers.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+constexpr const char* vdso = "[vdso]";
+
+/// The device of some file systems (overlay, btrfs) is one for mappings and another one for stat(). Both have the major
+/// number 0, or one of them.
+bool is_mapped(const struct stat& file, const Mapping& mapping) {
+  const bool same_device = file.st_dev == mapping.device || major(file.st_dev) == 0 || major(mapping.device) == 0;
+  return S_ISREG(file.st_mode) && file.st_ino == mapping.inode && same_device;
+}
+
+/// A program's own file system (FUSE) may not answer when a page is read that was mapped. So the file is read first.
+Descriptor copied(Descriptor file) {
+  constexpr std::size_t most = std::size_t{1} << 30U;
+  Descriptor copy(::memfd_create("copy", MFD_CLOEXEC));
+  std::vector<std::byte> bytes(std::size_t{1} << 16U);
+  for (std::size_t done = 0; done < most;) {
+    const ssize_t count = ::read(file.number(), bytes.data(), bytes.size());
+    if (count == 0) return copy;
+    if (count < 0 || ::write(copy.number(), bytes.data(), static_cast<std::size_t>(count)) != count) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return Descriptor();
+}
+
+Descriptor open_mapped(int process, const Mapping& mapping) {
+  const std::string folder = "/proc/" + std::to_string(process);
+  const std::string range = hex(mapping.begin).substr(2) + "-" + hex(mapping.end).substr(2);
+  // The kernel's own link leads to the file whatever its name leads to now. The last one is for a program that ended.
+  for (const std::string& path :
+       {folder + "/map_files/" + range, folder + "/root" + mapping.path, std::string(mapping.path)}) {
+    Descriptor file(::open(  // NOLINT(cppcoreguidelines-pro-type-vararg)
+        path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat status {};
+    if (!file.is_open() || ::fstat(file.number(), &status) != 0 || !is_mapped(status, mapping)) continue;
+    struct statfs system {};
+    const bool may_hang = ::fstatfs(file.number(), &system) != 0 || system.f_type == FUSE_SUPER_MAGIC;
+    return may_hang ? copied(std::move(file)) : std::move(file);
+  }
+  return Descriptor();
+}
+
+/// What two threads have in common, one of which may never come back.
+struct Opening {
+  std::mutex lock;
+  std::condition_variable is_done;
+  std::shared_ptr<const Descriptor> file;
+};
+
+std::shared_ptr<const Descriptor> open_within_a_second(int process, const Mapping& mapping) try {
+  const auto opening = std::make_shared<Opening>();
+  std::thread([opening, process, mapping] {
+    auto file = std::make_shared<const Descriptor>(open_mapped(process, mapping));
+    const std::lock_guard guard(opening->lock);
+    opening->file = std::move(file);
+    opening->is_done.notify_one();
+  }).detach();
+  std::unique_lock guard(opening->lock);
+  opening->is_done.wait_for(guard, std::chrono::seconds(1), [&] { return opening->file != nullptr; });
+  return opening->file;
+} catch (const std::system_error&) {
+  return nullptr;  // no thread
+}
+
+}  // namespace
+
+ProgramFiles::Key ProgramFiles::key_of(const Mapping& mapping) {
+  return {mapping.device, mapping.inode, mapping.generation, mapping.path};
+}
+
+void ProgramFiles::note(const MappingWords& words) {
+  const Mapping& mapping = words.mapping;
+  if (!words.is_code || mapping.inode == 0 || !mapping.path.starts_with('/')) return;
+  const Key key = key_of(mapping);
+  {
+    const std::lock_guard guard(lock_);
+    if (noted_.contains(key)) return;
+  }
+  auto file = open_within_a_second(words.process, mapping);
+  if (file != nullptr && !file->is_open()) return;
+  const std::lock_guard guard(lock_);
+  noted_.emplace(key, std::move(file));
+}
+
+OpenedFile ProgramFiles::open(const Mapping& mapping) {
+  if (mapping.path == vdso) return vdso_of_this_kernel();
+  if (mapping.inode == 0 || !mapping.path.starts_with('/')) return {nullptr, "not a file"};
+  const Key key = key_of(mapping);
+  const auto known = opened_.find(key);
+  if (known != opened_.end()) return known->second;
+  std::shared_ptr<const Descriptor> file;
+  {
+    const std::lock_guard guard(lock_);
+    const auto noted = noted_.find(key);
+    // The next program that maps it may still have it.
+    if (noted == noted_.end()) return {nullptr, "cannot be opened any more"};
+    file = std::exchange(noted->second, nullptr);
+  }
+  OpenedFile& opened = opened_[key];
+  try {
+    if (file == nullptr) throw Refused(printable(mapping.path), "its file system does not answer");
+    opened = open_first(*file, printable(mapping.path));
+  } catch (const Failure& failure) {
+    opened = {nullptr, failure.what()};
+  }
+  return opened;
+}
+
+OpenedFile ProgramFiles::vdso_of_this_kernel() {
+  if (!vdso_.file) {
+    const elf::OwnVdso own = elf::own_vdso();
+    if (own.address == 0) return {nullptr, "cannot be opened any more"};
+    vdso_ = made_of(elf::Image::of_bytes(own.bytes, vdso));
+  }
+  return vdso_;
+}
+
+OpenedFile ProgramFiles::open_first(const Descriptor& descriptor, const std::string& name) {
+  struct stat status {};
+  if (::fstat(descriptor.number(), &status) != 0) throw SystemFailure(name, "read", errno);
+  // The kernel gives no generation of what was mapped before the recording, and a file may have several names.
+  const FileIdentity identity(status);
+  auto& [known_identity, known] = by_number_[{identity.device, identity.inode}];
+  if (known.file && known_identity == identity) return known;
+  known_identity = identity;
+  known = made_of(elf::Image::open(descriptor.number(), name));
+  return known;
+}
+
+OpenedFile ProgramFiles::made_of(elf::Image image) const {
+  const elf::Machine* const machine = elf::find_machine(image);
+  if (machine == nullptr || machine->abi != host_abi()) return {nullptr, "for another architecture"};
+  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, system_), {}};
+}
+
+std::span<const std::byte> ProgramFiles::build_id(const Mapping& mapping) try {
+  const OpenedFile opened = open(mapping);
+  return opened.file ? elf::build_id(opened.file->image()) : std::span<const std::byte>();
+} catch (const Failure&) {
+  return {};
+}
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "elf/image.hpp"
+#include "support/mapped_file.hpp"
+#include "trace/recorded/recording.hpp"
+#include "trace/walk/address_space.hpp"
+#include "trace/walk/file_root.hpp"
+
+namespace sframe_gen::trace {
+
+/// The files of programs that run. They are opened as they are mapped, since a program and its mount namespace may be
+/// gone when its first sample is walked. Two threads may use this at the same time: one calls note(), one the others.
+class ProgramFiles {
+ public:
+  explicit ProgramFiles(const TranslationOptions& options) : options_(options) {}
+
+  /// Opens the file of a mapping, unless it is open. A file system that does not answer within a second has no file.
+  void note(const MappingWords& words);
+
+  OpenedFile open(const Mapping& mapping);
+  /// Returns the build-id of a mapping's file, as bytes; empty: it has none, or cannot be had.
+  std::span<const std::byte> build_id(const Mapping& mapping);
+
+ private:
+  /// Device, inode number and its generation, and path: what the kernel says of a mapping's file.
+  using Key = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::string>;
+
+  static Key key_of(const Mapping& mapping);
+  OpenedFile vdso_of_this_kernel();
+  OpenedFile open_first(const Descriptor& descriptor, const std::string& name);
+  OpenedFile made_of(elf::Image image) const;
+
+  const TranslationOptions& options_;
+  const FileRoot system_;  ///< where debug files are
+  std::mutex lock_;
+  std::map<Key, std::shared_ptr<const Descriptor>> noted_;  ///< null: it does not answer, or was taken
+  std::map<Key, OpenedFile> opened_;
+  std::map<std::pair<dev_t, ino_t>, std::pair<FileIdentity, OpenedFile>> by_number_;
+  OpenedFile vdso_;
+};
+
+}  // namespace sframe_gen::trace

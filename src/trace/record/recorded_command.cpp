@@ -1,0 +1,87 @@
+#include "trace/record/recorded_command.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+
+#include "command_line/options.hpp"
+#include "sframe_gen/error.hpp"
+#include "trace/live/command.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+std::optional<unsigned> number_in_environment(const char* name) {
+  const char* const value = ::getenv(name);  // NOLINT(concurrency-mt-unsafe): there is one thread
+  return value == nullptr ? std::nullopt : command_line::number_of<unsigned>(value);
+}
+
+/// Under sudo, becomes the user that called it. False: it cannot.
+bool become_user_of_sudo() {
+  const auto user = number_in_environment("SUDO_UID"), group = number_in_environment("SUDO_GID");
+  if (::geteuid() != 0 || !user || !group) return true;
+  const gid_t groups[]{*group};
+  return ::setgroups(1, groups) == 0 && ::setgid(*group) == 0 && ::setuid(*user) == 0;
+}
+
+}  // namespace
+
+RecordedCommand::RecordedCommand(const std::vector<std::string>& command, bool as_root) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw SystemFailure("the command", "start", errno);
+  Descriptor go(ends[0]);
+  go_ = Descriptor(ends[1]);
+  process_ = ::fork();
+  if (process_ < 0) throw SystemFailure("the command", "start", errno);
+  if (process_ != 0) return;
+  go_.close();
+  sigset_t none{};
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  char word = 0;
+  if (::read(go.number(), &word, 1) != 1) ::_exit(cannot_be_traced);
+  if (!as_root && !become_user_of_sudo()) {
+    std::cerr << "sframe-trace: error: the command: cannot become the user that called sudo (use --as-root)\n";
+    ::_exit(cannot_be_traced);
+  }
+  ::_exit(become(command));
+}
+
+RecordedCommand::~RecordedCommand() {
+  go_.close();
+  if (!status_) wait_with(WNOHANG);
+}
+
+void RecordedCommand::begin() {
+  const char word = 1;
+  if (::write(go_.number(), &word, 1) != 1) throw SystemFailure("the command", "start", errno);
+  go_.close();
+}
+
+std::optional<int> RecordedCommand::wait_with(int options) {
+  int status = 0;
+  pid_t ended = 0;
+  do ended = ::waitpid(process_, &status, options);
+  while (ended < 0 && errno == EINTR);
+  constexpr int by_signal = 128;
+  if (ended == process_) status_ = WIFEXITED(status) ? WEXITSTATUS(status) : by_signal + WTERMSIG(status);
+  return status_;
+}
+
+std::optional<int> RecordedCommand::status() {
+  return status_ ? status_ : wait_with(WNOHANG);
+}
+
+int RecordedCommand::wait() {
+  return status_ ? *status_ : wait_with(0).value_or(cannot_be_traced);
+}
+
+}  // namespace sframe_gen::trace

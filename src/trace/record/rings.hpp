@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "trace/perf/record.hpp"
+#include "trace/record/event_files.hpp"
+#include "trace/record/program_files.hpp"
+#include "trace/record/ring.hpp"
+
+namespace sframe_gen::trace {
+
+/// The rings of all processors, and what comes out of them: records in order, as small as they can be, of files that
+/// are open.
+class Rings {
+ public:
+  /// Each ring has room for a second of samples, but all together for a 32nd of the memory at most; a user without
+  /// rights gets what the limits allow. All have to live on. Throws Refused.
+  Rings(const EventFiles& events, const EventLayouts& layouts, ProgramFiles& files);
+
+  /// A record that did not come out of a ring.
+  void add(std::span<const std::byte> record);
+  /// Takes out all that has come.
+  void empty();
+  /// Returns the records that no other one of the rings can come before; with `all`, all.
+  std::vector<TakenRecord> in_order(bool all);
+
+  /// Records wait for those that may come before them.
+  bool has_some() const { return !order_.empty(); }
+
+  /// Files to wait for. poll() says that they can be read when there are records.
+  std::vector<int> descriptors() const;
+  std::size_t size_of_each() const { return size_; }
+  /// The limits gave less than the rate asks for.
+  bool are_small() const { return is_small_; }
+
+ private:
+  bool map_all(const EventFiles& events);
+
+  const EventLayouts& layouts_;
+  ProgramFiles& files_;
+  std::size_t size_;
+  bool is_small_ = false;
+  std::vector<Ring> rings_;
+  RecordOrder order_;
+  std::uint64_t emptied_ = 0;  ///< when the rings were last emptied (ns)
+};
+
+/// CLOCK_MONOTONIC in ns, by which records have their time.
+std::uint64_t now_ns();
+
+}  // namespace sframe_gen::trace

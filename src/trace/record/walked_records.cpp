@@ -1,0 +1,147 @@
+#include "trace/record/walked_records.hpp"
+
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "support/bytes.hpp"
+#include "trace/walk/registers.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+constexpr std::size_t word = 8;
+/// Of a sample: number of its event, PC, thread, time, processor and period. Its call chain follows.
+constexpr std::size_t size_before_chain = 6 * word;
+
+const InputOrigin& origin() {
+  static const InputOrigin origin{"perf_event_open", "record"};
+  return origin;
+}
+
+void put_head(ByteWriter& record, std::uint32_t type, std::uint16_t flags, std::size_t body_size) {
+  record.u32(type);
+  record.u16(flags);
+  record.u16(static_cast<std::uint16_t>(record_header_size + body_size));
+}
+
+}  // namespace
+
+PerfRecord read_record(std::span<const std::byte> bytes, const EventLayouts& layouts) {
+  PerfRecord record{.type = load<std::uint32_t>(bytes, host_endian),
+                    .flags = load<std::uint16_t>(bytes.subspan(4), host_endian),
+                    .body = bytes.subspan(record_header_size)};
+  record.layout = layouts.of(record);
+  if (record.layout != nullptr) record.time = layouts.time_of(record);
+  return record;
+}
+
+std::vector<std::byte> without_room(const PerfRecord& record, std::span<const std::byte> bytes) {
+  std::vector<std::byte> whole(bytes.begin(), bytes.end());
+  if (record.type != record_type::sample) return whole;
+  ByteReader reader(record.body, host_endian, origin());
+  reader.take(size_before_chain, "sample");
+  const std::uint64_t frames = reader.u64("length");
+  if (frames > reader.left() / word) reader.fail("call chain: more than there is room for");
+  reader.take(frames * word, "call chain");
+  const auto registers = static_cast<std::size_t>(std::popcount(record.layout->user_registers));
+  if (reader.u64("kind of registers") != 0) reader.take(registers * word, "registers");
+  const std::uint64_t place = reader.offset();
+  const std::uint64_t room = reader.u64("size of the stack");
+  if (room == 0) return whole;
+  const auto stack = reader.take(room, "stack");
+  const std::uint64_t used = std::min<std::uint64_t>(reader.u64("size of the stack"), room);
+  const std::uint64_t kept = (used + word - 1) / word * word;
+  if (kept == 0 || kept >= room) return whole;
+  ByteWriter smaller(host_endian);
+  put_head(smaller, record.type, record.flags, place + word + kept + word);
+  smaller.append_bytes(record.body.first(place));
+  smaller.u64(kept);
+  smaller.append_bytes(stack.first(kept));
+  smaller.u64(used);
+  return smaller.release();
+}
+
+std::vector<std::byte> with_call_chain(const PerfRecord& record, const Sample& sample) {
+  std::vector<std::uint64_t> chain;
+  if (!sample.kernel.empty()) {
+    chain.push_back(static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL));
+    chain.insert(chain.end(), sample.kernel.begin(), sample.kernel.end());
+  }
+  if (sample.has_user_stack) {
+    chain.push_back(static_cast<std::uint64_t>(PERF_CONTEXT_USER));
+    for (const Frame& frame : sample.user.frames) chain.push_back(frame.pc);
+  }
+  ByteWriter written(host_endian);
+  put_head(written, record.type, record.flags, size_before_chain + word + chain.size() * word);
+  written.append_bytes(record.body.first(size_before_chain));
+  written.u64(chain.size());
+  for (const std::uint64_t entry : chain) written.u64(entry);
+  return written.release();
+}
+
+WalkedRecords::WalkedRecords(const EventLayouts& layouts, ProgramFiles& files, std::size_t most_frames,
+                             RecordSinks sinks)
+    : layouts_(layouts),
+      files_(files),
+      sinks_(std::move(sinks)),
+      programs_({origin().file, host_endian, host_abi(), nullptr, 0},
+                [&files](const Mapping& mapping) { return files.open(mapping); }),
+      walker_(most_frames, false) {}
+
+void WalkedRecords::write(std::span<const std::byte> record) {
+  if (sinks_.file != nullptr) sinks_.file->append(record);
+  if (sinks_.raw != nullptr) sinks_.raw->append(record);
+}
+
+void WalkedRecords::take(const TakenRecord& taken) {
+  PerfRecord record = read_record(taken.bytes, layouts_);
+  if (record.type == PERF_RECORD_LOST && record.body.size() >= 2 * word)
+    lost_ += load<std::uint64_t>(record.body.subspan(word), host_endian);
+  if (record.type != record_type::sample) {
+    programs_.take(record, walker_, {});
+    std::vector<std::byte> bytes = taken.bytes;
+    if (record.type == record_type::map2) add_build_id(record, bytes);
+    return write(bytes);
+  }
+  ++samples_;
+  programs_.take(record, walker_, [&](const Sample& sample) {
+    if (sinks_.file != nullptr) sinks_.file->append(with_call_chain(record, sample));
+    if (sinks_.raw != nullptr) sinks_.raw->append(taken.bytes);
+    if (sinks_.sample) sinks_.sample(sample);
+  });
+}
+
+/// The kernel names the file by its numbers, in place of which it could have written the build-id. But then it would
+/// say which file it is only by what a program can write into its own files.
+void WalkedRecords::add_build_id(const PerfRecord& record, std::vector<std::byte>& bytes) {
+  constexpr std::size_t identity_place = record_header_size + 4 * word, identity_size = 24, most = 20;
+  const MappingWords words = read_mapping(record, host_endian, origin());
+  if (!words.is_code || (record.flags & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER) return;
+  const auto id = files_.build_id(words.mapping);
+  if (id.empty() || id.size() > most) return;
+  const std::span identity = std::span(bytes).subspan(identity_place, identity_size);
+  std::ranges::fill(identity, std::byte{0});
+  identity[0] = static_cast<std::byte>(id.size());
+  std::ranges::copy(id, identity.begin() + 4);
+  store(std::span(bytes).subspan(4), static_cast<std::uint16_t>(record.flags | PERF_RECORD_MISC_MMAP_BUILD_ID),
+        host_endian);
+}
+
+void WalkedRecords::finish(std::uint64_t lost_of_kernel) {
+  if (lost_of_kernel <= lost_) return;
+  // No record came after the last samples that were lost, which would have told of them.
+  ByteWriter record(host_endian);
+  constexpr std::size_t trailer = 4;
+  put_head(record, PERF_RECORD_LOST, 0, (2 + trailer) * word);
+  record.u64(0);
+  record.u64(lost_of_kernel - lost_);
+  for (std::size_t i = 0; i < trailer; ++i) record.u64(0);
+  lost_ = lost_of_kernel;
+  write(record.bytes());
+}
+
+}  // namespace sframe_gen::trace

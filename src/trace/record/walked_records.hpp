@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "trace/perf/perf_data_writer.hpp"
+#include "trace/perf/record.hpp"
+#include "trace/record/program_files.hpp"
+#include "trace/record/ring.hpp"
+#include "trace/recorded/recording.hpp"
+#include "trace/walk/stack.hpp"
+
+namespace sframe_gen::trace {
+
+/// Where recorded records go. Any of them may be missing.
+struct RecordSinks {
+  PerfDataWriter* file = nullptr;  ///< with call chains
+  PerfDataWriter* raw = nullptr;   ///< with registers and stacks, as the kernel gave them
+  RecordedPrograms::TakeSample sample;
+};
+
+/// Walks the stacks of samples as they come, and writes what is known then.
+class WalkedRecords {
+ public:
+  /// All have to live on.
+  WalkedRecords(const EventLayouts& layouts, ProgramFiles& files, std::size_t most_frames, RecordSinks sinks);
+
+  /// Takes the next record, in order of time.
+  void take(const TakenRecord& taken);
+  /// Adds what the kernel knows of at the end: how many samples it had no room for.
+  void finish(std::uint64_t lost_of_kernel);
+
+  const std::optional<KernelMark>& kernel_mark() const { return programs_.kernel_mark(); }
+  std::uint64_t samples() const { return samples_; }
+  std::uint64_t lost() const { return lost_; }
+
+ private:
+  void write(std::span<const std::byte> record);
+  void add_build_id(const PerfRecord& record, std::vector<std::byte>& bytes);
+
+  const EventLayouts& layouts_;
+  ProgramFiles& files_;
+  RecordSinks sinks_;
+  RecordedPrograms programs_;
+  Walker walker_;
+  std::uint64_t samples_ = 0, lost_ = 0;
+};
+
+/// Returns a record of the kernel's, which must be whole, as its events describe it. Its layout is null if it is of
+/// none of them.
+PerfRecord read_record(std::span<const std::byte> bytes, const EventLayouts& layouts);
+
+/// Returns a sample without the room after its stack: the kernel keeps as much as was asked for, and fills what there
+/// is. Other records are returned as they are. Throws MalformedInput.
+std::vector<std::byte> without_room(const PerfRecord& record, std::span<const std::byte> bytes);
+
+/// Returns a sample's record with the call chain that was walked, instead of registers and stack.
+std::vector<std::byte> with_call_chain(const PerfRecord& record, const Sample& sample);
+
+}  // namespace sframe_gen::trace

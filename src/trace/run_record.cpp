@@ -1,0 +1,349 @@
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "sframe_gen/error.hpp"
+#include "support/text.hpp"
+#include "trace/live/command.hpp"
+#include "trace/record/event_files.hpp"
+#include "trace/record/found_programs.hpp"
+#include "trace/record/program_files.hpp"
+#include "trace/record/record_queue.hpp"
+#include "trace/record/recorded_command.hpp"
+#include "trace/record/recording_header.hpp"
+#include "trace/record/rings.hpp"
+#include "trace/record/walked_records.hpp"
+#include "trace/recorded/rights.hpp"
+#include "trace/run.hpp"
+#include "trace/walk/registers.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+constexpr std::uint64_t second = 1'000'000'000;
+
+void say(const char* kind, const std::string& what) {
+  std::cerr << "sframe-trace: " << kind << ": " << what << '\n';
+}
+
+/// "0-3,5" of /sys, as a list.
+std::vector<int> online_processors() {
+  std::vector<int> processors;
+  std::istringstream list(setting_of("/sys/devices/system/cpu/online"));
+  int first = 0, last = 0;
+  for (char mark = ','; mark == ',' && list >> first; list >> mark) {
+    last = first;
+    if (list.peek() == '-') list.ignore() >> last;
+    for (int number = first; number <= last; ++number) processors.push_back(number);
+    mark = 0;
+  }
+  return processors;
+}
+
+/// What is recorded, of the threads that there are now.
+EventRequest request_of(const RecordOptions& options, const RecordedCommand* command) {
+  EventRequest request;
+  for (const std::string& name : options.events) request.kinds.push_back(event_named(name));
+  request.is_frequency = options.period == 0;
+  // Without rights, rings are small: the kernel allows half a MiB for each processor.
+  const bool is_careful = options.is_of_machine() || ::geteuid() != 0;
+  constexpr std::uint64_t careful_rate = 99, usual_rate = 999;
+  const std::uint64_t usual = is_careful ? careful_rate : usual_rate;
+  request.rate = options.period != 0 ? options.period : options.frequency != 0 ? options.frequency : usual;
+  request.stack = options.stack;
+  request.processors = options.processors.empty() ? online_processors() : options.processors;
+  if (options.is_of_machine()) return request;
+  if (command != nullptr) {
+    request.threads = {command->process()};
+    request.at_exec = true;
+  }
+  for (const int process : options.processes) {
+    const std::vector<int> threads = running_threads(process);
+    if (threads.empty()) throw SystemFailure("process " + std::to_string(process), "record", ESRCH);
+    request.threads.insert(request.threads.end(), threads.begin(), threads.end());
+  }
+  return request;
+}
+
+/// Cycles are not counted everywhere, such as in most virtual machines.
+EventFiles open_events(EventRequest request) {
+  if (!request.kinds.empty()) return EventFiles(std::move(request));
+  request.kinds = {event_named("cycles")};
+  EventRequest by_clock = request;
+  by_clock.kinds = {event_named("cpu-clock")};
+  try {
+    return EventFiles(std::move(request));
+  } catch (const Refused&) {
+    return EventFiles(std::move(by_clock));  // which says why, if it cannot be either
+  }
+}
+
+/// A recording of before becomes perf.data.old, as with perf.
+void keep_old(const std::filesystem::path& path) {
+  std::error_code none;
+  const auto kind = std::filesystem::symlink_status(path, none).type();
+  if (kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::symlink) return;
+  std::filesystem::path old = path;
+  old += ".old";
+  std::error_code failed;
+  std::filesystem::rename(path, old, failed);
+  if (failed) throw SystemFailure(path.string(), "rename", failed.value());
+}
+
+/// Signals and other things that end a recording.
+class Ends {
+ public:
+  Ends(const std::optional<std::uint64_t>& time_ns, RecordedCommand* command, const std::vector<int>& processes)
+      : command_(command), end_(time_ns ? now_ns() + *time_ns : 0) {
+    for (const int process : processes)
+      waited_.push_back({Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)))});
+  }
+
+  /// Signals that are taken from files from now on, in this thread and those that it starts.
+  static Descriptor block_signals() {
+    sigset_t taken{};
+    ::sigemptyset(&taken);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaddset(&taken, signal);
+    ::sigprocmask(SIG_BLOCK, &taken, nullptr);
+    return Descriptor(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+
+  /// Waits until something may have come.
+  void wait(const std::vector<int>& rings, const Descriptor& signals, int most_ms) {
+    std::vector<pollfd> files{{signals.number(), POLLIN, 0}};
+    for (const Descriptor& process : waited_) files.push_back({process.number(), POLLIN, 0});
+    const std::size_t others = files.size();
+    for (const int ring : rings) files.push_back({is_over_[ring] ? -1 : ring, POLLIN, 0});
+    ::poll(files.data(), files.size(), most_ms);
+    // The thread that a ring was made for has ended, which poll() goes on to say.
+    for (std::size_t i = others; i < files.size(); ++i)
+      if ((files[i].revents & POLLHUP) != 0) is_over_[files[i].fd] = true;
+    signalfd_siginfo signal{};
+    while (::read(signals.number(), &signal, sizeof signal) == sizeof signal)
+      is_asked_ = is_asked_ || signal.ssi_signo != SIGCHLD;
+    for (std::size_t i = 0; i < waited_.size(); ++i)
+      if ((files[i + 1].revents & POLLIN) != 0) waited_[i].close();
+  }
+
+  bool have_come() {
+    const bool all_ended = !waited_.empty() && std::ranges::none_of(waited_, &Descriptor::is_open);
+    return is_asked_ || all_ended || (end_ != 0 && now_ns() >= end_) || (command_ != nullptr && command_->status());
+  }
+  /// Rings are over that poll() was asked for.
+  bool are_rings_over() const { return !is_over_.empty(); }
+
+ private:
+  RecordedCommand* command_;
+  std::uint64_t end_;
+  std::vector<Descriptor> waited_;
+  std::map<int, bool> is_over_;
+  bool is_asked_ = false;
+};
+
+/// Everything of a recording under way.
+class Recorder {
+ public:
+  Recorder(const TraceOptions& options, std::ostream& out)
+      : options_(options),
+        signals_(Ends::block_signals()),
+        command_(options.command.empty() ? nullptr
+                                         : std::make_unique<RecordedCommand>(options.command, options.record.as_root)),
+        events_(open_events(request_of(options.record, command_.get()))),
+        files_(options.translation),
+        layouts_({"perf_event_open", "events"}, host_endian),
+        kernel_(KernelNames::of_running_kernel(options.translation.cache, running_build_id())),
+        report_(options, out, kernel_) {
+    for (const WrittenEvent& event : events_.recorded())
+      layouts_.add(event.attributes, std::as_bytes(std::span(event.ids)));
+    rings_.emplace(events_, layouts_, files_);
+    open_outputs();
+  }
+
+  int run();
+
+ private:
+  void open_outputs();
+  std::unique_ptr<PerfDataWriter> make_file(const std::filesystem::path& path, const std::vector<WrittenEvent>& events);
+  void describe_what_runs();
+  void take_in();
+  void walk_all();
+  void say_all();
+
+  const TraceOptions& options_;
+  Descriptor signals_;
+  std::unique_ptr<RecordedCommand> command_;
+  EventFiles events_;
+  ProgramFiles files_;
+  EventLayouts layouts_;
+  KernelNames kernel_;
+  SampleReport report_;
+  StackTotals totals_;
+  std::optional<Rings> rings_;
+  std::unique_ptr<PerfDataWriter> file_, raw_;
+  std::optional<WalkedRecords> records_;
+  RecordQueue queue_{most_waiting};
+  std::exception_ptr failure_;
+
+  /// Bytes of records: a program's first sample may wait for a second until rows are made.
+  static constexpr std::size_t most_waiting = std::size_t{256} << 20U;
+};
+
+std::unique_ptr<PerfDataWriter> Recorder::make_file(const std::filesystem::path& path,
+                                                    const std::vector<WrittenEvent>& events) {
+  std::vector<std::string> words{"sframe-trace", "record"};
+  words.insert(words.end(), options_.command.begin(), options_.command.end());
+  auto file = std::make_unique<PerfDataWriter>(path, host_endian, events);
+  describe_recording(*file, events_.request().kinds, events, words);
+  return file;
+}
+
+void Recorder::open_outputs() {
+  RecordSinks sinks;
+  if (!options_.record.output.empty()) {
+    keep_old(options_.record.output);
+    file_ = make_file(options_.record.output, events_.walked());
+    sinks.file = file_.get();
+    sinks.sample = [this](const Sample& sample) {
+      if (sample.has_user_stack) totals_.add(sample.user, cut_of(sample.user));
+    };
+  } else {
+    sinks.sample = [this](const Sample& sample) { report_.add(sample, cut_of(sample.user)); };
+  }
+  // For tests, which walk the same records again.
+  if (const char* const raw = ::getenv("SFRAME_TRACE_RAW_RECORDS"); raw != nullptr) {  // NOLINT(concurrency-mt-unsafe)
+    raw_ = make_file(raw, events_.recorded());
+    sinks.raw = raw_.get();
+  }
+  records_.emplace(layouts_, files_, options_.most_frames, std::move(sinks));
+}
+
+void Recorder::describe_what_runs() {
+  const TakeRecord add = [&](std::span<const std::byte> record) { rings_->add(record); };
+  describe_kernel(add);
+  if (options_.record.is_of_machine()) {
+    for (const int process : running_processes()) describe_process(process, add);
+  }
+  for (const int process : options_.record.processes) describe_process(process, add);
+}
+
+/// Empties the rings until an end comes.
+void Recorder::take_in() {
+  // Another program's work must not keep a processor from this thread for long. It has little to do.
+  constexpr int high_priority = -10;
+  ::setpriority(PRIO_PROCESS, 0, high_priority);
+  Ends ends(options_.record.time_ns, command_.get(), options_.record.processes);
+  const std::vector<int> rings = rings_->descriptors();
+  constexpr timespec pause{0, 5'000'000};
+  constexpr int while_waiting_ms = 20, longest_ms = 200;
+  bool is_waiting = false;
+  while (!ends.have_come() && !queue_.has_ended()) {
+    ends.wait(rings, signals_, is_waiting || ends.are_rings_over() ? while_waiting_ms : longest_ms);
+    // Several records at a time.
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+    if (!queue_.has_room()) continue;
+    rings_->empty();
+    std::vector<TakenRecord> records = rings_->in_order(false);
+    is_waiting = rings_->has_some();
+    queue_.put(std::move(records));
+  }
+  events_.end();
+  rings_->empty();
+  queue_.put(rings_->in_order(true));
+  queue_.end();
+}
+
+/// Walks what the queue hands out, in a thread that has little more rights than to write its output: files of any
+/// program are read there.
+void Recorder::walk_all() try {
+  std::vector<std::filesystem::path> writable;
+  if (!options_.translation.cache.empty()) writable.push_back(options_.translation.cache);
+  give_up_rights(writable);
+  std::uint64_t next_update = now_ns() + second;
+  while (const auto records = queue_.take()) {
+    for (const TakenRecord& record : *records) records_->take(record);
+    if (now_ns() < next_update) continue;
+    next_update = now_ns() + second;
+    if (file_) file_->update();
+    if (raw_) raw_->update();
+  }
+  records_->finish(events_.lost());
+  if (file_) file_->update();
+  if (raw_) raw_->update();
+} catch (...) {
+  failure_ = std::current_exception();
+  queue_.end();
+}
+
+int Recorder::run() {
+  events_.begin();
+  describe_what_runs();
+  std::thread walking([this] { walk_all(); });
+  std::exception_ptr failure;
+  try {
+    if (command_) command_->begin();
+    take_in();
+  } catch (...) {
+    failure = std::current_exception();
+    queue_.end();
+  }
+  walking.join();
+  if (!failure) failure = failure_;
+  if (failure) std::rethrow_exception(failure);
+  if (options_.record.output.empty()) report_.finish();
+  say_all();
+  // After the end that was asked for, the command runs on, and a second Ctrl-C ends this program.
+  sigset_t none{};
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (command_) return command_->wait();
+  return records_->samples() != 0 ? 0 : 1;
+}
+
+void Recorder::say_all() {
+  if (!events_.note().empty()) say("note", events_.note());
+  if (const std::uint64_t lost = records_->lost(); lost != 0) {
+    const char* const remedy =
+        rings_->are_small() ? "allow more memory for them (`sudo sysctl kernel.perf_event_mlock_kb=65536`), or lower -F"
+                            : "lower -F or --stack";
+    say("warning", std::to_string(lost) + " samples lost, of " + std::to_string(lost + records_->samples()) +
+                       ": there was no room for them (" + remedy + ")");
+  }
+  if (options_.quiet) return;
+  if (!file_) return report_.totals().write(std::cerr);
+  totals_.write(std::cerr);
+  std::cerr << printable(options_.record.output.string()) << ": " << count_of(records_->samples(), "sample") << ", "
+            << count_of(file_->size(), "byte") << '\n';
+}
+
+}  // namespace
+
+int run_record(const TraceOptions& options, std::ostream& out) {
+  allow_many_files();
+  try {
+    return Recorder(options, out).run();
+  } catch (const Failure& failure) {
+    if (options.command.empty()) throw;
+    say("error", printable(failure.what()));
+    return cannot_be_traced;
+  }
+}
+
+}  // namespace sframe_gen::trace
