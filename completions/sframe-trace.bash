@@ -25,8 +25,10 @@ _sframe_trace() {
   fi
   if [[ $previous == --@(core|root|kallsyms|cache|flamegraph) ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  elif [[ $previous == --frame-pointers ]]; then
+    mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$current")
   elif [[ $current == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W '--core --root --kallsyms --translate --no-translate --cache --json --folded
+    mapfile -t COMPREPLY < <(compgen -W '--core --root --kallsyms --translate --no-translate --cache --frame-pointers --json --folded
       --flamegraph --compare --frames -q --quiet -h --help --version' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")

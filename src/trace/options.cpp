@@ -28,6 +28,8 @@ constexpr Option table[]{
     {"translate", 0, rows, flag, "generate rows for files without a section (default)"},
     {"no-translate", 0, rows, flag, "use only the sections that files have"},
     {"cache", 0, rows, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
+    {"frame-pointers", 0, rows, text("WHEN"),
+     "without a row, go by the frame pointer: auto (default), always or never"},
     {"json", 0, output, flag, "print one JSON object for each stack"},
     {"folded", 0, output, flag, "print a recording in folded format, for flame graphs"},
     {"flamegraph", 0, output, file("FILE"), "write a recording as a flame graph (SVG)"},
@@ -74,7 +76,15 @@ void read_source(const Given& given, TraceOptions& options) {
   }
 }
 
+FramePointers frame_pointers_of(const std::string& text) {
+  if (text == "auto") return FramePointers::Auto;
+  if (text == "always") return FramePointers::Always;
+  if (text == "never") return FramePointers::Never;
+  throw UsageError("--frame-pointers requires auto, always or never");
+}
+
 void read_rows(const Given& given, TraceOptions& options) {
+  if (given.has("frame-pointers")) options.frame_pointers = frame_pointers_of(*given.value_of("frame-pointers"));
   const bool yes = given.has("translate"), no = given.has("no-translate");
   if (yes && no) throw UsageError("--translate cannot be combined with --no-translate");
   options.translation.allowed = !no;

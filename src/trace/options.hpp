@@ -9,6 +9,7 @@
 
 #include "command_line/options.hpp"
 #include "trace/walk/code_file.hpp"
+#include "trace/walk/frame_pointer.hpp"
 
 namespace sframe_gen::trace {
 
@@ -43,6 +44,7 @@ struct TraceOptions {
   std::filesystem::path kernel_symbols;  ///< a list as /proc/kallsyms; empty: that one, of the same kernel
   std::filesystem::path flame_graph;     ///< a file to write instead; empty: none
   TranslationOptions translation;
+  FramePointers frame_pointers = FramePointers::Auto;
   std::size_t most_frames = 1024;
   bool compare = false;  ///< with what DWARF says
   bool quiet = false;

@@ -20,6 +20,7 @@
 #include "trace/report/flame_graph.hpp"
 #include "trace/report/json_report.hpp"
 #include "trace/report/text_report.hpp"
+#include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
 
@@ -64,7 +65,7 @@ int end_with(const StackTotals& totals, const TraceOptions& options) {
 /// stopped yet only when their tracer ends.
 std::vector<WalkedThread> walk_threads(Process& process, AddressSpace& space, const TraceOptions& options) {
   std::vector<WalkedThread> walked;
-  Walker walker(options.most_frames, options.compare);
+  Walker walker(options.most_frames, options.compare, options.frame_pointers, host_abi());
   const StoppedThreads stopped([&] { return process.threads(); });
   process.forget_memory();
   for (const StoppedThreads::Thread& thread : stopped.threads()) {
@@ -127,7 +128,7 @@ int run_core(const TraceOptions& options, std::ostream& out) {
   keep_rights_for(options);
   CoreFile core(options.file, root, options.translation);
   AddressSpace space = core.address_space();
-  Walker walker(options.most_frames, options.compare);
+  Walker walker(options.most_frames, options.compare, options.frame_pointers, core.abi());
   ThreadReport report(options, out);
   report.begin(core.pid(), core.name());
   for (const CoreFile::Thread& thread : core.threads()) {
@@ -156,7 +157,7 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   kernel.compare_with(recording.kernel_mark());
   SampleReport report(options, out, kernel);
   const std::uint64_t records = recording.file().records().size();
-  Walker walker(options.most_frames, options.compare);
+  Walker walker(options.most_frames, options.compare, options.frame_pointers, recording.file().abi());
   {
     command_line::Progress progress(!options.quiet);
     recording.walk_all(

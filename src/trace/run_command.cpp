@@ -22,6 +22,7 @@
 #include "trace/live/process.hpp"
 #include "trace/live/threads.hpp"
 #include "trace/run.hpp"
+#include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
 
@@ -213,7 +214,7 @@ class TracedCommand {
 
   std::vector<WalkedThread> walk_all(AddressSpace& space, int first) {
     std::vector<WalkedThread> walked;
-    Walker walker(options_.most_frames, options_.compare);
+    Walker walker(options_.most_frames, options_.compare, options_.frame_pointers, host_abi());
     process_->forget_memory();
     const TracedThreads::AllStopped stopped(threads_);
     // Then the address space is no more. The new program is walked as soon as it is there.

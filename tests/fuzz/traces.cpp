@@ -38,7 +38,7 @@ void perf_data(Bytes input) {
   const MemoryFile file(input);
   succeeds([&] {
     trace::Recording recording(MappedFile(file.path()), no_file);
-    trace::Walker walker(16, false);
+    trace::Walker walker(16, false, trace::FramePointers::Always);
     recording.walk_all(walker, [](const trace::Sample&) {}, {});
   });
 }
@@ -50,7 +50,7 @@ void core_file(Bytes input) {
   succeeds([&] {
     trace::CoreFile core(file.path(), empty_root, options);
     trace::AddressSpace space = core.address_space();
-    trace::Walker walker(16, false);
+    trace::Walker walker(16, false, trace::FramePointers::Always);
     for (const trace::CoreFile::Thread& thread : core.threads())
       walker.walk(space, thread.registers, trace::CoreFile::read_word, &core);
   });

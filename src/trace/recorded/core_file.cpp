@@ -142,6 +142,11 @@ bool CoreFile::is_cut() const {
 
 AddressSpace CoreFile::address_space() {
   std::vector<Mapping> mappings;
+  // What is of no file, as code of just-in-time compilers. The parts of files that follow take their places.
+  for (const Elf64_Phdr& segment : loads_) {
+    const std::uint64_t end = segment.p_vaddr + segment.p_memsz;
+    if ((segment.p_flags & PF_X) != 0) mappings.push_back({.begin = segment.p_vaddr, .end = end, .path = ""});
+  }
   for (const FilePart& part : parts_) {
     // gdb's cores leave out what the file has unchanged, such as code: then any part may be code.
     const Elf64_Phdr* const segment = segment_at(part.begin);
@@ -173,6 +178,7 @@ OpenedFile CoreFile::open(const Mapping& mapping) {
     elf::Image image = elf::Image::of_bytes(memory_at(mapping.begin), mapping.path);
     return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
   }
+  if (mapping.path.empty()) return {nullptr, "not a file"};
   elf::Image image = root_.open(mapping.path);
   if (std::string why = why_other(image, mapping); !why.empty()) return {nullptr, std::move(why)};
   return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};

@@ -35,6 +35,7 @@ class CoreFile {
   /// "bash"; empty if the file does not say.
   const std::string& name() const { return name_; }
   int pid() const { return pid_; }
+  sframe::Abi abi() const { return abi_; }
   /// The one that was dumped for a signal comes first, as the kernel writes them.
   const std::vector<Thread>& threads() const { return threads_; }
 

@@ -24,6 +24,7 @@ ordered_json frames_of(const Stack& stack) {
       json["file"] = named.file;
       json["address"] = hex(named.address);
     }
+    if (frame.by_frame_pointer) json["by_frame_pointer"] = true;
     frames.push_back(std::move(json));
   }
   return frames;

@@ -43,29 +43,40 @@ std::string text_of(const StackEnd& cut) {
   return cut.file.empty() || cut.reason.starts_with(cut.file) ? cut.reason : cut.file + ": " + cut.reason;
 }
 
-std::optional<StackEnd> cut_of(const Stack& stack) {
-  if (stack.is_whole() || stack.frames.empty()) return std::nullopt;
-  const Frame& last = stack.frames.back();
-  const std::uint64_t pc = last.instruction();
-  if (last.location == nullptr) return StackEnd{{}, unwind::text_of(unwind::Stop::NoModule), hex(pc)};
-  const auto& [name, opened, bias] = *last.location;
-  StackEnd cut{name, unwind::text_of(stack.stop), hex(pc - bias)};
+namespace {
+
+/// Why a stack ends in a frame that is in a mapping.
+std::string reason_of(const Stack& stack, const OpenedFile& opened) {
   switch (stack.stop) {
     case unwind::Stop::Stepped:
-      cut.reason = "limit of frames reached (--frames)";
-      break;
+      return "limit of frames reached (--frames)";
     case unwind::Stop::NoSection:
-      cut.reason = opened.file ? opened.file->why_no_rows() : opened.why_not;
-      break;
+      return opened.file ? opened.file->why_no_rows() : opened.why_not;
     case unwind::Stop::NoRow:
-      cut.reason = "no row";
-      break;
+      return "no row";
     case unwind::Stop::UnreadableMemory:
-      if (stack.is_piece) cut.reason = "the recorded piece of the stack ends";
+      if (stack.is_piece) return "the recorded piece of the stack ends";
       break;
     default:
       break;
   }
+  return unwind::text_of(stack.stop);
+}
+
+}  // namespace
+
+std::optional<StackEnd> cut_of(const Stack& stack) {
+  if (stack.is_whole() || stack.frames.empty()) return std::nullopt;
+  const Frame& last = stack.frames.back();
+  const std::uint64_t pc = last.instruction();
+  StackEnd cut;
+  if (last.location != nullptr) {
+    cut = {last.location->name, reason_of(stack, last.location->opened), hex(pc - last.location->bias)};
+  } else {
+    cut = {{}, unwind::text_of(unwind::Stop::NoModule), hex(pc)};
+  }
+  if (stack.frame_pointer_fault != FramePointerFault::None)
+    cut.reason = text_of(stack.frame_pointer_fault, stack.is_piece);
   // Messages have the names of files in them, which need not be fit to be printed.
   cut.reason = printable(cut.reason);
   return cut;
@@ -111,6 +122,8 @@ void append_function(std::string& text, const NamedFrame& named, const char* unk
   }
 }
 
+constexpr std::string_view frame_pointer_mark = " [by frame pointer]";
+
 /// "0x00007f3c5a0d1c5a read+0x1a - /lib/libc.so.6+0xd1c5a"
 std::string text_of_place(const NamedFrame& named) {
   std::string line("0x");
@@ -151,7 +164,8 @@ constexpr std::size_t remembered = 8192, most_at_once = std::size_t{1} << 19U;
 constexpr std::size_t longest_remembered = 1024;
 
 bool is_same(const Frame& frame, const Frame& other) {
-  return frame.location == other.location && frame.pc == other.pc && frame.pc_is_exact == other.pc_is_exact;
+  return frame.location == other.location && frame.pc == other.pc && frame.pc_is_exact == other.pc_is_exact &&
+         frame.by_frame_pointer == other.by_frame_pointer;
 }
 
 }  // namespace
@@ -216,7 +230,9 @@ void SampleText::add_frame(const Frame& frame) {
   append_hex(text_, named.pc, address_digits, ' ');
   text_ += ' ';
   append_function(text_, named, "[unknown]");
-  text_.append(" (").append(named.file.empty() ? "[unknown]" : named.file).append(")\n");
+  text_.append(" (").append(named.file.empty() ? "[unknown]" : named.file).append(")");
+  if (frame.by_frame_pointer) text_ += frame_pointer_mark;
+  text_ += '\n';
   const std::string_view text = std::string_view(text_).substr(begin);
   if (frame.location == nullptr || text.size() > longest_remembered) return;
   line.frame = frame;
@@ -241,7 +257,7 @@ void write_stack(std::ostream& out, const Stack& stack, const std::optional<Stac
   for (const Frame& frame : stack.frames) {
     const std::string counted = "#" + std::to_string(number++);
     out << counted << std::string(counted.size() < 4 ? 4 - counted.size() : 1, ' ') << text_of_place(named(frame))
-        << '\n';
+        << (frame.by_frame_pointer ? frame_pointer_mark : "") << '\n';
   }
   write_end(out, stack, cut);
 }
@@ -249,6 +265,7 @@ void write_stack(std::ostream& out, const Stack& stack, const std::optional<Stac
 void StackTotals::add(const Stack& stack, const std::optional<StackEnd>& cut) {
   ++stacks_;
   frames_ += stack.frames.size();
+  by_frame_pointer_ += static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::by_frame_pointer));
   if (stack.is_whole()) ++whole_;
   if (cut) ++cuts_[text_of(*cut)];
   const auto comparison = comparison_of(stack);
@@ -264,8 +281,9 @@ void StackTotals::add_missing(const std::string& reason) {
 }
 
 void StackTotals::write(std::ostream& out) const {
-  out << "sframe-trace: " << count_of(stacks_, "stack") << ", " << count_of(frames_, "frame") << "; " << whole_
-      << " whole\n";
+  out << "sframe-trace: " << count_of(stacks_, "stack") << ", " << count_of(frames_, "frame");
+  if (by_frame_pointer_ != 0) out << " (" << by_frame_pointer_ << " by frame pointers)";
+  out << "; " << whole_ << " whole\n";
   write_counts(out, cuts_, " cut: ");
   if (compared_ != 0) write_comparison(out);
 }

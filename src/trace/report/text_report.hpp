@@ -97,7 +97,8 @@ class StackTotals {
   /// From what DWARF says.
   std::uint64_t different() const { return different_; }
 
-  /// "12 stacks, 96 frames; 11 whole", and a line for each reason, the most frequent first; the same of a comparison.
+  /// "12 stacks, 96 frames (34 by frame pointers); 11 whole", and a line for each reason, the most frequent first; the
+  /// same of a comparison.
   void write(std::ostream& out) const;
 
  private:
@@ -105,7 +106,7 @@ class StackTotals {
   static void write_counts(std::ostream& out, const Counts& counts, const char* what);
   void write_comparison(std::ostream& out) const;
 
-  std::uint64_t stacks_ = 0, frames_ = 0, whole_ = 0;
+  std::uint64_t stacks_ = 0, frames_ = 0, by_frame_pointer_ = 0, whole_ = 0;
   Counts cuts_;  ///< by text_of()
   std::uint64_t compared_ = 0, different_ = 0, equal_ = 0;
   Counts dwarf_cuts_;

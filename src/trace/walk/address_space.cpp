@@ -29,6 +29,12 @@ std::vector<Elf64_Phdr> segments_in(const Mapping& mapping, const elf::Image& im
 
 }  // namespace
 
+bool Mapping::is_of_no_file() const {
+  // Of the kernel's own, [vdso] and [vsyscall] are code.
+  if (!path.starts_with('/')) return !path.starts_with("[v");
+  return path.starts_with("//") || path.starts_with("/memfd:");
+}
+
 std::vector<MappedPiece> pieces_of(const Mapping& mapping, const elf::Image& image) {
   std::vector<Elf64_Phdr> segments = segments_in(mapping, image, PF_X);
   if (segments.empty()) segments = segments_in(mapping, image, 0);
@@ -78,7 +84,8 @@ void AddressSpace::open(const unwind::Module& module) {
   if (opened.file && pieces.empty()) opened = {nullptr, "not the file that was mapped"};
   if (pieces.empty()) pieces = {{mapping.begin, mapping.end, mapping.begin - mapping.file_offset}};
   for (const MappedPiece& piece : pieces) {
-    const Location& location = locations_->emplace_back(Location{printable(mapping.path), opened, piece.bias});
+    const Location& location =
+        locations_->emplace_back(Location{printable(mapping.path), opened, piece.bias, mapping.is_of_no_file()});
     modules_.add(piece.begin, piece.end, piece.bias,
                  {nullptr, nullptr, std::make_shared<const Mapped>(Mapped{{}, &location})});
   }

@@ -24,9 +24,10 @@ struct OpenedFile {
 
 /// What a PC led to in an address space. Stays the same as long as it is there, whatever is mapped at that place later.
 struct Location {
-  std::string name;        ///< the mapping's path, fit to be printed
-  OpenedFile opened;       ///< its file
-  std::uint64_t bias = 0;  ///< what addresses are above those in the file; without a file: above offsets in it
+  std::string name;            ///< the mapping's path, fit to be printed
+  OpenedFile opened;           ///< its file
+  std::uint64_t bias = 0;      ///< what addresses are above those in the file; without a file: above offsets in it
+  bool is_of_no_file = false;  ///< its memory was never a file's, as that of just-in-time compilers
 
   CodeFile* file() const { return opened.file.get(); }
 };
@@ -63,6 +64,8 @@ struct Frame {
   bool pc_is_exact = true;
   /// The place of instruction(); null: in no mapping. Owned by the address space that was walked, and by its copies.
   const Location* location = nullptr;
+  /// The callee had no row, and its frame pointer led here.
+  bool by_frame_pointer = false;
 
   std::uint64_t instruction() const { return pc_is_exact ? pc : pc - 1; }
 };
@@ -76,6 +79,10 @@ struct Mapping {
   std::uint64_t device = 0, inode = 0;
   std::uint64_t generation = 0;  ///< tells files apart that have had the same inode number, one after the other
   std::string build_id{};        ///< of the file, as digits, if it is known
+
+  /// Whether its memory is a program's own: of no name, or one that kernels and perf give it ("//anon", "[heap]",
+  /// "/memfd:doublemapper (deleted)").
+  bool is_of_no_file() const;
 };
 
 /// Maps a program's addresses to files and rows, for the unwinder and for the names of frames. A file is opened when a
@@ -94,6 +101,9 @@ class AddressSpace {
 
   /// For unwind::Walked. What refers to them holds as long as their generation is the same.
   const unwind::ModuleMap& modules() const { return modules_; }
+
+  /// Whether a mapping holds `pc`.
+  bool has_code_at(std::uint64_t pc) const { return modules_.find(pc) != nullptr; }
 
   /// Returns where a PC is, or null if no mapping holds it. The pointer stays valid. Changes the modules if it opens a
   /// file, which tells where they end.

@@ -1,13 +1,16 @@
 #include "trace/walk/code_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <utility>
 
+#include "elf/machine.hpp"
 #include "elf/notes.hpp"
 #include "sframe_gen/convert.hpp"
 #include "support/text.hpp"
 #include "trace/walk/demangle.hpp"
+#include "trace/walk/frame_pointer.hpp"
 #include "trace/walk/kept_file.hpp"
 
 namespace sframe_gen::trace {
@@ -101,6 +104,28 @@ const CodeFile::Rows& CodeFile::rows() {
 const CodeFile::Rows& CodeFile::more_rows() {
   if (!was_translated_) translate();
   return made_;
+}
+
+bool CodeFile::has_row(std::uint64_t address) const {
+  return std::ranges::any_of(std::array{&own_, &made_}, [&](const Rows* rows) {
+    return *rows != nullptr && (*rows)->view().lookup(address).kind != sframe::Lookup::Kind::Nothing;
+  });
+}
+
+bool CodeFile::keeps_frame_pointer_at(std::uint64_t pc, bool is_exact) const {
+  constexpr std::uint64_t most = 8192;
+  const elf::Machine* const machine = elf::find_machine(image_);
+  if (machine == nullptr) return false;
+  for (const Elf64_Phdr& segment : image_.segments()) {
+    const std::uint64_t into = pc - segment.p_vaddr;
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || into >= segment.p_filesz) continue;
+    const std::uint64_t begin = pc - std::min(into, most);
+    const auto code = elf::loaded_bytes(image_, begin, pc - begin);
+    if (is_exact && begins_with_return(machine->abi, elf::loaded_bytes_from(image_, pc))) return false;
+    const auto setup = find_frame_pointer_setup(machine->abi, code, begin);
+    return setup && !has_row(begin + *setup);
+  }
+  return false;
 }
 
 void CodeFile::read_names() {

@@ -53,7 +53,13 @@ class CodeFile {
 
   FunctionPlace function_at(std::uint64_t address);
 
+  /// Whether the function at a PC without a row is seen to keep a frame pointer: of the 8 KiB of code before the PC,
+  /// the last instructions that set one have no row either, and no function seems to end after them. `is_exact`: the
+  /// next instruction is at `pc`, which is no return then; else the call is.
+  bool keeps_frame_pointer_at(std::uint64_t pc, bool is_exact) const;
+
  private:
+  bool has_row(std::uint64_t address) const;
   void open_own_section();
   void translate();
   void read_names();

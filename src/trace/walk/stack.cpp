@@ -13,10 +13,12 @@ constexpr std::size_t remembered_rows = 4096;
 
 }  // namespace
 
-Walker::Walker(std::size_t most_frames, bool by_dwarf_as_well)
+Walker::Walker(std::size_t most_frames, bool by_dwarf_as_well, FramePointers frame_pointers, sframe::Abi abi)
     : most_frames_(most_frames),
       rows_(remembered_rows),
-      dwarf_(by_dwarf_as_well ? std::make_unique<DwarfWalker>(most_frames) : nullptr) {
+      dwarf_(by_dwarf_as_well ? std::make_unique<DwarfWalker>(most_frames) : nullptr),
+      frame_pointers_(frame_pointers),
+      frame_pointer_step_(sframe::traits_of(abi)) {
   walked_.read = read_memory;
   walked_.fallback = without_row;
   walked_.context = this;
@@ -60,26 +62,54 @@ unwind::Stop Walker::step(unwind::Registers& registers) {
   return unwinder_.step(registers);
 }
 
-/// Opens what the PC leads to, and steps by that. No exception may go through the unwinder.
+/// No exception may go through the unwinder.
 unwind::Stop Walker::without_row(void* walker, unwind::Registers& registers, unwind::Stop why) {
   auto& self = *static_cast<Walker*>(walker);
-  if (why != unwind::Stop::NoSection && why != unwind::Stop::NoRow) return why;
   try {
-    const std::uint64_t pc = registers.pc - (registers.pc_is_exact != 0 ? 0 : 1);
-    if (self.space_->find_rows(pc)) return self.step(registers);
-    self.is_interrupted_ = return_from_signal(*self.space_, registers, self.read_, self.context_);
-    return self.is_interrupted_ ? unwind::Stop::Stepped : why;
+    return self.without_any_row(registers, why);
   } catch (...) {
     self.failure_ = std::current_exception();
     return why;
   }
 }
 
+/// Opens what the PC leads to, and steps by that; or else by the frame pointer.
+unwind::Stop Walker::without_any_row(unwind::Registers& registers, unwind::Stop why) {
+  if (why == unwind::Stop::NoSection || why == unwind::Stop::NoRow) {
+    if (space_->find_rows(registers.pc - (registers.pc_is_exact != 0 ? 0 : 1))) return step(registers);
+    is_interrupted_ = return_from_signal(*space_, registers, read_, context_);
+    if (is_interrupted_) return unwind::Stop::Stepped;
+  }
+  return may_use_frame_pointer(registers, why) ? step_by_frame_pointer(registers, why) : why;
+}
+
+unwind::Stop Walker::step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why) {
+  if (!frame_pointer_step_.is_possible(registers)) return why;
+  const unwind::Stop stop = frame_pointer_step_.step(*space_, read_, context_, registers, frame_pointer_fault_);
+  used_frame_pointer_ = stop == unwind::Stop::Stepped;
+  return frame_pointer_fault_ == FramePointerFault::None ? stop : why;
+}
+
+bool Walker::may_use_frame_pointer(const unwind::Registers& registers, unwind::Stop why) {
+  if (frame_pointers_ != FramePointers::Auto) return frame_pointers_ == FramePointers::Always;
+  if (why != unwind::Stop::NoSection && why != unwind::Stop::NoRow) return false;
+  const bool is_exact = registers.pc_is_exact != 0;
+  const std::uint64_t pc = registers.pc - (is_exact ? 0 : 1);
+  const Location* const location = space_->location_of(pc);
+  if (location == nullptr) return false;
+  CodeFile* const file = location->file();
+  return file == nullptr ? location->is_of_no_file : file->keeps_frame_pointer_at(pc - location->bias, is_exact);
+}
+
 void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
   stack.frames.clear();
+  stack.frame_pointer_fault = FramePointerFault::None;
   is_interrupted_ = true;
+  used_frame_pointer_ = false;
+  frame_pointer_fault_ = FramePointerFault::None;
   while (stack.frames.size() < most_frames_) {
     Frame& frame = stack.frames.emplace_back(Frame{registers.pc, registers.pc_is_exact != 0});
+    frame.by_frame_pointer = std::exchange(used_frame_pointer_, false);
     const std::uint64_t pc = frame.instruction();
     // All registers of an interrupted function are valid, wherever its PC is.
     if (is_interrupted_) {
@@ -91,6 +121,11 @@ void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {
     frame.location = space_->location_of(pc);
     stack.stop = step(registers);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    // A row that counts from the stack pointer is none, if a frame pointer led here and does not tell it.
+    if (stack.stop == unwind::Stop::UnknownRegister && frame.by_frame_pointer &&
+        frame_pointers_ == FramePointers::Always)
+      stack.stop = step_by_frame_pointer(registers, stack.stop);
+    stack.frame_pointer_fault = frame_pointer_fault_;
     if (stack.stop != unwind::Stop::Stepped) return;
   }
   stack.stop = unwind::Stop::Stepped;

@@ -11,6 +11,8 @@
 #include "sframe_gen/unwind.hpp"
 #include "trace/walk/address_space.hpp"
 #include "trace/walk/dwarf_walker.hpp"
+#include "trace/walk/frame_pointer.hpp"
+#include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
 
@@ -19,6 +21,8 @@ struct Stack {
   std::vector<Frame> frames;
   /// Why there are no more. Stepped: as many as were asked for.
   unwind::Stop stop = unwind::Stop::Stepped;
+  /// The last frame had no row, and this is why its frame pointer led nowhere. None: it was not asked.
+  FramePointerFault frame_pointer_fault = FramePointerFault::None;
   /// Only a piece of the stack's memory could be read.
   bool is_piece = false;
   /// The same stack, if it was walked by DWARF as well.
@@ -30,7 +34,9 @@ struct Stack {
 /// What all walks of a run have in common.
 class Walker {
  public:
-  Walker(std::size_t most_frames, bool by_dwarf_as_well);
+  /// `abi`: of the programs.
+  Walker(std::size_t most_frames, bool by_dwarf_as_well, FramePointers frame_pointers = FramePointers::Never,
+         sframe::Abi abi = host_abi());
   Walker(const Walker&) = delete;
   Walker& operator=(const Walker&) = delete;
 
@@ -44,6 +50,9 @@ class Walker {
   static bool read_memory(void* walker, std::uint64_t address, void* bytes);
   static unwind::Stop without_row(void* walker, unwind::Registers& registers, unwind::Stop why);
 
+  unwind::Stop without_any_row(unwind::Registers& registers, unwind::Stop why);
+  unwind::Stop step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why);
+  bool may_use_frame_pointer(const unwind::Registers& registers, unwind::Stop why);
   void use_modules();
   void walk_by_sections(unwind::Registers registers, Stack& stack);
   unwind::Stop step(unwind::Registers& registers);
@@ -51,12 +60,16 @@ class Walker {
   std::size_t most_frames_;
   std::vector<unwind::RowSlot> rows_;  ///< remembered by PC, of all programs
   std::unique_ptr<DwarfWalker> dwarf_;
+  FramePointers frame_pointers_;
+  FramePointerStep frame_pointer_step_;
   // Of the walk under way:
   AddressSpace* space_ = nullptr;
   unwind::ReadMemory read_ = nullptr;
   void* context_ = nullptr;
-  bool is_interrupted_ = false;  ///< the next frame is that of an interrupted function
-  std::exception_ptr failure_;   ///< of the fallback
+  bool is_interrupted_ = false;      ///< the next frame is that of an interrupted function
+  bool used_frame_pointer_ = false;  ///< for the last step
+  FramePointerFault frame_pointer_fault_ = FramePointerFault::None;
+  std::exception_ptr failure_;  ///< of the fallback
   unwind::Walked walked_;
   unwind::Unwinder unwinder_{walked_};
 };

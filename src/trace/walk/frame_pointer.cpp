@@ -1,0 +1,143 @@
+#include "trace/walk/frame_pointer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include "support/endian.hpp"
+#include "trace/walk/dwarf_walker.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+constexpr std::uint64_t word_size = 8;
+constexpr std::uint64_t record_size = 2 * word_size;  ///< the caller's frame pointer, the return address
+/// Pages of 4 KiB are parts of any page.
+constexpr std::uint64_t page_size = 4096;
+/// The largest frame, in bytes: it bounds the pages that are looked at.
+constexpr std::uint64_t largest_frame = std::uint64_t{1} << 20U;
+
+bool has_at(std::span<const std::byte> code, std::size_t place, std::initializer_list<unsigned> expected) {
+  if (code.size() - place < expected.size()) return false;
+  return std::equal(expected.begin(), expected.end(), code.begin() + static_cast<std::ptrdiff_t>(place),
+                    [](unsigned one, std::byte other) { return std::byte(one) == other; });
+}
+
+/// push rbp; mov rbp, rsp, in both encodings of the latter. Not after push -8(r10), as GCC begins functions that
+/// realign the stack: what is after the return address there is not the caller's.
+bool is_setup_amd64(std::span<const std::byte> code, std::size_t place) {
+  if (!has_at(code, place, {0x55, 0x48, 0x89, 0xe5}) && !has_at(code, place, {0x55, 0x48, 0x8b, 0xec})) return false;
+  return place < 4 || !has_at(code, place - 4, {0x41, 0xff, 0x72, 0xf8});
+}
+
+/// Padding up to the next function: int3, as V8 and lld have it, or the no-ops of GNU as after a return. V8 also has an
+/// int3 after each call that does not return.
+bool is_end_amd64(std::span<const std::byte> code, std::size_t place, std::uint64_t address) {
+  constexpr std::uint64_t alignment = 16;
+  if ((address + place + 2) % alignment == 0 && has_at(code, place, {0xcc, 0xcc})) return true;
+  if (!has_at(code, place, {0xc3})) return false;
+  return has_at(code, place + 1, {0x90}) || has_at(code, place + 1, {0x0f, 0x1f}) ||
+         has_at(code, place + 1, {0x66, 0x90}) || has_at(code, place + 1, {0x66, 0x0f, 0x1f}) ||
+         has_at(code, place + 1, {0x66, 0x2e, 0x0f, 0x1f}) || has_at(code, place + 1, {0x66, 0x66, 0x2e});
+}
+
+constexpr std::uint32_t aarch64_return = 0xd65f03c0, aarch64_signed_return = 0xd65f0bff;
+
+std::optional<std::size_t> find_setup_aarch64(std::span<const std::byte> code) {
+  // stp x29, x30, [sp, …] and, soon after it, add x29, sp, … (mov x29, sp).
+  constexpr std::uint32_t without_offset = 0xffc07fff, store_and_move = 0xa9807bfd, store = 0xa9007bfd;
+  constexpr std::uint32_t without_number = 0xffc003ff, add = 0x910003fd, padding = 0xd503201f;
+  constexpr std::size_t soon = 8;
+  const auto at = [&](std::size_t number) { return load<std::uint32_t>(code.subspan(4 * number), Endian::Little); };
+  for (std::size_t number = code.size() / 4; number-- > 0;) {
+    const std::uint32_t instruction = at(number);
+    const bool is_return = instruction == aarch64_return || instruction == aarch64_signed_return;
+    if (is_return && number + 1 < code.size() / 4 && at(number + 1) == padding) return std::nullopt;
+    if ((instruction & without_number) != add) continue;
+    for (std::size_t before = number; before-- > 0 && number - before <= soon;) {
+      const std::uint32_t kind = at(before) & without_offset;
+      if (kind == store_and_move || kind == store) return 4 * before;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const char* text_of(FramePointerFault fault, bool is_piece) {
+  switch (fault) {
+    case FramePointerFault::None:
+      return "";
+    case FramePointerFault::NotAbove:
+      return "no row, and the frame pointer is below the stack pointer";
+    case FramePointerFault::Outside:
+      return is_piece ? "no row, and the frame pointer is outside the recorded piece of the stack"
+                      : "no row, and the frame pointer is outside the stack";
+    case FramePointerFault::NoCode:
+      return "no row, and the frame pointer's return address is not in code";
+  }
+  return "";
+}
+
+std::optional<std::size_t> find_frame_pointer_setup(sframe::Abi abi, std::span<const std::byte> code,
+                                                    std::uint64_t address) {
+  if (abi == sframe::Abi::S390x) return std::nullopt;
+  if (abi != sframe::Abi::Amd64) {
+    const std::size_t to_instruction = std::min<std::size_t>((0 - address) % 4, code.size());
+    const auto setup = find_setup_aarch64(code.subspan(to_instruction));
+    return setup ? std::optional(*setup + to_instruction) : std::nullopt;
+  }
+  for (std::size_t place = code.size(); place-- > 0;) {
+    if (is_end_amd64(code, place, address)) return std::nullopt;
+    if (is_setup_amd64(code, place)) return place;
+  }
+  return std::nullopt;
+}
+
+bool begins_with_return(sframe::Abi abi, std::span<const std::byte> code) {
+  if (abi == sframe::Abi::Amd64) return has_at(code, 0, {0xc3}) || has_at(code, 0, {0xc2});
+  if (code.size() < sizeof aarch64_return) return false;
+  const auto instruction = load<std::uint32_t>(code, Endian::Little);
+  return instruction == aarch64_return || instruction == aarch64_signed_return;
+}
+
+bool FramePointerStep::is_possible(const unwind::Registers& registers) const {
+  return abi_.abi != sframe::Abi::S390x && registers.knows(abi_.frame_pointer);
+}
+
+unwind::Stop FramePointerStep::step(const AddressSpace& space, unwind::ReadMemory read, void* context,
+                                    unwind::Registers& registers, FramePointerFault& fault) const {
+  const auto fails = [&fault](FramePointerFault why) {
+    fault = why;
+    return unwind::Stop::NoRow;
+  };
+  const auto word = [&](std::uint64_t address, std::uint64_t& value) {
+    std::array<std::byte, word_size> bytes{};
+    if (!read(context, address, bytes.data())) return false;
+    value = load<std::uint64_t>(bytes, abi_.endian);
+    return true;
+  };
+  const std::uint64_t sp = registers.values[abi_.stack_pointer], record = registers.values[abi_.frame_pointer];
+  if (record < sp) return fails(FramePointerFault::NotAbove);
+  if (record - sp > largest_frame || record + record_size < record) return fails(FramePointerFault::Outside);
+  std::uint64_t pc = 0, fp = 0;
+  if (!word(record, fp) || !word(record + word_size, pc)) return fails(FramePointerFault::Outside);
+  for (std::uint64_t page = sp / page_size * page_size + page_size; page < record; page += page_size) {
+    std::uint64_t ignored = 0;
+    if (!word(page, ignored)) return fails(FramePointerFault::Outside);
+  }
+  // Bit 55 tells the kernel's addresses, which no program returns to.
+  if (abi_.abi != sframe::Abi::Amd64) pc &= ~signature_mask;
+  if (pc == 0) return unwind::Stop::Outermost;
+  if (!space.has_code_at(pc - 1)) return fails(FramePointerFault::NoCode);
+  registers.pc = pc;
+  registers.pc_is_exact = 0;
+  registers.known = 0;
+  registers.set(abi_.frame_pointer, fp);
+  registers.set(abi_.stack_pointer, record + record_size);
+  if (abi_.abi != sframe::Abi::Amd64) registers.known = 1U << abi_.frame_pointer;
+  return unwind::Stop::Stepped;
+}
+
+}  // namespace sframe_gen::trace

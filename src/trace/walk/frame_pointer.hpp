@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "sframe/format.hpp"
+#include "sframe_gen/format.hpp"
+#include "sframe_gen/unwind.hpp"
+#include "trace/walk/address_space.hpp"
+
+/// From a frame to its caller by the frame pointer: on x86-64 and AArch64, functions that keep one have it point to the
+/// caller's frame pointer, and the return address is in the next word. s390x has no such register.
+namespace sframe_gen::trace {
+
+/// Where a caller is found by the frame pointer, as the code has no row.
+enum class FramePointers : std::uint8_t {
+  Auto,    ///< in code of no file, and in code of files that is seen to keep frame pointers
+  Always,  ///< wherever there is no row
+  Never,
+};
+
+/// Why a frame pointer leads to no caller.
+enum class FramePointerFault : std::uint8_t {
+  None,
+  NotAbove,  ///< it is below the stack pointer
+  Outside,   ///< it is not in the memory that the stack pointer is in, without a gap, or more than 1 MiB above
+  NoCode,    ///< the return address is in no executable memory
+};
+
+/// Returns a few words for a message. `is_piece`: the stack is a recorded piece of one.
+const char* text_of(FramePointerFault fault, bool is_piece);
+
+/// Returns where in `code` the last instructions begin that set a frame pointer. None: there are none, or a function
+/// seems to end after them. `code`: up to a PC; on AArch64 from an instruction on. `address`: of its begin, for what is
+/// aligned.
+std::optional<std::size_t> find_frame_pointer_setup(sframe::Abi abi, std::span<const std::byte> code,
+                                                    std::uint64_t address);
+
+/// Whether `code` begins with a return, whose function has left its frame already.
+bool begins_with_return(sframe::Abi abi, std::span<const std::byte> code);
+
+/// A step by the frame pointer, where there is one.
+class FramePointerStep {
+ public:
+  explicit FramePointerStep(const sframe::AbiTraits& abi) : abi_(abi) {}
+
+  /// Whether the frame in `registers` may be left by one: the machine has it, and its value is known.
+  bool is_possible(const unwind::Registers& registers) const;
+
+  /// Goes to the caller of the frame in `registers`, which stay as they are unless it returns Stepped. Returns
+  /// Outermost if the return address is 0, and NoRow with a `fault` if there is no caller where the frame pointer
+  /// leads. Reads one word of each page between stack pointer and frame pointer.
+  ///
+  /// On x86-64, the caller's stack pointer is after the return address. On AArch64, it is somewhere above, as functions
+  /// may keep others of their words there: it becomes unknown, and its value one that it is not below.
+  unwind::Stop step(const AddressSpace& space, unwind::ReadMemory read, void* context, unwind::Registers& registers,
+                    FramePointerFault& fault) const;
+
+ private:
+  const sframe::AbiTraits& abi_;
+};
+
+}  // namespace sframe_gen::trace
