@@ -17,9 +17,11 @@ _sframe_trace() {
   if [[ ${COMP_WORDS[1]} == record && COMP_CWORD -gt 1 ]]; then
     if [[ $previous == --@(cache|output|flamegraph) || $previous == -o ]]; then
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    elif [[ $previous == --frame-pointers ]]; then
+      mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$current")
     else
       mapfile -t COMPREPLY < <(compgen -W '-a --all -C --cpu -p --pid --duration --as-root -e --event -F --freq -c --count
-        --stack --frames --cache -o --output --flamegraph --folded --json -q --quiet -h --help --' -- "$current")
+        --stack --frames --frame-pointers --cache -o --output --flamegraph --folded --json -q --quiet -h --help --' -- "$current")
     fi
     return
   fi

@@ -76,13 +76,6 @@ void read_source(const Given& given, TraceOptions& options) {
   }
 }
 
-FramePointers frame_pointers_of(const std::string& text) {
-  if (text == "auto") return FramePointers::Auto;
-  if (text == "always") return FramePointers::Always;
-  if (text == "never") return FramePointers::Never;
-  throw UsageError("--frame-pointers requires auto, always or never");
-}
-
 void read_rows(const Given& given, TraceOptions& options) {
   if (given.has("frame-pointers")) options.frame_pointers = frame_pointers_of(*given.value_of("frame-pointers"));
   const bool yes = given.has("translate"), no = given.has("no-translate");
@@ -114,6 +107,13 @@ void read_output(const Given& given, TraceOptions& options) {
 }
 
 }  // namespace
+
+FramePointers frame_pointers_of(const std::string& text) {
+  if (text == "auto") return FramePointers::Auto;
+  if (text == "always") return FramePointers::Always;
+  if (text == "never") return FramePointers::Never;
+  throw UsageError("--frame-pointers requires auto, always or never");
+}
 
 TraceOptions read_options(int argument_count, const char* const* arguments) {
   const std::span all(arguments, static_cast<std::size_t>(argument_count));

@@ -56,6 +56,9 @@ TraceOptions read_options(int argument_count, const char* const* arguments);
 
 std::string help_text();
 
+/// Of --frame-pointers. Throws UsageError.
+FramePointers frame_pointers_of(const std::string& text);
+
 /// Of `sframe-trace record`: `arguments` begin with its name. Throws UsageError.
 TraceOptions read_record_options(int argument_count, const char* const* arguments);
 

@@ -232,7 +232,7 @@ void Recorder::open_outputs() {
     raw_ = make_file(raw, events_.recorded());
     sinks.raw = raw_.get();
   }
-  records_.emplace(layouts_, files_, options_.most_frames, std::move(sinks));
+  records_.emplace(layouts_, files_, options_.most_frames, options_.frame_pointers, std::move(sinks));
 }
 
 void Recorder::describe_what_runs() {

@@ -84,13 +84,13 @@ std::vector<std::byte> with_call_chain(const PerfRecord& record, const Sample& s
 }
 
 WalkedRecords::WalkedRecords(const EventLayouts& layouts, ProgramFiles& files, std::size_t most_frames,
-                             RecordSinks sinks)
+                             FramePointers frame_pointers, RecordSinks sinks)
     : layouts_(layouts),
       files_(files),
       sinks_(std::move(sinks)),
       programs_({origin().file, host_endian, host_abi(), nullptr, 0},
                 [&files](const Mapping& mapping) { return files.open(mapping); }),
-      walker_(most_frames, false) {}
+      walker_(most_frames, false, frame_pointers) {}
 
 void WalkedRecords::write(std::span<const std::byte> record) {
   if (sinks_.file != nullptr) sinks_.file->append(record);

@@ -26,7 +26,8 @@ struct RecordSinks {
 class WalkedRecords {
  public:
   /// All have to live on.
-  WalkedRecords(const EventLayouts& layouts, ProgramFiles& files, std::size_t most_frames, RecordSinks sinks);
+  WalkedRecords(const EventLayouts& layouts, ProgramFiles& files, std::size_t most_frames, FramePointers frame_pointers,
+                RecordSinks sinks);
 
   /// Takes the next record, in order of time.
   void take(const TakenRecord& taken);
