@@ -169,8 +169,15 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   report.finish();
   const PerfDataFile& file = recording.file();
   if (file.is_cut()) warn(file.name(), was_cut_short);
-  if (report.totals().stacks() != 0 && !file.has_stacks()) {
-    warn(file.name(), "no registers of programs, and so no callers (record with `perf record --call-graph dwarf`)");
+  const StackTotals& totals = report.totals();
+  if (totals.as_recorded() != 0 && file.has_kernel_chains()) {
+    warn(file.name(),
+         "callers in programs are perf's, by frame pointers (for whole stacks, use `sframe-trace record` or "
+         "`perf record --call-graph dwarf`)");
+  } else if (totals.stacks() != totals.as_recorded() && !file.has_stacks()) {
+    warn(file.name(),
+         "no registers of programs, and so no callers (use `sframe-trace record` or "
+         "`perf record --call-graph dwarf`)");
   }
   if (kernel.are_of_another_start()) {
     warn(file.name(), "kernel restarted since, so its functions have no names (give its list with --kallsyms)");

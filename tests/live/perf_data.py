@@ -14,6 +14,9 @@ REGISTERS = {0: 10, 1: 5, 2: 11, 3: 12, 4: 13, 5: 14, 6: 4, 7: 19, 8: 16, 9: 18,
 MASK = sum(1 << number for number in REGISTERS)
 IP, TID, TIME, CALLCHAIN, PERIOD, REGS_USER, STACK_USER = 1, 2, 4, 32, 256, 4096, 8192
 
+SAMPLE_ID_ALL, EXCLUDE_CALLCHAIN_USER = 1 << 18, 1 << 22
+IN_KERNEL, IN_GUEST, IN_USER = ((1 << 64) - number for number in (128, 2048, 512))
+
 
 class Core:
     """Threads, memory and mapped files of a core file."""
@@ -58,6 +61,7 @@ class Recording:
     """Records in the order of the file; time_of orders them."""
 
     TYPE = IP | TID | TIME | CALLCHAIN | PERIOD | REGS_USER | STACK_USER
+    FLAGS = SAMPLE_ID_ALL
 
     def __init__(self):
         self.records = []
@@ -100,9 +104,12 @@ class Recording:
         body += struct.pack("<Q", room) + kept.ljust(room, b"\0") + struct.pack("<Q", len(kept))
         self.add(SAMPLE, USER, body)
 
+    def chain(self, pid, tid, time, pc, entries, misc=USER):
+        """A sample of a recording without REGS_USER and STACK_USER."""
+        self.add(SAMPLE, misc, struct.pack(f"<QIIQQQ{len(entries)}Q", pc, pid, tid, time, 1, len(entries), *entries))
+
     def attribute(self):
-        flags = 1 << 18  # sample_id_all
-        return struct.pack("<IIQQQQQIIQQQQIiQIHH", 1, 112, 0, 1, self.TYPE, 0, flags, 0, 0, 0, 0, 0, MASK, 8192, 0, 0, 0, 0, 0)
+        return struct.pack("<IIQQQQQIIQQQQIiQIHH", 1, 112, 0, 1, self.TYPE, 0, self.FLAGS, 0, 0, 0, 0, 0, MASK, 8192, 0, 0, 0, 0, 0)
 
     def data(self, compressed):
         data = b"".join(self.records)

@@ -40,6 +40,12 @@ bool EventLayouts::has_stacks() const {
   return std::ranges::any_of(layouts_, [](const EventLayout& layout) { return (layout.sample_type & both) == both; });
 }
 
+bool EventLayouts::has_kernel_chains() const {
+  return std::ranges::any_of(layouts_, [](const EventLayout& layout) {
+    return (layout.sample_type & sample_bit::call_chain) != 0 && !layout.excludes_user_chain;
+  });
+}
+
 EventLayout EventLayouts::read(std::span<const std::byte> event) const {
   // struct perf_event_attr: type, size, config, period, sample_type, read_format, flags, ...
   ByteReader reader(event, endian_, origin_);
@@ -48,9 +54,11 @@ EventLayout EventLayouts::read(std::span<const std::byte> event) const {
   layout.sample_type = reader.u64("sample type");
   layout.read_format = reader.u64("read format");
   // Bit fields count from the other end on a big-endian machine.
-  constexpr unsigned sample_id_all = 18;
+  constexpr unsigned sample_id_all = 18, exclude_callchain_user = 22;
   const std::uint64_t flags = reader.u64("flags");
-  layout.all_have_id = (flags >> (endian_ == Endian::Little ? sample_id_all : 63 - sample_id_all) & 1U) != 0;
+  const auto has = [&](unsigned bit) { return (flags >> (endian_ == Endian::Little ? bit : 63 - bit) & 1U) != 0; };
+  layout.all_have_id = has(sample_id_all);
+  layout.excludes_user_chain = has(exclude_callchain_user);
   reader.take(24, "event");
   if (reader.left() >= word_size) layout.branch_type = reader.u64("branch type");
   if (reader.left() >= word_size) layout.user_registers = reader.u64("user registers");

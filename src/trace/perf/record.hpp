@@ -18,6 +18,8 @@ namespace sframe_gen::trace {
 /// What of `struct perf_event_attr` says how an event's records look.
 struct EventLayout {
   std::uint64_t sample_type = 0, read_format = 0, branch_type = 0, user_registers = 0;
+  /// exclude_callchain_user: if there are callers of programs in call chains, it was not the kernel that found them.
+  bool excludes_user_chain = false;
   bool all_have_id = false;  ///< sample_id_all: records other than samples end in what tells of their sample
 };
 
@@ -55,6 +57,8 @@ class EventLayouts {
   bool empty() const { return layouts_.empty(); }
   /// Samples of one at least come with registers and a piece of the stack.
   bool has_stacks() const;
+  /// The kernel has walked programs' stacks for one at least, by frame pointers.
+  bool has_kernel_chains() const;
 
   /// How that record looks, or null if it is of none of the events. There is one; it lives as long as this.
   const EventLayout* of(const PerfRecord& record) const;

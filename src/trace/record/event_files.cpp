@@ -174,7 +174,6 @@ std::vector<WrittenEvent> EventFiles::described(bool has_stack) const {
       event.sample_type &= ~registers_and_stack;
       event.sample_regs_user = 0;
       event.sample_stack_user = 0;
-      event.exclude_callchain_user = 0;
     }
     const auto bytes = std::as_bytes(std::span(&event, 1));
     WrittenEvent& written = events.emplace_back(WrittenEvent{{bytes.begin(), bytes.end()}, {}});

@@ -122,15 +122,18 @@ void read_sample(const PerfRecord& record, Endian endian, const InputOrigin& ori
   if (has(sample_bit::user_stack)) read_user_stack(reader, words);
 }
 
-/// The part of a call chain that the kernel walked itself: between the marks that say whose PCs follow.
-void put_kernel_part(const std::vector<std::uint64_t>& chain, std::vector<std::uint64_t>& pcs) {
-  constexpr auto first_mark = static_cast<std::uint64_t>(-4095), kernel_mark = static_cast<std::uint64_t>(-128);
+/// PERF_CONTEXT_*: entries of a call chain that say whose PCs follow.
+constexpr auto first_mark = static_cast<std::uint64_t>(-4095), kernel_context = static_cast<std::uint64_t>(-128),
+               user_context = static_cast<std::uint64_t>(-512);
+
+/// The part of a call chain after a mark, up to the next one.
+void put_part(const std::vector<std::uint64_t>& chain, std::uint64_t mark, std::vector<std::uint64_t>& pcs) {
   pcs.clear();
-  bool is_kernel = false;
+  bool is_part = false;
   for (const std::uint64_t entry : chain) {
     if (entry >= first_mark) {
-      is_kernel = entry == kernel_mark;
-    } else if (is_kernel) {
+      is_part = entry == mark;
+    } else if (is_part) {
       pcs.push_back(entry);
     }
   }
@@ -349,12 +352,23 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
   sample.thread = words.thread;
   sample.time = record.time;
   put_name(words.process, words.thread, sample.name);
-  put_kernel_part(words.call_chain, sample.kernel);
-  sample.has_user_stack = registers || (words.pc != 0 && (record.flags & cpu_mode) == user_mode);
+  put_part(words.call_chain, kernel_context, sample.kernel);
+  put_part(words.call_chain, user_context, user_part_);
+  // perf also records registers alone (--user-regs).
+  const bool is_as_recorded =
+      !user_part_.empty() && (!registers || (record.layout->sample_type & sample_bit::user_stack) == 0);
+  sample.has_user_stack = registers || is_as_recorded || (words.pc != 0 && (record.flags & cpu_mode) == user_mode);
+  sample.user = {.frames = std::move(sample.user.frames)};
   sample.user.frames.clear();
-  sample.user.by_dwarf.reset();
-  sample.user.is_piece = false;
-  if (registers) {
+  if (is_as_recorded) {
+    sample.user.is_as_recorded = true;
+    for (const std::uint64_t pc : user_part_) {
+      if (sample.user.frames.size() == walker.most_frames()) break;
+      // All but the first one are return addresses.
+      Frame& frame = sample.user.frames.emplace_back(Frame{pc, sample.user.frames.empty()});
+      frame.location = space.location_of(frame.instruction());
+    }
+  } else if (registers) {
     words.stack.address = registers->values[sframe::traits_of(source_.abi).stack_pointer];
     walker.walk(space, *registers, RecordedStack::read_word, &words.stack, sample.user);
     sample.user.is_piece = true;

@@ -139,9 +139,10 @@ class RecordedPrograms {
   bool had_sample_ = false;
   std::shared_ptr<Locations> locations_ = std::make_shared<Locations>();
   std::map<int, Program> programs_;
-  std::uint64_t copied_parts_ = 0;     ///< of mappings, for programs that were forked
-  SeededMap<int, std::string> names_;  ///< of threads
-  SampleWords words_;                  ///< of the last sample, as is the next: their room is used again
+  std::uint64_t copied_parts_ = 0;        ///< of mappings, for programs that were forked
+  SeededMap<int, std::string> names_;     ///< of threads
+  std::vector<std::uint64_t> user_part_;  ///< of the last sample's call chain
+  SampleWords words_;                     ///< of the last sample, as is the next: their room is used again
   Sample sample_;
 };
 

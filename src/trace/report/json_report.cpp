@@ -31,7 +31,12 @@ ordered_json frames_of(const Stack& stack) {
 }
 
 void add_end(ordered_json& json, const Stack& stack, const std::optional<StackEnd>& cut) {
-  json["whole"] = stack.is_whole();
+  // A recorded call chain does not say.
+  if (stack.is_as_recorded) {
+    json["recorded"] = true;
+  } else {
+    json["whole"] = stack.is_whole();
+  }
   if (cut) json["cut"] = {{"file", cut->file}, {"reason", cut->reason}, {"address", cut->place}};
   const auto comparison = comparison_of(stack);
   if (!comparison) return;

@@ -66,7 +66,7 @@ std::string reason_of(const Stack& stack, const OpenedFile& opened) {
 }  // namespace
 
 std::optional<StackEnd> cut_of(const Stack& stack) {
-  if (stack.is_whole() || stack.frames.empty()) return std::nullopt;
+  if (stack.is_whole() || stack.is_as_recorded || stack.frames.empty()) return std::nullopt;
   const Frame& last = stack.frames.back();
   const std::uint64_t pc = last.instruction();
   StackEnd cut;
@@ -267,6 +267,7 @@ void StackTotals::add(const Stack& stack, const std::optional<StackEnd>& cut) {
   frames_ += stack.frames.size();
   by_frame_pointer_ += static_cast<std::uint64_t>(std::ranges::count(stack.frames, true, &Frame::by_frame_pointer));
   if (stack.is_whole()) ++whole_;
+  if (stack.is_as_recorded) ++as_recorded_;
   if (cut) ++cuts_[text_of(*cut)];
   const auto comparison = comparison_of(stack);
   if (!comparison) return;
@@ -283,7 +284,9 @@ void StackTotals::add_missing(const std::string& reason) {
 void StackTotals::write(std::ostream& out) const {
   out << "sframe-trace: " << count_of(stacks_, "stack") << ", " << count_of(frames_, "frame");
   if (by_frame_pointer_ != 0) out << " (" << by_frame_pointer_ << " by frame pointers)";
-  out << "; " << whole_ << " whole\n";
+  out << "; " << whole_ << " whole";
+  if (as_recorded_ != 0) out << ", " << as_recorded_ << " as recorded";
+  out << '\n';
   write_counts(out, cuts_, " cut: ");
   if (compared_ != 0) write_comparison(out);
 }

@@ -94,6 +94,8 @@ class StackTotals {
 
   std::uint64_t stacks() const { return stacks_; }
   std::uint64_t whole() const { return whole_; }
+  /// Of recorded call chains.
+  std::uint64_t as_recorded() const { return as_recorded_; }
   /// From what DWARF says.
   std::uint64_t different() const { return different_; }
 
@@ -106,7 +108,7 @@ class StackTotals {
   static void write_counts(std::ostream& out, const Counts& counts, const char* what);
   void write_comparison(std::ostream& out) const;
 
-  std::uint64_t stacks_ = 0, frames_ = 0, by_frame_pointer_ = 0, whole_ = 0;
+  std::uint64_t stacks_ = 0, frames_ = 0, by_frame_pointer_ = 0, whole_ = 0, as_recorded_ = 0;
   Counts cuts_;  ///< by text_of()
   std::uint64_t compared_ = 0, different_ = 0, equal_ = 0;
   Counts dwarf_cuts_;

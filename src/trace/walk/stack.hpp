@@ -23,12 +23,14 @@ struct Stack {
   unwind::Stop stop = unwind::Stop::Stepped;
   /// The last frame had no row, and this is why its frame pointer led nowhere. None: it was not asked.
   FramePointerFault frame_pointer_fault = FramePointerFault::None;
+  /// The frames are those of a recorded call chain, which does not say whether there are more.
+  bool is_as_recorded = false;
   /// Only a piece of the stack's memory could be read.
   bool is_piece = false;
   /// The same stack, if it was walked by DWARF as well.
   std::optional<DwarfStack> by_dwarf{};
 
-  bool is_whole() const { return stop == unwind::Stop::Outermost; }
+  bool is_whole() const { return stop == unwind::Stop::Outermost && !is_as_recorded; }
 };
 
 /// What all walks of a run have in common.
@@ -39,6 +41,8 @@ class Walker {
          sframe::Abi abi = host_abi());
   Walker(const Walker&) = delete;
   Walker& operator=(const Walker&) = delete;
+
+  std::size_t most_frames() const { return most_frames_; }
 
   /// From `registers` outwards. Files are opened, and their sections made, as PCs lead to them.
   Stack walk(AddressSpace& space, const unwind::Registers& registers, unwind::ReadMemory read, void* context);
