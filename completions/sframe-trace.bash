@@ -14,7 +14,7 @@ _sframe_trace() {
     return
   done
   compopt -o filenames 2>/dev/null
-  if [[ ${COMP_WORDS[1]} == record && COMP_CWORD -gt 1 ]]; then
+  if [[ ${COMP_WORDS[1]} == record ]] && ((COMP_CWORD > 1)); then
     if [[ $previous == --@(cache|output|flamegraph) || $previous == -o ]]; then
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
     elif [[ $previous == --frame-pointers ]]; then

@@ -20,31 +20,31 @@ using command_line::number_of;
 using command_line::Option;
 using command_line::text;
 
-constexpr std::string_view target = "What is recorded", samples = "Samples", output = "Output";
+constexpr std::string_view of_target = "What is recorded", of_samples = "Samples", of_output = "Output";
 
 constexpr command_line::Argument event_argument{
     .kind = command_line::ArgumentKind::Text, .name = "EVENT", .repeats = true};
 
 constexpr Option record_table[]{
-    {"all", 'a', target, flag, "record the whole machine"},
-    {"cpu", 'C', target, text("LIST"), "record these processors: 0,2-5"},
-    {"pid", 'p', target, text("PID"), "record running processes: 12,34"},
-    {"duration", 0, target, text("TIME"), "end after TIME: 30s, 500ms, 2m"},
-    {"as-root", 0, target, flag, "under sudo, run the command as root"},
-    {"event", 'e', samples, event_argument, "sample EVENT (default: cycles, or cpu-clock)"},
-    {"freq", 'F', samples, text("N"), "take N samples a second (default: 999, or 99)"},
-    {"count", 'c', samples, text("N"), "take a sample each N events"},
-    {"stack", 0, samples, text("BYTES"), "walk up to BYTES of each stack (default: 65528)"},
-    {"frames", 0, samples, text("N"), "keep at most N frames of a stack (default: 512)"},
-    {"frame-pointers", 0, samples, text("WHEN"),
+    {"all", 'a', of_target, flag, "record the whole machine"},
+    {"cpu", 'C', of_target, text("LIST"), "record these processors: 0,2-5"},
+    {"pid", 'p', of_target, text("PID"), "record running processes: 12,34"},
+    {"duration", 0, of_target, text("TIME"), "end after TIME: 30s, 500ms, 2m"},
+    {"as-root", 0, of_target, flag, "under sudo, run the command as root"},
+    {"event", 'e', of_samples, event_argument, "sample EVENT (default: cycles, or cpu-clock)"},
+    {"freq", 'F', of_samples, text("N"), "take N samples a second (default: 999, or 99)"},
+    {"count", 'c', of_samples, text("N"), "take a sample each N events"},
+    {"stack", 0, of_samples, text("BYTES"), "walk up to BYTES of each stack (default: 65528)"},
+    {"frames", 0, of_samples, text("N"), "keep at most N frames of a stack (default: 512)"},
+    {"frame-pointers", 0, of_samples, text("WHEN"),
      "without a row, go by the frame pointer: auto (default), always or never"},
-    {"cache", 0, samples, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
-    {"output", 'o', output, file("FILE"), "write FILE (default: perf.data)"},
-    {"flamegraph", 0, output, file("FILE"), "write a flame graph (SVG) instead"},
-    {"folded", 0, output, flag, "print folded stacks instead"},
-    {"json", 0, output, flag, "print one JSON object for each sample instead"},
-    {"quiet", 'q', output, flag, "print no summary on standard error"},
-    {"help", 'h', output, flag, "print this help and exit"},
+    {"cache", 0, of_samples, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
+    {"output", 'o', of_output, file("FILE"), "write FILE (default: perf.data)"},
+    {"flamegraph", 0, of_output, file("FILE"), "write a flame graph (SVG) instead"},
+    {"folded", 0, of_output, flag, "print folded stacks instead"},
+    {"json", 0, of_output, flag, "print one JSON object for each sample instead"},
+    {"quiet", 'q', of_output, flag, "print no summary on standard error"},
+    {"help", 'h', of_output, flag, "print this help and exit"},
 };
 
 /// A number of the option's, from `least` to `most`.
@@ -72,7 +72,7 @@ std::vector<int> numbers_of(const Given& given, std::string_view option, bool ha
     for (int number = *first; number <= *last; ++number) numbers.push_back(number);
   }
   std::ranges::sort(numbers);
-  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   return numbers;
 }
 

@@ -38,7 +38,7 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::uint64_t second = 1'000'000'000;
+constexpr std::uint64_t second_ns = 1'000'000'000;
 
 void say(const char* kind, const std::string& what) {
   std::cerr << "sframe-trace: " << kind << ": " << what << '\n';
@@ -202,7 +202,7 @@ class Recorder {
   RecordQueue queue_{most_waiting};
   std::exception_ptr failure_;
 
-  /// Bytes of records: a program's first sample may wait for a second until rows are made.
+  /// Bytes of records: a program's first sample may wait for a second_ns until rows are made.
   static constexpr std::size_t most_waiting = std::size_t{256} << 20U;
 };
 
@@ -276,11 +276,11 @@ void Recorder::walk_all() try {
   std::vector<std::filesystem::path> writable;
   if (!options_.translation.cache.empty()) writable.push_back(options_.translation.cache);
   give_up_rights(writable);
-  std::uint64_t next_update = now_ns() + second;
+  std::uint64_t next_update = now_ns() + second_ns;
   while (const auto records = queue_.take()) {
     for (const TakenRecord& record : *records) records_->take(record);
     if (now_ns() < next_update) continue;
-    next_update = now_ns() + second;
+    next_update = now_ns() + second_ns;
     if (file_) file_->update();
     if (raw_) raw_->update();
   }
@@ -309,7 +309,7 @@ int Recorder::run() {
   if (failure) std::rethrow_exception(failure);
   if (options_.record.output.empty()) report_.finish();
   say_all();
-  // After the end that was asked for, the command runs on, and a second Ctrl-C ends this program.
+  // After the end that was asked for, the command runs on, and a second_ns Ctrl-C ends this program.
   sigset_t none{};
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

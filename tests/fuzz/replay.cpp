@@ -45,6 +45,7 @@ constexpr Target targets[] = {
     {"perf_data", perf_data},
     {"plan", plan},
     {"proc", proc},
+    {"ring", ring},
     {"rows", rows},
     {"section", section},
     {"undo", undo},

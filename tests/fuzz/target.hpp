@@ -27,6 +27,7 @@ void options(Bytes input);
 void perf_data(Bytes input);
 void plan(Bytes input);
 void proc(Bytes input);
+void ring(Bytes input);
 void rows(Bytes input);
 void section(Bytes input);
 void undo(Bytes input);

@@ -1,5 +1,6 @@
-// Any bytes as a recording of perf, a core file, and texts of /proc.
+// Any bytes as a recording of perf, a ring of the kernel's, a core file, and texts of /proc.
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -10,9 +11,13 @@
 
 #include "target.hpp"
 #include "trace/live/process.hpp"
+#include "trace/perf/perf_data_file.hpp"
+#include "trace/record/event_files.hpp"
+#include "trace/record/walked_records.hpp"
 #include "trace/recorded/core_file.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/recording.hpp"
+#include "trace/walk/registers.hpp"
 #include "trace/walk/stack.hpp"
 
 namespace sframe_gen::fuzz {
@@ -41,6 +46,42 @@ void perf_data(Bytes input) {
     trace::Walker walker(16, false, trace::FramePointers::Always);
     recording.walk_all(walker, [](const trace::Sample&) {}, {});
   });
+}
+
+/// A ring of the kernel's, what is walked of it, and the file that is written.
+void ring(Bytes input) {
+  Choices choices(input);
+  const std::size_t size = std::size_t{64} << choices.below(8);
+  const std::uint64_t tail = choices.word();
+  std::vector<std::byte> bytes(choices.rest().begin(), choices.rest().end());
+  bytes.resize(size);
+  const trace::EventRequest request{.kinds = {trace::event_named("cpu-clock")}, .rate = 99, .stack = 256};
+  trace::EventLayouts layouts({"ring", "events"}, host_endian);
+  layouts.add(trace::attributes_of(request, 0, true, true), {});
+  const trace::TranslationOptions options;
+  trace::ProgramFiles files(options);
+  const MemoryFile file;
+  trace::PerfDataWriter writer(file.path(), host_endian, {{trace::attributes_of(request, 0, true, false), {}}});
+  trace::WalkedRecords records(layouts, files, 16, trace::FramePointers::Auto, {.file = &writer});
+  trace::RecordOrder order;
+  bool is_of_kernel = true;
+  const bool is_sound = succeeds([&] {
+    trace::take_records(bytes, tail, tail + size, [&](Bytes whole) {
+      const trace::PerfRecord record = trace::read_record(whole, layouts);
+      constexpr std::uint32_t first_of_perf = 64;
+      is_of_kernel = is_of_kernel && record.type < first_of_perf;
+      order.add({record.time, trace::without_room(record, whole)});
+    });
+  });
+  const bool is_walked = succeeds([&] {
+    for (const trace::TakenRecord& record : order.take_before(~std::uint64_t{0})) records.take(record);
+    records.finish(1);
+  });
+  writer.update();
+  if (!is_sound || !is_walked || !is_of_kernel) return;
+  const trace::PerfDataFile written(MappedFile(file.path()), trace::host_abi());
+  const auto samples = std::ranges::count(written.records(), trace::record_type::sample, &trace::PerfRecord::type);
+  require(static_cast<std::uint64_t>(samples) == records.samples(), "a written recording has the samples of the ring");
 }
 
 void core_file(Bytes input) {

@@ -20,7 +20,7 @@
 namespace sframe_gen::test {
 namespace {
 
-constexpr std::uint64_t loaded_at = 0x7f0000000000, stack = 0x7ffe0000;
+constexpr std::uint64_t loaded_at = 0x7f0000000000, stack_address = 0x7ffe0000;
 constexpr std::int32_t own_shift = 0x1000;  ///< how much larger CFA offsets are in the file's own section
 
 /// /bin/true, converted, but for every other function; the rows of the others are marked.
@@ -91,7 +91,7 @@ bool read_one(void*, std::uint64_t, void* bytes) {
 unwind::Registers at(std::uint64_t pc) {
   unwind::Registers registers;
   registers.pc = pc;
-  for (std::uint32_t number = 0; number < unwind::Registers::count; ++number) registers.set(number, stack);
+  for (std::uint32_t number = 0; number < unwind::Registers::count; ++number) registers.set(number, stack_address);
   return registers;
 }
 
@@ -104,7 +104,7 @@ std::string rows_at(trace::Walker& walker, trace::AddressSpace& space, std::uint
   modules.read = read_one;
   unwind::Registers registers = at(pc);
   EXPECT_EQ(unwind::Unwinder(modules).step(registers), unwind::Stop::Stepped);
-  return registers.values[unwind::host_abi.stack_pointer] - stack >= own_shift ? "own" : "translated";
+  return registers.values[unwind::host_abi.stack_pointer] - stack_address >= own_shift ? "own" : "translated";
 }
 
 TEST(CodeFile, ItsOwnSectionCountsAfterAGapInItToo) {

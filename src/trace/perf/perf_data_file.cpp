@@ -93,8 +93,7 @@ bool is_pipe(int descriptor) {
   return ::fstat(descriptor, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
-constexpr std::uint64_t magic = 0x32454c4946524550;  // "PERFILE2", read by a little-endian host
-constexpr std::uint64_t header_size = 104, pipe_header_size = 16;
+constexpr std::uint64_t pipe_header_size = 16;
 
 // What perf adds to the kernel's types of records, where the recording is a pipe.
 constexpr std::uint32_t event_of_pipe = 64, build_id_of_pipe = 67, feature_of_pipe = 80;
@@ -102,8 +101,8 @@ constexpr std::uint32_t event_of_pipe = 64, build_id_of_pipe = 67, feature_of_pi
 Endian endian_of(const MappedFile& file) {
   if (file.bytes().size() < pipe_header_size) throw Refused(file.name(), "not a perf.data file: too short");
   const auto found = load<std::uint64_t>(file.bytes(), Endian::Little);
-  if (found == magic) return Endian::Little;
-  if (found == swapped(magic)) return Endian::Big;
+  if (found == file_magic) return Endian::Little;
+  if (found == swapped(file_magic)) return Endian::Big;
   throw Refused(file.name(), "not a perf.data file");
 }
 
@@ -182,7 +181,7 @@ sframe::Abi PerfDataFile::recorded_abi() const {
 
 void PerfDataFile::read_file() {
   const auto bytes = file_.bytes();
-  ByteReader reader(bytes.first(std::min<std::size_t>(header_size, bytes.size())), endian_, header_origin_);
+  ByteReader reader(bytes.first(std::min<std::size_t>(file_header_size, bytes.size())), endian_, header_origin_);
   reader.u64("magic number");
   reader.u64("size of the header");
   const std::uint64_t entry_size = reader.u64("size of an event");

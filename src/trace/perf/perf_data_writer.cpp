@@ -10,12 +10,13 @@
 #include <utility>
 
 #include "sframe_gen/error.hpp"
+#include "trace/perf/record.hpp"
 
 namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::uint64_t header_size = 104, place_size = 16;
+constexpr std::uint64_t place_size = 16;
 constexpr std::size_t feature_words = 4;
 constexpr std::size_t most_waiting = std::size_t{4} << 20U;
 
@@ -40,18 +41,18 @@ PerfDataWriter::PerfDataWriter(const std::filesystem::path& path, Endian endian,
     : name_(path.string()), file_(make_file(name_)), endian_(endian), waiting_(endian) {
   assert(!events.empty());
   event_size_ = events.front().attributes.size() + place_size;
-  ByteWriter ids(endian), table(endian);
+  ByteWriter ids(endian), entries(endian);
   for (const WrittenEvent& event : events) {
     assert(event.attributes.size() + place_size == event_size_);
-    table.append_bytes(event.attributes);
-    table.u64(header_size + ids.size());
-    table.u64(event.ids.size() * sizeof(std::uint64_t));
+    entries.append_bytes(event.attributes);
+    entries.u64(file_header_size + ids.size());
+    entries.u64(event.ids.size() * sizeof(std::uint64_t));
     for (const std::uint64_t id : event.ids) ids.u64(id);
   }
-  events_ = header_size + ids.size();
-  events_end_ = data_begin_ = data_end_ = events_ + table.size();
-  write_at(header_size, ids.bytes());
-  write_at(events_, table.bytes());
+  events_ = file_header_size + ids.size();
+  events_end_ = data_begin_ = data_end_ = events_ + entries.size();
+  write_at(file_header_size, ids.bytes());
+  write_at(events_, entries.bytes());
   update();
 }
 
@@ -71,24 +72,23 @@ void PerfDataWriter::update() {
   write_at(data_end_, waiting_.bytes());
   data_end_ += waiting_.size();
   waiting_.clear();
-  ByteWriter table(endian_), contents(endian_);
+  ByteWriter places(endian_), contents(endian_);
   const std::uint64_t begin = data_end_ + features_.size() * place_size;
   for (const auto& [feature, content] : features_) {
-    table.u64(begin + contents.size());
-    table.u64(content.size());
+    places.u64(begin + contents.size());
+    places.u64(content.size());
     contents.append_bytes(content);
   }
-  table.append_bytes(contents.bytes());
-  write_at(data_end_, table.bytes());
-  size_ = data_end_ + table.size();
+  places.append_bytes(contents.bytes());
+  write_at(data_end_, places.bytes());
+  size_ = data_end_ + places.size();
   if (!features_.empty()) write_header(data_end_, true);
 }
 
 void PerfDataWriter::write_header(std::uint64_t data_end, bool has_features) {
   ByteWriter header(endian_);
-  constexpr std::uint64_t magic = 0x32454c4946524550;  // "PERFILE2" of a little-endian host
-  header.u64(magic);
-  header.u64(header_size);
+  header.u64(file_magic);
+  header.u64(file_header_size);
   header.u64(event_size_);
   header.u64(events_);
   header.u64(events_end_ - events_);

@@ -44,6 +44,9 @@ inline constexpr std::uint64_t ip = 1, thread = 2, time = 4, address = 8, read =
                                user_registers = 4096, user_stack = 8192, identifier = 65536;
 }
 
+/// What a file begins with: "PERFILE2", read by a little-endian host, and how long its header is.
+inline constexpr std::uint64_t file_magic = 0x32454c4946524550, file_header_size = 104;
+
 /// Bytes of what each record begins with: type (32 bits), flags and size (16 bits each).
 inline constexpr std::size_t record_header_size = 8;
 

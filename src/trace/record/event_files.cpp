@@ -27,7 +27,7 @@ constexpr std::uint64_t sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | 
                                       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
                                       registers_and_stack;
 
-perf_event_attr attributes_of(const EventRequest& request, std::size_t index, bool counts_lost) {
+perf_event_attr asked_of_kernel(const EventRequest& request, std::size_t index, bool counts_lost) {
   const EventKind& kind = request.kinds[index];
   perf_event_attr event{};
   event.size = sizeof event;
@@ -103,6 +103,17 @@ std::string why_forbidden(const EventRequest& request, int error) {
 
 }  // namespace
 
+std::vector<std::byte> attributes_of(const EventRequest& request, std::size_t kind, bool counts_lost, bool has_stack) {
+  perf_event_attr event = asked_of_kernel(request, kind, counts_lost);
+  if (!has_stack) {
+    event.sample_type &= ~registers_and_stack;
+    event.sample_regs_user = 0;
+    event.sample_stack_user = 0;
+  }
+  const auto bytes = std::as_bytes(std::span(&event, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
 std::string setting_of(const std::string& path) {
   std::string value;
   std::getline(std::ifstream(path) >> std::ws, value);
@@ -136,7 +147,7 @@ void EventFiles::open_all() {
 
 /// False: to be tried again, with less.
 bool EventFiles::open_one(std::size_t kind, int thread, int processor) {
-  perf_event_attr event = attributes_of(request_, kind, counts_lost_);
+  perf_event_attr event = asked_of_kernel(request_, kind, counts_lost_);
   Descriptor file(static_cast<int>(
       ::syscall(SYS_perf_event_open, &event, thread, processor, -1, std::uint64_t{PERF_FLAG_FD_CLOEXEC})));
   if (!file.is_open()) {
@@ -169,14 +180,8 @@ bool EventFiles::asks_for_less(int error) {
 std::vector<WrittenEvent> EventFiles::described(bool has_stack) const {
   std::vector<WrittenEvent> events;
   for (std::size_t kind = 0; kind < request_.kinds.size(); ++kind) {
-    perf_event_attr event = attributes_of(request_, kind, counts_lost_);
-    if (!has_stack) {
-      event.sample_type &= ~registers_and_stack;
-      event.sample_regs_user = 0;
-      event.sample_stack_user = 0;
-    }
-    const auto bytes = std::as_bytes(std::span(&event, 1));
-    WrittenEvent& written = events.emplace_back(WrittenEvent{{bytes.begin(), bytes.end()}, {}});
+    WrittenEvent& written =
+        events.emplace_back(WrittenEvent{attributes_of(request_, kind, counts_lost_, has_stack), {}});
     for (std::size_t i = 0; i < files_.size(); ++i)
       if (files_[i].kind == kind) written.ids.push_back(ids_[i]);
   }

@@ -13,13 +13,13 @@ namespace sframe_gen::trace {
 
 /// What the kernel is asked to record.
 struct EventRequest {
-  std::vector<EventKind> kinds;  ///< at least one; the first one also tells of mappings, names, forks and ends
+  std::vector<EventKind> kinds{};  ///< at least one; the first one also tells of mappings, names, forks and ends
   bool is_frequency = true;
   std::uint64_t rate = 0;   ///< samples a second, or events between two samples
   std::uint32_t stack = 0;  ///< bytes of a sample's stack at most, a multiple of 8
-  std::vector<int> processors;
-  std::vector<int> threads;  ///< empty: all of the machine
-  bool at_exec = false;      ///< to begin when the thread runs another program
+  std::vector<int> processors{};
+  std::vector<int> threads{};  ///< empty: all of the machine
+  bool at_exec = false;        ///< to begin when the thread runs another program
 };
 
 /// An event of a processor, and of a thread unless the whole machine is recorded.
@@ -62,6 +62,10 @@ class EventFiles {
   bool counts_lost_ = true;
   std::string note_;
 };
+
+/// Returns the struct perf_event_attr of an event of the request: as the kernel is asked for it, or as records look
+/// whose stacks were walked. `counts_lost`: the kernel counts lost samples (Linux 6.0).
+std::vector<std::byte> attributes_of(const EventRequest& request, std::size_t kind, bool counts_lost, bool has_stack);
 
 /// Allows as many open files as the system lets this user have: there is one for each event, thread and processor.
 void allow_many_files();

@@ -28,11 +28,11 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr const char* vdso = "[vdso]";
+constexpr const char* vdso_name = "[vdso_name]";
 
 /// The device of some file systems (overlay, btrfs) is one for mappings and another one for stat(). Both have the major
 /// number 0, or one of them.
-bool is_mapped(const struct stat& file, const Mapping& mapping) {
+bool is_file_of(const struct stat& file, const Mapping& mapping) {
   const bool same_device = file.st_dev == mapping.device || major(file.st_dev) == 0 || major(mapping.device) == 0;
   return S_ISREG(file.st_mode) && file.st_ino == mapping.inode && same_device;
 }
@@ -60,7 +60,7 @@ Descriptor open_mapped(int process, const Mapping& mapping) {
     Descriptor file(::open(  // NOLINT(cppcoreguidelines-pro-type-vararg)
         path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     struct stat status {};
-    if (!file.is_open() || ::fstat(file.number(), &status) != 0 || !is_mapped(status, mapping)) continue;
+    if (!file.is_open() || ::fstat(file.number(), &status) != 0 || !is_file_of(status, mapping)) continue;
     struct statfs system {};
     const bool may_hang = ::fstatfs(file.number(), &system) != 0 || system.f_type == FUSE_SUPER_MAGIC;
     return may_hang ? copied(std::move(file)) : std::move(file);
@@ -111,7 +111,7 @@ void ProgramFiles::note(const MappingWords& words) {
 }
 
 OpenedFile ProgramFiles::open(const Mapping& mapping) {
-  if (mapping.path == vdso) return vdso_of_this_kernel();
+  if (mapping.path == vdso_name) return vdso_of_this_kernel();
   if (mapping.inode == 0 || !mapping.path.starts_with('/')) return {nullptr, "not a file"};
   const Key key = key_of(mapping);
   const auto known = opened_.find(key);
@@ -138,7 +138,7 @@ OpenedFile ProgramFiles::vdso_of_this_kernel() {
   if (!vdso_.file) {
     const elf::OwnVdso own = elf::own_vdso();
     if (own.address == 0) return {nullptr, "cannot be opened any more"};
-    vdso_ = made_of(elf::Image::of_bytes(own.bytes, vdso));
+    vdso_ = made_of(elf::Image::of_bytes(own.bytes, vdso_name));
   }
   return vdso_;
 }

@@ -13,11 +13,11 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::size_t word = 8;
+constexpr std::size_t word_bytes = 8;
 /// Of a sample: number of its event, PC, thread, time, processor and period. Its call chain follows.
-constexpr std::size_t size_before_chain = 6 * word;
+constexpr std::size_t size_before_chain = 6 * word_bytes;
 
-const InputOrigin& origin() {
+const InputOrigin& record_origin() {
   static const InputOrigin origin{"perf_event_open", "record"};
   return origin;
 }
@@ -42,22 +42,22 @@ PerfRecord read_record(std::span<const std::byte> bytes, const EventLayouts& lay
 std::vector<std::byte> without_room(const PerfRecord& record, std::span<const std::byte> bytes) {
   std::vector<std::byte> whole(bytes.begin(), bytes.end());
   if (record.type != record_type::sample) return whole;
-  ByteReader reader(record.body, host_endian, origin());
+  ByteReader reader(record.body, host_endian, record_origin());
   reader.take(size_before_chain, "sample");
   const std::uint64_t frames = reader.u64("length");
-  if (frames > reader.left() / word) reader.fail("call chain: more than there is room for");
-  reader.take(frames * word, "call chain");
+  if (frames > reader.left() / word_bytes) reader.fail("call chain: more than there is room for");
+  reader.take(frames * word_bytes, "call chain");
   const auto registers = static_cast<std::size_t>(std::popcount(record.layout->user_registers));
-  if (reader.u64("kind of registers") != 0) reader.take(registers * word, "registers");
+  if (reader.u64("kind of registers") != 0) reader.take(registers * word_bytes, "registers");
   const std::uint64_t place = reader.offset();
   const std::uint64_t room = reader.u64("size of the stack");
   if (room == 0) return whole;
   const auto stack = reader.take(room, "stack");
   const std::uint64_t used = std::min<std::uint64_t>(reader.u64("size of the stack"), room);
-  const std::uint64_t kept = (used + word - 1) / word * word;
+  const std::uint64_t kept = (used + word_bytes - 1) / word_bytes * word_bytes;
   if (kept == 0 || kept >= room) return whole;
   ByteWriter smaller(host_endian);
-  put_head(smaller, record.type, record.flags, place + word + kept + word);
+  put_head(smaller, record.type, record.flags, place + word_bytes + kept + word_bytes);
   smaller.append_bytes(record.body.first(place));
   smaller.u64(kept);
   smaller.append_bytes(stack.first(kept));
@@ -76,7 +76,7 @@ std::vector<std::byte> with_call_chain(const PerfRecord& record, const Sample& s
     for (const Frame& frame : sample.user.frames) chain.push_back(frame.pc);
   }
   ByteWriter written(host_endian);
-  put_head(written, record.type, record.flags, size_before_chain + word + chain.size() * word);
+  put_head(written, record.type, record.flags, size_before_chain + word_bytes + chain.size() * word_bytes);
   written.append_bytes(record.body.first(size_before_chain));
   written.u64(chain.size());
   for (const std::uint64_t entry : chain) written.u64(entry);
@@ -88,7 +88,7 @@ WalkedRecords::WalkedRecords(const EventLayouts& layouts, ProgramFiles& files, s
     : layouts_(layouts),
       files_(files),
       sinks_(std::move(sinks)),
-      programs_({origin().file, host_endian, host_abi(), nullptr, 0},
+      programs_({record_origin().file, host_endian, host_abi(), nullptr, 0},
                 [&files](const Mapping& mapping) { return files.open(mapping); }),
       walker_(most_frames, false, frame_pointers) {}
 
@@ -99,8 +99,8 @@ void WalkedRecords::write(std::span<const std::byte> record) {
 
 void WalkedRecords::take(const TakenRecord& taken) {
   PerfRecord record = read_record(taken.bytes, layouts_);
-  if (record.type == PERF_RECORD_LOST && record.body.size() >= 2 * word)
-    lost_ += load<std::uint64_t>(record.body.subspan(word), host_endian);
+  if (record.type == PERF_RECORD_LOST && record.body.size() >= 2 * word_bytes)
+    lost_ += load<std::uint64_t>(record.body.subspan(word_bytes), host_endian);
   if (record.type != record_type::sample) {
     programs_.take(record, walker_, {});
     std::vector<std::byte> bytes = taken.bytes;
@@ -118,8 +118,8 @@ void WalkedRecords::take(const TakenRecord& taken) {
 /// The kernel names the file by its numbers, in place of which it could have written the build-id. But then it would
 /// say which file it is only by what a program can write into its own files.
 void WalkedRecords::add_build_id(const PerfRecord& record, std::vector<std::byte>& bytes) {
-  constexpr std::size_t identity_place = record_header_size + 4 * word, identity_size = 24, most = 20;
-  const MappingWords words = read_mapping(record, host_endian, origin());
+  constexpr std::size_t identity_place = record_header_size + 4 * word_bytes, identity_size = 24, most = 20;
+  const MappingWords words = read_mapping(record, host_endian, record_origin());
   if (!words.is_code || (record.flags & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER) return;
   const auto id = files_.build_id(words.mapping);
   if (id.empty() || id.size() > most) return;
@@ -136,7 +136,7 @@ void WalkedRecords::finish(std::uint64_t lost_of_kernel) {
   // No record came after the last samples that were lost, which would have told of them.
   ByteWriter record(host_endian);
   constexpr std::size_t trailer = 4;
-  put_head(record, PERF_RECORD_LOST, 0, (2 + trailer) * word);
+  put_head(record, PERF_RECORD_LOST, 0, (2 + trailer) * word_bytes);
   record.u64(0);
   record.u64(lost_of_kernel - lost_);
   for (std::size_t i = 0; i < trailer; ++i) record.u64(0);

@@ -19,7 +19,7 @@ namespace sframe_gen::trace {
 struct RecordSinks {
   PerfDataWriter* file = nullptr;  ///< with call chains
   PerfDataWriter* raw = nullptr;   ///< with registers and stacks, as the kernel gave them
-  RecordedPrograms::TakeSample sample;
+  RecordedPrograms::TakeSample sample{};
 };
 
 /// Walks the stacks of samples as they come, and writes what is known then.

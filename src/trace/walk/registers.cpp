@@ -19,13 +19,13 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::size_t word_size = 8;
+constexpr std::size_t register_size = 8;
 
 /// The words of a kernel's structure.
 auto words_of(std::span<const std::byte> bytes, Endian endian) {
   return [bytes, endian](std::uint8_t word, std::uint64_t& value) {
-    if (bytes.size() < (std::size_t{word} + 1) * word_size) return false;
-    value = load<std::uint64_t>(bytes.subspan(std::size_t{word} * word_size), endian);
+    if (bytes.size() < (std::size_t{word} + 1) * register_size) return false;
+    value = load<std::uint64_t>(bytes.subspan(std::size_t{word} * register_size), endian);
     return true;
   };
 }
@@ -45,10 +45,10 @@ std::optional<unwind::Registers> general_registers(sframe::Abi abi, std::span<co
 
 void add_floating_point_registers(sframe::Abi abi, std::span<const std::byte> bytes, unwind::Registers& registers) {
   // The control word and its padding come first, then f0 to f15.
-  if (abi != sframe::Abi::S390x || bytes.size() < (1 + s390x_floating_point_order.size()) * word_size) return;
+  if (abi != sframe::Abi::S390x || bytes.size() < (1 + s390x_floating_point_order.size()) * register_size) return;
   std::uint32_t number = s390x_general_registers;
   for (const std::uint8_t name : s390x_floating_point_order) {
-    registers.set(number++, load<std::uint64_t>(bytes.subspan((std::size_t{name} + 1) * word_size), Endian::Big));
+    registers.set(number++, load<std::uint64_t>(bytes.subspan((std::size_t{name} + 1) * register_size), Endian::Big));
   }
 }
 
@@ -99,7 +99,7 @@ bool return_from_signal(AddressSpace& space, unwind::Registers& registers, unwin
     return true;
   };
   const auto word_at = [&](std::uint64_t address, std::uint64_t& value) {
-    std::array<std::byte, word_size> bytes{};
+    std::array<std::byte, register_size> bytes{};
     if (!read(context, address, bytes.data())) return false;
     value = load<std::uint64_t>(bytes, abi.endian);
     return true;
