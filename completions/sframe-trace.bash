@@ -25,13 +25,13 @@ _sframe_trace() {
     fi
     return
   fi
-  if [[ $previous == --@(core|root|kallsyms|cache|flamegraph) ]]; then
+  if [[ $previous == --@(core|root|kallsyms|cache|flamegraph|output) || $previous == -o ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   elif [[ $previous == --frame-pointers ]]; then
     mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$current")
   elif [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W '--core --root --kallsyms --translate --no-translate --cache --frame-pointers --json --folded
-      --flamegraph --compare --frames -q --quiet -h --help --version' -- "$current")
+      --flamegraph --call-chains -o --output --compare --frames -q --quiet -h --help --version' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   fi

@@ -28,11 +28,13 @@ constexpr Option table[]{
     {"translate", 0, rows, flag, "generate rows for files without a section (default)"},
     {"no-translate", 0, rows, flag, "use only the sections that files have"},
     {"cache", 0, rows, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
-    {"frame-pointers", 0, rows, text("WHEN"),
+    {"frame-pointers", 0, rows, frame_pointer_argument,
      "without a row, go by the frame pointer: auto (default), always or never"},
     {"json", 0, output, flag, "print one JSON object for each stack"},
     {"folded", 0, output, flag, "print a recording in folded format, for flame graphs"},
     {"flamegraph", 0, output, file("FILE"), "write a recording as a flame graph (SVG)"},
+    {"call-chains", 0, output, flag, "write a recording again, with call chains instead of stacks"},
+    {"output", 'o', output, file("FILE"), "write that recording to FILE"},
     {"compare", 0, output, flag, "also walk by DWARF (libdwfl), and show the first difference"},
     {"frames", 0, output, text("N"), "print at most N frames of a stack (default: 1024)"},
     {"quiet", 'q', output, flag, "print no summary on standard error"},
@@ -77,13 +79,23 @@ void read_source(const Given& given, TraceOptions& options) {
 }
 
 void read_rows(const Given& given, TraceOptions& options) {
-  if (given.has("frame-pointers")) options.frame_pointers = frame_pointers_of(*given.value_of("frame-pointers"));
+  options.frame_pointers = given.choice_of<FramePointers>("frame-pointers").value_or(options.frame_pointers);
   const bool yes = given.has("translate"), no = given.has("no-translate");
   if (yes && no) throw UsageError("--translate cannot be combined with --no-translate");
   options.translation.allowed = !no;
   if (!given.has("cache")) return;
   options.translation.cache = *given.value_of("cache");
   if (!options.translation.allowed) throw UsageError("--cache cannot be combined with --no-translate");
+}
+
+void read_call_chains(const Given& given, TraceOptions& options) {
+  if (given.has("call-chains") != given.has("output"))
+    throw UsageError(given.has("output") ? "--output requires --call-chains" : "--call-chains requires --output=FILE");
+  if (!given.has("output")) return;
+  if (options.source != Source::Recording) throw UsageError("--call-chains requires a recording");
+  for (const char* other : {"json", "folded", "flamegraph", "compare"})
+    if (given.has(other)) throw UsageError("--call-chains cannot be combined with --" + std::string(other));
+  options.call_chains = *given.value_of("output");
 }
 
 void read_output(const Given& given, TraceOptions& options) {
@@ -100,6 +112,7 @@ void read_output(const Given& given, TraceOptions& options) {
   options.compare = given.has("compare");
   if (options.compare && (folded || picture))
     throw UsageError("--compare shows each stack, and excludes --folded and --flamegraph");
+  read_call_chains(given, options);
   if (!given.has("frames")) return;
   const auto frames = number_above_0<std::size_t>(*given.value_of("frames"));
   if (!frames) throw UsageError("--frames requires a number above 0");
@@ -107,13 +120,6 @@ void read_output(const Given& given, TraceOptions& options) {
 }
 
 }  // namespace
-
-FramePointers frame_pointers_of(const std::string& text) {
-  if (text == "auto") return FramePointers::Auto;
-  if (text == "always") return FramePointers::Always;
-  if (text == "never") return FramePointers::Never;
-  throw UsageError("--frame-pointers requires auto, always or never");
-}
 
 TraceOptions read_options(int argument_count, const char* const* arguments) {
   const std::span all(arguments, static_cast<std::size_t>(argument_count));

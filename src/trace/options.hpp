@@ -43,6 +43,7 @@ struct TraceOptions {
   OutputForm form = OutputForm::Text;
   std::filesystem::path kernel_symbols;  ///< a list as /proc/kallsyms; empty: that one, of the same kernel
   std::filesystem::path flame_graph;     ///< a file to write instead; empty: none
+  std::filesystem::path call_chains;     ///< a recording to write instead; empty: none
   TranslationOptions translation;
   FramePointers frame_pointers = FramePointers::Auto;
   std::size_t most_frames = 1024;
@@ -51,13 +52,19 @@ struct TraceOptions {
   RecordOptions record;
 };
 
+/// Of --frame-pointers.
+inline constexpr command_line::Choice frame_pointer_choices[]{
+    {"auto", static_cast<int>(FramePointers::Auto), "in code that is seen to keep them"},
+    {"always", static_cast<int>(FramePointers::Always), "wherever there is no row"},
+    {"never", static_cast<int>(FramePointers::Never), "nowhere"},
+};
+inline constexpr command_line::Argument frame_pointer_argument{
+    .kind = command_line::ArgumentKind::Choice, .name = "WHEN", .choices = frame_pointer_choices};
+
 /// Throws UsageError.
 TraceOptions read_options(int argument_count, const char* const* arguments);
 
 std::string help_text();
-
-/// Of --frame-pointers. Throws UsageError.
-FramePointers frame_pointers_of(const std::string& text);
 
 /// Of `sframe-trace record`: `arguments` begin with its name. Throws UsageError.
 TraceOptions read_record_options(int argument_count, const char* const* arguments);

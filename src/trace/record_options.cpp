@@ -36,7 +36,7 @@ constexpr Option record_table[]{
     {"count", 'c', of_samples, text("N"), "take a sample each N events"},
     {"stack", 0, of_samples, text("BYTES"), "walk up to BYTES of each stack (default: 65528)"},
     {"frames", 0, of_samples, text("N"), "keep at most N frames of a stack (default: 512)"},
-    {"frame-pointers", 0, of_samples, text("WHEN"),
+    {"frame-pointers", 0, of_samples, frame_pointer_argument,
      "without a row, go by the frame pointer: auto (default), always or never"},
     {"cache", 0, of_samples, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
     {"output", 'o', of_output, file("FILE"), "write FILE (default: perf.data)"},
@@ -121,7 +121,7 @@ void read_samples(const Given& given, TraceOptions& options) {
       static_cast<std::uint32_t>(number_in(given, "stack", word, most_stack).value_or(most_stack) / word * word);
   constexpr std::size_t usual_frames = 512;
   options.most_frames = number_in(given, "frames", 1, most_frames).value_or(usual_frames);
-  if (given.has("frame-pointers")) options.frame_pointers = frame_pointers_of(*given.value_of("frame-pointers"));
+  options.frame_pointers = given.choice_of<FramePointers>("frame-pointers").value_or(options.frame_pointers);
   if (given.has("cache")) options.translation.cache = *given.value_of("cache");
 }
 

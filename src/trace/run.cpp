@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <system_error>
@@ -11,9 +12,11 @@
 
 #include "command_line/program.hpp"
 #include "sframe_gen/error.hpp"
+#include "support/text.hpp"
 #include "support/workers.hpp"
 #include "trace/live/process.hpp"
 #include "trace/live/threads.hpp"
+#include "trace/recorded/call_chain_file.hpp"
 #include "trace/recorded/core_file.hpp"
 #include "trace/recorded/recording.hpp"
 #include "trace/recorded/rights.hpp"
@@ -85,7 +88,7 @@ FileRoot root_of(const TraceOptions& options) {
   return options.root ? FileRoot(*options.root) : FileRoot();
 }
 
-void warn(const std::string& file, const char* what) {
+void warn(const std::string& file, const std::string& what) {
   std::cerr << "sframe-trace: warning: " << file << ": " << what << '\n';
 }
 
@@ -110,11 +113,12 @@ int run_process(const TraceOptions& options, std::ostream& out) {
 void keep_rights_for(const TraceOptions& options) {
   std::vector<std::filesystem::path> writable;
   std::error_code ignored;
-  if (!options.flame_graph.empty()) {
-    const std::filesystem::path picture = std::filesystem::absolute(options.flame_graph, ignored);
+  const std::filesystem::path& file = options.flame_graph.empty() ? options.call_chains : options.flame_graph;
+  if (!file.empty()) {
+    const std::filesystem::path written = std::filesystem::absolute(file, ignored);
     // A link to a file that is not there yet.
-    if (std::filesystem::is_symlink(picture, ignored) && !std::filesystem::exists(picture, ignored)) return;
-    writable.push_back(std::filesystem::weakly_canonical(picture, ignored).parent_path());
+    if (std::filesystem::is_symlink(written, ignored) && !std::filesystem::exists(written, ignored)) return;
+    writable.push_back(std::filesystem::weakly_canonical(written, ignored).parent_path());
   }
   if (!options.translation.cache.empty()) {
     std::filesystem::create_directories(options.translation.cache, ignored);
@@ -146,30 +150,23 @@ KernelNames kernel_names(const TraceOptions& options, const PerfDataFile& record
   return KernelNames(read_list(options.kernel_symbols));
 }
 
-int run_recording(const TraceOptions& options, std::ostream& out) {
-  const FileRoot root = root_of(options);
-  RecordedFiles files(root, options.translation);
-  MappedFile file_of_recording = open_recording(options.file);
-  keep_rights_for(options);
-  Recording recording(std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); });
-  files.expect(recording.file().abi(), recording.file().mapped().identity());
-  KernelNames kernel = kernel_names(options, recording.file());
-  kernel.compare_with(recording.kernel_mark());
-  SampleReport report(options, out, kernel);
+/// Samples by time, and all records, each sample's after it.
+void walk_all(Recording& recording, const TraceOptions& options, const Recording::TakeSample& take,
+              const std::function<void(const PerfRecord&)>& take_record = {}) {
   const std::uint64_t records = recording.file().records().size();
   Walker walker(options.most_frames, options.compare, options.frame_pointers, recording.file().abi());
-  {
-    command_line::Progress progress(!options.quiet);
-    recording.walk_all(
-        walker, [&](const Sample& sample) { report.add(sample, cut_of(sample.user)); },
-        [&](std::uint64_t done) {
-          progress.show_line(std::to_string(done * 100 / records) + " % of " + std::to_string(records) + " records");
-        });
-  }
-  report.finish();
-  const PerfDataFile& file = recording.file();
+  command_line::Progress progress(!options.quiet);
+  recording.walk_all(
+      walker, take,
+      [&](std::uint64_t done) {
+        progress.show_line(std::to_string(done * 100 / records) + " % of " + std::to_string(records) + " records");
+      },
+      take_record);
+}
+
+/// What there is to say of a recording that was read.
+void warn_of(const PerfDataFile& file, const StackTotals& totals) {
   if (file.is_cut()) warn(file.name(), was_cut_short);
-  const StackTotals& totals = report.totals();
   if (totals.as_recorded() != 0 && file.has_kernel_chains()) {
     warn(file.name(),
          "callers in programs are perf's, by frame pointers (for whole stacks, use `sframe-trace record` or "
@@ -179,10 +176,65 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
          "no registers of programs, and so no callers (use `sframe-trace record` or "
          "`perf record --call-graph dwarf`)");
   }
+}
+
+int print_samples(Recording& recording, const TraceOptions& options, std::ostream& out) {
+  KernelNames kernel = kernel_names(options, recording.file());
+  kernel.compare_with(recording.kernel_mark());
+  SampleReport report(options, out, kernel);
+  walk_all(recording, options, [&](const Sample& sample) { report.add(sample, cut_of(sample.user)); });
+  report.finish();
+  warn_of(recording.file(), report.totals());
   if (kernel.are_of_another_start()) {
-    warn(file.name(), "kernel restarted since, so its functions have no names (give its list with --kallsyms)");
+    warn(recording.file().name(),
+         "kernel restarted since, so its functions have no names (give its list with --kallsyms)");
   }
   return end_with(report.totals(), options);
+}
+
+/// Writes the recording again, with call chains. What cannot be finished is removed.
+int write_call_chains(Recording& recording, const TraceOptions& options) {
+  const PerfDataFile& file = recording.file();
+  CallChainFile written(file, options.call_chains);
+  StackTotals totals;
+  const Sample* sample = nullptr;
+  try {
+    walk_all(
+        recording, options,
+        [&](const Sample& walked) {
+          sample = &walked;
+          if (walked.has_user_stack) totals.add(walked.user, cut_of(walked.user));
+        },
+        [&](const PerfRecord& record) {
+          if (record.type != record_type::sample) return written.add(record);
+          written.add_sample(record, *sample);
+        });
+    written.finish();
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(options.call_chains, ignored);
+    throw;
+  }
+  warn_of(file, totals);
+  if (written.cut() != 0) {
+    warn(options.call_chains.string(),
+         std::to_string(written.cut()) + " stacks are longer than a record can be (lower --frames)");
+  }
+  if (!options.quiet) {
+    std::cerr << printable(options.call_chains.string()) << ": " << count_of(written.samples(), "sample") << ", "
+              << count_of(written.size(), "byte") << '\n';
+  }
+  return end_with(totals, options);
+}
+
+int run_recording(const TraceOptions& options, std::ostream& out) {
+  const FileRoot root = root_of(options);
+  RecordedFiles files(root, options.translation);
+  MappedFile file_of_recording = open_recording(options.file);
+  keep_rights_for(options);
+  Recording recording(std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); });
+  files.expect(recording.file().abi(), recording.file().mapped().identity());
+  return options.call_chains.empty() ? print_samples(recording, options, out) : write_call_chains(recording, options);
 }
 
 }  // namespace

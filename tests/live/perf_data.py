@@ -12,7 +12,7 @@ KERNEL, USER, EXEC, FOUND, HAS_BUILD_ID = 1, 2, 1 << 13, 1 << 13, 1 << 14
 REGISTERS = {0: 10, 1: 5, 2: 11, 3: 12, 4: 13, 5: 14, 6: 4, 7: 19, 8: 16, 9: 18, 10: 17, 11: 20,
              16: 9, 17: 8, 18: 7, 19: 6, 20: 3, 21: 2, 22: 1, 23: 0}
 MASK = sum(1 << number for number in REGISTERS)
-IP, TID, TIME, CALLCHAIN, PERIOD, REGS_USER, STACK_USER = 1, 2, 4, 32, 256, 4096, 8192
+IP, TID, TIME, CALLCHAIN, PERIOD, RAW, REGS_USER, STACK_USER, WEIGHT = 1, 2, 4, 32, 256, 1024, 4096, 8192, 1 << 14
 
 SAMPLE_ID_ALL, EXCLUDE_CALLCHAIN_USER = 1 << 18, 1 << 22
 IN_KERNEL, IN_GUEST, IN_USER = ((1 << 64) - number for number in (128, 2048, 512))
@@ -107,6 +107,17 @@ class Recording:
     def chain(self, pid, tid, time, pc, entries, misc=USER):
         """A sample of a recording without REGS_USER and STACK_USER."""
         self.add(SAMPLE, misc, struct.pack(f"<QIIQQQ{len(entries)}Q", pc, pid, tid, time, 1, len(entries), *entries))
+
+    @staticmethod
+    def records_of(content):
+        """Type, flags and body of each record of a file."""
+        begin, size = struct.unpack_from("<QQ", content, 40)
+        found, at = [], begin
+        while at < begin + size:
+            kind, misc, length = struct.unpack_from("<IHH", content, at)
+            found.append((kind, misc, content[at + 8:at + length]))
+            at += length
+        return found
 
     def attribute(self):
         return struct.pack("<IIQQQQQIIQQQQIiQIHH", 1, 112, 0, 1, self.TYPE, 0, self.FLAGS, 0, 0, 0, 0, 0, MASK, 8192, 0, 0, 0, 0, 0)

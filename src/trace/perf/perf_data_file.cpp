@@ -282,6 +282,7 @@ void PerfDataFile::read_events(Part part, std::uint64_t entry_size) {
     if (ids.size() > left) throw MalformedInput(header_origin_, offset, "lists of IDs share bytes");
     left -= ids.size();
     layouts_.add(bytes.first(entry_size - ids_size), ids);
+    events_.push_back({bytes.first(entry_size - ids_size), ids});
   }
   if (layouts_.empty()) throw MalformedInput(header_origin_, part.offset, "no event");
 }
@@ -296,6 +297,10 @@ void PerfDataFile::read_features(std::uint64_t offset, std::span<const std::byte
     offset += entry;
     const Part part{reader.u64("offset"), reader.u64("size")};
     if (Features::is_wanted(feature)) features_.add(feature, slice(part, "feature"));
+    // Others are perf's own matter; where they are wrong, they are none.
+    const auto all = file_.bytes();
+    if (part.offset <= all.size() && part.size <= all.size() - part.offset)
+      all_features_.emplace(static_cast<unsigned>(feature), all.subspan(part.offset, part.size));
   }
 }
 

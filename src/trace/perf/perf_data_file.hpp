@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -62,6 +63,14 @@ class PerfDataFile {
   const std::vector<PerfRecord>& records() const { return records_; }
   /// The file itself, as large as it is.
   const MappedFile& mapped() const { return file_; }
+  /// A description of an event, struct perf_event_attr, and its IDs, in the file's byte order.
+  struct Event {
+    std::span<const std::byte> attributes, ids;
+  };
+  /// Of the header; none of a pipe, where events stand between the records.
+  const std::vector<Event>& events() const { return events_; }
+  /// Contents by number (HEADER_* of perf's util/header.h); none of a pipe or a file without an end.
+  const std::map<unsigned, std::span<const std::byte>>& all_features() const { return all_features_; }
   /// It has no end, or not all of it.
   bool is_cut() const { return is_cut_; }
   /// Samples of one event at least come with registers and a piece of the stack.
@@ -89,7 +98,9 @@ class PerfDataFile {
   Endian endian_;
   bool is_pipe_;
   EventLayouts layouts_;
+  std::vector<Event> events_;
   Features features_;
+  std::map<unsigned, std::span<const std::byte>> all_features_;
   CompressedRecords compressed_;
   std::vector<PerfRecord> records_;
   sframe::Abi abi_;

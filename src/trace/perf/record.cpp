@@ -29,6 +29,20 @@ std::optional<sframe::Abi> abi_of(std::string_view machine, Endian endian) {
 
 }  // namespace
 
+std::string_view machine_of(sframe::Abi abi) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return "x86_64";
+    case sframe::Abi::Aarch64Little:
+      return "aarch64";
+    case sframe::Abi::Aarch64Big:
+      return "aarch64_be";
+    case sframe::Abi::S390x:
+      return "s390x";
+  }
+  return "";
+}
+
 void EventLayouts::add(std::span<const std::byte> event, std::span<const std::byte> ids) {
   layouts_.push_back(read(event));
   for (ByteReader reader(ids, endian_, origin_); reader.left() >= word_size;)

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "sframe_gen/error.hpp"
 #include "sframe_gen/format.hpp"
@@ -46,6 +47,9 @@ inline constexpr std::uint64_t ip = 1, thread = 2, time = 4, address = 8, read =
 
 /// What a file begins with: "PERFILE2", read by a little-endian host, and how long its header is.
 inline constexpr std::uint64_t file_magic = 0x32454c4946524550, file_header_size = 104;
+
+/// As uname(2) calls the machine: "x86_64".
+std::string_view machine_of(sframe::Abi abi);
 
 /// Bytes of what each record begins with: type (32 bits), flags and size (16 bits each).
 inline constexpr std::size_t record_header_size = 8;

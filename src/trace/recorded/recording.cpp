@@ -99,6 +99,7 @@ void read_sample(const PerfRecord& record, Endian endian, const InputOrigin& ori
   words.call_chain.clear();
   words.registers.clear();
   words.stack.bytes = {};
+  const auto place = [&] { return record.body.size() - static_cast<std::size_t>(reader.left()); };
   skip(sample_bit::identifier, "identifier");
   if (has(sample_bit::ip)) words.pc = reader.u64("PC");
   if (has(sample_bit::thread)) {
@@ -112,26 +113,26 @@ void read_sample(const PerfRecord& record, Endian endian, const InputOrigin& ori
   skip(sample_bit::processor, "processor");
   skip(sample_bit::period, "period");
   if (has(sample_bit::read)) skip_read(reader, layout.read_format);
+  words.chain_begin = place();
   if (has(sample_bit::call_chain)) read_words(reader, reader.u64("length"), endian, "call chain", words.call_chain);
+  words.chain_end = place();
   if (has(sample_bit::raw)) reader.take(reader.u32("size of raw data"), "raw data");
   if (has(sample_bit::branches)) skip_branches(reader, layout.branch_type);
+  words.registers_begin = place();
   if (has(sample_bit::user_registers) && reader.u64("kind of registers") != 0) {
     const auto count = static_cast<std::uint64_t>(std::popcount(layout.user_registers));
     read_words(reader, count, endian, "registers", words.registers);
   }
   if (has(sample_bit::user_stack)) read_user_stack(reader, words);
+  words.stack_end = place();
 }
-
-/// PERF_CONTEXT_*: entries of a call chain that say whose PCs follow.
-constexpr auto first_mark = static_cast<std::uint64_t>(-4095), kernel_context = static_cast<std::uint64_t>(-128),
-               user_context = static_cast<std::uint64_t>(-512);
 
 /// The part of a call chain after a mark, up to the next one.
 void put_part(const std::vector<std::uint64_t>& chain, std::uint64_t mark, std::vector<std::uint64_t>& pcs) {
   pcs.clear();
   bool is_part = false;
   for (const std::uint64_t entry : chain) {
-    if (entry >= first_mark) {
+    if (entry >= chain_mark::first) {
       is_part = entry == mark;
     } else if (is_part) {
       pcs.push_back(entry);
@@ -201,11 +202,13 @@ Recording::Recording(MappedFile file, OpenFile open_file)
       programs_({file_.name(), file_.endian(), file_.abi(), &file_.build_ids(), file_.records().size()},
                 std::move(open_file)) {}
 
-void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress) {
+void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress,
+                         const std::function<void(const PerfRecord&)>& take_record) {
   constexpr std::uint64_t between_reports = 256;
   std::uint64_t done = 0;
   for (const PerfRecord& record : file_.records()) {
     programs_.take(record, walker, take);
+    if (take_record) take_record(record);
     if (++done % between_reports == 0 && progress) progress(done);
   }
 }
@@ -348,12 +351,13 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
       words.registers.empty() ? std::nullopt : recorded_registers(source_.abi, mask, words.registers);
   AddressSpace& space = *space_of(words.process);
   Sample& sample = sample_;
+  sample.words = &words;
   sample.process = words.process;
   sample.thread = words.thread;
   sample.time = record.time;
   put_name(words.process, words.thread, sample.name);
-  put_part(words.call_chain, kernel_context, sample.kernel);
-  put_part(words.call_chain, user_context, user_part_);
+  put_part(words.call_chain, chain_mark::kernel, sample.kernel);
+  put_part(words.call_chain, chain_mark::user, user_part_);
   // perf also records registers alone (--user-regs).
   const bool is_as_recorded =
       !user_part_.empty() && (!registers || (record.layout->sample_type & sample_bit::user_stack) == 0);

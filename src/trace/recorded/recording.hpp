@@ -48,6 +48,8 @@ class RecordedFiles {
   OpenedFiles files_;
 };
 
+struct SampleWords;
+
 /// One sample, its stack walked.
 struct Sample {
   int process = 0, thread = 0;
@@ -56,6 +58,7 @@ struct Sample {
   std::vector<std::uint64_t> kernel;  ///< PCs as they were recorded, the innermost first
   bool has_user_stack = false;        ///< else it is a thread of the kernel's, or nothing of it was recorded
   Stack user;
+  const SampleWords* words = nullptr;  ///< as it was recorded, until the next one
 };
 
 /// A stack as it was recorded: a piece of memory from SP upwards.
@@ -73,7 +76,16 @@ struct SampleWords {
   std::vector<std::uint64_t> call_chain;
   std::vector<std::uint64_t> registers;
   RecordedStack stack;
+  /// Places in the record's body: of the call chain, whose length comes first, or where it would be; and of registers
+  /// and stack, which follow each other.
+  std::size_t chain_begin = 0, chain_end = 0, registers_begin = 0, stack_end = 0;
 };
+
+/// PERF_CONTEXT_*: entries of a call chain that say whose PCs follow.
+namespace chain_mark {
+inline constexpr auto first = static_cast<std::uint64_t>(-4095), kernel = static_cast<std::uint64_t>(-128),
+                      user = static_cast<std::uint64_t>(-512);
+}
 
 /// What a record says of a mapping.
 struct MappingWords {
@@ -158,8 +170,9 @@ class Recording {
   /// Known when the first sample comes.
   const std::optional<KernelMark>& kernel_mark() const { return programs_.kernel_mark(); }
 
-  /// Samples by time. `progress`: records done.
-  void walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress);
+  /// Samples by time, and all records, each sample's after it. `progress`: records done.
+  void walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress,
+                const std::function<void(const PerfRecord&)>& take_record = {});
 
  private:
   PerfDataFile file_;

@@ -1,0 +1,170 @@
+#include "trace/recorded/call_chain_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "sframe_gen/error.hpp"
+#include "support/bytes.hpp"
+#include "support/endian.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+constexpr std::size_t word_size = 8;
+constexpr std::uint64_t replaced = sample_bit::user_registers | sample_bit::user_stack;
+
+// HEADER_* of perf's util/header.h. Left out is what leads to other places of the file, or says how it is compressed.
+constexpr unsigned machine_feature = 6, events_feature = 12;
+constexpr unsigned left_out[]{18, 24, 27};  // AUXTRACE, DIR_FORMAT, COMPRESSED
+
+/// Makes the description of an event, struct perf_event_attr, that of one without registers and stack.
+void describe_call_chains(std::span<std::byte> attributes, Endian endian) {
+  constexpr std::size_t type_at = 24, flags_at = 40, registers_at = 80, stack_size_at = 88, end = 92;
+  constexpr unsigned exclude_callchain_user = 22;
+  if (attributes.size() < flags_at + word_size) return;
+  const auto type = load<std::uint64_t>(attributes.subspan(type_at), endian);
+  if ((type & replaced) == 0) return;
+  store(attributes.subspan(type_at), (type & ~replaced) | sample_bit::call_chain, endian);
+  const auto flags = load<std::uint64_t>(attributes.subspan(flags_at), endian);
+  const unsigned bit = endian == Endian::Little ? exclude_callchain_user : 63 - exclude_callchain_user;
+  store(attributes.subspan(flags_at), flags | std::uint64_t{1} << bit, endian);
+  if (attributes.size() < end) return;
+  store(attributes.subspan(registers_at), std::uint64_t{0}, endian);
+  store(attributes.subspan(stack_size_at), std::uint32_t{0}, endian);
+}
+
+std::vector<std::byte> described(std::span<const std::byte> attributes, Endian endian) {
+  std::vector<std::byte> changed(attributes.begin(), attributes.end());
+  describe_call_chains(changed, endian);
+  return changed;
+}
+
+/// HEADER_EVENT_DESC, which describes the events again, with their names.
+std::vector<std::byte> described_events(const PerfDataFile& recording, std::span<const std::byte> content) {
+  const Endian endian = recording.endian();
+  std::vector<std::byte> changed(content.begin(), content.end());
+  ByteReader reader(content, endian, {recording.name(), "description of events"});
+  const std::uint32_t count = reader.u32("number of events"), size = reader.u32("size of an event");
+  for (std::uint32_t i = 0; i < count; ++i) {
+    describe_call_chains(std::span(changed).subspan(content.size() - static_cast<std::size_t>(reader.left()),
+                                                    reader.take(size, "event").size()),
+                         endian);
+    const std::uint64_t ids = reader.u32("number of IDs");
+    reader.take(reader.u32("length of a name"), "name");
+    if (ids > reader.left() / word_size) reader.fail("more IDs than there is room for");
+    reader.take(ids * word_size, "IDs");
+  }
+  return changed;
+}
+
+std::vector<WrittenEvent> events_of(const PerfDataFile& recording) {
+  if (recording.events().empty()) {
+    throw Refused(recording.name(), "recording of a pipe, in which events come late (record to a file)");
+  }
+  std::vector<WrittenEvent> events;
+  for (const auto& [attributes, ids] : recording.events()) {
+    WrittenEvent& event = events.emplace_back(WrittenEvent{described(attributes, recording.endian()), {}});
+    for (std::size_t at = 0; at + word_size <= ids.size(); at += word_size)
+      event.ids.push_back(load<std::uint64_t>(ids.subspan(at), recording.endian()));
+  }
+  return events;
+}
+
+std::map<unsigned, std::vector<std::byte>> features_of(const PerfDataFile& recording) {
+  std::map<unsigned, std::vector<std::byte>> features;
+  for (const auto& [feature, content] : recording.all_features()) {
+    if (std::ranges::find(left_out, feature) != std::end(left_out)) continue;
+    features[feature] =
+        feature == events_feature ? described_events(recording, content) : std::vector(content.begin(), content.end());
+  }
+  // A recording that was cut short has none.
+  features.try_emplace(machine_feature, text_feature(machine_of(recording.abi()), recording.endian()));
+  return features;
+}
+
+/// The recording is read while the file is written.
+const std::filesystem::path& checked(const std::filesystem::path& path, const PerfDataFile& recording) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && FileIdentity(status).is_same_file(recording.mapped().identity()))
+    throw Refused(path.string(), "is the recording itself (write another file)");
+  return path;
+}
+
+/// The recorded call chain with the walked frames of the program.
+std::vector<std::uint64_t> chain_of(const Sample& sample) {
+  std::vector<std::uint64_t> chain;
+  bool is_user = false;
+  for (const std::uint64_t entry : sample.words->call_chain) {
+    if (entry >= chain_mark::first) is_user = entry == chain_mark::user;
+    if (!is_user) chain.push_back(entry);
+  }
+  if (!sample.has_user_stack) return chain;
+  chain.push_back(chain_mark::user);
+  for (const Frame& frame : sample.user.frames) chain.push_back(frame.pc);
+  return chain;
+}
+
+}  // namespace
+
+CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample, Endian endian) {
+  const SampleWords& words = *sample.words;
+  const auto before = record.body.first(words.chain_begin);
+  const auto between = record.body.subspan(words.chain_end, words.registers_begin - words.chain_end);
+  const auto after = record.body.subspan(words.stack_end);
+  std::vector<std::uint64_t> chain = chain_of(sample);
+  constexpr std::size_t most = UINT16_MAX;
+  const std::size_t others = record_header_size + before.size() + word_size + between.size() + after.size();
+  const std::size_t room = (most - std::min(others, most)) / word_size;
+  const bool is_cut = chain.size() > room;
+  chain.resize(std::min(chain.size(), room));
+  ByteWriter written(endian);
+  written.u32(record.type);
+  written.u16(record.flags);
+  written.u16(static_cast<std::uint16_t>(others + chain.size() * word_size));
+  written.append_bytes(before);
+  written.u64(chain.size());
+  for (const std::uint64_t entry : chain) written.u64(entry);
+  written.append_bytes(between);
+  written.append_bytes(after);
+  return {written.release(), is_cut};
+}
+
+CallChainFile::CallChainFile(const PerfDataFile& recording, const std::filesystem::path& path)
+    : CallChainFile(recording.mapped().identity(), recording.endian(), features_of(recording), events_of(recording),
+                    checked(path, recording)) {}
+
+CallChainFile::CallChainFile(const FileIdentity& recording, Endian endian, WrittenFeatures features,
+                             const std::vector<WrittenEvent>& events, const std::filesystem::path& path)
+    : recording_(recording), endian_(endian), path_(path), writer_(path, endian, events) {
+  for (auto& [feature, content] : features) writer_.set_feature(feature, std::move(content));
+}
+
+void CallChainFile::add_sample(const PerfRecord& record, const Sample& sample) {
+  ++samples_;
+  if ((record.layout->sample_type & replaced) == 0) return add(record);
+  const CallChainRecord made = call_chain_record(record, sample, endian_);
+  cut_ += made.is_cut ? 1 : 0;
+  writer_.append(made.bytes);
+}
+
+void CallChainFile::add(const PerfRecord& record) {
+  // The record's head is in front of its body.
+  writer_.append({record.body.data() - record_header_size, record.body.size() + record_header_size});
+}
+
+void CallChainFile::finish() {
+  writer_.update();
+  const timespec modified{.tv_sec = recording_.modified_s, .tv_nsec = recording_.modified_ns};
+  const std::array times{modified, modified};
+  if (::utimensat(AT_FDCWD, path_.c_str(), times.data(), 0) != 0) throw SystemFailure(path_.string(), "write", errno);
+}
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <vector>
+
+#include "trace/perf/perf_data_file.hpp"
+#include "trace/perf/perf_data_writer.hpp"
+#include "trace/recorded/recording.hpp"
+
+namespace sframe_gen::trace {
+
+/// A sample's record in which a call chain that was walked takes the place of registers and stack.
+struct CallChainRecord {
+  std::vector<std::byte> bytes;
+  bool is_cut = false;  ///< Frames are left out: records have at most 65,535 bytes.
+};
+CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample, Endian endian);
+
+/// A recording that is written again, with call chains in the place of registers and stacks.
+class CallChainFile {
+ public:
+  /// `recording` has to live on. Throws Refused if it was written to a pipe, or is what `path` leads to; and
+  /// SystemFailure.
+  CallChainFile(const PerfDataFile& recording, const std::filesystem::path& path);
+
+  void add_sample(const PerfRecord& record, const Sample& sample);
+  /// Any other record.
+  void add(const PerfRecord& record);
+  /// Brings the file to its end. It is as old as the recording then: readers compare that with when programs and
+  /// libraries were changed last. Throws SystemFailure.
+  void finish();
+
+  std::uint64_t samples() const { return samples_; }
+  /// Samples that a record has no room for all frames of.
+  std::uint64_t cut() const { return cut_; }
+  /// Bytes of the file, at its end.
+  std::uint64_t size() const { return writer_.size(); }
+
+ private:
+  using WrittenFeatures = std::map<unsigned, std::vector<std::byte>>;
+
+  CallChainFile(const FileIdentity& recording, Endian endian, WrittenFeatures features,
+                const std::vector<WrittenEvent>& events, const std::filesystem::path& path);
+
+  FileIdentity recording_;
+  Endian endian_;
+  std::filesystem::path path_;
+  PerfDataWriter writer_;
+  std::uint64_t samples_ = 0, cut_ = 0;
+};
+
+}  // namespace sframe_gen::trace
