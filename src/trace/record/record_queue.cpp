@@ -1,5 +1,6 @@
 #include "trace/record/record_queue.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace sframe_gen::trace {
@@ -40,8 +41,8 @@ bool RecordQueue::has_ended() {
 
 std::optional<std::vector<TakenRecord>> RecordQueue::take() {
   std::unique_lock guard(lock_);
-  is_changed_.wait(guard, [&] { return has_ended_ || !waiting_.empty(); });
-  if (waiting_.empty()) return std::nullopt;
+  is_changed_.wait_for(guard, std::chrono::seconds(1), [&] { return has_ended_ || !waiting_.empty(); });
+  if (waiting_.empty()) return has_ended_ ? std::nullopt : std::optional<std::vector<TakenRecord>>(std::in_place);
   std::vector<TakenRecord> records = std::move(waiting_.front());
   waiting_.pop_front();
   bytes_ -= size_of(records);
