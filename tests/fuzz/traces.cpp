@@ -14,6 +14,7 @@
 #include "trace/perf/perf_data_file.hpp"
 #include "trace/record/event_files.hpp"
 #include "trace/record/walked_records.hpp"
+#include "trace/recorded/call_chain_file.hpp"
 #include "trace/recorded/core_file.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/recording.hpp"
@@ -44,7 +45,20 @@ void perf_data(Bytes input) {
   succeeds([&] {
     trace::Recording recording(MappedFile(file.path()), no_file);
     trace::Walker walker(16, false, trace::FramePointers::Always);
-    recording.walk_all(walker, [](const trace::Sample&) {}, {});
+    const MemoryFile written;
+    trace::CallChainFile chains(recording.file(), written.path());
+    const trace::Sample* walked = nullptr;
+    recording.walk_all(
+        walker, [&](const trace::Sample& sample) { walked = &sample; }, {},
+        [&](const trace::PerfRecord& record) {
+          if (record.type != trace::record_type::sample) return chains.add(record);
+          chains.add_sample(record, *walked);
+        });
+    chains.finish();
+    trace::Recording again(MappedFile(written.path()), no_file);
+    std::uint64_t samples = 0;
+    again.walk_all(walker, [&](const trace::Sample&) { ++samples; }, {});
+    require(samples == chains.samples(), "what was written again has the same samples");
   });
 }
 

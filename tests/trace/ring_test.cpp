@@ -12,6 +12,7 @@
 #include "trace/record/event_files.hpp"
 #include "trace/record/record_queue.hpp"
 #include "trace/record/walked_records.hpp"
+#include "trace/recorded/call_chain_file.hpp"
 #include "trace/walk/registers.hpp"
 
 namespace sframe_gen::test {
@@ -139,11 +140,17 @@ TEST_F(SampleRecord, GetsTheCallChainThatWasWalked) {
   const std::vector<std::byte> whole = sample(256, 40);
   const trace::PerfRecord record = trace::read_record(whole, layouts_);
   EXPECT_EQ(record.time, 99U);
-  trace::Sample walked;
-  walked.kernel = {0xffff'ffff'8100'0000};
-  walked.has_user_stack = true;
-  walked.user.frames = {{0x1234}, {0x5678, false}};
-  const std::vector<std::byte> written = trace::with_call_chain(record, walked);
+  trace::RecordedPrograms programs({"test", host_endian, trace::host_abi(), nullptr, 0}, [](const trace::Mapping&) {
+    return trace::OpenedFile{nullptr, "none"};
+  });
+  trace::Walker walker(9, false);
+  std::vector<std::byte> written;
+  programs.take(record, walker, [&](const trace::Sample& sample) {
+    EXPECT_TRUE(sample.has_user_stack);
+    trace::Sample walked = sample;
+    walked.user.frames = {{0x1234}, {0x5678, false}};
+    written = trace::call_chain_record(record, walked, host_endian).bytes;
+  });
   trace::EventLayouts layouts({"test", "events"}, host_endian);
   layouts.add(trace::attributes_of(request_, 0, true, false), {});
   EXPECT_FALSE(layouts.has_stacks());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "support/bytes.hpp"
+#include "trace/recorded/call_chain_file.hpp"
 #include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
@@ -65,24 +66,6 @@ std::vector<std::byte> without_room(const PerfRecord& record, std::span<const st
   return smaller.release();
 }
 
-std::vector<std::byte> with_call_chain(const PerfRecord& record, const Sample& sample) {
-  std::vector<std::uint64_t> chain;
-  if (!sample.kernel.empty()) {
-    chain.push_back(static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL));
-    chain.insert(chain.end(), sample.kernel.begin(), sample.kernel.end());
-  }
-  if (sample.has_user_stack) {
-    chain.push_back(static_cast<std::uint64_t>(PERF_CONTEXT_USER));
-    for (const Frame& frame : sample.user.frames) chain.push_back(frame.pc);
-  }
-  ByteWriter written(host_endian);
-  put_head(written, record.type, record.flags, size_before_chain + word_bytes + chain.size() * word_bytes);
-  written.append_bytes(record.body.first(size_before_chain));
-  written.u64(chain.size());
-  for (const std::uint64_t entry : chain) written.u64(entry);
-  return written.release();
-}
-
 WalkedRecords::WalkedRecords(const EventLayouts& layouts, ProgramFiles& files, std::size_t most_frames,
                              FramePointers frame_pointers, RecordSinks sinks)
     : layouts_(layouts),
@@ -109,7 +92,7 @@ void WalkedRecords::take(const TakenRecord& taken) {
   }
   ++samples_;
   programs_.take(record, walker_, [&](const Sample& sample) {
-    if (sinks_.file != nullptr) sinks_.file->append(with_call_chain(record, sample));
+    if (sinks_.file != nullptr) sinks_.file->append(call_chain_record(record, sample, host_endian).bytes);
     if (sinks_.raw != nullptr) sinks_.raw->append(taken.bytes);
     if (sinks_.sample) sinks_.sample(sample);
   });

@@ -58,7 +58,4 @@ PerfRecord read_record(std::span<const std::byte> bytes, const EventLayouts& lay
 /// is. Other records are returned as they are. Throws MalformedInput.
 std::vector<std::byte> without_room(const PerfRecord& record, std::span<const std::byte> bytes);
 
-/// Returns a sample's record with the call chain that was walked, instead of registers and stack.
-std::vector<std::byte> with_call_chain(const PerfRecord& record, const Sample& sample);
-
 }  // namespace sframe_gen::trace
