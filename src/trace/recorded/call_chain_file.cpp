@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <iterator>
 #include <string>
-#include <utility>
 
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
@@ -141,10 +140,10 @@ CallChainFile::CallChainFile(const PerfDataFile& recording, const std::filesyste
     : CallChainFile(recording.mapped().identity(), recording.endian(), features_of(recording), events_of(recording),
                     checked(path, recording)) {}
 
-CallChainFile::CallChainFile(const FileIdentity& recording, Endian endian, WrittenFeatures features,
+CallChainFile::CallChainFile(const FileIdentity& recording, Endian endian, const WrittenFeatures& features,
                              const std::vector<WrittenEvent>& events, const std::filesystem::path& path)
     : recording_(recording), endian_(endian), path_(path), writer_(path, endian, events) {
-  for (auto& [feature, content] : features) writer_.set_feature(feature, std::move(content));
+  for (const auto& [feature, content] : features) writer_.set_feature(feature, content);
 }
 
 void CallChainFile::add_sample(const PerfRecord& record, const Sample& sample) {

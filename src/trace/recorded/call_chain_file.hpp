@@ -42,7 +42,7 @@ class CallChainFile {
  private:
   using WrittenFeatures = std::map<unsigned, std::vector<std::byte>>;
 
-  CallChainFile(const FileIdentity& recording, Endian endian, WrittenFeatures features,
+  CallChainFile(const FileIdentity& recording, Endian endian, const WrittenFeatures& features,
                 const std::vector<WrittenEvent>& events, const std::filesystem::path& path);
 
   FileIdentity recording_;
