@@ -142,10 +142,12 @@ bool CoreFile::is_cut() const {
 
 AddressSpace CoreFile::address_space() {
   std::vector<Mapping> mappings;
-  // What is of no file, as code of just-in-time compilers. The parts of files that follow take their places.
+  // What is of no file, as code of just-in-time compilers, if it is known what is: the parts of files that follow take
+  // their places.
   for (const Elf64_Phdr& segment : loads_) {
     const std::uint64_t end = segment.p_vaddr + segment.p_memsz;
-    if ((segment.p_flags & PF_X) != 0) mappings.push_back({.begin = segment.p_vaddr, .end = end, .path = ""});
+    if (!parts_.empty() && (segment.p_flags & PF_X) != 0)
+      mappings.push_back({.begin = segment.p_vaddr, .end = end, .path = ""});
   }
   for (const FilePart& part : parts_) {
     // gdb's cores leave out what the file has unchanged, such as code: then any part may be code.
