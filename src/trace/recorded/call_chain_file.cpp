@@ -17,7 +17,7 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::size_t word_size = 8;
+constexpr std::size_t entry_size = 8;
 constexpr std::uint64_t replaced = sample_bit::user_registers | sample_bit::user_stack;
 
 // HEADER_* of perf's util/header.h. Left out is what leads to other places of the file, or says how it is compressed.
@@ -28,7 +28,7 @@ constexpr unsigned left_out[]{18, 24, 27};  // AUXTRACE, DIR_FORMAT, COMPRESSED
 void describe_call_chains(std::span<std::byte> attributes, Endian endian) {
   constexpr std::size_t type_at = 24, flags_at = 40, registers_at = 80, stack_size_at = 88, end = 92;
   constexpr unsigned exclude_callchain_user = 22;
-  if (attributes.size() < flags_at + word_size) return;
+  if (attributes.size() < flags_at + entry_size) return;
   const auto type = load<std::uint64_t>(attributes.subspan(type_at), endian);
   if ((type & replaced) == 0) return;
   store(attributes.subspan(type_at), (type & ~replaced) | sample_bit::call_chain, endian);
@@ -58,8 +58,8 @@ std::vector<std::byte> described_events(const PerfDataFile& recording, std::span
                          endian);
     const std::uint64_t ids = reader.u32("number of IDs");
     reader.take(reader.u32("length of a name"), "name");
-    if (ids > reader.left() / word_size) reader.fail("more IDs than there is room for");
-    reader.take(ids * word_size, "IDs");
+    if (ids > reader.left() / entry_size) reader.fail("more IDs than there is room for");
+    reader.take(ids * entry_size, "IDs");
   }
   return changed;
 }
@@ -71,7 +71,7 @@ std::vector<WrittenEvent> events_of(const PerfDataFile& recording) {
   std::vector<WrittenEvent> events;
   for (const auto& [attributes, ids] : recording.events()) {
     WrittenEvent& event = events.emplace_back(WrittenEvent{described(attributes, recording.endian()), {}});
-    for (std::size_t at = 0; at + word_size <= ids.size(); at += word_size)
+    for (std::size_t at = 0; at + entry_size <= ids.size(); at += entry_size)
       event.ids.push_back(load<std::uint64_t>(ids.subspan(at), recording.endian()));
   }
   return events;
@@ -120,14 +120,14 @@ CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample
   const auto after = record.body.subspan(words.stack_end);
   std::vector<std::uint64_t> chain = chain_of(sample);
   constexpr std::size_t most = UINT16_MAX;
-  const std::size_t others = record_header_size + before.size() + word_size + between.size() + after.size();
-  const std::size_t room = (most - std::min(others, most)) / word_size;
+  const std::size_t others = record_header_size + before.size() + entry_size + between.size() + after.size();
+  const std::size_t room = (most - std::min(others, most)) / entry_size;
   const bool is_cut = chain.size() > room;
   chain.resize(std::min(chain.size(), room));
   ByteWriter written(endian);
   written.u32(record.type);
   written.u16(record.flags);
-  written.u16(static_cast<std::uint16_t>(others + chain.size() * word_size));
+  written.u16(static_cast<std::uint16_t>(others + chain.size() * entry_size));
   written.append_bytes(before);
   written.u64(chain.size());
   for (const std::uint64_t entry : chain) written.u64(entry);

@@ -11,10 +11,10 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::uint64_t word_size = 8;
-constexpr std::uint64_t record_size = 2 * word_size;  ///< the caller's frame pointer, the return address
-/// Pages of 4 KiB are parts of any page.
-constexpr std::uint64_t page_size = 4096;
+constexpr std::uint64_t frame_word = 8;
+constexpr std::uint64_t record_size = 2 * frame_word;  ///< the caller's frame pointer, the return address
+/// Larger pages consist of such.
+constexpr std::uint64_t smallest_page = 4096;
 /// The largest frame, in bytes: it bounds the pages that are looked at.
 constexpr std::uint64_t largest_frame = std::uint64_t{1} << 20U;
 
@@ -113,7 +113,7 @@ unwind::Stop FramePointerStep::step(const AddressSpace& space, unwind::ReadMemor
     return unwind::Stop::NoRow;
   };
   const auto word = [&](std::uint64_t address, std::uint64_t& value) {
-    std::array<std::byte, word_size> bytes{};
+    std::array<std::byte, frame_word> bytes{};
     if (!read(context, address, bytes.data())) return false;
     value = load<std::uint64_t>(bytes, abi_.endian);
     return true;
@@ -122,8 +122,8 @@ unwind::Stop FramePointerStep::step(const AddressSpace& space, unwind::ReadMemor
   if (record < sp) return fails(FramePointerFault::NotAbove);
   if (record - sp > largest_frame || record + record_size < record) return fails(FramePointerFault::Outside);
   std::uint64_t pc = 0, fp = 0;
-  if (!word(record, fp) || !word(record + word_size, pc)) return fails(FramePointerFault::Outside);
-  for (std::uint64_t page = sp / page_size * page_size + page_size; page < record; page += page_size) {
+  if (!word(record, fp) || !word(record + frame_word, pc)) return fails(FramePointerFault::Outside);
+  for (std::uint64_t page = sp / smallest_page * smallest_page + smallest_page; page < record; page += smallest_page) {
     std::uint64_t ignored = 0;
     if (!word(page, ignored)) return fails(FramePointerFault::Outside);
   }
