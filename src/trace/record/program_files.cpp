@@ -53,10 +53,11 @@ Descriptor copied(Descriptor file) {
 
 Descriptor open_mapped(int process, const Mapping& mapping) {
   const std::string folder = "/proc/" + std::to_string(process);
-  const std::string range = hex(mapping.begin).substr(2) + "-" + hex(mapping.end).substr(2);
+  std::string by_place = folder + "/map_files/", by_name = folder + "/root";
+  by_place.append(hex(mapping.begin), 2).append("-").append(hex(mapping.end), 2);
+  by_name += mapping.path;
   // The kernel's own link leads to the file whatever its name leads to now. The last one is for a program that ended.
-  for (const std::string& path :
-       {folder + "/map_files/" + range, folder + "/root" + mapping.path, std::string(mapping.path)}) {
+  for (const std::string& path : {by_place, by_name, mapping.path}) {
     Descriptor file(::open(  // NOLINT(cppcoreguidelines-pro-type-vararg)
         path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     struct stat status {};

@@ -18,14 +18,14 @@ namespace {
 
 /// HEADER_* of perf's util/header.h.
 enum Feature : unsigned {
-  build_ids = 2,
-  host_name = 3,
-  release = 4,
-  version = 5,
-  machine = 6,
-  processors = 7,
-  command_line = 11,
-  event_descriptions = 12,
+  BuildIds = 2,
+  HostName = 3,
+  Release = 4,
+  Version = 5,
+  Machine = 6,
+  Processors = 7,
+  CommandLine = 11,
+  EventDescriptions = 12,
 };
 
 void put_text(ByteWriter& feature, std::string_view text) {
@@ -90,14 +90,14 @@ void describe_recording(PerfDataWriter& writer, const std::vector<EventKind>& ki
   const auto set_text = [&](unsigned feature, std::string_view text) {
     writer.set_feature(feature, text_feature(text, host_endian));
   };
-  set_text(Feature::host_name, host.nodename);
-  set_text(Feature::release, host.release);
-  set_text(Feature::version, "sframe-trace " SFRAME_GEN_VERSION);
-  set_text(Feature::machine, host.machine);
-  writer.set_feature(Feature::processors, described_processors());
-  writer.set_feature(Feature::command_line, described_command_line(command_line));
-  writer.set_feature(Feature::event_descriptions, described_events(kinds, events));
-  if (auto ids = described_build_ids(); !ids.empty()) writer.set_feature(Feature::build_ids, std::move(ids));
+  set_text(Feature::HostName, host.nodename);
+  set_text(Feature::Release, host.release);
+  set_text(Feature::Version, "sframe-trace " SFRAME_GEN_VERSION);
+  set_text(Feature::Machine, host.machine);
+  writer.set_feature(Feature::Processors, described_processors());
+  writer.set_feature(Feature::CommandLine, described_command_line(command_line));
+  writer.set_feature(Feature::EventDescriptions, described_events(kinds, events));
+  if (auto ids = described_build_ids(); !ids.empty()) writer.set_feature(Feature::BuildIds, std::move(ids));
 }
 
 }  // namespace sframe_gen::trace
