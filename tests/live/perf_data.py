@@ -5,7 +5,7 @@ import subprocess
 
 import harness
 
-MMAP, SAMPLE, MMAP2, COMM, EXIT, FORK, COMPRESSED = 1, 9, 10, 3, 4, 7, 81
+MMAP, SAMPLE, MMAP2, COMM, EXIT, FORK, COMPRESSED, COMPRESSED_PADDED = 1, 9, 10, 3, 4, 7, 81, 83
 HEADER_ATTR, TRACING_DATA, BUILD_ID, FINISHED_ROUND, ID_INDEX, AUXTRACE, HEADER_FEATURE = 64, 66, 67, 68, 69, 71, 80
 KERNEL, USER, EXEC, FOUND, HAS_BUILD_ID = 1, 2, 1 << 13, 1 << 13, 1 << 14
 # ax bx cx dx si di bp sp ip flags cs ss, r8 to r15 of asm/perf_regs.h, as places in struct user_regs_struct.
@@ -128,6 +128,9 @@ class Recording:
             return data
         packed = subprocess.run([harness.tool("zstd"), "-c"], input=data, stdout=subprocess.PIPE, check=True).stdout
         parts = [packed[at:at + 1000] for at in range(0, len(packed), 1000)]
+        if compressed == "padded":  # as perf of 6.15 and later has it
+            return b"".join(struct.pack("<IHHQ", COMPRESSED_PADDED, 0, 16 + len(part) + -len(part) % 8, len(part)) + part +
+                            bytes(-len(part) % 8) for part in parts)
         return b"".join(struct.pack("<IHH", COMPRESSED, 0, 8 + len(part)) + part for part in parts)
 
     def pipe(self, compressed=False, machine="x86_64"):

@@ -30,7 +30,8 @@ std::uint64_t most_decompressed(std::uint64_t file_size) {
 }
 
 // What perf adds to the kernel's types of records.
-constexpr std::uint32_t first_of_perf = 64, tracing_data = 66, auxiliary_trace = 71, compressed = 81;
+constexpr std::uint32_t first_of_perf = 64, tracing_data = 66, auxiliary_trace = 71, compressed = 81,
+                        compressed_padded = 83;
 
 struct RecordHead {
   std::uint32_t type;
@@ -208,6 +209,13 @@ void PerfDataFile::read_pipe() {
   abi_ = recorded_abi();
 }
 
+/// What a record of compressed ones has of them. perf of 6.15 and later gives their size, and pads them.
+std::span<const std::byte> PerfDataFile::compressed_part(std::uint32_t type, std::span<const std::byte> whole) const {
+  ByteReader reader(whole, endian_, {name(), "compressed record"});
+  reader.take(record_header_size, "header");
+  return reader.take(type == compressed_padded ? reader.u64("size") : reader.left(), "compressed records");
+}
+
 /// Adds the kernel's records. `offset`: if they are not in the file, of the compressed record that they were in.
 void PerfDataFile::add_records(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file) {
   while (bytes.size() >= record_header_size) {
@@ -221,8 +229,8 @@ void PerfDataFile::add_records(std::span<const std::byte> bytes, std::uint64_t o
     if (head.type < first_of_perf) {
       add_record({.type = head.type, .flags = head.flags, .body = whole.subspan(record_header_size), .offset = offset});
     } else if (is_in_file) {
-      if (head.type == compressed) {
-        add_records(compressed_.add(whole.subspan(record_header_size), offset), offset, false);
+      if (head.type == compressed || head.type == compressed_padded) {
+        add_records(compressed_.add(compressed_part(head.type, whole), offset), offset, false);
       } else if (is_pipe_) {
         take_from_pipe(head.type, whole);
       }

@@ -88,6 +88,7 @@ class PerfDataFile {
   void read_events(Part part, std::uint64_t entry_size);
   void read_features(std::uint64_t offset, std::span<const std::byte> bits);
   void add_records(std::span<const std::byte> bytes, std::uint64_t offset, bool is_in_file);
+  std::span<const std::byte> compressed_part(std::uint32_t type, std::span<const std::byte> whole) const;
   void add_record(PerfRecord record);
   void take_from_pipe(std::uint32_t type, std::span<const std::byte> whole);
   sframe::Abi recorded_abi() const;

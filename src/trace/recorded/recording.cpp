@@ -73,7 +73,8 @@ void read_words(ByteReader& reader, std::uint64_t count, Endian endian, const ch
 }
 
 void skip_branches(ByteReader& reader, std::uint64_t branch_type) {
-  constexpr std::uint64_t has_index = std::uint64_t{1} << 17U, branch_size = 24;
+  constexpr std::uint64_t has_index = std::uint64_t{1} << 17U, has_counters = std::uint64_t{1} << 19U;
+  const std::uint64_t branch_size = (branch_type & has_counters) != 0 ? 24 + 8 : 24;
   const std::uint64_t count = reader.u64("number of branches");
   if ((branch_type & has_index) != 0) reader.u64("index of branches");
   if (count > reader.left() / branch_size) reader.fail("more branches than there is room for");
