@@ -202,7 +202,7 @@ class Recorder {
   RecordQueue queue_{most_waiting};
   std::exception_ptr failure_;
 
-  /// Bytes of records: a program's first sample may wait for a second_ns until rows are made.
+  /// Bytes of records: a program's first sample may wait for a second until rows are made.
   static constexpr std::size_t most_waiting = std::size_t{256} << 20U;
 };
 
@@ -304,15 +304,15 @@ int Recorder::run() {
     failure = std::current_exception();
     queue_.end();
   }
+  // From now on, a signal ends this program: records that wait may take long, and so may the reader of the output.
+  sigset_t none{};
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   walking.join();
   if (!failure) failure = failure_;
   if (failure) std::rethrow_exception(failure);
   if (options_.record.output.empty()) report_.finish();
   say_all();
-  // After the end that was asked for, the command runs on, and a second_ns Ctrl-C ends this program.
-  sigset_t none{};
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
   if (command_) return command_->wait();
   return records_->samples() != 0 ? 0 : 1;
 }

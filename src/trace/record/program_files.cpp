@@ -28,7 +28,7 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr const char* vdso_name = "[vdso_name]";
+constexpr const char* vdso_name = "[vdso]";
 
 /// The device of some file systems (overlay, btrfs) is one for mappings and another one for stat(). Both have the major
 /// number 0, or one of them.
@@ -58,10 +58,15 @@ Descriptor open_mapped(int process, const Mapping& mapping) {
   by_name += mapping.path;
   // The kernel's own link leads to the file whatever its name leads to now. The last one is for a program that ended.
   for (const std::string& path : {by_place, by_name, mapping.path}) {
-    Descriptor file(::open(  // NOLINT(cppcoreguidelines-pro-type-vararg)
-        path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    // To open a device does something, and a program chooses what its names lead to: a path only, until it is known.
+    // NOLINTBEGIN(cppcoreguidelines-pro-type-vararg)
+    const Descriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
     struct stat status {};
-    if (!file.is_open() || ::fstat(file.number(), &status) != 0 || !is_file_of(status, mapping)) continue;
+    if (!place.is_open() || ::fstat(place.number(), &status) != 0 || !is_file_of(status, mapping)) continue;
+    const std::string known = "/proc/self/fd/" + std::to_string(place.number());
+    Descriptor file(::open(known.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    // NOLINTEND(cppcoreguidelines-pro-type-vararg)
+    if (!file.is_open()) continue;
     struct statfs system {};
     const bool may_hang = ::fstatfs(file.number(), &system) != 0 || system.f_type == FUSE_SUPER_MAGIC;
     return may_hang ? copied(std::move(file)) : std::move(file);

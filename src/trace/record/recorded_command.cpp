@@ -19,15 +19,22 @@ namespace sframe_gen::trace {
 
 namespace {
 
+/// Null: it is not there.
+const char* in_environment(const char* name) {
+  return ::getenv(name);  // NOLINT(concurrency-mt-unsafe): there is one thread
+}
+
 std::optional<unsigned> number_in_environment(const char* name) {
-  const char* const value = ::getenv(name);  // NOLINT(concurrency-mt-unsafe): there is one thread
+  const char* const value = in_environment(name);
   return value == nullptr ? std::nullopt : command_line::number_of<unsigned>(value);
 }
 
 /// Under sudo, becomes the user that called it. False: it cannot.
 bool become_user_of_sudo() {
+  const bool is_sudo = in_environment("SUDO_UID") != nullptr || in_environment("SUDO_GID") != nullptr;
+  if (::geteuid() != 0 || !is_sudo) return true;
   const auto user = number_in_environment("SUDO_UID"), group = number_in_environment("SUDO_GID");
-  if (::geteuid() != 0 || !user || !group) return true;
+  if (!user || !group) return false;
   const gid_t groups[]{*group};
   return ::setgroups(1, groups) == 0 && ::setgid(*group) == 0 && ::setuid(*user) == 0;
 }
