@@ -69,7 +69,11 @@ EventRequest request_of(const RecordOptions& options, const RecordedCommand* com
   const std::uint64_t usual = is_careful ? careful_rate : usual_rate;
   request.rate = options.period != 0 ? options.period : options.frequency != 0 ? options.frequency : usual;
   request.stack = options.stack;
-  request.processors = options.processors.empty() ? online_processors() : options.processors;
+  const std::vector<int> online = online_processors();
+  request.processors = options.processors.empty() ? online : options.processors;
+  for (const int processor : request.processors)
+    if (!std::ranges::binary_search(online, processor))
+      throw Refused("processor " + std::to_string(processor), "is not online");
   if (options.is_of_machine()) return request;
   if (command != nullptr) {
     request.threads = {command->process()};

@@ -246,6 +246,37 @@ TEST(FramePointerSetup, OfAArch64StoresAFrameRecordFirst) {
   EXPECT_EQ(trace::find_frame_pointer_setup(sframe::Abi::Aarch64Little, after_half, 0x1002), 2U);
 }
 
+TEST(FramePointerReturn, ComesAfterACallOrGoesToTheEndOfAHandler) {
+  const auto may = [](sframe::Abi abi, std::initializer_list<unsigned> before, std::initializer_list<unsigned> after) {
+    return trace::may_return_between(abi, bytes_of(before), bytes_of(after));
+  };
+  constexpr sframe::Abi amd64 = sframe::Abi::Amd64, aarch64 = sframe::Abi::Aarch64Little;
+  EXPECT_FALSE(may(amd64, {}, {}));
+  EXPECT_FALSE(may(amd64, {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90}, {0xc3}));
+  EXPECT_TRUE(may(amd64, {0x90, 0x90, 0xe8, 1, 0, 0, 0}, {})) << "call rel32";
+  EXPECT_FALSE(may(amd64, {0xe8, 1, 0, 0}, {})) << "cut";
+  EXPECT_FALSE(may(amd64, {0xe9, 1, 0, 0, 0}, {})) << "jmp rel32";
+  EXPECT_TRUE(may(amd64, {0xff, 0xd7}, {})) << "call *%rdi";
+  EXPECT_TRUE(may(amd64, {0x41, 0xff, 0xd3}, {})) << "call *%r11";
+  EXPECT_TRUE(may(amd64, {0xff, 0x10}, {})) << "call *(%rax)";
+  EXPECT_TRUE(may(amd64, {0xff, 0x50, 8}, {})) << "call *8(%rax)";
+  EXPECT_FALSE(may(amd64, {0xff, 0x50}, {})) << "without its distance";
+  EXPECT_TRUE(may(amd64, {0xff, 0x15, 1, 2, 3, 4}, {})) << "call *distance(%rip)";
+  EXPECT_TRUE(may(amd64, {0xff, 0x14, 0xc3}, {})) << "call *(%rbx,%rax,8)";
+  EXPECT_TRUE(may(amd64, {0xff, 0x54, 0x24, 8}, {})) << "call *8(%rsp)";
+  EXPECT_TRUE(may(amd64, {0xff, 0x14, 0x25, 1, 2, 3, 4}, {})) << "call *address";
+  EXPECT_TRUE(may(amd64, {0xff, 0x94, 0x24, 1, 2, 3, 4}, {})) << "call *distance(%rsp)";
+  EXPECT_FALSE(may(amd64, {0xff, 0xe0}, {})) << "jmp *%rax";
+  EXPECT_TRUE(may(amd64, {0x90}, {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05})) << "__restore_rt";
+  EXPECT_TRUE(may(aarch64, {0, 0, 0, 0x94}, {})) << "bl";
+  EXPECT_TRUE(may(aarch64, {0x20, 0, 0x3f, 0xd6}, {})) << "blr x1";
+  EXPECT_TRUE(may(aarch64, {0x3f, 0x08, 0x3f, 0xd6}, {})) << "blraaz x1";
+  EXPECT_TRUE(may(aarch64, {0x22, 0x0c, 0x3f, 0xd7}, {})) << "blrab x1, x2";
+  EXPECT_FALSE(may(aarch64, {0x20, 0, 0x1f, 0xd6}, {})) << "br x1";
+  EXPECT_FALSE(may(aarch64, {0, 0, 0, 0x14}, {})) << "b";
+  EXPECT_TRUE(may(aarch64, {}, {0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4})) << "the vDSO's rt_sigreturn";
+}
+
 TEST(FramePointerSetup, IsLeftAtAReturn) {
   EXPECT_TRUE(trace::begins_with_return(sframe::Abi::Amd64, bytes_of({0xc3})));
   EXPECT_FALSE(trace::begins_with_return(sframe::Abi::Amd64, bytes_of({0x5d, 0xc3})));

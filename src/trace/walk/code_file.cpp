@@ -128,6 +128,20 @@ bool CodeFile::keeps_frame_pointer_at(std::uint64_t pc, bool is_exact) const {
   return false;
 }
 
+bool CodeFile::may_return_to(std::uint64_t pc) const {
+  constexpr std::uint64_t longest_call = 7;
+  const elf::Machine* const machine = elf::find_machine(image_);
+  if (machine == nullptr) return false;
+  for (const Elf64_Phdr& segment : image_.segments()) {
+    const std::uint64_t into = pc - segment.p_vaddr;
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || into > segment.p_filesz) continue;
+    const std::uint64_t before = std::min(into, longest_call);
+    return may_return_between(machine->abi, elf::loaded_bytes(image_, pc - before, before),
+                              elf::loaded_bytes_from(image_, pc));
+  }
+  return false;
+}
+
 void CodeFile::read_names() {
   if (image_.find_section(".symtab") == nullptr) debug_ = open_debug_file(image_, root_);
   names_ = std::make_unique<elf::SymbolNames>(debug_ ? *debug_ : image_);

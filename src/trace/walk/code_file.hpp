@@ -57,6 +57,8 @@ class CodeFile {
   /// the last instructions that set one have no row either, and no function seems to end after them. `is_exact`: the
   /// next instruction is at `pc`, which is no return then; else the call is.
   bool keeps_frame_pointer_at(std::uint64_t pc, bool is_exact) const;
+  /// Whether a function may return to `pc`: the code before it ends in a call, or a signal's handler returns there.
+  bool may_return_to(std::uint64_t pc) const;
 
  private:
   bool has_row(std::uint64_t address) const;

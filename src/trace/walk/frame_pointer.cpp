@@ -44,6 +44,35 @@ bool is_end_amd64(std::span<const std::byte> code, std::size_t place, std::uint6
 
 constexpr std::uint32_t aarch64_return = 0xd65f03c0, aarch64_signed_return = 0xd65f0bff;
 
+/// Bytes of call *r/m64 (ff /2), by the byte after the opcode and the one after that, which may be a SIB byte.
+std::size_t size_of_indirect_call(unsigned modrm, unsigned sib) {
+  const unsigned mode = modrm >> 6U, base = modrm & 7U;
+  if (mode == 3) return 2;
+  const bool has_sib = base == 4;
+  const bool has_distance = mode == 2 || (mode == 0 && (has_sib ? (sib & 7U) == 5 : base == 5));
+  const std::size_t with_sib = has_sib ? 3 : 2;
+  return with_sib + (has_distance ? 4U : mode == 1 ? 1U : 0U);
+}
+
+bool ends_in_call_amd64(std::span<const std::byte> code) {
+  constexpr std::size_t direct_size = 5, longest = 7;
+  const auto at = [&](std::size_t from_end) { return std::to_integer<unsigned>(code[code.size() - from_end]); };
+  if (code.size() >= direct_size && at(direct_size) == 0xe8) return true;
+  for (std::size_t size = 2; size <= std::min(longest, code.size()); ++size) {
+    const unsigned modrm = at(size - 1), sib = size > 2 ? at(size - 2) : 0;
+    if (at(size) == 0xff && (modrm >> 3U & 7U) == 2 && size_of_indirect_call(modrm, sib) == size) return true;
+  }
+  return false;
+}
+
+/// bl, blr, and the latter with authentication.
+bool ends_in_call_aarch64(std::span<const std::byte> code) {
+  if (code.size() < 4) return false;
+  const auto word = load<std::uint32_t>(code.last(4), Endian::Little);
+  return (word & 0xfc000000U) == 0x94000000U || (word & 0xfffffc1fU) == 0xd63f0000U ||
+         (word & 0xfffff81fU) == 0xd63f081fU || (word & 0xfffff800U) == 0xd73f0800U;
+}
+
 std::optional<std::size_t> find_setup_aarch64(std::span<const std::byte> code) {
   // stp x29, x30, [sp, …] and, soon after it, add x29, sp, … (mov x29, sp).
   constexpr std::uint32_t without_offset = 0xffc07fff, store_and_move = 0xa9807bfd, store = 0xa9007bfd;
@@ -76,6 +105,8 @@ const char* text_of(FramePointerFault fault, bool is_piece) {
                       : "no row, and the frame pointer is outside the stack";
     case FramePointerFault::NoCode:
       return "no row, and the frame pointer's return address is not in code";
+    case FramePointerFault::NoCall:
+      return "no row, and the frame pointer's return address follows no call";
   }
   return "";
 }
@@ -100,6 +131,16 @@ bool begins_with_return(sframe::Abi abi, std::span<const std::byte> code) {
   if (code.size() < sizeof aarch64_return) return false;
   const auto instruction = load<std::uint32_t>(code, Endian::Little);
   return instruction == aarch64_return || instruction == aarch64_signed_return;
+}
+
+bool may_return_between(sframe::Abi abi, std::span<const std::byte> before, std::span<const std::byte> after) {
+  if (abi == sframe::Abi::Amd64) {
+    // mov $15, %rax (or %eax); syscall: rt_sigreturn.
+    return ends_in_call_amd64(before) || has_at(after, 0, {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}) ||
+           has_at(after, 0, {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05});
+  }
+  // mov x8, #139; svc #0.
+  return ends_in_call_aarch64(before) || has_at(after, 0, {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4});
 }
 
 bool FramePointerStep::is_possible(const unwind::Registers& registers) const {

@@ -27,6 +27,7 @@ enum class FramePointerFault : std::uint8_t {
   NotAbove,  ///< it is below the stack pointer
   Outside,   ///< it is not in the memory that the stack pointer is in, without a gap, or more than 1 MiB above
   NoCode,    ///< the return address is in no executable memory
+  NoCall,    ///< the return address is in a file, and nothing there returns to it
 };
 
 /// Returns a few words for a message. `is_piece`: the stack is a recorded piece of one.
@@ -40,6 +41,10 @@ std::optional<std::size_t> find_frame_pointer_setup(sframe::Abi abi, std::span<c
 
 /// Whether `code` begins with a return, whose function has left its frame already.
 bool begins_with_return(sframe::Abi abi, std::span<const std::byte> code);
+
+/// Whether a function may return to between `before` and `after`: after a call, or to the system call by which a
+/// signal's handler ends. On AArch64, `before` ends where an instruction does.
+bool may_return_between(sframe::Abi abi, std::span<const std::byte> before, std::span<const std::byte> after);
 
 /// A step by the frame pointer, where there is one.
 class FramePointerStep {

@@ -85,9 +85,20 @@ unwind::Stop Walker::without_any_row(unwind::Registers& registers, unwind::Stop 
 
 unwind::Stop Walker::step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why) {
   if (!frame_pointer_step_.is_possible(registers)) return why;
-  const unwind::Stop stop = frame_pointer_step_.step(*space_, read_, context_, registers, frame_pointer_fault_);
+  unwind::Registers caller = registers;
+  const unwind::Stop stop = frame_pointer_step_.step(*space_, read_, context_, caller, frame_pointer_fault_);
+  if (stop == unwind::Stop::Stepped && !may_return_to(caller.pc)) frame_pointer_fault_ = FramePointerFault::NoCall;
+  if (frame_pointer_fault_ != FramePointerFault::None) return why;
   used_frame_pointer_ = stop == unwind::Stop::Stepped;
-  return frame_pointer_fault_ == FramePointerFault::None ? stop : why;
+  if (used_frame_pointer_) registers = caller;
+  return stop;
+}
+
+/// Nothing is known of code of no file.
+bool Walker::may_return_to(std::uint64_t pc) {
+  const Location* const location = space_->location_of(pc - 1);
+  const CodeFile* const file = location != nullptr ? location->file() : nullptr;
+  return file == nullptr || file->may_return_to(pc - location->bias);
 }
 
 bool Walker::may_use_frame_pointer(const unwind::Registers& registers, unwind::Stop why) {

@@ -56,6 +56,7 @@ class Walker {
 
   unwind::Stop without_any_row(unwind::Registers& registers, unwind::Stop why);
   unwind::Stop step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why);
+  bool may_return_to(std::uint64_t pc);
   bool may_use_frame_pointer(const unwind::Registers& registers, unwind::Stop why);
   void use_modules();
   void walk_by_sections(unwind::Registers registers, Stack& stack);
