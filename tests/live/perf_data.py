@@ -1,11 +1,12 @@
-"""Writes what `perf record --call-graph dwarf` would have, of a process that gdb has made a core file of: so a test knows
-the stacks, and needs no permission to record."""
+"""Reads the records of recordings, and writes what `perf record --call-graph dwarf` would have, of a process that gdb has
+made a core file of: so a test knows the stacks, and needs no permission to record."""
 import struct
 import subprocess
 
 import harness
 
 MMAP, SAMPLE, MMAP2, COMM, EXIT, FORK, COMPRESSED, COMPRESSED_PADDED = 1, 9, 10, 3, 4, 7, 81, 83
+LOST, LOST_SAMPLES = 2, 13
 HEADER_ATTR, TRACING_DATA, BUILD_ID, FINISHED_ROUND, ID_INDEX, AUXTRACE, HEADER_FEATURE = 64, 66, 67, 68, 69, 71, 80
 KERNEL, USER, EXEC, FOUND, HAS_BUILD_ID = 1, 2, 1 << 13, 1 << 13, 1 << 14
 # ax bx cx dx si di bp sp ip flags cs ss, r8 to r15 of asm/perf_regs.h, as places in struct user_regs_struct.
@@ -15,7 +16,7 @@ MASK = sum(1 << number for number in REGISTERS)
 IP, TID, TIME, CALLCHAIN, PERIOD, RAW, REGS_USER, STACK_USER, WEIGHT = 1, 2, 4, 32, 256, 1024, 4096, 8192, 1 << 14
 
 SAMPLE_ID_ALL, EXCLUDE_CALLCHAIN_USER = 1 << 18, 1 << 22
-IN_KERNEL, IN_GUEST, IN_USER = ((1 << 64) - number for number in (128, 2048, 512))
+IN_KERNEL, IN_GUEST, IN_USER, FIRST_MARK = ((1 << 64) - number for number in (128, 2048, 512, 4095))
 
 
 class Core:
@@ -55,6 +56,30 @@ class Core:
 def padded(text):
     text = text.encode() + b"\0"
     return text + bytes(-len(text) % 8)
+
+
+def records_of(content):
+    """Type, flags and body of each record of a file."""
+    begin, size = struct.unpack_from("<QQ", content, 40)
+    at = begin
+    while at < begin + size:
+        kind, misc, length = struct.unpack_from("<IHH", content, at)
+        yield kind, misc, content[at + 8:at + length]
+        at += length
+
+
+def chains_of(path):
+    """(process, thread, time, PCs in the kernel, PCs of the program) of each sample that sframe-trace recorded, sorted."""
+    found = []
+    for kind, _, body in records_of(harness.read(path)):
+        if kind != SAMPLE:
+            continue
+        process, thread, moment, _, _, count = struct.unpack_from("<IIQQQQ", body, 16)
+        parts, now = {IN_KERNEL: [], IN_USER: []}, None
+        for entry in struct.unpack_from(f"<{count}Q", body, 56):
+            now = parts[entry] if entry >= FIRST_MARK else now.append(entry) or now
+        found.append((process, thread, moment, tuple(parts[IN_KERNEL]), tuple(parts[IN_USER])))
+    return sorted(found)
 
 
 class Recording:
@@ -107,17 +132,6 @@ class Recording:
     def chain(self, pid, tid, time, pc, entries, misc=USER):
         """A sample of a recording without REGS_USER and STACK_USER."""
         self.add(SAMPLE, misc, struct.pack(f"<QIIQQQ{len(entries)}Q", pc, pid, tid, time, 1, len(entries), *entries))
-
-    @staticmethod
-    def records_of(content):
-        """Type, flags and body of each record of a file."""
-        begin, size = struct.unpack_from("<QQ", content, 40)
-        found, at = [], begin
-        while at < begin + size:
-            kind, misc, length = struct.unpack_from("<IHH", content, at)
-            found.append((kind, misc, content[at + 8:at + length]))
-            at += length
-        return found
 
     def attribute(self):
         return struct.pack("<IIQQQQQIIQQQQIiQIHH", 1, 112, 0, 1, self.TYPE, 0, self.FLAGS, 0, 0, 0, 0, 0, MASK, 8192, 0, 0, 0, 0, 0)
