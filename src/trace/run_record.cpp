@@ -243,9 +243,9 @@ void Recorder::describe_what_runs() {
   const TakeRecord add = [&](std::span<const std::byte> record) { rings_->add(record); };
   describe_kernel(add);
   if (options_.record.is_of_machine()) {
-    for (const int process : running_processes()) describe_process(process, add);
+    for (const int process : running_processes()) describe_process(process, 0, add);
   }
-  for (const int process : options_.record.processes) describe_process(process, add);
+  for (const int process : options_.record.processes) describe_process(process, 0, add);
 }
 
 /// Empties the rings until an end comes.

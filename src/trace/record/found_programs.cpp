@@ -43,10 +43,9 @@ class NewRecord {
     while (body_.size() % word != 0);
     return *this;
   }
-  /// Adds what every record ends with: process, thread, time, processor and event. Before the recording, all are 0 but
-  /// the first two.
-  void give(int process, int thread, const TakeRecord& take) {
-    i32(process).i32(thread).u64(0).u64(0).u64(0);
+  /// Adds what every record ends with: process, thread, time, processor and event. The last two are 0.
+  void give(int process, int thread, std::uint64_t time, const TakeRecord& take) {
+    i32(process).i32(thread).u64(time).u64(0).u64(0);
     ByteWriter whole(host_endian);
     whole.u32(type_);
     whole.u16(flags_);
@@ -80,7 +79,7 @@ void describe_code(const std::string& name, std::uint64_t begin, std::uint64_t s
       .u64(size)
       .u64(offset)
       .text(name)
-      .give(0, 0, take);
+      .give(0, 0, 0, take);
 }
 
 /// The addresses of the kernel's first and last function, or 0 if they are kept secret.
@@ -117,19 +116,20 @@ std::string name_of(const std::string& folder) {
   return name;
 }
 
-void describe_thread(int process, int parent, int thread, const std::string& name, const TakeRecord& take) {
+void describe_thread(int process, int parent, int thread, const std::string& name, std::uint64_t time,
+                     const TakeRecord& take) {
   constexpr std::uint16_t is_found = PERF_RECORD_MISC_FORK_EXEC;
   NewRecord(PERF_RECORD_FORK, is_found)
       .i32(process)
       .i32(parent)
       .i32(thread)
       .i32(parent)
-      .u64(0)
-      .give(process, thread, take);
-  NewRecord(PERF_RECORD_COMM, 0).i32(process).i32(thread).text(name).give(process, thread, take);
+      .u64(time)
+      .give(process, thread, time, take);
+  NewRecord(PERF_RECORD_COMM, 0).i32(process).i32(thread).text(name).give(process, thread, time, take);
 }
 
-void describe_mapping(int process, const Mapping& mapping, const TakeRecord& take) {
+void describe_mapping(int process, const Mapping& mapping, std::uint64_t time, const TakeRecord& take) {
   NewRecord(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER)
       .i32(process)
       .i32(process)
@@ -143,7 +143,7 @@ void describe_mapping(int process, const Mapping& mapping, const TakeRecord& tak
       .u32(PROT_READ | PROT_EXEC)
       .u32(MAP_PRIVATE)
       .text(mapping.path.empty() ? "//anon" : mapping.path)
-      .give(process, process, take);
+      .give(process, process, time, take);
 }
 
 }  // namespace
@@ -170,15 +170,15 @@ void describe_kernel(const TakeRecord& take) {
   }
 }
 
-void describe_process(int process, const TakeRecord& take) try {
+void describe_process(int process, std::uint64_t time, const TakeRecord& take) try {
   const std::string folder = "/proc/" + std::to_string(process);
   const std::vector<Mapping> mappings = executable_mappings_of(process);
-  describe_thread(process, parent_of(folder), process, name_of(folder), take);
+  describe_thread(process, parent_of(folder), process, name_of(folder), time, take);
   for (const int thread : running_threads(process)) {
     if (thread != process)
-      describe_thread(process, process, thread, name_of(folder + "/task/" + std::to_string(thread)), take);
+      describe_thread(process, process, thread, name_of(folder + "/task/" + std::to_string(thread)), time, take);
   }
-  for (const Mapping& mapping : mappings) describe_mapping(process, mapping, take);
+  for (const Mapping& mapping : mappings) describe_mapping(process, mapping, time, take);
 } catch (const SystemFailure&) {
   // It has ended, or it is another user's.
 }

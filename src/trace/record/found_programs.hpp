@@ -1,19 +1,21 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
 #include "trace/record/ring.hpp"
 
-/// Records of what was there before the recording began, as perf writes them.
+/// Records of what is there, as perf writes them of what was there before the recording began.
 namespace sframe_gen::trace {
 
 /// Where the kernel's own functions are, as far as it tells this user.
 void describe_kernel(const TakeRecord& take);
-/// A process: its threads, their names and its mappings of code. One that ends meanwhile is left out.
-void describe_process(int process, const TakeRecord& take);
+/// A process: its threads, their names and its mappings of code, which take the place of those known. One that ends
+/// meanwhile is left out. `time`: of the records (ns); before the recording, 0.
+void describe_process(int process, std::uint64_t time, const TakeRecord& take);
 
 /// The processes of the machine, ascending.
 std::vector<int> running_processes();

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "sframe_gen/error.hpp"
+#include "trace/record/found_programs.hpp"
 #include "trace/record/walked_records.hpp"
 
 namespace sframe_gen::trace {
@@ -82,6 +83,10 @@ void Rings::add(std::span<const std::byte> bytes) {
   if (record.type == record_type::map2 && (record.flags & mode) == PERF_RECORD_MISC_USER)
     files_.note(read_mapping(record, host_endian, {"perf_event_open", "record"}));
   order_.add({record.time, without_room(record, bytes)});
+  const std::uint64_t now = now_ns();
+  // What is mapped while /proc is read has a record of its own, with a later time.
+  if (const auto process = lost_.take(record, now))
+    describe_process(*process, now, [this](std::span<const std::byte> found) { add(found); });
 }
 
 void Rings::empty() {

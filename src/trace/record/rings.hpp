@@ -6,13 +6,14 @@
 
 #include "trace/perf/record.hpp"
 #include "trace/record/event_files.hpp"
+#include "trace/record/lost_mappings.hpp"
 #include "trace/record/program_files.hpp"
 #include "trace/record/ring.hpp"
 
 namespace sframe_gen::trace {
 
 /// The rings of all processors, and what comes out of them: records in order, as small as they can be, of files that
-/// are open.
+/// are open. After records were lost, /proc tells what the programs have mapped.
 class Rings {
  public:
   /// Each ring has room for a second of samples, but all together for a 32nd of the memory at most; a user without
@@ -44,6 +45,7 @@ class Rings {
   bool is_small_ = false;
   std::vector<Ring> rings_;
   RecordOrder order_;
+  LostMappings lost_;
   std::uint64_t emptied_ = 0;  ///< when the rings were last emptied (ns)
 };
 
