@@ -1,6 +1,7 @@
 #include "trace/run.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -113,9 +114,12 @@ int run_process(const TraceOptions& options, std::ostream& out) {
 void keep_rights_for(const TraceOptions& options) {
   std::vector<std::filesystem::path> writable;
   std::error_code ignored;
-  const std::filesystem::path& file = options.flame_graph.empty() ? options.call_chains : options.flame_graph;
-  if (!file.empty()) {
-    const std::filesystem::path written = std::filesystem::absolute(file, ignored);
+  if (!options.call_chains.empty()) {
+    const std::filesystem::path written = std::filesystem::absolute(options.call_chains, ignored);
+    writable.push_back(std::filesystem::weakly_canonical(written.parent_path(), ignored));
+  }
+  if (!options.flame_graph.empty()) {
+    const std::filesystem::path written = std::filesystem::absolute(options.flame_graph, ignored);
     // A link to a file that is not there yet.
     if (std::filesystem::is_symlink(written, ignored) && !std::filesystem::exists(written, ignored)) return;
     writable.push_back(std::filesystem::weakly_canonical(written, ignored).parent_path());
@@ -228,6 +232,8 @@ int write_call_chains(Recording& recording, const TraceOptions& options) {
 }
 
 int run_recording(const TraceOptions& options, std::ostream& out) {
+  // What is over the limit on the size of files is a failure then, and what was written is removed.
+  std::signal(SIGXFSZ, SIG_IGN);
   const FileRoot root = root_of(options);
   RecordedFiles files(root, options.translation);
   MappedFile file_of_recording = open_recording(options.file);

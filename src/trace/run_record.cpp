@@ -100,18 +100,6 @@ EventFiles open_events(EventRequest request) {
   }
 }
 
-/// A recording of before becomes perf.data.old, as with perf.
-void keep_old(const std::filesystem::path& path) {
-  std::error_code none;
-  const auto kind = std::filesystem::symlink_status(path, none).type();
-  if (kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::symlink) return;
-  std::filesystem::path old = path;
-  old += ".old";
-  std::error_code failed;
-  std::filesystem::rename(path, old, failed);
-  if (failed) throw SystemFailure(path.string(), "rename", failed.value());
-}
-
 /// Signals and other things that end a recording.
 class Ends {
  public:
@@ -175,6 +163,8 @@ class Recorder {
         layouts_({"perf_event_open", "events"}, host_endian),
         kernel_(KernelNames::of_running_kernel(options.translation.cache, running_build_id())),
         report_(options, out, kernel_) {
+    // What is over the limit on the size of files is a failure then. The command, which has begun, keeps the signal.
+    std::signal(SIGXFSZ, SIG_IGN);
     for (const WrittenEvent& event : events_.recorded())
       layouts_.add(event.attributes, std::as_bytes(std::span(event.ids)));
     rings_.emplace(events_, layouts_, files_);
@@ -189,6 +179,7 @@ class Recorder {
   void describe_what_runs();
   void take_in();
   void walk_all();
+  void end_with(const std::exception_ptr& failure);
   void say_all();
 
   const TraceOptions& options_;
@@ -222,7 +213,7 @@ std::unique_ptr<PerfDataWriter> Recorder::make_file(const std::filesystem::path&
 void Recorder::open_outputs() {
   RecordSinks sinks;
   if (!options_.record.output.empty()) {
-    keep_old(options_.record.output);
+    keep_old_recording(options_.record.output);
     file_ = make_file(options_.record.output, events_.walked());
     sinks.file = file_.get();
     sinks.sample = [this](const Sample& sample) {
@@ -314,11 +305,26 @@ int Recorder::run() {
   ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   walking.join();
   if (!failure) failure = failure_;
-  if (failure) std::rethrow_exception(failure);
+  if (failure) {
+    if (file_) say("note", printable(options_.record.output.string()) + ": has what was written before");
+    end_with(failure);
+    return cannot_be_traced;
+  }
   if (options_.record.output.empty()) report_.finish();
   say_all();
   if (command_) return command_->wait();
   return records_->samples() != 0 ? 0 : 1;
+}
+
+/// The command goes on without the recorder, which ends with it as usual.
+void Recorder::end_with(const std::exception_ptr& failure) {
+  if (!command_) std::rethrow_exception(failure);
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Failure& known) {
+    say("error", printable(known.what()));
+  }
+  command_->wait();
 }
 
 void Recorder::say_all() {

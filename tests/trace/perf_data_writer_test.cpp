@@ -1,7 +1,9 @@
 #include "trace/perf/perf_data_writer.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -103,10 +105,35 @@ TEST_P(WrittenRecording, IsUpdatedByItselfOnceMuchWaits) {
   EXPECT_EQ(read().records().size(), added);
 }
 
+TEST_P(WrittenRecording, HasTheWholeRecordsThatThereWasRoomFor) {
+  trace::PerfDataWriter writer = this->writer();
+  writer.set_feature(feature_of_machine, machine());
+  writer.update();
+  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{1000, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  for (std::uint64_t time = 1; time <= 100; ++time) add(writer, time);
+  EXPECT_THROW(writer.update(), SystemFailure);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, ignored);
+  EXPECT_TRUE(read().is_cut());
+  const std::size_t begin_of_records = 104 + 8 + 112 + 16;
+  EXPECT_EQ(read().records().size(), (1000 - begin_of_records) / exit_record(GetParam(), 1).size());
+}
+
 TEST_P(WrittenRecording, ReplacesOnlyFiles) {
   EXPECT_THROW(trace::PerfDataWriter("/dev/null", GetParam(), {{event_attributes(GetParam()), {}}}), Refused);
   EXPECT_THROW(trace::PerfDataWriter(folder_ / "none" / "file", GetParam(), {{event_attributes(GetParam()), {}}}),
                SystemFailure);
+}
+
+TEST(EventLayouts, ReadTheSmallestEvent) {
+  trace::EventLayouts layouts({"test", "events"}, Endian::Little);
+  layouts.add(std::vector<std::byte>(trace::EventLayouts::smallest_event), {});
+  EXPECT_FALSE(layouts.empty());
+  EXPECT_THROW(layouts.add(std::vector<std::byte>(trace::EventLayouts::smallest_event - 1), {}), MalformedInput);
 }
 
 INSTANTIATE_TEST_SUITE_P(BothOrders, WrittenRecording, testing::Values(Endian::Little, Endian::Big));

@@ -7,6 +7,7 @@
 #include <array>
 #include <cassert>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "sframe_gen/error.hpp"
@@ -32,6 +33,17 @@ Descriptor make_file(const std::string& name) {
   if (!S_ISREG(status.st_mode)) throw Refused(name, "is not a regular file");
   if (::ftruncate(number, 0) != 0) throw SystemFailure(name, "write", errno);
   return file;
+}
+
+/// Of records, the last of which may be cut.
+std::size_t size_of_whole_records(std::span<const std::byte> records, Endian endian) {
+  std::size_t end = 0;
+  while (records.size() - end >= record_header_size) {
+    const auto size = load<std::uint16_t>(records.subspan(end + 6), endian);
+    if (size > records.size() - end) break;
+    end += size;
+  }
+  return end;
 }
 
 }  // namespace
@@ -69,9 +81,15 @@ void PerfDataWriter::append(std::span<const std::byte> record) {
 void PerfDataWriter::update() {
   // Features follow the records, so that new records take their place. A header without features is true until then.
   write_header(data_end_, false);
-  write_at(data_end_, waiting_.bytes());
+  const auto records = waiting_.bytes();
+  if (const std::size_t written = write_some(data_end_, records); written != records.size()) {
+    const int error = errno;
+    write_header(data_end_ + size_of_whole_records(records.first(written), endian_), false);
+    throw SystemFailure(name_, "write", error);
+  }
   data_end_ += waiting_.size();
   waiting_.clear();
+  write_header(data_end_, false);
   ByteWriter places(endian_), contents(endian_);
   const std::uint64_t begin = data_end_ + features_.size() * place_size;
   for (const auto& [feature, content] : features_) {
@@ -104,13 +122,31 @@ void PerfDataWriter::write_header(std::uint64_t data_end, bool has_features) {
 }
 
 void PerfDataWriter::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::pwrite(file_.number(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+  if (write_some(offset, bytes) != bytes.size()) throw SystemFailure(name_, "write", errno);
+}
+
+/// Returns how many bytes were written; if not all, errno says why.
+std::size_t PerfDataWriter::write_some(std::uint64_t offset, std::span<const std::byte> bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count =
+        ::pwrite(file_.number(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw SystemFailure(name_, "write", errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-    offset += static_cast<std::uint64_t>(count);
+    if (count < 0) break;
+    done += static_cast<std::size_t>(count);
   }
+  return done;
+}
+
+void keep_old_recording(const std::filesystem::path& path) {
+  std::error_code none;
+  const auto kind = std::filesystem::symlink_status(path, none).type();
+  if (kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::symlink) return;
+  std::filesystem::path old = path;
+  old += ".old";
+  std::error_code failed;
+  std::filesystem::rename(path, old, failed);
+  if (failed) throw SystemFailure(path.string(), "rename", failed.value());
 }
 
 std::vector<std::byte> text_feature(std::string_view text, Endian endian) {

@@ -22,7 +22,8 @@ struct WrittenEvent {
 };
 
 /// Writes a perf.data file: header, events, records in the order in which they come and, after them, features. The file
-/// can be read at any moment, also if the writer is killed: it then has the records up to the last update.
+/// can be read at any moment, also if the writer is killed or has no more room: it then has the records up to the last
+/// update, or as many as there was room for.
 class PerfDataWriter {
  public:
   /// Makes the file, or empties the one that is there. Throws SystemFailure, or Refused if it is no regular file.
@@ -44,6 +45,7 @@ class PerfDataWriter {
  private:
   void write_header(std::uint64_t data_end, bool has_features);
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+  std::size_t write_some(std::uint64_t offset, std::span<const std::byte> bytes);
 
   std::string name_;
   Descriptor file_;
@@ -54,6 +56,9 @@ class PerfDataWriter {
   ByteWriter waiting_;  ///< records that are not in the file yet
   std::map<unsigned, std::vector<std::byte>> features_;
 };
+
+/// Renames the recording that is at `path`, or a link there, to "perf.data.old", as perf does. Throws SystemFailure.
+void keep_old_recording(const std::filesystem::path& path);
 
 /// The content of a feature that is a text (HEADER_HOSTNAME, HEADER_ARCH, …): its size, and the text padded with zeros.
 std::vector<std::byte> text_feature(std::string_view text, Endian endian);

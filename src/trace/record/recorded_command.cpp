@@ -88,6 +88,7 @@ std::optional<int> RecordedCommand::status() {
 }
 
 int RecordedCommand::wait() {
+  go_.close();
   return status_ ? *status_ : wait_with(0).value_or(cannot_be_traced);
 }
 

@@ -25,7 +25,7 @@ class RecordedCommand {
   void begin();
   /// Its exit status as a shell has it, once it has ended.
   std::optional<int> status();
-  /// Waits for its end.
+  /// Waits for its end, which is at once if it was not told to begin.
   int wait();
 
  private:

@@ -89,11 +89,12 @@ std::map<unsigned, std::vector<std::byte>> features_of(const PerfDataFile& recor
   return features;
 }
 
-/// The recording is read while the file is written.
-const std::filesystem::path& checked(const std::filesystem::path& path, const PerfDataFile& recording) {
+/// The recording is read while the file is written. An older file is kept, as that of a recording.
+const std::filesystem::path& with_old_kept(const std::filesystem::path& path, const PerfDataFile& recording) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && FileIdentity(status).is_same_file(recording.mapped().identity()))
     throw Refused(path.string(), "is the recording itself (write another file)");
+  keep_old_recording(path);
   return path;
 }
 
@@ -138,7 +139,7 @@ CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample
 
 CallChainFile::CallChainFile(const PerfDataFile& recording, const std::filesystem::path& path)
     : CallChainFile(recording.mapped().identity(), recording.endian(), features_of(recording), events_of(recording),
-                    checked(path, recording)) {}
+                    with_old_kept(path, recording)) {}
 
 CallChainFile::CallChainFile(const FileIdentity& recording, Endian endian, const WrittenFeatures& features,
                              const std::vector<WrittenEvent>& events, const std::filesystem::path& path)

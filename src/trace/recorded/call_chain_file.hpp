@@ -22,8 +22,8 @@ CallChainRecord call_chain_record(const PerfRecord& record, const Sample& sample
 /// A recording that is written again, with call chains in the place of registers and stacks.
 class CallChainFile {
  public:
-  /// `recording` has to live on. Throws Refused if it was written to a pipe, or is what `path` leads to; and
-  /// SystemFailure.
+  /// `recording` has to live on. An older file gets ".old" to its name. Throws Refused if it was written to a pipe, or
+  /// is what `path` leads to; and SystemFailure.
   CallChainFile(const PerfDataFile& recording, const std::filesystem::path& path);
 
   void add_sample(const PerfRecord& record, const Sample& sample);
