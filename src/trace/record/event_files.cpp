@@ -3,6 +3,7 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include "sframe_gen/error.hpp"
@@ -64,6 +66,16 @@ int control(int file, unsigned long what, unsigned long argument = 0) {
 
 constexpr const char* paranoid_setting = "/proc/sys/kernel/perf_event_paranoid";
 
+/// A thread that belongs to another user, or hides from its own: it has changed its rights.
+std::optional<int> other_users_thread(const EventRequest& request) {
+  for (const int thread : request.threads) {
+    struct stat status {};
+    if (::stat(("/proc/" + std::to_string(thread)).c_str(), &status) == 0 && status.st_uid != ::geteuid())
+      return thread;
+  }
+  return std::nullopt;
+}
+
 std::string why_forbidden(const EventRequest& request, int error) {
   const std::string paranoid = setting_of(paranoid_setting);
   const std::string reason = std::strerror(error);
@@ -71,6 +83,10 @@ std::string why_forbidden(const EventRequest& request, int error) {
   if (::geteuid() == 0) {
     return "cannot record events: " + reason +
            " (a container forbids it: allow perf_event_open in its seccomp profile, and give it CAP_PERFMON)";
+  }
+  if (const auto thread = other_users_thread(request)) {
+    return "cannot record events: " + reason + " (process " + std::to_string(*thread) +
+           " is not this user's: record as root or as its user, or with CAP_PERFMON and CAP_SYS_PTRACE)";
   }
   const bool has_tracepoint = std::ranges::any_of(request.kinds, &EventKind::is_tracepoint);
   const char* const needed = has_tracepoint ? "-1" : request.threads.empty() ? "0" : "1";
