@@ -8,11 +8,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <condition_variable>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,13 +19,14 @@
 #include "elf/own_vdso.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
+#include "trace/record/file_openings.hpp"
 #include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
 
 namespace {
 
-constexpr const char* vdso_name = "[vdso]";
+constexpr const char *vdso_name = "[vdso]", *is_gone = "cannot be opened any more";
 
 /// The device of some file systems (overlay, btrfs) is one for mappings and another one for stat(). Both have the major
 /// number 0, or one of them.
@@ -38,20 +36,26 @@ bool is_file_of(const struct stat& file, const Mapping& mapping) {
 }
 
 /// A program's own file system (FUSE) may not answer when a page is read that was mapped. So the file is read first.
-Descriptor copied(Descriptor file) {
+/// The copies of all files, which are in memory, are 1 GiB at most.
+Descriptor copied(Descriptor file, const FileOpening& opening) {
   constexpr std::size_t most = std::size_t{1} << 30U;
+  static std::atomic<std::size_t> all = 0;
   Descriptor copy(::memfd_create("copy", MFD_CLOEXEC));
   std::vector<std::byte> bytes(std::size_t{1} << 16U);
-  for (std::size_t done = 0; done < most;) {
+  std::size_t done = 0;
+  while (!opening.is_over()) {
     const ssize_t count = ::read(file.number(), bytes.data(), bytes.size());
     if (count == 0) return copy;
-    if (count < 0 || ::write(copy.number(), bytes.data(), static_cast<std::size_t>(count)) != count) break;
-    done += static_cast<std::size_t>(count);
+    const auto size = static_cast<std::size_t>(count);
+    if (count < 0) break;
+    done += size;
+    if (all.fetch_add(size) + size > most || ::write(copy.number(), bytes.data(), size) != count) break;
   }
+  all -= done;
   return Descriptor();
 }
 
-Descriptor open_mapped(int process, const Mapping& mapping) {
+Descriptor open_mapped(int process, const Mapping& mapping, const FileOpening& opening) {
   const std::string folder = "/proc/" + std::to_string(process);
   std::string by_place = folder + "/map_files/", by_name = folder + "/root";
   by_place.append(hex(mapping.begin), 2).append("-").append(hex(mapping.end), 2);
@@ -69,31 +73,9 @@ Descriptor open_mapped(int process, const Mapping& mapping) {
     if (!file.is_open()) continue;
     struct statfs system {};
     const bool may_hang = ::fstatfs(file.number(), &system) != 0 || system.f_type == FUSE_SUPER_MAGIC;
-    return may_hang ? copied(std::move(file)) : std::move(file);
+    return may_hang ? copied(std::move(file), opening) : std::move(file);
   }
   return Descriptor();
-}
-
-/// What two threads have in common, one of which may never come back.
-struct Opening {
-  std::mutex lock;
-  std::condition_variable is_done;
-  std::shared_ptr<const Descriptor> file;
-};
-
-std::shared_ptr<const Descriptor> open_within_a_second(int process, const Mapping& mapping) try {
-  const auto opening = std::make_shared<Opening>();
-  std::thread([opening, process, mapping] {
-    auto file = std::make_shared<const Descriptor>(open_mapped(process, mapping));
-    const std::lock_guard guard(opening->lock);
-    opening->file = std::move(file);
-    opening->is_done.notify_one();
-  }).detach();
-  std::unique_lock guard(opening->lock);
-  opening->is_done.wait_for(guard, std::chrono::seconds(1), [&] { return opening->file != nullptr; });
-  return opening->file;
-} catch (const std::system_error&) {
-  return nullptr;  // no thread
 }
 
 }  // namespace
@@ -108,12 +90,15 @@ void ProgramFiles::note(const MappingWords& words) {
   const Key key = key_of(mapping);
   {
     const std::lock_guard guard(lock_);
-    if (noted_.contains(key)) return;
+    const auto known = noted_.find(key);
+    // The next program that maps it may still have it.
+    if (known != noted_.end() && (known->second == nullptr || !known->second->has_failed())) return;
   }
-  auto file = open_within_a_second(words.process, mapping);
-  if (file != nullptr && !file->is_open()) return;
+  auto opening = openings_.begin(mapping.device, [process = words.process, mapping](const FileOpening& under_way) {
+    return open_mapped(process, mapping, under_way);
+  });
   const std::lock_guard guard(lock_);
-  noted_.emplace(key, std::move(file));
+  noted_.insert_or_assign(key, std::move(opening));
 }
 
 OpenedFile ProgramFiles::open(const Mapping& mapping) {
@@ -122,13 +107,19 @@ OpenedFile ProgramFiles::open(const Mapping& mapping) {
   const Key key = key_of(mapping);
   const auto known = opened_.find(key);
   if (known != opened_.end()) return known->second;
-  std::shared_ptr<const Descriptor> file;
+  std::shared_ptr<FileOpening> opening;
   {
     const std::lock_guard guard(lock_);
     const auto noted = noted_.find(key);
-    // The next program that maps it may still have it.
-    if (noted == noted_.end()) return {nullptr, "cannot be opened any more"};
-    file = std::exchange(noted->second, nullptr);
+    if (noted == noted_.end()) return {nullptr, is_gone};
+    opening = noted->second;
+  }
+  const auto file = opening == nullptr ? nullptr : opening->wait();
+  // The next program that maps it may still have it.
+  if (file != nullptr && !file->is_open()) return {nullptr, is_gone};
+  {
+    const std::lock_guard guard(lock_);
+    noted_[key] = nullptr;
   }
   OpenedFile& opened = opened_[key];
   try {
@@ -143,7 +134,7 @@ OpenedFile ProgramFiles::open(const Mapping& mapping) {
 OpenedFile ProgramFiles::vdso_of_this_kernel() {
   if (!vdso_.file) {
     const elf::OwnVdso own = elf::own_vdso();
-    if (own.address == 0) return {nullptr, "cannot be opened any more"};
+    if (own.address == 0) return {nullptr, is_gone};
     vdso_ = made_of(elf::Image::of_bytes(own.bytes, vdso_name));
   }
   return vdso_;

@@ -11,6 +11,7 @@
 
 #include "elf/image.hpp"
 #include "support/mapped_file.hpp"
+#include "trace/record/file_openings.hpp"
 #include "trace/recorded/recording.hpp"
 #include "trace/walk/address_space.hpp"
 #include "trace/walk/file_root.hpp"
@@ -23,9 +24,11 @@ class ProgramFiles {
  public:
   explicit ProgramFiles(const TranslationOptions& options) : options_(options) {}
 
-  /// Opens the file of a mapping, unless it is open. A file system that does not answer within a second has no file.
+  /// Begins to open the file of a mapping, unless it is open. A file system that does not answer within a second has no
+  /// file.
   void note(const MappingWords& words);
 
+  /// Waits for the file, if it does not answer at once.
   OpenedFile open(const Mapping& mapping);
   /// Returns the build-id of a mapping's file, as bytes; empty: it has none, or cannot be had.
   std::span<const std::byte> build_id(const Mapping& mapping);
@@ -42,7 +45,8 @@ class ProgramFiles {
   const TranslationOptions& options_;
   const FileRoot system_;  ///< where debug files are
   std::mutex lock_;
-  std::map<Key, std::shared_ptr<const Descriptor>> noted_;  ///< null: it does not answer, or was taken
+  FileOpenings openings_;
+  std::map<Key, std::shared_ptr<FileOpening>> noted_;  ///< null: it cannot be waited for, or was taken
   std::map<Key, OpenedFile> opened_;
   std::map<std::pair<dev_t, ino_t>, std::pair<FileIdentity, OpenedFile>> by_number_;
   OpenedFile vdso_;
