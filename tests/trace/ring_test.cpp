@@ -1,6 +1,7 @@
 #include "trace/record/ring.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
 
 #include <cstdint>
 #include <string>
@@ -96,9 +97,9 @@ class SampleRecord : public testing::Test {
  protected:
   SampleRecord() { layouts_.add(trace::attributes_of(request_, 0, true, true), {}); }
 
-  /// A sample with a call chain of the kernel's, all registers as their number, and a stack of which `used` bytes are
-  /// filled.
-  std::vector<std::byte> sample(std::uint64_t room, std::uint64_t used) const {
+  /// A sample with a call chain of the kernel's, the fields of a tracepoint, all registers as their number, and a stack
+  /// of which `used` bytes are filled.
+  std::vector<std::byte> sample(std::uint64_t room, std::uint64_t used, const std::string& fields = {}) const {
     ByteWriter body(host_endian);
     for (const std::uint64_t value : {7U, 0x1000U}) body.u64(value);
     body.u32(11);
@@ -107,6 +108,10 @@ class SampleRecord : public testing::Test {
     body.u64(2);
     body.u64(static_cast<std::uint64_t>(-128));
     body.u64(0xffff'ffff'8100'0000);
+    if (!fields.empty()) {
+      body.u32(static_cast<std::uint32_t>(fields.size()));
+      body.append_bytes(std::as_bytes(std::span(fields)));
+    }
     body.u64(2);
     for (std::uint64_t mask = trace::registers_to_record(trace::host_abi()); mask != 0; mask &= mask - 1) body.u64(5);
     body.u64(room);
@@ -134,6 +139,16 @@ TEST_F(SampleRecord, LosesTheRoomThatItsStackDoesNotFill) {
   EXPECT_EQ(shortened(256, 256), sample(256, 256));
   EXPECT_EQ(shortened(256, 0), sample(256, 0));
   EXPECT_EQ(shortened(0, 0), sample(0, 0));
+}
+
+TEST_F(SampleRecord, KeepsTheFieldsOfATracepoint) {
+  trace::EventRequest request = request_;
+  request.kinds = {{.name = "some:event", .type = PERF_TYPE_TRACEPOINT}};
+  trace::EventLayouts layouts({"test", "events"}, host_endian);
+  layouts.add(trace::attributes_of(request, 0, true, true), {});
+  const std::string fields = "fields, of 20 bytes.";
+  const std::vector<std::byte> whole = sample(256, 40, fields);
+  EXPECT_EQ(trace::without_room(trace::read_record(whole, layouts), whole), sample(40, 40, fields));
 }
 
 TEST_F(SampleRecord, GetsTheCallChainThatWasWalked) {

@@ -35,7 +35,7 @@ perf_event_attr asked_of_kernel(const EventRequest& request, std::size_t index, 
   event.size = sizeof event;
   event.type = kind.type;
   event.config = kind.config;
-  event.sample_type = sample_type;
+  event.sample_type = sample_type | (kind.is_tracepoint() ? PERF_SAMPLE_RAW : 0);  // its fields
   event.freq = request.is_frequency ? 1 : 0;
   event.sample_freq = request.rate;
   event.read_format = counts_lost ? PERF_FORMAT_LOST : 0;

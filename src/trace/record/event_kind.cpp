@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -42,22 +41,23 @@ constexpr KnownEvent known_events[]{
     {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
 };
 
-/// "sched:sched_switch"
-std::optional<std::uint64_t> number_of_tracepoint(const std::string& name) {
+/// "sched:sched_switch". False: there is none, or it is not for this user.
+bool find_tracepoint(const std::string& name, EventKind& kind) {
   const auto is_plain = [](char letter) {
     return letter == '_' || letter == '-' || (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
            (letter >= 'A' && letter <= 'Z');
   };
   const auto colon = name.find(':');
   std::string path = name;
-  if (colon == std::string::npos || std::ranges::count_if(name, is_plain) + 1 != std::ranges::ssize(name))
-    return std::nullopt;
+  if (colon == std::string::npos || std::ranges::count_if(name, is_plain) + 1 != std::ranges::ssize(name)) return false;
   path[colon] = '/';
   for (const char* const folder : {"/sys/kernel/tracing/events/", "/sys/kernel/debug/tracing/events/"}) {
-    std::uint64_t number = 0;
-    if (std::ifstream(folder + path + "/id") >> number) return number;
+    if (!(std::ifstream(folder + path + "/id") >> kind.config)) continue;
+    kind.type = PERF_TYPE_TRACEPOINT;
+    kind.folder = folder + path;
+    return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 }  // namespace
@@ -89,14 +89,11 @@ EventKind event_named(const std::string& name) {
     kind.config = *raw;
     return kind;
   }
-  const auto tracepoint = number_of_tracepoint(plain);
-  if (!tracepoint) {
+  if (!find_tracepoint(plain, kind)) {
     const bool may_be_one = plain.find(':') != std::string::npos;
     throw UsageError("unknown event '" + printable(name) + "'" + command_line::suggestion_for(plain, names) +
                      (may_be_one ? " (tracepoints are in /sys/kernel/tracing/events, for root)" : ""));
   }
-  kind.type = PERF_TYPE_TRACEPOINT;
-  kind.config = *tracepoint;
   return kind;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace sframe_gen::trace {
@@ -10,6 +11,7 @@ struct EventKind {
   std::string name;  ///< as it was asked for: "cycles:u"
   std::uint32_t type = 0;
   std::uint64_t config = 0;
+  std::filesystem::path folder{};         ///< of a tracepoint: where the kernel describes it
   bool in_user = true, in_kernel = true;  ///< the modes in which it counts
 
   bool is_tracepoint() const;

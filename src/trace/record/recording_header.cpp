@@ -10,6 +10,7 @@
 #include "command_line/options.hpp"
 #include "support/bytes.hpp"
 #include "trace/perf/record.hpp"
+#include "trace/record/tracing_data.hpp"
 #include "trace/recorded/kernel_names.hpp"
 
 namespace sframe_gen::trace {
@@ -18,6 +19,7 @@ namespace {
 
 /// HEADER_* of perf's util/header.h.
 enum Feature : unsigned {
+  TracingData = 1,
   BuildIds = 2,
   HostName = 3,
   Release = 4,
@@ -97,6 +99,8 @@ void describe_recording(PerfDataWriter& writer, const std::vector<EventKind>& ki
   writer.set_feature(Feature::Processors, described_processors());
   writer.set_feature(Feature::CommandLine, described_command_line(command_line));
   writer.set_feature(Feature::EventDescriptions, described_events(kinds, events));
+  if (auto data = described_tracepoints(kinds); !data.empty())
+    writer.set_feature(Feature::TracingData, std::move(data));
   if (auto ids = described_build_ids(); !ids.empty()) writer.set_feature(Feature::BuildIds, std::move(ids));
 }
 

@@ -48,6 +48,7 @@ std::vector<std::byte> without_room(const PerfRecord& record, std::span<const st
   const std::uint64_t frames = reader.u64("length");
   if (frames > reader.left() / word_bytes) reader.fail("call chain: more than there is room for");
   reader.take(frames * word_bytes, "call chain");
+  if ((record.layout->sample_type & sample_bit::raw) != 0) reader.take(reader.u32("size of raw data"), "raw data");
   const auto registers = static_cast<std::size_t>(std::popcount(record.layout->user_registers));
   if (reader.u64("kind of registers") != 0) reader.take(registers * word_bytes, "registers");
   const std::uint64_t place = reader.offset();
