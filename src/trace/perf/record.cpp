@@ -73,7 +73,10 @@ EventLayout EventLayouts::read(std::span<const std::byte> event) const {
   const auto has = [&](unsigned bit) { return (flags >> (endian_ == Endian::Little ? bit : 63 - bit) & 1U) != 0; };
   layout.all_have_id = has(sample_id_all);
   layout.excludes_user_chain = has(exclude_callchain_user);
-  reader.take(24, "event");
+  reader.take(16, "event");
+  static_assert(smallest_event == 24 + 3 * word_size + 16);
+  // Later versions of Linux have more.
+  if (reader.left() >= word_size) reader.u64("event");
   if (reader.left() >= word_size) layout.branch_type = reader.u64("branch type");
   if (reader.left() >= word_size) layout.user_registers = reader.u64("user registers");
   return layout;

@@ -72,6 +72,7 @@ class EventLayouts {
   /// In ns, of a record that has a layout; 0 if it does not say.
   std::uint64_t time_of(const PerfRecord& record) const;
 
+  /// PERF_ATTR_SIZE_VER0
   static constexpr std::uint64_t smallest_event = 64;
 
  private:
