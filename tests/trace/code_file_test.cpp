@@ -3,16 +3,23 @@
 #include "trace/walk/code_file.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "elf/notes.hpp"
+#include "elf/symbol_names.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/encode.hpp"
 #include "sframe_gen/section.hpp"
 #include "support/endian.hpp"
 #include "support/folder.hpp"
+#include "trace/live/process.hpp"
 #include "trace/walk/address_space.hpp"
 #include "trace/walk/stack.hpp"
 #include "unwind/registers.hpp"
@@ -132,6 +139,30 @@ TEST(CodeFile, ProgramsShareIt) {
     EXPECT_EQ(rows_at(walker, first, file.address_of(function)), "own");
     EXPECT_EQ(rows_at(walker, second, file.address_of(function)), "own");
   }
+}
+
+/// The test's own C library and a debug file of it whose .dynsym is emptied.
+TEST(CodeFile, HasTheNamesThatItsDebugFileLacks) {
+  std::string path;
+  for (const trace::Mapping& mapping : trace::executable_mappings_of(::getpid()))
+    if (mapping.path.find("/libc.so") != std::string::npos) path = mapping.path;
+  elf::Image library = elf::Image::open(path);
+  const auto function = elf::SymbolNames(library).find("qsort");
+  ASSERT_TRUE(function) << path;
+  std::vector<std::byte> bytes(library.file_bytes().begin(), library.file_bytes().end());
+  const elf::Section& names = *library.find_section(".dynsym");
+  const std::size_t header = library.header().e_shoff + names.index * sizeof(Elf64_Shdr);
+  store<std::uint64_t>(std::span(bytes).subspan(header + offsetof(Elf64_Shdr, sh_size)), 0, library.endian());
+  const Folder folder;
+  const std::string id = elf::hex_digits(elf::build_id(library));
+  const auto place = folder.path() / "usr/lib/debug/.build-id" / id.substr(0, 2);
+  std::filesystem::create_directories(place);
+  const auto text = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::ofstream(place / (id.substr(2) + ".debug"), std::ios::binary) << text;
+  const trace::FileRoot root(folder.path());
+  const trace::TranslationOptions options;
+  trace::CodeFile file(std::move(library), {}, options, root);
+  EXPECT_EQ(file.function_at(function->begin).name, "qsort");
 }
 
 }  // namespace

@@ -145,6 +145,7 @@ bool CodeFile::may_return_to(std::uint64_t pc) const {
 void CodeFile::read_names() {
   if (image_.find_section(".symtab") == nullptr) debug_ = open_debug_file(image_, root_);
   names_ = std::make_unique<elf::SymbolNames>(debug_ ? *debug_ : image_);
+  if (debug_) own_names_ = std::make_unique<elf::SymbolNames>(image_);
 }
 
 FunctionPlace CodeFile::function_at(std::uint64_t address) {
@@ -157,7 +158,8 @@ FunctionPlace CodeFile::function_at(std::uint64_t address) {
 
 FunctionPlace CodeFile::look_up(std::uint64_t address) {
   if (!names_) read_names();
-  const auto symbol = names_->symbol_at(address);
+  auto symbol = names_->symbol_at(address);
+  if (!symbol && own_names_) symbol = own_names_->symbol_at(address);
   if (!symbol) return {};
   // Only the linker needs the function's version (name@@VERSION).
   const auto [name, is_first] = demangled_.try_emplace({symbol->begin, symbol->end});

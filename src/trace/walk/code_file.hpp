@@ -74,9 +74,10 @@ class CodeFile {
   Rows own_, made_;
   bool own_was_tried_ = false, was_translated_ = false;
   std::string why_no_rows_;
-  std::optional<KeptFile> kept_section_;     ///< what made_ sees, if it was not generated in this run
-  std::optional<elf::Image> debug_;          ///< the separate debug file
-  std::unique_ptr<elf::SymbolNames> names_;  ///< made on the first question
+  std::optional<KeptFile> kept_section_;         ///< what made_ sees, if it was not generated in this run
+  std::optional<elf::Image> debug_;              ///< the separate debug file
+  std::unique_ptr<elf::SymbolNames> names_;      ///< made on the first question, of the debug file if there is one
+  std::unique_ptr<elf::SymbolNames> own_names_;  ///< that the debug file may lack
   /// By the symbol's begin and end, which of two at one place may differ.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> demangled_;
   /// The answers for the last addresses: a sample has most of its frames in common with the one before.
