@@ -11,8 +11,8 @@
 
 #include "support/endian.hpp"
 #include "support/text.hpp"
-#include "trace/report/text_report.hpp"
 #include "trace/walk/stack.hpp"
+#include "trace/walk/stack_end.hpp"
 
 namespace sframe_gen::test {
 namespace {

@@ -367,8 +367,11 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
   sample.user.frames.clear();
   if (is_as_recorded) {
     sample.user.is_as_recorded = true;
+    // A chain does not say whether it has all frames, but for those that are left out here.
+    const bool is_cut = user_part_.size() > walker.most_frames();
+    sample.user.stop = is_cut ? unwind::Stop::Stepped : unwind::Stop::Outermost;
+    if (is_cut) user_part_.resize(walker.most_frames());
     for (const std::uint64_t pc : user_part_) {
-      if (sample.user.frames.size() == walker.most_frames()) break;
       // All but the first one are return addresses.
       Frame& frame = sample.user.frames.emplace_back(Frame{pc, sample.user.frames.empty()});
       frame.location = space.location_of(frame.instruction());
@@ -381,7 +384,8 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
     // Without registers there is no caller.
     sample.user.frames.push_back({words.pc, true, space.location_of(words.pc)});
     sample.user.stop = unwind::Stop::UnknownRegister;
-  } else if (sample.kernel.empty() && words.pc != 0) {
+  } else if (sample.kernel.empty() && words.pc != 0 && (record.flags & cpu_mode) == kernel_mode) {
+    // A PC of a guest or a hypervisor would lead to another function here.
     sample.kernel.push_back(words.pc);
   }
   had_sample_ = true;

@@ -110,7 +110,7 @@ struct RecordSource {
 /// The programs that records tell of, and their samples: of a file, or as the kernel hands them out.
 class RecordedPrograms {
  public:
-  /// Asked once for each file that a stack leads to.
+  /// Asked for the file of each mapping that a stack leads to, and so of one file several times.
   using OpenFile = std::function<OpenedFile(const Mapping&)>;
   /// The sample's locations stay as long as the programs.
   using TakeSample = std::function<void(const Sample&)>;

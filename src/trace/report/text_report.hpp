@@ -12,6 +12,7 @@
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/recording.hpp"
 #include "trace/walk/stack.hpp"
+#include "trace/walk/stack_end.hpp"
 
 namespace sframe_gen::trace {
 
@@ -28,19 +29,6 @@ NamedFrame named(const Frame& frame);
 
 /// "libc.so.6" of a path.
 std::string_view short_name(std::string_view file);
-
-/// Why a stack ends before its outermost frame.
-struct StackEnd {
-  std::string file;    ///< that the last frame is in; empty: in none
-  std::string reason;  ///< "no row"
-  std::string place;   ///< "0x1c2f", the address in the file of what the reason is about
-};
-
-/// "/usr/bin/bash: no row", without the place. Some reasons are messages, which name the file themselves.
-std::string text_of(const StackEnd& cut);
-
-/// None: the stack is whole.
-std::optional<StackEnd> cut_of(const Stack& stack);
 
 /// Samples as `perf script` prints them: "bash 4711 12.345678:", and "    7f3c5a0d1c5a read+0x1a (/lib/libc.so.6)" for
 /// each frame. Most frames come again, so that their lines are remembered.
