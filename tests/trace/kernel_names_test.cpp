@@ -45,6 +45,16 @@ TEST_F(KernelNames, KeptOnesAreThoseThatLast) {
   EXPECT_EQ(name_at(0), "");
 }
 
+TEST_F(KernelNames, AreThoseOfTheBuildIdThatTheMarkHas) {
+  for (const char* const build_id : {"abcd", "abcd00", "ab", ""}) {
+    const std::optional<trace::KernelMark> mark(trace::KernelMark{"_text", kernel_text, build_id});
+    trace::KernelNames names = this->names();
+    names.expect_build_id("abcd");
+    names.compare_with(mark);
+    EXPECT_EQ(names.name_at(kernel_text), std::string_view(build_id).starts_with("abcd") ? "_stext" : "") << build_id;
+  }
+}
+
 TEST_F(KernelNames, KeptOnesTellAnotherStart) {
   name_at(kernel_text);
   write("");

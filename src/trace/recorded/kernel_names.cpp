@@ -151,6 +151,9 @@ void KernelNames::keep() const {
 
 void KernelNames::find_and_check() {
   is_checked_ = true;
+  const bool has_mark = mark_ != nullptr && mark_->has_value();
+  // perf may have padded a short one with zeros.
+  if (!expected_build_id_.empty() && !(has_mark && (*mark_)->build_id.starts_with(expected_build_id_))) return;
   if (const auto kept = kept_.empty() ? std::nullopt : KeptFile::find(kept_, source_)) {
     const auto* const begin = reinterpret_cast<const char*>(kept->content().data());
     take_list({begin, begin + kept->content().size()});
@@ -159,7 +162,7 @@ void KernelNames::find_and_check() {
     read_running();
     keep();
   }
-  if (mark_ == nullptr || !*mark_ || functions_.empty()) return;
+  if (!has_mark || functions_.empty()) return;
   are_of_another_start_ = std::ranges::none_of(functions_, [&](const Function& function) {
     return function.begin == (*mark_)->address && function.name == (*mark_)->function;
   });
@@ -184,11 +187,15 @@ std::string_view KernelNames::name_at(std::uint64_t pc) {
 }
 
 KernelNames running_kernel_names(const PerfDataFile& recording, const std::filesystem::path& cache) {
-  const auto recorded = recording.build_ids().find(kernel_file);
-  if (recorded == recording.build_ids().end()) return {};
   const std::string running = running_build_id();
-  if (running.empty() || !recorded->second.starts_with(running)) return {};
-  return KernelNames::of_running_kernel(cache, running);
+  if (running.empty()) return {};
+  const auto recorded = recording.build_ids().find(kernel_file);
+  const bool is_named = recorded != recording.build_ids().end();
+  if (is_named && !recorded->second.starts_with(running)) return {};
+  KernelNames names = KernelNames::of_running_kernel(cache, running);
+  // `perf record --buildid-mmap` has it in the record of the kernel's mapping alone.
+  if (!is_named) names.expect_build_id(running);
+  return names;
 }
 
 }  // namespace sframe_gen::trace

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/hash.hpp"
@@ -19,6 +20,7 @@ namespace sframe_gen::trace {
 struct KernelMark {
   std::string function;
   std::uint64_t address = 0;
+  std::string build_id{};  ///< of the kernel, as digits, if it is known
 };
 
 /// The kernel's functions by address, from a list as /proc/kallsyms: "ffffffff81000000 T _stext".
@@ -42,6 +44,9 @@ class KernelNames {
 
   /// What a recording says of itself as it is read: to be looked at when the first name is asked for. Has to live on.
   void compare_with(const std::optional<KernelMark>& mark) { mark_ = &mark; }
+
+  /// Has no names unless the mark has this build-id, for a recording that does not name the kernel elsewhere.
+  void expect_build_id(std::string build_id) { expected_build_id_ = std::move(build_id); }
 
   /// "do_syscall_64", until the next call; empty: unknown.
   std::string_view name_at(std::uint64_t pc);
@@ -67,6 +72,7 @@ class KernelNames {
 
   std::filesystem::path kallsyms_;  ///< empty: the list was given
   std::filesystem::path kept_;      ///< where it is kept; empty: nowhere
+  std::string expected_build_id_;   ///< empty: any
   Digest source_{};                 ///< which start of the kernel, with which modules
   bool is_checked_ = false;
   bool is_kept_ = false;  ///< the list was kept: lines that may not be true any more are those of local functions ("t")

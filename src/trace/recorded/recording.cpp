@@ -268,16 +268,10 @@ void RecordedPrograms::take_mapping(const PerfRecord& record) {
 /// "[kernel.kallsyms]_text", whose offset is the function's address.
 void RecordedPrograms::take_kernel(const PerfRecord& record) {
   constexpr std::string_view kernel_prefix = "[kernel.kallsyms]";
-  const InputOrigin origin{source_.name, "mapping"};
-  ByteReader reader(record.body, source_.endian, origin, record.offset + 8);
-  for (const char* what : {"process and thread", "address", "size"}) reader.u64(what);
-  const std::uint64_t address = reader.u64("offset");
-  constexpr std::size_t others_of_map2 = 24 + 4 + 4;
-  if (record.type == record_type::map2) reader.take(others_of_map2, "file");
-  const std::string name = text_at(reader);
+  const Mapping mapping = read_mapping(record, source_.endian, {source_.name, "mapping"}).mapping;
   // Names of samples may be looked up by now.
-  if (had_sample_ || !name.starts_with(kernel_prefix) || name.size() == kernel_prefix.size()) return;
-  kernel_mark_ = {name.substr(kernel_prefix.size()), address};
+  if (had_sample_ || !mapping.path.starts_with(kernel_prefix) || mapping.path.size() == kernel_prefix.size()) return;
+  kernel_mark_ = {mapping.path.substr(kernel_prefix.size()), mapping.file_offset, mapping.build_id};
 }
 
 void RecordedPrograms::take_name(const PerfRecord& record) {
