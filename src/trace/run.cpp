@@ -1,5 +1,7 @@
 #include "trace/run.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -159,7 +161,10 @@ void walk_all(Recording& recording, const TraceOptions& options, const Recording
               const std::function<void(const PerfRecord&)>& take_record = {}) {
   const std::uint64_t records = recording.file().records().size();
   Walker walker(options.most_frames, options.compare, options.frame_pointers, recording.file().abi());
-  command_line::Progress progress(!options.quiet);
+  // Text and JSON are printed meanwhile, which shows as much on the same terminal.
+  const bool prints_meanwhile =
+      options.form != OutputForm::Folded && options.flame_graph.empty() && options.call_chains.empty();
+  command_line::Progress progress(!options.quiet && !(prints_meanwhile && ::isatty(STDOUT_FILENO) != 0));
   recording.walk_all(
       walker, take,
       [&](std::uint64_t done) {
@@ -236,7 +241,7 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   std::signal(SIGXFSZ, SIG_IGN);
   const FileRoot root = root_of(options);
   RecordedFiles files(root, options.translation);
-  MappedFile file_of_recording = open_recording(options.file);
+  MappedFile file_of_recording = map_recording(options.file);
   keep_rights_for(options);
   Recording recording(std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); });
   files.expect(recording.file().abi(), recording.file().mapped().identity());

@@ -135,7 +135,7 @@ std::span<const std::byte> CompressedRecords::add(std::span<const std::byte> par
   return contents_.back();
 }
 
-MappedFile open_recording(const std::filesystem::path& path) {
+MappedFile map_recording(const std::filesystem::path& path) {
   if (path == "-") {
     const std::string name = "standard input";
     return is_pipe(STDIN_FILENO) ? kept(STDIN_FILENO, name) : MappedFile(STDIN_FILENO, name);

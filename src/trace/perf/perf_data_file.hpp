@@ -41,8 +41,9 @@ class CompressedRecords {
   std::shared_ptr<void> stream_;  ///< zstd's
 };
 
-/// A recording's bytes: of a file, or of a pipe to its end, which is standard input if `path` is "-". Throws Failure.
-MappedFile open_recording(const std::filesystem::path& path);
+/// Maps a recording's bytes: of a file, or of a pipe to its end, which is standard input if `path` is "-". Throws
+/// Failure.
+MappedFile map_recording(const std::filesystem::path& path);
 
 /// What `perf record` writes, to a file or a pipe: tools/perf/Documentation/perf.data-file-format.txt. A header says
 /// where events, records and features are; in a pipe, events and features stand between the records. Throws Failure.
