@@ -11,7 +11,7 @@ namespace sframe_gen::trace {
 namespace {
 
 // Places in a body: of a sample of EventFiles, the process; of a fork or an exit, process, its parent and the thread.
-constexpr std::size_t process_of_sample = 16, process_place = 0, parent_place = 4, thread_place = 8, smallest = 24;
+constexpr std::size_t process_of_sample = 16, process_place = 0, parent_place = 4, thread_place = 8, smallest_body = 24;
 
 int number_at(const PerfRecord& record, std::size_t place) {
   return static_cast<int>(load<std::uint32_t>(record.body.subspan(place), host_endian));
@@ -27,7 +27,7 @@ std::optional<int> LostMappings::take(const PerfRecord& record, std::uint64_t no
     lost_again_ = false;
     known_.clear();
   }
-  if (!lost_at_ || record.body.size() < smallest) return std::nullopt;
+  if (!lost_at_ || record.body.size() < smallest_body) return std::nullopt;
   if (record.type == record_type::sample) {
     const int process = number_at(record, process_of_sample);
     if (process > 0 && known_.insert(process).second) return process;
