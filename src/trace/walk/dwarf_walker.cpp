@@ -16,6 +16,7 @@
 
 #include "sframe_gen/error.hpp"
 #include "support/text.hpp"
+#include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
 

@@ -55,10 +55,6 @@ struct Dwfl_Thread;
 
 namespace sframe_gen::trace {
 
-/// Linux gives programs 48 bits of address on aarch64; what a signature may take of the others, but for bit 55 and the
-/// tag in the highest byte.
-inline constexpr std::uint64_t signature_mask = 0x007f'0000'0000'0000;
-
 /// Frames that DWARF leads to, the innermost first.
 struct DwarfStack {
   std::vector<Frame> frames;

@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 #include "support/endian.hpp"
-#include "trace/walk/dwarf_walker.hpp"
+#include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
 

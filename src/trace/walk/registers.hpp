@@ -12,6 +12,10 @@
 /// Registers in the orders in which kernels hand them out.
 namespace sframe_gen::trace {
 
+/// Linux gives programs 48 bits of address on aarch64; what a signature may take of the others, but for bit 55 and the
+/// tag in the highest byte.
+inline constexpr std::uint64_t signature_mask = 0x007f'0000'0000'0000;
+
 /// The machine that this program was built for.
 sframe::Abi host_abi();
 
