@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "trace/walk/begin_of_stack.hpp"
 #include "trace/walk/registers.hpp"
 
 namespace sframe_gen::trace {
@@ -14,11 +15,12 @@ constexpr std::size_t remembered_rows = 4096;
 }  // namespace
 
 Walker::Walker(std::size_t most_frames, bool by_dwarf_as_well, FramePointers frame_pointers, sframe::Abi abi)
-    : most_frames_(most_frames),
+    : abi_(sframe::traits_of(abi)),
+      most_frames_(most_frames),
       rows_(remembered_rows),
       dwarf_(by_dwarf_as_well ? std::make_unique<DwarfWalker>(most_frames) : nullptr),
       frame_pointers_(frame_pointers),
-      frame_pointer_step_(sframe::traits_of(abi)) {
+      frame_pointer_step_(abi_) {
   walked_.read = read_memory;
   walked_.fallback = without_row;
   walked_.context = this;
@@ -73,12 +75,19 @@ unwind::Stop Walker::without_row(void* walker, unwind::Registers& registers, unw
   }
 }
 
+bool Walker::is_begin_of_stack(const unwind::Registers& registers) const {
+  const std::uint32_t stack_pointer = abi_.stack_pointer;
+  return registers.knows(stack_pointer) &&
+         trace::is_begin_of_stack(abi_.endian, registers.values[stack_pointer], read_, context_);
+}
+
 /// Opens what the PC leads to, and steps by that; or else by the frame pointer.
 unwind::Stop Walker::without_any_row(unwind::Registers& registers, unwind::Stop why) {
   if (why == unwind::Stop::NoSection || why == unwind::Stop::NoRow) {
     if (space_->find_rows(registers.pc - (registers.pc_is_exact != 0 ? 0 : 1))) return step(registers);
     is_interrupted_ = return_from_signal(*space_, registers, read_, context_);
     if (is_interrupted_) return unwind::Stop::Stepped;
+    if (is_begin_of_stack(registers)) return unwind::Stop::Outermost;
   }
   return may_use_frame_pointer(registers, why) ? step_by_frame_pointer(registers, why) : why;
 }

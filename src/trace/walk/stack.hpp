@@ -54,6 +54,7 @@ class Walker {
   static bool read_memory(void* walker, std::uint64_t address, void* bytes);
   static unwind::Stop without_row(void* walker, unwind::Registers& registers, unwind::Stop why);
 
+  bool is_begin_of_stack(const unwind::Registers& registers) const;
   unwind::Stop without_any_row(unwind::Registers& registers, unwind::Stop why);
   unwind::Stop step_by_frame_pointer(unwind::Registers& registers, unwind::Stop why);
   bool may_return_to(std::uint64_t pc);
@@ -62,6 +63,7 @@ class Walker {
   void walk_by_sections(unwind::Registers registers, Stack& stack);
   unwind::Stop step(unwind::Registers& registers);
 
+  const sframe::AbiTraits& abi_;
   std::size_t most_frames_;
   std::vector<unwind::RowSlot> rows_;  ///< remembered by PC, of all programs
   std::unique_ptr<DwarfWalker> dwarf_;
