@@ -10,7 +10,7 @@ REGEX = "#include <regex>\n#include <map>\n#include <iostream>\nint main(){std::
         "m[\"a\"]=std::regex(\"b\");std::cout<<m.size();}\n"
 PYTHON = "import re,json\ndef f(n): return n if n<2 else f(n-1)+f(n-2)\n" \
          "for i in range(3): f(25); json.loads(json.dumps([{str(j):[j]*9} for j in range(30000)]));" \
-         " re.findall(\"(a|b)*c\",\"ab\"*9000)\n"
+         " re.findall(\"(a|b)*c\",\"ab\"*LETTERS)\n"
 NODE = "function f(n){return n<2?n:f(n-1)+f(n-2)} for(let i=0;i<4;i++){f(32);" \
        "JSON.parse(JSON.stringify([...Array(300000).keys()].map(k=>({k}))));[...Array(4e5)].map(Math.random).sort()}"
 # So many classes, each with containers and algorithms of its own.
@@ -43,11 +43,11 @@ def in_turn(command):
     return ["sh", "-c", 'for i in 1 2 3; do "$@"; done', "sh", *command]
 
 
-def common(folder):
-    """What people run: command by name."""
+def common(folder, letters=9000):
+    """What people run: command by name. python3's time grows by the square of the letters."""
     source = harness.write(os.path.join(folder, "regex.cpp"), REGEX)
     return {"g++": in_turn(["g++", "-O2", "-c", "-o", os.path.join(folder, "regex.o"), source]),
-            "python3": in_turn(["/usr/bin/python3", "-c", PYTHON]), "node": in_turn(["node", "-e", NODE])}
+            "python3": in_turn(["/usr/bin/python3", "-c", PYTHON.replace("LETTERS", str(letters))]), "node": in_turn(["node", "-e", NODE])}
 
 
 def compilation(folder, classes):
@@ -65,3 +65,104 @@ def compilation_of(folder, seconds):
         command = compilation(folder, classes)
         took = measured.run(command).processors
     return command
+
+
+# Stacks of many depths, in the ways of "threads", "forks" and "handlers".
+WAYS = r"""
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <thread>
+#include <vector>
+static volatile long sum;
+__attribute__((noinline)) static void spin(int depth, long rounds) {
+  if (depth > 0) spin(depth - 1, rounds);
+  else for (long i = 0; i < rounds; ++i) sum = sum + i;
+  sum = sum + 1;
+}
+static void handle(int) { spin(7, 3000000); }
+static void handle_all() {
+  char* const own_stack = new char[1 << 16];
+  stack_t other{};
+  other.ss_sp = own_stack;
+  other.ss_size = 1 << 16;
+  sigaltstack(&other, nullptr);
+  struct sigaction action{};
+  action.sa_handler = handle;
+  sigaction(SIGALRM, &action, nullptr);
+  action.sa_flags = SA_ONSTACK;
+  sigaction(SIGVTALRM, &action, nullptr);
+  const itimerval often{{0, 20000}, {0, 20000}};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  setitimer(ITIMER_VIRTUAL, &often, nullptr);
+  for (int depth = 0; depth < 300; depth += 10) spin(depth, 20000000);
+}
+int main(int, char** arguments) {
+  if (strcmp(arguments[1], "threads") == 0) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 200; ++i) threads.emplace_back(spin, i, 10000000);
+    for (auto& thread : threads) thread.join();
+  } else if (strcmp(arguments[1], "forks") == 0) {
+    for (int i = 0; i < 1000; ++i) {
+      const int child = fork();
+      if (child == 0) {
+        spin(i % 50, 3000000);
+        _exit(0);
+      }
+      waitpid(child, nullptr, 0);
+    }
+  } else {
+    handle_all();
+  }
+}
+"""
+GO = """package main
+
+import (
+	"fmt"
+	"sort"
+	"sync"
+)
+
+func tree(depth int) map[int][]int {
+	if depth == 0 {
+		return map[int][]int{1: {3, 1, 2}}
+	}
+	all := tree(depth - 1)
+	for i := 0; i < 2000; i++ {
+		all[i] = append(all[i], i*depth%17)
+		sort.Ints(all[i])
+	}
+	return all
+}
+
+func main() {
+	var group sync.WaitGroup
+	for i := 0; i < 8; i++ {
+		group.Add(1)
+		go func(depth int) {
+			defer group.Done()
+			for j := 0; j < 8; j++ {
+				fmt.Sprint(len(fmt.Sprint(tree(depth * 4))))
+			}
+		}(i)
+	}
+	group.Wait()
+}
+"""
+
+
+def ways(folder):
+    """A program, and commands that run it in its ways."""
+    program = os.path.join(folder, "ways")
+    harness.need(harness.run("g++", "-O1", "-pthread", "-Wl,--build-id", "-o", program, harness.write(program + ".cpp", WAYS)))
+    return program, {"200 threads": [program, "threads"], "1,000 forks": [program, "forks"], "signal handlers": [program, "handlers"]}
+
+
+def go_program(folder):
+    program = os.path.join(folder, "go-program")
+    environment = {**os.environ, "GOCACHE": os.path.join(folder, "go-cache"), "GO111MODULE": "off"}
+    harness.need(harness.run("go", "build", "-o", program, harness.write(program + ".go", GO), env=environment, timeout=1200))
+    return [program]
