@@ -55,10 +55,10 @@ std::size_t size_of_indirect_call(unsigned modrm, unsigned sib) {
 }
 
 bool ends_in_call_amd64(std::span<const std::byte> code) {
-  constexpr std::size_t direct_size = 5, longest = 7;
+  constexpr std::size_t direct_size = 5, longest_call = 7;
   const auto at = [&](std::size_t from_end) { return std::to_integer<unsigned>(code[code.size() - from_end]); };
   if (code.size() >= direct_size && at(direct_size) == 0xe8) return true;
-  for (std::size_t size = 2; size <= std::min(longest, code.size()); ++size) {
+  for (std::size_t size = 2; size <= std::min(longest_call, code.size()); ++size) {
     const unsigned modrm = at(size - 1), sib = size > 2 ? at(size - 2) : 0;
     if (at(size) == 0xff && (modrm >> 3U & 7U) == 2 && size_of_indirect_call(modrm, sib) == size) return true;
   }

@@ -77,7 +77,9 @@ unwind::Stop Walker::without_row(void* walker, unwind::Registers& registers, unw
 
 bool Walker::is_begin_of_stack(const unwind::Registers& registers) const {
   const std::uint32_t stack_pointer = abi_.stack_pointer;
-  return registers.knows(stack_pointer) &&
+  // Where calls keep the return address in a register, a function that the program's first has called may have moved
+  // the stack pointer no further.
+  return abi_.fixed_ra_offset != 0 && registers.knows(stack_pointer) &&
          trace::is_begin_of_stack(abi_.endian, registers.values[stack_pointer], read_, context_);
 }
 
