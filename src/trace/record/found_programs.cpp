@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <istream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -82,23 +83,6 @@ void describe_code(const std::string& name, std::uint64_t begin, std::uint64_t s
       .give(0, 0, 0, take);
 }
 
-/// The addresses of the kernel's first and last function, or 0 if they are kept secret.
-std::pair<std::uint64_t, std::uint64_t> kernel_text() {
-  std::uint64_t begin = 0, end = 0;
-  std::ifstream list("/proc/kallsyms");
-  for (std::string line; end == 0 && std::getline(list, line);) {
-    constexpr int hexadecimal = 16;
-    constexpr std::size_t digits = 16;
-    const auto address = command_line::number_of<std::uint64_t>(std::string_view(line).substr(0, digits), hexadecimal);
-    if (!address || line.size() < digits + 3) continue;
-    const auto name = std::string_view(line).substr(digits + 3);
-    if (name == "_text") begin = *address;
-    if (name == "_etext") end = *address;
-    if (*address == 0 && name == "_text") break;
-  }
-  return {begin, end};
-}
-
 /// The parent that /proc/PID/stat has after the name in parentheses, which may hold any letters.
 int parent_of(const std::string& folder) {
   std::string text;
@@ -148,6 +132,24 @@ void describe_mapping(int process, const Mapping& mapping, std::uint64_t time, c
 
 }  // namespace
 
+KernelCode kernel_code(std::istream& kallsyms) {
+  KernelCode code;
+  for (std::string line; code.end == 0 && std::getline(kallsyms, line);) {
+    constexpr int hexadecimal = 16;
+    constexpr std::size_t digits = 16;
+    const auto address = command_line::number_of<std::uint64_t>(std::string_view(line).substr(0, digits), hexadecimal);
+    if (!address || line.size() < digits + 3) continue;
+    const auto name = std::string_view(line).substr(digits + 3);
+    if (name == "_text" || (name == "_stext" && code.begin == 0)) {
+      if (*address == 0) break;
+      code.begin = *address;
+      code.first = name;
+    }
+    if (name == "_etext") code.end = *address;
+  }
+  return code;
+}
+
 std::vector<int> running_processes() {
   return numbers_in("/proc");
 }
@@ -157,9 +159,10 @@ std::vector<int> running_threads(int process) {
 }
 
 void describe_kernel(const TakeRecord& take) {
-  const auto [begin, end] = kernel_text();
-  if (begin == 0) return;
-  describe_code("[kernel.kallsyms]_text", begin, end - begin, begin, take);
+  std::ifstream kallsyms("/proc/kallsyms");
+  const KernelCode code = kernel_code(kallsyms);
+  if (code.begin == 0) return;
+  describe_code("[kernel.kallsyms]" + code.first, code.begin, code.end - code.begin, code.begin, take);
   std::ifstream modules("/proc/modules");
   std::string name, users, state;
   std::uint64_t size = 0, uses = 0, address = 0;

@@ -3,13 +3,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "trace/record/ring.hpp"
 
 /// Records of what is there, as perf writes them of what was there before the recording began.
 namespace sframe_gen::trace {
+
+/// The kernel's code, from its first function on. All zero: it is kept secret.
+struct KernelCode {
+  std::string first;
+  std::uint64_t begin = 0, end = 0;
+};
+/// From a list as /proc/kallsyms. That of AArch64 leaves out _text, which is in front of _stext.
+KernelCode kernel_code(std::istream& kallsyms);
 
 /// Where the kernel's own functions are, as far as it tells this user.
 void describe_kernel(const TakeRecord& take);
