@@ -76,7 +76,8 @@ std::vector<std::byte> described_build_ids() {
   for (std::size_t i = 0; i < digits.size(); i += 2)
     record.u8(command_line::number_of<std::uint8_t>(std::string_view(digits).substr(i, 2), hexadecimal).value_or(0));
   for (std::size_t i = digits.size() / 2; i < id_size; ++i) record.u8(0);
-  record.u32(static_cast<std::uint32_t>(digits.size() / 2));
+  record.u8(static_cast<std::uint8_t>(digits.size() / 2));
+  for (int i = 0; i < 3; ++i) record.u8(0);
   std::string name = kernel_file;
   name.resize(name_room);
   record.append_bytes(std::as_bytes(std::span(name)));
