@@ -1,5 +1,5 @@
-// Programs whose threads come to rest at a known place, for those who look at their stacks: trace MODE [NUMBER].
-// "ready" on standard output says that all have.
+// Programs whose threads come to rest at a known place, or work there ("busy"), for those who look at their stacks:
+// trace MODE [NUMBER]. "ready" on standard output says that all rest.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -88,6 +88,25 @@ void in_handler(int flags) {
   recurse(5, [] { std::raise(SIGUSR1); });
 }
 
+[[gnu::noinline]] void work() {
+  for (volatile int round = 0; round < 100'000'000; round = round + 1) {
+  }
+}
+
+void* work_in_thread(void* depth) {
+  recurse(*static_cast<int*>(depth), work);
+  return nullptr;
+}
+
+/// Two threads work, one of them in a signal's handler.
+void be_busy(int depth) {
+  pthread_t thread{};
+  if (pthread_create(&thread, nullptr, work_in_thread, &depth) != 0) std::abort();
+  handle([](int) { recurse(3, work); }, 0);
+  recurse(depth, [] { std::raise(SIGUSR1); });
+  pthread_join(thread, nullptr);
+}
+
 [[gnu::noinline]] void write_to_nowhere() {
   static volatile char* volatile nowhere = nullptr;
   *nowhere = 1;
@@ -160,6 +179,7 @@ int main(int argument_count, char** arguments) {
   if (std::strcmp(mode, "handler") == 0) in_handler(0);
   if (std::strcmp(mode, "altstack") == 0) in_handler(SA_ONSTACK);
   if (std::strcmp(mode, "signals") == 0) count_signals();
+  if (std::strcmp(mode, "busy") == 0) be_busy(number);
   if (std::strcmp(mode, "crash") == 0) crash(number, false);
   if (std::strcmp(mode, "crash-without-main") == 0) crash(number, true);
   if (std::strcmp(mode, "abort") == 0) recurse(number, std::abort);
