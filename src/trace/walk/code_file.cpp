@@ -112,20 +112,30 @@ bool CodeFile::has_row(std::uint64_t address) const {
   });
 }
 
-bool CodeFile::keeps_frame_pointer_at(std::uint64_t pc, bool is_exact) const {
-  constexpr std::uint64_t most = 8192;
+bool CodeFile::keeps_frame_pointer_at(std::uint64_t pc, bool is_exact) {
+  constexpr std::uint64_t most = 8192, longest_setup = 16;
   const elf::Machine* const machine = elf::find_machine(image_);
   if (machine == nullptr) return false;
   for (const Elf64_Phdr& segment : image_.segments()) {
     const std::uint64_t into = pc - segment.p_vaddr;
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || into >= segment.p_filesz) continue;
-    const std::uint64_t begin = pc - std::min(into, most);
-    const auto code = elf::loaded_bytes(image_, begin, pc - begin);
     if (is_exact && begins_with_return(machine->abi, elf::loaded_bytes_from(image_, pc))) return false;
-    const auto setup = find_frame_pointer_setup(machine->abi, code, begin);
-    return setup && !has_row(begin + *setup);
+    const auto has_setup = [&](std::uint64_t begin, std::uint64_t end) {
+      const auto code = elf::loaded_bytes(image_, begin, end - begin);
+      const auto setup = find_frame_pointer_setup(machine->abi, code, begin);
+      return setup && !has_row(begin + *setup);
+    };
+    const std::uint64_t function = pc - std::min(into, begins_before(pc));
+    return has_setup(function, std::min(pc, function + longest_setup)) || has_setup(pc - std::min(into, most), pc);
   }
   return false;
+}
+
+/// How far before an address the function begins whose symbol reaches it. 0: none does.
+std::uint64_t CodeFile::begins_before(std::uint64_t address) {
+  if (!names_) read_names();
+  const auto symbol = names_->symbol_at(address);
+  return symbol ? address - symbol->begin : 0;
 }
 
 bool CodeFile::may_return_to(std::uint64_t pc) const {

@@ -53,10 +53,11 @@ class CodeFile {
 
   FunctionPlace function_at(std::uint64_t address);
 
-  /// Whether the function at a PC without a row is seen to keep a frame pointer: of the 8 KiB of code before the PC,
-  /// the last instructions that set one have no row either, and no function seems to end after them. `is_exact`: the
-  /// next instruction is at `pc`, which is no return then; else the call is.
-  bool keeps_frame_pointer_at(std::uint64_t pc, bool is_exact) const;
+  /// Whether the function at a PC without a row is seen to keep a frame pointer: by its symbol, it begins with
+  /// instructions that set one; or of the 8 KiB of code before the PC, the last such instructions have no function end
+  /// after them. They have no row either. `is_exact`: the next instruction is at `pc`, which is no return then; else
+  /// the call is.
+  bool keeps_frame_pointer_at(std::uint64_t pc, bool is_exact);
   /// Whether a function may return to `pc`: the code before it ends in a call, or a signal's handler returns there.
   bool may_return_to(std::uint64_t pc) const;
 
@@ -66,6 +67,7 @@ class CodeFile {
   void translate();
   void read_names();
   FunctionPlace look_up(std::uint64_t address);
+  std::uint64_t begins_before(std::uint64_t address);
 
   std::vector<std::byte> storage_;
   elf::Image image_;
