@@ -8,19 +8,19 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr std::uint64_t word_size = 8;
+constexpr std::uint64_t stack_word = 8;
 
-/// Words from the stack pointer upwards.
-class Words {
+/// StackWords from the stack pointer upwards.
+class StackWords {
  public:
-  Words(Endian endian, std::uint64_t begin, unwind::ReadMemory read, void* context)
+  StackWords(Endian endian, std::uint64_t begin, unwind::ReadMemory read, void* context)
       : endian_(endian), begin_(begin), address_(begin), read_(read), context_(context) {}
 
   std::optional<std::uint64_t> next() {
     constexpr std::uint64_t most = 8192;
-    std::array<std::byte, word_size> bytes{};
-    if (address_ - begin_ >= most * word_size || !read_(context_, address_, bytes.data())) return std::nullopt;
-    address_ += word_size;
+    std::array<std::byte, stack_word> bytes{};
+    if (address_ - begin_ >= most * stack_word || !read_(context_, address_, bytes.data())) return std::nullopt;
+    address_ += stack_word;
     return load<std::uint64_t>(bytes, endian_);
   }
 
@@ -43,7 +43,7 @@ class Words {
 };
 
 /// AT_* of linux/auxvec.h, each of which the kernel has there once.
-bool is_auxiliary_vector(Words& words) {
+bool is_auxiliary_vector(StackWords& words) {
   constexpr std::uint64_t end = 0, headers = 3, page_size = 6, entry = 9, most_kinds = 64;
   constexpr std::uint64_t needed =
       std::uint64_t{1} << headers | std::uint64_t{1} << page_size | std::uint64_t{1} << entry;
@@ -60,7 +60,7 @@ bool is_auxiliary_vector(Words& words) {
 }  // namespace
 
 bool is_begin_of_stack(Endian endian, std::uint64_t stack_pointer, unwind::ReadMemory read, void* context) {
-  Words words(endian, stack_pointer, read, context);
+  StackWords words(endian, stack_pointer, read, context);
   const auto arguments = words.next();
   return arguments && *arguments != 0 && words.addresses() == arguments && words.addresses() &&
          is_auxiliary_vector(words);
