@@ -211,7 +211,8 @@ void PerfDataFile::read_pipe() {
 
 /// What a record of compressed ones has of them. perf of 6.15 and later gives their size, and pads them.
 std::span<const std::byte> PerfDataFile::compressed_part(std::uint32_t type, std::span<const std::byte> whole) const {
-  ByteReader reader(whole, endian_, {name(), "compressed record"});
+  const InputOrigin origin{name(), "compressed record"};
+  ByteReader reader(whole, endian_, origin);
   reader.take(record_header_size, "header");
   return reader.take(type == compressed_padded ? reader.u64("size") : reader.left(), "compressed records");
 }

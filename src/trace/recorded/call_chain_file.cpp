@@ -50,12 +50,12 @@ std::vector<std::byte> described(std::span<const std::byte> attributes, Endian e
 std::vector<std::byte> described_events(const PerfDataFile& recording, std::span<const std::byte> content) {
   const Endian endian = recording.endian();
   std::vector<std::byte> changed(content.begin(), content.end());
-  ByteReader reader(content, endian, {recording.name(), "description of events"});
+  const InputOrigin origin{recording.name(), "description of events"};
+  ByteReader reader(content, endian, origin);
   const std::uint32_t count = reader.u32("number of events"), size = reader.u32("size of an event");
   for (std::uint32_t i = 0; i < count; ++i) {
-    describe_call_chains(std::span(changed).subspan(content.size() - static_cast<std::size_t>(reader.left()),
-                                                    reader.take(size, "event").size()),
-                         endian);
+    const auto place = static_cast<std::size_t>(reader.offset());
+    describe_call_chains(std::span(changed).subspan(place, reader.take(size, "event").size()), endian);
     const std::uint64_t ids = reader.u32("number of IDs");
     reader.take(reader.u32("length of a name"), "name");
     if (ids > reader.left() / entry_size) reader.fail("more IDs than there is room for");
