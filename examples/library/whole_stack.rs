@@ -1,7 +1,8 @@
 //! Prints its own stack, from print_stack() to _start. No file needs a section. Without crates:
 //!
 //!     rustc -O whole_stack.rs
-use std::ffi::{c_char, c_int, c_ulong, c_void, CStr};
+use std::ffi::{c_void, CStr};
+use std::os::raw::{c_char, c_int, c_ulong};
 use std::process::ExitCode;
 use std::ptr::{null, null_mut};
 
@@ -102,6 +103,6 @@ fn print_stack() -> bool {
 }
 
 fn main() -> ExitCode {
-    let Some(_prepared) = Prepared::new() else { return ExitCode::FAILURE };
-    if print_stack() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let prepared = Prepared::new();
+    if prepared.is_some() && print_stack() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
