@@ -23,6 +23,10 @@ for number in signal.SIGINT, signal.SIGQUIT:
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
 
+# Under sudo, programs would be recorded with the rights of who called it, and not with root's.
+for name in "SUDO_UID", "SUDO_GID":
+    os.environ.pop(name, None)
+
 program = None  # path of sframe-gen, absolute; main() sets it
 
 Result = collections.namedtuple("Result", "status out err")
