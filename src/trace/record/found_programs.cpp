@@ -161,7 +161,7 @@ std::vector<int> running_threads(int process) {
 void describe_kernel(const TakeRecord& take) {
   std::ifstream kallsyms("/proc/kallsyms");
   const KernelCode code = kernel_code(kallsyms);
-  if (code.begin == 0) return;
+  if (code.begin == 0 || code.end <= code.begin) return;
   describe_code("[kernel.kallsyms]" + code.first, code.begin, code.end - code.begin, code.begin, take);
   std::ifstream modules("/proc/modules");
   std::string name, users, state;

@@ -26,7 +26,8 @@ namespace sframe_gen::trace {
 
 namespace {
 
-constexpr const char *vdso_name = "[vdso]", *is_gone = "cannot be opened any more";
+constexpr const char *vdso_name = "[vdso]", *is_gone = "cannot be opened any more",
+                     *too_many = "cannot be opened: too many files are";
 
 /// The device of some file systems (overlay, btrfs) is one for mappings and another one for stat(). Both have the major
 /// number 0, or one of them.
@@ -93,6 +94,7 @@ void ProgramFiles::note(const MappingWords& words) {
     const auto known = noted_.find(key);
     // The next program that maps it may still have it.
     if (known != noted_.end() && (known->second == nullptr || !known->second->has_failed())) return;
+    if (known == noted_.end() && noted_.size() == most_files) return;
   }
   auto opening = openings_.begin(mapping.device, [process = words.process, mapping](const FileOpening& under_way) {
     return open_mapped(process, mapping, under_way);
@@ -111,7 +113,7 @@ OpenedFile ProgramFiles::open(const Mapping& mapping) {
   {
     const std::lock_guard guard(lock_);
     const auto noted = noted_.find(key);
-    if (noted == noted_.end()) return {nullptr, is_gone};
+    if (noted == noted_.end()) return {nullptr, noted_.size() == most_files ? too_many : is_gone};
     opening = noted->second;
   }
   const auto file = opening == nullptr ? nullptr : opening->wait();

@@ -24,14 +24,17 @@ class ProgramFiles {
  public:
   explicit ProgramFiles(const TranslationOptions& options) : options_(options) {}
 
-  /// Begins to open the file of a mapping, unless it is open. A file system that does not answer within a second has no
-  /// file.
+  /// Begins to open the file of a mapping, unless it is open, or one of more than most_files. A file system that does
+  /// not answer within a second has no file.
   void note(const MappingWords& words);
 
   /// Waits for the file, if it does not answer at once.
   OpenedFile open(const Mapping& mapping);
   /// Returns the build-id of a mapping's file, as bytes; empty: it has none, or cannot be had.
   std::span<const std::byte> build_id(const Mapping& mapping);
+
+  /// All stay open: who is recorded must not fill the memory with new ones (0.1 MB each, without what they contain).
+  static constexpr std::size_t most_files = 16384;
 
  private:
   /// Device, inode number and its generation, and path: what the kernel says of a mapping's file.

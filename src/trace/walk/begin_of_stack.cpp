@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t stack_word = 8;
 
-/// StackWords from the stack pointer upwards.
+/// Words from the stack pointer upwards.
 class StackWords {
  public:
   StackWords(Endian endian, std::uint64_t begin, unwind::ReadMemory read, void* context)
