@@ -43,6 +43,7 @@ class ByteReader {
   /// `origin` must outlive the reader; `base_offset` is the place of bytes[0] in the section, for messages.
   ByteReader(std::span<const std::byte> bytes, Endian endian, const InputOrigin& origin, std::uint64_t base_offset = 0)
       : bytes_(bytes), origin_(&origin), base_offset_(base_offset), endian_(endian) {}
+  ByteReader(std::span<const std::byte>, Endian, InputOrigin&&, std::uint64_t = 0) = delete;
 
   std::uint8_t u8(const char* what) { return read<std::uint8_t>(what); }
   std::uint16_t u16(const char* what) { return read<std::uint16_t>(what); }
