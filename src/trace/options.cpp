@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 
 #include "support/text.hpp"
 
@@ -23,6 +24,10 @@ constexpr std::string_view input = "Input", rows = "Rows", output = "Output";
 
 constexpr Option table[]{
     {"core", 0, input, file("FILE"), "show a crashed process, by its core file"},
+    {"pid", 'p', input, text("PID"), "show this process; of a recording, only samples of these: 12,34"},
+    {"tid", 0, input, text("TID"), "of a recording, show only samples of these threads: 12,34"},
+    {"comm", 0, input, text("NAME"), "of a recording, show only threads with these names: bash,make"},
+    {"time", 0, input, text("BEGIN,END"), "of a recording, show only samples of this time, in seconds: 12.5,13"},
     {"root", 0, input, file("DIR"), "look in DIR for the files that a core file or recording names"},
     {"kallsyms", 0, input, file("FILE"), "read the kernel's functions from FILE (default: the running kernel's)"},
     {"translate", 0, rows, flag, "generate rows for files without a section (default)"},
@@ -31,6 +36,8 @@ constexpr Option table[]{
     {"frame-pointers", 0, rows, frame_pointer_argument,
      "without a row, go by the frame pointer: auto (default), always or never"},
     {"json", 0, output, flag, "print one JSON object for each stack"},
+    {"top", 0, output, flag, "print how many samples of a recording have each function"},
+    {"limit", 0, output, text("N"), "print at most N functions (default: 50)"},
     {"folded", 0, output, flag, "print a recording in folded format, for flame graphs"},
     {"flamegraph", 0, output, file("FILE"), "write a recording as a flame graph (SVG)"},
     {"call-chains", 0, output, flag, "write a recording again, with call chains instead of stacks"},
@@ -61,6 +68,13 @@ void read_source(const Given& given, TraceOptions& options) {
     options.file = *given.value_of("core");
     return;
   }
+  if (what.empty() && given.has("pid")) {
+    const auto process = number_above_0<int>(*given.value_of("pid"));
+    if (!process) throw UsageError("--pid: not a process ID: " + printable(*given.value_of("pid")));
+    options.source = Source::Process;
+    options.process = *process;
+    return;
+  }
   if (what.size() != 1)
     throw UsageError(what.empty() ? "no process, command or recording given"
                                   : "more than one process or recording (run sframe-trace for each)");
@@ -78,6 +92,47 @@ void read_source(const Given& given, TraceOptions& options) {
   }
 }
 
+/// The parts of "12,34".
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream text(list);
+  for (std::string part; std::getline(text, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+std::vector<int> read_numbers(const Given& given, const char* option) {
+  std::vector<int> numbers;
+  if (!given.has(option)) return numbers;
+  for (const std::string& part : parts_of(*given.value_of(option))) {
+    const auto number = command_line::number_of<int>(part);
+    if (!number || *number < 0)
+      throw UsageError("--" + std::string(option) + ": not a list of numbers: " + printable(*given.value_of(option)));
+    numbers.push_back(*number);
+  }
+  if (numbers.empty()) throw UsageError("--" + std::string(option) + " requires a number");
+  return numbers;
+}
+
+void read_choice(const Given& given, TraceOptions& options) {
+  if (options.source != Source::Recording) {
+    for (const char* option : {"pid", "tid", "comm", "time"})
+      if (given.has(option) &&
+          (options.source != Source::Process || !given.files().empty() || std::string_view(option) != "pid"))
+        throw UsageError("--" + std::string(option) + " requires a recording");
+    return;
+  }
+  SampleChoice& choice = options.choice;
+  choice.processes = read_numbers(given, "pid");
+  choice.threads = read_numbers(given, "tid");
+  if (given.has("comm")) choice.names = parts_of(*given.value_of("comm"));
+  if (given.has("comm") && choice.names.empty()) throw UsageError("--comm requires a name");
+  if (!given.has("time")) return;
+  const auto range = read_time_range(*given.value_of("time"));
+  if (!range)
+    throw UsageError("--time: not BEGIN,END in seconds: " + printable(*given.value_of("time")) + " (12.5,13)");
+  std::tie(choice.begin, choice.end) = *range;
+}
+
 void read_rows(const Given& given, TraceOptions& options) {
   options.frame_pointers = given.choice_of<FramePointers>("frame-pointers").value_or(options.frame_pointers);
   const bool yes = given.has("translate"), no = given.has("no-translate");
@@ -93,25 +148,35 @@ void read_call_chains(const Given& given, TraceOptions& options) {
     throw UsageError(given.has("output") ? "--output requires --call-chains" : "--call-chains requires --output=FILE");
   if (!given.has("output")) return;
   if (options.source != Source::Recording) throw UsageError("--call-chains requires a recording");
-  for (const char* other : {"json", "folded", "flamegraph", "compare"})
+  for (const char* other : {"json", "top", "folded", "flamegraph", "compare"})
     if (given.has(other)) throw UsageError("--call-chains cannot be combined with --" + std::string(other));
   options.call_chains = *given.value_of("output");
 }
 
+std::optional<std::size_t> read_limit(const Given& given) {
+  if (!given.has("limit")) return std::nullopt;
+  if (!given.has("top")) throw UsageError("--limit requires --top");
+  const auto limit = number_above_0<std::size_t>(*given.value_of("limit"));
+  if (!limit) throw UsageError("--limit requires a number above 0");
+  return limit;
+}
+
 void read_output(const Given& given, TraceOptions& options) {
   const bool json = given.has("json"), folded = given.has("folded");
-  const bool picture = given.has("flamegraph");
-  if (json + folded + picture > 1) throw UsageError("more than one of --json, --folded and --flamegraph (choose one)");
-  if ((folded || picture) && options.source != Source::Recording) {
-    throw UsageError(std::string(folded ? "--folded" : "--flamegraph") + " requires a recording");
-  }
+  const bool picture = given.has("flamegraph"), top = given.has("top");
+  if (json + folded + picture + top > 1)
+    throw UsageError("more than one of --json, --top, --folded and --flamegraph (choose one)");
+  if ((folded || picture || top) && options.source != Source::Recording)
+    throw UsageError(std::string(top ? "--top" : folded ? "--folded" : "--flamegraph") + " requires a recording");
   if (picture) options.flame_graph = *given.value_of("flamegraph");
   if (json) options.form = OutputForm::Json;
   if (folded) options.form = OutputForm::Folded;
+  if (top) options.form = OutputForm::Top;
+  options.most_functions = read_limit(given).value_or(options.most_functions);
   options.quiet = given.has("quiet");
   options.compare = given.has("compare");
-  if (options.compare && (folded || picture))
-    throw UsageError("--compare shows each stack, and excludes --folded and --flamegraph");
+  if (options.compare && (folded || picture || top))
+    throw UsageError("--compare shows each stack, and excludes --top, --folded and --flamegraph");
   read_call_chains(given, options);
   if (!given.has("frames")) return;
   const auto frames = number_above_0<std::size_t>(*given.value_of("frames"));
@@ -150,6 +215,7 @@ TraceOptions read_options(int argument_count, const char* const* arguments) {
     if (options.source != Source::Recording) throw UsageError("--kallsyms requires a recording");
     options.kernel_symbols = *given.value_of("kallsyms");
   }
+  read_choice(given, options);
   read_rows(given, options);
   read_output(given, options);
   return options;
@@ -157,7 +223,7 @@ TraceOptions read_options(int argument_count, const char* const* arguments) {
 
 std::string help_text() {
   std::ostringstream text;
-  text << "Usage: sframe-trace [OPTION]... PID\n"
+  text << "Usage: sframe-trace [OPTION]... [-p] PID\n"
           "       sframe-trace [OPTION]... -- COMMAND [ARGUMENT]...\n"
           "       sframe-trace [OPTION]... --core FILE\n"
           "       sframe-trace [OPTION]... RECORDING\n"
@@ -183,6 +249,7 @@ std::string help_text() {
           "  sframe-trace $(pidof -s bash)\n"
           "  sframe-trace -- ./program --its-option\n"
           "  sframe-trace --core core --cache ~/.cache/sframe\n"
+          "  sframe-trace --top --comm bash perf.data\n"
           "  perf record --call-graph dwarf g++ -O2 -c file.cpp && sframe-trace --flamegraph out.svg perf.data\n";
   return text.str();
 }

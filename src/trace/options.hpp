@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "command_line/options.hpp"
+#include "trace/recorded/sample_choice.hpp"
 #include "trace/walk/code_file.hpp"
 #include "trace/walk/frame_pointer.hpp"
 
@@ -16,7 +17,7 @@ namespace sframe_gen::trace {
 using command_line::UsageError;
 
 enum class Source : std::uint8_t { Process, Command, Core, Recording, Record, Help, RecordHelp, Version };
-enum class OutputForm : std::uint8_t { Text, Json, Folded };
+enum class OutputForm : std::uint8_t { Text, Json, Folded, Top };
 
 /// What `sframe-trace record` records, and how.
 struct RecordOptions {
@@ -41,13 +42,15 @@ struct TraceOptions {
   std::filesystem::path file;                 ///< core file or recording
   std::optional<std::filesystem::path> root;  ///< where the files are that either names; none: on this system
   OutputForm form = OutputForm::Text;
+  SampleChoice choice;                   ///< of a recording
   std::filesystem::path kernel_symbols;  ///< a list as /proc/kallsyms; empty: that one, of the same kernel
   std::filesystem::path flame_graph;     ///< a file to write instead; empty: none
   std::filesystem::path call_chains;     ///< a recording to write instead; empty: none
   TranslationOptions translation;
   FramePointers frame_pointers = FramePointers::Auto;
   std::size_t most_frames = 1024;
-  bool compare = false;  ///< with what DWARF says
+  std::size_t most_functions = 50;  ///< of OutputForm::Top
+  bool compare = false;             ///< with what DWARF says
   bool quiet = false;
   RecordOptions record;
 };

@@ -162,8 +162,8 @@ void walk_all(Recording& recording, const TraceOptions& options, const Recording
   const std::uint64_t records = recording.file().records().size();
   Walker walker(options.most_frames, options.compare, options.frame_pointers, recording.file().abi());
   // Text and JSON are printed meanwhile, which shows as much on the same terminal.
-  const bool prints_meanwhile =
-      options.form != OutputForm::Folded && options.flame_graph.empty() && options.call_chains.empty();
+  const bool prints_meanwhile = (options.form == OutputForm::Text || options.form == OutputForm::Json) &&
+                                options.flame_graph.empty() && options.call_chains.empty();
   command_line::Progress progress(!options.quiet && !(prints_meanwhile && ::isatty(STDOUT_FILENO) != 0));
   recording.walk_all(
       walker, take,
@@ -174,9 +174,12 @@ void walk_all(Recording& recording, const TraceOptions& options, const Recording
 }
 
 /// What there is to say of a recording that was read.
-void warn_of(const PerfDataFile& file, const StackTotals& totals) {
+void warn_of(const Recording& recording, const StackTotals& totals) {
+  const PerfDataFile& file = recording.file();
   if (file.is_cut()) warn(file.name(), was_cut_short);
-  if (totals.as_recorded() != 0 && file.has_kernel_chains()) {
+  if (totals.stacks() == 0 && recording.left_out() != 0) {
+    warn(file.name(), "none of its " + count_of(recording.left_out(), "sample") + " is chosen");
+  } else if (totals.as_recorded() != 0 && file.has_kernel_chains()) {
     warn(file.name(),
          "callers in programs are perf's, by frame pointers (for whole stacks, use `sframe-trace record` or "
          "`perf record --call-graph dwarf`)");
@@ -193,7 +196,7 @@ int print_samples(Recording& recording, const TraceOptions& options, std::ostrea
   SampleReport report(options, out, kernel);
   walk_all(recording, options, [&](const Sample& sample) { report.add(sample, cut_of(sample.user)); });
   report.finish();
-  warn_of(recording.file(), report.totals());
+  warn_of(recording, report.totals());
   if (kernel.are_of_another_start()) {
     warn(recording.file().name(),
          "kernel restarted since, so its functions have no names (give its list with --kallsyms)");
@@ -216,7 +219,8 @@ int write_call_chains(Recording& recording, const TraceOptions& options) {
         },
         [&](const PerfRecord& record) {
           if (record.type != record_type::sample) return written.add(record);
-          written.add_sample(record, *sample);
+          if (sample != nullptr) written.add_sample(record, *sample);
+          sample = nullptr;
         });
     written.finish();
   } catch (...) {
@@ -224,7 +228,7 @@ int write_call_chains(Recording& recording, const TraceOptions& options) {
     std::filesystem::remove(options.call_chains, ignored);
     throw;
   }
-  warn_of(file, totals);
+  warn_of(recording, totals);
   if (written.cut() != 0) {
     warn(options.call_chains.string(),
          std::to_string(written.cut()) + " stacks are longer than a record can be (lower --frames)");
@@ -244,6 +248,7 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   MappedFile file_of_recording = map_recording(options.file);
   keep_rights_for(options);
   Recording recording(std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); });
+  recording.choose(options.choice);
   files.expect(recording.file().abi(), recording.file().mapped().identity());
   return options.call_chains.empty() ? print_samples(recording, options, out) : write_call_chains(recording, options);
 }
@@ -254,12 +259,14 @@ void SampleReport::add(const Sample& sample, const std::optional<StackEnd>& cut)
   if (sample.has_user_stack) totals_.add(sample.user, cut);
   if (options_.form == OutputForm::Folded || !options_.flame_graph.empty()) return folded_.add(kernel_, sample);
   if (options_.form == OutputForm::Json) return write_json(out_, kernel_, sample, cut);
+  if (options_.form == OutputForm::Top) return top_.add(kernel_, sample);
   text_.add(sample, cut);
 }
 
 void SampleReport::finish() {
   text_.finish();
   if (options_.form == OutputForm::Folded) folded_.write(out_);
+  if (options_.form == OutputForm::Top) top_.write(out_, options_.most_functions);
   if (!options_.flame_graph.empty()) write_picture(options_.flame_graph, folded_);
 }
 

@@ -10,6 +10,7 @@
 #include "trace/report/flame_graph.hpp"
 #include "trace/report/json_report.hpp"
 #include "trace/report/text_report.hpp"
+#include "trace/report/top_functions.hpp"
 
 namespace sframe_gen::trace {
 
@@ -54,6 +55,7 @@ class SampleReport {
   KernelNames& kernel_;
   StackTotals totals_;
   FoldedStacks folded_;
+  TopFunctions top_;
   SampleText text_;
 };
 

@@ -344,13 +344,18 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
   const std::uint64_t mask = record.layout->user_registers;
   const auto registers =
       words.registers.empty() ? std::nullopt : recorded_registers(source_.abi, mask, words.registers);
-  AddressSpace& space = *space_of(words.process);
   Sample& sample = sample_;
   sample.words = &words;
   sample.process = words.process;
   sample.thread = words.thread;
   sample.time = record.time;
   put_name(words.process, words.thread, sample.name);
+  had_sample_ = true;
+  if (!choice_.has(sample.process, sample.thread, sample.name, sample.time)) {
+    ++left_out_;
+    return;
+  }
+  AddressSpace& space = *space_of(words.process);
   put_part(words.call_chain, chain_mark::kernel, sample.kernel);
   put_part(words.call_chain, chain_mark::user, user_part_);
   // perf also records registers alone (--user-regs).
@@ -382,7 +387,6 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
     // A PC of a guest or a hypervisor would lead to another function here.
     sample.kernel.push_back(words.pc);
   }
-  had_sample_ = true;
   take(sample);
 }
 

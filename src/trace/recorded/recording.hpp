@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sframe_gen/format.hpp"
@@ -17,6 +18,7 @@
 #include "support/mapped_file.hpp"
 #include "trace/perf/perf_data_file.hpp"
 #include "trace/recorded/kernel_names.hpp"
+#include "trace/recorded/sample_choice.hpp"
 #include "trace/walk/address_space.hpp"
 #include "trace/walk/file_root.hpp"
 #include "trace/walk/stack.hpp"
@@ -120,6 +122,11 @@ class RecordedPrograms {
   /// Known when the first sample comes.
   const std::optional<KernelMark>& kernel_mark() const { return kernel_mark_; }
 
+  /// Samples that are not chosen are neither walked nor handed out.
+  void choose(SampleChoice choice) { choice_ = std::move(choice); }
+  /// Samples that were not chosen so far.
+  std::uint64_t left_out() const { return left_out_; }
+
   /// Takes the next record, in order of time. A sample is walked, and handed to `take`.
   void take(const PerfRecord& record, Walker& walker, const TakeSample& take);
 
@@ -146,6 +153,8 @@ class RecordedPrograms {
   RecordSource source_;
   InputOrigin sample_origin_;
   OpenFile open_file_;
+  SampleChoice choice_;
+  std::uint64_t left_out_ = 0;
   std::uint64_t records_ = 0;  ///< taken
   std::optional<KernelMark> kernel_mark_;
   bool had_sample_ = false;
@@ -170,7 +179,10 @@ class Recording {
   /// Known when the first sample comes.
   const std::optional<KernelMark>& kernel_mark() const { return programs_.kernel_mark(); }
 
-  /// Samples by time, and all records, each sample's after it. `progress`: records done.
+  void choose(SampleChoice choice) { programs_.choose(std::move(choice)); }
+  std::uint64_t left_out() const { return programs_.left_out(); }
+
+  /// Chosen samples by time, and all records, each sample's after it. `progress`: records done.
   void walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress,
                 const std::function<void(const PerfRecord&)>& take_record = {});
 
