@@ -161,7 +161,7 @@ OpenedFile Process::open(const Mapping& mapping) {
     elf::Image image = elf::Image::of_bytes(bytes, mapping.path);
     return {std::make_shared<CodeFile>(std::move(image), std::move(bytes), options_, system_), {}};
   }
-  if (!mapping.path.starts_with('/')) return {nullptr, "not a file"};
+  if (!mapping.path.starts_with('/')) return {nullptr, "code of no file (just-in-time code?)"};
   // The kernel's own link leads to the file whatever has become of its name, but is not for everybody.
   std::string range = hex(mapping.begin).substr(2);
   range += "-" + hex(mapping.end).substr(2);

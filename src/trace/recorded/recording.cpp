@@ -154,7 +154,8 @@ OpenedFile RecordedFiles::open(const Mapping& mapping) {
 
 OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
   const bool is_vdso = mapping.path == "[vdso]";
-  if (!is_vdso && (!mapping.path.starts_with('/') || mapping.path.starts_with("//"))) return {nullptr, "not a file"};
+  if (!is_vdso && (!mapping.path.starts_with('/') || mapping.path.starts_with("//")))
+    return {nullptr, "code of no file (just-in-time code?)"};
   elf::Image image = is_vdso ? open_vdso() : root_.open(mapping.path);
   const elf::Machine* const machine = elf::find_machine(image);
   if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another architecture"};
