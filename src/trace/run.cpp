@@ -250,7 +250,14 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   Recording recording(std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); });
   recording.choose(options.choice);
   files.expect(recording.file().abi(), recording.file().mapped().identity());
-  return options.call_chains.empty() ? print_samples(recording, options, out) : write_call_chains(recording, options);
+  const int status =
+      options.call_chains.empty() ? print_samples(recording, options, out) : write_call_chains(recording, options);
+  if (!files.relabeled().empty()) {
+    warn(files.relabeled().front(),
+         "has a new link, name, owner or mode since the recording, as " + count_of(files.relabeled().size(), "file") +
+             " in all; used, as no content has changed by its time (`perf record --buildid-mmap` makes sure)");
+  }
+  return status;
 }
 
 }  // namespace

@@ -30,15 +30,19 @@ elf::Image open_vdso() {
   return elf::Image::of_bytes(vdso.bytes, "[vdso]");
 }
 
+enum class FileChange : std::uint8_t { None, OfInode, OfContents, OtherFile };
+
 /// By its inode number, and by when it was changed last: another's bytes may have been written into it (cp), or the
-/// number be that of a file that is gone. Empty: it is the one.
-std::string why_other(const elf::Image& image, std::uint64_t inode, const FileIdentity& recording) {
+/// number be that of a file that is gone. A new link or owner changes the inode only; the file's own time (mtime)
+/// stays.
+FileChange change_of(const elf::Image& image, std::uint64_t inode, const FileIdentity& recording) {
   struct stat status {};
   if (::fstat(image.descriptor(), &status) != 0) throw SystemFailure(image.name(), "read", errno);
   const FileIdentity file(status);
-  if (file.inode != inode) return "not the file that was recorded";
-  if (std::pair(file.changed_s, file.changed_ns) <= std::pair(recording.modified_s, recording.modified_ns)) return {};
-  return "was changed since the recording, which has no build-id of it";
+  if (file.inode != inode) return FileChange::OtherFile;
+  const std::pair recorded(recording.modified_s, recording.modified_ns);
+  if (std::pair(file.changed_s, file.changed_ns) <= recorded) return FileChange::None;
+  return std::pair(file.modified_s, file.modified_ns) <= recorded ? FileChange::OfInode : FileChange::OfContents;
 }
 
 /// A small recording could have any number of programs, each with a copy of many mappings. Real ones mostly run another
@@ -152,7 +156,7 @@ OpenedFile RecordedFiles::open(const Mapping& mapping) {
   return files_.get(key, [&] { return open_first(mapping); });
 }
 
-OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
+OpenedFile RecordedFiles::open_first(const Mapping& mapping) {
   const bool is_vdso = mapping.path == "[vdso]";
   if (!is_vdso && (!mapping.path.starts_with('/') || mapping.path.starts_with("//")))
     return {nullptr, "code of no file (just-in-time code?)"};
@@ -161,7 +165,12 @@ OpenedFile RecordedFiles::open_first(const Mapping& mapping) const {
   if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another architecture"};
   const std::string id = elf::hex_digits(elf::build_id(image));
   if (mapping.build_id.empty() && !is_vdso) {
-    if (std::string why = why_other(image, mapping.inode, recording_); !why.empty()) return {nullptr, std::move(why)};
+    const FileChange change = change_of(image, mapping.inode, recording_);
+    if (change == FileChange::OtherFile) return {nullptr, "not the file that was recorded"};
+    if (change == FileChange::OfContents)
+      return {nullptr,
+              "was changed since the recording, which has no build-id of it (use `perf record --buildid-mmap`)"};
+    if (change == FileChange::OfInode) relabeled_.push_back(printable(mapping.path));
   } else if (id.empty() || !mapping.build_id.starts_with(id)) {  // perf may have padded a short one with zeros
     return {nullptr, "not the file that was recorded"};
   }

@@ -40,13 +40,18 @@ class RecordedFiles {
 
   OpenedFile open(const Mapping& mapping);
 
+  /// Names of files without a build-id whose inode was changed after the recording, but not their contents: they got a
+  /// link, a name, an owner or a mode.
+  const std::vector<std::string>& relabeled() const { return relabeled_; }
+
  private:
-  OpenedFile open_first(const Mapping& mapping) const;
+  OpenedFile open_first(const Mapping& mapping);
 
   const FileRoot& root_;
   const TranslationOptions& options_;
   std::optional<sframe::Abi> abi_;
   FileIdentity recording_;
+  std::vector<std::string> relabeled_;
   OpenedFiles files_;
 };
 
