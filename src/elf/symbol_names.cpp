@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <tuple>
@@ -16,6 +17,7 @@ namespace {
 
 /// How many symbols that begin before an address may be asked whether they reach it.
 constexpr std::size_t most_tries = 16;
+constexpr std::string_view inner_prefix = "__GI_";
 
 /// No more of it than `most` bytes.
 std::string_view text_at(std::span<const std::byte> strings, std::uint64_t offset, std::uint64_t most) {
@@ -114,6 +116,17 @@ std::optional<SymbolNames::Named> SymbolNames::symbol_at(std::uint64_t address) 
   for (std::size_t tries = 0; it != symbols_.begin() && tries < most_tries; ++tries) {
     --it;
     if (address >= it->end) continue;
+    // glibc calls its own functions by names such as __GI_read, which stand at the same address as read.
+    const auto is_inner_name = [&](const Symbol& symbol) {
+      return text_at(strings_, symbol.name, inner_prefix.size()) == inner_prefix;
+    };
+    auto best = it;
+    for (; is_inner_name(*best) && best != symbols_.begin() && tries < most_tries; ++tries) {
+      const auto before = std::prev(best);
+      if (before->begin != it->begin || address >= before->end) break;
+      best = before;
+    }
+    if (!is_inner_name(*best)) it = best;
     const std::string_view name = text_at(strings_, it->name, budget_.left() + 1);
     if (!budget_.take(name.size())) return {};
     return Named{std::string(name), it->begin, it->end};
