@@ -15,6 +15,7 @@
 
 #include "command_line/program.hpp"
 #include "sframe_gen/error.hpp"
+#include "support/bytes.hpp"
 #include "support/text.hpp"
 #include "support/workers.hpp"
 #include "trace/live/process.hpp"
@@ -54,9 +55,9 @@ void ThreadReport::add(const WalkedThread& walked) {
 
 namespace {
 
-void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks) {
+void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks, const std::string& title) {
   std::ofstream file(path, std::ios::binary);
-  write_flame_graph(file, stacks);
+  write_flame_graph(file, stacks, title);
   file.close();
   if (!file) throw SystemFailure(path.string(), "write", errno);
 }
@@ -190,10 +191,31 @@ void warn_of(const Recording& recording, const StackTotals& totals) {
   }
 }
 
+/// " (perf record ./program)", which is in the feature HEADER_CMDLINE; empty: it is not there, or damaged, which is
+/// worth no error.
+std::string recorded_command(const PerfDataFile& file) {
+  constexpr unsigned command_line_feature = 11;
+  constexpr std::size_t longest = 100;
+  const auto feature = file.all_features().find(command_line_feature);
+  if (feature == file.all_features().end()) return {};
+  std::string words;
+  try {
+    const InputOrigin origin{file.name(), "command line"};
+    ByteReader reader(feature->second, file.endian(), origin);
+    for (std::uint32_t left = reader.u32("number of words"); left > 0 && words.size() < longest; --left)
+      words.append(" ").append(text_before_zero(reader.take(reader.u32("length"), "word")));
+  } catch (const Failure&) {
+    return {};
+  }
+  if (words.empty()) return {};
+  return " (" + printable(std::string_view(words).substr(1, longest)) + (words.size() > longest ? "..)" : ")");
+}
+
 int print_samples(Recording& recording, const TraceOptions& options, std::ostream& out) {
   KernelNames kernel = kernel_names(options, recording.file());
   kernel.compare_with(recording.kernel_mark());
   SampleReport report(options, out, kernel);
+  report.set_title(options.file.filename().string() + recorded_command(recording.file()));
   walk_all(recording, options, [&](const Sample& sample) { report.add(sample, cut_of(sample.user)); });
   report.finish();
   warn_of(recording, report.totals());
@@ -274,7 +296,7 @@ void SampleReport::finish() {
   text_.finish();
   if (options_.form == OutputForm::Folded) folded_.write(out_);
   if (options_.form == OutputForm::Top) top_.write(out_, options_.most_functions);
-  if (!options_.flame_graph.empty()) write_picture(options_.flame_graph, folded_);
+  if (!options_.flame_graph.empty()) write_picture(options_.flame_graph, folded_, title_);
 }
 
 int run(const TraceOptions& options, std::ostream& out) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 
 #include "trace/options.hpp"
 #include "trace/recorded/kernel_names.hpp"
@@ -44,6 +45,8 @@ class SampleReport {
 
   /// `cut`: of its stack, if that is not whole.
   void add(const Sample& sample, const std::optional<StackEnd>& cut);
+  /// What was recorded, for the title of a picture.
+  void set_title(std::string title) { title_ = std::move(title); }
   /// What is written when all samples have come.
   void finish();
 
@@ -54,6 +57,7 @@ class SampleReport {
   std::ostream& out_;
   KernelNames& kernel_;
   StackTotals totals_;
+  std::string title_;
   FoldedStacks folded_;
   TopFunctions top_;
   SampleText text_;

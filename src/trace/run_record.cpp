@@ -167,6 +167,9 @@ class Recorder {
     std::signal(SIGXFSZ, SIG_IGN);
     for (const WrittenEvent& event : events_.recorded())
       layouts_.add(event.attributes, std::as_bytes(std::span(event.ids)));
+    std::string title;
+    for (const std::string& word : options.command) title.append(title.empty() ? "" : " ").append(word);
+    report_.set_title(title.empty() ? "Running processes" : title);
     rings_.emplace(events_, layouts_, files_);
     open_outputs();
   }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "support/text.hpp"
 #include "trace/report/flame_graph_script.hpp"
 #include "trace/report/json_report.hpp"
 #include "trace/report/text_report.hpp"
@@ -82,6 +84,69 @@ class Tree {
   std::vector<std::size_t> open_;  ///< nodes of the last stack, from the root
 };
 
+/// For XML, in ASCII, as names may be cut and need not be UTF-8.
+std::string escaped(std::string_view text) {
+  std::string safe;
+  for (const char letter : text) {
+    if (letter == '<') {
+      safe += "&lt;";
+    } else if (letter == '>') {
+      safe += "&gt;";
+    } else if (letter == '&') {
+      safe += "&amp;";
+    } else {
+      safe += letter >= ' ' && letter <= '~' ? letter : '?';
+    }
+  }
+  return safe;
+}
+
+constexpr std::size_t row_height = 17, top_space = 40, bottom_space = 30;
+
+std::size_t height_of(std::size_t deepest) {
+  return top_space + (deepest + 1) * row_height + bottom_space;
+}
+
+/// A name as far as `width` has room for it.
+std::string fitting(std::string_view name, double width) {
+  constexpr double letter_width = 6.6, margin = 4;
+  const auto letters = static_cast<std::size_t>(std::max(width - margin, 0.0) / letter_width);
+  constexpr std::size_t fewest = 3;
+  if (letters < fewest) return {};
+  if (name.size() <= letters) return escaped(name);
+  return escaped(name.substr(0, letters - 2)) + "..";
+}
+
+/// Rectangles at their places, as the script draws them at first: the widest ones, and with a node its callers, which
+/// are as wide at least.
+void write_static_picture(std::ostream& out, const Tree& tree, std::size_t deepest) {
+  constexpr std::size_t most = 4000;
+  constexpr double side = 10, width = 1180, narrowest = 1, gap = 0.3, into = 3, baseline = 12;
+  const std::vector<Node>& nodes = tree.nodes();
+  const double scale = width / static_cast<double>(std::max<std::uint64_t>(nodes.front().samples, 1));
+  std::vector<std::uint64_t> sizes;
+  for (const Node& node : nodes) sizes.push_back(node.samples);
+  std::ranges::sort(sizes, std::greater());
+  const std::uint64_t least = sizes.size() > most ? sizes[most] + 1 : 0;
+  std::vector<std::uint64_t> next(deepest + 2);  // where the next node of each depth begins
+  for (const Node& node : nodes) {
+    const std::uint64_t start = next[node.depth];
+    next[node.depth] += node.samples;
+    next[node.depth + 1] = start;
+    const double wide = static_cast<double>(node.samples) * scale;
+    if (wide < narrowest || node.samples < least) continue;
+    const double x = side + static_cast<double>(start) * scale;
+    const std::size_t y = top_space + (deepest - node.depth) * row_height;
+    const std::string& name = tree.names()[node.name];
+    const char* const color = name == "[kernel]" || name.ends_with("_[k]") ? "#8bd" : "#f9a25b";
+    out << "<rect x=\"" << x << "\" y=\"" << y << "\" width=\"" << wide - gap << "\" height=\"" << row_height - 1
+        << "\" fill=\"" << color << "\"/>\n";
+    const std::string text = fitting(name, wide);
+    if (!text.empty())
+      out << "<text x=\"" << x + into << "\" y=\"" << static_cast<double>(y) + baseline << "\">" << text << "</text>\n";
+  }
+}
+
 }  // namespace
 
 void FoldedStacks::add(KernelNames& kernel, const Sample& sample) {
@@ -98,12 +163,19 @@ void FoldedStacks::write(std::ostream& out) const {
   for (const auto& [text, count] : counts_) out << text << ' ' << count << '\n';
 }
 
-void write_flame_graph(std::ostream& out, const FoldedStacks& stacks) {
+void write_flame_graph(std::ostream& out, const FoldedStacks& stacks, const std::string& title) {
   const Tree tree(stacks);
+  const std::size_t deepest = std::ranges::max(tree.nodes(), {}, &Node::depth).depth;
+  const std::string heading = escaped(title + ": " + count_of(tree.nodes().front().samples, "sample"));
   out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"60\" font-family=\"monospace\" "
-         "font-size=\"11\">\n<title>Flame graph</title>\n"
-         "<text id=\"without-script\" x=\"10\" y=\"20\">A script draws this. Open the file in a web browser.</text>\n"
+         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\""
+      << height_of(deepest)
+      << "\" font-family=\"monospace\" "
+         "font-size=\"11\">\n<title>"
+      << heading << "</title>\n<text id=\"title\" x=\"420\" y=\"20\">" << heading
+      << "</text>\n<g id=\"without-script\">\n";
+  write_static_picture(out, tree, deepest);
+  out << "</g>\n"
          "<script><![CDATA[\n\"use strict\";\n(() => {\nconst names = [\n";
   const char* between = "";
   for (const std::string& name : tree.names()) {

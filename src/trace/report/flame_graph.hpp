@@ -25,7 +25,8 @@ class FoldedStacks {
 
 /// One SVG file that a browser shows by itself: a rectangle for each function called from the one below it, as wide as
 /// its share of the samples. A click widens a part, Ctrl-F searches. The script in it draws what is wide enough to be
-/// seen, so the number of stacks does not matter.
-void write_flame_graph(std::ostream& out, const FoldedStacks& stacks);
+/// seen, so the number of stacks does not matter. Without a script, as in a page's picture, the widest 4,000 rectangles
+/// are seen. `title`: what was sampled.
+void write_flame_graph(std::ostream& out, const FoldedStacks& stacks, const std::string& title);
 
 }  // namespace sframe_gen::trace

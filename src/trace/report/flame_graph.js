@@ -36,6 +36,7 @@ const describe = i => `${nameOf(i)}: ${samplesOf(i)} samples, ${percent(samplesO
 const height = top + (deepest + 1) * rowHeight + 30;
 svg.setAttribute("height", height);
 make("rect", svg, {width: "100%", height: "100%", fill: "#fffdf5"});
+svg.appendChild(document.getElementById("title"));  // over what is drawn
 const frames = make("g", svg, {id: "frames"});
 const controls = {y: 20, style: "cursor: pointer", fill: "#336"};
 make("text", svg, {...controls, x: side, id: "reset"}, "whole").onclick = () => zoom(0);
