@@ -17,6 +17,7 @@
 #include "convert/remove_section.hpp"
 #include "files/atomic_file.hpp"
 #include "sframe/dump.hpp"
+#include "sframe_gen/code_check.hpp"
 #include "sframe_gen/verify.hpp"
 #include "support/mapped_file.hpp"
 #include "support/text.hpp"
@@ -145,6 +146,7 @@ class FileWork {
       case Action::LookUp:
         return look_up(file, options_.files.size() > 1 || is_archive());
       case Action::Verify:
+        if (options_.against == Witness::Code) return check_code_of(file);
         return is_archive() ? verify_archive_one(file) : verify_one(file);
       case Action::Check:
         return check(file);
@@ -300,6 +302,16 @@ class FileWork {
       write_summary(file.string(), result, out_);
     }
     complain_of_differences(file.string(), result);
+  }
+
+  void check_code_of(const std::filesystem::path& file) {
+    const CodeCheck result = check_code(file, observer());
+    clear_progress();
+    if (!result.contradictions.empty()) result_.what = FileResult::What::Failed;
+    if (json()) return write_json(file.string(), result, out_);
+    for (const CodeCheck::Contradiction& found : result.contradictions)
+      error(file.string() + ": " + text_of(found));
+    if (!options_.quiet) write_summary(file.string(), result, options_.verbose, out_);
   }
 
   /// A line for the archive, and with --verbose one for each member.

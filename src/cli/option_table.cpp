@@ -30,6 +30,9 @@ constexpr Choice forms_of_emit[]{choice("section", EmitForm::Section, "its bytes
 constexpr Choice forms_of_dump[]{choice("text", DumpForm::Text, "in the notation of readelf --sframe"),
                                  choice("json", DumpForm::Json, "one JSON object a line for each section")};
 
+constexpr Choice witnesses[]{choice("dwarf", Witness::Dwarf, "the default: .sframe with the DWARF"),
+                             choice("code", Witness::Code, "the DWARF with the instructions (x86-64)")};
+
 constexpr Choice versions[]{choice("3", sframe::Version::V3, "the default; binutils 2.46 and later"),
                             choice("2", sframe::Version::V2, "binutils 2.41 to 2.45"),
                             choice("1", sframe::Version::V1, "binutils 2.40"),
@@ -58,6 +61,7 @@ constexpr Argument several(std::string_view name) {
 
 constexpr Option table[]{
     {"verify", 0, commands, flag, "compare every row of .sframe with the DWARF"},
+    {"against", 0, commands, choose("WITNESS", witnesses), "with --verify, judge by dwarf (default) or code"},
     {"remove", 0, commands, flag, "restore the original file, byte for byte"},
     {"section-only", 0, commands, flag, "with --remove, take .sframe out of changed files"},
     {"check", 0, commands, reader("READERS", every_reader), "report which readers support the section"},

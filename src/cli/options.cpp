@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "sframe_gen/code_check.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::cli {
@@ -96,6 +97,7 @@ void check_uses(const Given& given, Action action) {
   fail_if_both(given, "output", {"dry-run", "recursive"});
   fail_if_both(given, "quiet", {"verbose", "explain"});
   fail_without(given, "emit", {"section-address"});
+  fail_without(given, "verify", {"against"});
   fail_without(given, "dump", {"only"});
   fail_without(given, "remove", {"section-only"});
   fail_without(given, "recursive", {"exclude", "linked-only", "objects"});
@@ -200,6 +202,11 @@ std::vector<std::string> excluded_of(const Given& given) {
   return parts;
 }
 
+void check_code_can_be_read(const Given& given) {
+  if (given.has("cfi-from")) throw UsageError("--against=code cannot be combined with --cfi-from");
+  if (const std::string why = why_no_code_check(); !why.empty()) throw UsageError("--against=code " + why);
+}
+
 void take(const Given& given, Options& options) {
   options.files.assign(given.files().begin(), given.files().end());
   options.output = output_of(given, options.action);
@@ -214,6 +221,8 @@ void take(const Given& given, Options& options) {
   if (const auto address = given.value_of("section-address")) options.section_address = address_of(*address);
   options.dump = given.choice_of<DumpForm>("dump").value_or(options.dump);
   options.only = given.values_of("only");
+  options.against = given.choice_of<Witness>("against").value_or(options.against);
+  if (options.against == Witness::Code) check_code_can_be_read(given);
   options.section_only = given.has("section-only");
   options.place = given.value_of("lookup").value_or(std::string());
   if (const auto readers = given.value_of("check")) options.readers = readers_of(*readers);

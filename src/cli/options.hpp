@@ -39,6 +39,12 @@ constexpr bool is_for_information(Action action) {
 }
 
 enum class ReportFormat : std::uint8_t { Summary, Json };
+/// What --verify compares.
+enum class Witness : std::uint8_t {
+  Dwarf,  ///< .sframe with the call frame information
+  Code,   ///< the call frame information with the instructions
+};
+
 enum class DumpForm : std::uint8_t { Text, Json };
 
 /// A command line.
@@ -52,6 +58,7 @@ struct Options {
   std::optional<std::uint64_t> section_address;  ///< --section-address: virtual, a multiple of 8
   DumpForm dump = DumpForm::Text;                ///< --dump
   std::vector<std::string> only;                 ///< --only
+  Witness against = Witness::Dwarf;                      ///< --verify --against
   bool section_only = false;                     ///< --remove --section-only
   std::string place;                             ///< --lookup
   std::vector<const ReaderTarget*> readers;      ///< --check; empty: all that read such files

@@ -386,6 +386,33 @@ void write_json(const std::string& file, const std::string& output, const Remove
         out);
 }
 
+void write_json(const std::string& file, const CodeCheck& result, std::ostream& out) {
+  ordered_json contradictions = ordered_json::array(), refused = ordered_json::object();
+  for (const CodeCheck::Contradiction& found : result.contradictions)
+    contradictions.push_back({{"function", found.function},
+                              {"start", hex(found.start)},
+                              {"pc", hex(found.begin)},
+                              {"end", hex(found.end)},
+                              {"cfi", found.cfi},
+                              {"code", found.code},
+                              {"instruction", found.instruction}});
+  for (const auto& [reason, count] : result.refused_by_reason) refused[reason] = count;
+  write(
+      {
+          {"file", file},
+          {"status", result.contradictions.empty() ? "verified" : "contradicted"},
+          {"functions", result.functions},
+          {"proved", result.proved},
+          {"proved_by_contents", result.proved_by_contents},
+          {"refused", std::move(refused)},
+          {"bytes", {{"described", result.described_bytes}, {"compared", result.compared_bytes}}},
+          {"not_reached", result.not_reached_bytes},
+          {"contradicted_functions", result.contradicted_functions},
+          {"contradictions", std::move(contradictions)},
+      },
+      out);
+}
+
 void write_json(const std::string& file, const Verification& result, std::ostream& out) {
   ordered_json json{{"file", file}};
   json.update(json_of(result));

@@ -8,6 +8,7 @@
 
 #include "cli/report/text.hpp"
 #include "sframe_gen/check.hpp"
+#include "sframe_gen/code_check.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/section.hpp"
 #include "sframe_gen/verify.hpp"
@@ -34,6 +35,7 @@ void write_json(const std::string& file, const std::string& output, const Conver
                 const std::vector<TriedPlan>& plans, std::ostream& out);
 void write_json(const std::string& file, const std::string& output, const EmitOutcome& emitted, std::ostream& out);
 void write_json(const std::string& file, const std::string& output, const RemoveOutcome& removed, std::ostream& out);
+void write_json(const std::string& file, const CodeCheck& result, std::ostream& out);
 void write_json(const std::string& file, const Verification& result, std::ostream& out);
 void write_json(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
 void write_json(const CheckedSection& checked, std::ostream& out);

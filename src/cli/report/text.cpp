@@ -322,6 +322,25 @@ void write_savings(const ConvertOutcome& outcome, std::ostream& out) {
   if (const auto coverage = sum_of(*archive)) write(*coverage, out);
 }
 
+std::string text_of(const CodeCheck::Contradiction& found) {
+  const std::string name = found.function.empty() ? "function at " + hex(found.start) : printable(found.function);
+  return name + ": pc " + hex(found.begin) + " to " + hex(found.end) + ": CFI has " + found.cfi + ", but " + found.code +
+         " (" + found.instruction + ")";
+}
+
+void write_summary(const std::string& file, const CodeCheck& result, bool with_refused, std::ostream& out) {
+  out << printable(file) << ": " << count_of(result.functions, "function") << ": " << result.proved << " proved, "
+      << result.functions - result.proved << " refused; " << result.compared_bytes << " of " << result.described_bytes
+      << " bytes compared, " << result.not_reached_bytes << " not reached: "
+      << (result.contradicted_functions == 0 ? "no contradiction"
+                                             : count_of(result.contradicted_functions, "function") + " contradicted")
+      << '\n';
+  for (const auto& [reason, count] : result.refused_by_reason) out << "  " << reason << ": " << count << '\n';
+  if (!with_refused) return;
+  for (const CodeCheck::Refused& refused : result.refused)
+    out << "  " << hex(refused.start) << ": " << refused.reason << " at " << hex(refused.pc) << '\n';
+}
+
 void write_summary(const std::string& file, const Verification& result, std::ostream& out) {
   out << printable(file) << ": " << count_of(result.functions, "FDE") << ", " << count_of(result.rows, "row") << ", "
       << count_of(result.checked_pcs, "PC") << " checked: "

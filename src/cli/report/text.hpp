@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sframe_gen/check.hpp"
+#include "sframe_gen/code_check.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/verify.hpp"
 
@@ -73,6 +74,11 @@ void write_summary(const std::string& file, const EmitOutcome& emitted, Done don
 /// "a.out: removed .sframe, restored the original (16384 bytes, was 20480)".
 void write_summary(const std::string& file, const RemoveOutcome& removed, Done done, std::ostream& out);
 /// "libc.so: 3714 FDEs, 24964 rows, 45267 PCs checked: no difference; 4 gaps".
+/// What the comparison of a file's CFI with its code has found; each refused function as well, if asked for.
+void write_summary(const std::string& file, const CodeCheck& result, bool with_refused, std::ostream& out);
+/// "f: pc 0x10 to 0x18: CFI says CFA rsp+8, but that is CFA-16 (0xc: sub rsp, 0x18)".
+std::string text_of(const CodeCheck::Contradiction& found);
+
 void write_summary(const std::string& file, const Verification& result, std::ostream& out);
 /// "libfoo.a: 9 members: 3714 FDEs …".
 void write_summary(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);

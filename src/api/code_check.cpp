@@ -1,0 +1,20 @@
+#include "sframe_gen/code_check.hpp"
+
+#include "code/check_cfi.hpp"
+#include "code/decoder.hpp"
+#include "elf/image.hpp"
+#include "elf/preconditions.hpp"
+
+namespace sframe_gen {
+
+CodeCheck check_code(const std::filesystem::path& file, const WorkObserver& observer) {
+  const elf::Image image = elf::Image::open(file);
+  if (!image.is_object()) elf::check_no_overlap(image);
+  return code::check_cfi(image, observer.progress);
+}
+
+std::string why_no_code_check() {
+  return code::Decoder::why_missing();
+}
+
+}  // namespace sframe_gen

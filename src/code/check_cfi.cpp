@@ -1,0 +1,97 @@
+#include "code/check_cfi.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "cfi/frame_source.hpp"
+#include "code/program.hpp"
+#include "code/words.hpp"
+#include "elf/machine.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::code {
+
+namespace {
+
+/// CFI's functions, as a conversion reads them.
+std::vector<cfi::Function> functions_of(const elf::Image& image, cfi::RuleTable& rules) {
+  const cfi::FrameSource source(image, image);
+  if (source.empty()) throw Refused(image.name(), "no call frame information to compare with the code");
+  std::vector<cfi::Function> functions;
+  cfi::FrameReader reader(source, rules);
+  for (const auto& part : source.parts(1))
+    reader.for_each_function(part, [&](const cfi::Function& function) { functions.push_back(function); });
+  return functions;
+}
+
+class Report {
+ public:
+  Report(const Program& program, const elf::Image& image, const cfi::RuleTable& rules)
+      : program_(program), image_(image), rules_(rules), names_(image) {}
+
+  void add(const FunctionProof& proof) {
+    if (program_.described(proof.start) == nullptr) return;
+    ++check_.functions;
+    if (proof.refusal != Refusal::None) {
+      ++refused_[static_cast<std::size_t>(proof.refusal)];
+      check_.refused.push_back({proof.start, proof.refused_at, name_of(proof.refusal)});
+      return;
+    }
+    ++check_.proved;
+    if (proof.has_unbounded_table) ++check_.proved_by_contents;
+    check_.compared_bytes += proof.compared_bytes;
+    if (!proof.disagreements.empty()) ++check_.contradicted_functions;
+    for (const Disagreement& found : proof.disagreements) add(proof, found);
+  }
+
+  CodeCheck finish(const RangeSet& described, const CodeMarks& marks) {
+    check_.described_bytes = described.size();
+    check_.not_reached_bytes = described.size();
+    for (const Range& range : described) check_.not_reached_bytes -= marks.reached(range);
+    for (std::size_t i = 0; i < refusal_count; ++i)
+      if (refused_[i] != 0) check_.refused_by_reason.emplace_back(name_of(static_cast<Refusal>(i)), refused_[i]);
+    std::ranges::stable_sort(check_.refused_by_reason, std::ranges::greater(), &std::pair<std::string, std::uint64_t>::second);
+    const auto place = [](const auto& item) { return item.start; };
+    std::ranges::sort(check_.refused, {}, place);
+    std::ranges::sort(check_.contradictions, {}, [](const CodeCheck::Contradiction& c) {
+      return std::tuple(c.start, c.begin);
+    });
+    return std::move(check_);
+  }
+
+ private:
+  void add(const FunctionProof& proof, const Disagreement& found) {
+    const auto bytes = elf::loaded_bytes_from(image_, found.instruction);
+    check_.contradictions.push_back(
+        {names_.name_at(proof.start), proof.start, found.pcs.begin, found.pcs.end, words_of(rules_[found.rule], found),
+         words_of(found), hex(found.instruction) + ": " + program_.decoder().text_of(bytes, found.instruction)});
+  }
+
+  const Program& program_;
+  const elf::Image& image_;
+  const cfi::RuleTable& rules_;
+  elf::SymbolNames names_;
+  std::array<std::uint64_t, refusal_count> refused_{};
+  CodeCheck check_;
+};
+
+}  // namespace
+
+CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+  if (elf::machine_of(image).abi != sframe::Abi::Amd64)
+    throw Refused(image.name(), "--against=code supports only x86-64, not " + elf::machine_name(image.header().e_machine));
+  if (image.is_object()) throw Refused(image.name(), "--against=code requires a linked file (link the object)");
+  const Decoder decoder(image.name());
+  cfi::RuleTable rules;
+  const std::vector<cfi::Function> functions = functions_of(image, rules);
+  Program program(image, decoder, functions, rules);
+  program.prove(progress);
+  Report report(program, image, rules);
+  for (const FunctionProof& proof : program.functions()) report.add(proof);
+  std::vector<Range> described;
+  for (const cfi::Function& function : functions) described.push_back({function.start, function.end()});
+  return report.finish(RangeSet(std::move(described)), program.marks());
+}
+
+}  // namespace sframe_gen::code

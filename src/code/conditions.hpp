@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "code/effect.hpp"
+#include "code/instruction.hpp"
+#include "code/state.hpp"
+
+/// The conditions on which a proof is sound, one predicate each. Take one out, and some code gets wrong rows:
+/// tests/code/conditions_test has that code for each.
+namespace sframe_gen::code::conditions {
+
+/// How one knows that an address is the start of a function.
+struct Evidence {
+  bool is_called = false;       ///< a direct call from reached code
+  bool is_symbol = false;       ///< a function symbol, or the file's entry point
+  bool begins_fde = false;      ///< an FDE begins there whose first row is that of an entry: CFA = rsp + 8
+  bool is_split_part = false;   ///< its symbol ends in ".cold": compilers jump there out of the middle of a function
+};
+
+/// 1. A function starts where something says so.
+constexpr bool starts_function(const Evidence& evidence) {
+  return evidence.is_called || (!evidence.is_split_part && (evidence.is_symbol || evidence.begins_fde));
+}
+
+/// 2. At a return SP is exactly as at the entry, and the slot there still has the entry's return address.
+bool stack_pointer_is_as_at_entry(const State& state);
+bool return_address_is_in_place(const State& state);
+/// Whether both hold: what a return needs, and a jump to another function.
+bool is_as_at_entry(const State& state);
+/// Functions that change FP for good exist (OCaml's): what CFI says of FP in them is not judged, and their callers lose it.
+bool frame_pointer_is_callers(const State& state);
+
+/// 3. Paths meet with the same SP, or with the same frame pointer that the CFA can be counted from: State::join.
+
+/// 4. Calls keep rbx, rsp, rbp and r12 to r15 (AMD64 psABI, figure 3.4).
+constexpr bool is_kept_over_calls(RegisterNumber reg) {
+  return reg == rbx || reg == rsp || reg == rbp || (reg >= 12 && reg <= 15);
+}
+
+/// 5. What a direct callee is known to break breaks its caller's proof.
+constexpr bool callee_may_be_trusted(const CalleeEffect& callee) {
+  return callee.balances;
+}
+
+/// 6. No reached instruction begins inside another one. `marks`: of the bytes, as CodeMarks keeps them.
+constexpr bool overlaps_none(std::uint8_t first_mark, std::uint8_t other_marks) {
+  return (first_mark & 2U) == 0 && (other_marks & 1U) == 0;
+}
+
+/// 7. A jump through a table needs a bound, from a comparison on each path there.
+constexpr bool is_bounded(const Value& table) {
+  return table.count != 0;
+}
+
+/// 8. Control does not go on after a call of a function that does not return, by its name or by its code.
+bool never_returns(std::string_view imported_name);
+
+/// 9. A store through SP or FP at a known distance overwrites what is there. Another one is assumed not to hit saved
+/// registers and the return address, as compilers assume too.
+bool overwrites_for_sure(const Operand& memory);
+
+/// 10. Registers other than SP and FP give the CFA only where no call is: readers know only SP, FP and RA of callers.
+constexpr bool may_give_cfa(RegisterNumber reg, bool has_calls) {
+  return reg == rsp || reg == rbp || !has_calls;
+}
+
+/// 11. SP never comes from memory that this function did not write, nor from an instruction that compilers do not use.
+bool switches_stacks(const Instruction& instruction, const Value& new_stack_pointer);
+
+/// 12. Landing pads are reached by no instruction. What is not reached is neither proved nor compared.
+constexpr bool may_be_compared(bool is_reached, bool is_proved) {
+  return is_reached && is_proved;
+}
+
+}  // namespace sframe_gen::code::conditions

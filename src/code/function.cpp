@@ -1,0 +1,385 @@
+#include "code/function.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "code/compare.hpp"
+#include "code/conditions.hpp"
+#include "code/jump_table.hpp"
+#include "code/listing.hpp"
+#include "code/state.hpp"
+
+namespace sframe_gen::code {
+
+namespace {
+
+/// More restarts than a function has calls that do not return would be none of compilers' code.
+constexpr int most_restarts = 64;
+
+class Follower {
+ public:
+  Follower(Program& program, std::uint64_t start, const Range& own)
+      : program_(program), listing_(program.image(), program.decoder(), own) {
+    proof_.start = start;
+    proof_.own = own;
+  }
+
+  FunctionProof prove() {
+    steps_left_ = 64 * proof_.own.size() + 256;
+    for (int i = 0; !follow_paths(); ++i) {
+      if (proof_.refusal != Refusal::None) return finish();
+      if (i == most_restarts) return refuse(Refusal::ConflictingPaths, proof_.start), finish();
+    }
+    is_final_ = true;
+    for (const auto& [begin, block] : blocks_) {
+      walk(begin);
+      if (proof_.refusal != Refusal::None) break;
+    }
+    return finish();
+  }
+
+ private:
+  struct Block {
+    State state;
+    /// The call that the block directly follows, if no other path has come here; else 0. Where another path comes with
+    /// a different SP, that call does not return.
+    std::uint64_t after_call = 0;
+    bool is_pending = false;
+  };
+
+  /// False: it must begin again, as a call is now known not to return, or the function is refused.
+  bool follow_paths() {
+    blocks_.clear();
+    pending_.clear();
+    enter(proof_.start, State::at_entry(), 0, false);
+    while (!pending_.empty()) {
+      const std::uint64_t begin = *pending_.begin();
+      pending_.erase(pending_.begin());
+      blocks_.at(begin).is_pending = false;
+      must_restart_ = false;
+      walk(begin);
+      if (proof_.refusal != Refusal::None || must_restart_) return false;
+    }
+    return true;
+  }
+
+  void refuse(Refusal refusal, std::uint64_t pc) {
+    if (proof_.refusal != Refusal::None) return;
+    proof_.refusal = refusal;
+    proof_.refused_at = pc;
+  }
+
+  /// A path comes to `pc`.
+  void enter(std::uint64_t pc, const State& state, std::uint64_t after_call, bool may_lose_stack_pointer) {
+    if (is_final_) return;
+    const auto [place, is_new] = blocks_.try_emplace(pc);
+    Block& block = place->second;
+    if (is_new) {
+      block = {state, after_call, false};
+      block.state.comparison = {};
+      schedule(pc, block);
+      // A walk that went on over this place did not know that another path comes here.
+      if (listing_.has(pc)) {
+        const std::uint64_t walked = listing_.at(pc).block;
+        const auto through = blocks_.find(walked);
+        if (walked != 0 && walked != pc && through != blocks_.end()) schedule(walked, through->second);
+      }
+      return;
+    }
+    switch (block.state.join(state, may_lose_stack_pointer)) {
+      case State::Join::Same:
+        break;
+      case State::Join::Changed:
+        schedule(pc, block);
+        break;
+      case State::Join::Conflict:
+        return settle_conflict(pc, block, after_call);
+    }
+    if (after_call == 0) block.after_call = 0;
+  }
+
+  void settle_conflict(std::uint64_t pc, const Block& block, std::uint64_t after_call) {
+    if (after_call != 0) {
+      endless_calls_.insert(after_call);
+    } else if (block.after_call != 0) {
+      endless_calls_.insert(block.after_call);
+      must_restart_ = true;
+    } else {
+      refuse(Refusal::ConflictingPaths, pc);
+    }
+  }
+
+  void schedule(std::uint64_t pc, Block& block) {
+    if (block.is_pending) return;
+    block.is_pending = true;
+    pending_.insert(pc);
+  }
+
+  bool may_be_reached_by_jump(std::uint64_t pc) const {
+    if (proof_.own.contains(pc)) return true;
+    return program_.described(pc) != nullptr && !program_.is_start(pc);
+  }
+
+  /// A direct jump, or a fall into other code.
+  void go_to(std::uint64_t target, std::uint64_t pc, const State& state, bool may_lose_stack_pointer = false) {
+    if (target == proof_.start || (!program_.is_start(target) && may_be_reached_by_jump(target) &&
+                                   !is_import(target)))
+      return enter(target, state, 0, may_lose_stack_pointer);
+    if (!program_.image().is_code(target, 1)) return refuse(Refusal::OutsideCode, pc);
+    if (!conditions::is_as_at_entry(state)) return refuse(Refusal::FlowsIntoFunction, pc);
+    leave(state);
+    if (const auto import = import_at(target)) return leave_to(*import);
+    program_.effect_of_call(target);
+    add_once(proof_.tails, target);
+  }
+
+  bool is_import(std::uint64_t target) { return !proof_.own.contains(target) && import_at(target).has_value(); }
+
+  std::optional<Import> import_at(std::uint64_t target) {
+    const auto [place, is_new] = imports_.try_emplace(target);
+    if (is_new) place->second = program_.imports().of_stub(target);
+    return place->second;
+  }
+
+  void leave_to(const Import& import) {
+    if (import.address != 0 && program_.image().is_code(import.address, 1)) {
+      program_.effect_of_call(import.address);
+      add_once(proof_.tails, import.address);
+    }
+    if (!conditions::never_returns(import.name)) proof_.has_return = true;
+  }
+
+  void leave(const State& state) {
+    if (!conditions::frame_pointer_is_callers(state)) proof_.effect.keeps_frame_pointer = false;
+  }
+
+  static void add_once(std::vector<std::uint64_t>& list, std::uint64_t target) {
+    if (std::ranges::find(list, target) == list.end()) list.push_back(target);
+  }
+
+  void walk(std::uint64_t begin) {
+    State state = blocks_.at(begin).state;
+    std::uint64_t after_call = blocks_.at(begin).after_call, before = 0;
+    for (std::uint64_t pc = begin;;) {
+      if (pc != begin && blocks_.contains(pc)) return enter(pc, state, after_call, false);
+      if (pc != begin && ends_here(pc)) return fall_out(pc, state, after_call);
+      if (!is_final_ && steps_left_-- == 0) return refuse(Refusal::TooMuchCode, pc);
+      Listing::Line& line = listing_.at(pc);
+      if (line.instruction.size == 0)
+        return refuse(program_.image().is_code(pc, 1) ? Refusal::Undecodable : Refusal::OutsideCode, pc);
+      line.block = begin;
+      const Instruction instruction = line.instruction;
+      if (is_final_ && !note(pc, instruction, before, state)) return;
+      const std::uint64_t next = pc + instruction.size;
+      if (!step(instruction, pc, next, state, after_call)) return;
+      before = pc;
+      pc = next;
+    }
+  }
+
+  /// Where code of an FDE ends, or another function begins.
+  bool ends_here(std::uint64_t pc) const {
+    if (pc == proof_.own.end || program_.is_start(pc)) return true;
+    return !proof_.own.contains(pc) && program_.described(pc) == nullptr;
+  }
+
+  void fall_out(std::uint64_t pc, const State& state, std::uint64_t after_call) {
+    if (after_call != 0) return;  // 8: the call before does not return
+    if (may_be_reached_by_jump(pc) && program_.described(pc) != program_.described(proof_.start))
+      return enter(pc, state, 0, false);
+    if (program_.is_start(pc) && conditions::is_as_at_entry(state)) return go_to(pc, pc, state);
+    refuse(Refusal::FlowsIntoFunction, pc);
+  }
+
+  /// In the last pass: marks the instruction, and compares.
+  bool note(std::uint64_t pc, const Instruction& instruction, std::uint64_t before, const State& state) {
+    if (!program_.marks().mark(pc, instruction.size)) {
+      refuse(Refusal::OverlappingInstructions, pc);
+      return false;
+    }
+    const cfi::Function* const described = program_.described(pc);
+    if (described == nullptr || described->signal_frame || described->repeat_size != 0) return true;
+    // Of code that has an entry of its own, this path knows nothing that counts.
+    if (!proof_.own.contains(pc) && program_.is_start(described->start)) return true;
+    const cfi::RuleId rule = rule_at(*described, pc);
+    proof_.compared_bytes += instruction.size;
+    auto found = disagreement(program_.rules()[rule], state);
+    if (!found) return true;
+    found->pcs = {pc, pc + instruction.size};
+    found->rule = rule;
+    found->instruction = before != 0 ? before : pc;
+    auto& list = proof_.disagreements;
+    const bool goes_on = !list.empty() && list.back().pcs.end == pc && list.back().rule == rule &&
+                         list.back().column == found->column && list.back().base == found->base;
+    if (goes_on) {
+      list.back().pcs.end = found->pcs.end;
+    } else {
+      list.push_back(*found);
+    }
+    return true;
+  }
+
+  /// False: no path goes on to `next`.
+  bool step(const Instruction& instruction, std::uint64_t pc, std::uint64_t next, State& state,
+            std::uint64_t& after_call) {
+    switch (instruction.operation) {
+      case Operation::Return:
+        return_from(instruction, pc, state);
+        return false;
+      case Operation::Trap:
+        return false;
+      case Operation::Jump:
+        jump(instruction, pc, state);
+        return false;
+      case Operation::ConditionalJump:
+        branch(instruction, pc, state);
+        after_call = 0;
+        return proof_.refusal == Refusal::None;
+      case Operation::Call:
+        return call(instruction, pc, next, state, after_call);
+      case Operation::Nothing:
+        return true;
+      default:
+        break;
+    }
+    if (const Refusal refusal = apply(instruction, pc, state); refusal != Refusal::None) {
+      refuse(refusal, pc);
+      return false;
+    }
+    return true;
+  }
+
+  void return_from(const Instruction& instruction, std::uint64_t pc, const State& state) {
+    if (!conditions::stack_pointer_is_as_at_entry(state)) return refuse(Refusal::ReturnNotAtEntry, pc);
+    if (!conditions::return_address_is_in_place(state)) return refuse(Refusal::ReturnAddressLost, pc);
+    if (instruction.operands[0].kind == Operand::Kind::Immediate) return refuse(Refusal::CalleePops, pc);
+    leave(state);
+    proof_.has_return = true;
+  }
+
+  void branch(const Instruction& instruction, std::uint64_t pc, State& state) {
+    State taken = state;
+    apply_condition(instruction.condition, true, taken);
+    const bool probes = state.comparison.kind == Comparison::Kind::StackPointer &&
+                        instruction.condition == Condition::NotEqual && is_on_stack(state[state.comparison.reg]);
+    if (probes) taken.set(rsp, unknown);
+    go_to(instruction.target, pc, taken, probes);
+    apply_condition(instruction.condition, false, state);
+  }
+
+  void jump(const Instruction& instruction, std::uint64_t pc, const State& state) {
+    if (instruction.is_direct) return go_to(instruction.target, pc, state);
+    const Operand& operand = instruction.operands[0];
+    if (operand.kind == Operand::Kind::Memory && operand.base == no_register && operand.index == no_register) {
+      const auto import = program_.imports().of_slot(static_cast<std::uint64_t>(operand.number));
+      if (import && conditions::is_as_at_entry(state)) return leave(state), leave_to(*import);
+    }
+    const Value target = target_of(operand, state);
+    if (target.is(Value::Kind::Constant)) return go_to(static_cast<std::uint64_t>(target.number), pc, state);
+    if (target.is(Value::Kind::TableTarget) || target.is(Value::Kind::TableAddress)) {
+      const JumpTargets table = read(target);
+      if (table.is_sound) {
+        for (const std::uint64_t to : table.targets) go_to(to, pc, state);
+        return;
+      }
+      if (!conditions::is_as_at_entry(state)) return refuse(Refusal::JumpTable, pc);
+    }
+    if (!conditions::is_as_at_entry(state)) return refuse(Refusal::IndirectJump, pc);
+    leave(state);
+    proof_.has_indirect_tail = true;
+  }
+
+  JumpTargets read(const Value& table) {
+    const auto may_be = [this](std::uint64_t pc) { return may_be_reached_by_jump(pc); };
+    if (conditions::is_bounded(table)) return read_bounded_table(program_.image(), table, proof_.own, may_be);
+    proof_.has_unbounded_table = true;
+    return read_unbounded_table(program_.image(), table, proof_.own, listing_.taken_addresses(), may_be);
+  }
+
+  bool call(const Instruction& instruction, std::uint64_t pc, std::uint64_t next, State& state,
+            std::uint64_t& after_call) {
+    if (instruction.is_direct && instruction.target == next) {  // it only asks for its own address
+      Instruction push;
+      push.operation = Operation::Push;
+      push.operands[0] = {.kind = Operand::Kind::Immediate, .bits = 64, .number = static_cast<std::int64_t>(next)};
+      return apply(push, pc, state) == Refusal::None;
+    }
+    const CalleeEffect callee = effect_of_call(instruction);
+    if (!callee.returns || endless_calls_.contains(pc)) return false;
+    if (!conditions::callee_may_be_trusted(callee)) {
+      refuse(Refusal::CalleeUnbalanced, pc);
+      return false;
+    }
+    apply_call(callee, pc, state);
+    after_call = pc;
+    return true;
+  }
+
+  CalleeEffect effect_of_call(const Instruction& instruction) {
+    const Operand& operand = instruction.operands[0];
+    std::optional<Import> import;
+    std::uint64_t target = instruction.target;
+    if (instruction.is_direct) {
+      if (!program_.is_start(target)) import = import_at(target);
+    } else if (operand.kind == Operand::Kind::Memory && operand.base == no_register &&
+               operand.index == no_register) {
+      import = program_.imports().of_slot(static_cast<std::uint64_t>(operand.number));
+    }
+    if (import) {
+      if (conditions::never_returns(import->name)) return {.returns = false};
+      target = import->address;
+    } else if (!instruction.is_direct) {
+      return {};
+    }
+    if (target == 0 || !program_.image().is_code(target, 1)) return {};
+    if (target != proof_.start) callees_.insert(target);
+    return program_.effect_of_call(target);
+  }
+
+  FunctionProof finish() {
+    proof_.callees.assign(callees_.begin(), callees_.end());
+    CalleeEffect& effect = proof_.effect;
+    switch (proof_.refusal) {
+      case Refusal::None: {
+        const auto returns = [&](std::uint64_t tail) { return program_.effect_of(tail).returns; };
+        effect.returns = proof_.has_return || proof_.has_indirect_tail || std::ranges::any_of(proof_.tails, returns);
+        for (const std::uint64_t tail : proof_.tails)
+          if (!program_.effect_of(tail).keeps_frame_pointer) effect.keeps_frame_pointer = false;
+        break;
+      }
+      case Refusal::ReturnNotAtEntry:
+      case Refusal::CalleePops:
+        effect.balances = false;
+        break;
+      default:
+        break;
+    }
+    if (!effect.keeps_frame_pointer)
+      std::erase_if(proof_.disagreements, [](const Disagreement& found) {
+        return found.column == Disagreement::Column::FramePointer;
+      });
+    return std::move(proof_);
+  }
+
+  Program& program_;
+  Listing listing_;
+  FunctionProof proof_;
+  std::map<std::uint64_t, Block> blocks_;
+  std::set<std::uint64_t> pending_;
+  std::set<std::uint64_t> endless_calls_;
+  std::set<std::uint64_t> callees_;
+  std::map<std::uint64_t, std::optional<Import>> imports_;
+  std::uint64_t steps_left_ = 0;
+  bool must_restart_ = false;
+  bool is_final_ = false;
+};
+
+}  // namespace
+
+FunctionProof prove_function(Program& program, std::uint64_t start, const Range& own) {
+  return Follower(program, start, own).prove();
+}
+
+}  // namespace sframe_gen::code

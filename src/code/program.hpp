@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cfi/rules.hpp"
+#include "code/conditions.hpp"
+#include "code/decoder.hpp"
+#include "code/effect.hpp"
+#include "code/imports.hpp"
+#include "code/refusal.hpp"
+#include "elf/image.hpp"
+#include "elf/symbol_names.hpp"
+#include "support/hash.hpp"
+#include "support/range.hpp"
+
+namespace sframe_gen::code {
+
+/// PCs where CFI and a proved state differ.
+struct Disagreement {
+  enum class Column : std::uint8_t { Cfa, ReturnAddress, FramePointer };
+  Range pcs;
+  Column column = Column::Cfa;
+  std::uint64_t instruction = 0;  ///< that decides it: the last one before, on the path that was followed
+  cfi::RuleId rule = 0;           ///< what CFI says
+  Value base{};                   ///< what the register of CFI's CFA holds, or FP
+};
+
+/// What is known of one function.
+struct FunctionProof {
+  std::uint64_t start = 0;  ///< virtual address
+  Range own;                ///< its code: from its start to the end of its FDE
+  Refusal refusal = Refusal::None;
+  std::uint64_t refused_at = 0;  ///< the PC of the instruction
+  CalleeEffect effect;           ///< on callers
+  bool has_return = false;       ///< a real one, or a jump to an imported function
+  bool has_indirect_tail = false;
+  bool has_unbounded_table = false;  ///< a jump table was read by its contents
+  std::vector<std::uint64_t> tails;    ///< functions that it ends by jumping to
+  std::vector<std::uint64_t> callees;  ///< that it calls directly, each once
+  std::uint64_t compared_bytes = 0;    ///< of instructions whose rows of CFI were compared
+  std::vector<Disagreement> disagreements;
+};
+
+/// One mark a byte of code: 1: a reached instruction starts there; 2: there is another byte of one.
+class CodeMarks {
+ public:
+  explicit CodeMarks(const std::vector<Range>& code);
+  /// False, without a mark, where instructions would overlap.
+  bool mark(std::uint64_t pc, unsigned size);
+  /// Bytes of reached instructions in a range of code.
+  std::uint64_t reached(const Range& range) const;
+
+ private:
+  std::span<const std::uint8_t> of(const Range& range) const;
+  const std::vector<Range>& code_;
+  std::vector<std::vector<std::uint8_t>> marks_;
+};
+
+/// A linked file's code: what its functions share while they are proved, one after the other.
+class Program {
+ public:
+  /// `functions`: those of CFI, ascending. All must outlive the program.
+  Program(const elf::Image& image, const Decoder& decoder, std::span<const cfi::Function> functions,
+          const cfi::RuleTable& rules);
+
+  const elf::Image& image() const { return image_; }
+  const Decoder& decoder() const { return decoder_; }
+  const Imports& imports() const { return imports_; }
+  const cfi::RuleTable& rules() const { return rules_; }
+  CodeMarks& marks() { return marks_; }
+
+  /// The function of CFI whose code holds `pc`; null: none.
+  const cfi::Function* described(std::uint64_t pc) const;
+  bool is_start(std::uint64_t pc) const { return starts_.contains(pc); }
+  /// What a call to `target` leaves behind, as far as is known by now. Makes it a function if it is none yet.
+  CalleeEffect effect_of_call(std::uint64_t target);
+  CalleeEffect effect_of(std::uint64_t target) const;
+
+  /// Proves all functions. `progress` is called with functions done and in all.
+  void prove(const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+  const std::vector<FunctionProof>& functions() const { return functions_; }
+
+ private:
+  void add_start(std::uint64_t pc);
+  void find_starts();
+  void prove_new(std::size_t from, const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+  void prove_again();
+  void refuse_unproved_tails();
+
+  const elf::Image& image_;
+  const Decoder& decoder_;
+  std::span<const cfi::Function> described_;
+  const cfi::RuleTable& rules_;
+  Imports imports_;
+  elf::SymbolNames names_;
+  CodeMarks marks_;
+  SeededMap<std::uint64_t, std::size_t> starts_;
+  std::vector<FunctionProof> functions_;
+};
+
+}  // namespace sframe_gen::code

@@ -1,0 +1,113 @@
+#include "code/state.hpp"
+
+#include <algorithm>
+
+namespace sframe_gen::code {
+
+namespace {
+
+bool uses(const Operand& memory, RegisterNumber reg) {
+  return memory.base == reg || memory.index == reg;
+}
+
+bool overlaps(const Slot& slot, bool aligned, std::int64_t begin, std::int64_t size) {
+  return slot.aligned == aligned && slot.offset < begin + size && begin < slot.offset + 8;
+}
+
+}  // namespace
+
+State State::at_entry() {
+  State state;
+  for (RegisterNumber reg = 0; reg < register_count; ++reg) state.registers_[reg] = entry_of(reg);
+  state.registers_[rsp] = cfa_plus(-8);
+  state.slots_.push_back({false, -8, return_address});
+  return state;
+}
+
+void State::bound_ends_with(RegisterNumber reg) {
+  if (uses(bounded.memory, reg)) bounded = {};
+  if (comparison.reg == reg || uses(comparison.memory, reg)) comparison = {};
+}
+
+void State::set(RegisterNumber reg, const Value& value) {
+  bound_ends_with(reg);
+  registers_[reg] = value;
+}
+
+void State::define(RegisterNumber reg, std::uint64_t pc, std::uint32_t count) {
+  const auto is_older = [&](const Value& value) {
+    return value.is(Value::Kind::Defined) && value.number == static_cast<std::int64_t>(pc);
+  };
+  for (Value& value : registers_)
+    if (is_older(value)) value = unknown;
+  set(reg, defined_at(pc, count));
+}
+
+Value State::load(const Value& address, unsigned bits) const {
+  if (!is_on_stack(address) || bits != 64) return unknown;
+  const bool aligned = address.is(Value::Kind::Aligned);
+  for (const Slot& slot : slots_)
+    if (slot.aligned == aligned && slot.offset == address.number) return slot.value;
+  return unknown;
+}
+
+void State::store(const Value& address, unsigned bits, const Value& value) {
+  bounded = {};
+  if (!is_on_stack(address)) return;
+  const bool aligned = address.is(Value::Kind::Aligned);
+  const std::int64_t begin = address.number, size = std::max<unsigned>(bits / 8, 1);
+  // SP was rounded down to the base of aligned slots: what is above may be anything of the frame.
+  const bool hits_frame = aligned && begin + size > 0;
+  std::erase_if(slots_, [&](const Slot& slot) {
+    return overlaps(slot, aligned, begin, size) || (hits_frame && !slot.aligned);
+  });
+  const bool is_kept = bits == 64 && (value.is(Value::Kind::Entry) || value.is(Value::Kind::Cfa) ||
+                                      value.is(Value::Kind::Aligned) || value.is(Value::Kind::ReturnAddress));
+  if (!is_kept || slots_.size() == most_slots) return;
+  const auto place = std::ranges::find_if(slots_, [&](const Slot& slot) {
+    return slot.aligned != aligned ? slot.aligned : slot.offset > begin;
+  });
+  slots_.insert(place, {aligned, begin, value});
+}
+
+void State::drop_below_stack_pointer() {
+  const Value& pointer = registers_[rsp];
+  if (!is_on_stack(pointer)) return;
+  const bool aligned = pointer.is(Value::Kind::Aligned);
+  std::erase_if(slots_, [&](const Slot& slot) { return slot.aligned == aligned && slot.offset < pointer.number; });
+}
+
+void State::drop_aligned_slots() {
+  std::erase_if(slots_, [](const Slot& slot) { return slot.aligned; });
+}
+
+State::Join State::join(const State& other, bool may_lose_stack_pointer) {
+  bool changed = false;
+  for (RegisterNumber reg = 0; reg < register_count; ++reg) {
+    const Value value = joined(registers_[reg], other.registers_[reg]);
+    if (value == registers_[reg]) continue;
+    if (reg == rsp && !may_lose_stack_pointer) {
+      const bool has_frame = registers_[rbp].is(Value::Kind::Cfa) && registers_[rbp] == other.registers_[rbp];
+      if (!has_frame) return Join::Conflict;
+    }
+    if (reg == rsp) other.registers_[rsp].is(Value::Kind::Unknown) ? void() : drop_below_stack_pointer();
+    registers_[reg] = value;
+    changed = true;
+  }
+  const auto before = slots_.size();
+  std::erase_if(slots_, [&](Slot& slot) {
+    const auto same = std::ranges::find_if(other.slots_, [&](const Slot& o) {
+      return o.aligned == slot.aligned && o.offset == slot.offset;
+    });
+    return same == other.slots_.end() || same->value != slot.value;
+  });
+  changed = changed || slots_.size() != before;
+  if (comparison.kind != Comparison::Kind::None) comparison = {};
+  if (bounded.count != 0) {
+    bounded = {};
+    changed = true;
+  }
+  return changed ? Join::Changed : Join::Same;
+}
+
+}  // namespace sframe_gen::code

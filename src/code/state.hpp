@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "code/value.hpp"
+
+namespace sframe_gen::code {
+
+/// Eight bytes on the stack that hold something the proof asks for later.
+struct Slot {
+  bool aligned = false;     ///< `offset` counts from the aligned SP, else from the CFA
+  std::int64_t offset = 0;  ///< bytes
+  Value value;
+  friend bool operator==(const Slot&, const Slot&) = default;
+};
+
+/// What the last comparison has compared with a constant.
+struct Comparison {
+  enum class Kind : std::uint8_t { None, Register, Memory, StackPointer };
+  Kind kind = Kind::None;
+  RegisterNumber reg = no_register;  ///< of Kind::Register and StackPointer: with SP
+  Operand memory{};            ///< of Kind::Memory
+  std::uint64_t number = 0;    ///< the constant
+};
+
+/// A memory operand whose value is bounded until something is stored.
+struct BoundedMemory {
+  Operand memory{};
+  std::uint32_t count = 0;  ///< 0: none
+};
+
+/// What holds before an instruction, whatever path leads to it.
+class State {
+ public:
+  /// At a function's entry: SP is CFA - 8, and the return address is there (AMD64 psABI, section 3.2.2).
+  static State at_entry();
+
+  const Value& operator[](RegisterNumber reg) const { return registers_[reg]; }
+  void set(RegisterNumber reg, const Value& value);
+  /// Sets what an instruction at `pc` made, in place of what it made before.
+  void define(RegisterNumber reg, std::uint64_t pc, std::uint32_t count = 0);
+
+  /// What the slot holds; Unknown without one.
+  Value load(const Value& address, unsigned bits) const;
+  /// Stores at a place on the stack. Everything that overlaps is gone.
+  void store(const Value& address, unsigned bits, const Value& value);
+  /// Forgets what a call may overwrite: below SP.
+  void drop_below_stack_pointer();
+  /// Forgets slots that count from an aligned SP.
+  void drop_aligned_slots();
+
+  /// Takes in another path. False: SP is not the same, and no frame pointer stands for it.
+  enum class Join : std::uint8_t { Same, Changed, Conflict };
+  Join join(const State& other, bool may_lose_stack_pointer);
+
+  const std::vector<Slot>& slots() const { return slots_; }
+
+  Comparison comparison;
+  BoundedMemory bounded;
+
+ private:
+  void bound_ends_with(RegisterNumber reg);
+
+  static constexpr std::size_t most_slots = 48;
+  std::array<Value, register_count> registers_{};
+  std::vector<Slot> slots_;  ///< by place; none overlap
+};
+
+}  // namespace sframe_gen::code
