@@ -182,7 +182,8 @@ class Follower {
   /// Where code of an FDE ends, or another function begins.
   bool ends_here(std::uint64_t pc) const {
     if (pc == proof_.own.end || program_.is_start(pc)) return true;
-    return !proof_.own.contains(pc) && program_.described(pc) == nullptr;
+    const cfi::Function* const described = program_.described(pc);
+    return described == nullptr ? !proof_.own.contains(pc) : described->start == pc;
   }
 
   void fall_out(std::uint64_t pc, const State& state, std::uint64_t after_call) {
@@ -190,6 +191,10 @@ class Follower {
     if (may_be_reached_by_jump(pc) && program_.described(pc) != program_.described(proof_.start))
       return enter(pc, state, 0, false);
     if (program_.is_start(pc) && conditions::is_as_at_entry(state)) return go_to(pc, pc, state);
+    const Instruction& padding = listing_.at(pc).instruction;
+    const bool is_padding = program_.described(pc) == nullptr && !program_.is_start(pc) &&
+                            padding.operation == Operation::Nothing && padding.size != 0;
+    if (is_padding && steps_left_-- > 0) return fall_out(pc + padding.size, state, 0);
     refuse(Refusal::FlowsIntoFunction, pc);
   }
 
@@ -314,7 +319,16 @@ class Follower {
     }
     apply_call(callee, pc, state);
     after_call = pc;
-    return true;
+    return !is_left_by_cfi(pc, next, state);
+  }
+
+  /// Whether CFI changes directly after a call, where no instruction changes anything, and not to what holds there: the
+  /// compiler knew that the call does not return, and put another part of the function there.
+  bool is_left_by_cfi(std::uint64_t pc, std::uint64_t next, const State& state) const {
+    const cfi::Function* const described = program_.described(pc);
+    if (described == nullptr || next >= described->end()) return false;
+    const cfi::RuleId after = rule_at(*described, next);
+    return after != rule_at(*described, pc) && disagreement(program_.rules()[after], state).has_value();
   }
 
   CalleeEffect effect_of_call(const Instruction& instruction) {

@@ -10,8 +10,12 @@ bool uses(const Operand& memory, RegisterNumber reg) {
   return memory.base == reg || memory.index == reg;
 }
 
-bool overlaps(const Slot& slot, bool aligned, std::int64_t begin, std::int64_t size) {
-  return slot.aligned == aligned && slot.offset < begin + size && begin < slot.offset + 8;
+std::uint32_t base_of(const Value& address) {
+  return address.is(Value::Kind::Aligned) ? address.count : 0;
+}
+
+bool overlaps(const Slot& slot, std::uint32_t base, std::int64_t begin, std::int64_t size) {
+  return slot.base == base && slot.offset < begin + size && begin < slot.offset + 8;
 }
 
 }  // namespace
@@ -20,7 +24,7 @@ State State::at_entry() {
   State state;
   for (RegisterNumber reg = 0; reg < register_count; ++reg) state.registers_[reg] = entry_of(reg);
   state.registers_[rsp] = cfa_plus(-8);
-  state.slots_.push_back({false, -8, return_address});
+  state.slots_.push_back({0, -8, return_address});
   return state;
 }
 
@@ -45,40 +49,40 @@ void State::define(RegisterNumber reg, std::uint64_t pc, std::uint32_t count) {
 
 Value State::load(const Value& address, unsigned bits) const {
   if (!is_on_stack(address) || bits != 64) return unknown;
-  const bool aligned = address.is(Value::Kind::Aligned);
+  const std::uint32_t base = base_of(address);
   for (const Slot& slot : slots_)
-    if (slot.aligned == aligned && slot.offset == address.number) return slot.value;
+    if (slot.base == base && slot.offset == address.number) return slot.value;
   return unknown;
 }
 
-void State::store(const Value& address, unsigned bits, const Value& value) {
+void State::store(const Value& address, unsigned bits, const Value& value, bool is_sure) {
   bounded = {};
   if (!is_on_stack(address)) return;
-  const bool aligned = address.is(Value::Kind::Aligned);
+  const std::uint32_t base = base_of(address);
   const std::int64_t begin = address.number, size = std::max<unsigned>(bits / 8, 1);
   // SP was rounded down to the base of aligned slots: what is above may be anything of the frame.
-  const bool hits_frame = aligned && begin + size > 0;
+  const bool hits_frame = is_sure && base != 0 && begin + size > 0;
   std::erase_if(slots_, [&](const Slot& slot) {
-    return overlaps(slot, aligned, begin, size) || (hits_frame && !slot.aligned);
+    return overlaps(slot, base, begin, size) || (hits_frame && slot.base == 0);
   });
   const bool is_kept = bits == 64 && (value.is(Value::Kind::Entry) || value.is(Value::Kind::Cfa) ||
                                       value.is(Value::Kind::Aligned) || value.is(Value::Kind::ReturnAddress));
   if (!is_kept || slots_.size() == most_slots) return;
   const auto place = std::ranges::find_if(slots_, [&](const Slot& slot) {
-    return slot.aligned != aligned ? slot.aligned : slot.offset > begin;
+    return slot.base != base ? slot.base > base : slot.offset > begin;
   });
-  slots_.insert(place, {aligned, begin, value});
+  slots_.insert(place, {base, begin, value});
 }
 
 void State::drop_below_stack_pointer() {
   const Value& pointer = registers_[rsp];
   if (!is_on_stack(pointer)) return;
-  const bool aligned = pointer.is(Value::Kind::Aligned);
-  std::erase_if(slots_, [&](const Slot& slot) { return slot.aligned == aligned && slot.offset < pointer.number; });
+  const std::uint32_t base = base_of(pointer);
+  std::erase_if(slots_, [&](const Slot& slot) { return slot.base == base && slot.offset < pointer.number; });
 }
 
 void State::drop_aligned_slots() {
-  std::erase_if(slots_, [](const Slot& slot) { return slot.aligned; });
+  std::erase_if(slots_, [](const Slot& slot) { return slot.base != 0; });
 }
 
 State::Join State::join(const State& other, bool may_lose_stack_pointer) {
@@ -97,7 +101,7 @@ State::Join State::join(const State& other, bool may_lose_stack_pointer) {
   const auto before = slots_.size();
   std::erase_if(slots_, [&](Slot& slot) {
     const auto same = std::ranges::find_if(other.slots_, [&](const Slot& o) {
-      return o.aligned == slot.aligned && o.offset == slot.offset;
+      return o.base == slot.base && o.offset == slot.offset;
     });
     return same == other.slots_.end() || same->value != slot.value;
   });

@@ -11,7 +11,7 @@ namespace sframe_gen::code {
 
 /// Eight bytes on the stack that hold something the proof asks for later.
 struct Slot {
-  bool aligned = false;     ///< `offset` counts from the aligned SP, else from the CFA
+  std::uint32_t base = 0;   ///< what `offset` counts from: 0: the CFA; else what the instruction in Value::count has aligned
   std::int64_t offset = 0;  ///< bytes
   Value value;
   friend bool operator==(const Slot&, const Slot&) = default;
@@ -45,8 +45,9 @@ class State {
 
   /// What the slot holds; Unknown without one.
   Value load(const Value& address, unsigned bits) const;
-  /// Stores at a place on the stack. Everything that overlaps is gone.
-  void store(const Value& address, unsigned bits, const Value& value);
+  /// Stores at a place on the stack. Everything that overlaps is gone. `is_sure`: not through a pointer that may be
+  /// something else on paths which cannot be told from this one.
+  void store(const Value& address, unsigned bits, const Value& value, bool is_sure = true);
   /// Forgets what a call may overwrite: below SP.
   void drop_below_stack_pointer();
   /// Forgets slots that count from an aligned SP.
