@@ -227,8 +227,11 @@ class Effect {
   Refusal mask() {
     const bool is_number = second_.kind == Operand::Kind::Immediate;
     if (is_wide() && is_number && second_.number < 0 && is_on_stack(state_[first_.reg])) {
+      const Value value = state_[first_.reg];
+      const auto base = static_cast<std::uint32_t>(pc_);
       if (first_.reg == rsp) state_.drop_aligned_slots();
-      return set({Value::Kind::Aligned, no_register, static_cast<std::uint32_t>(pc_), 0});
+      state_.rounding = value.is(Value::Kind::Cfa) ? Rounding{base, value.number, -second_.number - 1} : Rounding{};
+      return set({Value::Kind::Aligned, no_register, base, 0});
     }
     if (first_.reg == rsp && is_register(first_)) return set(unknown);
     const bool has_bound = is_number && second_.number >= 0 && second_.number < most_bounded;

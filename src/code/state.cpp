@@ -55,15 +55,20 @@ Value State::load(const Value& address, unsigned bits) const {
   return unknown;
 }
 
+bool State::may_hit(const Slot& slot, std::uint32_t base, std::int64_t begin, std::int64_t size) const {
+  if (base == 0 || slot.base != 0) return false;
+  if (rounding.base != base) return true;
+  // The place is between `from` - `slack` and `from`.
+  return overlaps(slot, 0, rounding.from - rounding.slack + begin, size + rounding.slack);
+}
+
 void State::store(const Value& address, unsigned bits, const Value& value, bool is_sure) {
   bounded = {};
   if (!is_on_stack(address)) return;
   const std::uint32_t base = base_of(address);
   const std::int64_t begin = address.number, size = std::max<unsigned>(bits / 8, 1);
-  // SP was rounded down to the base of aligned slots: what is above may be anything of the frame.
-  const bool hits_frame = is_sure && base != 0 && begin + size > 0;
   std::erase_if(slots_, [&](const Slot& slot) {
-    return overlaps(slot, base, begin, size) || (hits_frame && slot.base == 0);
+    return overlaps(slot, base, begin, size) || (is_sure && may_hit(slot, base, begin, size));
   });
   const bool is_kept = bits == 64 && (value.is(Value::Kind::Entry) || value.is(Value::Kind::Cfa) ||
                                       value.is(Value::Kind::Aligned) || value.is(Value::Kind::ReturnAddress));
@@ -107,6 +112,10 @@ State::Join State::join(const State& other, bool may_lose_stack_pointer) {
   });
   changed = changed || slots_.size() != before;
   if (comparison.kind != Comparison::Kind::None) comparison = {};
+  if (rounding != other.rounding && rounding.base != 0) {
+    rounding = {};
+    changed = true;
+  }
   if (bounded.count != 0) {
     bounded = {};
     changed = true;

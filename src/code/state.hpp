@@ -32,6 +32,14 @@ struct BoundedMemory {
   std::uint32_t count = 0;  ///< 0: none
 };
 
+/// How far below a known place an aligned one may be.
+struct Rounding {
+  std::uint32_t base = 0;   ///< as Slot has it; 0: none is known
+  std::int64_t from = 0;    ///< bytes from the CFA: what was rounded down
+  std::int64_t slack = 0;   ///< bytes: by how much at most
+  friend bool operator==(const Rounding&, const Rounding&) = default;
+};
+
 /// What holds before an instruction, whatever path leads to it.
 class State {
  public:
@@ -61,8 +69,10 @@ class State {
 
   Comparison comparison;
   BoundedMemory bounded;
+  Rounding rounding;  ///< the last one
 
  private:
+  bool may_hit(const Slot& slot, std::uint32_t base, std::int64_t begin, std::int64_t size) const;
   void bound_ends_with(RegisterNumber reg);
 
   static constexpr std::size_t most_slots = 48;
