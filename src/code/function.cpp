@@ -300,7 +300,11 @@ class Follower {
     const auto may_be = [this](std::uint64_t pc) { return may_be_reached_by_jump(pc); };
     if (conditions::is_bounded(table)) return read_bounded_table(program_.image(), table, proof_.own, may_be);
     proof_.has_unbounded_table = true;
-    return read_unbounded_table(program_.image(), table, proof_.own, listing_.taken_addresses(), may_be);
+    const std::set<std::uint64_t>& others = listing_.taken_addresses();
+    const auto may_be_start = [&](std::uint64_t pc) {
+      return may_be_reached_by_jump(pc) && (!proof_.own.contains(pc) || listing_.has(pc));
+    };
+    return read_unbounded_table(program_.image(), table, proof_.own, others, may_be_start);
   }
 
   bool call(const Instruction& instruction, std::uint64_t pc, std::uint64_t next, State& state,
@@ -365,7 +369,8 @@ class Follower {
       }
       case Refusal::ReturnNotAtEntry:
       case Refusal::CalleePops:
-        effect.balances = false;
+        // A table that was read too far leads anywhere.
+        effect.balances = proof_.has_unbounded_table;
         break;
       default:
         break;

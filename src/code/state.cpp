@@ -63,7 +63,8 @@ bool State::may_hit(const Slot& slot, std::uint32_t base, std::int64_t begin, st
 }
 
 void State::store(const Value& address, unsigned bits, const Value& value, bool is_sure) {
-  bounded = {};
+  // What a pointer leads to is assumed to be no slot of this function's own.
+  if (!is_on_stack(address) || uses(bounded.memory, rsp) || uses(bounded.memory, rbp)) bounded = {};
   if (!is_on_stack(address)) return;
   const std::uint32_t base = base_of(address);
   const std::int64_t begin = address.number, size = std::max<unsigned>(bits / 8, 1);
