@@ -192,11 +192,9 @@ class Effect {
       const Value table = table_read_by(state_, second_, Value::Kind::TableEntry);
       if (!table.is(Value::Kind::Unknown)) return set(table);
     }
-    std::uint32_t count = is_memory(second_)     ? bound_of(state_, second_)
+    const std::uint32_t count = is_memory(second_)     ? bound_of(state_, second_)
                           : is_register(second_) ? count_of(state_[second_.reg])
                                                  : 0;
-    const std::uint32_t all = second_.bits < 24 ? std::uint32_t{1} << second_.bits : 0;
-    if (!by_sign && all != 0) count = count == 0 ? all : std::min(count, all);
     if (first_.reg == rsp) return Refusal::OtherStack;
     state_.define(first_.reg, pc_, count);
     return Refusal::None;

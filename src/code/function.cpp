@@ -171,6 +171,7 @@ class Follower {
         return refuse(program_.image().is_code(pc, 1) ? Refusal::Undecodable : Refusal::OutsideCode, pc);
       line.block = begin;
       const Instruction instruction = line.instruction;
+      if (is_final_) program_.note_taken(instruction);
       if (is_final_ && !note(pc, instruction, before, state)) return;
       const std::uint64_t next = pc + instruction.size;
       if (!step(instruction, pc, next, state, after_call)) return;
@@ -297,12 +298,20 @@ class Follower {
   }
 
   JumpTargets read(const Value& table) {
-    const auto may_be = [this](std::uint64_t pc) { return may_be_reached_by_jump(pc); };
-    if (conditions::is_bounded(table)) return read_bounded_table(program_.image(), table, proof_.own, may_be);
+    const auto may_be = [this](std::uint64_t pc) {
+      if (proof_.own.contains(pc)) return true;
+      const cfi::Function* const described = program_.described(pc);
+      return described != nullptr && !program_.is_start(described->start);
+    };
+    if (conditions::is_bounded(table)) {
+      JumpTargets targets = read_bounded_table(program_.image(), table, proof_.own, may_be);
+      if (targets.is_sound) return targets;
+    }
     proof_.has_unbounded_table = true;
-    const std::set<std::uint64_t>& others = listing_.taken_addresses();
+    std::set<std::uint64_t> others = listing_.taken_addresses();
+    if (const auto next = program_.taken_after(static_cast<std::uint64_t>(table.number))) others.insert(*next);
     const auto may_be_start = [&](std::uint64_t pc) {
-      return may_be_reached_by_jump(pc) && (!proof_.own.contains(pc) || listing_.has(pc));
+      return may_be(pc) && (!proof_.own.contains(pc) || listing_.has(pc));
     };
     return read_unbounded_table(program_.image(), table, proof_.own, others, may_be_start);
   }

@@ -119,9 +119,32 @@ void Program::prove_new(std::size_t from, const std::function<void(std::uint64_t
   }
 }
 
+std::optional<std::uint64_t> Program::taken_after(std::uint64_t address) const {
+  const auto next = std::ranges::upper_bound(taken_, address);
+  if (next == taken_.end()) return std::nullopt;
+  return *next;
+}
+
+void Program::note_taken(const Instruction& instruction) {
+  const Operand& source = instruction.operands[1];
+  if (instruction.operation != Operation::LoadAddress || source.base != no_register || source.index != no_register)
+    return;
+  const auto address = static_cast<std::uint64_t>(source.number);
+  if (image_.code_left(address) == 0) new_taken_.push_back(address);
+}
+
+void Program::sort_taken() {
+  taken_.insert(taken_.end(), new_taken_.begin(), new_taken_.end());
+  new_taken_.clear();
+  std::ranges::sort(taken_);
+  const auto rest = std::ranges::unique(taken_);
+  taken_.erase(rest.begin(), rest.end());
+}
+
 void Program::prove_again() {
   std::vector<CalleeEffect> known(functions_.size());
   for (int round = 1; round < most_rounds; ++round) {
+    sort_taken();
     SeededMap<std::uint64_t, bool> changed;
     known.resize(functions_.size());
     for (std::size_t i = 0; i < functions_.size(); ++i) {
@@ -129,11 +152,11 @@ void Program::prove_again() {
       known[i] = functions_[i].effect;
       changed.emplace(functions_[i].start, true);
     }
-    if (changed.empty()) return;
     const std::size_t count = functions_.size();
     for (std::size_t i = 0; i < count; ++i) {
+      const bool has_long_table = functions_[i].has_unbounded_table && functions_[i].refusal != Refusal::None;
       const auto is_changed = [&](std::uint64_t target) { return changed.contains(target); };
-      if (!std::ranges::any_of(functions_[i].callees, is_changed) &&
+      if (!(has_long_table && round == 1) && !std::ranges::any_of(functions_[i].callees, is_changed) &&
           !std::ranges::any_of(functions_[i].tails, is_changed))
         continue;
       FunctionProof proof = prove_function(*this, functions_[i].start, functions_[i].own);

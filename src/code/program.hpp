@@ -80,6 +80,11 @@ class Program {
   CalleeEffect effect_of_call(std::uint64_t target);
   CalleeEffect effect_of(std::uint64_t target) const;
 
+  /// The next address of data, after `address`, that any instruction takes: a table does not go on over it. As far as
+  /// the last round has seen.
+  std::optional<std::uint64_t> taken_after(std::uint64_t address) const;
+  void note_taken(const Instruction& instruction);
+
   /// Proves all functions. `progress` is called with functions done and in all.
   void prove(const std::function<void(std::uint64_t, std::uint64_t)>& progress);
   const std::vector<FunctionProof>& functions() const { return functions_; }
@@ -89,6 +94,7 @@ class Program {
   void find_starts();
   void prove_new(std::size_t from, const std::function<void(std::uint64_t, std::uint64_t)>& progress);
   void prove_again();
+  void sort_taken();
   void refuse_unproved_tails();
 
   const elf::Image& image_;
@@ -98,6 +104,8 @@ class Program {
   Imports imports_;
   elf::SymbolNames names_;
   CodeMarks marks_;
+  std::vector<std::uint64_t> taken_;      ///< ascending
+  std::vector<std::uint64_t> new_taken_;  ///< of this round
   SeededMap<std::uint64_t, std::size_t> starts_;
   std::vector<FunctionProof> functions_;
 };
