@@ -285,7 +285,7 @@ class Follower {
     const Value target = target_of(operand, state);
     if (target.is(Value::Kind::Constant)) return go_to(static_cast<std::uint64_t>(target.number), pc, state);
     if (target.is(Value::Kind::TableTarget) || target.is(Value::Kind::TableAddress)) {
-      const JumpTargets table = read(target);
+      const JumpTargets table = read(target, state);
       if (table.is_sound) {
         for (const std::uint64_t to : table.targets) go_to(to, pc, state);
         return;
@@ -297,7 +297,7 @@ class Follower {
     proof_.has_indirect_tail = true;
   }
 
-  JumpTargets read(const Value& table) {
+  JumpTargets read(const Value& table, const State& state) {
     const auto may_be = [this](std::uint64_t pc) {
       if (proof_.own.contains(pc)) return true;
       const cfi::Function* const described = program_.described(pc);
@@ -310,8 +310,11 @@ class Follower {
     proof_.has_unbounded_table = true;
     std::set<std::uint64_t> others = listing_.taken_addresses();
     if (const auto next = program_.taken_after(static_cast<std::uint64_t>(table.number))) others.insert(*next);
+    // CFI ends it as well: what comes after a table leads to code of another depth.
     const auto may_be_start = [&](std::uint64_t pc) {
-      return may_be(pc) && (!proof_.own.contains(pc) || listing_.has(pc));
+      if (!may_be(pc) || (proof_.own.contains(pc) && !listing_.has(pc))) return false;
+      const cfi::Function* const described = program_.described(pc);
+      return described == nullptr || !disagreement(program_.rules()[rule_at(*described, pc)], state);
     };
     return read_unbounded_table(program_.image(), table, proof_.own, others, may_be_start);
   }
