@@ -66,7 +66,8 @@ class Effect {
     if (instruction_.operation == Operation::OtherWorld) return Refusal::OtherStack;
     const Refusal refusal = change();
     if (refusal != Refusal::None) return refusal;
-    if (!is_on_stack(state_[rsp]) && !state_[rbp].is(Value::Kind::Cfa)) return Refusal::StackPointerLost;
+    const bool is_known = is_on_stack(state_[rsp]) || state_[rsp].is(Value::Kind::Probing);
+    if (!is_known && !state_[rbp].is(Value::Kind::Cfa)) return Refusal::StackPointerLost;
     if (instruction_.writes_flags && instruction_.operation != Operation::Compare) state_.comparison = {};
     return Refusal::None;
   }
@@ -203,6 +204,7 @@ class Effect {
   Refusal add(int sign) {
     if (!is_wide()) return others();
     const Value left = state_[first_.reg];
+    if (left.is(Value::Kind::Probing) && first_.reg == rsp) return Refusal::None;
     if (second_.kind == Operand::Kind::Immediate) return set(moved_by(left, sign * second_.number));
     if (!is_register(second_)) return first_.reg == rsp ? set(unknown) : others();
     const Value right = state_[second_.reg];

@@ -72,7 +72,7 @@ class Follower {
   }
 
   /// A path comes to `pc`.
-  void enter(std::uint64_t pc, const State& state, std::uint64_t after_call, bool may_lose_stack_pointer) {
+  void enter(std::uint64_t pc, const State& state, std::uint64_t after_call, bool may_probe) {
     if (is_final_) return;
     const auto [place, is_new] = blocks_.try_emplace(pc);
     Block& block = place->second;
@@ -88,7 +88,7 @@ class Follower {
       }
       return;
     }
-    switch (block.state.join(state, may_lose_stack_pointer)) {
+    switch (block.state.join(state, may_probe)) {
       case State::Join::Same:
         break;
       case State::Join::Changed:
@@ -123,10 +123,10 @@ class Follower {
   }
 
   /// A direct jump, or a fall into other code.
-  void go_to(std::uint64_t target, std::uint64_t pc, const State& state, bool may_lose_stack_pointer = false) {
+  void go_to(std::uint64_t target, std::uint64_t pc, const State& state, bool may_probe = false) {
     if (target == proof_.start || (!program_.is_start(target) && may_be_reached_by_jump(target) &&
                                    !is_import(target)))
-      return enter(target, state, 0, may_lose_stack_pointer);
+      return enter(target, state, 0, may_probe);
     if (!program_.image().is_code(target, 1)) return refuse(Refusal::OutsideCode, pc);
     if (!conditions::is_as_at_entry(state)) return refuse(Refusal::FlowsIntoFunction, pc);
     leave(state);
@@ -270,7 +270,7 @@ class Follower {
     apply_condition(instruction.condition, true, taken);
     const bool probes = state.comparison.kind == Comparison::Kind::StackPointer &&
                         instruction.condition == Condition::NotEqual && is_on_stack(state[state.comparison.reg]);
-    if (probes) taken.set(rsp, unknown);
+    if (probes) taken.set(rsp, probing);
     go_to(instruction.target, pc, taken, probes);
     apply_condition(instruction.condition, false, state);
   }

@@ -18,6 +18,12 @@ bool overlaps(const Slot& slot, std::uint32_t base, std::int64_t begin, std::int
   return slot.base == base && slot.offset < begin + size && begin < slot.offset + 8;
 }
 
+/// Whether SP is that of a loop of probes, which a path enters or goes on with.
+bool is_probed(const Value& a, const Value& b, bool may_probe) {
+  const bool may_begin = may_probe && is_on_stack(a) && b.is(Value::Kind::Probing);
+  return may_begin || (a.is(Value::Kind::Probing) && is_on_stack(b));
+}
+
 }  // namespace
 
 State State::at_entry() {
@@ -91,12 +97,13 @@ void State::drop_aligned_slots() {
   std::erase_if(slots_, [](const Slot& slot) { return slot.base != 0; });
 }
 
-State::Join State::join(const State& other, bool may_lose_stack_pointer) {
+State::Join State::join(const State& other, bool may_probe) {
   bool changed = false;
   for (RegisterNumber reg = 0; reg < register_count; ++reg) {
-    const Value value = joined(registers_[reg], other.registers_[reg]);
+    Value value = joined(registers_[reg], other.registers_[reg]);
+    if (reg == rsp && is_probed(registers_[rsp], other.registers_[rsp], may_probe)) value = probing;
     if (value == registers_[reg]) continue;
-    if (reg == rsp && !may_lose_stack_pointer) {
+    if (reg == rsp && !value.is(Value::Kind::Probing)) {
       const bool has_frame = registers_[rbp].is(Value::Kind::Cfa) && registers_[rbp] == other.registers_[rbp];
       if (!has_frame) return Join::Conflict;
     }

@@ -61,9 +61,10 @@ class State {
   /// Forgets slots that count from an aligned SP.
   void drop_aligned_slots();
 
-  /// Takes in another path. False: SP is not the same, and no frame pointer stands for it.
+  /// Takes in another path. Conflict: SP is not the same, and no frame pointer stands for it. `may_probe`: the path is
+  /// the jump back in a loop of probes.
   enum class Join : std::uint8_t { Same, Changed, Conflict };
-  Join join(const State& other, bool may_lose_stack_pointer);
+  Join join(const State& other, bool may_probe);
 
   const std::vector<Slot>& slots() const { return slots_; }
 

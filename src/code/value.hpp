@@ -15,6 +15,7 @@ struct Value {
     ReturnAddress,  ///< of this function's caller
     Cfa,            ///< CFA + number
     Aligned,        ///< CFA + something, rounded down by the instruction in `count`, + number
+    Probing,        ///< of SP: below the frame, in the loop of -fstack-clash-protection, which ends where a register says
     Constant,       ///< number
     TableEntry,     ///< what the jump table at `number` holds, of `count` entries; 4 bytes, sign-extended
     TableTarget,    ///< the same + the table's address: a place in code
@@ -44,6 +45,7 @@ constexpr Value defined_at(std::uint64_t pc, std::uint32_t count = 0) {
   return {Value::Kind::Defined, no_register, count, static_cast<std::int64_t>(pc)};
 }
 inline constexpr Value unknown{};
+inline constexpr Value probing{Value::Kind::Probing, no_register, 0, 0};
 inline constexpr Value return_address{Value::Kind::ReturnAddress, no_register, 0, 0};
 
 /// Whether the value is a place on this function's stack.

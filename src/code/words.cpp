@@ -40,6 +40,7 @@ std::string words_of(const std::variant<Words...>& rule) {
 std::string words_of(const Value& value) {
   switch (value.kind) {
     case Value::Kind::Unknown:
+    case Value::Kind::Probing:
       return "something else";
     case Value::Kind::Defined:
       return "what " + hex(static_cast<std::uint64_t>(value.number)) + " made";

@@ -1,0 +1,101 @@
+# Functions whose CFI is wrong (NAME__wrong), each with a twin whose CFI is right.
+
+.macro begin name
+  .globl "\name"
+  .type "\name",@function
+"\name":
+  .cfi_startproc
+.endm
+.macro end name
+  .cfi_endproc
+  .size "\name", .-"\name"
+  .p2align 4
+.endm
+
+  .text
+begin push__right
+  push %rbx
+  .cfi_def_cfa_offset 16
+  pop %rbx
+  .cfi_def_cfa_offset 8
+  ret
+end push__right
+# glibc's mpn functions are like this.
+begin push__wrong
+  push %rbx
+  pop %rbx
+  ret
+end push__wrong
+# LLVM moves stack adjustments away from their CFI.
+begin late__wrong
+  sub $24,%rsp
+  test %edi,%edi
+  .cfi_def_cfa_offset 32
+  add $24,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+end late__wrong
+# OpenSSL's AES-XTS is like this.
+begin align__wrong
+  mov %rsp,%rax
+  and $-64,%rsp
+  sub $64,%rsp
+  mov %rax,%rsp
+  ret
+end align__wrong
+begin align__right
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp,-16
+  mov %rsp,%rbp
+  .cfi_def_cfa_register %rbp
+  and $-64,%rsp
+  leave
+  .cfi_def_cfa %rsp,8
+  ret
+end align__right
+begin frame_pointer__wrong
+  .cfi_offset %rbp,-16
+  push %rbp
+  .cfi_def_cfa_offset 16
+  pop %rbp
+  .cfi_def_cfa_offset 8
+  ret
+end frame_pointer__wrong
+begin lost_frame_pointer__wrong
+  push %rbp
+  .cfi_def_cfa_offset 16
+  xor %ebp,%ebp
+  pop %rbp
+  .cfi_def_cfa_offset 8
+  ret
+end lost_frame_pointer__wrong
+# FP may be left changed: then CFI of FP is not judged.
+begin changed_frame_pointer__right
+  mov %rdi,%rbp
+  ret
+end changed_frame_pointer__right
+# 12. What no path reaches is not compared.
+begin reached__wrong
+  test %edi,%edi
+  je 1f
+  ret
+1:.cfi_def_cfa_offset 64
+  ret
+end reached__wrong
+begin unreached__right
+  ret
+  .cfi_def_cfa_offset 64
+  ret
+end unreached__right
+# CFI that changes right after a call is another part of the function: the call does not return.
+begin after_call__right
+  test %edi,%edi
+  je 1f
+  sub $8,%rsp
+  .cfi_def_cfa_offset 16
+  call elsewhere@plt
+  .cfi_def_cfa_offset 8
+  ret
+1:ret
+end after_call__right

@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+
+#include "code/check_cfi.hpp"
+#include "code/conditions.hpp"
+#include "code/decoder.hpp"
+#include "elf/symbol_names.hpp"
+#include "support/folder.hpp"
+
+namespace sframe_gen::code {
+namespace {
+
+/// A library made of one of the assembly files here.
+class Library {
+ public:
+  explicit Library(const std::string& name)
+      : image_(elf::Image::open(linked(name, folder_))), check_(check_cfi(image_, {})) {}
+
+  const CodeCheck& check() const { return check_; }
+
+  /// Names of functions, by start.
+  std::map<std::uint64_t, std::string> names() const {
+    std::map<std::uint64_t, std::string> names;
+    elf::SymbolNames symbols(image_);
+    for (const std::uint64_t start : elf::function_starts(image_)) names[start] = symbols.name_at(start);
+    return names;
+  }
+
+ private:
+  static std::filesystem::path linked(const std::string& name, const sframe_gen::test::Folder& folder) {
+    const std::string source = std::string(SFRAME_GEN_SOURCE_DIR) + "/tests/code/" + name + ".s";
+    const std::string object = (folder / "a.o").string(), library = (folder / "a.so").string();
+    const std::string command = "as --64 -o " + object + " " + source + " && ld -shared -o " + library + " " + object;
+    if (std::system(command.c_str()) != 0) throw std::runtime_error(command);
+    return library;
+  }
+
+  sframe_gen::test::Folder folder_;
+  elf::Image image_;
+  CodeCheck check_;
+};
+
+/// What a name says after its two underscores, as reasons are spelled.
+std::string expectation_of(const std::string& name) {
+  const auto mark = name.find("__");
+  std::string words = mark == std::string::npos ? "" : name.substr(mark + 2);
+  std::ranges::replace(words, '_', '-');
+  return words;
+}
+
+TEST(Proof, RefusesEachFunctionForItsReasonAndProvesItsTwin) {
+  const Library library("conditions");
+  std::map<std::uint64_t, std::string> reasons;
+  for (const CodeCheck::Refused& refused : library.check().refused) reasons[refused.start] = refused.reason;
+  std::size_t count = 0;
+  for (const auto& [start, name] : library.names()) {
+    const std::string expected = expectation_of(name);
+    if (expected.empty() || name.ends_with(".cold")) continue;
+    const auto found = reasons.find(start);
+    EXPECT_EQ(found == reasons.end() ? "proved" : found->second, expected) << name;
+    ++count;
+  }
+  EXPECT_EQ(count, 43U);
+  for (const CodeCheck::Contradiction& found : library.check().contradictions)
+    ADD_FAILURE() << found.function << ": " << found.cfi << ", " << found.code << ", " << found.instruction;
+}
+
+TEST(Proof, ContradictsWrongCfiAlone) {
+  const Library library("contradictions");
+  std::set<std::uint64_t> contradicted;
+  for (const CodeCheck::Contradiction& found : library.check().contradictions) contradicted.insert(found.start);
+  for (const auto& [start, name] : library.names())
+    EXPECT_EQ(contradicted.contains(start) ? "wrong" : "right", expectation_of(name)) << name;
+  EXPECT_TRUE(library.check().refused.empty());
+}
+
+TEST(Proof, NamesPcRuleCodeAndInstruction) {
+  const Library library("contradictions");
+  const auto& all = library.check().contradictions;
+  const auto found = std::ranges::find(all, "late__wrong", &CodeCheck::Contradiction::function);
+  ASSERT_NE(found, all.end());
+  EXPECT_EQ(found->begin, found->start + 4);
+  EXPECT_EQ(found->end, found->start + 6);
+  EXPECT_EQ(found->cfi, "CFA rsp+8");
+  EXPECT_EQ(found->code, "that is CFA-24");
+  EXPECT_TRUE(found->instruction.ends_with(": sub rsp, 0x18")) << found->instruction;
+}
+
+TEST(Conditions, OtherRegistersGiveTheCfaOnlyWithoutCalls) {
+  EXPECT_TRUE(conditions::may_give_cfa(rsp, true));
+  EXPECT_TRUE(conditions::may_give_cfa(rbp, true));
+  EXPECT_TRUE(conditions::may_give_cfa(rbx, false));
+  EXPECT_FALSE(conditions::may_give_cfa(rbx, true));
+}
+
+}  // namespace
+}  // namespace sframe_gen::code
