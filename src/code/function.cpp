@@ -21,7 +21,7 @@ constexpr int most_restarts = 64;
 class Follower {
  public:
   Follower(Program& program, std::uint64_t start, const Range& own)
-      : program_(program), listing_(program.image(), program.decoder(), own) {
+      : program_(program), listing_(program.image(), program.decoder(), own), own_cfi_(program.described(start)) {
     proof_.start = start;
     proof_.own = own;
   }
@@ -132,7 +132,7 @@ class Follower {
     leave(state);
     if (const auto import = import_at(target)) return leave_to(*import);
     program_.effect_of_call(target);
-    add_once(proof_.tails, target);
+    tails_.insert(target);
   }
 
   bool is_import(std::uint64_t target) { return !proof_.own.contains(target) && import_at(target).has_value(); }
@@ -146,17 +146,13 @@ class Follower {
   void leave_to(const Import& import) {
     if (import.address != 0 && program_.image().is_code(import.address, 1)) {
       program_.effect_of_call(import.address);
-      add_once(proof_.tails, import.address);
+      tails_.insert(import.address);
     }
     if (!conditions::never_returns(import.name)) proof_.has_return = true;
   }
 
   void leave(const State& state) {
     if (!conditions::frame_pointer_is_callers(state)) proof_.effect.keeps_frame_pointer = false;
-  }
-
-  static void add_once(std::vector<std::uint64_t>& list, std::uint64_t target) {
-    if (std::ranges::find(list, target) == list.end()) list.push_back(target);
   }
 
   void walk(std::uint64_t begin) {
@@ -183,13 +179,14 @@ class Follower {
   /// Where code of an FDE ends, or another function begins.
   bool ends_here(std::uint64_t pc) const {
     if (pc == proof_.own.end || program_.is_start(pc)) return true;
+    if (proof_.own.contains(pc)) return false;
     const cfi::Function* const described = program_.described(pc);
-    return described == nullptr ? !proof_.own.contains(pc) : described->start == pc;
+    return described == nullptr || described->start == pc;
   }
 
   void fall_out(std::uint64_t pc, const State& state, std::uint64_t after_call) {
     if (after_call != 0) return;  // 8: the call before does not return
-    if (may_be_reached_by_jump(pc) && program_.described(pc) != program_.described(proof_.start))
+    if (may_be_reached_by_jump(pc) && program_.described(pc) != own_cfi_)
       return enter(pc, state, 0, false);
     if (program_.is_start(pc) && conditions::is_as_at_entry(state)) return go_to(pc, pc, state);
     const Instruction& padding = listing_.at(pc).instruction;
@@ -205,7 +202,7 @@ class Follower {
       refuse(Refusal::OverlappingInstructions, pc);
       return false;
     }
-    const cfi::Function* const described = program_.described(pc);
+    const cfi::Function* const described = proof_.own.contains(pc) ? own_cfi_ : program_.described(pc);
     if (described == nullptr || described->signal_frame || described->repeat_size != 0) return true;
     // Of code that has an entry of its own, this path knows nothing that counts.
     if (!proof_.own.contains(pc) && program_.is_start(described->start)) return true;
@@ -370,6 +367,7 @@ class Follower {
 
   FunctionProof finish() {
     proof_.callees.assign(callees_.begin(), callees_.end());
+    proof_.tails.assign(tails_.begin(), tails_.end());
     CalleeEffect& effect = proof_.effect;
     switch (proof_.refusal) {
       case Refusal::None: {
@@ -396,11 +394,12 @@ class Follower {
 
   Program& program_;
   Listing listing_;
+  const cfi::Function* own_cfi_;  ///< null: CFI does not describe the function
   FunctionProof proof_;
   std::map<std::uint64_t, Block> blocks_;
   std::set<std::uint64_t> pending_;
   std::set<std::uint64_t> endless_calls_;
-  std::set<std::uint64_t> callees_;
+  std::set<std::uint64_t> callees_, tails_;
   std::map<std::uint64_t, std::optional<Import>> imports_;
   std::uint64_t steps_left_ = 0;
   bool must_restart_ = false;

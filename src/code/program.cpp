@@ -24,17 +24,27 @@ CodeMarks::CodeMarks(const std::vector<Range>& code) : code_(code) {
   for (const Range& range : code) marks_.emplace_back(range.size());
 }
 
+std::span<std::uint8_t> CodeMarks::from(std::uint64_t pc) {
+  if (last_ >= code_.size() || !code_[last_].contains(pc)) {
+    const auto after = std::ranges::upper_bound(code_, pc, {}, &Range::begin);
+    if (after == code_.begin() || !(after - 1)->contains(pc)) return {};
+    last_ = static_cast<std::size_t>(after - 1 - code_.begin());
+  }
+  return std::span(marks_[last_]).subspan(pc - code_[last_].begin);
+}
+
+void CodeMarks::mark_start(std::uint64_t pc) {
+  if (const auto marks = from(pc); !marks.empty()) marks[0] |= 4U;
+}
+
 bool CodeMarks::mark(std::uint64_t pc, unsigned size) {
-  const auto after = std::ranges::upper_bound(code_, pc, {}, &Range::begin);
-  if (after == code_.begin()) return false;
-  const auto range = after - 1;
-  if (pc + size > range->end) return false;
-  std::uint8_t* const mark = marks_[static_cast<std::size_t>(range - code_.begin())].data() + (pc - range->begin);
+  const auto marks = from(pc);
+  if (marks.size() < size) return false;
   std::uint8_t others = 0;
-  for (unsigned i = 1; i < size; ++i) others |= mark[i];
-  if (!conditions::overlaps_none(mark[0], others)) return false;
-  mark[0] |= 1U;
-  for (unsigned i = 1; i < size; ++i) mark[i] |= 2U;
+  for (unsigned i = 1; i < size; ++i) others |= marks[i];
+  if (!conditions::overlaps_none(marks[0], others)) return false;
+  marks[0] |= 1U;
+  for (unsigned i = 1; i < size; ++i) marks[i] |= 2U;
   return true;
 }
 
@@ -47,7 +57,7 @@ std::uint64_t CodeMarks::reached(const Range& range) const {
   const std::uint64_t end = std::min<std::uint64_t>(range.end - holder->begin, marks.size());
   return static_cast<std::uint64_t>(std::count_if(marks.begin() + static_cast<std::ptrdiff_t>(begin),
                                                   marks.begin() + static_cast<std::ptrdiff_t>(end),
-                                                  [](std::uint8_t mark) { return mark != 0; }));
+                                                  [](std::uint8_t mark) { return (mark & 3U) != 0; }));
 }
 
 Program::Program(const elf::Image& image, const Decoder& decoder, std::span<const cfi::Function> functions,
@@ -84,6 +94,7 @@ void Program::find_starts() {
 
 void Program::add_start(std::uint64_t pc) {
   if (!starts_.try_emplace(pc, functions_.size()).second) return;
+  marks_.mark_start(pc);
   FunctionProof function;
   function.start = pc;
   const cfi::Function* const of_cfi = described(pc);
@@ -167,21 +178,25 @@ void Program::prove_again() {
 }
 
 void Program::refuse_unproved_tails() {
-  // A function is proved by a return of its own, or by jumps to functions that are proved so. Each pass proves one
-  // more of a chain of such functions; the order of addresses makes most chains short.
+  // A function is proved by a return of its own, or by jumps to functions that are proved so.
   std::vector<bool> is_proved(functions_.size());
-  for (std::size_t i = 0; i < functions_.size(); ++i)
-    is_proved[i] = functions_[i].refusal == Refusal::None && (functions_[i].has_return || functions_[i].has_indirect_tail);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t i = 0; i < functions_.size(); ++i) {
-      if (is_proved[i] || functions_[i].refusal != Refusal::None) continue;
-      const auto leads_to_return = [&](std::uint64_t target) {
-        const auto found = starts_.find(target);
-        return found != starts_.end() && is_proved[found->second];
-      };
-      if (!std::ranges::any_of(functions_[i].tails, leads_to_return)) continue;
-      is_proved[i] = changed = true;
+  std::vector<std::size_t> proved;
+  SeededMap<std::uint64_t, std::vector<std::size_t>> jumps_to;
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    const FunctionProof& function = functions_[i];
+    if (function.refusal != Refusal::None) continue;
+    for (const std::uint64_t tail : function.tails) jumps_to[tail].push_back(i);
+    is_proved[i] = function.has_return || function.has_indirect_tail;
+    if (is_proved[i]) proved.push_back(i);
+  }
+  while (!proved.empty()) {
+    const auto found = jumps_to.find(functions_[proved.back()].start);
+    proved.pop_back();
+    if (found == jumps_to.end()) continue;
+    for (const std::size_t i : found->second) {
+      if (is_proved[i]) continue;
+      is_proved[i] = true;
+      proved.push_back(i);
     }
   }
   for (std::size_t i = 0; i < functions_.size(); ++i) {

@@ -45,18 +45,23 @@ struct FunctionProof {
   std::vector<Disagreement> disagreements;
 };
 
-/// One mark a byte of code: 1: a reached instruction starts there; 2: there is another byte of one.
+/// Marks of each byte of code: 1: a reached instruction starts there; 2: there is another byte of one; 4: a function
+/// starts there.
 class CodeMarks {
  public:
   explicit CodeMarks(const std::vector<Range>& code);
   /// False, without a mark, where instructions would overlap.
   bool mark(std::uint64_t pc, unsigned size);
+  void mark_start(std::uint64_t pc);
+  bool is_start(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 4U) != 0; }
   /// Bytes of reached instructions in a range of code.
   std::uint64_t reached(const Range& range) const;
 
  private:
-  std::span<const std::uint8_t> of(const Range& range) const;
+  /// The marks from `pc` on, to the end of its range of code; empty outside.
+  std::span<std::uint8_t> from(std::uint64_t pc);
   const std::vector<Range>& code_;
+  std::size_t last_ = 0;  ///< the range that was asked for last
   std::vector<std::vector<std::uint8_t>> marks_;
 };
 
@@ -75,7 +80,7 @@ class Program {
 
   /// The function of CFI whose code holds `pc`; null: none.
   const cfi::Function* described(std::uint64_t pc) const;
-  bool is_start(std::uint64_t pc) const { return starts_.contains(pc); }
+  bool is_start(std::uint64_t pc) { return marks_.is_start(pc); }
   /// What a call to `target` leaves behind, as far as is known by now. Makes it a function if it is none yet.
   CalleeEffect effect_of_call(std::uint64_t target);
   CalleeEffect effect_of(std::uint64_t target) const;
