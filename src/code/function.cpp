@@ -186,8 +186,7 @@ class Follower {
 
   void fall_out(std::uint64_t pc, const State& state, std::uint64_t after_call) {
     if (after_call != 0) return;  // 8: the call before does not return
-    if (may_be_reached_by_jump(pc) && program_.described(pc) != own_cfi_)
-      return enter(pc, state, 0, false);
+    // Compilers let code that cannot be reached run on into whatever the linker has put next.
     if (program_.is_start(pc) && conditions::is_as_at_entry(state)) return go_to(pc, pc, state);
     const Instruction& padding = listing_.at(pc).instruction;
     const bool is_padding = program_.described(pc) == nullptr && !program_.is_start(pc) &&
