@@ -42,6 +42,8 @@ Operation operation_of(const ZydisDecodedInstruction& decoded) {
     case ZYDIS_MNEMONIC_MOVSX:
     case ZYDIS_MNEMONIC_MOVSXD:
       return Operation::MoveSignExtended;
+    case ZYDIS_MNEMONIC_CDQE:
+      return Operation::ExtendAccumulator;
     case ZYDIS_MNEMONIC_LEA:
       return Operation::LoadAddress;
     case ZYDIS_MNEMONIC_ADD:

@@ -1,7 +1,7 @@
 #include "code/effect.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 #include "code/conditions.hpp"
 
@@ -47,6 +47,16 @@ Value table_read_by(const State& state, const Operand& memory, Value::Kind kind)
   return {kind, no_register, state[memory.index].count, sum(base.number, memory.number)};
 }
 
+/// The same of a load whose index has been scaled before.
+Value word_read_by(const State& state, const Operand& memory) {
+  if (memory.base >= register_count || memory.index >= register_count || memory.scale != 1 || memory.number != 0)
+    return unknown;
+  Value index = state[memory.base], table = state[memory.index];
+  if (index.is(Value::Kind::Constant)) std::swap(index, table);
+  if (!index.is(Value::Kind::ScaledIndex) || !table.is(Value::Kind::Constant)) return unknown;
+  return {Value::Kind::TableWord, no_register, index.count, table.number};
+}
+
 /// How many values a load may give, where a comparison of the same place has said so.
 std::uint32_t bound_of(const State& state, const Operand& memory) {
   return state.bounded.count != 0 && is_same_place(state.bounded.memory, memory) ? state.bounded.count : 0;
@@ -81,7 +91,9 @@ class Effect {
       case Operation::MoveSignExtended:
         return extend();
       case Operation::LoadAddress:
-        return is_wide() ? set(address_of(state_, second_)) : others();
+        return is_wide() ? set(taken_address()) : others();
+      case Operation::ExtendAccumulator:
+        return extend_accumulator();
       case Operation::Add:
         return add(1);
       case Operation::Subtract:
@@ -110,6 +122,23 @@ class Effect {
       default:
         return others();
     }
+  }
+
+  /// GCC without optimization scales an index by itself.
+  Value taken_address() const {
+    const bool is_scaled = second_.base == no_register && second_.index < register_count && second_.scale == 4 &&
+                           second_.number == 0 && !is_on_stack(state_[second_.index]);
+    if (is_scaled && !state_[second_.index].is(Value::Kind::Constant))
+      return {Value::Kind::ScaledIndex, no_register, state_[second_.index].count, 0};
+    return address_of(state_, second_);
+  }
+
+  Refusal extend_accumulator() {
+    Value value = state_[rax];
+    if (!value.is(Value::Kind::TableWord)) return others();
+    value.kind = Value::Kind::TableEntry;
+    state_.set(rax, value);
+    return Refusal::None;
   }
 
   bool is_wide() const { return is_register(first_) && first_.bits == 64; }
@@ -180,7 +209,10 @@ class Effect {
 
   Refusal load() {
     const std::uint32_t bound = bound_of(state_, second_);
-    if (first_.bits == 32) return set(unknown, bound);
+    if (first_.bits == 32) {
+      const Value word = word_read_by(state_, second_);
+      return word.is(Value::Kind::Unknown) ? set(unknown, bound) : set(word);
+    }
     const Value table = table_read_by(state_, second_, Value::Kind::TableAddress);
     if (!table.is(Value::Kind::Unknown)) return set(table);
     return set(second_.other_segment ? unknown : state_.load(address_of(state_, second_), 64), bound);

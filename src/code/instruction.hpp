@@ -20,6 +20,7 @@ enum class Operation : std::uint8_t {
   Move,
   MoveZeroExtended,
   MoveSignExtended,
+  ExtendAccumulator,  ///< cdqe: eax to rax, by sign
   LoadAddress,
   Add,
   Subtract,

@@ -54,6 +54,8 @@ std::string words_of(const Value& value) {
       return "an aligned address" + with_sign(value.number);
     case Value::Kind::Constant:
       return hex(static_cast<std::uint64_t>(value.number));
+    case Value::Kind::ScaledIndex:
+    case Value::Kind::TableWord:
     case Value::Kind::TableEntry:
     case Value::Kind::TableTarget:
     case Value::Kind::TableAddress:

@@ -206,6 +206,28 @@ begin table__jump_table
 1:pop %rbx
   ret
 end table__jump_table
+begin slow_table__proved
+  push %rbx
+  .cfi_def_cfa_offset 16
+  cmp $1,%edi
+  ja 1f
+  mov %edi,%eax
+  lea 0(,%rax,4),%rdx
+  lea slow_entries(%rip),%rax
+  mov (%rdx,%rax,1),%eax
+  cltq
+  lea slow_entries(%rip),%rdx
+  add %rdx,%rax
+  jmp *%rax
+0:inc %eax
+1:pop %rbx
+  .cfi_def_cfa_offset 8
+  ret
+end slow_table__proved
+  .section .rodata
+slow_entries:
+  .long 0b-slow_entries, 1b-slow_entries
+  .text
 begin jump__proved
   jmp *%rdi
 end jump__proved
