@@ -309,8 +309,7 @@ class FileWork {
     clear_progress();
     if (!result.contradictions.empty()) result_.what = FileResult::What::Failed;
     if (json()) return write_json(file.string(), result, out_);
-    for (const CodeCheck::Contradiction& found : result.contradictions)
-      error(file.string() + ": " + text_of(found));
+    for (const CodeCheck::Contradiction& found : result.contradictions) error(file.string() + ": " + text_of(found));
     if (!options_.quiet) write_summary(file.string(), result, options_.verbose, out_);
   }
 

@@ -58,7 +58,7 @@ struct Options {
   std::optional<std::uint64_t> section_address;  ///< --section-address: virtual, a multiple of 8
   DumpForm dump = DumpForm::Text;                ///< --dump
   std::vector<std::string> only;                 ///< --only
-  Witness against = Witness::Dwarf;                      ///< --verify --against
+  Witness against = Witness::Dwarf;              ///< --verify --against
   bool section_only = false;                     ///< --remove --section-only
   std::string place;                             ///< --lookup
   std::vector<const ReaderTarget*> readers;      ///< --check; empty: all that read such files

@@ -51,12 +51,12 @@ class Report {
     for (const Range& range : described) check_.not_reached_bytes -= marks.reached(range);
     for (std::size_t i = 0; i < refusal_count; ++i)
       if (refused_[i] != 0) check_.refused_by_reason.emplace_back(name_of(static_cast<Refusal>(i)), refused_[i]);
-    std::ranges::stable_sort(check_.refused_by_reason, std::ranges::greater(), &std::pair<std::string, std::uint64_t>::second);
+    std::ranges::stable_sort(check_.refused_by_reason, std::ranges::greater(),
+                             &std::pair<std::string, std::uint64_t>::second);
     const auto place = [](const auto& item) { return item.start; };
     std::ranges::sort(check_.refused, {}, place);
-    std::ranges::sort(check_.contradictions, {}, [](const CodeCheck::Contradiction& c) {
-      return std::tuple(c.start, c.begin);
-    });
+    std::ranges::sort(check_.contradictions, {},
+                      [](const CodeCheck::Contradiction& c) { return std::tuple(c.start, c.begin); });
     return std::move(check_);
   }
 
@@ -80,7 +80,8 @@ class Report {
 
 CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   if (elf::machine_of(image).abi != sframe::Abi::Amd64)
-    throw Refused(image.name(), "--against=code supports only x86-64, not " + elf::machine_name(image.header().e_machine));
+    throw Refused(image.name(),
+                  "--against=code supports only x86-64, not " + elf::machine_name(image.header().e_machine));
   if (image.is_object()) throw Refused(image.name(), "--against=code requires a linked file (link the object)");
   const Decoder decoder(image.name());
   cfi::RuleTable rules;

@@ -64,8 +64,7 @@ std::optional<Disagreement> about_frame_pointer(const cfi::RegisterRule& rule, c
 }  // namespace
 
 std::optional<Disagreement> disagreement(const cfi::Rules& rules, const State& state) {
-  if (!std::holds_alternative<cfi::Formula>(rules.cfa) ||
-      std::holds_alternative<cfi::Undefined>(rules.return_address))
+  if (!std::holds_alternative<cfi::Formula>(rules.cfa) || std::holds_alternative<cfi::Undefined>(rules.return_address))
     return std::nullopt;
   if (auto found = about_cfa(rules.cfa, state)) return found;
   if (auto found = about_return_address(rules.return_address, state)) return found;

@@ -13,10 +13,10 @@ namespace sframe_gen::code::conditions {
 
 /// How one knows that an address is the start of a function.
 struct Evidence {
-  bool is_called = false;       ///< a direct call from reached code
-  bool is_symbol = false;       ///< a function symbol, or the file's entry point
-  bool begins_fde = false;      ///< an FDE begins there whose first row is that of an entry: CFA = rsp + 8
-  bool is_split_part = false;   ///< its symbol ends in ".cold": compilers jump there out of the middle of a function
+  bool is_called = false;      ///< a direct call from reached code
+  bool is_symbol = false;      ///< a function symbol, or the file's entry point
+  bool begins_fde = false;     ///< an FDE begins there whose first row is that of an entry: CFA = rsp + 8
+  bool is_split_part = false;  ///< its symbol ends in ".cold": compilers jump there out of the middle of a function
 };
 
 /// 1. A function starts where something says so.
@@ -29,7 +29,8 @@ bool stack_pointer_is_as_at_entry(const State& state);
 bool return_address_is_in_place(const State& state);
 /// Whether both hold: what a return needs, and a jump to another function.
 bool is_as_at_entry(const State& state);
-/// Functions that change FP for good exist (OCaml's): what CFI says of FP in them is not judged, and their callers lose it.
+/// Functions that change FP for good exist (OCaml's): what CFI says of FP in them is not judged, and their callers lose
+/// it.
 bool frame_pointer_is_callers(const State& state);
 
 /// 3. Paths meet with the same SP, or with the same frame pointer that the CFA can be counted from: State::join.

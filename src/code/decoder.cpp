@@ -22,9 +22,12 @@ bool find(void* library, const char* name, Function& function) {
 }
 
 RegisterNumber number_of(ZydisRegister reg) {
-  if (reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15) return static_cast<RegisterNumber>(reg - ZYDIS_REGISTER_RAX);
-  if (reg >= ZYDIS_REGISTER_EAX && reg <= ZYDIS_REGISTER_R15D) return static_cast<RegisterNumber>(reg - ZYDIS_REGISTER_EAX);
-  if (reg >= ZYDIS_REGISTER_AX && reg <= ZYDIS_REGISTER_R15W) return static_cast<RegisterNumber>(reg - ZYDIS_REGISTER_AX);
+  if (reg >= ZYDIS_REGISTER_RAX && reg <= ZYDIS_REGISTER_R15)
+    return static_cast<RegisterNumber>(reg - ZYDIS_REGISTER_RAX);
+  if (reg >= ZYDIS_REGISTER_EAX && reg <= ZYDIS_REGISTER_R15D)
+    return static_cast<RegisterNumber>(reg - ZYDIS_REGISTER_EAX);
+  if (reg >= ZYDIS_REGISTER_AX && reg <= ZYDIS_REGISTER_R15W)
+    return static_cast<RegisterNumber>(reg - ZYDIS_REGISTER_AX);
   // al cl dl bl ah ch dh bh spl bpl sil dil r8b...
   if (reg >= ZYDIS_REGISTER_AL && reg <= ZYDIS_REGISTER_BL) return static_cast<RegisterNumber>(reg - ZYDIS_REGISTER_AL);
   if (reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH) return static_cast<RegisterNumber>(reg - ZYDIS_REGISTER_AH);
@@ -134,8 +137,7 @@ Operand operand_of(const ZydisDecodedOperand& decoded) {
       operand.index = number_of(decoded.mem.index);
       operand.scale = decoded.mem.scale;
       operand.number = decoded.mem.disp.has_displacement ? decoded.mem.disp.value : 0;
-      operand.other_segment =
-          decoded.mem.segment == ZYDIS_REGISTER_FS || decoded.mem.segment == ZYDIS_REGISTER_GS;
+      operand.other_segment = decoded.mem.segment == ZYDIS_REGISTER_FS || decoded.mem.segment == ZYDIS_REGISTER_GS;
       break;
     case ZYDIS_OPERAND_TYPE_IMMEDIATE:
       operand.kind = Operand::Kind::Immediate;
@@ -182,12 +184,11 @@ struct Decoder::Library {
   std::string load() {
     handle = dlopen(SFRAME_GEN_ZYDIS, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) return "requires Zydis, but " SFRAME_GEN_ZYDIS " cannot be loaded (install libzydis)";
-    const bool complete = find(handle, "ZydisDecoderInit", init_decoder) &&
-                          find(handle, "ZydisDecoderDecodeFull", decode_full) &&
-                          find(handle, "ZydisFormatterInit", init_formatter) &&
-                          find(handle, "ZydisFormatterFormatInstruction", format) &&
-                          ZYAN_SUCCESS(init_decoder(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
-                          ZYAN_SUCCESS(init_formatter(&formatter, ZYDIS_FORMATTER_STYLE_INTEL));
+    const bool complete =
+        find(handle, "ZydisDecoderInit", init_decoder) && find(handle, "ZydisDecoderDecodeFull", decode_full) &&
+        find(handle, "ZydisFormatterInit", init_formatter) && find(handle, "ZydisFormatterFormatInstruction", format) &&
+        ZYAN_SUCCESS(init_decoder(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
+        ZYAN_SUCCESS(init_formatter(&formatter, ZYDIS_FORMATTER_STYLE_INTEL));
     return complete ? "" : "requires Zydis, but " SFRAME_GEN_ZYDIS " lacks a function";
   }
 };

@@ -69,7 +69,10 @@ std::uint32_t count_of(const Value& value) {
 class Effect {
  public:
   Effect(const Instruction& instruction, std::uint64_t pc, State& state)
-      : instruction_(instruction), first_(instruction.operands[0]), second_(instruction.operands[1]), pc_(pc),
+      : instruction_(instruction),
+        first_(instruction.operands[0]),
+        second_(instruction.operands[1]),
+        pc_(pc),
         state_(state) {}
 
   Refusal apply() {
@@ -226,8 +229,8 @@ class Effect {
       if (!table.is(Value::Kind::Unknown)) return set(table);
     }
     const std::uint32_t count = is_memory(second_)     ? bound_of(state_, second_)
-                          : is_register(second_) ? count_of(state_[second_.reg])
-                                                 : 0;
+                                : is_register(second_) ? count_of(state_[second_.reg])
+                                                       : 0;
     if (first_.reg == rsp) return Refusal::OtherStack;
     state_.define(first_.reg, pc_, count);
     return Refusal::None;

@@ -18,12 +18,13 @@ Refusal apply(const Instruction& instruction, std::uint64_t pc, State& state);
 /// What a called function leaves behind.
 struct CalleeEffect {
   bool returns = true;
-  bool balances = true;             ///< SP is as before the call
+  bool balances = true;  ///< SP is as before the call
   bool keeps_frame_pointer = true;
   friend bool operator==(const CalleeEffect&, const CalleeEffect&) = default;
 };
 
-/// Applies a call that comes back, as System V has it (AMD64 psABI, section 3.2.1), but for what is known of the callee.
+/// Applies a call that comes back, as System V has it (AMD64 psABI, section 3.2.1), but for what is known of the
+/// callee.
 void apply_call(const CalleeEffect& callee, std::uint64_t pc, State& state);
 
 /// What is known on one way out of a conditional jump, from the comparison before it.

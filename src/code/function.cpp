@@ -124,14 +124,17 @@ class Follower {
 
   /// A direct jump, or a fall into other code.
   void go_to(std::uint64_t target, std::uint64_t pc, const State& state, bool may_probe = false) {
-    if (target == proof_.start || (!program_.is_start(target) && may_be_reached_by_jump(target) &&
-                                   !is_import(target)))
+    if (target == proof_.start ||
+        (!program_.is_start(target) && may_be_reached_by_jump(target) && !is_import(target))) {
+      if (!proof_.own.contains(target) && program_.is_start(program_.described(target)->start))
+        proof_.jumps_inside_another = true;
       return enter(target, state, 0, may_probe);
+    }
     if (!program_.image().is_code(target, 1)) return refuse(Refusal::OutsideCode, pc);
     if (!conditions::is_as_at_entry(state)) return refuse(Refusal::FlowsIntoFunction, pc);
     leave(state);
     if (const auto import = import_at(target)) return leave_to(*import);
-    program_.effect_of_call(target);
+    program_.add_tail(target);
     tails_.insert(target);
   }
 
@@ -145,7 +148,7 @@ class Follower {
 
   void leave_to(const Import& import) {
     if (import.address != 0 && program_.image().is_code(import.address, 1)) {
-      program_.effect_of_call(import.address);
+      program_.add_tail(import.address);
       tails_.insert(import.address);
     }
     if (!conditions::never_returns(import.name)) proof_.has_return = true;
@@ -349,8 +352,7 @@ class Follower {
     std::uint64_t target = instruction.target;
     if (instruction.is_direct) {
       if (!program_.is_start(target)) import = import_at(target);
-    } else if (operand.kind == Operand::Kind::Memory && operand.base == no_register &&
-               operand.index == no_register) {
+    } else if (operand.kind == Operand::Kind::Memory && operand.base == no_register && operand.index == no_register) {
       import = program_.imports().of_slot(static_cast<std::uint64_t>(operand.number));
     }
     if (import) {
@@ -385,9 +387,8 @@ class Follower {
         break;
     }
     if (!effect.keeps_frame_pointer)
-      std::erase_if(proof_.disagreements, [](const Disagreement& found) {
-        return found.column == Disagreement::Column::FramePointer;
-      });
+      std::erase_if(proof_.disagreements,
+                    [](const Disagreement& found) { return found.column == Disagreement::Column::FramePointer; });
     return std::move(proof_);
   }
 

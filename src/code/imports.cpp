@@ -25,8 +25,8 @@ void Imports::read(const elf::Section& relocations) {
     const Elf64_Sym symbol = elf::load_symbol(symbols.subspan(number * sizeof(Elf64_Sym)), image_.endian());
     if (symbol.st_name >= strings.size()) continue;
     // No name that is compared has more bytes.
-    const auto name = text_before_zero(strings.subspan(symbol.st_name).first(
-        std::min<std::size_t>(strings.size() - symbol.st_name, 256)));
+    const auto name = text_before_zero(
+        strings.subspan(symbol.st_name).first(std::min<std::size_t>(strings.size() - symbol.st_name, 256)));
     slots_[relocation.r_offset] = {name, symbol.st_shndx == SHN_UNDEF ? 0 : symbol.st_value};
   }
 }

@@ -10,8 +10,8 @@ namespace sframe_gen::code {
 /// A general-purpose register, by its number in instructions (Intel SDM, volume 2, table 2-8); 16: rip; 255: none, or
 /// another kind of register.
 using RegisterNumber = std::uint8_t;
-inline constexpr RegisterNumber rax = 0, rcx = 1, rdx = 2, rbx = 3, rsp = 4, rbp = 5, rsi = 6, rdi = 7, r11 = 11, rip = 16,
-                          no_register = 255;
+inline constexpr RegisterNumber rax = 0, rcx = 1, rdx = 2, rbx = 3, rsp = 4, rbp = 5, rsi = 6, rdi = 7, r11 = 11,
+                                rip = 16, no_register = 255;
 inline constexpr unsigned register_count = 16;
 
 /// What the proof follows exactly. Of all others it takes what they write.
@@ -48,7 +48,7 @@ struct Operand {
   enum class Kind : std::uint8_t { None, Register, Memory, Immediate };
   Kind kind = Kind::None;
   RegisterNumber reg = no_register;  ///< of Kind::Register
-  std::uint16_t bits = 0;      ///< its width
+  std::uint16_t bits = 0;            ///< its width
   RegisterNumber base = no_register, index = no_register;
   std::uint8_t scale = 0;
   bool other_segment = false;  ///< fs or gs: not the stack
@@ -60,11 +60,11 @@ struct Instruction {
   Operation operation = Operation::Other;
   Condition condition = Condition::Other;
   bool writes_flags = false;
-  bool stores = false;          ///< to memory, be it by an implicit operand
-  std::uint16_t written = 0;    ///< a bit for each general-purpose register that it writes, all or a part of it
+  bool stores = false;                ///< to memory, be it by an implicit operand
+  std::uint16_t written = 0;          ///< a bit for each general-purpose register that it writes, all or a part of it
   std::array<Operand, 2> operands{};  ///< the first ones that are written in assembly
-  std::uint64_t target = 0;     ///< of a direct jump or call
-  bool is_direct = false;       ///< it has a target
+  std::uint64_t target = 0;           ///< of a direct jump or call
+  bool is_direct = false;             ///< it has a target
 };
 
 }  // namespace sframe_gen::code

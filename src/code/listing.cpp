@@ -28,8 +28,8 @@ const std::set<std::uint64_t>& Listing::taken_addresses() {
   for (std::uint64_t pc = own_.begin; pc < own_.end;) {
     const Instruction& instruction = at(pc).instruction;
     const Operand& source = instruction.operands[1];
-    const bool takes = instruction.operation == Operation::LoadAddress && source.base == no_register &&
-                       source.index == no_register;
+    const bool takes =
+        instruction.operation == Operation::LoadAddress && source.base == no_register && source.index == no_register;
     if (takes && image_.code_left(static_cast<std::uint64_t>(source.number)) == 0)
       taken_.insert(static_cast<std::uint64_t>(source.number));
     pc += instruction.size == 0 ? 1 : instruction.size;

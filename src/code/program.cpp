@@ -37,6 +37,10 @@ void CodeMarks::mark_start(std::uint64_t pc) {
   if (const auto marks = from(pc); !marks.empty()) marks[0] |= 4U;
 }
 
+void CodeMarks::mark_sure_start(std::uint64_t pc) {
+  if (const auto marks = from(pc); !marks.empty()) marks[0] |= 8U;
+}
+
 bool CodeMarks::mark(std::uint64_t pc, unsigned size) {
   const auto marks = from(pc);
   if (marks.size() < size) return false;
@@ -87,7 +91,10 @@ void Program::find_starts() {
     if (conditions::starts_function(evidence)) starts.push_back(function.start);
   }
   for (const std::uint64_t pc : symbols)
-    if (image_.is_code(pc, 1) && conditions::starts_function(evidence_of(pc))) starts.push_back(pc);
+    if (image_.is_code(pc, 1) && conditions::starts_function(evidence_of(pc))) {
+      marks_.mark_sure_start(pc);
+      starts.push_back(pc);
+    }
   std::ranges::sort(starts);
   for (const std::uint64_t pc : starts) add_start(pc);
 }
@@ -116,8 +123,13 @@ CalleeEffect Program::effect_of(std::uint64_t target) const {
   return found == starts_.end() ? CalleeEffect{} : functions_[found->second].effect;
 }
 
-CalleeEffect Program::effect_of_call(std::uint64_t target) {
+void Program::add_tail(std::uint64_t target) {
   if (!is_start(target) && image_.is_code(target, 1)) add_start(target);
+}
+
+CalleeEffect Program::effect_of_call(std::uint64_t target) {
+  add_tail(target);
+  marks_.mark_sure_start(target);
   return effect_of(target);
 }
 
@@ -183,7 +195,12 @@ void Program::refuse_unproved_tails() {
   std::vector<std::size_t> proved;
   SeededMap<std::uint64_t, std::vector<std::size_t>> jumps_to;
   for (std::size_t i = 0; i < functions_.size(); ++i) {
-    const FunctionProof& function = functions_[i];
+    FunctionProof& function = functions_[i];
+    // Parts that were split off jump back. A landing pad's may begin with a row like that of an entry: libgnarl-12.
+    if (function.refusal == Refusal::None && function.jumps_inside_another && !marks_.is_sure_start(function.start)) {
+      function.refusal = Refusal::FlowsIntoFunction;
+      function.refused_at = function.start;
+    }
     if (function.refusal != Refusal::None) continue;
     for (const std::uint64_t tail : function.tails) jumps_to[tail].push_back(i);
     is_proved[i] = function.has_return || function.has_indirect_tail;

@@ -38,7 +38,8 @@ struct FunctionProof {
   CalleeEffect effect;           ///< on callers
   bool has_return = false;       ///< a real one, or a jump to an imported function
   bool has_indirect_tail = false;
-  bool has_unbounded_table = false;  ///< a jump table was read by its contents
+  bool jumps_inside_another = false;  ///< to a place in another function that is not its start
+  bool has_unbounded_table = false;    ///< a jump table was read by its contents
   std::vector<std::uint64_t> tails;    ///< functions that it ends by jumping to
   std::vector<std::uint64_t> callees;  ///< that it calls directly, each once
   std::uint64_t compared_bytes = 0;    ///< of instructions whose rows of CFI were compared
@@ -46,13 +47,15 @@ struct FunctionProof {
 };
 
 /// Marks of each byte of code: 1: a reached instruction starts there; 2: there is another byte of one; 4: a function
-/// starts there.
+/// starts there; 8: and is called, or has a symbol.
 class CodeMarks {
  public:
   explicit CodeMarks(const std::vector<Range>& code);
   /// False, without a mark, where instructions would overlap.
   bool mark(std::uint64_t pc, unsigned size);
   void mark_start(std::uint64_t pc);
+  void mark_sure_start(std::uint64_t pc);
+  bool is_sure_start(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 8U) != 0; }
   bool is_start(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 4U) != 0; }
   /// Bytes of reached instructions in a range of code.
   std::uint64_t reached(const Range& range) const;
@@ -84,6 +87,8 @@ class Program {
   /// What a call to `target` leaves behind, as far as is known by now. Makes it a function if it is none yet.
   CalleeEffect effect_of_call(std::uint64_t target);
   CalleeEffect effect_of(std::uint64_t target) const;
+  /// Makes the target of a jump at the end of a function one, if it is none yet.
+  void add_tail(std::uint64_t target);
 
   /// The next address of data, after `address`, that any instruction takes: a table does not go on over it. As far as
   /// the last round has seen.

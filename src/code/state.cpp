@@ -80,9 +80,8 @@ void State::store(const Value& address, unsigned bits, const Value& value, bool 
   const bool is_kept = bits == 64 && (value.is(Value::Kind::Entry) || value.is(Value::Kind::Cfa) ||
                                       value.is(Value::Kind::Aligned) || value.is(Value::Kind::ReturnAddress));
   if (!is_kept || slots_.size() == most_slots) return;
-  const auto place = std::ranges::find_if(slots_, [&](const Slot& slot) {
-    return slot.base != base ? slot.base > base : slot.offset > begin;
-  });
+  const auto place = std::ranges::find_if(
+      slots_, [&](const Slot& slot) { return slot.base != base ? slot.base > base : slot.offset > begin; });
   slots_.insert(place, {base, begin, value});
 }
 
@@ -113,9 +112,8 @@ State::Join State::join(const State& other, bool may_probe) {
   }
   const auto before = slots_.size();
   std::erase_if(slots_, [&](Slot& slot) {
-    const auto same = std::ranges::find_if(other.slots_, [&](const Slot& o) {
-      return o.base == slot.base && o.offset == slot.offset;
-    });
+    const auto same = std::ranges::find_if(
+        other.slots_, [&](const Slot& o) { return o.base == slot.base && o.offset == slot.offset; });
     return same == other.slots_.end() || same->value != slot.value;
   });
   changed = changed || slots_.size() != before;

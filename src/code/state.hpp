@@ -11,7 +11,8 @@ namespace sframe_gen::code {
 
 /// Eight bytes on the stack that hold something the proof asks for later.
 struct Slot {
-  std::uint32_t base = 0;   ///< what `offset` counts from: 0: the CFA; else what the instruction in Value::count has aligned
+  std::uint32_t base =
+      0;  ///< what `offset` counts from: 0: the CFA; else what the instruction in Value::count has aligned
   std::int64_t offset = 0;  ///< bytes
   Value value;
   friend bool operator==(const Slot&, const Slot&) = default;
@@ -22,8 +23,8 @@ struct Comparison {
   enum class Kind : std::uint8_t { None, Register, Memory, StackPointer };
   Kind kind = Kind::None;
   RegisterNumber reg = no_register;  ///< of Kind::Register and StackPointer: with SP
-  Operand memory{};            ///< of Kind::Memory
-  std::uint64_t number = 0;    ///< the constant
+  Operand memory{};                  ///< of Kind::Memory
+  std::uint64_t number = 0;          ///< the constant
 };
 
 /// A memory operand whose value is bounded until something is stored.
@@ -34,9 +35,9 @@ struct BoundedMemory {
 
 /// How far below a known place an aligned one may be.
 struct Rounding {
-  std::uint32_t base = 0;   ///< as Slot has it; 0: none is known
-  std::int64_t from = 0;    ///< bytes from the CFA: what was rounded down
-  std::int64_t slack = 0;   ///< bytes: by how much at most
+  std::uint32_t base = 0;  ///< as Slot has it; 0: none is known
+  std::int64_t from = 0;   ///< bytes from the CFA: what was rounded down
+  std::int64_t slack = 0;  ///< bytes: by how much at most
   friend bool operator==(const Rounding&, const Rounding&) = default;
 };
 

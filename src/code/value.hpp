@@ -15,13 +15,13 @@ struct Value {
     ReturnAddress,  ///< of this function's caller
     Cfa,            ///< CFA + number
     Aligned,        ///< CFA + something, rounded down by the instruction in `count`, + number
-    Probing,        ///< of SP: below the frame, in the loop of -fstack-clash-protection, which ends where a register says
-    Constant,       ///< number
-    ScaledIndex,    ///< 4 times something that may have `count` values
-    TableWord,      ///< the 4 bytes of TableEntry before they are sign-extended
-    TableEntry,     ///< what the jump table at `number` holds, of `count` entries; 4 bytes, sign-extended
-    TableTarget,    ///< the same + the table's address: a place in code
-    TableAddress,   ///< what the table of 8-byte addresses at `number` holds
+    Probing,      ///< of SP: below the frame, in the loop of -fstack-clash-protection, which ends where a register says
+    Constant,     ///< number
+    ScaledIndex,  ///< 4 times something that may have `count` values
+    TableWord,    ///< the 4 bytes of TableEntry before they are sign-extended
+    TableEntry,   ///< what the jump table at `number` holds, of `count` entries; 4 bytes, sign-extended
+    TableTarget,  ///< the same + the table's address: a place in code
+    TableAddress,  ///< what the table of 8-byte addresses at `number` holds
   };
   Kind kind = Kind::Unknown;
   RegisterNumber reg = no_register;  ///< of Kind::Entry

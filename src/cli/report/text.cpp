@@ -324,8 +324,8 @@ void write_savings(const ConvertOutcome& outcome, std::ostream& out) {
 
 std::string text_of(const CodeCheck::Contradiction& found) {
   const std::string name = found.function.empty() ? "function at " + hex(found.start) : printable(found.function);
-  return name + ": pc " + hex(found.begin) + " to " + hex(found.end) + ": CFI has " + found.cfi + ", but " + found.code +
-         " (" + found.instruction + ")";
+  return name + ": pc " + hex(found.begin) + " to " + hex(found.end) + ": CFI has " + found.cfi + ", but " +
+         found.code + " (" + found.instruction + ")";
 }
 
 void write_summary(const std::string& file, const CodeCheck& result, bool with_refused, std::ostream& out) {
