@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "code/compare.hpp"
 #include "code/conditions.hpp"
@@ -20,8 +21,11 @@ constexpr int most_restarts = 64;
 
 class Follower {
  public:
-  Follower(Program& program, std::uint64_t start, const Range& own)
-      : program_(program), listing_(program.image(), program.decoder(), own), own_cfi_(program.described(start)) {
+  Follower(Program& program, std::uint64_t start, const Range& own, StepVisitor visit)
+      : program_(program),
+        visit_(std::move(visit)),
+        listing_(program.image(), program.decoder(), own),
+        own_cfi_(program.described(start)) {
     proof_.start = start;
     proof_.own = own;
   }
@@ -172,6 +176,7 @@ class Follower {
       const Instruction instruction = line.instruction;
       if (is_final_) program_.note_taken(instruction);
       if (is_final_ && !note(pc, instruction, before, state)) return;
+      if (is_final_ && visit_) visit_({pc, instruction, table_targets(instruction, state)}, state);
       const std::uint64_t next = pc + instruction.size;
       if (!step(instruction, pc, next, state, after_call)) return;
       before = pc;
@@ -296,6 +301,14 @@ class Follower {
     proof_.has_indirect_tail = true;
   }
 
+  std::vector<std::uint64_t> table_targets(const Instruction& instruction, const State& state) {
+    if (instruction.operation != Operation::Jump || instruction.is_direct) return {};
+    const Value target = target_of(instruction.operands[0], state);
+    if (!target.is(Value::Kind::TableTarget) && !target.is(Value::Kind::TableAddress)) return {};
+    const JumpTargets table = read(target, state);
+    return table.is_sound ? table.targets : std::vector<std::uint64_t>{};
+  }
+
   JumpTargets read(const Value& table, const State& state) {
     const auto may_be = [this](std::uint64_t pc) {
       if (proof_.own.contains(pc)) return true;
@@ -393,6 +406,7 @@ class Follower {
   }
 
   Program& program_;
+  StepVisitor visit_;
   Listing listing_;
   const cfi::Function* own_cfi_;  ///< null: CFI does not describe the function
   FunctionProof proof_;
@@ -409,7 +423,11 @@ class Follower {
 }  // namespace
 
 FunctionProof prove_function(Program& program, std::uint64_t start, const Range& own) {
-  return Follower(program, start, own).prove();
+  return Follower(program, start, own, {}).prove();
+}
+
+FunctionProof visit_steps(Program& program, const FunctionProof& function, const StepVisitor& visit) {
+  return Follower(program, function.start, function.own, visit).prove();
 }
 
 }  // namespace sframe_gen::code

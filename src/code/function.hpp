@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "code/program.hpp"
+#include "code/state.hpp"
 
 namespace sframe_gen::code {
 
@@ -10,5 +12,17 @@ namespace sframe_gen::code {
 /// of `own`: a path visits an instruction again only if it is known to hold less than before, and code outside of
 /// `own` is followed as far as the bound allows.
 FunctionProof prove_function(Program& program, std::uint64_t start, const Range& own);
+
+/// A reached instruction, and what holds before it on every path.
+struct Step {
+  std::uint64_t pc = 0;
+  Instruction instruction;
+  std::vector<std::uint64_t> targets;  ///< of an indirect jump through a table
+};
+using StepVisitor = std::function<void(const Step&, const State&)>;
+
+/// Proves the function again, with all that is known of its callees by now, and shows each step once: its own code by
+/// ascending PC. The steps count only if the result is not refused.
+FunctionProof visit_steps(Program& program, const FunctionProof& function, const StepVisitor& visit);
 
 }  // namespace sframe_gen::code
