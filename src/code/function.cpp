@@ -319,6 +319,7 @@ class Follower {
       JumpTargets targets = read_bounded_table(program_.image(), table, proof_.own, may_be);
       if (targets.is_sound) return targets;
     }
+    if (program_.options().bounded_tables_only) return {{}, false};
     proof_.has_unbounded_table = true;
     std::set<std::uint64_t> others = listing_.taken_addresses();
     if (const auto next = program_.taken_after(static_cast<std::uint64_t>(table.number))) others.insert(*next);

@@ -65,11 +65,12 @@ std::uint64_t CodeMarks::reached(const Range& range) const {
 }
 
 Program::Program(const elf::Image& image, const Decoder& decoder, std::span<const cfi::Function> functions,
-                 const cfi::RuleTable& rules)
+                 const cfi::RuleTable& rules, ProofOptions options)
     : image_(image),
       decoder_(decoder),
       described_(functions),
       rules_(rules),
+      options_(options),
       imports_(image, decoder),
       names_(image),
       marks_(image.code()) {

@@ -38,7 +38,7 @@ struct FunctionProof {
   CalleeEffect effect;           ///< on callers
   bool has_return = false;       ///< a real one, or a jump to an imported function
   bool has_indirect_tail = false;
-  bool jumps_inside_another = false;  ///< to a place in another function that is not its start
+  bool jumps_inside_another = false;   ///< to a place in another function that is not its start
   bool has_unbounded_table = false;    ///< a jump table was read by its contents
   std::vector<std::uint64_t> tails;    ///< functions that it ends by jumping to
   std::vector<std::uint64_t> callees;  ///< that it calls directly, each once
@@ -68,14 +68,24 @@ class CodeMarks {
   std::vector<std::vector<std::uint8_t>> marks_;
 };
 
+/// What a proof covers, and how far it trusts tables.
+struct ProofOptions {
+  /// Functions begin as well where nothing but an address that is taken says so: in code without CFI. Where CFI
+  /// describes code, its own starts suffice.
+  bool proves_undescribed = false;
+  /// Jump tables without a bound are not read by their contents.
+  bool bounded_tables_only = false;
+};
+
 /// A linked file's code: what its functions share while they are proved, one after the other.
 class Program {
  public:
-  /// `functions`: those of CFI, ascending. All must outlive the program.
+  /// `functions`: those of CFI, ascending; none hides the CFI from the proof. All must outlive the program.
   Program(const elf::Image& image, const Decoder& decoder, std::span<const cfi::Function> functions,
-          const cfi::RuleTable& rules);
+          const cfi::RuleTable& rules, ProofOptions options = {});
 
   const elf::Image& image() const { return image_; }
+  const ProofOptions& options() const { return options_; }
   const Decoder& decoder() const { return decoder_; }
   const Imports& imports() const { return imports_; }
   const cfi::RuleTable& rules() const { return rules_; }
@@ -111,6 +121,7 @@ class Program {
   const Decoder& decoder_;
   std::span<const cfi::Function> described_;
   const cfi::RuleTable& rules_;
+  ProofOptions options_;
   Imports imports_;
   elf::SymbolNames names_;
   CodeMarks marks_;

@@ -1,47 +1,36 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
 
+#include "code/assembled.hpp"
 #include "code/check_cfi.hpp"
 #include "code/conditions.hpp"
 #include "code/decoder.hpp"
 #include "elf/symbol_names.hpp"
-#include "support/folder.hpp"
 
 namespace sframe_gen::code {
 namespace {
 
-/// A library made of one of the assembly files here.
+/// A library whose CFI is compared with its code.
 class Library {
  public:
-  explicit Library(const std::string& name)
-      : image_(elf::Image::open(linked(name, folder_))), check_(check_cfi(image_, {})) {}
+  explicit Library(const std::string& name) : assembled_(name), check_(check_cfi(assembled_.image(), {})) {}
 
   const CodeCheck& check() const { return check_; }
 
   /// Names of functions, by start.
   std::map<std::uint64_t, std::string> names() const {
     std::map<std::uint64_t, std::string> names;
-    elf::SymbolNames symbols(image_);
-    for (const std::uint64_t start : elf::function_starts(image_)) names[start] = symbols.name_at(start);
+    elf::SymbolNames symbols(assembled_.image());
+    for (const std::uint64_t start : elf::function_starts(assembled_.image())) names[start] = symbols.name_at(start);
     return names;
   }
 
  private:
-  static std::filesystem::path linked(const std::string& name, const sframe_gen::test::Folder& folder) {
-    const std::string source = std::string(SFRAME_GEN_SOURCE_DIR) + "/tests/code/" + name + ".s";
-    const std::string object = (folder / "a.o").string(), library = (folder / "a.so").string();
-    const std::string command = "as --64 -o " + object + " " + source + " && ld -shared -o " + library + " " + object;
-    if (std::system(command.c_str()) != 0) throw std::runtime_error(command);
-    return library;
-  }
-
-  sframe_gen::test::Folder folder_;
-  elf::Image image_;
+  test::Assembled assembled_;
   CodeCheck check_;
 };
 
