@@ -1,11 +1,11 @@
-# Finds the header of Zydis 4 (Debian 12 has 4.0, Debian 13 has 4.1: one interface), and the file name of its library that
-# sframe-gen loads when it is asked to follow instructions. It is not linked. Provides ZYDIS_INCLUDE_DIR and ZYDIS_SONAME.
+# Finds the header of Zydis 4 (Debian 12 has 4.0, Debian 13 has 4.1), and the file name of its library that sframe-gen loads
+# when it is asked to follow instructions. It is not linked. Provides ZYDIS_INCLUDE_DIR and ZYDIS_SONAME.
 # Zydis 3 has another interface: it counts as missing.
 find_path(ZYDIS_INCLUDE_DIR NAMES Zydis/Zydis.h)
 find_library(ZYDIS_LIBRARY NAMES Zydis)
 set(ZYDIS_SONAME "")
 if(ZYDIS_INCLUDE_DIR AND ZYDIS_LIBRARY)
-  file(STRINGS ${ZYDIS_INCLUDE_DIR}/Zydis/Zydis.h version_line REGEX "#define ZYDIS_VERSION +\\(ZyanU64\\)0x0004")
+  file(STRINGS ${ZYDIS_INCLUDE_DIR}/Zydis/Zydis.h version_line REGEX "#define ZYDIS_VERSION .*0x0004")
   get_filename_component(library ${ZYDIS_LIBRARY} REALPATH)
   get_filename_component(library ${library} NAME)
   # libZydis.so.4.0.0.0: its first two numbers are the interface.

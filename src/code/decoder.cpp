@@ -8,12 +8,19 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <vector>
 
 namespace sframe_gen::code {
 
 namespace {
 
 static_assert(ZYDIS_VERSION_MAJOR(ZYDIS_VERSION) == 4, "Zydis 3 has another interface");
+
+/// Libraries whose structures are those of this header, the header's own first. Debian 13 has Zydis 4.1, whose decoder
+/// is smaller than that of 4.0; all else that is used here is the same but for the numbers of mnemonics and categories.
+constexpr const char* sonames[]{SFRAME_GEN_ZYDIS, "libZydis.so.4.1"};
 
 template <typename Function>
 bool find(void* library, const char* name, Function& function) {
@@ -36,91 +43,70 @@ RegisterNumber number_of(ZydisRegister reg) {
   return reg == ZYDIS_REGISTER_RIP ? rip : no_register;
 }
 
-Operation operation_of(const ZydisDecodedInstruction& decoded) {
-  switch (decoded.mnemonic) {
-    case ZYDIS_MNEMONIC_MOV:
-      return Operation::Move;
-    case ZYDIS_MNEMONIC_MOVZX:
-      return Operation::MoveZeroExtended;
-    case ZYDIS_MNEMONIC_MOVSX:
-    case ZYDIS_MNEMONIC_MOVSXD:
-      return Operation::MoveSignExtended;
-    case ZYDIS_MNEMONIC_CDQE:
-      return Operation::ExtendAccumulator;
-    case ZYDIS_MNEMONIC_LEA:
-      return Operation::LoadAddress;
-    case ZYDIS_MNEMONIC_ADD:
-      return Operation::Add;
-    case ZYDIS_MNEMONIC_SUB:
-      return Operation::Subtract;
-    case ZYDIS_MNEMONIC_AND:
-      return Operation::And;
-    case ZYDIS_MNEMONIC_XOR:
-      return Operation::Xor;
-    case ZYDIS_MNEMONIC_CMP:
-      return Operation::Compare;
-    case ZYDIS_MNEMONIC_PUSH:
-      return Operation::Push;
-    case ZYDIS_MNEMONIC_PUSHFQ:
-      return Operation::PushFlags;
-    case ZYDIS_MNEMONIC_POP:
-      return Operation::Pop;
-    case ZYDIS_MNEMONIC_POPFQ:
-      return Operation::PopFlags;
-    case ZYDIS_MNEMONIC_LEAVE:
-      return Operation::Leave;
-    case ZYDIS_MNEMONIC_UD0:
-    case ZYDIS_MNEMONIC_UD1:
-    case ZYDIS_MNEMONIC_UD2:
-    case ZYDIS_MNEMONIC_INT3:
-    case ZYDIS_MNEMONIC_HLT:
-      return Operation::Trap;
-    case ZYDIS_MNEMONIC_NOP:
-    case ZYDIS_MNEMONIC_ENDBR64:
-      return Operation::Nothing;
-    case ZYDIS_MNEMONIC_ENTER:
-    case ZYDIS_MNEMONIC_IRET:
-    case ZYDIS_MNEMONIC_IRETD:
-    case ZYDIS_MNEMONIC_IRETQ:
-    case ZYDIS_MNEMONIC_XBEGIN:
-    case ZYDIS_MNEMONIC_SYSRET:
-    case ZYDIS_MNEMONIC_SYSEXIT:
-      return Operation::OtherWorld;
-    default:
-      break;
-  }
-  const bool is_far = decoded.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
-  switch (decoded.meta.category) {
-    case ZYDIS_CATEGORY_CALL:
-      return is_far ? Operation::OtherWorld : Operation::Call;
-    case ZYDIS_CATEGORY_RET:
-      return is_far ? Operation::OtherWorld : Operation::Return;
-    case ZYDIS_CATEGORY_UNCOND_BR:
-      return is_far ? Operation::OtherWorld : Operation::Jump;
-    case ZYDIS_CATEGORY_COND_BR:
-      return Operation::ConditionalJump;
-    default:
-      return Operation::Other;
-  }
-}
+template <typename Meaning>
+struct Named {
+  std::string_view name;
+  Meaning meaning;
+};
 
-Condition condition_of(ZydisMnemonic mnemonic) {
-  switch (mnemonic) {
-    case ZYDIS_MNEMONIC_JNBE:
-      return Condition::Above;
-    case ZYDIS_MNEMONIC_JNB:
-      return Condition::AboveOrEqual;
-    case ZYDIS_MNEMONIC_JB:
-      return Condition::Below;
-    case ZYDIS_MNEMONIC_JBE:
-      return Condition::BelowOrEqual;
-    case ZYDIS_MNEMONIC_JZ:
-      return Condition::Equal;
-    case ZYDIS_MNEMONIC_JNZ:
-      return Condition::NotEqual;
-    default:
-      return Condition::Other;
+/// Mnemonics that the proof follows exactly.
+constexpr Named<Operation> operations[]{
+    {"mov", Operation::Move},
+    {"movzx", Operation::MoveZeroExtended},
+    {"movsx", Operation::MoveSignExtended},
+    {"movsxd", Operation::MoveSignExtended},
+    {"cdqe", Operation::ExtendAccumulator},
+    {"lea", Operation::LoadAddress},
+    {"add", Operation::Add},
+    {"sub", Operation::Subtract},
+    {"and", Operation::And},
+    {"xor", Operation::Xor},
+    {"cmp", Operation::Compare},
+    {"push", Operation::Push},
+    {"pushfq", Operation::PushFlags},
+    {"pop", Operation::Pop},
+    {"popfq", Operation::PopFlags},
+    {"leave", Operation::Leave},
+    {"ud0", Operation::Trap},
+    {"ud1", Operation::Trap},
+    {"ud2", Operation::Trap},
+    {"int3", Operation::Trap},
+    {"hlt", Operation::Trap},
+    {"nop", Operation::Nothing},
+    {"endbr64", Operation::Nothing},
+    {"enter", Operation::OtherWorld},
+    {"iret", Operation::OtherWorld},
+    {"iretd", Operation::OtherWorld},
+    {"iretq", Operation::OtherWorld},
+    {"xbegin", Operation::OtherWorld},
+    {"sysret", Operation::OtherWorld},
+    {"sysexit", Operation::OtherWorld},
+    {"uiret", Operation::OtherWorld},
+};
+
+/// Categories of the other mnemonics.
+constexpr Named<Operation> transfers[]{
+    {"CALL", Operation::Call},
+    {"RET", Operation::Return},
+    {"UNCOND_BR", Operation::Jump},
+    {"COND_BR", Operation::ConditionalJump},
+};
+
+constexpr Named<Condition> conditions[]{
+    {"jnbe", Condition::Above},       {"jnb", Condition::AboveOrEqual}, {"jb", Condition::Below},
+    {"jbe", Condition::BelowOrEqual}, {"jz", Condition::Equal},         {"jnz", Condition::NotEqual},
+};
+
+/// The meanings of a library's numbers, by the names that it gives them: Zydis 4.0 and 4.1 number mnemonics and
+/// categories in two ways.
+template <typename Meaning, typename Number, std::size_t count>
+std::vector<Meaning> by_number(const Named<Meaning> (&named)[count], const char* (*name_of)(Number)) {
+  std::vector<Meaning> meanings;
+  while (const char* const name = name_of(static_cast<Number>(meanings.size()))) {
+    const auto* const found = std::ranges::find(named, std::string_view(name), &Named<Meaning>::name);
+    meanings.push_back(found == std::end(named) ? Meaning::Other : found->meaning);
   }
+  return meanings;
 }
 
 Operand operand_of(const ZydisDecodedOperand& decoded) {
@@ -174,22 +160,45 @@ struct Decoder::Library {
   decltype(&ZydisDecoderDecodeFull) decode_full = nullptr;
   decltype(&ZydisFormatterInit) init_formatter = nullptr;
   decltype(&ZydisFormatterFormatInstruction) format = nullptr;
+  decltype(&ZydisMnemonicGetString) name_of_mnemonic = nullptr;
+  decltype(&ZydisCategoryGetString) name_of_category = nullptr;
   ZydisDecoder decoder{};
   ZydisFormatter formatter{};
+  std::vector<Operation> operation_of_mnemonic, operation_of_category;
+  std::vector<Condition> condition_of_mnemonic;
 
   ~Library() {
     if (handle != nullptr) dlclose(handle);
   }
 
+  /// Returns why it cannot be loaded; empty if it is.
   std::string load() {
-    handle = dlopen(SFRAME_GEN_ZYDIS, RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) return "requires Zydis, but " SFRAME_GEN_ZYDIS " cannot be loaded (install libzydis)";
+    for (const char* const soname : sonames)
+      if (handle == nullptr) handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr)
+      return "requires Zydis, but " SFRAME_GEN_ZYDIS
+             " cannot be loaded (install libzydis4.0 on Debian 12, libzydis4.1 "
+             "on Debian 13)";
     const bool complete =
         find(handle, "ZydisDecoderInit", init_decoder) && find(handle, "ZydisDecoderDecodeFull", decode_full) &&
         find(handle, "ZydisFormatterInit", init_formatter) && find(handle, "ZydisFormatterFormatInstruction", format) &&
+        find(handle, "ZydisMnemonicGetString", name_of_mnemonic) &&
+        find(handle, "ZydisCategoryGetString", name_of_category) &&
         ZYAN_SUCCESS(init_decoder(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
         ZYAN_SUCCESS(init_formatter(&formatter, ZYDIS_FORMATTER_STYLE_INTEL));
-    return complete ? "" : "requires Zydis, but " SFRAME_GEN_ZYDIS " lacks a function";
+    if (!complete) return "requires Zydis, but " SFRAME_GEN_ZYDIS " lacks a function";
+    operation_of_mnemonic = by_number(operations, name_of_mnemonic);
+    condition_of_mnemonic = by_number(conditions, name_of_mnemonic);
+    operation_of_category = by_number(transfers, name_of_category);
+    return "";
+  }
+
+  Operation operation_of(const ZydisDecodedInstruction& decoded) const {
+    const Operation exact = operation_of_mnemonic.at(decoded.mnemonic);
+    if (exact != Operation::Other) return exact;
+    const Operation transfer = operation_of_category.at(decoded.meta.category);
+    const bool is_far = transfer != Operation::Other && decoded.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
+    return is_far ? Operation::OtherWorld : transfer;
   }
 };
 
@@ -210,8 +219,8 @@ Instruction Decoder::decode(std::span<const std::byte> bytes, std::uint64_t addr
   if (!ZYAN_SUCCESS(library_->decode_full(&library_->decoder, bytes.data(), bytes.size(), &decoded, operands.data())))
     return instruction;
   instruction.size = decoded.length;
-  instruction.operation = operation_of(decoded);
-  instruction.condition = condition_of(decoded.mnemonic);
+  instruction.operation = library_->operation_of(decoded);
+  instruction.condition = library_->condition_of_mnemonic[decoded.mnemonic];
   const std::uint64_t next = address + decoded.length;
   if (const ZydisAccessedFlags* const flags = decoded.cpu_flags)
     instruction.writes_flags = (flags->modified | flags->set_0 | flags->set_1 | flags->undefined) != 0;

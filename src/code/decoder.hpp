@@ -13,9 +13,8 @@ namespace sframe_gen::code {
 /// Decodes x86-64 instructions by Zydis, which is loaded when the first decoder is made: programs that prove nothing
 /// start without it.
 ///
-/// The header that sframe-gen was built with and the loaded library must have the same major and minor version, as
-/// structures differ otherwise: the library's file name holds both (libZydis.so.4.0 in Debian 12, libZydis.so.4.1 in
-/// Debian 13). Zydis 3 has another interface and does not count.
+/// The library's file name holds the version whose interface it has: libZydis.so.4.0 in Debian 12, libZydis.so.4.1 in
+/// Debian 13. A program that was built with 4.0 works with both. Zydis 3 has another interface and does not count.
 class Decoder {
  public:
   /// Throws Refused, which names `file`, if sframe-gen was built without Zydis or the library cannot be loaded.
