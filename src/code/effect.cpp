@@ -66,9 +66,9 @@ std::uint32_t count_of(const Value& value) {
   return is_on_stack(value) ? 0 : value.count;
 }
 
-class Effect {
+class Execution {
  public:
-  Effect(const Instruction& instruction, std::uint64_t pc, State& state)
+  Execution(const Instruction& instruction, std::uint64_t pc, State& state)
       : instruction_(instruction),
         first_(instruction.operands[0]),
         second_(instruction.operands[1]),
@@ -277,17 +277,17 @@ class Effect {
   void compare() {
     state_.comparison = {};
     if (is_register(first_) && is_register(second_) && (first_.reg == rsp || second_.reg == rsp)) {
-      state_.comparison.kind = Comparison::Kind::StackPointer;
+      state_.comparison.kind = LastComparison::Kind::StackPointer;
       state_.comparison.reg = first_.reg == rsp ? second_.reg : first_.reg;
       return;
     }
     if (second_.kind != Operand::Kind::Immediate) return;
     state_.comparison.number = static_cast<std::uint64_t>(second_.number);
     if (is_register(first_)) {
-      state_.comparison.kind = Comparison::Kind::Register;
+      state_.comparison.kind = LastComparison::Kind::Register;
       state_.comparison.reg = first_.reg;
     } else if (is_memory(first_)) {
-      state_.comparison.kind = Comparison::Kind::Memory;
+      state_.comparison.kind = LastComparison::Kind::Memory;
       state_.comparison.memory = first_;
     }
   }
@@ -353,7 +353,7 @@ Value address_of(const State& state, const Operand& memory) {
 }
 
 Refusal apply(const Instruction& instruction, std::uint64_t pc, State& state) {
-  return Effect(instruction, pc, state).apply();
+  return Execution(instruction, pc, state).apply();
 }
 
 void apply_call(const CalleeEffect& callee, std::uint64_t pc, State& state) {
@@ -366,9 +366,9 @@ void apply_call(const CalleeEffect& callee, std::uint64_t pc, State& state) {
 }
 
 void apply_condition(Condition condition, bool is_taken, State& state) {
-  const Comparison& comparison = state.comparison;
-  if (comparison.kind == Comparison::Kind::None) return;
-  if (comparison.kind == Comparison::Kind::StackPointer) {
+  const LastComparison& comparison = state.comparison;
+  if (comparison.kind == LastComparison::Kind::None) return;
+  if (comparison.kind == LastComparison::Kind::StackPointer) {
     // The loop of -fstack-clash-protection moves SP until it is what the register says.
     const Value& limit = state[comparison.reg];
     if (condition == Condition::NotEqual && !is_taken && is_on_stack(limit)) state.set(rsp, Value(limit));
@@ -380,7 +380,7 @@ void apply_condition(Condition condition, bool is_taken, State& state) {
   if ((condition == Condition::AboveOrEqual && !is_taken) || (condition == Condition::Below && is_taken))
     count = comparison.number;
   if (count == 0 || count > most_bounded) return;
-  if (comparison.kind == Comparison::Kind::Memory) {
+  if (comparison.kind == LastComparison::Kind::Memory) {
     state.bounded = {comparison.memory, static_cast<std::uint32_t>(count)};
     return;
   }

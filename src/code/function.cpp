@@ -19,9 +19,9 @@ namespace {
 /// More restarts than a function has calls that do not return would be none of compilers' code.
 constexpr int most_restarts = 64;
 
-class Follower {
+class PathFollower {
  public:
-  Follower(Program& program, std::uint64_t start, const Range& own, StepVisitor visit)
+  PathFollower(Program& program, std::uint64_t start, const Range& own, StepVisitor visit)
       : program_(program),
         visit_(std::move(visit)),
         listing_(program.image(), program.decoder(), own),
@@ -272,7 +272,7 @@ class Follower {
   void branch(const Instruction& instruction, std::uint64_t pc, State& state) {
     State taken = state;
     apply_condition(instruction.condition, true, taken);
-    const bool probes = state.comparison.kind == Comparison::Kind::StackPointer &&
+    const bool probes = state.comparison.kind == LastComparison::Kind::StackPointer &&
                         instruction.condition == Condition::NotEqual && is_on_stack(state[state.comparison.reg]);
     if (probes) taken.set(rsp, probing);
     go_to(instruction.target, pc, taken, probes);
@@ -424,11 +424,11 @@ class Follower {
 }  // namespace
 
 FunctionProof prove_function(Program& program, std::uint64_t start, const Range& own) {
-  return Follower(program, start, own, {}).prove();
+  return PathFollower(program, start, own, {}).prove();
 }
 
 FunctionProof visit_steps(Program& program, const FunctionProof& function, const StepVisitor& visit) {
-  return Follower(program, function.start, function.own, visit).prove();
+  return PathFollower(program, function.start, function.own, visit).prove();
 }
 
 }  // namespace sframe_gen::code

@@ -117,7 +117,7 @@ State::Join State::join(const State& other, bool may_probe) {
     return same == other.slots_.end() || same->value != slot.value;
   });
   changed = changed || slots_.size() != before;
-  if (comparison.kind != Comparison::Kind::None) comparison = {};
+  if (comparison.kind != LastComparison::Kind::None) comparison = {};
   if (rounding != other.rounding && rounding.base != 0) {
     rounding = {};
     changed = true;

@@ -19,7 +19,7 @@ struct Slot {
 };
 
 /// What the last comparison has compared with a constant.
-struct Comparison {
+struct LastComparison {
   enum class Kind : std::uint8_t { None, Register, Memory, StackPointer };
   Kind kind = Kind::None;
   RegisterNumber reg = no_register;  ///< of Kind::Register and StackPointer: with SP
@@ -69,7 +69,7 @@ class State {
 
   const std::vector<Slot>& slots() const { return slots_; }
 
-  Comparison comparison;
+  LastComparison comparison;
   BoundedMemory bounded;
   Rounding rounding;  ///< the last one
 

@@ -18,7 +18,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 /// An instruction at its place.
-struct Step {
+struct PlacedEffect {
   std::uint32_t at = 0;    ///< bytes from the function's start
   std::int64_t depth = 0;  ///< bytes between SP and its value at the function's entry
   Effect effect;
@@ -41,8 +41,8 @@ class Follower {
 
   std::vector<GoRow> rows() const {
     std::vector<GoRow> rows;
-    const Step* before = nullptr;
-    for (const Step& step : steps_) {
+    const PlacedEffect* before = nullptr;
+    for (const PlacedEffect& step : steps_) {
       // Nearly all instructions leave the frame as it is.
       const bool same = before != nullptr && before->depth == step.depth && before->before_save == step.before_save;
       before = &step;
@@ -77,7 +77,7 @@ class Follower {
   /// Whether each instruction moves SP as the table says, jumps keep the depth, and returns have none.
   bool agree() const {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      const Step& step = steps_[i];
+      const PlacedEffect& step = steps_[i];
       const Effect& effect = step.effect;
       if (effect.is_return && step.depth != 0) return false;
       if (effect.jump != 0) {
@@ -130,7 +130,7 @@ class Follower {
   /// aarch64: LR is in its register or, where there is a frame, at SP.
   bool has_link() const {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      const Step& step = steps_[i];
+      const PlacedEffect& step = steps_[i];
       const Effect& effect = step.effect;
       if (step.depth == 0 && effect.link != Change::None && effect.link != Change::Saved && !grows_stack(i))
         return false;
@@ -154,21 +154,21 @@ class Follower {
     if (!steps_[step].effect.is_call || step == 0 || word(step - 1) != keep_link) return false;
     const auto jump =
         std::find_if(steps_.begin() + static_cast<std::ptrdiff_t>(step) + 1, steps_.end(),
-                     [](const Step& next) { return !next.effect.goes_on || next.effect.link != Change::None; });
+                     [](const PlacedEffect& next) { return !next.effect.goes_on || next.effect.link != Change::None; });
     return jump != steps_.end() && jump->effect.link == Change::None && jump->effect.jump < 0;
   }
 
   /// Whether the caller's frame pointer is either never written, or saved whenever there is a frame: at CFA - 16 on
   /// x86-64, at SP - 8 on aarch64.
   bool has_frame_pointer() {
-    const auto writes = [](const Step& step) {
+    const auto writes = [](const PlacedEffect& step) {
       return step.effect.frame_pointer == Change::Other || step.effect.frame_pointer == Change::Restored;
     };
     saves_ = std::ranges::any_of(steps_, writes);
     if (!saves_) return !saves_in_vain();
     bool saved = false;  // else control comes to no frame
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      const Step& step = steps_[i];
+      const PlacedEffect& step = steps_[i];
       if (step.depth == 0 && writes(step)) return false;
       if (!goes_on(i)) continue;
       const std::int64_t next = steps_[i + 1].depth;
@@ -194,7 +194,7 @@ class Follower {
     const Effect& effect = steps_[i].effect;
     if (is_amd64_ && effect.frame_pointer == Change::Saved && effect.stack_rise == -8) return true;
     if (effect.moves_stack) return true;
-    Step& next = steps_[i + 1];
+    PlacedEffect& next = steps_[i + 1];
     next.before_save = true;
     return next.effect.frame_pointer == Change::Saved && next.effect.stack_rise == 0 &&
            next.effect.place == place_of_frame_pointer(next.depth);
@@ -213,7 +213,7 @@ class Follower {
   /// In bytes from SP.
   std::int64_t place_of_frame_pointer(std::int64_t depth) const { return is_amd64_ ? depth - 8 : -8; }
 
-  cfi::Rules rules_at(const Step& step) const {
+  cfi::Rules rules_at(const PlacedEffect& step) const {
     const cfi::TrackedRegisters& tracked = is_amd64_ ? cfi::amd64::tracked : cfi::aarch64::tracked;
     const std::int64_t pushed = is_amd64_ ? 8 : 0;  // by the call
     cfi::Rules rules;
@@ -228,7 +228,7 @@ class Follower {
   const elf::GoTable::Depths& depths_;
   bool is_amd64_;
   bool saves_ = false;  ///< the frame pointer
-  std::vector<Step> steps_;
+  std::vector<PlacedEffect> steps_;
 };
 
 /// Functions that the signal handler lets the interrupted code call, as it were: their caller is at the very
