@@ -1,7 +1,7 @@
 # bash completion for sframe-gen. It needs nothing but bash: bash-completion's functions are used where they are there.
 
 # >>> options, made from src/cli/option_table.cpp
-_sframe_gen_options='--verify --remove --section-only --check --dump --only --lookup --emit --section-address --launch --list-readers -h --help -V --version
+_sframe_gen_options='--verify --against --remove --section-only --check --dump --only --lookup --emit --section-address --launch --list-readers -h --help -V --version
   -o --output -n --dry-run -r --recursive -X --exclude --objects --linked-only -j --jobs --skip-non-elf --skip-refused --cfi-from --ignore-build-id --from-sframe --no-undo --fsync --move-headers --drop-signature
   --for --sframe-version --compact --flexible --no-stubs --no-padding --no-pcrel --no-ra-undefined
   --report -v --verbose --explain -q --quiet'
@@ -9,6 +9,7 @@ _sframe_gen_options='--verify --remove --section-only --check --dump --only --lo
 # Prints the values that option $1, with or without "=" after it, accepts, or nothing if they are files.
 _sframe_gen_values() {
   case $1 in
+    --against | --against=) echo dwarf code ;;
     --check=) echo kernel glibc gnu-ld gnu-ld-2.45 gnu-ld-2.44 gnu-ld-2.40 libsframe libsframe-2.44 libsframe-2.40 mold llvm-readelf java-profiler ;;
     --dump=) echo text json ;;
     --emit | --emit=) echo section asm ;;

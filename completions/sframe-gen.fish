@@ -17,6 +17,8 @@ complete -c sframe-gen -n __sframe_gen_launched -f -a '(__sframe_gen_launched_co
 
 # >>> options, made from src/cli/option_table.cpp
 complete -c sframe-gen -l verify -d 'compare every row of .sframe with the DWARF'
+complete -c sframe-gen -l against -d 'with --verify, judge by dwarf (default) or code' -x -a "dwarf\t'the default: .sframe with the DWARF'
+code\t'the DWARF with the instructions (x86-64)'"
 complete -c sframe-gen -l remove -d 'restore the original file, byte for byte'
 complete -c sframe-gen -l section-only -d 'with --remove, take .sframe out of changed files'
 complete -c sframe-gen -l check -d 'report which readers support the section' -a "kernel\t'Linux, for the stacks of programs: only SFrame 3'

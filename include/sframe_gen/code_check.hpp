@@ -17,7 +17,8 @@ namespace sframe_gen {
 
 /// What a comparison of a file's CFI with its instructions has found.
 struct CodeCheck {
-  /// PCs where CFI is wrong: the code, followed on every path from the function's entry, says otherwise.
+  /// PCs where CFI is wrong: the code, followed on every path from the function's entry, says otherwise. Code that no
+  /// path reaches may be between them, such as padding.
   struct Contradiction {
     std::string function;              ///< its name; empty without a symbol
     std::uint64_t start = 0;           ///< virtual address of the function
@@ -32,6 +33,13 @@ struct CodeCheck {
     std::string reason;               ///< "conflicting-paths"
   };
 
+  /// A jump table that was read without a bound: as far as its contents can be right.
+  struct TableByContents {
+    std::string function;     ///< its name; empty without a symbol
+    std::uint64_t start = 0;  ///< virtual address of the function, which is proved
+    std::uint64_t table = 0;  ///< virtual address
+  };
+
   std::uint64_t functions = 0;           ///< starts of functions in code that CFI describes
   std::uint64_t proved = 0;              ///< of which each state is known
   std::uint64_t proved_by_contents = 0;  ///< of these, with a jump table that was read without a bound
@@ -41,7 +49,8 @@ struct CodeCheck {
   std::vector<std::pair<std::string, std::uint64_t>> refused_by_reason;  ///< functions, by descending number
   std::vector<Contradiction> contradictions;                             ///< by address
   std::uint64_t contradicted_functions = 0;
-  std::vector<Refused> refused;  ///< by address
+  std::vector<Refused> refused;                     ///< by address
+  std::vector<TableByContents> tables_by_contents;  ///< by address of the function and the table
 };
 
 /// Follows the instructions of a linked file for x86-64. Throws Refused for another machine, for an object, for a file

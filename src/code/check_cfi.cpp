@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "cfi/frame_source.hpp"
 #include "code/program.hpp"
@@ -27,8 +29,8 @@ std::vector<cfi::Function> functions_of(const elf::Image& image, cfi::RuleTable&
 
 class Report {
  public:
-  Report(const Program& program, const elf::Image& image, const cfi::RuleTable& rules)
-      : program_(program), image_(image), rules_(rules), names_(image) {}
+  Report(Program& program, const elf::Image& image, const cfi::RuleTable& rules)
+      : program_(program), marks_(program.marks()), image_(image), rules_(rules), names_(image) {}
 
   void add(const FunctionProof& proof) {
     if (program_.described(proof.start) == nullptr) return;
@@ -39,36 +41,57 @@ class Report {
       return;
     }
     ++check_.proved;
-    if (proof.has_unbounded_table) ++check_.proved_by_contents;
+    if (proof.has_unbounded_table) add_tables(proof);
     check_.compared_bytes += proof.compared_bytes;
     if (!proof.disagreements.empty()) ++check_.contradicted_functions;
     for (const Disagreement& found : proof.disagreements) add(proof, found);
   }
 
-  CodeCheck finish(const RangeSet& described, const CodeMarks& marks) {
+  CodeCheck finish(const RangeSet& described) {
     check_.described_bytes = described.size();
     check_.not_reached_bytes = described.size();
-    for (const Range& range : described) check_.not_reached_bytes -= marks.reached(range);
+    for (const Range& range : described) check_.not_reached_bytes -= marks_.reached(range);
     for (std::size_t i = 0; i < refusal_count; ++i)
       if (refused_[i] != 0) check_.refused_by_reason.emplace_back(name_of(static_cast<Refusal>(i)), refused_[i]);
     std::ranges::stable_sort(check_.refused_by_reason, std::ranges::greater(),
                              &std::pair<std::string, std::uint64_t>::second);
     const auto place = [](const auto& item) { return item.start; };
     std::ranges::sort(check_.refused, {}, place);
+    std::ranges::stable_sort(check_.tables_by_contents, {}, place);
     std::ranges::sort(check_.contradictions, {},
                       [](const CodeCheck::Contradiction& c) { return std::tuple(c.start, c.begin); });
     return std::move(check_);
   }
 
  private:
+  void add_tables(const FunctionProof& proof) {
+    ++check_.proved_by_contents;
+    const std::set<std::uint64_t> tables(proof.unbounded_tables.begin(), proof.unbounded_tables.end());
+    for (const std::uint64_t table : tables)
+      check_.tables_by_contents.push_back({names_.name_at(proof.start), proof.start, table});
+  }
+
   void add(const FunctionProof& proof, const Disagreement& found) {
+    std::string cfi = words_of(rules_[found.rule], found), code = words_of(found);
+    if (!check_.contradictions.empty() && goes_on(check_.contradictions.back(), proof.start, found.pcs, cfi, code)) {
+      check_.contradictions.back().end = found.pcs.end;
+      return;
+    }
     const auto bytes = elf::loaded_bytes_from(image_, found.instruction);
     check_.contradictions.push_back(
-        {names_.name_at(proof.start), proof.start, found.pcs.begin, found.pcs.end, words_of(rules_[found.rule], found),
-         words_of(found), hex(found.instruction) + ": " + program_.decoder().text_of(bytes, found.instruction)});
+        {names_.name_at(proof.start), proof.start, found.pcs.begin, found.pcs.end, std::move(cfi), std::move(code),
+         hex(found.instruction) + ": " + program_.decoder().text_of(bytes, found.instruction)});
+  }
+
+  /// Whether only code that is not reached, such as padding before a loop, is between equal contradictions.
+  bool goes_on(const CodeCheck::Contradiction& last, std::uint64_t start, const Range& pcs, const std::string& cfi,
+               const std::string& code) const {
+    return last.start == start && last.end <= pcs.begin && marks_.reached({last.end, pcs.begin}) == 0 &&
+           last.cfi == cfi && last.code == code;
   }
 
   const Program& program_;
+  const CodeMarks& marks_;
   const elf::Image& image_;
   const cfi::RuleTable& rules_;
   elf::SymbolNames names_;
@@ -92,7 +115,7 @@ CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint6
   for (const FunctionProof& proof : program.functions()) report.add(proof);
   std::vector<Range> described;
   for (const cfi::Function& function : functions) described.push_back({function.start, function.end()});
-  return report.finish(RangeSet(std::move(described)), program.marks());
+  return report.finish(RangeSet(std::move(described)));
 }
 
 }  // namespace sframe_gen::code

@@ -321,6 +321,7 @@ class PathFollower {
     }
     if (program_.options().bounded_tables_only) return {{}, false};
     proof_.has_unbounded_table = true;
+    proof_.unbounded_tables.push_back(static_cast<std::uint64_t>(table.number));
     std::set<std::uint64_t> others = listing_.taken_addresses();
     if (const auto next = program_.taken_after(static_cast<std::uint64_t>(table.number))) others.insert(*next);
     // CFI ends it as well: what comes after a table leads to code of another depth.

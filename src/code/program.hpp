@@ -38,11 +38,12 @@ struct FunctionProof {
   CalleeEffect effect;           ///< on callers
   bool has_return = false;       ///< a real one, or a jump to an imported function
   bool has_indirect_tail = false;
-  bool jumps_inside_another = false;   ///< to a place in another function that is not its start
-  bool has_unbounded_table = false;    ///< a jump table was read by its contents
-  std::vector<std::uint64_t> tails;    ///< functions that it ends by jumping to
-  std::vector<std::uint64_t> callees;  ///< that it calls directly, each once
-  std::uint64_t compared_bytes = 0;    ///< of instructions whose rows of CFI were compared
+  bool jumps_inside_another = false;            ///< to a place in another function that is not its start
+  bool has_unbounded_table = false;             ///< a jump table was read by its contents
+  std::vector<std::uint64_t> unbounded_tables;  ///< their virtual addresses; some more than once
+  std::vector<std::uint64_t> tails;             ///< functions that it ends by jumping to
+  std::vector<std::uint64_t> callees;           ///< that it calls directly, each once
+  std::uint64_t compared_bytes = 0;             ///< of instructions whose rows of CFI were compared
   std::vector<Disagreement> disagreements;
 };
 

@@ -397,6 +397,9 @@ void write_json(const std::string& file, const CodeCheck& result, std::ostream& 
                               {"code", found.code},
                               {"instruction", found.instruction}});
   for (const auto& [reason, count] : result.refused_by_reason) refused[reason] = count;
+  ordered_json tables = ordered_json::array();
+  for (const CodeCheck::TableByContents& found : result.tables_by_contents)
+    tables.push_back({{"function", found.function}, {"start", hex(found.start)}, {"table", hex(found.table)}});
   write(
       {
           {"file", file},
@@ -409,6 +412,7 @@ void write_json(const std::string& file, const CodeCheck& result, std::ostream& 
           {"not_reached", result.not_reached_bytes},
           {"contradicted_functions", result.contradicted_functions},
           {"contradictions", std::move(contradictions)},
+          {"tables_by_contents", std::move(tables)},
       },
       out);
 }

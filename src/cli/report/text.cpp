@@ -328,7 +328,7 @@ std::string text_of(const CodeCheck::Contradiction& found) {
          found.code + " (" + found.instruction + ")";
 }
 
-void write_summary(const std::string& file, const CodeCheck& result, bool with_refused, std::ostream& out) {
+void write_summary(const std::string& file, const CodeCheck& result, bool with_details, std::ostream& out) {
   out << printable(file) << ": " << count_of(result.functions, "function") << ": " << result.proved << " proved, "
       << result.functions - result.proved << " refused; " << result.compared_bytes << " of " << result.described_bytes
       << " bytes compared, " << result.not_reached_bytes << " not reached: "
@@ -336,7 +336,10 @@ void write_summary(const std::string& file, const CodeCheck& result, bool with_r
                                              : count_of(result.contradicted_functions, "function") + " contradicted")
       << '\n';
   for (const auto& [reason, count] : result.refused_by_reason) out << "  " << reason << ": " << count << '\n';
-  if (!with_refused) return;
+  if (!with_details) return;
+  for (const CodeCheck::TableByContents& found : result.tables_by_contents)
+    out << "  " << hex(found.start) << ": proved with the jump table at " << hex(found.table)
+        << ", which has no bound and was read by its contents\n";
   for (const CodeCheck::Refused& refused : result.refused)
     out << "  " << hex(refused.start) << ": " << refused.reason << " at " << hex(refused.pc) << '\n';
 }

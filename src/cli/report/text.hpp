@@ -73,12 +73,13 @@ void write_summary(const std::string& file, const ConvertOutcome& outcome, Done 
 void write_summary(const std::string& file, const EmitOutcome& emitted, Done done, std::ostream& out);
 /// "a.out: removed .sframe, restored the original (16384 bytes, was 20480)".
 void write_summary(const std::string& file, const RemoveOutcome& removed, Done done, std::ostream& out);
-/// "libc.so: 3714 FDEs, 24964 rows, 45267 PCs checked: no difference; 4 gaps".
-/// What the comparison of a file's CFI with its code has found; each refused function as well, if asked for.
-void write_summary(const std::string& file, const CodeCheck& result, bool with_refused, std::ostream& out);
-/// "f: pc 0x10 to 0x18: CFI says CFA rsp+8, but that is CFA-16 (0xc: sub rsp, 0x18)".
+/// What the comparison of a file's CFI with its code has found; if asked for, also each refused function, and each jump
+/// table that was read by its contents.
+void write_summary(const std::string& file, const CodeCheck& result, bool with_details, std::ostream& out);
+/// "f: pc 0x10 to 0x18: CFI has CFA rsp+8, but that is CFA-16 (0xc: sub rsp, 0x18)".
 std::string text_of(const CodeCheck::Contradiction& found);
 
+/// "libc.so: 3714 FDEs, 24964 rows, 45267 PCs checked: no difference; 4 gaps".
 void write_summary(const std::string& file, const Verification& result, std::ostream& out);
 /// "libfoo.a: 9 members: 3714 FDEs …".
 void write_summary(const std::string& file, const std::vector<MemberVerification>& members, std::ostream& out);
