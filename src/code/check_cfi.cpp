@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -41,7 +40,7 @@ class Report {
       return;
     }
     ++check_.proved;
-    if (proof.has_unbounded_table) add_tables(proof);
+    if (!proof.unbounded_tables.empty()) add_tables(proof);
     check_.compared_bytes += proof.compared_bytes;
     if (!proof.disagreements.empty()) ++check_.contradicted_functions;
     for (const Disagreement& found : proof.disagreements) add(proof, found);
@@ -66,8 +65,7 @@ class Report {
  private:
   void add_tables(const FunctionProof& proof) {
     ++check_.proved_by_contents;
-    const std::set<std::uint64_t> tables(proof.unbounded_tables.begin(), proof.unbounded_tables.end());
-    for (const std::uint64_t table : tables)
+    for (const std::uint64_t table : proof.unbounded_tables)
       check_.tables_by_contents.push_back({names_.name_at(proof.start), proof.start, table});
   }
 

@@ -16,12 +16,21 @@ struct Evidence {
   bool is_called = false;      ///< a direct call from reached code
   bool is_symbol = false;      ///< a function symbol, or the file's entry point
   bool begins_fde = false;     ///< an FDE begins there whose first row is that of an entry: CFA = rsp + 8
-  bool is_split_part = false;  ///< its symbol ends in ".cold": compilers jump there out of the middle of a function
+  bool is_split_part = false;  ///< its symbol has ".cold": compilers jump there out of the middle of a function
+  bool is_taken = false;       ///< data, or an instruction of another function, has its address
+  bool is_inside = false;      ///< of a function: code that is reached from elsewhere
 };
 
-/// 1. A function starts where something says so.
+/// 1. A function starts where something says so. An address that is taken may be a label's as well: of a handler of
+/// OCaml's, or of an interpreter's instruction.
 constexpr bool starts_function(const Evidence& evidence) {
-  return evidence.is_called || (!evidence.is_split_part && (evidence.is_symbol || evidence.begins_fde));
+  return evidence.is_called || (!evidence.is_split_part && (evidence.is_symbol || evidence.begins_fde ||
+                                                            (evidence.is_taken && !evidence.is_inside)));
+}
+
+/// Symbols of code that does not keep to System V: V8's builtins, which are entered by jumps, and remove arguments.
+constexpr bool is_of_another_world(std::string_view symbol) {
+  return symbol.starts_with("Builtins_");
 }
 
 /// 2. At a return SP is exactly as at the entry, and the slot there still has the entry's return address.
@@ -29,6 +38,12 @@ bool stack_pointer_is_as_at_entry(const State& state);
 bool return_address_is_in_place(const State& state);
 /// Whether both hold: what a return needs, and a jump to another function.
 bool is_as_at_entry(const State& state);
+/// A jump to an address that is not known leaves the function, and proves it as a return does, if it is known to be
+/// one: a label of an interpreter leaves so too. `is_called`: from proved code, or CFI describes an entry there.
+/// `is_padded`: it is aligned to 16 bytes, and padding comes before.
+constexpr bool is_proved_by_indirect_jump(bool is_called, bool is_padded) {
+  return is_called || is_padded;
+}
 /// Functions that change FP for good exist (OCaml's): what CFI says of FP in them is not judged, and their callers lose
 /// it.
 bool frame_pointer_is_callers(const State& state);

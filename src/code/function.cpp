@@ -19,6 +19,9 @@ namespace {
 /// More restarts than a function has calls that do not return would be none of compilers' code.
 constexpr int most_restarts = 64;
 
+/// Code without CFI has no end that bounds the blocks of a function.
+constexpr std::size_t most_undescribed_blocks = std::size_t{1} << 17U;
+
 class PathFollower {
  public:
   PathFollower(Program& program, std::uint64_t start, const Range& own, StepVisitor visit)
@@ -31,16 +34,9 @@ class PathFollower {
   }
 
   FunctionProof prove() {
-    steps_left_ = 64 * proof_.own.size() + 256;
-    for (int i = 0; !follow_paths(); ++i) {
-      if (proof_.refusal != Refusal::None) return finish();
-      if (i == most_restarts) return refuse(Refusal::ConflictingPaths, proof_.start), finish();
-    }
-    is_final_ = true;
-    for (const auto& [begin, block] : blocks_) {
-      walk(begin);
-      if (proof_.refusal != Refusal::None) break;
-    }
+    steps_left_ = own_cfi_ != nullptr ? 64 * proof_.own.size() + 256 : program_.steps_left();
+    follow();
+    if (own_cfi_ == nullptr) program_.steps_left() = steps_left_;
     return finish();
   }
 
@@ -52,6 +48,18 @@ class PathFollower {
     std::uint64_t after_call = 0;
     bool is_pending = false;
   };
+
+  void follow() {
+    for (int i = 0; !follow_paths(); ++i) {
+      if (proof_.refusal != Refusal::None) return;
+      if (i == most_restarts) return refuse(Refusal::ConflictingPaths, proof_.start);
+    }
+    is_final_ = true;
+    for (const auto& [begin, block] : blocks_) {
+      walk(begin);
+      if (proof_.refusal != Refusal::None) return;
+    }
+  }
 
   /// False: it must begin again, as a call is now known not to return, or the function is refused.
   bool follow_paths() {
@@ -81,6 +89,7 @@ class PathFollower {
     const auto [place, is_new] = blocks_.try_emplace(pc);
     Block& block = place->second;
     if (is_new) {
+      if (own_cfi_ == nullptr && blocks_.size() > most_undescribed_blocks) return refuse(Refusal::TooMuchCode, pc);
       block = {state, after_call, false};
       block.state.comparison = {};
       schedule(pc, block);
@@ -123,23 +132,46 @@ class PathFollower {
 
   bool may_be_reached_by_jump(std::uint64_t pc) const {
     if (proof_.own.contains(pc)) return true;
-    return program_.described(pc) != nullptr && !program_.is_start(pc);
+    if (program_.is_start(pc)) return false;
+    return program_.described(pc) != nullptr || (own_cfi_ == nullptr && program_.is_undescribed(pc));
+  }
+
+  /// Whether another function begins at `pc` as far as a path with this state can tell.
+  bool begins_another(std::uint64_t pc, const State& state) {
+    if (pc == proof_.start || !program_.is_start(pc)) return false;
+    return conditions::is_as_at_entry(state) || !program_.is_label_after_all(pc);
   }
 
   /// A direct jump, or a fall into other code.
   void go_to(std::uint64_t target, std::uint64_t pc, const State& state, bool may_probe = false) {
     if (target == proof_.start ||
-        (!program_.is_start(target) && may_be_reached_by_jump(target) && !is_import(target))) {
-      if (!proof_.own.contains(target) && program_.is_start(program_.described(target)->start))
-        proof_.jumps_inside_another = true;
+        (!begins_another(target, state) && may_be_reached_by_jump(target) && !is_import(target))) {
+      if (is_inside_another(target)) proof_.jumps_inside_another = true;
+      if (is_split_part(target) && !program_.add_label(target, state[rsp]))
+        return refuse(Refusal::ConflictingPaths, pc);
       return enter(target, state, 0, may_probe);
     }
     if (!program_.image().is_code(target, 1)) return refuse(Refusal::OutsideCode, pc);
-    if (!conditions::is_as_at_entry(state)) return refuse(Refusal::FlowsIntoFunction, pc);
+    if (!conditions::is_as_at_entry(state)) {
+      program_.is_label_after_all(target);
+      return refuse(Refusal::FlowsIntoFunction, pc);
+    }
     leave(state);
     if (const auto import = import_at(target)) return leave_to(*import);
     program_.add_tail(target);
     tails_.insert(target);
+  }
+
+  bool is_inside_another(std::uint64_t target) const {
+    if (proof_.own.contains(target)) return false;
+    const cfi::Function* const described = program_.described(target);
+    return described != nullptr && program_.is_start(described->start);
+  }
+
+  bool is_split_part(std::uint64_t target) {
+    if (own_cfi_ != nullptr || proof_.own.contains(target) || program_.described(target) != nullptr) return false;
+    proof_.has_split_parts = true;
+    return true;
   }
 
   bool is_import(std::uint64_t target) { return !proof_.own.contains(target) && import_at(target).has_value(); }
@@ -168,13 +200,15 @@ class PathFollower {
     for (std::uint64_t pc = begin;;) {
       if (pc != begin && blocks_.contains(pc)) return enter(pc, state, after_call, false);
       if (pc != begin && ends_here(pc)) return fall_out(pc, state, after_call);
+      // 8: the call before does not return: what follows is a part of another function.
+      if (after_call != 0 && program_.is_anothers_label(pc, state[rsp])) return;
       if (!is_final_ && steps_left_-- == 0) return refuse(Refusal::TooMuchCode, pc);
       Listing::Line& line = listing_.at(pc);
       if (line.instruction.size == 0)
         return refuse(program_.image().is_code(pc, 1) ? Refusal::Undecodable : Refusal::OutsideCode, pc);
       line.block = begin;
       const Instruction instruction = line.instruction;
-      if (is_final_) program_.note_taken(instruction);
+      if (is_final_) program_.note_taken(pc, instruction);
       if (is_final_ && !note(pc, instruction, before, state)) return;
       if (is_final_ && visit_) visit_({pc, instruction, table_targets(instruction, state)}, state);
       const std::uint64_t next = pc + instruction.size;
@@ -186,21 +220,29 @@ class PathFollower {
 
   /// Where code of an FDE ends, or another function begins.
   bool ends_here(std::uint64_t pc) const {
-    if (pc == proof_.own.end || program_.is_start(pc)) return true;
+    if (program_.is_start(pc)) return true;
+    if (own_cfi_ == nullptr) return !proof_.own.contains(pc) && !program_.is_undescribed(pc);
+    if (pc == proof_.own.end) return true;
     if (proof_.own.contains(pc)) return false;
     const cfi::Function* const described = program_.described(pc);
     return described == nullptr || described->start == pc;
   }
 
   void fall_out(std::uint64_t pc, const State& state, std::uint64_t after_call) {
+    // Functions are aligned: behind a call that does not return, one may begin without padding.
+    const bool may_be_label = after_call == 0 || pc % 16 != 0;
+    if (own_cfi_ == nullptr && may_be_label && program_.is_start(pc) && !begins_another(pc, state))
+      return enter(pc, state, after_call, false);
     if (after_call != 0) return;  // 8: the call before does not return
     // Compilers let code that cannot be reached run on into whatever the linker has put next.
-    if (program_.is_start(pc) && conditions::is_as_at_entry(state)) return go_to(pc, pc, state);
-    const Instruction& padding = listing_.at(pc).instruction;
-    const bool is_padding = program_.described(pc) == nullptr && !program_.is_start(pc) &&
-                            padding.operation == Operation::Nothing && padding.size != 0;
-    if (is_padding && steps_left_-- > 0) return fall_out(pc + padding.size, state, 0);
-    refuse(Refusal::FlowsIntoFunction, pc);
+    for (; !program_.is_start(pc) || !conditions::is_as_at_entry(state); pc += listing_.at(pc).instruction.size) {
+      const Instruction& padding = listing_.at(pc).instruction;
+      const bool is_padding = program_.described(pc) == nullptr && !program_.is_start(pc) &&
+                              padding.operation == Operation::Nothing && padding.size != 0;
+      if (!is_padding || steps_left_ == 0) return refuse(Refusal::FlowsIntoFunction, pc);
+      --steps_left_;
+    }
+    go_to(pc, pc, state);
   }
 
   /// In the last pass: marks the instruction, and compares.
@@ -310,25 +352,27 @@ class PathFollower {
   }
 
   JumpTargets read(const Value& table, const State& state) {
-    const auto may_be = [this](std::uint64_t pc) {
-      if (proof_.own.contains(pc)) return true;
-      const cfi::Function* const described = program_.described(pc);
-      return described != nullptr && !program_.is_start(described->start);
+    const auto may_be = [this](std::uint64_t target) {
+      if (proof_.own.contains(target)) return true;
+      const cfi::Function* const described = program_.described(target);
+      if (described != nullptr) return !program_.is_start(described->start);
+      return own_cfi_ == nullptr && program_.is_undescribed(target) && !program_.is_start(target);
     };
     if (conditions::is_bounded(table)) {
       JumpTargets targets = read_bounded_table(program_.image(), table, proof_.own, may_be);
       if (targets.is_sound) return targets;
     }
     if (program_.options().bounded_tables_only) return {{}, false};
-    proof_.has_unbounded_table = true;
-    proof_.unbounded_tables.push_back(static_cast<std::uint64_t>(table.number));
-    std::set<std::uint64_t> others = listing_.taken_addresses();
+    unbounded_tables_.insert(static_cast<std::uint64_t>(table.number));
+    std::set<std::uint64_t> others =
+        own_cfi_ != nullptr ? listing_.taken_addresses() : listing_.addresses_taken_so_far();
     if (const auto next = program_.taken_after(static_cast<std::uint64_t>(table.number))) others.insert(*next);
     // CFI ends it as well: what comes after a table leads to code of another depth.
-    const auto may_be_start = [&](std::uint64_t pc) {
-      if (!may_be(pc) || (proof_.own.contains(pc) && !listing_.has(pc))) return false;
-      const cfi::Function* const described = program_.described(pc);
-      return described == nullptr || !disagreement(program_.rules()[rule_at(*described, pc)], state);
+    const auto may_be_start = [&](std::uint64_t target) {
+      if (own_cfi_ == nullptr) return proof_.own.contains(target);
+      if (!may_be(target) || (proof_.own.contains(target) && !listing_.has(target))) return false;
+      const cfi::Function* const described = program_.described(target);
+      return described == nullptr || !disagreement(program_.rules()[rule_at(*described, target)], state);
     };
     return read_unbounded_table(program_.image(), table, proof_.own, others, may_be_start);
   }
@@ -384,6 +428,13 @@ class PathFollower {
   FunctionProof finish() {
     proof_.callees.assign(callees_.begin(), callees_.end());
     proof_.tails.assign(tails_.begin(), tails_.end());
+    proof_.unbounded_tables.assign(unbounded_tables_.begin(), unbounded_tables_.end());
+    // What a function takes the address of does not depend on its proof.
+    if (proof_.refusal != Refusal::None && program_.options().proves_undescribed)
+      listing_.for_each([this](std::uint64_t pc, const Instruction& taker) { program_.note_taken(pc, taker); });
+    // Code without CFI that goes on in described code is proved by that as well.
+    if (own_cfi_ == nullptr && !proof_.disagreements.empty())
+      refuse(Refusal::ConflictingPaths, proof_.disagreements.front().pcs.begin);
     CalleeEffect& effect = proof_.effect;
     switch (proof_.refusal) {
       case Refusal::None: {
@@ -396,7 +447,7 @@ class PathFollower {
       case Refusal::ReturnNotAtEntry:
       case Refusal::CalleePops:
         // A table that was read too far leads anywhere.
-        effect.balances = proof_.has_unbounded_table;
+        effect.balances = !proof_.unbounded_tables.empty();
         break;
       default:
         break;
@@ -415,7 +466,7 @@ class PathFollower {
   std::map<std::uint64_t, Block> blocks_;
   std::set<std::uint64_t> pending_;
   std::set<std::uint64_t> endless_calls_;
-  std::set<std::uint64_t> callees_, tails_;
+  std::set<std::uint64_t> callees_, tails_, unbounded_tables_;
   std::map<std::uint64_t, std::optional<Import>> imports_;
   std::uint64_t steps_left_ = 0;
   bool must_restart_ = false;

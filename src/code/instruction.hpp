@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 /// An x86-64 instruction, as far as the proof asks. What it says of no instruction is guessed: one that the decoder
 /// does not know is none.
@@ -66,5 +67,20 @@ struct Instruction {
   std::uint64_t target = 0;           ///< of a direct jump or call
   bool is_direct = false;             ///< it has a target
 };
+
+/// The address that an instruction takes, if it is written there: by lea, or as a number of 32 bits that fits into none
+/// but programs at fixed addresses.
+constexpr std::optional<std::uint64_t> taken_by(const Instruction& instruction) {
+  const Operand& first = instruction.operands[0];
+  const Operand& second = instruction.operands[1];
+  if (instruction.operation == Operation::LoadAddress) {
+    if (second.base != no_register || second.index != no_register) return std::nullopt;
+    return static_cast<std::uint64_t>(second.number);
+  }
+  const Operand& number = instruction.operation == Operation::Push ? first : second;
+  const bool moves = instruction.operation == Operation::Move || instruction.operation == Operation::Push;
+  if (!moves || number.kind != Operand::Kind::Immediate || number.number <= 0) return std::nullopt;
+  return static_cast<std::uint64_t>(number.number);
+}
 
 }  // namespace sframe_gen::code

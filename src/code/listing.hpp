@@ -18,6 +18,7 @@ class Listing {
   Listing(const elf::Image& image, const Decoder& decoder, const Range& own);
 
   struct Line {
+    std::uint64_t pc = 0;
     Instruction instruction;
     std::uint64_t block = 0;  ///< whose walk has reached it last: where the block begins
   };
@@ -25,18 +26,29 @@ class Listing {
   Line& at(std::uint64_t pc);
   bool has(std::uint64_t pc) const;
 
-  /// Addresses outside of code that instructions take in all of the function, as far as they follow each other.
+  /// Addresses outside of code that instructions take: of all from `own`'s begin to its end, as they follow each other.
   const std::set<std::uint64_t>& taken_addresses();
+  /// The same of those that were decoded by now.
+  const std::set<std::uint64_t>& addresses_taken_so_far();
+  /// Calls back with each instruction that was decoded, and its PC.
+  template <typename Callback>
+  void for_each(const Callback& callback) const {
+    for (const Line& line : lines_) callback(line.pc, line.instruction);
+  }
 
  private:
+  const std::uint32_t* number_at(std::uint64_t pc) const;
+  std::uint32_t& number_for(std::uint64_t pc);
+
   const elf::Image& image_;
   const Decoder& decoder_;
   Range own_;
-  std::vector<std::uint32_t> own_lines_;  ///< of each byte: the line's number + 1
+  std::vector<std::uint32_t> own_lines_;  ///< of each byte: the line's number + 1; 0, and not there: none
   SeededMap<std::uint64_t, std::uint32_t> other_lines_;
   std::vector<Line> lines_;
   std::set<std::uint64_t> taken_;
-  bool has_taken_ = false;
+  bool has_swept_ = false;
+  std::size_t lines_seen_ = 0;  ///< of which taken_ has the addresses
 };
 
 }  // namespace sframe_gen::code

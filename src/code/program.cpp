@@ -1,8 +1,13 @@
 #include "code/program.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
+#include "code/addresses.hpp"
 #include "code/function.hpp"
+#include "elf/go_table.hpp"
+#include "support/containers.hpp"
 
 namespace sframe_gen::code {
 
@@ -10,6 +15,22 @@ namespace {
 
 /// Each round takes what is now known of callees to their callers. More than a few change nothing in real files.
 constexpr int most_rounds = 4;
+
+/// Functions whose addresses only other such functions take are found one after the other: more are none of compilers'.
+constexpr int most_looks_at_taken = 16;
+
+/// Code of Go's functions. Their own table knows more of them, and they do not keep to System V.
+RangeSet code_of_go(const elf::Image& image) {
+  std::vector<Range> ranges;
+  if (const auto table = elf::GoTable::find(image))
+    for (const elf::GoTable::Entry& entry : table->entries()) ranges.push_back({entry.start, entry.end});
+  return RangeSet(std::move(ranges));
+}
+
+bool contains(const RangeSet& ranges, std::uint64_t number) {
+  const auto found = ranges.find(number);
+  return found != ranges.end() && found->contains(number);
+}
 
 /// Whether CFI begins as at a function's entry: CFA = rsp + 8.
 bool begins_as_an_entry(const cfi::Function& function, const cfi::RuleTable& rules) {
@@ -35,6 +56,10 @@ std::span<std::uint8_t> CodeMarks::from(std::uint64_t pc) {
 
 void CodeMarks::mark_start(std::uint64_t pc) {
   if (const auto marks = from(pc); !marks.empty()) marks[0] |= 4U;
+}
+
+void CodeMarks::mark_label(std::uint64_t pc) {
+  if (const auto marks = from(pc); !marks.empty()) marks[0] = static_cast<std::uint8_t>((marks[0] & ~4U) | 16U);
 }
 
 void CodeMarks::mark_sure_start(std::uint64_t pc) {
@@ -73,7 +98,9 @@ Program::Program(const elf::Image& image, const Decoder& decoder, std::span<cons
       options_(options),
       imports_(image, decoder),
       names_(image),
-      marks_(image.code()) {
+      marks_(image.code()),
+      of_go_(code_of_go(image)) {
+  for (const Range& range : image.code()) steps_left_ += 64 * range.size() + 256;
   find_starts();
 }
 
@@ -83,16 +110,17 @@ void Program::find_starts() {
   const auto evidence_of = [&](std::uint64_t pc) {
     conditions::Evidence evidence;
     evidence.is_symbol = std::ranges::binary_search(symbols, pc);
-    if (evidence.is_symbol) evidence.is_split_part = names_.name_at(pc).ends_with(".cold");
+    if (evidence.is_symbol) evidence.is_split_part = is_split_part(pc);
     return evidence;
   };
   for (const cfi::Function& function : described_) {
+    if (contains(of_go_, function.start)) continue;
     conditions::Evidence evidence = evidence_of(function.start);
     evidence.begins_fde = begins_as_an_entry(function, rules_) && function.repeat_size == 0;
     if (conditions::starts_function(evidence)) starts.push_back(function.start);
   }
   for (const std::uint64_t pc : symbols)
-    if (image_.is_code(pc, 1) && conditions::starts_function(evidence_of(pc))) {
+    if (is_followed(pc) && conditions::starts_function(evidence_of(pc))) {
       marks_.mark_sure_start(pc);
       starts.push_back(pc);
     }
@@ -100,17 +128,39 @@ void Program::find_starts() {
   for (const std::uint64_t pc : starts) add_start(pc);
 }
 
-void Program::add_start(std::uint64_t pc) {
+bool Program::is_split_part(std::uint64_t pc) {
+  return names_.name_at(pc).find(".cold") != std::string::npos;
+}
+
+bool Program::is_followed(std::uint64_t pc) {
+  if (!image_.is_code(pc, 1) || contains(of_go_, pc)) return false;
+  return described(pc) != nullptr || !conditions::is_of_another_world(names_.name_at(pc));
+}
+
+void Program::add_start(std::uint64_t pc, bool is_taken_only) {
   if (!starts_.try_emplace(pc, functions_.size()).second) return;
   marks_.mark_start(pc);
   FunctionProof function;
   function.start = pc;
-  const cfi::Function* const of_cfi = described(pc);
-  // Code without an FDE is bounded by the next one.
-  const auto next = std::ranges::upper_bound(described_, pc, {}, &cfi::Function::start);
-  const std::uint64_t end = pc + image_.code_left(pc);
-  function.own = {pc, of_cfi != nullptr ? of_cfi->end() : next == described_.end() ? end : std::min(end, next->start)};
+  function.own = own_of(pc);
+  function.is_taken_only = is_taken_only;
   functions_.push_back(std::move(function));
+}
+
+Range Program::own_of(std::uint64_t start) const {
+  if (const cfi::Function* const function = described(start)) return {start, function->end()};
+  std::uint64_t end = start + image_.code_left(start);
+  const auto start_after = std::ranges::upper_bound(sorted_starts_, start);
+  if (start_after != sorted_starts_.end()) end = std::min(end, *start_after);
+  const auto described_after = std::ranges::upper_bound(described_, start, {}, &cfi::Function::start);
+  if (described_after != described_.end()) end = std::min(end, described_after->start);
+  const auto go_after = of_go_.find(start);
+  if (go_after != of_go_.end()) end = std::min(end, std::max(start, go_after->begin));
+  return {start, end};
+}
+
+bool Program::is_undescribed(std::uint64_t pc) const {
+  return image_.is_code(pc, 1) && described(pc) == nullptr && !contains(of_go_, pc);
 }
 
 const cfi::Function* Program::described(std::uint64_t pc) const {
@@ -125,22 +175,109 @@ CalleeEffect Program::effect_of(std::uint64_t target) const {
 }
 
 void Program::add_tail(std::uint64_t target) {
-  if (!is_start(target) && image_.is_code(target, 1)) add_start(target);
+  if (!is_start(target) && is_followed(target)) add_start(target);
 }
 
 CalleeEffect Program::effect_of_call(std::uint64_t target) {
   add_tail(target);
   marks_.mark_sure_start(target);
-  return effect_of(target);
+  const auto found = starts_.find(target);
+  if (found == starts_.end()) return {};
+  functions_[found->second].is_taken_only = false;
+  return functions_[found->second].effect;
 }
 
-void Program::prove_new(std::size_t from, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+bool Program::is_label_after_all(std::uint64_t target) {
+  const auto found = starts_.find(target);
+  if (found != starts_.end()) {
+    FunctionProof& function = functions_[found->second];
+    if (!function.is_taken_only) return false;
+    function.refusal = Refusal::FlowsIntoFunction;
+    function.refused_at = target;
+  }
+  marks_.mark_label(target);
+  return true;
+}
+
+bool Program::add_label(std::uint64_t pc, const Value& stack_pointer) {
+  if (is_start(pc)) return true;
+  marks_.mark_label(pc);
+  const auto [label, is_new] = labels_.try_emplace(pc, stack_pointer);
+  if (label->second == stack_pointer) return true;
+  label->second = unknown;  // the other function's proof is made again, and ends here as well
+  return false;
+}
+
+bool Program::is_anothers_label(std::uint64_t pc, const Value& stack_pointer) {
+  if (!marks_.is_label(pc)) return false;
+  const auto label = labels_.find(pc);
+  return label != labels_.end() && label->second != stack_pointer;
+}
+
+void Program::prove_at(std::size_t i) {
+  const FunctionProof& before = functions_[i];
+  if (before.is_taken_only && marks_.is_label(before.start)) return;
+  const bool is_taken_only = before.is_taken_only;
+  FunctionProof proof = prove_function(*this, before.start, own_of(before.start));
+  // A call of its own address makes it a sure start, and a jump makes it a label.
+  proof.is_taken_only = is_taken_only && functions_[i].is_taken_only;
+  functions_[i] = std::move(proof);
+}
+
+void Program::prove_new(std::size_t from, const Progress& progress) {
   // Calls find more functions meanwhile.
   for (std::size_t i = from; i < functions_.size(); ++i) {
     if (progress && i % 1024 == 0) progress(i, functions_.size());
-    FunctionProof proof = prove_function(*this, functions_[i].start, functions_[i].own);
-    functions_[i] = std::move(proof);
+    prove_at(i);
   }
+}
+
+void Program::prove_taken(const Progress& progress) {
+  for (int look = 0; look < most_looks_at_taken; ++look) {
+    sort_starts();
+    const std::size_t count = functions_.size();
+    if (!add_taken_starts()) return;
+    prove_new(count, progress);
+  }
+}
+
+void Program::sort_starts() {
+  sorted_starts_.clear();
+  for (const FunctionProof& function : functions_)
+    if (marks_.is_start(function.start)) sorted_starts_.push_back(function.start);
+  sort_by_number(std::span(sorted_starts_), std::identity(), std::less());
+}
+
+bool Program::add_taken_starts() {
+  std::vector<TakenCode> taken = std::exchange(taken_code_, {});
+  std::ranges::sort(taken, {}, [](const TakenCode& code) { return std::pair(code.target, code.pc); });
+  const std::size_t count = functions_.size();
+  for (const TakenCode& code : taken)
+    if (!is_start(code.target) && is_taken_start(code)) add_start(code.target, true);
+  return functions_.size() != count;
+}
+
+bool Program::is_taken_start(const TakenCode& taken) {
+  const std::uint64_t pc = taken.target;
+  if (marks_.is_label(pc) || !is_undescribed(pc) || !is_followed(pc)) return false;
+  const auto start_before = [&](std::uint64_t address) { return std::ranges::upper_bound(sorted_starts_, address); };
+  conditions::Evidence evidence;
+  evidence.is_taken = taken.pc == 0 || start_before(taken.pc) != start_before(pc) || is_behind_padding(pc);
+  evidence.is_inside = marks_.is_reached(pc);
+  evidence.is_split_part = is_split_part(pc);
+  return conditions::starts_function(evidence);
+}
+
+bool Program::is_behind_padding(std::uint64_t pc) const {
+  constexpr unsigned longest = 15;
+  for (unsigned size = 1; size <= longest; ++size) {
+    if (!image_.is_code(pc - size, size)) return size == 1;
+    const auto bytes = elf::loaded_bytes(image_, pc - size, size);
+    const Instruction padding = decoder_.decode(bytes, pc - size);
+    const bool is_padding = padding.operation == Operation::Nothing || padding.operation == Operation::Trap;
+    if (padding.size == size && is_padding) return true;
+  }
+  return false;
 }
 
 std::optional<std::uint64_t> Program::taken_after(std::uint64_t address) const {
@@ -149,12 +286,14 @@ std::optional<std::uint64_t> Program::taken_after(std::uint64_t address) const {
   return *next;
 }
 
-void Program::note_taken(const Instruction& instruction) {
-  const Operand& source = instruction.operands[1];
-  if (instruction.operation != Operation::LoadAddress || source.base != no_register || source.index != no_register)
-    return;
-  const auto address = static_cast<std::uint64_t>(source.number);
-  if (image_.code_left(address) == 0) new_taken_.push_back(address);
+void Program::note_taken(std::uint64_t pc, const Instruction& instruction) {
+  const std::optional<std::uint64_t> address = taken_by(instruction);
+  if (!address) return;
+  if (image_.code_left(*address) == 0) {
+    if (instruction.operation == Operation::LoadAddress) new_taken_.push_back(*address);
+  } else if (options_.proves_undescribed) {
+    taken_code_.push_back({*address, pc});
+  }
 }
 
 void Program::sort_taken() {
@@ -165,10 +304,11 @@ void Program::sort_taken() {
   taken_.erase(rest.begin(), rest.end());
 }
 
-void Program::prove_again() {
+void Program::prove_again(const Progress& progress) {
   std::vector<CalleeEffect> known(functions_.size());
   for (int round = 1; round < most_rounds; ++round) {
     sort_taken();
+    sort_starts();
     SeededMap<std::uint64_t, bool> changed;
     known.resize(functions_.size());
     for (std::size_t i = 0; i < functions_.size(); ++i) {
@@ -178,20 +318,40 @@ void Program::prove_again() {
     }
     const std::size_t count = functions_.size();
     for (std::size_t i = 0; i < count; ++i) {
-      const bool has_long_table = functions_[i].has_unbounded_table && functions_[i].refusal != Refusal::None;
+      const FunctionProof& function = functions_[i];
+      // The ends of tables are known now, and in code without CFI those of functions.
+      const bool had_no_end = !function.unbounded_tables.empty() || described(function.start) == nullptr;
+      const bool had_too_much =
+          round == 1 && (function.has_split_parts || (had_no_end && function.refusal != Refusal::None));
       const auto is_changed = [&](std::uint64_t target) { return changed.contains(target); };
-      if (!(has_long_table && round == 1) && !std::ranges::any_of(functions_[i].callees, is_changed) &&
-          !std::ranges::any_of(functions_[i].tails, is_changed))
-        continue;
-      FunctionProof proof = prove_function(*this, functions_[i].start, functions_[i].own);
-      functions_[i] = std::move(proof);
+      if (had_too_much || std::ranges::any_of(function.callees, is_changed) ||
+          std::ranges::any_of(function.tails, is_changed))
+        prove_at(i);
     }
     prove_new(count, {});
+    if (options_.proves_undescribed) prove_taken(progress);
   }
+}
+
+std::vector<bool> Program::called_from_followed_code() const {
+  std::vector<bool> is_called(functions_.size());
+  for (const FunctionProof& function : functions_) {
+    if (function.refusal != Refusal::None) continue;
+    for (const std::uint64_t callee : function.callees)
+      if (const auto found = starts_.find(callee); found != starts_.end()) is_called[found->second] = true;
+  }
+  return is_called;
+}
+
+bool Program::may_end_by_indirect_jump(const FunctionProof& function, bool is_called) const {
+  const std::uint64_t start = function.start;
+  return conditions::is_proved_by_indirect_jump(is_called || described(start) != nullptr,
+                                                start % 16 == 0 && is_behind_padding(start));
 }
 
 void Program::refuse_unproved_tails() {
   // A function is proved by a return of its own, or by jumps to functions that are proved so.
+  const std::vector<bool> is_called = called_from_followed_code();
   std::vector<bool> is_proved(functions_.size());
   std::vector<std::size_t> proved;
   SeededMap<std::uint64_t, std::vector<std::size_t>> jumps_to;
@@ -204,7 +364,8 @@ void Program::refuse_unproved_tails() {
     }
     if (function.refusal != Refusal::None) continue;
     for (const std::uint64_t tail : function.tails) jumps_to[tail].push_back(i);
-    is_proved[i] = function.has_return || function.has_indirect_tail;
+    is_proved[i] =
+        function.has_return || (function.has_indirect_tail && may_end_by_indirect_jump(function, is_called[i]));
     if (is_proved[i]) proved.push_back(i);
   }
   while (!proved.empty()) {
@@ -225,9 +386,13 @@ void Program::refuse_unproved_tails() {
   }
 }
 
-void Program::prove(const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+void Program::prove(const Progress& progress) {
   prove_new(0, progress);
-  prove_again();
+  if (options_.proves_undescribed) {
+    for (const std::uint64_t address : code_addresses_in_data(image_)) taken_code_.push_back({address, 0});
+    prove_taken(progress);
+  }
+  prove_again(progress);
   refuse_unproved_tails();
 }
 

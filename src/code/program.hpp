@@ -38,9 +38,10 @@ struct FunctionProof {
   CalleeEffect effect;           ///< on callers
   bool has_return = false;       ///< a real one, or a jump to an imported function
   bool has_indirect_tail = false;
+  bool has_split_parts = false;                 ///< it jumps to code without CFI beyond its own
+  bool is_taken_only = false;                   ///< an address that is taken is all that says a function starts here
   bool jumps_inside_another = false;            ///< to a place in another function that is not its start
-  bool has_unbounded_table = false;             ///< a jump table was read by its contents
-  std::vector<std::uint64_t> unbounded_tables;  ///< their virtual addresses; some more than once
+  std::vector<std::uint64_t> unbounded_tables;  ///< addresses of those that were read by their contents
   std::vector<std::uint64_t> tails;             ///< functions that it ends by jumping to
   std::vector<std::uint64_t> callees;           ///< that it calls directly, each once
   std::uint64_t compared_bytes = 0;             ///< of instructions whose rows of CFI were compared
@@ -48,7 +49,7 @@ struct FunctionProof {
 };
 
 /// Marks of each byte of code: 1: a reached instruction starts there; 2: there is another byte of one; 4: a function
-/// starts there; 8: and is called, or has a symbol.
+/// starts there; 8: and is called, or has a symbol; 16: code with a frame jumps there, so that it is a label.
 class CodeMarks {
  public:
   explicit CodeMarks(const std::vector<Range>& code);
@@ -58,6 +59,10 @@ class CodeMarks {
   void mark_sure_start(std::uint64_t pc);
   bool is_sure_start(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 8U) != 0; }
   bool is_start(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 4U) != 0; }
+  bool is_reached(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 3U) != 0; }
+  /// It is a start no more, and is_label() from now on.
+  void mark_label(std::uint64_t pc);
+  bool is_label(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 16U) != 0; }
   /// Bytes of reached instructions in a range of code.
   std::uint64_t reached(const Range& range) const;
 
@@ -100,22 +105,58 @@ class Program {
   CalleeEffect effect_of(std::uint64_t target) const;
   /// Makes the target of a jump at the end of a function one, if it is none yet.
   void add_tail(std::uint64_t target);
+  /// Code with a frame goes to `target`, over no padding. False: it is sure to be a function. Else it is one no more,
+  /// if only an address that is taken said so.
+  bool is_label_after_all(std::uint64_t target);
+
+  /// A function jumps to `pc` in code without CFI beyond its own: to a part that was split off. False: another one does
+  /// so with another stack pointer.
+  bool add_label(std::uint64_t pc, const Value& stack_pointer);
+  /// Whether a function has jumped there with another stack pointer.
+  bool is_anothers_label(std::uint64_t pc, const Value& stack_pointer);
+
+  /// Code that a proof goes into: outside of CFI and of Go's tables, which know their functions better.
+  bool is_undescribed(std::uint64_t pc) const;
+  /// The code of a function, as far as is known by now: to the end of its FDE. Without one, to the next function or
+  /// FDE.
+  Range own_of(std::uint64_t start) const;
+  /// How many steps may still be taken in functions without CFI, which nothing else bounds.
+  std::uint64_t& steps_left() { return steps_left_; }
 
   /// The next address of data, after `address`, that any instruction takes: a table does not go on over it. As far as
   /// the last round has seen.
   std::optional<std::uint64_t> taken_after(std::uint64_t address) const;
-  void note_taken(const Instruction& instruction);
+  /// Notes what an instruction at `pc` takes the address of.
+  void note_taken(std::uint64_t pc, const Instruction& instruction);
 
+  using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
   /// Proves all functions. `progress` is called with functions done and in all.
-  void prove(const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+  void prove(const Progress& progress);
   const std::vector<FunctionProof>& functions() const { return functions_; }
 
  private:
-  void add_start(std::uint64_t pc);
+  /// The address of a place in code, and the instruction that takes it.
+  struct TakenCode {
+    std::uint64_t target = 0;
+    std::uint64_t pc = 0;  ///< 0: data has it
+  };
+
+  bool is_split_part(std::uint64_t pc);
+  /// Whether the proof goes into code at `pc`, which is no other world's.
+  bool is_followed(std::uint64_t pc);
+  void add_start(std::uint64_t pc, bool is_taken_only = false);
   void find_starts();
-  void prove_new(std::size_t from, const std::function<void(std::uint64_t, std::uint64_t)>& progress);
-  void prove_again();
+  void prove_new(std::size_t from, const Progress& progress);
+  void prove_at(std::size_t i);
+  void prove_taken(const Progress& progress);
+  void prove_again(const Progress& progress);
+  bool add_taken_starts();
+  bool is_taken_start(const TakenCode& taken);
+  bool is_behind_padding(std::uint64_t pc) const;
+  void sort_starts();
   void sort_taken();
+  std::vector<bool> called_from_followed_code() const;
+  bool may_end_by_indirect_jump(const FunctionProof& function, bool is_called) const;
   void refuse_unproved_tails();
 
   const elf::Image& image_;
@@ -126,9 +167,14 @@ class Program {
   Imports imports_;
   elf::SymbolNames names_;
   CodeMarks marks_;
-  std::vector<std::uint64_t> taken_;      ///< ascending
-  std::vector<std::uint64_t> new_taken_;  ///< of this round
+  RangeSet of_go_;                          ///< code of Go's functions
+  std::vector<std::uint64_t> taken_;        ///< of data, ascending
+  std::vector<std::uint64_t> new_taken_;    ///< of this round
+  std::vector<TakenCode> taken_code_;       ///< since the last look at them
+  SeededMap<std::uint64_t, Value> labels_;  ///< what SP is there
+  std::uint64_t steps_left_ = 0;
   SeededMap<std::uint64_t, std::size_t> starts_;
+  std::vector<std::uint64_t> sorted_starts_;  ///< as of the beginning of a round
   std::vector<FunctionProof> functions_;
 };
 

@@ -2,11 +2,13 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <stdexcept>
 #include <string>
 
 #include "elf/image.hpp"
 #include "support/folder.hpp"
+#include "support/text.hpp"
 
 namespace sframe_gen::code::test {
 
@@ -18,6 +20,18 @@ class Assembled {
       : image_(elf::Image::open(linked(name, flags, folder_))) {}
 
   const elf::Image& image() const { return image_; }
+
+  /// The address of each symbol of .symtab, by name: labels as well, which say nothing of functions.
+  std::map<std::string, std::uint64_t> symbols() const {
+    std::map<std::string, std::uint64_t> symbols;
+    const auto strings = image_.bytes_of(*image_.find_section(".strtab"));
+    auto records = image_.bytes_of(*image_.find_section(".symtab"));
+    for (; !records.empty(); records = records.subspan(sizeof(Elf64_Sym))) {
+      const Elf64_Sym symbol = elf::load_symbol(records, image_.endian());
+      symbols[std::string(text_before_zero(strings.subspan(symbol.st_name)))] = symbol.st_value;
+    }
+    return symbols;
+  }
 
  private:
   static std::filesystem::path linked(const std::string& name, const std::string& flags,

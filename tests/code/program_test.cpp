@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "code/assembled.hpp"
-#include "elf/symbol_names.hpp"
 
 namespace sframe_gen::code {
 namespace {
@@ -14,22 +14,26 @@ namespace {
 /// What is proved of a file without CFI.
 class Undescribed {
  public:
-  explicit Undescribed(const std::string& name, ProofOptions options)
-      : assembled_(name), decoder_(name), program_(assembled_.image(), decoder_, {}, rules_, options) {
+  explicit Undescribed(const std::string& name, ProofOptions options, const std::string& flags = "-shared")
+      : assembled_(name, flags),
+        decoder_(name),
+        symbols_(assembled_.symbols()),
+        program_(assembled_.image(), decoder_, {}, rules_, options) {
     program_.prove({});
   }
 
-  /// Why the function with this name is refused.
+  const std::map<std::string, std::uint64_t>& symbols() const { return symbols_; }
+
+  /// "proved", or why it is not, of the function with this name.
   std::string result_of(const std::string& name) const {
-    const auto named = elf::SymbolNames(assembled_.image()).find(name);
-    for (const FunctionProof& function : program_.functions())
-      if (named && function.start == named->begin) return name_of(function.refusal);
-    return "not reached";
+    const auto found = std::ranges::find(program_.functions(), symbols_.at(name), &FunctionProof::start);
+    return found == program_.functions().end() ? "not-reached" : name_of(found->refusal);
   }
 
  private:
   test::Assembled assembled_;
   Decoder decoder_;
+  std::map<std::string, std::uint64_t> symbols_;
   cfi::RuleTable rules_;
   Program program_;
 };
@@ -37,6 +41,24 @@ class Undescribed {
 TEST(Program, ReadsTablesByTheirContentsUnlessThatIsForbidden) {
   EXPECT_EQ(Undescribed("undescribed", {}).result_of("contents__proved"), "proved");
   EXPECT_EQ(Undescribed("undescribed", {.bounded_tables_only = true}).result_of("contents__proved"), "jump-table");
+}
+
+TEST(Program, FindsFunctionsWithoutCfiByEvidence) {
+  // Where words are filled in by relocations, by packed ones, or by the linker.
+  for (const char* const flags :
+       {"-shared", "-shared -z pack-relative-relocs", "-e caller__proved --unresolved-symbols=ignore-all"}) {
+    const Undescribed code("undescribed", {.proves_undescribed = true}, flags);
+    int count = 0;
+    for (const auto& [name, address] : code.symbols()) {
+      const auto mark = name.find("__");
+      if (mark == std::string::npos || name.starts_with("_")) continue;
+      std::string expected = name.substr(mark + 2);
+      std::ranges::replace(expected, '_', '-');
+      EXPECT_EQ(code.result_of(name), expected) << name << ", linked with " << flags;
+      ++count;
+    }
+    EXPECT_EQ(count, 22);
+  }
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-# Functions without CFI. NAME__REASON: the proof must refuse it for that reason; NAME__proved: prove it.
+# Functions without CFI. NAME__REASON: the proof must refuse it for that reason, or never reach it; NAME__proved: prove it.
+# None has a symbol that says it is a function but those of `begin`.
 
 .macro begin name
   .globl "\name"
@@ -12,7 +13,7 @@
 
   .text
 
-# Tables without a bound are read by their contents, if that is not forbidden.
+# 7. Tables without a bound are read by their contents, if that is not forbidden.
 begin contents__proved
   push %rbx
   lea entries(%rip),%rdx
@@ -27,4 +28,132 @@ end contents__proved
   .p2align 2
 entries:
   .long 0b-entries, 1b-entries, 0x70000000
+  .text
+
+# 1. A direct call, a word of data that a relocation fills in, and an instruction elsewhere say that a function starts.
+begin caller__proved
+  call called__proved
+  lea taken__proved(%rip),%rax
+  ret
+end caller__proved
+called__proved:
+  push %rbx
+  pop %rbx
+  ret
+  .p2align 4
+taken__proved:
+  push %rbx
+  pop %rbx
+  ret
+  .p2align 4
+in_data__proved:
+  push %rbx
+  pop %rbx
+  ret
+  .p2align 4
+nowhere__not_reached:
+  push %rbx
+  pop %rbx
+  ret
+  .p2align 4
+# Words of constants say nothing: that they hold an address is by chance.
+in_constants__not_reached:
+  push %rbx
+  pop %rbx
+  ret
+  .p2align 4
+  .section .rodata
+  .quad 0x1000
+  .text
+
+# A function takes the address of its own label, as OCaml does of its handlers: behind no padding, it is none.
+begin handler__proved
+  push %rbx
+  lea own_label__not_reached(%rip),%rax
+  mov %rax,(%rdi)
+  pop %rbx
+  ret
+own_label__not_reached:
+  push %rbx
+  pop %rbx
+  ret
+end handler__proved
+# The next one's is an address of another function: padding lies between.
+begin next__proved
+  lea callback__proved(%rip),%rax
+  ret
+end next__proved
+callback__proved:
+  push %rbx
+  pop %rbx
+  ret
+  .p2align 4
+
+# 1. Labels of an interpreter, in a table: code with a frame jumps there.
+begin interpreter__proved
+  push %rbx
+  test %edi,%edi
+  je label__not_reached
+  pop %rbx
+  ret
+label__not_reached:
+  inc %eax
+  pop %rbx
+  ret
+end interpreter__proved
+
+# 2. An indirect jump proves what is called, or begins as functions do, but no other label.
+begin calls_dispatcher__proved
+  sub $8,%rsp
+  call dispatcher__proved
+  add $8,%rsp
+  ret
+end calls_dispatcher__proved
+  int3
+dispatcher__proved:
+  jmp *(%rdi)
+  .p2align 4
+aligned_dispatcher__proved:
+  jmp *(%rdi)
+  .p2align 4
+  nop
+  ret
+instruction__no_return:
+  mov (%rdi),%rax
+  jmp *%rax
+  .p2align 4
+  nop
+jumps_to_instruction__tail_not_proved:
+  jmp instruction__no_return
+  .p2align 4
+
+# 8. What follows a call that does not return is another function, whatever the linker has put there.
+begin first_part__proved
+  push %rbx
+  test %edi,%edi
+  jne first_cold__not_reached
+  pop %rbx
+  ret
+end first_part__proved
+begin second_part__proved
+  push %rbx
+  push %rbx
+  test %edi,%edi
+  jne second_cold__not_reached
+  pop %rbx
+  pop %rbx
+  ret
+end second_part__proved
+  .section .text.unlikely,"ax"
+first_cold__not_reached:
+  call unknown_to_us@plt
+second_cold__not_reached:
+  pop %rbx
+  pop %rbx
+  ret
+
+  .data
+  .p2align 3
+  .quad in_data__proved, label__not_reached, aligned_dispatcher__proved, instruction__no_return
+  .quad jumps_to_instruction__tail_not_proved
   .text
