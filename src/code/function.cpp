@@ -359,7 +359,9 @@ class PathFollower {
       return own_cfi_ == nullptr && program_.is_undescribed(target) && !program_.is_start(target);
     };
     if (conditions::is_bounded(table)) {
-      JumpTargets targets = read_bounded_table(program_.image(), table, proof_.own, may_be);
+      // Another function's start is a tail. Reading by contents would end there.
+      const auto may_be_tail = [&](std::uint64_t target) { return may_be(target) || program_.is_start(target); };
+      JumpTargets targets = read_bounded_table(program_.image(), table, proof_.own, may_be_tail);
       if (targets.is_sound) return targets;
     }
     if (program_.options().bounded_tables_only) return {{}, false};

@@ -48,6 +48,7 @@ end called_part
 
 # 2. Returns.
 begin return__proved
+return_start:
   push %rbx
   .cfi_def_cfa_offset 16
   pop %rbx
@@ -206,6 +207,23 @@ begin table__jump_table
 1:pop %rbx
   ret
 end table__jump_table
+# Entries that lead to another function are its tails, and those after them count as well.
+begin tail_table__return_not_at_entry
+  cmp $2,%edi
+  ja 1f
+  mov %edi,%edi
+  lea tail_entries(%rip),%rdx
+  movslq (%rdx,%rdi,4),%rax
+  add %rdx,%rax
+  jmp *%rax
+1:ret
+0:push %rbx
+  ret
+end tail_table__return_not_at_entry
+  .section .rodata
+tail_entries:
+  .long 1b-tail_entries, return_start-tail_entries, 0b-tail_entries
+  .text
 begin slow_table__proved
   push %rbx
   .cfi_def_cfa_offset 16
