@@ -1,0 +1,282 @@
+// Runs a program one instruction at a time, and judges at each what the CFI of its files and the .sframe of converted
+// copies say of the caller: CFA, return address and frame pointer, by a shadow stack of what call and return
+// instructions have done. Tables have no part in it, so that it finds rows that are wrong in both. tools/step-rows runs
+// it.
+//
+//     step-rows [OPTION...] SFRAME-GEN FOLDER NAME COMMAND...
+//
+//     SFRAME-GEN          and options, separated by spaces: makes the copies
+//     FOLDER              where copies are, which are made once
+//     --steps=N           instructions that are executed in one go (default: all)
+//     --pause=MICROSECONDS  that it then runs freely, its shadow stack forgotten (default: 1000)
+//     --begin=MICROSECONDS  that it runs freely first (default: 0)
+//     --most=N            instructions in all (default: 1,000,000)
+//     --seconds=N         at most (default: 120)
+//     --thread=NAME       steps the first thread with this name, of COMMAND or a descendant; default: COMMAND's main
+//     one
+//     --wait=SECONDS      before that (default: 5)
+//     --only=TEXT         looks up rows of files whose path has this text (default: all)
+//
+// Prints lines of fields, separated by tabs:
+//
+//     file   NAME PATH  steps, judged, PCs, judged by CFI, by section, PCs beyond CFI with a row, steps without a row,
+//                       PCs whose CFI is wrong, of which the section has another row or none, PCs whose row is wrong
+//     wrong  NAME PATH  cfi or section, class, place, times, what --against=code says of it, what the section has
+//     rest   NAME       steps, in no file, without a known call
+//
+// Exit status 1 if a row of a section is wrong, or one of CFI and --against=code says nothing of it.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <string>
+
+#include "code/step/program_files.hpp"
+#include "sframe_gen/code_check.hpp"
+
+namespace {
+
+using namespace sframe_gen;
+using namespace sframe_gen::stepping;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::uint64_t steps = ~std::uint64_t{0}, pause = 1000, begin = 0, most = 1'000'000, seconds = 120, wait = 5;
+  std::string thread, only;
+  std::string sframe_gen, folder, name;
+  char** command = nullptr;
+};
+
+class Stepping {
+ public:
+  explicit Stepping(const Options& options) : options_(options), files_(copies_of(options), options.only) {}
+
+  void run(SteppedThread thread) {
+    if (options_.begin != 0) thread.run_for(std::chrono::microseconds(options_.begin));
+    const auto end = Clock::now() + std::chrono::seconds(options_.seconds);
+    while (!thread.has_ended() && steps_ < options_.most && Clock::now() < end) {
+      for (std::uint64_t i = 0; i < options_.steps && steps_ < options_.most && !thread.has_ended(); ++i) {
+        if (i % 1024 == 1023 && Clock::now() >= end) break;
+        step(thread);
+      }
+      if (options_.steps == ~std::uint64_t{0} || thread.has_ended()) continue;
+      thread.run_for(std::chrono::microseconds(options_.pause));
+      shadow_.forget();
+      files_.look_again();
+    }
+    if (thread.has_ended() && WIFEXITED(thread.status()) && WEXITSTATUS(thread.status()) != 0)
+      std::fprintf(stderr, "step-rows: %s ends with status %d\n", options_.name.c_str(), WEXITSTATUS(thread.status()));
+    if (thread.has_ended() && WIFSIGNALED(thread.status()))
+      std::fprintf(stderr, "step-rows: %s ends by signal %d\n", options_.name.c_str(), WTERMSIG(thread.status()));
+  }
+
+  /// Whether no row of a section was wrong, and each of CFI's that was is known.
+  bool print() {
+    std::printf("rest\t%s\t%lu\t%lu\t%lu\n", options_.name.c_str(), steps_, in_no_file_, without_call_);
+    bool is_good = true;
+    for (const auto& [path, file] : files_.files())
+      if (file != nullptr) is_good = print(path, *file) && is_good;
+    return is_good;
+  }
+
+ private:
+  static Copies copies_of(const Options& options) {
+    std::istringstream words(options.sframe_gen);
+    std::vector<std::string> command;
+    for (std::string word; words >> word;) command.push_back(word);
+    return {command, options.folder};
+  }
+
+  void step(SteppedThread& thread) {
+    const Registers before = thread.registers();
+    SteppedPc* const pc = files_.at(thread, before.rip);
+    if (before.rip != last_.rip || before.rsp != last_.rsp) look_at(thread, pc);
+    last_ = before;
+    InstructionKind kind = InstructionKind::Other;
+    if (pc != nullptr) {
+      kind = pc->kind;
+    } else {
+      std::array<std::byte, 16> bytes{};
+      thread.read(before.rip, bytes);
+      kind = kind_of(bytes);
+    }
+    const bool may_enter_handler = signal_is_due_;
+    const SteppedThread::Event event = thread.step();
+    ++steps_;
+    signal_is_due_ = event == SteppedThread::Event::Signal;
+    if (event == SteppedThread::Event::Ended) return;
+    if (event == SteppedThread::Event::Exec) {
+      shadow_.forget();
+      return files_.look_again();
+    }
+    if (may_enter_handler && shadow_.follow_signal(thread, before)) return;
+    if (kind == InstructionKind::SystemCall) files_.look_again_after(before);
+    bool function_has_changed = false;
+    if (kind == InstructionKind::IndirectJump) {
+      const SteppedPc* const now = files_.at(thread, thread.registers().rip);
+      function_has_changed = now != nullptr && pc != nullptr && now->function != pc->function;
+    }
+    shadow_.follow(thread, before, kind, function_has_changed);
+  }
+
+  void look_at(const SteppedThread& thread, SteppedPc* pc) {
+    if (pc == nullptr) {
+      ++in_no_file_;
+      return;
+    }
+    ++pc->steps;
+    const Call* const call = shadow_.current();
+    if (call == nullptr) {
+      ++without_call_;
+      return;
+    }
+    ++pc->judged;
+    const Verdict by_cfi = pc->cfi ? judge(*pc->cfi, thread, *call) : Verdict::None;
+    Verdict by_section = Verdict::None;
+    if (pc->section) by_section = pc->section == pc->cfi ? by_cfi : judge(*pc->section, thread, *call);
+    if (by_section == Verdict::Unknown && pc->section == pc->cfi) by_section = judge(*pc->section, thread, *call);
+    ++pc->by_cfi[static_cast<std::size_t>(by_cfi)];
+    ++pc->by_section[static_cast<std::size_t>(by_section)];
+  }
+
+  bool print(const std::string& path, FileRows& file);
+  std::string said_by_code(const std::string& path, const SteppedPc& pc);
+
+  const Options& options_;
+  ProgramFiles files_;
+  ShadowStack shadow_;
+  Registers last_{};
+  bool signal_is_due_ = false;
+  std::uint64_t steps_ = 0, in_no_file_ = 0, without_call_ = 0;
+  std::map<std::string, std::optional<CodeCheck>> checks_;
+};
+
+std::uint64_t wrong_of(const std::array<std::uint64_t, verdict_count>& counts) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < verdict_count; ++i)
+    if (is_wrong(static_cast<Verdict>(i))) sum += counts[i];
+  return sum;
+}
+std::uint64_t judged_of(const std::array<std::uint64_t, verdict_count>& counts) {
+  return counts[static_cast<std::size_t>(Verdict::Right)] + wrong_of(counts);
+}
+/// The most frequent way to be wrong.
+const char* class_of(const std::array<std::uint64_t, verdict_count>& counts) {
+  const auto first = counts.begin() + static_cast<std::ptrdiff_t>(Verdict::WrongCfa);
+  return name_of(static_cast<Verdict>(std::max_element(first, counts.end()) - counts.begin()));
+}
+
+std::string Stepping::said_by_code(const std::string& path, const SteppedPc& pc) {
+  auto& check = checks_[path];
+  if (!check) check = check_code(path);
+  for (const CodeCheck::Contradiction& found : check->contradictions)
+    if (found.begin <= pc.address && pc.address < found.end) return "found";
+  for (const CodeCheck::Refused& refused : check->refused)
+    if (refused.start == pc.function) return "refused: " + refused.reason;
+  return "missed";
+}
+
+bool Stepping::print(const std::string& path, FileRows& file) {
+  std::uint64_t steps = 0, judged = 0, pcs = 0, by_cfi = 0, by_section = 0, beyond = 0, without = 0, wrong_cfi = 0,
+                left_out = 0, wrong_section = 0;
+  std::vector<const SteppedPc*> wrong;
+  for (const auto& [address, pc] : file.pcs()) {
+    steps += pc.steps;
+    judged += pc.judged;
+    if (pc.judged == 0) continue;
+    ++pcs;
+    by_cfi += judged_of(pc.by_cfi);
+    by_section += judged_of(pc.by_section);
+    if (pc.section && !pc.cfi) ++beyond;
+    if (!pc.section) without += pc.judged;
+    const bool cfi_is_wrong = wrong_of(pc.by_cfi) != 0, section_is_wrong = wrong_of(pc.by_section) != 0;
+    if (cfi_is_wrong) ++wrong_cfi;
+    if (cfi_is_wrong && !section_is_wrong) ++left_out;
+    if (section_is_wrong) ++wrong_section;
+    if (cfi_is_wrong || section_is_wrong) wrong.push_back(&pc);
+  }
+  if (steps == 0) return true;
+  std::printf("file\t%s\t%s\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", options_.name.c_str(), path.c_str(),
+              steps, judged, pcs, by_cfi, by_section, beyond, without, wrong_cfi, left_out, wrong_section);
+  std::ranges::sort(wrong, {}, &SteppedPc::address);
+  bool is_good = wrong_section == 0;
+  for (const SteppedPc* pc : wrong) {
+    const bool cfi_is_wrong = wrong_of(pc->by_cfi) != 0, section_is_wrong = wrong_of(pc->by_section) != 0;
+    const std::string code = cfi_is_wrong ? said_by_code(path, *pc) : "";
+    if (code == "missed") is_good = false;
+    const auto& counts = cfi_is_wrong ? pc->by_cfi : pc->by_section;
+    std::printf("wrong\t%s\t%s\t%s\t%s\t%s\t%lu of %lu\t%s\t%s\n", options_.name.c_str(), path.c_str(),
+                cfi_is_wrong ? "cfi" : "section", class_of(counts), file.place_of(pc->address).c_str(),
+                wrong_of(counts), pc->judged, code.c_str(),
+                !pc->section       ? "no row"
+                : section_is_wrong ? "WRONG ROW"
+                                   : "right row");
+  }
+  return is_good;
+}
+
+/// Starts a command, and waits until it has a thread with this name.
+SteppedThread thread_of(const Options& options) {
+  if (options.thread.empty()) return SteppedThread::of_command(options.command);
+  if (::fork() == 0) {
+    ::execvp(options.command[0], options.command);
+    ::_exit(127);
+  }
+  ::sleep(static_cast<unsigned>(options.wait));
+  for (std::uint64_t i = 0; i < options.seconds; ++i) {
+    if (auto thread = SteppedThread::with_name(options.thread)) return *thread;
+    ::sleep(1);
+  }
+  throw Failure("no thread is named " + options.thread);
+}
+
+int run(const Options& options) {
+  Stepping stepping(options);
+  stepping.run(thread_of(options));
+  return stepping.print() ? 0 : 1;
+}
+
+/// Whether an argument is an option that is known.
+bool take_option(const std::string& argument, Options& options) {
+  const auto equals = argument.find('=');
+  if (!argument.starts_with("--") || equals == std::string::npos) return false;
+  const std::string name = argument.substr(2, equals - 2), value = argument.substr(equals + 1);
+  const std::map<std::string, std::string*> texts{{"thread", &options.thread}, {"only", &options.only}};
+  const std::map<std::string, std::uint64_t*> numbers{{"steps", &options.steps},     {"pause", &options.pause},
+                                                      {"begin", &options.begin},     {"most", &options.most},
+                                                      {"seconds", &options.seconds}, {"wait", &options.wait}};
+  if (const auto text = texts.find(name); text != texts.end()) {
+    *text->second = value;
+    return true;
+  }
+  const auto number = numbers.find(name);
+  if (number == numbers.end()) return false;
+  *number->second = std::strtoull(value.c_str(), nullptr, 0);
+  return true;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  Options options;
+  int next = 1;
+  while (next < count && take_option(arguments[next], options)) ++next;
+  if (count - next < 4) return 2;
+  options.sframe_gen = arguments[next];
+  options.folder = arguments[next + 1];
+  options.name = arguments[next + 2];
+  options.command = arguments + next + 3;
+  try {
+    return run(options);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "step-rows: %s\n", failure.what());
+    return 2;
+  }
+}
