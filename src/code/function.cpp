@@ -210,9 +210,12 @@ class PathFollower {
       const Instruction instruction = line.instruction;
       if (is_final_) program_.note_taken(pc, instruction);
       if (is_final_ && !note(pc, instruction, before, state)) return;
-      if (is_final_ && visit_) visit_({pc, instruction, table_targets(instruction, state)}, state);
       const std::uint64_t next = pc + instruction.size;
-      if (!step(instruction, pc, next, state, after_call)) return;
+      const bool is_shown = is_final_ && visit_;
+      const std::optional<State> shown = is_shown ? std::optional(state) : std::nullopt;
+      const bool goes_on = step(instruction, pc, next, state, after_call);
+      if (is_shown) visit_(step_of(pc, instruction, goes_on, *shown), *shown);
+      if (!goes_on) return;
       before = pc;
       pc = next;
     }
@@ -343,12 +346,14 @@ class PathFollower {
     proof_.has_indirect_tail = true;
   }
 
-  std::vector<std::uint64_t> table_targets(const Instruction& instruction, const State& state) {
-    if (instruction.operation != Operation::Jump || instruction.is_direct) return {};
-    const Value target = target_of(instruction.operands[0], state);
-    if (!target.is(Value::Kind::TableTarget) && !target.is(Value::Kind::TableAddress)) return {};
-    const JumpTargets table = read(target, state);
-    return table.is_sound ? table.targets : std::vector<std::uint64_t>{};
+  Step step_of(std::uint64_t pc, const Instruction& instruction, bool goes_on, const State& state) {
+    Step shown{pc, instruction, goes_on, {}, {}};
+    if (instruction.operation != Operation::Jump || instruction.is_direct) return shown;
+    shown.table = target_of(instruction.operands[0], state);
+    if (!shown.table.is(Value::Kind::TableTarget) && !shown.table.is(Value::Kind::TableAddress)) return shown;
+    JumpTargets table = read(shown.table, state);
+    if (table.is_sound) shown.targets = std::move(table.targets);
+    return shown;
   }
 
   JumpTargets read(const Value& table, const State& state) {

@@ -17,6 +17,8 @@ FunctionProof prove_function(Program& program, std::uint64_t start, const Range&
 struct Step {
   std::uint64_t pc = 0;
   Instruction instruction;
+  bool goes_on = false;                ///< to the next one: not after a jump, nor a call that does not return
+  Value table;                         ///< where an indirect jump goes to
   std::vector<std::uint64_t> targets;  ///< of an indirect jump through a table
 };
 using StepVisitor = std::function<void(const Step&, const State&)>;

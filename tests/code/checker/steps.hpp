@@ -1,0 +1,16 @@
+#pragma once
+
+#include <functional>
+
+#include "code/checker/listing.hpp"
+#include "code/program.hpp"
+
+/// The proof's claims, as the checker reads them.
+namespace sframe_gen::checker {
+
+/// What a proof of the file with its CFI claims: each function that is not refused.
+void list_proved(const elf::Image& image, const std::function<void(const Function&)>& take);
+/// The same of functions that are proved already.
+void list_proved(code::Program& program, const std::function<void(const Function&)>& take);
+
+}  // namespace sframe_gen::checker
