@@ -37,6 +37,12 @@ struct ConvertOptions {
   bool stubs = true;             ///< in linked files, make rows of PLT stubs from their instructions
   bool dry_run = false;          ///< do everything but replace files
   bool count_code = false;       ///< fill Coverage::code: which code no CFI describes
+  /// In linked files for x86-64, leave out rows that the instructions contradict (Unrepresentable::ContradictedByCode).
+  /// Requires Zydis (code_check.hpp), and memory for the rows of all functions at once. Other files are refused.
+  bool omit_disproved = false;
+  /// In linked files for x86-64, make rows for code without call frame information (CFI), where a proof of the
+  /// instructions says what they are. The same requirements.
+  bool synthesize = false;
 };
 
 /// Where the new section goes.

@@ -90,6 +90,24 @@ struct GoCoverage {
   std::uint64_t replaced = 0;  ///< FDEs that describe the same code, which do not count
 };
 
+/// Code without CFI whose rows come from a proof of its instructions (ConvertOptions::synthesize).
+struct SynthesisCoverage {
+  /// A function that was found in such code.
+  struct Function {
+    std::uint64_t start = 0;         ///< virtual address
+    std::string evidence;            ///< how its start is known: "called"
+    bool reads_by_contents = false;  ///< a jump table of it has no bound, and was read by its contents
+    std::string refusal;             ///< why it has no rows: "no-return"; empty: it is proved
+    std::uint64_t refused_at = 0;    ///< PC of the instruction
+  };
+  std::uint64_t functions = 0;    ///< that are proved
+  std::uint64_t by_contents = 0;  ///< of these, with a jump table that was read without a bound
+  std::uint64_t bytes = 0;        ///< of code that has rows
+  std::uint64_t rows = 0;
+  std::map<std::string, std::uint64_t> refused;  ///< functions, by reason
+  std::vector<Function> found;                   ///< by address; if code is counted
+};
+
 /// PCs of a stub for which the CFI contradicts the instructions, which are right.
 struct StubContradiction {
   std::uint64_t begin = 0, end = 0;  ///< virtual addresses
@@ -103,9 +121,10 @@ enum class RowSource : std::uint8_t {
   DebugFrame,    ///< CFI in .debug_frame
   GoTable,       ///< the function table of Go's linker, .gopclntab, with the instructions
   Instructions,  ///< the instructions alone: stubs
+  Proof,         ///< the instructions alone: functions, each followed on every path
 };
-/// Returns ".eh_frame", ".debug_frame", ".gopclntab" or "instructions"; "unknown" for a source that this version does
-/// not know.
+/// Returns ".eh_frame", ".debug_frame", ".gopclntab", "instructions" or "proved instructions"; "unknown" for a source
+/// that this version does not know.
 std::string_view name_of(RowSource source);
 
 /// Bytes of code in a place, and how many of them no CFI describes. Padding between functions is counted apart.
@@ -170,6 +189,7 @@ struct Coverage {
   DroppedFdes dropped;
   StubCoverage stubs;
   GoCoverage go;
+  SynthesisCoverage synthesized;
   std::vector<StubContradiction> contradictions;
   std::uint64_t default_descriptors = 0, flexible_descriptors = 0, mask_descriptors = 0, rows = 0;
   std::optional<Compaction> compaction;  ///< of a compact section

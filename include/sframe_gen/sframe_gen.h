@@ -53,7 +53,9 @@ enum {
   SFRAME_GEN_MOVE_HEADERS = 16,    /* where there is no room for program headers, move them to the end of the file */
   SFRAME_GEN_NO_UNDO = 32,         /* keep no undo record, so that sframe_gen_remove() will refuse the file */
   SFRAME_GEN_NO_STUBS = 64,        /* make no rows from the instructions of stubs */
-  SFRAME_GEN_SECTION_ONLY = 128    /* sframe_gen_remove(): if no original can be restored, take out the section */
+  SFRAME_GEN_SECTION_ONLY = 128,   /* sframe_gen_remove(): if no original can be restored, take out the section */
+  SFRAME_GEN_OMIT_DISPROVED = 256, /* leave out rows that the instructions contradict; only for x86-64, requires Zydis */
+  SFRAME_GEN_SYNTHESIZE = 512      /* make rows for code without CFI whose instructions prove them; the same */
 };
 
 /* What a report is about. */

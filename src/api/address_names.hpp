@@ -27,6 +27,8 @@ class AddressNames {
   /// What the row of the address is made from, in a descriptor that begins at `start`. Nothing, if the file has nothing
   /// that describes it, or if that is damaged.
   std::optional<RowSource> source_at(std::uint64_t address, std::uint64_t start);
+  /// Whether source_at() has found something that describes code, and could read it.
+  bool knows_sources() const { return sources_ && !sources_->pieces().empty(); }
 
   /// "0x4010" is one address; "main" all of the function's; "main+0x3" and ".text+0x10" one; "0x4010..0x4020" those
   /// before the second. Throws Refused.

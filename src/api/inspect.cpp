@@ -85,8 +85,11 @@ std::optional<std::string> look_up(Inspected& file, const sframe::Section& secti
   const bool outermost = sframe::is_outermost_throughout(*function, section.version);
   if (found.row == nullptr && !outermost) return {};
   text += found.row != nullptr ? rules_text(section, *function, *found.row) : "no caller, the outermost frame";
-  if (const auto source = file.places.source_at(address, function->start))
+  if (const auto source = file.places.source_at(address, function->start)) {
     text += "; from " + std::string(name_of(*source));
+  } else if (file.places.knows_sources()) {
+    text += "; by its instructions (--synthesize) or a debug file (--cfi-from)";
+  }
   text += "; FDE " + std::to_string(function - section.fdes.data() + 1) + " of " + std::to_string(section.fdes.size()) +
           ", " + kind_of(*function);
   if (found.row == nullptr) return text + ", without rows";

@@ -125,7 +125,7 @@ void give(Struct made, Struct* result) {
 
 constexpr std::uint32_t all_flags = SFRAME_GEN_DRY_RUN | SFRAME_GEN_FROM_SECTION | SFRAME_GEN_IGNORE_BUILD_ID |
                                     SFRAME_GEN_DROP_SIGNATURE | SFRAME_GEN_MOVE_HEADERS | SFRAME_GEN_NO_UNDO |
-                                    SFRAME_GEN_NO_STUBS;
+                                    SFRAME_GEN_NO_STUBS | SFRAME_GEN_OMIT_DISPROVED | SFRAME_GEN_SYNTHESIZE;
 
 sframe::Version version_of(std::uint32_t number) {
   switch (number) {
@@ -203,6 +203,8 @@ CallerOptions caller_options(const sframe_gen_options* options) {
   made.options.move_headers = has(SFRAME_GEN_MOVE_HEADERS);
   made.options.keep_undo_record = !has(SFRAME_GEN_NO_UNDO);
   made.options.stubs = !has(SFRAME_GEN_NO_STUBS);
+  made.options.omit_disproved = has(SFRAME_GEN_OMIT_DISPROVED);
+  made.options.synthesize = has(SFRAME_GEN_SYNTHESIZE);
   made.options.dry_run = has(SFRAME_GEN_DRY_RUN);
   made.report = options->report;
   made.context = options->context;

@@ -331,7 +331,11 @@ std::vector<FrameSource::Record> FrameSource::records() const {
   for (const FdePiece& ref : fdes_) {
     Record& record = records.emplace_back();
     record.pcs = {ref.start, ref.end};
-    if (ref.table != other_table) record.section = tables_[ref.table].kind;
+    if (ref.table == other_table) {
+      record.source = others_->source_of(ref.fde);
+    } else {
+      record.source = tables_[ref.table].kind == FrameSection::EhFrame ? RowSource::EhFrame : RowSource::DebugFrame;
+    }
   }
   return records;
 }

@@ -28,6 +28,8 @@ class OtherFunctions {
 
   /// The code of each, at most 4 GiB; ascending, disjoint, and none is empty.
   virtual const std::vector<Range>& ranges() const = 0;
+  /// What the function of a range is made from.
+  virtual RowSource source_of(std::size_t index) const = 0;
   /// Works out the function of a range. Any thread may call it. `rules` get its rules.
   virtual void read(std::size_t index, Function& function, RuleTable& rules) const = 0;
   /// Bytes of what describes them.
@@ -79,7 +81,7 @@ class FrameSource {
   /// PCs that one FDE counts for, or one of the others.
   struct Record {
     Range pcs;
-    std::optional<FrameSection> section;  ///< none: one of the others
+    RowSource source = RowSource::EhFrame;
   };
   /// By ascending start. Only FDEs of one section overlap.
   std::vector<Record> records() const;

@@ -122,6 +122,7 @@ enum class UnknownReason : std::uint8_t {
   GoNotCalled,
   GoRegisters,
   GoInstructions,
+  ContradictedByCode,  ///< the instructions say otherwise
 };
 
 using CfaRule = std::variant<Unspecified, Formula, PltStub, OtherExpression, UnknownReason>;

@@ -178,6 +178,7 @@ class FileWork {
       if (options_.verbose) write_details(file.string(), outcome, out_);
       if (options_.explain) {
         write_savings(outcome, out_);
+        write_proof(outcome, out_);
         write_code_places(outcome, out_);
       }
       write_plans(plans_, out_);

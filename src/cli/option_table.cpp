@@ -95,6 +95,8 @@ constexpr Option table[]{
     {"compact", 0, format, text("N", "auto"), "write fewer bytes, with up to N rows in an FDE"},
     {"flexible", 0, format, choose("WHEN", uses_of_flexible_descriptors), "write flexible FDEs auto, always or never"},
     {"no-stubs", 0, format, flag, "make no rows from instructions of PLT stubs"},
+    {"omit-disproved", 0, format, flag, "make no rows that instructions contradict"},
+    {"synthesize", 0, format, flag, "make rows of proved code without CFI (x86-64)"},
     {"no-padding", 0, format, flag, "end functions before the padding after them"},
     {"no-pcrel", 0, format, flag, "version 2 from before its errata"},
     {"no-ra-undefined", 0, format, flag, "leave out outermost frames"},

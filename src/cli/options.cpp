@@ -79,7 +79,8 @@ void check_uses(const Given& given, Action action) {
   using enum Action;
   fail_if_with({Emit, Remove, Dump, LookUp, Verify, Check, Launch},
                {"drop-signature", "explain", "no-undo", "objects"});
-  fail_if_with({Remove, Dump, LookUp, Verify, Check, Launch}, {"from-sframe", "move-headers"});
+  fail_if_with({Remove, Dump, LookUp, Verify, Check, Launch},
+               {"from-sframe", "move-headers", "omit-disproved", "synthesize"});
   fail_if_with({Dump, LookUp, Verify, Check, Launch}, {"dry-run", "output"});
   fail_if_with({Dump, LookUp, Verify, Check}, {"fsync"});
   fail_if_with({Remove, Dump, LookUp, Verify, Check}, {"compact", "flexible", "for", "no-padding", "no-pcrel",
@@ -92,7 +93,7 @@ void check_uses(const Given& given, Action action) {
   // The options of the command itself say what it reads and writes.
   fail_if_with({Launch}, {"ignore-build-id", "skip-refused"});
   fail_if_both(given, "for", {"sframe-version", "no-pcrel", "no-ra-undefined"});
-  fail_if_both(given, "from-sframe", {"cfi-from"});
+  fail_if_both(given, "from-sframe", {"cfi-from", "omit-disproved", "synthesize"});
   fail_if_both(given, "linked-only", {"objects"});
   fail_if_both(given, "output", {"dry-run", "recursive"});
   fail_if_both(given, "quiet", {"verbose", "explain"});
@@ -202,9 +203,9 @@ std::vector<std::string> excluded_of(const Given& given) {
   return parts;
 }
 
-void check_code_can_be_read(const Given& given) {
-  if (given.has("cfi-from")) throw UsageError("--against=code cannot be combined with --cfi-from");
-  if (const std::string why = why_no_code_check(); !why.empty()) throw UsageError("--against=code " + why);
+/// `option` follows the code.
+void check_code_can_be_read(std::string_view option) {
+  if (const std::string why = why_no_code_check(); !why.empty()) throw UsageError(spelled(option) + ' ' + why);
 }
 
 void take(const Given& given, Options& options) {
@@ -222,7 +223,14 @@ void take(const Given& given, Options& options) {
   options.dump = given.choice_of<DumpForm>("dump").value_or(options.dump);
   options.only = given.values_of("only");
   options.against = given.choice_of<Witness>("against").value_or(options.against);
-  if (options.against == Witness::Code) check_code_can_be_read(given);
+  if (options.against == Witness::Code) {
+    if (given.has("cfi-from")) throw UsageError("--against=code cannot be combined with --cfi-from");
+    check_code_can_be_read("against=code");
+  }
+  options.convert.omit_disproved = given.has("omit-disproved");
+  options.convert.synthesize = given.has("synthesize");
+  for (const char* const option : {"omit-disproved", "synthesize"})
+    if (given.has(option)) check_code_can_be_read(option);
   options.section_only = given.has("section-only");
   options.place = given.value_of("lookup").value_or(std::string());
   if (const auto readers = given.value_of("check")) options.readers = readers_of(*readers);

@@ -6,24 +6,19 @@
 #include <utility>
 
 #include "cfi/frame_source.hpp"
+#include "code/described.hpp"
 #include "code/program.hpp"
 #include "code/words.hpp"
-#include "elf/machine.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::code {
 
 namespace {
 
-/// CFI's functions, as a conversion reads them.
 std::vector<cfi::Function> functions_of(const elf::Image& image, cfi::RuleTable& rules) {
   const cfi::FrameSource source(image, image);
   if (source.empty()) throw Refused(image.name(), "no call frame information to compare with the code");
-  std::vector<cfi::Function> functions;
-  cfi::FrameReader reader(source, rules);
-  for (const auto& part : source.parts(1))
-    reader.for_each_function(part, [&](const cfi::Function& function) { functions.push_back(function); });
-  return functions;
+  return described_functions(source, rules);
 }
 
 class Report {
@@ -100,11 +95,9 @@ class Report {
 }  // namespace
 
 CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
-  if (elf::machine_of(image).abi != sframe::Abi::Amd64)
-    throw Refused(image.name(),
-                  "--against=code supports only x86-64, not " + elf::machine_name(image.header().e_machine));
-  if (image.is_object()) throw Refused(image.name(), "--against=code requires a linked file (link the object)");
-  const Decoder decoder(image.name());
+  constexpr const char* option = "--against=code";
+  check_supported(image, option);
+  const Decoder decoder(image.name(), option);
   cfi::RuleTable rules;
   const std::vector<cfi::Function> functions = functions_of(image, rules);
   Program program(image, decoder, functions, rules);

@@ -92,7 +92,7 @@ constexpr Named<Operation> transfers[]{
     {"COND_BR", Operation::ConditionalJump},
 };
 
-constexpr Named<Condition> conditions[]{
+constexpr Named<Condition> conditional_jumps[]{
     {"jnbe", Condition::Above},       {"jnb", Condition::AboveOrEqual}, {"jb", Condition::Below},
     {"jbe", Condition::BelowOrEqual}, {"jz", Condition::Equal},         {"jnz", Condition::NotEqual},
 };
@@ -188,7 +188,7 @@ struct Decoder::Library {
         ZYAN_SUCCESS(init_formatter(&formatter, ZYDIS_FORMATTER_STYLE_INTEL));
     if (!complete) return "requires Zydis, but " SFRAME_GEN_ZYDIS " lacks a function";
     operation_of_mnemonic = by_number(operations, name_of_mnemonic);
-    condition_of_mnemonic = by_number(conditions, name_of_mnemonic);
+    condition_of_mnemonic = by_number(conditional_jumps, name_of_mnemonic);
     operation_of_category = by_number(transfers, name_of_category);
     return "";
   }
@@ -202,8 +202,8 @@ struct Decoder::Library {
   }
 };
 
-Decoder::Decoder(const std::string& file) : library_(std::make_unique<Library>()) {
-  if (const std::string why = library_->load(); !why.empty()) throw Refused(file, "--against=code " + why);
+Decoder::Decoder(const std::string& file, std::string_view option) : library_(std::make_unique<Library>()) {
+  if (const std::string why = library_->load(); !why.empty()) throw Refused(file, std::string(option) + ' ' + why);
 }
 
 Decoder::~Decoder() = default;
@@ -257,8 +257,8 @@ namespace sframe_gen::code {
 
 struct Decoder::Library {};
 
-Decoder::Decoder(const std::string& file) {
-  throw Refused(file, "--against=code " + why_missing());
+Decoder::Decoder(const std::string& file, std::string_view option) {
+  throw Refused(file, std::string(option) + ' ' + why_missing());
 }
 
 Decoder::~Decoder() = default;

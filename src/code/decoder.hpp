@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "code/instruction.hpp"
 
@@ -17,8 +18,9 @@ namespace sframe_gen::code {
 /// Debian 13. A program that was built with 4.0 works with both. Zydis 3 has another interface and does not count.
 class Decoder {
  public:
-  /// Throws Refused, which names `file`, if sframe-gen was built without Zydis or the library cannot be loaded.
-  explicit Decoder(const std::string& file);
+  /// Throws Refused, which names `file` and the option that asks, if sframe-gen was built without Zydis or the library
+  /// cannot be loaded.
+  explicit Decoder(const std::string& file, std::string_view option = "--against=code");
   ~Decoder();
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;

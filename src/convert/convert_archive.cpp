@@ -13,6 +13,7 @@
 #include "convert/convert_object.hpp"
 #include "elf/new_section.hpp"
 #include "encode/coverage.hpp"
+#include "encode/encode_functions.hpp"
 #include "files/atomic_file.hpp"
 #include "sframe_gen/error.hpp"
 #include "support/bytes.hpp"
@@ -69,6 +70,8 @@ class ArchiveConversion {
         archive_(input_.bytes(), input.string()) {
     outcome_.is_thin = archive_.is_thin();
     if (options.debug_file) throw Refused(input.string(), "--cfi-from does not support archives");
+    if (const char* const asked = encode::option_of_proof(options))
+      throw Refused(input.string(), std::string(asked) + " does not support archives");
     if (archive_.is_thin() && !in_place_)
       throw Refused(input.string(), "--output does not support thin archives; convert it in place");
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "code/described.hpp"
 #include "convert/debug_file.hpp"
 #include "elf/machine.hpp"
 #include "elf/new_section.hpp"
@@ -106,6 +107,7 @@ void write_object(const elf::Image& object, const NewObject& made, const std::fi
 ObjectSection make_object_section(const elf::Image& object, const ConvertOptions& options) {
   if (options.format.version == sframe::Version::CtfFrame)
     throw Refused(object.name(), "relocatable object, and no linker merges .ctf_frame");
+  if (const char* const asked = encode::option_of_proof(options)) code::check_supported(object, asked);
   emit::Dialect dialect = encode::dialect_for(object, options.format);
   // A linker copies each descriptor's rows, so that sharing is lost.
   dialect.shares_rows = false;

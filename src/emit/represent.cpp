@@ -83,6 +83,8 @@ Unrepresentable reason_of(cfi::UnknownReason unknown) {
       return Unrepresentable::GoRegisters;
     case cfi::UnknownReason::GoInstructions:
       return Unrepresentable::GoInstructions;
+    case cfi::UnknownReason::ContradictedByCode:
+      return Unrepresentable::ContradictedByCode;
   }
   return Unrepresentable::UnknownInstruction;
 }

@@ -162,12 +162,20 @@ class CodeCounter {
   CodeCoverage code_;
 };
 
+/// What a proof of the instructions gives rows has no record.
+RangeSet described_by_records(const cfi::FrameSource& source) {
+  std::vector<Range> described;
+  for (const cfi::FrameSource::Record& record : source.records())
+    if (record.source != RowSource::Proof) described.push_back(record.pcs);
+  return RangeSet(std::move(described));
+}
+
 }  // namespace
 
 CodeCoverage code_coverage(const elf::Image& image, const cfi::FrameSource& source, const stubs::StubList& stubs,
                            const std::vector<NamedCoverageHole>& holes) {
-  const RangeSet described = source.described();
-  std::vector<Range> with_rows = described.ranges(), without_rows;
+  const RangeSet described = described_by_records(source);
+  std::vector<Range> with_rows = source.described().ranges(), without_rows;
   for (const stubs::StubRun& run : stubs.runs) with_rows.push_back({run.start, run.end()});
   for (const NamedCoverageHole& named : holes) without_rows.push_back({named.hole.begin, named.hole.end});
   const RowSources sources(source, stubs);

@@ -180,7 +180,8 @@ std::vector<std::string> sentences_of(const DroppedFdes& dropped) {
 }
 
 std::string_view name_of(RowSource source) {
-  constexpr std::array<std::string_view, 4> names{".eh_frame", ".debug_frame", ".gopclntab", "instructions"};
+  constexpr std::array<std::string_view, 5> names{".eh_frame", ".debug_frame", ".gopclntab", "instructions",
+                                                  "proved instructions"};
   const auto number = static_cast<std::size_t>(source);
   return number < names.size() ? names[number] : "unknown";
 }

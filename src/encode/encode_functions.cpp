@@ -8,11 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "code/conversion_proof.hpp"
 #include "elf/machine.hpp"
 #include "encode/code_coverage.hpp"
 #include "encode/coverage.hpp"
+#include "encode/disproved.hpp"
 #include "encode/go_functions.hpp"
 #include "encode/stub_merge.hpp"
+#include "encode/synthesized_functions.hpp"
 #include "support/workers.hpp"
 
 namespace sframe_gen::encode {
@@ -36,6 +39,7 @@ struct Input {
   const cfi::FrameSource& source;
   const stubs::StubList& stubs;
   const CodeGaps* gaps;
+  const RangeSet& disproved;
   cfi::RuleTable& rules;
   emit::RuleTranslations& translations;
 };
@@ -60,7 +64,11 @@ class EncodedPart {
       return split;
     };
     StubMerge stubs(input.stubs, pcs, input.rules, input.translations.encoded_rules().dialect(), encode_one, coverage);
-    const auto encode_next = [&](const cfi::Function& function) {
+    const auto encode_next = [&](const cfi::Function& read) {
+      std::optional<cfi::Function> rest;
+      if (input.disproved.overlaps({read.start, read.end()}))
+        rest = without_disproved(read, input.disproved, input.rules);
+      const cfi::Function& function = rest ? *rest : read;
       if (stubs.affect(function)) return stubs.add(function);
       const emit::SplitFunction& encoded = encode_one(function);
       count(function.size, encoded, coverage);
@@ -114,9 +122,13 @@ Coverage new_coverage(const cfi::FrameSource& source, const emit::Dialect& diale
   coverage.abi = dialect.abi->abi;
   coverage.dropped = source.dropped();
   if (source.others() != nullptr) {
-    coverage.go.functions = source.others()->ranges().size();
     coverage.go.replaced = source.replaced_by_others();
-    for (const Range& range : source.others()->ranges()) coverage.go.bytes += range.size();
+    const std::vector<Range>& ranges = source.others()->ranges();
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      if (source.others()->source_of(i) != RowSource::GoTable) continue;
+      ++coverage.go.functions;
+      coverage.go.bytes += ranges[i].size();
+    }
   }
   return coverage;
 }
@@ -168,6 +180,13 @@ RangeSet holes_of(const Coverage& coverage) {
   return RangeSet(std::move(holes));
 }
 
+/// All PCs that stubs have to themselves.
+RangeSet places_of(const stubs::StubList& stubs) {
+  std::vector<Range> places = stubs.sections;
+  for (const stubs::StubRun& run : stubs.runs) places.push_back({run.start, run.end()});
+  return RangeSet(std::move(places));
+}
+
 }  // namespace
 
 void take_compacted(emit::compact::Compacted compacted, EncodedFunctions& all) {
@@ -207,11 +226,11 @@ BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, co
 }
 
 EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::StubList& stubs,
-                                  const emit::Dialect& dialect, const CodeGaps* gaps) {
+                                  const emit::Dialect& dialect, const CodeGaps* gaps, const RangeSet& disproved) {
   cfi::RuleTable rules;
   emit::EncodedRules encoded_rules(dialect);
   emit::RuleTranslations translations(rules, encoded_rules);
-  const Input input{source, stubs, gaps, rules, translations};
+  const Input input{source, stubs, gaps, disproved, rules, translations};
   const std::size_t threads = workers_for(source.size(), functions_per_thread);
   auto parts = source.parts(threads == 1 ? 1 : threads * parts_per_thread);
   if (parts.empty()) parts.push_back({0, 0});
@@ -260,14 +279,28 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
 }
 
 EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::StubList& stubs,
-                                     const emit::Dialect& dialect, bool count_code) {
-  return encode_functions_of(image, cfi::FrameSource(image, cfi_image, go_functions_of(image)), stubs, dialect,
-                             count_code);
+                                     const emit::Dialect& dialect, const ConvertOptions& options) {
+  const char* const asked = option_of_proof(options);
+  const auto go = go_functions_of(image);
+  std::optional<cfi::FrameSource> source;
+  source.emplace(image, cfi_image, go);
+  if (asked == nullptr) return encode_functions_of(image, *source, stubs, dialect, options.count_code);
+  const code::ProofRequest request{asked, options.omit_disproved, options.synthesize,
+                                   places_of(without_code_of_functions(stubs, *source))};
+  code::ConversionProof proof =
+      encode_within_reach(image.name(), [&] { return code::prove_for_conversion(image, *source, request); });
+  if (!options.count_code) proof.synthesized.found.clear();
+  if (!proof.pieces.empty())
+    source.emplace(image, cfi_image, with_proved_pieces(go, std::move(proof.pieces), std::move(proof.rules)));
+  EncodedFunctions encoded =
+      encode_functions_of(image, *source, stubs, dialect, options.count_code, proof.contradicted);
+  encoded.coverage.synthesized = std::move(proof.synthesized);
+  return encoded;
 }
 
 EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source,
-                                     const stubs::StubList& look_alikes, const emit::Dialect& dialect,
-                                     bool count_code) {
+                                     const stubs::StubList& look_alikes, const emit::Dialect& dialect, bool count_code,
+                                     const RangeSet& disproved) {
   if (source.empty()) {
     if (!image.has_section_headers())
       throw Refused(image.name(), "no section headers, and no PT_GNU_EH_FRAME to find .eh_frame by");
@@ -282,7 +315,8 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSo
     // Where an FDE could not be read is not known; what looks like padding may be code of its function.
     const bool knows_all_functions = source.dropped().unreadable == 0;
     if ((is_compact || covers) && knows_all_functions) gaps.emplace(image, dialect.abi->abi);
-    EncodedFunctions encoded = encode_functions(source, stubs, dialect, is_compact && gaps ? &*gaps : nullptr);
+    EncodedFunctions encoded =
+        encode_functions(source, stubs, dialect, is_compact && gaps ? &*gaps : nullptr, disproved);
     if (encoded.encoder.fde_count() == 0) throw Refused(image.name(), why_no_function(encoded.coverage));
     if (covers) cover_padding(image, gaps ? &*gaps : nullptr, holes_of(encoded.coverage), 1, encoded);
     if (count_code) {

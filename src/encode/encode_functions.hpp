@@ -14,6 +14,7 @@
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/coverage.hpp"
 #include "stubs/recognize.hpp"
+#include "support/range.hpp"
 
 /// The rows of all functions of a file, as bytes: from call frame information and stubs to a section without an
 /// address.
@@ -25,6 +26,11 @@ emit::Dialect dialect_for(const elf::Image& image, const OutputFormat& format);
 
 /// Returns the stubs of a program or library that are to get rows by their instructions: none if the options say so.
 stubs::StubList stubs_for(const elf::Image& image, const ConvertOptions& options);
+
+/// Returns the option that asks for a proof of the instructions: "--synthesize"; null if none does.
+constexpr const char* option_of_proof(const ConvertOptions& options) {
+  return options.synthesize ? "--synthesize" : options.omit_disproved ? "--omit-disproved" : nullptr;
+}
 
 /// Returns what is added to a file in this format.
 const elf::NewSection& section_for(const OutputFormat& format);
@@ -47,10 +53,11 @@ std::vector<std::byte> encode_at(std::uint64_t address, const emit::SectionEncod
 BytePieces take_encoded(std::uint64_t address, emit::SectionEncoder& encoder, const std::string& file);
 
 /// Encodes every function of the source, and the stubs, in `dialect`. Large files go through several threads; the bytes
-/// do not depend on how many. For a compact section `gaps` tells what is between functions; else it is null. Throws
-/// MalformedInput.
+/// do not depend on how many. For a compact section `gaps` tells what is between functions; else it is null. PCs that
+/// are `disproved` get no rows. Throws MalformedInput.
 EncodedFunctions encode_functions(const cfi::FrameSource& source, const stubs::StubList& stubs,
-                                  const emit::Dialect& dialect, const CodeGaps* gaps = nullptr);
+                                  const emit::Dialect& dialect, const CodeGaps* gaps = nullptr,
+                                  const RangeSet& disproved = {});
 
 /// For readers that look up the return address of a call at a function's end: lets functions go on over the padding
 /// after them, if `gaps` tells what it is and it has at least `smallest` bytes, and keeps PCs at the start of a segment
@@ -59,12 +66,13 @@ void cover_padding(const elf::Image& image, const CodeGaps* gaps, const RangeSet
                    EncodedFunctions& all);
 
 /// Encodes the functions of the call frame information that `cfi_image` (often `image` itself) has, as above; throws
-/// Refused where there is nothing to say, or too much. `count_code`: as in ConvertOptions.
+/// Refused where there is nothing to say, or too much. `options` that say what is read count, and those that ask for a
+/// proof of the instructions.
 EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& cfi_image, const stubs::StubList& stubs,
-                                     const emit::Dialect& dialect, bool count_code = false);
-/// For those who need the source afterwards.
+                                     const emit::Dialect& dialect, const ConvertOptions& options = {});
+/// For those who need the source afterwards. PCs that are `disproved` get no rows.
 EncodedFunctions encode_functions_of(const elf::Image& image, const cfi::FrameSource& source,
                                      const stubs::StubList& stubs, const emit::Dialect& dialect,
-                                     bool count_code = false);
+                                     bool count_code = false, const RangeSet& disproved = {});
 
 }  // namespace sframe_gen::encode

@@ -5,15 +5,6 @@
 
 namespace sframe_gen::encode {
 
-namespace {
-
-RowSource source_of(const cfi::FrameSource::Record& record) {
-  if (!record.section) return RowSource::GoTable;
-  return *record.section == cfi::FrameSection::EhFrame ? RowSource::EhFrame : RowSource::DebugFrame;
-}
-
-}  // namespace
-
 RowSources::RowSources(const cfi::FrameSource& source, const stubs::StubList& stubs) {
   auto run = stubs.runs.begin();
   const auto add_stub = [&] {
@@ -28,7 +19,7 @@ RowSources::RowSources(const cfi::FrameSource& source, const stubs::StubList& st
       if (!pieces_.empty()) begin = std::max(begin, pieces_.back().pcs.end);
       const std::uint64_t end = run == stubs.runs.end() ? record.pcs.end : std::min(record.pcs.end, run->start);
       if (begin < end) {
-        pieces_.push_back({{begin, end}, source_of(record), records});
+        pieces_.push_back({{begin, end}, record.source, records});
         records = 0;
       }
       if (end == record.pcs.end) break;

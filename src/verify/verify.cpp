@@ -19,6 +19,7 @@
 #include "verify/instruction.hpp"
 #include "verify/instruction_witness.hpp"
 #include "verify/padding_witness.hpp"
+#include "verify/proof_witness.hpp"
 #include "verify/testimony.hpp"
 
 namespace sframe_gen::verify {
@@ -38,7 +39,8 @@ using Progress = std::function<void(std::uint64_t, std::uint64_t)>;
 /// Judges some of a section's functions, in one thread.
 class Verifier {
  public:
-  Verifier(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image, const GoFrames& go)
+  Verifier(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image, const GoFrames& go,
+           ProofWitness& proof)
       : section_(section),
         image_(image),
         code_(image.code()),
@@ -46,7 +48,8 @@ class Verifier {
         described_(described_by(dwarf_, go)),
         instructions_(section, image, described_, dwarf_),
         go_(go, dwarf_),
-        padding_(image, instructions_, go, dwarf_) {
+        padding_(image, instructions_, go, dwarf_),
+        proof_(proof) {
     if (&cfi_image != &image && dwarf_.empty() && go.empty())
       throw Refused(cfi_image.name(), "no call frame information to verify against");
   }
@@ -118,16 +121,21 @@ class Verifier {
     };
     if ((judges(witnesses) || ...)) return end;
     end = padding_.judge(row, pcs, testimony_);
-    return end ? end : pass_over(pcs);
+    return end ? end : pass_over(row, pcs);
   }
 
-  /// No witness knows anything of the PCs. An FDE of .debug_frame may have.
-  std::optional<std::uint64_t> pass_over(const Range& pcs) {
+  /// No witness knows anything of the PCs. An FDE of .debug_frame may have, or --synthesize made the row.
+  std::optional<std::uint64_t> pass_over(const JudgedRow& row, const Range& pcs) {
+    std::string why = without_debug_frame;
     if (!dwarf_.may_lack_debug_frame()) {
+      if (const auto end = proof_.judge(row, pcs, testimony_)) return end;
+      why = proof_.why_none();
+    }
+    if (why.empty()) {
       testimony_.differ({.pc = pcs.begin, .kind = Difference::Kind::NoFde});
       return std::nullopt;
     }
-    testimony_.leave_unchecked({.pc = pcs.begin, .kind = Difference::Kind::NoFde, .expected = without_debug_frame});
+    testimony_.leave_unchecked({.pc = pcs.begin, .kind = Difference::Kind::NoFde, .expected = why});
     return pcs.end;
   }
 
@@ -149,6 +157,7 @@ class Verifier {
   InstructionWitness instructions_;
   GoWitness go_;
   PaddingWitness padding_;
+  ProofWitness& proof_;  ///< of all threads
   Testimony testimony_;
 };
 
@@ -189,16 +198,17 @@ void count_coverage(const RangeSet& described, const RangeSet& claimed, Verifica
 
 }  // namespace
 
-Verification verify(const elf::Image& image, const elf::Image& cfi_image, const Progress& progress) {
+Verification verify(const elf::Image& image, const elf::Image& cfi_image, const Progress& progress, ProveRows prove) {
   Verification all;
   check_segments(image, all);
   for (const FileSection& of_file : object::read_sframe_sections(image))
-    all += verify(of_file.section, image, cfi_image, progress);
+    all += verify(of_file.section, image, cfi_image, progress, prove);
   return all;
 }
 
 Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,
-                    const Progress& progress) {
+                    const Progress& progress, ProveRows prove) {
+  ProofWitness proof(std::move(prove));
   const std::size_t count = section.fdes.size();
   const std::size_t threads = workers_for(count, functions_per_thread);
   const auto start_of = [&](std::size_t part) { return count * part / threads; };
@@ -208,10 +218,10 @@ Verification verify(const sframe::Section& section, const elf::Image& image, con
   std::vector<Async> others;
   for (std::size_t part = 1; part < threads; ++part) {
     others.push_back(async([&, part] {
-      testimonies[part] = Verifier(section, image, cfi_image, go).run(start_of(part), start_of(part + 1), {});
+      testimonies[part] = Verifier(section, image, cfi_image, go, proof).run(start_of(part), start_of(part + 1), {});
     }));
   }
-  Verifier verifier(section, image, cfi_image, go);
+  Verifier verifier(section, image, cfi_image, go, proof);
   testimonies[0] = verifier.run(0, start_of(1), [&](std::uint64_t done, std::uint64_t) {
     if (progress) progress(done * threads, count);
   });

@@ -6,6 +6,7 @@
 #include "elf/image.hpp"
 #include "sframe_gen/section.hpp"
 #include "sframe_gen/verify.hpp"
+#include "verify/proof_witness.hpp"
 
 namespace sframe_gen::verify {
 
@@ -17,13 +18,14 @@ namespace sframe_gen::verify {
 /// (verify/go_frames), and against .debug_frame as far as that is right.
 ///
 /// Throws MalformedInput for a damaged section, Refused when the file has no .sframe or no CFI. `progress` is called
-/// now and then with functions done and functions in all.
+/// now and then with functions done and functions in all. `prove` is called if a row is for code that nothing
+/// describes.
 Verification verify(const elf::Image& image, const elf::Image& cfi_image,
-                    const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+                    const std::function<void(std::uint64_t, std::uint64_t)>& progress, ProveRows prove = nullptr);
 
 /// Compares a section that is not, or not yet, in the file.
 Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,
-                    const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+                    const std::function<void(std::uint64_t, std::uint64_t)>& progress, ProveRows prove = nullptr);
 
 /// Checks that `after`, a section for `image` made from `before`, has the same row at each PC that has one in `before`.
 /// Other rows of `after` may only describe padding. Throws Refused otherwise.

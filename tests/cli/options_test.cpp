@@ -39,6 +39,7 @@ TEST(Options, EachFlag) {
   EXPECT_TRUE(read({"--cfi-from", "d", "--ignore-build-id", "a"}).convert.ignore_build_id);
   EXPECT_TRUE(read({"-r", "--objects", "a"}).objects);
   EXPECT_TRUE(read({"-r", "--linked-only", "a"}).linked_only);
+  EXPECT_FALSE(read({"a"}).convert.omit_disproved);
 }
 
 TEST(Options, EachAction) {

@@ -234,6 +234,7 @@ TEST(LowerAmd64, OpaqueRowsKeepTheirReason) {
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::GoNotCalled)), "go-not-called");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::GoRegisters)), "go-registers");
   EXPECT_EQ(form(with_cfa(cfi::UnknownReason::GoInstructions)), "go-instructions");
+  EXPECT_EQ(form(with_cfa(cfi::UnknownReason::ContradictedByCode)), "contradicted-by-code");
 }
 TEST(LowerAmd64, OpaqueRowIsNotOutermost) {
   cfi::Rules rules = with_ra(cfi::Undefined{});

@@ -122,6 +122,8 @@ inline std::vector<DwarfRule> dwarf_rules(sframe::Abi abi) {
   add_cfa("of Go's functions that signals lead to", cfi::UnknownReason::GoNotCalled);
   add_cfa("of Go's functions that lose registers", cfi::UnknownReason::GoRegisters);
   add_cfa("of Go's functions that contradict its table", cfi::UnknownReason::GoInstructions);
+  if (abi == sframe::Abi::Amd64)
+    add_cfa("that instructions contradict, with --omit-disproved", cfi::UnknownReason::ContradictedByCode);
   return lines;
 }
 

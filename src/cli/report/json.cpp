@@ -166,6 +166,16 @@ ordered_json json_of(const CodeCoverage::Described& described) {
   return {{"records", described.records}, {"bytes", described.bytes}};
 }
 
+ordered_json json_of(const SynthesisCoverage& synthesized) {
+  ordered_json json = {{"functions", synthesized.functions},
+                       {"by_contents", synthesized.by_contents},
+                       {"bytes", synthesized.bytes},
+                       {"rows", synthesized.rows},
+                       {"refused", ordered_json::object()}};
+  for (const auto& [reason, functions] : synthesized.refused) json["refused"][reason] = functions;
+  return json;
+}
+
 ordered_json json_of(const CodeCoverage& code) {
   ordered_json json = json_of(code.all);
   json["calls_at_next_function"] = code.calls_at_next_function;
@@ -214,6 +224,9 @@ ordered_json coverage_of(const Coverage& coverage, ordered_json section) {
     const GoCoverage& go = coverage.go;
     json["go"] = {{"functions", go.functions}, {"bytes", go.bytes}, {"replaced_fdes", go.replaced}};
   }
+  if (const SynthesisCoverage& synthesized = coverage.synthesized;
+      synthesized.functions != 0 || !synthesized.refused.empty())
+    json["synthesized"] = json_of(synthesized);
   if (coverage.code) json["code"] = json_of(*coverage.code);
   return json;
 }

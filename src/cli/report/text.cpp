@@ -101,7 +101,7 @@ void write_counts(const CodeCount& count, std::ostream& out) {
 /// "3 FDEs, 120 bytes"
 std::string text_of(RowSource source, const CodeCoverage::Described& described) {
   const bool is_cfi = source == RowSource::EhFrame || source == RowSource::DebugFrame;
-  const char* const record = is_cfi ? "FDE" : source == RowSource::GoTable ? "function" : "stub";
+  const char* const record = is_cfi ? "FDE" : source == RowSource::Instructions ? "stub" : "function";
   return count_of(described.records, record) + ", " + count_of(described.bytes, "byte");
 }
 
@@ -191,12 +191,14 @@ std::string members_of(const ArchiveOutcome& archive, Done done) {
   return converted == 0 ? text : text + ", " + growth_text(archive.growth, done);
 }
 
+void write_hole(const NamedCoverageHole& named, std::ostream& out) {
+  out << "  " << printable(named.section) << (named.section.empty() ? "" : "+") << hex(named.hole.begin) << ".."
+      << hex(named.hole.end) << ' ' << (named.function.empty() ? "(no symbol)" : printable(named.function)) << ": "
+      << sentence_of(named.hole.reason) << '\n';
+}
+
 void write_left_out(const Coverage& coverage, std::ostream& out) {
-  for (const NamedCoverageHole& named : coverage.holes) {
-    out << "  " << printable(named.section) << (named.section.empty() ? "" : "+") << hex(named.hole.begin) << ".."
-        << hex(named.hole.end) << ' ' << (named.function.empty() ? "(no symbol)" : printable(named.function)) << ": "
-        << sentence_of(named.hole.reason) << '\n';
-  }
+  for (const NamedCoverageHole& named : coverage.holes) write_hole(named, out);
   for (const std::string& sentence : sentences_of(coverage.dropped)) out << "  dropped: " << sentence << '\n';
   for (const UnreadableFde& fde : coverage.dropped.named_unreadable)
     out << "    " << printable(fde.section) << '+' << hex(fde.offset) << ": " << printable(fde.why) << '\n';
@@ -221,11 +223,27 @@ void write_go(const GoCoverage& go, std::ostream& out) {
   out << '\n';
 }
 
+void write_synthesized(const SynthesisCoverage& synthesized, std::ostream& out) {
+  if (synthesized.functions == 0 && synthesized.refused.empty()) return;
+  out << "  by a proof of their instructions: " << count_of(synthesized.functions, "function") << ", "
+      << count_of(synthesized.bytes, "byte") << ", " << count_of(synthesized.rows, "row");
+  if (synthesized.by_contents != 0) out << ", " << synthesized.by_contents << " with jump tables without a bound";
+  std::vector<std::string> refused;
+  std::uint64_t count = 0;
+  for (const auto& [reason, functions] : synthesized.refused) {
+    refused.push_back(std::to_string(functions) + ' ' + reason);
+    count += functions;
+  }
+  if (count != 0) out << "; " << count << " refused" << in_parentheses(refused);
+  out << '\n';
+}
+
 /// `place`: " at 0x1e67f0", or nothing.
 void write_section(const Coverage& coverage, std::uint64_t size, const std::string& place, std::ostream& out) {
   write_left_out(coverage, out);
   write_go(coverage.go, out);
   write_stubs(coverage, out);
+  write_synthesized(coverage.synthesized, out);
   if (coverage.code) write_code(*coverage.code, out);
   out << "  " << section_name(coverage) << ": " << count_of(size, "byte") << place << ", "
       << count_of(coverage.rows, "row") << ", FDEs: " << coverage.default_descriptors << " default, "
@@ -399,6 +417,22 @@ void write_code(const CodeCoverage& code, std::ostream& out) {
   for (const auto& [source, described] : code.sources)
     sources += (sources.empty() ? "" : "; ") + std::string(name_of(source)) + " (" + text_of(source, described) + ')';
   if (!sources.empty()) out << "  rows from: " << sources << '\n';
+}
+
+void write_proof(const ConvertOutcome& outcome, std::ostream& out) {
+  if (std::holds_alternative<ArchiveOutcome>(outcome)) return;
+  const Coverage& coverage = coverage_of(outcome);
+  for (const NamedCoverageHole& named : coverage.holes)
+    if (named.hole.reason == Unrepresentable::ContradictedByCode) write_hole(named, out);
+  for (const SynthesisCoverage::Function& function : coverage.synthesized.found) {
+    out << "  " << hex(function.start) << " without CFI" << (function.evidence.empty() ? "" : ", " + function.evidence)
+        << ": ";
+    if (!function.refusal.empty()) {
+      out << "no rows, " << function.refusal << " at " << hex(function.refused_at) << '\n';
+      continue;
+    }
+    out << "proved" << (function.reads_by_contents ? ", with a jump table without a bound" : "") << '\n';
+  }
 }
 
 void write_code_places(const ConvertOutcome& outcome, std::ostream& out) {

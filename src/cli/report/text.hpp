@@ -90,6 +90,8 @@ void write_details(const EmitOutcome& emitted, std::ostream& out);
 
 /// What made a compact section smaller; nothing for another.
 void write_savings(const ConvertOutcome& outcome, std::ostream& out);
+/// Writes what a proof of the instructions has said: PCs whose rows were left out, and each function without CFI.
+void write_proof(const ConvertOutcome& outcome, std::ostream& out);
 /// Writes a line about code without CFI, with the largest gaps.
 void write_code(const CodeCoverage& code, std::ostream& out);
 /// The same by section, and every place.

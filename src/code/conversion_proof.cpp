@@ -1,0 +1,44 @@
+#include "code/conversion_proof.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "code/described.hpp"
+#include "code/program.hpp"
+#include "code/synthesis.hpp"
+
+namespace sframe_gen::code {
+
+namespace {
+
+RangeSet contradicted_pcs(const Program& program, const RangeSet& others) {
+  std::vector<Range> contradicted;
+  for (const FunctionProof& proof : program.functions()) {
+    if (proof.refusal != Refusal::None || program.described(proof.start) == nullptr) continue;
+    for (const Disagreement& found : proof.disagreements)
+      if (!others.overlaps(found.pcs)) contradicted.push_back(found.pcs);
+  }
+  return RangeSet(std::move(contradicted));
+}
+
+}  // namespace
+
+ConversionProof prove_for_conversion(const elf::Image& image, const cfi::FrameSource& source,
+                                     const ProofRequest& request) {
+  check_supported(image, request.option);
+  const Decoder decoder(image.name(), request.option);
+  ConversionProof proof;
+  proof.rules = std::make_unique<cfi::RuleTable>();
+  const std::vector<cfi::Function> functions = described_functions(source, *proof.rules);
+  Program program(image, decoder, functions, *proof.rules, {.proves_undescribed = request.rows});
+  program.prove({});
+  const RangeSet others(source.others() == nullptr ? std::vector<Range>() : source.others()->ranges());
+  if (request.contradictions) proof.contradicted = contradicted_pcs(program, others);
+  if (!request.rows) return proof;
+  std::vector<Range> kept_out = others.ranges();
+  kept_out.insert(kept_out.end(), request.kept_out.begin(), request.kept_out.end());
+  synthesize(program, RangeSet(std::move(kept_out)), *proof.rules, proof.pieces, proof.synthesized);
+  return proof;
+}
+
+}  // namespace sframe_gen::code

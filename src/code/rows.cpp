@@ -1,0 +1,55 @@
+#include "code/rows.hpp"
+
+#include <algorithm>
+#include <ranges>
+
+namespace sframe_gen::code {
+
+namespace {
+
+/// Below SP, signal handlers overwrite everything but this (AMD64 psABI, section 3.2.2).
+constexpr std::int64_t red_zone = 128;
+
+std::optional<cfi::Formula> cfa_of(const State& state) {
+  if (const Value& pointer = state[rsp]; pointer.is(Value::Kind::Cfa))
+    return cfi::Formula{cfi::amd64::rsp, -pointer.number, false};
+  if (const Value& frame = state[rbp]; frame.is(Value::Kind::Cfa))
+    return cfi::Formula{cfi::amd64::rbp, -frame.number, false};
+  return std::nullopt;
+}
+
+bool is_callers_frame_pointer(const Value& value) {
+  return value.is(Value::Kind::Entry) && value.reg == rbp;
+}
+
+/// The slot that holds the caller's FP, not more than `below` bytes below SP. Of several, the one that is nearest to
+/// the CFA: it is the first to be written.
+std::optional<cfi::RegisterRule> saved_frame_pointer(const State& state, std::int64_t below) {
+  const Value& pointer = state[rsp];
+  for (const Slot& slot : std::views::reverse(state.slots())) {
+    const bool is_lost = pointer.is(Value::Kind::Cfa) && slot.offset < pointer.number - below;
+    if (slot.base == 0 && !is_lost && is_callers_frame_pointer(slot.value))
+      return cfi::Formula{std::nullopt, slot.offset, true};
+  }
+  return std::nullopt;
+}
+
+/// Where the caller's FP is. As compilers say it: in its slot from the push on, though the register still has it.
+std::optional<cfi::RegisterRule> frame_pointer_of(const State& state) {
+  if (const auto saved = saved_frame_pointer(state, 0)) return saved;
+  if (is_callers_frame_pointer(state[rbp])) return cfi::SameValue{};
+  return saved_frame_pointer(state, red_zone);
+}
+
+}  // namespace
+
+std::optional<cfi::Rules> rules_of(const State& state) {
+  constexpr std::int64_t return_address_offset = -8;
+  const auto cfa = cfa_of(state);
+  if (!cfa || state.load(cfa_plus(return_address_offset), 64) != return_address) return std::nullopt;
+  const auto frame_pointer = frame_pointer_of(state);
+  if (!frame_pointer) return std::nullopt;
+  return cfi::Rules{*cfa, {}, *frame_pointer, cfi::Formula{std::nullopt, return_address_offset, true}};
+}
+
+}  // namespace sframe_gen::code

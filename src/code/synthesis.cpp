@@ -1,0 +1,146 @@
+#include "code/synthesis.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "cfi/frame_source.hpp"
+#include "code/function.hpp"
+#include "code/rows.hpp"
+
+namespace sframe_gen::code {
+
+namespace {
+
+/// The rows of one function, whose steps come by ascending PC.
+class PieceBuilder {
+ public:
+  PieceBuilder(Program& program, const RangeSet& kept_out, cfi::RuleTable& rules)
+      : program_(program), kept_out_(kept_out), rules_(rules) {}
+
+  void add(const Step& step, const State& state) {
+    const Range pcs{step.pc, step.pc + step.instruction.size};
+    if (program_.described(step.pc) != nullptr || kept_out_.overlaps(pcs)) return;
+    const auto rules = rules_of(state);
+    if (!rules) return;
+    const cfi::RuleId rule = rules_.intern(*rules);
+    if (pieces_.empty() || !goes_on(pieces_.back(), pcs)) pieces_.push_back({pcs.begin, 0, false, {}});
+    cfi::Function& piece = pieces_.back();
+    if (piece.rows.empty() || piece.rows.back().rule != rule)
+      piece.rows.push_back({static_cast<std::uint32_t>(pcs.begin - piece.start), rule});
+    piece.size = pcs.end - piece.start;
+  }
+
+  std::vector<cfi::Function> take() { return std::exchange(pieces_, {}); }
+
+ private:
+  bool goes_on(const cfi::Function& piece, const Range& pcs) const {
+    return piece.end() <= pcs.begin && pcs.end - piece.start <= UINT32_MAX && is_padding({piece.end(), pcs.begin});
+  }
+
+  /// Instructions that do nothing, and those that end a program: what follows `int3` would go on with its state.
+  bool is_padding(const Range& gap) const {
+    if (kept_out_.overlaps(gap)) return false;
+    for (std::uint64_t pc = gap.begin; pc < gap.end;) {
+      if (program_.is_start(pc) || program_.described(pc) != nullptr) return false;
+      const auto bytes = elf::loaded_bytes_from(program_.image(), pc);
+      const Instruction instruction =
+          program_.decoder().decode(bytes.first(std::min<std::uint64_t>(bytes.size(), gap.end - pc)), pc);
+      const bool does_nothing = instruction.operation == Operation::Nothing || instruction.operation == Operation::Trap;
+      if (instruction.size == 0 || !does_nothing) return false;
+      pc += instruction.size;
+    }
+    return true;
+  }
+
+  Program& program_;
+  const RangeSet& kept_out_;
+  cfi::RuleTable& rules_;
+  std::vector<cfi::Function> pieces_;
+};
+
+/// The parts of merged functions on which those agree.
+void add_agreed(const cfi::Function& merged, const cfi::RuleTable& rules, std::vector<cfi::Function>& pieces) {
+  for (std::size_t i = 0; i < merged.rows.size();) {
+    const auto is_known = [&](const cfi::Row& row) {
+      return !std::holds_alternative<cfi::UnknownReason>(rules[row.rule].cfa);
+    };
+    const auto begin = std::find_if(merged.rows.begin() + static_cast<std::ptrdiff_t>(i), merged.rows.end(), is_known);
+    if (begin == merged.rows.end()) return;
+    const auto end = std::find_if_not(begin, merged.rows.end(), is_known);
+    pieces.push_back(cfi::part_of(merged, merged.start + begin->pc_offset,
+                                  end == merged.rows.end() ? merged.end() : merged.start + end->pc_offset));
+    i = static_cast<std::size_t>(end - merged.rows.begin());
+  }
+}
+
+/// Pieces of several functions may overlap: where code is shared.
+std::vector<cfi::Function> disjoint(std::vector<cfi::Function> all, cfi::RuleTable& rules) {
+  std::ranges::sort(all, {}, &cfi::Function::start);
+  std::vector<cfi::Function> pieces;
+  for (std::size_t i = 0; i < all.size();) {
+    std::uint64_t end = all[i].end();
+    std::size_t next = i + 1;
+    for (; next < all.size() && all[next].start < end; ++next) end = std::max(end, all[next].end());
+    if (next == i + 1) {
+      pieces.push_back(std::move(all[i]));
+    } else {
+      for (const cfi::Function& merged : cfi::merge_overlapping(std::span(all).subspan(i, next - i), rules))
+        add_agreed(merged, rules, pieces);
+    }
+    i = next;
+  }
+  return pieces;
+}
+
+std::string evidence_of(const FunctionProof& proof, Program& program) {
+  if (program.marks().is_sure_start(proof.start)) return "called or a symbol";
+  return proof.is_taken_only ? "its address is taken" : "where another function ends by a jump";
+}
+
+void count_function(const FunctionProof& proof, Program& program, SynthesisCoverage& coverage) {
+  const bool reads_by_contents = !proof.unbounded_tables.empty();
+  SynthesisCoverage::Function function{
+      proof.start, evidence_of(proof, program), reads_by_contents, {}, proof.refused_at};
+  if (proof.refusal == Refusal::None) {
+    ++coverage.functions;
+    if (reads_by_contents) ++coverage.by_contents;
+  } else {
+    function.refusal = name_of(proof.refusal);
+    ++coverage.refused[function.refusal];
+  }
+  coverage.found.push_back(std::move(function));
+}
+
+}  // namespace
+
+void synthesize(Program& program, const RangeSet& kept_out, cfi::RuleTable& rules, std::vector<cfi::Function>& pieces,
+                SynthesisCoverage& coverage) {
+  std::vector<cfi::Function> all;
+  PieceBuilder builder(program, kept_out, rules);
+  // To visit one may find others, which nothing has proved.
+  const std::size_t count = program.functions().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const FunctionProof proof = program.functions()[i];
+    if (program.described(proof.start) != nullptr || kept_out.overlaps({proof.start, proof.start + 1})) continue;
+    FunctionProof last = proof;
+    std::vector<cfi::Function> found;
+    if (proof.refusal == Refusal::None) {
+      last = visit_steps(program, proof, [&](const Step& step, const State& state) { builder.add(step, state); });
+      found = builder.take();
+    }
+    count_function(last, program, coverage);
+    if (last.refusal == Refusal::None) std::ranges::move(found, std::back_inserter(all));
+  }
+  std::ranges::sort(coverage.found, {}, &SynthesisCoverage::Function::start);
+  pieces = disjoint(std::move(all), rules);
+  for (const cfi::Function& piece : pieces) {
+    coverage.bytes += piece.size;
+    coverage.rows += piece.rows.size();
+  }
+}
+
+}  // namespace sframe_gen::code

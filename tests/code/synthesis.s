@@ -1,0 +1,133 @@
+# Each function twice: NAME__described has CFI, NAME__hidden has none, and the same instructions. NAME__refused has
+# none, and gets no rows.
+
+.macro cfa_offset bytes
+  .if described
+    .cfi_def_cfa_offset \bytes
+  .endif
+.endm
+.macro cfa register:req, bytes:req
+  .if described
+    .cfi_def_cfa \register, \bytes
+  .endif
+.endm
+.macro saved register:req, bytes:req
+  .if described
+    .cfi_offset \register, \bytes
+  .endif
+.endm
+.macro restored register:req
+  .if described
+    .cfi_restore \register
+  .endif
+.endm
+.macro remember
+  .if described
+    .cfi_remember_state
+  .endif
+.endm
+.macro as_remembered
+  .if described
+    .cfi_restore_state
+  .endif
+.endm
+
+.macro function name:req, body:req
+  .globl "\name"
+  .type "\name",@function
+"\name":
+  .if described
+    .cfi_startproc
+  .endif
+  \body
+  .if described
+    .cfi_endproc
+  .endif
+  .size "\name", .-"\name"
+  .p2align 4
+.endm
+.macro both name:req
+  .set described, 1
+  function \name\()__described, \name
+  .set described, 0
+  function \name\()__hidden, \name
+.endm
+
+.macro leaf
+  lea 1(%rdi),%eax
+  ret
+.endm
+.macro pushes
+  push %rbx
+  cfa_offset 16
+  sub $24,%rsp
+  cfa_offset 40
+  mov %edi,%ebx
+  add $24,%rsp
+  cfa_offset 16
+  pop %rbx
+  cfa_offset 8
+  ret
+.endm
+.macro frame
+  push %rbp
+  cfa_offset 16
+  saved %rbp, -16
+  mov %rsp,%rbp
+  and $-64,%rsp
+  cfa %rbp, 16
+  sub $64,%rsp
+  mov %rdi,(%rsp)
+  leave
+  cfa %rsp, 8
+  restored %rbp
+  ret
+.endm
+# The path that the compiler has put last is as deep as the middle.
+.macro branches
+  sub $8,%rsp
+  cfa_offset 16
+  test %edi,%edi
+  je 1f
+  remember
+  add $8,%rsp
+  cfa_offset 8
+  ret
+  .p2align 4
+  as_remembered
+1:xor %eax,%eax
+  add $8,%rsp
+  cfa_offset 8
+  ret
+.endm
+
+  .text
+  both leaf
+  both pushes
+  both frame
+  both branches
+
+  .set described, 0
+# Its CFA counts from r10, then from memory.
+.macro realigned
+  lea 8(%rsp),%r10
+  and $-32,%rsp
+  push -8(%r10)
+  push %rbp
+  mov %rsp,%rbp
+  push %r10
+  mov -8(%rbp),%r10
+  leave
+  lea -8(%r10),%rsp
+  ret
+.endm
+  function realigned__part, realigned
+.macro unknown_target
+  push %rbx
+  jmp *%rdi
+.endm
+  function unknown_target__refused, unknown_target
+.macro endless
+1:jmp 1b
+.endm
+  function endless__refused, endless
