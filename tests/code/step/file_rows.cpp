@@ -89,10 +89,11 @@ Verdict judge(const cfi::Rules& rules, const SteppedThread& thread, const Call& 
   return frame_pointer == call.frame_pointer ? Verdict::Right : Verdict::WrongFramePointer;
 }
 
-FileRows::FileRows(const std::filesystem::path& file, const std::filesystem::path& converted)
+FileRows::FileRows(const std::filesystem::path& file, const std::filesystem::path& converted, bool proves)
     : image_(elf::Image::open(file)), names_(image_) {
   read_cfi();
   read_section(converted);
+  if (proves) proved_ = std::make_unique<ProvedRows>(image_, functions_, rules_);
 }
 
 void FileRows::read_cfi() {
@@ -131,6 +132,7 @@ SteppedPc& FileRows::at(std::uint64_t address) {
   }
   const auto after = std::ranges::upper_bound(rows_, address, {}, &sframe::PcRow::begin);
   if (after != rows_.begin() && address < (after - 1)->end) pc.section = rules_of((after - 1)->recovery);
+  if (proved_) pc.proof = proved_->at(address);
   return pc;
 }
 

@@ -3,12 +3,14 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "cfi/rules.hpp"
+#include "code/step/proved_rows.hpp"
 #include "code/step/shadow_stack.hpp"
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
@@ -38,17 +40,18 @@ const char* name_of(Verdict verdict);
 struct SteppedPc {
   std::uint64_t address = 0;   ///< virtual
   std::uint64_t function = 0;  ///< where CFI's function begins that has it; 0: none
-  std::optional<cfi::Rules> cfi, section;
+  std::optional<cfi::Rules> cfi, section, proof;
   InstructionKind kind = InstructionKind::Other;
   std::uint64_t steps = 0, judged = 0;
-  std::array<std::uint64_t, verdict_count> by_cfi{}, by_section{};
+  std::array<std::uint64_t, verdict_count> by_cfi{}, by_section{}, by_proof{};
 };
 
 /// A file of the stepped program: its rows by its CFI, and by the .sframe of a converted copy.
 class FileRows {
  public:
   /// `converted`: the copy; without one the file's own section counts, if it has one.
-  FileRows(const std::filesystem::path& file, const std::filesystem::path& converted);
+  /// `proves`: what src/code proves is looked up as well.
+  FileRows(const std::filesystem::path& file, const std::filesystem::path& converted, bool proves);
 
   const elf::Image& image() const { return image_; }
   bool has_section() const { return !rows_.empty(); }
@@ -67,6 +70,7 @@ class FileRows {
   cfi::RuleTable rules_;
   std::vector<cfi::Function> functions_;  ///< of CFI, ascending
   std::vector<sframe::PcRow> rows_;       ///< of the section
+  std::unique_ptr<ProvedRows> proved_;    ///< null: not asked for
   std::unordered_map<std::uint64_t, SteppedPc> pcs_;
 };
 

@@ -69,7 +69,7 @@ FileRows* ProgramFiles::file_at(const std::string& path) {
   const auto [found, is_new] = files_.try_emplace(path);
   if (!is_new) return found->second.get();
   try {
-    found->second = std::make_unique<FileRows>(path, copies_.of(path));
+    found->second = std::make_unique<FileRows>(path, copies_.of(path), proves_);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "step-rows: %s\n", failure.what());
   }

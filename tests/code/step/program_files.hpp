@@ -30,8 +30,9 @@ class Copies {
 /// The files whose code a program executes.
 class ProgramFiles {
  public:
-  /// `only`: a part of the path of those whose rows are looked up.
-  ProgramFiles(Copies copies, std::string only) : copies_(std::move(copies)), only_(std::move(only)) {}
+  /// `only`: a part of the path of those whose rows are looked up. `proves`: so is what src/code proves.
+  ProgramFiles(Copies copies, std::string only, bool proves)
+      : copies_(std::move(copies)), only_(std::move(only)), proves_(proves) {}
 
   /// The instruction at a PC of the process; null: in no such file.
   SteppedPc* at(const SteppedThread& thread, std::uint64_t pc);
@@ -55,6 +56,7 @@ class ProgramFiles {
 
   Copies copies_;
   std::string only_;
+  bool proves_;
   std::map<std::string, std::unique_ptr<FileRows>> files_;  ///< null: not an ELF file that can be read
   std::vector<Mapping> mappings_;                           ///< of code, ascending
   std::unordered_map<std::uint64_t, SteppedPc*> pcs_;

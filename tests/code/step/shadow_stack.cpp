@@ -48,10 +48,10 @@ void ShadowStack::forget() {
   top_ = 0;
 }
 
-std::optional<std::uint64_t> ShadowStack::drop_returned(std::uint64_t stack_pointer) {
-  std::optional<std::uint64_t> last;
-  while (!calls_.empty() && calls_.back().cfa <= stack_pointer) {
-    last = calls_.back().return_address;
+std::optional<Call> ShadowStack::drop_returned(std::uint64_t stack_pointer) {
+  std::optional<Call> last;
+  while (!calls_.empty() && calls_.back().call.cfa <= stack_pointer) {
+    last = calls_.back().call;
     calls_.pop_back();
   }
   return last;
@@ -86,7 +86,7 @@ void ShadowStack::follow(const SteppedThread& thread, const Registers& before, I
   if (kind == InstructionKind::Call && now.rsp == before.rsp - 8) {
     const auto return_address = thread.word(now.rsp);
     // A call of the next instruction only asks for its address.
-    if (return_address && *return_address != now.rip) calls_.push_back({before.rsp, *return_address, before.rbp});
+    if (return_address && *return_address != now.rip) calls_.push_back({{before.rsp, *return_address, before.rbp}});
     return;
   }
   const auto dropped = drop_returned(now.rsp);
@@ -97,7 +97,14 @@ void ShadowStack::follow(const SteppedThread& thread, const Registers& before, I
   } else if (dropped) {
     popped = dropped;
   }
-  if (kind == InstructionKind::IndirectJump && popped && (now.rip == *popped || function_has_changed)) popped.reset();
+  if (!popped) return;
+  if (now.rsp == popped->cfa - 8 && thread.word(now.rsp) == popped->return_address) {
+    const Call restored = *popped;  // as caml_c_call does, which only looks at it
+    popped.reset();
+    calls_.push_back({restored});
+  } else if (kind == InstructionKind::IndirectJump && (now.rip == popped->return_address || function_has_changed)) {
+    popped.reset();
+  }
 }
 
 bool ShadowStack::follow_signal(const SteppedThread& thread, const Registers& before) {
@@ -111,9 +118,9 @@ bool ShadowStack::follow_signal(const SteppedThread& thread, const Registers& be
     change_stack(before.rsp, now.rsp + 8);
   } else {
     // The trampoline that the handler returns to: its caller is what was interrupted.
-    calls_.push_back({before.rsp, *interrupted, before.rbp});
+    calls_.push_back({{before.rsp, *interrupted, before.rbp}});
   }
-  calls_.push_back({now.rsp + 8, *return_address, now.rbp});
+  calls_.push_back({{now.rsp + 8, *return_address, now.rbp}});
   return true;
 }
 

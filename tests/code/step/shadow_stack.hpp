@@ -22,9 +22,6 @@ struct Call {
   std::uint64_t cfa = 0;             ///< SP before the call
   std::uint64_t return_address = 0;  ///< which the call has stored at cfa - 8
   std::uint64_t frame_pointer = 0;   ///< rbp at the call
-  /// The return address of a callee that was taken from the stack otherwise than by a return, and what executes may be
-  /// that callee's code still.
-  std::optional<std::uint64_t> popped = std::nullopt;
 };
 
 /// The calls of a thread that have not returned, by what call and return instructions have done and never by tables.
@@ -41,20 +38,26 @@ class ShadowStack {
   void forget();
 
   /// The call whose callee executes now; null if that is not known.
-  const Call* current() const { return calls_.empty() || calls_.back().popped ? nullptr : &calls_.back(); }
+  const Call* current() const { return calls_.empty() || calls_.back().popped ? nullptr : &calls_.back().call; }
 
  private:
+  struct Entry {
+    Call call;
+    /// The last call from here, if its return address was taken from the stack otherwise than by a return: what
+    /// executes may be that callee's code still, which may put the address back.
+    std::optional<Call> popped = std::nullopt;
+  };
   /// A stack that the thread is not on.
   struct Other {
     std::uint64_t stack_pointer, top;
-    std::vector<Call> calls;
+    std::vector<Entry> calls;
   };
 
   void change_stack(std::uint64_t before, std::uint64_t now);
-  /// Drops what is below SP; the return address of the last of them.
-  std::optional<std::uint64_t> drop_returned(std::uint64_t stack_pointer);
+  /// Drops what is below SP; returns the last of them.
+  std::optional<Call> drop_returned(std::uint64_t stack_pointer);
 
-  std::vector<Call> calls_;
+  std::vector<Entry> calls_;
   std::vector<Other> others_;
   std::uint64_t top_ = 0;  ///< the highest SP of this stack
 };

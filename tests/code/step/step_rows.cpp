@@ -15,14 +15,16 @@
 //     --thread=NAME       steps the first thread with this name, of COMMAND or a descendant; default: COMMAND's main
 //     one
 //     --wait=SECONDS      before that (default: 5)
+//     --proof=1           judges what src/code proves as well: of each PC of a proved function, with CFI or without
 //     --only=TEXT         looks up rows of files whose path has this text (default: all)
 //
 // Prints lines of fields, separated by tabs:
 //
 //     file   NAME PATH  steps, judged, PCs, judged by CFI, by section, PCs beyond CFI with a row, steps without a row,
-//                       PCs whose CFI is wrong, of which the section has another row or none, PCs whose row is wrong
-//     wrong  NAME PATH  cfi or section, class, place, times, what --against=code says of it, what the section has
-//     rest   NAME       steps, in no file, without a known call
+//                       PCs whose CFI is wrong, of which the section has another row or none, PCs whose row is wrong,
+//                       judged by proof, of which without CFI, PCs whose proof is wrong
+//     wrong  NAME PATH  cfi, section or proof, class, place, times, what --against=code says of it, what the section
+//     has rest   NAME       steps, in no file, without a known call
 //
 // Exit status 1 if a row of a section is wrong, or one of CFI and --against=code says nothing of it.
 
@@ -48,7 +50,8 @@ using namespace sframe_gen::stepping;
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  std::uint64_t steps = ~std::uint64_t{0}, pause = 1000, begin = 0, most = 1'000'000, seconds = 120, wait = 5;
+  std::uint64_t steps = ~std::uint64_t{0}, pause = 1000, begin = 0, most = 1'000'000, seconds = 120, wait = 5,
+                proof = 0;
   std::string thread, only;
   std::string sframe_gen, folder, name;
   char** command = nullptr;
@@ -56,7 +59,8 @@ struct Options {
 
 class Stepping {
  public:
-  explicit Stepping(const Options& options) : options_(options), files_(copies_of(options), options.only) {}
+  explicit Stepping(const Options& options)
+      : options_(options), files_(copies_of(options), options.only, options.proof != 0) {}
 
   void run(SteppedThread thread) {
     if (options_.begin != 0) thread.run_for(std::chrono::microseconds(options_.begin));
@@ -141,12 +145,14 @@ class Stepping {
     const Verdict by_cfi = pc->cfi ? judge(*pc->cfi, thread, *call) : Verdict::None;
     Verdict by_section = Verdict::None;
     if (pc->section) by_section = pc->section == pc->cfi ? by_cfi : judge(*pc->section, thread, *call);
-    if (by_section == Verdict::Unknown && pc->section == pc->cfi) by_section = judge(*pc->section, thread, *call);
+    const Verdict by_proof = pc->proof ? judge(*pc->proof, thread, *call) : Verdict::None;
+    ++pc->by_proof[static_cast<std::size_t>(by_proof)];
     ++pc->by_cfi[static_cast<std::size_t>(by_cfi)];
     ++pc->by_section[static_cast<std::size_t>(by_section)];
   }
 
   bool print(const std::string& path, FileRows& file);
+  bool print_wrong(const std::string& path, FileRows& file, const SteppedPc& pc);
   std::string said_by_code(const std::string& path, const SteppedPc& pc);
 
   const Options& options_;
@@ -183,42 +189,66 @@ std::string Stepping::said_by_code(const std::string& path, const SteppedPc& pc)
   return "missed";
 }
 
-bool Stepping::print(const std::string& path, FileRows& file) {
-  std::uint64_t steps = 0, judged = 0, pcs = 0, by_cfi = 0, by_section = 0, beyond = 0, without = 0, wrong_cfi = 0,
-                left_out = 0, wrong_section = 0;
-  std::vector<const SteppedPc*> wrong;
-  for (const auto& [address, pc] : file.pcs()) {
+/// Sums over the PCs of a file.
+struct Tally {
+  std::uint64_t steps = 0, judged = 0, pcs = 0, by_cfi = 0, by_section = 0, pcs_beyond = 0, without_row = 0,
+                cfi_wrong = 0, left_out = 0, section_wrong = 0, by_proof = 0, proved_beyond = 0, proof_wrong = 0;
+
+  /// Whether something is wrong.
+  bool add(const SteppedPc& pc) {
     steps += pc.steps;
     judged += pc.judged;
-    if (pc.judged == 0) continue;
+    if (pc.judged == 0) return false;
     ++pcs;
     by_cfi += judged_of(pc.by_cfi);
     by_section += judged_of(pc.by_section);
-    if (pc.section && !pc.cfi) ++beyond;
-    if (!pc.section) without += pc.judged;
-    const bool cfi_is_wrong = wrong_of(pc.by_cfi) != 0, section_is_wrong = wrong_of(pc.by_section) != 0;
-    if (cfi_is_wrong) ++wrong_cfi;
-    if (cfi_is_wrong && !section_is_wrong) ++left_out;
-    if (section_is_wrong) ++wrong_section;
-    if (cfi_is_wrong || section_is_wrong) wrong.push_back(&pc);
+    by_proof += judged_of(pc.by_proof);
+    if (!pc.cfi) proved_beyond += judged_of(pc.by_proof);
+    if (pc.section && !pc.cfi) ++pcs_beyond;
+    if (!pc.section) without_row += pc.judged;
+    const bool has_wrong_cfi = wrong_of(pc.by_cfi) != 0, has_wrong_row = wrong_of(pc.by_section) != 0,
+               has_wrong_proof = wrong_of(pc.by_proof) != 0;
+    cfi_wrong += has_wrong_cfi ? 1 : 0;
+    section_wrong += has_wrong_row ? 1 : 0;
+    proof_wrong += has_wrong_proof ? 1 : 0;
+    left_out += has_wrong_cfi && !has_wrong_row ? 1 : 0;
+    return has_wrong_cfi || has_wrong_row || has_wrong_proof;
   }
-  if (steps == 0) return true;
-  std::printf("file\t%s\t%s\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\t%lu\n", options_.name.c_str(), path.c_str(),
-              steps, judged, pcs, by_cfi, by_section, beyond, without, wrong_cfi, left_out, wrong_section);
+
+  void print(const std::string& name, const std::string& path) const {
+    std::printf("file\t%s\t%s", name.c_str(), path.c_str());
+    for (const std::uint64_t number : {steps, judged, pcs, by_cfi, by_section, pcs_beyond, without_row, cfi_wrong,
+                                       left_out, section_wrong, by_proof, proved_beyond, proof_wrong})
+      std::printf("\t%lu", number);
+    std::printf("\n");
+  }
+};
+
+bool Stepping::print_wrong(const std::string& path, FileRows& file, const SteppedPc& pc) {
+  const bool cfi_is_wrong = wrong_of(pc.by_cfi) != 0, section_is_wrong = wrong_of(pc.by_section) != 0,
+             proof_is_wrong = wrong_of(pc.by_proof) != 0;
+  const std::string code = cfi_is_wrong ? said_by_code(path, pc) : "";
+  const char* const copy = !pc.section ? "no row" : section_is_wrong ? "WRONG ROW" : "right row";
+  const auto print = [&](const char* source, const auto& counts) {
+    std::printf("wrong\t%s\t%s\t%s\t%s\t%s\t%lu of %lu\t%s\t%s\n", options_.name.c_str(), path.c_str(), source,
+                class_of(counts), file.place_of(pc.address).c_str(), wrong_of(counts), pc.judged, code.c_str(), copy);
+  };
+  if (proof_is_wrong) print("proof", pc.by_proof);
+  if (cfi_is_wrong) print("cfi", pc.by_cfi);
+  if (section_is_wrong && !cfi_is_wrong) print("section", pc.by_section);
+  return !section_is_wrong && !proof_is_wrong && code != "missed";
+}
+
+bool Stepping::print(const std::string& path, FileRows& file) {
+  Tally tally;
+  std::vector<const SteppedPc*> wrong;
+  for (const auto& [address, pc] : file.pcs())
+    if (tally.add(pc)) wrong.push_back(&pc);
+  if (tally.steps == 0) return true;
+  tally.print(options_.name, path);
   std::ranges::sort(wrong, {}, &SteppedPc::address);
-  bool is_good = wrong_section == 0;
-  for (const SteppedPc* pc : wrong) {
-    const bool cfi_is_wrong = wrong_of(pc->by_cfi) != 0, section_is_wrong = wrong_of(pc->by_section) != 0;
-    const std::string code = cfi_is_wrong ? said_by_code(path, *pc) : "";
-    if (code == "missed") is_good = false;
-    const auto& counts = cfi_is_wrong ? pc->by_cfi : pc->by_section;
-    std::printf("wrong\t%s\t%s\t%s\t%s\t%s\t%lu of %lu\t%s\t%s\n", options_.name.c_str(), path.c_str(),
-                cfi_is_wrong ? "cfi" : "section", class_of(counts), file.place_of(pc->address).c_str(),
-                wrong_of(counts), pc->judged, code.c_str(),
-                !pc->section       ? "no row"
-                : section_is_wrong ? "WRONG ROW"
-                                   : "right row");
-  }
+  bool is_good = true;
+  for (const SteppedPc* pc : wrong) is_good = print_wrong(path, file, *pc) && is_good;
   return is_good;
 }
 
@@ -249,9 +279,9 @@ bool take_option(const std::string& argument, Options& options) {
   if (!argument.starts_with("--") || equals == std::string::npos) return false;
   const std::string name = argument.substr(2, equals - 2), value = argument.substr(equals + 1);
   const std::map<std::string, std::string*> texts{{"thread", &options.thread}, {"only", &options.only}};
-  const std::map<std::string, std::uint64_t*> numbers{{"steps", &options.steps},     {"pause", &options.pause},
-                                                      {"begin", &options.begin},     {"most", &options.most},
-                                                      {"seconds", &options.seconds}, {"wait", &options.wait}};
+  const std::map<std::string, std::uint64_t*> numbers{
+      {"steps", &options.steps},     {"pause", &options.pause}, {"begin", &options.begin}, {"most", &options.most},
+      {"seconds", &options.seconds}, {"wait", &options.wait},   {"proof", &options.proof}};
   if (const auto text = texts.find(name); text != texts.end()) {
     *text->second = value;
     return true;
