@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace sframe_gen::checker {
@@ -27,6 +28,8 @@ class Capstone {
   std::uint64_t next() const { return instruction_->address + instruction_->size; }
   unsigned size() const { return instruction_->size; }
   unsigned id() const { return instruction_->id; }
+  /// In Intel's notation.
+  std::string text() const { return std::string(instruction_->mnemonic) + " " + instruction_->op_str; }
   std::string_view mnemonic() const { return instruction_->mnemonic; }
   std::span<const cs_x86_op> operands() const { return {x86().operands, x86().op_count}; }
   bool is_of(unsigned group) const { return cs_insn_group(handle_, instruction_, group); }
