@@ -48,6 +48,7 @@ struct CodeCheck {
   std::uint64_t not_reached_bytes = 0;   ///< of code that CFI describes: landing pads, data, dead code
   std::vector<std::pair<std::string, std::uint64_t>> refused_by_reason;  ///< functions, by descending number
   std::vector<Contradiction> contradictions;                             ///< by address
+  std::uint64_t contradictions_left_out = 0;                             ///< more than 65,536
   std::uint64_t contradicted_functions = 0;
   std::vector<Refused> refused;                     ///< by address
   std::vector<TableByContents> tables_by_contents;  ///< by address of the function and the table

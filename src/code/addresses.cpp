@@ -29,8 +29,7 @@ class Collector {
       }
     }
     sort_by_number(std::span(found_), std::identity(), std::less());
-    const auto rest = std::ranges::unique(found_);
-    found_.erase(rest.begin(), rest.end());
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
     return std::move(found_);
   }
 

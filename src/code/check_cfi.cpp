@@ -15,6 +15,9 @@ namespace sframe_gen::code {
 
 namespace {
 
+/// Files of compilers have fewer than 10,000.
+constexpr std::size_t most_contradictions = 1U << 16U;
+
 std::vector<cfi::Function> functions_of(const elf::Image& image, cfi::RuleTable& rules) {
   const cfi::FrameSource source(image, image);
   if (source.empty()) throw Refused(image.name(), "no call frame information to compare with the code");
@@ -65,6 +68,10 @@ class Report {
   }
 
   void add(const FunctionProof& proof, const Disagreement& found) {
+    if (check_.contradictions.size() == most_contradictions) {
+      ++check_.contradictions_left_out;
+      return;
+    }
     std::string cfi = words_of(rules_[found.rule], found), code = words_of(found);
     if (!check_.contradictions.empty() && goes_on(check_.contradictions.back(), proof.start, found.pcs, cfi, code)) {
       check_.contradictions.back().end = found.pcs.end;
@@ -79,8 +86,8 @@ class Report {
   /// Whether only code that is not reached, such as padding before a loop, is between equal contradictions.
   bool goes_on(const CodeCheck::Contradiction& last, std::uint64_t start, const Range& pcs, const std::string& cfi,
                const std::string& code) const {
-    return last.start == start && last.end <= pcs.begin && marks_.reached({last.end, pcs.begin}) == 0 &&
-           last.cfi == cfi && last.code == code;
+    return last.start == start && last.end <= pcs.begin && last.cfi == cfi && last.code == code &&
+           marks_.reached({last.end, pcs.begin}) == 0;
   }
 
   const Program& program_;

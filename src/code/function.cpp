@@ -1,6 +1,7 @@
 #include "code/function.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,8 +20,11 @@ namespace {
 /// More restarts than a function has calls that do not return would be none of compilers' code.
 constexpr int most_restarts = 64;
 
-/// Code without CFI has no end that bounds the blocks of a function.
-constexpr std::size_t most_undescribed_blocks = std::size_t{1} << 17U;
+/// cc1plus has a function of 8,399 blocks. The state of a block may have 3 kB.
+constexpr std::size_t most_blocks = std::size_t{1} << 15U;
+
+/// So that not each byte of a hostile file has one, which takes 80 bytes.
+constexpr std::uint64_t steps_per_disagreement = 16;
 
 class PathFollower {
  public:
@@ -34,9 +38,12 @@ class PathFollower {
   }
 
   FunctionProof prove() {
-    steps_left_ = own_cfi_ != nullptr ? 64 * proof_.own.size() + 256 : program_.steps_left();
+    // To visit a function's steps takes as many as to prove it did.
+    const std::uint64_t most = visit_ ? std::numeric_limits<std::uint64_t>::max() : program_.steps_left();
+    const std::uint64_t steps = own_cfi_ != nullptr ? std::min(most, 64 * proof_.own.size() + 256) : most;
+    steps_left_ = steps;
     follow();
-    if (own_cfi_ == nullptr) program_.steps_left() = steps_left_;
+    if (!visit_) charge(steps - steps_left_ + steps_per_disagreement * proof_.disagreements.size());
     return finish();
   }
 
@@ -48,6 +55,22 @@ class PathFollower {
     std::uint64_t after_call = 0;
     bool is_pending = false;
   };
+
+  void charge(std::uint64_t steps) {
+    if (steps > program_.steps_left()) {
+      refuse(Refusal::TooMuchCode, proof_.start);
+      proof_.disagreements.clear();
+    }
+    program_.steps_left() -= std::min(steps, program_.steps_left());
+  }
+
+  /// Takes steps for work, but in the last pass, which does no more than the ones before. False: too few are left.
+  bool spend(std::uint64_t steps, std::uint64_t pc) {
+    if (is_final_) return true;
+    if (steps > steps_left_) refuse(Refusal::TooMuchCode, pc);
+    steps_left_ -= std::min(steps, steps_left_);
+    return proof_.refusal == Refusal::None;
+  }
 
   void follow() {
     for (int i = 0; !follow_paths(); ++i) {
@@ -89,7 +112,7 @@ class PathFollower {
     const auto [place, is_new] = blocks_.try_emplace(pc);
     Block& block = place->second;
     if (is_new) {
-      if (own_cfi_ == nullptr && blocks_.size() > most_undescribed_blocks) return refuse(Refusal::TooMuchCode, pc);
+      if (blocks_.size() > most_blocks) return refuse(Refusal::TooMuchCode, pc);
       block = {state, after_call, false};
       block.state.comparison = {};
       schedule(pc, block);
@@ -202,7 +225,7 @@ class PathFollower {
       if (pc != begin && ends_here(pc)) return fall_out(pc, state, after_call);
       // 8: the call before does not return: what follows is a part of another function.
       if (after_call != 0 && program_.is_anothers_label(pc, state[rsp])) return;
-      if (!is_final_ && steps_left_-- == 0) return refuse(Refusal::TooMuchCode, pc);
+      if (!spend(1, pc)) return;
       Listing::Line& line = listing_.at(pc);
       if (line.instruction.size == 0)
         return refuse(program_.image().is_code(pc, 1) ? Refusal::Undecodable : Refusal::OutsideCode, pc);
@@ -242,8 +265,7 @@ class PathFollower {
       const Instruction& padding = listing_.at(pc).instruction;
       const bool is_padding = program_.described(pc) == nullptr && !program_.is_start(pc) &&
                               padding.operation == Operation::Nothing && padding.size != 0;
-      if (!is_padding || steps_left_ == 0) return refuse(Refusal::FlowsIntoFunction, pc);
-      --steps_left_;
+      if (!is_padding || !spend(1, pc)) return refuse(Refusal::FlowsIntoFunction, pc);
     }
     go_to(pc, pc, state);
   }
@@ -335,6 +357,7 @@ class PathFollower {
     if (target.is(Value::Kind::Constant)) return go_to(static_cast<std::uint64_t>(target.number), pc, state);
     if (target.is(Value::Kind::TableTarget) || target.is(Value::Kind::TableAddress)) {
       const JumpTargets table = read(target, state);
+      if (!spend(table.entries, pc)) return;
       if (table.is_sound) {
         for (const std::uint64_t to : table.targets) go_to(to, pc, state);
         return;
@@ -371,9 +394,11 @@ class PathFollower {
     }
     if (program_.options().bounded_tables_only) return {{}, false};
     unbounded_tables_.insert(static_cast<std::uint64_t>(table.number));
-    std::set<std::uint64_t> others =
+    const std::set<std::uint64_t>& others =
         own_cfi_ != nullptr ? listing_.taken_addresses() : listing_.addresses_taken_so_far();
-    if (const auto next = program_.taken_after(static_cast<std::uint64_t>(table.number))) others.insert(*next);
+    std::optional<std::uint64_t> end = program_.taken_after(static_cast<std::uint64_t>(table.number));
+    const auto next = others.upper_bound(static_cast<std::uint64_t>(table.number));
+    if (next != others.end()) end = std::min(end.value_or(*next), *next);
     // CFI ends it as well: what comes after a table leads to code of another depth.
     const auto may_be_start = [&](std::uint64_t target) {
       if (own_cfi_ == nullptr) return proof_.own.contains(target);
@@ -381,7 +406,7 @@ class PathFollower {
       const cfi::Function* const described = program_.described(target);
       return described == nullptr || !disagreement(program_.rules()[rule_at(*described, target)], state);
     };
-    return read_unbounded_table(program_.image(), table, proof_.own, others, may_be_start);
+    return read_unbounded_table(program_.image(), table, proof_.own, end, may_be_start);
   }
 
   bool call(const Instruction& instruction, std::uint64_t pc, std::uint64_t next, State& state,

@@ -31,12 +31,12 @@ class Table {
   std::span<const std::byte> bytes_;
 };
 
-JumpTargets each_once(std::vector<std::uint64_t> targets, bool is_sound) {
-  std::ranges::sort(targets);
-  const auto rest = std::ranges::unique(targets);
-  targets.erase(rest.begin(), rest.end());
-  const bool has_some = !targets.empty();
-  return {std::move(targets), is_sound && has_some};
+/// Sorts the targets; without any, the table is not sound.
+JumpTargets each_once(JumpTargets table) {
+  std::ranges::sort(table.targets);
+  table.targets.erase(std::unique(table.targets.begin(), table.targets.end()), table.targets.end());
+  table.is_sound = !table.targets.empty();
+  return table;
 }
 
 /// A function of N bytes has no use for more entries.
@@ -49,29 +49,30 @@ std::uint64_t most_entries(const Range& own) {
 JumpTargets read_bounded_table(const elf::Image& image, const Value& table, const Range& own,
                                const std::function<bool(std::uint64_t)>& may_be) {
   const Table entries(image, table);
-  if (table.count > entries.size() || table.count > most_entries(own)) return {{}, false};
-  std::vector<std::uint64_t> targets;
-  for (std::uint64_t i = 0; i < table.count; ++i) {
-    if (entries[i] == own.end) continue;
-    if (!may_be(entries[i])) return {{}, false};
-    targets.push_back(entries[i]);
+  JumpTargets result{{}, false, 0};
+  if (table.count > entries.size() || table.count > most_entries(own)) return result;
+  for (; result.entries < table.count; ++result.entries) {
+    const std::uint64_t target = entries[result.entries];
+    if (target == own.end) continue;
+    if (!may_be(target)) return result;
+    result.targets.push_back(target);
   }
-  return each_once(std::move(targets), true);
+  return each_once(std::move(result));
 }
 
 JumpTargets read_unbounded_table(const elf::Image& image, const Value& table, const Range& own,
-                                 const std::set<std::uint64_t>& others,
+                                 const std::optional<std::uint64_t>& end,
                                  const std::function<bool(std::uint64_t)>& may_be) {
   const Table entries(image, table);
-  const auto next = others.upper_bound(entries.address());
-  std::vector<std::uint64_t> targets;
-  for (std::uint64_t i = 0; i < std::min(entries.size(), most_entries(own)); ++i) {
-    if (next != others.end() && entries.address() + i * entries.entry_size() >= *next) break;
-    if (entries[i] == own.end) continue;
-    if (!may_be(entries[i])) break;
-    targets.push_back(entries[i]);
+  JumpTargets result{{}, false, 0};
+  for (; result.entries < std::min(entries.size(), most_entries(own)); ++result.entries) {
+    if (end && entries.address() + result.entries * entries.entry_size() >= *end) break;
+    const std::uint64_t target = entries[result.entries];
+    if (target == own.end) continue;
+    if (!may_be(target)) break;
+    result.targets.push_back(target);
   }
-  return each_once(std::move(targets), true);
+  return each_once(std::move(result));
 }
 
 }  // namespace sframe_gen::code

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "code/value.hpp"
@@ -15,7 +14,8 @@ namespace sframe_gen::code {
 /// Where a jump through a table may go.
 struct JumpTargets {
   std::vector<std::uint64_t> targets;  ///< each once, ascending
-  bool is_sound = true;                ///< false: an entry is impossible, or there are none
+  bool is_sound = false;               ///< false: an entry is impossible, or there are none
+  std::uint64_t entries = 0;           ///< how many were read
 };
 
 /// Reads the entries of a table that a bound limits. `may_be`: whether an address may be a target. Entries that lead to
@@ -24,9 +24,9 @@ JumpTargets read_bounded_table(const elf::Image& image, const Value& table, cons
                                const std::function<bool(std::uint64_t)>& may_be);
 
 /// Reads a table without a bound by its contents: compilers leave out the comparison if the default cannot be reached.
-/// It ends at the first entry that cannot be a target, and at the next address in `others` that the function takes.
+/// It ends at the first entry that cannot be a target, and at `end`, the next address that an instruction takes.
 JumpTargets read_unbounded_table(const elf::Image& image, const Value& table, const Range& own,
-                                 const std::set<std::uint64_t>& others,
+                                 const std::optional<std::uint64_t>& end,
                                  const std::function<bool(std::uint64_t)>& may_be);
 
 }  // namespace sframe_gen::code

@@ -52,7 +52,8 @@ struct FunctionProof {
 /// starts there; 8: and is called, or has a symbol; 16: code with a frame jumps there, so that it is a label.
 class CodeMarks {
  public:
-  explicit CodeMarks(const std::vector<Range>& code);
+  /// Of the code that has bytes in the file.
+  explicit CodeMarks(const elf::Image& image);
   /// False, without a mark, where instructions would overlap.
   bool mark(std::uint64_t pc, unsigned size);
   void mark_start(std::uint64_t pc);
@@ -63,14 +64,16 @@ class CodeMarks {
   /// It is a start no more, and is_label() from now on.
   void mark_label(std::uint64_t pc);
   bool is_label(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 16U) != 0; }
+  /// Bytes of all code.
+  std::uint64_t size() const;
   /// Bytes of reached instructions in a range of code.
   std::uint64_t reached(const Range& range) const;
 
  private:
   /// The marks from `pc` on, to the end of its range of code; empty outside.
   std::span<std::uint8_t> from(std::uint64_t pc);
-  const std::vector<Range>& code_;
-  std::size_t last_ = 0;  ///< the range that was asked for last
+  std::vector<Range> code_;  ///< ascending
+  std::size_t last_ = 0;     ///< the range that was asked for last
   std::vector<std::vector<std::uint8_t>> marks_;
 };
 
@@ -120,7 +123,7 @@ class Program {
   /// The code of a function, as far as is known by now: to the end of its FDE. Without one, to the next function or
   /// FDE.
   Range own_of(std::uint64_t start) const;
-  /// How many steps may still be taken in functions without CFI, which nothing else bounds.
+  /// How many steps may still be taken in all proofs: a number for each byte of code.
   std::uint64_t& steps_left() { return steps_left_; }
 
   /// The next address of data, after `address`, that any instruction takes: a table does not go on over it. As far as

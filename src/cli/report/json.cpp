@@ -425,6 +425,7 @@ void write_json(const std::string& file, const CodeCheck& result, std::ostream& 
           {"not_reached", result.not_reached_bytes},
           {"contradicted_functions", result.contradicted_functions},
           {"contradictions", std::move(contradictions)},
+          {"contradictions_left_out", result.contradictions_left_out},
           {"tables_by_contents", std::move(tables)},
       },
       out);

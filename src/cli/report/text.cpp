@@ -354,6 +354,8 @@ void write_summary(const std::string& file, const CodeCheck& result, bool with_d
                                              : count_of(result.contradicted_functions, "function") + " contradicted")
       << '\n';
   for (const auto& [reason, count] : result.refused_by_reason) out << "  " << reason << ": " << count << '\n';
+  if (result.contradictions_left_out != 0)
+    out << "  more contradictions, not listed: " << result.contradictions_left_out << '\n';
   if (!with_details) return;
   for (const CodeCheck::TableByContents& found : result.tables_by_contents)
     out << "  " << hex(found.start) << ": proved with the jump table at " << hex(found.table)
