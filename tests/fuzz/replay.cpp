@@ -35,6 +35,7 @@ struct Target {
 
 constexpr Target targets[] = {
     {"archive", archive},
+    {"code", code},
     {"conversion", conversion},
     {"core_file", core_file},
     {"expression", expression},

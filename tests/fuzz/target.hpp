@@ -17,6 +17,7 @@ using Bytes = std::span<const std::byte>;
 
 // Each has a folder of seeds by its name.
 void archive(Bytes input);
+void code(Bytes input);
 void conversion(Bytes input);
 void core_file(Bytes input);
 void expression(Bytes input);

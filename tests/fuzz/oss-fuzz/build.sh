@@ -32,3 +32,5 @@ for seeds in "$source"/tests/fuzz/seeds/*; do
     [[ $library == "$OUT"/* ]] || cp --update "$library" "$OUT/lib"
   done
 done
+# The target `code` loads it when it runs.
+find /usr/lib -name 'libZydis.so.4.?' -exec cp --update {} "$OUT/lib" \;
