@@ -273,6 +273,7 @@ class PathFollower {
   /// In the last pass: marks the instruction, and compares.
   bool note(std::uint64_t pc, const Instruction& instruction, std::uint64_t before, const State& state) {
     if (!program_.marks().mark(pc, instruction.size)) {
+      program_.note_overlap(pc);
       refuse(Refusal::OverlappingInstructions, pc);
       return false;
     }

@@ -302,6 +302,8 @@ std::optional<std::uint64_t> Program::taken_after(std::uint64_t address) const {
 }
 
 void Program::note_taken(std::uint64_t pc, const Instruction& instruction) {
+  // A number is an address only where addresses are fixed: 0x4d5453 is "STM".
+  if (instruction.operation != Operation::LoadAddress && image_.header().e_type != ET_EXEC) return;
   const std::optional<std::uint64_t> address = taken_by(instruction);
   if (!address) return;
   if (image_.code_left(*address) == 0) {
@@ -363,6 +365,25 @@ bool Program::may_end_by_indirect_jump(const FunctionProof& function, bool is_ca
                                                 start % 16 == 0 && is_behind_padding(start));
 }
 
+void Program::refuse_overlapped() {
+  constexpr std::uint64_t longest = 15;
+  sort_starts();
+  for (const std::uint64_t pc : overlaps_) {
+    if (described(pc) != nullptr) continue;
+    // The one that was read first goes on from before `pc`, or begins inside the instruction there. That at `pc` is
+    // refused already; it may be the nearest before.
+    auto first = std::ranges::upper_bound(sorted_starts_, pc);
+    const auto end = std::ranges::lower_bound(sorted_starts_, pc + longest);
+    for (int i = 0; i < 2 && first != sorted_starts_.begin(); ++i) --first;
+    for (; first != end; ++first) {
+      FunctionProof& function = functions_[starts_.at(*first)];
+      if (function.refusal != Refusal::None || described(function.start) != nullptr) continue;
+      function.refusal = Refusal::OverlappingInstructions;
+      function.refused_at = pc;
+    }
+  }
+}
+
 void Program::refuse_unproved_tails() {
   // A function is proved by a return of its own, or by jumps to functions that are proved so.
   const std::vector<bool> is_called = called_from_followed_code();
@@ -407,6 +428,7 @@ void Program::prove(const Progress& progress) {
     prove_taken(progress);
   }
   prove_again(progress);
+  refuse_overlapped();
   refuse_unproved_tails();
 }
 

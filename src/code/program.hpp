@@ -118,6 +118,9 @@ class Program {
   /// Whether a function has jumped there with another stack pointer.
   bool is_anothers_label(std::uint64_t pc, const Value& stack_pointer);
 
+  /// An instruction at `pc` would overlap another one that is reached.
+  void note_overlap(std::uint64_t pc) { overlaps_.push_back(pc); }
+
   /// Code that a proof goes into: outside of CFI and of Go's tables, which know their functions better.
   bool is_undescribed(std::uint64_t pc) const;
   /// The code of a function, as far as is known by now: to the end of its FDE. Without one, to the next function or
@@ -160,6 +163,8 @@ class Program {
   void sort_taken();
   std::vector<bool> called_from_followed_code() const;
   bool may_end_by_indirect_jump(const FunctionProof& function, bool is_called) const;
+  /// Of two ways to read the same bytes of code without CFI, none is known to be right.
+  void refuse_overlapped();
   void refuse_unproved_tails();
 
   const elf::Image& image_;
@@ -170,10 +175,11 @@ class Program {
   Imports imports_;
   elf::SymbolNames names_;
   CodeMarks marks_;
-  RangeSet of_go_;                          ///< code of Go's functions
-  std::vector<std::uint64_t> taken_;        ///< of data, ascending
-  std::vector<std::uint64_t> new_taken_;    ///< of this round
-  std::vector<TakenCode> taken_code_;       ///< since the last look at them
+  RangeSet of_go_;                        ///< code of Go's functions
+  std::vector<std::uint64_t> taken_;      ///< of data, ascending
+  std::vector<std::uint64_t> new_taken_;  ///< of this round
+  std::vector<TakenCode> taken_code_;     ///< since the last look at them
+  std::vector<std::uint64_t> overlaps_;
   SeededMap<std::uint64_t, Value> labels_;  ///< what SP is there
   std::uint64_t steps_left_ = 0;
   SeededMap<std::uint64_t, std::size_t> starts_;

@@ -34,6 +34,7 @@ entries:
 begin caller__proved
   call called__proved
   lea taken__proved(%rip),%rax
+  mov $0x1000000,%eax
   ret
 end caller__proved
 called__proved:
@@ -54,6 +55,18 @@ in_data__proved:
 nowhere__not_reached:
   push %rbx
   pop %rbx
+  ret
+  .p2align 4
+# A number is an address in a program at fixed ones only.
+  .section .fixed,"ax"
+in_number__not_reached:
+  push %rbx
+  pop %rbx
+  ret
+  .text
+# 6. Two functions, by words of data, one inside an instruction of the other: none is known to be right.
+first_reading__overlapping_instructions:
+  mov $0xc3909090,%eax
   ret
   .p2align 4
 # Words of constants say nothing: that they hold an address is by chance.
@@ -154,6 +167,7 @@ second_cold__not_reached:
 
   .data
   .p2align 3
+  .quad first_reading__overlapping_instructions, first_reading__overlapping_instructions+1
   .quad in_data__proved, label__not_reached, aligned_dispatcher__proved, instruction__no_return
   .quad jumps_to_instruction__tail_not_proved
   .text
