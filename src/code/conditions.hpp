@@ -77,10 +77,7 @@ bool never_returns(std::string_view imported_name);
 /// registers and the return address, as compilers assume too.
 bool overwrites_for_sure(const Operand& memory);
 
-/// 10. Registers other than SP and FP give the CFA only where no call is: readers know only SP, FP and RA of callers.
-constexpr bool may_give_cfa(RegisterNumber reg, bool has_calls) {
-  return reg == rsp || reg == rbp || !has_calls;
-}
+/// 10. Registers other than SP and FP never give the CFA of a row: readers know only SP, FP and RA of callers.
 
 /// 11. SP never comes from memory that this function did not write, nor from an instruction that compilers do not use.
 bool switches_stacks(const Instruction& instruction, const Value& new_stack_pointer);

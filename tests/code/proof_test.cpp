@@ -7,7 +7,6 @@
 
 #include "code/assembled.hpp"
 #include "code/check_cfi.hpp"
-#include "code/conditions.hpp"
 #include "code/decoder.hpp"
 #include "elf/symbol_names.hpp"
 
@@ -78,13 +77,6 @@ TEST(Proof, NamesPcRuleCodeAndInstruction) {
   EXPECT_EQ(found->cfi, "CFA rsp+8");
   EXPECT_EQ(found->code, "that is CFA-24");
   EXPECT_TRUE(found->instruction.ends_with(": sub rsp, 0x18")) << found->instruction;
-}
-
-TEST(Conditions, OtherRegistersGiveTheCfaOnlyWithoutCalls) {
-  EXPECT_TRUE(conditions::may_give_cfa(rsp, true));
-  EXPECT_TRUE(conditions::may_give_cfa(rbp, true));
-  EXPECT_TRUE(conditions::may_give_cfa(rbx, false));
-  EXPECT_FALSE(conditions::may_give_cfa(rbx, true));
 }
 
 }  // namespace
