@@ -79,6 +79,7 @@ constexpr Named<Operation> operations[]{
     {"iretd", Operation::OtherWorld},
     {"iretq", Operation::OtherWorld},
     {"xbegin", Operation::OtherWorld},
+    {"xabort", Operation::OtherWorld},  // outside of a transaction it does nothing, and control goes on
     {"sysret", Operation::OtherWorld},
     {"sysexit", Operation::OtherWorld},
     {"uiret", Operation::OtherWorld},

@@ -342,6 +342,11 @@ begin switch__other_stack
   mov (%rdi),%rsp
   ret
 end switch__other_stack
+begin abort__other_stack
+  xabort $1
+  push %rbx
+  ret
+end abort__other_stack
 begin exchange__other_stack
   xchg %rsp,%rdi
   ret
