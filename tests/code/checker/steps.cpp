@@ -127,7 +127,8 @@ void list_proved(code::Program& program, const std::function<void(const Function
   }
 }
 
-void list_proved(const elf::Image& image, const std::function<void(const Function&)>& take) {
+void list_proved(const elf::Image& image, const std::function<void(const Function&)>& take,
+                 code::ProofOptions options) {
   const code::Decoder decoder(image.name());
   cfi::RuleTable rules;
   const cfi::FrameSource source(image, image);
@@ -135,7 +136,7 @@ void list_proved(const elf::Image& image, const std::function<void(const Functio
   cfi::FrameReader reader(source, rules);
   for (const auto& part : source.parts(1))
     reader.for_each_function(part, [&](const cfi::Function& function) { functions.push_back(function); });
-  code::Program program(image, decoder, functions, rules);
+  code::Program program(image, decoder, functions, rules, options);
   program.prove({});
   list_proved(program, take);
 }

@@ -9,7 +9,8 @@
 namespace sframe_gen::checker {
 
 /// What a proof of the file with its CFI claims: each function that is not refused.
-void list_proved(const elf::Image& image, const std::function<void(const Function&)>& take);
+void list_proved(const elf::Image& image, const std::function<void(const Function&)>& take,
+                 code::ProofOptions options = {});
 /// The same of functions that are proved already.
 void list_proved(code::Program& program, const std::function<void(const Function&)>& take);
 
