@@ -117,8 +117,10 @@ TEST(CodeCoverage, CountsStubsAsRows) {
   const auto path = std::filesystem::path(SFRAME_GEN_SOURCE_DIR) / "corpus" / "stubs" / "amd64-lld-22-lazy.elf";
   const elf::Image image = elf::Image::open(path);
   const emit::Dialect dialect = encode::dialect_for(image, {});
+  ConvertOptions options;
+  options.count_code = true;
   const auto count = [&](const stubs::StubList& stubs) {
-    return encode::encode_functions_of(image, image, stubs, dialect, true).coverage.code.value().all;
+    return encode::encode_functions_of(image, image, stubs, dialect, options).coverage.code.value().all;
   };
   const stubs::StubList stubs = encode::stubs_for(image, {});
   std::uint64_t bytes = 0;
