@@ -146,6 +146,11 @@ void count_from_zero(Operand& operand, std::uint64_t next) {
 constexpr ZydisOperandActions any_write = ZYDIS_OPERAND_ACTION_MASK_WRITE;
 
 void note_writes(const ZydisDecodedOperand& operand, Instruction& instruction) {
+  // String instructions move the pointers that they imply. Zydis 4.0 lists that for lods, movs and stos, not for cmps
+  // and scas.
+  if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+    for (const RegisterNumber moved : {rsi, rdi})
+      if (number_of(operand.mem.base) == moved) instruction.written |= static_cast<std::uint16_t>(1U << moved);
   if ((operand.actions & any_write) == 0) return;
   if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) instruction.stores = true;
   if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER) return;
@@ -215,6 +220,7 @@ std::string Decoder::why_missing() {
 
 Instruction Decoder::decode(std::span<const std::byte> bytes, std::uint64_t address) const {
   ZydisDecodedInstruction decoded;
+  // Zydis fills as many as it counts. NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
   std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
   Instruction instruction;
   if (!ZYAN_SUCCESS(library_->decode_full(&library_->decoder, bytes.data(), bytes.size(), &decoded, operands.data())))
@@ -240,6 +246,7 @@ Instruction Decoder::decode(std::span<const std::byte> bytes, std::uint64_t addr
 
 std::string Decoder::text_of(std::span<const std::byte> bytes, std::uint64_t address) const {
   ZydisDecodedInstruction decoded;
+  // Zydis fills as many as it counts. NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
   std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
   if (!ZYAN_SUCCESS(library_->decode_full(&library_->decoder, bytes.data(), bytes.size(), &decoded, operands.data())))
     return "";

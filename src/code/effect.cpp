@@ -162,10 +162,7 @@ class Execution {
   }
 
   void store(const Operand& memory, const Value& value) {
-    const bool saves = value.is(Value::Kind::Entry) || is_on_stack(value) || value.is(Value::Kind::ReturnAddress);
-    const bool is_sure = conditions::overwrites_for_sure(memory);
-    const bool counts = is_sure || (saves && memory.bits == 64);
-    state_.store(counts ? address_of(state_, memory) : unknown, memory.bits, value, is_sure);
+    state_.store(address_of(state_, memory), memory.bits, value, conditions::overwrites_for_sure(memory));
   }
 
   /// The first operand, a register of 64 bits (or of 32, for a constant), gets this value; something new if Unknown.

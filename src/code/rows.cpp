@@ -1,8 +1,5 @@
 #include "code/rows.hpp"
 
-#include <algorithm>
-#include <ranges>
-
 namespace sframe_gen::code {
 
 namespace {
@@ -26,12 +23,13 @@ bool is_callers_frame_pointer(const Value& value) {
 /// the CFA: it is the first to be written.
 std::optional<cfi::RegisterRule> saved_frame_pointer(const State& state, std::int64_t below) {
   const Value& pointer = state[rsp];
-  for (const Slot& slot : std::views::reverse(state.slots())) {
+  std::optional<cfi::RegisterRule> nearest;
+  for (const Slot& slot : state.slots()) {  // by ascending offset
     const bool is_lost = pointer.is(Value::Kind::Cfa) && slot.offset < pointer.number - below;
     if (slot.base == 0 && !is_lost && is_callers_frame_pointer(slot.value))
-      return cfi::Formula{std::nullopt, slot.offset, true};
+      nearest = cfi::Formula{std::nullopt, slot.offset, true};
   }
-  return std::nullopt;
+  return nearest;
 }
 
 /// Where the caller's FP is. As compilers say it: in its slot from the push on, though the register still has it.

@@ -70,15 +70,17 @@ bool State::may_hit(const Slot& slot, std::uint32_t base, std::int64_t begin, st
 
 void State::store(const Value& address, unsigned bits, const Value& value, bool is_sure) {
   // What a pointer leads to is assumed to be no slot of this function's own.
-  if (!is_on_stack(address) || uses(bounded.memory, rsp) || uses(bounded.memory, rbp)) bounded = {};
+  if (!is_sure || !is_on_stack(address) || uses(bounded.memory, rsp) || uses(bounded.memory, rbp)) bounded = {};
   if (!is_on_stack(address)) return;
   const std::uint32_t base = base_of(address);
   const std::int64_t begin = address.number, size = std::max<unsigned>(bits / 8, 1);
+  const bool is_kept =
+      bits == 64 && (value.is(Value::Kind::Entry) || is_on_stack(value) || value.is(Value::Kind::ReturnAddress));
+  // Saved registers and the return address alone get the benefit of the doubt (condition 9).
   std::erase_if(slots_, [&](const Slot& slot) {
+    if (!is_sure && !is_kept && !is_on_stack(slot.value)) return false;
     return overlaps(slot, base, begin, size) || (is_sure && may_hit(slot, base, begin, size));
   });
-  const bool is_kept = bits == 64 && (value.is(Value::Kind::Entry) || value.is(Value::Kind::Cfa) ||
-                                      value.is(Value::Kind::Aligned) || value.is(Value::Kind::ReturnAddress));
   if (!is_kept || slots_.size() == most_slots) return;
   const auto place = std::ranges::find_if(
       slots_, [&](const Slot& slot) { return slot.base != base ? slot.base > base : slot.offset > begin; });

@@ -332,6 +332,44 @@ begin aligned_store__return_address_lost
   ret
 end aligned_store__return_address_lost
 
+# A stack address that was stored gets no benefit of the doubt: a store through another pointer, to the same place, ends it.
+begin stored_address__proved
+  sub $24,%rsp
+  .cfi_def_cfa_offset 32
+  lea 8(%rsp),%rcx
+  mov %rsp,8(%rsp)
+  mov %rdx,8(%rcx)
+  mov 8(%rsp),%rsp
+  add $24,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+end stored_address__proved
+begin stored_address__other_stack
+  sub $24,%rsp
+  .cfi_def_cfa_offset 32
+  lea 8(%rsp),%rcx
+  mov %rsp,8(%rsp)
+  mov %rdx,(%rcx)
+  mov 8(%rsp),%rsp
+  add $24,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+end stored_address__other_stack
+
+# String instructions move the pointers that they imply.
+begin string__proved
+  mov %rsp,%rdi
+  cld
+  mov %rdi,%rsp
+  ret
+end string__proved
+begin string__stack_pointer_lost
+  mov %rsp,%rdi
+  repz cmpsb
+  mov %rdi,%rsp
+  ret
+end string__stack_pointer_lost
+
 # 11. Other stacks.
 begin switch__proved
   mov %rsp,%rax

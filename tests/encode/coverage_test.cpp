@@ -19,7 +19,7 @@ TEST(Coverage, CountsFunctionsOnce) {
 
 TEST(Coverage, UnknownSourcesOfRowsHaveAName) {
   EXPECT_EQ(name_of(RowSource::Instructions), "instructions");
-  EXPECT_EQ(name_of(static_cast<RowSource>(4)), "unknown");
+  EXPECT_EQ(name_of(static_cast<RowSource>(5)), "unknown");
   EXPECT_EQ(name_of(static_cast<RowSource>(255)), "unknown");
 }
 

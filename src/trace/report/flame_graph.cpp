@@ -125,6 +125,7 @@ void write_static_picture(std::ostream& out, const Tree& tree, std::size_t deepe
   const std::vector<Node>& nodes = tree.nodes();
   const double scale = width / static_cast<double>(std::max<std::uint64_t>(nodes.front().samples, 1));
   std::vector<std::uint64_t> sizes;
+  sizes.reserve(nodes.size());
   for (const Node& node : nodes) sizes.push_back(node.samples);
   std::ranges::sort(sizes, std::greater());
   const std::uint64_t least = sizes.size() > most ? sizes[most] + 1 : 0;
