@@ -214,7 +214,9 @@ class PathFollower {
   }
 
   void leave(const State& state) {
-    if (!conditions::frame_pointer_is_callers(state)) proof_.effect.keeps_frame_pointer = false;
+    if (conditions::frame_pointer_is_callers(state)) return;
+    proof_.effect.keeps_frame_pointer = false;
+    if (is_final_) loses_frame_pointer_ = true;
   }
 
   void walk(std::uint64_t begin) {
@@ -485,6 +487,10 @@ class PathFollower {
       default:
         break;
     }
+    // 4, 11: OCaml's functions, which have CFI, are known to do this. Haskell's do it as well, and do not return by the
+    // stack.
+    if (loses_frame_pointer_ && own_cfi_ == nullptr && program_.options().proves_undescribed)
+      refuse(Refusal::FramePointerLost, proof_.start);
     if (!effect.keeps_frame_pointer)
       std::erase_if(proof_.disagreements,
                     [](const Disagreement& found) { return found.column == Disagreement::Column::FramePointer; });
@@ -504,6 +510,7 @@ class PathFollower {
   std::uint64_t steps_left_ = 0;
   bool must_restart_ = false;
   bool is_final_ = false;
+  bool loses_frame_pointer_ = false;
 };
 
 }  // namespace

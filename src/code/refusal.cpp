@@ -20,6 +20,8 @@ const char* name_of(Refusal refusal) {
       return "other-stack";
     case Refusal::ReturnNotAtEntry:
       return "return-not-at-entry";
+    case Refusal::FramePointerLost:
+      return "frame-pointer-lost";
     case Refusal::ReturnAddressLost:
       return "return-address-lost";
     case Refusal::CalleePops:

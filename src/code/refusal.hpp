@@ -15,6 +15,7 @@ enum class Refusal : std::uint8_t {
   StackPointerLost,         ///< an instruction gives SP a value that cannot be known, and no frame pointer is there
   OtherStack,               ///< an instruction switches stacks, or is one that compilers do not use
   ReturnNotAtEntry,         ///< at a return, SP is not as at the entry
+  FramePointerLost,         ///< at a return, FP is not as at the entry, and no CFI describes the function
   ReturnAddressLost,        ///< at a return, the slot does not hold the entry's return address
   CalleePops,               ///< a return removes arguments
   CalleeUnbalanced,         ///< a function that it calls does not return as System V asks

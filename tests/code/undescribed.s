@@ -140,6 +140,18 @@ jumps_to_instruction__tail_not_proved:
   jmp instruction__no_return
   .p2align 4
 
+# 4. FP is the caller's again at a return. Haskell's code, which has a stack of its own in rbp, does not return by rsp.
+begin frame_pointer__proved
+  push %rbp
+  add $-16,%rbp
+  pop %rbp
+  ret
+end frame_pointer__proved
+begin frame_pointer__frame_pointer_lost
+  add $-16,%rbp
+  ret
+end frame_pointer__frame_pointer_lost
+
 # 8. What follows a call that does not return is another function, whatever the linker has put there.
 begin first_part__proved
   push %rbx
