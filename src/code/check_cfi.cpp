@@ -112,6 +112,7 @@ CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint6
   Report report(program, image, rules);
   for (const FunctionProof& proof : program.functions()) report.add(proof);
   std::vector<Range> described;
+  described.reserve(functions.size());
   for (const cfi::Function& function : functions) described.push_back({function.start, function.end()});
   return report.finish(RangeSet(std::move(described)));
 }

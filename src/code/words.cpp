@@ -79,15 +79,7 @@ std::string words_of(const cfi::Rules& rules, const Disagreement& found) {
 }
 
 std::string words_of(const Disagreement& found) {
-  switch (found.column) {
-    case Disagreement::Column::Cfa:
-      return "that is " + words_of(found.base);
-    case Disagreement::Column::ReturnAddress:
-      return "there is " + words_of(found.base);
-    case Disagreement::Column::FramePointer:
-      return "there is " + words_of(found.base);
-  }
-  return "";
+  return (found.column == Disagreement::Column::Cfa ? "that is " : "there is ") + words_of(found.base);
 }
 
 }  // namespace sframe_gen::code

@@ -198,7 +198,8 @@ void count_coverage(const RangeSet& described, const RangeSet& claimed, Verifica
 
 }  // namespace
 
-Verification verify(const elf::Image& image, const elf::Image& cfi_image, const Progress& progress, ProveRows prove) {
+Verification verify(const elf::Image& image, const elf::Image& cfi_image, const Progress& progress,
+                    const ProveRows& prove) {
   Verification all;
   check_segments(image, all);
   for (const FileSection& of_file : object::read_sframe_sections(image))
@@ -207,8 +208,8 @@ Verification verify(const elf::Image& image, const elf::Image& cfi_image, const 
 }
 
 Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,
-                    const Progress& progress, ProveRows prove) {
-  ProofWitness proof(std::move(prove));
+                    const Progress& progress, const ProveRows& prove) {
+  ProofWitness proof(prove);
   const std::size_t count = section.fdes.size();
   const std::size_t threads = workers_for(count, functions_per_thread);
   const auto start_of = [&](std::size_t part) { return count * part / threads; };

@@ -21,11 +21,13 @@ namespace sframe_gen::verify {
 /// now and then with functions done and functions in all. `prove` is called if a row is for code that nothing
 /// describes.
 Verification verify(const elf::Image& image, const elf::Image& cfi_image,
-                    const std::function<void(std::uint64_t, std::uint64_t)>& progress, ProveRows prove = nullptr);
+                    const std::function<void(std::uint64_t, std::uint64_t)>& progress,
+                    const ProveRows& prove = nullptr);
 
 /// Compares a section that is not, or not yet, in the file.
 Verification verify(const sframe::Section& section, const elf::Image& image, const elf::Image& cfi_image,
-                    const std::function<void(std::uint64_t, std::uint64_t)>& progress, ProveRows prove = nullptr);
+                    const std::function<void(std::uint64_t, std::uint64_t)>& progress,
+                    const ProveRows& prove = nullptr);
 
 /// Checks that `after`, a section for `image` made from `before`, has the same row at each PC that has one in `before`.
 /// Other rows of `after` may only describe padding. Throws Refused otherwise.
