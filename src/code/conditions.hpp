@@ -39,10 +39,10 @@ bool return_address_is_in_place(const State& state);
 /// Whether both hold: what a return needs, and a jump to another function.
 bool is_as_at_entry(const State& state);
 /// A jump to an address that is not known leaves the function, and proves it as a return does, if it is known to be
-/// one: a label of an interpreter leaves so too. `is_called`: from proved code, or CFI describes an entry there.
-/// `is_padded`: it is aligned to 16 bytes, and padding comes before.
-constexpr bool is_proved_by_indirect_jump(bool is_called, bool is_padded) {
-  return is_called || is_padded;
+/// one: a label of an interpreter leaves so too, aligned and behind padding as a function is. `is_called`: from proved
+/// code, or a symbol names it. `is_described`: CFI describes an entry there.
+constexpr bool is_proved_by_indirect_jump(bool is_called, bool is_described) {
+  return is_called || is_described;
 }
 /// Functions that change FP for good exist (OCaml's): what CFI says of FP in them is not judged, and their callers lose
 /// it.
@@ -81,6 +81,13 @@ bool overwrites_for_sure(const Operand& memory);
 
 /// 11. SP never comes from memory that this function did not write, nor from an instruction that compilers do not use.
 bool switches_stacks(const Instruction& instruction, const Value& new_stack_pointer);
+
+/// 11. After some system calls the stack is another one, or a child's that overwrites its parent's: rt_sigreturn,
+/// clone, vfork, clone3 (Linux's syscall_64.tbl). `number`: in rax.
+constexpr bool keeps_stack(const Value& number) {
+  return number.is(Value::Kind::Constant) && number.number != 15 && number.number != 56 && number.number != 58 &&
+         number.number != 435;
+}
 
 /// 12. Landing pads are reached by no instruction. What is not reached is neither proved nor compared.
 constexpr bool may_be_compared(bool is_reached, bool is_proved) {

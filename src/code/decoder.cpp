@@ -67,6 +67,8 @@ constexpr Named<Operation> operations[]{
     {"pop", Operation::Pop},
     {"popfq", Operation::PopFlags},
     {"leave", Operation::Leave},
+    {"syscall", Operation::SystemCall},
+    {"int", Operation::OtherWorld},
     {"ud0", Operation::Trap},
     {"ud1", Operation::Trap},
     {"ud2", Operation::Trap},
@@ -144,6 +146,19 @@ void count_from_zero(Operand& operand, std::uint64_t next) {
 }
 
 constexpr ZydisOperandActions any_write = ZYDIS_OPERAND_ACTION_MASK_WRITE;
+
+/// Whether a prefix makes an instruction of the stack one that no compiler writes: a return or leave of 16 bits, an
+/// address by esp or ebp.
+bool has_other_width(Operation operation, const ZydisDecodedInstruction& decoded,
+                     std::span<const ZydisDecodedOperand> operands) {
+  const bool leaves = operation == Operation::Leave || operation == Operation::Return;
+  if (leaves && (decoded.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0) return true;
+  return decoded.address_width != 64 &&
+         std::ranges::any_of(operands.first(decoded.operand_count_visible), [](const ZydisDecodedOperand& operand) {
+           return operand.type == ZYDIS_OPERAND_TYPE_MEMORY &&
+                  (operand.mem.base == ZYDIS_REGISTER_ESP || operand.mem.base == ZYDIS_REGISTER_EBP);
+         });
+}
 
 void note_writes(const ZydisDecodedOperand& operand, Instruction& instruction) {
   // String instructions move the pointers that they imply. Zydis 4.0 lists that for lods, movs and stos, not for cmps
@@ -227,6 +242,8 @@ Instruction Decoder::decode(std::span<const std::byte> bytes, std::uint64_t addr
     return instruction;
   instruction.size = decoded.length;
   instruction.operation = library_->operation_of(decoded);
+  if (has_other_width(instruction.operation, decoded, operands)) instruction.operation = Operation::OtherWorld;
+  if (instruction.operation == Operation::SystemCall) instruction.written |= 1U << rax;  // its result
   instruction.condition = library_->condition_of_mnemonic[decoded.mnemonic];
   const std::uint64_t next = address + decoded.length;
   if (const ZydisAccessedFlags* const flags = decoded.cpu_flags)

@@ -273,7 +273,7 @@ class Execution {
 
   void compare() {
     state_.comparison = {};
-    if (is_register(first_) && is_register(second_) && (first_.reg == rsp || second_.reg == rsp)) {
+    if (is_register(first_) && is_register(second_) && first_.bits == 64 && (first_.reg == rsp || second_.reg == rsp)) {
       state_.comparison.kind = LastComparison::Kind::StackPointer;
       state_.comparison.reg = first_.reg == rsp ? second_.reg : first_.reg;
       return;

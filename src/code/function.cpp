@@ -240,6 +240,7 @@ class PathFollower {
       const std::optional<State> shown = is_shown ? std::optional(state) : std::nullopt;
       const bool goes_on = step(instruction, pc, next, state, after_call);
       if (is_shown) visit_(step_of(pc, instruction, goes_on, *shown), *shown);
+      if (state[rsp].is(Value::Kind::Cfa) && state[rsp].number > -8) pops_return_address_ = true;
       if (!goes_on) return;
       before = pc;
       pc = next;
@@ -271,6 +272,9 @@ class PathFollower {
     }
     go_to(pc, pc, state);
   }
+
+  /// Whether the function gets rows of its own, as no CFI describes it.
+  bool is_undescribed() const { return own_cfi_ == nullptr && program_.options().proves_undescribed; }
 
   /// In the last pass: marks the instruction, and compares.
   bool note(std::uint64_t pc, const Instruction& instruction, std::uint64_t before, const State& state) {
@@ -321,6 +325,9 @@ class PathFollower {
         return call(instruction, pc, next, state, after_call);
       case Operation::Nothing:
         return true;
+      case Operation::SystemCall:
+        if (is_undescribed() && !conditions::keeps_stack(state[rax])) return refuse(Refusal::OtherStack, pc), false;
+        break;
       default:
         break;
     }
@@ -340,6 +347,8 @@ class PathFollower {
   }
 
   void branch(const Instruction& instruction, std::uint64_t pc, State& state) {
+    for (RegisterNumber reg = 0; reg < register_count; ++reg)
+      if ((instruction.written >> reg & 1U) != 0) state.define(reg, pc);  // loop: rcx
     State taken = state;
     apply_condition(instruction.condition, true, taken);
     const bool probes = state.comparison.kind == LastComparison::Kind::StackPointer &&
@@ -485,12 +494,12 @@ class PathFollower {
         effect.balances = !proof_.unbounded_tables.empty();
         break;
       default:
+        effect.balances = !pops_return_address_;
         break;
     }
     // 4, 11: OCaml's functions, which have CFI, are known to do this. Haskell's do it as well, and do not return by the
     // stack.
-    if (loses_frame_pointer_ && own_cfi_ == nullptr && program_.options().proves_undescribed)
-      refuse(Refusal::FramePointerLost, proof_.start);
+    if (loses_frame_pointer_ && is_undescribed()) refuse(Refusal::FramePointerLost, proof_.start);
     if (!effect.keeps_frame_pointer)
       std::erase_if(proof_.disagreements,
                     [](const Disagreement& found) { return found.column == Disagreement::Column::FramePointer; });
@@ -511,6 +520,7 @@ class PathFollower {
   bool must_restart_ = false;
   bool is_final_ = false;
   bool loses_frame_pointer_ = false;
+  bool pops_return_address_ = false;  ///< SP has been above it
 };
 
 }  // namespace

@@ -37,6 +37,7 @@ enum class Operation : std::uint8_t {
   Return,
   Jump,
   ConditionalJump,
+  SystemCall,
   Trap,        ///< ud2, int3, hlt: no path goes on
   Nothing,     ///< nop, endbr64
   OtherWorld,  ///< enter, iret, xbegin, far transfers: not in compilers' code

@@ -360,9 +360,7 @@ std::vector<bool> Program::called_from_followed_code() const {
 }
 
 bool Program::may_end_by_indirect_jump(const FunctionProof& function, bool is_called) const {
-  const std::uint64_t start = function.start;
-  return conditions::is_proved_by_indirect_jump(is_called || described(start) != nullptr,
-                                                start % 16 == 0 && is_behind_padding(start));
+  return conditions::is_proved_by_indirect_jump(is_called, described(function.start) != nullptr);
 }
 
 void Program::refuse_overlapped() {

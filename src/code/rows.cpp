@@ -44,6 +44,9 @@ std::optional<cfi::RegisterRule> frame_pointer_of(const State& state) {
 std::optional<cfi::Rules> rules_of(const State& state) {
   constexpr std::int64_t return_address_offset = -8;
   const auto cfa = cfa_of(state);
+  const Value& pointer = state[rsp];
+  // Once it is popped, a signal handler may overwrite it.
+  if (pointer.is(Value::Kind::Cfa) && pointer.number > return_address_offset + red_zone) return std::nullopt;
   if (!cfa || state.load(cfa_plus(return_address_offset), 64) != return_address) return std::nullopt;
   const auto frame_pointer = frame_pointer_of(state);
   if (!frame_pointer) return std::nullopt;

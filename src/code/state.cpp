@@ -36,7 +36,8 @@ State State::at_entry() {
 
 void State::bound_ends_with(RegisterNumber reg) {
   if (uses(bounded.memory, reg)) bounded = {};
-  if (comparison.reg == reg || uses(comparison.memory, reg)) comparison = {};
+  const bool is_of_stack = comparison.kind == LastComparison::Kind::StackPointer && reg == rsp;
+  if (is_of_stack || comparison.reg == reg || uses(comparison.memory, reg)) comparison = {};
 }
 
 void State::set(RegisterNumber reg, const Value& value) {

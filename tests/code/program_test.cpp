@@ -59,7 +59,7 @@ TEST(Program, FindsFunctionsWithoutCfiByEvidence) {
       EXPECT_EQ(code.result_of(name), expected) << name << ", linked with " << flags;
       ++count;
     }
-    EXPECT_EQ(count, 26);
+    EXPECT_EQ(count, 28);
   }
 }
 

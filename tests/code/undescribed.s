@@ -115,7 +115,7 @@ label__not_reached:
   ret
 end interpreter__proved
 
-# 2. An indirect jump proves what is called, or begins as functions do, but no other label.
+# 2. An indirect jump proves what is called, and no label, aligned or not.
 begin calls_dispatcher__proved
   sub $8,%rsp
   call dispatcher__proved
@@ -126,7 +126,7 @@ end calls_dispatcher__proved
 dispatcher__proved:
   jmp *(%rdi)
   .p2align 4
-aligned_dispatcher__proved:
+aligned_dispatcher__no_return:
   jmp *(%rdi)
   .p2align 4
   nop
@@ -151,6 +151,18 @@ begin frame_pointer__frame_pointer_lost
   add $-16,%rbp
   ret
 end frame_pointer__frame_pointer_lost
+
+# 11. After rt_sigreturn the stack is another one.
+begin system_call__proved
+  mov $39,%eax
+  syscall
+  ret
+end system_call__proved
+begin system_call__other_stack
+  mov $15,%rax
+  syscall
+  ret
+end system_call__other_stack
 
 # 8. What follows a call that does not return is another function, whatever the linker has put there.
 begin first_part__proved
@@ -180,6 +192,6 @@ second_cold__not_reached:
   .data
   .p2align 3
   .quad first_reading__overlapping_instructions, first_reading__overlapping_instructions+1
-  .quad in_data__proved, label__not_reached, aligned_dispatcher__proved, instruction__no_return
+  .quad in_data__proved, label__not_reached, aligned_dispatcher__no_return, instruction__no_return
   .quad jumps_to_instruction__tail_not_proved
   .text
