@@ -1,6 +1,7 @@
 #include "code/state.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace sframe_gen::code {
 
@@ -114,10 +115,10 @@ State::Join State::join(const State& other, bool may_probe) {
     changed = true;
   }
   const auto before = slots_.size();
-  std::erase_if(slots_, [&](Slot& slot) {
-    const auto same = std::ranges::find_if(
-        other.slots_, [&](const Slot& o) { return o.base == slot.base && o.offset == slot.offset; });
-    return same == other.slots_.end() || same->value != slot.value;
+  auto same = other.slots_.begin();  // both are by place
+  std::erase_if(slots_, [&](const Slot& slot) {
+    while (same != other.slots_.end() && std::tie(same->base, same->offset) < std::tie(slot.base, slot.offset)) ++same;
+    return same == other.slots_.end() || *same != slot;
   });
   changed = changed || slots_.size() != before;
   if (comparison.kind != LastComparison::Kind::None) comparison = {};
