@@ -130,6 +130,7 @@ void synthesize(Program& program, const RangeSet& kept_out, cfi::RuleTable& rule
     std::vector<cfi::Function> found;
     if (proof.refusal == Refusal::None) {
       last = visit_steps(program, proof, [&](const Step& step, const State& state) { builder.add(step, state); });
+      last.is_taken_only = proof.is_taken_only;
       found = builder.take();
     }
     count_function(last, program, coverage);
