@@ -39,7 +39,7 @@ bool return_address_is_in_place(const State& state);
 /// Whether both hold: what a return needs, and a jump to another function.
 bool is_as_at_entry(const State& state);
 /// A jump to an address that is not known leaves the function, and proves it as a return does, if it is known to be
-/// one: a label of an interpreter leaves so too, aligned and behind padding as a function is. `is_called`: from proved
+/// one: a label of an interpreter leaves so too, aligned after padding as a function is. `is_called`: from proved
 /// code, or a symbol names it. `is_described`: CFI describes an entry there.
 constexpr bool is_proved_by_indirect_jump(bool is_called, bool is_described) {
   return is_called || is_described;

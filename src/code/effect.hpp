@@ -15,7 +15,7 @@ Value address_of(const State& state, const Operand& memory);
 /// Applies an instruction that goes on to the next one: no call, jump or return. Returns why nothing is known after it.
 Refusal apply(const Instruction& instruction, std::uint64_t pc, State& state);
 
-/// What a called function leaves behind.
+/// What a called function changes for its caller.
 struct CalleeEffect {
   bool returns = true;
   bool balances = true;  ///< SP is as before the call

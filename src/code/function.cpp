@@ -124,6 +124,7 @@ class PathFollower {
       }
       return;
     }
+    if (!spend(1, pc)) return;  // to join takes as long as an instruction
     switch (block.state.join(state, may_probe)) {
       case State::Join::Same:
         break;
@@ -258,7 +259,7 @@ class PathFollower {
   }
 
   void fall_out(std::uint64_t pc, const State& state, std::uint64_t after_call) {
-    // Functions are aligned: behind a call that does not return, one may begin without padding.
+    // Functions are aligned: after a call that does not return, one may begin without padding.
     const bool may_be_label = after_call == 0 || pc % 16 != 0;
     if (own_cfi_ == nullptr && may_be_label && program_.is_start(pc) && !begins_another(pc, state))
       return enter(pc, state, after_call, false);

@@ -277,13 +277,13 @@ bool Program::is_taken_start(const TakenCode& taken) {
   if (marks_.is_label(pc) || !is_undescribed(pc) || !is_followed(pc)) return false;
   const auto start_before = [&](std::uint64_t address) { return std::ranges::upper_bound(sorted_starts_, address); };
   conditions::Evidence evidence;
-  evidence.is_taken = taken.pc == 0 || start_before(taken.pc) != start_before(pc) || is_behind_padding(pc);
+  evidence.is_taken = taken.pc == 0 || start_before(taken.pc) != start_before(pc) || comes_after_padding(pc);
   evidence.is_inside = marks_.is_reached(pc);
   evidence.is_split_part = is_split_part(pc);
   return conditions::starts_function(evidence);
 }
 
-bool Program::is_behind_padding(std::uint64_t pc) const {
+bool Program::comes_after_padding(std::uint64_t pc) const {
   constexpr unsigned longest = 15;
   for (unsigned size = 1; size <= longest; ++size) {
     if (!image_.is_code(pc - size, size)) return size == 1;

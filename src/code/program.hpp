@@ -103,7 +103,7 @@ class Program {
   /// The function of CFI whose code holds `pc`; null: none.
   const cfi::Function* described(std::uint64_t pc) const;
   bool is_start(std::uint64_t pc) { return marks_.is_start(pc); }
-  /// What a call to `target` leaves behind, as far as is known by now. Makes it a function if it is none yet.
+  /// What a call to `target` changes, as far as is known by now. Makes it a function if it is none yet.
   CalleeEffect effect_of_call(std::uint64_t target);
   CalleeEffect effect_of(std::uint64_t target) const;
   /// Makes the target of a jump at the end of a function one, if it is none yet.
@@ -158,7 +158,7 @@ class Program {
   void prove_again(const Progress& progress);
   bool add_taken_starts();
   bool is_taken_start(const TakenCode& taken);
-  bool is_behind_padding(std::uint64_t pc) const;
+  bool comes_after_padding(std::uint64_t pc) const;
   void sort_starts();
   void sort_taken();
   std::vector<bool> called_from_followed_code() const;

@@ -79,7 +79,7 @@ in_constants__not_reached:
   .quad 0x1000
   .text
 
-# A function takes the address of its own label, as OCaml does of its handlers: behind no padding, it is none.
+# A function takes the address of its own label, as OCaml does of its handlers: without padding before it, it is none.
 begin handler__proved
   push %rbx
   lea own_label__not_reached(%rip),%rax

@@ -259,7 +259,7 @@ class Checker::Judge {
     auto bytes = elf::loaded_bytes_from(all_.image_, table.address);
     std::set<std::uint64_t> missing(targets.begin(), targets.end());
     for (std::uint64_t i = 0; table.count != 0 ? i < table.count : !missing.empty(); ++i) {
-      if (bytes.size() < table.entry_size) return fault("", "its table goes on behind the file's bytes");
+      if (bytes.size() < table.entry_size) return fault("", "its table goes on after the file's bytes");
       const std::uint64_t target =
           table.entry_size == 8 ? load<std::uint64_t>(bytes, Endian::Little)
                                 : table.address + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(
