@@ -41,17 +41,14 @@ class Comparison {
     code::Program hidden(image_, decoder_, {}, rules_, {.proves_undescribed = true});
     hidden.prove({});
     const code::Program described(image_, decoder_, functions_, rules_);
-    std::map<std::string, std::uint64_t> refused;
+    std::map<std::string, std::size_t> refused;
     std::vector<Range> compared;
     // Others are added while steps are shown.
     const std::vector<code::FunctionProof> proofs = hidden.functions();
     for (const code::FunctionProof& proof : proofs) {
-      if (proof.refusal != code::Refusal::None) {
-        ++refused[code::name_of(proof.refusal)];
-        continue;
-      }
-      ++proved_;
-      compare(hidden, described, proof, known, compared);
+      const code::Refusal refusal =
+          proof.refusal == code::Refusal::None ? compare(hidden, described, proof, known, compared) : proof.refusal;
+      ++(refusal == code::Refusal::None ? proved_ : refused[code::name_of(refusal)]);
     }
     std::uint64_t described_bytes = 0;
     for (const cfi::Function& function : functions_) described_bytes += function.size;
@@ -61,34 +58,42 @@ class Comparison {
         image_.name().c_str(), proved_,
         100.0 * static_cast<double>(RangeSet(compared).size()) / static_cast<double>(described_bytes),
         static_cast<unsigned long long>(described_bytes), contradicted_, new_);
-    for (const auto& [reason, count] : refused)
-      std::printf("  refused: %s %llu\n", reason.c_str(), static_cast<unsigned long long>(count));
+    for (const auto& [reason, count] : refused) std::printf("  refused: %s %zu\n", reason.c_str(), count);
   }
 
  private:
-  void compare(code::Program& hidden, const code::Program& described, const code::FunctionProof& proof,
-               const RangeSet& known, std::vector<Range>& compared) {
-    bool is_contradicted = false, is_new = false;
+  /// Returns why the function is refused after all: more is known of its callees than when it was proved.
+  code::Refusal compare(code::Program& hidden, const code::Program& described, const code::FunctionProof& proof,
+                        const RangeSet& known, std::vector<Range>& compared) {
+    bool is_contradicted = false;
+    std::string first_new;
+    std::vector<Range> pcs;
     std::uint64_t before = 0;
     const auto judge = [&](const code::Step& step, const code::State& state) {
       const std::uint64_t last = std::exchange(before, step.pc);
       const cfi::Function* const function = described.described(step.pc);
       if (function == nullptr || function->signal_frame || function->repeat_size != 0) return;
-      compared.push_back({step.pc, step.pc + step.instruction.size});
+      pcs.push_back({step.pc, step.pc + step.instruction.size});
       const cfi::RuleId rule = code::rule_at(*function, step.pc);
       auto found = code::disagreement(rules_[rule], state);
       if (!found) return;
       if (found->column == code::Disagreement::Column::FramePointer && !proof.effect.keeps_frame_pointer) return;
       is_contradicted = true;
       if (known.overlaps({step.pc, step.pc + 1})) return;
-      if (!std::exchange(is_new, true))
-        std::printf("  %s (%s) from %s (%s): CFI says %s, but %s, after %s\n", hex(step.pc).c_str(),
-                    names_.name_at(step.pc).c_str(), hex(proof.start).c_str(), names_.name_at(proof.start).c_str(),
-                    code::words_of(rules_[rule], *found).c_str(), code::words_of(*found).c_str(), hex(last).c_str());
+      if (first_new.empty())
+        first_new = hex(step.pc) + " (" + names_.name_at(step.pc) + ") from " + hex(proof.start) + " (" +
+                    names_.name_at(proof.start) + "): CFI says " + code::words_of(rules_[rule], *found) + ", but " +
+                    code::words_of(*found) + ", after " + hex(last);
     };
-    code::visit_steps(hidden, proof, judge);
+    const code::Refusal refusal = code::visit_steps(hidden, proof, judge).refusal;
+    if (refusal != code::Refusal::None) return refusal;
+    compared.insert(compared.end(), pcs.begin(), pcs.end());
     contradicted_ += is_contradicted ? 1 : 0;
-    new_ += is_new ? 1 : 0;
+    if (!first_new.empty()) {
+      ++new_;
+      std::printf("  %s\n", first_new.c_str());
+    }
+    return refusal;
   }
 
   elf::Image image_;
