@@ -37,6 +37,9 @@ std::optional<Disagreement> about_cfa(const cfi::CfaRule& rule, const State& sta
   const Value value = value_of(*formula, state);
   // SP that an `and` has moved may be right by chance; no row may count on it.
   if (!is_on_stack(value) || value == cfa_plus(0)) return std::nullopt;
+  // With a frame pointer, a return does not prove that a callee has left SP alone: one may have removed its arguments.
+  const bool counts_from_stack = formula->base && register_of(*formula->base) == rsp;
+  if (counts_from_stack && state.trusts_callee && state[rbp].is(Value::Kind::Cfa)) return std::nullopt;
   return about(Disagreement::Column::Cfa, value);
 }
 

@@ -112,13 +112,18 @@ std::vector<Meaning> by_number(const Named<Meaning> (&named)[count], const char*
   return meanings;
 }
 
+/// ah, ch, dh or bh. The proof knows the low bits of registers alone.
+bool is_high_byte(ZydisRegister reg) {
+  return reg >= ZYDIS_REGISTER_AH && reg <= ZYDIS_REGISTER_BH;
+}
+
 Operand operand_of(const ZydisDecodedOperand& decoded) {
   Operand operand;
   operand.bits = decoded.size;
   switch (decoded.type) {
     case ZYDIS_OPERAND_TYPE_REGISTER:
       operand.kind = Operand::Kind::Register;
-      operand.reg = number_of(decoded.reg.value);
+      if (!is_high_byte(decoded.reg.value)) operand.reg = number_of(decoded.reg.value);
       break;
     case ZYDIS_OPERAND_TYPE_MEMORY:
       operand.kind = Operand::Kind::Memory;

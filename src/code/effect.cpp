@@ -44,7 +44,7 @@ Value table_read_by(const State& state, const Operand& memory, Value::Kind kind)
                      : memory.base < register_count ? state[memory.base]
                                                     : unknown;
   if (!base.is(Value::Kind::Constant)) return unknown;
-  return {kind, no_register, state[memory.index].count, sum(base.number, memory.number)};
+  return {kind, no_register, 0, state[memory.index].count, sum(base.number, memory.number)};
 }
 
 /// The same of a load whose index has been scaled before.
@@ -54,16 +54,31 @@ Value word_read_by(const State& state, const Operand& memory) {
   Value index = state[memory.base], table = state[memory.index];
   if (index.is(Value::Kind::Constant)) std::swap(index, table);
   if (!index.is(Value::Kind::ScaledIndex) || !table.is(Value::Kind::Constant)) return unknown;
-  return {Value::Kind::TableWord, no_register, index.count, table.number};
+  return {Value::Kind::TableWord, no_register, 0, index.count, table.number};
 }
 
 /// How many values a load may give, where a comparison of the same place has said so.
 std::uint32_t bound_of(const State& state, const Operand& memory) {
-  return state.bounded.count != 0 && is_same_place(state.bounded.memory, memory) ? state.bounded.count : 0;
+  const BoundedMemory& bounded = state.bounded;
+  const bool is_bounded =
+      bounded.count != 0 && is_same_place(bounded.memory, memory) && memory.bits <= bounded.memory.bits;
+  return is_bounded ? bounded.count : 0;
+}
+
+/// How many values so many bits may have, up to 2^32.
+std::uint64_t values_of(unsigned bits) {
+  return std::uint64_t{1} << std::min(bits, 32U);
 }
 
 std::uint32_t count_of(const Value& value) {
   return is_on_stack(value) ? 0 : value.count;
+}
+
+/// The same of a register, or of the low part that an instruction reads.
+std::uint32_t bound_of_part(const State& state, const Operand& read) {
+  const BoundedPart& part = state.part;
+  if (part.count != 0 && part.reg == read.reg && part.bits == read.bits) return part.count;
+  return count_of(state[read.reg]);
 }
 
 class Execution {
@@ -132,7 +147,7 @@ class Execution {
     const bool is_scaled = second_.base == no_register && second_.index < register_count && second_.scale == 4 &&
                            second_.number == 0 && !is_on_stack(state_[second_.index]);
     if (is_scaled && !state_[second_.index].is(Value::Kind::Constant))
-      return {Value::Kind::ScaledIndex, no_register, state_[second_.index].count, 0};
+      return {Value::Kind::ScaledIndex, no_register, 0, state_[second_.index].count, 0};
     return address_of(state_, second_);
   }
 
@@ -156,7 +171,7 @@ class Execution {
     if (is_memory(memory)) {
       store(memory, unknown);
     } else {
-      state_.bounded = {};
+      state_.forget_bounds();
     }
     return Refusal::None;
   }
@@ -179,6 +194,10 @@ class Execution {
   Refusal move_stack_pointer(const Value& value) {
     if (conditions::switches_stacks(instruction_, value)) return Refusal::OtherStack;
     if (is_on_stack(value)) {
+      const bool counts_from_itself = instruction_.operation == Operation::LoadAddress && second_.base == rsp;
+      if (instruction_.operation == Operation::Move ||
+          (instruction_.operation == Operation::LoadAddress && !counts_from_itself))
+        state_.trusts_callee = false;
       state_.set(rsp, value);
       return Refusal::None;
     }
@@ -226,10 +245,12 @@ class Execution {
       if (!table.is(Value::Kind::Unknown)) return set(table);
     }
     const std::uint32_t count = is_memory(second_)     ? bound_of(state_, second_)
-                                : is_register(second_) ? count_of(state_[second_.reg])
+                                : is_register(second_) ? bound_of_part(state_, second_)
                                                        : 0;
     if (first_.reg == rsp) return Refusal::OtherStack;
-    state_.define(first_.reg, pc_, count);
+    const bool is_wider = count > values_of(by_sign ? second_.bits - 1U : second_.bits);
+    const std::uint8_t low_bits = by_sign ? 0 : static_cast<std::uint8_t>(second_.bits);
+    state_.define(first_.reg, pc_, is_wider ? 0 : count, low_bits);
     return Refusal::None;
   }
 
@@ -263,7 +284,7 @@ class Execution {
       const auto base = static_cast<std::uint32_t>(pc_);
       if (first_.reg == rsp) state_.drop_aligned_slots();
       state_.rounding = value.is(Value::Kind::Cfa) ? Rounding{base, value.number, -second_.number - 1} : Rounding{};
-      return set({Value::Kind::Aligned, no_register, base, 0});
+      return set({Value::Kind::Aligned, no_register, 0, base, 0});
     }
     if (first_.reg == rsp && is_register(first_)) return set(unknown);
     const bool has_bound = is_number && second_.number >= 0 && second_.number < most_bounded;
@@ -283,6 +304,7 @@ class Execution {
     if (is_register(first_)) {
       state_.comparison.kind = LastComparison::Kind::Register;
       state_.comparison.reg = first_.reg;
+      state_.comparison.bits = first_.bits;
     } else if (is_memory(first_)) {
       state_.comparison.kind = LastComparison::Kind::Memory;
       state_.comparison.memory = first_;
@@ -298,7 +320,7 @@ class Execution {
   Refusal push(const Value& value) {
     if (first_.kind != Operand::Kind::None && first_.bits == 16) return Refusal::OtherStack;
     if (!is_on_stack(state_[rsp])) {
-      state_.bounded = {};
+      state_.forget_bounds();
       return Refusal::None;
     }
     state_.set(rsp, moved_by(state_[rsp], -8));
@@ -320,6 +342,7 @@ class Execution {
   Refusal leave() {
     const Value frame = state_[rbp];
     if (!is_on_stack(frame)) return Refusal::StackPointerLost;
+    state_.trusts_callee = false;
     state_.set(rsp, moved_by(frame, 8));
     const Value saved = state_.load(frame, 64);
     if (saved.is(Value::Kind::Unknown)) {
@@ -357,6 +380,7 @@ void apply_call(const CalleeEffect& callee, std::uint64_t pc, State& state) {
   for (RegisterNumber reg = 0; reg < register_count; ++reg)
     if (!conditions::is_kept_over_calls(reg)) state.set(reg, unknown);
   if (!callee.keeps_frame_pointer) state.define(rbp, pc);
+  if (!callee.is_known) state.trusts_callee = true;
   state.drop_below_stack_pointer();
   state.comparison = {};
   state.bounded = {};
@@ -379,6 +403,14 @@ void apply_condition(Condition condition, bool is_taken, State& state) {
   if (count == 0 || count > most_bounded) return;
   if (comparison.kind == LastComparison::Kind::Memory) {
     state.bounded = {comparison.memory, static_cast<std::uint32_t>(count)};
+    return;
+  }
+  const std::uint64_t all = values_of(comparison.bits);
+  const Value& whole = state[comparison.reg];
+  const bool is_part_only = comparison.bits < 32 && !(whole.count != 0 && whole.count <= all) &&
+                            !(whole.low_bits != 0 && whole.low_bits <= comparison.bits);
+  if (is_part_only) {
+    state.part = {comparison.reg, comparison.bits, static_cast<std::uint32_t>(count)};
     return;
   }
   const Value value = state[comparison.reg];

@@ -20,6 +20,7 @@ struct CalleeEffect {
   bool returns = true;
   bool balances = true;  ///< SP is as before the call
   bool keeps_frame_pointer = true;
+  bool is_known = true;  ///< its own code does this: assumed until it is refused
   friend bool operator==(const CalleeEffect&, const CalleeEffect&) = default;
 };
 

@@ -1,7 +1,6 @@
 #include "code/function.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,24 +25,31 @@ constexpr std::size_t most_blocks = std::size_t{1} << 15U;
 /// So that not each byte of a hostile file has one, which takes 80 bytes.
 constexpr std::uint64_t steps_per_disagreement = 16;
 
+/// To join states takes as long as an instruction, and as long again for so many slots.
+constexpr std::size_t slots_per_step = 16;
+
 class PathFollower {
  public:
-  PathFollower(Program& program, std::uint64_t start, const Range& own, StepVisitor visit)
+  /// `most_steps`: of a function that is visited.
+  PathFollower(Program& program, std::uint64_t start, const Range& own, StepVisitor visit,
+               std::optional<std::uint64_t> most_steps = std::nullopt)
       : program_(program),
         visit_(std::move(visit)),
+        most_steps_(most_steps),
         listing_(program.image(), program.decoder(), own),
         own_cfi_(program.described(start)) {
     proof_.start = start;
     proof_.own = own;
+    is_entry_ = own_cfi_ == nullptr || begins_as_an_entry(program.rules()[rule_at(*own_cfi_, start)]);
   }
 
   FunctionProof prove() {
-    // To visit a function's steps takes as many as to prove it did.
-    const std::uint64_t most = visit_ ? std::numeric_limits<std::uint64_t>::max() : program_.steps_left();
+    const std::uint64_t most = most_steps_ ? *most_steps_ : program_.steps_left();
     const std::uint64_t steps = own_cfi_ != nullptr ? std::min(most, 64 * proof_.own.size() + 256) : most;
     steps_left_ = steps;
     follow();
-    if (!visit_) charge(steps - steps_left_ + steps_per_disagreement * proof_.disagreements.size());
+    proof_.steps = steps - steps_left_;
+    if (!visit_) charge(proof_.steps + steps_per_disagreement * proof_.disagreements.size());
     return finish();
   }
 
@@ -124,7 +130,7 @@ class PathFollower {
       }
       return;
     }
-    if (!spend(1, pc)) return;  // to join takes as long as an instruction
+    if (!spend(1 + state.slots().size() / slots_per_step, pc)) return;
     switch (block.state.join(state, may_probe)) {
       case State::Join::Same:
         break;
@@ -286,6 +292,8 @@ class PathFollower {
     }
     const cfi::Function* const described = proof_.own.contains(pc) ? own_cfi_ : program_.described(pc);
     if (described == nullptr || described->signal_frame || described->repeat_size != 0) return true;
+    // CFI of a part that is called, in its own function's frame, counts from that one's CFA.
+    if (proof_.start != described->start && proof_.own.contains(pc) && !is_entry_) return true;
     // Of code that has an entry of its own, this path knows nothing that counts.
     if (!proof_.own.contains(pc) && program_.is_start(described->start)) return true;
     const cfi::RuleId rule = rule_at(*described, pc);
@@ -407,8 +415,10 @@ class PathFollower {
     }
     if (program_.options().bounded_tables_only) return {{}, false};
     unbounded_tables_.insert(static_cast<std::uint64_t>(table.number));
+    const std::size_t known = listing_.size();
     const std::set<std::uint64_t>& others =
         own_cfi_ != nullptr ? listing_.taken_addresses() : listing_.addresses_taken_so_far();
+    if (!spend(listing_.size() - known, proof_.start)) return {{}, false};
     std::optional<std::uint64_t> end = program_.taken_after(static_cast<std::uint64_t>(table.number));
     const auto next = others.upper_bound(static_cast<std::uint64_t>(table.number));
     if (next != others.end()) end = std::min(end.value_or(*next), *next);
@@ -463,9 +473,9 @@ class PathFollower {
       if (conditions::never_returns(import->name)) return {.returns = false};
       target = import->address;
     } else if (!instruction.is_direct) {
-      return {};
+      return {.is_known = false};
     }
-    if (target == 0 || !program_.image().is_code(target, 1)) return {};
+    if (target == 0 || !program_.image().is_code(target, 1)) return {.is_known = false};
     if (target != proof_.start) callees_.insert(target);
     return program_.effect_of_call(target);
   }
@@ -481,18 +491,22 @@ class PathFollower {
     if (own_cfi_ == nullptr && !proof_.disagreements.empty())
       refuse(Refusal::ConflictingPaths, proof_.disagreements.front().pcs.begin);
     CalleeEffect& effect = proof_.effect;
+    effect.is_known = proof_.refusal == Refusal::None;
     switch (proof_.refusal) {
       case Refusal::None: {
         const auto returns = [&](std::uint64_t tail) { return program_.effect_of(tail).returns; };
         effect.returns = proof_.has_return || proof_.has_indirect_tail || std::ranges::any_of(proof_.tails, returns);
-        for (const std::uint64_t tail : proof_.tails)
+        effect.is_known = !proof_.has_indirect_tail;
+        for (const std::uint64_t tail : proof_.tails) {
           if (!program_.effect_of(tail).keeps_frame_pointer) effect.keeps_frame_pointer = false;
+          if (!program_.effect_of(tail).is_known) effect.is_known = false;
+        }
         break;
       }
       case Refusal::ReturnNotAtEntry:
       case Refusal::CalleePops:
         // A table that was read too far leads anywhere.
-        effect.balances = !proof_.unbounded_tables.empty();
+        effect.balances = !proof_.unbounded_tables.empty() && !pops_return_address_;
         break;
       default:
         effect.balances = !pops_return_address_;
@@ -509,6 +523,7 @@ class PathFollower {
 
   Program& program_;
   StepVisitor visit_;
+  std::optional<std::uint64_t> most_steps_;
   Listing listing_;
   const cfi::Function* own_cfi_;  ///< null: CFI does not describe the function
   FunctionProof proof_;
@@ -518,6 +533,7 @@ class PathFollower {
   std::set<std::uint64_t> callees_, tails_, unbounded_tables_;
   std::map<std::uint64_t, std::optional<Import>> imports_;
   std::uint64_t steps_left_ = 0;
+  bool is_entry_ = true;  ///< as CFI has it, CFA = rsp + 8 at the start
   bool must_restart_ = false;
   bool is_final_ = false;
   bool loses_frame_pointer_ = false;
@@ -531,7 +547,8 @@ FunctionProof prove_function(Program& program, std::uint64_t start, const Range&
 }
 
 FunctionProof visit_steps(Program& program, const FunctionProof& function, const StepVisitor& visit) {
-  return PathFollower(program, function.start, function.own, visit).prove();
+  // It takes as many steps as the proof did, if nothing else was found since.
+  return PathFollower(program, function.start, function.own, visit, 2 * function.steps + 256).prove();
 }
 
 }  // namespace sframe_gen::code

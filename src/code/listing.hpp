@@ -25,6 +25,8 @@ class Listing {
   /// The instruction at `pc`; size 0: none. What it refers to is good until the next call.
   Line& at(std::uint64_t pc);
   bool has(std::uint64_t pc) const;
+  /// How many instructions were decoded.
+  std::size_t size() const { return lines_.size(); }
 
   /// Addresses outside of code that instructions take: of all from `own`'s begin to its end, as they follow each other.
   const std::set<std::uint64_t>& taken_addresses();

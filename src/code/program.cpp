@@ -32,14 +32,12 @@ bool contains(const RangeSet& ranges, std::uint64_t number) {
   return found != ranges.end() && found->contains(number);
 }
 
-/// Whether CFI begins as at a function's entry: CFA = rsp + 8.
-bool begins_as_an_entry(const cfi::Function& function, const cfi::RuleTable& rules) {
-  if (function.rows.empty()) return false;
-  const auto* const cfa = std::get_if<cfi::Formula>(&rules[function.rows.front().rule].cfa);
+}  // namespace
+
+bool begins_as_an_entry(const cfi::Rules& rules) {
+  const auto* const cfa = std::get_if<cfi::Formula>(&rules.cfa);
   return cfa != nullptr && *cfa == cfi::Formula{cfi::amd64::rsp, 8, false};
 }
-
-}  // namespace
 
 CodeMarks::CodeMarks(const elf::Image& image) {
   for (const Range& range : image.code()) {
@@ -115,7 +113,7 @@ Program::Program(const elf::Image& image, const Decoder& decoder, std::span<cons
       marks_(image),
       of_go_(code_of_go(image)) {
   // Real files take 0.3 to 1.3 a byte, in all rounds.
-  steps_left_ = 8 * marks_.size() + (std::uint64_t{1} << 22U);
+  steps_left_ = 8 * marks_.size() + (std::uint64_t{1} << 20U);
   find_starts();
 }
 
@@ -131,7 +129,8 @@ void Program::find_starts() {
   for (const cfi::Function& function : described_) {
     if (contains(of_go_, function.start)) continue;
     conditions::Evidence evidence = evidence_of(function.start);
-    evidence.begins_fde = begins_as_an_entry(function, rules_) && function.repeat_size == 0;
+    evidence.begins_fde =
+        !function.rows.empty() && begins_as_an_entry(rules_[function.rows.front().rule]) && function.repeat_size == 0;
     if (conditions::starts_function(evidence)) starts.push_back(function.start);
   }
   for (const std::uint64_t pc : symbols)
@@ -197,7 +196,7 @@ CalleeEffect Program::effect_of_call(std::uint64_t target) {
   add_tail(target);
   marks_.mark_sure_start(target);
   const auto found = starts_.find(target);
-  if (found == starts_.end()) return {};
+  if (found == starts_.end()) return {.is_known = false};
   functions_[found->second].is_taken_only = false;
   return functions_[found->second].effect;
 }

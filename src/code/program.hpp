@@ -44,6 +44,7 @@ struct FunctionProof {
   std::vector<std::uint64_t> unbounded_tables;  ///< addresses of those that were read by their contents
   std::vector<std::uint64_t> tails;             ///< functions that it ends by jumping to
   std::vector<std::uint64_t> callees;           ///< that it calls directly, each once
+  std::uint64_t steps = 0;                      ///< that its proof took
   std::uint64_t compared_bytes = 0;             ///< of instructions whose rows of CFI were compared
   std::vector<Disagreement> disagreements;
 };
@@ -85,6 +86,9 @@ struct ProofOptions {
   /// Jump tables without a bound are not read by their contents.
   bool bounded_tables_only = false;
 };
+
+/// Whether CFI is that of a function's entry: CFA = rsp + 8.
+bool begins_as_an_entry(const cfi::Rules& rules);
 
 /// A linked file's code: what its functions share while they are proved, one after the other.
 class Program {

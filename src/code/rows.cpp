@@ -7,11 +7,13 @@ namespace {
 /// Below SP, signal handlers overwrite everything but this (AMD64 psABI, section 3.2.2).
 constexpr std::int64_t red_zone = 128;
 
+/// In the usual frame FP gives it, as compilers say: that does not depend on what callees do with SP.
 std::optional<cfi::Formula> cfa_of(const State& state) {
-  if (const Value& pointer = state[rsp]; pointer.is(Value::Kind::Cfa))
+  const Value& frame = state[rbp];
+  const bool is_frame = frame == cfa_plus(-16) || (frame.is(Value::Kind::Cfa) && state.trusts_callee);
+  if (const Value& pointer = state[rsp]; !is_frame && pointer.is(Value::Kind::Cfa))
     return cfi::Formula{cfi::amd64::rsp, -pointer.number, false};
-  if (const Value& frame = state[rbp]; frame.is(Value::Kind::Cfa))
-    return cfi::Formula{cfi::amd64::rbp, -frame.number, false};
+  if (frame.is(Value::Kind::Cfa)) return cfi::Formula{cfi::amd64::rbp, -frame.number, false};
   return std::nullopt;
 }
 
@@ -32,10 +34,11 @@ std::optional<cfi::RegisterRule> saved_frame_pointer(const State& state, std::in
   return nearest;
 }
 
-/// Where the caller's FP is. As compilers say it: in its slot from the push on, though the register still has it.
+/// Where the caller's FP is: in the register, as long as it is there. What is stored may be a variable that a pointer
+/// changes.
 std::optional<cfi::RegisterRule> frame_pointer_of(const State& state) {
-  if (const auto saved = saved_frame_pointer(state, 0)) return saved;
   if (is_callers_frame_pointer(state[rbp])) return cfi::SameValue{};
+  if (const auto saved = saved_frame_pointer(state, 0)) return saved;
   return saved_frame_pointer(state, red_zone);
 }
 

@@ -37,6 +37,7 @@ State State::at_entry() {
 
 void State::bound_ends_with(RegisterNumber reg) {
   if (uses(bounded.memory, reg)) bounded = {};
+  if (part.reg == reg) part = {};
   const bool is_of_stack = comparison.kind == LastComparison::Kind::StackPointer && reg == rsp;
   if (is_of_stack || comparison.reg == reg || uses(comparison.memory, reg)) comparison = {};
 }
@@ -46,13 +47,13 @@ void State::set(RegisterNumber reg, const Value& value) {
   registers_[reg] = value;
 }
 
-void State::define(RegisterNumber reg, std::uint64_t pc, std::uint32_t count) {
+void State::define(RegisterNumber reg, std::uint64_t pc, std::uint32_t count, std::uint8_t low_bits) {
   const auto is_older = [&](const Value& value) {
     return value.is(Value::Kind::Defined) && value.number == static_cast<std::int64_t>(pc);
   };
   for (Value& value : registers_)
     if (is_older(value)) value = unknown;
-  set(reg, defined_at(pc, count));
+  set(reg, defined_at(pc, count, low_bits));
 }
 
 Value State::load(const Value& address, unsigned bits) const {
@@ -70,9 +71,21 @@ bool State::may_hit(const Slot& slot, std::uint32_t base, std::int64_t begin, st
   return overlaps(slot, 0, rounding.from - rounding.slack + begin, size + rounding.slack);
 }
 
+void State::bounds_end_with_store(bool is_on_own_stack) {
+  const auto may_change = [&](const Operand& memory) {
+    return !is_on_own_stack || uses(memory, rsp) || uses(memory, rbp);
+  };
+  if (may_change(bounded.memory)) bounded = {};
+  if (comparison.kind == LastComparison::Kind::Memory && may_change(comparison.memory)) comparison = {};
+}
+
+void State::forget_bounds() {
+  bounds_end_with_store(false);
+}
+
 void State::store(const Value& address, unsigned bits, const Value& value, bool is_sure) {
   // What a pointer leads to is assumed to be no slot of this function's own.
-  if (!is_sure || !is_on_stack(address) || uses(bounded.memory, rsp) || uses(bounded.memory, rbp)) bounded = {};
+  bounds_end_with_store(is_sure && is_on_stack(address));
   if (!is_on_stack(address)) return;
   const std::uint32_t base = base_of(address);
   const std::int64_t begin = address.number, size = std::max<unsigned>(bits / 8, 1);
@@ -128,6 +141,14 @@ State::Join State::join(const State& other, bool may_probe) {
   }
   if (bounded.count != 0) {
     bounded = {};
+    changed = true;
+  }
+  if (part != other.part && part.count != 0) {
+    part = {};
+    changed = true;
+  }
+  if (other.trusts_callee && !trusts_callee) {
+    trusts_callee = true;
     changed = true;
   }
   return changed ? Join::Changed : Join::Same;

@@ -23,6 +23,7 @@ struct LastComparison {
   enum class Kind : std::uint8_t { None, Register, Memory, StackPointer };
   Kind kind = Kind::None;
   RegisterNumber reg = no_register;  ///< of Kind::Register and StackPointer: with SP
+  std::uint16_t bits = 0;            ///< of Kind::Register: the low ones
   Operand memory{};                  ///< of Kind::Memory
   std::uint64_t number = 0;          ///< the constant
 };
@@ -31,6 +32,14 @@ struct LastComparison {
 struct BoundedMemory {
   Operand memory{};
   std::uint32_t count = 0;  ///< 0: none
+};
+
+/// A part of a register that is bounded, until it is written: 8 or 16 low bits.
+struct BoundedPart {
+  RegisterNumber reg = no_register;
+  std::uint16_t bits = 0;
+  std::uint32_t count = 0;  ///< 0: none
+  friend bool operator==(const BoundedPart&, const BoundedPart&) = default;
 };
 
 /// How far below a known place an aligned one may be.
@@ -50,13 +59,15 @@ class State {
   const Value& operator[](RegisterNumber reg) const { return registers_[reg]; }
   void set(RegisterNumber reg, const Value& value);
   /// Sets what an instruction at `pc` made, in place of what it made before.
-  void define(RegisterNumber reg, std::uint64_t pc, std::uint32_t count = 0);
+  void define(RegisterNumber reg, std::uint64_t pc, std::uint32_t count = 0, std::uint8_t low_bits = 0);
 
   /// What the slot holds; Unknown without one.
   Value load(const Value& address, unsigned bits) const;
   /// Stores at a place on the stack. Everything that overlaps is gone. `is_sure`: not through a pointer that may be
   /// something else on paths which cannot be told from this one.
   void store(const Value& address, unsigned bits, const Value& value, bool is_sure = true);
+  /// Forgets what is known of memory from comparisons.
+  void forget_bounds();
   /// Forgets what a call may overwrite: below SP.
   void drop_below_stack_pointer();
   /// Forgets slots that count from an aligned SP.
@@ -71,11 +82,15 @@ class State {
 
   LastComparison comparison;
   BoundedMemory bounded;
+  BoundedPart part;
   Rounding rounding;  ///< the last one
+  /// SP is known only if a callee, whose code is not known, has kept it.
+  bool trusts_callee = false;
 
  private:
   bool may_hit(const Slot& slot, std::uint32_t base, std::int64_t begin, std::int64_t size) const;
   void bound_ends_with(RegisterNumber reg);
+  void bounds_end_with_store(bool is_on_own_stack);
 
   static constexpr std::size_t most_slots = 48;
   std::array<Value, register_count> registers_{};

@@ -25,6 +25,7 @@ struct Value {
   };
   Kind kind = Kind::Unknown;
   RegisterNumber reg = no_register;  ///< of Kind::Entry
+  std::uint8_t low_bits = 0;         ///< of Kind::Defined: all others are zero; 0: not known
   /// Of Kind::Unknown, Defined, Entry and of tables: how many different values it may have, from 0 on; 0: not known.
   /// Of Kind::Aligned, which instruction has rounded: the low half of its address.
   std::uint32_t count = 0;
@@ -35,20 +36,20 @@ struct Value {
 };
 
 constexpr Value cfa_plus(std::int64_t offset) {
-  return {Value::Kind::Cfa, no_register, 0, offset};
+  return {Value::Kind::Cfa, no_register, 0, 0, offset};
 }
 constexpr Value entry_of(RegisterNumber reg) {
-  return {Value::Kind::Entry, reg, 0, 0};
+  return {Value::Kind::Entry, reg, 0, 0, 0};
 }
 constexpr Value constant(std::int64_t number) {
-  return {Value::Kind::Constant, no_register, 0, number};
+  return {Value::Kind::Constant, no_register, 0, 0, number};
 }
-constexpr Value defined_at(std::uint64_t pc, std::uint32_t count = 0) {
-  return {Value::Kind::Defined, no_register, count, static_cast<std::int64_t>(pc)};
+constexpr Value defined_at(std::uint64_t pc, std::uint32_t count = 0, std::uint8_t low_bits = 0) {
+  return {Value::Kind::Defined, no_register, low_bits, count, static_cast<std::int64_t>(pc)};
 }
 inline constexpr Value unknown{};
-inline constexpr Value probing{Value::Kind::Probing, no_register, 0, 0};
-inline constexpr Value return_address{Value::Kind::ReturnAddress, no_register, 0, 0};
+inline constexpr Value probing{Value::Kind::Probing, no_register, 0, 0, 0};
+inline constexpr Value return_address{Value::Kind::ReturnAddress, no_register, 0, 0, 0};
 
 /// Whether the value is a place on this function's stack.
 constexpr bool is_on_stack(const Value& value) {

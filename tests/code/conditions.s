@@ -144,6 +144,49 @@ begin unbalanced_callee__callee_unbalanced
   ret
 end unbalanced_callee__callee_unbalanced
 
+# One that takes its return address from the stack removes arguments with it, whatever else it is refused for.
+begin removes_arguments__indirect_jump
+  pop %rcx
+  add $8,%rsp
+  jmp *%rcx
+end removes_arguments__indirect_jump
+begin pushes_argument__callee_unbalanced
+  push %rbp
+  mov %rsp,%rbp
+  push %rdi
+  call removes_arguments__indirect_jump
+  leave
+  ret
+end pushes_argument__callee_unbalanced
+# What a pointer leads to may remove them as well. A return after leave does not prove that it has not.
+begin pointer_pops__proved
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp,-16
+  mov %rsp,%rbp
+  push %rdi
+  .cfi_def_cfa_offset 24
+  call *%rdx
+  mov %eax,%edx
+  .cfi_def_cfa_offset 16
+  inc %eax
+  leave
+  .cfi_def_cfa %rsp,8
+  ret
+end pointer_pops__proved
+# CFI of a part that is called may count from the frame around it.
+begin inner_part__proved
+  push %rbx
+  .cfi_def_cfa_offset 16
+  call 1f
+  pop %rbx
+  .cfi_def_cfa_offset 8
+  ret
+1:.cfi_def_cfa_offset 24
+  inc %eax
+  ret
+end inner_part__proved
+
 # 6. Overlapping instructions.
 begin overlap__proved
   test %edi,%edi
@@ -430,6 +473,34 @@ begin probe__proved
   .cfi_def_cfa_offset 8
   ret
 end probe__proved
+
+# Work is bounded by a function's size: its joins take a step for each 16 slots.
+.macro many_joins count
+  .rept 47
+  push %rbx
+  .endr
+1:.rept \count
+  je .+2
+  .endr
+  .set slot, 0
+  .rept 46
+  mov slot+8(%rsp),%rax
+  mov %rax,slot(%rsp)
+  .set slot, slot+8
+  .endr
+  movq $0,46*8(%rsp)
+  jne 1b
+  add $376,%rsp
+  ret
+.endm
+begin joins__too_much_code
+  .cfi_undefined %rip
+  many_joins 4000
+end joins__too_much_code
+begin joins__proved
+  .cfi_undefined %rip
+  many_joins 40
+end joins__proved
 
 begin caller_of_part
   call called_part

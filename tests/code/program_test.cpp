@@ -43,6 +43,15 @@ TEST(Program, ReadsTablesByTheirContentsUnlessThatIsForbidden) {
   EXPECT_EQ(Undescribed("undescribed", {.bounded_tables_only = true}).result_of("contents__proved"), "jump-table");
 }
 
+TEST(Program, BoundsWhatIsComparedAlone) {
+  const Undescribed code("undescribed", {.bounded_tables_only = true});
+  for (const char* const name : {"part__proved", "whole__proved", "byte_of_memory__proved"})
+    EXPECT_EQ(code.result_of(name), "proved") << name;
+  for (const char* const name :
+       {"more_than_part__proved", "high_byte__proved", "more_than_byte__proved", "stored_between__proved"})
+    EXPECT_EQ(code.result_of(name), "jump-table") << name;
+}
+
 TEST(Program, FindsFunctionsWithoutCfiByEvidence) {
   // Where words are filled in by relocations, by packed ones, or by the linker.
   for (const char* const flags :
@@ -59,7 +68,7 @@ TEST(Program, FindsFunctionsWithoutCfiByEvidence) {
       EXPECT_EQ(code.result_of(name), expected) << name << ", linked with " << flags;
       ++count;
     }
-    EXPECT_EQ(count, 28);
+    EXPECT_EQ(count, 35);
   }
 }
 

@@ -72,15 +72,42 @@
 .macro frame
   push %rbp
   cfa_offset 16
-  saved %rbp, -16
   mov %rsp,%rbp
-  and $-64,%rsp
+  saved %rbp, -16
   cfa %rbp, 16
+  and $-64,%rsp
   sub $64,%rsp
   mov %rdi,(%rsp)
   leave
   cfa %rsp, 8
   restored %rbp
+  ret
+.endm
+# A callee that is not known may remove its argument: SP is known by the frame pointer alone.
+.macro pointer
+  push %rbp
+  cfa_offset 16
+  mov %rsp,%rbp
+  saved %rbp, -16
+  cfa %rbp, 16
+  push %rdi
+  call *%rdx
+  mov %eax,%edx
+  leave
+  cfa %rsp, 8
+  restored %rbp
+  ret
+.endm
+# What is stored of rbp is a variable that a pointer leads to.
+.macro spill
+  sub $24,%rsp
+  cfa_offset 32
+  mov %rbp,8(%rsp)
+  lea 8(%rsp),%rdi
+  call *%rsi
+  mov 8(%rsp),%rax
+  add $24,%rsp
+  cfa_offset 8
   ret
 .endm
 # The path that the compiler has put last is as deep as the middle.
@@ -106,6 +133,8 @@
   both pushes
   both frame
   both branches
+  both pointer
+  both spill
 
   .set described, 0
 # Its CFA counts from r10, then from memory.

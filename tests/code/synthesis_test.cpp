@@ -52,7 +52,7 @@ class Synthesized : public testing::TestWithParam<bool> {
 };
 
 TEST_P(Synthesized, HasTheRowsThatCfiGives) {
-  for (const std::string name : {"leaf", "pushes", "frame", "branches"}) {
+  for (const std::string name : {"leaf", "pushes", "frame", "branches", "pointer", "spill"}) {
     const auto described = rows_of(name + "__described"), hidden = rows_of(name + "__hidden");
     EXPECT_FALSE(described.empty()) << name;
     EXPECT_EQ(hidden, described) << name;
@@ -70,11 +70,11 @@ TEST_P(Synthesized, HasNoRowsWhereNeitherStackNorFramePointerLeads) {
 
 TEST_P(Synthesized, CountsWhatIsProvedAndRefused) {
   const SynthesisCoverage& synthesized = coverage_.synthesized;
-  EXPECT_EQ(synthesized.functions, 5U);
+  EXPECT_EQ(synthesized.functions, 7U);
   EXPECT_EQ(synthesized.refused, (std::map<std::string, std::uint64_t>{{"indirect-jump", 1}, {"no-return", 1}}));
-  EXPECT_EQ(synthesized.found.size(), 7U);
+  EXPECT_EQ(synthesized.found.size(), 9U);
   EXPECT_EQ(coverage_.code->sources.at(RowSource::Proof).bytes, synthesized.bytes);
-  EXPECT_EQ(coverage_.code->sources.at(RowSource::EhFrame).records, 4U);
+  EXPECT_EQ(coverage_.code->sources.at(RowSource::EhFrame).records, 6U);
   const auto refused = place_of("unknown_target__refused");
   const auto found = std::ranges::find(synthesized.found, refused.begin, &SynthesisCoverage::Function::start);
   ASSERT_NE(found, synthesized.found.end());
@@ -89,7 +89,7 @@ TEST(Synthesis, IsOffByDefault) {
   const sframe_gen::test::Folder folder;
   const test::Assembled assembled("synthesis");
   const auto outcome = std::get<LinkedOutcome>(convert_file(assembled.image().name(), folder / "out.so"));
-  EXPECT_EQ(outcome.coverage.functions, 4U);
+  EXPECT_EQ(outcome.coverage.functions, 6U);
   EXPECT_EQ(outcome.coverage.synthesized.functions, 0U);
 }
 

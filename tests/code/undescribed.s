@@ -30,6 +30,39 @@ entries:
   .long 0b-entries, 1b-entries, 0x70000000
   .text
 
+# 7. A comparison bounds the bits that it compares, and memory until something is stored.
+.macro bounded name:req, load, compare:req, between, index
+begin \name
+  push %rbx
+  lea .Lentries_\name(%rip),%rdx
+  \load
+  \compare
+  \between
+  ja .Lend_\name
+  \index
+  movslq (%rdx,%rax,4),%rax
+  add %rdx,%rax
+  jmp *%rax
+.Lcase_\name:
+  inc %eax
+.Lend_\name:
+  pop %rbx
+  ret
+end \name
+  .section .rodata
+  .p2align 2
+.Lentries_\name:
+  .long .Lcase_\name-.Lentries_\name, .Lend_\name-.Lentries_\name, 0x70000000
+  .text
+.endm
+bounded part__proved, compare="cmp $1,%dil", index="movzbl %dil,%eax"
+bounded whole__proved, load="movzbl (%rdi),%eax", compare="cmp $1,%al"
+bounded more_than_part__proved, load="mov (%rdi),%rax", compare="cmp $1,%al"
+bounded high_byte__proved, load="mov (%rdi),%rax", compare="cmp $1,%ah", index="movzbl %al,%eax"
+bounded byte_of_memory__proved, compare="cmpb $1,(%rdi)", index="movzbl (%rdi),%eax"
+bounded more_than_byte__proved, compare="cmpb $1,(%rdi)", index="mov (%rdi),%eax"
+bounded stored_between__proved, compare="cmpl $1,(%rdi)", between="mov %ecx,(%rsi)", index="mov (%rdi),%eax"
+
 # 1. A direct call, a word of data that a relocation fills in, and an instruction elsewhere say that a function starts.
 begin caller__proved
   call called__proved
