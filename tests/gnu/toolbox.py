@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+LONG = os.environ.get("SFRAME_GEN_LONG") == "1"  # of what is much alike, all, and not a part (tools/test --long)
 
 
 class Failure(Exception):

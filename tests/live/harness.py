@@ -28,6 +28,7 @@ for name in "SUDO_UID", "SUDO_GID":
     os.environ.pop(name, None)
 
 program = None  # path of sframe-gen, absolute; main() sets it
+LONG = os.environ.get("SFRAME_GEN_LONG") == "1"  # of what is much alike, all, and not a part (tools/test --long)
 
 Result = collections.namedtuple("Result", "status out err")
 Segment = collections.namedtuple("Segment", "type flags offset vaddr paddr filesz memsz align")

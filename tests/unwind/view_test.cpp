@@ -19,6 +19,7 @@
 #include "sframe_gen/encode.hpp"
 #include "support/endian.hpp"
 #include "support/mapped_file.hpp"
+#include "support/sanitized.hpp"
 #include "unwind/agreement.hpp"
 #include "unwind/random_sections.hpp"
 
@@ -103,12 +104,7 @@ TEST(SectionView, ReadsTheSectionsOfRealFiles) {
 /// Each bit of each section flipped, and each byte saturated: both take it or neither, and where they do they agree.
 /// With sanitizers, which take ten times as long, every third of these: three or four of each byte.
 TEST(SectionView, AgreesOnDamagedSections) {
-  std::size_t step = 1;
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  step = 3;
-#endif
-#endif
+  const std::size_t step = sframe_gen::test::is_sanitized ? 3 : 1;
   std::uint64_t taken = 0, refused = 0;
   for (const Sample& sample : samples()) {
     for (std::size_t bit = 0; bit < sample.bytes.size() * 10; bit += step) {
