@@ -10,6 +10,7 @@
 #include "code/conditions.hpp"
 #include "code/jump_table.hpp"
 #include "code/listing.hpp"
+#include "code/rows.hpp"
 #include "code/state.hpp"
 
 namespace sframe_gen::code {
@@ -30,7 +31,7 @@ constexpr std::size_t slots_per_step = 16;
 
 class PathFollower {
  public:
-  /// `most_steps`: of a function that is visited.
+  /// `most_steps`: of a function that was proved or refused before.
   PathFollower(Program& program, std::uint64_t start, const Range& own, StepVisitor visit,
                std::optional<std::uint64_t> most_steps = std::nullopt)
       : program_(program),
@@ -49,8 +50,23 @@ class PathFollower {
     steps_left_ = steps;
     follow();
     proof_.steps = steps - steps_left_;
-    if (!visit_) charge(proof_.steps + steps_per_disagreement * proof_.disagreements.size());
+    if (!most_steps_) charge(proof_.steps + steps_per_disagreement * proof_.disagreements.size());
     return finish();
+  }
+
+  /// prove() of a function that is refused, instead.
+  Reach reach() {
+    steps_left_ = *most_steps_;
+    follow();
+    Reach reach;
+    for (const auto& [begin, block] : blocks_) {
+      const bool is_known = begin != proof_.refused_at;  // paths may have met there
+      reach.blocks[begin] = is_known ? cfa_of(block.state) : std::nullopt;
+    }
+    listing_.for_each([&](const Listing::Line& line) {
+      if (line.block != 0) reach.instructions.push_back({line.pc, line.pc + line.instruction.size});
+    });
+    return reach;
   }
 
  private:
@@ -486,7 +502,7 @@ class PathFollower {
     proof_.unbounded_tables.assign(unbounded_tables_.begin(), unbounded_tables_.end());
     // What a function takes the address of does not depend on its proof.
     if (proof_.refusal != Refusal::None && program_.options().proves_undescribed)
-      listing_.for_each([this](std::uint64_t pc, const Instruction& taker) { program_.note_taken(pc, taker); });
+      listing_.for_each([this](const Listing::Line& line) { program_.note_taken(line.pc, line.instruction); });
     // Code without CFI that goes on in described code is proved by that as well.
     if (own_cfi_ == nullptr && !proof_.disagreements.empty())
       refuse(Refusal::ConflictingPaths, proof_.disagreements.front().pcs.begin);
@@ -542,13 +558,21 @@ class PathFollower {
 
 }  // namespace
 
+/// To follow a function again takes as many steps as its proof did, if nothing else was found since.
+std::uint64_t most_to_visit(const FunctionProof& function) {
+  return 2 * function.steps + 256;
+}
+
 FunctionProof prove_function(Program& program, std::uint64_t start, const Range& own) {
   return PathFollower(program, start, own, {}).prove();
 }
 
+Reach reach_of(Program& program, const FunctionProof& function) {
+  return PathFollower(program, function.start, function.own, {}, most_to_visit(function)).reach();
+}
+
 FunctionProof visit_steps(Program& program, const FunctionProof& function, const StepVisitor& visit) {
-  // It takes as many steps as the proof did, if nothing else was found since.
-  return PathFollower(program, function.start, function.own, visit, 2 * function.steps + 256).prove();
+  return PathFollower(program, function.start, function.own, visit, most_to_visit(function)).prove();
 }
 
 }  // namespace sframe_gen::code

@@ -2,6 +2,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
+#include <vector>
 
 #include "code/program.hpp"
 #include "code/state.hpp"
@@ -26,5 +29,12 @@ using StepVisitor = std::function<void(const Step&, const State&)>;
 /// Proves the function again, with all that is known of its callees by now, and shows each step once: its own code by
 /// ascending PC. The steps count only if the result is not refused.
 FunctionProof visit_steps(Program& program, const FunctionProof& function, const StepVisitor& visit);
+
+/// Where a refused function was seen to go before the proof gave up.
+struct Reach {
+  std::map<std::uint64_t, std::optional<cfi::Formula>> blocks;  ///< where they begin, and the CFA there, if it is known
+  std::vector<Range> instructions;
+};
+Reach reach_of(Program& program, const FunctionProof& function);
 
 }  // namespace sframe_gen::code

@@ -32,10 +32,10 @@ class Listing {
   const std::set<std::uint64_t>& taken_addresses();
   /// The same of those that were decoded by now.
   const std::set<std::uint64_t>& addresses_taken_so_far();
-  /// Calls back with each instruction that was decoded, and its PC.
+  /// Calls back with each instruction that was decoded.
   template <typename Callback>
   void for_each(const Callback& callback) const {
-    for (const Line& line : lines_) callback(line.pc, line.instruction);
+    for (const Line& line : lines_) callback(line);
   }
 
  private:

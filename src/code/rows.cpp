@@ -7,16 +7,6 @@ namespace {
 /// Below SP, signal handlers overwrite everything but this (AMD64 psABI, section 3.2.2).
 constexpr std::int64_t red_zone = 128;
 
-/// In the usual frame FP gives it, as compilers say: that does not depend on what callees do with SP.
-std::optional<cfi::Formula> cfa_of(const State& state) {
-  const Value& frame = state[rbp];
-  const bool is_frame = frame == cfa_plus(-16) || (frame.is(Value::Kind::Cfa) && state.trusts_callee);
-  if (const Value& pointer = state[rsp]; !is_frame && pointer.is(Value::Kind::Cfa))
-    return cfi::Formula{cfi::amd64::rsp, -pointer.number, false};
-  if (frame.is(Value::Kind::Cfa)) return cfi::Formula{cfi::amd64::rbp, -frame.number, false};
-  return std::nullopt;
-}
-
 bool is_callers_frame_pointer(const Value& value) {
   return value.is(Value::Kind::Entry) && value.reg == rbp;
 }
@@ -43,6 +33,16 @@ std::optional<cfi::RegisterRule> frame_pointer_of(const State& state) {
 }
 
 }  // namespace
+
+std::optional<cfi::Formula> cfa_of(const State& state) {
+  const Value& frame = state[rbp];
+  // In the usual frame FP gives it, as compilers say: that does not depend on what callees do with SP.
+  const bool is_frame = frame == cfa_plus(-16) || (frame.is(Value::Kind::Cfa) && state.trusts_callee);
+  if (const Value& pointer = state[rsp]; !is_frame && pointer.is(Value::Kind::Cfa))
+    return cfi::Formula{cfi::amd64::rsp, -pointer.number, false};
+  if (frame.is(Value::Kind::Cfa)) return cfi::Formula{cfi::amd64::rbp, -frame.number, false};
+  return std::nullopt;
+}
 
 std::optional<cfi::Rules> rules_of(const State& state) {
   constexpr std::int64_t return_address_offset = -8;

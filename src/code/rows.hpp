@@ -7,9 +7,13 @@
 
 namespace sframe_gen::code {
 
-/// The rules of a row for a proved state, in the words of CFI: the CFA counts from SP where that is known, else from
-/// FP; the return address is at CFA - 8; the caller's FP is in its register, or where the function has saved it. No
-/// value: the CFA counts from neither, or the return address or the caller's FP is nowhere.
+/// The rules of a row for a proved state, in the words of CFI: the CFA counts from FP in the usual frame (FP = CFA -
+/// 16), from SP where that is known, else from FP; the return address is at CFA - 8; the caller's FP is in its
+/// register, or where the function has saved it. No value: the CFA counts from neither, or the return address or the
+/// caller's FP is nowhere.
 std::optional<cfi::Rules> rules_of(const State& state);
+
+/// Where a reader would find the CFA, in the form of those rows; none: by neither SP nor FP.
+std::optional<cfi::Formula> cfa_of(const State& state);
 
 }  // namespace sframe_gen::code

@@ -10,20 +10,57 @@
 #include "cfi/frame_source.hpp"
 #include "code/function.hpp"
 #include "code/rows.hpp"
+#include "support/hash.hpp"
 
 namespace sframe_gen::code {
 
 namespace {
 
+/// Code that refused functions reach: what holds there when they run is not known, unless they were seen to come there
+/// with the same CFA.
+class SharedCode {
+ public:
+  SharedCode(Program& program, std::size_t functions) {
+    std::vector<Range> instructions;
+    for (std::size_t i = 0; i < functions; ++i) {
+      const FunctionProof proof = program.functions()[i];
+      const bool is_refused = proof.refusal != Refusal::None && program.described(proof.start) == nullptr;
+      // Others may be no functions.
+      if (!is_refused || !program.marks().is_sure_start(proof.start)) continue;
+      Reach reach = reach_of(program, proof);
+      std::ranges::move(reach.instructions, std::back_inserter(instructions));
+      for (const auto& [begin, cfa] : reach.blocks) {
+        const auto [block, is_new] = blocks_.try_emplace(begin, cfa);
+        if (block->second != cfa) block->second.reset();
+      }
+    }
+    instructions_ = RangeSet(std::move(instructions));
+  }
+
+  /// Whether a proved function has another CFA at `pcs`. `follows`: directly after code where it has not.
+  bool differs(const Range& pcs, const State& state, bool follows) const {
+    if (const auto block = blocks_.find(pcs.begin); block != blocks_.end())
+      return !block->second || block->second != cfa_of(state);
+    return !follows && instructions_.overlaps(pcs);
+  }
+
+ private:
+  SeededMap<std::uint64_t, std::optional<cfi::Formula>> blocks_;
+  RangeSet instructions_;
+};
+
 /// The rows of one function, whose steps come by ascending PC.
 class PieceBuilder {
  public:
-  PieceBuilder(Program& program, const RangeSet& kept_out, cfi::RuleTable& rules)
-      : program_(program), kept_out_(kept_out), rules_(rules) {}
+  PieceBuilder(Program& program, const SharedCode& shared, const RangeSet& kept_out, cfi::RuleTable& rules)
+      : program_(program), shared_(shared), kept_out_(kept_out), rules_(rules) {}
 
   void add(const Step& step, const State& state) {
     const Range pcs{step.pc, step.pc + step.instruction.size};
     if (program_.described(step.pc) != nullptr || kept_out_.overlaps(pcs)) return;
+    const bool follows = std::exchange(last_end_, pcs.end) == pcs.begin;
+    differs_ = (follows && differs_) || shared_.differs(pcs, state, follows);
+    if (differs_) return;
     const auto rules = rules_of(state);
     if (!rules) return;
     const cfi::RuleId rule = rules_.intern(*rules);
@@ -34,7 +71,10 @@ class PieceBuilder {
     piece.size = pcs.end - piece.start;
   }
 
-  std::vector<cfi::Function> take() { return std::exchange(pieces_, {}); }
+  std::vector<cfi::Function> take() {
+    last_end_ = 0;
+    return std::exchange(pieces_, {});
+  }
 
  private:
   bool goes_on(const cfi::Function& piece, const Range& pcs) const {
@@ -57,6 +97,9 @@ class PieceBuilder {
   }
 
   Program& program_;
+  const SharedCode& shared_;
+  std::uint64_t last_end_ = 0;
+  bool differs_ = false;  ///< the last step's CFA, from that of a refused function
   const RangeSet& kept_out_;
   cfi::RuleTable& rules_;
   std::vector<cfi::Function> pieces_;
@@ -120,9 +163,10 @@ void count_function(const FunctionProof& proof, Program& program, SynthesisCover
 void synthesize(Program& program, const RangeSet& kept_out, cfi::RuleTable& rules, std::vector<cfi::Function>& pieces,
                 SynthesisCoverage& coverage) {
   std::vector<cfi::Function> all;
-  PieceBuilder builder(program, kept_out, rules);
   // To visit one may find others, which nothing has proved.
   const std::size_t count = program.functions().size();
+  const SharedCode shared(program, count);
+  PieceBuilder builder(program, shared, kept_out, rules);
   for (std::size_t i = 0; i < count; ++i) {
     const FunctionProof proof = program.functions()[i];
     if (program.described(proof.start) != nullptr || kept_out.overlaps({proof.start, proof.start + 1})) continue;

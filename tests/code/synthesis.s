@@ -137,6 +137,38 @@
   both spill
 
   .set described, 0
+# A refused function goes on in code of a proved one, with another depth or with the same.
+.macro deeper
+  push %rbx
+  push %rbx
+  test %edi,%edi
+  je shared_deeper
+  .byte 6
+.endm
+  function deeper__refused, deeper
+.macro user_of_deeper
+  push %rbx
+shared_deeper:
+  inc %eax
+  pop %rbx
+  ret
+.endm
+  function shared_with_deeper__part, user_of_deeper
+.macro as_deep
+  push %rbx
+  test %edi,%edi
+  je shared_as_deep
+  .byte 6
+.endm
+  function as_deep__refused, as_deep
+.macro user_of_as_deep
+  push %rbx
+shared_as_deep:
+  inc %eax
+  pop %rbx
+  ret
+.endm
+  function shared_with_as_deep__hidden, user_of_as_deep
 # Its CFA counts from r10, then from memory.
 .macro realigned
   lea 8(%rsp),%r10
