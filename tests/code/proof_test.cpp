@@ -79,5 +79,20 @@ TEST(Proof, NamesPcRuleCodeAndInstruction) {
   EXPECT_TRUE(found->instruction.ends_with(": sub rsp, 0x18")) << found->instruction;
 }
 
+TEST(Proof, IsOfNoKernel) {
+  const auto refusal_of = [](const elf::Image& image) -> std::string {
+    try {
+      check_cfi(image, {});
+    } catch (const Refused& refused) {
+      return refused.what();
+    }
+    return "";
+  };
+  const std::string why = ": --against=code supports programs and libraries, not kernels and their modules";
+  const test::Assembled kernel("contradictions",
+                               "-Ttext=0xffffffff81000000 -e late__wrong --unresolved-symbols=ignore-all");
+  EXPECT_EQ(refusal_of(kernel.image()), kernel.image().name() + why);
+}
+
 }  // namespace
 }  // namespace sframe_gen::code
