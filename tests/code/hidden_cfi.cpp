@@ -2,7 +2,7 @@
 ///
 /// CFI and code then agree by chance nowhere: starts of functions, their ends and those of tables are found without
 /// CFI. What only this proof contradicts is likely the proof's fault; what the proof with CFI contradicts as well,
-/// CFI's.
+/// CFI's. Code where --synthesize would make no row, since functions that share it differ, is not compared.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -14,6 +14,7 @@
 #include "code/compare.hpp"
 #include "code/function.hpp"
 #include "code/program.hpp"
+#include "code/synthesis.hpp"
 #include "code/words.hpp"
 #include "support/text.hpp"
 
@@ -31,23 +32,17 @@ class Comparison {
   }
 
   void run() {
-    code::Program with_cfi(image_, decoder_, functions_, rules_);
-    with_cfi.prove({});
-    for (const code::FunctionProof& proof : with_cfi.functions())
-      if (proof.refusal == code::Refusal::None)
-        for (const code::Disagreement& found : proof.disagreements) known_.push_back(found.pcs);
-    const RangeSet known(std::exchange(known_, {}));
-
+    find_known();
     code::Program hidden(image_, decoder_, {}, rules_, {.proves_undescribed = true});
     hidden.prove({});
+    find_rows(hidden);
     const code::Program described(image_, decoder_, functions_, rules_);
     std::map<std::string, std::size_t> refused;
-    std::vector<Range> compared;
     // Others are added while steps are shown.
     const std::vector<code::FunctionProof> proofs = hidden.functions();
     for (const code::FunctionProof& proof : proofs) {
       const code::Refusal refusal =
-          proof.refusal == code::Refusal::None ? compare(hidden, described, proof, known, compared) : proof.refusal;
+          proof.refusal == code::Refusal::None ? compare(hidden, described, proof) : proof.refusal;
       ++(refusal == code::Refusal::None ? proved_ : refused[code::name_of(refusal)]);
     }
     std::uint64_t described_bytes = 0;
@@ -56,15 +51,33 @@ class Comparison {
         "%s: %zu functions proved, %.1f %% of %llu bytes compared; %zu functions contradicted, %zu of them here "
         "alone\n",
         image_.name().c_str(), proved_,
-        100.0 * static_cast<double>(RangeSet(compared).size()) / static_cast<double>(described_bytes),
+        100.0 * static_cast<double>(RangeSet(compared_).size()) / static_cast<double>(described_bytes),
         static_cast<unsigned long long>(described_bytes), contradicted_, new_);
     for (const auto& [reason, count] : refused) std::printf("  refused: %s %zu\n", reason.c_str(), count);
   }
 
  private:
+  void find_known() {
+    code::Program program(image_, decoder_, functions_, rules_);
+    program.prove({});
+    std::vector<Range> known;
+    for (const code::FunctionProof& proof : program.functions())
+      if (proof.refusal == code::Refusal::None)
+        for (const code::Disagreement& found : proof.disagreements) known.push_back(found.pcs);
+    known_ = RangeSet(std::move(known));
+  }
+
+  void find_rows(code::Program& hidden) {
+    std::vector<cfi::Function> pieces;
+    SynthesisCoverage coverage;
+    code::synthesize(hidden, {}, rules_, pieces, coverage);
+    std::vector<Range> with_row;
+    for (const cfi::Function& piece : pieces) with_row.push_back({piece.start, piece.end()});
+    with_row_ = RangeSet(std::move(with_row));
+  }
+
   /// Returns why the function is refused after all: more is known of its callees than when it was proved.
-  code::Refusal compare(code::Program& hidden, const code::Program& described, const code::FunctionProof& proof,
-                        const RangeSet& known, std::vector<Range>& compared) {
+  code::Refusal compare(code::Program& hidden, const code::Program& described, const code::FunctionProof& proof) {
     bool is_contradicted = false;
     std::string first_new;
     std::vector<Range> pcs;
@@ -73,13 +86,14 @@ class Comparison {
       const std::uint64_t last = std::exchange(before, step.pc);
       const cfi::Function* const function = described.described(step.pc);
       if (function == nullptr || function->signal_frame || function->repeat_size != 0) return;
+      if (!with_row_.overlaps({step.pc, step.pc + 1})) return;
       pcs.push_back({step.pc, step.pc + step.instruction.size});
       const cfi::RuleId rule = code::rule_at(*function, step.pc);
       auto found = code::disagreement(rules_[rule], state);
       if (!found) return;
       if (found->column == code::Disagreement::Column::FramePointer && !proof.effect.keeps_frame_pointer) return;
       is_contradicted = true;
-      if (known.overlaps({step.pc, step.pc + 1})) return;
+      if (known_.overlaps({step.pc, step.pc + 1})) return;
       if (first_new.empty())
         first_new = hex(step.pc) + " (" + names_.name_at(step.pc) + ") from " + hex(proof.start) + " (" +
                     names_.name_at(proof.start) + "): CFI says " + code::words_of(rules_[rule], *found) + ", but " +
@@ -87,7 +101,7 @@ class Comparison {
     };
     const code::Refusal refusal = code::visit_steps(hidden, proof, judge).refusal;
     if (refusal != code::Refusal::None) return refusal;
-    compared.insert(compared.end(), pcs.begin(), pcs.end());
+    compared_.insert(compared_.end(), pcs.begin(), pcs.end());
     contradicted_ += is_contradicted ? 1 : 0;
     if (!first_new.empty()) {
       ++new_;
@@ -101,7 +115,9 @@ class Comparison {
   elf::SymbolNames names_;
   cfi::RuleTable rules_;
   std::vector<cfi::Function> functions_;
-  std::vector<Range> known_;
+  RangeSet known_;     ///< what the proof with CFI contradicts
+  RangeSet with_row_;  ///< of --synthesize
+  std::vector<Range> compared_;
   std::size_t proved_ = 0, contradicted_ = 0, new_ = 0;
 };
 
