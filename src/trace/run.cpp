@@ -92,8 +92,16 @@ FileRoot root_of(const TraceOptions& options) {
   return options.root ? FileRoot(*options.root) : FileRoot();
 }
 
+void warn(const std::string& what) {
+  std::cerr << "sframe-trace: warning: " << what << '\n';
+}
+
 void warn(const std::string& file, const std::string& what) {
-  std::cerr << "sframe-trace: warning: " << file << ": " << what << '\n';
+  warn(file + ": " + what);
+}
+
+void warn_of(const PerfMaps& maps) {
+  for (const std::string& refused : maps.refused()) warn(refused);
 }
 
 constexpr const char* was_cut_short = "cut short (what is there was walked)";
@@ -110,6 +118,7 @@ int run_process(const TraceOptions& options, std::ostream& out) {
   ThreadReport report(options, out);
   report.begin(process.pid(), process.name());
   for (const WalkedThread& thread : walked) report.add(thread);
+  warn_of(process.perf_maps());
   return end_with(report.totals(), options);
 }
 
@@ -148,6 +157,7 @@ int run_core(const TraceOptions& options, std::ostream& out) {
              {.process = core.pid(), .thread = thread.id, .name = core.name(), .signal = thread.signal, .missing = {}},
          .stack = walker.walk(space, thread.registers, CoreFile::read_word, &core)});
   }
+  warn_of(core.perf_maps());
   if (core.is_cut()) warn(core.file_name(), was_cut_short);
   return end_with(report.totals(), options);
 }

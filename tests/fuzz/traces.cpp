@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <ranges>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -116,7 +117,11 @@ void proc(Bytes input) {
   std::istringstream maps(text);
   trace::AddressSpace space(trace::executable_mappings(maps), no_file);
   trace::KernelNames names(std::vector<char>(text.begin(), text.end()));
-  for (const std::uint64_t pc : {std::uint64_t{0}, std::uint64_t{0x1000}, ~std::uint64_t{0xfff}}) names.name_at(pc);
+  trace::PerfMap map(std::vector<char>(text.begin(), text.end()));
+  for (const std::uint64_t pc : {std::uint64_t{0}, std::uint64_t{0x1000}, ~std::uint64_t{0xfff}}) {
+    names.name_at(pc);
+    require(map.function_at(pc).offset <= pc, "a function begins at or before its code");
+  }
 }
 
 }  // namespace sframe_gen::fuzz

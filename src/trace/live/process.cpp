@@ -161,7 +161,10 @@ OpenedFile Process::open(const Mapping& mapping) {
     elf::Image image = elf::Image::of_bytes(bytes, mapping.path);
     return {std::make_shared<CodeFile>(std::move(image), std::move(bytes), options_, system_), {}};
   }
-  if (!mapping.path.starts_with('/')) return {nullptr, "code of no file (just-in-time code?)"};
+  if (mapping.is_of_no_file()) {
+    const std::string map = perf_map_path(number_in_container()), path = folder_of(living_thread_) + "/root" + map;
+    return {nullptr, is_of_no_file, perf_maps_.of(pid_, map, [path] { return FileRoot().open_text(path); })};
+  }
   // The kernel's own link leads to the file whatever has become of its name, but is not for everybody.
   std::string range = hex(mapping.begin).substr(2);
   range += "-" + hex(mapping.end).substr(2);
@@ -174,6 +177,19 @@ OpenedFile Process::open(const Mapping& mapping) {
     return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, system_), {}};
   }
   return {nullptr, "cannot be opened any more"};
+}
+
+/// The number that the process itself knows: the last of "NStgid:	4711	1".
+int Process::number_in_container() const {
+  std::ifstream status(folder_of(living_thread_) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("NStgid:")) continue;
+    const std::size_t last = line.find_last_of("\t ") + 1;
+    int number = 0;
+    std::from_chars(line.data() + last, line.data() + line.size(), number);
+    return number;
+  }
+  return pid_;
 }
 
 std::vector<std::byte> Process::read(std::uint64_t address, std::uint64_t size) const {

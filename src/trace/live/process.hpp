@@ -35,6 +35,8 @@ class Process {
   /// Its code as it is mapped now. Files stay open from one call to the next.
   AddressSpace address_space();
 
+  const PerfMaps& perf_maps() const { return perf_maps_; }
+
   /// What was read before may have changed since.
   void forget_memory() { page_ = 1; }
   /// An unwind::ReadMemory; `context` is a Process.
@@ -45,12 +47,14 @@ class Process {
  private:
   int find_living_thread() const;
   OpenedFile open(const Mapping& mapping);
+  int number_in_container() const;
 
   int pid_;
   int living_thread_;  ///< that files and memory are asked of: the first one may have ended before the others
   const TranslationOptions& options_;
   const FileRoot system_;  ///< where debug files are
   OpenedFiles files_;
+  PerfMaps perf_maps_;
   // One page of the stack at a time is read: a walk reads a few words of each.
   std::uint64_t page_ = 1;  ///< address; 1: none
   std::vector<std::byte> page_bytes_;

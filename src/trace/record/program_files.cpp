@@ -105,7 +105,7 @@ void ProgramFiles::note(const MappingWords& words) {
 
 OpenedFile ProgramFiles::open(const Mapping& mapping) {
   if (mapping.path == vdso_name) return vdso_of_this_kernel();
-  if (mapping.inode == 0 || !mapping.path.starts_with('/')) return {nullptr, "code of no file (just-in-time code?)"};
+  if (mapping.inode == 0 || !mapping.path.starts_with('/')) return {nullptr, is_of_no_file};
   const Key key = key_of(mapping);
   const auto known = opened_.find(key);
   if (known != opened_.end()) return known->second;

@@ -180,7 +180,7 @@ OpenedFile CoreFile::open(const Mapping& mapping) {
     elf::Image image = elf::Image::of_bytes(memory_at(mapping.begin), mapping.path);
     return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
   }
-  if (mapping.path.empty()) return {nullptr, "code of no file (just-in-time code?)"};
+  if (mapping.path.empty()) return {nullptr, is_of_no_file, perf_maps_.of(pid_, root_)};
   elf::Image image = root_.open(mapping.path);
   if (std::string why = why_other(image, mapping); !why.empty()) return {nullptr, std::move(why)};
   return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};

@@ -40,6 +40,7 @@ class CoreFile {
   const std::vector<Thread>& threads() const { return threads_; }
 
   AddressSpace address_space();
+  const PerfMaps& perf_maps() const { return perf_maps_; }
 
   /// An unwind::ReadMemory; `context` is a CoreFile.
   static bool read_word(void* context, std::uint64_t address, void* bytes);
@@ -73,6 +74,7 @@ class CoreFile {
   int pid_ = 0;
   std::uint64_t vdso_ = 0;  ///< address; 0: none
   OpenedFiles files_;
+  PerfMaps perf_maps_;
 };
 
 }  // namespace sframe_gen::trace

@@ -152,14 +152,14 @@ std::string text_at(ByteReader& reader) {
 }  // namespace
 
 OpenedFile RecordedFiles::open(const Mapping& mapping) {
+  if (mapping.is_of_no_file()) return {nullptr, is_of_no_file, perf_maps_.of(mapping.process, root_)};
   const std::string key = mapping.path + "\n" + mapping.build_id + "\n" + std::to_string(mapping.inode);
   return files_.get(key, [&] { return open_first(mapping); });
 }
 
 OpenedFile RecordedFiles::open_first(const Mapping& mapping) {
   const bool is_vdso = mapping.path == "[vdso]";
-  if (!is_vdso && (!mapping.path.starts_with('/') || mapping.path.starts_with("//")))
-    return {nullptr, "code of no file (just-in-time code?)"};
+  if (!is_vdso && !mapping.path.starts_with('/')) return {nullptr, is_of_no_file};
   elf::Image image = is_vdso ? open_vdso() : root_.open(mapping.path);
   const elf::Machine* const machine = elf::find_machine(image);
   if (abi_ && (machine == nullptr || machine->abi != *abi_)) return {nullptr, "for another architecture"};
@@ -232,6 +232,7 @@ MappingWords read_mapping(const PerfRecord& record, Endian endian, const InputOr
   words.process = reader.i32("process");
   reader.u32("thread");
   Mapping& mapping = words.mapping;
+  mapping.process = words.process;
   mapping.begin = reader.u64("address");
   mapping.end = mapping.begin + reader.u64("size");
   mapping.file_offset = reader.u64("offset");

@@ -53,6 +53,7 @@ class RecordedFiles {
   FileIdentity recording_;
   std::vector<std::string> relabeled_;
   OpenedFiles files_;
+  PerfMaps perf_maps_;
 };
 
 struct SampleWords;

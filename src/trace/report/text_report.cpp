@@ -15,6 +15,19 @@
 
 namespace sframe_gen::trace {
 
+namespace {
+
+/// perf calls the file of such code by the name of the map as well.
+void name_by_map(PerfMaps::OfProcess& map, const Frame& frame, NamedFrame& named) {
+  const FunctionPlace function = map.function_at(frame.instruction());
+  if (function.name.empty()) return;
+  named.function = function.name;
+  named.offset = function.offset + (frame.pc - frame.instruction());
+  named.file = map.path();
+}
+
+}  // namespace
+
 NamedFrame named(const Frame& frame) {
   NamedFrame named{.pc = frame.pc, .function = {}, .file = {}};
   if (frame.location == nullptr) return named;
@@ -23,7 +36,10 @@ NamedFrame named(const Frame& frame) {
   named.file = location.name;
   named.address = frame.pc - location.bias;
   CodeFile* const file = location.opened.file.get();
-  if (file == nullptr) return named;
+  if (file == nullptr) {
+    if (location.opened.names) name_by_map(*location.opened.names, frame, named);
+    return named;
+  }
   FunctionPlace function = file->function_at(frame.instruction() - location.bias);
   named.offset = function.offset + behind_call;
   // What handlers of signals return to is no call's end, but a function's begin.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "support/text.hpp"
@@ -32,7 +33,8 @@ std::vector<Elf64_Phdr> segments_in(const Mapping& mapping, const elf::Image& im
 bool Mapping::is_of_no_file() const {
   // Of the kernel's own, [vdso] and [vsyscall] are code.
   if (!path.starts_with('/')) return !path.starts_with("[v");
-  return path.starts_with("//") || path.starts_with("/memfd:");
+  return path.starts_with("//") || path.starts_with("/memfd:") || path.starts_with("/dev/zero") ||
+         path.starts_with("/SYSV") || path.starts_with("/anon_hugepage");
 }
 
 std::vector<MappedPiece> pieces_of(const Mapping& mapping, const elf::Image& image) {

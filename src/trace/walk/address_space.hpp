@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "elf/image.hpp"
@@ -20,7 +21,11 @@ namespace sframe_gen::trace {
 struct OpenedFile {
   std::shared_ptr<CodeFile> file;  ///< null: it cannot be had
   std::string why_not;
+  std::shared_ptr<PerfMaps::OfProcess> names{};  ///< of code of no file; null: none
 };
+
+/// Why a mapping has no file, where programs write their code themselves.
+inline constexpr const char* is_of_no_file = "code of no file (just-in-time code?)";
 
 /// What a PC led to in an address space. Stays the same as long as it is there, whatever is mapped at that place later.
 struct Location {
@@ -79,6 +84,7 @@ struct Mapping {
   std::uint64_t device = 0, inode = 0;
   std::uint64_t generation = 0;  ///< tells files apart that have had the same inode number, one after the other
   std::string build_id{};        ///< of the file, as digits, if it is known
+  int process = 0;               ///< that made it, as its number is known outside of containers
 
   /// Whether its memory is a program's own: of no name, or one that kernels and perf give it ("//anon", "[heap]",
   /// "/memfd:doublemapper (deleted)").

@@ -48,4 +48,10 @@ elf::Image FileRoot::open(const std::filesystem::path& path) const {
   return elf::Image::open(file.number(), full.string());
 }
 
+Descriptor FileRoot::open_text(const std::filesystem::path& path) const {
+  constexpr int flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY;
+  if (directory_.is_open()) return open_below(directory_.number(), path, flags);
+  return Descriptor(::open(path.c_str(), flags | O_CLOEXEC));  // NOLINT(cppcoreguidelines-pro-type-vararg)
+}
+
 }  // namespace sframe_gen::trace

@@ -18,6 +18,8 @@ class FileRoot {
 
   /// `path` begins at the root, as do absolute links that it leads through. Throws as elf::Image::open() does.
   elf::Image open(const std::filesystem::path& path) const;
+  /// Any file, for reading, unless `path` itself is a link. Not open: it is not there.
+  Descriptor open_text(const std::filesystem::path& path) const;
 
  private:
   std::filesystem::path name_ = "/";
