@@ -19,6 +19,10 @@ namespace {
 constexpr std::size_t most_tries = 16;
 constexpr std::string_view inner_prefix = "__GI_";
 
+/// Where a symbol's rank begins in its order. Tables with more symbols than that have 12 GB.
+constexpr unsigned rank_bit = 29;
+constexpr std::uint32_t has_size = std::uint32_t{4} << rank_bit;
+
 /// No more of it than `most` bytes.
 std::string_view text_at(std::span<const std::byte> strings, std::uint64_t offset, std::uint64_t most) {
   if (offset >= strings.size()) return {};
@@ -71,7 +75,8 @@ std::vector<std::uint64_t> function_starts(const Image& image) {
   return starts;
 }
 
-SymbolNames::SymbolNames(const Image& image) : budget_(image.file_bytes().size()), go_(GoTable::find(image)) {
+SymbolNames::SymbolNames(const Image& image, SymbolChoice choice)
+    : choice_(choice), budget_(image.file_bytes().size()), go_(GoTable::find(image)) {
   try {
     read(image);
   } catch (const Failure&) {
@@ -94,14 +99,39 @@ void SymbolNames::read(const Image& image) {
         (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) && symbol.st_shndx != SHN_UNDEF;
     constexpr std::uint64_t mark_size = 3;
     if (type == STT_NOTYPE && marks_code && is_mark(text_at(strings_, symbol.st_name, mark_size))) continue;
+    const std::uint64_t least = choice_ == SymbolChoice::LastInTable ? 1 : 0;
     if (function && symbol.st_name != 0 && value != 0)
-      symbols_.push_back({value, value + std::max<std::uint64_t>(symbol.st_size, 1), symbol.st_name, order++});
+      symbols_.push_back({value, value + std::max(symbol.st_size, least), symbol.st_name, rank_of(symbol) | order++});
+  }
+  if (choice_ == SymbolChoice::ForPeople) {
+    for (const Section& section : image.sections())
+      if ((section.header.sh_flags & SHF_EXECINSTR) != 0)
+        code_.emplace_back(section.header.sh_addr, section.header.sh_addr + section.header.sh_size);
   }
   const auto is_before = [](const Symbol& a, const Symbol& b) {
     return std::tie(a.begin, a.order) < std::tie(b.begin, b.order);
   };
   sort_by_number(
       std::span(symbols_), [](const Symbol& symbol) { return symbol.begin; }, is_before);
+}
+
+std::uint32_t SymbolNames::rank_of(const Elf64_Sym& symbol) const {
+  if (choice_ == SymbolChoice::LastInTable) return 0;
+  const unsigned binding = ELF64_ST_BIND(symbol.st_info);
+  const bool is_inner = text_at(strings_, symbol.st_name, inner_prefix.size()) == inner_prefix;
+  const std::uint32_t rank = is_inner ? 0 : binding == STB_LOCAL ? 1 : binding == STB_WEAK ? 2 : 3;
+  return rank << rank_bit | (symbol.st_size != 0 ? has_size : 0);
+}
+
+/// The last symbol up to an address, if it has no size and the address is in the same section.
+const SymbolNames::Symbol* SymbolNames::without_size_before(std::uint64_t address) const {
+  if (choice_ == SymbolChoice::LastInTable) return nullptr;
+  const auto after = std::ranges::upper_bound(symbols_, address, {}, &Symbol::begin);
+  if (after == symbols_.begin() || (std::prev(after)->order & has_size) != 0) return nullptr;
+  const Symbol& symbol = *std::prev(after);
+  const bool is_in_code = std::ranges::any_of(
+      code_, [&](const auto& section) { return section.first <= symbol.begin && address < section.second; });
+  return is_in_code ? &symbol : nullptr;
 }
 
 std::string SymbolNames::name_at(std::uint64_t address) {
@@ -130,6 +160,11 @@ std::optional<SymbolNames::Named> SymbolNames::symbol_at(std::uint64_t address) 
     const std::string_view name = text_at(strings_, it->name, budget_.left() + 1);
     if (!budget_.take(name.size())) return {};
     return Named{std::string(name), it->begin, it->end};
+  }
+  if (const Symbol* const symbol = without_size_before(address)) {
+    const std::string_view name = text_at(strings_, symbol->name, budget_.left() + 1);
+    if (!budget_.take(name.size())) return {};
+    return Named{std::string(name), symbol->begin, begin_after(address)};
   }
   const GoTable::Entry* const entry = go_ ? go_->entry_around(address) : nullptr;
   if (entry == nullptr || address >= end_of(*entry)) return {};

@@ -54,6 +54,12 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> read_time_range(std::stri
   const auto begin = first.empty() ? std::optional(std::uint64_t{0}) : read_seconds(first);
   const auto end = last.empty() ? std::optional(std::numeric_limits<std::uint64_t>::max()) : read_seconds(last);
   if (!begin || !end || *begin > *end) return std::nullopt;
+  // Texts have microseconds, which are cut off: a time that was printed is that of its sample.
+  constexpr std::size_t printed_digits = 6;
+  constexpr std::uint64_t last_ns_of_us = 999;
+  const std::size_t point = last.find('.');
+  const std::size_t digits = point == std::string_view::npos ? 0 : last.size() - point - 1;
+  if (!last.empty() && digits <= printed_digits) return std::pair(*begin, *end + last_ns_of_us);
   return std::pair(*begin, *end);
 }
 

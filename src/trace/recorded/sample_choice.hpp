@@ -21,8 +21,8 @@ struct SampleChoice {
   bool has_all() const;
 };
 
-/// Returns the ns of "12.5,13", whose halves are seconds and may be empty, as perf-script(1) has it. None: it is no
-/// such time, or its end is before its begin.
+/// Returns the ns of "12.5,13", whose halves are seconds and may be empty, as perf-script(1) has it. An end of at most
+/// six decimals holds for its whole microsecond. None: it is no such time, or its end is before its begin.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> read_time_range(std::string_view text);
 
 }  // namespace sframe_gen::trace
