@@ -12,6 +12,7 @@
 #include "trace/walk/demangle.hpp"
 #include "trace/walk/frame_pointer.hpp"
 #include "trace/walk/kept_file.hpp"
+#include "trace/walk/mini_debug_info.hpp"
 
 namespace sframe_gen::trace {
 
@@ -152,10 +153,23 @@ bool CodeFile::may_return_to(std::uint64_t pc) const {
   return false;
 }
 
+void CodeFile::open_mini_debug_info() {
+  mini_debug_info_ = mini_debug_info(image_);
+  if (mini_debug_info_.empty()) return;
+  try {
+    debug_ = elf::Image::of_bytes(mini_debug_info_, name());
+  } catch (const Failure&) {
+    mini_debug_info_.clear();
+  }
+}
+
 void CodeFile::read_names() {
-  if (image_.find_section(".symtab") == nullptr) debug_ = open_debug_file(image_, root_);
-  names_ = std::make_unique<elf::SymbolNames>(debug_ ? *debug_ : image_);
-  if (debug_) own_names_ = std::make_unique<elf::SymbolNames>(image_);
+  if (image_.find_section(".symtab") == nullptr) {
+    debug_ = open_debug_file(image_, root_);
+    if (!debug_) open_mini_debug_info();
+  }
+  names_ = std::make_unique<elf::SymbolNames>(debug_ ? *debug_ : image_, elf::SymbolChoice::ForPeople);
+  if (debug_) own_names_ = std::make_unique<elf::SymbolNames>(image_, elf::SymbolChoice::ForPeople);
 }
 
 FunctionPlace CodeFile::function_at(std::uint64_t address) {
@@ -169,7 +183,10 @@ FunctionPlace CodeFile::function_at(std::uint64_t address) {
 FunctionPlace CodeFile::look_up(std::uint64_t address) {
   if (!names_) read_names();
   auto symbol = names_->symbol_at(address);
-  if (!symbol && own_names_) symbol = own_names_->symbol_at(address);
+  if (own_names_ && (!symbol || !mini_debug_info_.empty())) {
+    auto own = own_names_->symbol_at(address);
+    if (own && (!symbol || own->begin > symbol->begin)) symbol = std::move(own);
+  }
   if (!symbol) return {};
   // Only the linker needs the function's version (name@@VERSION).
   const auto [name, is_first] = demangled_.try_emplace({symbol->begin, symbol->end});

@@ -65,6 +65,7 @@ class CodeFile {
   bool has_row(std::uint64_t address) const;
   void open_own_section();
   void translate();
+  void open_mini_debug_info();
   void read_names();
   FunctionPlace look_up(std::uint64_t address);
   std::uint64_t begins_before(std::uint64_t address);
@@ -77,7 +78,8 @@ class CodeFile {
   bool own_was_tried_ = false, was_translated_ = false;
   std::string why_no_rows_;
   std::optional<KeptFile> kept_section_;         ///< what made_ sees, if it was not generated in this run
-  std::optional<elf::Image> debug_;              ///< the separate debug file
+  std::vector<std::byte> mini_debug_info_;       ///< of a file without a debug file; it has some names only
+  std::optional<elf::Image> debug_;              ///< the separate debug file, or that information
   std::unique_ptr<elf::SymbolNames> names_;      ///< made on the first question, of the debug file if there is one
   std::unique_ptr<elf::SymbolNames> own_names_;  ///< that the debug file may lack
   /// By the symbol's begin and end, which of two at one place may differ.
