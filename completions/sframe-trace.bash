@@ -25,13 +25,13 @@ _sframe_trace() {
     fi
     return
   fi
-  if [[ $previous == --@(core|root|kallsyms|cache|flamegraph|output) || $previous == -o ]]; then
+  if [[ $previous == --@(core|root|kallsyms|cache|flamegraph|pprof|output) || $previous == -o ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   elif [[ $previous == --frame-pointers ]]; then
     mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$current")
   elif [[ $current == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W '--core -p --pid --tid --comm --time --root --kallsyms --translate --no-translate --cache --frame-pointers --json --top --limit --folded
-      --flamegraph --call-chains -o --output --compare --frames -q --quiet -h --help --version' -- "$current")
+      --flamegraph --pprof --call-chains -o --output --compare --frames -q --quiet -h --help --version' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   fi

@@ -40,6 +40,7 @@ constexpr Option table[]{
     {"limit", 0, output, text("N"), "print at most N functions (default: 50)"},
     {"folded", 0, output, flag, "print a recording in folded format, for flame graphs"},
     {"flamegraph", 0, output, file("FILE"), "write a recording as a flame graph (SVG)"},
+    {"pprof", 0, output, file("FILE"), "write a recording as a profile for `go tool pprof`"},
     {"call-chains", 0, output, flag, "write a recording again, with call chains instead of stacks"},
     {"output", 'o', output, file("FILE"), "write that recording to FILE"},
     {"compare", 0, output, flag, "also walk by DWARF (libdwfl), and show the first difference"},
@@ -148,7 +149,7 @@ void read_call_chains(const Given& given, TraceOptions& options) {
     throw UsageError(given.has("output") ? "--output requires --call-chains" : "--call-chains requires --output=FILE");
   if (!given.has("output")) return;
   if (options.source != Source::Recording) throw UsageError("--call-chains requires a recording");
-  for (const char* other : {"json", "top", "folded", "flamegraph", "compare"})
+  for (const char* other : {"json", "top", "folded", "flamegraph", "pprof", "compare"})
     if (given.has(other)) throw UsageError("--call-chains cannot be combined with --" + std::string(other));
   options.call_chains = *given.value_of("output");
 }
@@ -163,20 +164,22 @@ std::optional<std::size_t> read_limit(const Given& given) {
 
 void read_output(const Given& given, TraceOptions& options) {
   const bool json = given.has("json"), folded = given.has("folded");
-  const bool picture = given.has("flamegraph"), top = given.has("top");
-  if (json + folded + picture + top > 1)
-    throw UsageError("more than one of --json, --top, --folded and --flamegraph (choose one)");
-  if ((folded || picture || top) && options.source != Source::Recording)
-    throw UsageError(std::string(top ? "--top" : folded ? "--folded" : "--flamegraph") + " requires a recording");
+  const bool picture = given.has("flamegraph"), top = given.has("top"), pprof = given.has("pprof");
+  if (json + folded + picture + top + pprof > 1)
+    throw UsageError("more than one of --json, --top, --folded, --flamegraph and --pprof (choose one)");
+  for (const char* form : {"top", "folded", "flamegraph", "pprof"})
+    if (given.has(form) && options.source != Source::Recording)
+      throw UsageError("--" + std::string(form) + " requires a recording");
   if (picture) options.flame_graph = *given.value_of("flamegraph");
+  if (pprof) options.pprof = *given.value_of("pprof");
   if (json) options.form = OutputForm::Json;
   if (folded) options.form = OutputForm::Folded;
   if (top) options.form = OutputForm::Top;
   options.most_functions = read_limit(given).value_or(options.most_functions);
   options.quiet = given.has("quiet");
   options.compare = given.has("compare");
-  if (options.compare && (folded || picture || top))
-    throw UsageError("--compare shows each stack, and excludes --top, --folded and --flamegraph");
+  if (options.compare && (folded || picture || top || pprof))
+    throw UsageError("--compare shows each stack, and excludes --top, --folded, --flamegraph and --pprof");
   read_call_chains(given, options);
   if (!given.has("frames")) return;
   const auto frames = number_above_0<std::size_t>(*given.value_of("frames"));

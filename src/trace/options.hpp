@@ -45,6 +45,7 @@ struct TraceOptions {
   SampleChoice choice;                   ///< of a recording
   std::filesystem::path kernel_symbols;  ///< a list as /proc/kallsyms; empty: that one, of the same kernel
   std::filesystem::path flame_graph;     ///< a file to write instead; empty: none
+  std::filesystem::path pprof;           ///< a profile for pprof to write instead; empty: none
   std::filesystem::path call_chains;     ///< a recording to write instead; empty: none
   TranslationOptions translation;
   FramePointers frame_pointers = FramePointers::Auto;

@@ -62,6 +62,13 @@ void write_picture(const std::filesystem::path& path, const FoldedStacks& stacks
   if (!file) throw SystemFailure(path.string(), "write", errno);
 }
 
+void write_pprof(const std::filesystem::path& path, const PprofProfile& profile) {
+  std::ofstream file(path, std::ios::binary);
+  profile.write(file);
+  file.close();
+  if (!file) throw SystemFailure(path.string(), "write", errno);
+}
+
 int end_with(const StackTotals& totals, const TraceOptions& options) {
   if (!options.quiet) totals.write(std::cerr);
   return totals.stacks() != 0 && totals.different() == 0 ? 0 : 1;
@@ -130,8 +137,9 @@ void keep_rights_for(const TraceOptions& options) {
     const std::filesystem::path written = std::filesystem::absolute(options.call_chains, ignored);
     writable.push_back(std::filesystem::weakly_canonical(written.parent_path(), ignored));
   }
-  if (!options.flame_graph.empty()) {
-    const std::filesystem::path written = std::filesystem::absolute(options.flame_graph, ignored);
+  const std::filesystem::path& file = options.pprof.empty() ? options.flame_graph : options.pprof;
+  if (!file.empty()) {
+    const std::filesystem::path written = std::filesystem::absolute(file, ignored);
     // A link to a file that is not there yet.
     if (std::filesystem::is_symlink(written, ignored) && !std::filesystem::exists(written, ignored)) return;
     writable.push_back(std::filesystem::weakly_canonical(written, ignored).parent_path());
@@ -174,7 +182,7 @@ void walk_all(Recording& recording, const TraceOptions& options, const Recording
   Walker walker(options.most_frames, options.compare, options.frame_pointers, recording.file().abi());
   // Text and JSON are printed meanwhile, which shows as much on the same terminal.
   const bool prints_meanwhile = (options.form == OutputForm::Text || options.form == OutputForm::Json) &&
-                                options.flame_graph.empty() && options.call_chains.empty();
+                                options.flame_graph.empty() && options.pprof.empty() && options.call_chains.empty();
   command_line::Progress progress(!options.quiet && !(prints_meanwhile && ::isatty(STDOUT_FILENO) != 0));
   recording.walk_all(
       walker, take,
@@ -297,6 +305,7 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
 void SampleReport::add(const Sample& sample, const std::optional<StackEnd>& cut) {
   if (sample.has_user_stack) totals_.add(sample.user, cut);
   if (options_.form == OutputForm::Folded || !options_.flame_graph.empty()) return folded_.add(kernel_, sample);
+  if (!options_.pprof.empty()) return pprof_.add(kernel_, sample);
   if (options_.form == OutputForm::Json) return write_json(out_, kernel_, sample, cut);
   if (options_.form == OutputForm::Top) return top_.add(kernel_, sample);
   text_.add(sample, cut);
@@ -304,6 +313,7 @@ void SampleReport::add(const Sample& sample, const std::optional<StackEnd>& cut)
 
 void SampleReport::finish() {
   text_.finish();
+  if (!options_.pprof.empty()) write_pprof(options_.pprof, pprof_);
   if (options_.form == OutputForm::Folded) folded_.write(out_);
   if (options_.form == OutputForm::Top) top_.write(out_, options_.most_functions);
   if (!options_.flame_graph.empty()) write_picture(options_.flame_graph, folded_, title_);

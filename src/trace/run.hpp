@@ -10,6 +10,7 @@
 #include "trace/recorded/recording.hpp"
 #include "trace/report/flame_graph.hpp"
 #include "trace/report/json_report.hpp"
+#include "trace/report/pprof.hpp"
 #include "trace/report/text_report.hpp"
 #include "trace/report/top_functions.hpp"
 
@@ -59,6 +60,7 @@ class SampleReport {
   StackTotals totals_;
   std::string title_;
   FoldedStacks folded_;
+  PprofProfile pprof_;
   TopFunctions top_;
   SampleText text_;
 };

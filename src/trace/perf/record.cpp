@@ -64,13 +64,19 @@ EventLayout EventLayouts::read(std::span<const std::byte> event) const {
   // struct perf_event_attr: type, size, config, period, sample_type, read_format, flags, ...
   ByteReader reader(event, endian_, origin_);
   EventLayout layout;
-  reader.take(24, "event");
+  constexpr std::uint32_t software = 1;
+  constexpr std::uint64_t cpu_clock = 0, task_clock = 1;
+  const std::uint32_t type = reader.u32("type");
+  reader.u32("size");
+  const std::uint64_t config = reader.u64("event"), period = reader.u64("period");
+  layout.counts_cpu_time = type == software && (config == cpu_clock || config == task_clock);
   layout.sample_type = reader.u64("sample type");
   layout.read_format = reader.u64("read format");
   // Bit fields count from the other end on a big-endian machine.
   constexpr unsigned sample_id_all = 18, exclude_callchain_user = 22;
   const std::uint64_t flags = reader.u64("flags");
   const auto has = [&](unsigned bit) { return (flags >> (endian_ == Endian::Little ? bit : 63 - bit) & 1U) != 0; };
+  layout.period = has(is_frequency) ? 0 : period;
   layout.all_have_id = has(sample_id_all);
   layout.excludes_user_chain = has(exclude_callchain_user);
   reader.take(16, "event");

@@ -116,7 +116,7 @@ void read_sample(const PerfRecord& record, Endian endian, const InputOrigin& ori
   skip(sample_bit::id, "ID");
   skip(sample_bit::stream_id, "stream");
   skip(sample_bit::processor, "processor");
-  skip(sample_bit::period, "period");
+  words.period = has(sample_bit::period) ? reader.u64("period") : layout.period;
   if (has(sample_bit::read)) skip_read(reader, layout.read_format);
   words.chain_begin = place();
   if (has(sample_bit::call_chain)) read_words(reader, reader.u64("length"), endian, "call chain", words.call_chain);
@@ -360,6 +360,7 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
   sample.process = words.process;
   sample.thread = words.thread;
   sample.time = record.time;
+  sample.cpu_ns = record.layout->counts_cpu_time ? words.period : 0;
   put_name(words.process, words.thread, sample.name);
   had_sample_ = true;
   if (!choice_.has(sample.process, sample.thread, sample.name, sample.time)) {

@@ -63,6 +63,7 @@ struct Sample {
   int process = 0, thread = 0;
   std::string name;                   ///< of the thread when it was taken
   std::uint64_t time = 0;             ///< ns
+  std::uint64_t cpu_ns = 0;           ///< CPU time that it stands for; 0: its event counts something else
   std::vector<std::uint64_t> kernel;  ///< PCs as they were recorded, the innermost first
   bool has_user_stack = false;        ///< else it is a thread of the kernel's, or nothing of it was recorded
   Stack user;
@@ -79,7 +80,7 @@ struct RecordedStack {
 
 /// A sample's words, as linux/perf_event.h lists them at PERF_RECORD_SAMPLE.
 struct SampleWords {
-  std::uint64_t pc = 0;
+  std::uint64_t pc = 0, period = 0;
   int process = 0, thread = 0;
   std::vector<std::uint64_t> call_chain;
   std::vector<std::uint64_t> registers;

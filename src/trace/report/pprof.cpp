@@ -1,0 +1,243 @@
+#include "trace/report/pprof.hpp"
+
+#include <protozero/pbf_writer.hpp>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <new>
+
+#include "elf/notes.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+/// profile.proto of pprof: the numbers of its fields.
+namespace profile_field {
+enum : protozero::pbf_tag_type {
+  sample_type = 1,
+  sample = 2,
+  mapping = 3,
+  location = 4,
+  function = 5,
+  string = 6,
+  duration_ns = 10,
+};
+}
+namespace sample_field {
+enum : protozero::pbf_tag_type { location = 1, value = 2, label = 3 };
+}
+namespace label_field {
+enum : protozero::pbf_tag_type { key = 1, text = 2, number = 3 };
+}
+namespace mapping_field {
+enum : protozero::pbf_tag_type {
+  id = 1,
+  begin = 2,
+  end = 3,
+  file_offset = 4,
+  file_name = 5,
+  build_id = 6,
+  has_functions = 7
+};
+}
+namespace location_field {
+enum : protozero::pbf_tag_type { id = 1, mapping = 2, address = 3, line = 4 };
+}
+namespace line_field {
+enum : protozero::pbf_tag_type { function = 1, line = 2 };
+}
+namespace function_field {
+enum : protozero::pbf_tag_type { id = 1, name = 2, system_name = 3, file_name = 4 };
+}
+
+/// The strings that each profile has, after the empty one.
+constexpr std::array fixed_texts{"samples", "count", "cpu", "nanoseconds", "pid", "tid", "comm"};
+enum FixedText : std::uint64_t { Samples = 1, Count, Cpu, Nanoseconds, Pid, Tid, Comm };
+
+void add_value_type(protozero::pbf_writer& profile, protozero::pbf_tag_type field, std::uint64_t type,
+                    std::uint64_t unit) {
+  protozero::pbf_writer value_type(profile, field);
+  value_type.add_uint64(1, type);
+  value_type.add_uint64(2, unit);
+}
+
+void add_label(protozero::pbf_writer& sample, std::uint64_t key, protozero::pbf_tag_type field, std::uint64_t value) {
+  protozero::pbf_writer label(sample, sample_field::label);
+  label.add_uint64(label_field::key, key);
+  label.add_uint64(field, value);
+}
+
+/// As gzip(1) writes it, without a name and a time.
+std::string gzipped(const std::string& bytes) {
+  constexpr int with_gzip_header = 15 + 16, memory_level = 8;
+  z_stream stream{};
+  if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, with_gzip_header, memory_level, Z_DEFAULT_STRATEGY) !=
+      Z_OK)
+    throw std::bad_alloc();
+  std::string packed;
+  std::array<char, std::size_t{1} << 16U> piece{};
+  constexpr std::size_t most_at_once = std::size_t{1} << 30U;
+  std::size_t done = 0;
+  int result = Z_OK;
+  while (result != Z_STREAM_END) {
+    if (stream.avail_in == 0 && done < bytes.size()) {
+      const std::size_t size = std::min(most_at_once, bytes.size() - done);
+      // zlib does not write there.
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + done));  // NOLINT
+      stream.avail_in = static_cast<uInt>(size);
+      done += size;
+    }
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(piece.size());
+    result = ::deflate(&stream, done == bytes.size() ? Z_FINISH : Z_NO_FLUSH);
+    packed.append(piece.data(), piece.size() - stream.avail_out);
+  }
+  ::deflateEnd(&stream);
+  return packed;
+}
+
+}  // namespace
+
+PprofProfile::PprofProfile() {
+  text("");
+  for (const char* fixed : fixed_texts) text(fixed);
+}
+
+PprofProfile::Id PprofProfile::text(std::string_view text) {
+  const auto [found, is_new] = text_ids_.try_emplace(std::string(text), texts_.size());
+  if (is_new) texts_.push_back(&found->first);
+  return found->second;
+}
+
+PprofProfile::Id PprofProfile::function(std::string_view name) {
+  const Id text = this->text(name);
+  const auto [found, is_new] = function_ids_.try_emplace(text, functions_.size() + 1);
+  if (is_new) functions_.push_back(text);
+  return found->second;
+}
+
+PprofProfile::Id PprofProfile::mapping_named(std::string_view name) {
+  const Id text = this->text(name.empty() ? "[unknown]" : name);
+  const auto [found, is_new] = other_mappings_.try_emplace(text, mappings_.size() + 1);
+  if (is_new) mappings_.push_back({.file_name = text});
+  return found->second;
+}
+
+/// Addresses in a file are as its first segment with code has them.
+PprofProfile::Id PprofProfile::mapping_of(const NamedFrame& named, const Frame& frame) {
+  const CodeFile* const file = frame.location == nullptr ? nullptr : frame.location->file();
+  if (file == nullptr || frame.location->is_of_no_file) return mapping_named(named.file);
+  const auto [found, is_new] = file_mappings_.try_emplace(file, mappings_.size() + 1);
+  if (!is_new) return found->second;
+  Mapping mapping{.file_name = text(named.file), .build_id = text(elf::hex_digits(elf::build_id(file->image())))};
+  for (const Elf64_Phdr& segment : file->image().segments()) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    if (mapping.end == 0) {
+      mapping.begin = segment.p_vaddr;
+      mapping.file_offset = segment.p_offset;
+    }
+    mapping.end = std::max(mapping.end, segment.p_vaddr + segment.p_memsz);
+  }
+  mappings_.push_back(mapping);
+  return found->second;
+}
+
+PprofProfile::Id PprofProfile::location(Id mapping, std::uint64_t address, std::string_view function_name) {
+  const Id function = function_name.empty() ? 0 : this->function(function_name);
+  const auto [found, is_new] = location_ids_.try_emplace({mapping, address, function}, locations_.size() + 1);
+  if (is_new) {
+    Location& location = locations_.emplace_back(Location{mapping, address, {}});
+    if (function != 0) location.lines.push_back({function, 0});
+  }
+  return found->second;
+}
+
+PprofProfile::Id PprofProfile::location_of(const Frame& frame) {
+  Id& id = frame_ids_[{frame.location, frame.pc, frame.pc_is_exact}];
+  if (id == 0) {
+    const NamedFrame named = trace::named(frame);
+    const bool is_in_file =
+        frame.location != nullptr && frame.location->file() != nullptr && !frame.location->is_of_no_file;
+    const std::uint64_t bias = is_in_file ? frame.location->bias : 0;
+    id = location(mapping_of(named, frame), frame.instruction() - bias, named.function);
+  }
+  return id;
+}
+
+void PprofProfile::add(KernelNames& kernel, const Sample& sample) {
+  key_.assign({static_cast<Id>(sample.process), static_cast<Id>(sample.thread), text(sample.name)});
+  for (const std::uint64_t pc : sample.kernel)
+    key_.push_back(location(mapping_named(kernel_file), pc, kernel.name_at(pc)));
+  for (const Frame& frame : sample.user.frames) key_.push_back(location_of(frame));
+  Value& value = samples_[key_];
+  ++value.samples;
+  value.cpu_ns += sample.cpu_ns;
+  has_cpu_time_ = has_cpu_time_ || sample.cpu_ns != 0;
+  if (first_ns_ == 0) first_ns_ = sample.time;
+  last_ns_ = std::max(last_ns_, sample.time);
+}
+
+void PprofProfile::append_samples(std::string& bytes) const {
+  protozero::pbf_writer profile(bytes);
+  constexpr std::ptrdiff_t before_locations = 3;
+  for (const auto& [key, value] : samples_) {
+    protozero::pbf_writer sample(profile, profile_field::sample);
+    sample.add_packed_uint64(sample_field::location, key.begin() + before_locations, key.end());
+    const std::array values{static_cast<std::int64_t>(value.samples), static_cast<std::int64_t>(value.cpu_ns)};
+    sample.add_packed_int64(sample_field::value, values.begin(), values.begin() + (has_cpu_time_ ? 2 : 1));
+    add_label(sample, Pid, label_field::number, key[0]);
+    add_label(sample, Tid, label_field::number, key[1]);
+    add_label(sample, Comm, label_field::text, key[2]);
+  }
+}
+
+void PprofProfile::append_places(std::string& bytes) const {
+  protozero::pbf_writer profile(bytes);
+  Id id = 0;
+  for (const Mapping& mapping : mappings_) {
+    protozero::pbf_writer message(profile, profile_field::mapping);
+    message.add_uint64(mapping_field::id, ++id);
+    message.add_uint64(mapping_field::begin, mapping.begin);
+    message.add_uint64(mapping_field::end, mapping.end);
+    message.add_uint64(mapping_field::file_offset, mapping.file_offset);
+    message.add_uint64(mapping_field::file_name, mapping.file_name);
+    message.add_uint64(mapping_field::build_id, mapping.build_id);
+    message.add_bool(mapping_field::has_functions, true);
+  }
+  id = 0;
+  for (const Location& location : locations_) {
+    protozero::pbf_writer message(profile, profile_field::location);
+    message.add_uint64(location_field::id, ++id);
+    message.add_uint64(location_field::mapping, location.mapping);
+    message.add_uint64(location_field::address, location.address);
+    for (const Line& line : location.lines) {
+      protozero::pbf_writer inner(message, location_field::line);
+      inner.add_uint64(line_field::function, line.function);
+      if (line.line != 0) inner.add_uint64(line_field::line, line.line);
+    }
+  }
+  id = 0;
+  for (const Id name : functions_) {
+    protozero::pbf_writer message(profile, profile_field::function);
+    message.add_uint64(function_field::id, ++id);
+    message.add_uint64(function_field::name, name);
+    message.add_uint64(function_field::system_name, name);
+  }
+}
+
+void PprofProfile::write(std::ostream& out) const {
+  std::string bytes;
+  protozero::pbf_writer profile(bytes);
+  add_value_type(profile, profile_field::sample_type, Samples, Count);
+  if (has_cpu_time_) add_value_type(profile, profile_field::sample_type, Cpu, Nanoseconds);
+  append_samples(bytes);
+  append_places(bytes);
+  for (const std::string* text : texts_) profile.add_string(profile_field::string, *text);
+  profile.add_uint64(profile_field::duration_ns, last_ns_ - first_ns_);
+  const std::string packed = gzipped(bytes);
+  out.write(packed.data(), static_cast<std::streamsize>(packed.size()));
+}
+
+}  // namespace sframe_gen::trace

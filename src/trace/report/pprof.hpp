@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "support/hash.hpp"
+#include "trace/recorded/kernel_names.hpp"
+#include "trace/recorded/recording.hpp"
+#include "trace/report/text_report.hpp"
+
+namespace sframe_gen::trace {
+
+/// Samples as a gzip'd profile.proto, which `go tool pprof` and stores of profiles read. Samples of one thread with the
+/// same frames are counted together. Addresses are those in files, so that processes share what they have in common.
+class PprofProfile {
+ public:
+  PprofProfile();
+  PprofProfile(const PprofProfile&) = delete;
+  PprofProfile& operator=(const PprofProfile&) = delete;
+
+  void add(KernelNames& kernel, const Sample& sample);
+  void write(std::ostream& out) const;
+
+ private:
+  using Id = std::uint64_t;  ///< of texts from 0, of all others from 1
+
+  struct Mapping {
+    std::uint64_t begin = 0, end = 0, file_offset = 0;
+    Id file_name = 0, build_id = 0;
+  };
+  struct Line {
+    Id function = 0;
+    std::uint64_t line = 0;  ///< 0: unknown
+  };
+  struct Location {
+    Id mapping = 0;
+    std::uint64_t address = 0;
+    std::vector<Line> lines;  ///< the innermost first, if calls were inlined
+  };
+  struct Value {
+    std::uint64_t samples = 0, cpu_ns = 0;
+  };
+
+  Id text(std::string_view text);
+  Id function(std::string_view name);
+  Id mapping_named(std::string_view name);
+  Id mapping_of(const NamedFrame& named, const Frame& frame);
+  Id location(Id mapping, std::uint64_t address, std::string_view function_name);
+  Id location_of(const Frame& frame);
+  void append_samples(std::string& profile) const;
+  void append_places(std::string& profile) const;
+
+  SeededMap<std::string, Id> text_ids_;
+  std::vector<const std::string*> texts_;
+  std::vector<Id> functions_;  ///< their names
+  SeededMap<Id, Id> function_ids_;
+  std::vector<Mapping> mappings_;
+  std::map<const CodeFile*, Id> file_mappings_;
+  SeededMap<Id, Id> other_mappings_;  ///< by name
+  std::vector<Location> locations_;
+  std::map<std::tuple<Id, std::uint64_t, Id>, Id> location_ids_;  ///< by mapping, address and function
+  std::map<std::tuple<const trace::Location*, std::uint64_t, bool>, Id> frame_ids_;
+  /// By process, thread, its name, and locations from the innermost one.
+  std::map<std::vector<Id>, Value> samples_;
+  std::vector<Id> key_;  ///< its room is used again
+  std::uint64_t first_ns_ = 0, last_ns_ = 0;
+  bool has_cpu_time_ = false;
+};
+
+}  // namespace sframe_gen::trace
