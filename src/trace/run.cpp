@@ -287,11 +287,15 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   RecordedFiles files(root, options.translation);
   MappedFile file_of_recording = map_recording(options.file);
   keep_rights_for(options);
-  Recording recording(std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); });
+  Recording recording(
+      std::move(file_of_recording), [&files](const Mapping& mapping) { return files.open(mapping); },
+      [&files](const Mapping& mapping) { return files.jit_code(mapping); });
   recording.choose(options.choice);
-  files.expect(recording.file().abi(), recording.file().mapped().identity());
+  files.expect(recording.file().abi(), recording.file().mapped().identity(), recording.file().has_monotonic_times());
   const int status =
       options.call_chains.empty() ? print_samples(recording, options, out) : write_call_chains(recording, options);
+  warn_of(files.perf_maps());
+  for (const std::string& refused : files.refused_jitdumps()) warn(refused);
   if (!files.relabeled().empty()) {
     warn(files.relabeled().front(),
          "has a new link, name, owner or mode since the recording, as " + count_of(files.relabeled().size(), "file") +

@@ -19,6 +19,8 @@
 #include "trace/recorded/core_file.hpp"
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/recording.hpp"
+#include "trace/walk/jit_code.hpp"
+#include "trace/walk/perf_map.hpp"
 #include "trace/walk/registers.hpp"
 #include "trace/walk/stack.hpp"
 
@@ -112,7 +114,32 @@ void core_file(Bytes input) {
   });
 }
 
+/// The code of each function, where it was put last.
+void jitdump(Bytes input) {
+  const MemoryFile file(input);
+  const trace::TranslationOptions options;
+  static const trace::FileRoot empty_root = make_empty_root();
+  succeeds([&] {
+    const trace::JitDump dump(MappedFile(file.path()), sframe::Abi::Amd64);
+    trace::JitCode code([&] { return trace::JitDump(MappedFile(file.path()), sframe::Abi::Amd64); }, options,
+                        empty_root);
+    constexpr std::size_t most = 16;
+    for (const trace::JitPlacement& placement : dump.placements() | std::views::take(most)) {
+      code.go_to(placement.time);
+      const auto part = code.part_at(placement.address);
+      if (!part) continue;
+      require(part->begin <= placement.address && placement.address < part->end, "a part holds its address");
+      const auto made = code.file_of(*part);
+      const std::uint64_t address = placement.address - part->begin + trace::jit_code_address;
+      made->rows();
+      require(made->function_at(address).offset <= address, "a function begins at or before its code");
+      made->keeps_frame_pointer_at(address, true);
+    }
+  });
+}
+
 void proc(Bytes input) {
+  jitdump(input);
   const std::string text(reinterpret_cast<const char*>(input.data()), input.size());
   std::istringstream maps(text);
   trace::AddressSpace space(trace::executable_mappings(maps), no_file);

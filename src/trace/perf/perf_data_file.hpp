@@ -77,6 +77,7 @@ class PerfDataFile {
   /// Samples of one event at least come with registers and a piece of the stack.
   bool has_stacks() const { return layouts_.has_stacks(); }
   /// The kernel has walked programs' stacks for one event at least, by frame pointers.
+  bool has_monotonic_times() const { return layouts_.has_monotonic_times(); }
   bool has_kernel_chains() const { return layouts_.has_kernel_chains(); }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <ctime>
 
 #include "elf/notes.hpp"
 #include "support/bytes.hpp"
@@ -54,6 +55,10 @@ bool EventLayouts::has_stacks() const {
   return std::ranges::any_of(layouts_, [](const EventLayout& layout) { return (layout.sample_type & both) == both; });
 }
 
+bool EventLayouts::has_monotonic_times() const {
+  return std::ranges::all_of(layouts_, &EventLayout::has_monotonic_times);
+}
+
 bool EventLayouts::has_kernel_chains() const {
   return std::ranges::any_of(layouts_, [](const EventLayout& layout) {
     return (layout.sample_type & sample_bit::call_chain) != 0 && !layout.excludes_user_chain;
@@ -73,7 +78,7 @@ EventLayout EventLayouts::read(std::span<const std::byte> event) const {
   layout.sample_type = reader.u64("sample type");
   layout.read_format = reader.u64("read format");
   // Bit fields count from the other end on a big-endian machine.
-  constexpr unsigned sample_id_all = 18, exclude_callchain_user = 22;
+  constexpr unsigned is_frequency = 10, sample_id_all = 18, exclude_callchain_user = 22, use_clock = 25;
   const std::uint64_t flags = reader.u64("flags");
   const auto has = [&](unsigned bit) { return (flags >> (endian_ == Endian::Little ? bit : 63 - bit) & 1U) != 0; };
   layout.period = has(is_frequency) ? 0 : period;
@@ -85,6 +90,10 @@ EventLayout EventLayouts::read(std::span<const std::byte> event) const {
   if (reader.left() >= word_size) reader.u64("event");
   if (reader.left() >= word_size) layout.branch_type = reader.u64("branch type");
   if (reader.left() >= word_size) layout.user_registers = reader.u64("user registers");
+  if (reader.left() >= word_size) {
+    reader.u32("size of stacks");
+    layout.has_monotonic_times = has(use_clock) && reader.i32("clock") == CLOCK_MONOTONIC;
+  }
   return layout;
 }
 

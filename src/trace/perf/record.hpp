@@ -21,7 +21,11 @@ struct EventLayout {
   std::uint64_t sample_type = 0, read_format = 0, branch_type = 0, user_registers = 0;
   /// exclude_callchain_user: if there are callers of programs in call chains, it was not the kernel that found them.
   bool excludes_user_chain = false;
-  bool all_have_id = false;  ///< sample_id_all: records other than samples end in what tells of their sample
+  /// Its period is CPU time in ns: cpu-clock and task-clock.
+  bool counts_cpu_time = false;
+  std::uint64_t period = 0;          ///< of samples that do not say theirs; 0: not known
+  bool has_monotonic_times = false;  ///< those of CLOCK_MONOTONIC
+  bool all_have_id = false;          ///< sample_id_all: records other than samples end in what tells of their sample
 };
 
 /// One record, in the order of time.
@@ -64,6 +68,8 @@ class EventLayouts {
   bool empty() const { return layouts_.empty(); }
   /// Samples of one at least come with registers and a piece of the stack.
   bool has_stacks() const;
+  /// Times are those of CLOCK_MONOTONIC.
+  bool has_monotonic_times() const;
   /// The kernel has walked programs' stacks for one at least, by frame pointers.
   bool has_kernel_chains() const;
 

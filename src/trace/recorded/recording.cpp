@@ -177,6 +177,33 @@ OpenedFile RecordedFiles::open_first(const Mapping& mapping) {
   return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
 }
 
+/// perf looks for the same name. The kernel, which recorded the mapping, says that it is the process's.
+std::shared_ptr<JitCode> RecordedFiles::jit_code(const Mapping& mapping) {
+  const std::string_view name = std::string_view(mapping.path).substr(mapping.path.rfind('/') + 1);
+  if (!mapping.path.starts_with('/') || !name.starts_with("jit-") || !name.ends_with(".dump")) return nullptr;
+  return jit_codes_.emplace_back(
+      std::make_shared<JitCode>([this, mapping] { return open_jitdump(mapping); }, options_, root_));
+}
+
+JitDump RecordedFiles::open_jitdump(const Mapping& mapping) const {
+  const std::string name = printable(mapping.path);
+  if (!has_monotonic_times_)
+    throw Refused(name,
+                  "the recording's times are of another clock (use `sframe-trace record` or `perf record -k mono`)");
+  const Descriptor file = root_.open_text(mapping.path);
+  if (!file.is_open()) throw SystemFailure(name, "open", errno);
+  MappedFile mapped(file.number(), name);
+  if (mapped.identity().inode != mapping.inode) throw Refused(name, "not the file that was recorded");
+  return {std::move(mapped), abi_.value_or(host_abi())};
+}
+
+std::vector<std::string> RecordedFiles::refused_jitdumps() const {
+  std::vector<std::string> refused;
+  for (const auto& code : jit_codes_)
+    if (!code->why_not().empty()) refused.push_back(code->why_not());
+  return refused;
+}
+
 bool RecordedStack::read_word(void* context, std::uint64_t address, void* bytes) {
   constexpr std::size_t size = 8;
   auto& stack = *static_cast<RecordedStack*>(context);
@@ -186,8 +213,11 @@ bool RecordedStack::read_word(void* context, std::uint64_t address, void* bytes)
   return true;
 }
 
-RecordedPrograms::RecordedPrograms(RecordSource source, OpenFile open_file)
-    : source_(std::move(source)), sample_origin_{source_.name, "sample"}, open_file_(std::move(open_file)) {}
+RecordedPrograms::RecordedPrograms(RecordSource source, OpenFile open_file, OpenJitCode open_jit_code)
+    : source_(std::move(source)),
+      sample_origin_{source_.name, "sample"},
+      open_file_(std::move(open_file)),
+      open_jit_code_(std::move(open_jit_code)) {}
 
 void RecordedPrograms::take(const PerfRecord& record, Walker& walker, const TakeSample& take) {
   ++records_;
@@ -208,10 +238,10 @@ void RecordedPrograms::take(const PerfRecord& record, Walker& walker, const Take
   }
 }
 
-Recording::Recording(MappedFile file, OpenFile open_file)
+Recording::Recording(MappedFile file, OpenFile open_file, RecordedPrograms::OpenJitCode open_jit_code)
     : file_(std::move(file), host_abi()),
       programs_({file_.name(), file_.endian(), file_.abi(), &file_.build_ids(), file_.records().size()},
-                std::move(open_file)) {}
+                std::move(open_file), std::move(open_jit_code)) {}
 
 void Recording::walk_all(Walker& walker, const TakeSample& take, const std::function<void(std::uint64_t)>& progress,
                          const std::function<void(const PerfRecord&)>& take_record) {
@@ -274,6 +304,7 @@ void RecordedPrograms::take_mapping(const PerfRecord& record) {
     space = std::make_shared<AddressSpace>(*space);
   }
   space->add(mapping);
+  if (auto code = open_jit_code_ ? open_jit_code_(mapping) : nullptr) space->set_jit_code(std::move(code));
 }
 
 /// "[kernel.kallsyms]_text", whose offset is the function's address.
@@ -368,6 +399,7 @@ void RecordedPrograms::take_sample(const PerfRecord& record, Walker& walker, con
     return;
   }
   AddressSpace& space = *space_of(words.process);
+  if (space.jit_code() != nullptr) space.jit_code()->go_to(sample.time);
   put_part(words.call_chain, chain_mark::kernel, sample.kernel);
   put_part(words.call_chain, chain_mark::user, user_part_);
   // perf also records registers alone (--user-regs).

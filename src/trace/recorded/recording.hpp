@@ -32,25 +32,36 @@ class RecordedFiles {
   RecordedFiles(const FileRoot& root, const TranslationOptions& options) : root_(root), options_(options) {}
 
   /// Sets the ABI and the identity of the recording. Files of other ABIs are rejected. A mapping without a build-id
-  /// also rejects a file that has changed since the recording was written.
-  void expect(sframe::Abi abi, const FileIdentity& recording) {
+  /// also rejects a file that has changed since the recording was written. `has_monotonic_times`: its times are those
+  /// of CLOCK_MONOTONIC, as a jitdump's are.
+  void expect(sframe::Abi abi, const FileIdentity& recording, bool has_monotonic_times) {
     abi_ = abi;
     recording_ = recording;
+    has_monotonic_times_ = has_monotonic_times;
   }
 
   OpenedFile open(const Mapping& mapping);
 
+  /// The code of a process, if the mapping is that of its jitdump; else null. Asked once for each mapping.
+  std::shared_ptr<JitCode> jit_code(const Mapping& mapping);
+
   /// Names of files without a build-id whose inode was changed after the recording, but not their contents: they got a
   /// link, a name, an owner or a mode.
   const std::vector<std::string>& relabeled() const { return relabeled_; }
+  const PerfMaps& perf_maps() const { return perf_maps_; }
+  /// "/tmp/jit-4711.dump: for another architecture": those that are asked for and cannot be used.
+  std::vector<std::string> refused_jitdumps() const;
 
  private:
   OpenedFile open_first(const Mapping& mapping);
+  JitDump open_jitdump(const Mapping& mapping) const;
 
   const FileRoot& root_;
   const TranslationOptions& options_;
   std::optional<sframe::Abi> abi_;
   FileIdentity recording_;
+  bool has_monotonic_times_ = false;
+  std::vector<std::shared_ptr<JitCode>> jit_codes_;
   std::vector<std::string> relabeled_;
   OpenedFiles files_;
   PerfMaps perf_maps_;
@@ -121,10 +132,12 @@ class RecordedPrograms {
  public:
   /// Asked for the file of each mapping that a stack leads to, and so of one file several times.
   using OpenFile = std::function<OpenedFile(const Mapping&)>;
+  /// Asked for each mapping. Null: it is not that of a jitdump.
+  using OpenJitCode = std::function<std::shared_ptr<JitCode>(const Mapping&)>;
   /// The sample's locations stay as long as the programs.
   using TakeSample = std::function<void(const Sample&)>;
 
-  RecordedPrograms(RecordSource source, OpenFile open_file);
+  RecordedPrograms(RecordSource source, OpenFile open_file, OpenJitCode open_jit_code = {});
 
   /// Known when the first sample comes.
   const std::optional<KernelMark>& kernel_mark() const { return kernel_mark_; }
@@ -160,6 +173,7 @@ class RecordedPrograms {
   RecordSource source_;
   InputOrigin sample_origin_;
   OpenFile open_file_;
+  OpenJitCode open_jit_code_;
   SampleChoice choice_;
   std::uint64_t left_out_ = 0;
   std::uint64_t records_ = 0;  ///< taken
@@ -180,7 +194,7 @@ class Recording {
   using OpenFile = RecordedPrograms::OpenFile;
   using TakeSample = RecordedPrograms::TakeSample;
 
-  Recording(MappedFile file, OpenFile open_file);
+  Recording(MappedFile file, OpenFile open_file, RecordedPrograms::OpenJitCode open_jit_code = {});
 
   const PerfDataFile& file() const { return file_; }
   /// Known when the first sample comes.

@@ -56,8 +56,11 @@ std::vector<MappedPiece> pieces_of(const Mapping& mapping, const elf::Image& ima
 
 /// What a module is a part of.
 struct AddressSpace::Mapped {
-  Mapping mapping;                     ///< until its file was opened; as it was mapped, whatever is left of it
-  const Location* location = nullptr;  ///< from then on
+  Mapping mapping;  ///< until its file was opened, or of no file; as it was mapped, whatever is left of it
+  const Location* location = nullptr;          ///< from then on
+  std::optional<std::size_t> jit_placement{};  ///< which part of a program's own code it is; none: it is not known
+
+  bool is_of_no_file() const { return location == nullptr ? mapping.is_of_no_file() : location->is_of_no_file; }
 };
 
 AddressSpace::AddressSpace(const std::vector<Mapping>& executable, OpenFile open_file,
@@ -89,16 +92,63 @@ void AddressSpace::open(const unwind::Module& module) {
     const Location& location =
         locations_->emplace_back(Location{printable(mapping.path), opened, piece.bias, mapping.is_of_no_file()});
     modules_.add(piece.begin, piece.end, piece.bias,
-                 {nullptr, nullptr, std::make_shared<const Mapped>(Mapped{{}, &location})});
+                 {nullptr, nullptr,
+                  std::make_shared<const Mapped>(Mapped{mapping.is_of_no_file() ? mapping : Mapping(), &location})});
   }
 }
 
 /// Returns the module that holds `pc`, its file opened.
 const unwind::Module* AddressSpace::opened_at(std::uint64_t pc) {
-  const unwind::Module* const module = modules_.find(pc);
+  const unwind::Module* module = modules_.find(pc);
+  if (module != nullptr && jit_code_) module = with_jit_code(pc, *module);
   if (module == nullptr || mapped_in(modules_.contents_of(*module)).location != nullptr) return module;
   open(*module);
   return modules_.find(pc);
+}
+
+/// Returns the module that holds `pc` when it shows which of the program's own code is there now.
+const unwind::Module* AddressSpace::with_jit_code(std::uint64_t pc, const unwind::Module& module) {
+  constexpr std::size_t most_parts = 4096;
+  const unwind::ModuleContents contents = modules_.contents_of(module);
+  const Mapped& mapped = mapped_in(contents);
+  if (!mapped.is_of_no_file()) return &module;
+  const auto part = jit_code_->part_at(pc);
+  const auto placement = part ? std::optional(part->placement) : std::nullopt;
+  if (placement == mapped.jit_placement) return &module;
+  if (!part) {
+    modules_.add(module.begin, module.end, 0,
+                 {nullptr, nullptr, std::make_shared<const Mapped>(Mapped{mapped.mapping})});
+    return modules_.find(pc);
+  }
+  const std::uint64_t bias = part->begin - jit_code_address;
+  const Location& location =
+      locations_->emplace_back(Location{printable(jit_code_->name()), {jit_code_->file_of(*part), {}}, bias, true});
+  modules_.add(std::max(module.begin, part->begin), std::min(module.end, part->end), bias,
+               {nullptr, nullptr, std::make_shared<const Mapped>(Mapped{mapped.mapping, &location, placement})});
+  // To add one takes as long as there are many.
+  if (++jit_parts_ % most_parts == 0) forget_jit_code();
+  return modules_.find(pc);
+}
+
+/// Makes one module again of those that were a mapping of no file.
+void AddressSpace::forget_jit_code() {
+  struct Run {
+    std::uint64_t begin, end;
+    Mapping mapping;
+  };
+  std::vector<Run> runs;
+  for (const unwind::Module& module : modules_.modules()) {
+    const Mapped& mapped = mapped_in(modules_.contents_of(module));
+    if (!mapped.is_of_no_file()) continue;
+    if (!runs.empty() && runs.back().end == module.begin && runs.back().mapping.begin == mapped.mapping.begin) {
+      runs.back().end = module.end;
+    } else {
+      runs.push_back({module.begin, module.end, mapped.mapping});
+    }
+  }
+  for (Run& run : runs)
+    modules_.add(run.begin, run.end, 0,
+                 {nullptr, nullptr, std::make_shared<const Mapped>(Mapped{std::move(run.mapping)})});
 }
 
 const Location* AddressSpace::location_of(std::uint64_t pc) {

@@ -14,6 +14,8 @@
 #include "sframe_gen/unwind.hpp"
 #include "support/hash.hpp"
 #include "trace/walk/code_file.hpp"
+#include "trace/walk/jit_code.hpp"
+#include "trace/walk/perf_map.hpp"
 
 namespace sframe_gen::trace {
 
@@ -105,6 +107,11 @@ class AddressSpace {
   /// One more, which may take the place of others.
   void add(const Mapping& mapping);
 
+  /// From now on, code of no file is what this says it is, at the time that it is at.
+  void set_jit_code(std::shared_ptr<JitCode> code) { jit_code_ = std::move(code); }
+  /// Null: nothing says.
+  JitCode* jit_code() const { return jit_code_.get(); }
+
   /// For unwind::Walked. What refers to them holds as long as their generation is the same.
   const unwind::ModuleMap& modules() const { return modules_; }
 
@@ -127,10 +134,14 @@ class AddressSpace {
   static const Mapped& mapped_in(const unwind::ModuleContents& contents);
   const unwind::Module* opened_at(std::uint64_t pc);
   void open(const unwind::Module& module);
+  const unwind::Module* with_jit_code(std::uint64_t pc, const unwind::Module& module);
+  void forget_jit_code();
 
   unwind::ModuleMap modules_;
   OpenFile open_file_;
   std::shared_ptr<Locations> locations_;
+  std::shared_ptr<JitCode> jit_code_;
+  std::size_t jit_parts_ = 0;  ///< modules that were made of them
 };
 
 /// A part of a mapping, all of one segment.

@@ -99,7 +99,7 @@ bool DwarfFiles::put(AddressSpace& space, std::uint64_t pc) {
   const File file{file_there, bias, begin + bias, end + bias};
   // It finds nothing by the file there, whatever it is told.
   if (pc < file.begin || pc >= file.end) return true;
-  return is_free(file) && report(file, location->name != "[vdso]", pc);
+  return is_free(file) && report(file, location->name != "[vdso]" && !location->is_of_no_file, pc);
 }
 
 bool DwarfFiles::report(const File& file, bool is_file, std::uint64_t pc) {

@@ -120,7 +120,8 @@ bool Walker::may_use_frame_pointer(const unwind::Registers& registers, unwind::S
   const Location* const location = space_->location_of(pc);
   if (location == nullptr) return false;
   CodeFile* const file = location->file();
-  return file == nullptr ? location->is_of_no_file : file->keeps_frame_pointer_at(pc - location->bias, is_exact);
+  if (file == nullptr || location->is_of_no_file) return location->is_of_no_file;
+  return file->keeps_frame_pointer_at(pc - location->bias, is_exact);
 }
 
 void Walker::walk_by_sections(unwind::Registers registers, Stack& stack) {

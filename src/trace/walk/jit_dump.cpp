@@ -1,0 +1,188 @@
+#include "trace/walk/jit_dump.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "elf/records.hpp"
+#include "sframe/format.hpp"
+#include "sframe_gen/error.hpp"
+#include "support/bytes.hpp"
+#include "support/hash.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+constexpr std::uint32_t jit_magic = 0x4a695444, jit_version = 1;
+constexpr std::size_t least_header = 40, record_head = 16;
+/// JIT_CODE_*
+enum : std::uint32_t { Load = 0, Move = 1, Unwinding = 4 };
+
+std::uint16_t machine_number_of(sframe::Abi abi) {
+  switch (abi) {
+    case sframe::Abi::Amd64:
+      return EM_X86_64;
+    case sframe::Abi::Aarch64Big:
+    case sframe::Abi::Aarch64Little:
+      return EM_AARCH64;
+    case sframe::Abi::S390x:
+      return EM_S390;
+  }
+  return EM_NONE;
+}
+
+struct UnwindingRecord {
+  std::span<const std::byte> bytes;
+  std::uint64_t header_size = 0;
+};
+
+UnwindingRecord read_unwinding(ByteReader& reader) {
+  const std::uint64_t size = reader.u64("size"), header_size = reader.u64("size of the header");
+  reader.u64("mapped size");
+  if (header_size > size) reader.fail("a header that is larger than what it is in");
+  return {reader.take(size, "unwinding information"), header_size};
+}
+
+/// The code's address and function.
+std::pair<std::uint64_t, JitFunction> read_load(ByteReader& reader) {
+  reader.take(8, "process and thread");
+  reader.u64("address");
+  JitFunction function;
+  const std::uint64_t address = reader.u64("address of the code");
+  function.size = reader.u64("size of the code");
+  function.index = reader.u64("index");
+  function.name = text_before_zero(reader.rest());
+  reader.take(function.name.size() + 1, "name");
+  function.code = reader.take(function.size, "code");
+  return {address, function};
+}
+
+}  // namespace
+
+JitDump::JitDump(MappedFile file, sframe::Abi abi) : file_(std::move(file)), endian_(sframe::traits_of(abi).endian) {
+  read_header(abi);
+  read_records();
+  std::ranges::stable_sort(placements_, {}, &JitPlacement::time);
+}
+
+void JitDump::read_header(sframe::Abi abi) {
+  constexpr std::uint64_t times_of_processor = 1;
+  const InputOrigin origin{name(), "header"};
+  ByteReader reader(file_.bytes(), endian_, origin);
+  if (reader.u32("magic number") != jit_magic) reader.fail("not the magic number of a jitdump");
+  if (reader.u32("version") != jit_version) reader.fail("an unknown version");
+  header_size_ = reader.u32("size of the header");
+  if (header_size_ < least_header || header_size_ > file_.bytes().size())
+    reader.fail("an impossible size of the header");
+  if (reader.u32("machine") != machine_number_of(abi)) throw Refused(name(), "for another architecture");
+  machine_ = machine_number_of(abi);
+  reader.take(16, "process and time");
+  if ((reader.u64("flags") & times_of_processor) != 0)
+    throw Refused(name(), "its times are of the processor's counter, which the recording does not have");
+}
+
+void JitDump::read_records() {
+  const InputOrigin origin{name(), "records"};
+  SeededMap<std::uint64_t, std::size_t> by_index;
+  UnwindingRecord unwinding;
+  try {
+    for (std::size_t at = header_size_; at < file_.bytes().size();) {
+      ByteReader head(file_.bytes().subspan(at), endian_, origin, at);
+      const std::uint32_t type = head.u32("type"), size = head.u32("size");
+      const std::uint64_t time = head.u64("time");
+      if (size < record_head) return;
+      ByteReader reader(head.take(size - record_head, "record"), endian_, origin, at + record_head);
+      at += size;
+      if (type == Unwinding) {
+        unwinding = read_unwinding(reader);
+      } else if (type == Load) {
+        auto [address, function] = read_load(reader);
+        const UnwindingRecord its_own = std::exchange(unwinding, {});
+        function.unwinding = its_own.bytes;
+        function.header_size = its_own.header_size;
+        by_index[function.index] = functions_.size();
+        placements_.push_back({time, address, functions_.size()});
+        functions_.push_back(function);
+      } else if (type == Move) {
+        reader.take(8 + 2 * 8, "process, thread and old address");
+        const std::uint64_t address = reader.u64("new address");
+        reader.u64("size of the code");
+        const auto moved = by_index.find(reader.u64("index"));
+        if (moved != by_index.end()) placements_.push_back({time, address, moved->second});
+      }
+    }
+  } catch (const Failure&) {
+    // The last record is not whole.
+  }
+}
+
+std::vector<std::byte> elf_file_of(const JitFunction& function, std::uint16_t machine, Endian endian) {
+  constexpr std::string_view section_names{"\0.text\0.eh_frame\0.eh_frame_hdr\0.symtab\0.strtab\0", 47};
+  const auto name_of = [&](std::string_view name) { return static_cast<std::uint32_t>(section_names.find(name)); };
+  constexpr std::uint64_t align = 8;
+  const auto aligned = [](std::uint64_t place) { return (place + align - 1) / align * align; };
+  const std::uint64_t code = jit_code_address, eh_frame = aligned(code + function.size),
+                      table_size = function.unwinding.size() - function.header_size, header = eh_frame + table_size,
+                      loaded_end = header + function.header_size, symbols = aligned(loaded_end),
+                      strings = symbols + 2 * sizeof(Elf64_Sym),
+                      strings_size = section_names.size() + function.name.size() + 1,
+                      sections = aligned(strings + strings_size);
+  constexpr std::uint16_t section_count = 6;
+  std::vector<std::byte> file(sections + section_count * sizeof(Elf64_Shdr));
+  const std::span all(file);
+  Elf64_Ehdr head{};
+  std::copy_n(ELFMAG, SELFMAG, head.e_ident);
+  head.e_ident[EI_CLASS] = ELFCLASS64;
+  head.e_ident[EI_DATA] = endian == Endian::Little ? ELFDATA2LSB : ELFDATA2MSB;
+  head.e_ident[EI_VERSION] = EV_CURRENT;
+  head.e_version = EV_CURRENT;
+  head.e_type = ET_DYN;
+  head.e_machine = machine;
+  head.e_phoff = head.e_ehsize = sizeof(Elf64_Ehdr);
+  head.e_shoff = sections;
+  head.e_phentsize = sizeof(Elf64_Phdr);
+  head.e_phnum = 2;
+  head.e_shentsize = sizeof(Elf64_Shdr);
+  head.e_shnum = section_count;
+  head.e_shstrndx = section_count - 1;
+  elf::store_header(all, head, endian);
+  constexpr std::uint64_t page = 4096;
+  elf::store_segment(all.subspan(sizeof(Elf64_Ehdr)), {PT_LOAD, PF_R | PF_X, 0, 0, 0, loaded_end, loaded_end, page},
+                     endian);
+  elf::store_segment(all.subspan(sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr)),
+                     {function.header_size != 0 ? std::uint32_t{PT_GNU_EH_FRAME} : std::uint32_t{PT_NULL}, PF_R, header,
+                      header, header, function.header_size, function.header_size, 4},
+                     endian);
+  static_assert(sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr) <= jit_code_address);
+  std::ranges::copy(function.code, all.subspan(code).begin());
+  std::ranges::copy(function.unwinding, all.subspan(eh_frame).begin());
+  const auto text = std::as_bytes(std::span(section_names)), name = std::as_bytes(std::span(function.name));
+  std::ranges::copy(text, all.subspan(strings).begin());
+  std::ranges::copy(name, all.subspan(strings + text.size()).begin());
+  // st_name, st_info, st_other, st_shndx, st_value, st_size
+  ByteWriter symbol(endian);
+  symbol.u32(static_cast<std::uint32_t>(text.size()));
+  symbol.u8(ELF64_ST_INFO(STB_GLOBAL, STT_FUNC));
+  symbol.u8(0);
+  symbol.u16(1);
+  symbol.u64(code);
+  symbol.u64(function.size);
+  std::ranges::copy(symbol.bytes(), all.subspan(symbols + sizeof(Elf64_Sym)).begin());
+  const std::array<Elf64_Shdr, section_count> headers{{
+      {},
+      {name_of(".text"), SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, code, code, function.size, 0, 0, align, 0},
+      {name_of(".eh_frame"), SHT_PROGBITS, SHF_ALLOC, eh_frame, eh_frame, table_size, 0, 0, align, 0},
+      {name_of(".eh_frame_hdr"), SHT_PROGBITS, SHF_ALLOC, header, header, function.header_size, 0, 0, 4, 0},
+      {name_of(".symtab"), SHT_SYMTAB, 0, 0, symbols, 2 * sizeof(Elf64_Sym), 5, 1, align, sizeof(Elf64_Sym)},
+      {name_of(".strtab"), SHT_STRTAB, 0, 0, strings, strings_size, 0, 0, 1, 0},
+  }};
+  for (std::size_t i = 0; i < headers.size(); ++i)
+    elf::store_section(all.subspan(sections + i * sizeof(Elf64_Shdr)), headers[i], endian);
+  return file;
+}
+
+}  // namespace sframe_gen::trace
