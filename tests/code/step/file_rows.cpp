@@ -1,6 +1,7 @@
 #include "code/step/file_rows.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "cfi/frame_source.hpp"
@@ -64,12 +65,12 @@ class Evaluation {
 }  // namespace
 
 const char* name_of(Verdict verdict) {
-  constexpr std::array<const char*, verdict_count> names{"no row", "right", "not evaluated", "outermost", "elsewhere",
-                                                         "CFA",    "FP"};
+  constexpr std::array<const char*, verdict_count> names{"no row",    "right",       "not evaluated", "outermost",
+                                                         "elsewhere", "FP of OCaml", "CFA",           "FP"};
   return names[static_cast<std::size_t>(verdict)];
 }
 
-Verdict judge(const cfi::Rules& rules, const SteppedThread& thread, const Call& call) {
+Verdict judge(const cfi::Rules& rules, const SteppedPc& pc, const SteppedThread& thread, const Call& call) {
   if (std::holds_alternative<cfi::Undefined>(rules.return_address)) return Verdict::Outermost;
   if (thread.word(call.cfa - 8) != call.return_address) return Verdict::Elsewhere;
   Evaluation evaluation(thread);
@@ -86,7 +87,8 @@ Verdict judge(const cfi::Rules& rules, const SteppedThread& thread, const Call& 
              std::holds_alternative<cfi::OtherExpression>(rules.frame_pointer)) {
     return Verdict::Unknown;
   }
-  return frame_pointer == call.frame_pointer ? Verdict::Right : Verdict::WrongFramePointer;
+  if (frame_pointer == call.frame_pointer) return Verdict::Right;
+  return pc.keeps_frame_pointer ? Verdict::WrongFramePointer : Verdict::Unkept;
 }
 
 FileRows::FileRows(const std::filesystem::path& file, const std::filesystem::path& converted, bool proves)
@@ -117,11 +119,18 @@ const cfi::Function* FileRows::function_at(std::uint64_t address) const {
   return &*(after - 1);
 }
 
+bool FileRows::is_of_ocaml(std::uint64_t address) {
+  const auto symbol = names_.symbol_at(address);
+  // camlModule__function_123: the runtime's C has caml_function.
+  return symbol && symbol->name.starts_with("caml") && symbol->name.size() > 4 && std::isupper(symbol->name[4]) != 0;
+}
+
 SteppedPc& FileRows::at(std::uint64_t address) {
   const auto [found, is_new] = pcs_.try_emplace(address);
   SteppedPc& pc = found->second;
   if (!is_new) return pc;
   pc.address = address;
+  pc.keeps_frame_pointer = !is_of_ocaml(address);
   if (const cfi::Function* function = function_at(address)) {
     std::uint64_t offset = address - function->start;
     if (function->repeat_size != 0) offset %= function->repeat_size;

@@ -27,10 +27,11 @@ enum class Verdict : std::uint8_t {
   /// The function is leaving otherwise than to its caller, as longjmp() and the unwinder do: it has replaced its return
   /// address, or the row looks for one elsewhere than where the call has stored it. Such a row is of a context to come.
   Elsewhere,
+  Unkept,    ///< another frame pointer than the call's, in a function of OCaml, whose functions do not keep it
   WrongCfa,  ///< so is where it looks for the return address
   WrongFramePointer,
 };
-constexpr std::size_t verdict_count = 7;
+constexpr std::size_t verdict_count = 8;
 constexpr bool is_wrong(Verdict verdict) {
   return verdict >= Verdict::WrongCfa;
 }
@@ -42,6 +43,7 @@ struct SteppedPc {
   std::uint64_t function = 0;  ///< where CFI's function begins that has it; 0: none
   std::optional<cfi::Rules> cfi, section, proof;
   InstructionKind kind = InstructionKind::Other;
+  bool keeps_frame_pointer = true;  ///< as System V asks of a function
   std::uint64_t steps = 0, judged = 0;
   std::array<std::uint64_t, verdict_count> by_cfi{}, by_section{}, by_proof{};
 };
@@ -64,6 +66,7 @@ class FileRows {
   void read_cfi();
   void read_section(const std::filesystem::path& converted);
   const cfi::Function* function_at(std::uint64_t address) const;
+  bool is_of_ocaml(std::uint64_t address);
 
   elf::Image image_;
   elf::SymbolNames names_;
@@ -74,7 +77,7 @@ class FileRows {
   std::unordered_map<std::uint64_t, SteppedPc> pcs_;
 };
 
-/// Judges rules at an instruction, before it executes, by the call that has led to it.
-Verdict judge(const cfi::Rules& rules, const SteppedThread& thread, const Call& call);
+/// Judges the rules of an instruction, before it executes, by the call that has led to it.
+Verdict judge(const cfi::Rules& rules, const SteppedPc& pc, const SteppedThread& thread, const Call& call);
 
 }  // namespace sframe_gen::stepping

@@ -40,8 +40,12 @@ std::optional<std::uint64_t> address_of(const elf::Image& image, std::uint64_t o
 std::filesystem::path Copies::of(const std::filesystem::path& file) const {
   const std::filesystem::path copy = folder_ / file.relative_path();
   const std::filesystem::path refused = copy.string() + ".refused";
-  if (std::filesystem::exists(copy)) return copy;
-  if (std::filesystem::exists(refused)) return file;
+  const auto is_made = [&](const std::filesystem::path& path) {
+    return std::filesystem::exists(path) &&
+           std::filesystem::last_write_time(path) >= std::filesystem::last_write_time(file);
+  };
+  if (is_made(copy)) return copy;
+  if (is_made(refused)) return file;
   std::filesystem::create_directories(copy.parent_path());
   std::vector<std::string> command = command_;
   command.insert(command.end(), {"-q", "-o", copy.string(), file.string()});
@@ -68,11 +72,13 @@ FileRows* ProgramFiles::file_at(const std::string& path) {
   if (!path.starts_with('/') || path.find(only_) == std::string::npos) return nullptr;
   const auto [found, is_new] = files_.try_emplace(path);
   if (!is_new) return found->second.get();
+  const auto begin = std::chrono::steady_clock::now();
   try {
     found->second = std::make_unique<FileRows>(path, copies_.of(path), proves_);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "step-rows: %s\n", failure.what());
   }
+  preparation_ += std::chrono::steady_clock::now() - begin;
   return found->second.get();
 }
 

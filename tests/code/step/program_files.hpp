@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -42,6 +43,8 @@ class ProgramFiles {
   void look_again_after(const Registers& before);
 
   const std::map<std::string, std::unique_ptr<FileRows>>& files() const { return files_; }
+  /// What making copies and reading their rows has taken, while the thread stood still.
+  std::chrono::steady_clock::duration preparation() const { return preparation_; }
 
  private:
   struct Mapping {
@@ -57,6 +60,7 @@ class ProgramFiles {
   Copies copies_;
   std::string only_;
   bool proves_;
+  std::chrono::steady_clock::duration preparation_{};
   std::map<std::string, std::unique_ptr<FileRows>> files_;  ///< null: not an ELF file that can be read
   std::vector<Mapping> mappings_;                           ///< of code, ascending
   std::unordered_map<std::uint64_t, SteppedPc*> pcs_;

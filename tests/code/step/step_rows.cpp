@@ -9,31 +9,41 @@
 //     FOLDER              where copies are, which are made once
 //     --steps=N           instructions that are executed in one go (default: all)
 //     --pause=MICROSECONDS  that it then runs freely, its shadow stack forgotten (default: 1000)
-//     --begin=MICROSECONDS  that it runs freely first (default: 0)
+//     --begin=MICROSECONDS  that it runs freely first, from its entry point on (default: 0): the dynamic loader is
+//     never
+//                         stepped before that
 //     --most=N            instructions in all (default: 1,000,000)
-//     --seconds=N         at most (default: 120)
-//     --thread=NAME       steps the first thread with this name, of COMMAND or a descendant; default: COMMAND's main
-//     one
+//     --seconds=N         at most (default: 120), without what making copies takes
+//     --thread=NAME       of COMMAND and its descendants, steps the thread with this name that has run longest, and
+//     kills
+//                         them at the end; default: COMMAND's main one
+//     --process=TEXT      of those whose command line has this text (default: all)
 //     --wait=SECONDS      before that (default: 5)
+//     --processor=N       runs the thread and itself there only, in turn: to wake another processor takes longer
 //     --proof=1           judges what src/code proves as well: of each PC of a proved function, with CFI or without
 //     --only=TEXT         looks up rows of files whose path has this text (default: all)
 //
 // Prints lines of fields, separated by tabs:
 //
-//     file   NAME PATH  steps, judged, PCs, judged by CFI, by section, PCs beyond CFI with a row, steps without a row,
-//                       PCs whose CFI is wrong, of which the section has another row or none, PCs whose row is wrong,
-//                       judged by proof, of which without CFI, PCs whose proof is wrong
+//     file   NAME PATH  steps, judged, PCs, judged by CFI, by section, of which without CFI, steps without a row, PCs
+//                       whose CFI is wrong, of which the section has another row or none, PCs whose row is wrong,
+//                       judged by proof, of which without CFI, PCs whose proof is wrong, steps with another FP than
+//                       the row's in functions of OCaml, which do not keep it
 //     wrong  NAME PATH  cfi, section or proof, class, place, times, what --against=code says of it, what the section
 //     has rest   NAME       steps, in no file, without a known call
 //
 // Exit status 1 if a row of a section is wrong, or one of CFI and --against=code says nothing of it.
 
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,6 +52,7 @@
 
 #include "code/step/program_files.hpp"
 #include "sframe_gen/code_check.hpp"
+#include "sframe_gen/error.hpp"
 
 namespace {
 
@@ -49,10 +60,12 @@ using namespace sframe_gen;
 using namespace sframe_gen::stepping;
 using Clock = std::chrono::steady_clock;
 
+constexpr std::uint64_t any_processor = CPU_SETSIZE;
+
 struct Options {
   std::uint64_t steps = ~std::uint64_t{0}, pause = 1000, begin = 0, most = 1'000'000, seconds = 120, wait = 5,
-                proof = 0;
-  std::string thread, only;
+                proof = 0, processor = any_processor;
+  std::string thread, process, only;
   std::string sframe_gen, folder, name;
   char** command = nullptr;
 };
@@ -62,16 +75,20 @@ class Stepping {
   explicit Stepping(const Options& options)
       : options_(options), files_(copies_of(options), options.only, options.proof != 0) {}
 
-  void run(SteppedThread thread) {
-    if (options_.begin != 0) thread.run_for(std::chrono::microseconds(options_.begin));
-    const auto end = Clock::now() + std::chrono::seconds(options_.seconds);
-    while (!thread.has_ended() && steps_ < options_.most && Clock::now() < end) {
+  void run(SteppedThread& thread) {
+    if (options_.thread.empty()) thread.run_to_entry();
+    if (options_.begin != 0) run_for(thread, options_.begin);
+    const auto begin = Clock::now();
+    const auto is_late = [&] {
+      return Clock::now() - begin - files_.preparation() >= std::chrono::seconds(options_.seconds);
+    };
+    while (!thread.has_ended() && steps_ < options_.most && !is_late()) {
       for (std::uint64_t i = 0; i < options_.steps && steps_ < options_.most && !thread.has_ended(); ++i) {
-        if (i % 1024 == 1023 && Clock::now() >= end) break;
+        if (i % 1024 == 1023 && is_late()) break;
         step(thread);
       }
       if (options_.steps == ~std::uint64_t{0} || thread.has_ended()) continue;
-      thread.run_for(std::chrono::microseconds(options_.pause));
+      run_for(thread, options_.pause);
       shadow_.forget();
       files_.look_again();
     }
@@ -98,6 +115,10 @@ class Stepping {
     return {command, options.folder};
   }
 
+  static void run_for(SteppedThread& thread, std::uint64_t microseconds) {
+    if (thread.run_for(std::chrono::microseconds(microseconds)) == SteppedThread::Event::Exec) thread.run_to_entry();
+  }
+
   void step(SteppedThread& thread) {
     const Registers before = thread.registers();
     SteppedPc* const pc = files_.at(thread, before.rip);
@@ -118,6 +139,7 @@ class Stepping {
     if (event == SteppedThread::Event::Ended) return;
     if (event == SteppedThread::Event::Exec) {
       shadow_.forget();
+      thread.run_to_entry();
       return files_.look_again();
     }
     if (may_enter_handler && shadow_.follow_signal(thread, before)) return;
@@ -142,10 +164,10 @@ class Stepping {
       return;
     }
     ++pc->judged;
-    const Verdict by_cfi = pc->cfi ? judge(*pc->cfi, thread, *call) : Verdict::None;
+    const Verdict by_cfi = pc->cfi ? judge(*pc->cfi, *pc, thread, *call) : Verdict::None;
     Verdict by_section = Verdict::None;
-    if (pc->section) by_section = pc->section == pc->cfi ? by_cfi : judge(*pc->section, thread, *call);
-    const Verdict by_proof = pc->proof ? judge(*pc->proof, thread, *call) : Verdict::None;
+    if (pc->section) by_section = pc->section == pc->cfi ? by_cfi : judge(*pc->section, *pc, thread, *call);
+    const Verdict by_proof = pc->proof ? judge(*pc->proof, *pc, thread, *call) : Verdict::None;
     ++pc->by_proof[static_cast<std::size_t>(by_proof)];
     ++pc->by_cfi[static_cast<std::size_t>(by_cfi)];
     ++pc->by_section[static_cast<std::size_t>(by_section)];
@@ -191,8 +213,9 @@ std::string Stepping::said_by_code(const std::string& path, const SteppedPc& pc)
 
 /// Sums over the PCs of a file.
 struct Tally {
-  std::uint64_t steps = 0, judged = 0, pcs = 0, by_cfi = 0, by_section = 0, pcs_beyond = 0, without_row = 0,
-                cfi_wrong = 0, left_out = 0, section_wrong = 0, by_proof = 0, proved_beyond = 0, proof_wrong = 0;
+  std::uint64_t steps = 0, judged = 0, pcs = 0, by_cfi = 0, by_section = 0, rows_beyond = 0, without_row = 0,
+                cfi_wrong = 0, left_out = 0, section_wrong = 0, by_proof = 0, proved_beyond = 0, proof_wrong = 0,
+                unkept = 0;
 
   /// Whether something is wrong.
   bool add(const SteppedPc& pc) {
@@ -203,8 +226,9 @@ struct Tally {
     by_cfi += judged_of(pc.by_cfi);
     by_section += judged_of(pc.by_section);
     by_proof += judged_of(pc.by_proof);
+    unkept += pc.by_section[static_cast<std::size_t>(Verdict::Unkept)];
     if (!pc.cfi) proved_beyond += judged_of(pc.by_proof);
-    if (pc.section && !pc.cfi) ++pcs_beyond;
+    if (!pc.cfi) rows_beyond += judged_of(pc.by_section);
     if (!pc.section) without_row += pc.judged;
     const bool has_wrong_cfi = wrong_of(pc.by_cfi) != 0, has_wrong_row = wrong_of(pc.by_section) != 0,
                has_wrong_proof = wrong_of(pc.by_proof) != 0;
@@ -217,8 +241,8 @@ struct Tally {
 
   void print(const std::string& name, const std::string& path) const {
     std::printf("file\t%s\t%s", name.c_str(), path.c_str());
-    for (const std::uint64_t number : {steps, judged, pcs, by_cfi, by_section, pcs_beyond, without_row, cfi_wrong,
-                                       left_out, section_wrong, by_proof, proved_beyond, proof_wrong})
+    for (const std::uint64_t number : {steps, judged, pcs, by_cfi, by_section, rows_beyond, without_row, cfi_wrong,
+                                       left_out, section_wrong, by_proof, proved_beyond, proof_wrong, unkept})
       std::printf("\t%lu", number);
     std::printf("\n");
   }
@@ -256,20 +280,31 @@ bool Stepping::print(const std::string& path, FileRows& file) {
 SteppedThread thread_of(const Options& options) {
   if (options.thread.empty()) return SteppedThread::of_command(options.command);
   if (::fork() == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::execvp(options.command[0], options.command);
     ::_exit(127);
   }
   ::sleep(static_cast<unsigned>(options.wait));
   for (std::uint64_t i = 0; i < options.seconds; ++i) {
-    if (auto thread = SteppedThread::with_name(options.thread)) return *thread;
+    if (auto thread = SteppedThread::with_name(options.thread, options.process)) return *thread;
     ::sleep(1);
   }
   throw Failure("no thread is named " + options.thread);
 }
 
+void stay_on(std::uint64_t processor, const SteppedThread& thread) {
+  if (processor >= any_processor) return;
+  cpu_set_t one{};
+  CPU_SET(processor, &one);
+  for (const int task : {::gettid(), thread.thread()})
+    if (::sched_setaffinity(task, sizeof one, &one) != 0) throw SystemFailure("processor", "use", errno);
+}
+
 int run(const Options& options) {
   Stepping stepping(options);
-  stepping.run(thread_of(options));
+  SteppedThread thread = thread_of(options);
+  stay_on(options.processor, thread);
+  stepping.run(thread);
   return stepping.print() ? 0 : 1;
 }
 
@@ -278,10 +313,12 @@ bool take_option(const std::string& argument, Options& options) {
   const auto equals = argument.find('=');
   if (!argument.starts_with("--") || equals == std::string::npos) return false;
   const std::string name = argument.substr(2, equals - 2), value = argument.substr(equals + 1);
-  const std::map<std::string, std::string*> texts{{"thread", &options.thread}, {"only", &options.only}};
-  const std::map<std::string, std::uint64_t*> numbers{
-      {"steps", &options.steps},     {"pause", &options.pause}, {"begin", &options.begin}, {"most", &options.most},
-      {"seconds", &options.seconds}, {"wait", &options.wait},   {"proof", &options.proof}};
+  const std::map<std::string, std::string*> texts{
+      {"thread", &options.thread}, {"process", &options.process}, {"only", &options.only}};
+  const std::map<std::string, std::uint64_t*> numbers{{"steps", &options.steps},     {"pause", &options.pause},
+                                                      {"begin", &options.begin},     {"most", &options.most},
+                                                      {"seconds", &options.seconds}, {"wait", &options.wait},
+                                                      {"proof", &options.proof},     {"processor", &options.processor}};
   if (const auto text = texts.find(name); text != texts.end()) {
     *text->second = value;
     return true;

@@ -1,6 +1,7 @@
 #include "code/step/stepped_thread.hpp"
 
 #include <dirent.h>
+#include <elf.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -50,11 +52,24 @@ std::set<int> descendants() {
   return found;
 }
 
+std::string command_line_of(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/cmdline", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 std::string name_of_thread(const std::filesystem::path& task) {
   std::ifstream file(task / "comm");
   std::string name;
   std::getline(file, name);
   return name;
+}
+
+/// Nanoseconds on a processor.
+std::uint64_t time_of_thread(const std::filesystem::path& task) {
+  std::ifstream file(task / "schedstat");
+  std::uint64_t time = 0;
+  file >> time;
+  return time;
 }
 
 }  // namespace
@@ -124,19 +139,25 @@ SteppedThread SteppedThread::of_command(char** command) {
   return thread;
 }
 
-std::optional<SteppedThread> SteppedThread::with_name(const std::string& name) {
+std::optional<SteppedThread> SteppedThread::with_name(const std::string& name, const std::string& command_line) {
+  std::optional<SteppedThread> busiest;
+  std::uint64_t longest = 0;
   for (const int process : descendants()) {
+    if (command_line_of(process).find(command_line) == std::string::npos) continue;
     std::error_code gone;
     for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task", gone)) {
       if (name_of_thread(task.path()) != name) continue;
-      SteppedThread thread(process, std::atoi(task.path().filename().c_str()));
-      if (::ptrace(PTRACE_SEIZE, thread.thread_, nullptr, trace_options) != 0) continue;
-      ::ptrace(PTRACE_INTERRUPT, thread.thread_, nullptr, nullptr);
-      thread.wait();
-      return thread;
+      const std::uint64_t time = time_of_thread(task.path());
+      if (busiest && time <= longest) continue;
+      busiest = SteppedThread(process, std::atoi(task.path().filename().c_str()));
+      longest = time;
     }
   }
-  return std::nullopt;
+  if (!busiest || ::ptrace(PTRACE_SEIZE, busiest->thread_, nullptr, trace_options | PTRACE_O_EXITKILL) != 0)
+    return std::nullopt;
+  ::ptrace(PTRACE_INTERRUPT, busiest->thread_, nullptr, nullptr);
+  busiest->wait();
+  return busiest;
 }
 
 void SteppedThread::resume(int request) {
@@ -162,6 +183,33 @@ SteppedThread::Event SteppedThread::wait() {
 SteppedThread::Event SteppedThread::step() {
   resume(PTRACE_SINGLESTEP);
   return wait();
+}
+
+std::uint64_t SteppedThread::entry_point() const {
+  std::ifstream file("/proc/" + std::to_string(process_) + "/auxv", std::ios::binary);
+  std::array<std::uint64_t, 2> entry{};
+  while (file.read(reinterpret_cast<char*>(entry.data()), sizeof entry))
+    if (entry[0] == AT_ENTRY) return entry[1];
+  throw Failure("no entry point in /proc/" + std::to_string(process_) + "/auxv");
+}
+
+void SteppedThread::run_to_entry() {
+  constexpr std::uint64_t breakpoint = 0xcc;
+  const std::uint64_t entry = entry_point();
+  if (registers_.rip == entry) return;
+  const auto code = word(entry);
+  if (!code) throw Failure("cannot read the code at the entry point");
+  const auto write = [&](std::uint64_t value) { ::ptrace(PTRACE_POKETEXT, thread_, entry, value); };
+  write((*code & ~std::uint64_t{0xff}) | breakpoint);
+  // A step over execve() stops once more afterwards.
+  do {
+    resume(PTRACE_CONT);
+    wait();
+  } while (!has_ended_ && registers_.rip != entry + 1);
+  if (has_ended_) return;
+  write(*code);
+  registers_.rip = entry;
+  ::ptrace(PTRACE_SETREGS, thread_, nullptr, &registers_);
 }
 
 SteppedThread::Event SteppedThread::run_for(std::chrono::microseconds time) {

@@ -21,8 +21,9 @@ class SteppedThread {
  public:
   /// Starts a program, which is stopped before its first instruction.
   static SteppedThread of_command(char** command);
-  /// Seizes the first thread with this name among the descendants of this process. Nothing: there is none yet.
-  static std::optional<SteppedThread> with_name(const std::string& name);
+  /// Seizes the thread with this name that has run longest, among the descendants of this process whose command line
+  /// has this text: of a browser's processes, the one that shows the page. Nothing: there is none yet.
+  static std::optional<SteppedThread> with_name(const std::string& name, const std::string& command_line);
 
   /// What the last step did, beside executing an instruction.
   enum class Event : std::uint8_t {
@@ -32,6 +33,8 @@ class SteppedThread {
     Ended,
   };
   Event step();
+  /// Lets a program that has just been started run freely up to its entry point: through the dynamic loader.
+  void run_to_entry();
   /// Lets it run freely. The result is Ended, Exec or None.
   Event run_for(std::chrono::microseconds time);
 
@@ -50,6 +53,7 @@ class SteppedThread {
   SteppedThread(int process, int thread) : process_(process), thread_(thread) {}
   Event wait();
   void resume(int request);
+  std::uint64_t entry_point() const;
 
   int process_, thread_;
   int status_ = 0;
