@@ -58,7 +58,12 @@ std::optional<Disagreement> about_frame_pointer(const cfi::RegisterRule& rule, c
     return about(Disagreement::Column::FramePointer, now);
   }
   const auto* const formula = std::get_if<cfi::Formula>(&rule);
-  if (formula == nullptr || formula->base || !formula->dereferenced) return std::nullopt;
+  if (formula == nullptr || !formula->dereferenced) return std::nullopt;
+  if (formula->base) {
+    // In GCC's frames with an aligned stack, CFI counts from FP after FP is popped: the slot is one of the caller's.
+    const bool is_popped = register_of(*formula->base) == rbp && now.is(Value::Kind::Entry) && now.reg == rbp;
+    return is_popped ? std::optional(about(Disagreement::Column::FramePointer, now)) : std::nullopt;
+  }
   const Value saved = state.load(cfa_plus(formula->offset), 64);
   if (saved.is(Value::Kind::Entry) && saved.reg == rbp) return std::nullopt;
   return about(Disagreement::Column::FramePointer, saved);

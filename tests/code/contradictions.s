@@ -70,6 +70,42 @@ begin lost_frame_pointer__wrong
   .cfi_def_cfa_offset 8
   ret
 end lost_frame_pointer__wrong
+# GCC's frames with an aligned stack: FP is popped, and CFI still reads it where rbp leads.
+begin popped_frame_pointer__wrong
+  lea 8(%rsp),%r10
+  .cfi_def_cfa %r10,0
+  and $-32,%rsp
+  push -8(%r10)
+  push %rbp
+  mov %rsp,%rbp
+  .cfi_escape 0x10,0x06,0x02,0x76,0x00  # FP at *(rbp+0)
+  push %r10
+  .cfi_escape 0x0f,0x03,0x76,0x78,0x06  # CFA at *(rbp-8)
+  pop %r10
+  .cfi_def_cfa %r10,0
+  pop %rbp
+  lea -8(%r10),%rsp
+  .cfi_def_cfa %rsp,8
+  ret
+end popped_frame_pointer__wrong
+begin popped_frame_pointer__right
+  lea 8(%rsp),%r10
+  .cfi_def_cfa %r10,0
+  and $-32,%rsp
+  push -8(%r10)
+  push %rbp
+  mov %rsp,%rbp
+  .cfi_escape 0x10,0x06,0x02,0x76,0x00  # FP at *(rbp+0)
+  push %r10
+  .cfi_escape 0x0f,0x03,0x76,0x78,0x06  # CFA at *(rbp-8)
+  pop %r10
+  .cfi_def_cfa %r10,0
+  pop %rbp
+  .cfi_restore %rbp
+  lea -8(%r10),%rsp
+  .cfi_def_cfa %rsp,8
+  ret
+end popped_frame_pointer__right
 # FP may be left changed: then CFI of FP is not judged.
 begin changed_frame_pointer__right
   mov %rdi,%rbp
