@@ -23,7 +23,7 @@
 //     --proof=1           judges what src/code proves as well: of each PC of a proved function, with CFI or without
 //     --only=TEXT         looks up rows of files whose path has this text (default: all)
 //
-// Prints lines of fields, separated by tabs:
+// Prints lines of fields, separated by tabs; what COMMAND prints goes to standard error:
 //
 //     file   NAME PATH  steps, judged, PCs, judged by CFI, by section, of which without CFI, steps without a row, PCs
 //                       whose CFI is wrong, of which the section has another row or none, PCs whose row is wrong,
@@ -281,6 +281,7 @@ SteppedThread thread_of(const Options& options) {
   if (options.thread.empty()) return SteppedThread::of_command(options.command);
   if (::fork() == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
     ::execvp(options.command[0], options.command);
     ::_exit(127);
   }

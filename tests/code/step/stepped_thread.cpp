@@ -119,6 +119,7 @@ SteppedThread SteppedThread::of_command(char** command) {
   const int child = ::fork();
   if (child < 0) throw SystemFailure(command[0], "start", errno);
   if (child == 0) {
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
     ::raise(SIGSTOP);
     ::execvp(command[0], command);
     ::_exit(127);

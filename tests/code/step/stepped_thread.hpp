@@ -19,7 +19,7 @@ std::optional<std::uint64_t> value_of(const Registers& registers, std::uint32_t 
 /// One thread under ptrace, which is stopped between two calls. The others of its process run on.
 class SteppedThread {
  public:
-  /// Starts a program, which is stopped before its first instruction.
+  /// Starts a program, which is stopped before its first instruction. What it prints goes to standard error.
   static SteppedThread of_command(char** command);
   /// Seizes the thread with this name that has run longest, among the descendants of this process whose command line
   /// has this text: of a browser's processes, the one that shows the page. Nothing: there is none yet.
