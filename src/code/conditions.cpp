@@ -76,6 +76,15 @@ bool overwrites_for_sure(const Operand& memory) {
   return (memory.base == rsp || memory.base == rbp) && memory.index == no_register && !memory.other_segment;
 }
 
+bool takes_address_from_caller(const Instruction& instruction, const State& state) {
+  const auto is_callers = [&](RegisterNumber reg) {
+    return (reg == rbx || (reg >= 12 && reg < register_count)) && state[reg] == entry_of(reg);
+  };
+  return std::ranges::any_of(instruction.operands, [&](const Operand& operand) {
+    return operand.kind == Operand::Kind::Memory && (is_callers(operand.base) || is_callers(operand.index));
+  });
+}
+
 bool switches_stacks(const Instruction& instruction, const Value& new_stack_pointer) {
   if (is_on_stack(new_stack_pointer)) return false;
   switch (instruction.operation) {

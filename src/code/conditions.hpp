@@ -82,6 +82,10 @@ bool overwrites_for_sure(const Operand& memory);
 /// 11. SP never comes from memory that this function did not write, nor from an instruction that compilers do not use.
 bool switches_stacks(const Instruction& instruction, const Value& new_stack_pointer);
 
+/// 11. What a caller has in rbx or r12 to r15 is nothing to a function of System V, which may only save it. V8's
+/// builtins find the heap there, and Haskell's code its stack. Such a function is none that its CFI would describe so.
+bool takes_address_from_caller(const Instruction& instruction, const State& state);
+
 /// 11. After some system calls the stack is another one, or a child's that overwrites its parent's: rt_sigreturn,
 /// clone, vfork, clone3 (Linux's syscall_64.tbl). `number`: in rax.
 constexpr bool keeps_stack(const Value& number) {

@@ -258,6 +258,8 @@ class PathFollower {
       const Instruction instruction = line.instruction;
       if (is_final_) program_.note_taken(pc, instruction);
       if (is_final_ && !note(pc, instruction, before, state)) return;
+      if (is_undescribed() && conditions::takes_address_from_caller(instruction, state))
+        return refuse(Refusal::OtherConvention, pc);
       const std::uint64_t next = pc + instruction.size;
       const bool is_shown = is_final_ && visit_;
       const std::optional<State> shown = is_shown ? std::optional(state) : std::nullopt;

@@ -18,6 +18,8 @@ const char* name_of(Refusal refusal) {
       return "stack-pointer-lost";
     case Refusal::OtherStack:
       return "other-stack";
+    case Refusal::OtherConvention:
+      return "other-convention";
     case Refusal::ReturnNotAtEntry:
       return "return-not-at-entry";
     case Refusal::FramePointerLost:

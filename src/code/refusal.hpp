@@ -14,6 +14,7 @@ enum class Refusal : std::uint8_t {
   ConflictingPaths,         ///< paths meet with different stack pointers
   StackPointerLost,         ///< an instruction gives SP a value that cannot be known, and no frame pointer is there
   OtherStack,               ///< an instruction switches stacks, or is one that compilers do not use
+  OtherConvention,          ///< it takes addresses from registers that it must keep, and no CFI describes it
   ReturnNotAtEntry,         ///< at a return, SP is not as at the entry
   FramePointerLost,         ///< at a return, FP is not as at the entry, and no CFI describes the function
   ReturnAddressLost,        ///< at a return, the slot does not hold the entry's return address

@@ -13,6 +13,27 @@
 
   .text
 
+# 11. V8's builtins find the heap by registers that a function of System V may only save.
+begin takes_from_r13__other_convention
+  mov 8(%r13),%rax
+  ret
+end takes_from_r13__other_convention
+begin takes_from_r14__other_convention
+  test %edi,%edi
+  je 1f
+  push %rbx
+  mov (%rax,%r14),%ebx
+  pop %rbx
+1:ret
+end takes_from_r14__other_convention
+begin takes_from_own_r13__proved
+  push %r13
+  mov %rdi,%r13
+  mov 8(%r13),%rax
+  pop %r13
+  ret
+end takes_from_own_r13__proved
+
 # 7. Tables without a bound are read by their contents, if that is not forbidden.
 begin contents__proved
   push %rbx
