@@ -16,40 +16,40 @@ namespace {
 /// profile.proto of pprof: the numbers of its fields.
 namespace profile_field {
 enum : protozero::pbf_tag_type {
-  sample_type = 1,
-  sample = 2,
-  mapping = 3,
-  location = 4,
-  function = 5,
-  string = 6,
-  duration_ns = 10,
+  SampleType = 1,
+  Sample = 2,
+  Mapping = 3,
+  Location = 4,
+  Function = 5,
+  String = 6,
+  DurationNs = 10,
 };
 }
 namespace sample_field {
-enum : protozero::pbf_tag_type { location = 1, value = 2, label = 3 };
+enum : protozero::pbf_tag_type { Location = 1, Value = 2, Label = 3 };
 }
 namespace label_field {
-enum : protozero::pbf_tag_type { key = 1, text = 2, number = 3 };
+enum : protozero::pbf_tag_type { Key = 1, Text = 2, Number = 3 };
 }
 namespace mapping_field {
 enum : protozero::pbf_tag_type {
-  id = 1,
-  begin = 2,
-  end = 3,
-  file_offset = 4,
-  file_name = 5,
-  build_id = 6,
-  has_functions = 7
+  Id = 1,
+  Begin = 2,
+  End = 3,
+  FileOffset = 4,
+  FileName = 5,
+  BuildId = 6,
+  HasFunctions = 7
 };
 }
 namespace location_field {
-enum : protozero::pbf_tag_type { id = 1, mapping = 2, address = 3, line = 4 };
+enum : protozero::pbf_tag_type { Id = 1, Mapping = 2, Address = 3, Line = 4 };
 }
 namespace line_field {
-enum : protozero::pbf_tag_type { function = 1, line = 2 };
+enum : protozero::pbf_tag_type { Function = 1, Line = 2 };
 }
 namespace function_field {
-enum : protozero::pbf_tag_type { id = 1, name = 2, system_name = 3, file_name = 4 };
+enum : protozero::pbf_tag_type { Id = 1, Name = 2, SystemName = 3, FileName = 4 };
 }
 
 /// The strings that each profile has, after the empty one.
@@ -64,8 +64,8 @@ void add_value_type(protozero::pbf_writer& profile, protozero::pbf_tag_type fiel
 }
 
 void add_label(protozero::pbf_writer& sample, std::uint64_t key, protozero::pbf_tag_type field, std::uint64_t value) {
-  protozero::pbf_writer label(sample, sample_field::label);
-  label.add_uint64(label_field::key, key);
+  protozero::pbf_writer label(sample, sample_field::Label);
+  label.add_uint64(label_field::Key, key);
   label.add_uint64(field, value);
 }
 
@@ -183,13 +183,13 @@ void PprofProfile::append_samples(std::string& bytes) const {
   protozero::pbf_writer profile(bytes);
   constexpr std::ptrdiff_t before_locations = 3;
   for (const auto& [key, value] : samples_) {
-    protozero::pbf_writer sample(profile, profile_field::sample);
-    sample.add_packed_uint64(sample_field::location, key.begin() + before_locations, key.end());
+    protozero::pbf_writer sample(profile, profile_field::Sample);
+    sample.add_packed_uint64(sample_field::Location, key.begin() + before_locations, key.end());
     const std::array values{static_cast<std::int64_t>(value.samples), static_cast<std::int64_t>(value.cpu_ns)};
-    sample.add_packed_int64(sample_field::value, values.begin(), values.begin() + (has_cpu_time_ ? 2 : 1));
-    add_label(sample, Pid, label_field::number, key[0]);
-    add_label(sample, Tid, label_field::number, key[1]);
-    add_label(sample, Comm, label_field::text, key[2]);
+    sample.add_packed_int64(sample_field::Value, values.begin(), values.begin() + (has_cpu_time_ ? 2 : 1));
+    add_label(sample, Pid, label_field::Number, key[0]);
+    add_label(sample, Tid, label_field::Number, key[1]);
+    add_label(sample, Comm, label_field::Text, key[2]);
   }
 }
 
@@ -197,45 +197,45 @@ void PprofProfile::append_places(std::string& bytes) const {
   protozero::pbf_writer profile(bytes);
   Id id = 0;
   for (const Mapping& mapping : mappings_) {
-    protozero::pbf_writer message(profile, profile_field::mapping);
-    message.add_uint64(mapping_field::id, ++id);
-    message.add_uint64(mapping_field::begin, mapping.begin);
-    message.add_uint64(mapping_field::end, mapping.end);
-    message.add_uint64(mapping_field::file_offset, mapping.file_offset);
-    message.add_uint64(mapping_field::file_name, mapping.file_name);
-    message.add_uint64(mapping_field::build_id, mapping.build_id);
-    message.add_bool(mapping_field::has_functions, true);
+    protozero::pbf_writer message(profile, profile_field::Mapping);
+    message.add_uint64(mapping_field::Id, ++id);
+    message.add_uint64(mapping_field::Begin, mapping.begin);
+    message.add_uint64(mapping_field::End, mapping.end);
+    message.add_uint64(mapping_field::FileOffset, mapping.file_offset);
+    message.add_uint64(mapping_field::FileName, mapping.file_name);
+    message.add_uint64(mapping_field::BuildId, mapping.build_id);
+    message.add_bool(mapping_field::HasFunctions, true);
   }
   id = 0;
   for (const Location& location : locations_) {
-    protozero::pbf_writer message(profile, profile_field::location);
-    message.add_uint64(location_field::id, ++id);
-    message.add_uint64(location_field::mapping, location.mapping);
-    message.add_uint64(location_field::address, location.address);
+    protozero::pbf_writer message(profile, profile_field::Location);
+    message.add_uint64(location_field::Id, ++id);
+    message.add_uint64(location_field::Mapping, location.mapping);
+    message.add_uint64(location_field::Address, location.address);
     for (const Line& line : location.lines) {
-      protozero::pbf_writer inner(message, location_field::line);
-      inner.add_uint64(line_field::function, line.function);
-      if (line.line != 0) inner.add_uint64(line_field::line, line.line);
+      protozero::pbf_writer inner(message, location_field::Line);
+      inner.add_uint64(line_field::Function, line.function);
+      if (line.line != 0) inner.add_uint64(line_field::Line, line.line);
     }
   }
   id = 0;
   for (const Id name : functions_) {
-    protozero::pbf_writer message(profile, profile_field::function);
-    message.add_uint64(function_field::id, ++id);
-    message.add_uint64(function_field::name, name);
-    message.add_uint64(function_field::system_name, name);
+    protozero::pbf_writer message(profile, profile_field::Function);
+    message.add_uint64(function_field::Id, ++id);
+    message.add_uint64(function_field::Name, name);
+    message.add_uint64(function_field::SystemName, name);
   }
 }
 
 void PprofProfile::write(std::ostream& out) const {
   std::string bytes;
   protozero::pbf_writer profile(bytes);
-  add_value_type(profile, profile_field::sample_type, Samples, Count);
-  if (has_cpu_time_) add_value_type(profile, profile_field::sample_type, Cpu, Nanoseconds);
+  add_value_type(profile, profile_field::SampleType, Samples, Count);
+  if (has_cpu_time_) add_value_type(profile, profile_field::SampleType, Cpu, Nanoseconds);
   append_samples(bytes);
   append_places(bytes);
-  for (const std::string* text : texts_) profile.add_string(profile_field::string, *text);
-  profile.add_uint64(profile_field::duration_ns, last_ns_ - first_ns_);
+  for (const std::string* text : texts_) profile.add_string(profile_field::String, *text);
+  profile.add_uint64(profile_field::DurationNs, last_ns_ - first_ns_);
   const std::string packed = gzipped(bytes);
   out.write(packed.data(), static_cast<std::streamsize>(packed.size()));
 }
