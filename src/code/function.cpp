@@ -76,6 +76,7 @@ class PathFollower {
     /// a different SP, that call does not return.
     std::uint64_t after_call = 0;
     bool is_pending = false;
+    std::uint64_t from = 0;  ///< the instruction from which a path came first; 0: the function's caller
   };
 
   void charge(std::uint64_t steps) {
@@ -110,7 +111,7 @@ class PathFollower {
   bool follow_paths() {
     blocks_.clear();
     pending_.clear();
-    enter(proof_.start, State::at_entry(), 0, false);
+    enter(proof_.start, State::at_entry(), 0, 0);
     while (!pending_.empty()) {
       const std::uint64_t begin = *pending_.begin();
       pending_.erase(pending_.begin());
@@ -128,14 +129,15 @@ class PathFollower {
     proof_.refused_at = pc;
   }
 
-  /// A path comes to `pc`.
-  void enter(std::uint64_t pc, const State& state, std::uint64_t after_call, bool may_probe) {
+  /// A path comes to `pc` from the instruction at `from`.
+  void enter(std::uint64_t pc, const State& state, std::uint64_t from, std::uint64_t after_call,
+             bool may_probe = false) {
     if (is_final_) return;
     const auto [place, is_new] = blocks_.try_emplace(pc);
     Block& block = place->second;
     if (is_new) {
       if (blocks_.size() > most_blocks) return refuse(Refusal::TooMuchCode, pc);
-      block = {state, after_call, false};
+      block = {state, after_call, false, from};
       block.state.comparison = {};
       schedule(pc, block);
       // A walk that went on over this place did not know that another path comes here.
@@ -195,7 +197,7 @@ class PathFollower {
       if (is_inside_another(target)) proof_.jumps_inside_another = true;
       if (is_split_part(target) && !program_.add_label(target, state[rsp]))
         return refuse(Refusal::ConflictingPaths, pc);
-      return enter(target, state, 0, may_probe);
+      return enter(target, state, pc, 0, may_probe);
     }
     if (!program_.image().is_code(target, 1)) return refuse(Refusal::OutsideCode, pc);
     if (!conditions::is_as_at_entry(state)) {
@@ -244,10 +246,10 @@ class PathFollower {
 
   void walk(std::uint64_t begin) {
     State state = blocks_.at(begin).state;
-    std::uint64_t after_call = blocks_.at(begin).after_call, before = 0;
+    std::uint64_t after_call = blocks_.at(begin).after_call, before = blocks_.at(begin).from;
     for (std::uint64_t pc = begin;;) {
-      if (pc != begin && blocks_.contains(pc)) return enter(pc, state, after_call, false);
-      if (pc != begin && ends_here(pc)) return fall_out(pc, state, after_call);
+      if (pc != begin && blocks_.contains(pc)) return enter(pc, state, before, after_call);
+      if (pc != begin && ends_here(pc)) return fall_out(pc, state, before, after_call);
       // 8: the call before does not return: what follows is a part of another function.
       if (after_call != 0 && program_.is_anothers_label(pc, state[rsp])) return;
       if (!spend(1, pc)) return;
@@ -282,11 +284,11 @@ class PathFollower {
     return described == nullptr || described->start == pc;
   }
 
-  void fall_out(std::uint64_t pc, const State& state, std::uint64_t after_call) {
+  void fall_out(std::uint64_t pc, const State& state, std::uint64_t before, std::uint64_t after_call) {
     // Functions are aligned: after a call that does not return, one may begin without padding.
     const bool may_be_label = after_call == 0 || pc % 16 != 0;
     if (own_cfi_ == nullptr && may_be_label && program_.is_start(pc) && !begins_another(pc, state))
-      return enter(pc, state, after_call, false);
+      return enter(pc, state, before, after_call);
     if (after_call != 0) return;  // 8: the call before does not return
     // Compilers let code that cannot be reached run on into whatever the linker has put next.
     for (; !program_.is_start(pc) || !conditions::is_as_at_entry(state); pc += listing_.at(pc).instruction.size) {

@@ -77,6 +77,9 @@ TEST(Proof, NamesPcRuleCodeAndInstruction) {
   EXPECT_EQ(found->cfi, "CFA rsp+8");
   EXPECT_EQ(found->code, "that is CFA-24");
   EXPECT_TRUE(found->instruction.ends_with(": sub rsp, 0x18")) << found->instruction;
+  const auto jumped_to = std::ranges::find(all, "reached__wrong", &CodeCheck::Contradiction::function);
+  ASSERT_NE(jumped_to, all.end());
+  EXPECT_NE(jumped_to->instruction.find(": jz "), std::string::npos) << jumped_to->instruction;
 }
 
 TEST(Proof, IsOfNoKernel) {
