@@ -16,6 +16,7 @@
 #include "encode/go_functions.hpp"
 #include "encode/stub_merge.hpp"
 #include "encode/synthesized_functions.hpp"
+#include "support/text.hpp"
 #include "support/workers.hpp"
 
 namespace sframe_gen::encode {
@@ -187,6 +188,18 @@ RangeSet places_of(const stubs::StubList& stubs) {
   return RangeSet(std::move(places));
 }
 
+/// Of a file whose functions are all refused, if it has any.
+std::string text_of_nothing_proved(const SynthesisCoverage& synthesized) {
+  if (synthesized.refused.empty()) return "--synthesize finds no function";
+  std::string reasons;
+  std::uint64_t count = 0;
+  for (const auto& [reason, functions] : synthesized.refused) {
+    reasons += (reasons.empty() ? "" : ", ") + std::to_string(functions) + ' ' + reason;
+    count += functions;
+  }
+  return "--synthesize proves none of " + count_of(count, "function") + " (" + reasons + ')';
+}
+
 }  // namespace
 
 void take_compacted(emit::compact::Compacted compacted, EncodedFunctions& all) {
@@ -289,6 +302,8 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& 
                                    places_of(without_code_of_functions(stubs, *source))};
   code::ConversionProof proof =
       encode_within_reach(image.name(), [&] { return code::prove_for_conversion(image, *source, request); });
+  if (options.synthesize && source->empty() && proof.pieces.empty())
+    throw Refused(image.name(), "no call frame information, and " + text_of_nothing_proved(proof.synthesized));
   if (!options.count_code) proof.synthesized.found.clear();
   if (!proof.pieces.empty())
     source.emplace(image, cfi_image, with_proved_pieces(go, std::move(proof.pieces), std::move(proof.rules)));
