@@ -27,8 +27,10 @@ class ProofWitness {
   /// `prove` may be null: then nothing is proved.
   explicit ProofWitness(ProveRows prove) : prove_(std::move(prove)) {}
 
-  /// Returns up to where the row is judged; no value if no proved function has the first PC.
-  std::optional<std::uint64_t> judge(const JudgedRow& row, const Range& pcs, Testimony& testimony);
+  /// Returns up to where the row is judged; no value if no proved function has the first PC. `others_may_know`: a
+  /// source that is gone may have made the row, so that it is judged only if it is right.
+  std::optional<std::uint64_t> judge(const JudgedRow& row, const Range& pcs, Testimony& testimony,
+                                     bool others_may_know);
   /// Why it knows nothing of any PC; empty if that is not so.
   std::string why_none();
 

@@ -29,7 +29,8 @@ namespace {
 constexpr std::uint64_t functions_per_progress = 256;
 constexpr std::uint64_t functions_per_release = 16384;  ///< bounds libdwarf's memory
 constexpr const char* without_debug_frame =
-    "no FDE describes this PC, and there is no .debug_frame (if it was stripped, name the debug file with --cfi-from)";
+    "no FDE describes this PC, there is no .debug_frame, and the instructions prove no such row (if the file was "
+    "stripped, name the debug file with --cfi-from)";
 /// Below this, another thread's libdwarf takes longer to read the section than it saves.
 constexpr std::size_t functions_per_thread = 4096;
 
@@ -126,11 +127,9 @@ class Verifier {
 
   /// No witness knows anything of the PCs. An FDE of .debug_frame may have, or --synthesize made the row.
   std::optional<std::uint64_t> pass_over(const JudgedRow& row, const Range& pcs) {
-    std::string why = without_debug_frame;
-    if (!dwarf_.may_lack_debug_frame()) {
-      if (const auto end = proof_.judge(row, pcs, testimony_)) return end;
-      why = proof_.why_none();
-    }
+    const bool may_lack = dwarf_.may_lack_debug_frame();
+    if (const auto end = proof_.judge(row, pcs, testimony_, may_lack)) return end;
+    const std::string why = may_lack ? without_debug_frame : proof_.why_none();
     if (why.empty()) {
       testimony_.differ({.pc = pcs.begin, .kind = Difference::Kind::NoFde});
       return std::nullopt;

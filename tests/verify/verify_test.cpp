@@ -185,8 +185,8 @@ TEST_F(VerifyCodeWithoutCfi, DoesNotVouchForARowNorCallItWrong) {
   ASSERT_EQ(result.unchecked.size(), 1U);
   EXPECT_EQ(
       text_of(result.unchecked[0]),
-      "pc 0x10009: cannot be checked: no FDE describes this PC, and there is no .debug_frame (if it was stripped, "
-      "name the debug file with --cfi-from)");
+      "pc 0x10009: cannot be checked: no FDE describes this PC, there is no .debug_frame, and the instructions prove "
+      "no such row (if the file was stripped, name the debug file with --cfi-from)");
 }
 TEST_F(VerifyCodeWithoutCfi, ChecksTheRestOfARow) {
   sframe::Section section = rows_without_cfi();
