@@ -260,8 +260,8 @@ class PathFollower {
       const Instruction instruction = line.instruction;
       if (is_final_) program_.note_taken(pc, instruction);
       if (is_final_ && !note(pc, instruction, before, state)) return;
-      if (is_undescribed() && conditions::takes_address_from_caller(instruction, state))
-        return refuse(Refusal::OtherConvention, pc);
+      if (is_final_ && other_convention_at_ == 0 && conditions::takes_address_from_caller(instruction, state))
+        other_convention_at_ = pc;
       const std::uint64_t next = pc + instruction.size;
       const bool is_shown = is_final_ && visit_;
       const std::optional<State> shown = is_shown ? std::optional(state) : std::nullopt;
@@ -535,6 +535,8 @@ class PathFollower {
     // 4, 11: OCaml's functions, which have CFI, are known to do this. Haskell's do it as well, and do not return by the
     // stack.
     if (loses_frame_pointer_ && is_undescribed()) refuse(Refusal::FramePointerLost, proof_.start);
+    // Only now: its callers must know what else it changes.
+    if (other_convention_at_ != 0 && is_undescribed()) refuse(Refusal::OtherConvention, other_convention_at_);
     if (!effect.keeps_frame_pointer)
       std::erase_if(proof_.disagreements,
                     [](const Disagreement& found) { return found.column == Disagreement::Column::FramePointer; });
@@ -557,7 +559,8 @@ class PathFollower {
   bool must_restart_ = false;
   bool is_final_ = false;
   bool loses_frame_pointer_ = false;
-  bool pops_return_address_ = false;  ///< SP has been above it
+  std::uint64_t other_convention_at_ = 0;  ///< the first instruction that takes an address from a caller's register
+  bool pops_return_address_ = false;       ///< SP has been above it
 };
 
 }  // namespace

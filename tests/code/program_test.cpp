@@ -68,7 +68,7 @@ TEST(Program, FindsFunctionsWithoutCfiByEvidence) {
       EXPECT_EQ(code.result_of(name), expected) << name << ", linked with " << flags;
       ++count;
     }
-    EXPECT_EQ(count, 38);
+    EXPECT_EQ(count, 40);
   }
 }
 

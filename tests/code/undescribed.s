@@ -26,6 +26,14 @@ begin takes_from_r14__other_convention
   pop %rbx
 1:ret
 end takes_from_r14__other_convention
+begin takes_from_r12_and_changes_rbp__frame_pointer_lost
+  mov (%r12),%rbp
+  ret
+end takes_from_r12_and_changes_rbp__frame_pointer_lost
+begin its_caller__frame_pointer_lost
+  call takes_from_r12_and_changes_rbp__frame_pointer_lost
+  ret
+end its_caller__frame_pointer_lost
 begin takes_from_own_r13__proved
   push %r13
   mov %rdi,%r13
