@@ -29,6 +29,7 @@ constexpr Option table[]{
     {"comm", 0, input, text("NAME"), "of a recording, show only threads with these names: bash,make"},
     {"time", 0, input, text("BEGIN,END"), "of a recording, show only samples of this time, in seconds: 12.5,13"},
     {"root", 0, input, file("DIR"), "look in DIR for the files that a core file or recording names"},
+    {"debuginfod", 0, input, flag, "fetch what a recording names and is not here from the servers of DEBUGINFOD_URLS"},
     {"kallsyms", 0, input, file("FILE"), "read the kernel's functions from FILE (default: the running kernel's)"},
     {"translate", 0, rows, flag, "generate rows for files without a section (default)"},
     {"no-translate", 0, rows, flag, "use only the sections that files have"},
@@ -218,6 +219,8 @@ TraceOptions read_options(int argument_count, const char* const* arguments) {
     if (options.source != Source::Recording) throw UsageError("--kallsyms requires a recording");
     options.kernel_symbols = *given.value_of("kallsyms");
   }
+  options.debuginfod = given.has("debuginfod");
+  if (options.debuginfod && options.source != Source::Recording) throw UsageError("--debuginfod requires a recording");
   read_choice(given, options);
   read_rows(given, options);
   read_output(given, options);

@@ -53,6 +53,7 @@ struct TraceOptions {
   std::size_t most_functions = 50;  ///< of OutputForm::Top
   bool compare = false;             ///< with what DWARF says
   bool quiet = false;
+  bool debuginfod = false;  ///< files that are not here are fetched
   RecordOptions record;
 };
 

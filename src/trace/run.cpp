@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -148,6 +149,10 @@ void keep_rights_for(const TraceOptions& options) {
     std::filesystem::create_directories(options.translation.cache, ignored);
     writable.push_back(options.translation.cache);
   }
+  if (options.debuginfod) {
+    std::filesystem::create_directories(Debuginfod::cache(), ignored);
+    writable.push_back(Debuginfod::cache());
+  }
   give_up_rights(writable);
 }
 
@@ -280,11 +285,37 @@ int write_call_chains(Recording& recording, const TraceOptions& options) {
   return end_with(totals, options);
 }
 
+std::unique_ptr<Debuginfod> make_debuginfod(const TraceOptions& options) try {
+  if (!options.debuginfod) return std::make_unique<Debuginfod>();
+  auto progress = std::make_shared<command_line::Progress>(!options.quiet);
+  return std::make_unique<Debuginfod>([progress](const std::string& line) {
+    if (line.empty()) return progress->clear();
+    progress->show_line(line);
+  });
+} catch (const Refused& refused) {
+  throw command_line::UsageError(refused.what());
+}
+
+void warn_of(const Debuginfod& debuginfod, bool is_quiet) {
+  if (debuginfod.interrupted() != 0) warn(count_of(debuginfod.interrupted(), "download") + " interrupted");
+  if (debuginfod.over_limit() != 0) {
+    warn(count_of(debuginfod.over_limit(), "download") +
+         " ended, since a file may have 4 GB, and all downloads take 30 minutes (what was fetched is kept)");
+  }
+  if (!is_quiet && debuginfod.missing() != 0 && Debuginfod::has_servers()) {
+    std::cerr << "sframe-trace: " << count_of(debuginfod.missing(), "file")
+              << " without symbols, or not here (--debuginfod asks the servers of DEBUGINFOD_URLS)\n";
+  }
+}
+
 int run_recording(const TraceOptions& options, std::ostream& out) {
   // What is over the limit on the size of files is a failure then, and what was written is removed.
   std::signal(SIGXFSZ, SIG_IGN);
   const FileRoot root = root_of(options);
-  RecordedFiles files(root, options.translation);
+  const std::unique_ptr<Debuginfod> debuginfod = make_debuginfod(options);
+  TranslationOptions translation = options.translation;
+  translation.debuginfod = debuginfod.get();
+  RecordedFiles files(root, translation);
   MappedFile file_of_recording = map_recording(options.file);
   keep_rights_for(options);
   Recording recording(
@@ -295,6 +326,7 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   const int status =
       options.call_chains.empty() ? print_samples(recording, options, out) : write_call_chains(recording, options);
   warn_of(files.perf_maps());
+  warn_of(*debuginfod, options.quiet);
   for (const std::string& refused : files.refused_jitdumps()) warn(refused);
   if (!files.relabeled().empty()) {
     warn(files.relabeled().front(),

@@ -27,6 +27,9 @@ for number in signal.SIGINT, signal.SIGQUIT:
 for name in "SUDO_UID", "SUDO_GID":
     os.environ.pop(name, None)
 
+# sframe-trace would say on standard error how many files these servers might have.
+os.environ.pop("DEBUGINFOD_URLS", None)
+
 program = None  # path of sframe-gen, absolute; main() sets it
 LONG = os.environ.get("SFRAME_GEN_LONG") == "1"  # of what is much alike, all, and not a part (tools/test --long)
 

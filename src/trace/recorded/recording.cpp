@@ -157,7 +157,34 @@ OpenedFile RecordedFiles::open(const Mapping& mapping) {
   return files_.get(key, [&] { return open_first(mapping); });
 }
 
+/// Its build-id tells that a server's file is the one that was recorded.
 OpenedFile RecordedFiles::open_first(const Mapping& mapping) {
+  OpenedFile here;
+  try {
+    here = open_here(mapping);
+  } catch (const Failure& failure) {
+    here = {nullptr, failure.what()};
+  }
+  if (here.file || mapping.build_id.empty() || options_.debuginfod == nullptr) return here;
+  OpenedFile fetched = fetch(mapping);
+  return fetched.file ? fetched : here;
+}
+
+/// What is wrong with a server's file is no reason: there is one already why there is none here.
+OpenedFile RecordedFiles::fetch(const Mapping& mapping) const try {
+  const std::string name = printable(mapping.path);
+  const Descriptor file = options_.debuginfod->find(Debuginfod::What::Executable, mapping.build_id, name);
+  if (!file.is_open()) return {};
+  elf::Image image = elf::Image::open(file.number(), name);
+  const elf::Machine* const machine = elf::find_machine(image);
+  const bool is_of_recording = machine != nullptr && (!abi_ || machine->abi == *abi_);
+  if (!is_of_recording || elf::hex_digits(elf::build_id(image)) != mapping.build_id) return {};
+  return {std::make_shared<CodeFile>(std::move(image), std::vector<std::byte>(), options_, root_), {}};
+} catch (const Failure&) {
+  return {};
+}
+
+OpenedFile RecordedFiles::open_here(const Mapping& mapping) {
   const bool is_vdso = mapping.path == "[vdso]";
   if (!is_vdso && !mapping.path.starts_with('/')) return {nullptr, is_of_no_file};
   elf::Image image = is_vdso ? open_vdso() : root_.open(mapping.path);

@@ -54,6 +54,8 @@ class RecordedFiles {
 
  private:
   OpenedFile open_first(const Mapping& mapping);
+  OpenedFile open_here(const Mapping& mapping);
+  OpenedFile fetch(const Mapping& mapping) const;
   JitDump open_jitdump(const Mapping& mapping) const;
 
   const FileRoot& root_;

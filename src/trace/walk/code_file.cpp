@@ -34,6 +34,16 @@ std::optional<elf::Image> open_debug_file(const elf::Image& image, const FileRoo
   return std::nullopt;
 }
 
+std::optional<elf::Image> fetched_debug_file(const elf::Image& image, Debuginfod& debuginfod) try {
+  const std::string id = elf::hex_digits(elf::build_id(image));
+  const Descriptor file = debuginfod.find(Debuginfod::What::DebugFile, id, image.name());
+  if (!file.is_open()) return std::nullopt;
+  elf::Image debug = elf::Image::open(file.number(), image.name());
+  return elf::hex_digits(elf::build_id(debug)) == id ? std::optional(std::move(debug)) : std::nullopt;
+} catch (const Failure&) {
+  return std::nullopt;
+}
+
 }  // namespace
 
 CodeFile::CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options,
@@ -166,6 +176,7 @@ void CodeFile::open_mini_debug_info() {
 void CodeFile::read_names() {
   if (image_.find_section(".symtab") == nullptr) {
     debug_ = open_debug_file(image_, root_);
+    if (!debug_ && options_.debuginfod != nullptr) debug_ = fetched_debug_file(image_, *options_.debuginfod);
     if (!debug_) open_mini_debug_info();
   }
   names_ = std::make_unique<elf::SymbolNames>(debug_ ? *debug_ : image_, elf::SymbolChoice::ForPeople);

@@ -14,6 +14,7 @@
 #include "elf/image.hpp"
 #include "elf/symbol_names.hpp"
 #include "sframe_gen/module_map.hpp"
+#include "trace/walk/debuginfod.hpp"
 #include "trace/walk/file_root.hpp"
 #include "trace/walk/kept_file.hpp"
 
@@ -27,8 +28,9 @@ struct FunctionPlace {
 
 /// Where sections come from that a file does not have, or that lack rows.
 struct TranslationOptions {
-  bool allowed = true;          ///< they are made from the file's call frame information
-  std::filesystem::path cache;  ///< a folder where they are kept by build-id; empty: nowhere
+  bool allowed = true;               ///< they are made from the file's call frame information
+  std::filesystem::path cache;       ///< a folder where they are kept by build-id; empty: nowhere
+  Debuginfod* debuginfod = nullptr;  ///< has debug files that are not here; null: none
 };
 
 /// An ELF file whose code runs somewhere: its rows and names. Addresses are virtual, the file's own.
