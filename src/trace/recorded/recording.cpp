@@ -212,7 +212,7 @@ std::shared_ptr<JitCode> RecordedFiles::jit_code(const Mapping& mapping) {
       std::make_shared<JitCode>([this, mapping] { return open_jitdump(mapping); }, options_, root_));
 }
 
-JitDump RecordedFiles::open_jitdump(const Mapping& mapping) const {
+JitDump RecordedFiles::open_jitdump(const Mapping& mapping) {
   const std::string name = printable(mapping.path);
   if (!has_monotonic_times_)
     throw Refused(name,
@@ -221,6 +221,10 @@ JitDump RecordedFiles::open_jitdump(const Mapping& mapping) const {
   if (!file.is_open()) throw SystemFailure(name, "open", errno);
   MappedFile mapped(file.number(), name);
   if (mapped.identity().inode != mapping.inode) throw Refused(name, "not the file that was recorded");
+  // A recording may name one file for any number of processes, and each reads it.
+  constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30U;
+  jitdump_bytes_ += mapped.bytes().size();
+  if (jitdump_bytes_ > most_bytes) throw Refused(name, "all jitdumps of the recording have more than 4 GiB");
   return {std::move(mapped), abi_.value_or(host_abi())};
 }
 

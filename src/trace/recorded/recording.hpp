@@ -56,7 +56,7 @@ class RecordedFiles {
   OpenedFile open_first(const Mapping& mapping);
   OpenedFile open_here(const Mapping& mapping);
   OpenedFile fetch(const Mapping& mapping) const;
-  JitDump open_jitdump(const Mapping& mapping) const;
+  JitDump open_jitdump(const Mapping& mapping);
 
   const FileRoot& root_;
   const TranslationOptions& options_;
@@ -64,6 +64,7 @@ class RecordedFiles {
   FileIdentity recording_;
   bool has_monotonic_times_ = false;
   std::vector<std::shared_ptr<JitCode>> jit_codes_;
+  std::uint64_t jitdump_bytes_ = 0;  ///< of those that were opened
   std::vector<std::string> relabeled_;
   OpenedFiles files_;
   PerfMaps perf_maps_;
