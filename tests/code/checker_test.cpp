@@ -184,6 +184,35 @@ TEST(Checker, FindsNothingToObjectToInBash) {
   EXPECT_LT(checker.counts().unknown_instructions, 100U);
 }
 
+TEST(Capstone, KnowsTheSizesOfVectorInstructions) {
+  const std::vector<std::vector<int>> instructions{
+      {0x62, 0xf2, 0x1d, 0x40, 0x04, 0xe4},              // vpmaddubsw %zmm4,%zmm28,%zmm4
+      {0x62, 0xf3, 0x6d, 0x48, 0x3a, 0x14, 0x16, 0x01},  // vinserti32x8 $0x1,(%rsi,%rdx,1),%zmm2,%zmm2
+      {0x62, 0xc2, 0x7d, 0x48, 0x58, 0x71, 0xee},        // vpbroadcastd -0x48(%r9),%zmm22
+      {0x62, 0xf1, 0x7f, 0x4a, 0x6f, 0x1d, 1, 2, 3, 4},  // vmovdqu8 0x4030201(%rip),%zmm3{%k2}
+      {0x62, 0xf1, 0x65, 0x48, 0x71, 0xd3, 0x04},        // vpsrlw $0x4,%zmm3,%zmm3
+      {0xc4, 0xe3, 0x7d, 0x39, 0xc1, 0x01},              // vextracti128 $0x1,%ymm0,%xmm1
+      {0xc4, 0xe2, 0x7d, 0x59, 0x84, 0x24, 1, 2, 3, 4},  // vpbroadcastq 0x4030201(%rsp),%ymm0
+      {0xc5, 0xfd, 0x6f, 0x04, 0x25, 1, 2, 3, 4},        // vmovdqa 0x4030201,%ymm0
+      {0xc5, 0xfd, 0x70, 0xc1, 0xd8}};                   // vpshufd $0xd8,%ymm1,%ymm0
+  for (const auto& numbers : instructions) {
+    std::vector<std::byte> bytes;
+    for (const int number : numbers) bytes.push_back(static_cast<std::byte>(number));
+    EXPECT_EQ(size_of_vector_instruction(std::span(bytes).first(bytes.size() - 1)), 0U);
+    bytes.resize(15, std::byte{0x90});
+    EXPECT_EQ(size_of_vector_instruction(bytes), numbers.size());
+  }
+  const std::array other{std::byte{0xc3}, std::byte{0x62}, std::byte{0xc5}};
+  EXPECT_EQ(size_of_vector_instruction(other), 0U);
+}
+
+/// A function of instructions that Capstone does not know goes on in the next one.
+TEST_F(FalseClaims, FallOverInstructionsThatAreUnknown) {
+  EXPECT_EQ(faults("falls", [](Function&) {}), "");
+  const auto lie = [](Function& function) { facts(function, 1).registers[rsp].place.offset -= 8; };
+  EXPECT_NE(faults("falls", lie).find("does not follow"), std::string::npos);
+}
+
 TEST(Listing, IsReadAsItWasWritten) {
   const code::test::Assembled assembled("checked");
   for (const Function& function : claims_of(assembled.image())) {

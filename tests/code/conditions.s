@@ -1,5 +1,5 @@
 # Functions that the proof must refuse, each with a twin that it must prove: by condition of code/conditions.
-# NAME__REASON: it must be refused for that reason; NAME__proved: proved.
+# NAME__REASON: it must be refused for that reason; NAME__proved, its twin: proved.
 
 .macro begin name
   .globl "\name"
@@ -46,6 +46,41 @@ begin called_part
   jmp *%rax
 end called_part
 
+# An FDE that does not begin with the CFA of an entry is a part as well.
+begin fde__proved
+  push %rbx
+  .cfi_def_cfa_offset 16
+  test %edi,%edi
+  jne fde_part
+  pop %rbx
+  .cfi_def_cfa_offset 8
+  ret
+end fde__proved
+  .cfi_startproc
+  .cfi_def_cfa_offset 16
+fde_part:
+  pop %rbx
+  .cfi_def_cfa_offset 8
+  ret
+  .cfi_endproc
+  .p2align 4
+begin fde__flows_into_function
+  push %rbx
+  .cfi_def_cfa_offset 16
+  test %edi,%edi
+  jne fde_function
+  pop %rbx
+  .cfi_def_cfa_offset 8
+  ret
+end fde__flows_into_function
+  .cfi_startproc
+fde_function:
+  pop %rbx
+  .cfi_def_cfa_offset 16
+  ret
+  .cfi_endproc
+  .p2align 4
+
 # 2. Returns.
 begin return__proved
 return_start:
@@ -83,6 +118,32 @@ end tail__proved
 begin tail__tail_not_proved
   jmp return__return_not_at_entry
 end tail__tail_not_proved
+# A last jump to an imported function is a return, unless that does not return.
+begin imported_tail__proved
+  jmp elsewhere@plt
+end imported_tail__proved
+begin imported_tail__no_return
+  jmp abort@plt
+end imported_tail__no_return
+# What jumps back into a function is a part of it, though its FDE begins as an entry does.
+begin jumps_to_part
+  test %edi,%edi
+  jne part_that_jumps_back__flows_into_function
+back:
+  ret
+end jumps_to_part
+  .cfi_startproc
+part_that_jumps_back__flows_into_function:
+  inc %eax
+  jmp back
+  .cfi_endproc
+  .p2align 4
+  .cfi_startproc
+part_that_jumps_back__proved:
+  inc %eax
+  jmp jumps_to_part
+  .cfi_endproc
+  .p2align 4
 
 # 3. Joins.
 begin join__proved
@@ -105,6 +166,62 @@ begin join__conflicting_paths
 1:add $16,%rsp
   ret
 end join__conflicting_paths
+# SP is known again after a loop of probes, as that ends where a register says. Another loop loses it.
+begin loop__proved
+  lea -0x4000(%rsp),%r11
+1:sub $0x1000,%rsp
+  orq $0,(%rsp)
+  cmp %r11,%rsp
+  jne 1b
+  .cfi_def_cfa_offset 0x4008
+  add $0x4000,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+end loop__proved
+begin loop__conflicting_paths
+  mov $4,%ecx
+  jmp 1f
+1:sub $0x1000,%rsp
+  orq $0,(%rsp)
+  dec %ecx
+  jne 1b
+  add $0x4000,%rsp
+  ret
+end loop__conflicting_paths
+.macro probes name:req, jump:req
+begin \name
+  lea -0x2000(%rsp),%r11
+1:sub $0x1000,%rsp
+  orq $0,(%rsp)
+  cmp %r11,%rsp
+  \jump 1b
+  .cfi_def_cfa_offset 0x2008
+  add $0x2000,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+end \name
+.endm
+  probes equal__proved, jne
+  probes equal__return_not_at_entry, ja
+begin fall__proved
+  test %edi,%edi
+  je 1f
+  push %rbx
+  .cfi_def_cfa_offset 16
+  call elsewhere@plt
+  nop
+1:.cfi_def_cfa_offset 8
+end fall__proved
+begin fallen_to
+  ret
+end fallen_to
+begin fall__flows_into_function
+  push %rbx
+  .cfi_def_cfa_offset 16
+end fall__flows_into_function
+begin fallen_to_with_a_frame
+  ret
+end fallen_to_with_a_frame
 
 # 4. What calls keep.
 begin kept__proved
@@ -126,6 +243,28 @@ begin kept__stack_pointer_lost
   pop %rbx
   ret
 end kept__stack_pointer_lost
+begin red_zone__proved
+  sub $24,%rsp
+  .cfi_def_cfa_offset 32
+  mov %rsp,%rax
+  mov %rax,8(%rsp)
+  call elsewhere@plt
+  mov 8(%rsp),%rsp
+  add $24,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+end red_zone__proved
+begin red_zone__other_stack
+  sub $24,%rsp
+  .cfi_def_cfa_offset 32
+  mov %rsp,%rax
+  mov %rax,-16(%rsp)
+  call elsewhere@plt
+  mov -16(%rsp),%rsp
+  add $24,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+end red_zone__other_stack
 
 # 5. Callees.
 begin callee__proved
@@ -139,10 +278,26 @@ end callee__callee_unbalanced
 begin pops__callee_pops
   ret $8
 end pops__callee_pops
+begin pops__proved
+  ret
+end pops__proved
+begin unbalanced_callee__proved
+  call return_address__proved
+  ret
+end unbalanced_callee__proved
 begin unbalanced_callee__callee_unbalanced
   call return__return_not_at_entry
   ret
 end unbalanced_callee__callee_unbalanced
+# A callee may be refused, as long as it does not pop its return address.
+begin refused_callee__proved
+  call jump__indirect_jump
+  ret
+end refused_callee__proved
+begin refused_callee__callee_unbalanced
+  call called_part
+  ret
+end refused_callee__callee_unbalanced
 
 # One that takes its return address from the stack removes arguments with it, whatever else it is refused for.
 begin removes_arguments__indirect_jump
@@ -150,6 +305,13 @@ begin removes_arguments__indirect_jump
   add $8,%rsp
   jmp *%rcx
 end removes_arguments__indirect_jump
+begin removes_arguments__proved
+  pop %rcx
+  .cfi_def_cfa_offset 0
+  push %rcx
+  .cfi_def_cfa_offset 8
+  jmp *%rdx
+end removes_arguments__proved
 begin pushes_argument__callee_unbalanced
   push %rbp
   mov %rsp,%rbp
@@ -158,34 +320,18 @@ begin pushes_argument__callee_unbalanced
   leave
   ret
 end pushes_argument__callee_unbalanced
-# What a pointer leads to may remove them as well. A return after leave does not prove that it has not.
-begin pointer_pops__proved
+begin pushes_argument__proved
   push %rbp
   .cfi_def_cfa_offset 16
   .cfi_offset %rbp,-16
   mov %rsp,%rbp
+  .cfi_def_cfa_register %rbp
   push %rdi
-  .cfi_def_cfa_offset 24
-  call *%rdx
-  mov %eax,%edx
-  .cfi_def_cfa_offset 16
-  inc %eax
+  call return__proved
   leave
   .cfi_def_cfa %rsp,8
   ret
-end pointer_pops__proved
-# CFI of a part that is called may count from the frame around it.
-begin inner_part__proved
-  push %rbx
-  .cfi_def_cfa_offset 16
-  call 1f
-  pop %rbx
-  .cfi_def_cfa_offset 8
-  ret
-1:.cfi_def_cfa_offset 24
-  inc %eax
-  ret
-end inner_part__proved
+end pushes_argument__proved
 
 # 6. Overlapping instructions.
 begin overlap__proved
@@ -200,6 +346,18 @@ begin overlap__overlapping_instructions
 1:.byte 0xb8,0x90,0x90,0x90,0xc3
   ret
 end overlap__overlapping_instructions
+# The other way round: the instruction that is inside is read first, by another function.
+begin jumps_into_inner
+  jmp 1f+1
+end jumps_into_inner
+begin inner__overlapping_instructions
+1:.byte 0xb8,0x90,0x90,0x90,0xc3
+  ret
+end inner__overlapping_instructions
+begin inner__proved
+  .byte 0xb8,0x90,0x90,0x90,0xc3
+  ret
+end inner__proved
 begin decodable__proved
   test %edi,%edi
   je 1f
@@ -251,44 +409,139 @@ begin table__jump_table
   ret
 end table__jump_table
 # Entries that lead to another function are its tails, and those after them count as well.
-begin tail_table__return_not_at_entry
+.macro tail_table last:req
   cmp $2,%edi
   ja 1f
   mov %edi,%edi
-  lea tail_entries(%rip),%rdx
+  lea 2f(%rip),%rdx
   movslq (%rdx,%rdi,4),%rax
   add %rdx,%rax
   jmp *%rax
 1:ret
 0:push %rbx
   ret
-end tail_table__return_not_at_entry
   .section .rodata
-tail_entries:
-  .long 1b-tail_entries, return_start-tail_entries, 0b-tail_entries
+2:.long 1b-2b, return_start-2b, \last-2b
   .text
-begin slow_table__proved
+.endm
+begin tail_table__proved
+  tail_table 1b
+end tail_table__proved
+begin tail_table__return_not_at_entry
+  tail_table 0b
+end tail_table__return_not_at_entry
+
+# The third entry of a table leads to code that does not return at the entry: no path does, if there are two. CODE makes
+# an index in rax and jumps to 1 where there is none.
+.macro two_of_three name:req, code:vararg
+begin \name
   push %rbx
   .cfi_def_cfa_offset 16
+  mov %rdi,%rbx
+  \code
+  lea 4f(%rip),%rdx
+  movslq (%rdx,%rax,4),%rax
+  add %rdx,%rax
+  jmp *%rax
+2:inc %eax
+1:pop %rbx
+  .cfi_remember_state
+  .cfi_def_cfa_offset 8
+  ret
+  .cfi_restore_state
+3:push %rbx
+  ret
+  .section .rodata
+  .p2align 2
+4:.long 1b-4b, 2b-4b, 3b-4b
+  .text
+end \name
+.endm
+.macro compared_with number:req, jump:req
+  cmp $\number,%edi
+  \jump 1f
+  mov %edi,%eax
+.endm
+  two_of_three above__proved, compared_with 1, ja
+  two_of_three above__return_not_at_entry, compared_with 2, ja
+  two_of_three not_below__proved, compared_with 2, jae
+  two_of_three not_below__return_not_at_entry, compared_with 3, jae
+.macro masked by:req
+  mov %edi,%eax
+  and $\by,%eax
+.endm
+  two_of_three mask__proved, masked 1
+  two_of_three mask__return_not_at_entry, masked 2
+.macro compared_before first, second
+  \first
   cmp $1,%edi
+  \second
+  ja 1f
+  mov %edi,%eax
+.endm
+  two_of_three same_register__proved, compared_before "mov %esi,%edi"
+  two_of_three same_register__return_not_at_entry, compared_before , "mov %esi,%edi"
+  two_of_three same_flags__proved, compared_before "test %esi,%esi"
+  two_of_three same_flags__return_not_at_entry, compared_before , "test %esi,%esi"
+.macro in_memory first, second
+  \first
+  cmpl $1,8(%rbx)
+  ja 1f
+  \second
+  mov 8(%rbx),%eax
+.endm
+  two_of_three not_stored__proved, in_memory "mov %esi,8(%rbx)"
+  two_of_three not_stored__return_not_at_entry, in_memory , "mov %esi,8(%rbx)"
+  two_of_three not_called__proved, in_memory "call elsewhere@plt"
+  two_of_three not_called__return_not_at_entry, in_memory , "call elsewhere@plt"
+  two_of_three same_base__proved, in_memory "mov %rsi,%rbx"
+  two_of_three same_base__return_not_at_entry, in_memory , "mov %rsi,%rbx"
+.macro by_two_paths other:req
+  mov %edi,%eax
+  test %esi,%esi
+  je 5f
+  cmp $1,%eax
+  ja 1f
+  jmp 6f
+5:cmp $\other,%eax
+  ja 1f
+6:
+.endm
+  two_of_three both_paths__proved, by_two_paths 1
+  two_of_three both_paths__return_not_at_entry, by_two_paths 2
+# GCC without optimization scales the index by itself.
+.macro scaled number:req
+  push %rbx
+  .cfi_def_cfa_offset 16
+  cmp $\number,%edi
   ja 1f
   mov %edi,%eax
   lea 0(,%rax,4),%rdx
-  lea slow_entries(%rip),%rax
+  lea 2f(%rip),%rax
   mov (%rdx,%rax,1),%eax
   cltq
-  lea slow_entries(%rip),%rdx
+  lea 2f(%rip),%rdx
   add %rdx,%rax
   jmp *%rax
 0:inc %eax
 1:pop %rbx
+  .cfi_remember_state
   .cfi_def_cfa_offset 8
   ret
-end slow_table__proved
+  .cfi_restore_state
+3:push %rbx
+  ret
   .section .rodata
-slow_entries:
-  .long 0b-slow_entries, 1b-slow_entries
+  .p2align 2
+2:.long 0b-2b, 1b-2b, 3b-2b
   .text
+.endm
+begin scaled__proved
+  scaled 1
+end scaled__proved
+begin scaled__return_not_at_entry
+  scaled 2
+end scaled__return_not_at_entry
 begin jump__proved
   jmp *%rdi
 end jump__proved
@@ -331,6 +584,42 @@ begin endless_callee__proved
 1:.cfi_def_cfa_offset 8
   ret
 end endless_callee__proved
+begin endless_callee__conflicting_paths
+  test %edi,%edi
+  jne 1f
+  push %rax
+  .cfi_def_cfa_offset 16
+  call some_return__proved
+  test %eax,%eax
+  jne 1f
+1:.cfi_def_cfa_offset 8
+  ret
+end endless_callee__conflicting_paths
+# A call at the end of a function does not return: what follows is another function.
+begin last_call__proved
+  test %edi,%edi
+  je 1f
+  ret
+1:push %rbx
+  .cfi_def_cfa_offset 16
+  call elsewhere@plt
+  .cfi_endproc
+  .size last_call__proved, .-last_call__proved
+begin after_last_call
+  ret
+end after_last_call
+begin last_call__flows_into_function
+  test %edi,%edi
+  je 1f
+  ret
+1:push %rbx
+  .cfi_def_cfa_offset 16
+  inc %eax
+  .cfi_endproc
+  .size last_call__flows_into_function, .-last_call__flows_into_function
+begin after_no_call
+  ret
+end after_no_call
 
 # 9. Stores.
 begin store__proved
@@ -342,6 +631,16 @@ begin store__return_address_lost
   mov %edi,4(%rsp)
   ret
 end store__return_address_lost
+# A place that only seems to be that of the return address: compilers leave such paths, which nothing takes.
+begin pointer_store__proved
+  lea -8(%rsp),%rax
+  movq $0,8(%rax)
+  ret
+end pointer_store__proved
+begin pointer_store__return_address_lost
+  movq $0,(%rsp)
+  ret
+end pointer_store__return_address_lost
 begin wide_store__proved
   sub $24,%rsp
   .cfi_def_cfa_offset 32
@@ -381,7 +680,7 @@ begin stored_address__proved
   .cfi_def_cfa_offset 32
   lea 8(%rsp),%rcx
   mov %rsp,8(%rsp)
-  mov %rdx,8(%rcx)
+  movq $0,8(%rcx)
   mov 8(%rsp),%rsp
   add $24,%rsp
   .cfi_def_cfa_offset 8
@@ -392,7 +691,7 @@ begin stored_address__other_stack
   .cfi_def_cfa_offset 32
   lea 8(%rsp),%rcx
   mov %rsp,8(%rsp)
-  mov %rdx,(%rcx)
+  movq $0,(%rcx)
   mov 8(%rsp),%rsp
   add $24,%rsp
   .cfi_def_cfa_offset 8
@@ -423,20 +722,121 @@ begin switch__other_stack
   mov (%rdi),%rsp
   ret
 end switch__other_stack
+begin transaction__proved
+  xtest
+  ret
+end transaction__proved
+begin transaction__other_stack
+  xbegin 1f
+1:ret
+end transaction__other_stack
+begin abort__proved
+  test %edi,%edi
+  je 1f
+  ud2
+1:ret
+end abort__proved
 begin abort__other_stack
   xabort $1
   push %rbx
   ret
 end abort__other_stack
+begin exchange__proved
+  xchg %rsi,%rdi
+  ret
+end exchange__proved
 begin exchange__other_stack
   xchg %rsp,%rdi
   ret
 end exchange__other_stack
+begin enter__proved
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp,-16
+  mov %rsp,%rbp
+  .cfi_def_cfa_register %rbp
+  sub $16,%rsp
+  leave
+  .cfi_def_cfa %rsp,8
+  ret
+end enter__proved
 begin enter__other_stack
   enter $16,$0
   leave
   ret
 end enter__other_stack
+begin interrupt__proved
+  test %edi,%edi
+  je 1f
+  int3
+1:ret
+end interrupt__proved
+begin interrupt__other_stack
+  int $0x80
+  ret
+end interrupt__other_stack
+begin interrupt_return__proved
+  test %edi,%edi
+  je 1f
+  ret
+1:ret
+end interrupt_return__proved
+begin interrupt_return__other_stack
+  test %edi,%edi
+  je 1f
+  iretq
+1:ret
+end interrupt_return__other_stack
+begin far_return__proved
+  repz ret
+end far_return__proved
+begin far_return__other_stack
+  lretq
+end far_return__other_stack
+begin short_return__proved
+  ret
+end short_return__proved
+begin short_return__other_stack
+  retw
+end short_return__other_stack
+begin short_push__proved
+  push %rax
+  .cfi_def_cfa_offset 16
+  pop %rax
+  .cfi_def_cfa_offset 8
+  ret
+end short_push__proved
+begin short_push__other_stack
+  push %ax
+  add $2,%rsp
+  ret
+end short_push__other_stack
+begin short_pop__proved
+  push %rax
+  .cfi_def_cfa_offset 16
+  pop %rcx
+  .cfi_def_cfa_offset 8
+  ret
+end short_pop__proved
+begin short_pop__other_stack
+  sub $2,%rsp
+  pop %ax
+  ret
+end short_pop__other_stack
+begin short_address__proved
+  mov %edi,-8(%rsp)
+  ret
+end short_address__proved
+begin short_address__other_stack
+  mov %edi,-8(%esp)
+  ret
+end short_address__other_stack
+begin saved__other_stack
+  sub $40,%rsp
+  .cfi_def_cfa_offset 48
+  mov 8(%rsp),%rsp
+  ret
+end saved__other_stack
 begin saved__proved
   mov %rsp,%rax
   sub $40,%rsp
@@ -462,17 +862,6 @@ begin variable__stack_pointer_lost
   add %rdi,%rsp
   ret
 end variable__stack_pointer_lost
-begin probe__proved
-  lea -0x4000(%rsp),%r11
-1:sub $0x1000,%rsp
-  orq $0,(%rsp)
-  cmp %r11,%rsp
-  jne 1b
-  .cfi_def_cfa_offset 0x4008
-  add $0x4000,%rsp
-  .cfi_def_cfa_offset 8
-  ret
-end probe__proved
 
 # Work is bounded by a function's size: its joins take a step for each 16 slots.
 .macro many_joins count
@@ -501,8 +890,3 @@ begin joins__proved
   .cfi_undefined %rip
   many_joins 40
 end joins__proved
-
-begin caller_of_part
-  call called_part
-  ret
-end caller_of_part

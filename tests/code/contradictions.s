@@ -26,6 +26,14 @@ begin push__wrong
   pop %rbx
   ret
 end push__wrong
+begin late__right
+  sub $24,%rsp
+  .cfi_def_cfa_offset 32
+  test %edi,%edi
+  add $24,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+end late__right
 # LLVM moves stack adjustments away from their CFI.
 begin late__wrong
   sub $24,%rsp
@@ -54,6 +62,15 @@ begin align__right
   .cfi_def_cfa %rsp,8
   ret
 end align__right
+begin frame_pointer__right
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp,-16
+  pop %rbp
+  .cfi_restore %rbp
+  .cfi_def_cfa_offset 8
+  ret
+end frame_pointer__right
 begin frame_pointer__wrong
   .cfi_offset %rbp,-16
   push %rbp
@@ -62,6 +79,16 @@ begin frame_pointer__wrong
   .cfi_def_cfa_offset 8
   ret
 end frame_pointer__wrong
+begin lost_frame_pointer__right
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp,-16
+  xor %ebp,%ebp
+  pop %rbp
+  .cfi_restore %rbp
+  .cfi_def_cfa_offset 8
+  ret
+end lost_frame_pointer__right
 begin lost_frame_pointer__wrong
   push %rbp
   .cfi_def_cfa_offset 16
@@ -111,6 +138,49 @@ begin changed_frame_pointer__right
   mov %rdi,%rbp
   ret
 end changed_frame_pointer__right
+begin changed_frame_pointer__wrong
+  mov %rdi,%rbp
+  push %rbx
+  pop %rbx
+  ret
+end changed_frame_pointer__wrong
+
+# 5. A callee may leave FP changed: one that is proved before, one that is proved later, and one that ends by a jump to such
+# a function, which is proved before or later.
+.macro calls name:req, callee:req
+begin \name\()__wrong
+  push %rbp
+  .cfi_def_cfa_offset 16
+  call \callee
+  pop %rbp
+  .cfi_def_cfa_offset 8
+  ret
+end \name\()__wrong
+begin \name\()__right
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp,-16
+  call \callee
+  pop %rbp
+  .cfi_restore %rbp
+  .cfi_def_cfa_offset 8
+  ret
+end \name\()__right
+.endm
+  calls callee_before, changed_frame_pointer__right
+begin jumps_back
+  jmp changed_frame_pointer__right
+end jumps_back
+  calls tail_before, jumps_back
+  calls callee_later, changed_later
+begin jumps_on
+  jmp changed_later
+end jumps_on
+  calls tail_later, jumps_on
+begin changed_later
+  mov %rdi,%rbp
+  ret
+end changed_later
 # 12. What no path reaches is not compared.
 begin reached__wrong
   test %edi,%edi
@@ -119,12 +189,23 @@ begin reached__wrong
 1:.cfi_def_cfa_offset 64
   ret
 end reached__wrong
-begin unreached__right
+begin reached__right
   ret
   .cfi_def_cfa_offset 64
   ret
-end unreached__right
+end reached__right
 # CFI that changes right after a call is another part of the function: the call does not return.
+begin after_call__wrong
+  test %edi,%edi
+  je 1f
+  sub $8,%rsp
+  .cfi_def_cfa_offset 16
+  call elsewhere@plt
+  nop
+  .cfi_def_cfa_offset 8
+  add $8,%rsp
+1:ret
+end after_call__wrong
 begin after_call__right
   test %edi,%edi
   je 1f
@@ -135,3 +216,42 @@ begin after_call__right
   ret
 1:ret
 end after_call__right
+# 5. What a pointer leads to may remove its arguments. A return after leave does not prove that it has not.
+.macro removed name:req, callee:vararg
+begin \name
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp,-16
+  mov %rsp,%rbp
+  push %rdi
+  .cfi_def_cfa_offset 24
+  call \callee
+  mov %eax,%edx
+  .cfi_def_cfa_offset 16
+  inc %eax
+  leave
+  .cfi_def_cfa %rsp,8
+  ret
+end \name
+.endm
+  removed arguments__right, *%rdx
+  removed arguments__wrong, push__right
+# 1. CFI of a part that is called may count from the frame around it. It is judged if it begins as an entry's does.
+begin calls_parts
+  push %rbx
+  .cfi_def_cfa_offset 16
+  call part__right
+  call part__wrong
+  pop %rbx
+  .cfi_def_cfa_offset 8
+  ret
+part__right:
+  .cfi_def_cfa_offset 24
+  inc %eax
+  ret
+  .cfi_def_cfa_offset 8
+part__wrong:
+  push %rbx
+  pop %rbx
+  ret
+end calls_parts

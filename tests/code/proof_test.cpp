@@ -5,10 +5,8 @@
 #include <set>
 #include <string>
 
-#include "code/assembled.hpp"
+#include "code/cases.hpp"
 #include "code/check_cfi.hpp"
-#include "code/decoder.hpp"
-#include "elf/symbol_names.hpp"
 
 namespace sframe_gen::code {
 namespace {
@@ -16,44 +14,31 @@ namespace {
 /// A library whose CFI is compared with its code.
 class Library {
  public:
-  explicit Library(const std::string& name) : assembled_(name), check_(check_cfi(assembled_.image(), {})) {}
+  explicit Library(const std::string& name)
+      : assembled_(name), cases_(assembled_), check_(check_cfi(assembled_.image(), {})) {}
 
   const CodeCheck& check() const { return check_; }
-
-  /// Names of functions, by start.
-  std::map<std::uint64_t, std::string> names() const {
-    std::map<std::uint64_t, std::string> names;
-    elf::SymbolNames symbols(assembled_.image());
-    for (const std::uint64_t start : elf::function_starts(assembled_.image())) names[start] = symbols.name_at(start);
-    return names;
+  const test::Cases& cases() const { return cases_; }
+  /// Expects that there are so many cases, each with a twin whose result is `good`.
+  void expect_pairs(std::size_t count, const std::string& good) const {
+    EXPECT_EQ(cases_.pairs(good, [](const std::string& name) { ADD_FAILURE() << name << " is no pair"; }), count);
   }
 
  private:
   test::Assembled assembled_;
+  test::Cases cases_;
   CodeCheck check_;
 };
-
-/// What a name says after its two underscores, as reasons are spelled.
-std::string expectation_of(const std::string& name) {
-  const auto mark = name.find("__");
-  std::string words = mark == std::string::npos ? "" : name.substr(mark + 2);
-  std::ranges::replace(words, '_', '-');
-  return words;
-}
 
 TEST(Proof, RefusesEachFunctionForItsReasonAndProvesItsTwin) {
   const Library library("conditions");
   std::map<std::uint64_t, std::string> reasons;
   for (const CodeCheck::Refused& refused : library.check().refused) reasons[refused.start] = refused.reason;
-  std::size_t count = 0;
-  for (const auto& [start, name] : library.names()) {
-    const std::string expected = expectation_of(name);
-    if (expected.empty() || name.ends_with(".cold")) continue;
-    const auto found = reasons.find(start);
-    EXPECT_EQ(found == reasons.end() ? "proved" : found->second, expected) << name;
-    ++count;
+  for (const auto& [symbol, expected] : library.cases().all()) {
+    const auto found = reasons.find(expected.address);
+    EXPECT_EQ(found == reasons.end() ? "proved" : found->second, expected.result) << symbol;
   }
-  EXPECT_EQ(count, 56U);
+  library.expect_pairs(60, "proved");
   for (const CodeCheck::Contradiction& found : library.check().contradictions)
     ADD_FAILURE() << found.function << ": " << found.cfi << ", " << found.code << ", " << found.instruction;
 }
@@ -62,8 +47,9 @@ TEST(Proof, ContradictsWrongCfiAlone) {
   const Library library("contradictions");
   std::set<std::uint64_t> contradicted;
   for (const CodeCheck::Contradiction& found : library.check().contradictions) contradicted.insert(found.start);
-  for (const auto& [start, name] : library.names())
-    EXPECT_EQ(contradicted.contains(start) ? "wrong" : "right", expectation_of(name)) << name;
+  for (const auto& [symbol, expected] : library.cases().all())
+    EXPECT_EQ(contradicted.contains(expected.address) ? "wrong" : "right", expected.result) << symbol;
+  library.expect_pairs(15, "right");
   EXPECT_TRUE(library.check().refused.empty());
 }
 

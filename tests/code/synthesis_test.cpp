@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "code/assembled.hpp"
+#include "code/cases.hpp"
 #include "elf/symbol_names.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/find_rows.hpp"
@@ -18,7 +18,7 @@ namespace {
 /// A library of functions with and without CFI, converted.
 class Synthesized : public testing::TestWithParam<bool> {
  protected:
-  Synthesized() {
+  explicit Synthesized(const std::string& name = "synthesis") : assembled_(name) {
     ConvertOptions options;
     options.synthesize = true;
     options.count_code = true;
@@ -38,15 +38,20 @@ class Synthesized : public testing::TestWithParam<bool> {
     const auto place = place_of(name);
     std::map<std::uint64_t, sframe::RecoveryRules> rows;
     for (std::uint64_t pc = place.begin; pc < place.end; ++pc) {
-      const sframe::Fde* const fde = sframe::find_fde(section_, pc);
-      const sframe::Fre* const fre = fde == nullptr ? nullptr : sframe::find_fre(*fde, pc - fde->start);
-      if (fre != nullptr && fre->recovery) rows[pc - place.begin] = *fre->recovery;
+      if (const auto* const rules = rules_at(pc)) rows[pc - place.begin] = *rules;
     }
     return rows;
   }
 
+  /// Null: there is no row.
+  const sframe::RecoveryRules* rules_at(std::uint64_t pc) const {
+    const sframe::Fde* const fde = sframe::find_fde(section_, pc);
+    const sframe::Fre* const fre = fde == nullptr ? nullptr : sframe::find_fre(*fde, pc - fde->start);
+    return fre == nullptr || !fre->recovery ? nullptr : &*fre->recovery;
+  }
+
   sframe_gen::test::Folder folder_;
-  test::Assembled assembled_{"synthesis"};
+  test::Assembled assembled_;
   Coverage coverage_;
   sframe::Section section_;
 };
@@ -91,6 +96,20 @@ TEST_P(Synthesized, CountsWhatIsProvedAndRefused) {
   EXPECT_EQ(found->refused_at, refused.begin + 1);
 }
 
+class Uncertain : public Synthesized {
+ protected:
+  Uncertain() : Synthesized("uncertain") {}
+};
+
+TEST_P(Uncertain, PlacesHaveNoRow) {
+  const test::Cases cases(assembled_);
+  for (const auto& [symbol, expected] : cases.all())
+    EXPECT_EQ(rules_at(expected.address) == nullptr ? "none" : "row", expected.result) << symbol;
+  EXPECT_EQ(cases.pairs("row", [](const std::string& name) { ADD_FAILURE() << name << " is no pair"; }), 5U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, Uncertain, testing::Bool(),
+                         [](const auto& one) { return one.param ? "Compact" : "Usual"; });
 INSTANTIATE_TEST_SUITE_P(Formats, Synthesized, testing::Bool(),
                          [](const auto& one) { return one.param ? "Compact" : "Usual"; });
 

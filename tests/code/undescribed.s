@@ -1,5 +1,6 @@
-# Functions without CFI. NAME__REASON: the proof must refuse it for that reason, or never reach it; NAME__proved: prove it.
-# None has a symbol that says it is a function but those of `begin`.
+# Functions without CFI. NAME__REASON: the proof must refuse it for that reason, or never reach it; NAME__proved, its twin:
+# prove it. NAME__label: a place in a function, which must not be taken for one. Only `begin` makes symbols that say they are
+# functions.
 
 .macro begin name
   .globl "\name"
@@ -34,13 +35,28 @@ begin its_caller__frame_pointer_lost
   call takes_from_r12_and_changes_rbp__frame_pointer_lost
   ret
 end its_caller__frame_pointer_lost
-begin takes_from_own_r13__proved
+begin takes_from_r14__proved
+  push %r14
+  mov %rdi,%r14
+  mov (%rax,%r14),%eax
+  pop %r14
+  ret
+end takes_from_r14__proved
+begin takes_from_r12_and_changes_rbp__proved
+  mov (%rdi),%rax
+  ret
+end takes_from_r12_and_changes_rbp__proved
+begin its_caller__proved
+  call takes_from_r12_and_changes_rbp__proved
+  ret
+end its_caller__proved
+begin takes_from_r13__proved
   push %r13
   mov %rdi,%r13
   mov 8(%r13),%rax
   pop %r13
   ret
-end takes_from_own_r13__proved
+end takes_from_r13__proved
 
 # 7. Tables without a bound are read by their contents, if that is not forbidden.
 begin contents__proved
@@ -58,137 +74,194 @@ end contents__proved
 entries:
   .long 0b-entries, 1b-entries, 0x70000000
   .text
-
-# 7. A comparison bounds the bits that it compares, and memory until something is stored.
-.macro bounded name:req, load, compare:req, between, index
-begin \name
+begin contents__jump_table
   push %rbx
-  lea .Lentries_\name(%rip),%rdx
-  \load
-  \compare
-  \between
-  ja .Lend_\name
-  \index
-  movslq (%rdx,%rax,4),%rax
+  lea no_entries(%rip),%rdx
+  movslq (%rdx,%rdi,4),%rax
   add %rdx,%rax
   jmp *%rax
-.Lcase_\name:
-  inc %eax
-.Lend_\name:
-  pop %rbx
+1:pop %rbx
   ret
-end \name
+end contents__jump_table
   .section .rodata
   .p2align 2
-.Lentries_\name:
-  .long .Lcase_\name-.Lentries_\name, .Lend_\name-.Lentries_\name, 0x70000000
+no_entries:
+  .long 0x70000000, 1b-no_entries
+  .text
+# A table ends where another one begins, whose address is taken. Its entries lead to code of another depth.
+.macro two_tables last:req
+  push %rbx
+  mov %edi,%ebx
+  lea 5f(%rip),%rdx
+  movslq (%rdx,%rdi,4),%rax
+  add %rdx,%rax
+  jmp *%rax
+0:nop
+1:push %rbx
+  lea 6f(%rip),%rdx
+  movslq (%rdx,%rbx,4),%rax
+  add %rdx,%rax
+  jmp *%rax
+  .skip 12, 0x90
+2:nop
+3:pop %rbx
+  pop %rbx
+  ret
+  .section .rodata
+  .p2align 2
+5:.long 0b-5b, 1b-5b, \last-5b
+6:.long 2b-6b, 3b-6b, 0x70000000
   .text
 .endm
-bounded part__proved, compare="cmp $1,%dil", index="movzbl %dil,%eax"
-bounded whole__proved, load="movzbl (%rdi),%eax", compare="cmp $1,%al"
-bounded more_than_part__proved, load="mov (%rdi),%rax", compare="cmp $1,%al"
-bounded high_byte__proved, load="mov (%rdi),%rax", compare="cmp $1,%ah", index="movzbl %al,%eax"
-bounded byte_of_memory__proved, compare="cmpb $1,(%rdi)", index="movzbl (%rdi),%eax"
-bounded more_than_byte__proved, compare="cmpb $1,(%rdi)", index="mov (%rdi),%eax"
-bounded stored_between__proved, compare="cmpl $1,(%rdi)", between="mov %ecx,(%rsi)", index="mov (%rdi),%eax"
+begin two_tables__proved
+  two_tables 0b
+end two_tables__proved
+begin two_tables__conflicting_paths
+  two_tables 2b
+end two_tables__conflicting_paths
 
 # 1. A direct call, a word of data that a relocation fills in, and an instruction elsewhere say that a function starts.
-begin caller__proved
+begin caller
   call called__proved
-  lea taken__proved(%rip),%rax
+  lea number__proved(%rip),%rax
   mov $0x1000000,%eax
   ret
-end caller__proved
-called__proved:
+end caller
+.macro anonymous name:req
+\name:
   push %rbx
   pop %rbx
   ret
   .p2align 4
-taken__proved:
-  push %rbx
-  pop %rbx
-  ret
-  .p2align 4
-in_data__proved:
-  push %rbx
-  pop %rbx
-  ret
-  .p2align 4
-nowhere__not_reached:
-  push %rbx
-  pop %rbx
-  ret
-  .p2align 4
+.endm
+  anonymous called__proved
+  anonymous called__not_reached
 # A number is an address in a program at fixed ones only.
+  anonymous number__proved
   .section .fixed,"ax"
-in_number__not_reached:
-  push %rbx
-  pop %rbx
-  ret
+  anonymous number__not_reached
+# Words of constants say nothing: that they hold an address is by chance.
+  anonymous word__not_reached
+  .section .rodata
+  .p2align 3
+  .quad 0x1000010
   .text
+  anonymous word__proved
 # 6. Two functions, by words of data, one inside an instruction of the other: none is known to be right.
-first_reading__overlapping_instructions:
+reading__overlapping_instructions:
   mov $0xc3909090,%eax
   ret
   .p2align 4
-# Words of constants say nothing: that they hold an address is by chance.
-in_constants__not_reached:
-  push %rbx
-  pop %rbx
+reading__proved:
+  mov $0xc3909090,%eax
   ret
   .p2align 4
-  .section .rodata
-  .quad 0x1000
-  .text
 
 # A function takes the address of its own label, as OCaml does of its handlers: without padding before it, it is none.
-begin handler__proved
+begin handler
   push %rbx
-  lea own_label__not_reached(%rip),%rax
+  lea own__not_reached(%rip),%rax
   mov %rax,(%rdi)
   pop %rbx
   ret
-own_label__not_reached:
+own__not_reached:
   push %rbx
   pop %rbx
   ret
-end handler__proved
+end handler
 # The next one's is an address of another function: padding lies between.
-begin next__proved
-  lea callback__proved(%rip),%rax
+begin next
+  lea own__proved(%rip),%rax
   ret
-end next__proved
-callback__proved:
-  push %rbx
-  pop %rbx
-  ret
-  .p2align 4
+end next
+  anonymous own__proved
 
-# 1. Labels of an interpreter, in a table: code with a frame jumps there.
-begin interpreter__proved
+# 1. Labels of an interpreter, in a table: code with a frame jumps there, or comes there. `late`: it is read later than the
+# label was taken for a start.
+.macro interpreter name:req, label:req
+begin \name
   push %rbx
   test %edi,%edi
-  je label__not_reached
+  je \label
   pop %rbx
   ret
-label__not_reached:
+\label:
   inc %eax
   pop %rbx
   ret
-end interpreter__proved
+end \name
+.endm
+  interpreter interpreter, jump__not_reached
+  anonymous jump__proved
+  interpreter late_interpreter, late_jump__label
+# The same of code that data has the address of, too, and that is reached by a function which is read before.
+begin entered
+  push %rbx
+  test %edi,%edi
+  jne 1f
+  pop %rbx
+  ret
+1:pop %rbx
+inside__not_reached:
+  xor %eax,%eax
+  ret
+end entered
+  anonymous inside__proved
+
+# The same of places that data has the address of, and which would seem to be functions, as they end by a jump to one. The
+# function that jumps there is refused: nothing says that they are reached.
+begin jumps_out
+  push %rbx
+  test %edi,%edi
+  je taken__flows_into_function
+  pop %rbx
+  ret
+taken__flows_into_function:
+  jmp called__proved
+end jumps_out
+taken__proved:
+  jmp called__proved
+  .p2align 4
+jumps_far:
+  push %rbx
+  test %edi,%edi
+  je far__not_reached
+  pop %rbx
+  ret
+  .p2align 4
+begin between
+  ret
+end between
+far__not_reached:
+  jmp called__proved
+  .p2align 4
+far__proved:
+  jmp called__proved
+  .p2align 4
+# Only a function that is found later takes their addresses.
+first_taker:
+  lea second_taker(%rip),%rax
+  ret
+  .p2align 4
+second_taker:
+  lea far__not_reached(%rip),%rax
+  lea far__proved(%rip),%rax
+  ret
+  .p2align 4
 
 # 2. An indirect jump proves what is called, and no label, aligned or not.
-begin calls_dispatcher__proved
+begin calls_dispatchers
   sub $8,%rsp
   call dispatcher__proved
+  call instruction__proved
   add $8,%rsp
   ret
-end calls_dispatcher__proved
+end calls_dispatchers
   int3
 dispatcher__proved:
   jmp *(%rdi)
   .p2align 4
-aligned_dispatcher__no_return:
+dispatcher__no_return:
   jmp *(%rdi)
   .p2align 4
   nop
@@ -197,9 +270,15 @@ instruction__no_return:
   mov (%rdi),%rax
   jmp *%rax
   .p2align 4
-  nop
-jumps_to_instruction__tail_not_proved:
+instruction__proved:
+  mov (%rdi),%rax
+  jmp *%rax
+  .p2align 4
+jump_to_instruction__tail_not_proved:
   jmp instruction__no_return
+  .p2align 4
+jump_to_instruction__proved:
+  jmp instruction__proved
   .p2align 4
 
 # 4. FP is the caller's again at a return. Haskell's code, which has a stack of its own in rbp, does not return by rsp.
@@ -226,34 +305,80 @@ begin system_call__other_stack
   ret
 end system_call__other_stack
 
-# 8. What follows a call that does not return is another function, whatever the linker has put there.
-begin first_part__proved
+# 3. Functions that share a part, whatever the linker has put there, come to it with the same stack pointer.
+.macro shares name:req, register:req, part:req
+begin \name
   push %rbx
+  .ifc \register,two
+  push %rbx
+  .endif
   test %edi,%edi
-  jne first_cold__not_reached
+  jne \part
+  .ifc \register,two
+  pop %rbx
+  .endif
   pop %rbx
   ret
-end first_part__proved
-begin second_part__proved
-  push %rbx
-  push %rbx
-  test %edi,%edi
-  jne second_cold__not_reached
-  pop %rbx
-  pop %rbx
-  ret
-end second_part__proved
+end \name
+.endm
+  shares one_to_part, one, same_part__label
+  shares part__proved, one, same_part__label
+  shares one_to_other_part, one, other_part__label
+  shares part__conflicting_paths, two, other_part__label
   .section .text.unlikely,"ax"
-first_cold__not_reached:
+same_part__label:
+  inc %eax
+  pop %rbx
+  ret
+  .p2align 4
+  int3
+other_part__label:
+  inc %eax
+  pop %rbx
+  ret
+  .p2align 4
+  .text
+
+# 8. What follows a call that does not return is another function's part, whatever the linker has put there.
+  shares after_call__proved, one, first_cold__label
+  shares second, two, second_cold__label
+  .section .text.unlikely,"ax"
+first_cold__label:
   call unknown_to_us@plt
-second_cold__not_reached:
+second_cold__label:
   pop %rbx
   pop %rbx
   ret
+  .text
+  shares third, one, third_cold__label
+  shares after_call__return_not_at_entry, two, fourth_cold__label
+  .section .text.unlikely,"ax"
+third_cold__label:
+  call unknown_to_us@plt
+  pop %rbx
+  ret
+fourth_cold__label:
+  pop %rbx
+  ret
+  .text
 
+# 11. V8's builtins are entered by jumps.
+begin Builtins_Call__not_reached
+  push %rbx
+  pop %rbx
+  ret
+end Builtins_Call__not_reached
+begin builtins_Call__proved
+  push %rbx
+  pop %rbx
+  ret
+end builtins_Call__proved
   .data
   .p2align 3
-  .quad first_reading__overlapping_instructions, first_reading__overlapping_instructions+1
-  .quad in_data__proved, label__not_reached, aligned_dispatcher__no_return, instruction__no_return
-  .quad jumps_to_instruction__tail_not_proved
+  .quad reading__overlapping_instructions, reading__overlapping_instructions+1, reading__proved
+  .quad word__proved, dispatcher__no_return, instruction__no_return
+  .quad jump__not_reached, jump__proved, late_jump__label
+  .quad taken__proved, taken__flows_into_function, jumps_far, first_taker
+  .quad inside__not_reached, inside__proved
+  .quad jump_to_instruction__tail_not_proved, jump_to_instruction__proved
   .text

@@ -48,7 +48,37 @@ bool reads_only(const Capstone& instruction) {
   }
 }
 
+/// Bytes of ModRM and what it asks for: SIB and a displacement (Intel SDM, volume 2, section 2.1.3).
+std::size_t size_of_operand(std::span<const std::byte> from_modrm) {
+  const auto byte = [&](std::size_t i) { return i < from_modrm.size() ? std::to_integer<unsigned>(from_modrm[i]) : 0; };
+  const unsigned mode = byte(0) >> 6U, operand = byte(0) & 7U;
+  if (mode == 3) return 1;
+  const bool has_sib = operand == 4;
+  const bool has_no_base = has_sib ? (byte(1) & 7U) == 5 : operand == 5;
+  const std::size_t displacement = mode == 1 ? 1 : mode == 2 || has_no_base ? 4 : 0;
+  return 1 + std::size_t{has_sib} + displacement;
+}
+
+/// Opcodes of map 1 with a constant of a byte: shifts, shuffles, comparisons.
+bool has_constant(unsigned opcode) {
+  return (opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 || (opcode >= 0xc4 && opcode <= 0xc6);
+}
+
 }  // namespace
+
+unsigned size_of_vector_instruction(std::span<const std::byte> code) {
+  if (code.empty()) return 0;
+  // EVEX, and VEX of three and of two bytes.
+  const auto first = std::to_integer<unsigned>(code[0]);
+  const std::size_t prefix = first == 0x62 ? 4 : first == 0xc4 ? 3 : first == 0xc5 ? 2 : 0;
+  if (prefix == 0 || code.size() < prefix + 2) return 0;
+  const unsigned map = first == 0xc5 ? 1 : std::to_integer<unsigned>(code[1]) & (first == 0x62 ? 7U : 0x1fU);
+  const auto opcode = std::to_integer<unsigned>(code[prefix]);
+  if (map == 0 || map > 6 || (map == 1 && opcode == 0x77 && first != 0x62)) return 0;
+  const std::size_t constant = map == 3 || (map == 1 && has_constant(opcode)) ? 1 : 0;
+  const std::size_t size = prefix + 1 + size_of_operand(code.subspan(prefix + 1)) + constant;
+  return size <= code.size() ? static_cast<unsigned>(size) : 0;
+}
 
 Capstone::Capstone() {
   if (cs_open(CS_ARCH_X86, CS_MODE_64, &handle_) != CS_ERR_OK) throw std::runtime_error("Capstone does not open");

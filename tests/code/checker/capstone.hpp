@@ -13,6 +13,10 @@ namespace sframe_gen::checker {
 
 inline constexpr std::uint8_t rsp = 4, rbp = 5, no_register = 255;
 
+/// How many bytes an instruction has that is encoded by VEX or EVEX, known to Capstone or not (Intel SDM, volume 2,
+/// sections 2.3 and 2.7); 0: it is none.
+unsigned size_of_vector_instruction(std::span<const std::byte> code);
+
 /// Decodes one instruction of x86-64 at a time.
 class Capstone {
  public:

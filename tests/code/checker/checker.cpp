@@ -144,7 +144,10 @@ class Checker::Judge {
                           (frame.is(Value::Kind::Stack) && frame.place.base == 0);
     if (!is_known) fault("", "nothing gives the CFA");
     Capstone& code = all_.capstone_;
-    if (!code.read(code_at(step.pc), step.pc)) return believe(step);
+    if (!code.read(code_at(step.pc), step.pc)) {
+      is_padding_after_call_ = last_was_call_ = false;
+      return believe(step);
+    }
     if (!all_.mark(step.pc, code.size())) return fault("", "it overlaps another instruction");
     is_padding_after_call_ = last_was_call_ && code.id() == X86_INS_NOP;
     flow(code, step);
@@ -163,7 +166,9 @@ class Checker::Judge {
     if (code.id() == X86_INS_JMP) return jump(code, step, facts);
     if (code.is_conditional_jump()) return branch(code, facts);
     if (is_of_no_compiler(code)) return fault("", "no compiler makes such an instruction");
-    Transfer(code, find_bounds_, lowered_before(step), facts).apply();
+    Transfer transfer(code, find_bounds_, lowered_before(step), facts);
+    transfer.apply();
+    if (transfer.slots_believed_missed() != 0) ++all_.counts_.stores_believed_to_miss;
     if (lowered_before(step) != 0) after_comparison_.insert(step.pc);
     fall_to(code.next(), facts);
   }
@@ -179,9 +184,14 @@ class Checker::Judge {
            name == "retf" || name == "retfq" || name == "sysret" || name == "sysexit";
   }
 
-  /// Capstone 4 lacks some instructions of vectors. They are believed to write nothing of what is claimed.
+  /// Capstone 4 lacks some instructions of vectors, and of shadow stacks. They are believed to write nothing of what is
+  /// claimed.
   void believe(const Step& step) {
     ++all_.counts_.unknown_instructions;
+    if (const unsigned size = size_of_vector_instruction(code_at(step.pc)); size != 0) {
+      if (!all_.mark(step.pc, size)) return fault("", "it overlaps another instruction");
+      return fall_to(step.pc + size, facts_of(step));
+    }
     const auto next = std::ranges::upper_bound(function_.steps, step.pc, {}, &Step::pc);
     if (next == function_.steps.end() || next->pc > step.pc + 15) return fault("", "it cannot be decoded");
     require(*next, facts_of(step));

@@ -22,10 +22,12 @@ struct Fault {
 /// What was judged, and what was believed.
 struct Counts {
   std::uint64_t functions = 0, steps = 0, facts = 0, edges = 0;
-  std::uint64_t bounded_tables = 0;        ///< whose entries are the targets; the bound itself is believed
-  std::uint64_t unbounded_tables = 0;      ///< whose first entries are the targets; that no more count is believed
-  std::uint64_t endless_calls = 0;         ///< calls that do not return
-  std::uint64_t doubtful_endless = 0;      ///< those of them whose callee has a return in the listing
+  std::uint64_t bounded_tables = 0;    ///< whose entries are the targets; the bound itself is believed
+  std::uint64_t unbounded_tables = 0;  ///< whose first entries are the targets; that no more count is believed
+  std::uint64_t endless_calls = 0;     ///< calls that do not return
+  std::uint64_t doubtful_endless = 0;  ///< those of them whose callee has a return in the listing
+  std::uint64_t stores_believed_to_miss =
+      0;                                   ///< that seem to hit saved registers, through pointers other than SP and FP
   std::uint64_t unknown_instructions = 0;  ///< that Capstone does not decode: believed to keep all that is claimed
 };
 

@@ -28,7 +28,8 @@ int main(int argument_count, char** arguments) {
               << counts.facts << " facts, " << counts.edges << " edges, " << checker.faults().size()
               << " faults; believed: " << counts.bounded_tables << " bounds of tables, " << counts.unbounded_tables
               << " ends of tables, " << counts.endless_calls << " endless calls (" << counts.doubtful_endless
-              << " of functions that return), " << counts.unknown_instructions << " unknown instructions\n";
+              << " of functions that return), " << counts.stores_believed_to_miss
+              << " stores that miss saved registers, " << counts.unknown_instructions << " unknown instructions\n";
     return checker.faults().empty() ? 0 : 1;
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

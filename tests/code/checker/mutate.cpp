@@ -1,23 +1,33 @@
-// Changes one instruction of a function that changes SP or saves or restores a register, and lets the checker judge the
-// claims that were made before.
+// Changes one instruction of a function that changes SP or saves or restores a register. The checker judges the claims
+// that were made before, and those that the engine makes of the changed function.
 //
-//     code-mutate FILE COUNT <LISTING
+//     code-mutate FILE COUNT
 //
-// COUNT: at most so many functions, each with one change; those of large files are spread over the file. Prints each
-// change that the checker does not object to, with what it has changed, and a summary. Exit status 1 if the checker
-// objects to claims about the file as it is.
+// COUNT: at most so many functions, each with one change; those of large files are spread over the file. Prints a row
+// of a table for the file: what became of the changes. Before it, each change that the engine does not notice: it
+// claims what the checker objects to. Exit status 1 if there is one, or if the checker objects to claims about the file
+// as it is.
 
 #include <algorithm>
 #include <array>
 #include <exception>
 #include <iostream>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "cfi/frame_source.hpp"
 #include "code/checker/checker.hpp"
+#include "code/checker/steps.hpp"
+#include "code/described.hpp"
+#include "code/function.hpp"
+#include "code/rows.hpp"
 #include "support/text.hpp"
 
 namespace {
@@ -90,6 +100,15 @@ class Changes {
   std::vector<Change>& changes_;
 };
 
+/// The rule for each PC of a function that has one.
+using Rows = std::map<std::uint64_t, cfi::Rules>;
+
+/// What the engine makes of a function.
+struct Proved {
+  Function claims;
+  Rows rows;
+};
+
 /// A file in memory, whose bytes may be changed.
 class Mutated {
  public:
@@ -97,7 +116,35 @@ class Mutated {
       : original_(elf::Image::open(path)),
         bytes_(original_.file_bytes().begin(), original_.file_bytes().end()),
         image_(elf::Image::of_bytes(bytes_, path)),
-        checker_(image_) {}
+        decoder_(path),
+        functions_(functions_of_cfi(image_, rules_)),
+        program_(image_, decoder_, functions_, rules_),
+        checker_(image_) {
+    program_.prove({});
+  }
+
+  /// Those that are proved, in an order of their own.
+  std::vector<code::FunctionProof> shuffled() const {
+    std::vector<code::FunctionProof> proved;
+    std::ranges::copy_if(program_.functions(), std::back_inserter(proved),
+                         [](const auto& function) { return function.refusal == code::Refusal::None; });
+    std::mt19937_64 random(proved.size());  // the same each time
+    std::ranges::shuffle(proved, random);
+    return proved;
+  }
+
+  /// Proves it again, with what is known of its callees.
+  std::optional<Proved> prove(const code::FunctionProof& proof) {
+    Proved proved;
+    const auto last = visit_steps(program_, proof, [&](const code::Step& step, const code::State& state) {
+      if (const auto rules = code::rules_of(state)) proved.rows.emplace(step.pc, *rules);
+    });
+    if (!last.has_return && !last.has_indirect_tail && last.tails.empty()) return std::nullopt;
+    auto claims = claims_of(program_, proof);
+    if (!claims) return std::nullopt;
+    proved.claims = std::move(*claims);
+    return proved;
+  }
 
   std::vector<Change> changes_of(const Function& function) {
     std::vector<Change> changes;
@@ -114,64 +161,85 @@ class Mutated {
     return checker_.faults().size() != before;
   }
 
-  bool objects_after(const Change& change, const Function& function) {
+  /// Changes the bytes, and returns what was there.
+  Change change(const Change& change) {
     const auto place = bytes_.begin() + static_cast<std::ptrdiff_t>(elf::offset_of(image_, code_at(change.pc)));
-    std::vector<std::byte> kept(place, place + static_cast<std::ptrdiff_t>(change.bytes.size()));
-    text_ = text_at(change.pc);
+    Change before{change.pc, {place, place + static_cast<std::ptrdiff_t>(change.bytes.size())}, change.name};
     std::ranges::copy(change.bytes, place);
-    text_ += " -> " + text_at(change.pc);
-    const bool objects = objects_to(function);
-    std::ranges::copy(kept, place);
-    return objects;
-  }
-  /// Of the last change.
-  const std::string& text() const { return text_; }
-
- private:
-  std::span<const std::byte> code_at(std::uint64_t pc) const {
-    const auto bytes = elf::loaded_bytes_from(image_, pc);
-    return bytes.first(std::min<std::uint64_t>({bytes.size(), image_.code_left(pc), 15}));
+    return before;
   }
   std::string text_at(std::uint64_t pc) {
     return capstone_.read(code_at(pc), pc) ? capstone_.text() : std::string("?");
   }
 
+ private:
+  static std::vector<cfi::Function> functions_of_cfi(const elf::Image& image, cfi::RuleTable& rules) {
+    return code::described_functions(cfi::FrameSource(image, image), rules);
+  }
+
+  std::span<const std::byte> code_at(std::uint64_t pc) const {
+    const auto bytes = elf::loaded_bytes_from(image_, pc);
+    return bytes.first(std::min<std::uint64_t>({bytes.size(), image_.code_left(pc), 15}));
+  }
+
   elf::Image original_;
   std::vector<std::byte> bytes_;
   elf::Image image_;
+  code::Decoder decoder_;
+  cfi::RuleTable rules_;
+  std::vector<cfi::Function> functions_;
+  code::Program program_;
   Checker checker_;
   Capstone capstone_;
-  std::string text_;
+};
+
+/// What became of the changes of a file.
+struct Outcomes {
+  std::size_t changed = 0;
+  /// Of those whose old claims the checker objects to, and of the others: what the engine makes of the changed
+  /// function.
+  struct Engine {
+    std::size_t refused = 0, other_rows = 0, same_rows = 0;
+  } objected, not_objected;
+  std::size_t not_noticed = 0;  ///< the engine makes claims to which the checker objects
+  std::size_t wrong = 0;        ///< the checker objects to the claims before a change
 };
 
 int mutate(const std::string& path, std::size_t most) {
-  std::vector<Function> functions;
-  Function function;
-  for (std::string header; read_function(std::cin, header, function);) functions.push_back(std::move(function));
   Mutated file(path);
-  std::mt19937_64 random(functions.size());  // the same changes each time
-  std::ranges::shuffle(functions, random);
-  std::size_t changed = 0, objected = 0, wrong = 0;
-  for (const Function& claimed : functions) {
-    if (changed == most) break;
-    const std::vector<Change> changes = file.changes_of(claimed);
+  std::mt19937_64 random(most);  // the same changes each time
+  Outcomes outcomes;
+  for (const code::FunctionProof& function : file.shuffled()) {
+    if (outcomes.changed == most) break;
+    const auto before = file.prove(function);
+    if (!before) continue;
+    const std::vector<Change> changes = file.changes_of(before->claims);
     if (changes.empty()) continue;
-    if (file.objects_to(claimed)) {
-      ++wrong;
+    if (file.objects_to(before->claims)) {
+      ++outcomes.wrong;
       continue;
     }
     const Change& change = changes[random() % changes.size()];
-    ++changed;
-    if (file.objects_after(change, claimed)) {
-      ++objected;
+    ++outcomes.changed;
+    const std::string text = file.text_at(change.pc);
+    const Change back = file.change(change);
+    Outcomes::Engine& engine = file.objects_to(before->claims) ? outcomes.objected : outcomes.not_objected;
+    if (const auto after = file.prove(function); !after) {
+      ++engine.refused;
+    } else if (file.objects_to(after->claims)) {
+      ++outcomes.not_noticed;
+      std::cout << "not noticed: function " << hex(function.start) << ", " << hex(change.pc) << ": " << change.name
+                << ": " << text << " -> " << file.text_at(change.pc) << '\n';
     } else {
-      std::cout << "not objected to: function " << hex(claimed.start) << ", " << hex(change.pc) << ": " << change.name
-                << ": " << file.text() << '\n';
+      ++(after->rows == before->rows ? engine.same_rows : engine.other_rows);
     }
+    file.change(back);
   }
-  std::cout << path << ": " << changed << " functions changed, " << objected << " objected to, " << changed - objected
-            << " not; " << wrong << " objected to as they are\n";
-  return wrong == 0 ? 0 : 1;
+  std::cout << "| " << path << " | " << outcomes.changed;
+  for (const auto& engine : {outcomes.objected, outcomes.not_objected})
+    std::cout << " | " << engine.refused << " | " << engine.other_rows << " | " << engine.same_rows;
+  std::cout << " | " << outcomes.not_noticed << " | " << outcomes.wrong << " |\n";
+  return outcomes.not_noticed + outcomes.wrong == 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -179,7 +247,6 @@ int mutate(const std::string& path, std::size_t most) {
 int main(int argument_count, char** arguments) {
   if (argument_count != 3) return 2;
   try {
-    std::ios::sync_with_stdio(false);
     return mutate(arguments[1], std::stoul(arguments[2]));
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

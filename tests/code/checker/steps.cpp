@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "cfi/frame_source.hpp"
 #include "code/conditions.hpp"
@@ -69,7 +71,9 @@ class Lister {
     const auto look = [&](const code::Step& step, const code::State& state) {
       has_constants = has_constants || uses_constants(step.instruction, state);
     };
-    if (visit_steps(program_, proof, look).refusal != code::Refusal::None) return false;
+    const code::FunctionProof last = visit_steps(program_, proof, look);
+    if (last.refusal != code::Refusal::None) return false;
+    read_by_contents_ = last.unbounded_tables;
     steps_.clear();
     visit_steps(program_, proof, [&](const code::Step& step, const code::State& state) {
       steps_[step.pc] = {step_of(step), listed(state, has_constants),
@@ -97,9 +101,13 @@ class Lister {
     listed.is_endless_call = is_call && !step.goes_on;
     const bool is_table =
         step.table.is(code::Value::Kind::TableTarget) || step.table.is(code::Value::Kind::TableAddress);
-    if (is_table && !step.targets.empty())
-      listed.table = {static_cast<std::uint64_t>(step.table.number),
-                      std::uint64_t{step.table.is(code::Value::Kind::TableTarget) ? 4U : 8U}, step.table.count};
+    if (is_table && !step.targets.empty()) {
+      const auto address = static_cast<std::uint64_t>(step.table.number);
+      // A mask may let more pass than the table has entries for, which was read by its contents then.
+      const bool is_read_by_contents = std::ranges::find(read_by_contents_, address) != read_by_contents_.end();
+      listed.table = {address, std::uint64_t{step.table.is(code::Value::Kind::TableTarget) ? 4U : 8U},
+                      is_read_by_contents ? 0 : step.table.count};
+    }
     if (step.table.is(code::Value::Kind::Constant))
       listed.targets.push_back(static_cast<std::uint64_t>(step.table.number));
     return listed;
@@ -113,10 +121,16 @@ class Lister {
   };
   code::Program& program_;
   Function function_;
+  std::vector<std::uint64_t> read_by_contents_;  ///< tables
   std::map<std::uint64_t, Seen> steps_;
 };
 
 }  // namespace
+
+std::optional<Function> claims_of(code::Program& program, const code::FunctionProof& proof) {
+  Lister lister(program);
+  return lister.list(proof) ? std::optional(lister.function()) : std::nullopt;
+}
 
 void list_proved(code::Program& program, const std::function<void(const Function&)>& take) {
   Lister lister(program);

@@ -38,6 +38,11 @@ bool is_stack_operand(const Capstone& instruction, const cs_x86_op& memory) {
   return (base == rsp || base == rbp) && memory.mem.index == X86_REG_INVALID && memory.mem.segment == X86_REG_INVALID;
 }
 
+/// Whether a slot that gets this value says so.
+bool is_kept(const Value& value, std::int64_t size) {
+  return size == 8 && !value.is(Value::Kind::Unknown) && !value.is(Value::Kind::Constant);
+}
+
 }  // namespace
 
 Value address_of(const Capstone& instruction, const cs_x86_op& memory, const Facts& facts) {
@@ -146,7 +151,9 @@ void Transfer::set(const cs_x86_op& operand, const Value& value) {
 
 void Transfer::store(const cs_x86_op& memory, const Value& value) {
   const Value address = address_of(instruction_, memory, facts_);
-  if (address.is(Value::Kind::Stack)) return store(address.place, memory.size, value);
+  if (address.is(Value::Kind::Stack))
+    return store(address.place, memory.size, value,
+                 !is_stack_operand(instruction_, memory) && !is_kept(value, memory.size));
   if (!facts_.registers[rsp].is(Value::Kind::Probing) || !is_stack_operand(instruction_, memory)) return;
   // What has just been allocated holds nothing yet.
   const std::int64_t at = memory.mem.disp;
@@ -154,10 +161,14 @@ void Transfer::store(const cs_x86_op& memory, const Value& value) {
   if (!is_new) facts_.slots.clear();
 }
 
-void Transfer::store(const Place& place, std::int64_t size, const Value& value) {
-  std::erase_if(facts_.slots, [&](const auto& slot) { return may_overlap(place, size, slot.first, find_bounds_); });
-  if (size == 8 && !value.is(Value::Kind::Unknown) && !value.is(Value::Kind::Constant))
-    facts_.slots.emplace_back(place, value);
+void Transfer::store(const Place& place, std::int64_t size, const Value& value, bool is_believed_to_miss) {
+  std::erase_if(facts_.slots, [&](const auto& slot) {
+    if (!may_overlap(place, size, slot.first, find_bounds_)) return false;
+    if (!is_believed_to_miss || slot.second.is(Value::Kind::Stack)) return true;
+    ++believed_missed_;
+    return false;
+  });
+  if (is_kept(value, size)) facts_.slots.emplace_back(place, value);
 }
 
 void Transfer::move() {

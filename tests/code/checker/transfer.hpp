@@ -28,6 +28,9 @@ class Transfer {
       : instruction_(instruction), find_bounds_(find_bounds), lowered_before_(lowered_before), facts_(facts) {}
 
   void apply();
+  /// Saved registers and return addresses that the instruction overwrites if it is ever executed: a store through
+  /// another pointer than SP and FP is believed not to reach them. It is on a path that no execution takes.
+  std::size_t slots_believed_missed() const { return believed_missed_; }
   void call();
   /// The part of a call before the jump.
   void push_next();
@@ -43,7 +46,7 @@ class Transfer {
   void others();
   void set(const cs_x86_op& operand, const Value& value);
   void store(const cs_x86_op& memory, const Value& value);
-  void store(const Place& place, std::int64_t size, const Value& value);
+  void store(const Place& place, std::int64_t size, const Value& value, bool is_believed_to_miss = false);
   void drop_below_stack_pointer();
   void move_stack_pointer(const Value& value);
   Value load(const Value& address) const;
@@ -53,6 +56,7 @@ class Transfer {
   const FindBounds& find_bounds_;
   std::int64_t lowered_before_;
   Facts& facts_;
+  std::size_t believed_missed_ = 0;
 };
 
 }  // namespace sframe_gen::checker
