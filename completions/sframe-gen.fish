@@ -83,6 +83,7 @@ never\t'leave such rules out'"
 complete -c sframe-gen -l no-stubs -d 'make no rows from instructions of PLT stubs'
 complete -c sframe-gen -l omit-disproved -d 'make no rows that instructions contradict'
 complete -c sframe-gen -l synthesize -d 'make rows of proved code without CFI (x86-64)'
+complete -c sframe-gen -l bounded-tables-only -d 'prove nothing by unbounded jump tables'
 complete -c sframe-gen -l no-padding -d 'end functions before the padding after them'
 complete -c sframe-gen -l no-pcrel -d 'version 2 from before its errata'
 complete -c sframe-gen -l no-ra-undefined -d 'leave out outermost frames'

@@ -56,7 +56,11 @@ struct CodeCheck {
 
 /// Follows the instructions of a linked file for x86-64. Throws Refused for another machine, for an object, for a file
 /// without CFI, and if Zydis is not there; and other Failures (error.hpp).
-CodeCheck check_code(const std::filesystem::path& file, const WorkObserver& observer = {});
+///
+/// `bounded_tables_only`: functions are refused if no comparison bounds one of their jump tables, instead of reading it
+/// by its contents.
+CodeCheck check_code(const std::filesystem::path& file, const WorkObserver& observer = {},
+                     bool bounded_tables_only = false);
 
 /// Why no code can be checked: Zydis is missing. Empty: it can.
 std::string why_no_code_check();

@@ -43,6 +43,9 @@ struct ConvertOptions {
   /// In linked files for x86-64, make rows for code without call frame information (CFI), where a proof of the
   /// instructions says what they are. The same requirements.
   bool synthesize = false;
+  /// Refuse functions with a jump table that no comparison bounds: neither omit_disproved nor synthesize counts them.
+  /// Else the contents of such a table say where it ends.
+  bool bounded_tables_only = false;
 };
 
 /// Where the new section goes.

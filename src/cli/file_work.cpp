@@ -306,7 +306,7 @@ class FileWork {
   }
 
   void check_code_of(const std::filesystem::path& file) {
-    const CodeCheck result = check_code(file, observer());
+    const CodeCheck result = check_code(file, observer(), options_.convert.bounded_tables_only);
     clear_progress();
     if (!result.contradictions.empty()) result_.what = FileResult::What::Failed;
     if (json()) return write_json(file.string(), result, out_);

@@ -97,6 +97,7 @@ constexpr Option table[]{
     {"no-stubs", 0, format, flag, "make no rows from instructions of PLT stubs"},
     {"omit-disproved", 0, format, flag, "make no rows that instructions contradict"},
     {"synthesize", 0, format, flag, "make rows of proved code without CFI (x86-64)"},
+    {"bounded-tables-only", 0, format, flag, "prove nothing by unbounded jump tables"},
     {"no-padding", 0, format, flag, "end functions before the padding after them"},
     {"no-pcrel", 0, format, flag, "version 2 from before its errata"},
     {"no-ra-undefined", 0, format, flag, "leave out outermost frames"},

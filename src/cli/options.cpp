@@ -231,6 +231,10 @@ void take(const Given& given, Options& options) {
   options.convert.synthesize = given.has("synthesize");
   for (const char* const option : {"omit-disproved", "synthesize"})
     if (given.has(option)) check_code_can_be_read(option);
+  options.convert.bounded_tables_only = given.has("bounded-tables-only");
+  const bool proves = options.convert.omit_disproved || options.convert.synthesize || options.against == Witness::Code;
+  if (options.convert.bounded_tables_only && !proves)
+    throw UsageError("--bounded-tables-only requires --against=code, --omit-disproved or --synthesize");
   options.section_only = given.has("section-only");
   options.place = given.value_of("lookup").value_or(std::string());
   if (const auto readers = given.value_of("check")) options.readers = readers_of(*readers);

@@ -35,11 +35,11 @@ class Report {
     if (proof.refusal != Refusal::None) {
       ++refused_[static_cast<std::size_t>(proof.refusal)];
       check_.refused.push_back({proof.start, proof.refused_at, name_of(proof.refusal)});
-      return;
+    } else {
+      ++check_.proved;
+      if (!proof.unbounded_tables.empty()) add_tables(proof);
+      check_.compared_bytes += proof.compared_bytes;
     }
-    ++check_.proved;
-    if (!proof.unbounded_tables.empty()) add_tables(proof);
-    check_.compared_bytes += proof.compared_bytes;
     if (!proof.disagreements.empty()) ++check_.contradicted_functions;
     for (const Disagreement& found : proof.disagreements) add(proof, found);
   }
@@ -101,13 +101,14 @@ class Report {
 
 }  // namespace
 
-CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint64_t, std::uint64_t)>& progress,
+                    const ProofOptions& options) {
   constexpr const char* option = "--against=code";
   check_supported(image, option);
   const Decoder decoder(image.name(), option);
   cfi::RuleTable rules;
   const std::vector<cfi::Function> functions = functions_of(image, rules);
-  Program program(image, decoder, functions, rules);
+  Program program(image, decoder, functions, rules, options);
   program.prove(progress);
   Report report(program, image, rules);
   for (const FunctionProof& proof : program.functions()) report.add(proof);

@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <functional>
 
+#include "code/program.hpp"
 #include "elf/image.hpp"
 #include "sframe_gen/code_check.hpp"
 
 namespace sframe_gen::code {
 
 /// Proves the functions of a linked file, and compares their CFI with each proved state.
-CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint64_t, std::uint64_t)>& progress);
+CodeCheck check_cfi(const elf::Image& image, const std::function<void(std::uint64_t, std::uint64_t)>& progress,
+                    const ProofOptions& options = {});
 
 }  // namespace sframe_gen::code

@@ -70,6 +70,12 @@ constexpr bool is_bounded(const Value& table) {
   return table.count != 0;
 }
 
+/// 7. The comparison that bounds a table may lead out of the function: to its own cold part, or, where the compiler
+/// knew that the jump is never taken and made no code for it, to whatever is there: GCC's __builtin_unreachable().
+constexpr bool may_never_be_taken(Condition condition, bool leaves_own_code) {
+  return leaves_own_code && (condition == Condition::Above || condition == Condition::AboveOrEqual);
+}
+
 /// 8. Control does not go on after a call of a function that does not return, by its name or by its code.
 bool never_returns(std::string_view imported_name);
 

@@ -14,9 +14,13 @@ namespace {
 RangeSet contradicted_pcs(const Program& program, const RangeSet& others) {
   std::vector<Range> contradicted;
   for (const FunctionProof& proof : program.functions()) {
-    if (proof.refusal != Refusal::None || program.described(proof.start) == nullptr) continue;
+    const cfi::Function* const described = program.described(proof.start);
+    if (described == nullptr || proof.disagreements.empty()) continue;
+    // CFI that is wrong on the way in is no better where the proof does not come.
+    const bool is_whole = proof.refusal != Refusal::None && described->start == proof.start;
+    if (is_whole && !others.overlaps(proof.own)) contradicted.push_back(proof.own);
     for (const Disagreement& found : proof.disagreements)
-      if (!others.overlaps(found.pcs)) contradicted.push_back(found.pcs);
+      if (!is_whole && !others.overlaps(found.pcs)) contradicted.push_back(found.pcs);
   }
   return RangeSet(std::move(contradicted));
 }
@@ -30,7 +34,8 @@ ConversionProof prove_for_conversion(const elf::Image& image, const cfi::FrameSo
   ConversionProof proof;
   proof.rules = std::make_unique<cfi::RuleTable>();
   const std::vector<cfi::Function> functions = described_functions(source, *proof.rules);
-  Program program(image, decoder, functions, *proof.rules, {.proves_undescribed = request.rows});
+  Program program(image, decoder, functions, *proof.rules,
+                  {.proves_undescribed = request.rows, .bounded_tables_only = request.bounded_tables_only});
   program.prove({});
   const RangeSet others(source.others() == nullptr ? std::vector<Range>() : source.others()->ranges());
   if (request.contradictions) proof.contradicted = contradicted_pcs(program, others);

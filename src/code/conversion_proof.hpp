@@ -16,7 +16,8 @@ struct ProofRequest {
   std::string_view option;      ///< that asks: "--synthesize"
   bool contradictions = false;  ///< where they contradict call frame information (CFI)
   bool rows = false;            ///< rows for code without CFI
-  RangeSet kept_out;            ///< PCs that get no such rows: stubs
+  bool bounded_tables_only = false;
+  RangeSet kept_out;  ///< PCs that get no such rows: stubs
 };
 
 struct ConversionProof {

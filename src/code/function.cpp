@@ -29,6 +29,20 @@ constexpr std::uint64_t steps_per_disagreement = 16;
 /// To join states takes as long as an instruction, and as long again for so many slots.
 constexpr std::size_t slots_per_step = 16;
 
+constexpr bool goes_straight_on(Operation operation) {
+  switch (operation) {
+    case Operation::Return:
+    case Operation::Trap:
+    case Operation::Jump:
+    case Operation::ConditionalJump:
+    case Operation::Call:
+    case Operation::SystemCall:
+      return false;
+    default:
+      return true;
+  }
+}
+
 class PathFollower {
  public:
   /// `most_steps`: of a function that was proved or refused before.
@@ -67,6 +81,24 @@ class PathFollower {
       if (line.block != 0) reach.instructions.push_back({line.pc, line.pc + line.instruction.size});
     });
     return reach;
+  }
+
+  std::vector<Disagreement> disagreements_on_the_way_in() {
+    const cfi::Function& described = *program_.described(proof_.start);
+    State state = State::at_entry();
+    std::uint64_t before = 0;
+    for (std::uint64_t pc = proof_.start; proof_.own.contains(pc) && program_.steps_left() > 0;
+         --program_.steps_left()) {
+      const Instruction instruction = listing_.at(pc).instruction;
+      if (instruction.size == 0) break;
+      compare(described, {pc, pc + instruction.size}, before, state);
+      if (!goes_straight_on(instruction.operation) || apply(instruction, pc, state) != Refusal::None) break;
+      before = pc;
+      pc += instruction.size;
+    }
+    std::erase_if(proof_.disagreements,
+                  [](const Disagreement& found) { return found.column != Disagreement::Column::Cfa; });
+    return std::move(proof_.disagreements);
   }
 
  private:
@@ -316,22 +348,26 @@ class PathFollower {
     if (proof_.start != described->start && proof_.own.contains(pc) && !is_entry_) return true;
     // Of code that has an entry of its own, this path knows nothing that counts.
     if (!proof_.own.contains(pc) && program_.is_start(described->start)) return true;
-    const cfi::RuleId rule = rule_at(*described, pc);
-    proof_.compared_bytes += instruction.size;
+    if (!state.is_doubtful) compare(*described, {pc, pc + instruction.size}, before, state);
+    return true;
+  }
+
+  void compare(const cfi::Function& described, const Range& pcs, std::uint64_t before, const State& state) {
+    const cfi::RuleId rule = rule_at(described, pcs.begin);
+    proof_.compared_bytes += pcs.size();
     auto found = disagreement(program_.rules()[rule], state);
-    if (!found) return true;
-    found->pcs = {pc, pc + instruction.size};
+    if (!found) return;
+    found->pcs = pcs;
     found->rule = rule;
-    found->instruction = before != 0 ? before : pc;
+    found->instruction = before != 0 ? before : pcs.begin;
     auto& list = proof_.disagreements;
-    const bool goes_on = !list.empty() && list.back().pcs.end == pc && list.back().rule == rule &&
+    const bool goes_on = !list.empty() && list.back().pcs.end == pcs.begin && list.back().rule == rule &&
                          list.back().column == found->column && list.back().base == found->base;
     if (goes_on) {
       list.back().pcs.end = found->pcs.end;
     } else {
       list.push_back(*found);
     }
-    return true;
   }
 
   /// False: no path goes on to `next`.
@@ -383,6 +419,8 @@ class PathFollower {
     const bool probes = state.comparison.kind == LastComparison::Kind::StackPointer &&
                         instruction.condition == Condition::NotEqual && is_on_stack(state[state.comparison.reg]);
     if (probes) taken.set(rsp, probing);
+    const bool leaves_own_code = !proof_.own.contains(instruction.target);
+    if (conditions::may_never_be_taken(instruction.condition, leaves_own_code)) taken.is_doubtful = true;
     go_to(instruction.target, pc, taken, probes);
     apply_condition(instruction.condition, false, state);
   }
@@ -403,7 +441,8 @@ class PathFollower {
         for (const std::uint64_t to : table.targets) go_to(to, pc, state);
         return;
       }
-      if (!conditions::is_as_at_entry(state)) return refuse(Refusal::JumpTable, pc);
+      const bool may_leave = conditions::is_as_at_entry(state) && !program_.options().bounded_tables_only;
+      if (!may_leave) return refuse(Refusal::JumpTable, pc);
     }
     if (!conditions::is_as_at_entry(state)) return refuse(Refusal::IndirectJump, pc);
     leave(state);
@@ -460,7 +499,7 @@ class PathFollower {
       push.operands[0] = {.kind = Operand::Kind::Immediate, .bits = 64, .number = static_cast<std::int64_t>(next)};
       return apply(push, pc, state) == Refusal::None;
     }
-    const CalleeEffect callee = effect_of_call(instruction);
+    const CalleeEffect callee = effect_of_call(instruction, pc);
     if (!callee.returns || endless_calls_.contains(pc)) return false;
     if (!conditions::callee_may_be_trusted(callee)) {
       refuse(Refusal::CalleeUnbalanced, pc);
@@ -480,7 +519,7 @@ class PathFollower {
     return after != rule_at(*described, pc) && disagreement(program_.rules()[after], state).has_value();
   }
 
-  CalleeEffect effect_of_call(const Instruction& instruction) {
+  CalleeEffect effect_of_call(const Instruction& instruction, std::uint64_t pc) {
     const Operand& operand = instruction.operands[0];
     std::optional<Import> import;
     std::uint64_t target = instruction.target;
@@ -497,6 +536,7 @@ class PathFollower {
     }
     if (target == 0 || !program_.image().is_code(target, 1)) return {.is_known = false};
     if (target != proof_.start) callees_.insert(target);
+    if (program_.described(pc) != program_.described(target)) program_.marks().mark_called_from_outside(target);
     return program_.effect_of_call(target);
   }
 
@@ -576,6 +616,10 @@ FunctionProof prove_function(Program& program, std::uint64_t start, const Range&
 
 Reach reach_of(Program& program, const FunctionProof& function) {
   return PathFollower(program, function.start, function.own, {}, most_to_visit(function)).reach();
+}
+
+std::vector<Disagreement> disagreements_on_the_way_in(Program& program, const FunctionProof& function) {
+  return PathFollower(program, function.start, function.own, {}).disagreements_on_the_way_in();
 }
 
 FunctionProof visit_steps(Program& program, const FunctionProof& function, const StepVisitor& visit) {

@@ -71,6 +71,10 @@ void CodeMarks::mark_label(std::uint64_t pc) {
   if (const auto marks = from(pc); !marks.empty()) marks[0] = static_cast<std::uint8_t>((marks[0] & ~4U) | 16U);
 }
 
+void CodeMarks::mark_called_from_outside(std::uint64_t pc) {
+  if (const auto marks = from(pc); !marks.empty()) marks[0] |= 32U;
+}
+
 void CodeMarks::mark_sure_start(std::uint64_t pc) {
   if (const auto marks = from(pc); !marks.empty()) marks[0] |= 8U;
 }
@@ -418,6 +422,19 @@ void Program::refuse_unproved_tails() {
   }
 }
 
+void Program::compare_ways_in() {
+  for (FunctionProof& function : functions_) {
+    if (function.refusal == Refusal::None) continue;
+    function.disagreements.clear();
+    const cfi::Function* const described = this->described(function.start);
+    if (described == nullptr || !marks_.is_sure_start(function.start)) continue;
+    // CFI of a part that is called in its own function's frame counts from that one's CFA.
+    const bool is_entry = described->start == function.start ? begins_as_an_entry(rules_[described->rows.front().rule])
+                                                             : marks_.is_called_from_outside(function.start);
+    if (is_entry) function.disagreements = disagreements_on_the_way_in(*this, function);
+  }
+}
+
 void Program::prove(const Progress& progress) {
   prove_new(0, progress);
   if (options_.proves_undescribed) {
@@ -427,6 +444,7 @@ void Program::prove(const Progress& progress) {
   prove_again(progress);
   refuse_overlapped();
   refuse_unproved_tails();
+  compare_ways_in();
 }
 
 }  // namespace sframe_gen::code

@@ -24,9 +24,10 @@ struct Disagreement {
   enum class Column : std::uint8_t { Cfa, ReturnAddress, FramePointer };
   Range pcs;
   Column column = Column::Cfa;
-  std::uint64_t instruction = 0;  ///< that decides it: the last one before, on the path that was followed
-  cfi::RuleId rule = 0;           ///< what CFI says
-  Value base{};                   ///< what the register of CFI's CFA holds, or FP
+  std::uint64_t instruction =
+      0;                 ///< that decides it: the last one before, or the jump there, on the path that came first
+  cfi::RuleId rule = 0;  ///< what CFI says
+  Value base{};          ///< what the register of CFI's CFA holds, or FP
 };
 
 /// What is known of one function.
@@ -46,11 +47,12 @@ struct FunctionProof {
   std::vector<std::uint64_t> callees;           ///< that it calls directly, each once
   std::uint64_t steps = 0;                      ///< that its proof took
   std::uint64_t compared_bytes = 0;             ///< of instructions whose rows of CFI were compared
-  std::vector<Disagreement> disagreements;
+  std::vector<Disagreement> disagreements;      ///< of a function that is refused: on the way in
 };
 
 /// Marks of each byte of code: 1: a reached instruction starts there; 2: there is another byte of one; 4: a function
-/// starts there; 8: and is called, or has a symbol; 16: code with a frame jumps there, so that it is a label.
+/// starts there; 8: and is called, or has a symbol; 16: code with a frame jumps there, so that it is a label; 32: code
+/// outside of the FDE that describes it calls it.
 class CodeMarks {
  public:
   /// Of the code that has bytes in the file.
@@ -62,6 +64,8 @@ class CodeMarks {
   bool is_sure_start(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 8U) != 0; }
   bool is_start(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 4U) != 0; }
   bool is_reached(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 3U) != 0; }
+  void mark_called_from_outside(std::uint64_t pc);
+  bool is_called_from_outside(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 32U) != 0; }
   /// It is a start no more, and is_label() from now on.
   void mark_label(std::uint64_t pc);
   bool is_label(std::uint64_t pc) { return !from(pc).empty() && (from(pc)[0] & 16U) != 0; }
@@ -170,6 +174,8 @@ class Program {
   /// Of two ways to read the same bytes of code without CFI, none is known to be right.
   void refuse_overlapped();
   void refuse_unproved_tails();
+  /// A function that is refused was not followed to its end, but what holds on the way in does not depend on it.
+  void compare_ways_in();
 
   const elf::Image& image_;
   const Decoder& decoder_;

@@ -147,6 +147,10 @@ State::Join State::join(const State& other, bool may_probe) {
     part = {};
     changed = true;
   }
+  if (is_doubtful && !other.is_doubtful) {
+    is_doubtful = false;
+    changed = true;
+  }
   if (other.trusts_callee && !trusts_callee) {
     trusts_callee = true;
     changed = true;

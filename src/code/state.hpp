@@ -84,6 +84,8 @@ class State {
   BoundedMemory bounded;
   BoundedPart part;
   Rounding rounding;  ///< the last one
+  /// Only jumps that may never be taken lead here (conditions::may_never_be_taken).
+  bool is_doubtful = false;
   /// SP is known only if a callee, whose code is not known, has kept it.
   bool trusts_callee = false;
 

@@ -57,7 +57,7 @@ class PieceBuilder {
 
   void add(const Step& step, const State& state) {
     const Range pcs{step.pc, step.pc + step.instruction.size};
-    if (program_.described(step.pc) != nullptr || kept_out_.overlaps(pcs)) return;
+    if (state.is_doubtful || program_.described(step.pc) != nullptr || kept_out_.overlaps(pcs)) return;
     const bool follows = std::exchange(last_end_, pcs.end) == pcs.begin;
     differs_ = (follows && differs_) || shared_.differs(pcs, state, follows);
     if (differs_) return;

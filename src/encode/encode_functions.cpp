@@ -298,7 +298,7 @@ EncodedFunctions encode_functions_of(const elf::Image& image, const elf::Image& 
   std::optional<cfi::FrameSource> source;
   source.emplace(image, cfi_image, go);
   if (asked == nullptr) return encode_functions_of(image, *source, stubs, dialect, options.count_code);
-  const code::ProofRequest request{asked, options.omit_disproved, options.synthesize,
+  const code::ProofRequest request{asked, options.omit_disproved, options.synthesize, options.bounded_tables_only,
                                    places_of(without_code_of_functions(stubs, *source))};
   code::ConversionProof proof =
       encode_within_reach(image.name(), [&] { return code::prove_for_conversion(image, *source, request); });

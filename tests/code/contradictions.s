@@ -255,3 +255,30 @@ part__wrong:
   pop %rbx
   ret
 end calls_parts
+# GCC makes no code for a default that cannot happen: its label is that of whatever is there.
+begin default__right
+  sub $24,%rsp
+  .cfi_def_cfa_offset 32
+  cmp $4,%edi
+  ja another.cold
+  add $24,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+end default__right
+begin default__wrong
+  sub $24,%rsp
+  .cfi_def_cfa_offset 32
+  cmp $4,%edi
+  ja 1f
+  add $24,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+1:
+  .cfi_def_cfa_offset 64
+  ud2
+end default__wrong
+begin another.cold
+  .cfi_def_cfa_offset 64
+  nop
+  ud2
+end another.cold

@@ -86,6 +86,26 @@ OutputFormat compact_format() {
 INSTANTIATE_TEST_SUITE_P(Formats, Omission, testing::Values(OutputFormat{}, compact_format()),
                          [](const auto& one) { return one.index == 0 ? "Usual" : "Compact"; });
 
+TEST(OmissionOfRefused, LeavesOutWhatBeginsWrong) {
+  const Folder folder;
+  const test::Assembled assembled("ways_in");
+  ConvertOptions options;
+  options.omit_disproved = true;
+  convert_file(assembled.image().name(), folder / "out.so", options);
+  const sframe::Section section = read_sections(folder / "out.so").at(0).section;
+  const auto has_row = [&](const std::string& name, std::uint64_t offset) {
+    const std::uint64_t pc = elf::SymbolNames(assembled.image()).find(name).value().begin + offset;
+    const sframe::Fde* const fde = sframe::find_fde(section, pc);
+    return fde != nullptr && sframe::find_fre(*fde, pc - fde->start) != nullptr;
+  };
+  constexpr std::uint64_t after_the_jump = 9;
+  EXPECT_FALSE(has_row("leads_out__wrong", after_the_jump));
+  EXPECT_TRUE(has_row("leads_out__right", after_the_jump));
+  // Of an entry in the midst of an FDE, the rows after the jump may be those of other code.
+  EXPECT_FALSE(has_row("entry__wrong", 0));
+  EXPECT_TRUE(has_row("part__right", 0));
+}
+
 TEST(OmissionRefuses, WhatItCannotFollow) {
   const Folder folder;
   const test::Assembled assembled("contradictions");

@@ -192,3 +192,17 @@ shared_as_deep:
 1:jmp 1b
 .endm
   function endless__refused, endless
+# Its default may be one that cannot happen: then the code there is another function's.
+.macro ends_the_program
+  nop
+  ud2
+.endm
+  function another.cold, ends_the_program
+.macro unlikely_default
+  push %rbx
+  cmp $4,%edi
+  ja another.cold
+  pop %rbx
+  ret
+.endm
+  function unlikely_default__part, unlikely_default

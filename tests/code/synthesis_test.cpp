@@ -73,6 +73,11 @@ TEST_P(Synthesized, HasNoRowsWhereNeitherStackNorFramePointerLeads) {
   EXPECT_TRUE(rows_of("endless__refused").empty());
 }
 
+TEST_P(Synthesized, HasNoRowsWhereOnlyAJumpLeadsThatMayNeverBeTaken) {
+  EXPECT_TRUE(rows_of("unlikely_default__part").contains(1));
+  EXPECT_TRUE(rows_of("another.cold").empty());
+}
+
 TEST_P(Synthesized, HasNoRowsWhereARefusedFunctionComesWithAnotherDepth) {
   const auto rows = rows_of("shared_with_deeper__part");
   EXPECT_TRUE(rows.contains(0));
@@ -83,10 +88,10 @@ TEST_P(Synthesized, HasNoRowsWhereARefusedFunctionComesWithAnotherDepth) {
 
 TEST_P(Synthesized, CountsWhatIsProvedAndRefused) {
   const SynthesisCoverage& synthesized = coverage_.synthesized;
-  EXPECT_EQ(synthesized.functions, 9U);
+  EXPECT_EQ(synthesized.functions, 10U);
   EXPECT_EQ(synthesized.refused,
             (std::map<std::string, std::uint64_t>{{"indirect-jump", 1}, {"no-return", 1}, {"undecodable", 2}}));
-  EXPECT_EQ(synthesized.found.size(), 13U);
+  EXPECT_EQ(synthesized.found.size(), 14U);
   EXPECT_EQ(coverage_.code->sources.at(RowSource::Proof).bytes, synthesized.bytes);
   EXPECT_EQ(coverage_.code->sources.at(RowSource::EhFrame).records, 6U);
   const auto refused = place_of("unknown_target__refused");
