@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <ranges>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -123,8 +123,8 @@ void jitdump(Bytes input) {
     const trace::JitDump dump(MappedFile(file.path()), sframe::Abi::Amd64);
     trace::JitCode code([&] { return trace::JitDump(MappedFile(file.path()), sframe::Abi::Amd64); }, options,
                         empty_root);
-    constexpr std::size_t most = 16;
-    for (const trace::JitPlacement& placement : dump.placements() | std::views::take(most)) {
+    const std::size_t few = std::min<std::size_t>(dump.placements().size(), 16);
+    for (const trace::JitPlacement& placement : std::span(dump.placements()).first(few)) {
       code.go_to(placement.time);
       const auto part = code.part_at(placement.address);
       if (!part) continue;
