@@ -87,11 +87,12 @@ class PathFollower {
     const cfi::Function& described = *program_.described(proof_.start);
     State state = State::at_entry();
     std::uint64_t before = 0;
-    for (std::uint64_t pc = proof_.start; proof_.own.contains(pc) && program_.steps_left() > 0;
-         --program_.steps_left()) {
+    for (std::uint64_t pc = proof_.start; proof_.own.contains(pc) && program_.steps_left() > 0;) {
       const Instruction instruction = listing_.at(pc).instruction;
       if (instruction.size == 0) break;
+      const std::size_t known = proof_.disagreements.size();
       compare(described, {pc, pc + instruction.size}, before, state);
+      spend_of_all(1 + steps_per_disagreement * (proof_.disagreements.size() - known));
       if (!goes_straight_on(instruction.operation) || apply(instruction, pc, state) != Refusal::None) break;
       before = pc;
       pc += instruction.size;
@@ -116,8 +117,10 @@ class PathFollower {
       refuse(Refusal::TooMuchCode, proof_.start);
       proof_.disagreements.clear();
     }
-    program_.steps_left() -= std::min(steps, program_.steps_left());
+    spend_of_all(steps);
   }
+
+  void spend_of_all(std::uint64_t steps) { program_.steps_left() -= std::min(steps, program_.steps_left()); }
 
   /// Takes steps for work, but in the last pass, which does no more than the ones before. False: too few are left.
   bool spend(std::uint64_t steps, std::uint64_t pc) {
@@ -343,7 +346,7 @@ class PathFollower {
       return false;
     }
     const cfi::Function* const described = proof_.own.contains(pc) ? own_cfi_ : program_.described(pc);
-    if (described == nullptr || described->signal_frame || described->repeat_size != 0) return true;
+    if (described == nullptr || !may_be_judged(*described)) return true;
     // CFI of a part that is called, in its own function's frame, counts from that one's CFA.
     if (proof_.start != described->start && proof_.own.contains(pc) && !is_entry_) return true;
     // Of code that has an entry of its own, this path knows nothing that counts.

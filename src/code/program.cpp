@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "code/addresses.hpp"
+#include "code/compare.hpp"
 #include "code/function.hpp"
 #include "elf/go_table.hpp"
 #include "support/containers.hpp"
@@ -427,7 +428,7 @@ void Program::compare_ways_in() {
     if (function.refusal == Refusal::None) continue;
     function.disagreements.clear();
     const cfi::Function* const described = this->described(function.start);
-    if (described == nullptr || !marks_.is_sure_start(function.start)) continue;
+    if (described == nullptr || !may_be_judged(*described) || !marks_.is_sure_start(function.start)) continue;
     // CFI of a part that is called in its own function's frame counts from that one's CFA.
     const bool is_entry = described->start == function.start ? begins_as_an_entry(rules_[described->rows.front().rule])
                                                              : marks_.is_called_from_outside(function.start);

@@ -36,10 +36,10 @@ class Assembled {
  private:
   static std::filesystem::path linked(const std::string& name, const std::string& flags,
                                       const sframe_gen::test::Folder& folder) {
-    const std::string source = std::string(SFRAME_GEN_SOURCE_DIR) + "/tests/code/" + name + ".s";
+    const std::string sources = std::string(SFRAME_GEN_SOURCE_DIR) + "/tests/code/";
     const std::string object = (folder / "a.o").string(), library = (folder / "a.so").string();
-    const std::string command =
-        "as --64 -o " + object + " " + source + " && ld " + flags + " -o " + library + " " + object;
+    const std::string command = "as --64 -I " + sources + " -o " + object + " " + sources + name + ".s && ld " + flags +
+                                " -o " + library + " " + object;
     if (std::system(command.c_str()) != 0) throw std::runtime_error(command);
     return library;
   }

@@ -1,16 +1,6 @@
 # Functions whose listings the checker's test falsifies.
 
-.macro begin name
-  .globl "\name"
-  .type "\name",@function
-"\name":
-  .cfi_startproc
-.endm
-.macro end name
-  .cfi_endproc
-  .size "\name", .-"\name"
-  .p2align 4
-.endm
+.include "described.inc"
 
   .text
 begin frame

@@ -1,17 +1,7 @@
 # Functions that the proof must refuse, each with a twin that it must prove: by condition of code/conditions.
 # NAME__REASON: it must be refused for that reason; NAME__proved, its twin: proved.
 
-.macro begin name
-  .globl "\name"
-  .type "\name",@function
-"\name":
-  .cfi_startproc
-.endm
-.macro end name
-  .cfi_endproc
-  .size "\name", .-"\name"
-  .p2align 4
-.endm
+.include "described.inc"
 
   .text
 
@@ -203,6 +193,26 @@ end \name
 .endm
   probes equal__proved, jne
   probes equal__return_not_at_entry, ja
+# The call does not return: another path comes to the place after it with another stack pointer.
+begin meets__proved
+  test %edi,%edi
+  je 1f
+  push %rbx
+  .cfi_def_cfa_offset 16
+  call elsewhere@plt
+  nop
+1:.cfi_def_cfa_offset 8
+  ret
+end meets__proved
+begin meets__conflicting_paths
+  test %edi,%edi
+  je 1f
+  push %rbx
+  .cfi_def_cfa_offset 16
+  nop
+1:.cfi_def_cfa_offset 8
+  ret
+end meets__conflicting_paths
 begin fall__proved
   test %edi,%edi
   je 1f

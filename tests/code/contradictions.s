@@ -1,16 +1,6 @@
 # Functions whose CFI is wrong (NAME__wrong), each with a twin whose CFI is right.
 
-.macro begin name
-  .globl "\name"
-  .type "\name",@function
-"\name":
-  .cfi_startproc
-.endm
-.macro end name
-  .cfi_endproc
-  .size "\name", .-"\name"
-  .p2align 4
-.endm
+.include "described.inc"
 
   .text
 begin push__right

@@ -1,14 +1,6 @@
 # Places where a function that is proved without CFI has no row. NAME__none is such a place; NAME__row, its twin, has one.
 
-.macro begin name
-  .globl "\name"
-  .type "\name",@function
-"\name":
-.endm
-.macro end name
-  .size "\name", .-"\name"
-  .p2align 4
-.endm
+.include "undescribed.inc"
 
   .text
 # 2. The return address is not in its slot, or so far below SP that a signal handler may overwrite it.

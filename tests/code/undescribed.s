@@ -2,15 +2,7 @@
 # prove it. NAME__label: a place in a function, which must not be taken for one. Only `begin` makes symbols that say they are
 # functions.
 
-.macro begin name
-  .globl "\name"
-  .type "\name",@function
-"\name":
-.endm
-.macro end name
-  .size "\name", .-"\name"
-  .p2align 4
-.endm
+.include "undescribed.inc"
 
   .text
 

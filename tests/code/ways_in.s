@@ -1,16 +1,6 @@
 # Functions that are refused. CFI is wrong on the way in to NAME__wrong, where the entry alone counts, and right in its twin.
 
-.macro begin name
-  .globl "\name"
-  .type "\name",@function
-"\name":
-  .cfi_startproc
-.endm
-.macro end name
-  .cfi_endproc
-  .size "\name", .-"\name"
-  .p2align 4
-.endm
+.include "described.inc"
 
   .text
 # GHC's StgRun is like this: Haskell's code comes back to a label.
@@ -30,6 +20,13 @@ begin leads_out__right
   .cfi_def_cfa_offset 8
   ret
 end leads_out__right
+
+# The kernel makes the frame that such CFI describes.
+begin signal_frame__right
+  .cfi_signal_frame
+  sub $24,%rsp
+  jmp *%rax
+end signal_frame__right
 
 # An interpreter's code is described as one function, in whose frame its entries do not begin. A part that is called in that
 # frame may count from its CFA.
