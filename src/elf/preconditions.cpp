@@ -17,7 +17,7 @@ namespace sframe_gen::elf {
 
 namespace {
 
-std::string_view text_of(std::span<const std::byte> bytes) {
+std::string_view characters_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -39,7 +39,7 @@ void check_code_has_bytes(const Image& image) {
 /// UPX writes its l_info header, with this marker, right after the program header table.
 void check_not_packed(const Image& image) {
   const auto start = image.file_bytes().first(std::min<std::size_t>(image.file_bytes().size(), 4096));
-  if (text_of(start).find("UPX!") != std::string_view::npos)
+  if (characters_of(start).find("UPX!") != std::string_view::npos)
     throw Refused(image.name(), "packed by UPX; unpack it first (upx -d)");
 }
 
