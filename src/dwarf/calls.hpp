@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "dwarf/debug_file.hpp"
+#include "dwarf/flat_ranges.hpp"
+
+namespace sframe_gen::dwarf {
+
+/// A function with code, or a call of one that was inlined.
+struct Call {
+  static constexpr std::uint32_t none = FlatRanges::none;
+
+  std::uint64_t entry = 0;      ///< its offset in .debug_info
+  std::uint32_t parent = none;  ///< the call or function that it is inlined into
+  std::uint32_t call_file = 0, call_line = 0;
+  bool is_inlined = false;
+  bool has_name = false;  ///< the name is known, or it has none
+  std::string_view name;
+};
+
+/// The functions and inlined calls of a unit, by their addresses.
+class Calls {
+ public:
+  /// Goes through all entries of the unit. Throws MalformedInput.
+  explicit Calls(const Unit& unit);
+
+  /// The innermost one that has an address; null where none has.
+  Call* innermost_at(std::uint64_t address);
+  Call* parent_of(const Call& call) { return call.parent == Call::none ? nullptr : &calls_[call.parent]; }
+  std::uint32_t number_of(const Call& call) const { return static_cast<std::uint32_t>(&call - calls_.data()); }
+  std::string_view name_of(Call& call);
+  /// Copies all names, so that the unit's file may be closed.
+  void keep_names();
+
+ private:
+  struct Open;
+  class Walk;
+
+  const Unit* unit_;
+  std::vector<Call> calls_;
+  FlatRanges by_address_;
+  std::unordered_set<std::string> kept_names_;
+};
+
+}  // namespace sframe_gen::dwarf
