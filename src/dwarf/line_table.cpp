@@ -47,15 +47,16 @@ LineTable::LineTable(const Unit& unit) : unit_(&unit) {
   header.offset_size = size == 0xffffffff ? 8 : 4;
   if (header.offset_size == 8) size = reader.u64("size of a line table");
   file.line_budget().take(size);
-  ByteReader table(reader.take(size, "line table"), file.endian(), debug_origin, reader.offset() - size);
+  const std::uint64_t table_at = reader.offset();
+  ByteReader table(reader.take(size, "line table"), file.endian(), debug_origin, table_at);
   version_ = table.u16("version");
   if (version_ < 2 || version_ > 5) table.fail("unknown version of a line table");
   header.address_size = unit.address_size;
   if (version_ >= 5) header.address_size = table.u8("size of an address");
   if (version_ >= 5) table.u8("size of a segment");
   const std::uint64_t header_size = header.offset_size == 8 ? table.u64("header") : table.u32("header");
-  const std::uint64_t program_at = table.offset() + header_size;
-  ByteReader names(table.take(header_size, "header"), file.endian(), debug_origin, program_at - header_size);
+  const std::uint64_t names_at = table.offset();
+  ByteReader names(table.take(header_size, "header"), file.endian(), debug_origin, names_at);
   header.shortest_instruction = names.u8("size of an instruction");
   if (version_ >= 4) names.u8("operations of an instruction");
   names.u8("is_stmt");
@@ -159,7 +160,8 @@ void LineTable::run(ByteReader& program, const Header& header) {
 void LineTable::run_extended(ByteReader& program, State& state) {
   const std::uint64_t size = program.uleb128("size of an opcode");
   if (size == 0) return;
-  ByteReader operands(program.take(size, "opcode"), program.endian(), debug_origin, program.offset() - size);
+  const std::uint64_t operands_at = program.offset();
+  ByteReader operands(program.take(size, "opcode"), program.endian(), debug_origin, operands_at);
   switch (operands.u8("opcode")) {
     case line_opcode::end_sequence:
       end_sequence(state, state.address);
