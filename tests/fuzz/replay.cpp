@@ -38,6 +38,7 @@ constexpr Target targets[] = {
     {"code", code},
     {"conversion", conversion},
     {"core_file", core_file},
+    {"dwarf", dwarf},
     {"expression", expression},
     {"go", go},
     {"image", image},

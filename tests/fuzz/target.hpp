@@ -20,6 +20,7 @@ void archive(Bytes input);
 void code(Bytes input);
 void conversion(Bytes input);
 void core_file(Bytes input);
+void dwarf(Bytes input);
 void expression(Bytes input);
 void go(Bytes input);
 void image(Bytes input);
