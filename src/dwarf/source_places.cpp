@@ -32,6 +32,11 @@ const elf::Section* find_info(const elf::Image& file) {
   return section != nullptr ? section : file.find_section(".zdebug_info");
 }
 
+/// Whether it is no unit that others only refer to.
+bool has_code(const Unit& unit) {
+  return unit.tag == tag::compile_unit || unit.tag == tag::skeleton_unit;
+}
+
 /// A unit whose addresses were asked for.
 struct ReadUnit {
   std::optional<Calls> calls;
@@ -83,13 +88,12 @@ void SourcePlaces::State::read_first_entries() {
     found.clear();
     if_sound([&] {
       file.read_first_entry(unit);
-      if (unit.tag == tag::compile_unit || unit.tag == tag::skeleton_unit)
-        file.add_ranges(unit, unit.low, unit.high, unit.ranges, found);
+      if (has_code(unit)) file.add_ranges(unit, unit.low, unit.high, unit.ranges, found);
       return true;
     });
     for (const Range& range : found) owned.push_back({range.begin, range.end, owner_of(i)});
     const bool has_ranges = unit.ranges.is_present() || (unit.low.is_present() && unit.high.is_present());
-    if (!has_ranges && unit.lines.is_present()) unranged.push_back(static_cast<std::uint32_t>(i));
+    if (has_code(unit) && !has_ranges && unit.lines.is_present()) unranged.push_back(static_cast<std::uint32_t>(i));
   }
   units = FlatRanges(std::move(owned));
 }

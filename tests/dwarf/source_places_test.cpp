@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
@@ -208,6 +209,25 @@ end:
   const std::clock_t begin = std::clock();
   EXPECT_TRUE(places.at(address_of(folder_ / "shared.so", "place")).empty());
   EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC);
+}
+
+TEST_F(Compiled, EndsWithADamagedSplitUnit) {
+  std::mt19937 numbers(1);  // NOLINT: the same ones each time
+  for (const char* const producer : {"g++ -O2 -g -gdwarf-4 -gsplit-dwarf", "g++ -O2 -g -gdwarf-5 -gsplit-dwarf"}) {
+    const auto file = make(producer);
+    const std::uint64_t place = address_of(file, "place");
+    const elf::Image image = elf::Image::open(file);
+    const std::filesystem::path split = output_of("printf %s " + folder_.path().string() + "/*.dwo");
+    std::ifstream stream(split, std::ios::binary);
+    const std::string sound{std::istreambuf_iterator<char>(stream), {}};
+    ASSERT_FALSE(sound.empty());
+    for (int copy = 0; copy < 300; ++copy) {
+      std::string damaged = sound;
+      for (int left = 3; left != 0; --left) damaged[numbers() % damaged.size()] = static_cast<char>(numbers());
+      std::ofstream(split, std::ios::binary) << damaged;
+      EXPECT_LE(SourcePlaces(image, nullptr, true).at(place).size(), 257U);
+    }
+  }
 }
 
 /// Bytes changed anywhere in the sections of debugging information: any answer will do.
