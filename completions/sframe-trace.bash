@@ -30,7 +30,7 @@ _sframe_trace() {
   elif [[ $previous == --frame-pointers ]]; then
     mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$current")
   elif [[ $current == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W '--core -p --pid --tid --comm --time --root --debuginfod --kallsyms --translate --no-translate --cache --frame-pointers --json --top --limit --folded
+    mapfile -t COMPREPLY < <(compgen -W '--core -p --pid --tid --comm --time --root --debuginfod --kallsyms --translate --no-translate --cache --frame-pointers --inlines --no-inlines --lines --json --top --limit --folded
       --flamegraph --pprof --call-chains -o --output --compare --frames -q --quiet -h --help --version' -- "$current")
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")

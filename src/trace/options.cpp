@@ -36,6 +36,9 @@ constexpr Option table[]{
     {"cache", 0, rows, file("DIR"), "keep generated rows and the kernel's functions in DIR"},
     {"frame-pointers", 0, rows, frame_pointer_argument,
      "without a row, go by the frame pointer: auto (default), always or never"},
+    {"inlines", 0, output, flag, "show inlined calls, if debugging information is there (default)"},
+    {"no-inlines", 0, output, flag, "show only the functions that symbol tables have"},
+    {"lines", 0, output, flag, "show the source line of each frame"},
     {"json", 0, output, flag, "print one JSON object for each stack"},
     {"top", 0, output, flag, "print how many samples of a recording have each function"},
     {"limit", 0, output, text("N"), "print at most N functions (default: 50)"},
@@ -188,6 +191,21 @@ void read_output(const Given& given, TraceOptions& options) {
   options.most_frames = *frames;
 }
 
+/// Frames are counted as DWARF's walk has them where both are compared.
+void read_source_options(const Given& given, TraceOptions& options) {
+  const bool yes = given.has("inlines"), no = given.has("no-inlines"), lines = given.has("lines");
+  if (yes && no) throw UsageError("--inlines cannot be combined with --no-inlines");
+  const bool has_names = !options.compare && options.call_chains.empty();
+  if (!has_names && (yes || lines))
+    throw UsageError(std::string(yes ? "--inlines" : "--lines") + " cannot be combined with " +
+                     (options.compare ? "--compare" : "--call-chains"));
+  for (const char* form : {"top", "folded", "flamegraph"})
+    if (lines && given.has(form)) throw UsageError("--lines cannot be combined with --" + std::string(form));
+  SourceOptions& source = options.translation.source;
+  source.inlines = has_names && !no;
+  source.lines = lines || (source.inlines && !options.pprof.empty());
+}
+
 }  // namespace
 
 TraceOptions read_options(int argument_count, const char* const* arguments) {
@@ -224,6 +242,7 @@ TraceOptions read_options(int argument_count, const char* const* arguments) {
   read_choice(given, options);
   read_rows(given, options);
   read_output(given, options);
+  read_source_options(given, options);
   return options;
 }
 

@@ -10,6 +10,8 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -115,7 +117,10 @@ void warn_of(const PerfMaps& maps) {
 constexpr const char* was_cut_short = "cut short (what is there was walked)";
 
 int run_process(const TraceOptions& options, std::ostream& out) {
-  Process process(options.process, options.translation);
+  std::set<std::string> missing_alternates;
+  TranslationOptions translation = options.translation;
+  translation.source.missing_alternates = &missing_alternates;
+  Process process(options.process, translation);
   AddressSpace before = process.address_space();
   before.find_all_rows();
   // It may have loaded others since: files stay open, so that what is known of the old ones costs nothing again.
@@ -127,6 +132,7 @@ int run_process(const TraceOptions& options, std::ostream& out) {
   report.begin(process.pid(), process.name());
   for (const WalkedThread& thread : walked) report.add(thread);
   warn_of(process.perf_maps());
+  warn_of_missing(missing_alternates);
   return end_with(report.totals(), options);
 }
 
@@ -159,7 +165,10 @@ void keep_rights_for(const TraceOptions& options) {
 int run_core(const TraceOptions& options, std::ostream& out) {
   const FileRoot root = root_of(options);
   keep_rights_for(options);
-  CoreFile core(options.file, root, options.translation);
+  std::set<std::string> missing_alternates;
+  TranslationOptions translation = options.translation;
+  translation.source.missing_alternates = &missing_alternates;
+  CoreFile core(options.file, root, translation);
   AddressSpace space = core.address_space();
   Walker walker(options.most_frames, options.compare, options.frame_pointers, core.abi());
   ThreadReport report(options, out);
@@ -171,6 +180,7 @@ int run_core(const TraceOptions& options, std::ostream& out) {
          .stack = walker.walk(space, thread.registers, CoreFile::read_word, &core)});
   }
   warn_of(core.perf_maps());
+  warn_of_missing(missing_alternates);
   if (core.is_cut()) warn(core.file_name(), was_cut_short);
   return end_with(report.totals(), options);
 }
@@ -315,6 +325,8 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   const std::unique_ptr<Debuginfod> debuginfod = make_debuginfod(options);
   TranslationOptions translation = options.translation;
   translation.debuginfod = debuginfod.get();
+  std::set<std::string> missing_alternates;
+  translation.source.missing_alternates = &missing_alternates;
   RecordedFiles files(root, translation);
   MappedFile file_of_recording = map_recording(options.file);
   keep_rights_for(options);
@@ -327,6 +339,7 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
       options.call_chains.empty() ? print_samples(recording, options, out) : write_call_chains(recording, options);
   warn_of(files.perf_maps());
   warn_of(*debuginfod, options.quiet);
+  warn_of_missing(missing_alternates);
   for (const std::string& refused : files.refused_jitdumps()) warn(refused);
   if (!files.relabeled().empty()) {
     warn(files.relabeled().front(),
@@ -353,6 +366,13 @@ void SampleReport::finish() {
   if (options_.form == OutputForm::Folded) folded_.write(out_);
   if (options_.form == OutputForm::Top) top_.write(out_, options_.most_functions);
   if (!options_.flame_graph.empty()) write_picture(options_.flame_graph, folded_, title_);
+}
+
+void warn_of_missing(const std::set<std::string>& alternates) {
+  if (alternates.empty()) return;
+  warn(*alternates.begin(),
+       "not here, so what " + std::string(alternates.size() == 1 ? "refers to it" : "refers to it and others like it") +
+           " shows neither inlined calls nor lines (.gnu_debugaltlink; --no-inlines)");
 }
 
 int run(const TraceOptions& options, std::ostream& out) {

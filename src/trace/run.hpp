@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -64,6 +65,9 @@ class SampleReport {
   TopFunctions top_;
   SampleText text_;
 };
+
+/// Warns, in one line, of files that .gnu_debugaltlink leads to and that are not here.
+void warn_of_missing(const std::set<std::string>& alternates);
 
 /// What the options ask for, written to `out`; messages go to standard error. Throws Failure. Returns the exit status.
 int run(const TraceOptions& options, std::ostream& out);

@@ -12,6 +12,7 @@
 #include <functional>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -157,7 +158,10 @@ class SignalsToTake {
 class TracedCommand {
  public:
   /// Throws SystemFailure, if the process cannot be traced.
-  TracedCommand(const TraceOptions& options, int command) : options_(options), command_(command), threads_(command) {}
+  TracedCommand(const TraceOptions& options, int command)
+      : options_(options), translation_(options.translation), command_(command), threads_(command) {
+    translation_.source.missing_alternates = &missing_alternates_;
+  }
 
   /// Until it ends.
   void run() {
@@ -175,7 +179,7 @@ class TracedCommand {
   void take(const TracedThreads::Event& event) {
     if (event.what == TracedThreads::What::Exec) {
       // Files and memory are others now. Before, it was a copy of this program, which is not of interest.
-      process_.emplace(command_, options_.translation);
+      process_.emplace(command_, translation_);
       was_ended_ = false;
       if (std::exchange(is_asked_again_, false)) report(0);
     } else if (process_ && asks(event)) {
@@ -208,6 +212,8 @@ class TracedCommand {
     for (const WalkedThread& thread : walked) report.add(thread);
     if (!options_.quiet) report.totals().write(text);
     std::cerr << text.str() << std::flush;
+    warn_of_missing(missing_alternates_);
+    missing_alternates_.clear();
   } catch (const std::exception& failure) {
     complain("warning", failure);
   }
@@ -242,6 +248,8 @@ class TracedCommand {
   }
 
   const TraceOptions& options_;
+  TranslationOptions translation_;
+  std::set<std::string> missing_alternates_;
   const int command_;
   TracedThreads threads_;
   SignalsToTake signals_;

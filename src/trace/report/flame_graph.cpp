@@ -25,10 +25,19 @@ std::string without_marks(std::string name) {
   return name;
 }
 
-std::string frame_text(const Frame& frame) {
+/// ";main", and after it the calls that were inlined, as the scripts of the first flame graphs mark them: ";copy_[i]".
+void append_frame(std::string& text, const Frame& frame) {
   const NamedFrame named = trace::named(frame);
-  if (!named.function.empty()) return without_marks(std::string(named.function));
-  return "[" + without_marks(std::string(named.file.empty() ? "unknown" : short_name(named.file))) + "]";
+  text += ';';
+  if (named.function.empty()) {
+    text += "[" + without_marks(std::string(named.file.empty() ? "unknown" : short_name(named.file))) + "]";
+  } else {
+    text += without_marks(std::string(named.function));
+  }
+  for (std::size_t i = named.inlined.size(); i-- > 0;) {
+    const std::string_view function = named.inlined[i].function;
+    text += ";" + without_marks(std::string(function.empty() ? "[unknown]" : function)) + "_[i]";
+  }
 }
 
 struct Node {
@@ -152,7 +161,7 @@ void write_static_picture(std::ostream& out, const Tree& tree, std::size_t deepe
 
 void FoldedStacks::add(KernelNames& kernel, const Sample& sample) {
   std::string text = without_marks(sample.name);
-  for (std::size_t i = sample.user.frames.size(); i-- > 0;) text += ";" + frame_text(sample.user.frames[i]);
+  for (std::size_t i = sample.user.frames.size(); i-- > 0;) append_frame(text, sample.user.frames[i]);
   for (std::size_t i = sample.kernel.size(); i-- > 0;) {
     const std::string name = without_marks(std::string(kernel.name_at(sample.kernel[i])));
     text += name.empty() ? ";[kernel]" : ";" + name + "_[k]";

@@ -11,7 +11,7 @@
 namespace sframe_gen::trace {
 
 /// Samples with the same frames counted together, in the form that flame graphs are made of:
-/// "bash;main;read;vfs_read_[k] 12".
+/// "bash;main;read;copy_[i];vfs_read_[k] 12". _[k] marks the kernel's functions, _[i] inlined calls.
 class FoldedStacks {
  public:
   void add(KernelNames& kernel, const Sample& sample);

@@ -11,6 +11,22 @@ namespace {
 
 using nlohmann::ordered_json;
 
+void add_source(ordered_json& json, const SourceLine& place) {
+  if (!place.file.empty()) json["source"] = place.file;
+  if (place.line != 0) json["line"] = place.line;
+}
+
+ordered_json inlined_of(const NamedFrame& named) {
+  ordered_json calls = ordered_json::array();
+  for (const InlinedCall& inlined : named.inlined) {
+    ordered_json call = ordered_json::object();
+    if (!inlined.function.empty()) call["function"] = inlined.function;
+    add_source(call, inlined.place);
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
 ordered_json frames_of(const Stack& stack) {
   ordered_json frames = ordered_json::array();
   for (const Frame& frame : stack.frames) {
@@ -24,6 +40,8 @@ ordered_json frames_of(const Stack& stack) {
       json["file"] = named.file;
       json["address"] = hex(named.address);
     }
+    add_source(json, named.place);
+    if (!named.inlined.empty()) json["inlined"] = inlined_of(named);
     if (frame.by_frame_pointer) json["by_frame_pointer"] = true;
     frames.push_back(std::move(json));
   }

@@ -39,7 +39,10 @@ enum : protozero::pbf_tag_type {
   FileOffset = 4,
   FileName = 5,
   BuildId = 6,
-  HasFunctions = 7
+  HasFunctions = 7,
+  HasFilenames = 8,
+  HasLineNumbers = 9,
+  HasInlineFrames = 10
 };
 }
 namespace location_field {
@@ -111,10 +114,10 @@ PprofProfile::Id PprofProfile::text(std::string_view text) {
   return found->second;
 }
 
-PprofProfile::Id PprofProfile::function(std::string_view name) {
-  const Id text = this->text(name);
-  const auto [found, is_new] = function_ids_.try_emplace(text, functions_.size() + 1);
-  if (is_new) functions_.push_back(text);
+PprofProfile::Id PprofProfile::function(std::string_view name, std::string_view source_file) {
+  const Function function{text(name), text(source_file)};
+  const auto [found, is_new] = function_ids_.try_emplace(function, functions_.size() + 1);
+  if (is_new) functions_.push_back(function);
   return found->second;
 }
 
@@ -144,14 +147,26 @@ PprofProfile::Id PprofProfile::mapping_of(const NamedFrame& named, const Frame& 
   return found->second;
 }
 
-PprofProfile::Id PprofProfile::location(Id mapping, std::uint64_t address, std::string_view function_name) {
-  const Id function = function_name.empty() ? 0 : this->function(function_name);
+PprofProfile::Id PprofProfile::location(Id mapping, std::uint64_t address, std::vector<Line> lines) {
+  const Id function = lines.empty() ? 0 : lines.back().function;
   const auto [found, is_new] = location_ids_.try_emplace({mapping, address, function}, locations_.size() + 1);
-  if (is_new) {
-    Location& location = locations_.emplace_back(Location{mapping, address, {}});
-    if (function != 0) location.lines.push_back({function, 0});
-  }
+  if (!is_new) return found->second;
+  Mapping& of_all = mappings_[mapping - 1];
+  of_all.has_lines = of_all.has_lines || (!lines.empty() && lines.front().line != 0);
+  of_all.has_inlined = of_all.has_inlined || lines.size() > 1;
+  locations_.push_back({mapping, address, std::move(lines)});
   return found->second;
+}
+
+/// A function without a name has none, unless calls are inlined there.
+std::vector<PprofProfile::Line> PprofProfile::lines_of(const NamedFrame& named) {
+  std::vector<Line> lines;
+  const auto add = [&](std::string_view name, const SourceLine& place) {
+    lines.push_back({function(name.empty() ? "[unknown]" : name, place.file), place.line});
+  };
+  for (const InlinedCall& call : named.inlined) add(call.function, call.place);
+  if (!named.function.empty() || !lines.empty()) add(named.function, named.place);
+  return lines;
 }
 
 PprofProfile::Id PprofProfile::location_of(const Frame& frame) {
@@ -161,15 +176,17 @@ PprofProfile::Id PprofProfile::location_of(const Frame& frame) {
     const bool is_in_file =
         frame.location != nullptr && frame.location->file() != nullptr && !frame.location->is_of_no_file;
     const std::uint64_t bias = is_in_file ? frame.location->bias : 0;
-    id = location(mapping_of(named, frame), frame.instruction() - bias, named.function);
+    id = location(mapping_of(named, frame), frame.instruction() - bias, lines_of(named));
   }
   return id;
 }
 
 void PprofProfile::add(KernelNames& kernel, const Sample& sample) {
   key_.assign({static_cast<Id>(sample.process), static_cast<Id>(sample.thread), text(sample.name)});
-  for (const std::uint64_t pc : sample.kernel)
-    key_.push_back(location(mapping_named(kernel_file), pc, kernel.name_at(pc)));
+  for (const std::uint64_t pc : sample.kernel) {
+    const std::string_view name = kernel.name_at(pc);
+    key_.push_back(location(mapping_named(kernel_file), pc, lines_of({.function = name, .file = {}})));
+  }
   for (const Frame& frame : sample.user.frames) key_.push_back(location_of(frame));
   Value& value = samples_[key_];
   ++value.samples;
@@ -205,6 +222,12 @@ void PprofProfile::append_places(std::string& bytes) const {
     message.add_uint64(mapping_field::FileName, mapping.file_name);
     message.add_uint64(mapping_field::BuildId, mapping.build_id);
     message.add_bool(mapping_field::HasFunctions, true);
+    // Without them, pprof looks for lines itself, and with them it leaves the functions as they are.
+    if (mapping.has_lines) {
+      message.add_bool(mapping_field::HasFilenames, true);
+      message.add_bool(mapping_field::HasLineNumbers, true);
+    }
+    if (mapping.has_inlined) message.add_bool(mapping_field::HasInlineFrames, true);
   }
   id = 0;
   for (const Location& location : locations_) {
@@ -219,11 +242,12 @@ void PprofProfile::append_places(std::string& bytes) const {
     }
   }
   id = 0;
-  for (const Id name : functions_) {
+  for (const Function& function : functions_) {
     protozero::pbf_writer message(profile, profile_field::Function);
     message.add_uint64(function_field::Id, ++id);
-    message.add_uint64(function_field::Name, name);
-    message.add_uint64(function_field::SystemName, name);
+    message.add_uint64(function_field::Name, function.name);
+    message.add_uint64(function_field::SystemName, function.name);
+    if (function.source_file != 0) message.add_uint64(function_field::FileName, function.source_file);
   }
 }
 

@@ -33,6 +33,11 @@ class PprofProfile {
   struct Mapping {
     std::uint64_t begin = 0, end = 0, file_offset = 0;
     Id file_name = 0, build_id = 0;
+    bool has_lines = false, has_inlined = false;
+  };
+  struct Function {
+    Id name = 0, source_file = 0;
+    friend auto operator<=>(const Function&, const Function&) = default;
   };
   struct Line {
     Id function = 0;
@@ -48,23 +53,25 @@ class PprofProfile {
   };
 
   Id text(std::string_view text);
-  Id function(std::string_view name);
+  Id function(std::string_view name, std::string_view source_file);
   Id mapping_named(std::string_view name);
   Id mapping_of(const NamedFrame& named, const Frame& frame);
-  Id location(Id mapping, std::uint64_t address, std::string_view function_name);
+  Id location(Id mapping, std::uint64_t address, std::vector<Line> lines);
+  std::vector<Line> lines_of(const NamedFrame& named);
   Id location_of(const Frame& frame);
   void append_samples(std::string& profile) const;
   void append_places(std::string& profile) const;
 
   SeededMap<std::string, Id> text_ids_;
   std::vector<const std::string*> texts_;
-  std::vector<Id> functions_;  ///< their names
-  SeededMap<Id, Id> function_ids_;
+  std::vector<Function> functions_;
+  std::map<Function, Id> function_ids_;
   std::vector<Mapping> mappings_;
   std::map<const CodeFile*, Id> file_mappings_;
   SeededMap<Id, Id> other_mappings_;  ///< by name
   std::vector<Location> locations_;
-  std::map<std::tuple<Id, std::uint64_t, Id>, Id> location_ids_;  ///< by mapping, address and function
+  /// By mapping, address and outermost function.
+  std::map<std::tuple<Id, std::uint64_t, Id>, Id> location_ids_;
   std::map<std::tuple<const trace::Location*, std::uint64_t, bool>, Id> frame_ids_;
   /// By process, thread, its name, and locations from the innermost one.
   std::map<std::vector<Id>, Value> samples_;

@@ -40,14 +40,19 @@ NamedFrame named(const Frame& frame) {
     if (location.opened.names) name_by_map(*location.opened.names, frame, named);
     return named;
   }
-  FunctionPlace function = file->function_at(frame.instruction() - location.bias);
+  std::uint64_t looked_up = named.address - behind_call;
+  FunctionPlace function = file->function_at(looked_up);
   named.offset = function.offset + behind_call;
   // What handlers of signals return to is no call's end, but a function's begin.
   if (function.name.empty()) {
-    function = file->function_at(named.address);
+    looked_up = named.address;
+    function = file->function_at(looked_up);
     named.offset = function.offset;
   }
   named.function = function.name;
+  const SourceChain& source = file->source_at(looked_up);
+  named.inlined = source.inlined;
+  named.place = source.place;
   return named;
 }
 
@@ -95,7 +100,19 @@ void append_function(std::string& text, const NamedFrame& named, const char* unk
   }
 }
 
-constexpr std::string_view frame_pointer_mark = " [by frame pointer]";
+constexpr std::string_view frame_pointer_mark = " [by frame pointer]", inlined_mark = " (inlined)\n";
+
+/// "  /src/io.c:12" on a line of its own; nothing if it is not known, or not wanted.
+void append_source_line(std::string& text, std::string_view indent, const SourceLine& place) {
+  if (place.file.empty()) return;
+  text.append(indent).append(place.file) += ':';
+  if (place.line == 0) {
+    text += '?';
+  } else {
+    append_decimal(text, place.line);
+  }
+  text += '\n';
+}
 
 /// "0x00007f3c5a0d1c5a read+0x1a - /lib/libc.so.6+0xd1c5a"
 std::string text_of_place(const NamedFrame& named) {
@@ -200,12 +217,20 @@ void SampleText::add_frame(const Frame& frame) {
   }
   const NamedFrame named = trace::named(frame);
   const std::size_t begin = text_.size();
+  constexpr std::string_view indent = "  ";
+  for (const InlinedCall& call : named.inlined) {
+    append_hex(text_, named.pc, address_digits, ' ');
+    text_ += ' ';
+    text_.append(call.function.empty() ? "[unknown]" : call.function).append(inlined_mark);
+    append_source_line(text_, indent, call.place);
+  }
   append_hex(text_, named.pc, address_digits, ' ');
   text_ += ' ';
   append_function(text_, named, "[unknown]");
   text_.append(" (").append(named.file.empty() ? "[unknown]" : named.file).append(")");
   if (frame.by_frame_pointer) text_ += frame_pointer_mark;
   text_ += '\n';
+  append_source_line(text_, indent, named.place);
   const std::string_view text = std::string_view(text_).substr(begin);
   if (frame.location == nullptr || text.size() > longest_remembered) return;
   line.frame = frame;
@@ -225,12 +250,34 @@ void write_thread(std::ostream& out, int thread, const std::string& name, int si
   out << '\n';
 }
 
+namespace {
+
+/// "#7  "
+void append_frame_number(std::string& text, std::size_t number) {
+  constexpr std::size_t width = 4;
+  const std::string counted = "#" + std::to_string(number);
+  text.append(counted).append(counted.size() < width ? width - counted.size() : 1, ' ');
+}
+
+}  // namespace
+
 void write_stack(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut) {
+  constexpr std::string_view indent = "    ";
   std::size_t number = 0;
   for (const Frame& frame : stack.frames) {
-    const std::string counted = "#" + std::to_string(number++);
-    out << counted << std::string(counted.size() < 4 ? 4 - counted.size() : 1, ' ') << text_of_place(named(frame))
-        << (frame.by_frame_pointer ? frame_pointer_mark : "") << '\n';
+    const NamedFrame named = trace::named(frame);
+    std::string text;
+    for (const InlinedCall& call : named.inlined) {
+      append_frame_number(text, number++);
+      text += "0x";
+      append_hex(text, named.pc, address_digits, '0');
+      text.append(" ").append(call.function.empty() ? "?" : call.function).append(inlined_mark);
+      append_source_line(text, indent, call.place);
+    }
+    append_frame_number(text, number++);
+    text.append(text_of_place(named)).append(frame.by_frame_pointer ? frame_pointer_mark : "") += '\n';
+    append_source_line(text, indent, named.place);
+    out << text;
   }
   write_end(out, stack, cut);
 }

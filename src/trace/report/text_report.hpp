@@ -5,12 +5,14 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "trace/recorded/kernel_names.hpp"
 #include "trace/recorded/recording.hpp"
+#include "trace/walk/source_names.hpp"
 #include "trace/walk/stack.hpp"
 #include "trace/walk/stack_end.hpp"
 
@@ -23,6 +25,10 @@ struct NamedFrame {
   std::uint64_t offset = 0;   ///< of the PC from the function's begin
   std::string_view file;      ///< path, "[vdso]"; empty: in no file
   std::uint64_t address = 0;  ///< in the file: virtual, or an offset where the file cannot be had
+  /// Calls that were inlined into the function there, the innermost first. They are valid until the file's next frame
+  /// is named.
+  std::span<const InlinedCall> inlined{};
+  SourceLine place{};  ///< in the function; in what is executed if inlined calls are not wanted
 };
 
 NamedFrame named(const Frame& frame);
@@ -31,7 +37,8 @@ NamedFrame named(const Frame& frame);
 std::string_view short_name(std::string_view file);
 
 /// Samples as `perf script` prints them: "bash 4711 12.345678:", and "    7f3c5a0d1c5a read+0x1a (/lib/libc.so.6)" for
-/// each frame. Most frames come again, so that their lines are remembered.
+/// each frame. Calls that were inlined into it come first: "    7f3c5a0d1c5a copy (inlined)". "  /src/io.c:12" follows
+/// if source lines are wanted. Most frames come again, so that their lines are remembered.
 class SampleText {
  public:
   /// Both have to live on.
@@ -69,7 +76,8 @@ class SampleText {
 void write_process(std::ostream& out, int pid, const std::string& name);
 /// "TID 4711 - bash (signal 11)"
 void write_thread(std::ostream& out, int thread, const std::string& name, int signal);
-/// "#0  0x00007f3c5a0d1c5a read+0x1a - /lib/libc.so.6+0xd1c5a" for each frame, and what cut the stack.
+/// "#0  0x00007f3c5a0d1c5a read+0x1a - /lib/libc.so.6+0xd1c5a" for each frame, and what cut the stack. Inlined calls
+/// are counted as frames.
 void write_stack(std::ostream& out, const Stack& stack, const std::optional<StackEnd>& cut);
 
 /// What a run came to: how many stacks are whole, and what ended the others, by file and reason.

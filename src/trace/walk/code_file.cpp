@@ -9,42 +9,13 @@
 #include "elf/notes.hpp"
 #include "sframe_gen/convert.hpp"
 #include "support/text.hpp"
+#include "trace/walk/debug_file.hpp"
 #include "trace/walk/demangle.hpp"
 #include "trace/walk/frame_pointer.hpp"
 #include "trace/walk/kept_file.hpp"
 #include "trace/walk/mini_debug_info.hpp"
 
 namespace sframe_gen::trace {
-
-namespace {
-
-/// Where distributions keep what they have stripped.
-constexpr const char* debug_files = "/usr/lib/debug/.build-id";
-
-std::optional<elf::Image> open_debug_file(const elf::Image& image, const FileRoot& root) {
-  try {
-    const std::string id = elf::hex_digits(elf::build_id(image));
-    if (id.size() < 4) return std::nullopt;
-    const auto path = std::filesystem::path(debug_files) / id.substr(0, 2) / (id.substr(2) + ".debug");
-    elf::Image debug = root.open(path);
-    if (elf::hex_digits(elf::build_id(debug)) == id) return debug;
-  } catch (const std::exception&) {
-    // Names are worth no error: without them an address is printed.
-  }
-  return std::nullopt;
-}
-
-std::optional<elf::Image> fetched_debug_file(const elf::Image& image, Debuginfod& debuginfod) try {
-  const std::string id = elf::hex_digits(elf::build_id(image));
-  const Descriptor file = debuginfod.find(Debuginfod::What::DebugFile, id, image.name());
-  if (!file.is_open()) return std::nullopt;
-  elf::Image debug = elf::Image::open(file.number(), image.name());
-  return elf::hex_digits(elf::build_id(debug)) == id ? std::optional(std::move(debug)) : std::nullopt;
-} catch (const Failure&) {
-  return std::nullopt;
-}
-
-}  // namespace
 
 CodeFile::CodeFile(elf::Image image, std::vector<std::byte> storage, const TranslationOptions& options,
                    const FileRoot& root)
@@ -167,20 +138,63 @@ void CodeFile::open_mini_debug_info() {
   mini_debug_info_ = mini_debug_info(image_);
   if (mini_debug_info_.empty()) return;
   try {
-    debug_ = elf::Image::of_bytes(mini_debug_info_, name());
+    mini_debug_ = elf::Image::of_bytes(mini_debug_info_, name());
   } catch (const Failure&) {
     mini_debug_info_.clear();
   }
 }
 
-void CodeFile::read_names() {
-  if (image_.find_section(".symtab") == nullptr) {
-    debug_ = open_debug_file(image_, root_);
-    if (!debug_ && options_.debuginfod != nullptr) debug_ = fetched_debug_file(image_, *options_.debuginfod);
-    if (!debug_) open_mini_debug_info();
+void CodeFile::open_debug_file(Purpose purpose) {
+  if (std::exchange(debug_was_sought_, true)) return;
+  debug_ = find_debug_file(image_, root_);
+  Debuginfod* const servers = options_.debuginfod;
+  // Without --debuginfod, files are counted that have no names.
+  if (debug_ || servers == nullptr || (purpose == Purpose::SourceLines && !servers->fetches())) return;
+  try {
+    debug_ = fetch_debug_file(elf::hex_digits(elf::build_id(image_)), name(), *servers);
+  } catch (const Failure&) {
+    // Names are worth no error: without them an address is printed.
   }
-  names_ = std::make_unique<elf::SymbolNames>(debug_ ? *debug_ : image_, elf::SymbolChoice::ForPeople);
-  if (debug_) own_names_ = std::make_unique<elf::SymbolNames>(image_, elf::SymbolChoice::ForPeople);
+}
+
+void CodeFile::read_names() {
+  const elf::Image* names = nullptr;
+  if (image_.find_section(".symtab") == nullptr) {
+    open_debug_file(Purpose::Names);
+    if (!debug_) open_mini_debug_info();
+    if (debug_ || mini_debug_) names = debug_ ? &*debug_ : &*mini_debug_;
+  }
+  names_ = std::make_unique<elf::SymbolNames>(names == nullptr ? image_ : *names, elf::SymbolChoice::ForPeople);
+  if (names != nullptr) own_names_ = std::make_unique<elf::SymbolNames>(image_, elf::SymbolChoice::ForPeople);
+}
+
+void CodeFile::open_source() try {
+  if (std::exchange(source_was_sought_, true) || !options_.source.are_wanted()) return;
+  const elf::Image* debug = &image_;
+  if (!dwarf::SourcePlaces::has_any(*debug)) {
+    open_debug_file(Purpose::SourceLines);
+    if (!debug_ || !dwarf::SourcePlaces::has_any(*debug_)) return;
+    debug = &*debug_;
+  }
+  if (const auto [path, id] = dwarf::SourcePlaces::alternate_of(*debug); !path.empty()) {
+    alternate_ = find_alternate(*debug, path, id, root_);
+    Debuginfod* const servers = options_.debuginfod;
+    if (!alternate_ && servers != nullptr && servers->fetches()) alternate_ = fetch_debug_file(id, path, *servers);
+    if (!alternate_) {
+      if (options_.source.missing_alternates != nullptr) options_.source.missing_alternates->insert(printable(path));
+      return;
+    }
+  }
+  source_ = std::make_unique<SourceNames>(*debug, alternate_ ? &*alternate_ : nullptr, options_.source,
+                                          !root_.is_a_directory());
+} catch (const Failure&) {
+  // Of a damaged file less is known.
+}
+
+const SourceChain& CodeFile::source_at(std::uint64_t address) {
+  static const SourceChain nothing;
+  if (!source_was_sought_) open_source();
+  return source_ ? source_->at(address) : nothing;
 }
 
 FunctionPlace CodeFile::function_at(std::uint64_t address) {

@@ -17,6 +17,7 @@
 #include "trace/walk/debuginfod.hpp"
 #include "trace/walk/file_root.hpp"
 #include "trace/walk/kept_file.hpp"
+#include "trace/walk/source_names.hpp"
 
 namespace sframe_gen::trace {
 
@@ -26,11 +27,12 @@ struct FunctionPlace {
   std::uint64_t offset = 0;
 };
 
-/// Where sections come from that a file does not have, or that lack rows.
+/// Where sections come from that a file does not have, or that lack rows; and names.
 struct TranslationOptions {
   bool allowed = true;               ///< they are made from the file's call frame information
   std::filesystem::path cache;       ///< a folder where they are kept by build-id; empty: nowhere
   Debuginfod* debuginfod = nullptr;  ///< has debug files that are not here; null: none
+  SourceOptions source;
 };
 
 /// An ELF file whose code runs somewhere: its rows and names. Addresses are virtual, the file's own.
@@ -54,6 +56,8 @@ class CodeFile {
   const std::string& why_no_rows() const { return why_no_rows_; }
 
   FunctionPlace function_at(std::uint64_t address);
+  /// Returns inlined calls and source lines of an address, if they are wanted. Valid until the next call.
+  const SourceChain& source_at(std::uint64_t address);
 
   /// Whether the function at a PC without a row is seen to keep a frame pointer: by its symbol, it begins with
   /// instructions that set one; or of the 8 KiB of code before the PC, the last such instructions have no function end
@@ -67,8 +71,11 @@ class CodeFile {
   bool has_row(std::uint64_t address) const;
   void open_own_section();
   void translate();
+  enum class Purpose : std::uint8_t { Names, SourceLines };
+  void open_debug_file(Purpose purpose);
   void open_mini_debug_info();
   void read_names();
+  void open_source();
   FunctionPlace look_up(std::uint64_t address);
   std::uint64_t begins_before(std::uint64_t address);
 
@@ -79,9 +86,11 @@ class CodeFile {
   Rows own_, made_;
   bool own_was_tried_ = false, was_translated_ = false;
   std::string why_no_rows_;
-  std::optional<KeptFile> kept_section_;         ///< what made_ sees, if it was not generated in this run
+  std::optional<KeptFile> kept_section_;  ///< what made_ sees, if it was not generated in this run
+  bool debug_was_sought_ = false, source_was_sought_ = false;
+  std::optional<elf::Image> debug_;              ///< the separate debug file
   std::vector<std::byte> mini_debug_info_;       ///< of a file without a debug file; it has some names only
-  std::optional<elf::Image> debug_;              ///< the separate debug file, or that information
+  std::optional<elf::Image> mini_debug_;         ///< that information
   std::unique_ptr<elf::SymbolNames> names_;      ///< made on the first question, of the debug file if there is one
   std::unique_ptr<elf::SymbolNames> own_names_;  ///< that the debug file may lack
   /// By the symbol's begin and end, which of two at one place may differ.
@@ -93,6 +102,8 @@ class CodeFile {
     FunctionPlace place;
   };
   std::vector<Asked> asked_;
+  std::optional<elf::Image> alternate_;  ///< what debugging information refers to
+  std::unique_ptr<SourceNames> source_;  ///< null: nothing says, or it is not wanted
 };
 
 }  // namespace sframe_gen::trace

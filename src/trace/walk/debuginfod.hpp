@@ -35,6 +35,8 @@ class Debuginfod {
   /// may be any file.
   Descriptor find(What what, const std::string& build_id, const std::string& name);
 
+  bool fetches() const { return client_ != nullptr; }
+
   /// Files that were asked for of an object that fetches nothing.
   std::size_t missing() const { return missing_.size(); }
   /// Downloads that SIGINT ended.

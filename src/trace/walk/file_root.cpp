@@ -5,8 +5,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "sframe_gen/error.hpp"
@@ -26,6 +29,23 @@ Descriptor open_below(int directory, const std::filesystem::path& path, std::uin
     Descriptor opened(static_cast<int>(::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how)));
     if (opened.is_open() || errno != EAGAIN || attempt == most_attempts) return opened;
   }
+}
+
+/// Where the kernel has the open file. Empty: it cannot be told.
+std::filesystem::path place_of(int descriptor) {
+  std::error_code error;
+  std::filesystem::path place = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), error);
+  return error ? std::filesystem::path() : place;
+}
+
+/// Empty: the path leads elsewhere.
+std::filesystem::path below(const std::filesystem::path& root, const std::filesystem::path& path) {
+  const auto [in_root, in_path] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
+  // "/a/" ends with an empty part.
+  if (in_root != root.end() && !in_root->empty()) return {};
+  std::filesystem::path rest = "/";
+  for (auto part = in_path; part != path.end(); ++part) rest /= *part;
+  return rest;
 }
 
 }  // namespace
@@ -52,6 +72,20 @@ Descriptor FileRoot::open_text(const std::filesystem::path& path) const {
   constexpr int flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY;
   if (directory_.is_open()) return open_below(directory_.number(), path, flags);
   return Descriptor(::open(path.c_str(), flags | O_CLOEXEC));  // NOLINT(cppcoreguidelines-pro-type-vararg)
+}
+
+std::vector<std::filesystem::path> FileRoot::names_of(const elf::Image& image) const {
+  std::vector<std::filesystem::path> names;
+  const auto add = [&](const std::filesystem::path& name) {
+    if (name.is_absolute() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  const std::filesystem::path given = image.name();
+  const std::filesystem::path given_below = directory_.is_open() ? below(name_, given) : given;
+  add(given_below.empty() ? given : given_below);
+  if (!image.is_file()) return names;
+  const std::filesystem::path place = place_of(image.descriptor());
+  add(directory_.is_open() ? below(place_of(directory_.number()), place) : place);
+  return names;
 }
 
 }  // namespace sframe_gen::trace

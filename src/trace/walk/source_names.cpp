@@ -1,0 +1,67 @@
+#include "trace/walk/source_names.hpp"
+
+#include <cstddef>
+
+#include "sframe_gen/error.hpp"
+#include "support/text.hpp"
+#include "trace/walk/demangle.hpp"
+
+namespace sframe_gen::trace {
+
+namespace {
+
+constexpr std::size_t slots = 4096;
+/// Of an address. Compilers nest a few dozen calls.
+constexpr std::size_t most_inlined = 256;
+
+}  // namespace
+
+SourceNames::SourceNames(const elf::Image& debug, const elf::Image* alternate, const SourceOptions& options,
+                         bool may_open_split)
+    : options_(options), places_(debug, alternate, may_open_split), asked_(slots), budget_(debug.file_bytes().size()) {}
+
+const SourceChain& SourceNames::at(std::uint64_t address) {
+  Asked& slot = asked_[(address ^ address >> 12U) % slots];
+  if (!slot.is_known || slot.address != address) slot = {address, true, look_up(address)};
+  return slot.chain;
+}
+
+SourceChain SourceNames::look_up(std::uint64_t address) try {
+  const std::vector<dwarf::SourceFrame>& frames = places_.at(address);
+  SourceChain chain;
+  if (frames.empty()) return chain;
+  if (!options_.inlines) {
+    chain.place = line_of(frames.front());
+    return chain;
+  }
+  for (const dwarf::SourceFrame& frame : frames) {
+    if (frame.is_inlined) {
+      if (chain.inlined.size() < most_inlined) chain.inlined.push_back({name_of(frame.function), line_of(frame)});
+    } else {
+      chain.place = line_of(frame);
+    }
+  }
+  return chain;
+} catch (const Failure&) {
+  // Of a damaged file less is known.
+  return {};
+}
+
+SourceLine SourceNames::line_of(const dwarf::SourceFrame& frame) {
+  if (!options_.lines) return {};
+  const auto known = files_.find(std::string(frame.file));
+  if (known != files_.end()) return {known->second, frame.line};
+  // Texts of a damaged file may share bytes.
+  if (!budget_.take(frame.file.size())) return {{}, frame.line};
+  return {files_.try_emplace(std::string(frame.file), printable(frame.file)).first->second, frame.line};
+}
+
+std::string_view SourceNames::name_of(std::string_view function) {
+  const std::string name(function);
+  const auto known = functions_.find(name);
+  if (known != functions_.end()) return known->second;
+  if (!budget_.take(name.size())) return {};
+  return functions_.try_emplace(name, printable(demangled(name))).first->second;
+}
+
+}  // namespace sframe_gen::trace

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dwarf/source_places.hpp"
+#include "elf/image.hpp"
+#include "support/hash.hpp"
+#include "support/text.hpp"
+
+namespace sframe_gen::trace {
+
+/// What is wanted of debugging information.
+struct SourceOptions {
+  bool inlines = false;  ///< calls that compilers have inlined
+  bool lines = false;    ///< places in source code
+  /// Takes the names of files that .gnu_debugaltlink leads to and that are not here; null: nothing does.
+  std::set<std::string>* missing_alternates = nullptr;
+
+  bool are_wanted() const { return inlines || lines; }
+};
+
+/// A place in source code, fit to be printed.
+struct SourceLine {
+  std::string_view file;   ///< empty: unknown
+  std::uint32_t line = 0;  ///< 0: unknown
+};
+
+/// A call that a compiler has inlined.
+struct InlinedCall {
+  std::string_view function;  ///< demangled, fit to be printed; empty: it has no name
+  SourceLine place;           ///< of what is executed in it
+};
+
+/// What is executed at an address.
+struct SourceChain {
+  std::vector<InlinedCall> inlined;  ///< the innermost first
+  SourceLine place;                  ///< in the function itself, or in what is executed if no inlined calls are wanted
+};
+
+/// Inlined calls and source lines of a file, by its debugging information.
+class SourceNames {
+ public:
+  /// `debug`: has the information, `alternate` what it refers to, or null. Both must outlive this.
+  SourceNames(const elf::Image& debug, const elf::Image* alternate, const SourceOptions& options, bool may_open_split);
+
+  /// Returns what is executed at an address of the file. Valid until the next call; its texts until this is gone.
+  const SourceChain& at(std::uint64_t address);
+
+ private:
+  /// The answers for the last addresses: a sample has most of its frames in common with the one before.
+  struct Asked {
+    std::uint64_t address = 0;
+    bool is_known = false;
+    SourceChain chain;
+  };
+
+  SourceChain look_up(std::uint64_t address);
+  SourceLine line_of(const dwarf::SourceFrame& frame);
+  std::string_view name_of(std::string_view function);
+
+  const SourceOptions& options_;
+  dwarf::SourcePlaces places_;
+  std::vector<Asked> asked_;
+  SeededMap<std::string, std::string> functions_, files_;  ///< as they are printed
+  NameBudget budget_;
+};
+
+}  // namespace sframe_gen::trace
