@@ -10,7 +10,6 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -117,7 +116,7 @@ void warn_of(const PerfMaps& maps) {
 constexpr const char* was_cut_short = "cut short (what is there was walked)";
 
 int run_process(const TraceOptions& options, std::ostream& out) {
-  std::set<std::string> missing_alternates;
+  MissingAlternates missing_alternates;
   TranslationOptions translation = options.translation;
   translation.source.missing_alternates = &missing_alternates;
   Process process(options.process, translation);
@@ -165,7 +164,7 @@ void keep_rights_for(const TraceOptions& options) {
 int run_core(const TraceOptions& options, std::ostream& out) {
   const FileRoot root = root_of(options);
   keep_rights_for(options);
-  std::set<std::string> missing_alternates;
+  MissingAlternates missing_alternates;
   TranslationOptions translation = options.translation;
   translation.source.missing_alternates = &missing_alternates;
   CoreFile core(options.file, root, translation);
@@ -325,7 +324,7 @@ int run_recording(const TraceOptions& options, std::ostream& out) {
   const std::unique_ptr<Debuginfod> debuginfod = make_debuginfod(options);
   TranslationOptions translation = options.translation;
   translation.debuginfod = debuginfod.get();
-  std::set<std::string> missing_alternates;
+  MissingAlternates missing_alternates;
   translation.source.missing_alternates = &missing_alternates;
   RecordedFiles files(root, translation);
   MappedFile file_of_recording = map_recording(options.file);
@@ -368,11 +367,12 @@ void SampleReport::finish() {
   if (!options_.flame_graph.empty()) write_picture(options_.flame_graph, folded_, title_);
 }
 
-void warn_of_missing(const std::set<std::string>& alternates) {
+void warn_of_missing(const MissingAlternates& alternates) {
   if (alternates.empty()) return;
-  warn(*alternates.begin(),
-       "not here, so what " + std::string(alternates.size() == 1 ? "refers to it" : "refers to it and others like it") +
-           " shows neither inlined calls nor lines (.gnu_debugaltlink; --no-inlines)");
+  const auto& [path, file] = *alternates.begin();
+  const std::size_t more = alternates.size() - 1;
+  warn(file, "no inlined calls and lines, as " + path + " (.gnu_debugaltlink) is not here" +
+                 (more == 0 ? "" : ", nor " + count_of(more, "other file")) + " (--no-inlines)");
 }
 
 int run(const TraceOptions& options, std::ostream& out) {

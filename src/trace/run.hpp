@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <ostream>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -67,7 +66,7 @@ class SampleReport {
 };
 
 /// Warns, in one line, of files that .gnu_debugaltlink leads to and that are not here.
-void warn_of_missing(const std::set<std::string>& alternates);
+void warn_of_missing(const MissingAlternates& alternates);
 
 /// What the options ask for, written to `out`; messages go to standard error. Throws Failure. Returns the exit status.
 int run(const TraceOptions& options, std::ostream& out);

@@ -12,7 +12,6 @@
 #include <functional>
 #include <iostream>
 #include <optional>
-#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -249,7 +248,7 @@ class TracedCommand {
 
   const TraceOptions& options_;
   TranslationOptions translation_;
-  std::set<std::string> missing_alternates_;
+  MissingAlternates missing_alternates_;
   const int command_;
   TracedThreads threads_;
   SignalsToTake signals_;

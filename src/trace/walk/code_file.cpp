@@ -181,7 +181,8 @@ void CodeFile::open_source() try {
     Debuginfod* const servers = options_.debuginfod;
     if (!alternate_ && servers != nullptr && servers->fetches()) alternate_ = fetch_debug_file(id, path, *servers);
     if (!alternate_) {
-      if (options_.source.missing_alternates != nullptr) options_.source.missing_alternates->insert(printable(path));
+      if (options_.source.missing_alternates != nullptr)
+        options_.source.missing_alternates->try_emplace(printable(path), name());
       return;
     }
   }

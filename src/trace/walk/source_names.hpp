@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,12 +13,14 @@
 
 namespace sframe_gen::trace {
 
+/// Files that .gnu_debugaltlink leads to and that are not here, with one of the files that need each.
+using MissingAlternates = std::map<std::string, std::string>;
+
 /// What is wanted of debugging information.
 struct SourceOptions {
-  bool inlines = false;  ///< calls that compilers have inlined
-  bool lines = false;    ///< places in source code
-  /// Takes the names of files that .gnu_debugaltlink leads to and that are not here; null: nothing does.
-  std::set<std::string>* missing_alternates = nullptr;
+  bool inlines = false;                             ///< calls that compilers have inlined
+  bool lines = false;                               ///< places in source code
+  MissingAlternates* missing_alternates = nullptr;  ///< takes them; null: nothing does
 
   bool are_wanted() const { return inlines || lines; }
 };
