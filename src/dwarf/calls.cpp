@@ -61,8 +61,8 @@ class Calls::Walk {
     entry.is_call = true;
     entry.call.entry = offset;
     entry.call.is_inlined = abbreviation.tag == tag::inlined_subroutine;
-    Value low, high, ranges;
-    reader_.read(abbreviation, [&](std::uint16_t attribute, const Value& value) {
+    AttributeValue low, high, ranges;
+    reader_.read(abbreviation, [&](std::uint16_t attribute, const AttributeValue& value) {
       if (attribute == attribute::low_pc) low = value;
       if (attribute == attribute::high_pc) high = value;
       if (attribute == attribute::ranges) ranges = value;

@@ -57,9 +57,9 @@ std::uint64_t read_text(ByteReader& reader) {
 
 }  // namespace
 
-Value read_form(ByteReader& reader, std::uint16_t form, std::uint16_t version, std::uint8_t address_size,
-                std::uint8_t offset_size) {
-  const auto sized = [&](std::uint8_t size) { return Value{form, read_sized(reader, size, "attribute")}; };
+AttributeValue read_form(ByteReader& reader, std::uint16_t form, std::uint16_t version, std::uint8_t address_size,
+                         std::uint8_t offset_size) {
+  const auto sized = [&](std::uint8_t size) { return AttributeValue{form, read_sized(reader, size, "attribute")}; };
   switch (form) {
     case form::addr:
       return sized(address_size);
@@ -234,7 +234,7 @@ const Abbreviation* EntryReader::next() {
   return code == 0 ? nullptr : &table_->find(code, unit_->file->abbreviation_budget());
 }
 
-Value EntryReader::read_value(const AttributeSpec& spec) {
+AttributeValue EntryReader::read_value(const AttributeSpec& spec) {
   if (spec.form == form::implicit_const) return {spec.form, static_cast<std::uint64_t>(spec.implicit_value)};
   std::uint16_t form = spec.form;
   if (form == form::indirect) {
@@ -247,13 +247,13 @@ Value EntryReader::read_value(const AttributeSpec& spec) {
 }
 
 void EntryReader::skip(const Abbreviation& abbreviation) {
-  if (!abbreviation.is_fixed) return read(abbreviation, [](std::uint16_t, const Value&) {});
+  if (!abbreviation.is_fixed) return read(abbreviation, [](std::uint16_t, const AttributeValue&) {});
   reader_.take(std::uint64_t{abbreviation.fixed_size} + std::uint64_t{abbreviation.addresses} * unit_->address_size +
                    std::uint64_t{abbreviation.offsets} * unit_->offset_size,
                "an entry");
 }
 
-EntryPlace place_of(const Unit& unit, const Value& reference) {
+EntryPlace place_of(const Unit& unit, const AttributeValue& reference) {
   const auto within = [](const Unit* there, std::uint64_t offset) {
     return there != nullptr && offset >= there->first_entry && offset < there->end ? EntryPlace{there, offset}
                                                                                    : EntryPlace{};
@@ -289,8 +289,8 @@ std::string_view function_name(const Unit& unit, std::uint64_t offset) {
     EntryReader reader(*place.unit, place.offset);
     const Abbreviation* const abbreviation = reader.next();
     if (abbreviation == nullptr) continue;
-    Value linkage, plain, origin, specification;
-    reader.read(*abbreviation, [&](std::uint16_t attribute, const Value& value) {
+    AttributeValue linkage, plain, origin, specification;
+    reader.read(*abbreviation, [&](std::uint16_t attribute, const AttributeValue& value) {
       if (attribute == attribute::linkage_name || attribute == attribute::mips_linkage_name) linkage = value;
       if (attribute == attribute::name) plain = value;
       if (attribute == attribute::abstract_origin) origin = value;
@@ -301,7 +301,7 @@ std::string_view function_name(const Unit& unit, std::uint64_t offset) {
       if (!text.empty()) return text;
     }
     if (name.empty() && plain.is_present()) name = place.unit->file->text_of(*place.unit, plain);
-    for (const Value& reference : {origin, specification}) {
+    for (const AttributeValue& reference : {origin, specification}) {
       const EntryPlace next = reference.is_present() ? place_of(*place.unit, reference) : EntryPlace{};
       if (next.unit != nullptr) left.push_back(next);
     }
@@ -413,12 +413,13 @@ void DebugFile::read_first_entry(Unit& unit) {
   const Abbreviation* const abbreviation = reader.next();
   if (abbreviation == nullptr) return;
   unit.tag = abbreviation->tag;
-  std::vector<std::pair<std::uint16_t, Value>> attributes;
-  reader.read(*abbreviation, [&](std::uint16_t name, const Value& value) { attributes.emplace_back(name, value); });
+  std::vector<std::pair<std::uint16_t, AttributeValue>> attributes;
+  reader.read(*abbreviation,
+              [&](std::uint16_t name, const AttributeValue& value) { attributes.emplace_back(name, value); });
   set_bases(unit, attributes);
 }
 
-void DebugFile::set_bases(Unit& unit, const std::vector<std::pair<std::uint16_t, Value>>& attributes) {
+void DebugFile::set_bases(Unit& unit, const std::vector<std::pair<std::uint16_t, AttributeValue>>& attributes) {
   // What a split unit does not say begins after the header of its section's only table.
   const bool has_header = is_split_ && unit.version >= 5;
   if (has_header) unit.string_offsets_base = unit.offset_size == 8 ? 16 : 8;
@@ -479,7 +480,7 @@ std::uint64_t DebugFile::address_at(const Unit& unit, std::uint64_t index) const
   return read_sized(reader, with.address_size, "address");
 }
 
-std::optional<std::uint64_t> DebugFile::address_of(const Unit& unit, const Value& value) const {
+std::optional<std::uint64_t> DebugFile::address_of(const Unit& unit, const AttributeValue& value) const {
   switch (value.form) {
     case form::addr:
       return value.number;
@@ -503,7 +504,7 @@ std::string_view DebugFile::text_at(std::span<const std::byte> section, std::uin
   return name_budget_.take(text.size() + 1) ? text : std::string_view{};
 }
 
-std::string_view DebugFile::text_of(const Unit& unit, const Value& value) {
+std::string_view DebugFile::text_of(const Unit& unit, const AttributeValue& value) {
   switch (value.form) {
     case form::string:
       return text_at(info_, value.number);
@@ -544,8 +545,8 @@ void DebugFile::add_range(const Unit& unit, std::uint64_t begin, std::uint64_t e
   found.push_back({begin, end});
 }
 
-void DebugFile::add_ranges(const Unit& unit, const Value& low, const Value& high, const Value& ranges,
-                           std::vector<Range>& found) {
+void DebugFile::add_ranges(const Unit& unit, const AttributeValue& low, const AttributeValue& high,
+                           const AttributeValue& ranges, std::vector<Range>& found) {
   if (low.is_present() && high.is_present()) {
     const auto begin = address_of(unit, low);
     if (!begin) return;
@@ -579,7 +580,7 @@ void DebugFile::add_old_list(const Unit& unit, std::uint64_t offset, std::vector
   }
 }
 
-void DebugFile::add_list(const Unit& unit, const Value& list, std::vector<Range>& found) {
+void DebugFile::add_list(const Unit& unit, const AttributeValue& list, std::vector<Range>& found) {
   std::uint64_t offset = list.number;
   if (list.form == form::rnglistx) {
     const std::uint64_t base = unit.range_lists_base;

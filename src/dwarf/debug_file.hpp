@@ -34,7 +34,7 @@ class Budget {
 };
 
 /// An attribute's value, as its form has it.
-struct Value {
+struct AttributeValue {
   std::uint16_t form = 0;    ///< 0: there is no such attribute
   std::uint64_t number = 0;  ///< the constant, address, index or offset; for form::string the offset of the text
   bool is_present() const { return form != 0; }
@@ -92,7 +92,7 @@ struct Unit {
   // Of the first entry, if it is read.
   std::uint64_t string_offsets_base = 0, address_base = 0, range_lists_base = 0, split_ranges_base = 0;
   std::uint64_t low_pc = 0;  ///< what ranges are relative to
-  Value low, high, ranges, lines, directory, split_name;
+  AttributeValue low, high, ranges, lines, directory, split_name;
 
   std::uint64_t no_address() const { return address_size == 4 ? 0xffffffffU : ~std::uint64_t{0}; }
   const Unit& with_addresses() const { return skeleton != nullptr ? *skeleton : *this; }
@@ -115,10 +115,10 @@ class DebugFile {
   void read_first_entry(Unit& unit);
 
   /// These throw MalformedInput where a value leads out of its section.
-  std::optional<std::uint64_t> address_of(const Unit& unit, const Value& value) const;
-  std::string_view text_of(const Unit& unit, const Value& value);
+  std::optional<std::uint64_t> address_of(const Unit& unit, const AttributeValue& value) const;
+  std::string_view text_of(const Unit& unit, const AttributeValue& value);
   /// Adds the ranges that attributes of an entry give. Ranges of code that the linker dropped are left out.
-  void add_ranges(const Unit& unit, const Value& low, const Value& high, const Value& ranges,
+  void add_ranges(const Unit& unit, const AttributeValue& low, const AttributeValue& high, const AttributeValue& ranges,
                   std::vector<Range>& found);
   /// Whether code may begin there: linkers put what they dropped at 0 or at the end of the address space.
   bool may_begin_at(const Unit& unit, std::uint64_t address) const;
@@ -140,10 +140,10 @@ class DebugFile {
   std::span<const std::byte> section(const elf::Image& image, std::string_view name);
   void read_units();
   Unit read_header(ByteReader& reader) const;
-  void set_bases(Unit& unit, const std::vector<std::pair<std::uint16_t, Value>>& attributes);
+  void set_bases(Unit& unit, const std::vector<std::pair<std::uint16_t, AttributeValue>>& attributes);
   std::uint64_t address_at(const Unit& unit, std::uint64_t index) const;
   void add_old_list(const Unit& unit, std::uint64_t offset, std::vector<Range>& found);
-  void add_list(const Unit& unit, const Value& list, std::vector<Range>& found);
+  void add_list(const Unit& unit, const AttributeValue& list, std::vector<Range>& found);
   void add_range(const Unit& unit, std::uint64_t begin, std::uint64_t end, std::vector<Range>& found);
 
   std::deque<std::vector<std::byte>> decompressed_;
@@ -178,7 +178,7 @@ class EntryReader {
   std::size_t spec_count(const Abbreviation& abbreviation) const { return abbreviation.spec_count; }
 
  private:
-  Value read_value(const AttributeSpec& spec);
+  AttributeValue read_value(const AttributeSpec& spec);
 
   const Unit* unit_;
   ByteReader reader_;
@@ -186,15 +186,15 @@ class EntryReader {
 };
 
 /// Reads a value of a form that does not depend on the unit's sections.
-Value read_form(ByteReader& reader, std::uint16_t form, std::uint16_t version, std::uint8_t address_size,
-                std::uint8_t offset_size);
+AttributeValue read_form(ByteReader& reader, std::uint16_t form, std::uint16_t version, std::uint8_t address_size,
+                         std::uint8_t offset_size);
 
 /// Where a reference leads: the entry's unit and its offset there. Null: nowhere that is known.
 struct EntryPlace {
   const Unit* unit = nullptr;
   std::uint64_t offset = 0;
 };
-EntryPlace place_of(const Unit& unit, const Value& reference);
+EntryPlace place_of(const Unit& unit, const AttributeValue& reference);
 
 /// The name of a function: its linkage name, or else its name, wherever the entries that it comes from have them.
 std::string_view function_name(const Unit& unit, std::uint64_t offset);

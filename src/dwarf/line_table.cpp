@@ -102,7 +102,7 @@ std::vector<LineTable::Name> LineTable::read_names(ByteReader& header, const Hea
     const std::uint64_t begin = header.offset();
     Name& name = names.emplace_back();
     for (const auto& [content, form] : contents) {
-      const Value value = read_form(header, form, version_, sizes.address_size, sizes.offset_size);
+      const AttributeValue value = read_form(header, form, version_, sizes.address_size, sizes.offset_size);
       if (content == line_content::path) name.text = value;
       if (content == line_content::directory_index) name.directory = value.number;
     }
@@ -211,7 +211,7 @@ bool LineTable::has_file(std::uint64_t file) const {
   return version_ >= 5 ? file < files_.size() : file != 0 && file <= files_.size();
 }
 
-std::string_view LineTable::text_of(const Value& text) {
+std::string_view LineTable::text_of(const AttributeValue& text) {
   DebugFile& file = *unit_->file;
   return text.form == form::string ? file.text_at(file.lines(), text.number) : file.text_of(*unit_, text);
 }

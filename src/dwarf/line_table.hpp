@@ -31,7 +31,7 @@ class LineTable {
 
  private:
   struct Name {
-    Value text;
+    AttributeValue text;
     std::uint64_t directory = 0;
   };
   struct Sequence {
@@ -48,7 +48,7 @@ class LineTable {
   void run_extended(ByteReader& program, State& state);
   void end_sequence(State& state, std::uint64_t end);
   std::string make_path(std::uint64_t file);
-  std::string_view text_of(const Value& text);
+  std::string_view text_of(const AttributeValue& text);
 
   const Unit* unit_;
   std::uint16_t version_ = 0;
