@@ -1,6 +1,7 @@
 #include "code/step/file_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdio>
 
@@ -121,8 +122,12 @@ const cfi::Function* FileRows::function_at(std::uint64_t address) const {
 
 bool FileRows::is_of_ocaml(std::uint64_t address) {
   const auto symbol = names_.symbol_at(address);
-  // camlModule__function_123: the runtime's C has caml_function.
-  return symbol && symbol->name.starts_with("caml") && symbol->name.size() > 4 && std::isupper(symbol->name[4]) != 0;
+  if (!symbol || !symbol->name.starts_with("caml") || symbol->name.size() == 4) return false;
+  // camlModule__function_123, and what ocamlopt makes of whole programs: other names (caml_function) are the runtime's
+  // C.
+  constexpr std::array of_programs{"caml_program", "caml_apply", "caml_curry", "caml_tuplify"};
+  return std::isupper(static_cast<unsigned char>(symbol->name[4])) != 0 ||
+         std::ranges::any_of(of_programs, [&](const char* name) { return symbol->name.starts_with(name); });
 }
 
 SteppedPc& FileRows::at(std::uint64_t address) {
