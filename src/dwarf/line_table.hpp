@@ -36,7 +36,7 @@ class LineTable {
   };
   struct Sequence {
     Range addresses;
-    std::size_t first, last;  ///< rows; the last is not among them
+    std::size_t first = 0, last = 0;  ///< rows; the last is not among them
   };
   struct Header;
   struct State;

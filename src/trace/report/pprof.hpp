@@ -37,7 +37,7 @@ class PprofProfile {
   };
   struct Function {
     Id name = 0, source_file = 0;
-    friend auto operator<=>(const Function&, const Function&) = default;
+    friend auto operator<=>(const Function&, const Function&) = default;  // NOLINT(modernize-use-nullptr)
   };
   struct Line {
     Id function = 0;
