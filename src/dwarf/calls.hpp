@@ -32,7 +32,6 @@ class Calls {
   /// The innermost one that has an address; null where none has.
   Call* innermost_at(std::uint64_t address);
   Call* parent_of(const Call& call) { return call.parent == Call::none ? nullptr : &calls_[call.parent]; }
-  std::uint32_t number_of(const Call& call) const { return static_cast<std::uint32_t>(&call - calls_.data()); }
   std::string_view name_of(Call& call);
   /// Copies all names, so that the unit's file may be closed.
   void keep_names();

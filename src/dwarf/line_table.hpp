@@ -22,7 +22,6 @@ class LineTable {
 
   /// The row of an address: the last one at or before it, in the sequence of rows that has it. Null: none has.
   const Row* row_at(std::uint64_t address) const;
-  std::uint32_t number_of(const Row& row) const { return static_cast<std::uint32_t>(&row - rows_.data()); }
   /// The path of a file. Empty: there is none of this number. It stays as long as the table.
   std::string_view path_of(std::uint64_t file);
   bool has_file(std::uint64_t file) const;

@@ -1,7 +1,6 @@
 #include "dwarf/source_places.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -41,8 +40,6 @@ bool has_code(const Unit& unit) {
 struct ReadUnit {
   std::optional<Calls> calls;
   LineTable* lines = nullptr;
-  /// By call (upper half) and row: those of other addresses are the same.
-  std::unordered_map<std::uint64_t, std::vector<SourceFrame>> answers;
 };
 
 }  // namespace
@@ -57,7 +54,7 @@ struct SourcePlaces::State {
   ReadUnit& read_unit(std::uint32_t number);
   void read_split(Unit& skeleton, ReadUnit& unit);
   LineTable* lines_of(const Unit& unit);
-  static std::vector<SourceFrame> frames_of(ReadUnit& unit, Call* innermost, const LineTable::Row* row);
+  void add_frames(ReadUnit& unit, Call* innermost, const LineTable::Row* row);
 
   DebugFile file;
   std::optional<DebugFile> alternate;
@@ -67,6 +64,7 @@ struct SourcePlaces::State {
   std::vector<std::uint32_t> unranged;
   std::unordered_map<std::uint32_t, ReadUnit> read;
   std::unordered_map<std::uint64_t, std::optional<LineTable>> tables;  ///< by their offsets
+  std::vector<SourceFrame> frames;                                     ///< of the last address
 };
 
 SourcePlaces::State::State(const elf::Image& image, const elf::Image* alternate_image, bool may_open_split_units)
@@ -165,17 +163,13 @@ ReadUnit& SourcePlaces::State::read_unit(std::uint32_t number) {
   return unit;
 }
 
-std::vector<SourceFrame> SourcePlaces::State::frames_of(ReadUnit& unit, Call* innermost, const LineTable::Row* row) {
-  std::vector<SourceFrame> frames;
+void SourcePlaces::State::add_frames(ReadUnit& unit, Call* innermost, const LineTable::Row* row) {
   SourceFrame place;
   if (row != nullptr && unit.lines->has_file(row->file)) {
     place.file = unit.lines->path_of(row->file);
     place.line = row->line;
   }
-  if (innermost == nullptr) {
-    if (row != nullptr) frames.push_back(place);
-    return frames;
-  }
+  if (innermost == nullptr && row != nullptr) frames.push_back(place);
   for (Call* call = innermost; call != nullptr; call = unit.calls->parent_of(*call)) {
     place.function = unit.calls->name_of(*call);
     place.is_inlined = call->is_inlined;
@@ -183,25 +177,21 @@ std::vector<SourceFrame> SourcePlaces::State::frames_of(ReadUnit& unit, Call* in
     place.file = unit.lines == nullptr ? std::string_view{} : unit.lines->path_of(call->call_file);
     place.line = call->call_line;
   }
-  return frames;
 }
 
 const std::vector<SourceFrame>& SourcePlaces::State::at(std::uint64_t address) {
-  static const std::vector<SourceFrame> nothing;
+  frames.clear();
   std::uint32_t owner = units.owner_at(address);
   if (owner == FlatRanges::none) {
     if (!without_ranges) find_rest();
     owner = without_ranges->owner_at(address);
   }
-  if (owner == FlatRanges::none) return nothing;
+  if (owner == FlatRanges::none) return frames;
   ReadUnit& unit = read_unit(owner_of(owner));
   Call* const innermost = unit.calls ? unit.calls->innermost_at(address) : nullptr;
   const LineTable::Row* const row = unit.lines == nullptr ? nullptr : unit.lines->row_at(address);
-  const std::uint64_t call_number = innermost == nullptr ? Call::none : unit.calls->number_of(*innermost);
-  const std::uint64_t row_number = row == nullptr ? Call::none : unit.lines->number_of(*row);
-  const auto [known, is_new] = unit.answers.try_emplace(call_number << 32U | row_number);
-  if (is_new) known->second = frames_of(unit, innermost, row);
-  return known->second;
+  add_frames(unit, innermost, row);
+  return frames;
 }
 
 SourcePlaces::SourcePlaces(const elf::Image& file, const elf::Image* alternate, bool may_open_split)

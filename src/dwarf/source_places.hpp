@@ -39,7 +39,7 @@ class SourcePlaces {
   static Alternate alternate_of(const elf::Image& file);
 
   /// Returns what is executed at an address of the file, the innermost inlined call first and the function last.
-  /// Empty: no debugging information has the address. Valid until this is gone.
+  /// Empty: no debugging information has the address. Valid until the next call; the texts until this is gone.
   const std::vector<SourceFrame>& at(std::uint64_t address);
 
  private:
