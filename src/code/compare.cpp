@@ -34,6 +34,9 @@ Disagreement about(Disagreement::Column column, const Value& value) {
 std::optional<Disagreement> about_cfa(const cfi::CfaRule& rule, const State& state) {
   const auto* const formula = std::get_if<cfi::Formula>(&rule);
   if (formula == nullptr) return std::nullopt;
+  // V8's JSEntry counts from FP after FP is popped. The caller's FP is where the caller says, and gives no CFA of ours.
+  if (formula->base && register_of(*formula->base) == rbp && is_callers_frame_pointer(state[rbp]))
+    return about(Disagreement::Column::Cfa, state[rbp]);
   const Value value = value_of(*formula, state);
   // SP that an `and` has moved may be right by chance; no row may count on it.
   if (!is_on_stack(value) || value == cfa_plus(0)) return std::nullopt;
@@ -54,18 +57,18 @@ std::optional<Disagreement> about_return_address(const cfi::RegisterRule& rule, 
 std::optional<Disagreement> about_frame_pointer(const cfi::RegisterRule& rule, const State& state) {
   const Value& now = state[rbp];
   if (std::holds_alternative<cfi::Unspecified>(rule) || std::holds_alternative<cfi::SameValue>(rule)) {
-    if (now.is(Value::Kind::Unknown) || (now.is(Value::Kind::Entry) && now.reg == rbp)) return std::nullopt;
+    if (now.is(Value::Kind::Unknown) || is_callers_frame_pointer(now)) return std::nullopt;
     return about(Disagreement::Column::FramePointer, now);
   }
   const auto* const formula = std::get_if<cfi::Formula>(&rule);
   if (formula == nullptr || !formula->dereferenced) return std::nullopt;
   if (formula->base) {
     // In GCC's frames with an aligned stack, CFI counts from FP after FP is popped: the slot is one of the caller's.
-    const bool is_popped = register_of(*formula->base) == rbp && now.is(Value::Kind::Entry) && now.reg == rbp;
+    const bool is_popped = register_of(*formula->base) == rbp && is_callers_frame_pointer(now);
     return is_popped ? std::optional(about(Disagreement::Column::FramePointer, now)) : std::nullopt;
   }
   const Value saved = state.load(cfa_plus(formula->offset), 64);
-  if (saved.is(Value::Kind::Entry) && saved.reg == rbp) return std::nullopt;
+  if (is_callers_frame_pointer(saved)) return std::nullopt;
   return about(Disagreement::Column::FramePointer, saved);
 }
 

@@ -18,7 +18,7 @@ bool is_as_at_entry(const State& state) {
 }
 
 bool frame_pointer_is_callers(const State& state) {
-  return state[rbp].is(Value::Kind::Entry) && state[rbp].reg == rbp;
+  return is_callers_frame_pointer(state[rbp]);
 }
 
 bool never_returns(std::string_view imported_name) {

@@ -7,10 +7,6 @@ namespace {
 /// Below SP, signal handlers overwrite everything but this (AMD64 psABI, section 3.2.2).
 constexpr std::int64_t red_zone = 128;
 
-bool is_callers_frame_pointer(const Value& value) {
-  return value.is(Value::Kind::Entry) && value.reg == rbp;
-}
-
 /// The slot that holds the caller's FP, not more than `below` bytes below SP. Of several, the one that is nearest to
 /// the CFA: it is the first to be written.
 std::optional<cfi::RegisterRule> saved_frame_pointer(const State& state, std::int64_t below) {

@@ -56,6 +56,10 @@ constexpr bool is_on_stack(const Value& value) {
   return value.is(Value::Kind::Cfa) || value.is(Value::Kind::Aligned);
 }
 
+constexpr bool is_callers_frame_pointer(const Value& value) {
+  return value.is(Value::Kind::Entry) && value.reg == rbp;
+}
+
 /// What holds if either of two values does.
 constexpr Value joined(const Value& a, const Value& b) {
   if (a == b) return a;

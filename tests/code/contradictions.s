@@ -123,6 +123,26 @@ begin popped_frame_pointer__right
   .cfi_def_cfa %rsp,8
   ret
 end popped_frame_pointer__right
+# V8's JSEntry is like this: FP is popped, and CFI still counts the CFA from it.
+begin popped_base__wrong
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp,-16
+  mov %rsp,%rbp
+  .cfi_def_cfa_register %rbp
+  pop %rbp
+  ret
+end popped_base__wrong
+begin popped_base__right
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp,-16
+  mov %rsp,%rbp
+  .cfi_def_cfa_register %rbp
+  pop %rbp
+  .cfi_def_cfa %rsp,8
+  ret
+end popped_base__right
 # FP may be left changed: then CFI of FP is not judged.
 begin changed_frame_pointer__right
   mov %rdi,%rbp
