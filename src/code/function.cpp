@@ -75,7 +75,7 @@ class PathFollower {
     Reach reach;
     for (const auto& [begin, block] : blocks_) {
       const bool is_known = begin != proof_.refused_at;  // paths may have met there
-      reach.blocks[begin] = is_known ? cfa_of(block.state) : std::nullopt;
+      reach.blocks[begin] = is_known ? rules_of(block.state) : std::nullopt;
     }
     listing_.for_each([&](const Listing::Line& line) {
       if (line.block != 0) reach.instructions.push_back({line.pc, line.pc + line.instruction.size});
@@ -240,6 +240,7 @@ class PathFollower {
       return refuse(Refusal::FlowsIntoFunction, pc);
     }
     leave(state);
+    if (!conditions::frame_pointer_is_callers(state)) proof_.jumps_without_frame_pointer = true;
     if (const auto import = import_at(target)) return leave_to(*import);
     program_.add_tail(target);
     tails_.insert(target);

@@ -35,7 +35,7 @@ FunctionProof visit_steps(Program& program, const FunctionProof& function, const
 
 /// Where a refused function was seen to go before the proof gave up.
 struct Reach {
-  std::map<std::uint64_t, std::optional<cfi::Formula>> blocks;  ///< where they begin, and the CFA there, if it is known
+  std::map<std::uint64_t, std::optional<cfi::Rules>> blocks;  ///< where they begin, and the rules there, if known
   std::vector<Range> instructions;
 };
 Reach reach_of(Program& program, const FunctionProof& function);

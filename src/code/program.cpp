@@ -423,6 +423,24 @@ void Program::refuse_unproved_tails() {
   }
 }
 
+void Program::refuse_entered_without_frame_pointer() {
+  std::vector<std::uint64_t> entered;
+  for (const FunctionProof& function : functions_)
+    if (function.jumps_without_frame_pointer)
+      entered.insert(entered.end(), function.tails.begin(), function.tails.end());
+  while (!entered.empty()) {
+    const auto found = starts_.find(entered.back());
+    entered.pop_back();
+    if (found == starts_.end()) continue;
+    FunctionProof& function = functions_[found->second];
+    if (std::exchange(function.begins_without_frame_pointer, true)) continue;
+    entered.insert(entered.end(), function.tails.begin(), function.tails.end());
+    if (function.refusal != Refusal::None || described(function.start) != nullptr) continue;
+    function.refusal = Refusal::FramePointerLost;
+    function.refused_at = function.start;
+  }
+}
+
 void Program::compare_ways_in() {
   for (FunctionProof& function : functions_) {
     if (function.refusal == Refusal::None) continue;
@@ -445,6 +463,7 @@ void Program::prove(const Progress& progress) {
   prove_again(progress);
   refuse_overlapped();
   refuse_unproved_tails();
+  refuse_entered_without_frame_pointer();
   compare_ways_in();
 }
 

@@ -40,6 +40,8 @@ struct FunctionProof {
   bool has_return = false;       ///< a real one, or a jump to an imported function
   bool has_indirect_tail = false;
   bool has_split_parts = false;                 ///< it jumps to code without CFI beyond its own
+  bool jumps_without_frame_pointer = false;     ///< to another function, where `rbp` may not hold the caller's
+  bool begins_without_frame_pointer = false;    ///< where such a jump may lead
   bool is_taken_only = false;                   ///< an address that is taken is all that says a function starts here
   bool jumps_inside_another = false;            ///< to a place in another function that is not its start
   std::vector<std::uint64_t> unbounded_tables;  ///< addresses of those that were read by their contents
@@ -174,6 +176,8 @@ class Program {
   /// Of two ways to read the same bytes of code without CFI, none is known to be right.
   void refuse_overlapped();
   void refuse_unproved_tails();
+  /// No row is right for those who call a function and for those who jump to it with another `rbp` than their caller's.
+  void refuse_entered_without_frame_pointer();
   /// A function that is refused was not followed to its end, but what holds on the way in does not depend on it.
   void compare_ways_in();
 

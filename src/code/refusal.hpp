@@ -16,7 +16,8 @@ enum class Refusal : std::uint8_t {
   OtherStack,               ///< an instruction switches stacks, or is one that compilers do not use
   OtherConvention,          ///< it takes addresses from registers that it must keep, and no CFI describes it
   ReturnNotAtEntry,         ///< at a return, SP is not as at the entry
-  FramePointerLost,         ///< at a return, FP is not as at the entry, and no CFI describes the function
+  FramePointerLost,         ///< FP is not as at the entry at a return, or not the caller's at a jump to the function,
+                            ///< which no CFI describes
   ReturnAddressLost,        ///< at a return, the slot does not hold the entry's return address
   CalleePops,               ///< a return removes arguments
   CalleeUnbalanced,         ///< a function that it calls does not return as System V asks

@@ -28,8 +28,7 @@ std::optional<cfi::RegisterRule> frame_pointer_of(const State& state) {
   return saved_frame_pointer(state, red_zone);
 }
 
-}  // namespace
-
+/// By SP or FP; none: by neither.
 std::optional<cfi::Formula> cfa_of(const State& state) {
   const Value& frame = state[rbp];
   // In the usual frame FP gives it, as compilers say: that does not depend on what callees do with SP.
@@ -39,6 +38,8 @@ std::optional<cfi::Formula> cfa_of(const State& state) {
   if (frame.is(Value::Kind::Cfa)) return cfi::Formula{cfi::amd64::rbp, -frame.number, false};
   return std::nullopt;
 }
+
+}  // namespace
 
 std::optional<cfi::Rules> rules_of(const State& state) {
   constexpr std::int64_t return_address_offset = -8;

@@ -13,7 +13,4 @@ namespace sframe_gen::code {
 /// caller's FP is nowhere.
 std::optional<cfi::Rules> rules_of(const State& state);
 
-/// Where a reader would find the CFA, in the form of those rows; none: by neither SP nor FP.
-std::optional<cfi::Formula> cfa_of(const State& state);
-
 }  // namespace sframe_gen::code

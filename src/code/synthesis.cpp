@@ -17,7 +17,7 @@ namespace sframe_gen::code {
 namespace {
 
 /// Code that refused functions reach: what holds there when they run is not known, unless they were seen to come there
-/// with the same CFA.
+/// with the same rules.
 class SharedCode {
  public:
   SharedCode(Program& program, std::size_t functions) {
@@ -26,26 +26,26 @@ class SharedCode {
       const FunctionProof proof = program.functions()[i];
       const bool is_refused = proof.refusal != Refusal::None && program.described(proof.start) == nullptr;
       // Others may be no functions.
-      if (!is_refused || !program.marks().is_sure_start(proof.start)) continue;
+      if (!is_refused || !(program.marks().is_sure_start(proof.start) || proof.begins_without_frame_pointer)) continue;
       Reach reach = reach_of(program, proof);
       std::ranges::move(reach.instructions, std::back_inserter(instructions));
-      for (const auto& [begin, cfa] : reach.blocks) {
-        const auto [block, is_new] = blocks_.try_emplace(begin, cfa);
-        if (block->second != cfa) block->second.reset();
+      for (const auto& [begin, rules] : reach.blocks) {
+        const auto [block, is_new] = blocks_.try_emplace(begin, rules);
+        if (block->second != rules || proof.begins_without_frame_pointer) block->second.reset();
       }
     }
     instructions_ = RangeSet(std::move(instructions));
   }
 
-  /// Whether a proved function has another CFA at `pcs`. `follows`: directly after code where it has not.
+  /// Whether a proved function has other rules at `pcs`. `follows`: directly after code where it has not.
   bool differs(const Range& pcs, const State& state, bool follows) const {
     if (const auto block = blocks_.find(pcs.begin); block != blocks_.end())
-      return !block->second || block->second != cfa_of(state);
+      return !block->second || block->second != rules_of(state);
     return !follows && instructions_.overlaps(pcs);
   }
 
  private:
-  SeededMap<std::uint64_t, std::optional<cfi::Formula>> blocks_;
+  SeededMap<std::uint64_t, std::optional<cfi::Rules>> blocks_;
   RangeSet instructions_;
 };
 
@@ -99,7 +99,7 @@ class PieceBuilder {
   Program& program_;
   const SharedCode& shared_;
   std::uint64_t last_end_ = 0;
-  bool differs_ = false;  ///< the last step's CFA, from that of a refused function
+  bool differs_ = false;  ///< the last step's rules, from those of a refused function
   const RangeSet& kept_out_;
   cfi::RuleTable& rules_;
   std::vector<cfi::Function> pieces_;

@@ -39,6 +39,33 @@ shared__row:
   ret
   .p2align 4
 
+# 2. A function that is called, and entered with another FP by a jump, and one that it ends by jumping to.
+.macro enters stem, place, reg
+begin enters_\stem
+  mov %rdi,\reg
+  jmp \stem
+end enters_\stem
+begin \stem
+entered__\place:
+  test %edi,%edi
+  jne after_\stem
+  ret
+end \stem
+begin after_\stem
+onward__\place:
+  inc %eax
+  ret
+end after_\stem
+begin calls_\stem
+  push %rbx
+  call \stem
+  pop %rbx
+  ret
+end calls_\stem
+.endm
+  enters with_another, none, %rbp
+  enters with_its_own, row, %rax
+
 # 3. A jump into code with CFI must agree with that.
   .cfi_startproc
   .cfi_def_cfa_offset 16
