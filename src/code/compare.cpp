@@ -31,6 +31,11 @@ Disagreement about(Disagreement::Column column, const Value& value) {
   return found;
 }
 
+/// `rbp` may lead to a variable as well. A frame pointer leads to where the function has saved the caller's.
+bool has_frame_pointer(const State& state) {
+  return state[rbp].is(Value::Kind::Cfa) && is_callers_frame_pointer(state.load(state[rbp], 64));
+}
+
 std::optional<Disagreement> about_cfa(const cfi::CfaRule& rule, const State& state) {
   const auto* const formula = std::get_if<cfi::Formula>(&rule);
   if (formula == nullptr) return std::nullopt;
@@ -42,7 +47,7 @@ std::optional<Disagreement> about_cfa(const cfi::CfaRule& rule, const State& sta
   if (!is_on_stack(value) || value == cfa_plus(0)) return std::nullopt;
   // With a frame pointer, a return does not prove that a callee has left SP alone: one may have removed its arguments.
   const bool counts_from_stack = formula->base && register_of(*formula->base) == rsp;
-  if (counts_from_stack && state.trusts_callee && state[rbp].is(Value::Kind::Cfa)) return std::nullopt;
+  if (counts_from_stack && state.trusts_callee && has_frame_pointer(state)) return std::nullopt;
   return about(Disagreement::Column::Cfa, value);
 }
 

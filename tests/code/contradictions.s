@@ -143,6 +143,40 @@ begin popped_base__right
   .cfi_def_cfa %rsp,8
   ret
 end popped_base__right
+# 5. A callee whose code is not known may remove its arguments, where a frame pointer gives the CFA. In LLVM's libclang-cpp
+# `rbp` leads to a variable, and SP alone gives it.
+begin argument__right
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp,-16
+  mov %rsp,%rbp
+  push %rsi
+  .cfi_def_cfa_offset 24
+  call *%rdi
+  xor %eax,%eax
+  .cfi_def_cfa_offset 16
+  inc %eax
+  leave
+  .cfi_def_cfa_offset 8
+  ret
+end argument__right
+begin argument__wrong
+  push %rbp
+  .cfi_def_cfa_offset 16
+  .cfi_offset %rbp,-16
+  sub $16,%rsp
+  .cfi_def_cfa_offset 32
+  mov %rsp,%rbp
+  call *%rdi
+  push %rsi
+  xor %eax,%eax
+  .cfi_def_cfa_offset 40
+  add $24,%rsp
+  .cfi_def_cfa_offset 16
+  pop %rbp
+  .cfi_def_cfa_offset 8
+  ret
+end argument__wrong
 # FP may be left changed: then CFI of FP is not judged.
 begin changed_frame_pointer__right
   mov %rdi,%rbp
