@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dwarf/constants.hpp"
+#include "dwarf/entry.hpp"
 
 namespace sframe_gen::dwarf {
 

@@ -9,73 +9,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dwarf/abbreviations.hpp"
 #include "elf/image.hpp"
 #include "support/bytes.hpp"
 #include "support/range.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::dwarf {
-
-/// Where damaged information was found. It is caught within the layer.
-inline const InputOrigin debug_origin{"debugging information", "DWARF"};
-
-/// What tables of a file may ask for in time or memory: any number of references may lead to the same bytes.
-class Budget {
- public:
-  explicit Budget(std::uint64_t left) : left_(left) {}
-  /// Throws MalformedInput, from then on each time, where less is left.
-  void take(std::uint64_t amount) {
-    if (amount > left_) left_ = 0, throw MalformedInput(debug_origin, 0, "tables overlap");
-    left_ -= amount;
-  }
-
- private:
-  std::uint64_t left_;
-};
-
-/// An attribute's value, as its form has it.
-struct AttributeValue {
-  std::uint16_t form = 0;    ///< 0: there is no such attribute
-  std::uint64_t number = 0;  ///< the constant, address, index or offset; for form::string the offset of the text
-  bool is_present() const { return form != 0; }
-};
-
-struct AttributeSpec {
-  std::uint16_t name, form;
-  std::int64_t implicit_value;
-};
-
-/// How entries of one code are laid out. The sizes allow most to be skipped in one step.
-struct Abbreviation {
-  std::uint64_t code = 0;
-  std::uint32_t first_spec = 0, spec_count = 0;
-  std::uint32_t fixed_size = 0;              ///< bytes of attributes that are as large in any unit
-  std::uint16_t addresses = 0, offsets = 0;  ///< attributes that are as large as the unit's addresses, offsets
-  std::uint16_t tag = 0;
-  bool has_children = false, is_fixed = true;  ///< fixed: each attribute has a size of its own
-};
-
-/// A table of .debug_abbrev, read as far as its codes are asked for.
-class Abbreviations {
- public:
-  explicit Abbreviations(ByteReader reader) : reader_(reader) {}
-  /// Throws MalformedInput if it has none.
-  const Abbreviation& find(std::uint64_t code, Budget& budget);
-  std::span<const AttributeSpec> specs_of(const Abbreviation& abbreviation) const {
-    return std::span(specs_).subspan(abbreviation.first_spec, abbreviation.spec_count);
-  }
-
- private:
-  const Abbreviation* find_read(std::uint64_t code) const;
-  bool read_next(Budget& budget);
-  void add_spec(Abbreviation& abbreviation, const AttributeSpec& spec);
-
-  ByteReader reader_;
-  std::vector<Abbreviation> read_;
-  std::vector<AttributeSpec> specs_;
-  std::unordered_map<std::uint64_t, std::size_t> sparse_;  ///< codes that are not one more than those before them
-  bool at_end_ = false;
-};
 
 class DebugFile;
 
@@ -158,45 +98,5 @@ class DebugFile {
   Budget abbreviation_budget_, range_budget_, line_budget_;
   NameBudget name_budget_;
 };
-
-/// Reads entries one after the other. Offsets only grow, whatever siblings an entry claims to have.
-class EntryReader {
- public:
-  EntryReader(const Unit& unit, std::uint64_t offset)
-      : unit_(&unit), reader_(unit.file->info_reader(offset, unit.end)), table_(&unit.file->abbreviations_of(unit)) {}
-
-  bool at_end() const { return reader_.at_end(); }
-  std::uint64_t offset() const { return reader_.offset(); }
-  /// Null: the children of an entry end here. Then the attributes of an entry are read or skipped.
-  const Abbreviation* next();
-  void skip(const Abbreviation& abbreviation);
-  /// Calls `take(name, value)` for each attribute.
-  template <typename Take>
-  void read(const Abbreviation& abbreviation, Take take) {
-    for (const AttributeSpec& spec : table_->specs_of(abbreviation)) take(spec.name, read_value(spec));
-  }
-  std::size_t spec_count(const Abbreviation& abbreviation) const { return abbreviation.spec_count; }
-
- private:
-  AttributeValue read_value(const AttributeSpec& spec);
-
-  const Unit* unit_;
-  ByteReader reader_;
-  Abbreviations* table_;
-};
-
-/// Reads a value of a form that does not depend on the unit's sections.
-AttributeValue read_form(ByteReader& reader, std::uint16_t form, std::uint16_t version, std::uint8_t address_size,
-                         std::uint8_t offset_size);
-
-/// Where a reference leads: the entry's unit and its offset there. Null: nowhere that is known.
-struct EntryPlace {
-  const Unit* unit = nullptr;
-  std::uint64_t offset = 0;
-};
-EntryPlace place_of(const Unit& unit, const AttributeValue& reference);
-
-/// The name of a function: its linkage name, or else its name, wherever the entries that it comes from have them.
-std::string_view function_name(const Unit& unit, std::uint64_t offset);
 
 }  // namespace sframe_gen::dwarf

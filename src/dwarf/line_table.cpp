@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dwarf/constants.hpp"
+#include "dwarf/form.hpp"
 
 namespace sframe_gen::dwarf {
 
