@@ -442,7 +442,10 @@ class PathFollower {
       const JumpTargets table = read(target, state);
       if (!spend(table.entries, pc)) return;
       if (table.is_sound) {
-        for (const std::uint64_t to : table.targets) go_to(to, pc, state);
+        // 7: an entry that no number leads to holds the default, which may be never taken, too.
+        State maybe = state;
+        maybe.is_doubtful = true;
+        for (const std::uint64_t to : table.targets) go_to(to, pc, proof_.own.contains(to) ? state : maybe);
         return;
       }
       const bool may_leave = conditions::is_as_at_entry(state) && !program_.options().bounded_tables_only;

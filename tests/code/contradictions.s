@@ -321,8 +321,40 @@ begin default__wrong
   .cfi_def_cfa_offset 64
   ud2
 end default__wrong
+# Entries of a table that no number leads to hold that label as well, as in Mesa's drivers.
+.macro through_table name
+begin \name
+  sub $24,%rsp
+  .cfi_def_cfa_offset 32
+  cmp $1,%edi
+  ja another.cold
+  mov %edi,%eax
+  lea .Ltable_\name(%rip),%rdx
+  movslq (%rdx,%rax,4),%rax
+  add %rdx,%rax
+  jmp *%rax
+.Lcase_\name:
+  add $24,%rsp
+  .cfi_def_cfa_offset 8
+  ret
+.Lown_\name:
+  .cfi_def_cfa_offset 64
+  ud2
+end \name
+.endm
+.macro table name, entry
+.Ltable_\name:
+  .long .Lcase_\name - .Ltable_\name, \entry - .Ltable_\name
+.endm
+  through_table hole__right
+  through_table hole__wrong
 begin another.cold
   .cfi_def_cfa_offset 64
+.Lanother_part:
   nop
   ud2
 end another.cold
+  .section .rodata
+  .p2align 2
+  table hole__right, .Lanother_part
+  table hole__wrong, .Lown_hole__wrong

@@ -51,7 +51,7 @@ TEST(Proof, ContradictsWrongCfiAlone) {
   for (const CodeCheck::Contradiction& found : library.check().contradictions) contradicted.insert(found.start);
   for (const auto& [symbol, expected] : library.cases().all())
     EXPECT_EQ(contradicted.contains(expected.address) ? "wrong" : "right", expected.result) << symbol;
-  library.expect_pairs(18, "right");
+  library.expect_pairs(19, "right");
   EXPECT_TRUE(library.check().refused.empty());
 }
 
