@@ -239,8 +239,7 @@ class PathFollower {
       program_.is_label_after_all(target);
       return refuse(Refusal::FlowsIntoFunction, pc);
     }
-    leave(state);
-    if (!conditions::frame_pointer_is_callers(state)) proof_.jumps_without_frame_pointer = true;
+    leave_by_jump(state);
     if (const auto import = import_at(target)) return leave_to(*import);
     program_.add_tail(target);
     tails_.insert(target);
@@ -278,6 +277,11 @@ class PathFollower {
     if (conditions::frame_pointer_is_callers(state)) return;
     proof_.effect.keeps_frame_pointer = false;
     if (is_final_) loses_frame_pointer_ = true;
+  }
+
+  void leave_by_jump(const State& state) {
+    leave(state);
+    if (!conditions::frame_pointer_is_callers(state)) proof_.jumps_without_frame_pointer = true;
   }
 
   void walk(std::uint64_t begin) {
@@ -434,7 +438,7 @@ class PathFollower {
     const Operand& operand = instruction.operands[0];
     if (operand.kind == Operand::Kind::Memory && operand.base == no_register && operand.index == no_register) {
       const auto import = program_.imports().of_slot(static_cast<std::uint64_t>(operand.number));
-      if (import && conditions::is_as_at_entry(state)) return leave(state), leave_to(*import);
+      if (import && conditions::is_as_at_entry(state)) return leave_by_jump(state), leave_to(*import);
     }
     const Value target = target_of(operand, state);
     if (target.is(Value::Kind::Constant)) return go_to(static_cast<std::uint64_t>(target.number), pc, state);
@@ -442,9 +446,10 @@ class PathFollower {
       const JumpTargets table = read(target, state);
       if (!spend(table.entries, pc)) return;
       if (table.is_sound) {
-        // 7: an entry that no number leads to holds the default, which may be never taken, too.
+        // 7: an entry that no number leads to holds the default, which may be never taken, too. Code without CFI is
+        // judged there, so that a table makes no row that another path contradicts.
         State maybe = state;
-        maybe.is_doubtful = true;
+        maybe.is_doubtful = maybe.is_doubtful || own_cfi_ != nullptr;
         for (const std::uint64_t to : table.targets) go_to(to, pc, proof_.own.contains(to) ? state : maybe);
         return;
       }
