@@ -1,5 +1,5 @@
 # For toolchain-*.cmake: Debian's cross compiler, which brings its own C and C++ libraries, and the other libraries of
-# that machine, which tools/host-packages unpacks. They come first, for the machine's own have the same names.
+# that machine, which tools/fetching/host-packages unpacks. They come first, for the machine's own have the same names.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_C_COMPILER ${debian_triplet}-gcc)
 set(CMAKE_CXX_COMPILER ${debian_triplet}-g++)

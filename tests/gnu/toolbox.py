@@ -42,7 +42,7 @@ class Toolbox:
     def gnu(self, tool, suite="forky"):
         path = os.path.join(self.arguments.toolchains, suite, "bin", tool)
         expect(os.access(path, os.X_OK),
-               f"{path} is missing; 'tools/gnu-toolchains {self.arguments.toolchains} {suite}' fetches it")
+               f"{path} is missing; 'tools/fetching/gnu-toolchains {self.arguments.toolchains} {suite}' fetches it")
         return path
 
     def gnu_version(self, suite="forky"):

@@ -1,5 +1,5 @@
 // Prints what a frame costs by .sframe, libgcc's .eh_frame reader, libunwind, libdwfl and frame pointers, in one run on
-// the same stacks, and what a look-up costs. tools/benchmark-unwind builds, converts and runs it.
+// the same stacks, and what a look-up costs. tools/measure/benchmark-unwind builds, converts and runs it.
 
 #include <dlfcn.h>
 #include <execinfo.h>

@@ -24,7 +24,7 @@
 
 enum { MOST_FRAMES = 510, STEPS_AT_ONCE = 400, TRAP_FLAG = 0x100 };
 
-// As in the file: what tools/go-stacks reads.
+// As in the file: what tools/go/stacks reads.
 struct record {
   uint32_t stop, count;
   uint64_t pcs[MOST_FRAMES];

@@ -1,4 +1,4 @@
-// Walks of stacks by .sframe, inside the program that they are walks of. tools/go-stacks reads what they leave.
+// Walks of stacks by .sframe, inside the program that they are walks of. tools/go/stacks reads what they leave.
 #pragma once
 
 // From here on, each SIGPROF is recorded before Go's handler gets it, and other threads get one now and then.

@@ -1,11 +1,7 @@
-#!/usr/bin/env python3
 """Takes each condition of a proof (docs/against-code.md) out of the engine, and names the cases of tests/code that fail then.
 
-    tools/without-conditions [--check]
-
 Each edit of src/code takes out one place of a condition, where WITHOUT is its number. All are in one copy of the engine. Prints a row
-for each edit: a case is what tests/code calls the place whose result is another one. The exit status is 1 if no test fails
-without a place, and if the text of an edit is not in its file just once. With --check, only looks for the texts.
+for each edit: a case is what tests/code calls the place whose result is another one.
 """
 import json
 import os
@@ -16,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
 WORK = ROOT / "build/without-conditions"
 CASES_SHOWN = 2
@@ -213,10 +209,11 @@ def is_good(case):
     return case.endswith(("__proved", "__right", "__row"))
 
 
-def main():
+def judge(only_check):
+    """Whether no test fails without some place. Ends the program if the text of an edit is not in its file just once."""
     texts = edited_files()
-    if sys.argv[1:] == ["--check"]:
-        return 0
+    if only_check:
+        return False
     build(texts)
     if failed := failed_without(-1):
         sys.exit(f"with all conditions, there fail: {', '.join(failed)}")
@@ -227,8 +224,4 @@ def main():
         found_all = found_all and bool(cases)
         more = f" and {len(cases) - CASES_SHOWN} more" if len(cases) > CASES_SHOWN else ""
         print(f"| {condition} | {what} | {', '.join(f'`{case}`' for case in cases[:CASES_SHOWN]) + more or '**none**'} |", flush=True)
-    return 0 if found_all else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return not found_all
