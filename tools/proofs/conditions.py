@@ -5,16 +5,15 @@ for each edit: a case is what tests/code calls the place whose result is another
 """
 import json
 import os
-import pathlib
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build/release"
-WORK = ROOT / "build/without-conditions"
+from common import RELEASE, TOP, build
+
+WORK = TOP / "build/without-conditions"
 CASES_SHOWN = 2
 DECLARATION = """#include <cstdlib>
 inline bool without(int number) {
@@ -158,38 +157,38 @@ def edited_files():
     """The texts with all edits, by name. Ends the program if a text to edit is not there just once."""
     texts = {}
     for number, (_, _, file, old, new) in enumerate(EDITS):
-        text = texts.get(file) or (ROOT / "src/code" / file).read_text()
+        text = texts.get(file) or (TOP / "src/code" / file).read_text()
         if text.count(old) != 1:
             sys.exit(f"src/code/{file} has {text.count(old)} times: {old}")
         texts[file] = text.replace(old, new.replace("@", f"without({number})"))
     return texts
 
 
-def build(texts):
+def build_edited(texts):
     """The tests with the edited engine."""
-    subprocess.run(["cmake", "--build", BUILD, "--target", "code-tests"], check=True, stdout=subprocess.DEVNULL)
+    build("code-tests")
     shutil.rmtree(WORK, ignore_errors=True)
-    shutil.copytree(ROOT / "src/code", WORK / "src/code")
+    shutil.copytree(TOP / "src/code", WORK / "src/code")
     for file, text in texts.items():
         if file.endswith(".hpp"):
             text = re.sub(r"^constexpr (?=\w+ \w+\()", "inline ", text, flags=re.M)
         (WORK / "src/code" / file).write_text(text)
     (WORK / "without.hpp").write_text(DECLARATION)
     together = WORK / "src/code/together.cpp"
-    together.write_text("".join(f'#include "code/{path.name}"\n' for path in sorted((ROOT / "src/code").glob("*.cpp"))))
-    commands = json.loads((BUILD / "compile_commands.json").read_text())
-    command = shlex.split(next(c["command"] for c in commands if c["file"] == str(ROOT / "src/code/decoder.cpp")))
+    together.write_text("".join(f'#include "code/{path.name}"\n' for path in sorted((TOP / "src/code").glob("*.cpp"))))
+    commands = json.loads((RELEASE / "compile_commands.json").read_text())
+    command = shlex.split(next(c["command"] for c in commands if c["file"] == str(TOP / "src/code/decoder.cpp")))
     command[command.index("-c") + 1] = str(together)
     command[command.index("-o") + 1] = str(WORK / "together.o")
     command[1:1] = [f"-I{WORK}/src", "-include", f"{WORK}/without.hpp"]
-    subprocess.run([*command, "-U_FORTIFY_SOURCE", "-O1", "-g0", "-w"], cwd=BUILD, check=True)
-    listed = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", "code-tests"], check=True, text=True, stdout=subprocess.PIPE).stdout
+    subprocess.run([*command, "-U_FORTIFY_SOURCE", "-O1", "-g0", "-w"], cwd=RELEASE, check=True)
+    listed = subprocess.run(["ninja", "-C", RELEASE, "-t", "commands", "code-tests"], check=True, text=True, stdout=subprocess.PIPE).stdout
     line = next(line for line in listed.splitlines() if " -o tests/code-tests " in line)
     link = shlex.split(line.removeprefix(": && ").split(" && ")[0])
     link[link.index("-o") + 1] = str(WORK / "code-tests")
     # The first definition counts: before those of the library.
     first = next(i for i, word in enumerate(link) if word.endswith(".o"))
-    subprocess.run([*link[:first], str(WORK / "together.o"), *link[first:]], cwd=BUILD, check=True)
+    subprocess.run([*link[:first], str(WORK / "together.o"), *link[first:]], cwd=RELEASE, check=True)
 
 
 def failed_without(number):
@@ -214,7 +213,7 @@ def judge(only_check):
     texts = edited_files()
     if only_check:
         return False
-    build(texts)
+    build_edited(texts)
     if failed := failed_without(-1):
         sys.exit(f"with all conditions, there fail: {', '.join(failed)}")
     print("| condition | taken out | cases that fail |\n|---:|---|---|")

@@ -1,4 +1,4 @@
-"""What runs of programs cost, and what recordings have."""
+"""What recordings have, and how busy the machine is."""
 import collections
 import contextlib
 import mmap
@@ -6,29 +6,10 @@ import os
 import re
 import struct
 import subprocess
-import sys
-import tempfile
-import time
 
 import perf_data
 
-Run = collections.namedtuple("Run", "seconds processors peak err")  # processors: their seconds; peak: resident bytes of one process
 Contents = collections.namedtuple("Contents", "samples lost bytes")
-
-
-def run(command, **options):
-    """Of a command and all that it waits for."""
-    began = time.monotonic()
-    with tempfile.TemporaryFile() as errors:
-        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, **options) as process:
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.monotonic() - began
-        errors.seek(0)
-        text = errors.read().decode(errors="replace")
-    if process.returncode != 0:
-        sys.exit(f"{' '.join(command)}: status {process.returncode}\n{text}")
-    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, text)
 
 
 def contents_of(path):

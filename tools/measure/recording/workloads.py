@@ -3,8 +3,7 @@ import math
 import os
 
 import harness
-
-from . import measured
+from common import need_measured
 
 REGEX = "#include <regex>\n#include <map>\n#include <iostream>\nint main(){std::map<std::string,std::regex>m;" \
         "m[\"a\"]=std::regex(\"b\");std::cout<<m.size();}\n"
@@ -63,7 +62,7 @@ def compilation_of(folder, seconds):
     while took < seconds:
         classes = math.ceil(classes * 1.05 * seconds / took) if took else classes
         command = compilation(folder, classes)
-        took = measured.run(command).processors
+        took = need_measured(*command).processors
     return command
 
 
