@@ -9,6 +9,8 @@ function(sframe_gen_precompile target first)
   if(NOT SFRAME_GEN_PRECOMPILED_HEADERS)
     return()
   endif()
+  # So that ccache knows the headers again.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
   if(target STREQUAL first)
     target_precompile_headers(${target} PRIVATE ${ARGN})
   else()

@@ -11,6 +11,7 @@
 #include "cfi/frame_index.hpp"
 #include "elf/image.hpp"
 #include "elf/machine.hpp"
+#include "support/places.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -43,7 +44,7 @@ std::size_t compare_paths(const fs::path& path) {
 
 TEST(FastPath, AgreesOnTheCorpus) {
   std::size_t compared = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(SFRAME_GEN_SOURCE_DIR "/corpus"))
+  for (const auto& entry : fs::recursive_directory_iterator(sframe_gen::test::source_folder() + "/corpus"))
     if (entry.path().extension() == ".elf") compared += compare_paths(entry.path());
   EXPECT_GT(compared, 500U);
 }

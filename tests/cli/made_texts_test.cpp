@@ -15,6 +15,7 @@
 #include "cli/completion_lists.hpp"
 #include "cli/manual_lists.hpp"
 #include "cli/options.hpp"
+#include "support/places.hpp"
 
 namespace sframe_gen::cli::test {
 namespace {
@@ -37,7 +38,7 @@ const Part parts[]{
 };
 
 std::string path_of(const std::string& file) {
-  return SFRAME_GEN_SOURCE_DIR "/" + file;
+  return sframe_gen::test::source_folder() + "/" + file;
 }
 
 std::string read(const std::string& file) {

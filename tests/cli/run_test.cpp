@@ -6,6 +6,7 @@
 #include <string>
 
 #include "support/folder.hpp"
+#include "support/places.hpp"
 
 namespace sframe_gen::cli {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 class RunTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::filesystem::copy_file(SFRAME_GEN_SOURCE_DIR "/corpus/amd64/callee-saves/plain.elf", program_);
+    std::filesystem::copy_file(sframe_gen::test::source_folder() + "/corpus/amd64/callee-saves/plain.elf", program_);
     std::ofstream(text_) << "no program\n";
   }
 

@@ -8,6 +8,7 @@
 
 #include "elf/image.hpp"
 #include "support/folder.hpp"
+#include "support/places.hpp"
 #include "support/text.hpp"
 
 namespace sframe_gen::code::test {
@@ -36,7 +37,7 @@ class Assembled {
  private:
   static std::filesystem::path linked(const std::string& name, const std::string& flags,
                                       const sframe_gen::test::Folder& folder) {
-    const std::string sources = std::string(SFRAME_GEN_SOURCE_DIR) + "/tests/code/";
+    const std::string sources = sframe_gen::test::source_folder() + "/tests/code/";
     const std::string object = (folder / "a.o").string(), library = (folder / "a.so").string();
     const std::string command = "as --64 -I " + sources + " -o " + object + " " + sources + name + ".s && ld " + flags +
                                 " -o " + library + " " + object;

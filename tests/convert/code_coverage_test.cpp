@@ -7,6 +7,7 @@
 #include "convert/convert_object.hpp"
 #include "encode/coverage.hpp"
 #include "encode/encode_functions.hpp"
+#include "support/places.hpp"
 
 namespace sframe_gen::convert {
 namespace {
@@ -114,7 +115,8 @@ TEST(CodeCoverage, LeavesOutSectionsWithoutBytes) {
 }
 
 TEST(CodeCoverage, CountsStubsAsRows) {
-  const auto path = std::filesystem::path(SFRAME_GEN_SOURCE_DIR) / "corpus" / "stubs" / "amd64-lld-22-lazy.elf";
+  const auto path =
+      std::filesystem::path(sframe_gen::test::source_folder()) / "corpus" / "stubs" / "amd64-lld-22-lazy.elf";
   const elf::Image image = elf::Image::open(path);
   const emit::Dialect dialect = encode::dialect_for(image, {});
   ConvertOptions options;

@@ -7,6 +7,7 @@
 #include "../rewrite/toolbox.hpp"
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/section.hpp"
+#include "support/places.hpp"
 
 namespace sframe_gen {
 namespace {
@@ -16,7 +17,7 @@ using elf::test::run;
 using elf::test::write_text;
 using test::Folder;
 
-const std::filesystem::path program = SFRAME_GEN_SOURCE_DIR "/corpus/amd64/callee-saves/plain.elf";
+const std::filesystem::path program = sframe_gen::test::source_folder() + "/corpus/amd64/callee-saves/plain.elf";
 
 TEST(ReadSections, DecodesThoseOfAFile) {
   const Folder folder;

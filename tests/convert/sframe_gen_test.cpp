@@ -15,6 +15,7 @@
 #include "sframe_gen/convert.hpp"
 #include "sframe_gen/find_rows.hpp"
 #include "sframe_gen/section.hpp"
+#include "support/places.hpp"
 
 namespace sframe_gen {
 namespace {
@@ -23,7 +24,7 @@ using elf::test::read_text;
 using elf::test::write_text;
 using test::Folder;
 
-const std::string plain_program = SFRAME_GEN_SOURCE_DIR "/corpus/amd64/callee-saves/plain.elf";
+const std::string plain_program = sframe_gen::test::source_folder() + "/corpus/amd64/callee-saves/plain.elf";
 
 class CInterface : public testing::Test {
  protected:

@@ -18,6 +18,7 @@
 #include "encode/encode_functions.hpp"
 #include "sframe/dump.hpp"
 #include "sframe_gen/section.hpp"
+#include "support/places.hpp"
 #include "verify/verify.hpp"
 
 namespace sframe_gen::test {
@@ -25,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path corpus_folder = fs::path(SFRAME_GEN_SOURCE_DIR) / "corpus";
+const fs::path corpus_folder = fs::path(sframe_gen::test::source_folder()) / "corpus";
 
 std::string read_text(const fs::path& path) {
   std::ifstream stream(path);

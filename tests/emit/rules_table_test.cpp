@@ -15,6 +15,7 @@
 #include "emit/selected.hpp"
 #include "emit/spelled_encoder.hpp"
 #include "sframe_gen/section.hpp"
+#include "support/places.hpp"
 
 namespace sframe_gen::test {
 namespace {
@@ -24,7 +25,7 @@ using sframe::Abi;
 constexpr std::pair<const char*, Abi> machines[]{
     {"x86-64", Abi::Amd64}, {"aarch64", Abi::Aarch64Little}, {"s390x", Abi::S390x}};
 
-const std::string document = std::string(SFRAME_GEN_SOURCE_DIR) + "/docs/rules.md";
+const std::string document = sframe_gen::test::source_folder() + "/docs/rules.md";
 
 Spelled selected(const DwarfRule& rule, Abi abi, const emit::Dialect& dialect) {
   SpelledFunction function = usual_function(abi);

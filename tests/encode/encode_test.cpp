@@ -14,6 +14,7 @@
 #include "sframe/good_section.hpp"
 #include "sframe/good_versions.hpp"
 #include "sframe/pc_rows.hpp"
+#include "support/places.hpp"
 
 namespace sframe_gen::sframe {
 namespace {
@@ -48,7 +49,8 @@ bool has_impossible_register(const std::filesystem::path& gnu_case) {
 
 TEST(Encode, IsTheInverseOfDecodeInTheCorpus) {
   std::size_t sections = 0, refused = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(SFRAME_GEN_SOURCE_DIR "/corpus")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(sframe_gen::test::source_folder() + "/corpus")) {
     if (entry.path().filename() != "gnu.elf") continue;
     SCOPED_TRACE(entry.path().string());
     const elf::Image image = elf::Image::open(entry.path());

@@ -16,6 +16,7 @@
 #include "readers/judge.hpp"
 #include "readers/kernel_model.hpp"
 #include "support/mapped_file.hpp"
+#include "support/places.hpp"
 #include "support/sanitized.hpp"
 
 namespace sframe_gen::readers {
@@ -48,7 +49,7 @@ std::vector<Sample> samples() {
   std::vector<Sample> made;
   for (const char* machine : {"amd64", "aarch64", "s390x"}) {
     for (const auto& entry :
-         fs::recursive_directory_iterator(SFRAME_GEN_SOURCE_DIR "/corpus/" + std::string(machine))) {
+         fs::recursive_directory_iterator(sframe_gen::test::source_folder() + "/corpus/" + std::string(machine))) {
       if (entry.path().filename() != "gnu.elf") continue;
       const elf::Image image = elf::Image::open(entry.path());
       const elf::Section* const section = image.find_section(".sframe");
@@ -164,7 +165,7 @@ class KernelModelHeaders : public testing::TestWithParam<ChangedHeaders> {};
 
 TEST_P(KernelModelHeaders, AgreesOnProgramHeaders) {
   const ChangedHeaders& one = GetParam();
-  Sample sample = sample_of(SFRAME_GEN_SOURCE_DIR "/corpus/amd64/def-cfa/gnu.elf");
+  Sample sample = sample_of(sframe_gen::test::source_folder() + "/corpus/amd64/def-cfa/gnu.elf");
   Headers headers;
   const std::span<std::byte> place = std::span(sample.bytes).subspan(sizeof(Elf64_Ehdr), sizeof headers.all);
   std::memcpy(&headers.all, place.data(), place.size());

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/places.hpp"
+
 namespace sframe_gen::sframe::test {
 
 /// The bytes of "e2 de 03"; from '#' to the end of a line is a comment.
@@ -30,7 +32,7 @@ inline std::string read_text(const std::string& path) {
 
 /// A file of tests/sframe/data; empty if there is none.
 inline std::string golden_text(const std::string& name) {
-  return read_text(SFRAME_GEN_SOURCE_DIR "/tests/sframe/data/" + name);
+  return read_text(sframe_gen::test::source_folder() + "/tests/sframe/data/" + name);
 }
 
 inline std::vector<std::byte> golden_section(const std::string& name) {

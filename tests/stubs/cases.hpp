@@ -12,11 +12,13 @@
 #include "elf/image.hpp"
 #include "elf/records.hpp"
 #include "stubs/recognize.hpp"
+#include "support/places.hpp"
 
 /// The linked cases of corpus/stubs.
 namespace sframe_gen::stubs::test {
 
-inline const std::filesystem::path folder = std::filesystem::path(SFRAME_GEN_SOURCE_DIR) / "corpus" / "stubs";
+inline const std::filesystem::path folder =
+    std::filesystem::path(sframe_gen::test::source_folder()) / "corpus" / "stubs";
 
 /// "amd64-lld-14-ibt", …
 inline std::vector<std::string> case_names() {

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/places.hpp"
+
 namespace sframe_gen {
 namespace {
 
@@ -199,14 +201,14 @@ TEST(ParallelFor, UsesSeveralThreadsAtOnce) {
 #endif
 #ifndef SFRAME_GEN_LOOKS_FOR_LEAKS
 TEST(Workers, KeepTheCodeOfAModuleThatIsClosed) {
-  constexpr const char* path = SFRAME_GEN_BUILD_DIR "/tests/worker-module.so";
-  void* const module = ::dlopen(path, RTLD_NOW);
+  const std::string path = sframe_gen::test::build_folder() + "/tests/worker-module.so";
+  void* const module = ::dlopen(path.c_str(), RTLD_NOW);
   ASSERT_NE(module, nullptr) << ::dlerror();
   const auto work = reinterpret_cast<int (*)()>(::dlsym(module, "work_in_a_worker"));
   ASSERT_NE(work, nullptr);
   EXPECT_EQ(work(), 1);
   ASSERT_EQ(::dlclose(module), 0);
-  EXPECT_NE(::dlopen(path, RTLD_NOW | RTLD_NOLOAD), nullptr);
+  EXPECT_NE(::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr);
 }
 #endif
 

@@ -19,6 +19,7 @@
 #include "sframe_gen/encode.hpp"
 #include "support/endian.hpp"
 #include "support/mapped_file.hpp"
+#include "support/places.hpp"
 #include "support/sanitized.hpp"
 #include "unwind/agreement.hpp"
 #include "unwind/random_sections.hpp"
@@ -60,7 +61,7 @@ TEST(SectionView, ReadsTheGoldenSections) {
 /// Every section of GNU's and ours in the corpus.
 TEST(SectionView, ReadsTheCorpus) {
   std::uint64_t sections = 0, checked = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(SFRAME_GEN_SOURCE_DIR "/corpus")) {
+  for (const auto& entry : fs::recursive_directory_iterator(sframe_gen::test::source_folder() + "/corpus")) {
     if (entry.path().filename() != "gnu.elf") continue;
     SCOPED_TRACE(entry.path().string());
     const elf::Image image = elf::Image::open(entry.path());

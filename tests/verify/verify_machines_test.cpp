@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "object/sframe_sections.hpp"
+#include "support/places.hpp"
 #include "verify/verify.hpp"
 
 namespace sframe_gen::test {
@@ -18,12 +19,12 @@ using sframe::RecoveryRules;
 using sframe::Rule;
 
 elf::Image corpus_image(const std::string& path) {
-  return elf::Image::open(std::string(SFRAME_GEN_SOURCE_DIR) + "/corpus/" + path);
+  return elf::Image::open(sframe_gen::test::source_folder() + "/corpus/" + path);
 }
 
 /// The same with the first `before` in it changed to `after`.
 elf::Image patched_image(const std::string& path, const std::string& before, const std::string& after) {
-  std::ifstream stream(std::string(SFRAME_GEN_SOURCE_DIR) + "/corpus/" + path, std::ios::binary);
+  std::ifstream stream(sframe_gen::test::source_folder() + "/corpus/" + path, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(stream)), {});
   const std::size_t place = bytes.find(before);
   if (place == std::string::npos) throw std::logic_error(path + " does not have the bytes to patch");

@@ -9,6 +9,8 @@
 #include <functional>
 #include <iterator>
 
+#include "support/places.hpp"
+
 namespace sframe_gen::test {
 namespace {
 
@@ -19,7 +21,7 @@ using sframe::RecoveryRules;
 using sframe::Rule;
 
 elf::Image corpus_image(const std::string& name) {
-  return elf::Image::open(std::string(SFRAME_GEN_SOURCE_DIR) + "/corpus/amd64/" + name + "/plain.elf");
+  return elf::Image::open(sframe_gen::test::source_folder() + "/corpus/amd64/" + name + "/plain.elf");
 }
 
 /// corpus/amd64/frame-pointer (14 bytes at 0x10000: push rbp; mov; …; pop rbp; ret), as its ours.txt has it.
@@ -248,7 +250,7 @@ TEST(Verify, SeesAClaimWhereSpIsSavedElsewhere) {
 
 TEST(Verify, GoesOnWhereLibdwarfCannotEvaluate) {
   // An FDE with a register beyond libdwarf's table, patched into the corpus file: DW_CFA_undefined of register 999.
-  std::ifstream stream(std::string(SFRAME_GEN_SOURCE_DIR) + "/corpus/amd64/frame-pointer/plain.elf", std::ios::binary);
+  std::ifstream stream(sframe_gen::test::source_folder() + "/corpus/amd64/frame-pointer/plain.elf", std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(stream)), {});
   const std::size_t saves_rbp = bytes.find("\x0e\x10\x86\x02");  // def_cfa_offset 16; offset rbp
   ASSERT_NE(saves_rbp, std::string::npos);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/places.hpp"
 #include "verify/dwarf_witness.hpp"
 #include "verify/go_witness.hpp"
 #include "verify/instruction_witness.hpp"
@@ -21,7 +22,7 @@ using verify::DwarfWitness, verify::Testimony, verify::GoFrames, verify::GoWitne
 class Witnesses : public testing::Test {
  protected:
   static inline const elf::Image image =
-      elf::Image::open(std::string(SFRAME_GEN_SOURCE_DIR) + "/corpus/amd64/gaps/plain.elf");
+      elf::Image::open(sframe_gen::test::source_folder() + "/corpus/amd64/gaps/plain.elf");
 
   static sframe::Section section_of_one_row() {
     sframe::Section section;

@@ -125,11 +125,37 @@ static int heap_grows(const struct dl_phdr_info* info) {
 }
 #endif
 
+/* A page that is read costs as much as a thousand instructions, and a gigabyte has 262,144: what a segment that lies in
+ * .bss would have brought there is looked for by the list of mappings, in which it has a file. The page at each end is
+ * shared with what lies beside .bss. */
+#ifdef HUGE_BSS
+#define STEP (1 << 20)
+static int only_memory_is_mapped(void) {
+  const uintptr_t begin = (uintptr_t)space + (1 << 16), end = (uintptr_t)space + SPACE - (1 << 16);
+  unsigned long from, to, inode;
+  char line[4096];
+  uintptr_t covered = begin;
+  FILE* maps = fopen("/proc/self/maps", "r");
+  if (maps == NULL) return 0;
+  while (fgets(line, sizeof line, maps) != NULL) {
+    if (sscanf(line, "%lx-%lx %*s %*x %*s %lu", &from, &to, &inode) != 3 || to <= begin || from >= end) continue;
+    if (inode != 0 || from > covered) break;
+    covered = to;
+  }
+  fclose(maps);
+  return covered >= end;
+}
+#else
+#define STEP 4096
+static int only_memory_is_mapped(void) { return 1; }
+#endif
+
 static int data_is_right(void) {
   if (data[0] + data[1] + data[2] + data[150] + data[299] != 10) return puts(".data"), 0;
   if (strcmp(strings[constructed == 7], "pointers") != 0) return puts("relocated pointers or constructors"), 0;
-  for (uint64_t i = 0; i < SPACE; i += i + 4096 < SPACE && i > (1 << 20) ? 4096 : 1)
+  for (uint64_t i = 0; i < SPACE; i += i + STEP < SPACE && i > (1 << 20) ? STEP : 1)
     if (space[i] != 0) return puts(".bss"), 0;
+  if (!only_memory_is_mapped()) return puts("something lies in .bss"), 0;
   memset(space, 1, 1 << 20);
   space[SPACE - 1] = 1;
 #ifndef NO_IFUNC
