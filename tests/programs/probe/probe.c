@@ -125,9 +125,9 @@ static int heap_grows(const struct dl_phdr_info* info) {
 }
 #endif
 
-/* A page that is read costs as much as a thousand instructions, and a gigabyte has 262,144: what a segment that lies in
- * .bss would have brought there is looked for by the list of mappings, in which it has a file. The page at each end is
- * shared with what lies beside .bss. */
+/* To read a page for the first time costs up to 20 microseconds, and a gigabyte has 262,144 pages: 5 s of each run. The list of
+ * mappings shows the same for less: what a segment has brought into .bss has a file there. The pages at each end are left to
+ * the bytes, as .bss shares them with its neighbors. */
 #ifdef HUGE_BSS
 #define STEP (1 << 20)
 static int only_memory_is_mapped(void) {
