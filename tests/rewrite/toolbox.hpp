@@ -44,10 +44,11 @@ inline Outcome run(const std::string& command) {
   return outcome;
 }
 
-/// In the gate every tool of tools/packages is there: what a test leaves out for want of one would count as passed.
+/// A test that leaves something out for want of a tool counts as skipped, which tools/no-skips makes a failure of the
+/// gate. What else it checks goes on.
 inline bool has_tool(const std::string& name) {
   const bool found = run("command -v " + name).status == 0;
-  if (!found && std::getenv("CI") != nullptr) ADD_FAILURE() << name << " is not installed";
+  if (!found) [&name] { GTEST_SKIP() << name << " is not installed"; }();
   return found;
 }
 
