@@ -12,7 +12,7 @@ namespace judge {
 namespace {
 
 constexpr std::size_t rbp = 6, rsp = 7, return_address = 16, registers = 17;
-constexpr std::uint8_t pointer_is_relative = 0x70, relative_to_itself = 0x10, pointer_format = 0x0f, omitted = 0xff;
+constexpr std::uint8_t pointer_is_relative = 0x70, relative_to_itself = 0x10, omitted = 0xff;
 
 enum Instruction : std::uint8_t {
   Nop = 0x00,
