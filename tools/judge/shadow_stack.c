@@ -130,26 +130,25 @@ void follow_signal(ShadowStack* shadow, Addr stack_pointer, Bool is_on_other_sta
 }
 
 void follow_handler(ShadowStack* shadow, Addr stack_pointer, Addr frame_pointer) {
-  const Addr interrupted = shadow->interrupted;
-  shadow->interrupted = 0;
   const Call handler = {stack_pointer + 8, *(Addr*)stack_pointer, frame_pointer};
-  const Bool is_elsewhere = stack_pointer > interrupted || shadow->is_on_other_stack;
-  /* A handler that a signal interrupts on the alternative stack stays there. */
-  if (is_elsewhere && (stack_pointer > interrupted || interrupted > shadow->now.top || shadow->now.top == 0 ||
-                       interrupted - stack_pointer > 65536)) {
-    change_stack(shadow, interrupted, handler.cfa);
+  const Call kernel = {shadow->interrupted, 0, 0};
+  shadow->interrupted = 0;
+  if (shadow->is_on_other_stack) {
+    Call unused;
+    change_stack(shadow, kernel.cfa, handler.cfa);
+    drop(&shadow->now, handler.cfa, &unused); /* of handlers that have left it by longjmp() */
   } else {
     /* Between them is the kernel's frame, which the code that ends the handler has for its own. */
-    const Call kernel = {interrupted, 0, 0};
     push(&shadow->now, kernel, True);
   }
   push(&shadow->now, handler, False);
 }
 
 void follow_end_of_handler(ShadowStack* shadow, Addr stack_pointer) {
-  Call dropped;
-  Stack* const stack = &shadow->now;
-  const Bool is_here = stack->count > 1 && stack_pointer >= last_of(stack)->call.cfa && stack_pointer <= stack->top;
-  if (!is_here) change_stack(shadow, 0, stack_pointer);
-  drop(stack, stack_pointer, &dropped);
+  Call unused;
+  const Stack* const stack = &shadow->now;
+  const Bool is_here =
+      stack->count > 1 && stack_pointer >= last_of(&shadow->now)->call.cfa && stack_pointer <= stack->top;
+  if (!is_here) change_stack(shadow, stack->top, stack_pointer);
+  drop(&shadow->now, stack_pointer, &unused);
 }
